@@ -1,0 +1,135 @@
+// A platform is a machine as data: processor, node graph, NICs, network and collective library, each
+// number with the source it was taken from. Values only; `read_platform` fills them from TOML.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "schedule/quantity.hpp"
+
+namespace fourfold {
+
+// One sustained matrix-product rate: all devices of a node busy, bf16 in, fp32 accumulation,
+// on a product of m = n = k = size (rectangular products enter by their geometric mean).
+struct GemmPoint {
+  std::int64_t size = 0;
+  FlopsPerSecond rate;
+};
+
+struct Processor {
+  std::string name;
+  FlopsPerSecond advertised_peak;  // bf16 dense, data sheet
+  FlopsPerSecond empirical_peak;   // best matrix product anybody measured, the paper's convention
+  std::vector<GemmPoint> gemm;     // ascending size
+  double layout_penalty_nt = 1.0;  // factors on gemm time when A or B is read transposed
+  double layout_penalty_tn = 1.0;
+  FlopsPerSecond attention_forward;   // sustained, counting the flops a causal kernel executes
+  FlopsPerSecond attention_backward;
+  Bytes memory;                    // HBM per device
+  double usable_memory = 0.85;     // the rest is reserve: fragmentation, libraries, contexts
+  BytesPerSecond memory_bandwidth; // sustained, all devices of a node busy
+  Seconds launch_overhead;         // per kernel, where it is not hidden behind the previous one
+  // Fraction of a collective's duration lost by the compute kernels that run beside it.
+  double interference = 0.0;
+};
+
+// A direct connection of two devices of one node, full duplex; bandwidth is per direction.
+struct InnerLink {
+  int a = 0;
+  int b = 0;
+  BytesPerSecond bandwidth;  // what a kernel copy sustains
+  std::string kind;          // "in-package x4", "x2", "x1", "nvlink"
+};
+
+struct Nic {
+  BytesPerSecond bandwidth;  // per direction, sustained
+  std::vector<int> devices;  // which devices of the node send through it
+};
+
+struct Node {
+  int devices = 1;
+  std::vector<InnerLink> links;
+  std::vector<Nic> nics;
+};
+
+enum class NetworkKind { dragonfly, crossbar };
+
+struct Network {
+  NetworkKind kind = NetworkKind::crossbar;
+  // Dragonfly: groups of fully connected switches; every pair of groups is joined directly.
+  std::int64_t groups = 0;
+  std::int64_t switches_per_group = 0;
+  std::int64_t nodes_per_group = 0;
+  std::int64_t links_per_group_pair = 0;
+  BytesPerSecond link_bandwidth;  // switch to switch, per direction, one link
+  // Adaptive-like spreading: besides the minimal path a message uses this many detours, in equal
+  // fractions; 0 and 0 is minimal-only routing.
+  std::int64_t local_detours = 0;   // inside a group, via another switch
+  std::int64_t global_detours = 0;  // between groups, via another group
+  // Crossbar: whether the five lanes of a device share its port or have one each.
+  bool private_port_per_lane = false;
+};
+
+// Latency and bandwidth constants of one wire protocol of the collective library (NCCL's LL, Simple).
+struct Protocol {
+  Seconds hop_across;                // one ring hop between nodes
+  Seconds hop_in_node;               // one ring hop inside a node
+  double bandwidth_fraction_across = 1.0;   // of the plateau, when the group spans nodes
+  double bandwidth_fraction_in_node = 1.0;  // of the plateau, in one node
+  double tree_hop_factor = 1.0;             // a tree hop between nodes, in ring hops
+  double tree_bandwidth_fraction = 1.0;     // of the plateau, in a tree
+};
+
+// A measured plateau of ring bus bandwidth for groups with `devices` members per node.
+struct Plateau {
+  int devices = 1;
+  BytesPerSecond bus_bandwidth;
+};
+
+struct CollectiveLibrary {
+  std::string name;  // "NCCL", "RCCL"
+  Seconds base_across;
+  Seconds base_in_node;
+  Protocol low_latency;
+  Protocol simple;
+  double overlap_exponent = 1.0;  // q: latency and bandwidth of a Simple ring overlap partly
+  std::vector<Plateau> across;    // groups over several nodes, by members per node, ascending
+  std::vector<Plateau> in_node;   // groups inside one node, by size, ascending
+};
+
+// One number of a platform file: where it stands, what it is, who says so.
+struct Fact {
+  std::string key;     // "processor.memory_GB", with its unit as last part
+  double value = 0.0;  // as written, in the key's unit
+  std::string source;
+  bool unconfirmed = false;
+};
+
+struct Platform {
+  std::string name;   // "frontier"
+  std::string title;  // "Frontier, ORNL: 4x MI250X per node, Slingshot-11 dragonfly"
+  std::string path;   // the file it was read from
+  std::int64_t nodes = 0;
+  Processor processor;
+  Node node;
+  Network network;
+  CollectiveLibrary library;
+  std::vector<Fact> facts;
+
+  std::int64_t devices() const { return nodes * node.devices; }
+};
+
+// Factors on facts by key, for what-if questions: {"network.global_bandwidth", 0.5}.
+using Scales = std::map<std::string, double>;
+
+// Reads a platform by name (looked up in the platforms folder) or by path to a .toml file.
+// Throws std::runtime_error with one sentence: unknown name (nearest known), unknown key (nearest
+// known), missing or impossible value, number without a source; a scale whose key does not exist.
+Platform read_platform(const std::string& name_or_path, const Scales& scales = {});
+
+// Names of the platforms that come with Fourfold, sorted.
+std::vector<std::string> known_platforms();
+
+}  // namespace fourfold

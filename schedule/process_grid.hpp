@@ -1,0 +1,48 @@
+// The process grid Gx x Gy x Gz x Gdata: extents, and the map between a rank and its coordinates.
+// x is innermost (ranks that differ only in x are neighbours), then y, z, data, as in AxoNN.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fourfold {
+
+enum class Axis : std::uint8_t { x, y, z, data };
+
+inline constexpr std::array<Axis, 4> all_axes{Axis::x, Axis::y, Axis::z, Axis::data};
+
+const char* name(Axis axis);
+
+class ProcessGrid {
+ public:
+  ProcessGrid() = default;
+  // Throws std::invalid_argument if an extent is below 1.
+  ProcessGrid(std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t data);
+
+  std::int64_t extent(Axis axis) const { return extents_[static_cast<int>(axis)]; }
+  std::int64_t size() const { return extents_[0] * extents_[1] * extents_[2] * extents_[3]; }
+
+  // Distance in ranks between neighbours on `axis`: the product of the inner extents.
+  std::int64_t stride(Axis axis) const;
+
+  std::array<std::int64_t, 4> coordinates(std::int64_t rank) const;
+  std::int64_t rank(const std::array<std::int64_t, 4>& coordinates) const;
+
+  // The ranks that differ from `rank` only along `axis`, in order of their coordinate.
+  // Example: grid 2x2x1x2, line(5, y) = {5, 7}.
+  std::vector<std::int64_t> line(std::int64_t rank, Axis axis) const;
+
+  // "8x4x16x64", the form people type and read.
+  std::string str() const;
+  // Inverse of str(); throws std::invalid_argument with a sentence if the text is no grid.
+  static ProcessGrid parse(const std::string& text);
+
+  bool operator==(const ProcessGrid&) const = default;
+
+ private:
+  std::array<std::int64_t, 4> extents_{1, 1, 1, 1};
+};
+
+}  // namespace fourfold
