@@ -1,0 +1,37 @@
+// A GPT model as numbers, the two published formulas about it, and its reader.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "schedule/quantity.hpp"
+#include "schedule/step_options.hpp"
+
+namespace fourfold {
+
+struct Model {
+  std::string name;
+  std::int64_t layers = 0;
+  std::int64_t hidden = 0;
+  std::int64_t heads = 0;
+  std::int64_t sequence = 2048;      // tokens
+  std::int64_t vocabulary = 51'200;  // the true one; a step may pad it
+};
+
+// P = 12 l h^2 (1 + 13/(12 h) + (V + s)/(12 l h)), embeddings tied (Narayanan et al., SC21, eq. 2).
+double parameter_count(const Model& model);
+
+// Model flops of one training step over `sequences` sequences (Narayanan et al., SC21, eq. 3):
+// 96 B s l h^2 (1 + s/(6h) + V/(16 l h)) with full recompute counted, 72 and V/(12 l h) without.
+// Attention is counted in full, although a causal kernel skips half.
+Flops model_flops(const Model& model, std::int64_t sequences, Recompute recompute);
+// "Narayanan et al. SC21 eq. 3, recompute counted" or the like: goes next to every flop/s figure.
+std::string model_flops_convention(Recompute recompute);
+
+// Reads a model by name (schedule/models/NAME.toml) or by path to a .toml file. Throws
+// std::runtime_error: unknown name or key (nearest known), missing or impossible value.
+Model read_model(const std::string& name_or_path);
+std::vector<std::string> known_models();
+
+}  // namespace fourfold

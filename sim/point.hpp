@@ -1,0 +1,32 @@
+// A point is one question: this model, on this grid of this platform, with these options. It is what
+// `fourfold` hands to `fourfold-replay`, as one JSON object.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "platforms/platform.hpp"
+#include "schedule/model.hpp"
+#include "schedule/process_grid.hpp"
+#include "schedule/step_options.hpp"
+
+namespace fourfold {
+
+struct Point {
+  std::string platform;  // name or path
+  Scales scales;         // what-if factors on the platform's facts
+  Model model;
+  ProcessGrid grid;      // its size is the number of devices
+  std::int64_t global_batch = 8192;  // sequences
+  StepOptions options;
+};
+
+std::string to_json(const Point& point);  // one line
+// Throws std::runtime_error with a sentence on anything missing, unknown or impossible.
+Point point_from_json(const std::string& text);
+
+// Why a grid cannot run a model, before memory is looked at. Empty if it can. One sentence.
+std::string misfit(const Model& model, const ProcessGrid& grid, std::int64_t global_batch,
+                   std::int64_t micro_batches);
+
+}  // namespace fourfold
