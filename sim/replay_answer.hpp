@@ -1,0 +1,25 @@
+// What `fourfold-replay` answers to a point on its standard output: one JSON object on one line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sim/outcome.hpp"
+
+namespace fourfold {
+
+struct ReplayAnswer {
+  Outcome outcome;
+  bool extrapolated = false;         // layers or micro-batches were extended from a checked few
+  double extrapolation_check = 0.0;  // largest relative change between the last two repetitions
+  std::int64_t collectives = 0;      // group collectives that were simulated
+  double cpu_s = 0.0;                // of the replay process
+  double peak_rss_MiB = 0.0;
+  std::string simgrid;               // version
+};
+
+std::string to_json(const ReplayAnswer& answer);
+// Throws std::runtime_error with a sentence if the text is no answer (say, the process died).
+ReplayAnswer replay_answer_from_json(const std::string& text);
+
+}  // namespace fourfold
