@@ -1,9 +1,9 @@
-# Generates provenance.cpp: what was built, by what, with what. Looked at on every build, but written
-# (and so compiled again, this one file) only when the commit or a version has changed.
+# Generates provenance.cpp: what was built, by what, with what. Looked at on every build, but
+# written (and so compiled again, this one file) only when the commit or a version has changed.
 set(provenance_source ${PROJECT_BINARY_DIR}/generated/provenance.cpp)
-set(provenance_libraries
-    "fmt ${fmt_VERSION}, nlohmann-json ${nlohmann_json_VERSION}, toml++ ${tomlplusplus_VERSION}, CLI11 ${CLI11_VERSION}"
-)
+string(JOIN ", " provenance_libraries "fmt ${fmt_VERSION}"
+       "nlohmann-json ${nlohmann_json_VERSION}" "toml++ ${tomlplusplus_VERSION}"
+       "CLI11 ${CLI11_VERSION}")
 
 add_custom_target(
   fourfold_provenance

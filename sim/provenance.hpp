@@ -7,7 +7,7 @@
 namespace fourfold {
 
 struct Build {
-  std::string commit;           // 12 hex digits, "-dirty" appended if the tree differs; or "unknown"
+  std::string commit;           // 12 hex digits, then "-dirty" if the tree differs; or "unknown"
   std::string compiler;         // "GNU 12.2.0"
   std::string build_type;       // "Release"
   std::string simgrid_version;  // "3.32": the one fourfold-replay of the same build links
