@@ -1,0 +1,49 @@
+// One JSON object that is read strictly: every key is asked for once, keys nobody asked for are
+// errors that name the nearest known one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace fourfold {
+
+// Every function throws std::runtime_error with one sentence that starts with `where`.
+class JsonObject {
+ public:
+  JsonObject(const nlohmann::json& value, std::string where);
+
+  const nlohmann::json& get(const std::string& key);  // throws if the key is missing
+  std::string text(const std::string& key);
+  double number(const std::string& key);
+  std::int64_t integer(const std::string& key);   // at least 0
+  std::int64_t positive(const std::string& key);  // at least 1
+  bool flag(const std::string& key);
+  JsonObject object(const std::string& key);
+
+  // Call last: throws if the object has a key that was not asked for.
+  void finish() const;
+
+  // The one enumerator of `choices` whose name() is the value of `key`.
+  template <typename Choice>
+  Choice choice(const std::string& key, const std::vector<Choice>& choices) {
+    std::vector<std::string> names;
+    for (Choice candidate : choices) names.emplace_back(name(candidate));
+    return choices[position(key, names)];
+  }
+
+ private:
+  std::size_t position(const std::string& key, const std::vector<std::string>& names);
+  [[noreturn]] void fail(const std::string& what) const;
+
+  const nlohmann::json* value_;  // outlives this reader
+  std::string where_;
+  std::vector<std::string> asked_;
+};
+
+// Parses one JSON text; throws std::runtime_error: `where` and why it is no JSON.
+nlohmann::json parse_json(const std::string& text, const std::string& where);
+
+}  // namespace fourfold

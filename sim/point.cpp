@@ -1,0 +1,123 @@
+// Points to JSON and back; see point.hpp. Objects of nlohmann::json keep their keys sorted, so equal
+// points give equal text.
+#include "sim/point.hpp"
+
+#include <stdexcept>
+
+#include "sim/json_object.hpp"
+#include "sim/point_json.hpp"
+
+namespace fourfold {
+namespace {
+
+using nlohmann::json;
+
+json json_of(const Model& model) {
+  return {{"name", model.name},       {"layers", model.layers},
+          {"hidden", model.hidden},   {"heads", model.heads},
+          {"sequence", model.sequence}, {"vocabulary", model.vocabulary}};
+}
+
+Model read_model_values(JsonObject object) {
+  Model model;
+  model.name = object.text("name");
+  model.layers = object.positive("layers");
+  model.hidden = object.positive("hidden");
+  model.heads = object.positive("heads");
+  model.sequence = object.positive("sequence");
+  model.vocabulary = object.positive("vocabulary");
+  object.finish();
+  return model;
+}
+
+StepOptions read_options(JsonObject object) {
+  StepOptions options;
+  options.micro_batches = object.positive("micro_batches");
+  options.recompute = object.choice<Recompute>("recompute", {Recompute::none, Recompute::full});
+  JsonObject overlap = object.object("overlap");
+  options.overlap.all_reduce = overlap.flag("all_reduce");
+  options.overlap.reduce_scatter = overlap.flag("reduce_scatter");
+  options.overlap.all_gather = overlap.flag("all_gather");
+  options.overlap.recompute_gather = overlap.flag("recompute_gather");
+  overlap.finish();
+  options.in_flight_blocks = object.positive("in_flight_blocks");
+  options.weight_gather = object.choice<WeightGather>(
+      "weight_gather", {WeightGather::per_micro_batch, WeightGather::keep});
+  options.gradient_reduction = object.choice<GradientReduction>(
+      "gradient_reduction", {GradientReduction::per_micro_batch, GradientReduction::accumulated});
+  options.data_reduction = object.choice<DataReduction>(
+      "data_reduction", {DataReduction::after_backward, DataReduction::beside_backward});
+  const std::vector<Precision> precisions{Precision::bf16, Precision::fp32};
+  options.grad_reduce_precision_z = object.choice("grad_reduce_precision_z", precisions);
+  options.grad_reduce_precision_data = object.choice("grad_reduce_precision_data", precisions);
+  object.finish();
+  return options;
+}
+
+Scales read_scales(const json& value) {
+  if (!value.is_object()) throw std::runtime_error("point: 'scales' must be an object");
+  Scales scales;
+  JsonObject object(value, "point, 'scales'");
+  for (const auto& item : value.items()) {
+    scales[item.key()] = object.number(item.key());
+    if (scales[item.key()] <= 0.0) {
+      throw std::runtime_error("point, 'scales': the factor on '" + item.key() +
+                               "' must be above 0");
+    }
+  }
+  return scales;
+}
+
+}  // namespace
+
+json json_of(const StepOptions& options) {
+  return {{"micro_batches", options.micro_batches},
+          {"recompute", name(options.recompute)},
+          {"overlap",
+           {{"all_reduce", options.overlap.all_reduce},
+            {"reduce_scatter", options.overlap.reduce_scatter},
+            {"all_gather", options.overlap.all_gather},
+            {"recompute_gather", options.overlap.recompute_gather}}},
+          {"in_flight_blocks", options.in_flight_blocks},
+          {"weight_gather", name(options.weight_gather)},
+          {"gradient_reduction", name(options.gradient_reduction)},
+          {"data_reduction", name(options.data_reduction)},
+          {"grad_reduce_precision_z", name(options.grad_reduce_precision_z)},
+          {"grad_reduce_precision_data", name(options.grad_reduce_precision_data)}};
+}
+
+json json_of(const Point& point) {
+  json scales = json::object();
+  for (const auto& [key, factor] : point.scales) scales[key] = factor;
+  return {{"platform", point.platform},
+          {"scales", scales},
+          {"model", json_of(point.model)},
+          {"grid", point.grid.str()},
+          {"global_batch_sequences", point.global_batch},
+          {"options", json_of(point.options)}};
+}
+
+Point read_point(JsonObject object) {
+  Point point;
+  point.platform = object.text("platform");
+  point.scales = read_scales(object.get("scales"));
+  point.model = read_model_values(object.object("model"));
+  point.grid = ProcessGrid::parse(object.text("grid"));
+  point.global_batch = object.positive("global_batch_sequences");
+  point.options = read_options(object.object("options"));
+  object.finish();
+  return point;
+}
+
+std::string to_json(const Point& point) { return json_of(point).dump(); }
+
+Point point_from_json(const std::string& text) {
+  const json value = parse_json(text, "the point");
+  try {
+    return read_point(JsonObject(value, "point"));
+  } catch (const std::invalid_argument& error) {
+    throw std::runtime_error(std::string("point: ") + error.what());
+  }
+}
+
+}  // namespace fourfold

@@ -1,0 +1,145 @@
+// Points and replay answers survive JSON unchanged, and bad JSON is refused in words.
+#include "sim/point.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <stdexcept>
+
+#include "sim/nearest_name.hpp"
+#include "sim/replay_answer.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Every field differs from its default, so that a field that is not carried is noticed.
+Point unusual_point() {
+  Point point;
+  point.platform = "frontier";
+  point.scales = {{"network.links_per_group_pair", 0.5}};
+  point.model = {"gpt-7b", 30, 4608, 36, 4096, 32'000};
+  point.grid = ProcessGrid(2, 3, 4, 5);
+  point.global_batch = 120;
+  point.options = {.micro_batches = 3,
+                   .recompute = Recompute::none,
+                   .overlap = {false, false, false, false},
+                   .in_flight_blocks = 7,
+                   .weight_gather = WeightGather::keep,
+                   .gradient_reduction = GradientReduction::accumulated,
+                   .data_reduction = DataReduction::beside_backward,
+                   .grad_reduce_precision_z = Precision::fp32,
+                   .grad_reduce_precision_data = Precision::bf16};
+  return point;
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    point_from_json(text);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+// The JSON of the unusual point with one piece of it replaced.
+std::string with(const std::string& piece, const std::string& replacement) {
+  std::string text = to_json(unusual_point());
+  const std::size_t position = text.find(piece);
+  EXPECT_NE(position, std::string::npos) << piece << " is not in " << text;
+  return text.replace(position, piece.size(), replacement);
+}
+
+TEST(PointJson, CarriesEveryField) {
+  const Point point = unusual_point();
+
+  const Point again = point_from_json(to_json(point));
+
+  EXPECT_EQ(again.platform, point.platform);
+  EXPECT_EQ(again.scales, point.scales);
+  EXPECT_EQ(again.model.name, point.model.name);
+  EXPECT_EQ(again.model.layers, point.model.layers);
+  EXPECT_EQ(again.model.hidden, point.model.hidden);
+  EXPECT_EQ(again.model.heads, point.model.heads);
+  EXPECT_EQ(again.model.sequence, point.model.sequence);
+  EXPECT_EQ(again.model.vocabulary, point.model.vocabulary);
+  EXPECT_EQ(again.grid, point.grid);
+  EXPECT_EQ(again.global_batch, point.global_batch);
+  EXPECT_EQ(again.options, point.options);
+}
+
+TEST(PointJson, IsOneLine) {
+  EXPECT_EQ(to_json(unusual_point()).find('\n'), std::string::npos);
+}
+
+TEST(PointJson, RefusesUnknownKeyAndNamesTheNearest) {
+  EXPECT_THAT(refusal(with("\"in_flight_blocks\":7", "\"in_flight_blocks\":7,\"micro_batchs\":1")),
+              HasSubstr("unknown key 'micro_batchs'; the nearest known is 'micro_batches'"));
+}
+
+TEST(PointJson, RefusesMissingKey) {
+  EXPECT_THAT(refusal(with("\"heads\":36,", "")), HasSubstr("key 'heads' is missing"));
+}
+
+TEST(PointJson, RefusesImpossibleValues) {
+  EXPECT_THAT(refusal(with("\"heads\":36", "\"heads\":0")), HasSubstr("'heads' must be at least 1"));
+  EXPECT_THAT(refusal(with("\"heads\":36", "\"heads\":3.5")), HasSubstr("whole number"));
+  EXPECT_THAT(refusal(with("\"heads\":36", "\"heads\":18446744073709551615")),
+              HasSubstr("whole number"));
+  EXPECT_THAT(refusal(with("\"2x3x4x5\"", "\"2x3x4\"")), HasSubstr("process grid"));
+  EXPECT_THAT(refusal(with("\"2x3x4x5\"", "\"2x3x0x5\"")), HasSubstr("at least 1"));
+  EXPECT_THAT(refusal(with(":0.5", ":-0.5")), HasSubstr("above 0"));
+  EXPECT_THAT(refusal(with("\"keep\"", "\"kep\"")), HasSubstr("the nearest known is 'keep'"));
+}
+
+TEST(PointJson, RefusesWhatIsNoJsonObject) {
+  EXPECT_THAT(refusal("{\"platform\":"), HasSubstr("is no JSON"));
+  EXPECT_THAT(refusal("[]"), HasSubstr("object is expected, not array"));
+}
+
+TEST(ReplayAnswerJson, KeepsEveryBit) {
+  ReplayAnswer answer;
+  answer.outcome.total = {18.490000000000002};
+  answer.outcome.compute = {1.0 / 3.0};
+  for (int lane = 0; lane < lane_count; ++lane) {
+    answer.outcome.exposed[lane] = {0.1 * (lane + 1)};
+    answer.outcome.busy[lane] = {std::numeric_limits<double>::min() * (lane + 1)};
+  }
+  answer.extrapolated = true;
+  answer.extrapolation_check = 1e-9;
+  answer.collectives = 6'300'000;
+  answer.cpu_s = 9.5;
+  answer.peak_rss_MiB = 198.0;
+  answer.simgrid = "3.32";
+
+  const ReplayAnswer again = replay_answer_from_json(to_json(answer));
+
+  EXPECT_EQ(again.outcome.total, answer.outcome.total);
+  EXPECT_EQ(again.outcome.compute, answer.outcome.compute);
+  EXPECT_EQ(again.outcome.exposed, answer.outcome.exposed);
+  EXPECT_EQ(again.outcome.busy, answer.outcome.busy);
+  EXPECT_EQ(again.extrapolated, answer.extrapolated);
+  EXPECT_EQ(again.extrapolation_check, answer.extrapolation_check);
+  EXPECT_EQ(again.collectives, answer.collectives);
+  EXPECT_EQ(again.cpu_s, answer.cpu_s);
+  EXPECT_EQ(again.peak_rss_MiB, answer.peak_rss_MiB);
+  EXPECT_EQ(again.simgrid, answer.simgrid);
+}
+
+TEST(ReplayAnswerJson, RefusesTheEmptyAnswerOfADeadProcess) {
+  EXPECT_THROW(replay_answer_from_json(""), std::runtime_error);
+}
+
+TEST(NearestName, CountsInsertDropReplaceAndSwap) {
+  const std::vector<std::string> known{"perlmutter", "frontier", "alps"};
+
+  EXPECT_EQ(nearest_name("forntier", known), "frontier");
+  EXPECT_EQ(nearest_name("alp", known), "alps");
+  EXPECT_EQ(nearest_name("perlmuter", known), "perlmutter");
+  EXPECT_EQ(nearest_name("anything", {}), "");
+}
+
+}  // namespace
+}  // namespace fourfold
