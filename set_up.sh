@@ -11,10 +11,10 @@ stop() {
 # Prints the packages of packages.txt that dpkg does not know as installed.
 missing_packages() {
   local package
-  while read -r package; do
+  for package in $(sed -e 's/#.*//' packages.txt); do
     dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null |
       grep -qx installed || echo "$package"
-  done < <(sed -e 's/#.*//' -e '/^[[:space:]]*$/d' packages.txt | tr -d '[:blank:]')
+  done
 }
 
 install_packages() {
