@@ -1,0 +1,207 @@
+// Tests of the cost of a collective: worked sums, choice of protocol, monotony, refusals, and
+// measured rows that the constants must not miss by far.
+#include "sim/protocol.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <stdexcept>
+
+namespace fourfold {
+namespace {
+
+constexpr BytesPerSecond unlimited{std::numeric_limits<double>::infinity()};
+
+// Round numbers, so that sums can be done by hand.
+CollectiveLibrary simple_sums() {
+  CollectiveLibrary library;
+  library.base_across = {10e-6};
+  library.base_in_node = {5e-6};
+  library.low_latency = {.hop_across = {2e-6},
+                         .hop_in_node = {1e-6},
+                         .bandwidth_fraction_across = 0.1,
+                         .bandwidth_fraction_in_node = 0.4,
+                         .tree_hop_factor = 2.0,
+                         .tree_bandwidth_fraction = 0.05};
+  library.simple = {.hop_across = {20e-6},
+                    .hop_in_node = {10e-6},
+                    .tree_hop_factor = 1.5,
+                    .tree_bandwidth_fraction = 0.8};
+  library.overlap_exponent = 1.0;
+  library.across = {{1, {10e9}}, {4, {70e9}}};
+  library.in_node = {{4, {200e9}}};
+  return library;
+}
+
+// NCCL on Perlmutter: constants of the project's cost model note, found there on 1-8 nodes of
+// LBNL's measurements ("Performance Estimates for Large AI Transformer Models", comm_validation).
+CollectiveLibrary nccl_a100() {
+  CollectiveLibrary library;
+  library.base_across = {24.1e-6};
+  library.base_in_node = {7.7e-6};
+  library.low_latency = {.hop_across = {4.2e-6},
+                         .hop_in_node = {1.26e-6},
+                         .bandwidth_fraction_across = 0.17,
+                         .bandwidth_fraction_in_node = 0.37,
+                         .tree_hop_factor = 2.0,
+                         .tree_bandwidth_fraction = 0.17 / 3};
+  library.simple = {.hop_across = {26.8e-6},
+                    .hop_in_node = {12.9e-6},
+                    .tree_hop_factor = 1.5,
+                    .tree_bandwidth_fraction = 0.8};
+  library.overlap_exponent = 1.24;
+  library.across = {{1, {14.5e9}}, {2, {33.7e9}}, {4, {70.8e9}}};
+  library.in_node = {{4, {214e9}}};
+  return library;
+}
+
+double microseconds(const CollectiveLibrary& library, CollectiveKind kind, double bytes,
+                    GroupShape shape, BytesPerSecond link_rate = unlimited) {
+  return choose_collective(library, kind, {bytes}, shape, link_rate).uncontended.value * 1e6;
+}
+
+// 16 members on 4 nodes, 1600 B: 10 + 3 x 2 + 12 x 1 us of latency and 1500 B at 7 GB/s.
+TEST(Protocol, SmallGatherIsALowLatencyRing) {
+  const CollectiveChoice choice =
+      choose_collective(simple_sums(), CollectiveKind::all_gather, {1600.0}, {16, 4}, unlimited);
+
+  EXPECT_EQ(choice.algorithm, CollectiveAlgorithm::ring);
+  EXPECT_EQ(choice.protocol, WireProtocol::low_latency);
+  EXPECT_NEAR(choice.cost.delay.value, 28e-6, 1e-15);
+  EXPECT_NEAR(choice.uncontended.value, 28e-6 + 1500.0 / 7e9, 1e-15);
+}
+
+// 16 GB over the same group: 10 + 3 x 20 + 12 x 10 us, then 15 GB at 70 GB/s.
+TEST(Protocol, LargeGatherIsASimpleRing) {
+  const CollectiveChoice choice =
+      choose_collective(simple_sums(), CollectiveKind::all_gather, {16e9}, {16, 4}, unlimited);
+
+  EXPECT_EQ(choice.protocol, WireProtocol::simple);
+  EXPECT_NEAR(choice.cost.delay.value, 190e-6, 1e-12);
+  EXPECT_DOUBLE_EQ(choice.cost.work.value, 15e9);
+  EXPECT_NEAR(choice.cost.rate_cap.value, 70e9, 1.0);
+}
+
+// 256 nodes, one member each: 10 + 2 x 8 x 4 us up and down a tree against 2 x 255 x 2 us in a
+// ring.
+TEST(Protocol, SmallAllReduceOverManyNodesIsATree) {
+  const CollectiveChoice choice =
+      choose_collective(simple_sums(), CollectiveKind::all_reduce, {8.0}, {256, 256}, unlimited);
+
+  EXPECT_EQ(choice.algorithm, CollectiveAlgorithm::tree);
+  EXPECT_EQ(choice.protocol, WireProtocol::low_latency);
+  EXPECT_NEAR(choice.cost.delay.value, 74e-6, 1e-12);
+  EXPECT_NEAR(choice.uncontended.value, 74e-6 + 16.0 / 0.5e9, 1e-15);
+}
+
+TEST(Protocol, AllReduceInsideANodeHasNoTree) {
+  const CollectiveChoice choice =
+      choose_collective(simple_sums(), CollectiveKind::all_reduce, {4e9}, {4, 1}, unlimited);
+
+  EXPECT_EQ(choice.algorithm, CollectiveAlgorithm::ring);
+  EXPECT_NEAR(choice.uncontended.value, 5e-6 + 6 * 10e-6 + 6e9 / 200e9, 1e-12);
+}
+
+TEST(Protocol, PlateauIsInterpolatedInDevicesPerNode) {
+  const auto kind = CollectiveKind::all_gather;
+
+  const CollectiveCost two = collective_cost(simple_sums(), kind, {1e9}, {8, 4}, unlimited);
+  const CollectiveCost uneven = collective_cost(simple_sums(), kind, {1e9}, {10, 4}, unlimited);
+  const CollectiveCost beyond = collective_cost(simple_sums(), kind, {1e9}, {32, 4}, unlimited);
+
+  EXPECT_NEAR(two.rate_cap.value, 30e9, 1.0);
+  EXPECT_NEAR(uneven.rate_cap.value, 40e9, 1.0);
+  EXPECT_NEAR(beyond.rate_cap.value, 70e9, 1.0);
+}
+
+// Flags double what goes over the wire: on links below its cap a low-latency ring is half as fast.
+TEST(Protocol, LowLatencySendsTwiceThePayload) {
+  const BytesPerSecond slow{1e6};
+
+  const CollectiveChoice choice =
+      choose_collective(simple_sums(), CollectiveKind::all_gather, {16.0}, {16, 4}, slow);
+
+  EXPECT_EQ(choice.protocol, WireProtocol::low_latency);
+  EXPECT_NEAR(choice.uncontended.value, 28e-6 + 2 * 15.0 / 1e6, 1e-12);
+}
+
+TEST(Protocol, GroupOfOneCostsNothing) {
+  for (CollectiveKind kind :
+       {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
+    const CollectiveChoice choice =
+        choose_collective(simple_sums(), kind, {1e9}, {1, 1}, unlimited);
+
+    EXPECT_EQ(choice.uncontended, Seconds{});
+    EXPECT_EQ(uncontended(choice.cost, {1.0}), Seconds{});
+  }
+}
+
+TEST(Protocol, NeverFasterWithMoreBytesSlowerLinksOrMoreNodes) {
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<double> log_bytes(0.0, 10.0);
+  std::uniform_real_distribution<double> log_rate(8.0, 11.5);
+  const CollectiveLibrary library = nccl_a100();
+  for (int i = 0; i < 20000; ++i) {
+    const auto kind = static_cast<CollectiveKind>(random() % 3);
+    const auto nodes = static_cast<std::int64_t>(1 + random() % 200);
+    const auto per_node = static_cast<std::int64_t>(1 + random() % 8);
+    const GroupShape shape{nodes * per_node, nodes};
+    const double bytes = std::pow(10.0, log_bytes(random));
+    const BytesPerSecond rate{std::pow(10.0, log_rate(random))};
+    const GroupShape longer{(nodes + 1) * per_node, nodes + 1};
+
+    const double time = microseconds(library, kind, bytes, shape, rate);
+
+    const double slack = 1.0 - 1e-12;
+    ASSERT_GE(microseconds(library, kind, bytes * 1.1, shape, rate), time * slack);
+    ASSERT_GE(microseconds(library, kind, bytes, shape, rate * 0.9), time * slack);
+    ASSERT_GE(microseconds(library, kind, bytes, longer, rate), time * slack);
+  }
+}
+
+TEST(Protocol, DelayIsNeverNegativeAndAddsUpToTheUncontendedTime) {
+  const CollectiveLibrary library = nccl_a100();
+  for (double bytes = 0.0; bytes < 1e11; bytes = bytes * 3.0 + 1.0) {
+    for (double rate = 1e8; rate < 1e12; rate *= 3.0) {
+      const CollectiveChoice choice =
+          choose_collective(library, CollectiveKind::all_reduce, {bytes}, {64, 16}, {rate});
+
+      EXPECT_GE(choice.cost.delay, library.base_across);
+      EXPECT_EQ(choice.uncontended, uncontended(choice.cost, {rate}));
+    }
+  }
+}
+
+// A library without latency on a crossbar is bytes over bandwidth, the formula of the SC24 paper.
+TEST(Protocol, WithoutLatencyOnlyBandwidthRemains) {
+  CollectiveLibrary library = simple_sums();
+  library.base_across = library.base_in_node = {};
+  for (Protocol* protocol : {&library.low_latency, &library.simple}) {
+    protocol->hop_across = protocol->hop_in_node = {};
+  }
+
+  const double gather = microseconds(library, CollectiveKind::all_gather, 8e9, {8, 8});
+  const double reduce = microseconds(library, CollectiveKind::all_reduce, 8e9, {8, 8});
+
+  EXPECT_NEAR(gather, 7e9 / 10e9 * 1e6, 1e-6);
+  EXPECT_NEAR(reduce, 2 * gather, 1e-6);
+}
+
+TEST(Protocol, RefusesWhatCannotBeCosted) {
+  const CollectiveLibrary library = simple_sums();
+  CollectiveLibrary empty = library;
+  empty.across.clear();
+  const auto kind = CollectiveKind::all_gather;
+
+  EXPECT_THROW(choose_collective(library, kind, {-1.0}, {8, 2}, unlimited), std::invalid_argument);
+  EXPECT_THROW(choose_collective(library, kind, {1.0}, {8, 2}, {0.0}), std::invalid_argument);
+  EXPECT_THROW(choose_collective(library, kind, {1.0}, {2, 8}, unlimited), std::invalid_argument);
+  EXPECT_THROW(choose_collective(empty, kind, {1.0}, {8, 2}, unlimited), std::invalid_argument);
+  EXPECT_THROW(choose_collective(library, kind, {std::nan("")}, {8, 2}, unlimited),
+               std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace fourfold
