@@ -63,7 +63,9 @@ struct Network {
   std::int64_t switches_per_group = 0;
   std::int64_t nodes_per_group = 0;
   std::int64_t links_per_group_pair = 0;
-  BytesPerSecond link_bandwidth;  // switch to switch, per direction, one link
+  BytesPerSecond link_bandwidth;  // switch to switch inside a group, per direction, one link
+  // The same between groups: equal to link_bandwidth unless a file or a scale says otherwise.
+  BytesPerSecond global_link_bandwidth;
   // Adaptive-like spreading: besides the minimal path a message uses this many detours, in equal
   // fractions; 0 and 0 is minimal-only routing.
   std::int64_t local_detours = 0;   // inside a group, via another switch
@@ -88,6 +90,13 @@ struct Plateau {
   BytesPerSecond bus_bandwidth;
 };
 
+// A plateau for members that are not neighbours: `stride` devices apart in one node.
+struct StridedPlateau {
+  int stride = 1;
+  int devices = 1;
+  BytesPerSecond bus_bandwidth;
+};
+
 struct CollectiveLibrary {
   std::string name;  // "NCCL", "RCCL"
   Seconds base_across;
@@ -96,16 +105,25 @@ struct CollectiveLibrary {
   Protocol simple;
   double overlap_exponent = 1.0;  // q: latency and bandwidth of a Simple ring overlap partly
   std::vector<Plateau> across;    // groups over several nodes, by members per node, ascending
-  std::vector<Plateau> in_node;   // groups inside one node, by size, ascending
+  std::vector<Plateau> in_node;   // groups of neighbours inside one node, by size, ascending
+  // Where a stride was measured it goes before `in_node`; empty where the node is symmetric.
+  std::vector<StridedPlateau> in_node_by_stride;
 };
 
 // One number of a platform file: where it stands, what it is, who says so.
 struct Fact {
-  std::string key;     // "processor.memory_GB", with its unit as last part
+  // "processor.memory_GB", with its unit as last part; an entry of a list is named by its label:
+  // "processor.gemm.6400.rate_Tflops", "node.links.0-1.bandwidth_GBps".
+  std::string key;
   double value = 0.0;  // as written, in the key's unit
   std::string source;
   bool unconfirmed = false;
 };
+
+// Factors on facts by key, for what-if questions. A key without the label of an entry scales the
+// whole list ("processor.gemm.rate_Tflops"); "network.global_bandwidth" scales every link between
+// groups.
+using Scales = std::map<std::string, double>;
 
 struct Platform {
   std::string name;   // "frontier"
@@ -116,13 +134,11 @@ struct Platform {
   Node node;
   Network network;
   CollectiveLibrary library;
-  std::vector<Fact> facts;
+  std::vector<Fact> facts;  // as written, before scaling
+  Scales scales;            // what was scaled when it was read
 
   std::int64_t devices() const { return nodes * node.devices; }
 };
-
-// Factors on facts by key, for what-if questions: {"network.global_bandwidth", 0.5}.
-using Scales = std::map<std::string, double>;
 
 // Reads a platform by name (looked up in the platforms folder) or by path to a .toml file.
 // Throws std::runtime_error with one sentence: unknown name (nearest known), unknown key (nearest

@@ -1,0 +1,16 @@
+// The known name closest to one that is not known, for error messages that help.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace fourfold {
+
+// The candidate with the least edit distance (insert, delete, replace, swap of neighbours: 1 each);
+// the first of equals. Empty if there are no candidates.
+std::string nearest_name(const std::string& name, const std::vector<std::string>& candidates);
+
+// "; did you mean "frontier"?", or nothing where there is no candidate.
+std::string did_you_mean(const std::string& name, const std::vector<std::string>& candidates);
+
+}  // namespace fourfold
