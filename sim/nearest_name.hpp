@@ -1,14 +1,12 @@
-// The known name that a mistyped one most likely meant, for sentences about bad input.
+// What to say about a mistyped name: the sentence that offers the nearest known one.
 #pragma once
 
 #include <string>
 #include <vector>
 
-namespace fourfold {
+#include "platforms/nearest_name.hpp"
 
-// Least edit distance (insert, drop, replace or swap neighbours); ties go to the earlier name.
-// Empty only if `known` is.
-std::string nearest_name(const std::string& word, const std::vector<std::string>& known);
+namespace fourfold {
 
 // Example: "unknown verb 'serach'; the nearest known is 'search'".
 std::string unknown_name(const std::string& what, const std::string& word,
