@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "sim/nearest_name.hpp"
+#include "platforms/nearest_name.hpp"
 
 namespace fourfold {
 
@@ -18,6 +18,11 @@ JsonObject::JsonObject(const nlohmann::json& value, std::string where)
 
 void JsonObject::fail(const std::string& what) const {
   throw std::runtime_error(where_ + ": " + what);
+}
+
+bool JsonObject::has(const std::string& key) {
+  asked_.push_back(key);
+  return value_->contains(key);
 }
 
 const nlohmann::json& JsonObject::get(const std::string& key) {
@@ -43,11 +48,12 @@ double JsonObject::number(const std::string& key) {
 
 std::int64_t JsonObject::integer(const std::string& key) {
   const nlohmann::json& value = get(key);
-  const bool fits = value.is_number_integer() &&
-                    (!value.is_number_unsigned() ||
-                     value.get<std::uint64_t>() <=
-                         std::uint64_t{std::numeric_limits<std::int64_t>::max()});
-  if (!fits || value.get<std::int64_t>() < 0) fail("'" + key + "' must be a whole number, 0 or more");
+  const bool fits =
+      value.is_number_integer() &&
+      (!value.is_number_unsigned() ||
+       value.get<std::uint64_t>() <= std::uint64_t{std::numeric_limits<std::int64_t>::max()});
+  if (!fits || value.get<std::int64_t>() < 0)
+    fail("'" + key + "' must be a whole number, 0 or more");
   return value.get<std::int64_t>();
 }
 
@@ -70,7 +76,7 @@ JsonObject JsonObject::object(const std::string& key) {
 void JsonObject::finish() const {
   for (const auto& item : value_->items()) {
     if (std::find(asked_.begin(), asked_.end(), item.key()) == asked_.end()) {
-      fail(unknown_name("key", item.key(), asked_));
+      fail("unknown key '" + item.key() + "'" + did_you_mean(item.key(), asked_));
     }
   }
 }
@@ -78,7 +84,8 @@ void JsonObject::finish() const {
 std::size_t JsonObject::position(const std::string& key, const std::vector<std::string>& names) {
   const std::string word = text(key);
   const auto found = std::find(names.begin(), names.end(), word);
-  if (found == names.end()) fail(unknown_name("value of '" + key + "'", word, names));
+  if (found == names.end())
+    fail("unknown value '" + word + "' of '" + key + "'" + did_you_mean(word, names));
   return static_cast<std::size_t>(found - names.begin());
 }
 

@@ -3,10 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 namespace fourfold {
 
@@ -15,6 +14,7 @@ class JsonObject {
  public:
   JsonObject(const nlohmann::json& value, std::string where);
 
+  bool has(const std::string& key);                   // an optional key: counts as asked for
   const nlohmann::json& get(const std::string& key);  // throws if the key is missing
   std::string text(const std::string& key);
   double number(const std::string& key);

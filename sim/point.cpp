@@ -1,5 +1,5 @@
-// Points to JSON and back; see point.hpp. Objects of nlohmann::json keep their keys sorted, so equal
-// points give equal text.
+// Points to JSON and back; see point.hpp. Objects of nlohmann::json keep their keys sorted, so
+// equal points give equal text.
 #include "sim/point.hpp"
 
 #include <stdexcept>
@@ -12,12 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-json json_of(const Model& model) {
-  return {{"name", model.name},       {"layers", model.layers},
-          {"hidden", model.hidden},   {"heads", model.heads},
-          {"sequence", model.sequence}, {"vocabulary", model.vocabulary}};
-}
-
 Model read_model_values(JsonObject object) {
   Model model;
   model.name = object.text("name");
@@ -28,6 +22,44 @@ Model read_model_values(JsonObject object) {
   model.vocabulary = object.positive("vocabulary");
   object.finish();
   return model;
+}
+
+}  // namespace
+
+json json_of(const Model& model) {
+  return {{"name", model.name},   {"layers", model.layers},     {"hidden", model.hidden},
+          {"heads", model.heads}, {"sequence", model.sequence}, {"vocabulary", model.vocabulary}};
+}
+
+json json_of(const Scales& scales) {
+  json object = json::object();
+  for (const auto& [key, factor] : scales) object[key] = factor;
+  return object;
+}
+
+json json_of(const StepOptions& options) {
+  return {{"micro_batches", options.micro_batches},
+          {"recompute", name(options.recompute)},
+          {"overlap",
+           {{"all_reduce", options.overlap.all_reduce},
+            {"reduce_scatter", options.overlap.reduce_scatter},
+            {"all_gather", options.overlap.all_gather},
+            {"recompute_gather", options.overlap.recompute_gather}}},
+          {"in_flight_blocks", options.in_flight_blocks},
+          {"weight_gather", name(options.weight_gather)},
+          {"gradient_reduction", name(options.gradient_reduction)},
+          {"data_reduction", name(options.data_reduction)},
+          {"grad_reduce_precision_z", name(options.grad_reduce_precision_z)},
+          {"grad_reduce_precision_data", name(options.grad_reduce_precision_data)}};
+}
+
+json json_of(const Point& point) {
+  return {{"platform", point.platform},
+          {"scales", json_of(point.scales)},
+          {"model", json_of(point.model)},
+          {"grid", point.grid.str()},
+          {"global_batch_sequences", point.global_batch},
+          {"options", json_of(point.options)}};
 }
 
 StepOptions read_options(JsonObject object) {
@@ -68,35 +100,6 @@ Scales read_scales(const json& value) {
   return scales;
 }
 
-}  // namespace
-
-json json_of(const StepOptions& options) {
-  return {{"micro_batches", options.micro_batches},
-          {"recompute", name(options.recompute)},
-          {"overlap",
-           {{"all_reduce", options.overlap.all_reduce},
-            {"reduce_scatter", options.overlap.reduce_scatter},
-            {"all_gather", options.overlap.all_gather},
-            {"recompute_gather", options.overlap.recompute_gather}}},
-          {"in_flight_blocks", options.in_flight_blocks},
-          {"weight_gather", name(options.weight_gather)},
-          {"gradient_reduction", name(options.gradient_reduction)},
-          {"data_reduction", name(options.data_reduction)},
-          {"grad_reduce_precision_z", name(options.grad_reduce_precision_z)},
-          {"grad_reduce_precision_data", name(options.grad_reduce_precision_data)}};
-}
-
-json json_of(const Point& point) {
-  json scales = json::object();
-  for (const auto& [key, factor] : point.scales) scales[key] = factor;
-  return {{"platform", point.platform},
-          {"scales", scales},
-          {"model", json_of(point.model)},
-          {"grid", point.grid.str()},
-          {"global_batch_sequences", point.global_batch},
-          {"options", json_of(point.options)}};
-}
-
 Point read_point(JsonObject object) {
   Point point;
   point.platform = object.text("platform");
@@ -109,7 +112,9 @@ Point read_point(JsonObject object) {
   return point;
 }
 
-std::string to_json(const Point& point) { return json_of(point).dump(); }
+std::string to_json(const Point& point) {
+  return json_of(point).dump();
+}
 
 Point point_from_json(const std::string& text) {
   const json value = parse_json(text, "the point");

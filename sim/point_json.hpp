@@ -9,8 +9,12 @@
 namespace fourfold {
 
 nlohmann::json json_of(const Point& point);
+nlohmann::json json_of(const Model& model);
+nlohmann::json json_of(const Scales& scales);
 nlohmann::json json_of(const StepOptions& options);
-// Throws std::runtime_error with a sentence on anything missing, unknown or impossible.
+// These throw std::runtime_error with a sentence on anything missing, unknown or impossible.
 Point read_point(JsonObject object);
+StepOptions read_options(JsonObject object);
+Scales read_scales(const nlohmann::json& value);
 
 }  // namespace fourfold

@@ -1,0 +1,32 @@
+// Signals as a note; see interrupt.hpp. The note is the one mutable global: a signal handler has
+// nothing else to write to.
+#include "scaling/interrupt.hpp"
+
+#include <csignal>
+
+namespace fourfold {
+namespace {
+
+volatile std::sig_atomic_t interrupt_came = 0;
+
+void note_interrupt(int) {
+  interrupt_came = 1;
+}
+
+}  // namespace
+
+void watch_for_interrupts() {
+  struct sigaction note {};
+  note.sa_handler = note_interrupt;
+  sigemptyset(&note.sa_mask);
+  sigaction(SIGINT, &note, nullptr);
+  sigaction(SIGTERM, &note, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+void stop_if_interrupted() {
+  if (interrupt_came != 0) throw Interrupted();
+}
+
+}  // namespace fourfold

@@ -1,0 +1,19 @@
+// Ctrl-C and SIGTERM: a request to stop that long work looks at, so that finished points are kept.
+#pragma once
+
+#include <exception>
+
+namespace fourfold {
+
+struct Interrupted : std::exception {
+  const char* what() const noexcept override { return "interrupted"; }
+};
+
+// From here on the two signals only leave a note; broken pipes and file size limits become errors
+// of the write that met them. Call once, before any thread or child exists.
+void watch_for_interrupts();
+
+// Throws Interrupted if a signal came.
+void stop_if_interrupted();
+
+}  // namespace fourfold

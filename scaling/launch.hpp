@@ -1,0 +1,27 @@
+// Starts executables side by side, feeds each its input and collects what they say.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace fourfold {
+
+struct Job {
+  std::vector<std::string> command;  // the path of the executable, then its arguments
+  std::string input;                 // at most what a pipe holds: 64 KiB
+};
+
+struct JobResult {
+  std::string output;
+  std::string complaint;  // the end of standard error
+  int status = 0;         // exit status; 128 + signal if it died of one
+};
+
+// Runs all jobs at once and returns when all have ended, results in the order of the jobs. Throws
+// std::runtime_error if one cannot be started, and Interrupted after Ctrl-C; no child survives.
+std::vector<JobResult> run_side_by_side(const std::vector<Job>& jobs);
+
+// The path of `executable` beside the one that is running. Throws std::runtime_error if missing.
+std::string beside_this_executable(const std::string& executable);
+
+}  // namespace fourfold

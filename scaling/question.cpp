@@ -1,0 +1,55 @@
+// Questions as points and as JSON; see question.hpp.
+#include "scaling/question.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "platforms/nearest_name.hpp"
+#include "sim/point_json.hpp"
+
+namespace fourfold {
+
+const char* name(Fidelity fidelity) {
+  return fidelity == Fidelity::estimated ? "estimated" : "simulated";
+}
+
+Fidelity fidelity_named(const std::string& word) {
+  for (Fidelity fidelity : {Fidelity::estimated, Fidelity::simulated}) {
+    if (word == name(fidelity)) return fidelity;
+  }
+  throw std::runtime_error("unknown fidelity '" + word + "'" +
+                           did_you_mean(word, {"estimated", "simulated"}));
+}
+
+std::int64_t sequences_in(std::int64_t batch_tokens, const Model& model) {
+  if (batch_tokens < 1 || batch_tokens % model.sequence != 0) {
+    throw std::runtime_error(
+        fmt::format("a batch of {} tokens is no whole number of sequences of {} tokens of {}",
+                    batch_tokens, model.sequence, model.name));
+  }
+  return batch_tokens / model.sequence;
+}
+
+Point point_of(const Question& question, const ProcessGrid& grid, std::int64_t micro_batches) {
+  Point point{question.platform,     question.scales, question.model, grid,
+              question.global_batch, question.options};
+  point.options.micro_batches = micro_batches;
+  return point;
+}
+
+nlohmann::json json_of(const Question& question) {
+  nlohmann::json options = json_of(question.options);
+  options.erase("micro_batches");
+  nlohmann::json object{{"platform", question.platform},
+                        {"scales", json_of(question.scales)},
+                        {"model", json_of(question.model)},
+                        {"devices", question.devices},
+                        {"global_batch_sequences", question.global_batch},
+                        {"options", options}};
+  if (question.grid) object["grid"] = question.grid->str();
+  if (question.micro_batches) object["micro_batches"] = *question.micro_batches;
+  return object;
+}
+
+}  // namespace fourfold

@@ -1,0 +1,42 @@
+// A question of a user: how fast does this model train on so many devices of this machine? It turns
+// into points once a process grid is chosen.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "platforms/platform.hpp"
+#include "schedule/model.hpp"
+#include "schedule/process_grid.hpp"
+#include "schedule/step_options.hpp"
+#include "sim/point.hpp"
+
+namespace fourfold {
+
+// Estimated: the closed form only. Simulated: the closed form to order the grids, then SimGrid.
+enum class Fidelity : std::uint8_t { estimated, simulated };
+const char* name(Fidelity fidelity);
+// Throws std::runtime_error that names the nearest known one.
+Fidelity fidelity_named(const std::string& word);
+
+struct Question {
+  std::string platform;  // name or path
+  Scales scales;
+  Model model;
+  std::int64_t devices = 0;
+  std::int64_t global_batch = 0;              // sequences
+  StepOptions options;                        // its micro_batches are not looked at
+  std::optional<ProcessGrid> grid;            // searched if absent
+  std::optional<std::int64_t> micro_batches;  // searched if absent
+};
+
+// Sequences in a batch of so many tokens. Throws std::runtime_error if they do not come out whole.
+std::int64_t sequences_in(std::int64_t batch_tokens, const Model& model);
+
+Point point_of(const Question& question, const ProcessGrid& grid, std::int64_t micro_batches);
+
+nlohmann::json json_of(const Question& question);
+
+}  // namespace fourfold
