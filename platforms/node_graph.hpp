@@ -1,0 +1,39 @@
+// The devices of one node and the links between them: which directed links a transfer between two
+// of its devices crosses. All nodes of a machine share one graph.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "platforms/platform.hpp"
+
+namespace fourfold {
+
+// Links are directed: 2i is node.links[i] from a to b, 2i + 1 the same from b to a.
+class NodeGraph {
+ public:
+  // Throws std::invalid_argument if some pair of devices has no path.
+  explicit NodeGraph(const Node& node);
+
+  int devices() const { return devices_; }
+  std::int32_t link_count() const { return static_cast<std::int32_t>(capacity_.size()); }
+  double capacity(std::int32_t link) const { return capacity_[link]; }  // bytes/s
+  int from(std::int32_t link) const { return from_[link]; }
+  int to(std::int32_t link) const { return to_[link]; }
+
+  // The direct link where there is one (the widest of several); otherwise the path of largest
+  // bottleneck and, among those, fewest hops. Empty from a device to itself.
+  const std::vector<std::int32_t>& path(int from, int to) const {
+    return paths_[from * devices_ + to];
+  }
+
+ private:
+  std::vector<std::int32_t> shortest_path(int from, int to, double width) const;
+
+  int devices_ = 0;
+  std::vector<int> from_, to_;  // ends of each directed link
+  std::vector<double> capacity_;
+  std::vector<std::vector<std::int32_t>> paths_;
+};
+
+}  // namespace fourfold

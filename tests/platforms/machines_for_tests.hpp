@@ -1,0 +1,77 @@
+// Platforms built by hand for the tests of topology, rings and rates: no files are read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "platforms/platform.hpp"
+
+namespace fourfold::test {
+
+constexpr double giga = 1e9;
+
+// A node of `devices` devices, all pairs joined at `width` GB/s, one 25 GB/s NIC each.
+inline Node mesh_node(int devices, double width) {
+  Node node;
+  node.devices = devices;
+  for (int a = 0; a < devices; ++a) {
+    node.nics.push_back({{25 * giga}, {a}});
+    for (int b = a + 1; b < devices; ++b) node.links.push_back({a, b, {width * giga}, "mesh"});
+  }
+  return node;
+}
+
+// The MI250X node with the bandwidths of kernel copies (machines.md A.3).
+inline Node mi250x_node() {
+  Node node;
+  node.devices = 8;
+  const auto add = [&](double width, std::vector<std::pair<int, int>> pairs) {
+    for (auto [a, b] : pairs) node.links.push_back({a, b, {width * giga}, "if"});
+  };
+  add(148, {{0, 1}, {2, 3}, {4, 5}, {6, 7}});
+  add(76, {{0, 6}, {2, 4}});
+  add(38, {{0, 2}, {1, 3}, {1, 5}, {3, 7}, {4, 6}, {5, 7}});
+  for (int nic = 0; nic < 4; ++nic) node.nics.push_back({{25 * giga}, {2 * nic, 2 * nic + 1}});
+  return node;
+}
+
+struct Detours {
+  std::int64_t local = 0;
+  std::int64_t global = 0;
+};
+
+inline Platform dragonfly(std::string name, Node node, std::int64_t groups, Detours detours) {
+  Platform platform;
+  platform.name = std::move(name);
+  platform.node = std::move(node);
+  platform.network = {NetworkKind::dragonfly, groups, 32, 128, 4, {25 * giga}, 0, 0, false};
+  platform.network.local_detours = detours.local;
+  platform.network.global_detours = detours.global;
+  platform.nodes = groups * platform.network.nodes_per_group;
+  return platform;
+}
+
+inline Platform frontier(Detours detours = {}) {
+  return dragonfly("frontier", mi250x_node(), 74, detours);
+}
+
+inline Platform perlmutter(Detours detours = {}) {
+  return dragonfly("perlmutter", mesh_node(4, 100), 24, detours);
+}
+
+enum class Ports { shared, private_per_lane };
+
+inline Platform crossbar(int devices_per_node, Ports ports) {
+  Platform platform;
+  platform.name = "crossbar";
+  platform.nodes = 4096;
+  platform.node.devices = devices_per_node;
+  platform.node.nics.push_back({{25 * giga}, {}});
+  platform.network.kind = NetworkKind::crossbar;
+  platform.network.private_port_per_lane = ports == Ports::private_per_lane;
+  return platform;
+}
+
+}  // namespace fourfold::test

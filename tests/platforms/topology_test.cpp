@@ -1,0 +1,316 @@
+// Links, routes and ring footprints: what goes in comes out, detours are fair, NICs are shared as the
+// collective library shares them.
+#include "platforms/topology.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <stdexcept>
+
+#include "schedule/process_grid.hpp"
+#include "tests/platforms/machines_for_tests.hpp"
+
+namespace fourfold {
+namespace {
+
+using test::crossbar;
+using test::frontier;
+using test::giga;
+using test::perlmutter;
+using test::Ports;
+
+std::map<LinkKind, double> share_by_kind(const Topology& topology, const Footprint& footprint) {
+  std::map<LinkKind, double> shares;
+  for (const LinkShare& entry : footprint) shares[topology.kind(entry.link)] += entry.share;
+  return shares;
+}
+
+std::map<std::string, double> by_name(const Topology& topology, const Footprint& footprint) {
+  std::map<std::string, double> shares;
+  for (const LinkShare& entry : footprint) shares[topology.link_name(entry.link)] += entry.share;
+  return shares;
+}
+
+std::vector<std::int64_t> line(std::int64_t first, std::int64_t stride, std::int64_t extent) {
+  std::vector<std::int64_t> devices;
+  for (std::int64_t i = 0; i < extent; ++i) devices.push_back(first + i * stride);
+  return devices;
+}
+
+TEST(topology, of_a_crossbar_is_a_port_out_and_in_per_device_and_lane) {
+  const Platform shared = crossbar(4, Ports::shared);
+  const Platform separate = crossbar(4, Ports::private_per_lane);
+
+  EXPECT_EQ(Topology(shared, 2).link_count(), 2 * 4 * 2);
+  EXPECT_EQ(Topology(separate, 2).link_count(), 2 * 4 * 5 * 2);
+}
+
+TEST(topology, lanes_of_a_crossbar_device_share_its_port_unless_it_has_one_each) {
+  const Platform shared = crossbar(4, Ports::shared);
+  const Platform separate = crossbar(4, Ports::private_per_lane);
+  const Topology a(shared, 2);
+  const Topology b(separate, 2);
+
+  EXPECT_EQ(by_name(a, a.ring_footprint({0, 5}, 0)), by_name(a, a.ring_footprint({0, 5}, 3)));
+  EXPECT_EQ(by_name(b, b.ring_footprint({0, 5}, 3)),
+            (std::map<std::string, double>{{"device 0 lane 3 in", 1.0},
+                                           {"device 0 lane 3 out", 1.0},
+                                           {"device 5 lane 3 in", 1.0},
+                                           {"device 5 lane 3 out", 1.0}}));
+}
+
+TEST(topology, every_link_has_a_name_of_its_own_a_kind_and_a_capacity) {
+  const Platform platform = frontier();
+  const Topology topology(platform, 130);
+
+  std::set<std::string> names;
+  std::map<LinkKind, std::int64_t> count;
+  for (std::int32_t link = 0; link < topology.link_count(); ++link) {
+    names.insert(topology.link_name(link));
+    ++count[topology.kind(link)];
+    EXPECT_GT(topology.capacity(link).value, 0.0);
+  }
+
+  EXPECT_EQ(static_cast<std::int32_t>(names.size()), topology.link_count());
+  EXPECT_EQ(count[LinkKind::inner], 130 * 2 * 12);
+  EXPECT_EQ(count[LinkKind::nic_out], 130 * 4);
+  EXPECT_EQ(count[LinkKind::nic_in], 130 * 4);
+  EXPECT_EQ(count[LinkKind::local], 2 * 32 * 31);
+  EXPECT_EQ(count[LinkKind::global], 74 * 73);
+}
+
+TEST(topology, the_links_of_a_group_pair_are_a_bundle_of_their_summed_capacity) {
+  const Platform platform = frontier();
+  const Topology topology(platform, 1);
+
+  EXPECT_EQ(topology.link_name(topology.link_count() - 1), "group 73 -> group 72");
+  EXPECT_EQ(topology.capacity(topology.link_count() - 1).value, 100 * giga);
+}
+
+TEST(topology, a_message_between_groups_takes_nics_gateways_and_one_bundle) {
+  const Platform platform = frontier();
+  const Topology topology(platform, 512);
+
+  Footprint path;
+  topology.route(0, 3 * 1024 + 8 * 17 + 2, path);
+
+  const auto kinds = share_by_kind(topology, path);
+  EXPECT_EQ(kinds.at(LinkKind::nic_out), 1.0);
+  EXPECT_EQ(kinds.at(LinkKind::nic_in), 1.0);
+  EXPECT_EQ(kinds.at(LinkKind::global), 1.0);
+  EXPECT_EQ(by_name(topology, path).count("group 0 -> group 3"), 1u);
+  EXPECT_EQ(by_name(topology, path).count("node 0 nic 0 out"), 1u);
+  EXPECT_EQ(by_name(topology, path).count("node 401 nic 1 in"), 1u);
+}
+
+TEST(topology, nodes_of_a_chassis_meet_at_the_switch_of_equal_nics) {
+  const Platform platform = frontier();
+  const Topology topology(platform, 128);
+
+  Footprint same_chassis;
+  topology.route(0, 15 * 8, same_chassis);
+  Footprint next_chassis;
+  topology.route(0, 16 * 8, next_chassis);
+
+  EXPECT_EQ(by_name(topology, same_chassis),
+            (std::map<std::string, double>{{"node 0 nic 0 out", 1.0}, {"node 15 nic 0 in", 1.0}}));
+  EXPECT_EQ(by_name(topology, next_chassis).count("group 0 switch 0 -> switch 4"), 1u);
+}
+
+TEST(topology, a_transfer_inside_a_node_uses_inner_links_only) {
+  const Platform platform = frontier();
+  const Topology topology(platform, 2);
+
+  Footprint path;
+  topology.route(8 + 0, 8 + 4, path);
+
+  ASSERT_EQ(path.size(), 2u);
+  for (const LinkShare& hop : path) EXPECT_EQ(topology.kind(hop.link), LinkKind::inner);
+}
+
+TEST(topology, without_detours_route_and_minimal_route_agree) {
+  const Platform platform = frontier();
+  const Topology topology(platform, 300);
+  for (std::int64_t to = 1; to < topology.devices(); to += 37) {
+    Footprint path;
+    std::vector<std::int32_t> minimal;
+
+    topology.route(5, to, path);
+    topology.minimal_route(5, to, minimal);
+
+    ASSERT_EQ(path.size(), minimal.size());
+    for (std::size_t i = 0; i < path.size(); ++i) {
+      EXPECT_EQ(path[i].link, minimal[i]);
+      EXPECT_EQ(path[i].share, 1.0);
+    }
+  }
+}
+
+// What flows into each switch flows out: followed by the names of the links, group by group.
+TEST(topology, spread_routing_conserves_the_message) {
+  const Platform platform = frontier({3, 8});
+  const Topology topology(platform, 512);
+  for (std::int64_t to : {1024, 1024 + 200, 2048, 4095}) {
+    Footprint path;
+    topology.route(7, to, path);
+
+    std::map<std::string, double> out_of_group;
+    double leaving = 0.0, arriving = 0.0;
+    const std::string from_group = "group 0 ->";
+    const std::string to_group = "-> group " + std::to_string(to / 1024);
+    for (const auto& [name, share] : by_name(topology, path)) {
+      if (name.starts_with(from_group)) leaving += share;
+      if (name.ends_with(to_group)) arriving += share;
+    }
+    EXPECT_NEAR(leaving, 1.0, 1e-12);
+    EXPECT_NEAR(arriving, 1.0, 1e-12);
+    const auto kinds = share_by_kind(topology, path);
+    EXPECT_NEAR(kinds.at(LinkKind::global), 1.0 / 9 + 2 * 8.0 / 9, 1e-12);
+    EXPECT_LE(kinds.at(LinkKind::local), 2.0 + 1e-12);
+  }
+}
+
+TEST(topology, local_detours_go_over_different_other_switches) {
+  const Platform platform = frontier({5, 0});
+  const Topology topology(platform, 128);
+
+  Footprint path;
+  topology.route(0, 8 * 40, path);
+
+  std::set<std::int32_t> links;
+  for (const LinkShare& hop : path) links.insert(hop.link);
+  EXPECT_EQ(links.size(), path.size());
+  EXPECT_NEAR(share_by_kind(topology, path).at(LinkKind::local), 1.0 / 6 + 2 * 5.0 / 6, 1e-12);
+}
+
+TEST(topology, more_detours_than_there_are_groups_is_all_groups) {
+  const Platform platform = perlmutter({99, 99});
+  const Topology topology(platform, 256);
+
+  Footprint path;
+  topology.route(0, 128 * 4, path);
+
+  EXPECT_NEAR(share_by_kind(topology, path).at(LinkKind::global), 1.0 / 23 + 2 * 22.0 / 23, 1e-12);
+}
+
+TEST(topology, detours_of_a_group_load_all_other_groups_evenly) {
+  const Platform platform = frontier({0, 8});
+  const Topology topology(platform, 256);
+
+  Footprint sum;
+  for (std::int64_t device = 0; device < 1024; ++device) topology.route(device, device + 1024, sum);
+  merge(sum);
+
+  double most = 0.0, minimal = 0.0;
+  for (const LinkShare& load : sum) {
+    if (topology.kind(load.link) != LinkKind::global) continue;
+    if (topology.link_name(load.link) == "group 0 -> group 1") {
+      minimal = load.share;
+    } else {
+      most = std::max(most, load.share);
+    }
+  }
+  EXPECT_NEAR(minimal, 1024.0 / 9, 1e-6);
+  EXPECT_LT(most, 1.5 * 1024 * (8.0 / 9) / 72);
+}
+
+TEST(ring_footprint, of_a_whole_node_per_node_loads_all_four_nics_equally) {
+  const Platform platform = frontier();
+  const Topology topology(platform, 4);
+
+  const Footprint footprint = topology.ring_footprint(line(0, 1, 32), 0);
+
+  for (const LinkShare& entry : footprint) {
+    const LinkKind kind = topology.kind(entry.link);
+    if (kind == LinkKind::nic_out || kind == LinkKind::nic_in) {
+      EXPECT_EQ(entry.share, 0.25);
+    }
+  }
+  const auto kinds = share_by_kind(topology, footprint);
+  EXPECT_NEAR(kinds.at(LinkKind::nic_out), 4.0, 1e-12);
+  EXPECT_GT(kinds.at(LinkKind::inner), 4 * 7.0 - 1e-9);
+}
+
+TEST(ring_footprint, of_two_devices_a_node_uses_two_nics) {
+  const Platform platform = frontier();
+  const Topology topology(platform, 2);
+
+  const auto names = by_name(topology, topology.ring_footprint({1, 5, 9, 13}, 0));
+
+  EXPECT_EQ(names.at("node 0 nic 0 out"), 0.5);
+  EXPECT_EQ(names.at("node 0 nic 2 out"), 0.5);
+  EXPECT_EQ(names.at("node 1 nic 0 in"), 0.5);
+  EXPECT_EQ(names.at("node 1 nic 2 in"), 0.5);
+}
+
+TEST(ring_footprint, of_nodes_with_different_numbers_of_members_has_rings_for_the_smallest) {
+  const Platform platform = perlmutter();
+  const Topology topology(platform, 2);
+
+  const auto names = by_name(topology, topology.ring_footprint(line(0, 1, 5), 0));
+
+  EXPECT_EQ(names.at("node 1 nic 0 out"), 1.0);
+  EXPECT_EQ(names.at("node 1 nic 0 in"), 1.0);
+  EXPECT_EQ(names.at("node 0 nic 0 out"), 1.0);
+}
+
+TEST(ring_footprint, is_sorted_without_repeats_and_enters_what_it_leaves) {
+  const Platform platform = frontier({3, 8});
+  const Topology topology(platform, 512);
+  for (const auto& [stride, extent] : {std::pair{1, 8}, {3, 7}, {8, 64}, {12, 20}, {1024, 4}}) {
+    const Footprint footprint = topology.ring_footprint(line(0, stride, extent), 2);
+
+    for (std::size_t i = 1; i < footprint.size(); ++i) {
+      ASSERT_LT(footprint[i - 1].link, footprint[i].link);
+    }
+    auto kinds = share_by_kind(topology, footprint);
+    EXPECT_NEAR(kinds[LinkKind::nic_out], kinds[LinkKind::nic_in], 1e-9);
+  }
+}
+
+TEST(ring_footprint, gathers_members_of_a_node_however_they_are_ordered) {
+  const Platform platform = perlmutter();
+  const Topology topology(platform, 2);
+
+  const auto in_order = by_name(topology, topology.ring_footprint({0, 1, 4, 5}, 0));
+  const auto shuffled = by_name(topology, topology.ring_footprint({0, 4, 1, 5}, 0));
+
+  EXPECT_EQ(in_order, shuffled);
+}
+
+TEST(ring_footprint, of_one_member_is_empty) {
+  const Platform platform = frontier();
+  const Topology topology(platform, 1);
+
+  EXPECT_TRUE(topology.ring_footprint({3}, 0).empty());
+}
+
+TEST(topology, refuses_what_does_not_exist) {
+  const Platform platform = frontier();
+  const Topology topology(platform, 2);
+  Footprint path;
+
+  EXPECT_THROW(Topology(platform, 0), std::invalid_argument);
+  EXPECT_THROW(Topology(platform, platform.nodes + 1), std::invalid_argument);
+  EXPECT_THROW(topology.route(0, 16, path), std::out_of_range);
+  EXPECT_THROW(topology.ring_footprint({0, -1}, 0), std::out_of_range);
+  EXPECT_THROW(topology.ring_footprint({0, 1}, 5), std::out_of_range);
+}
+
+TEST(topology, refuses_nodes_that_no_group_holds) {
+  Platform platform = frontier();
+  platform.nodes = 74 * 128 + 1;
+
+  EXPECT_THROW(Topology(platform, platform.nodes), std::invalid_argument);
+}
+
+TEST(topology, refuses_a_device_that_no_nic_serves) {
+  Platform platform = perlmutter();
+  platform.node.nics[2].devices.clear();
+
+  EXPECT_THROW(Topology(platform, 1), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace fourfold
