@@ -13,14 +13,12 @@
 #include "platforms/node_graph.hpp"
 #include "platforms/platform.hpp"
 #include "platforms/rings.hpp"
+#include "schedule/lane.hpp"
 
 namespace fourfold {
 
 enum class LinkKind : std::uint8_t { inner, nic_out, nic_in, local, global, port };
 const char* name(LinkKind kind);
-
-// Communicators of a device that may run at once; on a crossbar each can have a port of its own.
-inline constexpr int lane_count = 5;
 
 // Dragonfly: per node its directed inner links, then its NICs out, then its NICs in; after all nodes
 // the network. Crossbar: per device (and lane) a port out and a port in, capacity of nics[0]; inner
