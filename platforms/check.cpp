@@ -1,8 +1,9 @@
 // Consistency of a platform: each function looks at one part and throws at the first contradiction.
 #include "platforms/check.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
+
+#include <algorithm>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -85,7 +86,8 @@ void check_nics(const Platform& platform) {
     const int count = served[static_cast<std::size_t>(i)];
     if (count != 1) {
       refuse(platform, fmt::format("device {} of a node sends through {} NICs, but it must be "
-                                   "exactly 1", i, count));
+                                   "exactly 1",
+                                   i, count));
     }
   }
 }
@@ -100,12 +102,13 @@ void check_network(const Platform& platform) {
   }
   if (network.local_detours > std::max<std::int64_t>(0, network.switches_per_group - 2)) {
     refuse(platform, fmt::format("{} local detours need as many switches besides the two ends, but "
-                                 "a group has {}", network.local_detours,
-                                 network.switches_per_group));
+                                 "a group has {}",
+                                 network.local_detours, network.switches_per_group));
   }
   if (network.global_detours > std::max<std::int64_t>(0, network.groups - 2)) {
     refuse(platform, fmt::format("{} global detours need as many groups besides the two ends, but "
-                                 "there are {}", network.global_detours, network.groups));
+                                 "there are {}",
+                                 network.global_detours, network.groups));
   }
 }
 
@@ -141,8 +144,8 @@ void check_library(const Platform& platform) {
     if (plateau.stride < 1 || plateau.devices < 2 ||
         plateau.stride * (plateau.devices - 1) >= platform.node.devices) {
       refuse(platform, fmt::format("library.in_node_by_stride: {} devices {} apart do not fit in a "
-                                   "node of {}", plateau.devices, plateau.stride,
-                                   platform.node.devices));
+                                   "node of {}",
+                                   plateau.devices, plateau.stride, platform.node.devices));
     }
   }
 }

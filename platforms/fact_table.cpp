@@ -1,22 +1,22 @@
-// Strict reading of one table: unknown keys, missing numbers and numbers without a source are errors.
+// Strict reading of one table: unknown keys and numbers without a source are errors.
 #include "platforms/fact_table.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
 #include <limits>
 #include <stdexcept>
 #include <utility>
 
-#include "platforms/nearest_name.hpp"
+#include "schedule/nearest_name.hpp"
 
 namespace fourfold {
 namespace {
 
 [[noreturn]] void refuse_at(const FactSheet& sheet, const toml::node& node,
                             const std::string& message) {
-  throw std::runtime_error(
-      fmt::format("{}:{}: {}", sheet.path, node.source().begin.line, message));
+  throw std::runtime_error(fmt::format("{}:{}: {}", sheet.path, node.source().begin.line, message));
 }
 
 void check_keys(const FactSheet& sheet, const toml::table& table, const std::string& prefix,
@@ -32,10 +32,14 @@ void check_keys(const FactSheet& sheet, const toml::table& table, const std::str
 
 const char* words(Range range) {
   switch (range) {
-    case Range::positive: return "greater than 0";
-    case Range::non_negative: return "0 or more";
-    case Range::fraction: return "greater than 0 and at most 1";
-    case Range::open_fraction: return "0 or more and less than 1";
+    case Range::positive:
+      return "greater than 0";
+    case Range::non_negative:
+      return "0 or more";
+    case Range::fraction:
+      return "greater than 0 and at most 1";
+    case Range::open_fraction:
+      return "0 or more and less than 1";
   }
   return "";
 }
@@ -43,10 +47,14 @@ const char* words(Range range) {
 bool holds(Range range, double value) {
   if (!std::isfinite(value)) return false;
   switch (range) {
-    case Range::positive: return value > 0.0;
-    case Range::non_negative: return value >= 0.0;
-    case Range::fraction: return value > 0.0 && value <= 1.0;
-    case Range::open_fraction: return value >= 0.0 && value < 1.0;
+    case Range::positive:
+      return value > 0.0;
+    case Range::non_negative:
+      return value >= 0.0;
+    case Range::fraction:
+      return value > 0.0 && value <= 1.0;
+    case Range::open_fraction:
+      return value >= 0.0 && value < 1.0;
   }
   return false;
 }
@@ -73,7 +81,9 @@ FactTable::FactTable(FactSheet& sheet, const toml::table& table, std::string pre
   check_keys(sheet, table, prefix_.empty() ? "" : prefix_ + ".", known);
 }
 
-bool FactTable::has(const std::string& key) const { return table_->contains(key); }
+bool FactTable::has(const std::string& key) const {
+  return table_->contains(key);
+}
 
 std::string FactTable::full(const std::string& key) const {
   return prefix_.empty() ? key : prefix_ + "." + key;
@@ -193,6 +203,11 @@ double FactTable::entry_number(const std::string& name, const std::string& key) 
   if (!value) refuse(key, "must be a number");
   Fact fact{prefix_ + "." + name + "." + key, *value, source_, unconfirmed_};
   return record(std::move(fact), key, Range::positive) * unit_of(key);
+}
+
+double FactTable::scale(const std::string& name) const {
+  const auto found = sheet_->scales.find(name);
+  return found == sheet_->scales.end() ? 1.0 : found->second;
 }
 
 std::string without_label(const std::string& key) {

@@ -1,10 +1,11 @@
-// A table of a platform file, read strictly: every key is known, every number has a source, and each
-// number read is written down as a Fact. Values come out scaled and in base units.
+// A table of a platform file, read strictly: every key is known, every number has a source, and
+// each number read is written down as a Fact. Values come out scaled and in base units.
 #pragma once
+
+#include <toml++/toml.h>
 
 #include <cstdint>
 #include <string>
-#include <toml++/toml.h>
 #include <vector>
 
 #include "platforms/platform.hpp"
@@ -35,14 +36,17 @@ class FactTable {
   bool flag(const std::string& key) const;
   FactTable section(const std::string& key, std::vector<std::string> known) const;
 
-  // `[key] source = "...", entries = [{...}, {...}]`: the rows of a list. An entry's own source goes
-  // before the list's. `known` names the keys of an entry.
+  // `[key] source = "...", entries = [{...}, {...}]`: the rows of a list. An entry's own source
+  // goes before the list's. `known` names the keys of an entry.
   std::vector<FactTable> entries(const std::string& key, std::vector<std::string> known) const;
   // Inside an entry: a plain integer that says which row it is, and a list of them.
   std::int64_t label(const std::string& key) const;
   std::vector<int> labels(const std::string& key) const;
   // Inside an entry: a plain number, whose fact is named `prefix.name.key`.
   double entry_number(const std::string& name, const std::string& key) const;
+
+  // The factor asked for under `name`; 1 if none.
+  double scale(const std::string& name) const;
 
   // Throws "file:line: prefix message".
   [[noreturn]] void refuse(const std::string& message) const;

@@ -1,21 +1,21 @@
-// Finds a platform file and turns it into a Platform, section by section.
+// Finds a platform file, reads its sections and checks that they and the scales fit together.
 #include "platforms/platform.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fmt/format.h>
 #include <stdexcept>
 
 #include "platforms/check.hpp"
 #include "platforms/fact_table.hpp"
-#include "platforms/nearest_name.hpp"
+#include "platforms/sections.hpp"
+#include "schedule/nearest_name.hpp"
 
 namespace fourfold {
 namespace {
-
-constexpr const char* global_bandwidth = "network.global_bandwidth";
 
 std::filesystem::path platforms_folder() {
   if (const char* folder = std::getenv("FOURFOLD_PLATFORMS"); folder != nullptr && *folder != 0) {
@@ -33,8 +33,8 @@ std::string find_file(const std::string& name_or_path) {
   }
   const std::vector<std::string> known = known_platforms();
   if (std::find(known.begin(), known.end(), name_or_path) == known.end()) {
-    throw std::runtime_error(fmt::format("unknown platform \"{}\"{}", name_or_path,
-                                         did_you_mean(name_or_path, known)));
+    throw std::runtime_error(
+        fmt::format("unknown platform \"{}\"{}", name_or_path, did_you_mean(name_or_path, known)));
   }
   return (platforms_folder() / (name_or_path + ".toml")).string();
 }
@@ -49,134 +49,8 @@ toml::table parse(const std::string& path) {
   }
 }
 
-Processor read_processor(const FactTable& table) {
-  Processor processor;
-  processor.name = table.text("name");
-  processor.advertised_peak = {table.number("advertised_peak_Tflops", Range::positive)};
-  processor.empirical_peak = {table.number("empirical_peak_Tflops", Range::positive)};
-  for (const FactTable& row : table.entries("gemm", {"size", "rate_Tflops"})) {
-    const std::int64_t size = row.label("size");
-    const double rate = row.entry_number(std::to_string(size), "rate_Tflops");
-    processor.gemm.push_back({size, {rate}});
-  }
-  processor.layout_penalty_nt = table.number("layout_penalty_nt", Range::positive);
-  processor.layout_penalty_tn = table.number("layout_penalty_tn", Range::positive);
-  processor.attention_forward = {table.number("attention_forward_Tflops", Range::positive)};
-  processor.attention_backward = {table.number("attention_backward_Tflops", Range::positive)};
-  processor.memory = {table.number("memory_GB", Range::positive)};
-  processor.usable_memory = table.number("usable_memory", Range::fraction);
-  processor.memory_bandwidth = {table.number("memory_bandwidth_GBps", Range::positive)};
-  processor.launch_overhead = {table.number("launch_overhead_us", Range::non_negative)};
-  processor.interference = table.number("interference", Range::open_fraction);
-  return processor;
-}
-
-int device_index(const FactTable& row, const std::string& key) {
-  const std::int64_t index = row.label(key);
-  if (index < 0 || index > 1'000'000) row.refuse(key, fmt::format("is {}, no device", index));
-  return static_cast<int>(index);
-}
-
-Node read_node(const FactTable& table) {
-  Node node;
-  const std::int64_t devices = table.count("devices", Range::positive);
-  if (devices > 1024) table.refuse("devices", fmt::format("is {}, but at most 1024 fit", devices));
-  node.devices = static_cast<int>(devices);
-  if (table.has("links")) {
-    for (const FactTable& row : table.entries("links", {"a", "b", "kind", "bandwidth_GBps"})) {
-      const int a = device_index(row, "a");
-      const int b = device_index(row, "b");
-      const double rate = row.entry_number(fmt::format("{}-{}", a, b), "bandwidth_GBps");
-      node.links.push_back({a, b, {rate}, row.text("kind")});
-    }
-  }
-  for (const FactTable& row : table.entries("nics", {"devices", "bandwidth_GBps"})) {
-    const double rate = row.entry_number(std::to_string(node.nics.size()), "bandwidth_GBps");
-    node.nics.push_back({{rate}, row.labels("devices")});
-  }
-  return node;
-}
-
-Network read_network(const FactTable& table, const Scales& scales) {
-  Network network;
-  const std::string kind = table.text("kind");
-  if (kind == "crossbar") {
-    network.kind = NetworkKind::crossbar;
-    network.private_port_per_lane = table.flag("private_port_per_lane");
-    return network;
-  }
-  if (kind != "dragonfly") {
-    table.refuse("kind", fmt::format("is \"{}\"{}", kind, did_you_mean(kind, {"dragonfly", "crossbar"})));
-  }
-  network.kind = NetworkKind::dragonfly;
-  network.groups = table.count("groups", Range::positive);
-  network.switches_per_group = table.count("switches_per_group", Range::positive);
-  network.nodes_per_group = table.count("nodes_per_group", Range::positive);
-  network.links_per_group_pair = table.count("links_per_group_pair", Range::positive);
-  network.link_bandwidth = {table.number("link_bandwidth_GBps", Range::positive)};
-  network.global_link_bandwidth = network.link_bandwidth;
-  if (table.has("global_link_bandwidth_GBps")) {
-    network.global_link_bandwidth = {table.number("global_link_bandwidth_GBps", Range::positive)};
-  }
-  if (const auto scale = scales.find(global_bandwidth); scale != scales.end()) {
-    network.global_link_bandwidth *= scale->second;
-  }
-  network.local_detours = table.count("local_detours", Range::non_negative);
-  network.global_detours = table.count("global_detours", Range::non_negative);
-  return network;
-}
-
-Protocol read_protocol(const FactTable& table) {
-  Protocol protocol;
-  protocol.hop_across = {table.number("hop_across_us", Range::non_negative)};
-  protocol.hop_in_node = {table.number("hop_in_node_us", Range::non_negative)};
-  protocol.bandwidth_fraction_across =
-      table.number("bandwidth_fraction_across", Range::fraction);
-  protocol.bandwidth_fraction_in_node =
-      table.number("bandwidth_fraction_in_node", Range::fraction);
-  protocol.tree_hop_factor = table.number("tree_hop_factor", Range::positive);
-  protocol.tree_bandwidth_fraction = table.number("tree_bandwidth_fraction", Range::fraction);
-  return protocol;
-}
-
-std::vector<Plateau> read_plateaus(const FactTable& table, const std::string& key) {
-  std::vector<Plateau> plateaus;
-  if (!table.has(key)) return plateaus;
-  for (const FactTable& row : table.entries(key, {"devices", "bus_bandwidth_GBps"})) {
-    const int devices = device_index(row, "devices");
-    const double rate = row.entry_number(std::to_string(devices), "bus_bandwidth_GBps");
-    plateaus.push_back({devices, {rate}});
-  }
-  return plateaus;
-}
-
-CollectiveLibrary read_library(const FactTable& table) {
-  const std::vector<std::string> protocol_keys = {
-      "hop_across_us",   "hop_in_node_us",  "bandwidth_fraction_across", "bandwidth_fraction_in_node",
-      "tree_hop_factor", "tree_bandwidth_fraction"};
-  CollectiveLibrary library;
-  library.name = table.text("name");
-  library.base_across = {table.number("base_across_us", Range::non_negative)};
-  library.base_in_node = {table.number("base_in_node_us", Range::non_negative)};
-  library.low_latency = read_protocol(table.section("low_latency", protocol_keys));
-  library.simple = read_protocol(table.section("simple", protocol_keys));
-  library.overlap_exponent = table.number("overlap_exponent", Range::positive);
-  library.across = read_plateaus(table, "across");
-  library.in_node = read_plateaus(table, "in_node");
-  const std::string strided = "in_node_by_stride";
-  if (!table.has(strided)) return library;
-  for (const FactTable& row : table.entries(strided, {"stride", "devices", "bus_bandwidth_GBps"})) {
-    const int stride = device_index(row, "stride");
-    const int devices = device_index(row, "devices");
-    const double rate =
-        row.entry_number(fmt::format("{}x{}", stride, devices), "bus_bandwidth_GBps");
-    library.in_node_by_stride.push_back({stride, devices, {rate}});
-  }
-  return library;
-}
-
 void check_scales(const Platform& platform) {
-  std::vector<std::string> known = {global_bandwidth};
+  std::vector<std::string> known = {global_bandwidth_scale};
   for (const Fact& fact : platform.facts) {
     known.push_back(fact.key);
     known.push_back(without_label(fact.key));
@@ -190,9 +64,9 @@ void check_scales(const Platform& platform) {
       throw std::runtime_error(
           fmt::format("the scale of {} is {}, but it must be greater than 0", key, factor));
     }
-    if (key == global_bandwidth && platform.network.kind == NetworkKind::crossbar) {
-      throw std::runtime_error(fmt::format(
-          "platform {} is a crossbar and has no global links to scale", platform.name));
+    if (key == global_bandwidth_scale && platform.network.kind == NetworkKind::crossbar) {
+      throw std::runtime_error(
+          fmt::format("platform {} is a crossbar and has no global links to scale", platform.name));
     }
   }
 }
@@ -225,21 +99,10 @@ Platform read_platform(const std::string& name_or_path, const Scales& scales) {
 
   platform.title = root.text("title");
   platform.nodes = root.count("nodes", Range::positive);
-  platform.processor = read_processor(root.section(
-      "processor", {"name", "advertised_peak_Tflops", "empirical_peak_Tflops", "gemm",
-                    "layout_penalty_nt", "layout_penalty_tn", "attention_forward_Tflops",
-                    "attention_backward_Tflops", "memory_GB", "usable_memory",
-                    "memory_bandwidth_GBps", "launch_overhead_us", "interference"}));
-  platform.node = read_node(root.section("node", {"devices", "links", "nics"}));
-  platform.network = read_network(
-      root.section("network", {"kind", "groups", "switches_per_group", "nodes_per_group",
-                               "links_per_group_pair", "link_bandwidth_GBps",
-                               "global_link_bandwidth_GBps", "local_detours", "global_detours",
-                               "private_port_per_lane"}),
-      scales);
-  platform.library = read_library(
-      root.section("library", {"name", "base_across_us", "base_in_node_us", "low_latency", "simple",
-                               "overlap_exponent", "across", "in_node", "in_node_by_stride"}));
+  platform.processor = read_processor(root);
+  platform.node = read_node(root);
+  platform.network = read_network(root);
+  platform.library = read_library(root);
   platform.facts = std::move(sheet.facts);
 
   check_scales(platform);

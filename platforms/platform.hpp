@@ -1,5 +1,5 @@
-// A platform is a machine as data: processor, node graph, NICs, network and collective library, each
-// number with the source it was taken from. Values only; `read_platform` fills them from TOML.
+// A platform is a machine as data: processor, node graph, NICs, network and collective library,
+// each number with the source it was taken from. Values only; `read_platform` fills them from TOML.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@ struct Processor {
   std::vector<GemmPoint> gemm;     // ascending size
   double layout_penalty_nt = 1.0;  // factors on gemm time when A or B is read transposed
   double layout_penalty_tn = 1.0;
-  FlopsPerSecond attention_forward;   // sustained, counting the flops a causal kernel executes
+  FlopsPerSecond attention_forward;  // sustained, counting the flops a causal kernel executes
   FlopsPerSecond attention_backward;
-  Bytes memory;                    // HBM per device
-  double usable_memory = 0.85;     // the rest is reserve: fragmentation, libraries, contexts
-  BytesPerSecond memory_bandwidth; // sustained, all devices of a node busy
-  Seconds launch_overhead;         // per kernel, where it is not hidden behind the previous one
+  Bytes memory;                     // HBM per device
+  double usable_memory = 0.85;      // the rest is reserve: fragmentation, libraries, contexts
+  BytesPerSecond memory_bandwidth;  // sustained, all devices of a node busy
+  Seconds launch_overhead;          // per kernel, where it is not hidden behind the previous one
   // Fraction of a collective's duration lost by the compute kernels that run beside it.
   double interference = 0.0;
 };
@@ -74,10 +74,11 @@ struct Network {
   bool private_port_per_lane = false;
 };
 
-// Latency and bandwidth constants of one wire protocol of the collective library (NCCL's LL, Simple).
+// Latency and bandwidth constants of one wire protocol of the collective library (NCCL's LL,
+// Simple).
 struct Protocol {
-  Seconds hop_across;                // one ring hop between nodes
-  Seconds hop_in_node;               // one ring hop inside a node
+  Seconds hop_across;                       // one ring hop between nodes
+  Seconds hop_in_node;                      // one ring hop inside a node
   double bandwidth_fraction_across = 1.0;   // of the plateau, when the group spans nodes
   double bandwidth_fraction_in_node = 1.0;  // of the plateau, in one node
   double tree_hop_factor = 1.0;             // a tree hop between nodes, in ring hops

@@ -1,0 +1,150 @@
+// A node of four NICs is drawn as a square: the devices of NIC k on the diagonal of its corner, the
+// last one outermost. Other nodes are drawn as a matrix of bandwidths.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "platforms/canvas.hpp"
+#include "platforms/draw.hpp"
+
+namespace fourfold {
+namespace {
+
+constexpr double giga = 1e9;
+
+constexpr int left_edge = 14;  // column of the outer left corners: room for "  NIC 0 --["
+constexpr int inset = 4;       // rows between devices on a diagonal; columns are twice that
+constexpr int core = 8;        // rows between the innermost corners
+
+std::string rate(BytesPerSecond bandwidth) {
+  return fmt::format("{:g}", bandwidth.value / giga);
+}
+
+std::string numbers(const std::vector<int>& values) {
+  return fmt::format("{}", fmt::join(values, " "));
+}
+
+std::size_t most_devices_on_a_nic(const Node& node) {
+  std::size_t most = 0;
+  for (const Nic& nic : node.nics) most = std::max(most, nic.devices.size());
+  return most;
+}
+
+// Where each device stands, on a square whose corners are the NICs 0 1 above and 2 3 below.
+std::vector<Spot> places(const Node& node) {
+  const int layers = static_cast<int>(most_devices_on_a_nic(node));
+  const int side = core + 2 * inset * (layers - 1);
+  std::vector<Spot> spots(static_cast<std::size_t>(node.devices));
+  for (std::size_t corner = 0; corner < node.nics.size(); ++corner) {
+    const std::vector<int>& devices = node.nics[corner].devices;
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      const int depth = inset * static_cast<int>(devices.size() - 1 - i);
+      const int row = corner < 2 ? depth : side - depth;
+      const int column = left_edge + 2 * (corner % 2 == 0 ? depth : side - depth);
+      spots[static_cast<std::size_t>(devices[i])] = {column, row};
+    }
+  }
+  return spots;
+}
+
+// A label beside its line: in the middle of a straight one, near the first end of a slanted one,
+// where the lines that cross in the centre are apart.
+Spot label_place(Spot from, Spot to) {
+  if (from.row == to.row) return {(from.column + to.column) / 2 - 2, from.row};
+  if (from.column == to.column) return {from.column - 1, (from.row + to.row) / 2};
+  const bool short_line = std::abs(to.row - from.row) <= inset;
+  const int row = short_line ? (from.row + to.row) / 2 : from.row + (to.row - from.row) / 4;
+  const int column =
+      from.column + (to.column - from.column) * (row - from.row) / (to.row - from.row);
+  return {column + 2, row};
+}
+
+std::string square(const Node& node) {
+  const std::vector<Spot> spots = places(node);
+  int right = 0;
+  int bottom = 0;
+  for (const Spot spot : spots) {
+    right = std::max(right, spot.column);
+    bottom = std::max(bottom, spot.row);
+  }
+  Canvas canvas(right + left_edge, bottom + 1);
+  for (const InnerLink& link : node.links) {
+    canvas.line(spots[static_cast<std::size_t>(link.a)], spots[static_cast<std::size_t>(link.b)]);
+  }
+  for (const InnerLink& link : node.links) {
+    const Spot from = spots[static_cast<std::size_t>(link.a)];
+    const Spot to = spots[static_cast<std::size_t>(link.b)];
+    const Spot at = label_place(from, to);
+    canvas.write(at, from.row == to.row ? " " + rate(link.bandwidth) + " " : rate(link.bandwidth));
+  }
+  for (std::size_t device = 0; device < spots.size(); ++device) {
+    canvas.write({spots[device].column - 1, spots[device].row}, fmt::format("[{}]", device));
+  }
+  for (std::size_t corner = 0; corner < node.nics.size(); ++corner) {
+    const Spot outer = spots[static_cast<std::size_t>(node.nics[corner].devices.back())];
+    const std::string name = fmt::format("NIC {}", corner);
+    if (corner % 2 == 0) {
+      canvas.write({2, outer.row}, name + " ----");
+    } else {
+      canvas.write({outer.column + 2, outer.row}, "---- " + name);
+    }
+  }
+  return canvas.text();
+}
+
+std::string matrix(const Node& node) {
+  std::string text = "  GB/s ";
+  for (int b = 0; b < node.devices; ++b) text += fmt::format("{:>6}", b);
+  text += "\n";
+  for (int a = 0; a < node.devices; ++a) {
+    text += fmt::format("  {:>4} ", a);
+    for (int b = 0; b < node.devices; ++b) {
+      const auto link = std::find_if(node.links.begin(), node.links.end(), [&](const InnerLink& l) {
+        return std::minmax(l.a, l.b) == std::minmax(a, b);
+      });
+      text += fmt::format("{:>6}", link == node.links.end() ? "." : rate(link->bandwidth));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+// "  148 GB/s in-package x4: 0-1 2-3 4-5 6-7", a line per kind and rate, in order of appearance.
+std::string link_legend(const Node& node) {
+  std::vector<std::pair<std::string, std::string>> kinds;
+  for (const InnerLink& link : node.links) {
+    const std::string kind = fmt::format("{:>6} GB/s {}", rate(link.bandwidth), link.kind);
+    auto line = std::find_if(kinds.begin(), kinds.end(),
+                             [&](const auto& known) { return known.first == kind; });
+    if (line == kinds.end()) line = kinds.insert(kinds.end(), {kind, ""});
+    line->second += fmt::format(" {}-{}", link.a, link.b);
+  }
+  std::string text;
+  for (const auto& [kind, edges] : kinds) text += fmt::format("  {}:{}\n", kind, edges);
+  return text;
+}
+
+}  // namespace
+
+std::string draw_node(const Node& node) {
+  std::string text =
+      fmt::format("node: {} device{}, {} NIC{}; GB/s per direction\n\n", node.devices,
+                  node.devices == 1 ? "" : "s", node.nics.size(), node.nics.size() == 1 ? "" : "s");
+  const bool fits_a_square = node.nics.size() == 4 && most_devices_on_a_nic(node) <= 2;
+  if (fits_a_square) {
+    text += square(node) + "\n";
+  } else if (node.devices > 1 && node.devices <= 15) {
+    text += matrix(node) + "\n";
+  }
+  text += link_legend(node);
+  for (std::size_t i = 0; i < node.nics.size(); ++i) {
+    const Nic& nic = node.nics[i];
+    text += fmt::format("  {:>6} GB/s NIC {} of device{} {}\n", rate(nic.bandwidth), i,
+                        nic.devices.size() == 1 ? "" : "s", numbers(nic.devices));
+  }
+  return text;
+}
+
+}  // namespace fourfold
