@@ -1,0 +1,135 @@
+// Sums segments by weight; compares neighbouring repetitions.
+#include "sim/replay/extrapolation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace fourfold {
+
+namespace {
+
+constexpr std::int64_t first_run_repetitions = 3;    // one to warm up, two to compare
+constexpr std::int64_t first_cycle_repetitions = 2;
+
+// One repetition of a loop, as far as repetitions are compared. With cut loops inside, `mean` and
+// `last` are already extended.
+struct Repetition {
+  double mean = 0.0;  // seconds, mean over ranks
+  double last = 0.0;  // seconds by which the last rank's end moves
+  std::array<std::optional<double>, lane_count> lag{};  // lane's end behind the mean rank's
+};
+
+double relative_change(const Repetition& before, const Repetition& after) {
+  double change = std::max(std::abs(after.mean - before.mean), std::abs(after.last - before.last));
+  for (int lane = 0; lane < lane_count; ++lane) {
+    if (!before.lag[lane] || !after.lag[lane]) continue;
+    change = std::max(change, std::abs(*after.lag[lane] - *before.lag[lane]));
+  }
+  return change == 0.0 ? 0.0 : change / after.mean;
+}
+
+void add_segment(Repetition& repetition, const SegmentTimes& times, const SegmentTimes& before,
+                 double weight) {
+  repetition.mean += weight * (times.end - before.end);
+  repetition.last += weight * (times.last_end - before.last_end);
+  for (int lane = 0; lane < lane_count; ++lane) {
+    if (times.lane_end[lane] > 0.0) repetition.lag[lane] = times.lane_end[lane] - times.end;
+  }
+}
+
+// Compares the last two of the repetitions that were added.
+class Comparison {
+ public:
+  void begin_repetition() {
+    before_ = current_;
+    current_ = Repetition{};
+    ++count_;
+  }
+  void add(const SegmentTimes& times, const SegmentTimes& before, double weight) {
+    add_segment(current_, times, before, weight);
+  }
+  double change() const { return count_ < 2 ? 0.0 : relative_change(before_, current_); }
+
+ private:
+  Repetition before_;
+  Repetition current_;
+  int count_ = 0;
+};
+
+}  // namespace
+
+double Disagreement::largest() const {
+  double largest = 0.0;
+  for (double one : runs) largest = std::max(largest, one);
+  for (double one : cycles) largest = std::max(largest, one);
+  return largest;
+}
+
+Disagreement disagreement(const TimedProgram& program, const IssueStream& stream,
+                          const std::vector<SegmentTimes>& times) {
+  Disagreement found{std::vector<double>(program.runs.size(), 0.0),
+                     std::vector<double>(program.cycles.size(), 0.0)};
+  Comparison in_run;
+  Comparison in_cycle;
+  for (std::size_t s = 0; s < times.size(); ++s) {
+    const Segment& segment = stream.segments[s];
+    const SegmentTimes before = s == 0 ? SegmentTimes{} : times[s - 1];
+    const bool same_cycle = s > 0 && stream.segments[s - 1].cycle == segment.cycle;
+    const bool same_turn =
+        same_cycle && stream.segments[s - 1].cycle_repetition == segment.cycle_repetition;
+    if (!same_cycle) in_cycle = Comparison{};
+    if (!same_turn) in_cycle.begin_repetition();
+    in_cycle.add(times[s], before, segment.run_weight);
+    if (!same_turn || stream.segments[s - 1].run != segment.run) in_run = Comparison{};
+    in_run.begin_repetition();
+    in_run.add(times[s], before, 1.0);
+    if (segment.run_weight > 1.0) {
+      found.runs[segment.run] = std::max(found.runs[segment.run], in_run.change());
+    }
+    if (segment.weight > segment.run_weight) found.cycles[segment.cycle] = in_cycle.change();
+  }
+  return found;
+}
+
+Outcome extend(const IssueStream& stream, const std::vector<SegmentTimes>& times) {
+  Outcome outcome;
+  bool cut = false;
+  for (std::size_t s = 0; s < times.size(); ++s) {
+    const double weight = stream.segments[s].weight;
+    cut = cut || weight != 1.0;
+    const double before = s == 0 ? 0.0 : times[s - 1].last_end;
+    outcome.total += Seconds{weight * (times[s].last_end - before)};
+    outcome.compute += Seconds{weight * times[s].compute};
+    for (int lane = 0; lane < lane_count; ++lane) {
+      outcome.exposed[lane] += Seconds{weight * times[s].exposed[lane]};
+      outcome.busy[lane] += Seconds{weight * times[s].busy[lane]};
+    }
+  }
+  if (!cut && !times.empty()) outcome.total = Seconds{times.back().last_end};
+  return outcome;
+}
+
+Repetitions first_repetitions(const TimedProgram& program) {
+  Repetitions repetitions = Repetitions::full(program);
+  for (std::int64_t& walked : repetitions.runs) walked = std::min(walked, first_run_repetitions);
+  for (std::int64_t& walked : repetitions.cycles) {
+    walked = std::min(walked, first_cycle_repetitions);
+  }
+  return repetitions;
+}
+
+Repetitions more_repetitions(const TimedProgram& program, Repetitions repetitions,
+                             const Disagreement& found, double tolerance) {
+  for (std::size_t r = 0; r < program.runs.size(); ++r) {
+    if (found.runs[r] <= tolerance) continue;
+    repetitions.runs[r] = std::min(2 * repetitions.runs[r], program.runs[r].repeats);
+  }
+  for (std::size_t c = 0; c < program.cycles.size(); ++c) {
+    if (found.cycles[c] <= tolerance) continue;
+    repetitions.cycles[c] = std::min(2 * repetitions.cycles[c], program.cycles[c].repeats);
+  }
+  return repetitions;
+}
+
+}  // namespace fourfold

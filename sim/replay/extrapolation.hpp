@@ -1,0 +1,36 @@
+// From a few repetitions of a loop to all of them: checks that the repetitions have become alike, and
+// extends what they cost. Without cut loops it only adds up.
+#pragma once
+
+#include <vector>
+
+#include "sim/outcome.hpp"
+#include "sim/replay/issue_stream.hpp"
+#include "sim/replay/ranks.hpp"
+
+namespace fourfold {
+
+// How far the last two repetitions of a cut loop are from being alike, relative to one repetition:
+// in the time they take, and in how far each lane lags behind its ranks, as a growing backlog would
+// hold the ranks up later. Zero for loops that are not cut.
+struct Disagreement {
+  std::vector<double> runs;
+  std::vector<double> cycles;
+
+  double largest() const;
+};
+
+Disagreement disagreement(const TimedProgram& program, const IssueStream& stream,
+                          const std::vector<SegmentTimes>& times);
+
+// The outcome of the whole program. compute + sum of exposed is the mean over ranks of their end;
+// total is the end of the last one.
+Outcome extend(const IssueStream& stream, const std::vector<SegmentTimes>& times);
+
+// Loops start with a few repetitions; those that disagree by more than `tolerance` get twice as many.
+Repetitions first_repetitions(const TimedProgram& program);
+// Returns `repetitions` unchanged if nothing disagrees.
+Repetitions more_repetitions(const TimedProgram& program, Repetitions repetitions,
+                             const Disagreement& found, double tolerance);
+
+}  // namespace fourfold

@@ -1,0 +1,49 @@
+// Which flow loads which link, and how much per byte: the sparse matrix of the sharing problem, kept
+// by flow and by link. It is fixed for a whole replay; what changes is which flows are active.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "platforms/topology.hpp"
+
+namespace fourfold {
+
+// An entry of the matrix seen from a link.
+struct FlowShare {
+  std::int32_t flow = 0;
+  double share = 0.0;
+};
+
+class Incidence {
+ public:
+  // Flow i loads footprints[i]. Throws std::invalid_argument if a capacity or a share is not
+  // positive, or if a footprint names a link that does not exist or names one twice.
+  Incidence(std::vector<double> capacities, const std::vector<Footprint>& footprints);
+
+  std::int32_t flow_count() const { return static_cast<std::int32_t>(flow_begin_.size()) - 1; }
+  std::int32_t link_count() const { return static_cast<std::int32_t>(capacity_.size()); }
+  std::int64_t entry_count() const { return static_cast<std::int64_t>(by_flow_.size()); }
+
+  double capacity(std::int32_t link) const { return capacity_[link]; }
+  std::span<const LinkShare> links_of(std::int32_t flow) const {
+    return {by_flow_.data() + flow_begin_[flow], by_flow_.data() + flow_begin_[flow + 1]};
+  }
+  std::span<const FlowShare> flows_on(std::int32_t link) const {
+    return {by_link_.data() + link_begin_[link], by_link_.data() + link_begin_[link + 1]};
+  }
+
+  // The rate of a flow that has all its links to itself; infinite without links.
+  double lone_rate(std::int32_t flow) const { return lone_rate_[flow]; }
+
+ private:
+  std::vector<double> capacity_;
+  std::vector<double> lone_rate_;
+  std::vector<std::int64_t> flow_begin_;
+  std::vector<std::int64_t> link_begin_;
+  std::vector<LinkShare> by_flow_;
+  std::vector<FlowShare> by_link_;
+};
+
+}  // namespace fourfold

@@ -1,0 +1,181 @@
+// Unrolls loops, numbers collectives by lane and charges interference at the waits.
+#include "sim/replay/issue_stream.hpp"
+
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+namespace fourfold {
+
+namespace {
+
+void require(bool holds, const std::string& sentence) {
+  if (!holds) throw std::invalid_argument(sentence);
+}
+
+class Unroller {
+ public:
+  Unroller(const TimedProgram& program, const ProcessGrid& grid) : program_(program) {
+    for (Lane lane : all_lanes) {
+      idle_[static_cast<int>(lane)] = grid.extent(axis_of(lane)) == 1;
+    }
+  }
+
+  IssueStream unroll(const Repetitions& repetitions) {
+    for (std::size_t c = 0; c < program_.cycles.size(); ++c) {
+      const RunCycle& cycle = program_.cycles[c];
+      for (std::int64_t i = 0; i < repetitions.cycles[c]; ++i) {
+        const bool last = i + 1 == repetitions.cycles[c];
+        const double weight =
+            last ? 1.0 + static_cast<double>(cycle.repeats - repetitions.cycles[c]) : 1.0;
+        Segment segment;
+        segment.cycle = static_cast<std::int32_t>(c);
+        segment.cycle_repetition = i;
+        segment.weight = weight;
+        for (std::int32_t r = cycle.first; r < cycle.last; ++r) {
+          segment.run = r;
+          walk_run(segment, repetitions.runs[r]);
+        }
+      }
+    }
+    return std::move(stream_);
+  }
+
+ private:
+  struct Posted {
+    double compute_before = 0.0;
+    bool charged = false;
+  };
+
+  void walk_run(Segment segment, std::int64_t walked) {
+    const StepRun& run = program_.runs[segment.run];
+    const double cycle_weight = segment.weight;
+    const bool cut = walked < run.repeats;
+    for (std::int64_t i = 0; i < walked; ++i) {
+      for (std::int32_t s = run.first; s < run.last; ++s) walk(program_.steps[s]);
+      const bool last = i + 1 == walked;
+      if (!cut && !last) continue;
+      segment.run_repetition = i;
+      segment.run_weight = last ? 1.0 + static_cast<double>(run.repeats - walked) : 1.0;
+      segment.weight = cycle_weight * segment.run_weight;
+      segment.compute = Seconds{compute_in_segment_};
+      emit(Operation::Kind::mark, Lane::x, 0);
+      stream_.segments.push_back(segment);
+      compute_in_segment_ = 0.0;
+    }
+  }
+
+  void walk(const TimedStep& step) {
+    const int lane = static_cast<int>(step.lane);
+    if (step.kind == StepKind::compute) {
+      nominal_compute_ += step.duration.value;
+      compute(step.duration.value);
+    } else if (idle_[lane]) {
+      return;
+    } else if (step.kind == StepKind::post) {
+      post(step);
+    } else {
+      wait(step);
+    }
+  }
+
+  void post(const TimedStep& step) {
+    const int lane = static_cast<int>(step.lane);
+    const auto number = static_cast<std::int32_t>(stream_.posts[lane].size());
+    stream_.posts[lane].push_back({step.collective, segment_number()});
+    posted_[lane].push_back({nominal_compute_, false});
+    emit(Operation::Kind::post, step.lane, number);
+  }
+
+  void wait(const TimedStep& step) {
+    const int lane = static_cast<int>(step.lane);
+    const std::int64_t number =
+        static_cast<std::int64_t>(stream_.posts[lane].size()) - 1 - step.back;
+    require(number >= 0, std::string("The program waits for a collective on lane ") +
+                             name(step.lane) + " that it has not posted.");
+    Posted& posted = posted_[lane][number];
+    if (!posted.charged) {
+      const auto& collective = program_.collectives[stream_.posts[lane][number].collective];
+      compute(interference_charge(program_.interference, collective.uncontended,
+                                  Seconds{nominal_compute_ - posted.compute_before})
+                  .value);
+      posted.charged = true;
+    }
+    emit(Operation::Kind::wait, step.lane, static_cast<std::int32_t>(number));
+  }
+
+  void compute(double seconds) {
+    pending_compute_ += seconds;
+    compute_in_segment_ += seconds;
+  }
+
+  std::int32_t segment_number() const {
+    return static_cast<std::int32_t>(stream_.segments.size());
+  }
+
+  void emit(Operation::Kind kind, Lane lane, std::int32_t number) {
+    stream_.operations.push_back(
+        {Seconds{pending_compute_}, kind, lane, number, segment_number()});
+    pending_compute_ = 0.0;
+  }
+
+  const TimedProgram& program_;
+  std::array<bool, lane_count> idle_{};
+  IssueStream stream_;
+  std::array<std::vector<Posted>, lane_count> posted_;
+  double nominal_compute_ = 0.0;
+  double pending_compute_ = 0.0;
+  double compute_in_segment_ = 0.0;
+};
+
+void check_step(const TimedProgram& program, const TimedStep& step) {
+  if (step.kind == StepKind::compute) {
+    require(std::isfinite(step.duration.value) && step.duration.value >= 0.0,
+            "The program has a compute step whose duration is not a number of seconds.");
+  } else if (step.kind == StepKind::wait) {
+    require(step.back >= 0, "The program waits for a collective of the future.");
+  } else {
+    require(step.collective >= 0 &&
+                step.collective < static_cast<std::int64_t>(program.collectives.size()),
+            "The program posts a collective that it does not describe.");
+    require(program.collectives[step.collective].lane == step.lane,
+            "The program posts a collective on a lane that is not its own.");
+  }
+}
+
+void check(const TimedProgram& program) {
+  const auto steps = static_cast<std::int64_t>(program.steps.size());
+  const auto runs = static_cast<std::int64_t>(program.runs.size());
+  for (const TimedStep& step : program.steps) check_step(program, step);
+  for (const StepRun& run : program.runs) {
+    require(0 <= run.first && run.first <= run.last && run.last <= steps && run.repeats >= 1,
+            "A run of the program names steps that do not exist, or has no repetition.");
+  }
+  for (const RunCycle& cycle : program.cycles) {
+    require(0 <= cycle.first && cycle.first <= cycle.last && cycle.last <= runs &&
+                cycle.repeats >= 1,
+            "A cycle of the program names runs that do not exist, or has no repetition.");
+  }
+  for (const TimedCollective& collective : program.collectives) {
+    require(collective.cost.delay.value >= 0.0 && collective.cost.work.value >= 0.0 &&
+                collective.cost.rate_cap.value > 0.0,
+            "A collective of the program has a negative cost, or a rate cap of zero.");
+  }
+}
+
+}  // namespace
+
+Repetitions Repetitions::full(const TimedProgram& program) {
+  Repetitions repetitions;
+  for (const StepRun& run : program.runs) repetitions.runs.push_back(run.repeats);
+  for (const RunCycle& cycle : program.cycles) repetitions.cycles.push_back(cycle.repeats);
+  return repetitions;
+}
+
+IssueStream unroll(const TimedProgram& program, const ProcessGrid& grid,
+                   const Repetitions& repetitions) {
+  check(program);
+  return Unroller(program, grid).unroll(repetitions);
+}
+
+}  // namespace fourfold

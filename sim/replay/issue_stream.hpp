@@ -1,0 +1,60 @@
+// A timed program unrolled: the one list of operations that every rank walks. Loops may be cut to
+// their first few repetitions; segments remember how often each piece stands for itself.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "schedule/process_grid.hpp"
+#include "sim/timed_program.hpp"
+
+namespace fourfold {
+
+// How many repetitions of each loop are walked, by index of run and of cycle.
+struct Repetitions {
+  std::vector<std::int64_t> runs;
+  std::vector<std::int64_t> cycles;
+
+  static Repetitions full(const TimedProgram& program);
+};
+
+// A piece of the stream between two marks: one repetition of a cut run, or all of an uncut one.
+struct Segment {
+  std::int32_t cycle = 0;
+  std::int64_t cycle_repetition = 0;
+  std::int32_t run = 0;
+  std::int64_t run_repetition = 0;
+  double weight = 1.0;   // how many such pieces of the whole program it stands for
+  double run_weight = 1.0;  // the same within its repetition of the cycle
+  Seconds compute;       // nominal, with interference charges
+};
+
+struct Operation {
+  enum class Kind : std::uint8_t { post, wait, mark };
+  Seconds compute;            // done before it
+  Kind kind = Kind::mark;
+  Lane lane = Lane::x;        // post, wait
+  std::int32_t number = 0;    // post, wait: of the collective on its lane
+  std::int32_t segment = 0;
+};
+
+// What a lane carries, in order.
+struct LanePost {
+  std::int32_t collective = 0;  // index into TimedProgram::collectives
+  std::int32_t segment = 0;
+};
+
+struct IssueStream {
+  std::vector<Operation> operations;  // ends with the mark of the last segment
+  std::vector<Segment> segments;
+  std::array<std::vector<LanePost>, lane_count> posts;
+};
+
+// Throws std::invalid_argument if the program is unsound: a wait without its post, a post without its
+// collective, a duration below zero, a run or cycle out of range. Lanes of extent 1 are left out:
+// their collectives have nothing to do.
+IssueStream unroll(const TimedProgram& program, const ProcessGrid& grid,
+                   const Repetitions& repetitions);
+
+}  // namespace fourfold

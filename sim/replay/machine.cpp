@@ -1,0 +1,103 @@
+// Builds the flat zone. Nested zones would cost minutes: SimGrid sorts all hosts for each of them.
+#include "sim/replay/machine.hpp"
+
+#include <simgrid/kernel/routing/NetPoint.hpp>
+#include <simgrid/kernel/routing/NetZoneImpl.hpp>
+
+#include <string>
+
+namespace fourfold {
+
+namespace {
+
+namespace s4u = simgrid::s4u;
+using simgrid::kernel::resource::StandardLinkImpl;
+using simgrid::kernel::routing::NetPoint;
+using simgrid::kernel::routing::NetZoneImpl;
+using simgrid::kernel::routing::Route;
+
+// SimGrid shares links in inverse proportion to latency, so every route has the same small one; the
+// latency of a collective is part of its delay.
+constexpr double route_latency_s = 1e-9;
+
+s4u::Engine& engine() {
+  static int argument_count = 1;
+  static char program_name[] = "fourfold-replay";
+  static char* arguments[] = {program_name, nullptr};
+  // Never destroyed: SimGrid keeps static state that does not survive its engine.
+  static auto* the_engine = new s4u::Engine(&argument_count, arguments);
+  return *the_engine;
+}
+
+class FlatZone : public NetZoneImpl {
+ public:
+  FlatZone(const std::string& name, const Topology& topology)
+      : NetZoneImpl(name), topology_(topology) {}
+
+  // After set_parent, which is where a zone gets its models from.
+  void populate() {
+    const std::string prefix = std::string(get_cname()) + " ";
+    for (std::int64_t device = 0; device < topology_.devices(); ++device) {
+      hosts_.push_back(get_iface()->create_host(prefix + std::to_string(device), 1.0));
+      hosts_.back()->seal();
+    }
+    first_id_ = hosts_.empty() ? 0 : hosts_.front()->get_netpoint()->id();
+    for (std::int32_t link = 0; link < topology_.link_count(); ++link) {
+      links_.push_back(get_iface()
+                           ->create_link(prefix + topology_.link_name(link),
+                                         topology_.capacity(link).value)
+                           ->set_latency(0.0)
+                           ->seal()
+                           ->get_impl());
+    }
+    seal();
+  }
+
+  const std::vector<s4u::Host*>& hosts() const { return hosts_; }
+
+  void get_local_route(const NetPoint* from, const NetPoint* to, Route* route,
+                       double* latency) override {
+    path_.clear();
+    topology_.minimal_route(static_cast<std::int64_t>(from->id() - first_id_),
+                            static_cast<std::int64_t>(to->id() - first_id_), path_);
+    for (std::int32_t link : path_) route->link_list_.push_back(links_[link]);
+    if (latency != nullptr) *latency += route_latency_s;
+  }
+
+ private:
+  const Topology& topology_;
+  unsigned long first_id_ = 0;
+  std::vector<s4u::Host*> hosts_;
+  std::vector<StandardLinkImpl*> links_;
+  std::vector<std::int32_t> path_;
+};
+
+}  // namespace
+
+void Machine::configure_stock_communications() {
+  engine();
+  for (const char* setting :
+       {"network/model:CM02", "network/crosstraffic:0", "network/TCP-gamma:1e15"}) {
+    s4u::Engine::set_config(setting);
+  }
+}
+
+Machine::Machine(const Topology& topology) : flows_(std::make_shared<FlowModel>()) {
+  static int machines = 0;
+  static s4u::NetZone* root = nullptr;
+  s4u::Engine& simgrid = engine();
+  if (root == nullptr) root = s4u::create_full_zone("root");
+  auto* zone = new FlatZone("machine " + std::to_string(machines++), topology);  // SimGrid's
+  zone->set_parent(root->get_impl());
+  zone->populate();
+  devices_ = zone->hosts();
+  simgrid.add_model(flows_);
+}
+
+void Machine::run(FlowNetwork& network) {
+  flows_->drive(&network);
+  engine().run();
+  flows_->drive(nullptr);
+}
+
+}  // namespace fourfold

@@ -1,0 +1,160 @@
+// Walks ranks from wait to wait; a rank is touched only when what it waits for is done.
+#include "sim/replay/ranks.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace fourfold {
+
+Ranks::Ranks(const IssueStream& stream, const TimedProgram& program,
+             const Communicators& communicators, FlowNetwork& network)
+    : stream_(stream),
+      program_(program),
+      communicators_(communicators),
+      network_(network),
+      states_(communicators.count()),
+      sums_(stream.segments.size()) {
+  for (std::int32_t c = 0; c < communicators.count(); ++c) {
+    Board& board = boards_[static_cast<int>(communicators.lane(c))];
+    if (board.communicators++ == 0) board.first = c;
+  }
+  for (int lane = 0; lane < lane_count; ++lane) {
+    Board& board = boards_[lane];
+    board.pending.resize(static_cast<std::size_t>(board.communicators) * board.depth);
+    const std::vector<LanePost>& posts = stream.posts[lane];
+    for (std::size_t i = 0; i < posts.size(); ++i) {
+      const bool last = i + 1 == posts.size() || posts[i + 1].segment != posts[i].segment;
+      last_of_segment_[lane].push_back(last ? 1 : 0);
+    }
+  }
+}
+
+void Ranks::set_factors(std::vector<double> factors) { factors_ = std::move(factors); }
+
+void Ranks::start(std::int64_t count) {
+  ranks_.resize(count);
+  if (factors_.empty()) factors_.assign(count, 1.0);
+  for (std::int32_t rank = 0; rank < count; ++rank) walk(rank);
+}
+
+Ranks::Pending& Ranks::pending(Lane lane, std::int32_t communicator, std::int32_t number) {
+  Board& board = boards_[static_cast<int>(lane)];
+  while (number - states_[communicator].finished >= board.depth) deepen(lane);
+  const std::size_t row = static_cast<std::size_t>(communicator - board.first) * board.depth;
+  return board.pending[row + (number & (board.depth - 1))];
+}
+
+void Ranks::deepen(Lane lane) {
+  Board& board = boards_[static_cast<int>(lane)];
+  std::vector<Pending> deeper(board.pending.size() * 2);
+  for (std::int32_t c = 0; c < board.communicators; ++c) {
+    const std::size_t row = static_cast<std::size_t>(c) * board.depth;
+    const std::int32_t finished = states_[board.first + c].finished;
+    for (std::int32_t number = finished; number < finished + board.depth; ++number) {
+      deeper[2 * row + (number & (2 * board.depth - 1))] =
+          board.pending[row + (number & (board.depth - 1))];
+    }
+  }
+  board.pending = std::move(deeper);
+  board.depth *= 2;
+}
+
+void Ranks::walk(std::int32_t index) {
+  Rank& rank = ranks_[index];
+  const auto end = static_cast<std::int32_t>(stream_.operations.size());
+  for (; rank.next < end; ++rank.next) {
+    const Operation& operation = stream_.operations[rank.next];
+    rank.clock += operation.compute.value * factors_[index];
+    if (operation.kind == Operation::Kind::mark) {
+      mark(rank, operation.segment);
+    } else if (operation.kind == Operation::Kind::post) {
+      post(index, operation);
+    } else {
+      Communicator& state = states_[communicators_.communicator(operation.lane, index)];
+      if (state.finished > operation.number) continue;
+      ++state.waiting;
+      rank.awaited = operation.number;
+      rank.waits_on = static_cast<std::int8_t>(operation.lane);
+      return;
+    }
+  }
+  ++ended_;
+}
+
+void Ranks::post(std::int32_t rank, const Operation& operation) {
+  const std::int32_t communicator = communicators_.communicator(operation.lane, rank);
+  Pending& posted = pending(operation.lane, communicator, operation.number);
+  posted.last_post = posted.posts == 0 ? ranks_[rank].clock
+                                       : std::max(posted.last_post, ranks_[rank].clock);
+  ++posted.posts;
+  if (posted.posts == 1) ++in_flight_;
+  start_if_ready(operation.lane, communicator, states_[communicator].finished_at);
+}
+
+void Ranks::start_if_ready(Lane lane, std::int32_t communicator, double not_before) {
+  Communicator& state = states_[communicator];
+  if (state.running) return;
+  const Pending& next = pending(lane, communicator, state.finished);
+  if (next.posts < communicators_.extent(lane)) return;
+  state.running = true;
+  state.started = std::max(next.last_post, not_before);
+  const LanePost& post = stream_.posts[static_cast<int>(lane)][state.finished];
+  network_.start(communicator, state.started, program_.collectives[post.collective].cost);
+}
+
+void Ranks::finish(std::int32_t communicator, double time) {
+  Communicator& state = states_[communicator];
+  const Lane lane = communicators_.lane(communicator);
+  const int l = static_cast<int>(lane);
+  const std::int32_t members = communicators_.extent(lane);
+  const std::int32_t number = state.finished;
+  pending(lane, communicator, number) = {};
+  state.running = false;
+  state.finished_at = time;
+  ++state.finished;
+  --in_flight_;
+  SegmentTimes& posted_in = sums_[stream_.posts[l][number].segment];
+  posted_in.busy[l] += (time - state.started) * members;
+  if (last_of_segment_[l][number]) posted_in.lane_end[l] += time * members;
+  if (static_cast<std::size_t>(state.finished) < stream_.posts[l].size()) {
+    start_if_ready(lane, communicator, time);
+  }
+  if (state.waiting == 0) return;
+  std::int32_t rank = communicators_.first_member(communicator);
+  for (std::int32_t i = 0; i < members; ++i, rank += communicators_.stride(lane)) {
+    Rank& member = ranks_[rank];
+    if (member.waits_on != l || member.awaited > number) continue;
+    --state.waiting;
+    member.waits_on = waits_for_nothing;
+    if (time > member.clock) {
+      sums_[stream_.operations[member.next].segment].exposed[l] += time - member.clock;
+      member.clock = time;
+    }
+    ++member.next;
+    walk(rank);
+  }
+}
+
+void Ranks::mark(const Rank& rank, std::int32_t segment) {
+  sums_[segment].end += rank.clock;
+  sums_[segment].last_end = std::max(sums_[segment].last_end, rank.clock);
+}
+
+std::vector<SegmentTimes> Ranks::segment_times() const {
+  std::vector<SegmentTimes> times = sums_;
+  const auto count = static_cast<double>(ranks_.size());
+  double factors = 0.0;
+  for (double factor : factors_) factors += factor;
+  for (std::size_t s = 0; s < times.size(); ++s) {
+    times[s].end /= count;
+    times[s].compute = stream_.segments[s].compute.value * factors / count;
+    for (int lane = 0; lane < lane_count; ++lane) {
+      times[s].exposed[lane] /= count;
+      times[s].busy[lane] /= count;
+      times[s].lane_end[lane] /= count;
+    }
+  }
+  return times;
+}
+
+}  // namespace fourfold

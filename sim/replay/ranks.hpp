@@ -1,0 +1,95 @@
+// All ranks of a job: each is a program counter over the issue stream and a clock. Ranks meet in
+// collectives; in between a rank runs ahead of the simulation, as nothing can disturb it there.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "sim/replay/communicators.hpp"
+#include "sim/replay/flow_network.hpp"
+#include "sim/replay/issue_stream.hpp"
+
+namespace fourfold {
+
+// What happened in one segment, as means over ranks unless said otherwise.
+struct SegmentTimes {
+  double end = 0.0;       // of the segment's last operation
+  double last_end = 0.0;  // the maximum over ranks
+  double compute = 0.0;
+  std::array<double, lane_count> exposed{};
+  std::array<double, lane_count> busy{};      // of collectives posted in the segment
+  std::array<double, lane_count> lane_end{};  // of the last collective posted in the segment
+};
+
+// A collective of a communicator starts when all members have posted it and the one before it on the
+// communicator is done.
+class Ranks {
+ public:
+  // Everything handed in must outlive the ranks. Rank i computes factors[i] times as long as the
+  // stream says; no factors mean 1 for all.
+  Ranks(const IssueStream& stream, const TimedProgram& program, const Communicators& communicators,
+        FlowNetwork& network);
+  void set_factors(std::vector<double> factors);
+
+  // All ranks, numbered 0 to count - 1, begin at time 0.
+  void start(std::int64_t count);
+  // To be called by the network.
+  void finish(std::int32_t communicator, double time);
+
+  // True if all ranks have walked the whole stream and no collective is left.
+  bool done() const { return ended_ == ranks_.size() && in_flight_ == 0; }
+  // To be called when done.
+  std::vector<SegmentTimes> segment_times() const;
+
+ private:
+  static constexpr std::int8_t waits_for_nothing = -1;
+
+  struct Rank {
+    double clock = 0.0;
+    std::int32_t next = 0;         // operation
+    std::int32_t awaited = 0;      // number of the collective it waits for ...
+    std::int8_t waits_on = waits_for_nothing;  // ... and its lane
+  };
+  struct Communicator {
+    double started = 0.0;
+    double finished_at = 0.0;
+    std::int32_t finished = 0;  // collectives done: the next one has this number
+    std::int32_t waiting = 0;   // members that wait for something on it
+    bool running = false;
+  };
+  // A collective that not all members have posted, or that has not finished yet.
+  struct Pending {
+    double last_post = 0.0;
+    std::int32_t posts = 0;
+  };
+  // The pending collectives of the communicators of a lane: a ring of `depth` each.
+  struct Board {
+    std::vector<Pending> pending;
+    std::int32_t depth = 4;  // a power of two
+    std::int32_t first = 0;  // communicator
+    std::int32_t communicators = 0;
+  };
+
+  Pending& pending(Lane lane, std::int32_t communicator, std::int32_t number);
+  void deepen(Lane lane);
+  void walk(std::int32_t rank);
+  void post(std::int32_t rank, const Operation& operation);
+  void start_if_ready(Lane lane, std::int32_t communicator, double not_before);
+  void mark(const Rank& rank, std::int32_t segment);
+
+  const IssueStream& stream_;
+  const TimedProgram& program_;
+  const Communicators& communicators_;
+  FlowNetwork& network_;
+  std::vector<Rank> ranks_;
+  std::vector<double> factors_;
+  std::vector<Communicator> states_;
+  std::array<Board, lane_count> boards_;
+  std::vector<SegmentTimes> sums_;
+  std::array<std::vector<std::int8_t>, lane_count> last_of_segment_;
+  std::size_t ended_ = 0;
+  std::int64_t in_flight_ = 0;
+};
+
+}  // namespace fourfold

@@ -1,0 +1,128 @@
+// Puts the pieces together: topology, communicators, flows and ranks, attempt by attempt.
+#include "sim/replay/replay.hpp"
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "platforms/topology.hpp"
+#include "sim/replay/extrapolation.hpp"
+#include "sim/replay/incidence.hpp"
+#include "sim/replay/machine.hpp"
+#include "sim/replay/ranks.hpp"
+
+namespace fourfold {
+
+namespace {
+
+std::int64_t nodes_for(const ProcessGrid& grid, const Platform& platform) {
+  if (grid.size() > platform.devices()) {
+    throw std::invalid_argument("The grid " + grid.str() + " needs " +
+                                std::to_string(grid.size()) + " devices, but " + platform.name +
+                                " has only " + std::to_string(platform.devices()) + ".");
+  }
+  return (grid.size() + platform.node.devices - 1) / platform.node.devices;
+}
+
+std::array<bool, lane_count> used_lanes(const TimedProgram& program) {
+  std::array<bool, lane_count> used{};
+  for (const TimedStep& step : program.steps) {
+    if (step.kind == StepKind::post) used[static_cast<int>(step.lane)] = true;
+  }
+  return used;
+}
+
+Incidence load_of(const Communicators& communicators, const Topology& topology) {
+  std::vector<double> capacities;
+  for (std::int32_t link = 0; link < topology.link_count(); ++link) {
+    capacities.push_back(topology.capacity(link).value);
+  }
+  std::vector<Footprint> footprints;
+  std::vector<std::int64_t> members;
+  for (std::int32_t c = 0; c < communicators.count(); ++c) {
+    const Lane lane = communicators.lane(c);
+    members.clear();
+    for (std::int32_t i = 0; i < communicators.extent(lane); ++i) {
+      members.push_back(communicators.first_member(c) +
+                        std::int64_t{i} * communicators.stride(lane));
+    }
+    footprints.push_back(topology.ring_footprint(members, static_cast<int>(lane)));
+  }
+  return Incidence(std::move(capacities), footprints);
+}
+
+class Job {
+ public:
+  Job(const TimedProgram& program, const ProcessGrid& grid, const Platform& platform,
+      const ReplayOptions& options)
+      : program_(program),
+        grid_(grid),
+        options_(options),
+        topology_(platform, nodes_for(grid, platform)),
+        communicators_(grid, used_lanes(program)),
+        incidence_(load_of(communicators_, topology_)),
+        machine_(topology_) {}
+
+  std::vector<SegmentTimes> simulate(const IssueStream& stream, Replay& result) {
+    FlowNetwork network(incidence_, options_.quantum);
+    Ranks ranks(stream, program_, communicators_, network);
+    ranks.set_factors(options_.compute_factors);
+    network.on_finish([&ranks](std::int32_t flow, double time) { ranks.finish(flow, time); });
+    ranks.start(grid_.size());
+    machine_.run(network);
+    if (!ranks.done()) throw std::logic_error("The replay stopped before all ranks had ended.");
+    const FlowNetwork::Counts& counts = network.counts();
+    result.collectives += counts.finished;
+    result.events += counts.events;
+    result.solves += counts.solves;
+    result.solver_time += counts.solver_time;
+    return ranks.segment_times();
+  }
+
+ private:
+  const TimedProgram& program_;
+  const ProcessGrid& grid_;
+  const ReplayOptions& options_;
+  Topology topology_;
+  Communicators communicators_;
+  Incidence incidence_;
+  Machine machine_;
+};
+
+bool operator==(const Repetitions& a, const Repetitions& b) {
+  return a.runs == b.runs && a.cycles == b.cycles;
+}
+
+}  // namespace
+
+Replay replay(const TimedProgram& program, const ProcessGrid& grid, const Platform& platform,
+              const ReplayOptions& options) {
+  if (!options.compute_factors.empty() &&
+      static_cast<std::int64_t>(options.compute_factors.size()) != grid.size()) {
+    throw std::invalid_argument("Compute factors are given for " +
+                                std::to_string(options.compute_factors.size()) + " ranks of " +
+                                std::to_string(grid.size()) + ": give one for each, or none.");
+  }
+  const Repetitions full = Repetitions::full(program);
+  const bool may_cut = options.extent == ReplayExtent::extrapolated;
+  Repetitions repetitions = may_cut ? first_repetitions(program) : full;
+  unroll(program, grid, repetitions);  // refuses an unsound program before the machine is built
+  Job job(program, grid, platform, options);
+  Replay result;
+  while (true) {
+    const IssueStream stream = unroll(program, grid, repetitions);
+    const std::vector<SegmentTimes> times = job.simulate(stream, result);
+    const Disagreement found = disagreement(program, stream, times);
+    ++result.attempts;
+    Repetitions more = more_repetitions(program, repetitions, found, options.tolerance);
+    if (more == repetitions) {
+      result.outcome = extend(stream, times);
+      result.extrapolated = !(repetitions == full);
+      result.disagreement = found.largest();
+      return result;
+    }
+    repetitions = std::move(more);
+  }
+}
+
+}  // namespace fourfold

@@ -1,0 +1,43 @@
+// The simulated rung: every rank of the job walks the timed program, and all collectives in flight
+// share the links of the machine.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "platforms/platform.hpp"
+#include "schedule/process_grid.hpp"
+#include "sim/outcome.hpp"
+#include "sim/timed_program.hpp"
+
+namespace fourfold {
+
+enum class ReplayExtent : std::uint8_t {
+  extrapolated,  // loops are cut to a few repetitions, which must be alike, and extended
+  full,
+};
+
+struct ReplayOptions {
+  ReplayExtent extent = ReplayExtent::extrapolated;
+  double tolerance = 1e-3;   // largest relative change between the last two repetitions of a cut loop
+  Seconds quantum{1e-6};     // rates are shared out anew at most this often
+  std::vector<double> compute_factors;  // by rank, on compute time: jitter, slow devices; empty: all 1
+};
+
+struct Replay {
+  Outcome outcome;
+  bool extrapolated = false;  // some loop was cut
+  double disagreement = 0.0;  // the largest relative change that was accepted
+  std::int64_t attempts = 0;  // 1, and one more for each time loops needed more repetitions
+  std::int64_t collectives = 0;  // of groups, in all attempts
+  std::int64_t events = 0;
+  std::int64_t solves = 0;
+  Seconds solver_time;  // of our own clock
+};
+
+// Rank i runs on device i. Throws std::invalid_argument if the program is unsound, does not fit the
+// grid, or if the grid needs more devices than the platform has.
+Replay replay(const TimedProgram& program, const ProcessGrid& grid, const Platform& platform,
+              const ReplayOptions& options = {});
+
+}  // namespace fourfold
