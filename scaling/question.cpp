@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-#include "platforms/nearest_name.hpp"
+#include "schedule/nearest_name.hpp"
 #include "sim/point_json.hpp"
 
 namespace fourfold {

@@ -19,6 +19,7 @@ const char* name(CollectiveAlgorithm algorithm);
 struct GroupShape {
   std::int64_t members = 1;
   std::int64_t nodes = 1;
+  std::int64_t stride = 1;  // devices between neighbours; matters to bandwidths, not to counts
 
   bool operator==(const GroupShape&) const = default;
 };

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "platforms/nearest_name.hpp"
+#include "schedule/nearest_name.hpp"
 
 namespace fourfold {
 

@@ -1,5 +1,5 @@
 // Edit distance over short names: quadratic in their length, which is a few dozen characters.
-#include "platforms/nearest_name.hpp"
+#include "schedule/nearest_name.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -28,10 +28,10 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
 }  // namespace
 
 std::string nearest_name(const std::string& name, const std::vector<std::string>& candidates) {
-  const auto nearest = std::min_element(
-      candidates.begin(), candidates.end(), [&](const std::string& a, const std::string& b) {
-        return edit_distance(name, a) < edit_distance(name, b);
-      });
+  const auto nearest = std::min_element(candidates.begin(), candidates.end(),
+                                        [&](const std::string& a, const std::string& b) {
+                                          return edit_distance(name, a) < edit_distance(name, b);
+                                        });
   return nearest == candidates.end() ? "" : *nearest;
 }
 

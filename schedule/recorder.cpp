@@ -1,0 +1,212 @@
+// Sharding rules of the compute operations, and their refusals; see recorder.hpp.
+#include "schedule/recorder.hpp"
+
+#include <stdexcept>
+
+namespace fourfold {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& operation, const std::string& why) {
+  throw std::invalid_argument(operation + ": " + why);
+}
+
+std::string described(const Value& value) {
+  const Shape& s = value.shape;
+  return value.name + " (" + (s.rows_are_tokens ? "tokens" : std::to_string(s.rows)) + " x " +
+         std::to_string(s.cols) + ", " + s.sharding.str() + ")";
+}
+
+Shape transposed(const Shape& shape) {
+  Shape result = shape;
+  std::swap(result.rows, result.cols);
+  std::swap(result.sharding.rows, result.sharding.cols);
+  return result;
+}
+
+// Whether `other` can stand beside `first` in a map: same block, or constant along one direction.
+bool lies_as(const Shape& first, const Shape& other) {
+  const bool same_rows = other.rows_are_tokens == first.rows_are_tokens &&
+                         (first.rows_are_tokens || other.rows == first.rows) &&
+                         other.sharding.rows == first.sharding.rows;
+  const bool same_cols = other.cols == first.cols && other.sharding.cols == first.sharding.cols;
+  const bool no_rows = !other.rows_are_tokens && other.sharding.rows.empty();
+  if (other.sharding.pieces != first.sharding.pieces) return false;
+  return (same_rows && (same_cols || other.sharding.cols.empty())) || (no_rows && same_cols) ||
+         (no_rows && other.rows * other.cols == 1);
+}
+
+}  // namespace
+
+void Recorder::begin_section(const std::string& name, std::int64_t micro_batch,
+                             std::int64_t layer) {
+  program_.sections.push_back(
+      {name, micro_batch, layer, static_cast<std::int32_t>(program_.ops.size())});
+}
+
+Id Recorder::emit(Op op, Value value) {
+  const Id id = static_cast<Id>(program_.values.size());
+  program_.values.push_back(std::move(value));
+  op.outputs = {id};
+  program_.ops.push_back(std::move(op));
+  return id;
+}
+
+const Value& Recorder::complete(Id id, const char* operation) const {
+  const Value& value = program_[id];
+  if (!value.shape.sharding.partial.empty()) {
+    refuse(operation, "operand not reduced: " + described(value));
+  }
+  return value;
+}
+
+Parameter Recorder::parameter(const std::string& name, const Shape& shape) {
+  const auto add = [&](const std::string& suffix, Precision precision, Role role) {
+    program_.values.push_back({name + suffix, shape, precision, role, true, {}});
+    return static_cast<Id>(program_.values.size() - 1);
+  };
+  Parameter result;
+  result.weight = add("", Precision::bf16, Role::parameter);
+  result.master = add(".master", Precision::fp32, Role::optimizer);
+  result.first_moment = add(".m", Precision::fp32, Role::optimizer);
+  result.second_moment = add(".v", Precision::fp32, Role::optimizer);
+  return result;
+}
+
+Id Recorder::data(const std::string& name, const Shape& shape, Precision precision) {
+  program_.values.push_back({name, shape, precision, Role::activation, true, {}});
+  return static_cast<Id>(program_.values.size() - 1);
+}
+
+Id Recorder::gemm(GemmForm form, Id a, Id b, const Result& result) {
+  const Value& left = complete(a, "gemm");
+  const Value& right = complete(b, "gemm");
+  for (const Value* operand : {&left, &right}) {
+    if (!operand->shape.sharding.pieces.empty()) {
+      refuse("gemm", "operand still in pieces: " + described(*operand));
+    }
+  }
+  const bool tn = form == GemmForm::tn;
+  // Tokens are contracted (TN) or are the rows of the result; they are never columns of one.
+  const Shape& first = left.shape;
+  const Shape inner_left = tn ? first : transposed(first);
+  const Shape inner_right = form == GemmForm::nt ? transposed(right.shape) : right.shape;
+  if (inner_left.rows != inner_right.rows ||
+      (tn && first.rows_are_tokens != right.shape.rows_are_tokens) ||
+      inner_left.sharding.rows != inner_right.sharding.rows) {
+    refuse("gemm", "contracted extents differ: " + described(left) + " with " + described(right) +
+                       " as " + name(form));
+  }
+  Shape shape;
+  shape.rows = inner_left.cols;
+  shape.rows_are_tokens = !tn && first.rows_are_tokens;
+  shape.cols = inner_right.cols;
+  shape.sharding.rows = inner_left.sharding.cols;
+  shape.sharding.cols = inner_right.sharding.cols;
+  shape.sharding.partial = inner_left.sharding.rows;
+  if (shape.sharding.rows.overlaps(shape.sharding.cols) ||
+      shape.sharding.rows.overlaps(shape.sharding.partial) ||
+      shape.sharding.cols.overlaps(shape.sharding.partial)) {
+    refuse("gemm", "one axis cuts two directions: " + described(left) + " with " +
+                       described(right) + " as " + name(form));
+  }
+  Op op{OpKind::gemm, result.function, form, {}, {}, false, 0, {a, b}, {}};
+  return emit(std::move(op), {result.name, shape, result.precision, Role::activation, false, {}});
+}
+
+Id Recorder::map(const Result& result, const std::vector<Id>& operands) {
+  const std::string operation = std::string("map ") + name(result.function);
+  const Value& first = complete(operands.at(0), operation.c_str());
+  for (Id operand : operands) {
+    const Value& other = complete(operand, operation.c_str());
+    if (!lies_as(first.shape, other.shape)) {
+      refuse(operation, "operands lie differently: " + described(first) + " and " +
+                            described(other));
+    }
+  }
+  Value value{result.name, first.shape, result.precision, first.role, false, first.members};
+  return emit({OpKind::map, result.function, {}, {}, {}, false, 0, operands, {}},
+              std::move(value));
+}
+
+Id Recorder::attention(const Result& result, const std::vector<Id>& operands,
+                       std::int64_t sequence) {
+  for (Id operand : operands) complete(operand, "attention");
+  const bool forward = result.function == Function::forward;
+  Shape shape = program_[operands.at(0)].shape;
+  if (!shape.rows_are_tokens) refuse("attention", "rows must be tokens");
+  shape.cols = forward ? shape.cols / 3 : shape.cols * 3;
+  return emit({OpKind::attention, result.function, {}, {}, {}, false, sequence, operands, {}},
+              {result.name, shape, result.precision, Role::activation, false, {}});
+}
+
+Id Recorder::lookup(const Result& result, Id table_or_gradient, Id tokens, const Shape& table) {
+  const Value& source = complete(table_or_gradient, "lookup");
+  const Value& ids = complete(tokens, "lookup");
+  if (!source.shape.sharding.pieces.empty()) {
+    refuse("lookup", "table still in pieces: " + described(source));
+  }
+  Shape shape;
+  shape.cols = table.cols;
+  shape.sharding.cols = table.sharding.cols;
+  if (result.function == Function::forward) {
+    shape.rows_are_tokens = true;
+    shape.sharding.rows = ids.shape.sharding.rows;
+    shape.sharding.partial = table.sharding.rows;
+  } else {
+    shape.rows = table.rows;
+    shape.sharding.rows = table.sharding.rows;
+    shape.sharding.partial = ids.shape.sharding.rows;
+  }
+  return emit({OpKind::lookup, result.function, {}, {}, {}, false, 0, {table_or_gradient, tokens}, {}},
+              {result.name, shape, result.precision, Role::activation, false, {}});
+}
+
+Id Recorder::reduce(const Result& result, const std::vector<Id>& operands, std::int64_t extent) {
+  const std::string operation = std::string("reduce ") + name(result.function);
+  for (Id operand : operands) complete(operand, operation.c_str());
+  const Value& first = program_[operands.at(0)];
+  Shape shape;
+  Role role = Role::activation;
+  switch (result.function) {
+    case Function::row_sum: case Function::row_squares: case Function::row_max:
+    case Function::row_exp_and_target: case Function::layer_norm_sums:
+      shape.rows = first.shape.rows;
+      shape.rows_are_tokens = first.shape.rows_are_tokens;
+      shape.cols = extent;
+      shape.sharding.rows = first.shape.sharding.rows;
+      shape.sharding.partial = first.shape.sharding.cols;
+      break;
+    case Function::col_sum: case Function::position_sum: case Function::layer_norm_parameters:
+      shape.rows = extent;
+      shape.cols = first.shape.cols;
+      shape.sharding.cols = first.shape.sharding.cols;
+      shape.sharding.partial = first.shape.sharding.rows;
+      role = Role::gradient;
+      break;
+    case Function::square_sum: case Function::loss_sum:
+      shape.rows = shape.cols = 1;
+      shape.sharding.partial = cuts(operands[0]);
+      break;
+    default:
+      refuse(operation, "is no reduction");
+  }
+  if (result.function == Function::row_max) shape.sharding.owed = Owed::max;
+  return emit({OpKind::reduce, result.function, {}, {}, {}, false, 0, operands, {}},
+              {result.name, shape, result.precision, role, false, {}});
+}
+
+Id Recorder::add(const std::string& name, const std::vector<Id>& operands, Precision precision) {
+  const Value& first = program_[operands.at(0)];
+  for (Id operand : operands) {
+    const Value& other = program_[operand];
+    if (!(other.shape == first.shape) || other.members.size() != first.members.size() ||
+        (first.shape.sharding.owed != Owed::sum && !first.shape.sharding.partial.empty())) {
+      refuse("add", "operands lie differently: " + described(first) + " and " + described(other));
+    }
+  }
+  return emit({OpKind::add, Function::none, {}, {}, {}, false, 0, operands, {}},
+              {name, first.shape, precision, first.role, false, first.members});
+}
+
+}  // namespace fourfold
