@@ -63,10 +63,10 @@ Dragonfly::Dragonfly(const Network& network, std::int64_t nics_per_node, std::in
   local_count_ = static_cast<std::int32_t>(local_links);
 
   const std::int32_t chassis = std::max(switches_ / nics_, 1);
-  const std::int32_t nodes_per_chassis = (nodes_per_group_ + chassis - 1) / chassis;
+  nodes_per_chassis_ = (nodes_per_group_ + chassis - 1) / chassis;
   for (std::int32_t node = 0; node < nodes_per_group_; ++node) {
     for (std::int32_t nic = 0; nic < nics_; ++nic) {
-      place_.push_back((node / nodes_per_chassis * nics_ + nic) % switches_);
+      place_.push_back((node / nodes_per_chassis_ * nics_ + nic) % switches_);
     }
   }
 }

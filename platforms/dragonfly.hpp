@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "platforms/footprint.hpp"
 #include "platforms/platform.hpp"
@@ -51,6 +52,15 @@ class Dragonfly {
   void route(Port from, Port to, double share, std::int32_t first, Footprint& path) const;
   void minimal_route(Port from, Port to, std::int32_t first, std::vector<std::int32_t>& path) const;
 
+  std::int32_t groups() const { return groups_; }
+  std::int32_t switches_per_group() const { return switches_; }
+  std::int32_t nodes_per_group() const { return nodes_per_group_; }
+  std::int32_t nodes_per_chassis() const { return nodes_per_chassis_; }
+  std::int32_t local_detours() const { return local_detours_; }    // no more than there are switches
+  std::int32_t global_detours() const { return global_detours_; }  // no more than there are groups
+  double link_capacity() const { return link_capacity_; }          // bytes/s
+  double bundle_capacity() const { return bundle_capacity_; }
+
   std::int32_t group(std::int32_t node) const { return node / nodes_per_group_; }
   // Of the switches of its group.
   std::int32_t switch_of(Port port) const {
@@ -72,6 +82,7 @@ class Dragonfly {
   void route_in_group(Port from, Port to, double share, std::int32_t first, Footprint& path) const;
 
   std::int32_t groups_, switches_, nodes_per_group_, cables_, nics_;
+  std::int32_t nodes_per_chassis_ = 1;
   std::int32_t local_count_ = 0;
   std::int32_t local_detours_, global_detours_;
   double link_capacity_, bundle_capacity_;

@@ -1,0 +1,246 @@
+// Counting flows over the busiest link of each kind; a "flow" is one hop of one line at unit rate.
+#include "platforms/axis_rate.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+
+#include "platforms/topology.hpp"
+
+namespace fourfold {
+namespace {
+
+constexpr double unlimited = std::numeric_limits<double>::infinity();
+constexpr int most_nics = 16;
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// The job cut into bins (chassis, groups) of `bin` devices, lines in blocks of stride * extent: the
+// most hops of one shift by `stride` that cross a boundary between two bins. A boundary at offset x
+// of a block of length b is crossed by min(stride, x, b - x) of its hops.
+std::int64_t boundary_hops(std::int64_t bin, std::int64_t stride, std::int64_t block,
+                           std::int64_t devices) {
+  constexpr int boundaries_tried = 64;
+  const std::int64_t step = bin % block;
+  std::int64_t most = 0;
+  std::int64_t offset = 0;
+  std::int64_t boundary = bin;
+  for (int i = 0; i < boundaries_tried && boundary < devices && most < stride; ++i) {
+    offset += step;
+    if (offset >= block) offset -= block;
+    if (offset == 0 && i > 0) break;
+    most = std::max(most, std::min({stride, offset, block - offset}));
+    boundary += bin;
+  }
+  return most;
+}
+
+// Of `bin` devices that all move on by `shift` >= bin, the most that meet again in one bin.
+std::int64_t pair_hops(std::int64_t bin, std::int64_t shift) {
+  const std::int64_t beyond = shift % bin;
+  return std::max(bin - beyond, beyond);
+}
+
+}  // namespace
+
+AxisRates::AxisRates(const Platform& platform) : devices_per_node_(platform.node.devices) {
+  // Checks the platform as well.
+  const Topology one_node(platform, 1);
+  if (platform.network.kind == NetworkKind::crossbar) {
+    port_ = platform.node.nics.front().bandwidth.value;
+    return;
+  }
+  if (platform.node.nics.size() > most_nics) {
+    throw std::invalid_argument("a node has 16 NICs at most");
+  }
+  dragonfly_.emplace(platform.network, static_cast<std::int64_t>(platform.node.nics.size()), 1);
+  nic_of_.assign(devices_per_node_, -1);
+  one_line_per_device_.rate = unlimited;
+  std::vector<int> served(platform.node.nics.size(), 0);
+  for (std::size_t nic = 0; nic < platform.node.nics.size(); ++nic) {
+    for (int device : platform.node.nics[nic].devices) {
+      if (nic_of_[device] >= 0) continue;
+      nic_of_[device] = static_cast<std::int32_t>(nic);
+      ++served[nic];
+    }
+    if (served[nic] == 0) continue;
+    NodeLoad& load = one_line_per_device_;
+    load.rate = std::min(load.rate, platform.node.nics[nic].bandwidth.value / served[nic]);
+    load.nic = std::max(load.nic, static_cast<double>(served[nic]));
+  }
+  tabulate(platform);
+}
+
+// A machine of one chassis stands in: its NICs and inner links are the real ones, and its local
+// links count the flows between rails.
+void AxisRates::tabulate(const Platform& platform) {
+  const std::int64_t d = devices_per_node_;
+  rows_.resize(d);
+  std::int64_t longest_block = d;
+  for (std::int64_t stride = 1; stride < d; ++stride) {
+    Row& row = rows_[stride];
+    row.period = d / std::gcd(stride, d);
+    // Long enough that a line meets the node in every way it ever will, and both its ends.
+    const std::int64_t nodes = d % stride == 0 ? 3 : row.period + 2;
+    row.longest = divide_up(nodes * d, stride) + row.period - 1;
+    longest_block = std::max(longest_block, row.longest * stride);
+  }
+  Platform chassis = platform;
+  chassis.nodes = longest_block;  // the pattern repeats after lcm(block, d) devices
+  chassis.network.groups = 1;
+  chassis.network.nodes_per_group = chassis.nodes;
+  chassis.network.switches_per_group = static_cast<std::int64_t>(platform.node.nics.size());
+  chassis.network.local_detours = 0;
+  const Topology topology(chassis, chassis.nodes);
+
+  std::vector<double> load(topology.link_count());
+  std::vector<std::int64_t> line;
+  for (std::int64_t stride = 1; stride < d; ++stride) {
+    Row& row = rows_[stride];
+    row.first = static_cast<std::int32_t>(entries_.size());
+    entries_.resize(entries_.size() + row.longest + 1);
+    for (std::int64_t extent = 2; extent <= row.longest; ++extent) {
+      const std::int64_t block = stride * extent;
+      Entry& entry = entries_[row.first + extent];
+      entry.first = static_cast<std::int32_t>(loads_.size());
+      entry.blocks = static_cast<std::int32_t>(d / std::gcd(block, d));
+      std::fill(load.begin(), load.end(), 0.0);
+      NodeLoad sum{unlimited, 0.0, 0.0};
+      double off_rail = 0.0;
+      for (std::int64_t b = 0; b < entry.blocks; ++b) {
+        for (std::int64_t offset = 0; offset < stride; ++offset) {
+          line.clear();
+          for (std::int64_t i = 0; i < extent; ++i) line.push_back(b * block + offset + i * stride);
+          for (const LinkShare& entry_load : topology.ring_footprint(line, 0)) {
+            const double now = load[entry_load.link] += entry_load.share;
+            const LinkKind kind = topology.kind(entry_load.link);
+            if (kind == LinkKind::local) {
+              off_rail = std::max(off_rail, now);
+            } else {
+              sum.rate = std::min(sum.rate, topology.capacity(entry_load.link).value / now);
+              if (kind != LinkKind::inner) sum.nic = std::max(sum.nic, now);
+            }
+          }
+        }
+        sum.off_rail = off_rail / static_cast<double>(divide_up((b + 1) * block, d));
+        loads_.push_back(sum);
+      }
+    }
+  }
+}
+
+AxisRates::NodeLoad AxisRates::node_load(std::int64_t stride, std::int64_t extent,
+                                         std::int64_t devices) const {
+  if (stride >= devices_per_node_) return one_line_per_device_;
+  const Row& row = rows_[stride];
+  // Of the extents beyond the table, the one in its last period that meets nodes in the same way.
+  const std::int64_t last_period = row.longest - row.period + 1;
+  const std::int64_t folded =
+      extent <= row.longest ? extent : last_period + (extent - last_period) % row.period;
+  const Entry& entry = entries_[row.first + folded];
+  const std::int64_t blocks = std::max<std::int64_t>(devices / (stride * extent), 1);
+  return loads_[entry.first + std::min<std::int64_t>(blocks, entry.blocks) - 1];
+}
+
+// Flows on the busiest pair of switches when every device d of every node sends to d + shift; only
+// for shifts of a node or more. `inside` weighs hops within a chassis, `between` hops that leave it.
+double AxisRates::shifted_flows(std::int64_t shift, double inside, double between) const {
+  const std::int64_t nodes = dragonfly_->nodes_per_chassis();
+  const std::int64_t chassis = divide_up(dragonfly_->nodes_per_group(), nodes);
+  const std::int64_t nearest = shift / devices_per_node_ / nodes;
+  // By sending NIC, receiving NIC and chassis passed beyond `nearest`.
+  std::array<double, most_nics * most_nics * 3> flows{};
+  double most = 0.0;
+  for (std::int64_t device = 0; device < devices_per_node_; ++device) {
+    const std::int64_t target = device + shift;
+    const std::int64_t hop = target / devices_per_node_;
+    const std::int32_t from = nic_of_[device];
+    const std::int32_t to = nic_of_[target % devices_per_node_];
+    const std::int64_t beyond = hop % nodes;
+    for (std::int64_t step = 0; step < 2; ++step) {
+      const std::int64_t passed = hop / nodes + step;
+      const std::int64_t count = step == 0 ? nodes - beyond : beyond;
+      if (passed >= chassis || (passed == 0 && from == to)) continue;
+      double& pair = flows[(from * most_nics + to) * 3 + (passed - nearest)];
+      pair += static_cast<double>(count) * (passed == 0 ? inside : between);
+      most = std::max(most, pair);
+    }
+  }
+  return most;
+}
+
+double AxisRates::local_flows(std::int64_t stride, std::int64_t extent, std::int64_t devices,
+                              const NodeLoad& node) const {
+  const std::int64_t d = devices_per_node_;
+  const std::int64_t nodes = dragonfly_->nodes_per_chassis();
+  const std::int64_t bin = nodes * d;
+  const std::int64_t block = stride * extent;
+  const double nodes_here = static_cast<double>(std::min(nodes, divide_up(devices, d)));
+  if (stride < d) {
+    const bool crosses = boundary_hops(bin, stride, block, devices) > 0;
+    const double between = crosses ? node.nic : 0.0;
+    return std::max(between, node.off_rail * (crosses ? nodes_here - 1 : nodes_here));
+  }
+  const std::int64_t group = dragonfly_->nodes_per_group() * d;
+  const bool on_rail = stride % d == 0;
+  if (stride < bin) {
+    const std::int64_t crossing = boundary_hops(bin, stride, block, devices);
+    // A hop back to the start of its line that shifts NICs like a hop on adds to the same pair.
+    const double e = static_cast<double>(extent);
+    const double hops_on = block % d == 0 ? 1.0 : (e - 1.0) / e;
+    if (on_rail) {
+      return node.nic * static_cast<double>(crossing) / static_cast<double>(d);
+    }
+    return shifted_flows(stride, hops_on * nodes_here / static_cast<double>(nodes),
+                         crossing > 0 ? 1.0 : 0.0);
+  }
+  double flows = 0.0;
+  for (std::int64_t shift : {stride, stride * (extent - 1)}) {
+    if (shift < group) flows = std::max(flows, shifted_flows(shift, 1.0, 1.0));
+  }
+  return flows;
+}
+
+// The busiest local link carries the direct share of a pair of switches, or, when there are very
+// many detours, the detours of others: 2 hops each over the other switches.
+double AxisRates::local_load(double flows) const {
+  const double detours = dragonfly_->local_detours();
+  const double others = std::max(dragonfly_->switches_per_group() - 2, 1);
+  return flows / (detours + 1) * std::max(1.0, 2 * detours / others);
+}
+
+double AxisRates::global_load(std::int64_t stride, std::int64_t extent,
+                              std::int64_t devices) const {
+  const std::int64_t group = dragonfly_->nodes_per_group() * devices_per_node_;
+  if (devices <= group) return 0.0;
+  double pair = 0.0;     // flows between the busiest pair of groups
+  double leaving = 0.0;  // flows that leave one group
+  if (stride < group) {
+    pair = static_cast<double>(boundary_hops(group, stride, stride * extent, devices));
+    leaving = pair;
+  } else {
+    const std::int64_t back = stride * (extent - 1);
+    pair = static_cast<double>(std::max(pair_hops(group, stride), pair_hops(group, back)));
+    leaving = static_cast<double>(group);
+  }
+  const double detours = dragonfly_->global_detours();
+  const double others = std::max(dragonfly_->groups() - 2, 1);
+  const double on_detours = 2 * detours / (detours + 1) / others;
+  return std::max(pair / (detours + 1) + (leaving - pair) * on_detours, leaving * on_detours);
+}
+
+BytesPerSecond AxisRates::rate(std::int64_t stride, std::int64_t extent,
+                               std::int64_t devices) const {
+  if (extent == 1) return {unlimited};
+  if (!dragonfly_) return {port_};
+  const NodeLoad node = node_load(stride, extent, devices);
+  double rate = node.rate;
+  const double local = local_load(local_flows(stride, extent, devices, node));
+  if (local > 0.0) rate = std::min(rate, dragonfly_->link_capacity() / local);
+  const double global = global_load(stride, extent, devices);
+  if (global > 0.0) rate = std::min(rate, dragonfly_->bundle_capacity() / global);
+  return {rate};
+}
+
+}  // namespace fourfold
