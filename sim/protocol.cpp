@@ -46,6 +46,21 @@ Seconds overlapped(Seconds a, Seconds b, double q) {
   return longer * std::pow(1.0 + std::pow(shorter / longer, q), 1.0 / q);
 }
 
+// Inside a node that is not symmetric, the pairs of devices a stride selects decide.
+BytesPerSecond plateau_in_node(const CollectiveLibrary& library, GroupShape shape) {
+  for (const StridedPlateau& plateau : library.in_node_by_stride) {
+    if (plateau.stride == shape.stride && plateau.devices == shape.members) {
+      return plateau.bus_bandwidth;
+    }
+  }
+  return interpolated(library.in_node, static_cast<double>(shape.members));
+}
+
+BytesPerSecond plateau_across(const CollectiveLibrary& library, GroupShape shape) {
+  return interpolated(library.across,
+                      static_cast<double>(shape.members) / static_cast<double>(shape.nodes));
+}
+
 void require_sound(Bytes buffer, BytesPerSecond link_rate) {
   if (!(buffer.value >= 0.0)) {
     throw std::invalid_argument("collective: a buffer of " + std::to_string(buffer.value) +
@@ -61,11 +76,11 @@ void require_sound(Bytes buffer, BytesPerSecond link_rate) {
 class Forms {
  public:
   Forms(const CollectiveLibrary& library, GroupShape shape, BytesPerSecond link_rate)
-      : library_(library), across_(shape.nodes > 1), link_rate_(link_rate) {
-    const double devices = static_cast<double>(shape.members) / static_cast<double>(shape.nodes);
-    plateau_ = interpolated(across_ ? library.across : library.in_node, devices);
-    base_ = across_ ? library.base_across : library.base_in_node;
-  }
+      : library_(library),
+        across_(shape.nodes > 1),
+        link_rate_(link_rate),
+        plateau_(across_ ? plateau_across(library, shape) : plateau_in_node(library, shape)),
+        base_(across_ ? library.base_across : library.base_in_node) {}
 
   CollectiveChoice ring_low_latency(const CollectiveCounts& ring, Bytes payload) const {
     const Protocol& protocol = library_.low_latency;
