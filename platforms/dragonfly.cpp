@@ -45,7 +45,7 @@ Dragonfly::Dragonfly(const Network& network, std::int64_t nics_per_node, std::in
       global_detours_(std::min(checked("global_detours", network.global_detours, 0),
                                std::max(groups_ - 2, 0))),
       link_capacity_(network.link_bandwidth.value),
-      bundle_capacity_(network.link_bandwidth.value * cables_) {
+      bundle_capacity_(network.global_link_bandwidth.value * cables_) {
   if (!(link_capacity_ > 0.0)) {
     throw std::invalid_argument("network.link_bandwidth must be above zero");
   }

@@ -77,7 +77,8 @@ std::string square(const Node& node) {
     const Spot from = spots[static_cast<std::size_t>(link.a)];
     const Spot to = spots[static_cast<std::size_t>(link.b)];
     const Spot at = label_place(from, to);
-    canvas.write(at, from.row == to.row ? " " + rate(link.bandwidth) + " " : rate(link.bandwidth));
+    const std::string label = rate(link.bandwidth);
+    canvas.write(at, from.row == to.row ? fmt::format(" {} ", label) : label);
   }
   for (std::size_t device = 0; device < spots.size(); ++device) {
     canvas.write({spots[device].column - 1, spots[device].row}, fmt::format("[{}]", device));

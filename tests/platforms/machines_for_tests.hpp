@@ -46,7 +46,8 @@ inline Platform dragonfly(std::string name, Node node, std::int64_t groups, Deto
   Platform platform;
   platform.name = std::move(name);
   platform.node = std::move(node);
-  platform.network = {NetworkKind::dragonfly, groups, 32, 128, 4, {25 * giga}, 0, 0, false};
+  platform.network = {
+      NetworkKind::dragonfly, groups, 32, 128, 4, {25 * giga}, {25 * giga}, 0, 0, false};
   platform.network.local_detours = detours.local;
   platform.network.global_detours = detours.global;
   platform.nodes = groups * platform.network.nodes_per_group;

@@ -10,6 +10,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "platforms/topology.hpp"
 #include "tests/platforms/platform_files.hpp"
 
 namespace fourfold {
@@ -159,6 +160,23 @@ TEST(Scaling, GlobalBandwidthLeavesLinksInsideAGroupAlone) {
   EXPECT_DOUBLE_EQ(half.network.global_link_bandwidth.value, 12.5e9);
   EXPECT_DOUBLE_EQ(half.network.link_bandwidth.value, 25e9);
   EXPECT_EQ(half.network.links_per_group_pair, 4);
+}
+
+TEST(Scaling, GlobalBandwidthReachesTheLinksOfTheTopology) {
+  const Platform plain = read_platform("frontier");
+  const Platform half = read_platform("frontier", {{"network.global_bandwidth", 0.5}});
+  const Topology before(plain, 256);
+  const Topology after(half, 256);
+
+  ASSERT_EQ(before.link_count(), after.link_count());
+  std::map<LinkKind, int> seen;
+  for (std::int32_t link = 0; link < before.link_count(); ++link) {
+    const double factor = before.kind(link) == LinkKind::global ? 0.5 : 1.0;
+    ASSERT_DOUBLE_EQ(after.capacity(link).value, factor * before.capacity(link).value);
+    ++seen[before.kind(link)];
+  }
+  EXPECT_GT(seen[LinkKind::global], 0);
+  EXPECT_GT(seen[LinkKind::local], 0);
 }
 
 TEST(Scaling, RefusesWhatCannotBeScaled) {
