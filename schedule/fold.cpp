@@ -177,19 +177,31 @@ class Folder {
       case IssueKind::start: {
         close_bundle(body);
         const Op& op = p_.ops[static_cast<std::size_t>(issue.id)];
+        ++posts_[static_cast<int>(op.lane())];
         body.steps.push_back({IssueKind::start, op.lane(), collective_class(op), 0});
         break;
       }
-      case IssueKind::wait:
+      case IssueKind::wait: {
+        const Lane lane = p_.ops[static_cast<std::size_t>(issue.id)].lane();
+        if (known_complete(lane, issue.back)) break;
         close_bundle(body);
-        body.steps.push_back({IssueKind::wait,
-                              p_.ops[static_cast<std::size_t>(issue.id)].lane(), 0, issue.back});
+        body.steps.push_back({IssueKind::wait, lane, 0, issue.back});
         break;
+      }
       case IssueKind::allocate:
       case IssueKind::release:
         body.events.push_back({size_of(issue.id), issue.kind == IssueKind::allocate ? 1 : -1,
                                p_[issue.id].role, issue.existence, issue.axis});
     }
+  }
+
+  // Lanes are FIFO: whoever waited for a post has waited for all before it.
+  bool known_complete(Lane lane, std::int32_t back) {
+    const std::int32_t post = posts_[static_cast<int>(lane)] - back;
+    std::int32_t& waited = waited_[static_cast<int>(lane)];
+    if (post <= waited) return true;
+    waited = post;
+    return false;
   }
 
   void append_run(std::int32_t body, std::int64_t micro_batch) {
@@ -221,6 +233,7 @@ class Folder {
   std::vector<std::int32_t> value_shape_, value_size_;
   Index size_index_, class_index_, collective_index_, bundle_index_, body_index_;
   Key key_, bundle_;
+  std::array<std::int32_t, lane_count> posts_{}, waited_{};
   BodyCycle open_;
 };
 
@@ -229,18 +242,20 @@ class Folder {
 Folded fold(const Schedule& schedule) { return Folder(schedule).run(); }
 
 Folded folded_step(const Model& model, const StepOptions& options) {
-  constexpr std::int64_t recorded = 3;
   StepOptions few = options;
-  few.micro_batches = std::min(options.micro_batches, recorded);
+  few.micro_batches = std::min(options.micro_batches, recorded_micro_batches);
   Folded folded = fold(issue(record_step(model, few), few));
-  if (options.micro_batches == few.micro_batches) return folded;
+  if (options.micro_batches > few.micro_batches) stretch(folded, options.micro_batches);
+  return folded;
+}
+
+void stretch(Folded& folded, std::int64_t micro_batches) {
   for (BodyCycle& cycle : folded.cycles) {
-    if (cycle.micro_batch < 0 || cycle.micro_batch > 1 ||
-        cycle.micro_batch + cycle.repeats <= 1) {
-      continue;
-    }
-    cycle.repeats += options.micro_batches - recorded;
-    return folded;
+    const bool holds_second = cycle.micro_batch >= 0 && cycle.micro_batch <= 1 &&
+                              cycle.micro_batch + cycle.repeats > 1;
+    if (!holds_second) continue;
+    cycle.repeats += micro_batches - recorded_micro_batches;
+    return;
   }
   throw std::logic_error("fold: no cycle holds the middle micro-batch");
 }

@@ -86,8 +86,13 @@ struct Folded {
 
 Folded fold(const Schedule& schedule);
 
+// Micro-batches that are recorded: a first, a middle and a last one.
+inline constexpr std::int64_t recorded_micro_batches = 3;
+
 // The folded step of a model for any number of micro-batches: three are recorded, and the middle one
 // is repeated, because all between the first and the last are alike (tested).
 Folded folded_step(const Model& model, const StepOptions& options);
+// Makes a folded step of three micro-batches one of `micro_batches`, at least three.
+void stretch(Folded& folded, std::int64_t micro_batches);
 
 }  // namespace fourfold

@@ -116,9 +116,11 @@ Id Recorder::gemm(GemmForm form, Id a, Id b, const Result& result) {
 
 Id Recorder::map(const Result& result, const std::vector<Id>& operands) {
   const std::string operation = std::string("map ") + name(result.function);
-  const Value& first = complete(operands.at(0), operation.c_str());
+  // A change of precision is linear: what is owed stays owed.
+  const bool linear = result.function == Function::cast;
+  const Value& first = program_[operands.at(0)];
   for (Id operand : operands) {
-    const Value& other = complete(operand, operation.c_str());
+    const Value& other = linear ? program_[operand] : complete(operand, operation.c_str());
     if (!lies_as(first.shape, other.shape)) {
       refuse(operation, "operands lie differently: " + described(first) + " and " +
                             described(other));

@@ -2,8 +2,8 @@
 // and max-plus over the lanes, in microseconds of our own time.
 #pragma once
 
+#include "platforms/axis_rate.hpp"
 #include "platforms/platform.hpp"
-#include "platforms/topology.hpp"
 #include "schedule/count.hpp"
 #include "sim/outcome.hpp"
 #include "sim/point.hpp"
@@ -23,10 +23,30 @@ TimedProgram lower(const Point& point, const Platform& platform);
 // Everything about a point that needs no simulation.
 struct Estimate {
   Outcome outcome;
-  Bytes memory;              // peak per device, without the platform's reserve
-  Flops executed;            // per device, what the kernels do
-  Flops model_flops;         // all devices, the published convention
+  MemoryUse memory;   // peak per device, without the platform's reserve
+  Counts counts;      // per device
+  Flops model_flops;  // all devices, the published convention
 };
 Estimate estimate(const Point& point, const Platform& platform);
+
+// Evaluates many grids of one question quickly: keeps storage, never results.
+class Estimator {
+ public:
+  // Both must outlive the estimator; the point's grid and micro-batches are ignored.
+  Estimator(const Platform& platform, const Point& question);
+
+  Bytes memory_limit() const;
+  // `folded` must be the step of the question with that number of micro-batches, and the grid fit.
+  Estimate evaluate(const Folded& folded, const ProcessGrid& grid, std::int64_t micro_batches);
+  // Peak memory alone: less than half the work.
+  MemoryUse memory(const Folded& folded, const ProcessGrid& grid, std::int64_t micro_batches);
+
+ private:
+  const Platform& platform_;
+  const Point& question_;
+  AxisRates rates_;
+  LocalSizes sizes_;
+  TimedProgram program_;
+};
 
 }  // namespace fourfold
