@@ -64,6 +64,13 @@ std::string source_in(const toml::table& table) {
   return table["source"].value_or(std::string());
 }
 
+bool unconfirmed_in(const FactSheet& sheet, const toml::table& table) {
+  const toml::node* mark = table.get("unconfirmed");
+  if (mark == nullptr) return false;
+  if (!mark->is_boolean()) refuse_at(sheet, *mark, "\"unconfirmed\" must be true or false");
+  return mark->value_or(false);
+}
+
 double factor_for(const Scales& scales, const std::string& key) {
   double factor = 1.0;
   if (const auto found = scales.find(key); found != scales.end()) factor *= found->second;
@@ -128,7 +135,7 @@ double FactTable::number(const std::string& key, Range range) const {
   check_keys(*sheet_, *fact, full(key) + ".", {"value", "source", "unconfirmed"});
   const auto value = (*fact)["value"].value<double>();
   if (!value) refuse(key, "has no value that is a number");
-  const bool unconfirmed = (*fact)["unconfirmed"].value_or(false);
+  const bool unconfirmed = unconfirmed_in(*sheet_, *fact);
   return record({full(key), *value, source_in(*fact), unconfirmed}, key, range) * unit_of(key);
 }
 
@@ -172,7 +179,7 @@ std::vector<FactTable> FactTable::entries(const std::string& key,
     rows.emplace_back(*sheet_, row, full(key), known);
     rows.back().source_ = row.contains("source") ? source_in(row) : source_in(*list.table_);
     rows.back().unconfirmed_ =
-        row["unconfirmed"].value_or((*list.table_)["unconfirmed"].value_or(false));
+        unconfirmed_in(*sheet_, row.contains("unconfirmed") ? row : *list.table_);
   }
   return rows;
 }
