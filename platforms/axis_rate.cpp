@@ -2,6 +2,7 @@
 #include "platforms/axis_rate.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
@@ -40,6 +41,16 @@ std::int64_t boundary_hops(std::int64_t bin, std::int64_t stride, std::int64_t b
 std::int64_t pair_hops(std::int64_t bin, std::int64_t shift) {
   const std::int64_t beyond = shift % bin;
   return std::max(bin - beyond, beyond);
+}
+
+// Where blocks end inside bins, a bin sends both on (the next line) and back (the end of the last).
+// Of the two ends of a link between bins this many have such other flows: 1 with long blocks, 1 to 2
+// with short ones, for which the middle stands.
+constexpr double short_block_sides = 1.5;
+
+double sides(std::int64_t bin, std::int64_t block, std::int64_t devices) {
+  if (block % bin == 0 || block == devices) return 0.0;
+  return block < 2 * bin ? short_block_sides : 1.0;
 }
 
 }  // namespace
@@ -140,12 +151,17 @@ AxisRates::NodeLoad AxisRates::node_load(std::int64_t stride, std::int64_t exten
       extent <= row.longest ? extent : last_period + (extent - last_period) % row.period;
   const Entry& entry = entries_[row.first + folded];
   const std::int64_t blocks = std::max<std::int64_t>(devices / (stride * extent), 1);
-  return loads_[entry.first + std::min<std::int64_t>(blocks, entry.blocks) - 1];
+  NodeLoad load = loads_[entry.first + std::min<std::int64_t>(blocks, entry.blocks) - 1];
+  // With strides that divide the node, rails are left at the ends of blocks only.
+  if (devices_per_node_ % stride == 0) {
+    load.off_rail *= static_cast<double>(folded) / static_cast<double>(extent);
+  }
+  return load;
 }
 
-// Flows on the busiest pair of switches when every device d of every node sends to d + shift; only
-// for shifts of a node or more. `inside` weighs hops within a chassis, `between` hops that leave it.
-double AxisRates::shifted_flows(std::int64_t shift, double inside, double between) const {
+// The busiest pair of switches when every device d of every node sends to d + shift; only for shifts
+// of a node or more. `inside` weighs hops within a chassis, `between` hops that leave it.
+double AxisRates::shifted_pair(std::int64_t shift, double inside, double between) const {
   const std::int64_t nodes = dragonfly_->nodes_per_chassis();
   const std::int64_t chassis = divide_up(dragonfly_->nodes_per_group(), nodes);
   const std::int64_t nearest = shift / devices_per_node_ / nodes;
@@ -170,64 +186,74 @@ double AxisRates::shifted_flows(std::int64_t shift, double inside, double betwee
   return most;
 }
 
-double AxisRates::local_flows(std::int64_t stride, std::int64_t extent, std::int64_t devices,
-                              const NodeLoad& node) const {
+AxisRates::Flows AxisRates::local_flows(std::int64_t stride, std::int64_t extent,
+                                        std::int64_t devices, const NodeLoad& node) const {
   const std::int64_t d = devices_per_node_;
   const std::int64_t nodes = dragonfly_->nodes_per_chassis();
-  const std::int64_t bin = nodes * d;
+  const std::int64_t chassis = nodes * d;
   const std::int64_t block = stride * extent;
   const double nodes_here = static_cast<double>(std::min(nodes, divide_up(devices, d)));
-  if (stride < d) {
-    const bool crosses = boundary_hops(bin, stride, block, devices) > 0;
-    const double between = crosses ? node.nic : 0.0;
-    return std::max(between, node.off_rail * (crosses ? nodes_here - 1 : nodes_here));
+  const double of_switch = node.nic * nodes_here;  // flows through all NICs of one switch
+  const auto off_rail = [&](double pair) {
+    return Flows{pair, short_block_sides * std::max(0.0, of_switch - pair)};
+  };
+
+  if (stride >= chassis) {
+    const std::int64_t group = dragonfly_->nodes_per_group() * d;
+    double pair = 0.0;
+    for (std::int64_t shift : {stride, stride * (extent - 1)}) {
+      if (shift < group) pair = std::max(pair, shifted_pair(shift, 1.0, 1.0));
+    }
+    return {pair, pair > 0.0 ? 2 * std::max(0.0, of_switch - pair) : 0.0};
   }
-  const std::int64_t group = dragonfly_->nodes_per_group() * d;
-  const bool on_rail = stride % d == 0;
-  if (stride < bin) {
-    const std::int64_t crossing = boundary_hops(bin, stride, block, devices);
+  const std::int64_t crossing = boundary_hops(chassis, stride, block, devices);
+  if (stride >= d && stride % d != 0) {
     // A hop back to the start of its line that shifts NICs like a hop on adds to the same pair.
     const double e = static_cast<double>(extent);
     const double hops_on = block % d == 0 ? 1.0 : (e - 1.0) / e;
-    if (on_rail) {
-      return node.nic * static_cast<double>(crossing) / static_cast<double>(d);
-    }
-    return shifted_flows(stride, hops_on * nodes_here / static_cast<double>(nodes),
-                         crossing > 0 ? 1.0 : 0.0);
+    return off_rail(shifted_pair(stride, hops_on * nodes_here / static_cast<double>(nodes),
+                                 crossing > 0 ? 1.0 : 0.0));
   }
-  double flows = 0.0;
-  for (std::int64_t shift : {stride, stride * (extent - 1)}) {
-    if (shift < group) flows = std::max(flows, shifted_flows(shift, 1.0, 1.0));
-  }
-  return flows;
+  // A hop of a stride below a node goes to the next node, whatever the stride.
+  const double hops = static_cast<double>(stride < d ? d : crossing) / static_cast<double>(d);
+  const double between = crossing > 0 ? node.nic * hops : 0.0;
+  const double within = node.off_rail * (crossing > 0 ? nodes_here - 1 : nodes_here);
+  if (within > between) return off_rail(within);
+  return {between, sides(chassis, block, devices) * between};
 }
 
-// The busiest local link carries the direct share of a pair of switches, or, when there are very
-// many detours, the detours of others: 2 hops each over the other switches.
-double AxisRates::local_load(double flows) const {
+// Besides the direct share of its pair the busiest link carries detours of others: where these are
+// few, some links get more of them than the mean by chance. With very many detours the second hops
+// of a pair's own messages are the larger load.
+double AxisRates::local_load(Flows flows) const {
   const double detours = dragonfly_->local_detours();
   const double others = std::max(dragonfly_->switches_per_group() - 2, 1);
-  return flows / (detours + 1) * std::max(1.0, 2 * detours / others);
+  const double mean = flows.others * detours / others;
+  const double met = mean + 1.5 * std::sqrt(mean);
+  return std::max(flows.pair + met, flows.pair * 2 * detours / others) / (detours + 1);
 }
 
 double AxisRates::global_load(std::int64_t stride, std::int64_t extent,
                               std::int64_t devices) const {
   const std::int64_t group = dragonfly_->nodes_per_group() * devices_per_node_;
   if (devices <= group) return 0.0;
-  double pair = 0.0;     // flows between the busiest pair of groups
+  const std::int64_t block = stride * extent;
+  Flows flows;
   double leaving = 0.0;  // flows that leave one group
   if (stride < group) {
-    pair = static_cast<double>(boundary_hops(group, stride, stride * extent, devices));
-    leaving = pair;
+    flows.pair = static_cast<double>(boundary_hops(group, stride, block, devices));
+    leaving = flows.pair;
+    flows.others = sides(group, block, devices) * flows.pair;
   } else {
     const std::int64_t back = stride * (extent - 1);
-    pair = static_cast<double>(std::max(pair_hops(group, stride), pair_hops(group, back)));
+    flows.pair = static_cast<double>(std::max(pair_hops(group, stride), pair_hops(group, back)));
     leaving = static_cast<double>(group);
+    flows.others = 2 * (leaving - flows.pair);
   }
   const double detours = dragonfly_->global_detours();
   const double others = std::max(dragonfly_->groups() - 2, 1);
-  const double on_detours = 2 * detours / (detours + 1) / others;
-  return std::max(pair / (detours + 1) + (leaving - pair) * on_detours, leaving * on_detours);
+  const double met = flows.others * detours / others;
+  return std::max(flows.pair + met, leaving * 2 * detours / others) / (detours + 1);
 }
 
 BytesPerSecond AxisRates::rate(std::int64_t stride, std::int64_t extent,

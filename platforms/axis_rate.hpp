@@ -42,6 +42,12 @@ class AxisRates {
     double nic = 0.0;       // the busiest NIC's load
     double off_rail = 0.0;  // flows per node from one NIC to another, the most frequent pair
   };
+  // Flows of one axis from a switch (or group) to another, and those besides that leave the one or
+  // reach the other.
+  struct Flows {
+    double pair = 0.0;
+    double others = 0.0;
+  };
   // Where the table holds a pair of stride and extent: by number of blocks in the job.
   struct Entry {
     std::int32_t first = 0;
@@ -56,10 +62,10 @@ class AxisRates {
 
   void tabulate(const Platform& platform);
   NodeLoad node_load(std::int64_t stride, std::int64_t extent, std::int64_t devices) const;
-  double local_flows(std::int64_t stride, std::int64_t extent, std::int64_t devices,
-                     const NodeLoad& node) const;
-  double shifted_flows(std::int64_t shift, double inside, double between) const;
-  double local_load(double flows) const;
+  Flows local_flows(std::int64_t stride, std::int64_t extent, std::int64_t devices,
+                    const NodeLoad& node) const;
+  double shifted_pair(std::int64_t shift, double inside, double between) const;
+  double local_load(Flows flows) const;
   double global_load(std::int64_t stride, std::int64_t extent, std::int64_t devices) const;
 
   std::int64_t devices_per_node_;

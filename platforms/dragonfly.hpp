@@ -27,7 +27,8 @@ struct Port {
 //
 // The parallel links of a group pair are one bundle with their summed capacity: adaptive routing
 // balances parallel links, and no flow is wider than one of them, because NICs are not. The links
-// still end on different switches (gateways), dealt out in turn, so that local hops are spread.
+// still end on different switches (gateways), dealt out in turn, so that local hops are spread; the
+// next group's first, in the middle of the group, because a packed job leaves it at its ends.
 //
 // Detours: a message takes equal shares of the minimal path and of its detours. Which switches or
 // groups it goes through rotates with the pair and with the sending node, so that the detours of
@@ -77,7 +78,7 @@ class Dragonfly {
   // The switch of `group` where cable `cable` of the bundle to `peer` ends.
   std::int32_t gateway(std::int32_t group, std::int32_t peer, std::int32_t cable) const {
     const std::int32_t distance = peer > group ? peer - group : peer - group + groups_;
-    return ((distance - 1) * cables_ + cable) % switches_;
+    return (switches_ / 2 + (distance - 1) * cables_ + cable) % switches_;
   }
   void route_in_group(Port from, Port to, double share, std::int32_t first, Footprint& path) const;
 
