@@ -1,4 +1,4 @@
-// posix_spawn, three pipes a child, and poll; see launch.hpp.
+// posix_spawnp, three pipes a child, and poll; see launch.hpp.
 #include "scaling/launch.hpp"
 
 #include <fcntl.h>
@@ -74,7 +74,7 @@ class Child {
       arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
     const int error =
-        posix_spawn(&process_, arguments[0], &actions, nullptr, arguments.data(), environ);
+        posix_spawnp(&process_, arguments[0], &actions, nullptr, arguments.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0) {
       process_ = -1;

@@ -7,7 +7,7 @@
 namespace fourfold {
 
 struct Job {
-  std::vector<std::string> command;  // the path of the executable, then its arguments
+  std::vector<std::string> command;  // executable (PATH is searched), then its arguments
   std::string input;                 // at most what a pipe holds: 64 KiB
 };
 

@@ -73,12 +73,16 @@ JsonObject JsonObject::object(const std::string& key) {
   return JsonObject(get(key), where_ + ", '" + key + "'");
 }
 
-void JsonObject::finish() const {
+void JsonObject::allow_only(const std::vector<std::string>& known) const {
   for (const auto& item : value_->items()) {
-    if (std::find(asked_.begin(), asked_.end(), item.key()) == asked_.end()) {
-      fail("unknown key '" + item.key() + "'" + did_you_mean(item.key(), asked_));
+    if (std::find(known.begin(), known.end(), item.key()) == known.end()) {
+      fail("unknown key '" + item.key() + "'" + did_you_mean(item.key(), known));
     }
   }
+}
+
+void JsonObject::finish() const {
+  allow_only(asked_);
 }
 
 std::size_t JsonObject::position(const std::string& key, const std::vector<std::string>& names) {

@@ -14,6 +14,9 @@ class JsonObject {
  public:
   JsonObject(const nlohmann::json& value, std::string where);
 
+  // Optional: refuses keys other than these now, before a misspelt one is reported as missing.
+  void allow_only(const std::vector<std::string>& known) const;
+
   bool has(const std::string& key);                   // an optional key: counts as asked for
   const nlohmann::json& get(const std::string& key);  // throws if the key is missing
   std::string text(const std::string& key);

@@ -1,0 +1,78 @@
+// fourfold platforms and fourfold models: what the other verbs work with.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "platforms/show.hpp"
+#include "scaling/commands.hpp"
+#include "scaling/output.hpp"
+#include "scaling/text_table.hpp"
+#include "schedule/model.hpp"
+
+namespace fourfold {
+namespace {
+
+std::string models_text() {
+  TextTable table;
+  table.columns = {{"model", "", Align::left},
+                   {"layers", ""},
+                   {"hidden", ""},
+                   {"heads", ""},
+                   {"sequence", ""},
+                   {"vocabulary", ""},
+                   {"parameters", "billions"}};
+  std::vector<Model> models;
+  for (const std::string& name : known_models()) models.push_back(read_model(name));
+  std::stable_sort(models.begin(), models.end(), [](const Model& a, const Model& b) {
+    return parameter_count(a) < parameter_count(b);
+  });
+  for (const Model& model : models) {
+    table.rows.push_back({model.name, fmt::to_string(model.layers), fmt::to_string(model.hidden),
+                          fmt::to_string(model.heads), fmt::to_string(model.sequence),
+                          fmt::to_string(model.vocabulary),
+                          fmt::format("{:.1f}", parameter_count(model) / 1e9)});
+  }
+  return format(table);
+}
+
+}  // namespace
+
+void add_platforms_verb(CLI::App& app, Action& action) {
+  struct Typed {
+    std::string platform;
+    bool json = false;
+  };
+  const auto typed = std::make_shared<Typed>();
+  CLI::App* verb = app.add_subcommand("platforms", "List the machines, or show one");
+  verb->callback([verb, &action] {
+    if (!verb->get_subcommands().empty()) return;
+    action = [] {
+      print(list_platforms());
+      return 0;
+    };
+  });
+  CLI::App* show = verb->add_subcommand("show", "Draw node and network of a machine");
+  show->footer("Example:\n  fourfold platforms show frontier");
+  show->add_option("NAME", typed->platform, "a name or a TOML file")->required();
+  show->add_flag("--json", typed->json, "print numbers and sources as JSON");
+  show->callback([typed, &action] {
+    action = [typed] {
+      const Platform platform = read_platform(typed->platform);
+      print(typed->json ? show_platform_json(platform) : show_platform(platform));
+      return 0;
+    };
+  });
+}
+
+void add_models_verb(CLI::App& app, Action& action) {
+  app.add_subcommand("models", "List the models")->callback([&action] {
+    action = [] {
+      print(models_text());
+      return 0;
+    };
+  });
+}
+
+}  // namespace fourfold

@@ -1,0 +1,19 @@
+// The verbs of the `fourfold` command: each adds itself to the command line and sets what is to be
+// done if it was typed.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace fourfold {
+
+// What the verb that was typed does; returns the exit status.
+using Action = std::function<int()>;
+
+void add_campaign_verb(CLI::App& app, Action& action);
+void add_project_verb(CLI::App& app, Action& action);
+void add_search_verb(CLI::App& app, Action& action);
+void add_platforms_verb(CLI::App& app, Action& action);
+void add_models_verb(CLI::App& app, Action& action);
+
+}  // namespace fourfold

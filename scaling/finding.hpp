@@ -1,0 +1,46 @@
+// What the search and the guided simulation found out about a question.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "platforms/platform.hpp"
+#include "scaling/question.hpp"
+#include "scaling/verdict.hpp"
+#include "sim/replay_answer.hpp"
+#include "sim/search.hpp"
+
+namespace fourfold {
+
+struct Finding {
+  SearchResult search;                  // every feasible candidate, by estimated seconds
+  std::vector<ReplayAnswer> simulated;  // of search.feasible[0, simulated.size())
+  std::optional<Verdict> verdict;       // absent if nothing was to be simulated
+  std::size_t chosen = 0;               // least simulated seconds, or least estimated
+
+  const Candidate& best() const { return search.feasible[chosen]; }
+  const Outcome& outcome() const {
+    return simulated.empty() ? best().estimate.outcome : simulated[chosen].outcome;
+  }
+  // Agreement of estimate and simulation over what was simulated; absent below two.
+  std::optional<double> tau() const;
+  std::optional<double> regret() const;
+};
+
+// Why a question has no answer, in a sentence; other questions may have one.
+struct FindingFailed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Called with what is being done and which part of the question is done, 0 to 1.
+using Watch = std::function<void(const std::string& activity, double done)>;
+
+// Throws FindingFailed if no grid can answer or a simulation fails, and Interrupted. Two
+// simulations run at a time; what they find does not depend on which ends first.
+Finding find(const Question& question, Fidelity fidelity, const StoppingRule& rule,
+             const Watch& watch);
+
+}  // namespace fourfold

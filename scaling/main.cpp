@@ -1,0 +1,97 @@
+// fourfold: the front door. Reads the command line, does what the verb says, and turns every error
+// into one sentence and a status.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "scaling/commands.hpp"
+#include "scaling/interrupt.hpp"
+#include "schedule/nearest_name.hpp"
+#include "sim/provenance.hpp"
+
+namespace fourfold {
+namespace {
+
+constexpr int wrong_usage = 2;
+constexpr int interrupted_status = 130;
+
+// The innermost verb that was typed.
+const CLI::App* typed_verb(const CLI::App& app) {
+  const std::vector<CLI::App*> typed = app.get_subcommands();
+  return typed.empty() ? &app : typed_verb(*typed.front());
+}
+
+// The sentence about the first word that the command line does not know; empty if it knows all.
+std::string unknown_word(const CLI::App& app) {
+  const std::vector<std::string> unknown = app.remaining(/*recurse=*/true);
+  if (unknown.empty()) return "";
+  const std::string word = unknown.front().substr(0, unknown.front().find('='));
+  const CLI::App* verb = typed_verb(app);
+  std::vector<std::string> known;
+  if (word.starts_with("-")) {
+    for (const CLI::Option* option : verb->get_options()) {
+      if (option->nonpositional()) known.push_back(option->get_name());
+    }
+    return "unknown flag '" + word + "'" + did_you_mean(word, known);
+  }
+  for (const CLI::App* inner : verb->get_subcommands({})) known.push_back(inner->get_name());
+  if (known.empty()) return "'" + word + "' is one argument too many";
+  return "unknown verb '" + word + "'" + did_you_mean(word, known);
+}
+
+int complain(const std::string& sentence, int status) {
+  fmt::print(stderr, "fourfold: {}\n", sentence);
+  return status;
+}
+
+int run(int count, char** words) {
+  CLI::App app(
+      "Fourfold projects 4D-parallel training of language models on supercomputers: which process\n"
+      "grid is best, how fast it is, and what limits it.");
+  app.name("fourfold");
+  app.footer(
+      "Examples:\n"
+      "  fourfold campaign run scaling/campaigns/sc24_weak.toml\n"
+      "  fourfold project --platform frontier --model gpt-80b --devices 8192\n"
+      "  fourfold search --platform frontier --model gpt-320b --devices 32768\n"
+      "  fourfold platforms show frontier\n"
+      "`fourfold VERB --help` explains a verb.");
+  app.set_version_flag("--version", "fourfold " + build().commit);
+  Action action;
+  add_campaign_verb(app, action);
+  add_project_verb(app, action);
+  add_search_verb(app, action);
+  add_platforms_verb(app, action);
+  add_models_verb(app, action);
+  try {
+    app.parse(count, words);
+  } catch (const CLI::Success& asked) {  // --help and --version
+    return app.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    const std::string sentence = unknown_word(app);
+    return complain(sentence.empty() ? error.what() : sentence, wrong_usage);
+  }
+  if (!action) {
+    const CLI::App* verb = typed_verb(app);
+    fmt::print(stderr, "{}", verb->help());
+    return complain("say what to do: a verb is missing", wrong_usage);
+  }
+  return action();
+}
+
+}  // namespace
+}  // namespace fourfold
+
+int main(int count, char** words) {
+  fourfold::watch_for_interrupts();
+  try {
+    return fourfold::run(count, words);
+  } catch (const fourfold::Interrupted&) {
+    return fourfold::interrupted_status;
+  } catch (const std::exception& error) {
+    return fourfold::complain(error.what(), 1);
+  }
+}

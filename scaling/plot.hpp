@@ -1,0 +1,14 @@
+// The plots of a study, drawn by gnuplot from the CSV that the study wrote.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace fourfold {
+
+// Writes pflops.png, pflops.svg, time.png and time.svg into `folder` from its summary.csv. Returns
+// a sentence for the user: which files there are, or why there are none; a study is whole without
+// them.
+std::string draw_plots(const std::string& folder, const std::vector<std::string>& machines);
+
+}  // namespace fourfold

@@ -1,0 +1,130 @@
+// Text of one record; see point_text.hpp.
+#include "scaling/point_text.hpp"
+
+#include <fmt/format.h>
+
+#include "scaling/text_table.hpp"
+
+namespace fourfold {
+namespace {
+
+std::string micro_batches_text(std::int64_t count) {
+  return fmt::format("{} micro-batch{}", count, count == 1 ? "" : "es");
+}
+
+const char* on_or_off(bool value) {
+  return value ? "on" : "off";
+}
+
+std::string headline(const Record& record) {
+  const Point& point = record.point;
+  std::string text = fmt::format(
+      "{} on {} devices of {}\n{}\nGlobal batch {} sequences of {} tokens, vocabulary "
+      "{}.\n",
+      point.model.name, record.devices(), point.platform, record.platform_title, point.global_batch,
+      point.model.sequence, point.model.vocabulary);
+  for (const auto& [key, factor] : point.scales) {
+    text += fmt::format("What if: {} times {:g}.\n", key, factor);
+  }
+  return text + '\n';
+}
+
+std::string options_text(const StepOptions& options) {
+  const Overlap& overlap = options.overlap;
+  return fmt::format(
+      "Options: {}; recompute {}; overlap of all-reduce {}, reduce-scatter {}, "
+      "all-gather {}, recompute's gathers {};\n"
+      "  in-flight blocks {}; weight gather {}; gradient reduction {}; data reduction {};\n"
+      "  gradient reduction precision {} along z, {} along data.\n",
+      micro_batches_text(options.micro_batches), name(options.recompute),
+      on_or_off(overlap.all_reduce), on_or_off(overlap.reduce_scatter),
+      on_or_off(overlap.all_gather), on_or_off(overlap.recompute_gather), options.in_flight_blocks,
+      name(options.weight_gather), name(options.gradient_reduction), name(options.data_reduction),
+      name(options.grad_reduce_precision_z), name(options.grad_reduce_precision_data));
+}
+
+std::string breakdown(const Record& record) {
+  TextTable table;
+  table.columns = {{"part of the step", "", Align::left},
+                   {"seconds", ""},
+                   {"% of step", ""},
+                   {"sent/device", "GB"}};
+  const auto add = [&](const std::string& part, Seconds seconds, const std::string& sent) {
+    table.rows.push_back({part, fmt::format("{:.3f}", seconds.value),
+                          fmt::format("{:.1f}", 100.0 * (seconds / record.outcome.total)), sent});
+  };
+  add("compute", record.outcome.compute, "");
+  for (Lane lane : all_lanes) {
+    add(fmt::format("exposed communication, {}", name(lane)),
+        record.outcome.exposed[static_cast<int>(lane)],
+        fmt::format("{:.2f}", record.sent[static_cast<int>(lane)].value / 1e9));
+  }
+  table.rows.emplace_back();
+  add("one batch", record.outcome.total, "");
+  return format(table);
+}
+
+std::string search_counts(const Record& record) {
+  std::string text =
+      fmt::format("{} grids x micro-batches tried, {} feasible", record.tried, record.feasible);
+  for (const auto& [reason, count] : record.rejected) {
+    text += fmt::format(", {} rejected by {}", count, reason);
+  }
+  text += ".\n";
+  if (!record.simulated.empty()) {
+    const std::string why = record.verdict == "settled" ? "the next estimate cannot win"
+                            : record.verdict == "exhausted"
+                                ? "there are no more"
+                                : "the limit was reached, the next might still win";
+    text += fmt::format("{} simulated: {}.", record.simulated.size(), why);
+    if (record.tau) text += fmt::format(" Kendall tau {:.2f},", *record.tau);
+    if (record.regret) text += fmt::format(" top-1 regret {:.2f} %", 100.0 * *record.regret);
+    text += record.tau ? " of estimate against simulation.\n" : "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string point_text(const Record& record) {
+  std::string text = headline(record);
+  text +=
+      fmt::format("Grid {} (x, y, z, data), {}: {:.3f} s per batch, {}", record.point.grid.str(),
+                  micro_batches_text(record.point.options.micro_batches), record.seconds().value,
+                  name(record.fidelity));
+  if (record.fidelity == Fidelity::simulated) {
+    text += fmt::format(" (estimated {:.3f} s)", record.estimated.value);
+  }
+  const double executed_rate = record.executed.value / record.seconds().value;
+  text += "\n\n" + breakdown(record) + '\n';
+  text += fmt::format(
+      "{:.1f} Pflop/s of model flops ({}): {:.1f} % of advertised, {:.1f} % of "
+      "empirical peak.\n",
+      record.rate().value / 1e15, model_flops_convention(record.point.options.recompute),
+      100.0 * record.of_advertised(), 100.0 * record.of_empirical());
+  text += fmt::format("{:.1f} Tflop/s per device of executed flops.\n", executed_rate / 1e12);
+  text += fmt::format("Memory per device {:.1f} GB of the {:.1f} GB that the reserve leaves.\n",
+                      record.memory.value / 1e9, record.memory_limit.value / 1e9);
+  return text + options_text(record.point.options) + search_counts(record);
+}
+
+std::string search_text(const Record& record) {
+  TextTable table;
+  table.columns = {{"grid", "", Align::left}, {"micro-", "batches"},        {"estimated", "s"},
+                   {"simulated", "s"},        {"simulated /", "estimated"}, {"", "", Align::left}};
+  const auto add = [&](const GridSeconds& grid) {
+    const bool chosen =
+        grid.grid == record.point.grid && grid.micro_batches == record.point.options.micro_batches;
+    table.rows.push_back(
+        {grid.grid.str(), fmt::to_string(grid.micro_batches),
+         fmt::format("{:.3f}", grid.estimated.value),
+         grid.simulated ? fmt::format("{:.3f}", grid.simulated->value) : "-",
+         grid.simulated ? fmt::format("{:.3f}", *grid.simulated / grid.estimated) : "-",
+         chosen ? "<- best" : ""});
+  };
+  for (const GridSeconds& grid : record.best_grids) add(grid);
+  return headline(record) + "The ten best grids by estimate, each with its best micro-batches:\n" +
+         format(table) + '\n' + search_counts(record) + options_text(record.point.options);
+}
+
+}  // namespace fourfold

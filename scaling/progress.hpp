@@ -1,0 +1,47 @@
+// Live progress on standard error: one line that is rewritten on a terminal, one line per finished
+// point elsewhere. Time left comes from work weights, since points differ a hundredfold in work.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace fourfold {
+
+class Progress {
+ public:
+  // `work`: the sum of the weights of all points that will be run.
+  Progress(std::int64_t points, double work);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void begin(const std::string& label, double weight);
+  void update(const std::string& activity, double done);  // of the point, 0 to 1
+  // Prints a line that stays.
+  void finish(const std::string& result);
+
+ private:
+  std::string time_left(double done_work) const;
+  void wipe();
+
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point started_ = Clock::now();
+  Clock::time_point drawn_;
+  bool terminal_ = false;
+  bool line_open_ = false;
+  std::int64_t points_ = 0;
+  std::int64_t number_ = 0;
+  double work_ = 0.0;
+  double done_work_ = 0.0;
+  double weight_ = 0.0;
+  std::string label_;
+};
+
+// "0:07", "2:45", "1:02:03".
+std::string clock_text(double seconds);
+
+// The time that the rest takes if work goes on as fast as so far; -1 while that is unknown.
+double seconds_left(double elapsed, double done_work, double work);
+
+}  // namespace fourfold

@@ -1,0 +1,150 @@
+// Flags to questions; see question_flags.hpp. Words become JSON and go through the reader of
+// records, so that the command line, campaigns and records know the same names.
+#include "scaling/question_flags.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+#include <stdexcept>
+
+#include "schedule/nearest_name.hpp"
+#include "sim/json_object.hpp"
+#include "sim/point_json.hpp"
+
+namespace fourfold {
+namespace {
+
+// "all", "none", or a list of oar, ors, oag and recompute.
+nlohmann::json overlap_json(const std::string& words) {
+  const std::vector<std::pair<std::string, std::string>> known{{"oar", "all_reduce"},
+                                                               {"ors", "reduce_scatter"},
+                                                               {"oag", "all_gather"},
+                                                               {"recompute", "recompute_gather"}};
+  nlohmann::json overlap;
+  for (const auto& [word, key] : known) overlap[key] = words == "all";
+  if (words == "all" || words == "none") return overlap;
+  std::istringstream list(words);
+  for (std::string word; std::getline(list, word, ',');) {
+    const auto found = std::find_if(known.begin(), known.end(),
+                                    [&](const auto& entry) { return entry.first == word; });
+    if (found == known.end()) {
+      throw std::runtime_error(
+          "unknown overlap '" + word + "'" +
+          did_you_mean(word, {"all", "none", "oar", "ors", "oag", "recompute"}));
+    }
+    overlap[found->second] = true;
+  }
+  return overlap;
+}
+
+// "key=factor" entries.
+Scales scales_of(const std::vector<std::string>& entries) {
+  Scales scales;
+  for (const std::string& entry : entries) {
+    const std::size_t equals = entry.rfind('=');
+    double factor = 0.0;
+    const char* end = entry.data() + entry.size();
+    const bool split = equals != std::string::npos && equals > 0;
+    const auto parsed = split ? std::from_chars(entry.data() + equals + 1, end, factor)
+                              : std::from_chars_result{end, std::errc::invalid_argument};
+    if (parsed.ec != std::errc() || parsed.ptr != end || !(factor > 0.0)) {
+      throw std::runtime_error("--scale '" + entry +
+                               "' is no KEY=FACTOR with a factor above 0, such as "
+                               "network.link_bandwidth_GBps=0.5");
+    }
+    scales[entry.substr(0, equals)] = factor;
+  }
+  return scales;
+}
+
+}  // namespace
+
+void add_machine_flags(CLI::App& verb, QuestionFlags& flags) {
+  verb.add_option("--platform", flags.platform, "machine: a name (fourfold platforms) or a file")
+      ->required();
+  verb.add_option("--devices", flags.devices, "GPUs, or GCDs on MI250X")->required();
+  verb.add_option("--batch-tokens", flags.batch_tokens, "global batch in tokens")
+      ->capture_default_str();
+  verb.add_option("--scale", flags.scales,
+                  "KEY=FACTOR: what if this number of the platform were FACTOR times as large");
+  verb.add_option("--fidelity", flags.fidelity, "estimated (closed form) or simulated (SimGrid)")
+      ->capture_default_str();
+  verb.add_option("--at-most-grids", flags.at_most_grids, "limit on simulated grids")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+}
+
+void add_model_flags(CLI::App& verb, QuestionFlags& flags) {
+  verb.add_option("--model", flags.model, "a name (fourfold models) or a file")->required();
+  verb.add_option("--vocabulary", flags.vocabulary, "entries, instead of the model file's")
+      ->check(CLI::PositiveNumber);
+  verb.add_option("--grid", flags.grid, "process grid XxYxZxDATA; searched if absent");
+  verb.add_option("--micro-batches", flags.micro_batches, "searched if absent")
+      ->check(CLI::PositiveNumber);
+  const char* group = "Options of the training step (defaults: as the published code)";
+  const auto add = [&](const char* flag, std::string& value, const char* description) {
+    verb.add_option(flag, value, description)->group(group);
+  };
+  add("--recompute", flags.recompute, "activation checkpointing: full (default) or none");
+  add("--overlap", flags.overlap,
+      "all (default), none, or some of oar,ors,oag,recompute: all-reduce, reduce-scatter, "
+      "all-gather, gathers of recompute");
+  add("--weight-gather", flags.weight_gather, "per-micro-batch (default) or keep");
+  add("--gradient-reduction", flags.gradient_reduction,
+      "along z: per-micro-batch (default) or accumulated");
+  add("--data-reduction", flags.data_reduction, "after-backward (default) or beside-backward");
+  add("--grad-precision-z", flags.precision_z, "of the reduction along z: bf16 (default) or fp32");
+  add("--grad-precision-data", flags.precision_data,
+      "of the reduction along data: fp32 (default) or bf16");
+  verb.add_option("--in-flight-blocks", flags.in_flight_blocks,
+                  "blocks whose reduce-scatters may be in flight (default 2)")
+      ->group(group)
+      ->check(CLI::PositiveNumber);
+}
+
+Model model_of(const QuestionFlags& flags) {
+  Model model = read_model(flags.model);
+  if (flags.vocabulary > 0) model.vocabulary = flags.vocabulary;
+  return model;
+}
+
+StepOptions options_of(const QuestionFlags& flags) {
+  nlohmann::json options = json_of(StepOptions{});
+  const auto set = [&](const char* key, const std::string& word) {
+    if (!word.empty()) options[key] = word;
+  };
+  set("recompute", flags.recompute);
+  set("weight_gather", flags.weight_gather);
+  set("gradient_reduction", flags.gradient_reduction);
+  set("data_reduction", flags.data_reduction);
+  set("grad_reduce_precision_z", flags.precision_z);
+  set("grad_reduce_precision_data", flags.precision_data);
+  if (!flags.overlap.empty()) options["overlap"] = overlap_json(flags.overlap);
+  if (flags.in_flight_blocks > 0) options["in_flight_blocks"] = flags.in_flight_blocks;
+  if (flags.micro_batches > 0) options["micro_batches"] = flags.micro_batches;
+  return read_options(JsonObject(options, "options"));
+}
+
+Question question_of(const QuestionFlags& flags) {
+  Question question;
+  question.platform = flags.platform;
+  question.scales = scales_of(flags.scales);
+  question.model = model_of(flags);
+  question.devices = flags.devices;
+  question.global_batch = sequences_in(flags.batch_tokens, question.model);
+  question.options = options_of(flags);
+  if (!flags.grid.empty()) question.grid = ProcessGrid::parse(flags.grid);
+  if (flags.micro_batches > 0) question.micro_batches = flags.micro_batches;
+  return question;
+}
+
+StoppingRule rule_of(const QuestionFlags& flags) {
+  StoppingRule rule;
+  rule.at_most = flags.at_most_grids;
+  rule.at_least = std::min(rule.at_least, rule.at_most);
+  return rule;
+}
+
+}  // namespace fourfold

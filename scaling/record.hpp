@@ -1,0 +1,77 @@
+// A record is one answer at one fidelity, with everything it depended on: what the tables, the CSV
+// and the plots are made of.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scaling/finding.hpp"
+#include "scaling/provenance.hpp"
+#include "scaling/question.hpp"
+
+namespace fourfold {
+
+struct GridSeconds {
+  ProcessGrid grid;
+  std::int64_t micro_batches = 1;
+  Seconds estimated;
+  std::optional<Seconds> simulated;
+};
+
+struct Record {
+  std::string key;  // equal keys: same question, same platform file, same executables
+  Fidelity fidelity = Fidelity::estimated;
+  Point point;  // with the grid and micro-batches that won
+  Outcome outcome;
+  Seconds estimated;                     // of the same point
+  Bytes memory;                          // peak per device, without the reserve
+  Bytes memory_limit;                    // what the reserve leaves
+  Flops executed;                        // per device, what the kernels do
+  std::array<Bytes, lane_count> sent{};  // per device, by rings
+  Flops model_flops;  // all devices, in the convention named beside it in every file
+  FlopsPerSecond advertised_peak, empirical_peak;  // per device
+
+  std::int64_t tried = 0;     // grids x micro-batches
+  std::int64_t feasible = 0;  // of them
+  std::map<std::string, std::int64_t> rejected;
+  std::vector<GridSeconds>
+      best_grids;                      // the ten best by estimate, each with its best micro-batches
+  std::vector<GridSeconds> simulated;  // in the order they were simulated
+  std::string verdict;                 // why no more were: settled, exhausted, capped; or empty
+  std::optional<double> tau, regret;   // over those simulated
+  std::optional<ReplayAnswer> replay;  // of the winner; its outcome is the record's
+
+  std::string platform_title, platform_digest;
+  Provenance provenance;
+
+  Seconds seconds() const { return outcome.total; }
+  std::int64_t devices() const { return point.grid.size(); }
+  FlopsPerSecond rate() const { return {model_flops.value / outcome.total.value}; }  // all devices
+  double of_advertised() const { return rate().value / (advertised_peak.value * devices()); }
+  double of_empirical() const { return rate().value / (empirical_peak.value * devices()); }
+  double exposed_share() const { return outcome.exposed_total() / outcome.total; }
+};
+
+// Least and most seconds of the ten best grids: simulated ones count as simulated, the others as
+// their estimate times simulated / estimated of the winner.
+struct Spread {
+  Seconds least, most;
+};
+Spread spread(const Record& record);
+
+// What decides whether a record answers a question again.
+std::string record_key(const Question& question, Fidelity fidelity, const StoppingRule& rule);
+
+// The record of a finding at a fidelity that it reached: a simulated finding gives both.
+Record make_record(const Question& question, const Finding& finding, Fidelity fidelity,
+                   const StoppingRule& rule);
+
+std::string to_json(const Record& record);  // one line
+// Throws std::runtime_error with a sentence on anything missing, unknown or impossible.
+Record record_from_json(const std::string& text);
+
+}  // namespace fourfold

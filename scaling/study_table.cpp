@@ -1,0 +1,145 @@
+// A study as text for people; see study.hpp.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "scaling/study.hpp"
+#include "scaling/text_table.hpp"
+
+namespace fourfold {
+namespace {
+
+std::string dotted(const ProcessGrid& grid) {
+  std::string text = grid.str();
+  std::replace(text.begin(), text.end(), 'x', '.');
+  return text;
+}
+
+std::string main_table(const Study& study) {
+  TextTable table;
+  table.columns = {{"machine", "", Align::left},
+                   {"devices", ""},
+                   {"model", "", Align::left},
+                   {"grid", "x.y.z.data", Align::left},
+                   {"micro-", "batches"},
+                   {"ten best", "grids, s"},
+                   {"batch", "s"},
+                   {"model", "Pflop/s"},
+                   {"of advert.", "peak, %"},
+                   {"of empir.", "peak, %"},
+                   {"exposed", "comm., %"},
+                   {"memory/device", "GB of GB"},
+                   {"published", "s"},
+                   {"deviation", "%"}};
+  std::string machine = study.rows.empty() ? "" : study.rows.front().machine;
+  for (const StudyRow& row : study.rows) {
+    if (row.machine != machine) table.rows.emplace_back();
+    machine = row.machine;
+    const Record& record = row.record;
+    const Spread best = spread(record);
+    const std::optional<double> deviation = row.deviation();
+    table.rows.push_back(
+        {row.machine, fmt::to_string(record.devices()), record.point.model.name,
+         dotted(record.point.grid), fmt::to_string(record.point.options.micro_batches),
+         fmt::format("{:.2f}-{:.2f}", best.least.value, best.most.value),
+         fmt::format("{:.2f}{}", record.seconds().value, record.verdict == "capped" ? "^" : " "),
+         fmt::format("{:.1f}", record.rate().value / 1e15),
+         fmt::format("{:.1f}", 100.0 * record.of_advertised()),
+         fmt::format("{:.1f}", 100.0 * record.of_empirical()),
+         fmt::format("{:.1f}", 100.0 * record.exposed_share()),
+         fmt::format("{:.1f} of {:.1f}", record.memory.value / 1e9,
+                     record.memory_limit.value / 1e9),
+         row.published ? fmt::format("{:.2f}{}", row.published->value, row.derived ? "*" : " ")
+                       : "- ",
+         deviation ? fmt::format("{:+.1f}", 100.0 * *deviation) : "-"});
+  }
+  return format(table);
+}
+
+std::string mean_of(const std::vector<double>& values, const char* unit) {
+  if (values.empty()) return "-";
+  double sum = 0.0;
+  for (double value : values) sum += value;
+  return fmt::format("{:.2f}{}", sum / static_cast<double>(values.size()), unit);
+}
+
+std::string machine_table(const Study& study) {
+  TextTable table;
+  table.columns = {{"machine", "", Align::left},
+                   {"rows", "compared"},
+                   {"mean |dev.|", "%"},
+                   {"worst", "%"},
+                   {"Kendall", "tau, mean"},
+                   {"top-1 regret", "mean, %"},
+                   {"grids", "simulated"},
+                   {"candidates", "tried"},
+                   {"", "rejected by reason", Align::left}};
+  for (const std::string& machine : machines(study)) {
+    std::vector<double> deviations, taus, regrets;
+    double worst = 0.0;
+    std::int64_t tried = 0;
+    std::size_t simulated = 0;
+    std::map<std::string, std::int64_t> rejected;
+    for (const StudyRow& row : study.rows) {
+      if (row.machine != machine) continue;
+      if (const auto deviation = row.deviation()) {
+        deviations.push_back(100.0 * std::abs(*deviation));
+        if (std::abs(*deviation) > std::abs(worst)) worst = *deviation;
+      }
+      if (row.record.tau) taus.push_back(*row.record.tau);
+      if (row.record.regret) regrets.push_back(100.0 * *row.record.regret);
+      tried += row.record.tried;
+      simulated += row.record.simulated.size();
+      for (const auto& [reason, count] : row.record.rejected) rejected[reason] += count;
+    }
+    std::vector<std::string> reasons;
+    for (const auto& [reason, count] : rejected) {
+      reasons.push_back(fmt::format("{} {}", reason, count));
+    }
+    table.rows.push_back({machine, fmt::to_string(deviations.size()), mean_of(deviations, ""),
+                          deviations.empty() ? "-" : fmt::format("{:+.1f}", 100.0 * worst),
+                          mean_of(taus, ""), mean_of(regrets, ""), fmt::to_string(simulated),
+                          fmt::to_string(tried), fmt::format("{}", fmt::join(reasons, ", "))});
+  }
+  return format(table);
+}
+
+std::string notes(const Study& study) {
+  std::set<std::string> conventions;
+  std::map<std::string, std::set<std::int64_t>> vocabularies;
+  bool derived = false, capped = false, simulated = false;
+  for (const StudyRow& row : study.rows) {
+    conventions.insert(model_flops_convention(row.record.point.options.recompute));
+    vocabularies[row.machine].insert(row.record.point.model.vocabulary);
+    derived = derived || row.derived;
+    capped = capped || row.record.verdict == "capped";
+    simulated = simulated || row.record.fidelity == Fidelity::simulated;
+  }
+  std::vector<std::string> sizes;
+  for (const auto& [machine, numbers] : vocabularies) {
+    sizes.push_back(fmt::format("{} {}", machine, fmt::join(numbers, " and ")));
+  }
+  std::string text = fmt::format("Flop/s are model flops: {}. Vocabulary: {}.\n",
+                                 fmt::join(conventions, "; "), fmt::join(sizes, ", "));
+  text += simulated ? "Ten best grids: least to most seconds of the ten grids with the best "
+                      "estimates; those not simulated count as estimate x\n"
+                      "simulated / estimated of the chosen grid.\n"
+                    : "All seconds are estimated, none simulated.\n";
+  if (!study.published_source.empty()) text += "Published: " + study.published_source + ".\n";
+  if (derived) text += "* derived from the published flop/s with the model flops above.\n";
+  if (capped) {
+    text += "^ the limit on simulated grids was reached while the next estimate could still win.\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string study_table(const Study& study) {
+  return study.title + "\n\n" + main_table(study) + '\n' + notes(study) + '\n' +
+         machine_table(study);
+}
+
+}  // namespace fourfold
