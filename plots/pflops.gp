@@ -1,0 +1,60 @@
+# Model Pflop/s against devices, both logarithmic, one colour per machine: projection, ideal line
+# through the machine's smallest point, published points. Reads nothing but the CSV of a study.
+# Set before: csv (path), output (path without ending), machines (names between blanks).
+set datafile separator ','
+set datafile columnheaders
+
+# Okabe and Ito's colours, told apart by colour-blind readers, too; with shapes that differ as well.
+colours = '#0072B2 #D55E00 #009E73 #CC79A7 #E69F00 #56B4E9'
+colour(i) = word(colours, (i - 1) % words(colours) + 1)
+filled(i) = word('7 5 9 13 11 15', (i - 1) % 6 + 1) + 0
+open(i) = word('6 4 8 12 10 14', (i - 1) % 6 + 1) + 0
+
+of(machine, value) = strcol('machine') eq machine ? value : NaN
+# published flop/s, or those that the published seconds give
+published(x) = strcol('published_flop_per_s') ne '' ? column('published_flop_per_s') \
+             : strcol('published_batch_s') ne '' ? column('model_flop') / column('published_batch_s') \
+             : NaN
+
+convention = system(sprintf("sed -n '2s/.*\"\\(.*\\)\"$/\\1/p' '%s'", csv))
+fidelity = system(sprintf("sed -n 2p '%s' | cut -d, -f5", csv))
+
+set title sprintf("Training throughput, %s, against published\n{/*0.8 model flops: %s}", \
+                  fidelity, convention)
+set xlabel 'devices (GPUs; GCDs on MI250X)'
+set ylabel 'model Pflop/s'
+set logscale xy
+set xtics (256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536)
+set format x '%.0f'
+set format y '%g'
+set for [power=-2:5] for [digit in '1 2 5'] ytics add (digit * 10.0 ** power)
+set grid xtics ytics lc rgb '#b8b8b8' lw 1 dashtype 1
+set key outside right center Left reverse samplen 3 spacing 1.3
+set border 3
+set tics nomirror
+
+# A margin around the points: automatic ranges would go on to whole decades.
+stats csv using 'devices' nooutput name 'DEVICES'
+stats csv using (column('flop_per_s') / 1e15) nooutput name 'RATE'
+stats csv using (column('ideal_flop_per_s') / 1e15) nooutput name 'IDEAL'
+stats csv using (published(0) / 1e15) nooutput name 'PUBLISHED'
+lowest = exists('PUBLISHED_min') && PUBLISHED_min < RATE_min ? PUBLISHED_min : RATE_min
+set xrange [DEVICES_min / 1.4 : DEVICES_max * 1.4]
+set yrange [lowest / 1.5 : IDEAL_max * 1.5]
+
+draw = "plot for [i=1:words(machines)] csv using (column('devices')): \
+  (of(word(machines, i), column('ideal_flop_per_s') / 1e15)) with lines dashtype 2 lw 1.5 \
+  lc rgb colour(i) title word(machines, i).': ideal', \
+  for [i=1:words(machines)] csv using (column('devices')): \
+  (of(word(machines, i), column('flop_per_s') / 1e15)) with linespoints lw 2.5 pt filled(i) \
+  ps 1.4 lc rgb colour(i) title word(machines, i).': '.fidelity, \
+  for [i=1:words(machines)] csv using (column('devices')): \
+  (of(word(machines, i), published(0) / 1e15)) with points pt open(i) ps 2.2 lw 2 \
+  lc rgb colour(i) title word(machines, i).': published'"
+
+set terminal pngcairo size 1200, 750 font 'DejaVu Sans,13' background 'white'
+set output output.'.png'
+eval draw
+set terminal svg size 1200, 750 font 'DejaVu Sans,13' background 'white'
+set output output.'.svg'
+eval draw

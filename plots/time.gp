@@ -1,0 +1,67 @@
+# Seconds of one batch, stacked into compute and exposed communication along each axis, one bar per
+# point, machines side by side; published seconds as points. Reads nothing but the CSV of a study.
+# Set before: csv (path), output (path without ending), machines (names between blanks).
+set datafile separator ','
+set datafile columnheaders
+
+# Okabe and Ito's colours, told apart by colour-blind readers, too.
+parts = 'compute_s exposed_x_s exposed_y_s exposed_z_s exposed_data_s'
+titles = '"compute" "exposed, x" "exposed, y" "exposed, z" "exposed, data"'
+colours = '#999999 #0072B2 #56B4E9 #E69F00 #D55E00'
+count = words(parts)
+
+convention = system(sprintf("sed -n '2s/.*\"\\(.*\\)\"$/\\1/p' '%s'", csv))
+fidelity = system(sprintf("sed -n 2p '%s' | cut -d, -f5", csv))
+
+# Bars stand at 0, 1, 2, ..., with a gap before each further machine.
+index_of(machine) = int(sum [i=1:words(machines)] (word(machines, i) eq machine ? i - 1 : 0))
+gap = 0.8
+place(row) = row + gap * index_of(strcol('machine'))
+upto(k) = sum [i=1:k] column(word(parts, i))
+short(model) = model[1:4] eq 'gpt-' ? model[5:*] : model
+
+set title sprintf("Where the seconds of one batch go, %s\n{/*0.8 flops in records and table: %s}", \
+                  fidelity, convention) offset 0, 0.8
+set tmargin 6
+set ylabel 'seconds per batch'
+set xlabel 'devices, model' offset 0, -0.5
+set yrange [0:*]
+set offsets 0.3, 0.3, graph 0.06, 0
+set style fill solid border rgb 'white'
+set boxwidth 0.8
+set xtics scale 0 font ',11'
+set grid ytics lc rgb '#b8b8b8' lw 1 dashtype 1
+set grid back
+set border 2
+set tics nomirror
+set key outside right center Left reverse invert samplen 1.5 spacing 1.4
+
+stats csv using 0 nooutput
+rows = int(STATS_records)
+array first[words(machines)]
+array last[words(machines)]
+do for [i=1:words(machines)] {
+  stats csv using (strcol('machine') eq word(machines, i) ? $0 : NaN) nooutput
+  first[i] = STATS_min + gap * (i - 1)
+  last[i] = STATS_max + gap * (i - 1)
+}
+do for [i=1:words(machines)] {
+  set label i word(machines, i) at first (first[i] + last[i]) / 2.0, graph 1.03 center \
+    font ',14'
+}
+
+# The tallest sum is drawn first, so that each shorter one covers it from below.
+draw = "plot for [j=0:count-1] csv using (place($0)):(upto(count - j)):xtic( \
+  strcol('devices').\"\\n\".short(strcol('model'))) with boxes \
+  lc rgb word(colours, count - j) title word(titles, count - j), \
+  csv using (place($0)):(column('published_batch_s')) with points pt 7 ps 1.6 \
+  lc rgb 'white' notitle, \
+  csv using (place($0)):(column('published_batch_s')) with points pt 7 ps 1.1 \
+  lc rgb 'black' title 'published'"
+
+set terminal pngcairo size 1400, 750 font 'DejaVu Sans,13' background 'white'
+set output output.'.png'
+eval draw
+set terminal svg size 1400, 750 font 'DejaVu Sans,13' background 'white'
+set output output.'.svg'
+eval draw
