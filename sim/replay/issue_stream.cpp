@@ -42,11 +42,6 @@ class Unroller {
   }
 
  private:
-  struct Posted {
-    double compute_before = 0.0;
-    bool charged = false;
-  };
-
   void walk_run(Segment segment, std::int64_t walked) {
     const StepRun& run = program_.runs[segment.run];
     const double cycle_weight = segment.weight;
@@ -68,7 +63,6 @@ class Unroller {
   void walk(const TimedStep& step) {
     const int lane = static_cast<int>(step.lane);
     if (step.kind == StepKind::compute) {
-      nominal_compute_ += step.duration.value;
       compute(step.duration.value);
     } else if (idle_[lane]) {
       return;
@@ -83,7 +77,7 @@ class Unroller {
     const int lane = static_cast<int>(step.lane);
     const auto number = static_cast<std::int32_t>(stream_.posts[lane].size());
     stream_.posts[lane].push_back({step.collective, segment_number()});
-    posted_[lane].push_back({nominal_compute_, false});
+    compute_before_post_[lane].push_back(compute_so_far_);
     emit(Operation::Kind::post, step.lane, number);
   }
 
@@ -93,20 +87,16 @@ class Unroller {
         static_cast<std::int64_t>(stream_.posts[lane].size()) - 1 - step.back;
     require(number >= 0, std::string("The program waits for a collective on lane ") +
                              name(step.lane) + " that it has not posted.");
-    Posted& posted = posted_[lane][number];
-    if (!posted.charged) {
-      const auto& collective = program_.collectives[stream_.posts[lane][number].collective];
-      compute(interference_charge(program_.interference, collective.uncontended,
-                                  Seconds{nominal_compute_ - posted.compute_before})
-                  .value);
-      posted.charged = true;
-    }
+    const auto& collective = program_.collectives[stream_.posts[lane][number].collective];
+    const Seconds beside{compute_so_far_ - compute_before_post_[lane][number]};
+    compute(interference_charge(program_.interference, collective.uncontended, beside).value);
     emit(Operation::Kind::wait, step.lane, static_cast<std::int32_t>(number));
   }
 
   void compute(double seconds) {
     pending_compute_ += seconds;
     compute_in_segment_ += seconds;
+    compute_so_far_ += seconds;
   }
 
   std::int32_t segment_number() const {
@@ -122,31 +112,41 @@ class Unroller {
   const TimedProgram& program_;
   std::array<bool, lane_count> idle_{};
   IssueStream stream_;
-  std::array<std::vector<Posted>, lane_count> posted_;
-  double nominal_compute_ = 0.0;
+  std::array<std::vector<double>, lane_count> compute_before_post_;
+  double compute_so_far_ = 0.0;
   double pending_compute_ = 0.0;
   double compute_in_segment_ = 0.0;
 };
 
-void check_step(const TimedProgram& program, const TimedStep& step) {
+void check_post(const TimedProgram& program, const TimedStep& step) {
+  require(step.collective >= 0 &&
+              step.collective < static_cast<std::int64_t>(program.collectives.size()),
+          "The program posts a collective that it does not describe.");
+  const TimedCollective& collective = program.collectives[step.collective];
+  require(collective.lane == step.lane,
+          "The program posts a collective on a lane that is not its own.");
+  require(collective.cost.delay.value >= 0.0 && collective.cost.work.value >= 0.0 &&
+              collective.cost.rate_cap.value > 0.0,
+          "The program posts a collective with a negative cost, or with a rate cap of zero.");
+}
+
+void check_step(const TimedProgram& program, const ProcessGrid& grid, const TimedStep& step) {
   if (step.kind == StepKind::compute) {
     require(std::isfinite(step.duration.value) && step.duration.value >= 0.0,
             "The program has a compute step whose duration is not a number of seconds.");
+  } else if (grid.extent(axis_of(step.lane)) == 1) {
+    return;
   } else if (step.kind == StepKind::wait) {
     require(step.back >= 0, "The program waits for a collective of the future.");
   } else {
-    require(step.collective >= 0 &&
-                step.collective < static_cast<std::int64_t>(program.collectives.size()),
-            "The program posts a collective that it does not describe.");
-    require(program.collectives[step.collective].lane == step.lane,
-            "The program posts a collective on a lane that is not its own.");
+    check_post(program, step);
   }
 }
 
-void check(const TimedProgram& program) {
+void check(const TimedProgram& program, const ProcessGrid& grid) {
   const auto steps = static_cast<std::int64_t>(program.steps.size());
   const auto runs = static_cast<std::int64_t>(program.runs.size());
-  for (const TimedStep& step : program.steps) check_step(program, step);
+  for (const TimedStep& step : program.steps) check_step(program, grid, step);
   for (const StepRun& run : program.runs) {
     require(0 <= run.first && run.first <= run.last && run.last <= steps && run.repeats >= 1,
             "A run of the program names steps that do not exist, or has no repetition.");
@@ -155,11 +155,6 @@ void check(const TimedProgram& program) {
     require(0 <= cycle.first && cycle.first <= cycle.last && cycle.last <= runs &&
                 cycle.repeats >= 1,
             "A cycle of the program names runs that do not exist, or has no repetition.");
-  }
-  for (const TimedCollective& collective : program.collectives) {
-    require(collective.cost.delay.value >= 0.0 && collective.cost.work.value >= 0.0 &&
-                collective.cost.rate_cap.value > 0.0,
-            "A collective of the program has a negative cost, or a rate cap of zero.");
   }
 }
 
@@ -174,7 +169,7 @@ Repetitions Repetitions::full(const TimedProgram& program) {
 
 IssueStream unroll(const TimedProgram& program, const ProcessGrid& grid,
                    const Repetitions& repetitions) {
-  check(program);
+  check(program, grid);
   return Unroller(program, grid).unroll(repetitions);
 }
 

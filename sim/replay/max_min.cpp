@@ -13,94 +13,114 @@ namespace {
 constexpr double load_tolerance = 1e-9;
 // Rates closer than this are the same rate: nothing is rescheduled for a rounding error.
 constexpr double rate_tolerance = 1e-12;
+constexpr std::int32_t not_reached = -1;
 
 }  // namespace
 
 MaxMin::MaxMin(const Incidence& incidence)
-    : incidence_(incidence), flows_(incidence.flow_count()), links_(incidence.link_count()) {}
-
-bool MaxMin::can_bind(std::int32_t link) const {
-  return links_[link].potential > incidence_.capacity(link) * (1.0 + load_tolerance);
+    : incidence_(incidence),
+      rate_(incidence.flow_count()),
+      bound_(incidence.flow_count()),
+      active_(incidence.flow_count()),
+      potential_(incidence.link_count()),
+      active_on_(incidence.link_count()),
+      can_bind_(incidence.link_count()),
+      link_number_(incidence.link_count(), not_reached),
+      flow_number_(incidence.flow_count(), not_reached) {
+  for (std::int32_t link = 0; link < incidence.link_count(); ++link) {
+    limit_.push_back(incidence.capacity(link) * (1.0 + load_tolerance));
+  }
 }
 
 bool MaxMin::enter(std::int32_t flow, double bound) {
   bool free = true;
   for (const LinkShare& entry : incidence_.links_of(flow)) {
-    Link& link = links_[entry.link];
-    link.potential += entry.share * bound;
-    ++link.active;
-    if (can_bind(entry.link)) {
-      free = false;
-      dirty_links_.push_back(entry.link);
-    }
+    potential_[entry.link] += entry.share * bound;
+    ++active_on_[entry.link];
+    if (potential_[entry.link] <= limit_[entry.link]) continue;
+    free = false;
+    can_bind_[entry.link] = 1;
+    dirty_links_.push_back(entry.link);
   }
-  flows_[flow].bound = bound;
-  flows_[flow].active = true;
-  flows_[flow].rate = free ? bound : 0.0;
+  bound_[flow] = bound;
+  active_[flow] = 1;
+  rate_[flow] = free ? bound : 0.0;
   return free;
 }
 
 void MaxMin::leave(std::int32_t flow) {
-  flows_[flow].active = false;
-  flows_[flow].rate = 0.0;
+  active_[flow] = 0;
+  rate_[flow] = 0.0;
   for (const LinkShare& entry : incidence_.links_of(flow)) {
-    Link& link = links_[entry.link];
-    --link.active;
-    if (link.active == 0) {
-      link.potential = 0.0;
+    if (--active_on_[entry.link] == 0) {
+      potential_[entry.link] = 0.0;  // no rounding error outlives the load
+      can_bind_[entry.link] = 0;
       continue;
     }
-    if (can_bind(entry.link)) dirty_links_.push_back(entry.link);
-    link.potential -= entry.share * flows_[flow].bound;
+    potential_[entry.link] -= entry.share * bound_[flow];
+    if (!can_bind_[entry.link]) continue;
+    dirty_links_.push_back(entry.link);
+    can_bind_[entry.link] = potential_[entry.link] > limit_[entry.link] ? 1 : 0;
   }
+}
+
+std::int32_t MaxMin::reach_link(std::int32_t link) {
+  if (link_number_[link] == not_reached) {
+    link_number_[link] = static_cast<std::int32_t>(reached_link_names_.size());
+    reached_link_names_.push_back(link);
+  }
+  return link_number_[link];
+}
+
+std::int32_t MaxMin::reach_flow(std::int32_t flow) {
+  if (flow_number_[flow] != not_reached) return flow_number_[flow];
+  flow_number_[flow] = static_cast<std::int32_t>(reached_flows_.size());
+  ReachedFlow reached;
+  reached.flow = flow;
+  reached.bound = bound_[flow];
+  reached.first_link = static_cast<std::int32_t>(links_of_reached_.size());
+  for (const LinkShare& entry : incidence_.links_of(flow)) {
+    if (can_bind_[entry.link]) links_of_reached_.push_back({reach_link(entry.link), entry.share});
+  }
+  reached.last_link = static_cast<std::int32_t>(links_of_reached_.size());
+  reached_flows_.push_back(reached);
+  return flow_number_[flow];
 }
 
 void MaxMin::collect_reachable() {
-  ++solve_number_;
-  reached_flows_.clear();
+  reached_link_names_.clear();
   reached_links_.clear();
-  for (std::int32_t link : dirty_links_) {
-    if (links_[link].visited == solve_number_) continue;
-    links_[link].visited = solve_number_;
-    reached_links_.push_back(link);
-  }
+  reached_flows_.clear();
+  links_of_reached_.clear();
+  flows_on_reached_.clear();
+  for (std::int32_t link : dirty_links_) reach_link(link);
   dirty_links_.clear();
-  for (std::size_t next = 0; next < reached_links_.size(); ++next) {
-    const std::int32_t index = reached_links_[next];
-    Link& link = links_[index];
-    link.left = incidence_.capacity(index);
-    link.weight = 0.0;
-    link.unfixed = 0;
-    for (const FlowShare& entry : incidence_.flows_on(index)) {
-      Flow& flow = flows_[entry.flow];
-      if (!flow.active) continue;
-      link.weight += entry.share;
-      ++link.unfixed;
-      if (flow.visited == solve_number_) continue;
-      flow.visited = solve_number_;
-      flow.fixed = false;
-      reached_flows_.push_back(entry.flow);
-      for (const LinkShare& other : incidence_.links_of(entry.flow)) {
-        if (links_[other.link].visited == solve_number_ || !can_bind(other.link)) continue;
-        links_[other.link].visited = solve_number_;
-        reached_links_.push_back(other.link);
-      }
+  for (std::size_t next = 0; next < reached_link_names_.size(); ++next) {
+    const std::int32_t link = reached_link_names_[next];
+    ReachedLink reached;
+    reached.left = incidence_.capacity(link);
+    reached.first_flow = static_cast<std::int32_t>(flows_on_reached_.size());
+    for (const FlowShare& entry : incidence_.flows_on(link)) {
+      if (!active_[entry.flow]) continue;
+      reached.weight += entry.share;
+      ++reached.unfixed;
+      flows_on_reached_.push_back(reach_flow(entry.flow));
     }
+    reached.last_flow = static_cast<std::int32_t>(flows_on_reached_.size());
+    reached_links_.push_back(reached);
   }
 }
 
-void MaxMin::fix(std::int32_t index, double rate) {
-  Flow& flow = flows_[index];
+void MaxMin::fix(ReachedFlow& flow, double rate) {
   flow.fixed = true;
-  if (std::abs(flow.rate - rate) > rate_tolerance * rate) {
-    flow.rate = rate;
-    changed_.push_back(index);
+  if (std::abs(rate_[flow.flow] - rate) > rate_tolerance * rate) {
+    rate_[flow.flow] = rate;
+    changed_.push_back(flow.flow);
   }
-  for (const LinkShare& entry : incidence_.links_of(index)) {
-    Link& link = links_[entry.link];
-    if (link.visited != solve_number_) continue;
-    link.left -= entry.share * rate;
-    link.weight -= entry.share;
+  for (std::int32_t i = flow.first_link; i < flow.last_link; ++i) {
+    ReachedLink& link = reached_links_[links_of_reached_[i].link];
+    link.left -= links_of_reached_[i].share * rate;
+    link.weight -= links_of_reached_[i].share;
     --link.unfixed;
   }
 }
@@ -110,32 +130,36 @@ void MaxMin::fill() {
     return a.rate != b.rate ? a.rate > b.rate : a.link > b.link;
   };
   levels_.clear();
-  for (std::int32_t index : reached_links_) {
-    const Link& link = links_[index];
-    if (link.unfixed > 0 && can_bind(index)) {
-      levels_.push_back({link.left / link.weight, index});
+  for (std::int32_t number = 0; number < static_cast<std::int32_t>(reached_links_.size());
+       ++number) {
+    const ReachedLink& link = reached_links_[number];
+    if (can_bind_[reached_link_names_[number]]) {
+      levels_.push_back({link.left / link.weight, number});
     }
   }
   std::make_heap(levels_.begin(), levels_.end(), lower_first);
-  by_bound_ = reached_flows_;
-  std::sort(by_bound_.begin(), by_bound_.end(), [this](std::int32_t a, std::int32_t b) {
-    return flows_[a].bound != flows_[b].bound ? flows_[a].bound < flows_[b].bound : a < b;
+  bounds_.clear();
+  for (std::int32_t number = 0; number < static_cast<std::int32_t>(reached_flows_.size());
+       ++number) {
+    bounds_.push_back({reached_flows_[number].bound, number});
+  }
+  std::sort(bounds_.begin(), bounds_.end(), [](const Bound& a, const Bound& b) {
+    return a.rate != b.rate ? a.rate < b.rate : a.flow < b.flow;
   });
   double level = 0.0;
-  auto bounded = by_bound_.begin();
+  auto bound = bounds_.begin();
   while (true) {
-    while (bounded != by_bound_.end() && flows_[*bounded].fixed) ++bounded;
-    if (bounded == by_bound_.end()) return;
-    const double bound = flows_[*bounded].bound;
-    if (levels_.empty() || bound <= levels_.front().rate) {
-      level = std::max(level, bound);
-      fix(*bounded, bound);
+    while (bound != bounds_.end() && reached_flows_[bound->flow].fixed) ++bound;
+    if (bound == bounds_.end()) return;
+    if (levels_.empty() || bound->rate <= levels_.front().rate) {
+      level = std::max(level, bound->rate);
+      fix(reached_flows_[bound->flow], bound->rate);
       continue;
     }
     const Level lowest = levels_.front();
     std::pop_heap(levels_.begin(), levels_.end(), lower_first);
     levels_.pop_back();
-    const Link& link = links_[lowest.link];
+    const ReachedLink& link = reached_links_[lowest.link];
     if (link.unfixed == 0) continue;
     // Fixing flows below a link's level can only raise that level, so an entry that was pushed
     // earlier is a lower bound: it is put back where it belongs now.
@@ -146,9 +170,9 @@ void MaxMin::fill() {
       continue;
     }
     level = std::max(level, lowest.rate);
-    for (const FlowShare& entry : incidence_.flows_on(lowest.link)) {
-      const Flow& flow = flows_[entry.flow];
-      if (flow.active && !flow.fixed) fix(entry.flow, level);
+    for (std::int32_t i = link.first_flow; i < link.last_flow; ++i) {
+      ReachedFlow& flow = reached_flows_[flows_on_reached_[i]];
+      if (!flow.fixed) fix(flow, level);
     }
   }
 }
@@ -157,6 +181,8 @@ const std::vector<std::int32_t>& MaxMin::solve() {
   changed_.clear();
   collect_reachable();
   fill();
+  for (std::int32_t link : reached_link_names_) link_number_[link] = not_reached;
+  for (const ReachedFlow& flow : reached_flows_) flow_number_[flow.flow] = not_reached;
   return changed_;
 }
 

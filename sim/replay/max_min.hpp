@@ -30,45 +30,61 @@ class MaxMin {
   // Brings all rates up to date; returns the flows whose rate is new.
   const std::vector<std::int32_t>& solve();
 
-  double rate(std::int32_t flow) const { return flows_[flow].rate; }
+  double rate(std::int32_t flow) const { return rate_[flow]; }
 
  private:
-  struct Flow {
-    double rate = 0.0;
-    double bound = 0.0;
-    std::int64_t visited = 0;  // the solve that reached it last
-    bool active = false;
-    bool fixed = false;
-  };
-  struct Link {
-    double potential = 0.0;
-    double left = 0.0;    // during a solve: capacity not yet given to fixed flows
-    double weight = 0.0;  // during a solve: sum of shares of flows not yet fixed
-    std::int32_t active = 0;
+  // What a change reaches is copied side by side before it is solved: links and flows are numbered
+  // anew in the order in which they are reached, and refer to each other by those numbers.
+  struct ReachedLink {
+    double left = 0.0;    // capacity not yet given to fixed flows
+    double weight = 0.0;  // sum of shares of flows not yet fixed
     std::int32_t unfixed = 0;
-    std::int64_t visited = 0;
+    std::int32_t first_flow = 0;  // in flows_on_reached_
+    std::int32_t last_flow = 0;
+  };
+  struct ReachedFlow {
+    double bound = 0.0;
+    std::int32_t flow = 0;
+    std::int32_t first_link = 0;  // in links_of_reached_
+    std::int32_t last_link = 0;
+    bool fixed = false;
   };
   // A link and the common rate at which it would be full.
   struct Level {
     double rate = 0.0;
     std::int32_t link = 0;
   };
+  struct Bound {
+    double rate = 0.0;
+    std::int32_t flow = 0;
+  };
 
-  bool can_bind(std::int32_t link) const;
+  std::int32_t reach_link(std::int32_t link);
+  std::int32_t reach_flow(std::int32_t flow);
   void collect_reachable();
   void fill();
-  void fix(std::int32_t flow, double rate);
+  void fix(ReachedFlow& flow, double rate);
 
   const Incidence& incidence_;
-  std::vector<Flow> flows_;
-  std::vector<Link> links_;
+  std::vector<double> rate_;
+  std::vector<double> bound_;
+  std::vector<std::uint8_t> active_;
+  std::vector<double> potential_;          // by link
+  std::vector<double> limit_;              // by link: a potential above it can bind
+  std::vector<std::int32_t> active_on_;    // by link: number of active flows
+  std::vector<std::uint8_t> can_bind_;     // by link
   std::vector<std::int32_t> dirty_links_;
-  std::vector<std::int32_t> reached_flows_;
-  std::vector<std::int32_t> reached_links_;
-  std::vector<std::int32_t> by_bound_;
-  std::vector<Level> levels_;
   std::vector<std::int32_t> changed_;
-  std::int64_t solve_number_ = 0;
+
+  std::vector<std::int32_t> link_number_;  // by link: where it was reached, or not_reached
+  std::vector<std::int32_t> flow_number_;
+  std::vector<std::int32_t> reached_link_names_;
+  std::vector<ReachedLink> reached_links_;
+  std::vector<ReachedFlow> reached_flows_;
+  std::vector<LinkShare> links_of_reached_;
+  std::vector<std::int32_t> flows_on_reached_;
+  std::vector<Level> levels_;
+  std::vector<Bound> bounds_;
 };
 
 }  // namespace fourfold
