@@ -48,6 +48,9 @@ std::int64_t pair_hops(std::int64_t bin, std::int64_t shift) {
 // with short ones, for which the middle stands.
 constexpr double short_block_sides = 1.5;
 
+// Where m messages on average meet on a link by their detours, some links get m + 1.5 sqrt(m).
+constexpr double by_chance = 1.5;
+
 double sides(std::int64_t bin, std::int64_t block, std::int64_t devices) {
   if (block % bin == 0 || block == devices) return 0.0;
   return block < 2 * bin ? short_block_sides : 1.0;
@@ -195,7 +198,7 @@ AxisRates::Flows AxisRates::local_flows(std::int64_t stride, std::int64_t extent
   const double nodes_here = static_cast<double>(std::min(nodes, divide_up(devices, d)));
   const double of_switch = node.nic * nodes_here;  // flows through all NICs of one switch
   const auto off_rail = [&](double pair) {
-    return Flows{pair, short_block_sides * std::max(0.0, of_switch - pair)};
+    return Flows{pair, short_block_sides * std::max(0.0, of_switch - pair), by_chance};
   };
 
   if (stride >= chassis) {
@@ -204,7 +207,10 @@ AxisRates::Flows AxisRates::local_flows(std::int64_t stride, std::int64_t extent
     for (std::int64_t shift : {stride, stride * (extent - 1)}) {
       if (shift < group) pair = std::max(pair, shifted_pair(shift, 1.0, 1.0));
     }
-    return {pair, pair > 0.0 ? 2 * std::max(0.0, of_switch - pair) : 0.0};
+    // Whole chassis that send to whole chassis of the same group spread their detours evenly.
+    const bool even = stride % chassis == 0 && block <= group && group % block == 0;
+    const double others = pair > 0.0 ? 2 * std::max(0.0, of_switch - pair) : 0.0;
+    return {pair, others, even ? 0.0 : by_chance};
   }
   const std::int64_t crossing = boundary_hops(chassis, stride, block, devices);
   if (stride >= d && stride % d != 0) {
@@ -219,41 +225,48 @@ AxisRates::Flows AxisRates::local_flows(std::int64_t stride, std::int64_t extent
   const double between = crossing > 0 ? node.nic * hops : 0.0;
   const double within = node.off_rail * (crossing > 0 ? nodes_here - 1 : nodes_here);
   if (within > between) return off_rail(within);
-  return {between, sides(chassis, block, devices) * between};
+  return {between, sides(chassis, block, devices) * between, by_chance};
 }
 
-// Besides the direct share of its pair the busiest link carries detours of others: where these are
-// few, some links get more of them than the mean by chance. With very many detours the second hops
-// of a pair's own messages are the larger load.
+// The busiest link is that of the busiest pair, with the direct share of its flows and detours of
+// others, or, with very many detours, one that carries nothing but detours.
 double AxisRates::local_load(Flows flows) const {
   const double detours = dragonfly_->local_detours();
-  const double others = std::max(dragonfly_->switches_per_group() - 2, 1);
-  const double mean = flows.others * detours / others;
-  const double met = mean + 1.5 * std::sqrt(mean);
-  return std::max(flows.pair + met, flows.pair * 2 * detours / others) / (detours + 1);
+  const double part = detours / std::max(dragonfly_->switches_per_group() - 2, 1);
+  const auto busiest = [&flows](double met) { return met + flows.chance * std::sqrt(met); };
+  return std::max(flows.pair + busiest(flows.others * part), busiest(2 * flows.pair * part)) /
+         (detours + 1);
 }
 
 double AxisRates::global_load(std::int64_t stride, std::int64_t extent,
                               std::int64_t devices) const {
   const std::int64_t group = dragonfly_->nodes_per_group() * devices_per_node_;
-  if (devices <= group) return 0.0;
+  const std::int64_t groups_used = divide_up(devices, group);
+  if (groups_used < 2) return 0.0;
   const std::int64_t block = stride * extent;
+  const double all = static_cast<double>(group);
   Flows flows;
-  double leaving = 0.0;  // flows that leave one group
+  // Flows that leave one group plus those that reach another, over all pairs but the busiest: what
+  // loads the link between those two with detours. Needs a third group.
+  double ends = 0.0;
   if (stride < group) {
     flows.pair = static_cast<double>(boundary_hops(group, stride, block, devices));
-    leaving = flows.pair;
-    flows.others = sides(group, block, devices) * flows.pair;
+    const double at_ends = sides(group, block, devices);
+    flows.others = at_ends * flows.pair;
+    if (at_ends > 0.0) {
+      ends = std::min((groups_used > 3 ? 3 : 2) * flows.pair, 2 * all);
+    } else {
+      ends = (groups_used > 2 ? 2 : 1) * flows.pair;
+    }
   } else {
     const std::int64_t back = stride * (extent - 1);
     flows.pair = static_cast<double>(std::max(pair_hops(group, stride), pair_hops(group, back)));
-    leaving = static_cast<double>(group);
-    flows.others = 2 * (leaving - flows.pair);
+    flows.others = 2 * (all - flows.pair);
+    ends = (groups_used > 2 ? 2 : 1) * all;
   }
   const double detours = dragonfly_->global_detours();
-  const double others = std::max(dragonfly_->groups() - 2, 1);
-  const double met = flows.others * detours / others;
-  return std::max(flows.pair + met, leaving * 2 * detours / others) / (detours + 1);
+  const double part = detours / std::max(dragonfly_->groups() - 2, 1);
+  return std::max(flows.pair + flows.others * part, ends * part) / (detours + 1);
 }
 
 BytesPerSecond AxisRates::rate(std::int64_t stride, std::int64_t extent,

@@ -47,6 +47,7 @@ class AxisRates {
   struct Flows {
     double pair = 0.0;
     double others = 0.0;
+    double chance = 0.0;  // spread of the number of detours on a link, in its square root
   };
   // Where the table holds a pair of stride and extent: by number of blocks in the job.
   struct Entry {

@@ -117,7 +117,9 @@ void Dragonfly::route(Port from, Port to, double share, std::int32_t first,
     const std::int32_t entry = gateway(b, peer, cable);
     if (entry != t) path.push_back({first + local(b, entry, t), part});
   };
-  const std::int32_t turn = s + t + from.node;
+  // Twice the node: intermediates advance by one a node, and cables must not keep step with them,
+  // or all messages through one group would meet at one gateway.
+  const std::int32_t turn = s + t + 2 * from.node;
   leave(b, turn % cables_);
   arrive(a, turn % cables_);
   for (std::int32_t j = 0; j < global_detours_; ++j) {
@@ -139,7 +141,7 @@ void Dragonfly::minimal_route(Port from, Port to, std::int32_t first,
     if (s != t) path.push_back(first + local(a, s, t));
     return;
   }
-  const std::int32_t cable = (s + t + from.node) % cables_;
+  const std::int32_t cable = (s + t + 2 * from.node) % cables_;
   const std::int32_t exit = gateway(a, b, cable);
   const std::int32_t entry = gateway(b, a, cable);
   if (exit != s) path.push_back(first + local(a, s, exit));
