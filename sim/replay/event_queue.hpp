@@ -1,5 +1,5 @@
-// The future of a replay: which flow has something due, and when. Ranks that are alike do the same at
-// the same instant, so events of one instant share one place in the heap.
+// The future of a replay: which flow has something due, and when. Ranks that are alike do the same
+// at the same instant, so events of one instant share one place in the heap.
 #pragma once
 
 #include <cstdint>

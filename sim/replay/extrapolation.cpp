@@ -9,7 +9,7 @@ namespace fourfold {
 
 namespace {
 
-constexpr std::int64_t first_run_repetitions = 3;    // one to warm up, two to compare
+constexpr std::int64_t first_run_repetitions = 3;  // one to warm up, two to compare
 constexpr std::int64_t first_cycle_repetitions = 2;
 
 // One repetition of a loop, as far as repetitions are compared. With cut loops inside, `mean` and

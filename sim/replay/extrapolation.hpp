@@ -1,5 +1,5 @@
-// From a few repetitions of a loop to all of them: checks that the repetitions have become alike, and
-// extends what they cost. Without cut loops it only adds up.
+// From a few repetitions of a loop to all of them: checks that the repetitions have become alike,
+// and extends what they cost. Without cut loops it only adds up.
 #pragma once
 
 #include <vector>
@@ -27,7 +27,8 @@ Disagreement disagreement(const TimedProgram& program, const IssueStream& stream
 // total is the end of the last one.
 Outcome extend(const IssueStream& stream, const std::vector<SegmentTimes>& times);
 
-// Loops start with a few repetitions; those that disagree by more than `tolerance` get twice as many.
+// Loops start with a few repetitions; those that disagree by more than `tolerance` get twice as
+// many.
 Repetitions first_repetitions(const TimedProgram& program);
 // Returns `repetitions` unchanged if nothing disagrees.
 Repetitions more_repetitions(const TimedProgram& program, Repetitions repetitions,

@@ -1,5 +1,6 @@
 // Collectives in flight, as flows: a flow pays its delay first, then moves its bytes at the max-min
-// rate of the links it loads. Knows nothing of SimGrid: it is driven from outside, instant by instant.
+// rate of the links it loads. Knows nothing of SimGrid: it is driven from outside, instant by
+// instant.
 #pragma once
 
 #include <cstdint>

@@ -2,12 +2,17 @@
 #include "sim/replay/incidence.hpp"
 
 #include <algorithm>
+#include <compare>
 #include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 namespace fourfold {
+
+namespace {
+constexpr double full_tolerance = 1e-9;  // relative, for rounding errors of the sum of loads
+}
 
 Incidence::Incidence(std::vector<double> capacities, const std::vector<Footprint>& footprints)
     : capacity_(std::move(capacities)) {
@@ -18,7 +23,6 @@ Incidence::Incidence(std::vector<double> capacities, const std::vector<Footprint
   for (const Footprint& footprint : footprints) entries += footprint.size();
   by_flow_.reserve(entries);
   flow_begin_.push_back(0);
-  link_begin_.assign(capacity_.size() + 1, 0);
   for (const Footprint& footprint : footprints) {
     double rate = std::numeric_limits<double>::infinity();
     for (const LinkShare& entry : footprint) {
@@ -30,11 +34,16 @@ Incidence::Incidence(std::vector<double> capacities, const std::vector<Footprint
       if (!(entry.share > 0.0)) throw std::invalid_argument("A footprint needs positive shares.");
       rate = std::min(rate, capacity_[entry.link] / entry.share);
       by_flow_.push_back(entry);
-      ++link_begin_[entry.link + 1];
     }
     lone_rate_.push_back(rate);
     flow_begin_.push_back(static_cast<std::int64_t>(by_flow_.size()));
   }
+  index_by_link();
+}
+
+void Incidence::index_by_link() {
+  link_begin_.assign(capacity_.size() + 1, 0);
+  for (const LinkShare& entry : by_flow_) ++link_begin_[entry.link + 1];
   for (std::size_t link = 1; link < link_begin_.size(); ++link) {
     link_begin_[link] += link_begin_[link - 1];
   }
@@ -49,6 +58,51 @@ Incidence::Incidence(std::vector<double> capacities, const std::vector<Footprint
       by_link_[place] = {flow, entry.share};
     }
   }
+}
+
+std::vector<std::uint8_t> Incidence::fillable(const std::vector<double>& bounds) const {
+  std::vector<std::uint8_t> result(capacity_.size());
+  for (std::int32_t link = 0; link < link_count(); ++link) {
+    double load = 0.0;
+    for (const FlowShare& entry : flows_on(link)) {
+      load += entry.share * std::min(bounds[entry.flow], lone_rate_[entry.flow]);
+    }
+    result[link] = load > capacity_[link] * (1.0 + full_tolerance) ? 1 : 0;
+  }
+  return result;
+}
+
+Incidence Incidence::deciding(const std::vector<double>& bounds) const {
+  std::vector<std::uint8_t> kept = fillable(bounds);
+  std::vector<std::int32_t> candidates;
+  for (std::int32_t link = 0; link < link_count(); ++link) {
+    if (kept[link]) candidates.push_back(link);
+  }
+  const auto same_load = [this](std::int32_t a, std::int32_t b) {
+    return std::ranges::equal(flows_on(a), flows_on(b));
+  };
+  // Links that carry the same stand together, the narrowest first.
+  std::sort(candidates.begin(), candidates.end(), [this](std::int32_t a, std::int32_t b) {
+    const auto order = std::lexicographical_compare_three_way(
+        flows_on(a).begin(), flows_on(a).end(), flows_on(b).begin(), flows_on(b).end());
+    if (order != 0) return order < 0;
+    return capacity_[a] != capacity_[b] ? capacity_[a] < capacity_[b] : a < b;
+  });
+  for (std::size_t i = 1; i < candidates.size(); ++i) {
+    if (same_load(candidates[i - 1], candidates[i])) kept[candidates[i]] = 0;
+  }
+  Incidence result;
+  result.capacity_ = capacity_;
+  result.lone_rate_ = lone_rate_;
+  result.flow_begin_.push_back(0);
+  for (std::int32_t flow = 0; flow < flow_count(); ++flow) {
+    for (const LinkShare& entry : links_of(flow)) {
+      if (kept[entry.link]) result.by_flow_.push_back(entry);
+    }
+    result.flow_begin_.push_back(static_cast<std::int64_t>(result.by_flow_.size()));
+  }
+  result.index_by_link();
+  return result;
 }
 
 }  // namespace fourfold

@@ -1,7 +1,8 @@
-// Which flow loads which link, and how much per byte: the sparse matrix of the sharing problem, kept
-// by flow and by link. It is fixed for a whole replay; what changes is which flows are active.
+// Which flow loads which link, and how much per byte: the sparse matrix of the sharing problem,
+// kept by flow and by link. It is fixed for a whole replay; what changes is which flows are active.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -14,6 +15,8 @@ namespace fourfold {
 struct FlowShare {
   std::int32_t flow = 0;
   double share = 0.0;
+
+  auto operator<=>(const FlowShare&) const = default;
 };
 
 class Incidence {
@@ -21,6 +24,11 @@ class Incidence {
   // Flow i loads footprints[i]. Throws std::invalid_argument if a capacity or a share is not
   // positive, or if a footprint names a link that does not exist or names one twice.
   Incidence(std::vector<double> capacities, const std::vector<Footprint>& footprints);
+
+  // The same without links that never decide a rate if flow i stays below bounds[i]: those that all
+  // flows together cannot fill, and those that carry exactly what a no wider link carries. A ring
+  // loads a NIC's two directions alike, so at least every other link goes. Lone rates are kept.
+  Incidence deciding(const std::vector<double>& bounds) const;
 
   std::int32_t flow_count() const { return static_cast<std::int32_t>(flow_begin_.size()) - 1; }
   std::int32_t link_count() const { return static_cast<std::int32_t>(capacity_.size()); }
@@ -38,6 +46,10 @@ class Incidence {
   double lone_rate(std::int32_t flow) const { return lone_rate_[flow]; }
 
  private:
+  Incidence() = default;
+  void index_by_link();
+  std::vector<std::uint8_t> fillable(const std::vector<double>& bounds) const;
+
   std::vector<double> capacity_;
   std::vector<double> lone_rate_;
   std::vector<std::int64_t> flow_begin_;

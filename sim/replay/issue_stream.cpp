@@ -99,13 +99,10 @@ class Unroller {
     compute_so_far_ += seconds;
   }
 
-  std::int32_t segment_number() const {
-    return static_cast<std::int32_t>(stream_.segments.size());
-  }
+  std::int32_t segment_number() const { return static_cast<std::int32_t>(stream_.segments.size()); }
 
   void emit(Operation::Kind kind, Lane lane, std::int32_t number) {
-    stream_.operations.push_back(
-        {Seconds{pending_compute_}, kind, lane, number, segment_number()});
+    stream_.operations.push_back({Seconds{pending_compute_}, kind, lane, number, segment_number()});
     pending_compute_ = 0.0;
   }
 
@@ -152,9 +149,9 @@ void check(const TimedProgram& program, const ProcessGrid& grid) {
             "A run of the program names steps that do not exist, or has no repetition.");
   }
   for (const RunCycle& cycle : program.cycles) {
-    require(0 <= cycle.first && cycle.first <= cycle.last && cycle.last <= runs &&
-                cycle.repeats >= 1,
-            "A cycle of the program names runs that do not exist, or has no repetition.");
+    require(
+        0 <= cycle.first && cycle.first <= cycle.last && cycle.last <= runs && cycle.repeats >= 1,
+        "A cycle of the program names runs that do not exist, or has no repetition.");
   }
 }
 

@@ -25,17 +25,17 @@ struct Segment {
   std::int64_t cycle_repetition = 0;
   std::int32_t run = 0;
   std::int64_t run_repetition = 0;
-  double weight = 1.0;   // how many such pieces of the whole program it stands for
+  double weight = 1.0;      // how many such pieces of the whole program it stands for
   double run_weight = 1.0;  // the same within its repetition of the cycle
-  Seconds compute;       // nominal, with interference charges
+  Seconds compute;          // nominal, with interference charges
 };
 
 struct Operation {
   enum class Kind : std::uint8_t { post, wait, mark };
-  Seconds compute;            // done before it
+  Seconds compute;  // done before it
   Kind kind = Kind::mark;
-  Lane lane = Lane::x;        // post, wait
-  std::int32_t number = 0;    // post, wait: of the collective on its lane
+  Lane lane = Lane::x;      // post, wait
+  std::int32_t number = 0;  // post, wait: of the collective on its lane
   std::int32_t segment = 0;
 };
 
@@ -51,9 +51,9 @@ struct IssueStream {
   std::array<std::vector<LanePost>, lane_count> posts;
 };
 
-// Throws std::invalid_argument if the program is unsound: a wait without its post, a post without its
-// collective, a duration below zero, a run or cycle out of range. Lanes of extent 1 are left out:
-// their collectives have nothing to do.
+// Throws std::invalid_argument if the program is unsound: a wait without its post, a post without
+// its collective, a duration below zero, a run or cycle out of range. Lanes of extent 1 are left
+// out: their collectives have nothing to do.
 IssueStream unroll(const TimedProgram& program, const ProcessGrid& grid,
                    const Repetitions& repetitions);
 

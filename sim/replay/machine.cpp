@@ -3,7 +3,6 @@
 
 #include <simgrid/kernel/routing/NetPoint.hpp>
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>
-
 #include <string>
 
 namespace fourfold {
@@ -43,12 +42,12 @@ class FlatZone : public NetZoneImpl {
     }
     first_id_ = hosts_.empty() ? 0 : hosts_.front()->get_netpoint()->id();
     for (std::int32_t link = 0; link < topology_.link_count(); ++link) {
-      links_.push_back(get_iface()
-                           ->create_link(prefix + topology_.link_name(link),
-                                         topology_.capacity(link).value)
-                           ->set_latency(0.0)
-                           ->seal()
-                           ->get_impl());
+      links_.push_back(
+          get_iface()
+              ->create_link(prefix + topology_.link_name(link), topology_.capacity(link).value)
+              ->set_latency(0.0)
+              ->seal()
+              ->get_impl());
     }
     seal();
   }

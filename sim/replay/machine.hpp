@@ -1,11 +1,10 @@
-// A machine as a SimGrid platform: every device a host, every link of the topology a link, in one flat
-// zone whose routes are computed, not stored.
+// A machine as a SimGrid platform: every device a host, every link of the topology a link, in one
+// flat zone whose routes are computed, not stored.
 #pragma once
-
-#include <simgrid/s4u.hpp>
 
 #include <cstdint>
 #include <memory>
+#include <simgrid/s4u.hpp>
 #include <vector>
 
 #include "platforms/topology.hpp"
@@ -13,8 +12,8 @@
 
 namespace fourfold {
 
-// SimGrid knows one engine per process, whose platform can only grow: a machine becomes a zone of it
-// and stays there until the process ends.
+// SimGrid knows one engine per process, whose platform can only grow: a machine becomes a zone of
+// it and stays there until the process ends.
 class Machine {
  public:
   // The Topology must live until the process ends or no route is asked for any more.

@@ -1,5 +1,5 @@
-// fourfold-replay: reads one point as JSON from standard input, replays it, writes the answer as one
-// line of JSON. One point per process, as SimGrid has one engine per process.
+// fourfold-replay: reads one point as JSON from standard input, replays it, writes the answer as
+// one line of JSON. One point per process, as SimGrid has one engine per process.
 #include <sys/resource.h>
 
 #include <cstdio>
@@ -55,8 +55,8 @@ int main(int argc, char** argv) {
   }
   try {
     const std::string question{std::istreambuf_iterator<char>(std::cin), {}};
-    const auto extent = option == "--full" ? fourfold::ReplayExtent::full
-                                           : fourfold::ReplayExtent::extrapolated;
+    const auto extent =
+        option == "--full" ? fourfold::ReplayExtent::full : fourfold::ReplayExtent::extrapolated;
     std::cout << fourfold::to_json(answer(question, extent)) << '\n' << std::flush;
     if (!std::cout) throw std::runtime_error("The answer could not be written to standard output.");
   } catch (const std::exception& error) {

@@ -1,5 +1,5 @@
-// Progressive filling on what is reachable from a change: all rates rise together until a flow meets
-// its bound or a link is full; those flows stay there, the others rise on.
+// Progressive filling on what is reachable from a change: all rates rise together until a flow
+// meets its bound or a link is full; those flows stay there, the others rise on.
 #include "sim/replay/max_min.hpp"
 
 #include <algorithm>

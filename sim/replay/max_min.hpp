@@ -12,9 +12,9 @@ namespace fourfold {
 // A flow at rate r takes share * r of each of its links, and never exceeds its own bound.
 //
 // The potential load of a link is what it would carry if every active flow ran at its bound. A link
-// whose potential load fits its capacity can never hold anybody back and is left out of every solve;
-// most links of a machine are of that kind at any moment. Flows are solved together only if they are
-// connected through links that could bind.
+// whose potential load fits its capacity can never hold anybody back and is left out of every
+// solve; most links of a machine are of that kind at any moment. Flows are solved together only if
+// they are connected through links that could bind.
 class MaxMin {
  public:
   // The Incidence must outlive the solver.
@@ -69,10 +69,10 @@ class MaxMin {
   std::vector<double> rate_;
   std::vector<double> bound_;
   std::vector<std::uint8_t> active_;
-  std::vector<double> potential_;          // by link
-  std::vector<double> limit_;              // by link: a potential above it can bind
-  std::vector<std::int32_t> active_on_;    // by link: number of active flows
-  std::vector<std::uint8_t> can_bind_;     // by link
+  std::vector<double> potential_;        // by link
+  std::vector<double> limit_;            // by link: a potential above it can bind
+  std::vector<std::int32_t> active_on_;  // by link: number of active flows
+  std::vector<std::uint8_t> can_bind_;   // by link
   std::vector<std::int32_t> dirty_links_;
   std::vector<std::int32_t> changed_;
 

@@ -29,7 +29,9 @@ Ranks::Ranks(const IssueStream& stream, const TimedProgram& program,
   }
 }
 
-void Ranks::set_factors(std::vector<double> factors) { factors_ = std::move(factors); }
+void Ranks::set_factors(std::vector<double> factors) {
+  factors_ = std::move(factors);
+}
 
 void Ranks::start(std::int64_t count) {
   ranks_.resize(count);
@@ -84,8 +86,8 @@ void Ranks::walk(std::int32_t index) {
 void Ranks::post(std::int32_t rank, const Operation& operation) {
   const std::int32_t communicator = communicators_.communicator(operation.lane, rank);
   Pending& posted = pending(operation.lane, communicator, operation.number);
-  posted.last_post = posted.posts == 0 ? ranks_[rank].clock
-                                       : std::max(posted.last_post, ranks_[rank].clock);
+  posted.last_post =
+      posted.posts == 0 ? ranks_[rank].clock : std::max(posted.last_post, ranks_[rank].clock);
   ++posted.posts;
   if (posted.posts == 1) ++in_flight_;
   start_if_ready(operation.lane, communicator, states_[communicator].finished_at);

@@ -22,8 +22,8 @@ struct SegmentTimes {
   std::array<double, lane_count> lane_end{};  // of the last collective posted in the segment
 };
 
-// A collective of a communicator starts when all members have posted it and the one before it on the
-// communicator is done.
+// A collective of a communicator starts when all members have posted it and the one before it on
+// the communicator is done.
 class Ranks {
  public:
   // Everything handed in must outlive the ranks. Rank i computes factors[i] times as long as the
@@ -47,8 +47,8 @@ class Ranks {
 
   struct Rank {
     double clock = 0.0;
-    std::int32_t next = 0;         // operation
-    std::int32_t awaited = 0;      // number of the collective it waits for ...
+    std::int32_t next = 0;                     // operation
+    std::int32_t awaited = 0;                  // number of the collective it waits for ...
     std::int8_t waits_on = waits_for_nothing;  // ... and its lane
   };
   struct Communicator {

@@ -1,6 +1,8 @@
 // Puts the pieces together: topology, communicators, flows and ranks, attempt by attempt.
 #include "sim/replay/replay.hpp"
 
+#include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -17,9 +19,9 @@ namespace {
 
 std::int64_t nodes_for(const ProcessGrid& grid, const Platform& platform) {
   if (grid.size() > platform.devices()) {
-    throw std::invalid_argument("The grid " + grid.str() + " needs " +
-                                std::to_string(grid.size()) + " devices, but " + platform.name +
-                                " has only " + std::to_string(platform.devices()) + ".");
+    throw std::invalid_argument("The grid " + grid.str() + " needs " + std::to_string(grid.size()) +
+                                " devices, but " + platform.name + " has only " +
+                                std::to_string(platform.devices()) + ".");
   }
   return (grid.size() + platform.node.devices - 1) / platform.node.devices;
 }
@@ -32,12 +34,24 @@ std::array<bool, lane_count> used_lanes(const TimedProgram& program) {
   return used;
 }
 
-Incidence load_of(const Communicators& communicators, const Topology& topology) {
+// What a lane's collectives can reach at most.
+std::array<double, lane_count> largest_caps(const TimedProgram& program) {
+  std::array<double, lane_count> caps{};
+  for (const TimedCollective& collective : program.collectives) {
+    double& cap = caps[static_cast<int>(collective.lane)];
+    cap = std::max(cap, collective.cost.rate_cap.value);
+  }
+  return caps;
+}
+
+Incidence load_of(const Communicators& communicators, const Topology& topology,
+                  const std::array<double, lane_count>& caps) {
   std::vector<double> capacities;
   for (std::int32_t link = 0; link < topology.link_count(); ++link) {
     capacities.push_back(topology.capacity(link).value);
   }
   std::vector<Footprint> footprints;
+  std::vector<double> bounds;
   std::vector<std::int64_t> members;
   for (std::int32_t c = 0; c < communicators.count(); ++c) {
     const Lane lane = communicators.lane(c);
@@ -46,9 +60,10 @@ Incidence load_of(const Communicators& communicators, const Topology& topology) 
       members.push_back(communicators.first_member(c) +
                         std::int64_t{i} * communicators.stride(lane));
     }
+    bounds.push_back(caps[static_cast<int>(lane)]);
     footprints.push_back(topology.ring_footprint(members, static_cast<int>(lane)));
   }
-  return Incidence(std::move(capacities), footprints);
+  return Incidence(std::move(capacities), footprints).deciding(bounds);
 }
 
 class Job {
@@ -60,7 +75,7 @@ class Job {
         options_(options),
         topology_(platform, nodes_for(grid, platform)),
         communicators_(grid, used_lanes(program)),
-        incidence_(load_of(communicators_, topology_)),
+        incidence_(load_of(communicators_, topology_, largest_caps(program))),
         machine_(topology_) {}
 
   std::vector<SegmentTimes> simulate(const IssueStream& stream, Replay& result) {

@@ -19,16 +19,18 @@ enum class ReplayExtent : std::uint8_t {
 
 struct ReplayOptions {
   ReplayExtent extent = ReplayExtent::extrapolated;
-  double tolerance = 1e-3;   // largest relative change between the last two repetitions of a cut loop
-  Seconds quantum{1e-6};     // rates are shared out anew at most this often
-  std::vector<double> compute_factors;  // by rank, on compute time: jitter, slow devices; empty: all 1
+  double tolerance =
+      1e-3;               // largest relative change between the last two repetitions of a cut loop
+  Seconds quantum{1e-6};  // rates are shared out anew at most this often
+  std::vector<double>
+      compute_factors;  // by rank, on compute time: jitter, slow devices; empty: all 1
 };
 
 struct Replay {
   Outcome outcome;
-  bool extrapolated = false;  // some loop was cut
-  double disagreement = 0.0;  // the largest relative change that was accepted
-  std::int64_t attempts = 0;  // 1, and one more for each time loops needed more repetitions
+  bool extrapolated = false;     // some loop was cut
+  double disagreement = 0.0;     // the largest relative change that was accepted
+  std::int64_t attempts = 0;     // 1, and one more for each time loops needed more repetitions
   std::int64_t collectives = 0;  // of groups, in all attempts
   std::int64_t events = 0;
   std::int64_t solves = 0;
