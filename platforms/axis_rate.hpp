@@ -2,12 +2,12 @@
 // nothing else does: the closed form that the search evaluates four times a candidate.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "platforms/dragonfly.hpp"
+#include "platforms/node_load.hpp"
 #include "platforms/platform.hpp"
 
 namespace fourfold {
@@ -15,10 +15,7 @@ namespace fourfold {
 // Built once per platform, then immutable; `rate` allocates nothing and is safe to call from threads.
 //
 // The rate is the least of what three kinds of link allow, on a packed mapping:
-//   node     inner links and NICs. Strides below the node's size: from a table, filled with the
-//            footprints of all lines over the shortest pattern that repeats. Larger strides: every
-//            device has a line of its own, so a NIC is shared by all devices it serves, which is
-//            the paper's beta / min(devices per node, stride) (equation (7)).
+//   node     inner links and NICs (node_load.hpp).
 //   local    switch to switch: the ring hops between two chassis, or between two rails of one
 //            chassis where the stride shifts NICs, over 1 + local_detours paths.
 //   global   hops between two groups over the pair's bundle, over 1 + global_detours paths; or the
@@ -36,12 +33,6 @@ class AxisRates {
   BytesPerSecond rate(std::int64_t stride, std::int64_t extent, std::int64_t devices) const;
 
  private:
-  // What the lines of one axis load in and at a node, per unit of ring rate.
-  struct NodeLoad {
-    double rate = 0.0;      // bytes/s allowed by inner links and NICs
-    double nic = 0.0;       // the busiest NIC's load
-    double off_rail = 0.0;  // flows per node from one NIC to another, the most frequent pair
-  };
   // Flows of one axis from a switch (or group) to another, and those besides that leave the one or
   // reach the other.
   struct Flows {
@@ -49,20 +40,6 @@ class AxisRates {
     double others = 0.0;
     double chance = 0.0;  // spread of the number of detours on a link, in its square root
   };
-  // Where the table holds a pair of stride and extent: by number of blocks in the job.
-  struct Entry {
-    std::int32_t first = 0;
-    std::int32_t blocks = 0;
-  };
-  // Extents beyond the table repeat with a period.
-  struct Row {
-    std::int32_t first = 0;  // entry of extent 0
-    std::int64_t longest = 0;
-    std::int64_t period = 1;
-  };
-
-  void tabulate(const Platform& platform);
-  NodeLoad node_load(std::int64_t stride, std::int64_t extent, std::int64_t devices) const;
   Flows local_flows(std::int64_t stride, std::int64_t extent, std::int64_t devices,
                     const NodeLoad& node) const;
   double shifted_pair(std::int64_t shift, double inside, double between) const;
@@ -71,12 +48,9 @@ class AxisRates {
 
   std::int64_t devices_per_node_;
   double port_ = 0.0;  // crossbar only
+  std::optional<NodeLoads> nodes_;
   std::optional<Dragonfly> dragonfly_;
   std::vector<std::int32_t> nic_of_;
-  NodeLoad one_line_per_device_;
-  std::vector<Row> rows_;  // by stride
-  std::vector<Entry> entries_;
-  std::vector<NodeLoad> loads_;
 };
 
 }  // namespace fourfold

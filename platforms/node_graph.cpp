@@ -72,4 +72,18 @@ std::vector<std::int32_t> NodeGraph::shortest_path(int from, int to, double widt
   return path;
 }
 
+std::vector<std::int32_t> nic_of_devices(const Node& node) {
+  std::vector<std::int32_t> nic_of(node.devices, -1);
+  for (std::size_t nic = 0; nic < node.nics.size(); ++nic) {
+    for (int device : node.nics[nic].devices) {
+      if (device < 0 || device >= node.devices) {
+        throw std::invalid_argument(fmt::format("NIC {} serves device {}: devices are 0..{}", nic,
+                                                device, node.devices - 1));
+      }
+      if (nic_of[device] < 0) nic_of[device] = static_cast<std::int32_t>(nic);
+    }
+  }
+  return nic_of;
+}
+
 }  // namespace fourfold

@@ -36,4 +36,8 @@ class NodeGraph {
   std::vector<std::vector<std::int32_t>> paths_;
 };
 
+// The NIC each device sends through: the first that names it, -1 if none does. Throws
+// std::invalid_argument if a NIC names a device that the node does not have.
+std::vector<std::int32_t> nic_of_devices(const Node& node);
+
 }  // namespace fourfold

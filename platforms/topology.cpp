@@ -48,17 +48,8 @@ Topology::Topology(const Platform& platform, std::int64_t nodes)
     throw std::invalid_argument(fmt::format("{} has {} devices per node: 1 to 64 are possible",
                                             name_, devices_per_node_));
   }
-  nic_of_.assign(devices_per_node_, -1);
-  for (std::int32_t nic = 0; nic < nics_per_node_; ++nic) {
-    nic_capacity_.push_back(platform.node.nics[nic].bandwidth.value);
-    for (int device : platform.node.nics[nic].devices) {
-      if (device < 0 || device >= devices_per_node_) {
-        throw std::invalid_argument(fmt::format("NIC {} of {} serves device {}: devices are 0..{}",
-                                                nic, name_, device, devices_per_node_ - 1));
-      }
-      if (nic_of_[device] < 0) nic_of_[device] = nic;
-    }
-  }
+  nic_of_ = nic_of_devices(platform.node);
+  for (const Nic& nic : platform.node.nics) nic_capacity_.push_back(nic.bandwidth.value);
 
   std::int64_t count = 0;
   if (platform.network.kind == NetworkKind::crossbar) {

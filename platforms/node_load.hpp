@@ -1,0 +1,50 @@
+// What the rings of one axis of the process grid load in a node and at its NICs, when all its groups
+// run at once: a table per platform for strides below the node's size, arithmetic above.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "platforms/platform.hpp"
+
+namespace fourfold {
+
+// Per unit of ring rate.
+struct NodeLoad {
+  double rate = 0.0;      // bytes/s allowed by inner links and NICs
+  double nic = 0.0;       // the busiest NIC's load
+  double off_rail = 0.0;  // flows per node from one NIC to another, the most frequent pair
+};
+
+// Strides of a node and more: every device has a line of its own, so a NIC is shared by all devices
+// it serves, which is the paper's beta / min(devices per node, stride) (equation (7)).
+class NodeLoads {
+ public:
+  // `platform` must be a dragonfly that Topology accepts.
+  explicit NodeLoads(const Platform& platform);
+
+  NodeLoad load(std::int64_t stride, std::int64_t extent, std::int64_t devices) const;
+
+ private:
+  // A pair of stride and extent: its loads by number of blocks (stride * extent devices) in the job.
+  struct Entry {
+    std::int32_t first = 0;
+    std::int32_t blocks = 0;
+  };
+  // A stride: extents beyond the longest repeat with a period.
+  struct Row {
+    std::int32_t first = 0;  // entry of extent 0
+    std::int64_t longest = 0;
+    std::int64_t period = 1;
+  };
+
+  void tabulate(const Platform& platform);
+
+  std::int64_t devices_per_node_;
+  NodeLoad one_line_per_device_;
+  std::vector<Row> rows_;  // by stride
+  std::vector<Entry> entries_;
+  std::vector<NodeLoad> loads_;
+};
+
+}  // namespace fourfold
