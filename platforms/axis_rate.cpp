@@ -15,7 +15,9 @@ namespace {
 constexpr double unlimited = std::numeric_limits<double>::infinity();
 constexpr int most_nics = 16;
 
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
 
 // The job cut into bins (chassis, groups) of `bin` devices, lines in blocks of stride * extent: the
 // most hops of one shift by `stride` that cross a boundary between two bins. A boundary at offset x
@@ -30,7 +32,7 @@ std::int64_t boundary_hops(std::int64_t bin, std::int64_t stride, std::int64_t b
   for (int i = 0; i < boundaries_tried && boundary < devices && most < stride; ++i) {
     offset += step;
     if (offset >= block) offset -= block;
-    if (offset == 0 && i > 0) break;
+    if (offset == 0) break;  // from here on the pattern repeats
     most = std::max(most, std::min({stride, offset, block - offset}));
     boundary += bin;
   }
@@ -44,17 +46,17 @@ std::int64_t pair_hops(std::int64_t bin, std::int64_t shift) {
 }
 
 // Where blocks end inside bins, a bin sends both on (the next line) and back (the end of the last).
-// Of the two ends of a link between bins this many have such other flows: 1 with long blocks, 1 to 2
-// with short ones, for which the middle stands.
+// Of the two ends of a link between bins this many have such other flows: 1 with long blocks, 1 to
+// 2 with short ones, for which the middle stands.
 constexpr double short_block_sides = 1.5;
-
-// Where m messages on average meet on a link by their detours, some links get m + 1.5 sqrt(m).
-constexpr double by_chance = 1.5;
 
 double sides(std::int64_t bin, std::int64_t block, std::int64_t devices) {
   if (block % bin == 0 || block == devices) return 0.0;
   return block < 2 * bin ? short_block_sides : 1.0;
 }
+
+// Where m messages on average meet on a link by their detours, some links get m + 1.5 sqrt(m).
+constexpr double by_chance = 1.5;
 
 }  // namespace
 
@@ -73,8 +75,8 @@ AxisRates::AxisRates(const Platform& platform) : devices_per_node_(platform.node
   nodes_.emplace(platform);
 }
 
-// The busiest pair of switches when every device d of every node sends to d + shift; only for shifts
-// of a node or more. `inside` weighs hops within a chassis, `between` hops that leave it.
+// The busiest pair of switches when every device d of every node sends to d + shift; only for
+// shifts of a node or more. `inside` weighs hops within a chassis, `between` hops that leave it.
 double AxisRates::shifted_pair(std::int64_t shift, double inside, double between) const {
   const std::int64_t nodes = dragonfly_->nodes_per_chassis();
   const std::int64_t chassis = divide_up(dragonfly_->nodes_per_group(), nodes);

@@ -12,7 +12,8 @@
 
 namespace fourfold {
 
-// Built once per platform, then immutable; `rate` allocates nothing and is safe to call from threads.
+// Built once per platform, then immutable; `rate` allocates nothing and is safe to call from
+// threads.
 //
 // The rate is the least of what three kinds of link allow, on a packed mapping:
 //   node     inner links and NICs (node_load.hpp).

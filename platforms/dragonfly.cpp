@@ -40,10 +40,10 @@ Dragonfly::Dragonfly(const Network& network, std::int64_t nics_per_node, std::in
       cables_(network.groups > 1 ? checked("links_per_group_pair", network.links_per_group_pair, 1)
                                  : 1),
       nics_(checked("nics", nics_per_node, 1)),
-      local_detours_(std::min(checked("local_detours", network.local_detours, 0),
-                              std::max(switches_ - 2, 0))),
-      global_detours_(std::min(checked("global_detours", network.global_detours, 0),
-                               std::max(groups_ - 2, 0))),
+      local_detours_(
+          std::min(checked("local_detours", network.local_detours, 0), std::max(switches_ - 2, 0))),
+      global_detours_(
+          std::min(checked("global_detours", network.global_detours, 0), std::max(groups_ - 2, 0))),
       link_capacity_(network.link_bandwidth.value),
       bundle_capacity_(network.global_link_bandwidth.value * cables_) {
   if (!(link_capacity_ > 0.0)) {
@@ -99,8 +99,7 @@ void Dragonfly::route_in_group(Port from, Port to, double share, std::int32_t fi
   }
 }
 
-void Dragonfly::route(Port from, Port to, double share, std::int32_t first,
-                      Footprint& path) const {
+void Dragonfly::route(Port from, Port to, double share, std::int32_t first, Footprint& path) const {
   const std::int32_t a = group(from.node);
   const std::int32_t b = group(to.node);
   if (a == b) return route_in_group(from, to, share, first, path);

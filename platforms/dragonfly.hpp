@@ -57,7 +57,7 @@ class Dragonfly {
   std::int32_t switches_per_group() const { return switches_; }
   std::int32_t nodes_per_group() const { return nodes_per_group_; }
   std::int32_t nodes_per_chassis() const { return nodes_per_chassis_; }
-  std::int32_t local_detours() const { return local_detours_; }    // no more than there are switches
+  std::int32_t local_detours() const { return local_detours_; }  // no more than there are switches
   std::int32_t global_detours() const { return global_detours_; }  // no more than there are groups
   double link_capacity() const { return link_capacity_; }          // bytes/s
   double bundle_capacity() const { return bundle_capacity_; }

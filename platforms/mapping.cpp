@@ -10,7 +10,8 @@
 namespace fourfold {
 
 Mapping Mapping::packed(std::int64_t ranks) {
-  if (ranks < 1) throw std::invalid_argument(fmt::format("a job has 1 rank or more, not {}", ranks));
+  if (ranks < 1)
+    throw std::invalid_argument(fmt::format("a job has 1 rank or more, not {}", ranks));
   Mapping mapping;
   mapping.devices.resize(static_cast<std::size_t>(ranks));
   std::iota(mapping.devices.begin(), mapping.devices.end(), std::int64_t{0});

@@ -6,8 +6,8 @@
 
 namespace fourfold {
 
-// Packed: rank r is device r, so that the innermost axis of the process grid fills nodes first. Other
-// placements (spread over groups, random nodes) will be further named factories.
+// Packed: rank r is device r, so that the innermost axis of the process grid fills nodes first.
+// Other placements (spread over groups, random nodes) will be further named factories.
 struct Mapping {
   std::vector<std::int64_t> devices;  // by rank; each device at most once
 

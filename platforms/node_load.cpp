@@ -12,7 +12,9 @@ namespace {
 
 constexpr double unlimited = std::numeric_limits<double>::infinity();
 
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
 
 }  // namespace
 

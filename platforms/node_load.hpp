@@ -1,5 +1,5 @@
-// What the rings of one axis of the process grid load in a node and at its NICs, when all its groups
-// run at once: a table per platform for strides below the node's size, arithmetic above.
+// What the rings of one axis of the process grid load in a node and at its NICs, when all its
+// groups run at once: a table per platform for strides below the node's size, arithmetic above.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ class NodeLoads {
   NodeLoad load(std::int64_t stride, std::int64_t extent, std::int64_t devices) const;
 
  private:
-  // A pair of stride and extent: its loads by number of blocks (stride * extent devices) in the job.
+  // A pair of stride and extent: its loads by number of blocks (stride * extent devices) in the
+  // job.
   struct Entry {
     std::int32_t first = 0;
     std::int32_t blocks = 0;

@@ -1,5 +1,5 @@
-// Greedy packing of Hamiltonian cycles: repeatedly the cycle with the widest bottleneck; among equals
-// the one that uses scarce links least. Exhaustive to 8 members, nearest neighbour above.
+// Greedy packing of Hamiltonian cycles: repeatedly the cycle with the widest bottleneck; among
+// equals the one that uses scarce links least. Exhaustive to 8 members, nearest neighbour above.
 #include "platforms/rings.hpp"
 
 #include <algorithm>
@@ -26,7 +26,11 @@ struct Ring {
 class RingSearch {
  public:
   RingSearch(const NodeGraph& graph, const std::vector<int>& members, Hops hops)
-      : graph_(graph), members_(members), hops_(hops), left_(graph.link_count()), uses_(graph.link_count()) {
+      : graph_(graph),
+        members_(members),
+        hops_(hops),
+        left_(graph.link_count()),
+        uses_(graph.link_count()) {
     for (std::int32_t link = 0; link < graph.link_count(); ++link) {
       left_[link] = graph.capacity(link);
     }

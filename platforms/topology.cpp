@@ -21,12 +21,18 @@ Node network_node(const Platform& platform) {
 
 const char* name(LinkKind kind) {
   switch (kind) {
-    case LinkKind::inner: return "inner";
-    case LinkKind::nic_out: return "nic out";
-    case LinkKind::nic_in: return "nic in";
-    case LinkKind::local: return "local";
-    case LinkKind::global: return "global";
-    case LinkKind::port: return "port";
+    case LinkKind::inner:
+      return "inner";
+    case LinkKind::nic_out:
+      return "nic out";
+    case LinkKind::nic_in:
+      return "nic in";
+    case LinkKind::local:
+      return "local";
+    case LinkKind::global:
+      return "global";
+    case LinkKind::port:
+      return "port";
   }
   throw std::invalid_argument("a link kind must be one of the six enumerators");
 }
@@ -38,15 +44,15 @@ Topology::Topology(const Platform& platform, std::int64_t nodes)
       nics_per_node_(static_cast<std::int32_t>(platform.node.nics.size())),
       graph_(network_node(platform)) {
   if (nodes < 1 || nodes > platform.nodes) {
-    throw std::invalid_argument(fmt::format("{} has {} nodes: a job can use 1 to {}, not {}",
-                                            name_, platform.nodes, platform.nodes, nodes));
+    throw std::invalid_argument(fmt::format("{} has {} nodes: a job can use 1 to {}, not {}", name_,
+                                            platform.nodes, platform.nodes, nodes));
   }
   if (platform.node.nics.empty()) {
     throw std::invalid_argument(fmt::format("{} needs at least one NIC per node", name_));
   }
   if (devices_per_node_ < 1 || devices_per_node_ > 64) {
-    throw std::invalid_argument(fmt::format("{} has {} devices per node: 1 to 64 are possible",
-                                            name_, devices_per_node_));
+    throw std::invalid_argument(
+        fmt::format("{} has {} devices per node: 1 to 64 are possible", name_, devices_per_node_));
   }
   nic_of_ = nic_of_devices(platform.node);
   for (const Nic& nic : platform.node.nics) nic_capacity_.push_back(nic.bandwidth.value);
@@ -107,14 +113,15 @@ std::string Topology::link_name(std::int32_t link) const {
     case LinkKind::nic_in:
       return fmt::format("node {} nic {} in", node,
                          link % links_per_node_ - graph_.link_count() - nics_per_node_);
-    default: return dragonfly_->link_name(link - network_base_);
+    default:
+      return dragonfly_->link_name(link - network_base_);
   }
 }
 
 std::int32_t Topology::check(std::int64_t device) const {
   if (device < 0 || device >= devices()) {
-    throw std::out_of_range(fmt::format("device {} is not in the job: devices are 0..{}", device,
-                                        devices() - 1));
+    throw std::out_of_range(
+        fmt::format("device {} is not in the job: devices are 0..{}", device, devices() - 1));
   }
   return static_cast<std::int32_t>(device);
 }
@@ -223,8 +230,8 @@ std::vector<Topology::NodeMembers> Topology::by_node(
 
 Footprint Topology::ring_footprint(const std::vector<std::int64_t>& members, int lane) const {
   if (lane < 0 || lane >= lane_count) {
-    throw std::out_of_range(fmt::format("lane {} does not exist: lanes are 0..{}", lane,
-                                        lane_count - 1));
+    throw std::out_of_range(
+        fmt::format("lane {} does not exist: lanes are 0..{}", lane, lane_count - 1));
   }
   Footprint footprint;
   if (members.size() < 2) return footprint;

@@ -1,5 +1,5 @@
-// The links of a machine and the way a message takes through them, by arithmetic: no tables that grow
-// with the square of the machine. Devices are numbered node by node.
+// The links of a machine and the way a message takes through them, by arithmetic: no tables that
+// grow with the square of the machine. Devices are numbered node by node.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ namespace fourfold {
 enum class LinkKind : std::uint8_t { inner, nic_out, nic_in, local, global, port };
 const char* name(LinkKind kind);
 
-// Dragonfly: per node its directed inner links, then its NICs out, then its NICs in; after all nodes
-// the network. Crossbar: per device (and lane) a port out and a port in, capacity of nics[0]; inner
-// links play no part there.
+// Dragonfly: per node its directed inner links, then its NICs out, then its NICs in; after all
+// nodes the network. Crossbar: per device (and lane) a port out and a port in, capacity of nics[0];
+// inner links play no part there.
 //
 // Not for concurrent use: the rings of a set of devices in a node are searched on first need.
 class Topology {
@@ -38,8 +38,8 @@ class Topology {
   LinkKind kind(std::int32_t link) const;
   std::string link_name(std::int32_t link) const;  // "node 17 nic 2 out", "group 3 -> group 9"
 
-  // Appends the path of a message between two devices, with fractions over detours. `minimal` is the
-  // single path of minimal routing: every share is 1. On a crossbar both use lane 0.
+  // Appends the path of a message between two devices, with fractions over detours. `minimal` is
+  // the single path of minimal routing: every share is 1. On a crossbar both use lane 0.
   void route(std::int64_t from, std::int64_t to, Footprint& path) const;
   void minimal_route(std::int64_t from, std::int64_t to, std::vector<std::int32_t>& path) const;
 

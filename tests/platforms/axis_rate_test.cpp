@@ -1,11 +1,12 @@
-// The closed form against brute force: the footprints of all lines of an axis, added up on every link.
+// The closed form against brute force: the footprints of all lines of an axis, added up on every
+// link.
 //
-// Seen over all axes of jobs from 4 to 8,192 devices, on Frontier (8 devices and 4 NICs a node, groups
-// of 128 nodes) and Perlmutter (4 and 4). Powers of two: to 1e-9 with minimal routing and with 3
-// local and 8 global detours; with 15 and 32 (12) detours 0.1 % on average and 15 % at worst. On
-// Alps (groups of 112 nodes, which no power of two divides) and on irregular jobs: 3 to 7 % on
-// average with detours, up to 20 % with minimal routing, where single messages may collide; no case
-// is off by more than a factor of 2.
+// Seen over all axes of jobs from 4 to 8,192 devices, on Frontier (8 devices and 4 NICs a node,
+// groups of 128 nodes) and Perlmutter (4 and 4). Powers of two: to 1e-9 with minimal routing and
+// with 3 local and 8 global detours; with 15 and 32 (12) detours 0.1 % on average and 15 % at
+// worst. On Alps (groups of 112 nodes, which no power of two divides) and on irregular jobs: 3 to 7
+// % on average with detours, up to 20 % with minimal routing, where single messages may collide; no
+// case is off by more than a factor of 2.
 #include "platforms/axis_rate.hpp"
 
 #include <gtest/gtest.h>

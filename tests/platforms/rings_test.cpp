@@ -1,4 +1,5 @@
-// Rings inside a node: the rates of the two node graphs of the study, and what every ring set obeys.
+// Rings inside a node: the rates of the two node graphs of the study, and what every ring set
+// obeys.
 #include "platforms/rings.hpp"
 
 #include <gtest/gtest.h>
@@ -84,7 +85,8 @@ TEST(node_rings, of_some_devices_of_an_mi250x_node_follow_the_links_between_them
   EXPECT_NEAR(rate(node, {1, 3, 5, 7}), 76, 1e-6);
 }
 
-// Six directed Hamiltonian cycles, each at half the pair's width, use every direction of every pair.
+// Six directed Hamiltonian cycles, each at half the pair's width, use every direction of every
+// pair.
 TEST(node_rings, use_all_pairs_of_a_mesh_of_four) {
   EXPECT_NEAR(rate(mesh_node(4, 100), {0, 1, 2, 3}), 300, 1e-6);
   EXPECT_NEAR(rate(mesh_node(4, 100), {1, 3}), 100, 1e-6);
@@ -105,7 +107,8 @@ TEST(node_rings, never_load_a_link_beyond_its_capacity_and_fill_at_least_one) {
     }
     EXPECT_LE(fullest, 1 + 1e-9) << set;
     EXPECT_GT(fullest, 1 - 1e-9) << set;
-    EXPECT_GE(total, std::popcount(set) - 1e-9) << "a ring has one hop per member at least, " << set;
+    EXPECT_GE(total, std::popcount(set) - 1e-9)
+        << "a ring has one hop per member at least, " << set;
   }
 }
 

@@ -1,5 +1,5 @@
-// Links, routes and ring footprints: what goes in comes out, detours are fair, NICs are shared as the
-// collective library shares them.
+// Links, routes and ring footprints: what goes in comes out, detours are fair, NICs are shared as
+// the collective library shares them.
 #include "platforms/topology.hpp"
 
 #include <gtest/gtest.h>
