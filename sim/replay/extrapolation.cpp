@@ -17,12 +17,30 @@ constexpr std::int64_t first_cycle_repetitions = 2;
 struct Repetition {
   double mean = 0.0;  // seconds, mean over ranks
   double last = 0.0;  // seconds by which the last rank's end moves
+  std::array<double, lane_count> exposed{};
   std::array<std::optional<double>, lane_count> lag{};  // lane's end behind the mean rank's
 };
+
+// Charges for interference depend on earlier ones, so compute settles geometrically, not at once.
+constexpr double compute_tolerance = 1e-6;
+
+// The times of a machine whose collectives take no time.
+std::vector<SegmentTimes> compute_alone(const IssueStream& stream) {
+  std::vector<SegmentTimes> times;
+  double now = 0.0;
+  for (const Segment& segment : stream.segments) {
+    now += segment.compute.value;
+    times.emplace_back();
+    times.back().end = now;
+    times.back().last_end = now;
+  }
+  return times;
+}
 
 double relative_change(const Repetition& before, const Repetition& after) {
   double change = std::max(std::abs(after.mean - before.mean), std::abs(after.last - before.last));
   for (int lane = 0; lane < lane_count; ++lane) {
+    change = std::max(change, std::abs(after.exposed[lane] - before.exposed[lane]));
     if (!before.lag[lane] || !after.lag[lane]) continue;
     change = std::max(change, std::abs(*after.lag[lane] - *before.lag[lane]));
   }
@@ -34,6 +52,7 @@ void add_segment(Repetition& repetition, const SegmentTimes& times, const Segmen
   repetition.mean += weight * (times.end - before.end);
   repetition.last += weight * (times.last_end - before.last_end);
   for (int lane = 0; lane < lane_count; ++lane) {
+    repetition.exposed[lane] += weight * times.exposed[lane];
     if (times.lane_end[lane] > 0.0) repetition.lag[lane] = times.lane_end[lane] - times.end;
   }
 }
@@ -110,13 +129,19 @@ Outcome extend(const IssueStream& stream, const std::vector<SegmentTimes>& times
   return outcome;
 }
 
-Repetitions first_repetitions(const TimedProgram& program) {
+Repetitions first_repetitions(const TimedProgram& program, const ProcessGrid& grid) {
   Repetitions repetitions = Repetitions::full(program);
   for (std::int64_t& walked : repetitions.runs) walked = std::min(walked, first_run_repetitions);
   for (std::int64_t& walked : repetitions.cycles) {
     walked = std::min(walked, first_cycle_repetitions);
   }
-  return repetitions;
+  while (true) {
+    const IssueStream stream = unroll(program, grid, repetitions);
+    const Disagreement found = disagreement(program, stream, compute_alone(stream));
+    const Repetitions more = more_repetitions(program, repetitions, found, compute_tolerance);
+    if (more == repetitions) return repetitions;
+    repetitions = more;
+  }
 }
 
 Repetitions more_repetitions(const TimedProgram& program, Repetitions repetitions,

@@ -11,8 +11,8 @@
 namespace fourfold {
 
 // How far the last two repetitions of a cut loop are from being alike, relative to one repetition:
-// in the time they take, and in how far each lane lags behind its ranks, as a growing backlog would
-// hold the ranks up later. Zero for loops that are not cut.
+// in the time they take, in what is exposed, and in how far each lane lags behind its ranks, as a
+// growing backlog would hold the ranks up later. Zero for loops that are not cut.
 struct Disagreement {
   std::vector<double> runs;
   std::vector<double> cycles;
@@ -27,9 +27,11 @@ Disagreement disagreement(const TimedProgram& program, const IssueStream& stream
 // total is the end of the last one.
 Outcome extend(const IssueStream& stream, const std::vector<SegmentTimes>& times);
 
-// Loops start with a few repetitions; those that disagree by more than `tolerance` get twice as
-// many.
-Repetitions first_repetitions(const TimedProgram& program);
+// As few repetitions of each loop as may be alike: two to compare, one to warm up, and more where
+// the compute time of a repetition, which needs no simulation, still changes.
+Repetitions first_repetitions(const TimedProgram& program, const ProcessGrid& grid);
+
+// Twice as many repetitions of the loops that disagree by more than `tolerance`.
 // Returns `repetitions` unchanged if nothing disagrees.
 Repetitions more_repetitions(const TimedProgram& program, Repetitions repetitions,
                              const Disagreement& found, double tolerance);

@@ -17,6 +17,7 @@ struct Repetitions {
   std::vector<std::int64_t> cycles;
 
   static Repetitions full(const TimedProgram& program);
+  bool operator==(const Repetitions&) const = default;
 };
 
 // A piece of the stream between two marks: one repetition of a cut run, or all of an uncut one.

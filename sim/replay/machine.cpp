@@ -3,6 +3,7 @@
 
 #include <simgrid/kernel/routing/NetPoint.hpp>
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>
+#include <stdexcept>
 #include <string>
 
 namespace fourfold {
@@ -19,13 +20,14 @@ using simgrid::kernel::routing::Route;
 // latency of a collective is part of its delay.
 constexpr double route_latency_s = 1e-9;
 
-s4u::Engine& engine() {
+std::unique_ptr<s4u::Engine> make_engine() {
+  if (s4u::Engine::is_initialized()) {
+    throw std::logic_error("SimGrid has an engine already: one machine at a time.");
+  }
   static int argument_count = 1;
   static char program_name[] = "fourfold-replay";
   static char* arguments[] = {program_name, nullptr};
-  // Never destroyed: SimGrid keeps static state that does not survive its engine.
-  static auto* the_engine = new s4u::Engine(&argument_count, arguments);
-  return *the_engine;
+  return std::make_unique<s4u::Engine>(&argument_count, arguments);
 }
 
 class FlatZone : public NetZoneImpl {
@@ -35,19 +37,17 @@ class FlatZone : public NetZoneImpl {
 
   // After set_parent, which is where a zone gets its models from.
   void populate() {
-    const std::string prefix = std::string(get_cname()) + " ";
     for (std::int64_t device = 0; device < topology_.devices(); ++device) {
-      hosts_.push_back(get_iface()->create_host(prefix + std::to_string(device), 1.0));
+      hosts_.push_back(get_iface()->create_host("device " + std::to_string(device), 1.0));
       hosts_.back()->seal();
     }
     first_id_ = hosts_.empty() ? 0 : hosts_.front()->get_netpoint()->id();
     for (std::int32_t link = 0; link < topology_.link_count(); ++link) {
-      links_.push_back(
-          get_iface()
-              ->create_link(prefix + topology_.link_name(link), topology_.capacity(link).value)
-              ->set_latency(0.0)
-              ->seal()
-              ->get_impl());
+      links_.push_back(get_iface()
+                           ->create_link(topology_.link_name(link), topology_.capacity(link).value)
+                           ->set_latency(0.0)
+                           ->seal()
+                           ->get_impl());
     }
     seal();
   }
@@ -73,29 +73,20 @@ class FlatZone : public NetZoneImpl {
 
 }  // namespace
 
-void Machine::configure_stock_communications() {
-  engine();
-  for (const char* setting :
-       {"network/model:CM02", "network/crosstraffic:0", "network/TCP-gamma:1e15"}) {
-    s4u::Engine::set_config(setting);
-  }
-}
-
-Machine::Machine(const Topology& topology) : flows_(std::make_shared<FlowModel>()) {
-  static int machines = 0;
-  static s4u::NetZone* root = nullptr;
-  s4u::Engine& simgrid = engine();
-  if (root == nullptr) root = s4u::create_full_zone("root");
-  auto* zone = new FlatZone("machine " + std::to_string(machines++), topology);  // SimGrid's
+Machine::Machine(const Topology& topology)
+    : engine_(make_engine()), flows_(std::make_shared<FlowModel>()) {
+  s4u::NetZone* root = s4u::create_full_zone("root");
+  auto* zone = new FlatZone("machine", topology);  // SimGrid deletes it with the engine
   zone->set_parent(root->get_impl());
   zone->populate();
   devices_ = zone->hosts();
-  simgrid.add_model(flows_);
+  root->seal();
+  engine_->add_model(flows_);
 }
 
 void Machine::run(FlowNetwork& network) {
   flows_->drive(&network);
-  engine().run();
+  engine_->run();
   flows_->drive(nullptr);
 }
 

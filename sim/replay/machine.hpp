@@ -12,11 +12,10 @@
 
 namespace fourfold {
 
-// SimGrid knows one engine per process, whose platform can only grow: a machine becomes a zone of
-// it and stays there until the process ends.
+// SimGrid knows one engine at a time, so there is one machine at a time.
 class Machine {
  public:
-  // The Topology must live until the process ends or no route is asked for any more.
+  // The Topology must outlive the machine. Throws std::logic_error if there is a machine already.
   explicit Machine(const Topology& topology);
 
   // Runs SimGrid's engine until nothing is left to happen in the network.
@@ -24,11 +23,8 @@ class Machine {
 
   simgrid::s4u::Host* device(std::int64_t number) const { return devices_.at(number); }
 
-  // Before the first machine: the models of stock S4U communications, for those who use them. Plain
-  // bandwidth sharing, without TCP's factors and window.
-  static void configure_stock_communications();
-
  private:
+  std::unique_ptr<simgrid::s4u::Engine> engine_;
   std::shared_ptr<FlowModel> flows_;
   std::vector<simgrid::s4u::Host*> devices_;
 };

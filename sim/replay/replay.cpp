@@ -104,10 +104,6 @@ class Job {
   Machine machine_;
 };
 
-bool operator==(const Repetitions& a, const Repetitions& b) {
-  return a.runs == b.runs && a.cycles == b.cycles;
-}
-
 }  // namespace
 
 Replay replay(const TimedProgram& program, const ProcessGrid& grid, const Platform& platform,
@@ -120,7 +116,7 @@ Replay replay(const TimedProgram& program, const ProcessGrid& grid, const Platfo
   }
   const Repetitions full = Repetitions::full(program);
   const bool may_cut = options.extent == ReplayExtent::extrapolated;
-  Repetitions repetitions = may_cut ? first_repetitions(program) : full;
+  Repetitions repetitions = may_cut ? first_repetitions(program, grid) : full;
   unroll(program, grid, repetitions);  // refuses an unsound program before the machine is built
   Job job(program, grid, platform, options);
   Replay result;

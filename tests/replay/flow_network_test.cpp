@@ -1,0 +1,82 @@
+// Flows one by one: delay, rate cap, sharing, and what happens within a quantum.
+#include "sim/replay/flow_network.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+namespace fourfold {
+namespace {
+
+// Two flows over one link of 10 bytes/s, a third with a link of its own.
+const Incidence& incidence() {
+  static const Incidence one({10.0, 10.0}, {{{0, 1.0}}, {{0, 1.0}}, {{1, 1.0}}});
+  return one;
+}
+
+std::map<std::int32_t, double> run(FlowNetwork& network) {
+  std::map<std::int32_t, double> ends;
+  network.on_finish([&ends](std::int32_t flow, double time) { ends[flow] = time; });
+  while (!std::isinf(network.next_time())) network.advance();
+  return ends;
+}
+
+TEST(FlowNetwork, AloneAFlowTakesDelayAndWorkOverRate) {
+  FlowNetwork network(incidence(), {0.0});
+  network.start(0, 1.0, {{0.5}, {40.0}, {20.0}});  // link 10 < cap 20
+  network.start(2, 1.0, {{0.5}, {40.0}, {5.0}});   // cap 5 < link 10
+
+  const auto ends = run(network);
+
+  EXPECT_DOUBLE_EQ(ends.at(0), 1.0 + 0.5 + 4.0);
+  EXPECT_DOUBLE_EQ(ends.at(2), 1.0 + 0.5 + 8.0);
+}
+
+TEST(FlowNetwork, FlowsShareALinkOnlyWhileTheyMove) {
+  // Flow 0 moves alone from 0 to 1, shares from 1 to 3, is done; flow 1 goes on alone.
+  FlowNetwork network(incidence(), {0.0});
+  network.start(0, 0.0, {{0.0}, {20.0}, {100.0}});
+  network.start(1, 0.0, {{1.0}, {40.0}, {100.0}});  // a delay of 1 loads no link
+
+  const auto ends = run(network);
+
+  EXPECT_DOUBLE_EQ(ends.at(0), 3.0);  // 10 + 2 * 5 = 20
+  EXPECT_DOUBLE_EQ(ends.at(1), 6.0);  // 2 * 5 + 3 * 10 = 40
+}
+
+TEST(FlowNetwork, AFlowWithoutWorkEndsWithItsDelay) {
+  FlowNetwork network(incidence(), {0.0});
+  network.start(0, 0.0, {{0.25}, {0.0}, {1.0}});
+
+  EXPECT_DOUBLE_EQ(run(network).at(0), 0.25);
+}
+
+TEST(FlowNetwork, AQuantumMovesNoFlowThatIsAlone) {
+  FlowNetwork network(incidence(), {0.1});
+  network.start(0, 0.0, {{0.0}, {10.0}, {100.0}});
+  network.start(2, 0.05, {{0.0}, {10.0}, {100.0}});
+
+  const auto ends = run(network);
+
+  EXPECT_DOUBLE_EQ(ends.at(0), 1.0);
+  EXPECT_DOUBLE_EQ(ends.at(2), 1.05);
+}
+
+TEST(FlowNetwork, AQuantumErrsByNoMoreThanItself) {
+  const double quantum = 0.01;
+  std::map<double, std::map<std::int32_t, double>> ends;
+  for (double q : {0.0, quantum}) {
+    FlowNetwork network(incidence(), {q});
+    network.start(0, 0.0, {{0.0}, {20.0}, {100.0}});
+    network.start(1, 0.009, {{0.0}, {20.0}, {100.0}});
+    ends[q] = run(network);
+  }
+
+  for (std::int32_t flow : {0, 1}) {
+    EXPECT_NEAR(ends[quantum].at(flow), ends[0.0].at(flow), quantum);
+  }
+}
+
+}  // namespace
+}  // namespace fourfold

@@ -1,0 +1,120 @@
+// Unrolling: numbers of collectives, weights of segments, interference, refusals.
+#include "sim/replay/issue_stream.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "tests/replay/programs.hpp"
+
+namespace fourfold {
+namespace {
+
+using testing::ProgramBuilder;
+
+const ProcessGrid grid(2, 2, 2, 2);
+
+TEST(IssueStream, NumbersCollectivesByLaneAndFindsThemFromBehind) {
+  ProgramBuilder builder;
+  const std::int32_t x = builder.collective(Lane::x, 0.0, 1.0, 1.0);
+  const std::int32_t y = builder.collective(Lane::y, 0.0, 1.0, 1.0);
+  builder.post(x);
+  builder.post(y);
+  builder.post(x);
+  builder.wait(Lane::x, 1);
+  builder.run(2);
+  builder.cycle(1);
+  const TimedProgram program = builder.take();
+
+  const IssueStream stream = unroll(program, grid, Repetitions::full(program));
+
+  ASSERT_EQ(stream.operations.size(), 9u);
+  EXPECT_EQ(stream.posts[static_cast<int>(Lane::x)].size(), 4u);
+  EXPECT_EQ(stream.operations[3].number, 0);  // the wait of the first round: x has 0 and 1
+  EXPECT_EQ(stream.operations[7].number, 2);  // of the second: x has 0 to 3
+  EXPECT_EQ(stream.operations[8].kind, Operation::Kind::mark);
+}
+
+TEST(IssueStream, WeighsTheLastRepetitionOfACutLoopForAllThatAreLeftOut) {
+  ProgramBuilder builder;
+  builder.compute(1.0);
+  builder.run(10);
+  builder.compute(5.0);
+  builder.run(1);
+  builder.cycle(4);
+  const TimedProgram program = builder.take();
+  Repetitions cut = Repetitions::full(program);
+  cut.runs[0] = 3;
+  cut.cycles[0] = 2;
+
+  const IssueStream stream = unroll(program, grid, cut);
+
+  // 10 = 1 + 1 + 8 layers, 4 = 1 + 3 micro-batches.
+  ASSERT_EQ(stream.segments.size(), 8u);
+  const std::vector<double> expected{1, 1, 8, 1, 3, 3, 24, 3};
+  double compute = 0.0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(stream.segments[i].weight, expected[i]);
+    compute += stream.segments[i].weight * stream.segments[i].compute.value;
+  }
+  EXPECT_DOUBLE_EQ(compute, 4 * (10 * 1.0 + 5.0));
+}
+
+TEST(IssueStream, ChargesInterferenceAtTheWaitForWhatRanBeside) {
+  ProgramBuilder builder;
+  const std::int32_t x = builder.collective(Lane::x, 0.0, 4.0, 1.0);  // 4 s
+  builder.interference(0.1);
+  builder.post(x);
+  builder.compute(3.0);
+  builder.wait(Lane::x, 0);  // 3 of its 4 s were beside compute
+  builder.post(x);
+  builder.compute(9.0);
+  builder.wait(Lane::x, 0);  // all 4 s were
+  builder.run(1);
+  builder.cycle(1);
+  const TimedProgram program = builder.take();
+
+  const IssueStream stream = unroll(program, grid, Repetitions::full(program));
+
+  EXPECT_DOUBLE_EQ(stream.operations[1].compute.value, 3.0 + 0.3);
+  EXPECT_DOUBLE_EQ(stream.operations[3].compute.value, 9.0 + 0.4);
+}
+
+TEST(IssueStream, LeavesOutLanesWithNobodyToTalkTo) {
+  ProgramBuilder builder;
+  const std::int32_t x = builder.collective(Lane::x, 0.0, 0.0, 0.0);
+  builder.post(x);
+  builder.wait(Lane::x, 0);
+  builder.run(1);
+  builder.cycle(1);
+  const TimedProgram program = builder.take();
+
+  const IssueStream stream = unroll(program, ProcessGrid(1, 2, 2, 2), Repetitions::full(program));
+
+  EXPECT_EQ(stream.operations.size(), 1u);  // the mark
+}
+
+TEST(IssueStream, RefusesUnsoundPrograms) {
+  const auto refuses = [](ProgramBuilder builder) {
+    builder.run(1);
+    builder.cycle(1);
+    const TimedProgram program = builder.take();
+    EXPECT_THROW(unroll(program, grid, Repetitions::full(program)), std::invalid_argument);
+  };
+  ProgramBuilder waits_for_nothing;
+  waits_for_nothing.wait(Lane::x, 0);
+  refuses(waits_for_nothing);
+  ProgramBuilder waits_too_far_back;
+  waits_too_far_back.post(waits_too_far_back.collective(Lane::x, 0.0, 1.0, 1.0));
+  waits_too_far_back.wait(Lane::x, 1);
+  refuses(waits_too_far_back);
+  ProgramBuilder without_rate;
+  without_rate.post(without_rate.collective(Lane::x, 0.0, 1.0, 0.0));
+  refuses(without_rate);
+  ProgramBuilder negative_compute;
+  negative_compute.compute(-1.0);
+  refuses(negative_compute);
+}
+
+}  // namespace
+}  // namespace fourfold

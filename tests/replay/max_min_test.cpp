@@ -1,0 +1,196 @@
+// The sparse solver against progressive filling over everything, from scratch, after every change.
+#include "sim/replay/max_min.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <stdexcept>
+#include <vector>
+
+namespace fourfold {
+namespace {
+
+struct Network {
+  std::vector<double> capacities;
+  std::vector<Footprint> footprints;
+  std::vector<double> bounds;  // by flow; 0: not active
+};
+
+// All flows rise together; whoever meets its bound or a full link stays.
+std::vector<double> brute_force(const Network& network) {
+  std::vector<double> rates(network.bounds.size(), 0.0);
+  std::vector<bool> rising;
+  for (double bound : network.bounds) rising.push_back(bound > 0.0);
+  double level = 0.0;
+  while (std::ranges::count(rising, true) > 0) {
+    double next = std::numeric_limits<double>::infinity();
+    std::vector<double> used(network.capacities.size(), 0.0);
+    std::vector<double> growth(network.capacities.size(), 0.0);
+    for (std::size_t flow = 0; flow < rates.size(); ++flow) {
+      if (rising[flow]) next = std::min(next, network.bounds[flow]);
+      for (const LinkShare& entry : network.footprints[flow]) {
+        (rising[flow] ? growth : used)[entry.link] +=
+            entry.share * (rising[flow] ? 1.0 : rates[flow]);
+      }
+    }
+    for (std::size_t link = 0; link < used.size(); ++link) {
+      if (growth[link] > 0.0) {
+        next = std::min(next, (network.capacities[link] - used[link]) / growth[link]);
+      }
+    }
+    level = std::max(level, next);
+    for (std::size_t flow = 0; flow < rates.size(); ++flow) {
+      if (!rising[flow]) continue;
+      bool stays = network.bounds[flow] <= level * (1 + 1e-12);
+      for (const LinkShare& entry : network.footprints[flow]) {
+        const double room = network.capacities[entry.link] - used[entry.link];
+        stays = stays || room / growth[entry.link] <= level * (1 + 1e-12);
+      }
+      if (stays) rates[flow] = level;
+    }
+    for (std::size_t flow = 0; flow < rates.size(); ++flow) {
+      if (rising[flow] && rates[flow] > 0.0) rising[flow] = false;
+    }
+  }
+  return rates;
+}
+
+Network random_network(std::mt19937& random) {
+  Network network;
+  const auto links = static_cast<std::int32_t>(2 + random() % 12);
+  const auto flows = static_cast<std::int32_t>(2 + random() % 20);
+  for (std::int32_t i = 0; i < links; ++i) {
+    network.capacities.push_back(static_cast<double>(1 + random() % 10));
+  }
+  for (std::int32_t flow = 0; flow < flows; ++flow) {
+    Footprint footprint;
+    for (std::int32_t link = 0; link < links; ++link) {
+      if (random() % 3 == 0)
+        footprint.push_back({link, 0.25 * static_cast<double>(1 + random() % 8)});
+    }
+    network.footprints.push_back(footprint);
+    network.bounds.push_back(0.0);
+  }
+  return network;
+}
+
+double random_bound(const Incidence& incidence, std::int32_t flow, std::mt19937& random) {
+  return std::min(incidence.lone_rate(flow), 0.25 * static_cast<double>(1 + random() % 20));
+}
+
+TEST(MaxMin, FollowsProgressiveFillingThroughRandomComingsAndGoings) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    Network network = random_network(random);
+    const Incidence incidence(network.capacities, network.footprints);
+    MaxMin solver(incidence);
+    const auto flows = static_cast<std::int32_t>(network.footprints.size());
+
+    for (int change = 0; change < 30; ++change) {
+      const auto flow = static_cast<std::int32_t>(random() % flows);
+      if (network.bounds[flow] > 0.0) {
+        network.bounds[flow] = 0.0;
+        solver.leave(flow);
+      } else {
+        network.bounds[flow] = random_bound(incidence, flow, random);
+        solver.enter(flow, network.bounds[flow]);
+      }
+      if (random() % 3 == 0) continue;  // several changes, one solve
+      solver.solve();
+
+      const std::vector<double> expected = brute_force(network);
+      for (std::int32_t i = 0; i < flows; ++i) {
+        ASSERT_NEAR(solver.rate(i), expected[i], 1e-7 * expected[i]) << "flow " << i;
+      }
+    }
+  }
+}
+
+TEST(MaxMin, NeverExceedsACapacity) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 200; ++round) {
+    const Network network = random_network(random);
+    const Incidence incidence(network.capacities, network.footprints);
+    MaxMin solver(incidence);
+
+    for (std::int32_t flow = 0; flow < incidence.flow_count(); ++flow) {
+      solver.enter(flow, random_bound(incidence, flow, random));
+    }
+    solver.solve();
+
+    for (std::int32_t link = 0; link < incidence.link_count(); ++link) {
+      double load = 0.0;
+      for (const FlowShare& entry : incidence.flows_on(link)) {
+        load += entry.share * solver.rate(entry.flow);
+      }
+      EXPECT_LE(load, incidence.capacity(link) * (1 + 2e-9));
+    }
+  }
+}
+
+TEST(MaxMin, RatesAreTheSameWithoutLinksThatDecideNothing) {
+  std::mt19937 random(13);
+  std::int64_t left_out = 0;
+  for (int round = 0; round < 200; ++round) {
+    Network network = random_network(random);
+    // A wider twin of the first link, as a NIC's other direction is.
+    network.capacities.push_back(network.capacities[0] + 1.0);
+    const auto twin = static_cast<std::int32_t>(network.capacities.size()) - 1;
+    for (Footprint& footprint : network.footprints) {
+      if (!footprint.empty() && footprint[0].link == 0) {
+        footprint.push_back({twin, footprint[0].share});
+      }
+    }
+    const Incidence all(network.capacities, network.footprints);
+    std::vector<double> bounds;
+    for (std::int32_t flow = 0; flow < all.flow_count(); ++flow) {
+      bounds.push_back(random_bound(all, flow, random));
+    }
+    const Incidence deciding = all.deciding(bounds);
+    MaxMin with_all(all);
+    MaxMin with_deciding(deciding);
+
+    for (std::int32_t flow = 0; flow < all.flow_count(); ++flow) {
+      with_all.enter(flow, bounds[flow]);
+      with_deciding.enter(flow, bounds[flow]);
+    }
+    with_all.solve();
+    with_deciding.solve();
+
+    left_out += all.entry_count() - deciding.entry_count();
+    for (std::int32_t flow = 0; flow < all.flow_count(); ++flow) {
+      EXPECT_NEAR(with_deciding.rate(flow), with_all.rate(flow), 1e-9 * with_all.rate(flow));
+      EXPECT_EQ(deciding.lone_rate(flow), all.lone_rate(flow));
+    }
+  }
+  EXPECT_GT(left_out, 0);
+}
+
+TEST(MaxMin, AFlowNobodyDisturbsNeedsNoSolve) {
+  const Incidence incidence({10.0, 10.0}, {{{0, 1.0}}, {{0, 1.0}}, {{1, 2.0}}});
+  MaxMin solver(incidence);
+
+  EXPECT_TRUE(solver.enter(0, 4.0));
+  EXPECT_TRUE(solver.enter(2, 5.0));
+  EXPECT_FALSE(solver.unsolved());
+  EXPECT_EQ(solver.rate(0), 4.0);
+
+  EXPECT_FALSE(solver.enter(1, 10.0));  // 4 + 10 do not fit
+  EXPECT_TRUE(solver.unsolved());
+  solver.solve();
+  EXPECT_DOUBLE_EQ(solver.rate(0), 4.0);
+  EXPECT_DOUBLE_EQ(solver.rate(1), 6.0);
+  EXPECT_DOUBLE_EQ(solver.rate(2), 5.0);
+}
+
+TEST(Incidence, RefusesWhatIsNoNetwork) {
+  EXPECT_THROW(Incidence({0.0}, {}), std::invalid_argument);
+  EXPECT_THROW(Incidence({1.0}, {{{1, 1.0}}}), std::invalid_argument);
+  EXPECT_THROW(Incidence({1.0}, {{{0, -1.0}}}), std::invalid_argument);
+  EXPECT_THROW(Incidence({1.0}, {{{0, 1.0}, {0, 1.0}}}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace fourfold

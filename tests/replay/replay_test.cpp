@@ -1,0 +1,288 @@
+// The whole replay against a walk so small that it can be trusted, and against what must hold.
+#include "sim/replay/replay.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <stdexcept>
+#include <vector>
+
+#include "sim/replay/issue_stream.hpp"
+#include "tests/replay/programs.hpp"
+
+namespace fourfold {
+namespace {
+
+using testing::ProgramBuilder;
+using testing::random_program;
+using testing::Training;
+using testing::training_program;
+
+constexpr double port_bandwidth = 25e9;  // of platforms/crossbar.toml
+
+const Platform& private_ports() {
+  static const Platform platform = read_platform("crossbar");
+  return platform;
+}
+
+const Platform& shared_ports() {
+  static const Platform platform = read_platform("crossbar-shared");
+  return platform;
+}
+
+ReplayOptions full() {
+  ReplayOptions options;
+  options.extent = ReplayExtent::full;
+  return options;
+}
+
+// Without contention: all ranks do one operation after the other. A collective of a group starts
+// when the last member has posted it and the one before is done, and takes delay + work / rate.
+double walk(const TimedProgram& program, const ProcessGrid& grid,
+            const std::vector<double>& factors = {}) {
+  const IssueStream stream = unroll(program, grid, Repetitions::full(program));
+  const std::int64_t ranks = grid.size();
+  std::vector<double> clock(ranks, 0.0);
+  std::array<std::vector<std::vector<double>>, lane_count> ends;  // by number, by rank
+  for (const Operation& operation : stream.operations) {
+    for (std::int64_t rank = 0; rank < ranks; ++rank) {
+      clock[rank] += operation.compute.value * (factors.empty() ? 1.0 : factors[rank]);
+    }
+    const int lane = static_cast<int>(operation.lane);
+    if (operation.kind == Operation::Kind::wait) {
+      for (std::int64_t rank = 0; rank < ranks; ++rank) {
+        clock[rank] = std::max(clock[rank], ends[lane][operation.number][rank]);
+      }
+    }
+    if (operation.kind != Operation::Kind::post) continue;
+    const CollectiveCost& cost =
+        program.collectives[stream.posts[lane][operation.number].collective].cost;
+    const double duration =
+        cost.delay.value + cost.work.value / std::min(cost.rate_cap.value, port_bandwidth);
+    std::vector<double> end(ranks, 0.0);
+    for (std::int64_t rank = 0; rank < ranks; ++rank) {
+      double start = ends[lane].empty() ? 0.0 : ends[lane].back()[rank];
+      for (std::int64_t member : grid.line(rank, axis_of(operation.lane))) {
+        start = std::max(start, clock[member]);
+      }
+      end[rank] = start + duration;
+    }
+    ends[lane].push_back(std::move(end));
+  }
+  return *std::ranges::max_element(clock);
+}
+
+TEST(Replay, EqualsTheWalkWhereNothingContends) {
+  for (const ProcessGrid& grid : {ProcessGrid(2, 2, 2, 1), ProcessGrid(1, 1, 1, 8),
+                                  ProcessGrid(3, 2, 1, 5), ProcessGrid(4, 4, 4, 4)}) {
+    for (std::uint32_t seed = 0; seed < 10; ++seed) {
+      const TimedProgram program = random_program(seed);
+
+      const Replay result = replay(program, grid, private_ports(), full());
+
+      const double expected = walk(program, grid);
+      EXPECT_NEAR(result.outcome.total.value, expected, 1e-9 * expected)
+          << grid.str() << ", seed " << seed;
+    }
+  }
+}
+
+TEST(Replay, EqualsTheWalkOn4096Ranks) {
+  const TimedProgram program = training_program({.layers = 4, .micro_batches = 2});
+  const ProcessGrid grid(8, 4, 16, 8);
+
+  const Replay result = replay(program, grid, private_ports(), full());
+
+  const double expected = walk(program, grid);
+  EXPECT_NEAR(result.outcome.total.value, expected, 1e-9 * expected);
+}
+
+TEST(Replay, EqualsTheWalkWhenRanksComputeAtTheirOwnPace) {
+  const ProcessGrid grid(3, 2, 4, 2);
+  std::mt19937 random(5);
+  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+    const TimedProgram program = random_program(seed);
+    ReplayOptions options = full();
+    for (std::int64_t rank = 0; rank < grid.size(); ++rank) {
+      options.compute_factors.push_back(1.0 + 1e-3 * static_cast<double>(random() % 100));
+    }
+
+    const Replay result = replay(program, grid, private_ports(), options);
+
+    const double expected = walk(program, grid, options.compute_factors);
+    EXPECT_NEAR(result.outcome.total.value, expected, 1e-9 * expected) << "seed " << seed;
+  }
+}
+
+TEST(Replay, LanesThatOverlapAreSlowerOnASharedPort) {
+  ProgramBuilder builder;
+  const std::int32_t x = builder.collective(Lane::x, 1e-5, 25e6, 25e9);  // 1 ms alone
+  const std::int32_t y = builder.collective(Lane::y, 1e-5, 25e6, 25e9);
+  builder.post(x);
+  builder.post(y);
+  builder.wait(Lane::x, 0);
+  builder.wait(Lane::y, 0);
+  builder.run(1);
+  builder.cycle(1);
+  const TimedProgram program = builder.take();
+  const ProcessGrid grid(2, 2, 1, 1);
+
+  const double alone = replay(program, grid, private_ports()).outcome.total.value;
+  const double shared = replay(program, grid, shared_ports()).outcome.total.value;
+
+  EXPECT_NEAR(alone, 1e-5 + 1e-3, 1e-12);
+  EXPECT_NEAR(shared, 1e-5 + 2e-3, 1e-12);
+}
+
+TEST(Replay, LanesThatDoNotOverlapDoNotFeelASharedPort) {
+  ProgramBuilder builder;
+  for (Lane lane : {Lane::x, Lane::y}) {
+    builder.post(builder.collective(lane, 1e-5, 25e6, 25e9));
+    builder.wait(lane, 0);
+  }
+  builder.run(1);
+  builder.cycle(1);
+  const TimedProgram program = builder.take();
+  const ProcessGrid grid(2, 2, 1, 1);
+
+  EXPECT_EQ(replay(program, grid, private_ports()).outcome.total.value,
+            replay(program, grid, shared_ports()).outcome.total.value);
+}
+
+TEST(Replay, ALaneDoesOneCollectiveAfterTheOther) {
+  ProgramBuilder builder;
+  const std::int32_t slow = builder.collective(Lane::x, 0.0, 25e6, 25e9);  // 1 ms
+  const std::int32_t quick = builder.collective(Lane::x, 1e-4, 0.0, 25e9);
+  builder.post(slow);
+  builder.post(quick);
+  builder.compute(5e-4);
+  builder.wait(Lane::x, 0);  // the quick one, which stands behind the slow one
+  builder.run(1);
+  builder.cycle(1);
+
+  const Replay result = replay(builder.take(), ProcessGrid(2, 1, 1, 1), private_ports());
+
+  EXPECT_NEAR(result.outcome.total.value, 1e-3 + 1e-4, 1e-12);
+  EXPECT_NEAR(result.outcome.compute.value, 5e-4, 1e-15);
+  EXPECT_NEAR(result.outcome.exposed[static_cast<int>(Lane::x)].value, 6e-4, 1e-12);
+  EXPECT_NEAR(result.outcome.busy[static_cast<int>(Lane::x)].value, 1.1e-3, 1e-12);
+}
+
+TEST(Replay, WhatStartsEndsAndTimeAddsUp) {
+  const ProcessGrid grid(2, 3, 2, 2);
+  for (std::uint32_t seed = 0; seed < 10; ++seed) {
+    const TimedProgram program = random_program(seed);
+    const IssueStream stream = unroll(program, grid, Repetitions::full(program));
+    std::int64_t posted = 0;
+    for (Lane lane : all_lanes) {
+      posted += static_cast<std::int64_t>(stream.posts[static_cast<int>(lane)].size()) *
+                (grid.size() / grid.extent(axis_of(lane)));
+    }
+
+    const Replay result = replay(program, grid, shared_ports(), full());
+
+    EXPECT_EQ(result.collectives, posted);
+    const double sum = (result.outcome.compute + result.outcome.exposed_total()).value;
+    EXPECT_NEAR(sum, result.outcome.total.value, 1e-9 * sum);
+  }
+}
+
+TEST(Replay, TwoRunsGiveTheSameBits) {
+  const TimedProgram program = training_program({});
+  const Platform frontier = read_platform("frontier");
+  const ProcessGrid grid(8, 4, 4, 4);
+
+  const Replay first = replay(program, grid, frontier);
+  const Replay second = replay(program, grid, frontier);
+
+  EXPECT_EQ(first.outcome.total, second.outcome.total);
+  EXPECT_EQ(first.outcome.compute, second.outcome.compute);
+  EXPECT_EQ(first.outcome.exposed, second.outcome.exposed);
+  EXPECT_EQ(first.outcome.busy, second.outcome.busy);
+  EXPECT_GT(first.solves, 0);  // links were shared
+}
+
+TEST(Replay, RefusesWhatCannotRun) {
+  const TimedProgram program = training_program({});
+  EXPECT_THROW(replay(program, ProcessGrid(1024, 1024, 1, 1), private_ports()),
+               std::invalid_argument);
+  ReplayOptions too_few_factors;
+  too_few_factors.compute_factors = {1.0, 1.0};
+  EXPECT_THROW(replay(program, ProcessGrid(2, 2, 2, 1), private_ports(), too_few_factors),
+               std::invalid_argument);
+}
+
+// Gathers and reduce-scatters from hidden to dominating.
+class Extrapolation : public ::testing::TestWithParam<Training> {};
+
+TEST_P(Extrapolation, EqualsTheFullReplayWhereNothingContends) {
+  const TimedProgram program = training_program(GetParam());
+  const ProcessGrid grid(2, 2, 2, 2);
+
+  const Replay extended = replay(program, grid, private_ports());
+  const Replay whole = replay(program, grid, private_ports(), full());
+
+  const double total = whole.outcome.total.value;
+  EXPECT_TRUE(extended.extrapolated);
+  EXPECT_FALSE(whole.extrapolated);
+  EXPECT_LT(extended.collectives, whole.collectives);
+  EXPECT_NEAR(extended.outcome.total.value, total, 1e-9 * total);
+  EXPECT_NEAR(extended.outcome.compute.value, whole.outcome.compute.value, 1e-9 * total);
+  for (int lane = 0; lane < lane_count; ++lane) {
+    EXPECT_NEAR(extended.outcome.exposed[lane].value, whole.outcome.exposed[lane].value,
+                1e-9 * total);
+    EXPECT_NEAR(extended.outcome.busy[lane].value, whole.outcome.busy[lane].value, 1e-9 * total);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Trainings, Extrapolation,
+    ::testing::Values(Training{.layers = 96}, Training{.layers = 96, .window = 8},
+                      Training{.layers = 96, .gather_work = 100e6},
+                      Training{.layers = 96, .reduce_work = 200e6},
+                      Training{.layers = 96, .window = 8, .reduce_work = 200e6},
+                      Training{.layers = 96, .gather_work = 200e6, .reduce_work = 100e6},
+                      Training{.layers = 96, .micro_batches = 32, .layer_compute = 1e-5},
+                      Training{.layers = 96, .layer_compute = 1e-2}));
+
+TEST(Extrapolation, LetsInterferenceSettle) {
+  const TimedProgram program =
+      training_program({.layers = 96, .window = 8, .gather_work = 100e6, .interference = 0.1});
+  const ProcessGrid grid(2, 2, 2, 2);
+
+  const Replay extended = replay(program, grid, private_ports());
+  const Replay whole = replay(program, grid, private_ports(), full());
+
+  const double total = whole.outcome.total.value;
+  EXPECT_NEAR(extended.outcome.total.value, total, 1e-6 * total);
+  EXPECT_NEAR(extended.outcome.compute.value, whole.outcome.compute.value, 1e-6 * total);
+}
+
+// The reduce-scatters take 3 % longer than the compute beside them: the backlog reaches the window
+// only after some 60 layers, and holds the ranks up only then.
+TEST(Extrapolation, SeesABacklogThatGrowsSlowly) {
+  const TimedProgram program =
+      training_program({.layers = 96, .window = 2, .reduce_work = 80.4e6, .layer_compute = 2e-3});
+  const ProcessGrid grid(2, 2, 2, 2);
+
+  const Replay extended = replay(program, grid, private_ports());
+  const Replay whole = replay(program, grid, private_ports(), full());
+
+  const double total = whole.outcome.total.value;
+  EXPECT_NEAR(extended.outcome.total.value, total, 1e-9 * total);
+}
+
+TEST(Extrapolation, AgreesWithTheFullReplayOnAMachineThatContends) {
+  const TimedProgram program = training_program({.layers = 24});
+  const Platform frontier = read_platform("frontier");
+  const ProcessGrid grid(4, 4, 4, 4);
+
+  const double extended = replay(program, grid, frontier).outcome.total.value;
+  const double whole = replay(program, grid, frontier, full()).outcome.total.value;
+
+  EXPECT_NEAR(extended, whole, 1e-3 * whole);
+}
+
+}  // namespace
+}  // namespace fourfold
