@@ -32,12 +32,6 @@ std::map<std::string, double> by_name(const Topology& topology, const Footprint&
   return shares;
 }
 
-std::vector<std::int64_t> line(std::int64_t first, std::int64_t stride, std::int64_t extent) {
-  std::vector<std::int64_t> devices;
-  for (std::int64_t i = 0; i < extent; ++i) devices.push_back(first + i * stride);
-  return devices;
-}
-
 TEST(topology, of_a_crossbar_is_a_port_out_and_in_per_device_and_lane) {
   const Platform shared = crossbar(4, Ports::shared);
   const Platform separate = crossbar(4, Ports::private_per_lane);
@@ -213,77 +207,6 @@ TEST(topology, detours_of_a_group_load_all_other_groups_evenly) {
   }
   EXPECT_NEAR(minimal, 1024.0 / 9, 1e-6);
   EXPECT_LT(most, 1.5 * 1024 * (8.0 / 9) / 72);
-}
-
-TEST(ring_footprint, of_a_whole_node_per_node_loads_all_four_nics_equally) {
-  const Platform platform = frontier();
-  const Topology topology(platform, 4);
-
-  const Footprint footprint = topology.ring_footprint(line(0, 1, 32), 0);
-
-  for (const LinkShare& entry : footprint) {
-    const LinkKind kind = topology.kind(entry.link);
-    if (kind == LinkKind::nic_out || kind == LinkKind::nic_in) {
-      EXPECT_EQ(entry.share, 0.25);
-    }
-  }
-  const auto kinds = share_by_kind(topology, footprint);
-  EXPECT_NEAR(kinds.at(LinkKind::nic_out), 4.0, 1e-12);
-  EXPECT_GT(kinds.at(LinkKind::inner), 4 * 7.0 - 1e-9);
-}
-
-TEST(ring_footprint, of_two_devices_a_node_uses_two_nics) {
-  const Platform platform = frontier();
-  const Topology topology(platform, 2);
-
-  const auto names = by_name(topology, topology.ring_footprint({1, 5, 9, 13}, 0));
-
-  EXPECT_EQ(names.at("node 0 nic 0 out"), 0.5);
-  EXPECT_EQ(names.at("node 0 nic 2 out"), 0.5);
-  EXPECT_EQ(names.at("node 1 nic 0 in"), 0.5);
-  EXPECT_EQ(names.at("node 1 nic 2 in"), 0.5);
-}
-
-TEST(ring_footprint, of_nodes_with_different_numbers_of_members_has_rings_for_the_smallest) {
-  const Platform platform = perlmutter();
-  const Topology topology(platform, 2);
-
-  const auto names = by_name(topology, topology.ring_footprint(line(0, 1, 5), 0));
-
-  EXPECT_EQ(names.at("node 1 nic 0 out"), 1.0);
-  EXPECT_EQ(names.at("node 1 nic 0 in"), 1.0);
-  EXPECT_EQ(names.at("node 0 nic 0 out"), 1.0);
-}
-
-TEST(ring_footprint, is_sorted_without_repeats_and_enters_what_it_leaves) {
-  const Platform platform = frontier({3, 8});
-  const Topology topology(platform, 512);
-  for (const auto& [stride, extent] : {std::pair{1, 8}, {3, 7}, {8, 64}, {12, 20}, {1024, 4}}) {
-    const Footprint footprint = topology.ring_footprint(line(0, stride, extent), 2);
-
-    for (std::size_t i = 1; i < footprint.size(); ++i) {
-      ASSERT_LT(footprint[i - 1].link, footprint[i].link);
-    }
-    auto kinds = share_by_kind(topology, footprint);
-    EXPECT_NEAR(kinds[LinkKind::nic_out], kinds[LinkKind::nic_in], 1e-9);
-  }
-}
-
-TEST(ring_footprint, gathers_members_of_a_node_however_they_are_ordered) {
-  const Platform platform = perlmutter();
-  const Topology topology(platform, 2);
-
-  const auto in_order = by_name(topology, topology.ring_footprint({0, 1, 4, 5}, 0));
-  const auto shuffled = by_name(topology, topology.ring_footprint({0, 4, 1, 5}, 0));
-
-  EXPECT_EQ(in_order, shuffled);
-}
-
-TEST(ring_footprint, of_one_member_is_empty) {
-  const Platform platform = frontier();
-  const Topology topology(platform, 1);
-
-  EXPECT_TRUE(topology.ring_footprint({3}, 0).empty());
 }
 
 TEST(topology, refuses_what_does_not_exist) {
