@@ -48,8 +48,8 @@ includes schedule . "$model_file" |
 includes schedule "$model_file" |
   allow_only "$standard|^schedule/|^toml[+][+]/" "schedule/model_file.cpp may add only toml++"
 includes platforms |
-  allow_only "$standard|^platforms/|^schedule/(quantity|nearest_name)[.]hpp$|^toml[+][+]/|^fmt/" \
-    "platforms/ uses only itself, schedule/quantity.hpp and nearest_name.hpp, toml++ and fmt"
+  allow_only "$standard|^platforms/|^schedule/(quantity|lane|nearest_name)[.]hpp$|^toml[+][+]/|^fmt/" \
+    "platforms/ uses only itself, schedule/{quantity,lane,nearest_name}.hpp, toml++ and fmt"
 includes sim . '^sim/replay/' |
   refuse '^(scaling|sim/replay)/|^simgrid|^smpi/|^xbt/|^toml[+][+]/|^CLI/' \
     "sim/ outside sim/replay/ stays below scaling/ and free of SimGrid, toml++ and CLI11"
