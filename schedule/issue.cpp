@@ -34,6 +34,8 @@ class Issuer {
       }
       visit(i);
     }
+    // A step ends with nothing in flight, even if nobody reads the result.
+    for (std::size_t id = 0; id < arrival_.size(); ++id) await(static_cast<Id>(id));
   }
 
  private:
