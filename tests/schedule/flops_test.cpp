@@ -1,0 +1,131 @@
+// Executed flops, summed over ranks, equal the analytic count of the step; and agree with the model
+// flops of Narayanan et al. in the terms that formula has.
+#include <gtest/gtest.h>
+
+#include "tests/schedule/steps.hpp"
+
+namespace fourfold {
+namespace {
+
+double number(std::int64_t value) {
+  return static_cast<double>(value);
+}
+
+double tokens_of(const Model& model, std::int64_t sequences) {
+  return number(sequences * model.sequence);
+}
+
+// Per token and layer 12 h^2 multiply-adds in QKV (3), projection (1), up (4) and down (4), in
+// forward, recompute, and twice in backward.
+double layer_flops(const Model& m, std::int64_t sequences, Recompute recompute) {
+  const double passes = recompute == Recompute::full ? 4 : 3;
+  return passes * 2 * 12 * number(m.layers) * number(m.hidden) * number(m.hidden) *
+         tokens_of(m, sequences);
+}
+
+// V h multiply-adds a token, forward and twice in backward: the head is never recomputed.
+double head_flops(const Model& m, std::int64_t sequences) {
+  return 3 * 2 * number(m.vocabulary) * number(m.hidden) * tokens_of(m, sequences);
+}
+
+// Scores and weighted values take 4 h flops for each of the (s + 1) / 2 positions a token sees on
+// average; backward takes 5/2 of it. QKV's output is cut by x alone, so that every rank along y
+// repeats the same attention: `replicas` counts them.
+double attention_flops(const Model& m, std::int64_t sequences, Recompute recompute,
+                       std::int64_t replicas) {
+  const double passes = (recompute == Recompute::full ? 2 : 1) + 2.5;
+  return passes * 2 * number(m.sequence + 1) * number(m.hidden) * number(m.layers) *
+         tokens_of(m, sequences) * number(replicas);
+}
+
+TEST(ExecutedFlops, SummedOverRanksAreTheAnalyticCount) {
+  std::mt19937 random(11);
+  for (std::int64_t x : {1, 2, 4}) {
+    for (std::int64_t y : {1, 3, 4}) {
+      for (std::int64_t z : {1, 2, 5}) {
+        for (std::int64_t data : {1, 3}) {
+          const ProcessGrid grid(x, y, z, data);
+          const Model model = small_model(1 + static_cast<std::int64_t>(random() % 4));
+          const StepOptions options = random_options(random, 1 + static_cast<int>(random() % 4));
+          const std::int64_t sequences = 12 * z * data;
+
+          const Counts counts = counted(model, options, grid, sequences).counts;
+
+          SCOPED_TRACE("grid " + grid.str() + " " + described(options));
+          const double ranks = number(grid.size());
+          const double gemm =
+              layer_flops(model, sequences, options.recompute) + head_flops(model, sequences);
+          const double attention = attention_flops(model, sequences, options.recompute, y);
+          EXPECT_NEAR(counts.gemm.value * ranks, gemm, 1e-12 * gemm);
+          EXPECT_NEAR(counts.attention.value * ranks, attention, 1e-12 * attention);
+          EXPECT_EQ(counts.executed(), counts.gemm + counts.attention);
+        }
+      }
+    }
+  }
+}
+
+// The head's term of the formula: what goes when the vocabulary does.
+double head_term(Model model, std::int64_t sequences, Recompute recompute) {
+  const Flops all = model_flops(model, sequences, recompute);
+  model.vocabulary = 0;
+  return (all - model_flops(model, sequences, recompute)).value;
+}
+
+// The attention term: at equal tokens it is the one that doubles with the sequence.
+double attention_term(Model model, std::int64_t sequences, Recompute recompute) {
+  const Flops all = model_flops(model, sequences, recompute);
+  model.sequence *= 2;
+  return (model_flops(model, sequences / 2, recompute) - all).value;
+}
+
+TEST(ModelFlops, AgreeWithTheExecutedOnesInTheTermsTheFormulaHas) {
+  for (Recompute recompute : {Recompute::none, Recompute::full}) {
+    const Model model = read_model("gpt-5b");
+    const std::int64_t sequences = 8;
+    const double head = head_term(model, sequences, recompute);
+    const double attention = attention_term(model, sequences, recompute);
+    const double layers = model_flops(model, sequences, recompute).value - head - attention;
+
+    StepOptions options;
+    options.recompute = recompute;
+    const Counts counts = counted(model, options, ProcessGrid(2, 2, 2, 1), sequences).counts;
+    const double replicas = 2;  // along y, of attention
+
+    EXPECT_NEAR(head / head_flops(model, sequences), 1, 1e-9);
+    EXPECT_NEAR(layers / layer_flops(model, sequences, recompute), 1, 1e-9);
+    EXPECT_NEAR((layers + head) / (8 * counts.gemm.value), 1, 1e-9);
+    // The formula counts every pair of positions and backward as two forwards: 16 (12 without
+    // recompute) s h a token and layer. A causal flash kernel executes 2 (s+1) forward and 5 (s+1)
+    // backward: 9 (7) of it, so the exact ratio is 9/16 (7/12) of (s+1)/s.
+    const double s = number(model.sequence);
+    const double ratio = (recompute == Recompute::full ? 9.0 / 16 : 7.0 / 12) * (s + 1) / s;
+    EXPECT_NEAR(8 * counts.attention.value / (replicas * attention), ratio, 1e-9);
+  }
+}
+
+TEST(ModelFlops, NameTheirConvention) {
+  EXPECT_EQ(model_flops_convention(Recompute::full),
+            "Narayanan et al. SC21 eq. 3, recompute counted");
+  EXPECT_EQ(model_flops_convention(Recompute::none), "Narayanan et al. SC21 eq. 3, no recompute");
+}
+
+TEST(ParameterCount, IsWhatTheStepHasBesidesThePublishedFormulasOwnOmissions) {
+  // The program counts exactly; the formula leaves out the final layer norm (2 h).
+  const Model model = small_model(3);
+
+  const Folded folded = folded_step(model, {});
+  LocalSizes sizes;
+  sizes.evaluate(folded, ProcessGrid(), 8);
+  double weights = 0;
+  for (const BufferEvent& e : folded.persistent) {
+    if (e.role == Role::parameter) {
+      weights += e.sign * sizes.bytes[static_cast<std::size_t>(e.size)] / 2;
+    }
+  }
+
+  EXPECT_DOUBLE_EQ(weights, parameter_count(model) + 2 * number(model.hidden));
+}
+
+}  // namespace
+}  // namespace fourfold
