@@ -1,6 +1,7 @@
 // Builds the flat zone. Nested zones would cost minutes: SimGrid sorts all hosts for each of them.
 #include "sim/replay/machine.hpp"
 
+#include <array>
 #include <simgrid/kernel/routing/NetPoint.hpp>
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>
 #include <stdexcept>
@@ -24,10 +25,16 @@ std::unique_ptr<s4u::Engine> make_engine() {
   if (s4u::Engine::is_initialized()) {
     throw std::logic_error("SimGrid has an engine already: one machine at a time.");
   }
-  static int argument_count = 1;
-  static char program_name[] = "fourfold-replay";
-  static char* arguments[] = {program_name, nullptr};
-  return std::make_unique<s4u::Engine>(&argument_count, arguments);
+  // Stock communications, where somebody uses them, share bandwidth plainly: without TCP's factors
+  // and window, and without the load of acknowledgements.
+  static char name[] = "fourfold-replay";
+  static char quiet[] = "--log=xbt_cfg.thres:warning";
+  static char model[] = "--cfg=network/model:CM02";
+  static char one_way[] = "--cfg=network/crosstraffic:0";
+  static char no_window[] = "--cfg=network/TCP-gamma:1e15";
+  std::array<char*, 6> arguments{name, quiet, model, one_way, no_window, nullptr};
+  int argument_count = static_cast<int>(arguments.size()) - 1;
+  return std::make_unique<s4u::Engine>(&argument_count, arguments.data());
 }
 
 class FlatZone : public NetZoneImpl {

@@ -21,6 +21,9 @@ class Machine {
   // Runs SimGrid's engine until nothing is left to happen in the network.
   void run(FlowNetwork& network);
 
+  // Runs it on what stock S4U activities are pending.
+  void run() { engine_->run(); }
+
   simgrid::s4u::Host* device(std::int64_t number) const { return devices_.at(number); }
 
  private:

@@ -21,7 +21,7 @@ struct ReplayOptions {
   ReplayExtent extent = ReplayExtent::extrapolated;
   double tolerance =
       1e-3;               // largest relative change between the last two repetitions of a cut loop
-  Seconds quantum{1e-6};  // rates are shared out anew at most this often
+  Seconds quantum{1e-5};  // rates are shared out anew at most this often
   std::vector<double>
       compute_factors;  // by rank, on compute time: jitter, slow devices; empty: all 1
 };
