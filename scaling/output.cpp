@@ -34,6 +34,7 @@ void write_file(const std::string& path, const std::string& content) {
 void print(const std::string& text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (!written || std::fflush(stdout) != 0) {
+    if (errno == EPIPE) return;  // the reader, say `head`, has seen enough
     throw std::runtime_error(
         fmt::format("cannot write to standard output: {}", std::strerror(errno)));
   }

@@ -8,7 +8,8 @@ namespace fourfold {
 // Replaces the file in one step. Throws std::runtime_error, and the old file stays.
 void write_file(const std::string& path, const std::string& content);
 
-// To standard output, checked to the last byte. Throws std::runtime_error.
+// To standard output, checked to the last byte; a reader that left early is no error. Throws
+// std::runtime_error.
 void print(const std::string& text);
 
 }  // namespace fourfold

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# Runs the small campaign as a user would: resume, kill, torn and corrupt records, a full disk, and
+# the same simulated seconds twice.
+set -euo pipefail
+fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
+campaigns=${FOURFOLD_SOURCE_DIR:?}/scaling/campaigns
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+fail() {
+  echo "FAILED: $*" >&2
+  cat "$folder/said" >&2
+  exit 1
+}
+
+# run STATUS ARGUMENTS...: what fourfold says goes to $folder/said.
+run() {
+  local expected=$1 status=0
+  shift
+  "$fourfold" "$@" >"$folder/said" 2>&1 || status=$?
+  [ "$status" -eq "$expected" ] || fail "fourfold $* ended with $status, not $expected"
+}
+
+says() { grep -qF -- "$1" "$folder/said" || fail "it did not say: $1"; }
+
+seconds() { grep -o '"total_s":[0-9.e+-]*' "$1/records.jsonl"; }
+
+smoke() { run "$1" campaign run "$campaigns/smoke.toml" --output "$folder/out" "${@:2}"; }
+
+smoke 0
+says "0 kept"
+for file in records.jsonl table.txt summary.csv; do
+  [ -s "$folder/out/$file" ] || fail "no $file"
+done
+[ "$(wc -l <"$folder/out/records.jsonl")" -eq 6 ] || fail "3 points at 2 fidelities make 6 records"
+if command -v gnuplot >/dev/null; then
+  for file in pflops.png pflops.svg time.png time.svg; do
+    [ -s "$folder/out/$file" ] || fail "no $file"
+  done
+fi
+seconds "$folder/out" >"$folder/first"
+
+smoke 0
+says "3 kept"
+
+smoke 0 --fresh
+says "0 kept"
+seconds "$folder/out" | cmp - "$folder/first" || fail "two runs gave different seconds"
+
+# A kill in the middle of a write leaves a line without an end: only its point is run again.
+truncate --size=-200 "$folder/out/records.jsonl"
+smoke 0
+says "2 kept"
+says "was cut off in the middle"
+seconds "$folder/out" | cmp - "$folder/first" || fail "the repaired run gave different seconds"
+
+# A broken line that is not the last was not left by a kill: refused, nothing is changed.
+sed -i '2s/^..../broken/' "$folder/out/records.jsonl"
+cp "$folder/out/records.jsonl" "$folder/before"
+smoke 1
+says "records.jsonl, line 2"
+cmp "$folder/before" "$folder/out/records.jsonl" || fail "a refused file was changed"
+
+# No room: one sentence, and what was written before stays whole.
+rm -r "$folder/out"
+(
+  ulimit -f 8 # KiB
+  smoke 1
+)
+says "cannot write to"
+[ "$(tail -c 1 "$folder/out/records.jsonl" | od -An -tx1 | tr -d ' ')" = 0a ] ||
+  fail "the full disk left a torn record"
+smoke 0
+
+# Without gnuplot the study is whole but for its plots.
+mkdir "$folder/empty"
+PATH=$folder/empty "$fourfold" campaign run "$campaigns/smoke.toml" --output "$folder/out" \
+  >"$folder/said" 2>&1 || fail "a missing gnuplot made the study fail"
+says "no plots"
+
+# A signal keeps finished points and says how to go on.
+"$fourfold" campaign run "$campaigns/sc24_weak.toml" --output "$folder/stopped" \
+  >"$folder/said" 2>&1 &
+process=$!
+for _ in $(seq 300); do
+  [ "$(wc -l 2>/dev/null <"$folder/stopped/records.jsonl" || echo 0)" -ge 2 ] && break
+  sleep 0.1
+done
+kill -TERM "$process"
+status=0
+wait "$process" || status=$?
+[ "$status" -eq 130 ] || fail "a stopped campaign ended with $status, not 130"
+says "the same command goes on from there"
+[ "$(wc -l <"$folder/stopped/records.jsonl")" -ge 2 ] || fail "finished points were lost"
+
+echo "campaigns resume"

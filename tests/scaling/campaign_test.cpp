@@ -1,0 +1,113 @@
+// Campaign files: what they mean, and what is refused in which words.
+#include "scaling/campaign.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "tests/scaling/temporary_folder.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr const char* small = R"(
+title = "Small"
+batch_tokens = 65_536
+[options]
+recompute = "none"
+[simulate]
+at_most_grids = 4
+[[machine]]
+platform = "frontier"
+vocabulary = 32_000
+points = [{ devices = 16, model = "gpt-5b" }, { devices = 32, model = "gpt-10b", grid = "2x2x4x2" }]
+)";
+
+std::string small_with(const std::string& piece, const std::string& replacement) {
+  std::string text = small;
+  const std::size_t position = text.find(piece);
+  EXPECT_NE(position, std::string::npos) << piece;
+  return text.replace(position, piece.size(), replacement);
+}
+
+std::string refusal(const std::string& text) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("small.toml");
+  write_content(path, text);
+  try {
+    read_campaign(path);
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), StartsWith(path));
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Campaign, ReadsPointsWithWhatTheyShare) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("small.toml");
+  write_content(path, small);
+
+  const Campaign campaign = read_campaign(path);
+
+  EXPECT_EQ(campaign.name, "small");
+  EXPECT_EQ(campaign.title, "Small");
+  EXPECT_EQ(campaign.fidelity, Fidelity::simulated);
+  EXPECT_EQ(campaign.rule.at_most, 4);
+  ASSERT_EQ(campaign.questions.size(), 2u);
+  const Question& second = campaign.questions[1];
+  EXPECT_EQ(second.platform, "frontier");
+  EXPECT_EQ(second.devices, 32);
+  EXPECT_EQ(second.model.name, "gpt-10b");
+  EXPECT_EQ(second.model.vocabulary, 32'000);
+  EXPECT_EQ(second.global_batch, 32);
+  EXPECT_EQ(second.options.recompute, Recompute::none);
+  EXPECT_EQ(second.grid, ProcessGrid(2, 2, 4, 2));
+  EXPECT_FALSE(campaign.questions[0].grid.has_value());
+}
+
+TEST(Campaign, TheMainJobHasThePointsOfTheIssue) {
+  const Campaign campaign =
+      read_campaign(std::string(FOURFOLD_SOURCE_DIR) + "/scaling/campaigns/sc24_weak.toml");
+
+  ASSERT_EQ(campaign.questions.size(), 15u);
+  for (const Question& question : campaign.questions) {
+    EXPECT_EQ(question.global_batch, 8192);
+    EXPECT_EQ(question.model.vocabulary, question.platform == "perlmutter" ? 51'200 : 32'000);
+  }
+  EXPECT_EQ(campaign.questions[10].devices, 32'768);
+  EXPECT_EQ(campaign.questions[10].model.name, "gpt-320b");
+  EXPECT_EQ(campaign.questions[14].devices, 6144);
+}
+
+TEST(Campaign, RefusesUnknownNamesWithTheNearest) {
+  EXPECT_THAT(refusal(small_with("title", "titel")), HasSubstr("did you mean \"title\"?"));
+  EXPECT_THAT(refusal(small_with("devices = 16", "devcies = 16")), HasSubstr("\"devices\""));
+  EXPECT_THAT(refusal(small_with("recompute", "recomputed")), HasSubstr("\"recompute\""));
+  EXPECT_THAT(refusal(small_with("\"none\"", "\"non\"")), HasSubstr("\"none\""));
+  EXPECT_THAT(refusal(small_with("at_most_grids", "at_most_grid")), HasSubstr("\"at_most_grids\""));
+  EXPECT_THAT(refusal(small_with("\"frontier\"", "\"forntier\"")), HasSubstr("\"frontier\""));
+  EXPECT_THAT(refusal(small_with("gpt-5b", "gpt-5")), HasSubstr("gpt-5b"));
+}
+
+TEST(Campaign, RefusesImpossibleValues) {
+  EXPECT_THAT(refusal(small_with("65_536", "65_537")), HasSubstr("no whole number of sequences"));
+  EXPECT_THAT(refusal(small_with("devices = 16", "devices = 0")), HasSubstr("at least 1"));
+  EXPECT_THAT(refusal(small_with("devices = 16", "devices = 1_000_000")), HasSubstr("too many"));
+  EXPECT_THAT(refusal(small_with("2x2x4x2", "2x2x4")), HasSubstr("process grid"));
+  EXPECT_THAT(refusal(small_with("at_most_grids = 4", "at_most_grids = 2")),
+              HasSubstr("must not exceed"));
+  EXPECT_THAT(refusal("title = \"a\"\nbatch_tokens = 2048\nmachine = []\n"),
+              HasSubstr("at least one entry"));
+}
+
+TEST(Campaign, RefusesWhatIsNoToml) {
+  EXPECT_THAT(refusal("title = \"a\"\nbatch_tokens = = 1\n"), HasSubstr("line 2"));
+}
+
+}  // namespace
+}  // namespace fourfold

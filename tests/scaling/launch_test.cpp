@@ -1,0 +1,55 @@
+// Starting executables side by side: their input, output, complaints and deaths.
+#include "scaling/launch.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+namespace fourfold {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+TEST(Launch, ResultsComeInTheOrderOfTheJobs) {
+  // The first waits for nothing but takes longer to say more.
+  const std::vector<JobResult> results = run_side_by_side(
+      {{{"sh", "-c", "sleep 0.2; cat; exit 3"}, "first"}, {{"sh", "-c", "cat"}, "second"}});
+
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0].output, "first");
+  EXPECT_EQ(results[0].status, 3);
+  EXPECT_EQ(results[1].output, "second");
+  EXPECT_EQ(results[1].status, 0);
+}
+
+TEST(Launch, CarriesMoreOutputThanAPipeHolds) {
+  const auto results = run_side_by_side({{{"sh", "-c", "yes | head -c 1000000"}, ""}});
+
+  EXPECT_EQ(results[0].output.size(), 1'000'000u);
+}
+
+TEST(Launch, KeepsTheEndOfALongComplaint) {
+  const auto results =
+      run_side_by_side({{{"sh", "-c", "yes | head -c 1000000 >&2; echo the end >&2"}, ""}});
+
+  EXPECT_LE(results[0].complaint.size(), 4096u);
+  EXPECT_THAT(results[0].complaint, EndsWith("the end\n"));
+}
+
+TEST(Launch, ReportsTheSignalThatEndedAChild) {
+  EXPECT_EQ(run_side_by_side({{{"sh", "-c", "kill -9 $$"}, ""}})[0].status, 128 + 9);
+}
+
+TEST(Launch, SaysWhatCannotBeStarted) {
+  try {
+    run_side_by_side({{{"/nowhere/fourfold-replay"}, ""}});
+    FAIL() << "started";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("cannot start /nowhere/fourfold-replay"));
+  }
+}
+
+}  // namespace
+}  // namespace fourfold

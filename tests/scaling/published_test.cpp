@@ -1,0 +1,62 @@
+// Published rows: read, found, and refused where they make no sense.
+#include "scaling/published.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "tests/scaling/temporary_folder.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::HasSubstr;
+
+Published read(const std::string& text) {
+  const TemporaryFolder folder;
+  write_content(folder.file("rows.csv"), text);
+  return read_published(folder.file("rows.csv"));
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    read(text);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Published, FindsRowsByMachineModelAndDevices) {
+  const Published published = read(
+      "# source: somebody, somewhere\nmachine,devices,model,batch_s,pflops\n"
+      "frontier,512,gpt-5b,17.74,40.4\nalps,6144,gpt-60b,,1423.1\n");
+
+  EXPECT_EQ(published.source, "somebody, somewhere");
+  ASSERT_NE(published.row("frontier", "gpt-5b", 512), nullptr);
+  EXPECT_EQ(published.row("frontier", "gpt-5b", 512)->seconds->value, 17.74);
+  EXPECT_EQ(published.row("frontier", "gpt-5b", 1024), nullptr);
+  EXPECT_FALSE(published.row("alps", "gpt-60b", 6144)->seconds.has_value());
+  EXPECT_DOUBLE_EQ(published.row("alps", "gpt-60b", 6144)->rate->value, 1423.1e15);
+}
+
+TEST(Published, RefusesRowsThatSayNothing) {
+  const std::string header = "machine,devices,model,batch_s,pflops\n";
+
+  EXPECT_THAT(refusal("machine,devices\n"), HasSubstr("line 1: the columns must be"));
+  EXPECT_THAT(refusal(header + "alps,6144,gpt-60b,,\n"), HasSubstr("line 2: neither"));
+  EXPECT_THAT(refusal(header + "alps,6144,gpt-60b,-1,\n"), HasSubstr("no number above 0"));
+  EXPECT_THAT(refusal(header + "alps,6144,gpt-60b\n"), HasSubstr("5 cells"));
+}
+
+TEST(Published, TheRowsOfTheMainJobNameTheirSource) {
+  const Published published = read_published(std::string(FOURFOLD_SOURCE_DIR) +
+                                             "/scaling/campaigns/sc24_weak_published.csv");
+
+  EXPECT_THAT(published.source, HasSubstr("arXiv:2502.08145"));
+  EXPECT_EQ(published.rows.size(), 12u);
+}
+
+}  // namespace
+}  // namespace fourfold

@@ -1,0 +1,86 @@
+// Records survive JSON bit by bit, and say what they say.
+#include "scaling/record.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "tests/scaling/made_up_record.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string refusal(const std::string& text) {
+  try {
+    record_from_json(text);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(RecordJson, RoundTripIsExact) {
+  const std::string text = to_json(made_up_record());
+
+  const Record again = record_from_json(text);
+
+  EXPECT_EQ(to_json(again), text);
+  EXPECT_EQ(again.outcome.busy[4].value, 1.0 / 3.0);
+  EXPECT_EQ(again.point.grid, ProcessGrid(2, 8, 32, 16));
+  EXPECT_FALSE(again.best_grids[2].simulated.has_value());
+  ASSERT_TRUE(again.replay.has_value());
+  EXPECT_EQ(again.replay->collectives, 52'096);
+  EXPECT_EQ(again.provenance.commit, "358f1fb00000");
+}
+
+TEST(RecordJson, RoundTripOfAnEstimatedRecordKeepsItsGaps) {
+  Record record = made_up_record();
+  record.fidelity = Fidelity::estimated;
+  record.simulated.clear();
+  record.verdict.clear();
+  record.tau.reset();
+  record.regret.reset();
+  record.replay.reset();
+
+  const Record again = record_from_json(to_json(record));
+
+  EXPECT_EQ(to_json(again), to_json(record));
+  EXPECT_FALSE(again.tau.has_value());
+  EXPECT_FALSE(again.replay.has_value());
+}
+
+TEST(RecordJson, NamesTheFlopConvention) {
+  EXPECT_THAT(to_json(made_up_record()), HasSubstr(model_flops_convention(Recompute::full)));
+}
+
+TEST(RecordJson, RefusesWhatIsNoRecord) {
+  const std::string text = to_json(made_up_record());
+
+  EXPECT_THAT(refusal("{}"), HasSubstr("'format' is missing"));
+  EXPECT_THAT(refusal(text.substr(0, text.size() / 2)), HasSubstr("is no JSON"));
+  EXPECT_THAT(refusal("{\"format\":\"fourfold-record-0\"}"), HasSubstr("fourfold-record-0"));
+}
+
+TEST(Record, RatesFollowFromSecondsAndModelFlops) {
+  const Record record = made_up_record();
+
+  EXPECT_EQ(record.devices(), 8192);
+  EXPECT_DOUBLE_EQ(record.rate().value, 1e19 / 20.0);
+  EXPECT_DOUBLE_EQ(record.of_advertised(), 1e19 / 20.0 / (8192 * 191.5e12));
+  EXPECT_DOUBLE_EQ(record.of_empirical(), 1e19 / 20.0 / (8192 * 125e12));
+  EXPECT_DOUBLE_EQ(record.exposed_share(), 0.25);
+}
+
+TEST(Record, SpreadScalesWhatWasNotSimulated) {
+  // The third grid was only estimated: 18 s x 20 / 16 = 22.5 s.
+  const Spread best = spread(made_up_record());
+
+  EXPECT_DOUBLE_EQ(best.least.value, 20.0);
+  EXPECT_DOUBLE_EQ(best.most.value, 22.5);
+}
+
+}  // namespace
+}  // namespace fourfold

@@ -1,0 +1,129 @@
+// The file of records: what survives kills, corruption, a full disk and a second run.
+#include "scaling/store.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <stdexcept>
+
+#include "tests/scaling/made_up_record.hpp"
+#include "tests/scaling/temporary_folder.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::HasSubstr;
+
+Record record_with_key(const std::string& key) {
+  Record record = made_up_record();
+  record.key = key;
+  return record;
+}
+
+TEST(Store, KeepsRecordsFromRunToRun) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("deep/records.jsonl");
+  {
+    Store store(path, Opening::resume);
+    store.append(record_with_key("first"));
+    store.append(record_with_key("second"));
+  }
+
+  const Store again(path, Opening::resume);
+
+  ASSERT_EQ(again.records().size(), 2u);
+  EXPECT_EQ(again.remark(), "");
+  ASSERT_NE(again.with_key("second"), nullptr);
+  EXPECT_EQ(to_json(*again.with_key("second")), to_json(record_with_key("second")));
+  EXPECT_EQ(again.with_key("third"), nullptr);
+}
+
+TEST(Store, FreshDropsWhatWasThere) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("records.jsonl");
+  Store(path, Opening::resume).append(made_up_record());
+
+  const Store again(path, Opening::fresh);
+
+  EXPECT_TRUE(again.records().empty());
+  EXPECT_EQ(content_of(path), "");
+}
+
+TEST(Store, SetsATornLastLineAside) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("records.jsonl");
+  const std::string whole = to_json(record_with_key("whole")) + '\n';
+  const std::string torn = to_json(record_with_key("torn")).substr(0, 300);
+  write_content(path, whole + torn);
+
+  {
+    Store store(path, Opening::resume);
+    EXPECT_EQ(store.records().size(), 1u);
+    EXPECT_THAT(store.remark(), HasSubstr("cut off"));
+    EXPECT_EQ(content_of(path + ".torn"), torn + '\n');
+    EXPECT_EQ(content_of(path), whole);
+    store.append(record_with_key("torn"));
+  }
+
+  EXPECT_EQ(Store(path, Opening::resume).records().size(), 2u);
+}
+
+TEST(Store, RefusesACorruptLineWithFileAndNumber) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("records.jsonl");
+  const std::string line = to_json(made_up_record()) + '\n';
+  write_content(path, line + "{\"format\":\"fourfold-rec\n" + line);
+
+  try {
+    Store store(path, Opening::resume);
+    FAIL() << "accepted";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr(path + ", line 2"));
+  }
+  EXPECT_EQ(content_of(path), line + "{\"format\":\"fourfold-rec\n" + line);
+}
+
+TEST(Store, RefusesASecondWriter) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("records.jsonl");
+  const Store first(path, Opening::resume);
+
+  try {
+    Store second(path, Opening::resume);
+    FAIL() << "accepted";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("in use by another run"));
+  }
+}
+
+// A limit on the size of files stands in for a full disk.
+TEST(Store, FullDiskIsASentenceAndLosesNothing) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("records.jsonl");
+  Store store(path, Opening::resume);
+  store.append(record_with_key("kept"));
+  const std::string before = content_of(path);
+  rlimit unlimited{};
+  getrlimit(RLIMIT_FSIZE, &unlimited);
+  const auto former = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit full{before.size() + 100, unlimited.rlim_max};
+
+  setrlimit(RLIMIT_FSIZE, &full);
+  std::string sentence = "accepted";
+  try {
+    store.append(record_with_key("lost"));
+  } catch (const std::runtime_error& error) {
+    sentence = error.what();
+  }
+  setrlimit(RLIMIT_FSIZE, &unlimited);
+  std::signal(SIGXFSZ, former);
+
+  EXPECT_THAT(sentence, HasSubstr("cannot write to " + path));
+  EXPECT_THAT(sentence, HasSubstr("1 records in it are kept"));
+  EXPECT_EQ(content_of(path), before);
+}
+
+}  // namespace
+}  // namespace fourfold
