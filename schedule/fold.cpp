@@ -241,23 +241,39 @@ class Folder {
 
 Folded fold(const Schedule& schedule) { return Folder(schedule).run(); }
 
+std::int64_t recorded_micro_batches(const Model& model, const StepOptions& options) {
+  const bool crosses = options.overlap.reduce_scatter &&
+                       options.gradient_reduction == GradientReduction::per_micro_batch;
+  // Sections of a backward pass that reduce-scatter: the layers, and the embedding.
+  const std::int64_t sections = model.layers + 1;
+  const std::int64_t lag = crosses ? (options.in_flight_blocks + sections - 1) / sections : 0;
+  return 3 + lag;
+}
+
 Folded folded_step(const Model& model, const StepOptions& options) {
   StepOptions few = options;
-  few.micro_batches = std::min(options.micro_batches, recorded_micro_batches);
+  few.micro_batches = std::min(options.micro_batches, recorded_micro_batches(model, options));
   Folded folded = fold(issue(record_step(model, few), few));
   if (options.micro_batches > few.micro_batches) stretch(folded, options.micro_batches);
   return folded;
 }
 
 void stretch(Folded& folded, std::int64_t micro_batches) {
+  std::int64_t recorded = 0;
+  for (const BodyCycle& cycle : folded.cycles) {
+    if (cycle.micro_batch >= 0) recorded = cycle.micro_batch + cycle.repeats;
+  }
+  if (recorded < 3 || micro_batches < recorded) {
+    throw std::logic_error("fold: " + std::to_string(recorded) +
+                           " micro-batches cannot be stretched to " +
+                           std::to_string(micro_batches));
+  }
+  const std::int64_t middle = recorded - 2;
   for (BodyCycle& cycle : folded.cycles) {
-    const bool holds_second = cycle.micro_batch >= 0 && cycle.micro_batch <= 1 &&
-                              cycle.micro_batch + cycle.repeats > 1;
-    if (!holds_second) continue;
-    cycle.repeats += micro_batches - recorded_micro_batches;
+    if (cycle.micro_batch < 0 || middle >= cycle.micro_batch + cycle.repeats) continue;
+    cycle.repeats += micro_batches - recorded;
     return;
   }
-  throw std::logic_error("fold: no cycle holds the middle micro-batch");
 }
 
 }  // namespace fourfold

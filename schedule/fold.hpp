@@ -86,13 +86,15 @@ struct Folded {
 
 Folded fold(const Schedule& schedule);
 
-// Micro-batches that are recorded: a first, a middle and a last one.
-inline constexpr std::int64_t recorded_micro_batches = 3;
+// Micro-batches that are enough to know all: the first ones until gradients that are put off come from
+// micro-batches alike (their sums begun, not just beginning), one that stands for all like it, and
+// the last. Example: 3 without ORS, 4 with a window of up to a whole backward pass.
+std::int64_t recorded_micro_batches(const Model& model, const StepOptions& options);
 
-// The folded step of a model for any number of micro-batches: three are recorded, and the middle one
-// is repeated, because all between the first and the last are alike (tested).
+// The folded step of a model for any number of micro-batches: a few are recorded, and the last but
+// one is repeated (tested against recording all).
 Folded folded_step(const Model& model, const StepOptions& options);
-// Makes a folded step of three micro-batches one of `micro_batches`, at least three.
+// Makes a folded step of recorded_micro_batches() one of `micro_batches`, at least as many.
 void stretch(Folded& folded, std::int64_t micro_batches);
 
 }  // namespace fourfold

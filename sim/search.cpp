@@ -30,7 +30,9 @@ std::string gigabytes(Bytes bytes) {
 class Search {
  public:
   Search(const Point& question, const Platform& platform)
-      : question_(question), estimator_(platform, question_) {}
+      : question_(question),
+        estimator_(platform, question_),
+        recorded_(recorded_micro_batches(question.model, question.options)) {}
 
   void visit(const ProcessGrid& grid) {
     const Model& model = question_.model;
@@ -92,12 +94,13 @@ class Search {
     return false;
   }
 
-  // The folded step with m micro-batches: all m >= 3 share one recording and differ in a count.
+  // The folded step with m micro-batches: from recorded_ on they share one recording and
+  // differ in a count.
   const Folded& step(std::int64_t m) {
     std::unique_ptr<Folded>& slot = steps_[m];
     if (slot) return *slot;
-    if (m > recorded_micro_batches) {
-      slot = std::make_unique<Folded>(step(recorded_micro_batches));
+    if (m > recorded_) {
+      slot = std::make_unique<Folded>(step(recorded_));
       stretch(*slot, m);
     } else {
       StepOptions options = question_.options;
@@ -109,6 +112,7 @@ class Search {
 
   Point question_;
   Estimator estimator_;
+  std::int64_t recorded_;
   std::map<std::int64_t, std::unique_ptr<Folded>> steps_;
   Bytes least_;
   ProcessGrid miss_;
