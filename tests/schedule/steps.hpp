@@ -44,7 +44,7 @@ inline StepOptions random_options(std::mt19937& random, std::int64_t micro_batch
   options.micro_batches = micro_batches;
   options.recompute = coin() ? Recompute::full : Recompute::none;
   options.overlap = {coin(), coin(), coin(), coin()};
-  options.in_flight_blocks = static_cast<std::int64_t>(random() % 5);
+  options.in_flight_blocks = static_cast<std::int64_t>(random() % 6);
   options.weight_gather = coin() ? WeightGather::keep : WeightGather::per_micro_batch;
   options.gradient_reduction =
       coin() ? GradientReduction::accumulated : GradientReduction::per_micro_batch;

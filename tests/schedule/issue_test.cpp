@@ -1,0 +1,215 @@
+// Rules of the issue order: what may move away from what, and what must never happen.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "schedule/recorder.hpp"
+#include "tests/schedule/steps.hpp"
+
+namespace fourfold {
+namespace {
+
+Schedule scheduled(std::int64_t layers, const StepOptions& options) {
+  return issue(record_step(small_model(layers), options), options);
+}
+
+const Op& op_of(const Schedule& s, const Issue& issue) {
+  return s.program.ops[static_cast<std::size_t>(issue.id)];
+}
+
+bool is_memory(const Issue& issue) {
+  return issue.kind == IssueKind::allocate || issue.kind == IssueKind::release;
+}
+
+std::vector<Issue> without_memory(const Schedule& s) {
+  std::vector<Issue> result;
+  for (const Issue& issue : s.stream) {
+    if (!is_memory(issue)) result.push_back(issue);
+  }
+  return result;
+}
+
+// Classes of collectives of which one waits later than right after its start.
+std::set<Hiding> moved(const Schedule& s) {
+  std::set<Hiding> result;
+  const std::vector<Issue> stream = without_memory(s);
+  for (std::size_t i = 0; i < stream.size(); ++i) {
+    if (stream[i].kind != IssueKind::start) continue;
+    const bool at_once = i + 1 < stream.size() && stream[i + 1].kind == IssueKind::wait &&
+                         stream[i + 1].id == stream[i].id;
+    if (!at_once) result.insert(op_of(s, stream[i]).hiding);
+  }
+  return result;
+}
+
+// Data reductions are never in anybody's way, and move whatever the overlaps are.
+std::set<Hiding> moved_by(Overlap overlap) {
+  StepOptions options;
+  options.overlap = overlap;
+  options.micro_batches = 2;
+  std::set<Hiding> result = moved(scheduled(4, options));
+  result.erase(Hiding::data_reduce);
+  return result;
+}
+
+TEST(Issue, WithoutOverlapEveryWaitFollowsItsStartAtOnce) {
+  EXPECT_EQ(moved_by(no_overlap), std::set<Hiding>{});
+}
+
+TEST(Issue, EachOverlapMovesItsOwnClassAlone) {
+  EXPECT_EQ(moved_by({true, false, false, false}), std::set<Hiding>{Hiding::all_reduce});
+  EXPECT_EQ(moved_by({false, true, false, false}), std::set<Hiding>{Hiding::reduce_scatter});
+  EXPECT_EQ(moved_by({false, false, true, false}), std::set<Hiding>{Hiding::all_gather});
+  EXPECT_EQ(moved_by({false, false, true, true}),
+            (std::set<Hiding>{Hiding::all_gather, Hiding::recompute_gather}));
+  EXPECT_EQ(moved_by({false, false, false, true}), std::set<Hiding>{})
+      << "recompute's gathers are part of OAG";
+}
+
+TEST(Issue, AWindowOfNoBlocksIsNoOverlapOfReduceScatters) {
+  StepOptions options;
+  options.in_flight_blocks = 0;
+
+  EXPECT_FALSE(moved(scheduled(4, options)).contains(Hiding::reduce_scatter));
+}
+
+// Walks a stream and checks what must hold in every schedule.
+class Audit {
+ public:
+  Audit(const Schedule& schedule, const StepOptions& options)
+      : s_(schedule), options_(options), times_(s_.program.ops.size()) {
+    const std::size_t values = s_.program.values.size();
+    ready_.resize(values);
+    for (std::size_t id = 0; id < values; ++id) ready_[id] = s_.program.values[id].persistent;
+    for (const Issue& issue : s_.stream) {
+      if (!is_memory(issue)) step(issue);
+    }
+    for (std::size_t i = 0; i < times_.size(); ++i) {
+      const bool collective = is_collective(s_.program.ops[i].kind);
+      EXPECT_EQ(times_[i], collective ? (Times{0, 1, 1}) : (Times{1, 0, 0})) << "operation " << i;
+    }
+  }
+
+ private:
+  using Times = std::array<int, 3>;  // computed, started, waited for
+
+  void step(const Issue& issue) {
+    const auto i = static_cast<std::size_t>(issue.id);
+    const Op& op = s_.program.ops[i];
+    ++times_[i][static_cast<std::size_t>(issue.kind)];
+    auto& posts = posts_[static_cast<std::size_t>(op.lane())];
+    if (issue.kind == IssueKind::wait) {
+      ASSERT_LT(static_cast<std::size_t>(issue.back), posts.size());
+      EXPECT_EQ(posts[posts.size() - 1 - static_cast<std::size_t>(issue.back)], issue.id);
+      in_flight_.erase(issue.id);
+    } else {
+      for (Id input : op.inputs) {
+        EXPECT_TRUE(ready_[static_cast<std::size_t>(input)])
+            << s_.program[input].name << " is read before it is there";
+      }
+    }
+    if (issue.kind == IssueKind::start) {
+      posts.push_back(issue.id);
+      if (op.hiding == Hiding::reduce_scatter) in_flight_.insert(issue.id);
+      return;
+    }
+    for (Id output : op.outputs) ready_[static_cast<std::size_t>(output)] = true;
+    if (issue.kind == IssueKind::compute && !op.deferrable) {
+      EXPECT_LE(blocks_in_flight(), options_.in_flight_blocks);
+    }
+  }
+
+  std::int64_t blocks_in_flight() const {
+    std::set<std::size_t> sections;
+    for (std::int32_t op : in_flight_) {
+      std::size_t section = 0;
+      while (section + 1 < s_.program.sections.size() &&
+             s_.program.sections[section + 1].first_op <= op) {
+        ++section;
+      }
+      sections.insert(section);
+    }
+    return static_cast<std::int64_t>(sections.size());
+  }
+
+  const Schedule& s_;
+  StepOptions options_;
+  std::vector<Times> times_;
+  std::vector<bool> ready_;
+  std::array<std::vector<std::int32_t>, lane_count> posts_;
+  std::set<std::int32_t> in_flight_;  // reduce-scatters
+};
+
+TEST(Issue, EveryScheduleKeepsTheRules) {
+  std::mt19937 random(5);
+  for (int i = 0; i < 150; ++i) {
+    const StepOptions options = random_options(random, 1 + static_cast<int>(random() % 4));
+    SCOPED_TRACE(described(options));
+    Audit(scheduled(1 + static_cast<std::int64_t>(random() % 5), options), options);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(Issue, AWiderWindowKeepsMoreReduceScattersInFlight) {
+  std::int32_t last = -1;
+  for (std::int64_t window : {0, 1, 2, 4}) {
+    StepOptions options;
+    options.in_flight_blocks = window;
+
+    const Schedule schedule = scheduled(6, options);
+
+    std::int32_t furthest = 0;
+    for (const Issue& issue : schedule.stream) {
+      if (issue.kind == IssueKind::wait && op_of(schedule, issue).kind == OpKind::reduce_scatter) {
+        furthest = std::max(furthest, issue.back);
+      }
+    }
+    EXPECT_GT(furthest, last);
+    last = furthest;
+  }
+}
+
+// Starts of data reductions before and after the last backward section begins.
+std::pair<int, int> data_starts(DataReduction reduction) {
+  StepOptions options;
+  options.micro_batches = 2;
+  options.data_reduction = reduction;
+  const Schedule s = scheduled(5, options);
+  std::int32_t last_backward = 0;
+  for (const IssueSection& section : s.sections) {
+    const Section& named = s.program.sections[static_cast<std::size_t>(section.section)];
+    if (named.name == "embedding backward") last_backward = section.first;
+  }
+  std::pair<int, int> result{0, 0};
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(s.stream.size()); ++i) {
+    const Issue& issue = s.stream[static_cast<std::size_t>(i)];
+    if (issue.kind != IssueKind::start || op_of(s, issue).axis != Axis::data) continue;
+    ++(i < last_backward ? result.first : result.second);
+  }
+  return result;
+}
+
+TEST(Issue, DataReductionsRunAfterBackwardOrBesideIt) {
+  // Five blocks, the vocabulary, the small tensors and the loss.
+  EXPECT_EQ(data_starts(DataReduction::after_backward), std::make_pair(0, 8));
+  const auto [beside, after] = data_starts(DataReduction::beside_backward);
+  EXPECT_EQ(beside + after, 8);
+  EXPECT_EQ(beside, 5 - 2) << "the window holds back the last two blocks";
+}
+
+TEST(Issue, AReductionThatNobodyReadsIsDoneAllTheSame) {
+  Recorder r;
+  r.begin_section("alone", 0, 0);
+  const Shape owed{8, 8, {{}, {}, {}, {Axis::data}, Owed::sum}, false};
+  r.all_reduce(r.data("value", owed, Precision::fp32), Axis::data, Hiding::data_reduce);
+
+  const Schedule s = issue(r.finish(), {});
+
+  const std::vector<Issue> stream = without_memory(s);
+  ASSERT_EQ(stream.size(), 2u);
+  EXPECT_EQ(stream[0].kind, IssueKind::start);
+  EXPECT_EQ(stream[1].kind, IssueKind::wait);
+}
+
+}  // namespace
+}  // namespace fourfold
