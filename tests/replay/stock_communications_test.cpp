@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
+#include <random>
 #include <simgrid/s4u.hpp>
 #include <vector>
 
@@ -108,6 +110,30 @@ TEST(StockCommunications, AgreeWithFlowsOnAWaveOfRings) {
   for (const Ring& ring : rings) alone = std::max(alone, ring.bytes_per_edge / 25e9);
   EXPECT_GT(flows, 1.2 * alone);  // the wave does contend
   EXPECT_NEAR(flows, stock, 1e-3 * stock);
+}
+
+// Rings over scattered devices: every edge meets other traffic. Here the models differ, not only
+// their arithmetic: the edges of a ring of ours move in step, as those of a real ring do; SimGrid's
+// each take what they get, and one that is done early leaves its links to others. Differences of
+// these five waves: 0 to 1.8 %.
+TEST(StockCommunications, AgreeWithFlowsOnScatteredRings) {
+  const Platform platform = small_dragonfly();
+  const Topology topology(platform, 32);
+  std::mt19937 random(3);
+  for (int round = 0; round < 5; ++round) {
+    std::vector<std::int64_t> place(128);
+    std::iota(place.begin(), place.end(), 0);
+    std::shuffle(place.begin(), place.end(), random);
+    std::vector<Ring> rings = wave();
+    for (Ring& ring : rings) {
+      for (std::int64_t& member : ring.members) member = place[member];
+    }
+
+    const double flows = with_flows(topology, rings);
+    const double stock = with_stock_communications(topology, rings);
+
+    EXPECT_NEAR(flows, stock, 0.03 * stock);
+  }
 }
 
 }  // namespace

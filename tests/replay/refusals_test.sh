@@ -1,0 +1,27 @@
+#!/bin/bash
+# fourfold-replay answers bad input with one sentence on standard error and a non-zero exit.
+set -u
+replay="$FOURFOLD_BIN_DIR/fourfold-replay"
+failures=0
+
+# refuses <input> <word in the sentence> <arguments...>
+refuses() {
+  local input="$1" word="$2" sentence
+  shift 2
+  if sentence=$(printf '%s' "$input" | "$replay" "$@" 2>&1 >/dev/null); then
+    echo "accepted input '$input', arguments '$*'"
+    failures=$((failures + 1))
+  elif [[ "$sentence" != *"$word"* ]]; then
+    echo "input '$input', arguments '$*': no '$word' in: $sentence"
+    failures=$((failures + 1))
+  fi
+}
+
+refuses '' 'JSON'
+refuses 'garbage' 'JSON'
+refuses '{"platform": "frontier"' 'JSON'
+refuses '{}' 'fourfold-replay: '
+refuses '{}' 'usage' --no-such-option
+refuses '{}' 'usage' --full --full
+
+exit "$((failures > 0))"
