@@ -7,10 +7,11 @@ namespace fourfold {
 
 namespace {
 
-// Whether a result may be written over an operand that is read for the last time.
-bool in_place(OpKind kind) {
-  return kind == OpKind::map || kind == OpKind::add || kind == OpKind::pack ||
-         kind == OpKind::unpack || kind == OpKind::all_reduce;
+// Whether a result may be written over an operand that is read for the last time. A cast's elements
+// change their width, so that it needs both buffers.
+bool in_place(const Op& op) {
+  return (op.kind == OpKind::map && op.function != Function::cast) || op.kind == OpKind::add ||
+         op.kind == OpKind::pack || op.kind == OpKind::unpack;
 }
 
 class Lifetimes {
@@ -87,7 +88,7 @@ class Lifetimes {
   }
 
   void compute(const Issue& step, const Op& op) {
-    if (in_place(op.kind)) {
+    if (in_place(op)) {
       schedule_.stream.push_back(step);
       release_dead_inputs(op);
       allocate_outputs(op);

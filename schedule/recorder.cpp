@@ -110,8 +110,10 @@ Id Recorder::gemm(GemmForm form, Id a, Id b, const Result& result) {
     refuse("gemm", "one axis cuts two directions: " + described(left) + " with " +
                        described(right) + " as " + name(form));
   }
+  // A product that contracts the tokens is the gradient of a weight.
+  const Role role = tn ? Role::gradient : Role::activation;
   Op op{OpKind::gemm, result.function, form, {}, {}, false, 0, {a, b}, {}};
-  return emit(std::move(op), {result.name, shape, result.precision, Role::activation, false, {}});
+  return emit(std::move(op), {result.name, shape, result.precision, role, false, {}});
 }
 
 Id Recorder::map(const Result& result, const std::vector<Id>& operands) {
@@ -149,6 +151,7 @@ Id Recorder::lookup(const Result& result, Id table_or_gradient, Id tokens, const
     refuse("lookup", "table still in pieces: " + described(source));
   }
   Shape shape;
+  Role role = Role::activation;
   shape.cols = table.cols;
   shape.sharding.cols = table.sharding.cols;
   if (result.function == Function::forward) {
@@ -159,9 +162,10 @@ Id Recorder::lookup(const Result& result, Id table_or_gradient, Id tokens, const
     shape.rows = table.rows;
     shape.sharding.rows = table.sharding.rows;
     shape.sharding.partial = ids.shape.sharding.rows;
+    role = Role::gradient;
   }
   return emit({OpKind::lookup, result.function, {}, {}, {}, false, 0, {table_or_gradient, tokens}, {}},
-              {result.name, shape, result.precision, Role::activation, false, {}});
+              {result.name, shape, result.precision, role, false, {}});
 }
 
 Id Recorder::reduce(const Result& result, const std::vector<Id>& operands, std::int64_t extent) {
