@@ -15,6 +15,12 @@ std::string described(const Value& value, Axis axis) {
 
 Id Recorder::collective(OpKind kind, Id id, Axis axis, Hiding hiding) {
   Value value = program_[id];
+  if (kind != OpKind::all_reduce && !value.members.empty()) {
+    throw std::invalid_argument(std::string(fourfold::name(kind)) +
+                                ": members of a pack keep their "
+                                "own pieces: " +
+                                described(value, axis));
+  }
   value.persistent = false;
   if (kind == OpKind::all_gather) value.role = Role::gathered;
   Sharding& sharding = value.shape.sharding;
@@ -80,8 +86,7 @@ Id Recorder::pack(const std::string& name, const std::vector<Id>& members) {
   Value value{name, {}, first.precision, first.role, false, members};
   value.shape.sharding.pieces = first.shape.sharding.pieces;
   value.shape.sharding.partial = first.shape.sharding.partial;
-  return emit({OpKind::pack, Function::none, {}, {}, {}, false, 0, members, {}},
-              std::move(value));
+  return emit({OpKind::pack, Function::none, {}, {}, {}, false, 0, members, {}}, std::move(value));
 }
 
 std::vector<Id> Recorder::unpack(Id packed) {
@@ -103,6 +108,17 @@ std::vector<Id> Recorder::unpack(Id packed) {
 void Recorder::update(const std::vector<Parameter>& parameters, Id gradient, Id norm_factor) {
   complete(gradient, "update");
   complete(norm_factor, "update");
+  const std::vector<Id>& members = program_[gradient].members;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const Value& weight = program_[parameters[i].weight];
+    const Value& own = program_[members.empty() ? gradient : members.at(i)];
+    if (own.shape.rows != weight.shape.rows || own.shape.cols != weight.shape.cols ||
+        !(own.shape.sharding.cuts() == weight.shape.sharding.cuts())) {
+      throw std::invalid_argument("update: gradient lies differently: " + weight.name + " (" +
+                                  weight.shape.sharding.str() + ") and " + own.name + " (" +
+                                  own.shape.sharding.str() + ")");
+    }
+  }
   Op op{OpKind::update, Function::none, {}, {}, {}, false, 0, {gradient, norm_factor}, {}};
   for (const Parameter& p : parameters) {
     op.inputs.insert(op.inputs.end(), {p.master, p.first_moment, p.second_moment});
@@ -111,6 +127,8 @@ void Recorder::update(const std::vector<Parameter>& parameters, Id gradient, Id 
   program_.ops.push_back(std::move(op));
 }
 
-void Recorder::defer_last() { program_.ops.back().deferrable = true; }
+void Recorder::defer_last() {
+  program_.ops.back().deferrable = true;
+}
 
 }  // namespace fourfold
