@@ -115,7 +115,7 @@ TEST(Replay, EqualsTheWalkWhenRanksComputeAtTheirOwnPace) {
   }
 }
 
-TEST(Replay, LanesThatOverlapAreSlowerOnASharedPort) {
+TEST(Replay, LanesThatOverlapHinderEachOtherOnASharedPort) {
   ProgramBuilder builder;
   const std::int32_t x = builder.collective(Lane::x, 1e-5, 25e6, 25e9);  // 1 ms alone
   const std::int32_t y = builder.collective(Lane::y, 1e-5, 25e6, 25e9);
@@ -261,7 +261,7 @@ TEST(Extrapolation, LetsInterferenceSettle) {
 
 // The reduce-scatters take 3 % longer than the compute beside them: the backlog reaches the window
 // only after some 60 layers, and holds the ranks up only then.
-TEST(Extrapolation, SeesABacklogThatGrowsSlowly) {
+TEST(Extrapolation, SeesABacklogThatGrowsLittleByLittle) {
   const TimedProgram program =
       training_program({.layers = 96, .window = 2, .reduce_work = 80.4e6, .layer_compute = 2e-3});
   const ProcessGrid grid(2, 2, 2, 2);
