@@ -22,7 +22,7 @@ short(model) = model[1:4] eq 'gpt-' ? model[5:*] : model
 
 set title sprintf("Where the seconds of one batch go, %s\n{/*0.8 flops in records and table: %s}", \
                   fidelity, convention) offset 0, 0.8
-set tmargin 6
+set tmargin 5
 set ylabel 'seconds per batch'
 set xlabel 'devices, model' offset 0, -0.5
 set yrange [0:*]

@@ -15,32 +15,55 @@ namespace {
 constexpr std::size_t processes_at_a_time = 2;
 constexpr double search_share = 0.1;  // of the work of a question, for the time left
 
-ReplayAnswer answer_of(const JobResult& result, const Point& point) {
+// The last line that a failed simulation wrote to standard error, or what can be said without one.
+std::string reason_of(const JobResult& result) {
+  const std::size_t end = result.complaint.find_last_not_of('\n');
+  if (end == std::string::npos) {
+    return fmt::format("it ended with status {} and said nothing{}", result.status,
+                       result.status == 128 + 9 ? " (was it out of memory?)" : "");
+  }
+  const std::string said = result.complaint.substr(0, end + 1);
+  return said.substr(said.rfind('\n') + 1);
+}
+
+std::optional<ReplayAnswer> answer_of(const JobResult& result, const Point& point) {
+  if (result.status == over_cpu_limit) return std::nullopt;
   if (result.status != 0) {
-    const std::size_t end = result.complaint.find_last_not_of('\n');
-    const std::string said = end == std::string::npos ? "" : result.complaint.substr(0, end + 1);
-    const std::string why =
-        said.empty() ? fmt::format("it ended with status {} and said nothing{}", result.status,
-                                   result.status == 137 ? " (out of memory?)" : "")
-                     : said.substr(said.rfind('\n') + 1);
     throw FindingFailed(fmt::format("the simulation of {} on {} grid {} failed: {}",
-                                    point.model.name, point.platform, point.grid.str(), why));
+                                    point.model.name, point.platform, point.grid.str(),
+                                    reason_of(result)));
   }
   return replay_answer_from_json(result.output);
 }
 
-std::vector<double> totals(const std::vector<Candidate>& candidates, std::size_t count) {
+std::vector<double> estimated_seconds(const Finding& finding) {
   std::vector<double> seconds;
-  for (std::size_t i = 0; i < count; ++i) {
-    seconds.push_back(candidates[i].estimate.outcome.total.value);
+  for (const Candidate& candidate : finding.search.feasible) {
+    seconds.push_back(candidate.estimate.outcome.total.value);
   }
   return seconds;
 }
 
-std::vector<double> totals(const std::vector<ReplayAnswer>& answers) {
-  std::vector<double> seconds;
-  for (const ReplayAnswer& answer : answers) seconds.push_back(answer.outcome.total.value);
+std::vector<std::optional<double>> simulated_seconds(const Finding& finding) {
+  std::vector<std::optional<double>> seconds;
+  for (const std::optional<ReplayAnswer>& answer : finding.simulated) {
+    seconds.push_back(answer ? std::optional(answer->outcome.total.value) : std::nullopt);
+  }
   return seconds;
+}
+
+// Estimated and simulated seconds of the candidates that have both.
+struct Pairs {
+  std::vector<double> estimated, simulated;
+};
+Pairs pairs(const Finding& finding) {
+  Pairs pairs;
+  for (std::size_t i = 0; i < finding.simulated.size(); ++i) {
+    if (!finding.simulated[i]) continue;
+    pairs.estimated.push_back(finding.search.feasible[i].estimate.outcome.total.value);
+    pairs.simulated.push_back(finding.simulated[i]->outcome.total.value);
+  }
+  return pairs;
 }
 
 // Simulates the next candidates of `finding`, as many as run side by side and the rule allows.
@@ -56,7 +79,7 @@ void simulate_wave(const Question& question, const StoppingRule& rule, Finding& 
   for (std::size_t i = first; i < last; ++i) {
     const Candidate& candidate = finding.search.feasible[i];
     points.push_back(point_of(question, candidate.grid, candidate.micro_batches));
-    jobs.push_back({{executable}, to_json(points.back()) + '\n'});
+    jobs.push_back({{executable}, to_json(points.back()) + '\n', rule.cpu_limit_s});
   }
   const std::vector<JobResult> results = run_side_by_side(jobs);
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -67,13 +90,15 @@ void simulate_wave(const Question& question, const StoppingRule& rule, Finding& 
 }  // namespace
 
 std::optional<double> Finding::tau() const {
-  if (simulated.size() < 2) return std::nullopt;
-  return kendall_tau(totals(search.feasible, simulated.size()), totals(simulated));
+  const Pairs both = pairs(*this);
+  if (both.simulated.size() < 2) return std::nullopt;
+  return kendall_tau(both.estimated, both.simulated);
 }
 
 std::optional<double> Finding::regret() const {
-  if (simulated.size() < 2) return std::nullopt;
-  return top1_regret(totals(search.feasible, simulated.size()), totals(simulated));
+  const Pairs both = pairs(*this);
+  if (both.simulated.size() < 2) return std::nullopt;
+  return top1_regret(both.estimated, both.simulated);
 }
 
 Finding find(const Question& question, Fidelity fidelity, const StoppingRule& rule,
@@ -86,8 +111,7 @@ Finding find(const Question& question, Fidelity fidelity, const StoppingRule& ru
   });
   if (fidelity == Fidelity::estimated) return finding;
 
-  const std::vector<double> estimated =
-      totals(finding.search.feasible, finding.search.feasible.size());
+  const std::vector<double> estimated = estimated_seconds(finding);
   finding.verdict = judge(estimated, {}, rule);
   while (*finding.verdict == Verdict::go_on) {
     const std::size_t done = finding.simulated.size();
@@ -96,11 +120,19 @@ Finding find(const Question& question, Fidelity fidelity, const StoppingRule& ru
     watch(fmt::format("simulated {} of at most {} grids", done, rule.at_most),
           share + (1.0 - share) * part);
     simulate_wave(question, rule, finding);
-    finding.verdict = judge(estimated, totals(finding.simulated), rule);
+    finding.verdict = judge(estimated, simulated_seconds(finding), rule);
   }
-  const std::vector<double> seconds = totals(finding.simulated);
-  finding.chosen =
-      static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin());
+  const std::vector<std::optional<double>> seconds = simulated_seconds(finding);
+  const auto best =
+      std::min_element(seconds.begin(), seconds.end(),
+                       [](const auto& a, const auto& b) { return a && (!b || *a < *b); });
+  if (best == seconds.end() || !*best) {
+    throw FindingFailed(
+        fmt::format("each of {} simulations took more than {} s of CPU; ask for "
+                    "--fidelity estimated",
+                    seconds.size(), rule.cpu_limit_s));
+  }
+  finding.chosen = static_cast<std::size_t>(best - seconds.begin());
   return finding;
 }
 

@@ -16,14 +16,15 @@
 namespace fourfold {
 
 struct Finding {
-  SearchResult search;                  // every feasible candidate, by estimated seconds
-  std::vector<ReplayAnswer> simulated;  // of search.feasible[0, simulated.size())
-  std::optional<Verdict> verdict;       // absent if nothing was to be simulated
-  std::size_t chosen = 0;               // least simulated seconds, or least estimated
+  SearchResult search;  // every feasible candidate, by estimated seconds
+  // Of search.feasible[0, simulated.size()); absent where it took more CPU than the rule allows.
+  std::vector<std::optional<ReplayAnswer>> simulated;
+  std::optional<Verdict> verdict;  // absent if nothing was to be simulated
+  std::size_t chosen = 0;          // least simulated seconds, or least estimated
 
   const Candidate& best() const { return search.feasible[chosen]; }
   const Outcome& outcome() const {
-    return simulated.empty() ? best().estimate.outcome : simulated[chosen].outcome;
+    return simulated.empty() ? best().estimate.outcome : simulated[chosen]->outcome;
   }
   // Agreement of estimate and simulation over what was simulated; absent below two.
   std::optional<double> tau() const;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@
 namespace fourfold {
 namespace {
 
+static_assert(over_cpu_limit == 128 + SIGXCPU);
 constexpr std::size_t longest_input = 65'536;
 constexpr std::size_t longest_complaint = 4'096;
 
@@ -80,6 +82,11 @@ class Child {
       process_ = -1;
       throw std::runtime_error(
           fmt::format("cannot start {}: {}", job.command.front(), std::strerror(error)));
+    }
+    if (job.cpu_limit_s > 0) {
+      const auto seconds = static_cast<rlim_t>(job.cpu_limit_s);
+      const rlimit limit{seconds, seconds + 1};
+      prlimit(process_, RLIMIT_CPU, &limit, nullptr);
     }
     // A child that died before it read makes this fail; its status and complaint then tell why.
     [[maybe_unused]] const ssize_t written =

@@ -1,6 +1,7 @@
 // Starts executables side by side, feeds each its input and collects what they say.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,10 @@ namespace fourfold {
 struct Job {
   std::vector<std::string> command;  // executable (PATH is searched), then its arguments
   std::string input;                 // at most what a pipe holds: 64 KiB
+  std::int64_t cpu_limit_s = 0;      // ends it with status over_cpu_limit; 0: no limit
 };
+
+inline constexpr int over_cpu_limit = 128 + 24;  // SIGXCPU
 
 struct JobResult {
   std::string output;

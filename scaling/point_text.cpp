@@ -77,6 +77,9 @@ std::string search_counts(const Record& record) {
                                 ? "there are no more"
                                 : "the limit was reached, the next might still win";
     text += fmt::format("{} simulated: {}.", record.simulated.size(), why);
+    if (record.left_out > 0) {
+      text += fmt::format(" {} left out: too long to simulate.", record.left_out);
+    }
     if (record.tau) text += fmt::format(" Kendall tau {:.2f},", *record.tau);
     if (record.regret) text += fmt::format(" top-1 regret {:.2f} %", 100.0 * *record.regret);
     text += record.tau ? " of estimate against simulation.\n" : "\n";

@@ -74,6 +74,10 @@ void add_machine_flags(CLI::App& verb, QuestionFlags& flags) {
   verb.add_option("--at-most-grids", flags.at_most_grids, "limit on simulated grids")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
+  verb.add_option("--cpu-limit-s", flags.cpu_limit_s,
+                  "CPU seconds after which the simulation of a grid is given up")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
 }
 
 void add_model_flags(CLI::App& verb, QuestionFlags& flags) {
@@ -143,6 +147,7 @@ Question question_of(const QuestionFlags& flags) {
 StoppingRule rule_of(const QuestionFlags& flags) {
   StoppingRule rule;
   rule.at_most = flags.at_most_grids;
+  rule.cpu_limit_s = flags.cpu_limit_s;
   rule.at_least = std::min(rule.at_least, rule.at_most);
   return rule;
 }

@@ -14,7 +14,9 @@ GridSeconds grid_seconds(const Finding& finding, std::size_t index) {
   const Candidate& candidate = finding.search.feasible[index];
   GridSeconds seconds{
       candidate.grid, candidate.micro_batches, candidate.estimate.outcome.total, {}};
-  if (index < finding.simulated.size()) seconds.simulated = finding.simulated[index].outcome.total;
+  if (index < finding.simulated.size() && finding.simulated[index]) {
+    seconds.simulated = finding.simulated[index]->outcome.total;
+  }
   return seconds;
 }
 
@@ -55,7 +57,7 @@ std::string record_key(const Question& question, Fidelity fidelity, const Stoppi
                        {"platform", digest_of_file(platform.path)},
                        {"executables", digest_of_executables()}};
   if (fidelity == Fidelity::simulated) {
-    parts["rule"] = {rule.at_least, rule.at_most, rule.margin};
+    parts["rule"] = {rule.at_least, rule.at_most, rule.margin, rule.cpu_limit_s};
   }
   return digest(parts.dump());
 }
@@ -70,7 +72,7 @@ Record make_record(const Question& question, const Finding& finding, Fidelity fi
   record.key = record_key(question, fidelity, rule);
   record.fidelity = fidelity;
   record.point = point_of(question, winner.grid, winner.micro_batches);
-  record.outcome = simulated ? finding.simulated.at(chosen).outcome : winner.estimate.outcome;
+  record.outcome = simulated ? finding.simulated.at(chosen)->outcome : winner.estimate.outcome;
   record.estimated = winner.estimate.outcome.total;
   record.memory = winner.estimate.memory.peak;
   record.memory_limit = platform.processor.memory * platform.processor.usable_memory;
@@ -87,7 +89,11 @@ Record make_record(const Question& question, const Finding& finding, Fidelity fi
   record.best_grids = ten_best_grids(finding, chosen);
   if (simulated) {
     for (std::size_t i = 0; i < finding.simulated.size(); ++i) {
-      record.simulated.push_back(grid_seconds(finding, i));
+      if (finding.simulated[i]) {
+        record.simulated.push_back(grid_seconds(finding, i));
+      } else {
+        ++record.left_out;
+      }
     }
     record.verdict = name(finding.verdict.value());
     record.tau = finding.tau();

@@ -41,6 +41,7 @@ struct Record {
   std::vector<GridSeconds>
       best_grids;                      // the ten best by estimate, each with its best micro-batches
   std::vector<GridSeconds> simulated;  // in the order they were simulated
+  std::int64_t left_out = 0;           // simulations given up at the rule's limit of CPU
   std::string verdict;                 // why no more were: settled, exhausted, capped; or empty
   std::optional<double> tau, regret;   // over those simulated
   std::optional<ReplayAnswer> replay;  // of the winner; its outcome is the record's

@@ -110,10 +110,12 @@ std::string notes(const Study& study) {
   std::set<std::string> conventions;
   std::map<std::string, std::set<std::int64_t>> vocabularies;
   bool derived = false, capped = false, simulated = false;
+  std::int64_t left_out = 0;
   for (const StudyRow& row : study.rows) {
     conventions.insert(model_flops_convention(row.record.point.options.recompute));
     vocabularies[row.machine].insert(row.record.point.model.vocabulary);
     derived = derived || row.derived;
+    left_out += row.record.left_out;
     capped = capped || row.record.verdict == "capped";
     simulated = simulated || row.record.fidelity == Fidelity::simulated;
   }
@@ -131,6 +133,10 @@ std::string notes(const Study& study) {
   if (derived) text += "* derived from the published flop/s with the model flops above.\n";
   if (capped) {
     text += "^ the limit on simulated grids was reached while the next estimate could still win.\n";
+  }
+  if (left_out > 0) {
+    text +=
+        fmt::format("{} grids were left out because their simulation took too long.\n", left_out);
   }
   return text;
 }

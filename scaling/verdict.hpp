@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace fourfold {
@@ -13,6 +14,9 @@ struct StoppingRule {
   // The next candidate is given the benefit of a ratio this much below the least one seen, because
   // few ratios were seen: 0.01 = 1 %.
   double margin = 0.01;
+  // A simulation that takes more CPU is given up and its grid left out; it counts as tried. Far
+  // above what grids need that fill nodes evenly, so that only extremes depend on the processor.
+  std::int64_t cpu_limit_s = 60;
 };
 
 enum class Verdict : std::uint8_t {
@@ -23,10 +27,11 @@ enum class Verdict : std::uint8_t {
 };
 const char* name(Verdict verdict);
 
-// `estimated`: seconds of all candidates, ascending; `simulated`: those of the first few of them.
+// `estimated`: seconds of all candidates, ascending; `simulated`: those of the first few of them,
+// absent where the simulation was given up.
 // Example: estimated 10, 11, 12, 14 and simulated 11, 12.65, 13.2: ratios 1.1, 1.15, 1.1, so the
 // fourth would take at least 14 x 1.1 x 0.99 = 15.2 s and cannot beat 11 s: settled.
-Verdict judge(const std::vector<double>& estimated, const std::vector<double>& simulated,
-              const StoppingRule& rule);
+Verdict judge(const std::vector<double>& estimated,
+              const std::vector<std::optional<double>>& simulated, const StoppingRule& rule);
 
 }  // namespace fourfold

@@ -42,6 +42,12 @@ TEST(Launch, ReportsTheSignalThatEndedAChild) {
   EXPECT_EQ(run_side_by_side({{{"sh", "-c", "kill -9 $$"}, ""}})[0].status, 128 + 9);
 }
 
+TEST(Launch, EndsWhatTakesMoreCpuThanAllowed) {
+  const auto results = run_side_by_side({{{"sh", "-c", "while :; do :; done"}, "", 1}});
+
+  EXPECT_EQ(results[0].status, over_cpu_limit);
+}
+
 TEST(Launch, SaysWhatCannotBeStarted) {
   try {
     run_side_by_side({{{"/nowhere/fourfold-replay"}, ""}});

@@ -41,6 +41,14 @@ TEST(Verdict, IsCappedOnlyWhereTheNextMightStillWin) {
   EXPECT_EQ(judge(far, {10, 10, 10, 10, 10}, rule), Verdict::settled);
 }
 
+TEST(Verdict, GivenUpSimulationsCountAsTriedButNotAsEvidence) {
+  const std::optional<double> none;
+
+  EXPECT_EQ(judge({10, 11, 12, 14, 15, 16}, {11, none, 13.2, none}, rule), Verdict::go_on);
+  EXPECT_EQ(judge({10, 11, 12, 14, 15, 16}, {11, none, 13.2, 15.4}, rule), Verdict::settled);
+  EXPECT_EQ(judge({10, 11, 12, 14, 15, 16}, {none, none, none, none, none}, rule), Verdict::capped);
+}
+
 TEST(Verdict, ExhaustedWhenAllAreSimulated) {
   EXPECT_EQ(judge({10, 11}, {12, 13}, rule), Verdict::exhausted);
 }
