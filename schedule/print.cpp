@@ -68,6 +68,7 @@ class Printer {
 
   void body(const Folded& folded, const BodyRun& run) {
     const Body& body = folded.bodies[static_cast<std::size_t>(run.body)];
+    if (body.steps.empty()) return;  // the start declares values and does nothing
     const Section& section = schedule_.program.sections[static_cast<std::size_t>(body.section)];
     std::string title = section.name;
     if (section.layer >= 0) title += ", layer " + std::to_string(section.layer);
@@ -98,7 +99,7 @@ class Printer {
       verb = std::string(start ? "start " : "wait ") + verb + " " + name(op.axis);
       if (!start) return line("  " + padded(verb, 32) + without_layer(value.name));
     }
-    line("  " + padded(verb, 32) + padded(without_layer(value.name), 30) +
+    line("  " + padded(verb, 32) + padded(without_layer(value.name), 32) +
          padded(extents(p, first), 18) + " " + name(value.precision) + "  " +
          value.shape.sharding.str());
   }

@@ -28,8 +28,8 @@ class Step {
       micro_batch({i, options_.micro_batches});
     }
     if (options_.data_reduction == DataReduction::after_backward) {
-      r_.begin_section("data reduction", -1, -1);
       for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
+        r_.begin_section("data reduction", -1, -1);
         (*block)->bucket().reduce(r_, options_);
       }
     }
