@@ -1,0 +1,165 @@
+// Kernel times: both sides of the roofline, the table of matrix products, layouts, launches.
+#include "sim/kernel_time.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace fourfold {
+namespace {
+
+double number(std::int64_t value) {
+  return static_cast<double>(value);
+}
+
+// 100 Tflop/s at 1,000, 200 Tflop/s at 8,000; 1 TB/s; nothing else costs.
+Processor processor() {
+  Processor p;
+  p.gemm = {{1000, {100e12}}, {8000, {200e12}}};
+  p.memory_bandwidth = {1e12};
+  p.attention_forward = {80e12};
+  p.attention_backward = {40e12};
+  return p;
+}
+
+// One operation with operands of given local extents, bf16.
+struct Kernel {
+  OpClass op;
+  LocalSizes sizes;
+
+  explicit Kernel(OpKind kind) { op.kind = kind; }
+
+  std::int32_t matrix(std::int64_t rows, std::int64_t cols) {
+    sizes.rows.push_back(rows);
+    sizes.cols.push_back(cols);
+    sizes.elements.push_back(rows * cols);
+    sizes.bytes.push_back(number(2 * rows * cols));
+    return static_cast<std::int32_t>(sizes.rows.size() - 1);
+  }
+};
+
+// Local m x k times k x n, stored as the form wants them.
+Kernel product(GemmForm form, std::int64_t m, std::int64_t k, std::int64_t n) {
+  Kernel kernel(OpKind::gemm);
+  kernel.op.form = form;
+  kernel.op.shape_a = form == GemmForm::tn ? kernel.matrix(k, m) : kernel.matrix(m, k);
+  kernel.op.shape_b = form == GemmForm::nt ? kernel.matrix(n, k) : kernel.matrix(k, n);
+  kernel.op.reads = {kernel.op.shape_a, kernel.op.shape_b};
+  kernel.op.writes = {kernel.matrix(m, n)};
+  return kernel;
+}
+
+double seconds(const Kernel& kernel, const Processor& p) {
+  return kernel_time(kernel.op, kernel.sizes, p).value;
+}
+
+TEST(GemmRate, IsTheTableAtItsPointsAndFlatBeyond) {
+  const Processor p = processor();
+
+  EXPECT_DOUBLE_EQ(gemm_rate(p, 1000, 1000, 1000).value, 100e12);
+  EXPECT_DOUBLE_EQ(gemm_rate(p, 8000, 8000, 8000).value, 200e12);
+  EXPECT_DOUBLE_EQ(gemm_rate(p, 10, 10, 10).value, 100e12);
+  EXPECT_DOUBLE_EQ(gemm_rate(p, 1e5, 1e5, 1e5).value, 200e12);
+}
+
+TEST(GemmRate, IsLinearInTheLogarithmOfTheGeometricMean) {
+  const Processor p = processor();
+
+  // 2,000 is one of three doublings from 1,000 to 8,000.
+  EXPECT_NEAR(gemm_rate(p, 2000, 2000, 2000).value, 100e12 + 100e12 / 3, 1e3);
+  EXPECT_NEAR(gemm_rate(p, 1000, 2000, 4000).value, gemm_rate(p, 2000, 2000, 2000).value, 1e3);
+}
+
+TEST(KernelTime, OfAProductIsItsFlopsOrItsBytesWhicheverTakesLonger) {
+  const Processor p = processor();
+
+  // Square: 2 s^3 flops against 6 s^2 bytes. A column: 2 m k flops against 2 m k bytes and more.
+  EXPECT_DOUBLE_EQ(seconds(product(GemmForm::nn, 8000, 8000, 8000), p),
+                   2 * 8e3 * 8e3 * 8e3 / 200e12);
+  const double bytes = 2.0 * (4096 * 4096 + 4096 + 4096);
+  EXPECT_DOUBLE_EQ(seconds(product(GemmForm::nn, 4096, 4096, 1), p), bytes / 1e12);
+}
+
+TEST(KernelTime, CountsTheSameFlopsInEveryForm) {
+  const Processor p = processor();
+  const double nn = seconds(product(GemmForm::nn, 3000, 5000, 7000), p);
+
+  EXPECT_DOUBLE_EQ(seconds(product(GemmForm::nt, 3000, 5000, 7000), p), nn);
+  EXPECT_DOUBLE_EQ(seconds(product(GemmForm::tn, 3000, 5000, 7000), p), nn);
+}
+
+TEST(KernelTime, PenalisesTransposedOperands) {
+  Processor p = processor();
+  p.layout_penalty_nt = 1.5;
+  p.layout_penalty_tn = 2.0;
+  const double nn = seconds(product(GemmForm::nn, 4000, 4000, 4000), p);
+
+  EXPECT_DOUBLE_EQ(seconds(product(GemmForm::nt, 4000, 4000, 4000), p), 1.5 * nn);
+  EXPECT_DOUBLE_EQ(seconds(product(GemmForm::tn, 4000, 4000, 4000), p), 2.0 * nn);
+}
+
+// But for a dip: a rate linear between entries far apart grows faster than the work for a while.
+// Alps dips by 6 % between its extrapolated entries at 800 and 1,600, the others nowhere.
+TEST(KernelTime, OfAProductGrowsWithEveryExtent) {
+  for (const auto& [name, dip] :
+       {std::pair{"perlmutter", 0.0}, {"frontier", 0.0}, {"alps", 0.06}}) {
+    const Processor p = read_platform(name).processor;
+    for (GemmForm form : {GemmForm::nn, GemmForm::nt, GemmForm::tn}) {
+      double longest = 0;
+      for (std::int64_t extent = 16; extent < 40'000; extent += extent / 8 + 1) {
+        const double whole = seconds(product(form, extent, extent, extent), p);
+        EXPECT_GT(whole, longest * (1 - dip)) << name << " " << extent;
+        longest = std::max(longest, whole);
+        EXPECT_GE(seconds(product(form, 2 * extent, extent, extent), p), whole) << name;
+        EXPECT_GE(seconds(product(form, extent, 2 * extent, extent), p), whole) << name;
+        EXPECT_GE(seconds(product(form, extent, extent, 2 * extent), p), whole) << name;
+      }
+    }
+  }
+}
+
+TEST(KernelTime, OfMapsIsMovingEveryOperandOnce) {
+  Kernel map(OpKind::map);
+  map.op.reads = {map.matrix(1000, 1000), map.matrix(1000, 1)};
+  map.op.writes = {map.matrix(1000, 1000)};
+
+  EXPECT_DOUBLE_EQ(seconds(map, processor()), 2.0 * (2 * 1000 * 1000 + 1000) / 1e12);
+}
+
+TEST(KernelTime, OfALookupIsMovingItsRowsNotItsTable) {
+  Kernel lookup(OpKind::lookup);
+  lookup.op.function = Function::forward;
+  lookup.op.reads = {lookup.matrix(50'000, 1000), lookup.matrix(100, 1)};
+  lookup.op.writes = {lookup.matrix(100, 1000)};
+
+  EXPECT_DOUBLE_EQ(seconds(lookup, processor()), 2 * 2.0 * 100 * 1000 / 1e12);
+}
+
+TEST(KernelTime, OfAttentionIsItsCausalFlopsAtItsOwnRate) {
+  const std::int64_t s = 2048, tokens = 4 * s, h = 4096;
+  Kernel forward(OpKind::attention), backward(OpKind::attention);
+  forward.op.function = Function::forward;
+  backward.op.function = Function::backward;
+  forward.op.sequence = backward.op.sequence = s;
+  forward.op.shape_a = forward.matrix(tokens, 3 * h);
+  backward.op.shape_a = backward.matrix(tokens, h);
+
+  const double flops = number(2 * (s + 1)) * number(tokens * h);
+  EXPECT_DOUBLE_EQ(seconds(forward, processor()), flops / 80e12);
+  EXPECT_DOUBLE_EQ(seconds(backward, processor()), 2.5 * flops / 40e12);
+}
+
+TEST(KernelTime, ALaunchComesOnTopButViewsTakeNoTime) {
+  Processor p = processor();
+  const Kernel small = product(GemmForm::nn, 64, 64, 64);
+  const double without = seconds(small, p);
+
+  p.launch_overhead = {5e-6};
+
+  EXPECT_DOUBLE_EQ(seconds(small, p), without + 5e-6);
+  EXPECT_EQ(seconds(Kernel(OpKind::pack), p), 0);
+  EXPECT_EQ(seconds(Kernel(OpKind::unpack), p), 0);
+}
+
+}  // namespace
+}  // namespace fourfold
