@@ -64,6 +64,15 @@ std::string breakdown(const Record& record) {
   return format(table);
 }
 
+std::string memory_by_role(const Record& record) {
+  std::vector<std::string> parts;
+  for (int role = 0; role < role_count; ++role) {
+    parts.push_back(fmt::format("{} {:.1f} GB", name(static_cast<Role>(role)),
+                                record.memory_by_role[role].value / 1e9));
+  }
+  return fmt::format("  At the peak: {}.\n", fmt::join(parts, ", "));
+}
+
 std::string search_counts(const Record& record) {
   std::string text =
       fmt::format("{} grids x micro-batches tried, {} feasible", record.tried, record.feasible);
@@ -108,6 +117,7 @@ std::string point_text(const Record& record) {
   text += fmt::format("{:.1f} Tflop/s per device of executed flops.\n", executed_rate / 1e12);
   text += fmt::format("Memory per device {:.1f} GB of the {:.1f} GB that the reserve leaves.\n",
                       record.memory.value / 1e9, record.memory_limit.value / 1e9);
+  text += memory_by_role(record);
   return text + options_text(record.point.options) + search_counts(record);
 }
 

@@ -75,6 +75,7 @@ Record make_record(const Question& question, const Finding& finding, Fidelity fi
   record.outcome = simulated ? finding.simulated.at(chosen)->outcome : winner.estimate.outcome;
   record.estimated = winner.estimate.outcome.total;
   record.memory = winner.estimate.memory.peak;
+  record.memory_by_role = winner.estimate.memory.by_role;
   record.memory_limit = platform.processor.memory * platform.processor.usable_memory;
   record.executed = winner.estimate.counts.executed();
   record.sent = winner.estimate.counts.sent;

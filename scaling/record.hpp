@@ -12,6 +12,7 @@
 #include "scaling/finding.hpp"
 #include "scaling/provenance.hpp"
 #include "scaling/question.hpp"
+#include "schedule/program.hpp"
 
 namespace fourfold {
 
@@ -27,11 +28,12 @@ struct Record {
   Fidelity fidelity = Fidelity::estimated;
   Point point;  // with the grid and micro-batches that won
   Outcome outcome;
-  Seconds estimated;                     // of the same point
-  Bytes memory;                          // peak per device, without the reserve
-  Bytes memory_limit;                    // what the reserve leaves
-  Flops executed;                        // per device, what the kernels do
-  std::array<Bytes, lane_count> sent{};  // per device, by rings
+  Seconds estimated;                               // of the same point
+  Bytes memory;                                    // peak per device, without the reserve
+  Bytes memory_limit;                              // what the reserve leaves
+  std::array<Bytes, role_count> memory_by_role{};  // at the peak
+  Flops executed;                                  // per device, what the kernels do
+  std::array<Bytes, lane_count> sent{};            // per device, by rings
   Flops model_flops;  // all devices, in the convention named beside it in every file
   FlopsPerSecond advertised_peak, empirical_peak;  // per device
 

@@ -91,6 +91,21 @@ void read_sent(JsonObject object, Record& record) {
   object.finish();
 }
 
+json json_of_roles(const Record& record) {
+  json object = json::object();
+  for (int role = 0; role < role_count; ++role) {
+    object[name(static_cast<Role>(role))] = record.memory_by_role[role].value;
+  }
+  return object;
+}
+
+void read_roles(JsonObject object, Record& record) {
+  for (int role = 0; role < role_count; ++role) {
+    record.memory_by_role[role] = {object.number(name(static_cast<Role>(role)))};
+  }
+  object.finish();
+}
+
 // The replay's outcome is the record's and is not written twice.
 json json_of_replay(const std::optional<ReplayAnswer>& replay) {
   if (!replay) return json();
@@ -112,6 +127,7 @@ std::string to_json(const Record& record) {
       {"estimated_s", record.estimated.value},
       {"memory_B", record.memory.value},
       {"memory_limit_B", record.memory_limit.value},
+      {"memory_by_role_B", json_of_roles(record)},
       {"executed_flop_per_device", record.executed.value},
       {"sent_B_per_device", json_of_sent(record)},
       {"model_flop", record.model_flops.value},
@@ -141,6 +157,7 @@ Record record_from_json(const std::string& text) {
   record.estimated = {object.number("estimated_s")};
   record.memory = {object.number("memory_B")};
   record.memory_limit = {object.number("memory_limit_B")};
+  read_roles(object.object("memory_by_role_B"), record);
   record.executed = {object.number("executed_flop_per_device")};
   read_sent(object.object("sent_B_per_device"), record);
   record.model_flops = {object.number("model_flop")};

@@ -22,6 +22,7 @@ inline Record made_up_record() {
   record.estimated = {16.0};
   record.memory = {30.25e9};
   record.memory_limit = {54.4e9};
+  record.memory_by_role = {{{2e9}, {6e9}, {4e9}, {15.25e9}, {3e9}}};
   record.executed = {1.5e15};
   record.sent = {{{1e9}, {2e9}, {3e9}, {4e9}, {5e9}}};
   record.model_flops = {1e19};

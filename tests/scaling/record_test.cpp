@@ -29,6 +29,8 @@ TEST(RecordJson, RoundTripIsExact) {
 
   EXPECT_EQ(to_json(again), text);
   EXPECT_EQ(again.outcome.busy[4].value, 1.0 / 3.0);
+  EXPECT_EQ(again.memory_by_role[3].value, 15.25e9);
+  EXPECT_EQ(again.sent[4].value, 5e9);
   EXPECT_EQ(again.point.grid, ProcessGrid(2, 8, 32, 16));
   EXPECT_FALSE(again.best_grids[2].simulated.has_value());
   ASSERT_TRUE(again.replay.has_value());
