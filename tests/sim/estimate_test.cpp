@@ -1,0 +1,180 @@
+// The estimate of a folded program equals that of the program written out and a naive walk by the
+// definition; hand-computed programs; what adds up.
+#include "sim/estimate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "tests/sim/programs.hpp"
+
+namespace fourfold {
+namespace {
+
+void expect_alike(const Outcome& a, const Outcome& b) {
+  const double scale = 1e-12 * b.total.value;
+  EXPECT_NEAR(a.total.value, b.total.value, scale);
+  EXPECT_NEAR(a.compute.value, b.compute.value, scale);
+  for (std::size_t lane = 0; lane < lane_count; ++lane) {
+    EXPECT_NEAR(a.exposed[lane].value, b.exposed[lane].value, scale);
+    EXPECT_NEAR(a.busy[lane].value, b.busy[lane].value, 1e-12 * b.busy[lane].value + scale);
+  }
+}
+
+void expect_adds_up(const Outcome& o) {
+  EXPECT_NEAR((o.compute + o.exposed_total()).value, o.total.value, 1e-12 * o.total.value);
+}
+
+constexpr TimedStep compute(double seconds) {
+  return {StepKind::compute, {}, -1, 0, {seconds}};
+}
+constexpr TimedStep post(Lane lane, std::int32_t collective) {
+  return {StepKind::post, lane, collective, 0, {}};
+}
+constexpr TimedStep wait(Lane lane, std::int32_t back = 0) {
+  return {StepKind::wait, lane, -1, back, {}};
+}
+
+// Steps done `repeats` times, with one collective of 3 s on x and one of 5 s on y.
+TimedProgram loop(std::vector<TimedStep> steps, std::int64_t repeats, double interference = 0) {
+  TimedProgram p;
+  p.runs = {{0, static_cast<std::int32_t>(steps.size()), repeats}};
+  p.steps = std::move(steps);
+  p.cycles = {{0, 1, 1}};
+  p.collectives = {{Lane::x, {}, {3}}, {Lane::y, {}, {5}}};
+  p.max_back = 1;
+  p.interference = interference;
+  return p;
+}
+
+TEST(Estimate, OfAWaitRightAfterItsPostIsTheSum) {
+  const Outcome o = estimate(loop({compute(2), post(Lane::x, 0), wait(Lane::x)}, 10));
+
+  EXPECT_DOUBLE_EQ(o.total.value, 10 * (2 + 3));
+  EXPECT_DOUBLE_EQ(o.compute.value, 20);
+  EXPECT_DOUBLE_EQ(o.exposed[static_cast<std::size_t>(Lane::x)].value, 30);
+}
+
+TEST(Estimate, OfComputeBesideACollectiveIsTheLonger) {
+  const auto beside = [](double seconds) {
+    return estimate(loop({post(Lane::x, 0), compute(seconds), wait(Lane::x)}, 7)).total.value;
+  };
+
+  EXPECT_DOUBLE_EQ(beside(2), 7 * 3);
+  EXPECT_DOUBLE_EQ(beside(4), 7 * 4);
+}
+
+TEST(Estimate, OfTwoLanesRunsThemSideBySideAndOneLaneInTurn) {
+  const auto both =
+      estimate(loop({post(Lane::x, 0), post(Lane::y, 1), wait(Lane::x), wait(Lane::y)}, 4));
+  const auto in_turn = estimate(loop({post(Lane::x, 0), post(Lane::x, 0), wait(Lane::x)}, 4));
+
+  EXPECT_DOUBLE_EQ(both.total.value, 4 * 5);
+  EXPECT_DOUBLE_EQ(in_turn.total.value, 4 * (3 + 3));
+  EXPECT_DOUBLE_EQ(both.busy[static_cast<std::size_t>(Lane::y)].value, 4 * 5);
+}
+
+TEST(Estimate, OfAWaitForTheOneBeforeLetsTheLastRun) {
+  // Every round waits for the post of the round before: of 100 posts 99 must end.
+  const Outcome o = estimate(loop({post(Lane::x, 0), compute(2), wait(Lane::x, 1)}, 100));
+
+  EXPECT_DOUBLE_EQ(o.total.value, 99 * 3);
+}
+
+TEST(Estimate, ChargesInterferenceForWhatRanBesideCompute) {
+  // Of 3 s, 2 s beside compute: 10 % of them are lost, and the wait is shorter by as much.
+  const Outcome o = estimate(loop({post(Lane::x, 0), compute(2), wait(Lane::x)}, 1, 0.1));
+  EXPECT_DOUBLE_EQ(o.compute.value, 2.2);
+  EXPECT_DOUBLE_EQ(o.total.value, 3);
+
+  // All 3 s beside 4 s of compute: 10 % of three.
+  const Outcome hidden = estimate(loop({post(Lane::x, 0), compute(4), wait(Lane::x)}, 1, 0.1));
+  EXPECT_DOUBLE_EQ(hidden.total.value, 4.3);
+}
+
+TEST(Estimate, OfLoopsIsThatOfTheProgramWrittenOut) {
+  std::mt19937 random(31);
+  for (int i = 0; i < 300; ++i) {
+    const TimedProgram p = random_program(random);
+
+    const Outcome folded = estimate(p);
+
+    SCOPED_TRACE("program " + std::to_string(i));
+    expect_alike(folded, estimate(unrolled(p)));
+    EXPECT_NEAR(folded.total.value, naive_seconds(p), 1e-12 * folded.total.value);
+    expect_adds_up(folded);
+    if (HasFailure()) return;
+  }
+}
+
+Point point_of(const std::string& platform, const std::string& model, const ProcessGrid& grid,
+               std::int64_t micro_batches) {
+  Point point;
+  point.platform = platform;
+  point.model = read_model(model);
+  point.grid = grid;
+  point.options.micro_batches = micro_batches;
+  return point;
+}
+
+TEST(Estimate, OfRealStepsIsThatOfTheStepWrittenOut) {
+  const Platform perlmutter = read_platform("perlmutter");
+  for (const ProcessGrid& grid :
+       {ProcessGrid(4, 2, 4, 16), ProcessGrid(1, 1, 512, 1), ProcessGrid(8, 8, 2, 4),
+        ProcessGrid(2, 4, 8, 8), ProcessGrid(1, 4, 1, 128)}) {
+    for (std::int64_t m : {1, 2, 4, 8, 16}) {
+      const TimedProgram p = lower(point_of("perlmutter", "gpt-5b", grid, m), perlmutter);
+
+      const Outcome folded = estimate(p);
+
+      SCOPED_TRACE(grid.str() + " M=" + std::to_string(m));
+      expect_alike(folded, estimate(unrolled(p)));
+      EXPECT_NEAR(folded.total.value, naive_seconds(p), 1e-12 * folded.total.value);
+      expect_adds_up(folded);
+    }
+  }
+}
+
+TEST(Estimate, OfAPointIsThatOfItsTimedProgram) {
+  const Platform frontier = read_platform("frontier");
+  const Point point = point_of("frontier", "gpt-10b", ProcessGrid(8, 2, 4, 16), 4);
+
+  const Estimate e = estimate(point, frontier);
+
+  expect_alike(e.outcome, estimate(lower(point, frontier)));
+  EXPECT_EQ(e.model_flops, model_flops(point.model, point.global_batch, Recompute::full));
+}
+
+TEST(Estimate, AnEstimatorThatHasSeenOtherGridsSaysTheSame) {
+  const Platform frontier = read_platform("frontier");
+  const Point point = point_of("frontier", "gpt-10b", ProcessGrid(8, 2, 4, 16), 4);
+  const Folded folded = folded_step(point.model, point.options);
+  Estimator used(frontier, point);
+  used.evaluate(folded, ProcessGrid(1, 1, 1024, 1), 4);
+  used.evaluate(folded, ProcessGrid(2, 1, 1, 512), 4);
+
+  const Estimate again = used.evaluate(folded, point.grid, 4);
+
+  const Estimate fresh = estimate(point, frontier);
+  EXPECT_EQ(again.outcome.total, fresh.outcome.total);
+  EXPECT_EQ(again.memory.peak, fresh.memory.peak);
+  EXPECT_EQ(again.counts.sent, fresh.counts.sent);
+}
+
+TEST(Estimate, RefusesAGridThatDoesNotFitInWords) {
+  const Platform frontier = read_platform("frontier");
+  const Point point = point_of("frontier", "gpt-10b", ProcessGrid(3, 1, 1, 1), 1);
+
+  for (const auto& refused : {+[](const Point&p, const Platform&f) { estimate(p, f); },
+                              +[](const Point&p, const Platform&f) { lower(p, f); }}) {
+    try {
+      refused(point, frontier);
+      FAIL() << "accepted";
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), misfit(point.model, point.grid, point.global_batch, 1).c_str());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fourfold
