@@ -47,12 +47,15 @@ includes schedule . "$model_file" |
   allow_only "$standard|^schedule/" "schedule/ uses only itself and the standard library"
 includes schedule "$model_file" |
   allow_only "$standard|^schedule/|^toml[+][+]/" "schedule/model_file.cpp may add only toml++"
+includes engine |
+  allow_only "$standard|^engine/|^schedule/" \
+    "engine/ uses only itself, schedule/ and the standard library"
 includes platforms |
   allow_only "$standard|^platforms/|^schedule/(quantity|lane|nearest_name)[.]hpp$|^toml[+][+]/|^fmt/" \
     "platforms/ uses only itself, schedule/{quantity,lane,nearest_name}.hpp, toml++ and fmt"
 includes sim . '^sim/replay/' |
-  refuse '^(scaling|sim/replay)/|^simgrid|^smpi/|^xbt/|^toml[+][+]/|^CLI/' \
-    "sim/ outside sim/replay/ stays below scaling/ and free of SimGrid, toml++ and CLI11"
+  refuse '^(scaling|engine|sim/replay)/|^simgrid|^smpi/|^xbt/|^toml[+][+]/|^CLI/' \
+    "sim/ outside sim/replay/ stays below scaling/, free of engine/, SimGrid, toml++ and CLI11"
 includes sim/replay |
   refuse '^(scaling|engine)/' "sim/replay/ stays below scaling/ and apart from engine/"
 includes scaling |

@@ -1,0 +1,25 @@
+// The optimizer's numbers: AdamW with decoupled decay (Loshchilov and Hutter, 2019) after clipping
+// of the gradient's norm.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace fourfold {
+
+struct AdamW {
+  double learning_rate = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double epsilon = 1e-8;
+  double weight_decay = 0.1;
+  double clip_norm = 1.0;  // the norm that a gradient is scaled down to
+};
+
+// Matrices and embeddings decay; biases and layer norms do not, as in GPT-3 and nanoGPT.
+inline bool decays(const std::string& parameter) {
+  return !parameter.ends_with(".bias") && !parameter.ends_with("norm1") &&
+         !parameter.ends_with("norm2") && parameter != "final_norm";
+}
+
+}  // namespace fourfold

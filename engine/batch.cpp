@@ -1,0 +1,91 @@
+// Sharing and checking of a step's tokens, and made-up ones; see batch.hpp.
+#include "engine/batch.hpp"
+
+#include <random>
+#include <stdexcept>
+#include <string>
+
+#include "engine/placement.hpp"
+
+namespace fourfold {
+
+void check(const Batch& batch, const Model& model, const ProcessGrid& grid,
+           std::int64_t micro_batches) {
+  const std::int64_t parts = micro_batches * grid.extent(Axis::z) * grid.extent(Axis::data);
+  if (batch.sequences < 1 || batch.sequences % parts != 0) {
+    throw std::invalid_argument(
+        "a batch of " + std::to_string(batch.sequences) + " sequences does not divide among " +
+        std::to_string(micro_batches) + " micro-batches on grid " + grid.str() +
+        "; it must be a multiple of micro-batches x z x data = " + std::to_string(parts));
+  }
+  const auto count = static_cast<std::size_t>(batch.sequences * model.sequence);
+  for (const std::vector<std::int32_t>* words : {&batch.tokens, &batch.targets}) {
+    if (words->size() != count) {
+      throw std::invalid_argument(
+          "a batch of " + std::to_string(batch.sequences) + " sequences of " +
+          std::to_string(model.sequence) + " tokens needs " + std::to_string(count) +
+          " tokens and as many targets, not " + std::to_string(words->size()));
+    }
+    for (std::int32_t word : *words) {
+      if (word < 0 || word >= model.vocabulary) {
+        throw std::invalid_argument("token " + std::to_string(word) +
+                                    " is outside the vocabulary of " +
+                                    std::to_string(model.vocabulary) + " words");
+      }
+    }
+  }
+}
+
+void check(const Model& model, const ProcessGrid& grid) {
+  if (model.heads < 1 || model.hidden % model.heads != 0) {
+    throw std::invalid_argument("hidden size " + std::to_string(model.hidden) +
+                                " does not divide into " + std::to_string(model.heads) + " heads");
+  }
+  if (model.heads % grid.extent(Axis::x) != 0) {
+    throw std::invalid_argument(std::to_string(model.heads) +
+                                " heads do not divide along x on grid " + grid.str() +
+                                "; x must divide the number of heads");
+  }
+  if (model.hidden % grid.extent(Axis::y) != 0) {
+    throw std::invalid_argument("hidden size " + std::to_string(model.hidden) +
+                                " does not divide along y on grid " + grid.str() +
+                                "; y must divide the hidden size");
+  }
+}
+
+Share share(const ProcessGrid& grid, std::int64_t rank, std::int64_t micro_batch,
+            std::int64_t micro_batch_tokens) {
+  const Part part = part_of(micro_batch_tokens, grid, rank, {Axis::z, Axis::data});
+  return {micro_batch * micro_batch_tokens + part.first, part.extent};
+}
+
+Batch counting_batch(const Model& model, std::int64_t sequences) {
+  Batch batch;
+  batch.sequences = sequences;
+  for (std::int64_t s = 0; s < sequences; ++s) {
+    for (std::int64_t t = 0; t < model.sequence; ++t) {
+      const auto word = [&](std::int64_t position) {
+        return static_cast<std::int32_t>((s + position * (1 + s % 3)) % model.vocabulary);
+      };
+      batch.tokens.push_back(word(t));
+      batch.targets.push_back(word(t + 1));
+    }
+  }
+  return batch;
+}
+
+Batch random_batch(const Model& model, std::int64_t sequences, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto word = [&] {
+    return static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(model.vocabulary));
+  };
+  Batch batch;
+  batch.sequences = sequences;
+  for (std::int64_t i = 0; i < sequences * model.sequence; ++i) {
+    batch.tokens.push_back(word());
+    batch.targets.push_back(word());
+  }
+  return batch;
+}
+
+}  // namespace fourfold

@@ -1,0 +1,42 @@
+// The tokens of one training step, the same on every grid, and how devices and micro-batches share
+// them: by whole sequences, first by micro-batch, then by data, then by z.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schedule/model.hpp"
+#include "schedule/process_grid.hpp"
+
+namespace fourfold {
+
+struct Batch {
+  std::int64_t sequences = 0;
+  std::vector<std::int32_t> tokens;   // sequences x sequence length
+  std::vector<std::int32_t> targets;  // the token that follows each
+};
+
+// A device's share of a micro-batch: its first token within the batch, and how many.
+struct Share {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+// Throws std::invalid_argument with one sentence if the batch does not divide, or if its lists or
+// its words do not fit the model.
+void check(const Batch& batch, const Model& model, const ProcessGrid& grid,
+           std::int64_t micro_batches);
+
+// Throws std::invalid_argument if the grid cuts heads or columns that do not divide.
+void check(const Model& model, const ProcessGrid& grid);
+
+// Tokens of one micro-batch over all devices are micro_batch_tokens.
+Share share(const ProcessGrid& grid, std::int64_t rank, std::int64_t micro_batch,
+            std::int64_t micro_batch_tokens);
+
+// Sequences that count upwards in steps of their own, modulo the vocabulary: easy to learn.
+Batch counting_batch(const Model& model, std::int64_t sequences);
+// Words drawn evenly from the vocabulary; the same seed gives the same batch on every machine.
+Batch random_batch(const Model& model, std::int64_t sequences, std::uint64_t seed);
+
+}  // namespace fourfold

@@ -1,0 +1,238 @@
+// Walks a schedule for all ranks; see lockstep.hpp.
+#include "engine/lockstep.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "engine/initial_weights.hpp"
+#include "engine/lockstep_collectives.hpp"
+#include "engine/reference_adamw.hpp"
+#include "engine/reference_compute.hpp"
+#include "engine/scatter.hpp"
+#include "schedule/transformer.hpp"
+
+namespace fourfold {
+
+template <typename T>
+Lockstep<T>::Lockstep(const Model& model, const StepOptions& options, const ProcessGrid& grid,
+                      std::uint64_t seed)
+    : Lockstep(model, issue(record_step(model, options), options), grid, seed) {}
+
+template <typename T>
+Lockstep<T>::Lockstep(const Model& model, Schedule schedule, const ProcessGrid& grid,
+                      std::uint64_t seed)
+    : model_(model),
+      stream_(std::move(schedule.stream)),
+      store_(std::move(schedule.program), grid),
+      post_number_(store_.program().ops.size(), 0) {
+  check(model_, grid);
+  for (const Section& section : store_.program().sections) {
+    micro_batches_ = std::max(micro_batches_, section.micro_batch + 1);
+  }
+  for (const std::string& parameter : parameters()) {
+    const Shape& shape = store_.program()[store_.persistent(parameter)].shape;
+    Matrix<T> global(shape.rows, shape.cols);
+    for (std::int64_t i = 0; i < shape.rows * shape.cols; ++i) {
+      global.values[static_cast<std::size_t>(i)] = static_cast<T>(
+          initial_weight(model_, parameter, i / shape.cols, i % shape.cols, seed));
+    }
+    set_weight(parameter, global);
+  }
+}
+
+template <typename T>
+Matrix<T> Lockstep<T>::gradient(const std::string& parameter) const {
+  const auto found = gradients_.find(parameter);
+  if (found == gradients_.end()) {
+    throw std::invalid_argument("no step has given a gradient of " + parameter);
+  }
+  const Shape& shape = store_.program()[store_.persistent(parameter)].shape;
+  return gather(shape, store_.grid(), found->second);
+}
+
+template <typename T>
+void Lockstep<T>::set_weight(const std::string& parameter, const Matrix<T>& global) {
+  store_.set(parameter, global);
+  store_.set(parameter + ".master", global);
+}
+
+template <typename T>
+StepResult Lockstep<T>::step(const Batch& batch, const AdamW& optimizer) {
+  check(batch, model_, store_.grid(), micro_batches_);
+  micro_batch_tokens_ = batch.sequences / micro_batches_ * model_.sequence;
+  optimizer_ = optimizer;
+  posts_ = {};
+  result_ = {};
+  ++steps_done_;
+  for (const Issue& issue : stream_) {
+    switch (issue.kind) {
+      case IssueKind::compute: compute(issue.id, batch); break;
+      case IssueKind::start: start(issue.id); break;
+      case IssueKind::wait: wait(issue); break;
+      case IssueKind::allocate: break;
+      case IssueKind::release: store_.release(issue.id); break;
+    }
+  }
+  if (!in_flight_.empty()) {
+    throw std::logic_error("lockstep: the step ends while a collective is in flight");
+  }
+  store_.expect_step_is_over();
+  return result_;
+}
+
+template <typename T>
+std::int64_t Lockstep<T>::micro_batch_of(std::int32_t op) const {
+  std::int64_t micro_batch = -1;
+  for (const Section& section : store_.program().sections) {
+    if (section.first_op <= op) micro_batch = section.micro_batch;
+  }
+  return micro_batch;
+}
+
+template <typename T>
+void Lockstep<T>::expect_readable(Id id, const Op& op) const {
+  const std::string reader = std::string("lockstep: ") + name(op.kind) + " reads " + name_of(id);
+  if (!store_.holds(id)) {
+    throw std::logic_error(reader + " before it is there or after its release");
+  }
+  for (std::int32_t i : in_flight_) {
+    if (op_at(i).kind == OpKind::all_reduce && op_at(i).inputs[0] == id) {
+      throw std::logic_error(reader + " while an all-reduce may overwrite it");
+    }
+  }
+}
+
+template <typename T>
+void Lockstep<T>::compute(std::int32_t i, const Batch& batch) {
+  const Op& op = op_at(i);
+  for (Id input : op.inputs) {
+    if (!store_.is_words(input)) expect_readable(input, op);
+  }
+  switch (op.kind) {
+    case OpKind::pack: return pack(op);
+    case OpKind::unpack: return unpack(op);
+    case OpKind::update: return update(op);
+    default: kernel(i, batch);
+  }
+  observe(op);
+}
+
+template <typename T>
+void Lockstep<T>::kernel(std::int32_t i, const Batch& batch) {
+  const Op& op = op_at(i);
+  Blocks<T> results = store_.empty(op.outputs[0], micro_batch_tokens_);
+  reference::Site site{&store_.program(), store_.grid(), 0, model_.hidden / model_.heads,
+                       micro_batch_tokens_ * micro_batches_, optimizer_.clip_norm};
+  for (site.rank = 0; site.rank < site.grid.size(); ++site.rank) {
+    const auto rank = static_cast<std::size_t>(site.rank);
+    reference::Operands<T> operands;
+    operands.output = results[rank].view();
+    for (Id input : op.inputs) {
+      if (store_.is_words(input)) {
+        const Share own = share(site.grid, site.rank, micro_batch_of(i), micro_batch_tokens_);
+        const auto& words = name_of(input) == "targets" ? batch.targets : batch.tokens;
+        operands.tokens = {words.data() + own.first, static_cast<std::size_t>(own.count)};
+        operands.inputs.push_back({});
+      } else {
+        const Matrix<T>& block = store_[input][rank];
+        operands.inputs.push_back(block.view());
+      }
+    }
+    reference::compute(site, op, operands);
+  }
+  store_[op.outputs[0]] = std::move(results);
+}
+
+template <typename T>
+void Lockstep<T>::pack(const Op& op) {
+  std::vector<const Blocks<T>*> members;
+  for (Id member : op.inputs) members.push_back(&store_[member]);
+  store_[op.outputs[0]] = packed(members);
+}
+
+template <typename T>
+void Lockstep<T>::unpack(const Op& op) {
+  std::int64_t first = 0;
+  for (Id output : op.outputs) {
+    store_[output] = store_.empty(output, micro_batch_tokens_);
+    fourfold::unpack(store_[op.inputs[0]], first, store_[output]);
+    first += store_.program().local_elements(output, store_.grid(), micro_batch_tokens_);
+  }
+}
+
+// Inputs: gradient, clip factor, then master and moments of each parameter; outputs: weight, master
+// and moments of each.
+template <typename T>
+void Lockstep<T>::update(const Op& op) {
+  std::int64_t first = 0;
+  for (std::size_t in = 2, out = 0; in < op.inputs.size(); in += 3, out += 4) {
+    const Id weight = op.outputs[out];
+    const double decay = decays(name_of(weight)) ? optimizer_.weight_decay : 0.0;
+    Blocks<T> own = store_.empty(weight, micro_batch_tokens_);
+    fourfold::unpack(store_[op.inputs[0]], first, own);
+    for (std::size_t rank = 0; rank < own.size(); ++rank) {
+      const Matrix<T>& gradient = own[rank];
+      Matrix<T>& master = store_[op.inputs[in]][rank];
+      reference::adamw({optimizer_, steps_done_, decay}, gradient.view(),
+                       store_[op.inputs[1]][rank].values[0],
+                       reference::Shard<T>{master.view(), store_[op.inputs[in + 1]][rank].view(),
+                                           store_[op.inputs[in + 2]][rank].view()});
+      store_[weight][rank] = master;
+    }
+    gradients_[name_of(weight)] = std::move(own);
+    first += store_.program().local_elements(weight, store_.grid(), micro_batch_tokens_);
+  }
+}
+
+template <typename T>
+void Lockstep<T>::start(std::int32_t i) {
+  const Op& op = op_at(i);
+  expect_readable(op.inputs[0], op);
+  post_number_[static_cast<std::size_t>(i)] = ++posts_[static_cast<int>(op.lane())];
+  in_flight_.push_back(i);
+}
+
+// The values move at the wait: a result is never there before, and an operand must last until then.
+template <typename T>
+void Lockstep<T>::wait(const Issue& issue) {
+  const Op& op = op_at(issue.id);
+  const Id operand = op.inputs[0];
+  const Id result = op.outputs[0];
+  const auto found = std::find(in_flight_.begin(), in_flight_.end(), issue.id);
+  const std::int32_t posted_since =
+      posts_[static_cast<int>(op.lane())] - post_number_[static_cast<std::size_t>(issue.id)];
+  if (found == in_flight_.end() || posted_since != issue.back) {
+    throw std::logic_error(std::string("lockstep: a wait for what was not started, ") +
+                           name(op.kind) + " of " + name_of(result));
+  }
+  in_flight_.erase(found);
+  expect_readable(operand, op);
+  Blocks<T> results = store_.empty(result, micro_batch_tokens_);
+  const LineCollective<T> collective{&store_.grid(), op.axis, &store_[operand], &results};
+  switch (op.kind) {
+    case OpKind::all_gather: collective.all_gather(); break;
+    case OpKind::reduce_scatter: collective.reduce_scatter(); break;
+    default: collective.all_reduce(store_.program()[operand].shape.sharding.owed);
+  }
+  store_[result] = std::move(results);
+  observe(op);
+}
+
+// What a step reports are values of the program: its completed loss, and what clipping reads.
+template <typename T>
+void Lockstep<T>::observe(const Op& op) {
+  const Value& value = store_.program()[op.outputs[0]];
+  if (op.function == Function::norm_factor) {
+    const T squares = store_[op.inputs[0]][0].values[0] + store_[op.inputs[1]][0].values[0];
+    result_.gradient_norm = std::sqrt(static_cast<double>(squares));
+  } else if (value.name == "loss" && value.shape.sharding.partial.empty()) {
+    const auto tokens = static_cast<double>(micro_batch_tokens_ * micro_batches_);
+    result_.loss = static_cast<double>(store_[op.outputs[0]][0].values[0]) / tokens;
+  }
+}
+
+template class Lockstep<float>;
+template class Lockstep<double>;
+
+}  // namespace fourfold

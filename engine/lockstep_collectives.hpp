@@ -1,0 +1,26 @@
+// Collectives on the blocks of all ranks, done line by line of the process grid: sums run over the
+// line's members in order, so that every member holds the same bits.
+#pragma once
+
+#include <vector>
+
+#include "engine/matrix.hpp"
+#include "schedule/sharding.hpp"
+
+namespace fourfold {
+
+template <typename T>
+struct LineCollective {
+  const ProcessGrid* grid = nullptr;
+  Axis axis = Axis::x;
+  const std::vector<Matrix<T>>* input = nullptr;  // by rank
+  std::vector<Matrix<T>>* output = nullptr;       // by rank, sized already
+
+  void all_reduce(Owed owed) const;
+  // The members' blocks one after the other; what exceeds the output is padding.
+  void all_gather() const;
+  // Member i keeps the i-th piece of the sum.
+  void reduce_scatter() const;
+};
+
+}  // namespace fourfold
