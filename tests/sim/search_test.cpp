@@ -1,0 +1,181 @@
+// The search tries every factorisation, says why grids are out, and ranks the rest.
+#include "sim/search.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <stdexcept>
+
+namespace fourfold {
+namespace {
+
+using ::testing::HasSubstr;
+
+Point question(const std::string& model) {
+  Point point;
+  point.model = read_model(model);
+  return point;
+}
+
+// All ordered ways to write `number` as a product of four, by trying everything.
+std::vector<ProcessGrid> factorisations(std::int64_t number) {
+  std::vector<ProcessGrid> result;
+  for (std::int64_t x = 1; x <= number; ++x) {
+    for (std::int64_t y = 1; x * y <= number; ++y) {
+      for (std::int64_t z = 1; x * y * z <= number; ++z) {
+        if (number % (x * y * z) == 0) result.emplace_back(x, y, z, number / (x * y * z));
+      }
+    }
+  }
+  return result;
+}
+
+std::int64_t grids_tried(std::int64_t devices) {
+  std::int64_t all = 0;
+  search(question("gpt-5b"), read_platform("perlmutter"), devices,
+         [&all](std::int64_t, std::int64_t count) { all = count; });
+  return all;
+}
+
+TEST(Search, TriesEveryFactorisationNotOnlyPowersOfTwo) {
+  for (std::int64_t devices : {1, 7, 12, 60, 96, 128, 360}) {
+    EXPECT_EQ(grids_tried(devices), static_cast<std::int64_t>(factorisations(devices).size()))
+        << devices;
+  }
+}
+
+// 2^k has (k+3 choose 3) ordered factorisations into four.
+TEST(Search, OfAPowerOfTwoTriesTheBinomialCoefficient) {
+  EXPECT_EQ(grids_tried(512), 12 * 11 * 10 / 6);
+  EXPECT_EQ(grids_tried(4096), 15 * 14 * 13 / 6);
+}
+
+TEST(Search, AccountsForEveryGridAndMicroBatch) {
+  const Point point = question("gpt-40b");
+  const Platform platform = read_platform("perlmutter");
+
+  const SearchResult result = search(point, platform, 96);
+
+  std::map<Rejection, std::int64_t> expected;
+  std::int64_t tried = 0;
+  std::set<std::pair<std::string, std::int64_t>> candidates;
+  for (const ProcessGrid& grid : factorisations(96)) {
+    switch (find_misfit(point.model, grid, point.global_batch, 1)) {
+      case Misfit::heads:
+        ++expected[Rejection::heads], ++tried;
+        continue;
+      case Misfit::divisibility:
+        ++expected[Rejection::divisibility], ++tried;
+        continue;
+      case Misfit::batch:
+        ++expected[Rejection::batch], ++tried;
+        continue;
+      case Misfit::none:
+        break;
+    }
+    const std::int64_t share =
+        point.global_batch / (grid.extent(Axis::z) * grid.extent(Axis::data));
+    for (std::int64_t m = 1; m <= share; ++m) {
+      if (share % m != 0) continue;
+      ++tried;
+      candidates.emplace(grid.str(), m);
+    }
+  }
+  EXPECT_EQ(result.tried, tried);
+  for (Rejection reason : {Rejection::heads, Rejection::divisibility, Rejection::batch}) {
+    EXPECT_EQ(result.rejected.contains(reason) ? result.rejected.at(reason) : 0, expected[reason])
+        << name(reason);
+  }
+  const auto fitting = static_cast<std::int64_t>(result.feasible.size());
+  EXPECT_EQ(fitting + result.rejected.at(Rejection::memory),
+            static_cast<std::int64_t>(candidates.size()));
+  for (const Candidate& c : result.feasible) {
+    EXPECT_EQ(candidates.erase({c.grid.str(), c.micro_batches}), 1u) << c.grid.str();
+  }
+}
+
+TEST(Search, EstimatesWhatItKeepsAsThePointAlone) {
+  Point point = question("gpt-5b");
+  const Platform platform = read_platform("perlmutter");
+
+  const SearchResult result = search(point, platform, 64);
+
+  ASSERT_GT(result.feasible.size(), 20u);
+  for (std::size_t i = 0; i < result.feasible.size(); i += result.feasible.size() / 20) {
+    const Candidate& c = result.feasible[i];
+    point.grid = c.grid;
+    point.options.micro_batches = c.micro_batches;
+    const Estimate alone = estimate(point, platform);
+    EXPECT_EQ(c.estimate.outcome.total, alone.outcome.total) << c.grid.str();
+    EXPECT_EQ(c.estimate.memory.peak, alone.memory.peak) << c.grid.str();
+  }
+}
+
+TEST(Search, SortsByTimeKeepsOnlyWhatFitsAndRepeatsItself) {
+  const Platform platform = read_platform("frontier");
+
+  const SearchResult first = search(question("gpt-10b"), platform, 128);
+  const SearchResult second = search(question("gpt-10b"), platform, 128);
+
+  const Bytes limit = platform.processor.memory * platform.processor.usable_memory;
+  ASSERT_EQ(first.feasible.size(), second.feasible.size());
+  ASSERT_FALSE(first.feasible.empty());
+  EXPECT_EQ(first.closest_miss, "");
+  for (std::size_t i = 0; i < first.feasible.size(); ++i) {
+    const Candidate& c = first.feasible[i];
+    EXPECT_LE(c.estimate.memory.peak, limit);
+    EXPECT_EQ(c.grid, second.feasible[i].grid);
+    EXPECT_EQ(c.micro_batches, second.feasible[i].micro_batches);
+    EXPECT_EQ(c.estimate.outcome.total, second.feasible[i].estimate.outcome.total);
+    if (i > 0) {
+      EXPECT_LE(first.feasible[i - 1].estimate.outcome.total, c.estimate.outcome.total);
+    }
+  }
+}
+
+TEST(Search, OfAModelThatFitsNowhereSaysHowFarOff) {
+  const Point point = question("gpt-80b");
+  const Platform platform = read_platform("perlmutter");
+
+  const SearchResult result = search(point, platform, 8);
+
+  // 14 bytes a parameter on 8 devices of 40 GB: no grid can do.
+  EXPECT_TRUE(result.feasible.empty());
+  EXPECT_THAT(result.closest_miss, HasSubstr("the closest, grid "));
+  EXPECT_THAT(result.closest_miss, HasSubstr(" micro-batches, needs "));
+  EXPECT_THAT(result.closest_miss, HasSubstr("GB per device of the usable 34.0 GB"));
+  const std::size_t needs = result.closest_miss.find("needs ") + 6;
+  EXPECT_GT(std::stod(result.closest_miss.substr(needs)), 14 * parameter_count(point.model) / 8e9);
+}
+
+TEST(Search, RefusesMoreDevicesThanTheMachineHas) {
+  const Platform platform = read_platform("perlmutter");
+  try {
+    search(question("gpt-5b"), platform, 8192);
+    FAIL() << "accepted";
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(),
+                 "perlmutter has 6144 devices (1536 nodes of 4), fewer than the 8192 asked for");
+  }
+  EXPECT_THROW(search(question("gpt-5b"), platform, 0), std::runtime_error);
+}
+
+TEST(Ranking, KendallTauIsOneMinusOneOrBetween) {
+  EXPECT_DOUBLE_EQ(kendall_tau({1, 2, 3, 4}, {10, 20, 30, 40}), 1);
+  EXPECT_DOUBLE_EQ(kendall_tau({1, 2, 3, 4}, {4, 3, 2, 1}), -1);
+  // One of six pairs is the wrong way round.
+  EXPECT_DOUBLE_EQ(kendall_tau({1, 2, 3, 4}, {1, 3, 2, 4}), 4.0 / 6);
+  // A tie agrees with nothing: two of three pairs count.
+  EXPECT_DOUBLE_EQ(kendall_tau({1, 2, 3}, {1, 1, 2}), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(kendall_tau({5}, {7}), 1);
+}
+
+TEST(Ranking, TopOneRegretIsWhatTheFirstChoiceLoses) {
+  EXPECT_DOUBLE_EQ(top1_regret({1, 2, 3}, {10, 20, 30}), 0);
+  EXPECT_DOUBLE_EQ(top1_regret({2, 1, 3}, {10, 12, 30}), 0.2);
+  EXPECT_DOUBLE_EQ(top1_regret({}, {}), 0);
+}
+
+}  // namespace
+}  // namespace fourfold
