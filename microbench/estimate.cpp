@@ -1,0 +1,126 @@
+// How fast points are estimated, and what a new option set costs before its first point. Questions
+// and answers: README.md.
+#include "sim/estimate.hpp"
+
+#include <benchmark/benchmark.h>
+
+#include "schedule/transformer.hpp"
+#include "sim/search.hpp"
+
+namespace fourfold {
+namespace {
+
+constexpr std::int64_t devices = 8192;
+
+Point question() {
+  Point point;
+  point.platform = "frontier";
+  point.model = read_model("gpt-80b");
+  return point;
+}
+
+// As published; without overlap; with recompute's products kept; weights kept and gradients summed.
+std::vector<StepOptions> option_sets() {
+  std::vector<StepOptions> sets(4);
+  sets[1].overlap = {false, false, false, false};
+  sets[2].recompute = Recompute::none;
+  sets[3].weight_gather = WeightGather::keep;
+  sets[3].gradient_reduction = GradientReduction::accumulated;
+  return sets;
+}
+
+struct Case {
+  ProcessGrid grid;
+  std::int64_t micro_batches;
+};
+
+// Every grid of 8,192 devices with every number of micro-batches that divides its batch.
+std::vector<Case> cases(const Point& point) {
+  std::vector<Case> result;
+  for (std::int64_t x = 1; x <= devices; x *= 2) {
+    for (std::int64_t y = 1; x * y <= devices; y *= 2) {
+      for (std::int64_t z = 1; x * y * z <= devices; z *= 2) {
+        const ProcessGrid grid(x, y, z, devices / (x * y * z));
+        for (std::int64_t m = 1; m <= point.global_batch; m *= 2) {
+          if (find_misfit(point.model, grid, point.global_batch, m) == Misfit::none) {
+            result.push_back({grid, m});
+          }
+        }
+      }
+    }
+  }
+  return result;
+}
+
+// Points a second on one core, each one memory, counts, lowering and walk from the folded program;
+// the folded programs of the four option sets are recorded inside the measured time.
+void estimate_every_point(benchmark::State& state) {
+  const Platform platform = read_platform("frontier");
+  const std::vector<Case> all = cases(question());
+  std::int64_t points = 0;
+  double sum = 0;
+  for (auto _ : state) {
+    for (const StepOptions& options : option_sets()) {
+      Point point = question();
+      point.options = options;
+      Estimator estimator(platform, point);
+      std::map<std::int64_t, Folded> folded;
+      for (const Case& c : all) {
+        const auto [step, fresh] = folded.try_emplace(c.micro_batches);
+        if (fresh) {
+          point.options.micro_batches = c.micro_batches;
+          step->second = folded_step(point.model, point.options);
+        }
+        sum += estimator.evaluate(step->second, c.grid, c.micro_batches).outcome.total.value;
+        ++points;
+      }
+    }
+  }
+  benchmark::DoNotOptimize(sum);
+  state.counters["points"] =
+      benchmark::Counter(static_cast<double>(points), benchmark::Counter::kAvgIterations);
+  state.counters["points/s"] =
+      benchmark::Counter(static_cast<double>(points), benchmark::Counter::kIsRate);
+}
+BENCHMARK(estimate_every_point)->Unit(benchmark::kMillisecond);
+
+// The search as `fourfold search` runs it: memory first, then only what fits.
+void search_all(benchmark::State& state) {
+  const Platform platform = read_platform("frontier");
+  std::int64_t tried = 0;
+  for (auto _ : state) tried += search(question(), platform, devices).tried;
+  state.counters["tried/s"] =
+      benchmark::Counter(static_cast<double>(tried), benchmark::Counter::kIsRate);
+}
+BENCHMARK(search_all)->Unit(benchmark::kMillisecond);
+
+void record_step_of_all_layers(benchmark::State& state) {
+  const Model model = read_model("gpt-80b");
+  StepOptions options;
+  options.micro_batches = recorded_micro_batches(model, options);
+  for (auto _ : state) benchmark::DoNotOptimize(record_step(model, options).ops.size());
+}
+BENCHMARK(record_step_of_all_layers)->Unit(benchmark::kMillisecond);
+
+void issue_and_lifetimes(benchmark::State& state) {
+  const Model model = read_model("gpt-80b");
+  StepOptions options;
+  options.micro_batches = recorded_micro_batches(model, options);
+  const Program program = record_step(model, options);
+  for (auto _ : state) benchmark::DoNotOptimize(issue(program, options).stream.size());
+}
+BENCHMARK(issue_and_lifetimes)->Unit(benchmark::kMillisecond);
+
+void fold_of_all_layers(benchmark::State& state) {
+  const Model model = read_model("gpt-80b");
+  StepOptions options;
+  options.micro_batches = recorded_micro_batches(model, options);
+  const Schedule schedule = issue(record_step(model, options), options);
+  for (auto _ : state) benchmark::DoNotOptimize(fold(schedule).bodies.size());
+}
+BENCHMARK(fold_of_all_layers)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace fourfold
+
+BENCHMARK_MAIN();
