@@ -1,0 +1,45 @@
+// Points for the tests that compare rungs: real models on real grids, with every option that
+// changes the order of communication.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/estimate.hpp"
+#include "sim/point.hpp"
+
+namespace fourfold::testing {
+
+inline Model short_model() { return {"gpt-short", 6, 3840, 120, 2048, 51'200}; }
+
+inline Point point_on(const std::string& platform, const Model& model, const ProcessGrid& grid) {
+  Point point;
+  point.platform = platform;
+  point.model = model;
+  point.grid = grid;
+  // Two sequences for every rank along z and data, whatever the grid.
+  point.global_batch = 2 * grid.extent(Axis::z) * grid.extent(Axis::data);
+  return point;
+}
+
+// The step as published, and with each option turned the other way.
+inline std::vector<StepOptions> option_sets() {
+  std::vector<StepOptions> sets(1);
+  sets.emplace_back().micro_batches = 2;
+  sets.emplace_back().recompute = Recompute::none;
+  sets.emplace_back().overlap = {false, false, false, false};
+  sets.emplace_back().overlap.all_gather = false;
+  sets.emplace_back().overlap.reduce_scatter = false;
+  sets.emplace_back().overlap.all_reduce = false;
+  sets.emplace_back().in_flight_blocks = 1;
+  sets.emplace_back().data_reduction = DataReduction::beside_backward;
+  StepOptions& sparing = sets.emplace_back();
+  sparing.micro_batches = 2;
+  sparing.weight_gather = WeightGather::keep;
+  sparing.gradient_reduction = GradientReduction::accumulated;
+  return sets;
+}
+
+inline std::string describe(const Point& point) { return to_json(point); }
+
+}  // namespace fourfold::testing
