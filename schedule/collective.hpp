@@ -9,7 +9,18 @@
 namespace fourfold {
 
 enum class CollectiveKind : std::uint8_t { all_gather, reduce_scatter, all_reduce };
-enum class CollectiveAlgorithm : std::uint8_t { ring, tree };
+// ring                member i sends to i + 1, one chunk a round.
+// tree                two halves of the buffer over two complementary binary trees of nodes.
+// recursive           pairs at doubling or halving distance exchange ever more or fewer chunks.
+// recursive_doubling  pairs at doubling distance exchange and add their whole buffers.
+// hierarchical        rings inside every node, and across nodes among members of equal place.
+enum class CollectiveAlgorithm : std::uint8_t {
+  ring,
+  tree,
+  recursive,
+  recursive_doubling,
+  hierarchical
+};
 
 const char* name(CollectiveKind kind);
 const char* name(CollectiveAlgorithm algorithm);
@@ -41,25 +52,28 @@ struct Transfer {
 
 // Transfers of a round read what their senders held when the round began.
 using Round = std::vector<Transfer>;
-// One sweep over the group; an all-reduce makes two, reducing first and spreading the sum after.
+// One sweep over the group or over its nodes; an all-reduce reduces first and spreads the sum
+// after.
 using Pass = std::vector<Round>;
 
-// The buffer is cut into `chunks` equal parts. All-gather: member i brings chunk i, all get all of
-// them. Reduce-scatter: all bring every chunk, member i gets the sum of chunk i. All-reduce: all
-// bring every chunk and get every sum.
+// The buffer is cut into `chunks` equal parts; of `chunks` = n c, part i are the c from i c on.
+// All-gather: member i brings part i, all get all of them. Reduce-scatter: all bring every chunk,
+// member i gets the sum of part i. All-reduce: all bring every chunk and get every sum.
 struct CollectiveProgram {
   GroupShape shape;
   std::int32_t chunks = 1;
   std::vector<Pass> passes;
 };
 
-// ring: member i sends to i + 1, one chunk a round, n chunks.
-// tree (all-reduce only): two halves of the buffer run over two complementary binary trees of
-// nodes, each member of a node in a chain that ends at the node's first member. No node has more
-// than two children in both together, so that both directions of its link are used evenly. Throws
-// std::invalid_argument: a shape with more nodes than members, a tree that is no all-reduce.
+// Why this group cannot do that, as a sentence that names what would be right; empty if it can.
+// `rings`: copies of the ring that split the buffer among them, each of which leaves a node from
+// another member, and so by another NIC; 1 for every other algorithm.
+std::string misfit(CollectiveKind kind, CollectiveAlgorithm algorithm, GroupShape shape,
+                   std::int64_t rings = 1);
+
+// Throws std::invalid_argument with the sentence of `misfit`.
 CollectiveProgram collective_program(CollectiveKind kind, CollectiveAlgorithm algorithm,
-                                     GroupShape shape);
+                                     GroupShape shape, std::int64_t rings = 1);
 
 // Exact counts, in hops and in chunks. A hop is one transfer of the longest chain of transfers that
 // wait for each other, passes added up; where chains of a pass are equally long, the one that
@@ -71,14 +85,29 @@ struct CollectiveCounts {
   std::int64_t chunks = 1;
   std::int64_t transfers_across = 0;  // of one chunk each, all members together
   std::int64_t transfers_in_node = 0;
-  std::int64_t sent_by_node = 0;  // to other nodes, by the busiest node
+  std::int64_t sent_by_node = 0;           // to other nodes, by the busiest node
+  std::int64_t sent_by_member = 0;         // by the busiest member
+  std::int64_t sent_across_by_member = 0;  // to other nodes, by the busiest member
 
   bool operator==(const CollectiveCounts&) const = default;
 };
 
 // Textbook formulas in constant time: for a search. Equal to the fold of the rounds; a tree whose
-// nodes do not have equally many members is counted as if all were as full as the fullest.
-CollectiveCounts counts(CollectiveKind kind, CollectiveAlgorithm algorithm, GroupShape shape);
+// nodes do not have equally many members is counted as if all were as full as the fullest. Throws
+// as collective_program does.
+//
+// With N nodes, n = N g members, k = 2 passes for an all-reduce and 1 else, all logarithms base 2:
+//
+//                      hops across      hops in node   sent by a member   of that across
+//   ring               k (N - 1)        k (n - N)      k (n - 1)/n        k (n - 1)/n / rings
+//   tree               2 ceil(log N)    2 (g - 1)      3, see the code    2
+//   recursive          k log N          k log g        k (n - 1)/n        k (N - 1)/n
+//   recursive_doubling log N            log g          log n              log N
+//   hierarchical       k (N - 1)        k (g - 1)      k (n - 1)/n        k (N - 1)/n
+//
+// where "sent" is in buffers, by the busiest member, and counts() gives it in chunks.
+CollectiveCounts counts(CollectiveKind kind, CollectiveAlgorithm algorithm, GroupShape shape,
+                        std::int64_t rings = 1);
 
 // The same by walking every transfer.
 CollectiveCounts fold(const CollectiveProgram& program);

@@ -4,14 +4,10 @@
 
 #include "platforms/platform.hpp"
 #include "schedule/collective.hpp"
+#include "sim/collective_tuning.hpp"
 #include "sim/timed_program.hpp"
 
 namespace fourfold {
-
-// Ways to put a message on the wire: low_latency flags every 4 bytes with 4 bytes of its own, so
-// that no hop waits for a fence, and sends twice the payload; simple sends the payload and
-// synchronises.
-enum class WireProtocol : std::uint8_t { low_latency, simple };
 
 const char* name(WireProtocol protocol);
 
@@ -31,6 +27,24 @@ struct CollectiveChoice {
 // library without a plateau for this kind of group.
 CollectiveChoice choose_collective(const CollectiveLibrary& library, CollectiveKind kind,
                                    Bytes buffer, GroupShape shape, BytesPerSecond link_rate);
+
+// What a group is to do.
+struct CollectiveTask {
+  CollectiveKind kind = CollectiveKind::all_gather;
+  Bytes buffer;
+  GroupShape shape;
+  BytesPerSecond link_rate;
+};
+
+// By this algorithm, in the faster protocol; a recursive all-reduce is the faster of halving and
+// doubling and of doubling whole buffers. Throws besides with the sentence of `misfit` if the group
+// cannot do that.
+CollectiveChoice forced_collective(const CollectiveLibrary& library, CollectiveAlgorithm algorithm,
+                                   const CollectiveTask& task);
+
+// As the tuning says, else as the library would.
+CollectiveChoice choose_collective(const CollectiveLibrary& library, const CollectiveTask& task,
+                                   const CollectiveTuning& tuning);
 
 // The cost alone. cost.work counts bytes on the wire, with flags.
 CollectiveCost collective_cost(const CollectiveLibrary& library, CollectiveKind kind, Bytes buffer,

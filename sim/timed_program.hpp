@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "schedule/collective.hpp"
 #include "schedule/lane.hpp"
 #include "schedule/quantity.hpp"
 
@@ -18,11 +19,19 @@ struct CollectiveCost {
   BytesPerSecond rate_cap;  // what the library's protocol sustains per member
 };
 
+// Ways to put a message on the wire: low_latency flags every 4 bytes with 4 bytes of its own, so
+// that no hop waits for a fence, and sends twice the payload; simple sends the payload and
+// synchronises.
+enum class WireProtocol : std::uint8_t { low_latency, simple };
+
 // A collective class: every post of the class has the same lane, bytes and cost.
 struct TimedCollective {
   Lane lane = Lane::x;
   CollectiveCost cost;
   Seconds uncontended;  // with only the sibling groups of its own axis on the links
+  // What the library chose; decides nothing any more, as the cost has it all.
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;
+  WireProtocol protocol = WireProtocol::simple;
 };
 
 enum class StepKind : std::uint8_t { compute, post, wait };
