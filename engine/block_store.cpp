@@ -3,17 +3,31 @@
 
 #include <stdexcept>
 
+#include "engine/bf16.hpp"
 #include "engine/scatter.hpp"
 
 namespace fourfold {
 
 template <typename T>
-BlockStore<T>::BlockStore(Program program, const ProcessGrid& grid)
-    : program_(std::move(program)), grid_(grid), values_(program_.values.size()) {
+BlockStore<T>::BlockStore(Program program, const ProcessGrid& grid, Rounding rounding)
+    : program_(std::move(program)),
+      grid_(grid),
+      rounding_(rounding),
+      values_(program_.values.size()) {
   for (std::size_t i = 0; i < values_.size(); ++i) {
     const Id id = static_cast<Id>(i);
     if (program_[id].persistent && !is_words(id)) values_[i] = empty(id, 0);
   }
+}
+
+template <typename T>
+void BlockStore<T>::put(Id id, Blocks<T> blocks) {
+  if (rounding_ == Rounding::recorded && program_[id].precision == Precision::bf16) {
+    for (Matrix<T>& block : blocks) {
+      for (T& x : block.values) x = static_cast<T>(rounded_to_bf16(static_cast<float>(x)));
+    }
+  }
+  (*this)[id] = std::move(blocks);
 }
 
 template <typename T>
@@ -70,10 +84,11 @@ Matrix<T> BlockStore<T>::global(const std::string& name) const {
 template <typename T>
 void BlockStore<T>::set(const std::string& name, const Matrix<T>& global) {
   const Id id = persistent(name);
+  Blocks<T> blocks;
   for (std::int64_t rank = 0; rank < grid_.size(); ++rank) {
-    (*this)[id][static_cast<std::size_t>(rank)] =
-        scatter(program_[id].shape, grid_, rank, global);
+    blocks.push_back(scatter(program_[id].shape, grid_, rank, global));
   }
+  put(id, std::move(blocks));
 }
 
 template class BlockStore<float>;

@@ -1,5 +1,5 @@
-// The memory of all ranks: for each value of a program the blocks that the ranks hold of it, while it
-// is there; and trained matrices as wholes, by name.
+// The memory of all ranks: for each value of a program the blocks that the ranks hold of it, while
+// it is there; and trained matrices as wholes, by name.
 #pragma once
 
 #include <string>
@@ -10,16 +10,21 @@
 
 namespace fourfold {
 
+// Whether values are kept in the precision that the program records, or just as they were computed.
+enum class Rounding : std::uint8_t { none, recorded };
+
 template <typename T>
 class BlockStore {
  public:
   // Parameters and optimizer state are there from the start, as zeros.
-  BlockStore(Program program, const ProcessGrid& grid);
+  BlockStore(Program program, const ProcessGrid& grid, Rounding rounding);
 
   const Program& program() const { return program_; }
   const ProcessGrid& grid() const { return grid_; }
 
   Blocks<T>& operator[](Id id) { return values_[static_cast<std::size_t>(id)]; }
+  // Rounds once, here: sums within an operation have all the digits of T.
+  void put(Id id, Blocks<T> blocks);
   bool holds(Id id) const { return !values_[static_cast<std::size_t>(id)].empty(); }
   // Throws std::logic_error if the value is not there.
   void release(Id id);
@@ -41,6 +46,7 @@ class BlockStore {
  private:
   Program program_;
   ProcessGrid grid_;
+  Rounding rounding_;
   std::vector<Blocks<T>> values_;  // by value; none: it is not there
 };
 

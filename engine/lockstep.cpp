@@ -16,15 +16,15 @@ namespace fourfold {
 
 template <typename T>
 Lockstep<T>::Lockstep(const Model& model, const StepOptions& options, const ProcessGrid& grid,
-                      std::uint64_t seed)
-    : Lockstep(model, issue(record_step(model, options), options), grid, seed) {}
+                      std::uint64_t seed, Rounding rounding)
+    : Lockstep(model, issue(record_step(model, options), options), grid, seed, rounding) {}
 
 template <typename T>
 Lockstep<T>::Lockstep(const Model& model, Schedule schedule, const ProcessGrid& grid,
-                      std::uint64_t seed)
+                      std::uint64_t seed, Rounding rounding)
     : model_(model),
       stream_(std::move(schedule.stream)),
-      store_(std::move(schedule.program), grid),
+      store_(std::move(schedule.program), grid, rounding),
       post_number_(store_.program().ops.size(), 0) {
   check(model_, grid);
   for (const Section& section : store_.program().sections) {
@@ -92,13 +92,14 @@ std::int64_t Lockstep<T>::micro_batch_of(std::int32_t op) const {
 
 template <typename T>
 void Lockstep<T>::expect_readable(Id id, const Op& op) const {
-  const std::string reader = std::string("lockstep: ") + name(op.kind) + " reads " + name_of(id);
-  if (!store_.holds(id)) {
-    throw std::logic_error(reader + " before it is there or after its release");
-  }
+  const auto refuse = [&](const char* when) {
+    throw std::logic_error(std::string("lockstep: ") + name(op.kind) + " reads " + name_of(id) +
+                           when);
+  };
+  if (!store_.holds(id)) refuse(" before it is there or after its release");
   for (std::int32_t i : in_flight_) {
     if (op_at(i).kind == OpKind::all_reduce && op_at(i).inputs[0] == id) {
-      throw std::logic_error(reader + " while an all-reduce may overwrite it");
+      refuse(" while an all-reduce may overwrite it");
     }
   }
 }
@@ -141,7 +142,7 @@ void Lockstep<T>::kernel(std::int32_t i, const Batch& batch) {
     }
     reference::compute(site, op, operands);
   }
-  store_[op.outputs[0]] = std::move(results);
+  store_.put(op.outputs[0], std::move(results));
 }
 
 template <typename T>
@@ -173,13 +174,13 @@ void Lockstep<T>::update(const Op& op) {
     fourfold::unpack(store_[op.inputs[0]], first, own);
     for (std::size_t rank = 0; rank < own.size(); ++rank) {
       const Matrix<T>& gradient = own[rank];
-      Matrix<T>& master = store_[op.inputs[in]][rank];
       reference::adamw({optimizer_, steps_done_, decay}, gradient.view(),
                        store_[op.inputs[1]][rank].values[0],
-                       reference::Shard<T>{master.view(), store_[op.inputs[in + 1]][rank].view(),
+                       reference::Shard<T>{store_[op.inputs[in]][rank].view(),
+                                           store_[op.inputs[in + 1]][rank].view(),
                                            store_[op.inputs[in + 2]][rank].view()});
-      store_[weight][rank] = master;
     }
+    store_.put(weight, store_[op.inputs[in]]);
     gradients_[name_of(weight)] = std::move(own);
     first += store_.program().local_elements(weight, store_.grid(), micro_batch_tokens_);
   }
@@ -215,7 +216,14 @@ void Lockstep<T>::wait(const Issue& issue) {
     case OpKind::reduce_scatter: collective.reduce_scatter(); break;
     default: collective.all_reduce(store_.program()[operand].shape.sharding.owed);
   }
-  store_[result] = std::move(results);
+  if (store_.grid().extent(op.axis) > 1) {
+    const std::size_t elements =
+        std::max(store_[operand][0].values.size(), results[0].values.size());
+    result_.payload[static_cast<int>(op.lane())] +=
+        Bytes{static_cast<double>(elements) *
+              static_cast<double>(bytes_per_element(store_.program()[operand].precision))};
+  }
+  store_.put(result, std::move(results));
   observe(op);
 }
 

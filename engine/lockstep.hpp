@@ -12,6 +12,7 @@
 #include "engine/batch.hpp"
 #include "engine/block_store.hpp"
 #include "schedule/model.hpp"
+#include "schedule/quantity.hpp"
 #include "schedule/schedule.hpp"
 
 namespace fourfold {
@@ -19,19 +20,22 @@ namespace fourfold {
 struct StepResult {
   double loss = 0.0;           // mean over the step's tokens
   double gradient_norm = 0.0;  // before clipping
+  // Bytes of one rank's buffers in the collectives of a lane, in the recorded precision: what is
+  // gathered, or what is reduced. Nothing where a line has one member.
+  std::array<Bytes, lane_count> payload{};
 };
 
 // T is double where it referees finite differences and grids, float where it stands for a real run.
-// Precisions of the program are not rounded to: every value is a T.
 template <typename T>
 class Lockstep {
  public:
   // Weights start as initial_weight says. Throws std::invalid_argument if the grid does not divide
   // the model.
   Lockstep(const Model& model, const StepOptions& options, const ProcessGrid& grid,
-           std::uint64_t seed);
+           std::uint64_t seed, Rounding rounding = Rounding::none);
   // Walks a given schedule of that model's step: what tests hand in broken.
-  Lockstep(const Model& model, Schedule schedule, const ProcessGrid& grid, std::uint64_t seed);
+  Lockstep(const Model& model, Schedule schedule, const ProcessGrid& grid, std::uint64_t seed,
+           Rounding rounding = Rounding::none);
 
   StepResult step(const Batch& batch, const AdamW& optimizer);
 
