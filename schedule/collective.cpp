@@ -60,7 +60,7 @@ std::string misfit(CollectiveKind kind, CollectiveAlgorithm algorithm, GroupShap
     return "collective: a " + what_text(kind, algorithm) +
            " is not split over rings; give 1 ring, not " + std::to_string(rings);
   }
-  if (rings < 1 || rings > shape.members / shape.nodes) {
+  if (rings < 1 || (rings > 1 && rings > shape.members / shape.nodes)) {
     return "collective: " + std::to_string(rings) +
            " rings cannot each leave a node from another "
            "member among " +
