@@ -1,198 +1,50 @@
-// Counting flows over the busiest link of each kind; a "flow" is one hop of one line at unit rate.
+// The node's limit and the network's, whichever is lower.
 #include "platforms/axis_rate.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <limits>
 #include <stdexcept>
 
 #include "platforms/topology.hpp"
 
 namespace fourfold {
-namespace {
 
-constexpr double unlimited = std::numeric_limits<double>::infinity();
-constexpr int most_nics = 16;
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
-
-// The job cut into bins (chassis, groups) of `bin` devices, lines in blocks of stride * extent: the
-// most hops of one shift by `stride` that cross a boundary between two bins. A boundary at offset x
-// of a block of length b is crossed by min(stride, x, b - x) of its hops.
-std::int64_t boundary_hops(std::int64_t bin, std::int64_t stride, std::int64_t block,
-                           std::int64_t devices) {
-  constexpr int boundaries_tried = 64;
-  const std::int64_t step = bin % block;
-  std::int64_t most = 0;
-  std::int64_t offset = 0;
-  std::int64_t boundary = bin;
-  for (int i = 0; i < boundaries_tried && boundary < devices && most < stride; ++i) {
-    offset += step;
-    if (offset >= block) offset -= block;
-    if (offset == 0) break;  // from here on the pattern repeats
-    most = std::max(most, std::min({stride, offset, block - offset}));
-    boundary += bin;
-  }
-  return most;
-}
-
-// Of `bin` devices that all move on by `shift` >= bin, the most that meet again in one bin.
-std::int64_t pair_hops(std::int64_t bin, std::int64_t shift) {
-  const std::int64_t beyond = shift % bin;
-  return std::max(bin - beyond, beyond);
-}
-
-// Where blocks end inside bins, a bin sends both on (the next line) and back (the end of the last).
-// Of the two ends of a link between bins this many have such other flows: 1 with long blocks, 1 to
-// 2 with short ones, for which the middle stands.
-constexpr double short_block_sides = 1.5;
-
-double sides(std::int64_t bin, std::int64_t block, std::int64_t devices) {
-  if (block % bin == 0 || block == devices) return 0.0;
-  return block < 2 * bin ? short_block_sides : 1.0;
-}
-
-// Where m messages on average meet on a link by their detours, some links get m + 1.5 sqrt(m).
-constexpr double by_chance = 1.5;
-
-}  // namespace
-
-AxisRates::AxisRates(const Platform& platform) : devices_per_node_(platform.node.devices) {
-  // Checks the platform as well.
-  const Topology one_node(platform, 1);
-  if (platform.network.kind == NetworkKind::crossbar) {
+AxisRates::AxisRates(const Platform& platform) {
+  const Topology one_node(platform, 1);  // checks the platform
+  network_ = network_rates(platform);
+  if (!network_) {
     port_ = platform.node.nics.front().bandwidth.value;
     return;
   }
   if (platform.node.nics.size() > most_nics) {
     throw std::invalid_argument("a node has 16 NICs at most");
   }
-  dragonfly_.emplace(platform.network, static_cast<std::int64_t>(platform.node.nics.size()), 1);
-  nic_of_ = nic_of_devices(platform.node);
   nodes_.emplace(platform);
 }
 
-// The busiest pair of switches when every device d of every node sends to d + shift; only for
-// shifts of a node or more. `inside` weighs hops within a chassis, `between` hops that leave it.
-double AxisRates::shifted_pair(std::int64_t shift, double inside, double between) const {
-  const std::int64_t nodes = dragonfly_->nodes_per_chassis();
-  const std::int64_t chassis = divide_up(dragonfly_->nodes_per_group(), nodes);
-  const std::int64_t nearest = shift / devices_per_node_ / nodes;
-  // By sending NIC, receiving NIC and chassis passed beyond `nearest`.
-  std::array<double, most_nics * most_nics * 3> flows{};
-  double most = 0.0;
-  for (std::int64_t device = 0; device < devices_per_node_; ++device) {
-    const std::int64_t target = device + shift;
-    const std::int64_t hop = target / devices_per_node_;
-    const std::int32_t from = nic_of_[device];
-    const std::int32_t to = nic_of_[target % devices_per_node_];
-    const std::int64_t beyond = hop % nodes;
-    for (std::int64_t step = 0; step < 2; ++step) {
-      const std::int64_t passed = hop / nodes + step;
-      const std::int64_t count = step == 0 ? nodes - beyond : beyond;
-      if (passed >= chassis || (passed == 0 && from == to)) continue;
-      double& pair = flows[(from * most_nics + to) * 3 + (passed - nearest)];
-      pair += static_cast<double>(count) * (passed == 0 ? inside : between);
-      most = std::max(most, pair);
+std::optional<AxisRates::NetworkRates> AxisRates::network_rates(const Platform& platform) {
+  struct Builder {
+    const Node& node;
+    std::optional<NetworkRates> operator()(const CrossbarNetwork&) const { return std::nullopt; }
+    std::optional<NetworkRates> operator()(const DragonflyNetwork& network) const {
+      return DragonflyRates(node, network);
     }
-  }
-  return most;
-}
-
-AxisRates::Flows AxisRates::local_flows(std::int64_t stride, std::int64_t extent,
-                                        std::int64_t devices, const NodeLoad& node) const {
-  const std::int64_t d = devices_per_node_;
-  const std::int64_t nodes = dragonfly_->nodes_per_chassis();
-  const std::int64_t chassis = nodes * d;
-  const std::int64_t block = stride * extent;
-  const double nodes_here = static_cast<double>(std::min(nodes, divide_up(devices, d)));
-  const double of_switch = node.nic * nodes_here;  // flows through all NICs of one switch
-  const auto off_rail = [&](double pair) {
-    return Flows{pair, short_block_sides * std::max(0.0, of_switch - pair), by_chance};
+    std::optional<NetworkRates> operator()(const FatTreeNetwork& network) const {
+      return FatTreeRates(node, network);
+    }
+    std::optional<NetworkRates> operator()(const TorusNetwork& network) const {
+      return TorusRates(node, network);
+    }
   };
-
-  if (stride >= chassis) {
-    const std::int64_t group = dragonfly_->nodes_per_group() * d;
-    double pair = 0.0;
-    for (std::int64_t shift : {stride, stride * (extent - 1)}) {
-      if (shift < group) pair = std::max(pair, shifted_pair(shift, 1.0, 1.0));
-    }
-    // Whole chassis that send to whole chassis of the same group spread their detours evenly.
-    const bool even = stride % chassis == 0 && block <= group && group % block == 0;
-    const double others = pair > 0.0 ? 2 * std::max(0.0, of_switch - pair) : 0.0;
-    return {pair, others, even ? 0.0 : by_chance};
-  }
-  const std::int64_t crossing = boundary_hops(chassis, stride, block, devices);
-  if (stride >= d && stride % d != 0) {
-    // A hop back to the start of its line that shifts NICs like a hop on adds to the same pair.
-    const double e = static_cast<double>(extent);
-    const double hops_on = block % d == 0 ? 1.0 : (e - 1.0) / e;
-    return off_rail(shifted_pair(stride, hops_on * nodes_here / static_cast<double>(nodes),
-                                 crossing > 0 ? 1.0 : 0.0));
-  }
-  // A hop of a stride below a node goes to the next node, whatever the stride.
-  const double hops = static_cast<double>(stride < d ? d : crossing) / static_cast<double>(d);
-  const double between = crossing > 0 ? node.nic * hops : 0.0;
-  const double within = node.off_rail * (crossing > 0 ? nodes_here - 1 : nodes_here);
-  if (within > between) return off_rail(within);
-  return {between, sides(chassis, block, devices) * between, by_chance};
-}
-
-// The busiest link is that of the busiest pair, with the direct share of its flows and detours of
-// others, or, with very many detours, one that carries nothing but detours.
-double AxisRates::local_load(Flows flows) const {
-  const double detours = dragonfly_->local_detours();
-  const double part = detours / std::max(dragonfly_->switches_per_group() - 2, 1);
-  const auto busiest = [&flows](double met) { return met + flows.chance * std::sqrt(met); };
-  return std::max(flows.pair + busiest(flows.others * part), busiest(2 * flows.pair * part)) /
-         (detours + 1);
-}
-
-double AxisRates::global_load(std::int64_t stride, std::int64_t extent,
-                              std::int64_t devices) const {
-  const std::int64_t group = dragonfly_->nodes_per_group() * devices_per_node_;
-  const std::int64_t groups_used = divide_up(devices, group);
-  if (groups_used < 2) return 0.0;
-  const std::int64_t block = stride * extent;
-  const double all = static_cast<double>(group);
-  Flows flows;
-  // Flows that leave one group plus those that reach another, over all pairs but the busiest: what
-  // loads the link between those two with detours. Needs a third group.
-  double ends = 0.0;
-  if (stride < group) {
-    flows.pair = static_cast<double>(boundary_hops(group, stride, block, devices));
-    const double at_ends = sides(group, block, devices);
-    flows.others = at_ends * flows.pair;
-    if (at_ends > 0.0) {
-      ends = std::min((groups_used > 3 ? 3 : 2) * flows.pair, 2 * all);
-    } else {
-      ends = (groups_used > 2 ? 2 : 1) * flows.pair;
-    }
-  } else {
-    const std::int64_t back = stride * (extent - 1);
-    flows.pair = static_cast<double>(std::max(pair_hops(group, stride), pair_hops(group, back)));
-    flows.others = 2 * (all - flows.pair);
-    ends = (groups_used > 2 ? 2 : 1) * all;
-  }
-  const double detours = dragonfly_->global_detours();
-  const double part = detours / std::max(dragonfly_->groups() - 2, 1);
-  return std::max(flows.pair + flows.others * part, ends * part) / (detours + 1);
+  return std::visit(Builder{platform.node}, platform.network);
 }
 
 BytesPerSecond AxisRates::rate(std::int64_t stride, std::int64_t extent,
                                std::int64_t devices) const {
-  if (extent == 1) return {unlimited};
-  if (!dragonfly_) return {port_};
-  const NodeLoad node = nodes_->load(stride, extent, devices);
-  double rate = node.rate;
-  const double local = local_load(local_flows(stride, extent, devices, node));
-  if (local > 0.0) rate = std::min(rate, dragonfly_->link_capacity() / local);
-  const double global = global_load(stride, extent, devices);
-  if (global > 0.0) rate = std::min(rate, dragonfly_->bundle_capacity() / global);
-  return {rate};
+  if (extent == 1) return {std::numeric_limits<double>::infinity()};
+  if (!network_) return {port_};
+  const AxisLines lines{stride, extent, devices};
+  const NodeLoad node = nodes_->load(lines);
+  return {std::visit([&](const auto& network) { return network.rate(lines, node); }, *network_)};
 }
 
 }  // namespace fourfold

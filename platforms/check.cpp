@@ -9,11 +9,12 @@
 #include <utility>
 
 namespace fourfold {
-namespace {
 
-[[noreturn]] void refuse(const Platform& platform, const std::string& message) {
+void refuse(const Platform& platform, const std::string& message) {
   throw std::runtime_error(fmt::format("{}: {}", platform.path, message));
 }
+
+namespace {
 
 void check_processor(const Platform& platform) {
   const Processor& processor = platform.processor;
@@ -60,9 +61,13 @@ void check_links(const Platform& platform) {
     const int to = island[static_cast<std::size_t>(link.b)];
     std::replace(island.begin(), island.end(), from, to);
   }
+  if (node.switch_port) return;
   for (int i = 1; i < node.devices; ++i) {
     if (island[static_cast<std::size_t>(i)] != island[0]) {
-      refuse(platform, fmt::format("device {} of a node has no path to device 0 by node.links", i));
+      refuse(platform,
+             fmt::format("device {} of a node has no path to device 0 by node.links, and no switch "
+                         "joins them",
+                         i));
     }
   }
 }
@@ -89,26 +94,6 @@ void check_nics(const Platform& platform) {
                                    "exactly 1",
                                    i, count));
     }
-  }
-}
-
-void check_network(const Platform& platform) {
-  const Network& network = platform.network;
-  if (network.kind != NetworkKind::dragonfly) return;
-  const std::int64_t room = network.groups * network.nodes_per_group;
-  if (platform.nodes > room) {
-    refuse(platform, fmt::format("{} nodes do not fit in {} groups of {} nodes", platform.nodes,
-                                 network.groups, network.nodes_per_group));
-  }
-  if (network.local_detours > std::max<std::int64_t>(0, network.switches_per_group - 2)) {
-    refuse(platform, fmt::format("{} local detours need as many switches besides the two ends, but "
-                                 "a group has {}",
-                                 network.local_detours, network.switches_per_group));
-  }
-  if (network.global_detours > std::max<std::int64_t>(0, network.groups - 2)) {
-    refuse(platform, fmt::format("{} global detours need as many groups besides the two ends, but "
-                                 "there are {}",
-                                 network.global_detours, network.groups));
   }
 }
 

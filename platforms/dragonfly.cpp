@@ -33,7 +33,8 @@ std::int32_t intermediate(std::int32_t a, std::int32_t b, std::int32_t size, std
 
 }  // namespace
 
-Dragonfly::Dragonfly(const Network& network, std::int64_t nics_per_node, std::int64_t nodes)
+Dragonfly::Dragonfly(const DragonflyNetwork& network, std::int64_t nics_per_node,
+                     std::int64_t nodes)
     : groups_(checked("groups", network.groups, 1)),
       switches_(checked("switches_per_group", network.switches_per_group, 1)),
       nodes_per_group_(checked("nodes_per_group", network.nodes_per_group, 1)),
@@ -72,7 +73,7 @@ Dragonfly::Dragonfly(const Network& network, std::int64_t nics_per_node, std::in
 }
 
 std::string Dragonfly::link_name(std::int32_t link) const {
-  if (is_global(link)) {
+  if (link >= local_count_) {
     const std::int32_t from = (link - local_count_) / (groups_ - 1);
     const std::int32_t to = (link - local_count_) % (groups_ - 1);
     return fmt::format("group {} -> group {}", from, to < from ? to : to + 1);

@@ -12,15 +12,10 @@
 #include <vector>
 
 #include "platforms/footprint.hpp"
-#include "platforms/platform.hpp"
+#include "platforms/link.hpp"
+#include "platforms/network.hpp"
 
 namespace fourfold {
-
-// NIC number `nic` of node `node`, or the switch port it is plugged into.
-struct Port {
-  std::int32_t node = 0;
-  std::int32_t nic = 0;
-};
 
 // Placement: the nodes of a chassis share as many switches as a node has NICs, NIC k of each on
 // switch k of the chassis (Frontier: 16 nodes, 4 switches, machines.md A.2).
@@ -38,14 +33,16 @@ struct Port {
 class Dragonfly {
  public:
   // Throws std::invalid_argument on impossible numbers or more nodes than the groups hold.
-  Dragonfly(const Network& network, std::int64_t nics_per_node, std::int64_t nodes);
+  Dragonfly(const DragonflyNetwork& network, std::int64_t nics_per_node, std::int64_t nodes);
 
   // Local links of the groups that hold nodes of the job, then a bundle per ordered group pair of
   // the whole machine.
   std::int32_t link_count() const { return local_count_ + groups_ * (groups_ - 1); }
-  bool is_global(std::int32_t link) const { return link >= local_count_; }
+  LinkKind kind(std::int32_t link) const {
+    return link >= local_count_ ? LinkKind::global : LinkKind::local;
+  }
   double capacity(std::int32_t link) const {
-    return is_global(link) ? bundle_capacity_ : link_capacity_;
+    return link >= local_count_ ? bundle_capacity_ : link_capacity_;
   }
   std::string link_name(std::int32_t link) const;
 

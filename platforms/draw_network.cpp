@@ -1,5 +1,9 @@
-// A dragonfly is drawn as one group in detail and the others beside it, with the taper worked out.
+// One picture per kind of network, with what each level of it can carry worked out.
 #include <fmt/format.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
 
 #include "platforms/draw.hpp"
 
@@ -9,8 +13,7 @@ namespace {
 constexpr double giga = 1e9;
 constexpr double tera = 1e12;
 
-std::string dragonfly(const Platform& platform) {
-  const Network& network = platform.network;
+std::string picture(const Platform& platform, const DragonflyNetwork& network) {
   const auto ports = network.nodes_per_group * static_cast<std::int64_t>(platform.node.nics.size());
   const double per_switch =
       static_cast<double>(ports) / static_cast<double>(network.switches_per_group);
@@ -51,7 +54,7 @@ std::string dragonfly(const Platform& platform) {
   return text;
 }
 
-std::string crossbar(const Platform& platform) {
+std::string picture(const Platform& platform, const CrossbarNetwork& network) {
   return fmt::format(
       "network: crossbar of {} nodes, nothing inside it contends\n\n"
       "  [node 0] ----+\n"
@@ -59,15 +62,68 @@ std::string crossbar(const Platform& platform) {
       "      ...      |\n"
       "  [node {}] ---+\n",
       platform.nodes,
-      platform.network.private_port_per_lane ? "each lane of a device has its own port"
-                                             : "the lanes of a device share its port",
+      network.private_port_per_lane ? "each lane of a device has its own port"
+                                    : "the lanes of a device share its port",
       platform.nodes - 1);
+}
+
+std::string part_name(const FatTreeNetwork& network, std::size_t tier) {
+  constexpr const char* names[] = {"leaf", "pod", "zone"};
+  if (tier + 1 == network.tiers.size()) return "all";
+  return tier == 0 && network.rails > 1 ? "unit" : names[tier];
+}
+
+// From the root down to the nodes, a line per tier with what its parts can send up.
+std::string picture(const Platform& platform, const FatTreeNetwork& network) {
+  const auto nics = static_cast<std::int64_t>(platform.node.nics.size());
+  std::vector<double> up = {network.link_bandwidth.value * static_cast<double>(nics)};
+  for (const FatTreeTier& tier : network.tiers) {
+    up.push_back(up.back() * static_cast<double>(tier.members) / tier.oversubscription);
+  }
+  std::string text =
+      fmt::format("network: {} with {} tier{} of switches{}\n\n", kind_in_words(platform.network),
+                  network.tiers.size(), network.tiers.size() == 1 ? "" : "s",
+                  network.rails > 1 ? ", rail-optimised" : "");
+  std::string indent = "  ";
+  for (std::size_t tier = network.tiers.size(); tier-- > 0;) {
+    const FatTreeTier& here = network.tiers[tier];
+    const std::string below = tier == 0 ? "node" : part_name(network, tier - 1);
+    text += fmt::format("{}[{}]  {} x {}", indent, part_name(network, tier), here.members, below);
+    if (tier + 1 < network.tiers.size()) {
+      text += fmt::format(", {:g} TB/s up: oversubscribed {:.3g} to 1", up[tier + 1] / tera,
+                          here.oversubscription);
+    }
+    text += fmt::format("\n{}  |\n", indent);
+    indent += "  ";
+  }
+  text += fmt::format("{}[node] {} NICs x {:g} GB/s\n", indent, nics,
+                      network.link_bandwidth.value / giga);
+  if (network.rails > 1) {
+    text += fmt::format("\n  a unit has {} leaves, and NIC i of all its nodes is on leaf i{}\n",
+                        network.rails, network.rails == nics ? "" : " modulo that");
+  }
+  return text + "\n  parallel links are one bundle: a message has one path, up and down again\n";
+}
+
+std::string picture(const Platform& platform, const TorusNetwork& network) {
+  const double rate = network.link_bandwidth.value / giga;
+  return fmt::format(
+      "network: torus of {} routers, a node each\n\n"
+      "   |        |        |\n"
+      "  [0] ---- [1] ---- [2] ---- ..      {} links of {:g} GB/s and direction at each router\n"
+      "   |        |        |               the ends of every row are joined\n"
+      "  [{}] ---- ..\n"
+      "   |                                 a message corrects one coordinate after the other\n"
+      "  {} nodes are numbered along the first dimension first\n",
+      fmt::join(network.extents, " x "), 2 * network.extents.size(), rate, network.extents.front(),
+      platform.nodes);
 }
 
 }  // namespace
 
 std::string draw_network(const Platform& platform) {
-  return platform.network.kind == NetworkKind::dragonfly ? dragonfly(platform) : crossbar(platform);
+  return std::visit([&](const auto& network) { return picture(platform, network); },
+                    platform.network);
 }
 
 }  // namespace fourfold

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 #include "platforms/canvas.hpp"
 #include "platforms/draw.hpp"
@@ -112,18 +113,49 @@ std::string matrix(const Node& node) {
   return text;
 }
 
-// "  148 GB/s in-package x4: 0-1 2-3 4-5 6-7", a line per kind and rate, in order of appearance.
+// Devices under a switch that joins them all.
+std::string star(const Node& node) {
+  const int shown = std::min(node.devices, 12);
+  std::string devices;
+  std::string bars;
+  for (int device = 0; device < shown; ++device) {
+    const std::string box = fmt::format("[{}]", device);
+    devices += fmt::format("{:<6}", box);
+    bars += fmt::format("{:<6}", " |");
+  }
+  return fmt::format("  {:=<{}}  switch, {} GB/s for each device in and out\n  {}\n  {}{}\n\n", "",
+                     6 * shown - 2, rate(*node.switch_port), bars, devices,
+                     node.devices > shown ? ".." : "");
+}
+
+// "  148 GB/s in-package x4: 0-1 2-3 4-5 6-7", an entry per kind and rate, in order of appearance;
+// a line is broken where it would pass the width.
 std::string link_legend(const Node& node) {
-  std::vector<std::pair<std::string, std::string>> kinds;
+  constexpr std::size_t width = 100;
+  struct Entry {
+    std::string kind;
+    std::vector<std::string> edges;
+  };
+  std::vector<Entry> entries;
   for (const InnerLink& link : node.links) {
-    const std::string kind = fmt::format("{:>6} GB/s {}", rate(link.bandwidth), link.kind);
-    auto line = std::find_if(kinds.begin(), kinds.end(),
-                             [&](const auto& known) { return known.first == kind; });
-    if (line == kinds.end()) line = kinds.insert(kinds.end(), {kind, ""});
-    line->second += fmt::format(" {}-{}", link.a, link.b);
+    const std::string kind = fmt::format("  {:>6} GB/s {}:", rate(link.bandwidth), link.kind);
+    auto entry = std::find_if(entries.begin(), entries.end(),
+                              [&](const Entry& known) { return known.kind == kind; });
+    if (entry == entries.end()) entry = entries.insert(entries.end(), {kind, {}});
+    entry->edges.push_back(fmt::format(" {}-{}", link.a, link.b));
   }
   std::string text;
-  for (const auto& [kind, edges] : kinds) text += fmt::format("  {}:{}\n", kind, edges);
+  for (const Entry& entry : entries) {
+    std::string line = entry.kind;
+    for (const std::string& edge : entry.edges) {
+      if (line.size() + edge.size() > width) {
+        text += line + "\n";
+        line.assign(entry.kind.size(), ' ');
+      }
+      line += edge;
+    }
+    text += line + "\n";
+  }
   return text;
 }
 
@@ -136,9 +168,10 @@ std::string draw_node(const Node& node) {
   const bool fits_a_square = node.nics.size() == 4 && most_devices_on_a_nic(node) <= 2;
   if (fits_a_square) {
     text += square(node) + "\n";
-  } else if (node.devices > 1 && node.devices <= 15) {
+  } else if (!node.links.empty() && node.devices <= 15) {
     text += matrix(node) + "\n";
   }
+  if (node.switch_port) text += star(node);
   text += link_legend(node);
   for (std::size_t i = 0; i < node.nics.size(); ++i) {
     const Nic& nic = node.nics[i];

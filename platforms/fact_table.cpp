@@ -139,13 +139,16 @@ double FactTable::number(const std::string& key, Range range) const {
   return record({full(key), *value, source_in(*fact), unconfirmed}, key, range) * unit_of(key);
 }
 
-std::int64_t FactTable::count(const std::string& key, Range range) const {
-  const double value = number(key, range);
+std::int64_t FactTable::whole(double value, const std::string& key) const {
   constexpr double largest = 9007199254740992.0;  // 2^53: up to here a double is exact
   if (value != std::floor(value) || value > largest) {
     refuse(key, fmt::format("is {}, but it must be a whole number", value));
   }
   return static_cast<std::int64_t>(value);
+}
+
+std::int64_t FactTable::count(const std::string& key, Range range) const {
+  return whole(number(key, range), key);
 }
 
 std::string FactTable::text(const std::string& key) const {
@@ -210,6 +213,10 @@ double FactTable::entry_number(const std::string& name, const std::string& key) 
   if (!value) refuse(key, "must be a number");
   Fact fact{prefix_ + "." + name + "." + key, *value, source_, unconfirmed_};
   return record(std::move(fact), key, Range::positive) * unit_of(key);
+}
+
+std::int64_t FactTable::entry_count(const std::string& name, const std::string& key) const {
+  return whole(entry_number(name, key), key);
 }
 
 double FactTable::scale(const std::string& name) const {

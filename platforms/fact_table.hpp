@@ -44,6 +44,7 @@ class FactTable {
   std::vector<int> labels(const std::string& key) const;
   // Inside an entry: a plain number, whose fact is named `prefix.name.key`.
   double entry_number(const std::string& name, const std::string& key) const;
+  std::int64_t entry_count(const std::string& name, const std::string& key) const;
 
   // The factor asked for under `name`; 1 if none.
   double scale(const std::string& name) const;
@@ -55,6 +56,7 @@ class FactTable {
  private:
   const toml::node& at(const std::string& key) const;
   double record(Fact fact, const std::string& key, Range range) const;
+  std::int64_t whole(double value, const std::string& key) const;
   std::string full(const std::string& key) const;
 
   FactSheet* sheet_;

@@ -30,6 +30,16 @@ NodeGraph::NodeGraph(const Node& node) : devices_(node.devices) {
       capacity_.push_back(link.bandwidth.value);
     }
   }
+  const std::int32_t into_switch = link_count();
+  if (node.switch_port) {
+    for (int device = 0; device < n; ++device) {
+      for (auto [from, to] : {std::pair{device, n}, std::pair{n, device}}) {
+        from_.push_back(from);
+        to_.push_back(to);
+        capacity_.push_back(node.switch_port->value);
+      }
+    }
+  }
   for (int via = 0; via < n; ++via) {
     for (int a = 0; a < n; ++a) {
       for (int b = 0; b < n; ++b) {
@@ -43,6 +53,10 @@ NodeGraph::NodeGraph(const Node& node) : devices_(node.devices) {
     for (int b = 0; b < n; ++b) {
       if (a == b) continue;
       const int pair = a * n + b;
+      if (direct[pair] < 0 && node.switch_port) {
+        paths_[pair] = {into_switch + 2 * a, into_switch + 2 * b + 1};
+        continue;
+      }
       if (width[pair] <= 0.0) {
         throw std::invalid_argument(fmt::format(
             "devices {} and {} of a node are not connected: add inner links that join them", a, b));
@@ -51,6 +65,13 @@ NodeGraph::NodeGraph(const Node& node) : devices_(node.devices) {
                                        : shortest_path(a, b, width[pair]);
     }
   }
+}
+
+std::string NodeGraph::link_name(std::int32_t link) const {
+  const auto end = [this](int device) {
+    return device == devices_ ? std::string("switch") : fmt::format("device {}", device);
+  };
+  return end(from_[link]) + " -> " + end(to_[link]);
 }
 
 std::vector<std::int32_t> NodeGraph::shortest_path(int from, int to, double width) const {

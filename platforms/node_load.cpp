@@ -16,6 +16,31 @@ std::int64_t divide_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
+// Nodes side by side at one set of switches, one path between any two of them.
+struct ChassisNetwork {
+  std::int64_t nics;
+  std::int64_t nodes;
+
+  Network operator()(const DragonflyNetwork& network) const {
+    DragonflyNetwork chassis = network;
+    chassis.groups = 1;
+    chassis.nodes_per_group = nodes;
+    chassis.switches_per_group = nics;
+    chassis.local_detours = 0;
+    return chassis;
+  }
+  Network operator()(const FatTreeNetwork& network) const {
+    FatTreeNetwork unit{network.link_bandwidth, network.rails, {{nodes, 1.0}}};
+    if (network.rails > 1) unit.tiers.push_back({1, 1.0});
+    return unit;
+  }
+  // On other networks a node has one router: rails do not matter.
+  template <typename Other>
+  Network operator()(const Other&) const {
+    return FatTreeNetwork{{1.0}, 1, {{nodes, 1.0}}};
+  }
+};
+
 }  // namespace
 
 NodeLoads::NodeLoads(const Platform& platform) : devices_per_node_(platform.node.devices) {
@@ -32,8 +57,8 @@ NodeLoads::NodeLoads(const Platform& platform) : devices_per_node_(platform.node
   tabulate(platform);
 }
 
-// A machine of one chassis stands in: its NICs and inner links are the real ones, and its local
-// links count the flows between rails.
+// A machine of one chassis (or one unit of a fat tree) stands in: its NICs and inner links are the
+// real ones, and its links between switches count the flows between rails.
 void NodeLoads::tabulate(const Platform& platform) {
   const std::int64_t d = devices_per_node_;
   rows_.resize(d);
@@ -48,10 +73,8 @@ void NodeLoads::tabulate(const Platform& platform) {
   }
   Platform chassis = platform;
   chassis.nodes = longest_block;  // the pattern repeats after lcm(block, d) devices
-  chassis.network.groups = 1;
-  chassis.network.nodes_per_group = chassis.nodes;
-  chassis.network.switches_per_group = static_cast<std::int64_t>(platform.node.nics.size());
-  chassis.network.local_detours = 0;
+  const auto nics = static_cast<std::int64_t>(platform.node.nics.size());
+  chassis.network = std::visit(ChassisNetwork{nics, chassis.nodes}, platform.network);
   const Topology topology(chassis, chassis.nodes);
 
   std::vector<double> load(topology.link_count());
@@ -75,7 +98,7 @@ void NodeLoads::tabulate(const Platform& platform) {
           for (const LinkShare& entry_load : topology.ring_footprint(line, 0)) {
             const double now = load[entry_load.link] += entry_load.share;
             const LinkKind kind = topology.kind(entry_load.link);
-            if (kind == LinkKind::local) {
+            if (kind == LinkKind::local || kind == LinkKind::leaf) {
               off_rail = std::max(off_rail, now);
             } else {
               sum.rate = std::min(sum.rate, topology.capacity(entry_load.link).value / now);
@@ -90,7 +113,8 @@ void NodeLoads::tabulate(const Platform& platform) {
   }
 }
 
-NodeLoad NodeLoads::load(std::int64_t stride, std::int64_t extent, std::int64_t devices) const {
+NodeLoad NodeLoads::load(AxisLines lines) const {
+  const auto [stride, extent, devices] = lines;
   if (stride >= devices_per_node_) return one_line_per_device_;
   const Row& row = rows_[stride];
   // Of the extents beyond the table, the one in its last period that meets nodes in the same way.

@@ -9,21 +9,32 @@
 
 namespace fourfold {
 
+inline constexpr int most_nics = 16;
+
+// The lines of one axis of the process grid: `stride` and `extent` as in ProcessGrid, in a job of
+// `devices` devices.
+struct AxisLines {
+  std::int64_t stride = 1;
+  std::int64_t extent = 1;
+  std::int64_t devices = 1;
+};
+
 // Per unit of ring rate.
 struct NodeLoad {
   double rate = 0.0;      // bytes/s allowed by inner links and NICs
   double nic = 0.0;       // the busiest NIC's load
-  double off_rail = 0.0;  // flows per node from one NIC to another, the most frequent pair
+  double off_rail = 0.0;  // flows per node from one NIC to another, the most frequent pair; with
+                          // rails in a fat tree, from one rail to all others, the busiest rail
 };
 
 // Strides of a node and more: every device has a line of its own, so a NIC is shared by all devices
 // it serves, which is the paper's beta / min(devices per node, stride) (equation (7)).
 class NodeLoads {
  public:
-  // `platform` must be a dragonfly that Topology accepts.
+  // `platform` must be one that Topology accepts, and no crossbar.
   explicit NodeLoads(const Platform& platform);
 
-  NodeLoad load(std::int64_t stride, std::int64_t extent, std::int64_t devices) const;
+  NodeLoad load(AxisLines lines) const;
 
  private:
   // A pair of stride and extent: its loads by number of blocks (stride * extent devices) in the

@@ -64,9 +64,9 @@ void check_scales(const Platform& platform) {
       throw std::runtime_error(
           fmt::format("the scale of {} is {}, but it must be greater than 0", key, factor));
     }
-    if (key == global_bandwidth_scale && platform.network.kind == NetworkKind::crossbar) {
-      throw std::runtime_error(
-          fmt::format("platform {} is a crossbar and has no global links to scale", platform.name));
+    if (key == global_bandwidth_scale && !has_global_links(platform.network)) {
+      throw std::runtime_error(fmt::format("platform {} is a {} and has no global links to scale",
+                                           platform.name, kind_in_words(platform.network)));
     }
   }
 }

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "platforms/network.hpp"
 #include "schedule/quantity.hpp"
 
 namespace fourfold {
@@ -51,27 +53,9 @@ struct Nic {
 struct Node {
   int devices = 1;
   std::vector<InnerLink> links;
+  // A switch that joins all devices (NVSwitch): what each can send into it, and take out of it.
+  std::optional<BytesPerSecond> switch_port;
   std::vector<Nic> nics;
-};
-
-enum class NetworkKind { dragonfly, crossbar };
-
-struct Network {
-  NetworkKind kind = NetworkKind::crossbar;
-  // Dragonfly: groups of fully connected switches; every pair of groups is joined directly.
-  std::int64_t groups = 0;
-  std::int64_t switches_per_group = 0;
-  std::int64_t nodes_per_group = 0;
-  std::int64_t links_per_group_pair = 0;
-  BytesPerSecond link_bandwidth;  // switch to switch inside a group, per direction, one link
-  // The same between groups: equal to link_bandwidth unless a file or a scale says otherwise.
-  BytesPerSecond global_link_bandwidth;
-  // Adaptive-like spreading: besides the minimal path a message uses this many detours, in equal
-  // fractions; 0 and 0 is minimal-only routing.
-  std::int64_t local_detours = 0;   // inside a group, via another switch
-  std::int64_t global_detours = 0;  // between groups, via another group
-  // Crossbar: whether the five lanes of a device share its port or have one each.
-  bool private_port_per_lane = false;
 };
 
 // Latency and bandwidth constants of one wire protocol of the collective library (NCCL's LL,
@@ -123,7 +107,7 @@ struct Fact {
 
 // Factors on facts by key, for what-if questions. A key without the label of an entry scales the
 // whole list ("processor.gemm.rate_Tflops"); "network.global_bandwidth" scales every link between
-// groups.
+// groups of a dragonfly, and the links to the topmost switches of a fat tree.
 using Scales = std::map<std::string, double>;
 
 struct Platform {

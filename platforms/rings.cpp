@@ -67,7 +67,7 @@ class RingSearch {
 
   // Width and scarcity after one more edge; a link crossed twice by one ring counts twice.
   Step crossed(int from, int to, Step so_far) {
-    if (hops_ == Hops::direct && graph_.path(from, to).size() > 1) so_far.width = 0.0;
+    if (hops_ == Hops::direct && !graph_.is_direct(from, to)) so_far.width = 0.0;
     for (std::int32_t link : graph_.path(from, to)) {
       ++uses_[link];
       so_far.width = std::min(so_far.width, left_[link] / uses_[link]);

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "schedule/nearest_name.hpp"
-
 namespace fourfold {
 namespace {
 
@@ -22,16 +20,6 @@ const std::vector<std::string> processor_keys = {"name",
                                                  "launch_overhead_us",
                                                  "interference"};
 
-const std::vector<std::string> dragonfly_keys = {"kind",
-                                                 "groups",
-                                                 "switches_per_group",
-                                                 "nodes_per_group",
-                                                 "links_per_group_pair",
-                                                 "link_bandwidth_GBps",
-                                                 "global_link_bandwidth_GBps",
-                                                 "local_detours",
-                                                 "global_detours"};
-
 const std::vector<std::string> library_keys = {
     "name",   "base_across_us", "base_in_node_us",  "low_latency", "simple", "overlap_exponent",
     "across", "in_node",        "in_node_by_stride"};
@@ -47,33 +35,6 @@ int device_index(const FactTable& row, const std::string& key) {
   const std::int64_t index = row.label(key);
   if (index < 0 || index > 1'000'000) row.refuse(key, fmt::format("is {}, no device", index));
   return static_cast<int>(index);
-}
-
-Network read_crossbar(const FactTable& root) {
-  const FactTable table = root.section("network", {"kind", "private_port_per_lane"});
-  Network network;
-  network.kind = NetworkKind::crossbar;
-  network.private_port_per_lane = table.flag("private_port_per_lane");
-  return network;
-}
-
-Network read_dragonfly(const FactTable& root) {
-  const FactTable table = root.section("network", dragonfly_keys);
-  Network network;
-  network.kind = NetworkKind::dragonfly;
-  network.groups = table.count("groups", Range::positive);
-  network.switches_per_group = table.count("switches_per_group", Range::positive);
-  network.nodes_per_group = table.count("nodes_per_group", Range::positive);
-  network.links_per_group_pair = table.count("links_per_group_pair", Range::positive);
-  network.link_bandwidth = {table.number("link_bandwidth_GBps", Range::positive)};
-  network.global_link_bandwidth = network.link_bandwidth;
-  if (table.has("global_link_bandwidth_GBps")) {
-    network.global_link_bandwidth = {table.number("global_link_bandwidth_GBps", Range::positive)};
-  }
-  network.global_link_bandwidth *= table.scale(global_bandwidth_scale);
-  network.local_detours = table.count("local_detours", Range::non_negative);
-  network.global_detours = table.count("global_detours", Range::non_negative);
-  return network;
 }
 
 Protocol read_protocol(const FactTable& table) {
@@ -124,7 +85,7 @@ Processor read_processor(const FactTable& root) {
 }
 
 Node read_node(const FactTable& root) {
-  const FactTable table = root.section("node", {"devices", "links", "nics"});
+  const FactTable table = root.section("node", {"devices", "links", "switch_port_GBps", "nics"});
   Node node;
   const std::int64_t devices = table.count("devices", Range::positive);
   if (devices > 1024) table.refuse("devices", fmt::format("is {}, but at most 1024 fit", devices));
@@ -137,23 +98,14 @@ Node read_node(const FactTable& root) {
       node.links.push_back({a, b, {rate}, row.text("kind")});
     }
   }
+  if (table.has("switch_port_GBps")) {
+    node.switch_port = {table.number("switch_port_GBps", Range::positive)};
+  }
   for (const FactTable& row : table.entries("nics", {"devices", "bandwidth_GBps"})) {
     const double rate = row.entry_number(std::to_string(node.nics.size()), "bandwidth_GBps");
     node.nics.push_back({{rate}, row.labels("devices")});
   }
   return node;
-}
-
-Network read_network(const FactTable& root) {
-  // The kind decides which other keys there are.
-  std::vector<std::string> any_key = dragonfly_keys;
-  any_key.push_back("private_port_per_lane");
-  const FactTable table = root.section("network", any_key);
-  const std::string kind = table.text("kind");
-  if (kind == "dragonfly") return read_dragonfly(root);
-  if (kind == "crossbar") return read_crossbar(root);
-  table.refuse("kind", fmt::format("cannot be \"{}\"{}", kind,
-                                   did_you_mean(kind, {"dragonfly", "crossbar"})));
 }
 
 CollectiveLibrary read_library(const FactTable& root) {

@@ -6,7 +6,8 @@
 
 namespace fourfold {
 
-// The scale that stands for every link between groups, whatever keys give their bandwidth.
+// The scale that stands for the links between the largest parts of a network, whatever keys give
+// their bandwidth.
 inline constexpr const char* global_bandwidth_scale = "network.global_bandwidth";
 
 Processor read_processor(const FactTable& root);

@@ -24,11 +24,25 @@ std::ptrdiff_t unconfirmed_count(const Platform& platform) {
                        [](const Fact& fact) { return fact.unconfirmed; });
 }
 
-std::string network_in_words(const Network& network) {
-  if (network.kind == NetworkKind::dragonfly) {
+struct NetworkWords {
+  std::string operator()(const CrossbarNetwork& network) const {
+    return network.private_port_per_lane ? "crossbar, port per lane" : "crossbar, shared port";
+  }
+  std::string operator()(const DragonflyNetwork& network) const {
     return fmt::format("dragonfly, {} x {} nodes", network.groups, network.nodes_per_group);
   }
-  return network.private_port_per_lane ? "crossbar, port per lane" : "crossbar, shared port";
+  std::string operator()(const FatTreeNetwork& network) const {
+    std::vector<std::int64_t> members;
+    for (const FatTreeTier& tier : network.tiers) members.insert(members.begin(), tier.members);
+    return fmt::format("{}, {}", kind_in_words(network), fmt::join(members, " x "));
+  }
+  std::string operator()(const TorusNetwork& network) const {
+    return fmt::format("torus, {}", fmt::join(network.extents, " x "));
+  }
+};
+
+std::string network_in_words(const Network& network) {
+  return std::visit(NetworkWords{}, network);
 }
 
 // Breaks a text at blanks so that no line passes the width; every line starts with `indent`.

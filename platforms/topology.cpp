@@ -13,29 +13,10 @@ namespace {
 
 // A crossbar has no inner links: devices of a node talk through their ports.
 Node network_node(const Platform& platform) {
-  if (platform.network.kind == NetworkKind::dragonfly) return platform.node;
-  return {};
+  return std::holds_alternative<CrossbarNetwork>(platform.network) ? Node{} : platform.node;
 }
 
 }  // namespace
-
-const char* name(LinkKind kind) {
-  switch (kind) {
-    case LinkKind::inner:
-      return "inner";
-    case LinkKind::nic_out:
-      return "nic out";
-    case LinkKind::nic_in:
-      return "nic in";
-    case LinkKind::local:
-      return "local";
-    case LinkKind::global:
-      return "global";
-    case LinkKind::port:
-      return "port";
-  }
-  throw std::invalid_argument("a link kind must be one of the six enumerators");
-}
 
 Topology::Topology(const Platform& platform, std::int64_t nodes)
     : name_(platform.name),
@@ -58,8 +39,8 @@ Topology::Topology(const Platform& platform, std::int64_t nodes)
   for (const Nic& nic : platform.node.nics) nic_capacity_.push_back(nic.bandwidth.value);
 
   std::int64_t count = 0;
-  if (platform.network.kind == NetworkKind::crossbar) {
-    lanes_ = platform.network.private_port_per_lane ? lane_count : 1;
+  if (const auto* crossbar = std::get_if<CrossbarNetwork>(&platform.network)) {
+    lanes_ = crossbar->private_port_per_lane ? lane_count : 1;
     count = nodes * devices_per_node_ * lanes_ * 2;
   } else {
     const auto unserved = std::find(nic_of_.begin(), nic_of_.end(), -1);
@@ -67,22 +48,24 @@ Topology::Topology(const Platform& platform, std::int64_t nodes)
       throw std::invalid_argument(fmt::format("no NIC of {} serves device {}: name it in one",
                                               name_, unserved - nic_of_.begin()));
     }
-    dragonfly_.emplace(platform.network, nics_per_node_, nodes);
+    fabric_ = fabric_of(platform.network, nics_per_node_, nodes);
     links_per_node_ = graph_.link_count() + 2 * nics_per_node_;
-    count = nodes * links_per_node_ + dragonfly_->link_count();
+    count = nodes * links_per_node_ +
+            std::visit([](const auto& fabric) { return fabric.link_count(); }, *fabric_);
   }
   if (count > std::numeric_limits<std::int32_t>::max()) {
     throw std::invalid_argument(
         fmt::format("{} nodes of {} have more links than 32-bit numbers can name", nodes, name_));
   }
   link_count_ = static_cast<std::int32_t>(count);
-  network_base_ = static_cast<std::int32_t>(nodes * links_per_node_);
+  fabric_base_ = static_cast<std::int32_t>(nodes * links_per_node_);
 }
 
 LinkKind Topology::kind(std::int32_t link) const {
-  if (!dragonfly_) return LinkKind::port;
-  if (link >= network_base_) {
-    return dragonfly_->is_global(link - network_base_) ? LinkKind::global : LinkKind::local;
+  if (!fabric_) return LinkKind::port;
+  if (link >= fabric_base_) {
+    return std::visit([&](const auto& fabric) { return fabric.kind(link - fabric_base_); },
+                      *fabric_);
   }
   const std::int32_t nic = link % links_per_node_ - graph_.link_count();
   if (nic < 0) return LinkKind::inner;
@@ -90,15 +73,18 @@ LinkKind Topology::kind(std::int32_t link) const {
 }
 
 BytesPerSecond Topology::capacity(std::int32_t link) const {
-  if (!dragonfly_) return {nic_capacity_.front()};
-  if (link >= network_base_) return {dragonfly_->capacity(link - network_base_)};
+  if (!fabric_) return {nic_capacity_.front()};
+  if (link >= fabric_base_) {
+    return {std::visit([&](const auto& fabric) { return fabric.capacity(link - fabric_base_); },
+                       *fabric_)};
+  }
   const std::int32_t nic = link % links_per_node_ - graph_.link_count();
   if (nic < 0) return {graph_.capacity(link % links_per_node_)};
   return {nic_capacity_[nic % nics_per_node_]};
 }
 
 std::string Topology::link_name(std::int32_t link) const {
-  const std::int32_t node = dragonfly_ ? link / links_per_node_ : 0;
+  const std::int32_t node = fabric_ ? link / links_per_node_ : 0;
   switch (kind(link)) {
     case LinkKind::port: {
       const std::int32_t lane = link / 2 % lanes_;
@@ -106,15 +92,15 @@ std::string Topology::link_name(std::int32_t link) const {
       return fmt::format("device {}{} {}", link / 2 / lanes_, which, link % 2 == 0 ? "out" : "in");
     }
     case LinkKind::inner:
-      return fmt::format("node {} device {} -> device {}", node,
-                         graph_.from(link % links_per_node_), graph_.to(link % links_per_node_));
+      return fmt::format("node {} {}", node, graph_.link_name(link % links_per_node_));
     case LinkKind::nic_out:
       return fmt::format("node {} nic {} out", node, link % links_per_node_ - graph_.link_count());
     case LinkKind::nic_in:
       return fmt::format("node {} nic {} in", node,
                          link % links_per_node_ - graph_.link_count() - nics_per_node_);
     default:
-      return dragonfly_->link_name(link - network_base_);
+      return std::visit([&](const auto& fabric) { return fabric.link_name(link - fabric_base_); },
+                        *fabric_);
   }
 }
 
@@ -137,13 +123,14 @@ std::int32_t Topology::port_out(std::int64_t device, int lane) const {
 
 void Topology::ring_edge(Port from, Port to, double share, Footprint& footprint) const {
   footprint.push_back({nic_out(from), share});
-  dragonfly_->route(from, to, share, network_base_, footprint);
+  std::visit([&](const auto& fabric) { fabric.route(from, to, share, fabric_base_, footprint); },
+             *fabric_);
   footprint.push_back({nic_in(to), share});
 }
 
 void Topology::route(std::int64_t from, std::int64_t to, Footprint& path) const {
   if (from == to) return;
-  if (!dragonfly_) {
+  if (!fabric_) {
     path.push_back({port_out(from, 0), 1.0});
     path.push_back({port_out(to, 0) + 1, 1.0});
     return;
@@ -160,7 +147,7 @@ void Topology::route(std::int64_t from, std::int64_t to, Footprint& path) const 
 void Topology::minimal_route(std::int64_t from, std::int64_t to,
                              std::vector<std::int32_t>& path) const {
   if (from == to) return;
-  if (!dragonfly_) {
+  if (!fabric_) {
     path.push_back(port_out(from, 0));
     path.push_back(port_out(to, 0) + 1);
     return;
@@ -169,7 +156,8 @@ void Topology::minimal_route(std::int64_t from, std::int64_t to,
   const Port b = port(to);
   if (a.node != b.node) {
     path.push_back(nic_out(a));
-    dragonfly_->minimal_route(a, b, network_base_, path);
+    std::visit([&](const auto& fabric) { fabric.minimal_route(a, b, fabric_base_, path); },
+               *fabric_);
     path.push_back(nic_in(b));
     return;
   }
@@ -235,7 +223,7 @@ Footprint Topology::ring_footprint(const std::vector<std::int64_t>& members, int
   }
   Footprint footprint;
   if (members.size() < 2) return footprint;
-  if (!dragonfly_) {
+  if (!fabric_) {
     for (std::int64_t member : members) {
       footprint.push_back({port_out(member, lane), 1.0});
       footprint.push_back({port_out(member, lane) + 1, 1.0});

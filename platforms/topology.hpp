@@ -8,8 +8,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "platforms/dragonfly.hpp"
+#include "platforms/fabric.hpp"
 #include "platforms/footprint.hpp"
+#include "platforms/link.hpp"
 #include "platforms/node_graph.hpp"
 #include "platforms/platform.hpp"
 #include "platforms/rings.hpp"
@@ -17,18 +18,15 @@
 
 namespace fourfold {
 
-enum class LinkKind : std::uint8_t { inner, nic_out, nic_in, local, global, port };
-const char* name(LinkKind kind);
-
-// Dragonfly: per node its directed inner links, then its NICs out, then its NICs in; after all
-// nodes the network. Crossbar: per device (and lane) a port out and a port in, capacity of nics[0];
-// inner links play no part there.
+// Per node its directed inner links, then its NICs out, then its NICs in; after all nodes the
+// fabric. Crossbar, which has no fabric: per device (and lane) a port out and a port in, capacity
+// of nics[0]; inner links play no part there.
 //
 // Not for concurrent use: the rings of a set of devices in a node are searched on first need.
 class Topology {
  public:
-  // Links of the first `nodes` nodes of the platform (and of every group they touch, plus detour
-  // groups). The Platform must outlive the Topology. Throws std::invalid_argument if nodes exceeds
+  // Links of the first `nodes` nodes of the platform and of what their messages may cross. The
+  // Platform must outlive the Topology. Throws std::invalid_argument if nodes exceeds
   // the machine.
   Topology(const Platform& platform, std::int64_t nodes);
 
@@ -87,8 +85,8 @@ class Topology {
   std::vector<std::int32_t> nic_of_;  // of each device of a node
   NodeGraph graph_;
   std::int32_t links_per_node_ = 0;
-  std::int32_t network_base_ = 0;  // first link of the dragonfly
-  std::optional<Dragonfly> dragonfly_;
+  std::int32_t fabric_base_ = 0;  // first link of the fabric
+  std::optional<Fabric> fabric_;
   std::int32_t link_count_ = 0;
   mutable std::unordered_map<DeviceSet, NodePart> parts_;
 };

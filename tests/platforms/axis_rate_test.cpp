@@ -14,75 +14,29 @@
 #include <cmath>
 #include <limits>
 
-#include "platforms/topology.hpp"
+#include "tests/platforms/brute_force.hpp"
 #include "tests/platforms/machines_for_tests.hpp"
 
 namespace fourfold {
 namespace {
 
+using test::axes_of;
+using test::AxisOfJob;
+using test::brute_force;
 using test::crossbar;
 using test::Detours;
+using test::dragonfly_of;
+using test::Errors;
+using test::errors;
 using test::frontier;
 using test::giga;
 using test::perlmutter;
 using test::Ports;
 
-struct AxisOfJob {
-  std::int64_t stride, extent, devices;
-};
-
-double brute_force(const Platform& platform, AxisOfJob axis) {
-  const std::int64_t per_node = platform.node.devices;
-  const Topology topology(platform, (axis.devices + per_node - 1) / per_node);
-  std::vector<double> load(topology.link_count());
-  const std::int64_t block = axis.stride * axis.extent;
-  for (std::int64_t first = 0; first < axis.devices; ++first) {
-    if (first % block >= axis.stride) continue;
-    std::vector<std::int64_t> line;
-    for (std::int64_t i = 0; i < axis.extent; ++i) line.push_back(first + i * axis.stride);
-    for (const LinkShare& entry : topology.ring_footprint(line, 0)) load[entry.link] += entry.share;
-  }
-  double rate = std::numeric_limits<double>::infinity();
-  for (std::int32_t link = 0; link < topology.link_count(); ++link) {
-    if (load[link] > 0.0) rate = std::min(rate, topology.capacity(link).value / load[link]);
-  }
-  return rate;
-}
-
-// All axes that a grid of `devices` can have.
-std::vector<AxisOfJob> axes_of(std::int64_t devices) {
-  std::vector<AxisOfJob> axes;
-  for (std::int64_t stride = 1; stride < devices; ++stride) {
-    if (devices % stride != 0) continue;
-    for (std::int64_t extent = 2; extent <= devices / stride; ++extent) {
-      if (devices / stride % extent == 0) axes.push_back({stride, extent, devices});
-    }
-  }
-  return axes;
-}
-
-struct Errors {
-  double mean = 0.0;
-  double worst_factor = 1.0;
-};
-
-Errors errors(const Platform& platform, std::int64_t devices) {
-  const AxisRates rates(platform);
-  Errors errors;
-  const std::vector<AxisOfJob> axes = axes_of(devices);
-  for (const AxisOfJob& axis : axes) {
-    const double expected = brute_force(platform, axis);
-    const double actual = rates.rate(axis.stride, axis.extent, axis.devices).value;
-    errors.mean += std::abs(actual / expected - 1) / static_cast<double>(axes.size());
-    errors.worst_factor = std::max({errors.worst_factor, actual / expected, expected / actual});
-  }
-  return errors;
-}
-
 // Groups of 112 nodes, four devices and NICs each.
 Platform alps(Detours detours) {
   Platform platform = test::dragonfly("alps", test::mesh_node(4, 150), 24, detours);
-  platform.network.nodes_per_group = 112;
+  dragonfly_of(platform).nodes_per_group = 112;
   platform.nodes = 24 * 112;
   return platform;
 }
@@ -160,10 +114,10 @@ TEST(axis_rate, where_groups_are_not_powers_of_two_stays_within_a_factor_of_two)
 // twelve links a group pair on the machines with few groups.
 TEST(axis_rate, with_very_many_detours_is_near_brute_force) {
   Platform perlmutter_like = test::dragonfly("perlmutter", test::mesh_node(4, 100), 14, {15, 12});
-  perlmutter_like.network.links_per_group_pair = 12;
+  dragonfly_of(perlmutter_like).links_per_group_pair = 12;
   Platform alps_like = alps({15, 22});
-  alps_like.network.switches_per_group = 28;
-  alps_like.network.links_per_group_pair = 12;
+  dragonfly_of(alps_like).switches_per_group = 28;
+  dragonfly_of(alps_like).links_per_group_pair = 12;
   for (const Platform& platform : {frontier({15, 32}), perlmutter_like, alps_like}) {
     const Errors regular = errors(platform, 2048);
     const Errors irregular = errors(platform, 1152);

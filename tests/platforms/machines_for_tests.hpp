@@ -46,11 +46,10 @@ inline Platform dragonfly(std::string name, Node node, std::int64_t groups, Deto
   Platform platform;
   platform.name = std::move(name);
   platform.node = std::move(node);
-  platform.network = {
-      NetworkKind::dragonfly, groups, 32, 128, 4, {25 * giga}, {25 * giga}, 0, 0, false};
-  platform.network.local_detours = detours.local;
-  platform.network.global_detours = detours.global;
-  platform.nodes = groups * platform.network.nodes_per_group;
+  const DragonflyNetwork network{groups,      32,          128,           4,
+                                 {25 * giga}, {25 * giga}, detours.local, detours.global};
+  platform.network = network;
+  platform.nodes = groups * network.nodes_per_group;
   return platform;
 }
 
@@ -62,6 +61,40 @@ inline Platform perlmutter(Detours detours = {}) {
   return dragonfly("perlmutter", mesh_node(4, 100), 24, detours);
 }
 
+// The numbers of a platform that is one, to read or to change.
+inline DragonflyNetwork& dragonfly_of(Platform& platform) {
+  return std::get<DragonflyNetwork>(platform.network);
+}
+
+// `devices` behind a switch, one 25 GB/s NIC each.
+inline Node switched_node(int devices, double port) {
+  Node node;
+  node.devices = devices;
+  node.switch_port = BytesPerSecond{port * giga};
+  for (int a = 0; a < devices; ++a) node.nics.push_back({{25 * giga}, {a}});
+  return node;
+}
+
+inline Platform fat_tree(Node node, std::int64_t rails, std::vector<FatTreeTier> tiers) {
+  Platform platform;
+  platform.name = "fat tree";
+  platform.node = std::move(node);
+  platform.nodes = 1;
+  for (const FatTreeTier& tier : tiers) platform.nodes *= tier.members;
+  platform.network = FatTreeNetwork{{25 * giga}, rails, std::move(tiers)};
+  return platform;
+}
+
+inline Platform torus(Node node, std::vector<std::int64_t> extents) {
+  Platform platform;
+  platform.name = "torus";
+  platform.node = std::move(node);
+  platform.nodes = 1;
+  for (std::int64_t extent : extents) platform.nodes *= extent;
+  platform.network = TorusNetwork{std::move(extents), {25 * giga}};
+  return platform;
+}
+
 enum class Ports { shared, private_per_lane };
 
 inline Platform crossbar(int devices_per_node, Ports ports) {
@@ -70,8 +103,7 @@ inline Platform crossbar(int devices_per_node, Ports ports) {
   platform.nodes = 4096;
   platform.node.devices = devices_per_node;
   platform.node.nics.push_back({{25 * giga}, {}});
-  platform.network.kind = NetworkKind::crossbar;
-  platform.network.private_port_per_lane = ports == Ports::private_per_lane;
+  platform.network = CrossbarNetwork{ports == Ports::private_per_lane};
   return platform;
 }
 

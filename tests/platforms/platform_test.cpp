@@ -26,9 +26,11 @@ const Fact& fact(const Platform& platform, const std::string& key) {
   throw std::logic_error("no fact " + key);
 }
 
-TEST(Platforms, FiveMachinesComeAlong) {
+TEST(Platforms, TheseMachinesComeAlong) {
   EXPECT_THAT(known_platforms(),
-              ElementsAre("alps", "crossbar", "crossbar-shared", "frontier", "perlmutter"));
+              ElementsAre("alps", "aurora", "crossbar", "crossbar-shared", "dgx-h100", "frontier",
+                          "jean-zay", "lumi", "meta-24k-h100", "perlmutter", "polaris", "selene",
+                          "summit", "torus"));
 }
 
 class ShippedPlatform : public ::testing::TestWithParam<std::string> {};
@@ -64,9 +66,9 @@ TEST(Frontier, HasTheNumbersOfItsFileInBaseUnits) {
   EXPECT_DOUBLE_EQ(frontier.processor.memory.value, 64e9);
   EXPECT_DOUBLE_EQ(frontier.processor.memory_bandwidth.value, 1.3e12);
   EXPECT_DOUBLE_EQ(frontier.library.simple.hop_in_node.value, 12.9e-6);
-  EXPECT_DOUBLE_EQ(frontier.network.link_bandwidth.value, 25e9);
-  EXPECT_DOUBLE_EQ(frontier.network.global_link_bandwidth.value, 25e9);
-  EXPECT_EQ(frontier.network.links_per_group_pair, 4);
+  EXPECT_DOUBLE_EQ(std::get<DragonflyNetwork>(frontier.network).link_bandwidth.value, 25e9);
+  EXPECT_DOUBLE_EQ(std::get<DragonflyNetwork>(frontier.network).global_link_bandwidth.value, 25e9);
+  EXPECT_EQ(std::get<DragonflyNetwork>(frontier.network).links_per_group_pair, 4);
 }
 
 // A GCD has 8 link ports: the packages' and cross links, one to the CPU, on odd GCDs one to the
@@ -89,8 +91,8 @@ TEST(Platforms, CrossbarsDifferInTheirPortsOnly) {
   const Platform own = read_platform("crossbar");
   const Platform shared = read_platform("crossbar-shared");
 
-  EXPECT_TRUE(own.network.private_port_per_lane);
-  EXPECT_FALSE(shared.network.private_port_per_lane);
+  EXPECT_TRUE(std::get<CrossbarNetwork>(own.network).private_port_per_lane);
+  EXPECT_FALSE(std::get<CrossbarNetwork>(shared.network).private_port_per_lane);
   EXPECT_EQ(own.devices(), 131072);
   ASSERT_EQ(own.facts.size(), shared.facts.size());
   for (std::size_t i = 0; i < own.facts.size(); ++i) {
@@ -157,9 +159,9 @@ TEST(Scaling, ReachesOneEntryOrTheWholeList) {
 TEST(Scaling, GlobalBandwidthLeavesLinksInsideAGroupAlone) {
   const Platform half = read_platform("frontier", {{"network.global_bandwidth", 0.5}});
 
-  EXPECT_DOUBLE_EQ(half.network.global_link_bandwidth.value, 12.5e9);
-  EXPECT_DOUBLE_EQ(half.network.link_bandwidth.value, 25e9);
-  EXPECT_EQ(half.network.links_per_group_pair, 4);
+  EXPECT_DOUBLE_EQ(std::get<DragonflyNetwork>(half.network).global_link_bandwidth.value, 12.5e9);
+  EXPECT_DOUBLE_EQ(std::get<DragonflyNetwork>(half.network).link_bandwidth.value, 25e9);
+  EXPECT_EQ(std::get<DragonflyNetwork>(half.network).links_per_group_pair, 4);
 }
 
 TEST(Scaling, GlobalBandwidthReachesTheLinksOfTheTopology) {

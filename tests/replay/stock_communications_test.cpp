@@ -46,10 +46,11 @@ std::vector<Ring> wave() {
 
 Platform small_dragonfly() {
   Platform platform = read_platform("perlmutter");
-  platform.network.nodes_per_group = 8;
-  platform.network.switches_per_group = 4;
-  platform.network.local_detours = 0;
-  platform.network.global_detours = 0;
+  auto& network = std::get<DragonflyNetwork>(platform.network);
+  network.nodes_per_group = 8;
+  network.switches_per_group = 4;
+  network.local_detours = 0;
+  network.global_detours = 0;
   return platform;
 }
 
