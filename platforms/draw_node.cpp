@@ -123,9 +123,10 @@ std::string star(const Node& node) {
     devices += fmt::format("{:<6}", box);
     bars += fmt::format("{:<6}", " |");
   }
+  for (std::string* row : {&devices, &bars}) row->erase(row->find_last_not_of(' ') + 1);
   return fmt::format("  {:=<{}}  switch, {} GB/s for each device in and out\n  {}\n  {}{}\n\n", "",
                      6 * shown - 2, rate(*node.switch_port), bars, devices,
-                     node.devices > shown ? ".." : "");
+                     node.devices > shown ? " .." : "");
 }
 
 // "  148 GB/s in-package x4: 0-1 2-3 4-5 6-7", an entry per kind and rate, in order of appearance;

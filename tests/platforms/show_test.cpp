@@ -86,6 +86,17 @@ TEST(Show, WorksOutTheTaper) {
   EXPECT_THAT(show_platform(half), HasSubstr("scaled: network.global_bandwidth x 0.5"));
 }
 
+// 3,072 devices x 50 GB/s = 153.6 TB/s in a pod, of which a seventh can leave it.
+TEST(Show, WorksOutTheTaperOfATree) {
+  EXPECT_THAT(show_platform(read_platform("meta-24k-h100")),
+              HasSubstr("[pod]  192 x leaf, 21.9429 TB/s up"));
+}
+
+TEST(Show, DrawsASwitchedNodeAsAStar) {
+  EXPECT_THAT(show_platform(read_platform("dgx-h100")),
+              HasSubstr("switch, 450 GB/s for each device in and out\n   |     |     |"));
+}
+
 TEST(Show, DrawsAnUnusualNodeAsAMatrix) {
   Platform platform = read_platform("crossbar");
   platform.node.devices = 3;
