@@ -61,8 +61,8 @@ includes sim/replay |
 includes scaling |
   refuse '^(sim/replay|engine)/|^simgrid|^smpi/|^xbt/' \
     "scaling/ starts fourfold-replay and includes nothing of what it is made of"
-includes tests . '^tests/replay/' |
-  refuse '^sim/replay/|^simgrid|^smpi/|^xbt/' "only tests/replay/ may use what links SimGrid"
+includes tests . '^tests/(replay|ladder)/' |
+  refuse '^sim/replay/|^simgrid|^smpi/|^xbt/' "only tests/replay/ and tests/ladder/ may use what links SimGrid"
 for folder in schedule platforms sim scaling tests; do
   includes "$folder" |
     refuse '^mpi[.]h$|^cblas|^dnnl|^oneapi/' "only engine/ and microbench/ may use MPI and BLAS"
