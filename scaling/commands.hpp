@@ -16,5 +16,6 @@ void add_search_verb(CLI::App& app, Action& action);
 void add_show_verb(CLI::App& app, Action& action);
 void add_platforms_verb(CLI::App& app, Action& action);
 void add_models_verb(CLI::App& app, Action& action);
+void add_collectives_verb(CLI::App& app, Action& action);
 
 }  // namespace fourfold

@@ -67,6 +67,7 @@ int run(int count, char** words) {
   add_show_verb(app, action);
   add_platforms_verb(app, action);
   add_models_verb(app, action);
+  add_collectives_verb(app, action);
   try {
     app.parse(count, words);
   } catch (const CLI::Success& asked) {  // --help and --version

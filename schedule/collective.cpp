@@ -24,6 +24,17 @@ std::string group_text(GroupShape shape) {
          (shape.nodes == 1 ? " node" : " nodes");
 }
 
+bool evenly_spread(GroupShape shape) {
+  return shape.members % shape.nodes == 0;
+}
+
+// What any kind of collective can be in this group.
+std::string possible(GroupShape shape) {
+  if (!evenly_spread(shape)) return "ring";
+  const bool pairs = power_of_two(shape.members) && power_of_two(shape.nodes);
+  return pairs ? "ring, recursive or hierarchical" : "ring or hierarchical";
+}
+
 // An all-gather is `spread` alone, a reduce-scatter `reduce` alone, an all-reduce both.
 std::vector<Pass> swept(CollectiveKind kind, const std::vector<Pass>& reduce,
                         const std::vector<Pass>& spread) {
@@ -62,27 +73,27 @@ std::string misfit(CollectiveKind kind, CollectiveAlgorithm algorithm, GroupShap
   }
   if (rings < 1 || (rings > 1 && rings > shape.members / shape.nodes)) {
     return "collective: " + std::to_string(rings) +
-           " rings cannot each leave a node from another "
-           "member among " +
-           group_text(shape) + "; give 1 to " + std::to_string(shape.members / shape.nodes);
+           " rings cannot each leave a node from another member among " + group_text(shape) +
+           "; give 1 to " + std::to_string(shape.members / shape.nodes);
   }
   const bool whole_buffers = algorithm == CollectiveAlgorithm::tree ||
                              algorithm == CollectiveAlgorithm::recursive_doubling;
   if (whole_buffers && kind != CollectiveKind::all_reduce) {
     return "collective: only an all-reduce can be " + std::string(name(algorithm)) + ", not a" +
-           (kind == CollectiveKind::all_gather ? "n " : " ") + name(kind) +
-           "; use ring, recursive or hierarchical for it";
+           (kind == CollectiveKind::all_gather ? "n " : " ") + name(kind) + "; use " +
+           possible(shape) + " for it";
   }
   const bool pairs = algorithm == CollectiveAlgorithm::recursive ||
                      algorithm == CollectiveAlgorithm::recursive_doubling;
   if (pairs && !(power_of_two(shape.members) && power_of_two(shape.nodes))) {
     return "collective: a " + what_text(kind, algorithm) +
-           " needs powers of two of members and of nodes, not " + group_text(shape) + "; use ring" +
-           (shape.members % shape.nodes == 0 ? " or hierarchical" : "");
+           " needs powers of two of members and of nodes, not " + group_text(shape) + "; use " +
+           possible(shape);
   }
-  if (algorithm == CollectiveAlgorithm::hierarchical && shape.members % shape.nodes != 0) {
+  if (algorithm == CollectiveAlgorithm::hierarchical && !evenly_spread(shape)) {
     return "collective: a " + what_text(kind, algorithm) +
-           " needs equally many members in every node, not " + group_text(shape) + "; use ring";
+           " needs equally many members in every node, not " + group_text(shape) + "; use " +
+           possible(shape);
   }
   return "";
 }

@@ -40,6 +40,16 @@ constexpr std::int64_t node_of(GroupShape shape, std::int64_t member) {
   return member * shape.nodes / shape.members;
 }
 
+// Neighbours `stride` devices apart, on nodes filled one after the other.
+// Example: 4 members with stride 4 on nodes of 8 devices: devices 0 4 8 12, on 2 nodes.
+constexpr GroupShape packed_group(std::int64_t members, std::int64_t stride,
+                                  std::int64_t devices_per_node) {
+  const std::int64_t span = stride * members;
+  if (span <= devices_per_node) return {members, 1, stride};
+  if (stride >= devices_per_node) return {members, members, stride};
+  return {members, (span + devices_per_node - 1) / devices_per_node, stride};
+}
+
 enum class Arrival : std::uint8_t { store, add };
 
 // `from` sends its present content of `chunk` to `to`, which keeps it or adds it to its own.

@@ -161,6 +161,7 @@ TEST(CollectiveCounts, RefusalsNameWhatWouldBeRight) {
   const std::string rings = misfit(gather, CollectiveAlgorithm::ring, {8, 4}, 3);
   const std::string tree_rings = misfit(reduce, CollectiveAlgorithm::tree, {8, 2}, 2);
 
+  EXPECT_THAT(misfit(gather, CollectiveAlgorithm::tree, {7, 2}), HasSubstr("; use ring for it"));
   EXPECT_THAT(tree, HasSubstr("only an all-reduce can be tree, not an all-gather; use ring, rec"));
   EXPECT_THAT(six, HasSubstr("recursive all-reduce needs powers of two of members and of nodes, "
                              "not 6 members on 2 nodes; use ring or hierarchical"));

@@ -1,0 +1,79 @@
+// Tests of the table of collectives: the library's choice is marked, bus bandwidth is that of
+// nccl-tests, what a group cannot do is said, and impossible groups are refused.
+#include "scaling/collective_table.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+
+namespace fourfold {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(CollectiveTable, MarksTheLibrarysChoiceInEveryRow) {
+  const Platform platform = read_platform("perlmutter");
+
+  const CollectiveTable table = collective_table(platform, 256, 1);
+
+  EXPECT_EQ(table.shape, (GroupShape{256, 64, 1}));
+  for (const CollectiveRow& row : table.rows) {
+    const CollectiveChoice free =
+        choose_collective(platform.library, row.kind, row.buffer, table.shape, table.link_rate);
+    int marked = 0;
+    for (const CollectiveCell& cell : row.cells) {
+      if (!cell.automatic) continue;
+      ++marked;
+      EXPECT_EQ(cell.choice.uncontended, free.uncontended);
+    }
+    EXPECT_EQ(marked, 1) << name(row.kind) << " of " << row.buffer.value << " bytes";
+  }
+}
+
+// nccl-tests: all-gather and reduce-scatter (n-1)/n S / t, all-reduce 2 (n-1)/n S / t.
+TEST(CollectiveTable, BusBandwidthIsThatOfNcclTests) {
+  const CollectiveTable table = collective_table(read_platform("alps"), 4, 4);
+
+  for (const CollectiveRow& row : table.rows) {
+    const CollectiveCell& ring = row.cells.front();
+    const double factor = row.kind == CollectiveKind::all_reduce ? 1.5 : 0.75;
+    EXPECT_DOUBLE_EQ(ring.bus_bandwidth.value,
+                     factor * row.buffer.value / ring.choice.uncontended.value);
+    EXPECT_LE(ring.bus_bandwidth, table.link_rate);
+  }
+}
+
+TEST(CollectiveTable, SaysWhyAGroupCannot) {
+  const std::string text = collective_text(collective_table(read_platform("frontier"), 48, 1));
+
+  EXPECT_THAT(text, HasSubstr("48 devices of frontier, 1 apart, on 6 nodes"));
+  EXPECT_THAT(text, HasSubstr("only an all-reduce can be tree, not an all-gather"));
+  EXPECT_THAT(text, HasSubstr("powers of two of members and of nodes, not 48 members on 6 nodes"));
+}
+
+TEST(CollectiveTable, JsonHasEveryCell) {
+  const CollectiveTable table = collective_table(read_platform("frontier"), 16, 8);
+
+  const nlohmann::json object = nlohmann::json::parse(collective_json(table));
+
+  EXPECT_EQ(object.at("nodes"), 16);
+  EXPECT_EQ(object.at("collectives").size(), 4 * table.rows.size());
+  EXPECT_EQ(object.at("collectives").at(0).at("time_us"),
+            table.rows[0].cells[0].choice.uncontended.value / 1e-6);
+  EXPECT_TRUE(object.at("collectives").at(1).contains("refusal"));
+}
+
+TEST(CollectiveTable, RefusesImpossibleGroups) {
+  const Platform platform = read_platform("frontier");
+
+  EXPECT_THROW(collective_table(platform, 1, 1), std::runtime_error);
+  EXPECT_THROW(collective_table(platform, 8, 0), std::runtime_error);
+  EXPECT_THROW(collective_table(platform, 2, platform.devices()), std::runtime_error);
+  EXPECT_THROW(collective_table(platform, platform.devices() + 1, 1), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace fourfold
