@@ -5,6 +5,7 @@
 #include <map>
 
 #include "schedule/fold.hpp"
+#include "schedule/names.hpp"
 #include "schedule/transformer.hpp"
 
 namespace fourfold {
@@ -14,15 +15,6 @@ namespace {
 std::string padded(std::string text, std::size_t width) {
   if (text.size() < width) text.append(width - text.size(), ' ');
   return text;
-}
-
-// "block17.qkv" reads "block.qkv": the layer stands in the section's heading.
-std::string without_layer(std::string name) {
-  const std::string prefix = "block";
-  if (!name.starts_with(prefix)) return name;
-  std::size_t end = prefix.size();
-  while (end < name.size() && name[end] >= '0' && name[end] <= '9') ++end;
-  return prefix + name.substr(end);
 }
 
 std::string extents(const Program& program, Id id) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "sim/lower.hpp"
 
@@ -11,7 +12,27 @@ namespace fourfold {
 
 namespace {
 
+// A log that nobody asked for; with one, no repetition may be skipped.
+struct NoLog {
+  static constexpr bool whole = false;
+  void operation(double, double) {}
+  void flight(int, double, double) {}
+};
+
+struct WholeLog {
+  static constexpr bool whole = true;
+  void operation(double arrive, double leave) {
+    log.arrive.push_back(arrive);
+    log.leave.push_back(leave);
+  }
+  void flight(int lane, double start, double finish) {
+    log.flights[static_cast<std::size_t>(lane)].push_back({start, finish});
+  }
+  DeviceLog log;
+};
+
 // A state in which the same body of a loop leads to the same increments: everything relative to now.
+template <typename Log>
 class Walk {
  public:
   explicit Walk(const TimedProgram& program) : p_(program), depth_(program.max_back + 1) {
@@ -35,6 +56,8 @@ class Walk {
     return done_;
   }
 
+  Log log;
+
  private:
   // One post that may still be waited for.
   struct Post {
@@ -52,6 +75,10 @@ class Walk {
   template <typename Body>
   void repeat(std::int64_t repeats, const Body& body) {
     if (repeats == 1) return body();
+    if constexpr (Log::whole) {
+      for (std::int64_t i = 0; i < repeats; ++i) body();
+      return;
+    }
     std::vector<double> before = relative_state();
     for (std::int64_t i = 0; i < repeats; ++i) {
       const double start = now_;
@@ -134,6 +161,8 @@ class Walk {
       const double duration =
           p_.collectives[static_cast<std::size_t>(s.collective)].uncontended.value;
       free_[lane] = std::max(free_[lane], now_) + duration;
+      log.operation(now_, now_);
+      log.flight(lane, free_[lane] - duration, free_[lane]);
       recent_[lane][static_cast<std::size_t>(count_[lane] % depth_)] = {free_[lane], duration,
                                                                         done_.compute.value};
       count_[lane] = (count_[lane] + 1) % depth_;
@@ -143,6 +172,7 @@ class Walk {
       compute(interference_charge(p_.interference, {post.duration},
                                   {done_.compute.value - post.compute_before})
                   .value);
+      log.operation(now_, std::max(now_, post.finish));
       if (post.finish > now_) {
         done_.exposed[lane].value += post.finish - now_;
         now_ = post.finish;
@@ -161,7 +191,13 @@ class Walk {
 
 }  // namespace
 
-Outcome estimate(const TimedProgram& program) { return Walk(program).run(); }
+Outcome estimate(const TimedProgram& program) { return Walk<NoLog>(program).run(); }
+
+DeviceLog estimated_log(const TimedProgram& program) {
+  Walk<WholeLog> walk(program);
+  walk.log.log.end = walk.run().total.value;
+  return std::move(walk.log.log);
+}
 
 TimedProgram lower(const Point& point, const Platform& platform) {
   const std::string why =

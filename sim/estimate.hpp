@@ -5,6 +5,7 @@
 #include "platforms/axis_rate.hpp"
 #include "platforms/platform.hpp"
 #include "schedule/count.hpp"
+#include "sim/device_log.hpp"
 #include "sim/outcome.hpp"
 #include "sim/point.hpp"
 #include "sim/timed_program.hpp"
@@ -15,6 +16,9 @@ namespace fourfold {
 // stream reaches it and its lane is free, a wait holds the stream. Loops are walked until the state
 // repeats and then extended exactly.
 Outcome estimate(const TimedProgram& program);
+
+// The same walk, every repetition of every loop, with the clock at each step: for a timeline.
+DeviceLog estimated_log(const TimedProgram& program);
 
 // The timed program of a point (records, schedules, folds, lowers).
 // Throws std::runtime_error if the grid does not fit the model.

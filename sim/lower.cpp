@@ -52,7 +52,8 @@ void lower(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& gri
     const CollectiveChoice choice = choose_collective(
         platform.library, c.kind, {sizes.bytes[static_cast<std::size_t>(c.buffer)]}, shapes[axis],
         link[axis]);
-    program.collectives.push_back({c.lane, choice.cost, choice.uncontended});
+    program.collectives.push_back(
+        {c.lane, choice.cost, choice.uncontended, choice.algorithm, choice.protocol});
   }
 
   std::vector<Seconds> classes;

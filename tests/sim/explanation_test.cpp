@@ -1,0 +1,129 @@
+// The parts of an explanation sum to what they explain, and ideal parts are never slower.
+#include "sim/explanation.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sim/lower.hpp"
+#include "sim/timeline.hpp"
+
+namespace fourfold {
+namespace {
+
+Point tiny(const std::string& platform, const ProcessGrid& grid) {
+  Point point;
+  point.platform = platform;
+  point.model = {"tiny", 4, 256, 8, 64, 512};
+  point.grid = grid;
+  point.global_batch = 64;
+  point.options.micro_batches = 2;
+  return point;
+}
+
+std::vector<Point> points() {
+  return {tiny("crossbar", {2, 2, 2, 2}), tiny("crossbar", {1, 1, 1, 1}),
+          tiny("crossbar", {4, 2, 1, 1}), tiny("frontier", {2, 4, 4, 2}),
+          tiny("perlmutter", {8, 1, 2, 4})};
+}
+
+std::string title(const Point& point) { return point.platform + " " + point.grid.str(); }
+
+TEST(Explanation, PartsSumToTheStep) {
+  for (const Point& point : points()) {
+    const Platform platform = read_platform(point.platform);
+
+    const Explanation explanation = explain(point, platform, std::nullopt);
+
+    Seconds sum;
+    for (const auto& [part, time] : explanation.parts()) {
+      sum += time;
+      EXPECT_GE(time.value, -1e-12) << title(point) << ": " << part;
+    }
+    EXPECT_NEAR(sum.value, explanation.outcome.total.value, 1e-12) << title(point);
+    EXPECT_EQ(explanation.outcome.total, estimate(point, platform).outcome.total);
+    EXPECT_EQ(explanation.slower_devices.value, 0.0);
+  }
+}
+
+TEST(Explanation, ExposedAndHiddenAreWhatIsInFlight) {
+  for (const Point& point : points()) {
+    const Explanation explanation = explain(point, read_platform(point.platform), std::nullopt);
+
+    for (const LaneUse& lane : explanation.lanes) {
+      EXPECT_NEAR(lane.exposed.value + lane.hidden.value, lane.busy.value, 1e-12) << title(point);
+      EXPECT_NEAR(lane.waiting.value, 0.0, 1e-12) << title(point);
+      EXPECT_LE(lane.latency.value, lane.busy.value + 1e-12) << title(point);
+    }
+  }
+}
+
+TEST(Explanation, CollectivesSumToTheirLanes) {
+  for (const Point& point : points()) {
+    const Explanation explanation = explain(point, read_platform(point.platform), std::nullopt);
+    const Counts counts = estimate(point, read_platform(point.platform)).counts;
+
+    std::array<double, lane_count> busy{};
+    std::array<std::int64_t, lane_count> count{};
+    for (const CollectiveUse& use : explanation.collectives) {
+      busy[static_cast<std::size_t>(use.lane)] += use.all().value;
+      count[static_cast<std::size_t>(use.lane)] += use.count;
+      EXPECT_FALSE(use.names.empty());
+    }
+
+    for (Lane lane : all_lanes) {
+      const auto l = static_cast<std::size_t>(lane);
+      EXPECT_NEAR(busy[l], explanation.outcome.busy[l].value, 1e-12) << title(point);
+      EXPECT_EQ(count[l], counts.collectives[l]) << title(point) << " " << name(lane);
+    }
+  }
+}
+
+TEST(Explanation, IdealPartsAreNotSlower) {
+  for (const Point& point : points()) {
+    const Explanation explanation = explain(point, read_platform(point.platform), std::nullopt);
+
+    for (const Ideal& ideal : explanation.ideals) {
+      EXPECT_LE(ideal.time.value, explanation.outcome.total.value * (1 + 1e-12))
+          << title(point) << ": " << ideal.name;
+      EXPECT_GT(ideal.time.value, 0.0);
+    }
+  }
+}
+
+TEST(Explanation, OneDeviceCommunicatesNothing) {
+  const Point point = tiny("crossbar", {1, 1, 1, 1});
+
+  const Explanation explanation = explain(point, read_platform("crossbar"), std::nullopt);
+
+  EXPECT_TRUE(explanation.collectives.empty());
+  EXPECT_DOUBLE_EQ(explanation.ideals.at(0).time.value, explanation.outcome.total.value);
+  EXPECT_NE(explanation.verdict().find("no communication is exposed"), std::string::npos)
+      << explanation.verdict();
+}
+
+TEST(Explanation, SlowerDevicesHaveTheirPart) {
+  const Point point = tiny("crossbar", {2, 2, 2, 2});
+  const Platform platform = read_platform("crossbar");
+  Outcome slowed = estimate(point, platform).outcome;
+  const Seconds beyond = slowed.compute * 0.1;
+  slowed.compute += beyond;
+  slowed.exposed[0] += slowed.total;
+  slowed.total = slowed.compute + slowed.exposed_total();
+
+  const Explanation explanation = explain(point, platform, slowed);
+
+  EXPECT_NEAR(explanation.slower_devices.value, beyond.value, 1e-12);
+  EXPECT_GT(explanation.waiting().value, 0.0);
+  EXPECT_EQ(explanation.verdict().find("Slower devices limit this run"), 0U)
+      << explanation.verdict();
+}
+
+// nccl-tests, doc/PERFORMANCE.md: busbw = S/t * (n-1)/n, all-reduce twice that.
+TEST(Explanation, BusBandwidthIsThatOfNcclTests) {
+  const Bytes buffer{8e9};
+  EXPECT_DOUBLE_EQ(bus_bandwidth(CollectiveKind::all_reduce, buffer, 8, {2.0}).value, 7e9);
+  EXPECT_DOUBLE_EQ(bus_bandwidth(CollectiveKind::all_gather, buffer, 8, {2.0}).value, 3.5e9);
+  EXPECT_DOUBLE_EQ(bus_bandwidth(CollectiveKind::reduce_scatter, buffer, 2, {2.0}).value, 2e9);
+}
+
+}  // namespace
+}  // namespace fourfold

@@ -1,0 +1,191 @@
+// Timelines and traces say what the outcome says, span by span.
+#include "sim/timeline.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "sim/explanation.hpp"
+#include "sim/lower.hpp"
+#include "sim/trace.hpp"
+
+namespace fourfold {
+namespace {
+
+Point tiny(std::int64_t layers, const ProcessGrid& grid) {
+  Point point;
+  point.platform = "crossbar";
+  point.model = {"tiny", layers, 256, 8, 64, 512};
+  point.grid = grid;
+  point.global_batch = 64;
+  point.options.micro_batches = 4;
+  return point;
+}
+
+struct Case {
+  explicit Case(Point asked)
+      : point(std::move(asked)),
+        platform(read_platform(point.platform)),
+        program(lower(point, platform)),
+        detail(point, platform, program),
+        outcome(estimate(program)) {}
+
+  std::vector<Span> spans(Repeated repeated) const {
+    return timeline(estimated_log(program), detail, LoggedRepetitions::all(program), repeated);
+  }
+
+  Point point;
+  Platform platform;
+  TimedProgram program;
+  ProgramDetail detail;
+  Outcome outcome;
+};
+
+Seconds sum(const std::vector<Span>& spans, SpanKind kind) {
+  Seconds sum;
+  for (const Span& span : spans) {
+    if (span.kind == kind) sum += span.end - span.start;
+  }
+  return sum;
+}
+
+TEST(Timeline, SpansSumToTheOutcome) {
+  const Case c(tiny(5, {2, 2, 2, 2}));
+
+  const std::vector<Span> spans = c.spans(Repeated::all);
+
+  EXPECT_NEAR(sum(spans, SpanKind::wait).value, c.outcome.exposed_total().value, 1e-9);
+  EXPECT_NEAR((sum(spans, SpanKind::kernel) + sum(spans, SpanKind::interference)).value,
+              c.outcome.compute.value, 1e-9);
+  Seconds busy;
+  for (Seconds lane : c.outcome.busy) busy += lane;
+  EXPECT_NEAR(sum(spans, SpanKind::collective).value, busy.value, 1e-9);
+  EXPECT_EQ(sum(spans, SpanKind::skipped).value, 0.0);
+}
+
+// The explanation's closed form and the timeline's kernels are the same work.
+TEST(Timeline, KernelsSumToTheExplanation) {
+  const Case c(tiny(5, {2, 2, 2, 2}));
+
+  const Explanation explanation = explain(c.point, c.platform, std::nullopt);
+  const Seconds kernels = sum(c.spans(Repeated::all), SpanKind::kernel);
+
+  Seconds explained;
+  for (Seconds work : explanation.kernels) explained += work;
+  EXPECT_NEAR(kernels.value, explained.value, 1e-9);
+}
+
+TEST(Timeline, ComputeLaneHasNoOverlapAndNoHole) {
+  const Case c(tiny(12, {2, 2, 2, 2}));
+  for (Repeated repeated : {Repeated::all, Repeated::sampled}) {
+    double now = 0.0;
+    for (const Span& span : c.spans(repeated)) {
+      if (span.kind == SpanKind::collective) continue;
+      EXPECT_NEAR(span.start.value, now, 1e-9);
+      EXPECT_GE(span.end, span.start);
+      now = span.end.value;
+    }
+    EXPECT_NEAR(now, c.outcome.total.value, 1e-9);
+  }
+}
+
+TEST(Timeline, SampledLayersKeepTheirTimes) {
+  const Case c(tiny(12, {2, 2, 2, 2}));
+  const std::vector<Span> all = c.spans(Repeated::all);
+  const std::vector<Span> some = c.spans(Repeated::sampled);
+
+  ASSERT_LT(some.size(), all.size());
+  std::size_t next = 0;
+  for (const Span& span : some) {
+    if (span.kind == SpanKind::skipped) continue;
+    while (next < all.size() && !(all[next].kind == span.kind && all[next].name == span.name &&
+                                  all[next].start == span.start && all[next].end == span.end)) {
+      ++next;
+    }
+    ASSERT_LT(next, all.size()) << "a sampled span that the whole timeline has not";
+  }
+}
+
+TEST(Timeline, LayersAreNumberedInTheOrderOfThePass) {
+  const Case c(tiny(5, {2, 2, 2, 2}));
+  std::vector<std::int64_t> forward, backward;
+  for (const Span& span : c.spans(Repeated::all)) {
+    const NamedSection& section = c.detail.sections().at(static_cast<std::size_t>(span.section));
+    if (span.micro_batch != 2 || span.kind != SpanKind::kernel) continue;
+    auto& layers = section.name == "forward" ? forward : backward;
+    if (section.name != "forward" && section.name != "backward") continue;
+    if (layers.empty() || layers.back() != section.layer) layers.push_back(section.layer);
+  }
+  EXPECT_EQ(forward, (std::vector<std::int64_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(backward, (std::vector<std::int64_t>{4, 3, 2, 1, 0}));
+}
+
+TEST(Timeline, RefusesTheProgramOfAnotherPoint) {
+  const Case c(tiny(5, {2, 2, 2, 2}));
+  EXPECT_THROW(ProgramDetail(tiny(5, {1, 4, 2, 2}), c.platform, c.program), std::logic_error);
+}
+
+TEST(Trace, IsJsonWhoseWaitsSumToWhatIsExposed) {
+  const Case c(tiny(5, {2, 2, 2, 2}));
+
+  const nlohmann::json trace = nlohmann::json::parse(
+      trace_json({{0, "rank 0", c.spans(Repeated::all)}}, c.detail, "tiny \"quoted\""));
+
+  double waits = 0.0;
+  std::vector<std::string> lanes;
+  for (const nlohmann::json& event : trace.at("traceEvents")) {
+    if (event.at("ph") == "X" && event.at("cat") == "wait") waits += event.at("dur").get<double>();
+    if (event.at("name") == "thread_name") lanes.push_back(event.at("args").at("name"));
+  }
+  EXPECT_NEAR(waits * 1e-6, c.outcome.exposed_total().value, 1e-6 * c.outcome.total.value);
+  EXPECT_EQ(lanes, (std::vector<std::string>{"compute", "x", "y", "z gather", "z reduce", "data"}));
+  EXPECT_EQ(trace.at("otherData").at("title"), "tiny \"quoted\"");
+}
+
+TEST(Trace, SaysWhetherItIsWhole) {
+  const Case c(tiny(12, {2, 2, 2, 2}));
+  const auto written = [&](Repeated repeated) -> std::string {
+    const std::string text = trace_json({{0, "rank 0", c.spans(repeated)}}, c.detail, "tiny");
+    return nlohmann::json::parse(text).at("otherData").at("written");
+  };
+  EXPECT_EQ(written(Repeated::all), "Every layer and micro-batch is written.");
+  EXPECT_NE(written(Repeated::sampled).find("only some are written"), std::string::npos);
+}
+
+TEST(Trace, OfALargeModelStaysBelow50MB) {
+  Point point;
+  point.platform = "frontier";
+  point.model = read_model("gpt-320b");
+  point.grid = {8, 8, 32, 16};
+  point.options.micro_batches = 16;
+  const Case c(point);
+
+  const Repeated repeated = repeated_in_trace(c.detail, 1);
+  const std::string text = trace_json({{0, "rank 0", c.spans(repeated)}}, c.detail, "large");
+
+  EXPECT_LT(text.size(), 50'000'000U);
+  EXPECT_GT(text.size(), 100'000U);
+}
+
+TEST(Trace, RefusesFilesItCannotWrite) {
+  const auto sentence = [](const auto& write) -> std::string {
+    try {
+      write();
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(sentence([] { write_trace("/no/such/folder/trace.json", "{}"); }),
+            "cannot write the trace /no/such/folder/trace.json: No such file or directory");
+  EXPECT_EQ(sentence([] { refuse_unwritable("/no/such/folder/trace.json"); }),
+            "cannot write the trace /no/such/folder/trace.json: No such file or directory");
+  EXPECT_EQ(sentence([] { write_trace("/dev/full", "{}"); }),
+            "cannot write the trace /dev/full: No space left on device");
+}
+
+}  // namespace
+}  // namespace fourfold
