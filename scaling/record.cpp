@@ -4,16 +4,18 @@
 #include <algorithm>
 
 #include "platforms/platform.hpp"
+#include "sim/paper_model.hpp"
 
 namespace fourfold {
 namespace {
 
 constexpr std::size_t best_grid_count = 10;
 
-GridSeconds grid_seconds(const Finding& finding, std::size_t index) {
+GridSeconds grid_seconds(const Finding& finding, std::size_t index, const Platform& platform) {
   const Candidate& candidate = finding.search.feasible[index];
   GridSeconds seconds{
-      candidate.grid, candidate.micro_batches, candidate.estimate.outcome.total, {}};
+      candidate.grid, candidate.micro_batches, candidate.estimate.outcome.total, {},
+      paper_communication(candidate.estimate.counts, candidate.grid, platform)};
   if (index < finding.simulated.size() && finding.simulated[index]) {
     seconds.simulated = finding.simulated[index]->outcome.total;
   }
@@ -22,7 +24,8 @@ GridSeconds grid_seconds(const Finding& finding, std::size_t index) {
 
 // Candidates are sorted, so the first of a grid has its best micro-batches by estimate; the
 // winner's grid is shown with the micro-batches that won.
-std::vector<GridSeconds> ten_best_grids(const Finding& finding, std::size_t chosen) {
+std::vector<GridSeconds> ten_best_grids(const Finding& finding, std::size_t chosen,
+                                        const Platform& platform) {
   std::vector<GridSeconds> best;
   const std::size_t count = finding.search.feasible.size();
   for (std::size_t i = 0; i < count && best.size() < best_grid_count; ++i) {
@@ -30,9 +33,19 @@ std::vector<GridSeconds> ten_best_grids(const Finding& finding, std::size_t chos
     const bool known = std::any_of(best.begin(), best.end(),
                                    [&](const GridSeconds& other) { return other.grid == grid; });
     const bool winner = grid == finding.search.feasible[chosen].grid;
-    if (!known) best.push_back(grid_seconds(finding, winner ? chosen : i));
+    if (!known) best.push_back(grid_seconds(finding, winner ? chosen : i, platform));
   }
   return best;
+}
+
+// Least communication by the paper's model; the first of equals, which is the faster by estimate.
+GridSeconds paper_choice(const Finding& finding, const Platform& platform) {
+  GridSeconds choice = grid_seconds(finding, 0, platform);
+  for (std::size_t i = 1; i < finding.search.feasible.size(); ++i) {
+    const GridSeconds other = grid_seconds(finding, i, platform);
+    if (other.paper < choice.paper) choice = other;
+  }
+  return choice;
 }
 
 }  // namespace
@@ -87,11 +100,12 @@ Record make_record(const Question& question, const Finding& finding, Fidelity fi
   for (const auto& [reason, count] : finding.search.rejected) {
     record.rejected[name(reason)] = count;
   }
-  record.best_grids = ten_best_grids(finding, chosen);
+  record.best_grids = ten_best_grids(finding, chosen, platform);
+  record.paper_choice = paper_choice(finding, platform);
   if (simulated) {
     for (std::size_t i = 0; i < finding.simulated.size(); ++i) {
       if (finding.simulated[i]) {
-        record.simulated.push_back(grid_seconds(finding, i));
+        record.simulated.push_back(grid_seconds(finding, i, platform));
       } else {
         ++record.left_out;
       }

@@ -21,6 +21,7 @@ struct GridSeconds {
   std::int64_t micro_batches = 1;
   Seconds estimated;
   std::optional<Seconds> simulated;
+  Seconds paper;  // communication by the paper's own model, sim/paper_model.hpp
 };
 
 struct Record {
@@ -42,6 +43,7 @@ struct Record {
   std::map<std::string, std::int64_t> rejected;
   std::vector<GridSeconds>
       best_grids;                      // the ten best by estimate, each with its best micro-batches
+  GridSeconds paper_choice;            // the feasible grid that the paper's model ranks first
   std::vector<GridSeconds> simulated;  // in the order they were simulated
   std::int64_t left_out = 0;           // simulations given up at the rule's limit of CPU
   std::string verdict;                 // why no more were: settled, exhausted, capped; or empty

@@ -17,14 +17,17 @@ json json_of(const std::optional<double>& value) {
   return value ? json(*value) : json();
 }
 
+json json_of(const GridSeconds& grid) {
+  return {{"grid", grid.grid.str()},
+          {"micro_batches", grid.micro_batches},
+          {"estimated_s", grid.estimated.value},
+          {"simulated_s", grid.simulated ? json(grid.simulated->value) : json()},
+          {"paper_communication_s", grid.paper.value}};
+}
+
 json json_of(const std::vector<GridSeconds>& grids) {
   json list = json::array();
-  for (const GridSeconds& grid : grids) {
-    list.push_back({{"grid", grid.grid.str()},
-                    {"micro_batches", grid.micro_batches},
-                    {"estimated_s", grid.estimated.value},
-                    {"simulated_s", grid.simulated ? json(grid.simulated->value) : json()}});
-  }
+  for (const GridSeconds& grid : grids) list.push_back(json_of(grid));
   return list;
 }
 
@@ -32,19 +35,24 @@ std::optional<double> read_optional(JsonObject& object, const std::string& key) 
   return object.get(key).is_null() ? std::nullopt : std::optional(object.number(key));
 }
 
+GridSeconds read_grid(const json& entry, const std::string& key) {
+  JsonObject one(entry, "'" + key + "'");
+  GridSeconds grid;
+  grid.grid = ProcessGrid::parse(one.text("grid"));
+  grid.micro_batches = one.positive("micro_batches");
+  grid.estimated = {one.number("estimated_s")};
+  if (const auto simulated = read_optional(one, "simulated_s")) grid.simulated = {{*simulated}};
+  grid.paper = {one.number("paper_communication_s")};
+  one.finish();
+  return grid;
+}
+
 std::vector<GridSeconds> read_grids(JsonObject& object, const std::string& key) {
   const json& list = object.get(key);
   if (!list.is_array()) throw std::runtime_error("'" + key + "' must be a list");
   std::vector<GridSeconds> grids;
   for (const json& entry : list) {
-    JsonObject one(entry, "'" + key + "'");
-    GridSeconds grid;
-    grid.grid = ProcessGrid::parse(one.text("grid"));
-    grid.micro_batches = one.positive("micro_batches");
-    grid.estimated = {one.number("estimated_s")};
-    if (const auto simulated = read_optional(one, "simulated_s")) grid.simulated = {{*simulated}};
-    one.finish();
-    grids.push_back(grid);
+    grids.push_back(read_grid(entry, key));
   }
   return grids;
 }
@@ -54,6 +62,7 @@ json json_of_search(const Record& record) {
           {"feasible", record.feasible},
           {"rejected", record.rejected},
           {"best_grids", json_of(record.best_grids)},
+          {"paper_choice", json_of(record.paper_choice)},
           {"simulated", json_of(record.simulated)},
           {"left_out_at_cpu_limit", record.left_out},
           {"verdict", record.verdict},
@@ -70,6 +79,7 @@ void read_search(JsonObject object, Record& record) {
     record.rejected[item.key()] = reasons.integer(item.key());
   }
   record.best_grids = read_grids(object, "best_grids");
+  record.paper_choice = read_grid(object.get("paper_choice"), "paper_choice");
   record.simulated = read_grids(object, "simulated");
   record.left_out = object.integer("left_out_at_cpu_limit");
   record.verdict = object.text("verdict");
