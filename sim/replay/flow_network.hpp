@@ -4,18 +4,16 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "sim/replay/event_queue.hpp"
 #include "sim/replay/max_min.hpp"
-#include "sim/timed_program.hpp"
+#include "sim/replay/transport.hpp"
 
 namespace fourfold {
 
-class FlowNetwork {
+class FlowNetwork : public Transport {
  public:
-  using Finished = std::function<void(std::int32_t flow, double time)>;
 
   struct Counts {
     std::int64_t finished = 0;
@@ -28,10 +26,7 @@ class FlowNetwork {
   // each flow keeping its own exact start. The Incidence must outlive the network.
   FlowNetwork(const Incidence& incidence, Seconds quantum);
 
-  void on_finish(Finished finished) { finished_ = std::move(finished); }
-
-  // The flow, idle until now, starts at `time`, which must not lie before the current instant.
-  void start(std::int32_t flow, double time, const CollectiveCost& cost);
+  void start(std::int32_t flow, double time, const CollectiveCost& cost) override;
 
   // When something happens next; infinity if nothing is in flight.
   double next_time();
@@ -60,7 +55,6 @@ class FlowNetwork {
   MaxMin rates_;
   EventQueue queue_;
   std::vector<Flow> flows_;
-  Finished finished_;
   double quantum_;
   double now_ = 0.0;
   Counts counts_;

@@ -9,6 +9,7 @@
 
 #include "platforms/topology.hpp"
 #include "sim/replay/flow_model.hpp"
+#include "sim/replay/strands.hpp"
 
 namespace fourfold {
 
@@ -16,7 +17,9 @@ namespace fourfold {
 class Machine {
  public:
   // The Topology must outlive the machine. Throws std::logic_error if there is a machine already.
-  explicit Machine(const Topology& topology);
+  explicit Machine(const Topology& topology) : Machine(topology, {}) {}
+  // The same with a route of its own for each strand.
+  Machine(const Topology& topology, std::vector<Strand> strands);
 
   // Runs SimGrid's engine until nothing is left to happen in the network.
   void run(FlowNetwork& network);
@@ -26,10 +29,22 @@ class Machine {
 
   simgrid::s4u::Host* device(std::int64_t number) const { return devices_.at(number); }
 
+  // A stock communication between these two takes the links of the strand, and where it shares them
+  // it gets a rate in proportion to the strand's share.
+  struct Ends {
+    simgrid::s4u::Host* source = nullptr;
+    simgrid::s4u::Host* target = nullptr;
+    simgrid::s4u::Link* throttle = nullptr;  // its own: bounds its rate, as SimGrid's sendto ignores
+                                             // the rate of a communication
+  };
+  Ends ends(std::int64_t strand) const;
+
  private:
   std::unique_ptr<simgrid::s4u::Engine> engine_;
   std::shared_ptr<FlowModel> flows_;
   std::vector<simgrid::s4u::Host*> devices_;
+  std::vector<simgrid::s4u::Host*> ports_;  // sources of strands, then their targets
+  std::vector<simgrid::s4u::Link*> throttles_;  // by strand
 };
 
 }  // namespace fourfold

@@ -7,7 +7,7 @@
 namespace fourfold {
 
 Ranks::Ranks(const IssueStream& stream, const TimedProgram& program,
-             const Communicators& communicators, FlowNetwork& network)
+             const Communicators& communicators, Transport& network)
     : stream_(stream),
       program_(program),
       communicators_(communicators),

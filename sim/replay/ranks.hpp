@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "sim/replay/communicators.hpp"
-#include "sim/replay/flow_network.hpp"
 #include "sim/replay/issue_stream.hpp"
+#include "sim/replay/transport.hpp"
 
 namespace fourfold {
 
@@ -29,7 +29,7 @@ class Ranks {
   // Everything handed in must outlive the ranks. Rank i computes factors[i] times as long as the
   // stream says; no factors mean 1 for all.
   Ranks(const IssueStream& stream, const TimedProgram& program, const Communicators& communicators,
-        FlowNetwork& network);
+        Transport& network);
   void set_factors(std::vector<double> factors);
 
   // All ranks, numbered 0 to count - 1, begin at time 0.
@@ -81,7 +81,7 @@ class Ranks {
   const IssueStream& stream_;
   const TimedProgram& program_;
   const Communicators& communicators_;
-  FlowNetwork& network_;
+  Transport& network_;
   std::vector<Rank> ranks_;
   std::vector<double> factors_;
   std::vector<Communicator> states_;

@@ -12,6 +12,8 @@
 #include "sim/replay/incidence.hpp"
 #include "sim/replay/machine.hpp"
 #include "sim/replay/ranks.hpp"
+#include "sim/replay/stock_network.hpp"
+#include "sim/replay/strands.hpp"
 
 namespace fourfold {
 
@@ -44,6 +46,17 @@ std::array<double, lane_count> largest_caps(const TimedProgram& program) {
   return caps;
 }
 
+std::vector<std::int64_t> members_of(std::int32_t communicator,
+                                     const Communicators& communicators) {
+  const Lane lane = communicators.lane(communicator);
+  std::vector<std::int64_t> members;
+  for (std::int32_t i = 0; i < communicators.extent(lane); ++i) {
+    members.push_back(communicators.first_member(communicator) +
+                      std::int64_t{i} * communicators.stride(lane));
+  }
+  return members;
+}
+
 Incidence load_of(const Communicators& communicators, const Topology& topology,
                   const std::array<double, lane_count>& caps) {
   std::vector<double> capacities;
@@ -52,18 +65,50 @@ Incidence load_of(const Communicators& communicators, const Topology& topology,
   }
   std::vector<Footprint> footprints;
   std::vector<double> bounds;
-  std::vector<std::int64_t> members;
   for (std::int32_t c = 0; c < communicators.count(); ++c) {
-    const Lane lane = communicators.lane(c);
-    members.clear();
-    for (std::int32_t i = 0; i < communicators.extent(lane); ++i) {
-      members.push_back(communicators.first_member(c) +
-                        std::int64_t{i} * communicators.stride(lane));
-    }
-    bounds.push_back(caps[static_cast<int>(lane)]);
-    footprints.push_back(topology.ring_footprint(members, static_cast<int>(lane)));
+    const int lane = static_cast<int>(communicators.lane(c));
+    bounds.push_back(caps[lane]);
+    footprints.push_back(topology.ring_footprint(members_of(c, communicators), lane));
   }
   return Incidence(std::move(capacities), footprints).deciding(bounds);
+}
+
+// The strands of all communicators, in their order; none where flows carry the collectives.
+std::vector<StrandedRing> rings_of(const Communicators& communicators, const Topology& topology,
+                                   const Platform& platform, Carrier carrier) {
+  std::vector<StrandedRing> rings;
+  if (carrier == Carrier::flows) return rings;
+  std::int64_t next = 0;
+  for (std::int32_t c = 0; c < communicators.count(); ++c) {
+    const Lane lane = communicators.lane(c);
+    const std::int32_t hops = communicators.extent(lane) - 1;
+    const bool gathers = lane == Lane::z_gather || lane == Lane::z_reduce;
+    rings.push_back({next,
+                     ring_strands(topology, platform, members_of(c, communicators),
+                                  static_cast<int>(lane)),
+                     gathers ? hops : 2 * hops});
+    next += static_cast<std::int64_t>(rings.back().strands.size());
+  }
+  return rings;
+}
+
+std::vector<Strand> all_strands(const std::vector<StrandedRing>& rings) {
+  std::vector<Strand> strands;
+  for (const StrandedRing& ring : rings) {
+    strands.insert(strands.end(), ring.strands.begin(), ring.strands.end());
+  }
+  return strands;
+}
+
+void refuse_beyond_reference(const ProcessGrid& grid, const ReplayOptions& options) {
+  const std::int64_t most = most_devices(options.carrier);
+  if (grid.size() <= most) return;
+  const bool steps = options.carrier == Carrier::stock_steps;
+  throw std::invalid_argument(
+      std::string("Stock SimGrid communications ") +
+      (steps ? "step by step (s4u-step)" : "per ring edge (s4u)") + " are for at most " +
+      std::to_string(most) + " devices, and the grid " + grid.str() + " has " +
+      std::to_string(grid.size()) + ": the default fidelity replays any number.");
 }
 
 class Job {
@@ -76,31 +121,49 @@ class Job {
         topology_(platform, nodes_for(grid, platform)),
         communicators_(grid, used_lanes(program)),
         incidence_(load_of(communicators_, topology_, largest_caps(program))),
-        machine_(topology_) {}
+        rings_(rings_of(communicators_, topology_, platform, options.carrier)),
+        machine_(topology_, all_strands(rings_)) {}
 
   std::vector<SegmentTimes> simulate(const IssueStream& stream, Replay& result) {
-    FlowNetwork network(incidence_, options_.quantum);
-    Ranks ranks(stream, program_, communicators_, network);
-    ranks.set_factors(options_.compute_factors);
-    network.on_finish([&ranks](std::int32_t flow, double time) { ranks.finish(flow, time); });
-    ranks.start(grid_.size());
-    machine_.run(network);
-    if (!ranks.done()) throw std::logic_error("The replay stopped before all ranks had ended.");
-    const FlowNetwork::Counts& counts = network.counts();
-    result.collectives += counts.finished;
-    result.events += counts.events;
-    result.solves += counts.solves;
-    result.solver_time += counts.solver_time;
-    return ranks.segment_times();
+    if (options_.carrier == Carrier::flows) {
+      FlowNetwork network(incidence_, options_.quantum);
+      std::vector<SegmentTimes> times = walk(stream, network, [&] { machine_.run(network); });
+      const FlowNetwork::Counts& counts = network.counts();
+      result.collectives += counts.finished;
+      result.events += counts.events;
+      result.solves += counts.solves;
+      result.solver_time += counts.solver_time;
+      return times;
+    }
+    StockNetwork network(
+        rings_, machine_,
+        options_.carrier == Carrier::stock_edges ? RingMotion::edges : RingMotion::steps);
+    std::vector<SegmentTimes> times = walk(stream, network, [&] { machine_.run(); });
+    result.collectives += network.finished();
+    result.events += network.communications();
+    return times;
   }
 
  private:
+  // All ranks from the start to the end of the stream; `run` lets the transport's time pass.
+  template <typename Run>
+  std::vector<SegmentTimes> walk(const IssueStream& stream, Transport& transport, Run run) {
+    Ranks ranks(stream, program_, communicators_, transport);
+    ranks.set_factors(options_.compute_factors);
+    transport.on_finish([&ranks](std::int32_t flow, double time) { ranks.finish(flow, time); });
+    ranks.start(grid_.size());
+    run();
+    if (!ranks.done()) throw std::logic_error("The replay stopped before all ranks had ended.");
+    return ranks.segment_times();
+  }
+
   const TimedProgram& program_;
   const ProcessGrid& grid_;
   const ReplayOptions& options_;
   Topology topology_;
   Communicators communicators_;
   Incidence incidence_;
+  std::vector<StrandedRing> rings_;
   Machine machine_;
 };
 
@@ -114,6 +177,7 @@ Replay replay(const TimedProgram& program, const ProcessGrid& grid, const Platfo
                                 std::to_string(options.compute_factors.size()) + " ranks of " +
                                 std::to_string(grid.size()) + ": give one for each, or none.");
   }
+  refuse_beyond_reference(grid, options);
   const Repetitions full = Repetitions::full(program);
   const bool may_cut = options.extent == ReplayExtent::extrapolated;
   Repetitions repetitions = may_cut ? first_repetitions(program, grid) : full;

@@ -17,8 +17,21 @@ enum class ReplayExtent : std::uint8_t {
   full,
 };
 
+// What carries collectives; see stock_network.hpp for the references.
+enum class Carrier : std::uint8_t {
+  flows,        // one flow a group, which moves in step
+  stock_edges,  // stock SimGrid communications, one per edge of a ring
+  stock_steps,  // the same, piece by piece, as a true ring
+};
+constexpr std::int64_t most_devices(Carrier carrier) {
+  constexpr std::int64_t no_limit = std::int64_t{1} << 31;
+  if (carrier == Carrier::flows) return no_limit;
+  return carrier == Carrier::stock_edges ? 4096 : 1024;  // SimGrid's cost is quadratic in them
+}
+
 struct ReplayOptions {
   ReplayExtent extent = ReplayExtent::extrapolated;
+  Carrier carrier = Carrier::flows;
   double tolerance =
       1e-3;               // largest relative change between the last two repetitions of a cut loop
   Seconds quantum{1e-5};  // rates are shared out anew at most this often

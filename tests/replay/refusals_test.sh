@@ -23,5 +23,7 @@ refuses '{"platform": "frontier"' 'JSON'
 refuses '{}' 'fourfold-replay: '
 refuses '{}' 'usage' --no-such-option
 refuses '{}' 'usage' --full --full
+refuses '{}' 'usage' --fidelity
+refuses '{}' 'usage' --fidelity exact
 
 exit "$((failures > 0))"

@@ -1,0 +1,134 @@
+// Rebuilds a ring from single transfers and checks that nothing was left out or added.
+#include "sim/replay/strands.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <variant>
+
+namespace fourfold {
+
+namespace {
+
+constexpr double share_tolerance = 1e-9;
+
+// The members on one node, and the NICs that serve them with one member each.
+struct NodeMembers {
+  std::int64_t node = 0;
+  std::vector<std::int64_t> devices;
+  std::vector<std::int64_t> device_of_nic;  // ascending NICs
+};
+
+std::vector<NodeMembers> by_node(const Platform& platform,
+                                 const std::vector<std::int64_t>& members) {
+  std::vector<NodeMembers> nodes;
+  for (std::int64_t member : members) {
+    const std::int64_t node = member / platform.node.devices;
+    const auto same = [node](const NodeMembers& one) { return one.node == node; };
+    auto found = std::find_if(nodes.begin(), nodes.end(), same);
+    if (found == nodes.end()) found = nodes.insert(found, {node, {}, {}});
+    found->devices.push_back(member);
+  }
+  const std::vector<std::int32_t> nic_of = nic_of_devices(platform.node);
+  for (NodeMembers& one : nodes) {
+    std::sort(one.devices.begin(), one.devices.end());
+    for (std::int32_t nic = 0; nic < static_cast<std::int32_t>(platform.node.nics.size()); ++nic) {
+      const auto served = [&](std::int64_t device) {
+        return nic_of[device % platform.node.devices] == nic;
+      };
+      const auto first = std::find_if(one.devices.begin(), one.devices.end(), served);
+      if (first != one.devices.end()) one.device_of_nic.push_back(*first);
+    }
+  }
+  return nodes;
+}
+
+// Their links are left to the topology: a link of a ring is the path between its ends.
+void add_inner_strands(const NodeGraph& graph, const NodeMembers& node, double along,
+                       std::int64_t devices_per_node, std::vector<Strand>& strands) {
+  DeviceSet set = 0;
+  for (std::int64_t device : node.devices) set |= DeviceSet{1} << (device % devices_per_node);
+  const std::int64_t first_device = node.node * devices_per_node;
+  for (const LinkShare& entry : node_rings(graph, set).shares) {
+    if (std::max(graph.from(entry.link), graph.to(entry.link)) >= devices_per_node) {
+      throw std::invalid_argument(
+          "Stock communications go from device to device, but the devices of a node of this "
+          "platform meet in a switch: replay it in the default fidelity.");
+    }
+    strands.push_back({first_device + graph.from(entry.link), first_device + graph.to(entry.link),
+                       {}, entry.share * along});
+  }
+}
+
+bool adds_up(const std::vector<Strand>& strands, const Footprint& footprint) {
+  Footprint sum;
+  for (const Strand& strand : strands) {
+    for (std::int32_t link : strand.links) sum.push_back({link, strand.share});
+  }
+  merge(sum);
+  return std::ranges::equal(sum, footprint, [](const LinkShare& a, const LinkShare& b) {
+    return a.link == b.link && std::abs(a.share - b.share) <= share_tolerance * b.share;
+  });
+}
+
+std::vector<Strand> crossbar_strands(const Topology& topology,
+                                     const std::vector<std::int64_t>& members, int lane) {
+  std::vector<Strand> strands;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const std::int64_t from = members[i];
+    const std::int64_t to = members[(i + 1) % members.size()];
+    const Footprint ports = topology.ring_footprint({from, to}, lane);  // of the lower one first
+    const std::size_t lower = from < to ? 0 : 2;
+    strands.push_back({from, to, {ports[lower].link, ports[3 - lower].link}, 1.0});
+  }
+  return strands;
+}
+
+std::vector<Strand> node_strands(const Topology& topology, const Platform& platform,
+                                 const std::vector<std::int64_t>& members) {
+  std::vector<Strand> strands;
+  const NodeGraph graph(platform.node);
+  const std::vector<NodeMembers> nodes = by_node(platform, members);
+  std::size_t rings = platform.node.nics.size();
+  for (const NodeMembers& node : nodes) rings = std::min(rings, node.device_of_nic.size());
+  std::vector<std::int32_t> path;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto here = static_cast<double>(nodes[i].devices.size());
+    const double along = nodes.size() == 1 ? 1.0 : (here - 1.0) / here;
+    const std::size_t first = strands.size();
+    add_inner_strands(graph, nodes[i], along, platform.node.devices, strands);
+    for (std::size_t s = first; s < strands.size(); ++s) {
+      topology.minimal_route(strands[s].from, strands[s].to, strands[s].links);
+    }
+    if (nodes.size() == 1) break;
+    const NodeMembers& next = nodes[(i + 1) % nodes.size()];
+    for (std::size_t r = 0; r < rings; ++r) {
+      const auto end = [&](const NodeMembers& node) {
+        return node.device_of_nic[r * node.device_of_nic.size() / rings];
+      };
+      path.clear();
+      topology.minimal_route(end(nodes[i]), end(next), path);
+      strands.push_back({end(nodes[i]), end(next), path, 1.0 / static_cast<double>(rings)});
+    }
+  }
+  return strands;
+}
+
+}  // namespace
+
+std::vector<Strand> ring_strands(const Topology& topology, const Platform& platform,
+                                 const std::vector<std::int64_t>& members, int lane) {
+  if (members.size() < 2) return {};
+  const bool ports = std::holds_alternative<CrossbarNetwork>(platform.network);
+  std::vector<Strand> strands = ports ? crossbar_strands(topology, members, lane)
+                                      : node_strands(topology, platform, members);
+  if (!adds_up(strands, topology.ring_footprint(members, lane))) {
+    throw std::invalid_argument(
+        "A stock communication takes one path, but " + platform.name +
+        " spreads messages over several: these fidelities need a platform file with "
+        "local_detours = 0 and global_detours = 0 under [network].");
+  }
+  return strands;
+}
+
+}  // namespace fourfold

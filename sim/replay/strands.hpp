@@ -1,0 +1,27 @@
+// A ring taken apart again: the single transfers whose links add up to its footprint. Stock SimGrid
+// communications carry one strand each.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "platforms/topology.hpp"
+
+namespace fourfold {
+
+// `share` of the bytes that every member sends goes from one device to another over these links.
+struct Strand {
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+  std::vector<std::int32_t> links;
+  double share = 1.0;
+};
+
+// The strands of Topology::ring_footprint(members, lane): inside nodes one per link, between nodes
+// one per ring and pair of nodes. Throws std::invalid_argument with a sentence where the topology
+// spreads a transfer over several paths, which one communication cannot take, or where devices of a
+// node meet in a switch.
+std::vector<Strand> ring_strands(const Topology& topology, const Platform& platform,
+                                 const std::vector<std::int64_t>& members, int lane);
+
+}  // namespace fourfold

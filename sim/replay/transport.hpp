@@ -1,0 +1,28 @@
+// What carries the collectives of a replay: flows of our own, or stock SimGrid communications.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "sim/timed_program.hpp"
+
+namespace fourfold {
+
+class Transport {
+ public:
+  using Finished = std::function<void(std::int32_t flow, double time)>;
+
+  virtual ~Transport() = default;
+
+  void on_finish(Finished finished) { finished_ = std::move(finished); }
+
+  // The collective of communicator `flow`, idle until now, starts at `time`, which must not lie
+  // before the current instant.
+  virtual void start(std::int32_t flow, double time, const CollectiveCost& cost) = 0;
+
+ protected:
+  Finished finished_;
+};
+
+}  // namespace fourfold
