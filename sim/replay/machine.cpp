@@ -115,7 +115,8 @@ class FlatZone : public NetZoneImpl {
 Machine::Machine(const Topology& topology, std::vector<Strand> strands)
     : engine_(make_engine()), flows_(std::make_shared<FlowModel>()) {
   s4u::NetZone* root = s4u::create_full_zone("root");
-  auto* zone = new FlatZone("machine", topology, std::move(strands));  // SimGrid deletes it with the engine
+  auto* zone =
+      new FlatZone("machine", topology, std::move(strands));  // SimGrid deletes it with the engine
   zone->set_parent(root->get_impl());
   zone->populate();
   devices_ = zone->hosts();

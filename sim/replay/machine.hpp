@@ -34,8 +34,8 @@ class Machine {
   struct Ends {
     simgrid::s4u::Host* source = nullptr;
     simgrid::s4u::Host* target = nullptr;
-    simgrid::s4u::Link* throttle = nullptr;  // its own: bounds its rate, as SimGrid's sendto ignores
-                                             // the rate of a communication
+    simgrid::s4u::Link* throttle = nullptr;  // its own: bounds its rate, as SimGrid's sendto
+                                             // ignores the rate of a communication
   };
   Ends ends(std::int64_t strand) const;
 
@@ -43,7 +43,7 @@ class Machine {
   std::unique_ptr<simgrid::s4u::Engine> engine_;
   std::shared_ptr<FlowModel> flows_;
   std::vector<simgrid::s4u::Host*> devices_;
-  std::vector<simgrid::s4u::Host*> ports_;  // sources of strands, then their targets
+  std::vector<simgrid::s4u::Host*> ports_;      // sources of strands, then their targets
   std::vector<simgrid::s4u::Link*> throttles_;  // by strand
 };
 

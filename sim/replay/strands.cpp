@@ -55,8 +55,10 @@ void add_inner_strands(const NodeGraph& graph, const NodeMembers& node, double a
           "Stock communications go from device to device, but the devices of a node of this "
           "platform meet in a switch: replay it in the default fidelity.");
     }
-    strands.push_back({first_device + graph.from(entry.link), first_device + graph.to(entry.link),
-                       {}, entry.share * along});
+    strands.push_back({first_device + graph.from(entry.link),
+                       first_device + graph.to(entry.link),
+                       {},
+                       entry.share * along});
   }
 }
 
@@ -120,8 +122,8 @@ std::vector<Strand> ring_strands(const Topology& topology, const Platform& platf
                                  const std::vector<std::int64_t>& members, int lane) {
   if (members.size() < 2) return {};
   const bool ports = std::holds_alternative<CrossbarNetwork>(platform.network);
-  std::vector<Strand> strands = ports ? crossbar_strands(topology, members, lane)
-                                      : node_strands(topology, platform, members);
+  std::vector<Strand> strands =
+      ports ? crossbar_strands(topology, members, lane) : node_strands(topology, platform, members);
   if (!adds_up(strands, topology.ring_footprint(members, lane))) {
     throw std::invalid_argument(
         "A stock communication takes one path, but " + platform.name +
