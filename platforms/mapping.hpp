@@ -4,15 +4,30 @@
 #include <cstdint>
 #include <vector>
 
+#include "platforms/platform.hpp"
+
 namespace fourfold {
 
 // Packed: rank r is device r, so that the innermost axis of the process grid fills nodes first.
-// Other placements (spread over groups, random nodes) will be further named factories.
+// Other placements keep the ranks of a node together and move whole nodes, but for a list of
+// devices, which may do anything.
 struct Mapping {
   std::vector<std::int64_t> devices;  // by rank; each device at most once
 
-  // Throws std::invalid_argument if ranks is below 1.
+  // These throw std::invalid_argument with a sentence if ranks is below 1, or if the platform
+  // cannot hold them.
   static Mapping packed(std::int64_t ranks);
+  // The job's nodes are dealt out in turn to the groups of a dragonfly, or to the largest parts of a
+  // fat tree below its root. Throws where the network has no such groups.
+  static Mapping spread(std::int64_t ranks, const Platform& platform);
+  // The job's nodes are drawn from all nodes of the machine, in random order.
+  static Mapping random(std::int64_t ranks, const Platform& platform, std::uint64_t seed);
+  // The job's nodes are those listed, in this order: as many as it needs, none twice.
+  static Mapping on_nodes(std::int64_t ranks, const Platform& platform,
+                          const std::vector<std::int64_t>& nodes);
+  // Rank r is on devices[r]: as many as ranks, none twice.
+  static Mapping on_devices(std::int64_t ranks, const Platform& platform,
+                            const std::vector<std::int64_t>& devices);
 
   std::int64_t ranks() const { return static_cast<std::int64_t>(devices.size()); }
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "scaling/toml_file.hpp"
+#include "scaling/what_if_words.hpp"
 #include "sim/json_object.hpp"
 #include "sim/point_json.hpp"
 
@@ -66,18 +67,28 @@ Question read_question(const json& entry, const Question& shared, std::int64_t v
   return question;
 }
 
-void read_machine(const json& entry, const Question& pattern, std::int64_t batch_tokens,
-                  std::vector<Question>& questions) {
+// What all machines of a campaign share.
+struct Pattern {
+  Question question;
+  std::int64_t batch_tokens = 0;
+  json what_if = json::object();
+  std::string folder;  // of the campaign file
+};
+
+void read_machine(const json& entry, const Pattern& pattern, std::vector<Question>& questions) {
   JsonObject object(entry, "a machine");
-  object.allow_only({"platform", "scales", "vocabulary", "points"});
-  Question shared = pattern;
+  object.allow_only({"platform", "scales", "vocabulary", "what_if", "points"});
+  Question shared = pattern.question;
   shared.platform = object.text("platform");
   if (object.has("scales")) shared.scales = read_scales(object.get("scales"));
   const std::int64_t vocabulary = object.has("vocabulary") ? object.positive("vocabulary") : 0;
   const json& points = list(object, "points");
   const Platform platform = read_platform(shared.platform, shared.scales);
+  json what_if = pattern.what_if;
+  if (object.has("what_if")) what_if.merge_patch(object.get("what_if"));
+  shared.what_ifs = what_ifs_in(what_if, platform, pattern.folder);
   for (const json& point : points) {
-    questions.push_back(read_question(point, shared, vocabulary, batch_tokens));
+    questions.push_back(read_question(point, shared, vocabulary, pattern.batch_tokens));
     if (questions.back().devices > platform.devices()) {
       throw std::runtime_error(fmt::format("{} has {} devices, {} are too many", platform.name,
                                            platform.devices(), questions.back().devices));
@@ -93,8 +104,8 @@ Campaign read_campaign(const std::string& path) {
   campaign.name = std::filesystem::path(path).stem().string();
   try {
     JsonObject object(file, "the campaign");
-    object.allow_only(
-        {"title", "fidelity", "simulate", "published_csv", "batch_tokens", "options", "machine"});
+    object.allow_only({"title", "fidelity", "simulate", "published_csv", "batch_tokens", "options",
+                       "what_if", "machine"});
     campaign.title = object.text("title");
     if (object.has("fidelity")) campaign.fidelity = fidelity_named(object.text("fidelity"));
     if (object.has("simulate")) campaign.rule = read_rule(object.object("simulate"));
@@ -102,12 +113,14 @@ Campaign read_campaign(const std::string& path) {
       campaign.published =
           (std::filesystem::path(path).parent_path() / object.text("published_csv")).string();
     }
-    const std::int64_t batch_tokens = object.positive("batch_tokens");
-    Question pattern;
-    pattern.options = read_step_options(object);
+    Pattern pattern;
+    pattern.batch_tokens = object.positive("batch_tokens");
+    pattern.question.options = read_step_options(object);
+    if (object.has("what_if")) pattern.what_if = object.get("what_if");
+    pattern.folder = std::filesystem::path(path).parent_path().string();
     const json& machines = list(object, "machine");
     for (const json& machine : machines) {
-      read_machine(machine, pattern, batch_tokens, campaign.questions);
+      read_machine(machine, pattern, campaign.questions);
     }
   } catch (const std::exception& error) {
     throw std::runtime_error(path + ": " + error.what());

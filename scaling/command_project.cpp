@@ -52,6 +52,7 @@ void add_verb(CLI::App& verb, Action& action, const std::shared_ptr<Typed>& type
               std::string (*text)(const Record&)) {
   add_machine_flags(verb, typed->flags);
   add_model_flags(verb, typed->flags);
+  add_what_if_flags(verb, typed->flags);
   verb.add_flag("--json", typed->json, "print the record as one line of JSON");
   verb.callback([typed, text, &action] {
     action = [typed, text] {
@@ -75,7 +76,9 @@ void add_project_verb(CLI::App& app, Action& action) {
       "      --fidelity estimated --overlap none\n"
       "  fourfold project --platform frontier --model gpt-80b --devices 8192 \\\n"
       "      --grid 2x8x32x16 --scale network.link_bandwidth_GBps=0.5\n"
-      "  fourfold project --platform frontier --model gpt-80b --devices 8192 --explain");
+      "  fourfold project --platform frontier --model gpt-80b --devices 8192 --explain\n"
+      "  fourfold project --platform frontier --model gpt-80b --devices 8192 \\\n"
+      "      --jitter 2% --slow-devices 1:0.5");
   const auto typed = std::make_shared<Typed>();
   verb->add_flag("--explain", typed->explain,
                  "say where the time goes, what each collective costs and what limits the run");

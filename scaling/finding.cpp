@@ -8,12 +8,14 @@
 
 #include "scaling/candidates.hpp"
 #include "scaling/launch.hpp"
+#include "sim/conditions.hpp"
 
 namespace fourfold {
 namespace {
 
 constexpr std::size_t processes_at_a_time = 2;
-constexpr double search_share = 0.1;  // of the work of a question, for the time left
+constexpr double uniform_share = 0.5;  // of the work of a question with what-ifs, for the time left
+constexpr double search_share = 0.1;   // of the work of a question, for the time left
 
 // The last line that a failed simulation wrote to standard error, or what can be said without one.
 std::string reason_of(const JobResult& result) {
@@ -101,8 +103,10 @@ std::optional<double> Finding::regret() const {
   return top1_regret(both.estimated, both.simulated);
 }
 
-Finding find(const Question& question, Fidelity fidelity, const StoppingRule& rule,
-             const Watch& watch) {
+namespace {
+
+Finding find_uniform(const Question& question, Fidelity fidelity, const StoppingRule& rule,
+                     const Watch& watch) {
   const Platform platform = read_platform(question.platform, question.scales);
   const double share = fidelity == Fidelity::simulated ? search_share : 1.0;
   Finding finding;
@@ -133,6 +137,52 @@ Finding find(const Question& question, Fidelity fidelity, const StoppingRule& ru
                     seconds.size(), rule.cpu_limit_s));
   }
   finding.chosen = static_cast<std::size_t>(best - seconds.begin());
+  return finding;
+}
+
+// What can be refused before anything is searched.
+void refuse_early(const Question& question, Fidelity fidelity, const Platform& platform) {
+  if (question.what_ifs.uniform() || question.devices < 1) return;
+  const ProcessGrid any(question.devices, 1, 1, 1);
+  try {
+    const Point point = point_of(question, any, 1);
+    const std::vector<std::string> wanted = sentences(question.what_ifs, question.devices);
+    if (fidelity == Fidelity::estimated) {
+      throw FindingFailed(fmt::format(
+          "the estimate takes all ranks and links as alike, so '{}' cannot take effect; ask for "
+          "--fidelity simulated",
+          wanted.front()));
+    }
+    compute_factors(point, mapping_of(point, platform));
+  } catch (const FindingFailed&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw FindingFailed(error.what());
+  }
+}
+
+}  // namespace
+
+Finding find(const Question& question, Fidelity fidelity, const StoppingRule& rule,
+             const Watch& watch) {
+  const Platform platform = read_platform(question.platform, question.scales);
+  refuse_early(question, fidelity, platform);
+  const bool alike = question.what_ifs.uniform();
+  const double share = alike ? 1.0 : uniform_share;
+  Finding finding = find_uniform(
+      uniform(question), fidelity, rule,
+      [&](const std::string& activity, double done) { watch(activity, done * share); });
+  const Candidate& best = finding.best();
+  const Point point = point_of(question, best.grid, best.micro_batches);
+  try {
+    refuse_idle_tuning(point, platform);
+  } catch (const std::invalid_argument& error) {
+    throw FindingFailed(error.what());
+  }
+  if (alike) return finding;
+  watch("simulating with what-ifs", share);
+  const Job job{{beside_this_executable("fourfold-replay")}, to_json(point) + '\n', 0};
+  finding.with_what_ifs = answer_of(run_side_by_side({job}).front(), point);
   return finding;
 }
 

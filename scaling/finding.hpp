@@ -21,9 +21,12 @@ struct Finding {
   std::vector<std::optional<ReplayAnswer>> simulated;
   std::optional<Verdict> verdict;  // absent if nothing was to be simulated
   std::size_t chosen = 0;          // least simulated seconds, or least estimated
+  // Of the chosen candidate, with what-ifs that tell ranks or links apart; absent without such.
+  std::optional<ReplayAnswer> with_what_ifs;
 
   const Candidate& best() const { return search.feasible[chosen]; }
   const Outcome& outcome() const {
+    if (with_what_ifs) return with_what_ifs->outcome;
     return simulated.empty() ? best().estimate.outcome : simulated[chosen]->outcome;
   }
   // Agreement of estimate and simulation over what was simulated; absent below two.
@@ -39,8 +42,12 @@ struct FindingFailed : std::runtime_error {
 // Called with what is being done and which part of the question is done, 0 to 1.
 using Watch = std::function<void(const std::string& activity, double done)>;
 
-// Throws FindingFailed if no grid can answer or a simulation fails, and Interrupted. Two
-// simulations run at a time; what they find does not depend on which ends first.
+// The grid is chosen as if all ranks and links were alike; what-ifs that say otherwise apply to a
+// last simulation, of the chosen grid, which no rule gives up.
+//
+// Throws FindingFailed if no grid can answer, if a what-if cannot take effect or a simulation
+// fails, and Interrupted. Two simulations run at a time; what they find does not depend on which
+// ends first.
 Finding find(const Question& question, Fidelity fidelity, const StoppingRule& rule,
              const Watch& watch);
 

@@ -23,7 +23,8 @@ namespace fourfold {
 namespace {
 
 static_assert(over_cpu_limit == 128 + SIGXCPU);
-constexpr std::size_t longest_input = 65'536;
+constexpr std::size_t plain_pipe = 65'536;         // bytes that a pipe holds
+constexpr std::size_t longest_input = 1'048'576;  // and that Linux lets anybody ask for
 constexpr std::size_t longest_complaint = 4'096;
 
 // One end of a pipe, closed once.
@@ -66,6 +67,11 @@ class Child {
   explicit Child(const Job& job) {
     if (job.input.size() > longest_input) throw std::runtime_error("the input is too long");
     Pipe input = make_pipe(), output = make_pipe(), complaint = make_pipe();
+    if (job.input.size() > plain_pipe &&
+        fcntl(input.write_end.number(), F_SETPIPE_SZ, static_cast<int>(longest_input)) < 0) {
+      throw std::runtime_error(
+          fmt::format("cannot hand over {} bytes: {}", job.input.size(), std::strerror(errno)));
+    }
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, input.read_end.number(), STDIN_FILENO);

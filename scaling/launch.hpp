@@ -9,7 +9,7 @@ namespace fourfold {
 
 struct Job {
   std::vector<std::string> command;  // executable (PATH is searched), then its arguments
-  std::string input;                 // at most what a pipe holds: 64 KiB
+  std::string input;                 // at most what a pipe can hold: 1 MiB
   std::int64_t cpu_limit_s = 0;      // ends it with status over_cpu_limit; 0: no limit
 };
 

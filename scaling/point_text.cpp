@@ -26,7 +26,19 @@ std::string headline(const Record& record) {
   for (const auto& [key, factor] : point.scales) {
     text += fmt::format("What if: {} times {:g}.\n", key, factor);
   }
+  for (const std::string& sentence : sentences(point.what_ifs, record.devices())) {
+    text += fmt::format("What if: {}.\n", sentence);
+  }
   return text + '\n';
+}
+
+// What the what-ifs of a simulated point do to it.
+std::string effect_of_what_ifs(const Record& record) {
+  if (!record.uniform) return "";
+  return fmt::format(
+      "Without what-ifs that tell ranks or links apart, this grid takes {:.3f} s: with them {:+.2f} "
+      "%.\nThe grid was chosen without them.\n",
+      record.uniform->value, 100.0 * (record.seconds() / *record.uniform - 1.0));
 }
 
 std::string options_text(const StepOptions& options) {
@@ -108,7 +120,7 @@ std::string point_text(const Record& record) {
     text += fmt::format(" (estimated {:.3f} s)", record.estimated.value);
   }
   const double executed_rate = record.executed.value / record.seconds().value;
-  text += "\n\n" + breakdown(record) + '\n';
+  text += "\n\n" + breakdown(record) + '\n' + effect_of_what_ifs(record);
   text += fmt::format(
       "{:.1f} Pflop/s of model flops ({}): {:.1f} % of advertised, {:.1f} % of "
       "empirical peak.\n",

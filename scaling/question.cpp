@@ -31,9 +31,16 @@ std::int64_t sequences_in(std::int64_t batch_tokens, const Model& model) {
   return batch_tokens / model.sequence;
 }
 
+Question uniform(const Question& question) {
+  Question result = question;
+  result.what_ifs = {};
+  result.what_ifs.collective = question.what_ifs.collective;
+  return result;
+}
+
 Point point_of(const Question& question, const ProcessGrid& grid, std::int64_t micro_batches) {
-  Point point{question.platform,     question.scales, question.model, grid,
-              question.global_batch, question.options};
+  Point point{question.platform,     question.scales,  question.model,   grid,
+              question.global_batch, question.options, question.what_ifs};
   point.options.micro_batches = micro_batches;
   return point;
 }
@@ -46,7 +53,8 @@ nlohmann::json json_of(const Question& question) {
                         {"model", json_of(question.model)},
                         {"devices", question.devices},
                         {"global_batch_sequences", question.global_batch},
-                        {"options", options}};
+                        {"options", options},
+                        {"what_ifs", json_of(question.what_ifs)}};
   if (question.grid) object["grid"] = question.grid->str();
   if (question.micro_batches) object["micro_batches"] = *question.micro_batches;
   return object;

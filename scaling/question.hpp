@@ -26,14 +26,18 @@ struct Question {
   Scales scales;
   Model model;
   std::int64_t devices = 0;
-  std::int64_t global_batch = 0;              // sequences
-  StepOptions options;                        // its micro_batches are not looked at
+  std::int64_t global_batch = 0;  // sequences
+  StepOptions options;            // its micro_batches are not looked at
+  WhatIfs what_ifs;
   std::optional<ProcessGrid> grid;            // searched if absent
   std::optional<std::int64_t> micro_batches;  // searched if absent
 };
 
 // Sequences in a batch of so many tokens. Throws std::runtime_error if they do not come out whole.
 std::int64_t sequences_in(std::int64_t batch_tokens, const Model& model);
+
+// The question without what-ifs that tell ranks or links apart: what a grid is searched for.
+Question uniform(const Question& question);
 
 Point point_of(const Question& question, const ProcessGrid& grid, std::int64_t micro_batches);
 

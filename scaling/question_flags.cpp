@@ -9,6 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "scaling/what_if_words.hpp"
 #include "schedule/nearest_name.hpp"
 #include "sim/json_object.hpp"
 #include "sim/point_json.hpp"
@@ -108,6 +109,35 @@ void add_model_flags(CLI::App& verb, QuestionFlags& flags) {
       ->check(CLI::PositiveNumber);
 }
 
+void add_what_if_flags(CLI::App& verb, QuestionFlags& flags) {
+  const char* group =
+      "What-ifs (the grid is searched without them, but for --collective and --scale)";
+  const auto add = [&](const char* flag, auto& value, const char* description) {
+    return verb.add_option(flag, value, description)->group(group);
+  };
+  add("--placement", flags.placement,
+      "packed (default), spread (nodes dealt out to the groups of the network in turn), random "
+      "(nodes of the whole machine), nodes=LIST or devices=LIST such as 0-7,12, nodes:FILE or "
+      "devices:FILE with a number a line");
+  add("--jitter", flags.jitter,
+      "such as 2%: standard deviation of compute steps, lognormal, by rank and step");
+  add("--slow-devices", flags.slow_devices,
+      "COUNT:SPEED, such as 1:0.5, evenly spread over the ranks; or DEVICES=SPEED, such as "
+      "17,4000=0.5");
+  add("--degrade", flags.degrade,
+      "LINK=FACTOR on the bandwidth, such as nic:17.2=0.5 (node, NIC), inner:17.0-1, local:3.0-5 "
+      "(group, switches), global:3-9 (groups), device:5 (crossbar)");
+  add("--fail", flags.fail,
+      "LINK or LINK=CABLES: nic:17.2, local:3.0-5, global:3-9=2; what has no cable left is gone, "
+      "and its traffic takes other ways");
+  add("--collective", flags.collective,
+      "auto (default), ring, tree, recursive or hierarchical, where groups can; all-reduce:tree "
+      "for "
+      "one kind only");
+  add("--seed", flags.seed, "of jitter and random placement (default 1)")
+      ->check(CLI::NonNegativeNumber);
+}
+
 Model model_of(const QuestionFlags& flags) {
   Model model = read_model(flags.model);
   if (flags.vocabulary > 0) model.vocabulary = flags.vocabulary;
@@ -131,6 +161,21 @@ StepOptions options_of(const QuestionFlags& flags) {
   return read_options(JsonObject(options, "options"));
 }
 
+WhatIfs what_ifs_of(const QuestionFlags& flags) {
+  nlohmann::json words = nlohmann::json::object();
+  const auto set = [&](const char* key, const auto& value) {
+    if (!value.empty()) words[key] = value;
+  };
+  set("placement", flags.placement);
+  set("jitter", flags.jitter);
+  set("slow_devices", flags.slow_devices);
+  set("degrade", flags.degrade);
+  set("fail", flags.fail);
+  set("collective", flags.collective);
+  if (flags.seed >= 0) words["seed"] = flags.seed;
+  return what_ifs_in(words, read_platform(flags.platform), "");
+}
+
 Question question_of(const QuestionFlags& flags) {
   Question question;
   question.platform = flags.platform;
@@ -139,6 +184,7 @@ Question question_of(const QuestionFlags& flags) {
   question.devices = flags.devices;
   question.global_batch = sequences_in(flags.batch_tokens, question.model);
   question.options = options_of(flags);
+  question.what_ifs = what_ifs_of(flags);
   if (!flags.grid.empty()) question.grid = ProcessGrid::parse(flags.grid);
   if (flags.micro_batches > 0) question.micro_batches = flags.micro_batches;
   return question;

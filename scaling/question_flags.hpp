@@ -25,16 +25,23 @@ struct QuestionFlags {
   std::string recompute, overlap, weight_gather, gradient_reduction, data_reduction;
   std::string precision_z, precision_data;
   std::int64_t in_flight_blocks = 0;
+  // What-ifs, by the words of sim/what_ifs.hpp; empty: none.
+  std::string placement, jitter, slow_devices, collective;
+  std::vector<std::string> degrade, fail;
+  std::int64_t seed = -1;  // none given
 };
 
 // Platform, devices, grid, batch, scales, fidelity.
 void add_machine_flags(CLI::App& verb, QuestionFlags& flags);
 // Model, vocabulary, micro-batches and every field of StepOptions.
 void add_model_flags(CLI::App& verb, QuestionFlags& flags);
+// What if devices, links or placement were not as the platform says.
+void add_what_if_flags(CLI::App& verb, QuestionFlags& flags);
 
 // These throw std::runtime_error with a sentence on names and values that are not known.
 Model model_of(const QuestionFlags& flags);
 StepOptions options_of(const QuestionFlags& flags);
+WhatIfs what_ifs_of(const QuestionFlags& flags);
 Question question_of(const QuestionFlags& flags);
 StoppingRule rule_of(const QuestionFlags& flags);
 

@@ -84,8 +84,10 @@ Record make_record(const Question& question, const Finding& finding, Fidelity fi
   Record record;
   record.key = record_key(question, fidelity, rule);
   record.fidelity = fidelity;
-  record.point = point_of(question, winner.grid, winner.micro_batches);
-  record.outcome = simulated ? finding.simulated.at(chosen)->outcome : winner.estimate.outcome;
+  // What an estimate cannot take into account is not said of it.
+  record.point =
+      point_of(simulated ? question : uniform(question), winner.grid, winner.micro_batches);
+  record.outcome = simulated ? finding.outcome() : winner.estimate.outcome;
   record.estimated = winner.estimate.outcome.total;
   record.memory = winner.estimate.memory.peak;
   record.memory_by_role = winner.estimate.memory.by_role;
@@ -114,6 +116,10 @@ Record make_record(const Question& question, const Finding& finding, Fidelity fi
     record.tau = finding.tau();
     record.regret = finding.regret();
     record.replay = finding.simulated.at(chosen);
+    if (finding.with_what_ifs) {
+      record.uniform = record.replay->outcome.total;
+      record.replay = finding.with_what_ifs;
+    }
   } else {
     for (GridSeconds& grid : record.best_grids) grid.simulated.reset();
   }

@@ -49,6 +49,7 @@ struct Record {
   std::string verdict;                 // why no more were: settled, exhausted, capped; or empty
   std::optional<double> tau, regret;   // over those simulated
   std::optional<ReplayAnswer> replay;  // of the winner; its outcome is the record's
+  std::optional<Seconds> uniform;      // simulated, of the same point without its what-ifs, if any
 
   std::string platform_title, platform_digest;
   Provenance provenance;

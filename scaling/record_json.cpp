@@ -146,6 +146,7 @@ std::string to_json(const Record& record) {
       {"empirical_peak_flop_per_s", record.empirical_peak.value},
       {"search", json_of_search(record)},
       {"replay", json_of_replay(record.replay)},
+      {"without_what_ifs_s", record.uniform ? json(record.uniform->value) : json()},
       {"platform_title", record.platform_title},
       {"platform_digest", record.platform_digest},
       {"provenance", json_of(record.provenance)}};
@@ -179,6 +180,9 @@ Record record_from_json(const std::string& text) {
     json whole = replay;
     whole["outcome"] = json_of(record.outcome);
     record.replay = replay_answer_from_json(whole.dump());
+  }
+  if (const auto seconds = read_optional(object, "without_what_ifs_s")) {
+    record.uniform = Seconds{*seconds};
   }
   record.platform_title = object.text("platform_title");
   record.platform_digest = object.text("platform_digest");

@@ -71,7 +71,8 @@ class Walk {
     std::array<double, lane_count> exposed{}, busy{};
   };
 
-  // Runs `body`; once a round leaves the state as it found it, the rest is the same again and again.
+  // Runs `body`; once a round leaves the state as it found it, the rest is the same again and
+  // again.
   template <typename Body>
   void repeat(std::int64_t repeats, const Body& body) {
     if (repeats == 1) return body();
@@ -207,7 +208,9 @@ TimedProgram lower(const Point& point, const Platform& platform) {
   LocalSizes sizes;
   sizes.evaluate(folded, point.grid, micro_batch_tokens(point));
   TimedProgram program;
-  lower(folded, sizes, point.grid, AxisRates(platform), platform, program);
+  const GroupShapes shapes = group_shapes(point, platform);
+  lower(folded, sizes,
+        {point.grid, shapes, AxisRates(platform), platform, point.what_ifs.collective}, program);
   return program;
 }
 
@@ -215,8 +218,8 @@ Estimate estimate(const Point& point, const Platform& platform) {
   const std::string why =
       misfit(point.model, point.grid, point.global_batch, point.options.micro_batches);
   if (!why.empty()) throw std::runtime_error(why);
-  return Estimator(platform, point).evaluate(folded_step(point.model, point.options), point.grid,
-                                             point.options.micro_batches);
+  return Estimator(platform, point)
+      .evaluate(folded_step(point.model, point.options), point.grid, point.options.micro_batches);
 }
 
 }  // namespace fourfold

@@ -13,8 +13,7 @@ Bytes Estimator::memory_limit() const {
 
 MemoryUse Estimator::memory(const Folded& folded, const ProcessGrid& grid,
                             std::int64_t micro_batches) {
-  sizes_.evaluate(folded, grid,
-                  question_.global_batch * question_.model.sequence / micro_batches);
+  sizes_.evaluate(folded, grid, question_.global_batch * question_.model.sequence / micro_batches);
   return peak_memory(folded, sizes_, grid);
 }
 
@@ -25,7 +24,8 @@ Estimate Estimator::evaluate(const Folded& folded, const ProcessGrid& grid,
   result.counts = count(folded, sizes_, grid);
   result.model_flops =
       model_flops(question_.model, question_.global_batch, question_.options.recompute);
-  lower(folded, sizes_, grid, rates_, platform_, program_);
+  const GroupShapes shapes = group_shapes(grid, platform_.node.devices);
+  lower(folded, sizes_, {grid, shapes, rates_, platform_, question_.what_ifs.collective}, program_);
   result.outcome = estimate(program_);
   return result;
 }

@@ -59,7 +59,8 @@ json json_of(const Point& point) {
           {"model", json_of(point.model)},
           {"grid", point.grid.str()},
           {"global_batch_sequences", point.global_batch},
-          {"options", json_of(point.options)}};
+          {"options", json_of(point.options)},
+          {"what_ifs", json_of(point.what_ifs)}};
 }
 
 StepOptions read_options(JsonObject object) {
@@ -108,6 +109,7 @@ Point read_point(JsonObject object) {
   point.grid = ProcessGrid::parse(object.text("grid"));
   point.global_batch = object.positive("global_batch_sequences");
   point.options = read_options(object.object("options"));
+  if (object.has("what_ifs")) point.what_ifs = read_what_ifs(object.object("what_ifs"));
   object.finish();
   return point;
 }

@@ -1,5 +1,5 @@
-// A point is one question: this model, on this grid of this platform, with these options. It is what
-// `fourfold` hands to `fourfold-replay`, as one JSON object.
+// A point is one question: this model, on this grid of this platform, with these options. It is
+// what `fourfold` hands to `fourfold-replay`, as one JSON object.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include "schedule/model.hpp"
 #include "schedule/process_grid.hpp"
 #include "schedule/step_options.hpp"
+#include "sim/what_ifs.hpp"
 
 namespace fourfold {
 
@@ -16,9 +17,10 @@ struct Point {
   std::string platform;  // name or path
   Scales scales;         // what-if factors on the platform's facts
   Model model;
-  ProcessGrid grid;      // its size is the number of devices
+  ProcessGrid grid;                  // its size is the number of devices
   std::int64_t global_batch = 8192;  // sequences
   StepOptions options;
+  WhatIfs what_ifs;
 };
 
 std::string to_json(const Point& point);  // one line

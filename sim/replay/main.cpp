@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/conditions.hpp"
 #include "sim/estimate.hpp"
 #include "sim/point.hpp"
 #include "sim/provenance.hpp"
@@ -54,9 +55,14 @@ std::optional<Fidelity> fidelity_of(const std::vector<std::string_view>& argumen
 fourfold::ReplayAnswer answer(const std::string& question, const Fidelity& fidelity) {
   const fourfold::Point point = fourfold::point_from_json(question);
   const fourfold::Platform platform = fourfold::read_platform(point.platform, point.scales);
+  fourfold::refuse_idle_tuning(point, platform);
   fourfold::ReplayOptions options;
   options.extent = fidelity.extent;
   options.carrier = fidelity.carrier;
+  options.mapping = fourfold::mapping_of(point, platform);
+  options.compute_factors = fourfold::compute_factors(point, options.mapping);
+  options.jitter = fourfold::jitter_of(point.what_ifs);
+  options.faults = {point.what_ifs.degrade, point.what_ifs.fail};
   const fourfold::Replay replay =
       fourfold::replay(fourfold::lower(point, platform), point.grid, platform, options);
   rusage used{};

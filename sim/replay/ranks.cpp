@@ -66,7 +66,12 @@ void Ranks::walk(std::int32_t index) {
   const auto end = static_cast<std::int32_t>(stream_.operations.size());
   for (; rank.next < end; ++rank.next) {
     const Operation& operation = stream_.operations[rank.next];
-    rank.clock += operation.compute.value * factors_[index];
+    double compute = operation.compute.value * factors_[index];
+    if (jitter_ != nullptr) {
+      compute *= jitter_->factor(index, rank.next);
+      sums_[operation.segment].compute += compute;
+    }
+    rank.clock += compute;
     if (operation.kind == Operation::Kind::mark) {
       mark(rank, operation.segment);
     } else if (operation.kind == Operation::Kind::post) {
@@ -149,7 +154,8 @@ std::vector<SegmentTimes> Ranks::segment_times() const {
   for (double factor : factors_) factors += factor;
   for (std::size_t s = 0; s < times.size(); ++s) {
     times[s].end /= count;
-    times[s].compute = stream_.segments[s].compute.value * factors / count;
+    times[s].compute = jitter_ != nullptr ? times[s].compute / count
+                                          : stream_.segments[s].compute.value * factors / count;
     for (int lane = 0; lane < lane_count; ++lane) {
       times[s].exposed[lane] /= count;
       times[s].busy[lane] /= count;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/jitter.hpp"
 #include "sim/replay/communicators.hpp"
 #include "sim/replay/issue_stream.hpp"
 #include "sim/replay/transport.hpp"
@@ -31,6 +32,8 @@ class Ranks {
   Ranks(const IssueStream& stream, const TimedProgram& program, const Communicators& communicators,
         Transport& network);
   void set_factors(std::vector<double> factors);
+  // Besides, each operation's compute takes jitter's factor for (rank, operation).
+  void set_jitter(const Jitter* jitter) { jitter_ = jitter->none() ? nullptr : jitter; }
 
   // All ranks, numbered 0 to count - 1, begin at time 0.
   void start(std::int64_t count);
@@ -84,6 +87,7 @@ class Ranks {
   Transport& network_;
   std::vector<Rank> ranks_;
   std::vector<double> factors_;
+  const Jitter* jitter_ = nullptr;
   std::vector<Communicator> states_;
   std::array<Board, lane_count> boards_;
   std::vector<SegmentTimes> sums_;

@@ -19,13 +19,14 @@ namespace fourfold {
 
 namespace {
 
-std::int64_t nodes_for(const ProcessGrid& grid, const Platform& platform) {
+Mapping mapping_for(const ProcessGrid& grid, const Platform& platform,
+                    const ReplayOptions& options) {
   if (grid.size() > platform.devices()) {
     throw std::invalid_argument("The grid " + grid.str() + " needs " + std::to_string(grid.size()) +
                                 " devices, but " + platform.name + " has only " +
                                 std::to_string(platform.devices()) + ".");
   }
-  return (grid.size() + platform.node.devices - 1) / platform.node.devices;
+  return options.mapping.devices.empty() ? Mapping::packed(grid.size()) : options.mapping;
 }
 
 std::array<bool, lane_count> used_lanes(const TimedProgram& program) {
@@ -46,36 +47,41 @@ std::array<double, lane_count> largest_caps(const TimedProgram& program) {
   return caps;
 }
 
-std::vector<std::int64_t> members_of(std::int32_t communicator,
-                                     const Communicators& communicators) {
+// The devices of a communicator's members.
+std::vector<std::int64_t> members_of(std::int32_t communicator, const Communicators& communicators,
+                                     const Mapping& mapping) {
   const Lane lane = communicators.lane(communicator);
   std::vector<std::int64_t> members;
   for (std::int32_t i = 0; i < communicators.extent(lane); ++i) {
-    members.push_back(communicators.first_member(communicator) +
-                      std::int64_t{i} * communicators.stride(lane));
+    members.push_back(mapping.devices[communicators.first_member(communicator) +
+                                      std::int64_t{i} * communicators.stride(lane)]);
   }
   return members;
 }
 
 Incidence load_of(const Communicators& communicators, const Topology& topology,
+                  const Mapping& mapping, const FaultyLinks& faults,
                   const std::array<double, lane_count>& caps) {
   std::vector<double> capacities;
   for (std::int32_t link = 0; link < topology.link_count(); ++link) {
-    capacities.push_back(topology.capacity(link).value);
+    capacities.push_back(faults.capacity(link));
   }
   std::vector<Footprint> footprints;
   std::vector<double> bounds;
   for (std::int32_t c = 0; c < communicators.count(); ++c) {
     const int lane = static_cast<int>(communicators.lane(c));
     bounds.push_back(caps[lane]);
-    footprints.push_back(topology.ring_footprint(members_of(c, communicators), lane));
+    footprints.push_back(topology.ring_footprint(members_of(c, communicators, mapping), lane));
   }
+  faults.refuse_idle(footprints);
+  for (Footprint& footprint : footprints) faults.reroute(footprint);
   return Incidence(std::move(capacities), footprints).deciding(bounds);
 }
 
 // The strands of all communicators, in their order; none where flows carry the collectives.
-std::vector<StrandedRing> rings_of(const Communicators& communicators, const Topology& topology,
-                                   const Platform& platform, Carrier carrier) {
+std::vector<StrandedRing> rings_of(const Communicators& communicators, const Mapping& mapping,
+                                   const Topology& topology, const Platform& platform,
+                                   Carrier carrier) {
   std::vector<StrandedRing> rings;
   if (carrier == Carrier::flows) return rings;
   std::int64_t next = 0;
@@ -84,7 +90,7 @@ std::vector<StrandedRing> rings_of(const Communicators& communicators, const Top
     const std::int32_t hops = communicators.extent(lane) - 1;
     const bool gathers = lane == Lane::z_gather || lane == Lane::z_reduce;
     rings.push_back({next,
-                     ring_strands(topology, platform, members_of(c, communicators),
+                     ring_strands(topology, platform, members_of(c, communicators, mapping),
                                   static_cast<int>(lane)),
                      gathers ? hops : 2 * hops});
     next += static_cast<std::int64_t>(rings.back().strands.size());
@@ -101,6 +107,10 @@ std::vector<Strand> all_strands(const std::vector<StrandedRing>& rings) {
 }
 
 void refuse_beyond_reference(const ProcessGrid& grid, const ReplayOptions& options) {
+  if (options.carrier != Carrier::flows && !options.faults.none()) {
+    throw std::invalid_argument(
+        "Stock SimGrid communications know no link faults: ask for the fidelity flow or full.");
+  }
   const std::int64_t most = most_devices(options.carrier);
   if (grid.size() <= most) return;
   const bool steps = options.carrier == Carrier::stock_steps;
@@ -118,10 +128,13 @@ class Job {
       : program_(program),
         grid_(grid),
         options_(options),
-        topology_(platform, nodes_for(grid, platform)),
+        mapping_(mapping_for(grid, platform, options)),
+        topology_(platform, mapping_.nodes(platform.node.devices)),
         communicators_(grid, used_lanes(program)),
-        incidence_(load_of(communicators_, topology_, largest_caps(program))),
-        rings_(rings_of(communicators_, topology_, platform, options.carrier)),
+        incidence_(load_of(communicators_, topology_, mapping_,
+                           FaultyLinks(options.faults, topology_, platform),
+                           largest_caps(program))),
+        rings_(rings_of(communicators_, mapping_, topology_, platform, options.carrier)),
         machine_(topology_, all_strands(rings_)) {}
 
   std::vector<SegmentTimes> simulate(const IssueStream& stream, Replay& result) {
@@ -150,6 +163,7 @@ class Job {
   std::vector<SegmentTimes> walk(const IssueStream& stream, Transport& transport, Run run) {
     Ranks ranks(stream, program_, communicators_, transport);
     ranks.set_factors(options_.compute_factors);
+    ranks.set_jitter(&options_.jitter);
     transport.on_finish([&ranks](std::int32_t flow, double time) { ranks.finish(flow, time); });
     ranks.start(grid_.size());
     run();
@@ -160,6 +174,7 @@ class Job {
   const TimedProgram& program_;
   const ProcessGrid& grid_;
   const ReplayOptions& options_;
+  Mapping mapping_;
   Topology topology_;
   Communicators communicators_;
   Incidence incidence_;
@@ -179,7 +194,7 @@ Replay replay(const TimedProgram& program, const ProcessGrid& grid, const Platfo
   }
   refuse_beyond_reference(grid, options);
   const Repetitions full = Repetitions::full(program);
-  const bool may_cut = options.extent == ReplayExtent::extrapolated;
+  const bool may_cut = options.extent == ReplayExtent::extrapolated && options.jitter.none();
   Repetitions repetitions = may_cut ? first_repetitions(program, grid) : full;
   unroll(program, grid, repetitions);  // refuses an unsound program before the machine is built
   Job job(program, grid, platform, options);

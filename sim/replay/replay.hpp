@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "platforms/mapping.hpp"
 #include "platforms/platform.hpp"
 #include "schedule/process_grid.hpp"
+#include "sim/jitter.hpp"
 #include "sim/outcome.hpp"
+#include "sim/replay/link_faults.hpp"
 #include "sim/timed_program.hpp"
 
 namespace fourfold {
@@ -35,8 +38,10 @@ struct ReplayOptions {
   double tolerance =
       1e-3;               // largest relative change between the last two repetitions of a cut loop
   Seconds quantum{1e-5};  // rates are shared out anew at most this often
-  std::vector<double>
-      compute_factors;  // by rank, on compute time: jitter, slow devices; empty: all 1
+  std::vector<double> compute_factors;  // by rank, on compute time: slow devices; empty: all 1
+  Jitter jitter;                        // on every compute step; with it nothing is cut
+  Mapping mapping;                      // empty: packed
+  LinkFaults faults;
 };
 
 struct Replay {
@@ -50,8 +55,9 @@ struct Replay {
   Seconds solver_time;  // of our own clock
 };
 
-// Rank i runs on device i. Throws std::invalid_argument if the program is unsound, does not fit the
-// grid, or if the grid needs more devices than the platform has.
+// Throws std::invalid_argument if the program is unsound, does not fit the grid, or if the grid
+// needs more devices than the platform has; and std::runtime_error on faults that cannot take
+// effect.
 Replay replay(const TimedProgram& program, const ProcessGrid& grid, const Platform& platform,
               const ReplayOptions& options = {});
 

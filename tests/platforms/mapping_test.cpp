@@ -1,9 +1,14 @@
-// Packed placement, and what a mapping refuses.
+// Placements, what they leave as it is, and what a mapping refuses.
 #include "platforms/mapping.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
 #include <stdexcept>
+
+#include "platforms/topology.hpp"
+#include "schedule/process_grid.hpp"
 
 namespace fourfold {
 namespace {
@@ -33,6 +38,72 @@ TEST(mapping, refuses_an_empty_job_and_ranks_it_does_not_have) {
   EXPECT_THROW(Mapping::packed(0), std::invalid_argument);
   EXPECT_THROW(mapping.apply({4}), std::out_of_range);
   EXPECT_THROW(mapping.apply({-1}), std::out_of_range);
+}
+
+TEST(mapping, spread_deals_nodes_out_to_groups) {
+  const Platform frontier = read_platform("frontier");
+  const Mapping mapping = Mapping::spread(80 * 8, frontier);
+
+  // 77 groups of 128 nodes: the 78th node is the second one of the first group.
+  EXPECT_EQ(mapping.devices[0], 0);
+  EXPECT_EQ(mapping.devices[8], 128 * 8);
+  EXPECT_EQ(mapping.devices[8 * 76 + 3], 76 * 128 * 8 + 3);
+  EXPECT_EQ(mapping.devices[8 * 77], 8);
+  EXPECT_THROW(Mapping::spread(8, read_platform("crossbar")), std::invalid_argument);
+}
+
+TEST(mapping, spread_over_everything_uses_every_device_once) {
+  const Platform frontier = read_platform("frontier");
+  Mapping mapping = Mapping::spread(frontier.devices(), frontier);
+
+  std::sort(mapping.devices.begin(), mapping.devices.end());
+
+  EXPECT_EQ(mapping.devices, Mapping::packed(frontier.devices()).devices);
+}
+
+TEST(mapping, random_moves_whole_nodes_by_its_seed) {
+  const Platform frontier = read_platform("frontier");
+  const Mapping one = Mapping::random(1000, frontier, 1);
+  std::set<std::int64_t> nodes;
+  for (std::int64_t rank = 0; rank < 1000; ++rank) {
+    EXPECT_EQ(one.devices[rank] % 8, rank % 8);
+    EXPECT_EQ(one.devices[rank] / 8, one.devices[rank / 8 * 8] / 8);
+    nodes.insert(one.devices[rank] / 8);
+  }
+
+  EXPECT_EQ(nodes.size(), 125u);
+  EXPECT_LT(*nodes.rbegin(), frontier.nodes);
+  EXPECT_EQ(Mapping::random(1000, frontier, 1).devices, one.devices);
+  EXPECT_NE(Mapping::random(1000, frontier, 2).devices, one.devices);
+}
+
+// What a job's rings load on NICs and inside nodes, per byte: the bytes it moves.
+double bytes_moved(const Mapping& mapping, const Platform& platform, const ProcessGrid& grid) {
+  const Topology topology(platform, mapping.nodes(platform.node.devices));
+  double moved = 0.0;
+  for (Axis axis : all_axes) {
+    for (std::int64_t first = 0; first < grid.size(); ++first) {
+      if (first / grid.stride(axis) % grid.extent(axis) != 0) continue;
+      std::vector<std::int64_t> line;
+      for (std::int64_t i = 0; i < grid.extent(axis); ++i) {
+        line.push_back(first + i * grid.stride(axis));
+      }
+      for (const LinkShare& load : topology.ring_footprint(mapping.apply(line), 0)) {
+        const LinkKind kind = topology.kind(load.link);
+        if (kind != LinkKind::local && kind != LinkKind::global) moved += load.share;
+      }
+    }
+  }
+  return moved;
+}
+
+TEST(mapping, placement_of_nodes_leaves_total_bytes_as_they_are) {
+  const Platform frontier = read_platform("frontier");
+  const ProcessGrid grid(4, 4, 4, 8);
+  const double packed = bytes_moved(Mapping::packed(512), frontier, grid);
+
+  EXPECT_NEAR(bytes_moved(Mapping::spread(512, frontier), frontier, grid) / packed, 1.0, 1e-12);
+  EXPECT_NEAR(bytes_moved(Mapping::random(512, frontier, 1), frontier, grid) / packed, 1.0, 1e-12);
 }
 
 }  // namespace

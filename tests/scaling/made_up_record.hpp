@@ -15,6 +15,8 @@ inline Record made_up_record() {
   record.point.model = {"gpt-80b", 42, 12'288, 96, 2048, 32'000};
   record.point.grid = ProcessGrid(2, 8, 32, 16);
   record.point.options.micro_batches = 2;
+  record.point.what_ifs.jitter_percent = 2.0;
+  record.uniform = Seconds{19.5};
   record.outcome.total = {20.0};
   record.outcome.compute = {15.0};
   record.outcome.exposed = {{{1.0}, {0.5}, {2.0}, {1.0}, {0.5}}};

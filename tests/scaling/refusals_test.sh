@@ -39,6 +39,17 @@ refused "needs at least" project --platform frontier --model gpt-640b --devices 
   --grid 2x2x2x1 --fidelity estimated
 refused "did you mean \"simulated\"?" project --platform frontier --model gpt-5b --devices 8 \
   --fidelity simulate
+refused "ask for --fidelity simulated" project "${point[@]}" --devices 8 --jitter 2%
+refused "no percentage" project "${point[@]}" --devices 8 --jitter 2
+refused "takes effect only with" project "${point[@]}" --devices 8 --seed 2
+refused "did you mean \"tree\"?" project "${point[@]}" --devices 8 --collective tre
+refused "cannot take effect on grid" project "${point[@]}" --devices 8 --collective tree
+simulated=(--platform frontier --model gpt-5b --devices 8 --grid 4x2x1x1)
+refused "more than the 8" project "${simulated[@]}" --slow-devices 9:0.5
+refused "does not use it" project "${simulated[@]}" --slow-devices 8=0.5
+refused "no link 'nic:9.9'" project "${simulated[@]}" --degrade nic:9.9=0.5
+refused "sends nothing over it" project "${simulated[@]}" --degrade nic:0.0=0.5
+refused "cannot read the placement list" project "${simulated[@]}" --placement nodes:nowhere
 refused "cannot read" campaign run nowhere.toml
 
 if "$fourfold" platforms >/dev/full 2>/dev/null; then

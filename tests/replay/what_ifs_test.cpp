@@ -1,0 +1,224 @@
+// Replays of jobs whose ranks, links or places are not alike: hand cases, and what must hold.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "sim/replay/replay.hpp"
+#include "tests/replay/programs.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::ProgramBuilder;
+using testing::random_program;
+using testing::Training;
+using testing::training_program;
+
+constexpr double port_bandwidth = 25e9;  // of platforms/crossbar.toml
+
+ReplayOptions full() {
+  ReplayOptions options;
+  options.extent = ReplayExtent::full;
+  return options;
+}
+
+// Each of `steps` times: compute, then an all-reduce along data that all wait for.
+TimedProgram data_parallel(std::int64_t steps, double compute, double work) {
+  ProgramBuilder builder;
+  const std::int32_t reduce = builder.collective(Lane::data, 1e-5, work, 1e12);
+  builder.compute(compute);
+  builder.post(reduce);
+  builder.wait(Lane::data, 0);
+  builder.run(steps);
+  builder.cycle(1);
+  return builder.take();
+}
+
+// Rings along z over whole machines of nodes, wide enough to fill NICs.
+TimedProgram heavy_rings(std::int64_t steps) {
+  ProgramBuilder builder;
+  const std::int32_t gather = builder.collective(Lane::z_gather, 1e-5, 5e8, 1e12);
+  builder.compute(1e-3);
+  builder.post(gather);
+  builder.wait(Lane::z_gather, 0);
+  builder.run(steps);
+  builder.cycle(1);
+  return builder.take();
+}
+
+void expect_same(const Outcome& a, const Outcome& b) {
+  EXPECT_EQ(a.total, b.total);
+  EXPECT_EQ(a.compute, b.compute);
+  EXPECT_EQ(a.exposed, b.exposed);
+  EXPECT_EQ(a.busy, b.busy);
+}
+
+std::string refusal(const ReplayOptions& options, const ProcessGrid& grid) {
+  try {
+    replay(heavy_rings(2), grid, read_platform("frontier"), options);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(WhatIfReplay, OneSlowDeviceHoldsUpItsDataParallelGroup) {
+  const Platform crossbar = read_platform("crossbar");
+  constexpr std::int64_t steps = 20;
+  constexpr double compute = 1e-3;
+  constexpr double work = 1e6;
+  const ProcessGrid grid(1, 1, 1, 8);
+  ReplayOptions options = full();
+  options.compute_factors = {1, 1, 1, 1, 2, 1, 1, 1};
+
+  const Outcome slow = replay(data_parallel(steps, compute, work), grid, crossbar, options).outcome;
+  const Outcome sound = replay(data_parallel(steps, compute, work), grid, crossbar, full()).outcome;
+
+  // All wait for the slow device in every step: total = steps (2 compute + reduce); the other seven
+  // wait `compute` longer than before.
+  const double reduce = 1e-5 + work / port_bandwidth;
+  const int data = static_cast<int>(Lane::data);
+  EXPECT_NEAR(sound.total.value, steps * (compute + reduce), 1e-9);
+  EXPECT_NEAR(slow.total.value, steps * (2 * compute + reduce), 1e-9);
+  EXPECT_NEAR(slow.exposed[data].value, steps * (reduce + compute * 7.0 / 8.0), 1e-9);
+  EXPECT_NEAR(slow.compute.value, steps * compute * 9.0 / 8.0, 1e-9);
+}
+
+TEST(WhatIfReplay, ASlowDeviceLeavesOtherGroupsAlone) {
+  const Platform crossbar = read_platform("crossbar");
+  const ProcessGrid grid(2, 1, 1, 2);  // ranks 0, 2 and ranks 1, 3
+  ReplayOptions options = full();
+  options.compute_factors = {1, 2, 1, 1};
+
+  const Outcome slow = replay(data_parallel(4, 1e-3, 0.0), grid, crossbar, options).outcome;
+
+  // Two ranks wait 10 us a step, rank 3 waits 1 ms longer, and so the mean is 0.25 ms more.
+  EXPECT_NEAR(slow.exposed[static_cast<int>(Lane::data)].value, 4 * (1e-5 + 0.25e-3), 1e-9);
+}
+
+TEST(WhatIfReplay, JitterWithoutCollectivesAddsUpTheDraws) {
+  const Platform crossbar = read_platform("crossbar");
+  ReplayOptions options = full();
+  options.jitter = Jitter(0.05, 3);
+
+  const Outcome outcome =
+      replay(data_parallel(1, 1e-3, 0.0), ProcessGrid(1, 1, 1, 4), crossbar, options).outcome;
+
+  // Operations: the post with its compute, the wait and the mark without.
+  double slowest = 0.0;
+  double sum = 0.0;
+  for (int rank = 0; rank < 4; ++rank) {
+    slowest = std::max(slowest, 1e-3 * options.jitter.factor(rank, 0));
+    sum += 1e-3 * options.jitter.factor(rank, 0);
+  }
+  EXPECT_NEAR(outcome.total.value, slowest + 1e-5, 1e-12);
+  EXPECT_NEAR(outcome.compute.value, sum / 4, 1e-12);
+}
+
+TEST(WhatIfReplay, JitterWalksEveryRepetition) {
+  const Platform crossbar = read_platform("crossbar");
+  ReplayOptions jittered;
+  jittered.jitter = Jitter(0.02, 1);
+
+  EXPECT_TRUE(replay(data_parallel(50, 1e-3, 1e6), ProcessGrid(1, 1, 1, 4), crossbar).extrapolated);
+  EXPECT_FALSE(replay(data_parallel(50, 1e-3, 1e6), ProcessGrid(1, 1, 1, 4), crossbar, jittered)
+                   .extrapolated);
+}
+
+TEST(WhatIfReplay, SeedsReproduceBitwiseAndDiffer) {
+  const Platform frontier = read_platform("frontier");
+  const TimedProgram program = training_program(Training{});
+  const ProcessGrid grid(2, 2, 2, 4);
+  ReplayOptions one, other;
+  one.jitter = Jitter(0.02, 1);
+  other.jitter = Jitter(0.02, 2);
+
+  const Outcome first = replay(program, grid, frontier, one).outcome;
+
+  expect_same(replay(program, grid, frontier, one).outcome, first);
+  EXPECT_NE(replay(program, grid, frontier, other).outcome.total, first.total);
+}
+
+TEST(WhatIfReplay, PackedIsTheListOfAllDevicesBitwise) {
+  const Platform frontier = read_platform("frontier");
+  const ProcessGrid grid(2, 2, 2, 4);
+  ReplayOptions listed = full();
+  std::vector<std::int64_t> devices(32);
+  for (int i = 0; i < 32; ++i) devices[i] = i;
+  listed.mapping = Mapping::on_devices(32, frontier, devices);
+  for (std::uint32_t seed = 0; seed < 5; ++seed) {
+    const TimedProgram program = random_program(seed);
+
+    expect_same(replay(program, grid, frontier, listed).outcome,
+                replay(program, grid, frontier, full()).outcome);
+  }
+}
+
+TEST(WhatIfReplay, PlacementOfWholeNodesLeavesACrossbarAsItIs) {
+  const Platform crossbar = read_platform("crossbar-shared");
+  const ProcessGrid grid(2, 2, 2, 4);
+  ReplayOptions moved = full();
+  moved.mapping = Mapping::random(32, crossbar, 5);
+  const TimedProgram program = random_program(3);
+
+  EXPECT_EQ(replay(program, grid, crossbar, moved).outcome.total,
+            replay(program, grid, crossbar, full()).outcome.total);
+}
+
+TEST(WhatIfReplay, ADegradedLinkOnlySlows) {
+  const Platform frontier = read_platform("frontier");
+  const ProcessGrid grid(1, 1, 64, 1);
+  const double sound = replay(heavy_rings(3), grid, frontier, full()).outcome.total.value;
+  double before = sound;
+  for (double speed : {0.9, 0.5, 0.1}) {
+    ReplayOptions options = full();
+    options.faults.degrade = {{"nic:3.2", speed}};
+
+    const double slower = replay(heavy_rings(3), grid, frontier, options).outcome.total.value;
+
+    EXPECT_GE(slower, before);
+    before = slower;
+  }
+  EXPECT_GT(before, 1.5 * sound);
+}
+
+TEST(WhatIfReplay, AFailedNicSendsThroughTheOthers) {
+  const Platform frontier = read_platform("frontier");
+  const ProcessGrid grid(1, 1, 64, 1);
+  ReplayOptions options = full();
+  options.faults.fail = {{"nic:3.2", 1}};
+
+  const double sound = replay(heavy_rings(3), grid, frontier, full()).outcome.total.value;
+  const double failed = replay(heavy_rings(3), grid, frontier, options).outcome.total.value;
+
+  // Four NICs carry a ring each; three carry 4/3 each: the rings, which are nearly all, take 4/3.
+  EXPECT_NEAR((failed - 3e-3) / (sound - 3e-3), 4.0 / 3.0, 0.01);
+}
+
+TEST(WhatIfReplay, RefusesFaultsThatCannotTakeEffect) {
+  const ProcessGrid grid(1, 1, 64, 1);
+  const auto degraded = [&](const std::string& link) {
+    ReplayOptions options;
+    options.faults.degrade = {{link, 0.5}};
+    return refusal(options, grid);
+  };
+  const auto failed = [&](const std::string& link, std::int64_t cables) {
+    ReplayOptions options;
+    options.faults.fail = {{link, cables}};
+    return refusal(options, grid);
+  };
+  EXPECT_THAT(degraded("nic:99.0"), HasSubstr("no link 'nic:99.0'"));
+  EXPECT_THAT(degraded("nci:1.0"), HasSubstr("no link 'nci:1.0'"));
+  EXPECT_THAT(degraded("global:3-9"), HasSubstr("sends nothing over it"));
+  EXPECT_THAT(degraded("device:3"), HasSubstr("no link"));
+  EXPECT_THAT(failed("inner:0.0-1", 1), HasSubstr("cannot fail"));
+  EXPECT_THAT(failed("global:0-1", 5), HasSubstr("has 4 cables"));
+  EXPECT_EQ(degraded("nic:1.0"), "accepted");
+  EXPECT_EQ(degraded("node 1 nic 0 out"), "accepted");
+}
+
+}  // namespace
+}  // namespace fourfold

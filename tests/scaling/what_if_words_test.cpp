@@ -1,0 +1,95 @@
+// What-ifs in campaigns and lists in files: what they mean, and refusals with line numbers.
+#include "scaling/what_if_words.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "scaling/campaign.hpp"
+#include "tests/scaling/temporary_folder.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* campaign_start = R"(
+title = "Small"
+batch_tokens = 65_536
+[what_if]
+jitter = "1%"
+collective = "ring"
+[[machine]]
+platform = "perlmutter"
+points = [{ devices = 16, model = "gpt-5b" }]
+[[machine]]
+platform = "frontier"
+points = [{ devices = 16, model = "gpt-5b" }]
+)";
+
+std::string refusal(const std::string& list) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("nodes.txt");
+  write_content(path, list);
+  try {
+    read_placement_list(path, "node", 100);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(PlacementList, KeepsTheOrderOfItsLines) {
+  const TemporaryFolder folder;
+  write_content(folder.file("nodes.txt"), "# our nodes\n7\n\n  3 # the slow one\n4\n");
+
+  const WhatIfs what_ifs =
+      what_ifs_in({{"placement", "nodes:nodes.txt"}}, read_platform("frontier"), folder.file(""));
+
+  EXPECT_EQ(what_ifs.placement.by, Placing::nodes);
+  EXPECT_THAT(what_ifs.placement.list, ElementsAre(7, 3, 4));
+}
+
+TEST(PlacementList, RefusesWithTheLine) {
+  EXPECT_THAT(refusal("1\ntwo\n"), HasSubstr("nodes.txt, line 2: 'two' is no node number"));
+  EXPECT_THAT(refusal("1\n2 3\n"), HasSubstr("line 2: '2 3'"));
+  EXPECT_THAT(refusal("1\n\n100\n"), HasSubstr("line 3: there is no node 100; the machine has 0"));
+  EXPECT_THAT(refusal("-1\n"), HasSubstr("line 1: there is no node -1"));
+  EXPECT_THAT(refusal("5\n6\n5\n"), HasSubstr("line 3: node 5 stands in line 1 already"));
+  EXPECT_THAT(refusal("# nothing\n"), HasSubstr("the list is empty"));
+  EXPECT_THROW(read_placement_list("nowhere.txt", "node", 10), std::runtime_error);
+}
+
+TEST(CampaignWhatIfs, AMachineSaysMoreThanTheCampaign) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("small.toml");
+  write_content(path, std::string(campaign_start) +
+                          "what_if = { slow_devices = \"1:0.5\", jitter = \"3%\" }\n");
+
+  const Campaign campaign = read_campaign(path);
+
+  ASSERT_EQ(campaign.questions.size(), 2u);
+  EXPECT_EQ(campaign.questions[0].what_ifs.jitter_percent, 1.0);
+  EXPECT_TRUE(campaign.questions[0].what_ifs.slow_devices.none());
+  EXPECT_EQ(campaign.questions[1].what_ifs.jitter_percent, 3.0);
+  EXPECT_EQ(campaign.questions[1].what_ifs.slow_devices.count, 1);
+  EXPECT_EQ(campaign.questions[1].what_ifs.collective.algorithm, CollectiveAlgorithm::ring);
+}
+
+TEST(CampaignWhatIfs, RefuseUnknownKeysWithTheNearest) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("small.toml");
+  write_content(path, std::string(campaign_start) + "what_if = { slow_device = \"1:0.5\" }\n");
+
+  try {
+    read_campaign(path);
+    FAIL() << "accepted";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("did you mean \"slow_devices\"?"));
+  }
+}
+
+}  // namespace
+}  // namespace fourfold
