@@ -26,6 +26,10 @@ Mapping mapping_for(const ProcessGrid& grid, const Platform& platform,
                                 " devices, but " + platform.name + " has only " +
                                 std::to_string(platform.devices()) + ".");
   }
+  if (!options.mapping.devices.empty() && options.mapping.ranks() != grid.size()) {
+    throw std::invalid_argument("The mapping places " + std::to_string(options.mapping.ranks()) +
+                                " ranks, but the grid has " + std::to_string(grid.size()) + ".");
+  }
   return options.mapping.devices.empty() ? Mapping::packed(grid.size()) : options.mapping;
 }
 

@@ -198,6 +198,13 @@ TEST(WhatIfReplay, AFailedNicSendsThroughTheOthers) {
   EXPECT_NEAR((failed - 3e-3) / (sound - 3e-3), 4.0 / 3.0, 0.01);
 }
 
+TEST(WhatIfReplay, RefusesAMappingOfAnotherJob) {
+  ReplayOptions options;
+  options.mapping = Mapping::packed(32);
+
+  EXPECT_THAT(refusal(options, ProcessGrid(1, 1, 64, 1)), HasSubstr("places 32 ranks"));
+}
+
 TEST(WhatIfReplay, RefusesFaultsThatCannotTakeEffect) {
   const ProcessGrid grid(1, 1, 64, 1);
   const auto degraded = [&](const std::string& link) {
