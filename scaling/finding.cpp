@@ -78,10 +78,12 @@ void simulate_wave(const Question& question, const StoppingRule& rule, Finding& 
   const std::string executable = beside_this_executable("fourfold-replay");
   std::vector<Point> points;
   std::vector<Job> jobs;
+  // A grid that somebody asked for is answered, however long it takes.
+  const std::int64_t limit = finding.search.feasible.size() == 1 ? 0 : rule.cpu_limit_s;
   for (std::size_t i = first; i < last; ++i) {
     const Candidate& candidate = finding.search.feasible[i];
     points.push_back(point_of(question, candidate.grid, candidate.micro_batches));
-    jobs.push_back({{executable}, to_json(points.back()) + '\n', rule.cpu_limit_s});
+    jobs.push_back({{executable}, to_json(points.back()) + '\n', limit});
   }
   const std::vector<JobResult> results = run_side_by_side(jobs);
   for (std::size_t i = 0; i < results.size(); ++i) {

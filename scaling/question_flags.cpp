@@ -76,7 +76,7 @@ void add_machine_flags(CLI::App& verb, QuestionFlags& flags) {
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   verb.add_option("--cpu-limit-s", flags.cpu_limit_s,
-                  "CPU seconds after which the simulation of a grid is given up")
+                  "CPU seconds after which the simulation of a grid is given up; not if it is the only one")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "platforms/topology.hpp"
+#include "sim/estimate.hpp"
 #include "sim/replay/extrapolation.hpp"
 #include "sim/replay/incidence.hpp"
 #include "sim/replay/machine.hpp"
@@ -143,7 +144,9 @@ class Job {
 
   std::vector<SegmentTimes> simulate(const IssueStream& stream, Replay& result) {
     if (options_.carrier == Carrier::flows) {
-      FlowNetwork network(incidence_, options_.quantum);
+      FlowNetwork network(incidence_, options_.quantum.value > 0
+                                          ? options_.quantum
+                                          : estimate(program_).total * 1e-5);
       std::vector<SegmentTimes> times = walk(stream, network, [&] { machine_.run(network); });
       const FlowNetwork::Counts& counts = network.counts();
       result.collectives += counts.finished;

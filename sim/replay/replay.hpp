@@ -37,7 +37,9 @@ struct ReplayOptions {
   Carrier carrier = Carrier::flows;
   double tolerance =
       1e-3;               // largest relative change between the last two repetitions of a cut loop
-  Seconds quantum{1e-5};  // rates are shared out anew at most this often
+  // Rates are shared out anew at most this often; 0: a hundred-thousandth of the estimated step,
+  // at which seconds move by less than 1e-3 where links are contended and not at all elsewhere.
+  Seconds quantum;
   std::vector<double> compute_factors;  // by rank, on compute time: slow devices; empty: all 1
   Jitter jitter;                        // on every compute step; with it nothing is cut
   Mapping mapping;                      // empty: packed

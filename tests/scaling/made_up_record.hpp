@@ -33,9 +33,9 @@ inline Record made_up_record() {
   record.tried = 100;
   record.feasible = 60;
   record.rejected = {{"memory", 30}, {"heads", 10}};
-  record.best_grids = {{ProcessGrid(2, 8, 32, 16), 2, {16.0}, {{20.0}}},
-                       {ProcessGrid(4, 4, 32, 16), 2, {17.0}, {{20.5}}},
-                       {ProcessGrid(8, 2, 32, 16), 1, {18.0}, {}}};
+  record.best_grids = {{ProcessGrid(2, 8, 32, 16), 2, {16.0}, {{20.0}}, {3.5}},
+                       {ProcessGrid(4, 4, 32, 16), 2, {17.0}, {{20.5}}, {3.5}},
+                       {ProcessGrid(8, 2, 32, 16), 1, {18.0}, {}, {3.5}}};
   record.simulated = {record.best_grids[0], record.best_grids[1]};
   record.verdict = "settled";
   record.tau = 1.0;
