@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -77,7 +78,12 @@ Record make_record(const Question& question, const Finding& finding, Fidelity fi
                    const StoppingRule& rule);
 
 std::string to_json(const Record& record);  // one line
-// Throws std::runtime_error with a sentence on anything missing, unknown or impossible.
+// A record that another version of Fourfold wrote: intact, but of no use to this one.
+struct OtherFormat : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Throws std::runtime_error with a sentence on anything missing, unknown or impossible; OtherFormat.
 Record record_from_json(const std::string& text);
 
 }  // namespace fourfold

@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* format = "fourfold-record-1";
+constexpr const char* format = "fourfold-record-2";
 
 json json_of(const std::optional<double>& value) {
   return value ? json(*value) : json();
@@ -157,7 +157,7 @@ Record record_from_json(const std::string& text) {
   const json value = parse_json(text, "the record");
   JsonObject object(value, "record");
   if (const std::string other = object.text("format"); other != format) {
-    throw std::runtime_error("record: format '" + other + "' is not " + format);
+    throw OtherFormat("record: format '" + other + "' is not " + format);
   }
   Record record;
   record.key = object.text("key");

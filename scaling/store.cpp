@@ -71,6 +71,9 @@ void Store::read() {
     if (end == std::string::npos) return set_torn_line_aside(content.substr(begin), begin);
     try {
       records_.push_back(record_from_json(content.substr(begin, end - begin)));
+    } catch (const OtherFormat&) {
+      remark_ = fmt::format(
+          "{} holds records of another version of Fourfold: they are kept there and not used", path_);
     } catch (const std::exception& error) {
       throw std::runtime_error(fmt::format(
           "{}, line {}: {}; remove the line to run its point again, or start over with --fresh",

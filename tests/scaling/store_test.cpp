@@ -70,6 +70,20 @@ TEST(Store, SetsATornLastLineAside) {
   EXPECT_EQ(Store(path, Opening::resume).records().size(), 2u);
 }
 
+TEST(Store, PassesOverRecordsOfAnotherVersion) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("records.jsonl");
+  const std::string old = "{\"format\":\"fourfold-record-1\"}\n";
+  write_content(path, old + to_json(record_with_key("own")) + '\n');
+
+  const Store again(path, Opening::resume);
+
+  ASSERT_EQ(again.records().size(), 1u);
+  EXPECT_EQ(again.records()[0].key, "own");
+  EXPECT_THAT(again.remark(), HasSubstr("another version"));
+  EXPECT_THAT(content_of(path), HasSubstr(old));
+}
+
 TEST(Store, RefusesACorruptLineWithFileAndNumber) {
   const TemporaryFolder folder;
   const std::string path = folder.file("records.jsonl");
