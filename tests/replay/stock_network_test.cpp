@@ -90,7 +90,7 @@ TEST(StockNetwork, AgreesWithFlowsOnANarrowNetwork) {
   }
 }
 
-TEST(StockNetwork, SlowAgreesWithFlowsOn512Devices) {
+TEST(StockNetwork, SLOW_AgreesWithFlowsOn512Devices) {
   const Platform platform = on_minimal_routes("frontier");
   expect_agreement(ProcessGrid(8, 4, 4, 4), platform, {}, agreement);
 }
