@@ -146,7 +146,7 @@ class Job {
     if (options_.carrier == Carrier::flows) {
       FlowNetwork network(incidence_, options_.quantum.value > 0
                                           ? options_.quantum
-                                          : estimate(program_).total * 1e-5);
+                                          : std::min(Seconds{1e-4}, estimate(program_).total * 1e-5));
       std::vector<SegmentTimes> times = walk(stream, network, [&] { machine_.run(network); });
       const FlowNetwork::Counts& counts = network.counts();
       result.collectives += counts.finished;

@@ -38,7 +38,7 @@ struct ReplayOptions {
   double tolerance =
       1e-3;               // largest relative change between the last two repetitions of a cut loop
   // Rates are shared out anew at most this often; 0: a hundred-thousandth of the estimated step,
-  // at which seconds move by less than 1e-3 where links are contended and not at all elsewhere.
+  // but no more than 100 us, at which contended totals moved by up to 1e-3 against 10 us.
   Seconds quantum;
   std::vector<double> compute_factors;  // by rank, on compute time: slow devices; empty: all 1
   Jitter jitter;                        // on every compute step; with it nothing is cut
