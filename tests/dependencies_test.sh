@@ -47,9 +47,18 @@ includes schedule . "$model_file" |
   allow_only "$standard|^schedule/" "schedule/ uses only itself and the standard library"
 includes schedule "$model_file" |
   allow_only "$standard|^schedule/|^toml[+][+]/" "schedule/model_file.cpp may add only toml++"
-includes engine |
-  allow_only "$standard|^engine/|^schedule/" \
-    "engine/ uses only itself, schedule/ and the standard library"
+includes engine . '^engine/(kernels|mpi|train)/' |
+  allow_only "$standard|^engine/[a-z0-9_]+[.]hpp$|^schedule/" \
+    "engine/ itself uses only itself, schedule/ and the standard library"
+includes engine/kernels |
+  allow_only "$standard|^engine/(kernels/)?[a-z0-9_]+[.]hpp$|^schedule/|^cblas[.]h$|^dnnl|^oneapi/|^immintrin[.]h$|^cpuid[.]h$" \
+    "engine/kernels/ uses only itself, engine/, schedule/ and BLAS"
+includes engine/mpi |
+  allow_only "$standard|^engine/(mpi/)?[a-z0-9_]+[.]hpp$|^schedule/|^mpi[.]h$" \
+    "engine/mpi/ uses only itself, engine/, schedule/ and MPI"
+includes engine/train |
+  refuse '^(scaling|sim|platforms)/|^simgrid|^smpi/|^xbt/|^toml[+][+]/' \
+    "engine/train/ stays apart from what projects and starts"
 includes platforms |
   allow_only "$standard|^platforms/|^schedule/(quantity|lane|nearest_name)[.]hpp$|^toml[+][+]/|^fmt/" \
     "platforms/ uses only itself, schedule/{quantity,lane,nearest_name}.hpp, toml++ and fmt"
@@ -63,7 +72,9 @@ includes scaling |
     "scaling/ starts fourfold-replay and includes nothing of what it is made of"
 includes tests . '^tests/(replay|ladder)/' |
   refuse '^sim/replay/|^simgrid|^smpi/|^xbt/' "only tests/replay/ and tests/ladder/ may use what links SimGrid"
-for folder in schedule platforms sim scaling tests; do
+includes tests . '^tests/(mpi|train|kernels)/|^tests/mpi_main[.]cpp$' |
+  refuse '^mpi[.]h$|^cblas|^dnnl|^oneapi/' "only tests of the engine may use MPI and BLAS"
+for folder in schedule platforms sim scaling; do
   includes "$folder" |
     refuse '^mpi[.]h$|^cblas|^dnnl|^oneapi/' "only engine/ and microbench/ may use MPI and BLAS"
 done

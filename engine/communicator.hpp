@@ -1,0 +1,42 @@
+// A communicator of one lane: the collectives between this rank and the others of its line along the
+// lane's axis, in the order they are started. Narrow, so that another library can stand behind it.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/tensor.hpp"
+#include "schedule/collective.hpp"
+#include "schedule/sharding.hpp"
+
+namespace fourfold {
+
+// One collective of one lane. `send` and `receive` have one precision; sums of bf16 are formed in
+// fp32 hop by hop and sent in bf16.
+//   all_reduce      equal extents; receive may be send's memory
+//   all_gather      send: this member's flat piece; receive: the whole, pieces in member order
+//   reduce_scatter  send: the whole, which may be overwritten; receive: this member's piece
+// A piece has ceil(whole / size) elements. The last ones may be shorter: only what lies within the
+// whole is sent, and the rest of the piece (padding) is zero after a reduce_scatter.
+struct CollectiveCall {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  Owed owed = Owed::sum;
+  Tensor send, receive;
+};
+
+// Which of a lane's collectives: they are numbered from 1 in the order they were started.
+using Post = std::int64_t;
+
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  virtual std::int64_t size() const = 0;
+  virtual std::int64_t position() const = 0;  // of this rank in its line
+  // Returns at once; the memory of both operands belongs to the communicator until it is finished.
+  // With one member the result is there at once (a copy, or nothing if the memory is the same).
+  virtual Post start(const CollectiveCall& call) = 0;
+  // Moves on what is under way, without blocking. False when nothing is.
+  virtual bool progress() = 0;
+  virtual void finish(Post post) = 0;
+};
+
+}  // namespace fourfold

@@ -1,0 +1,67 @@
+// The measured rung: this rank's walk over the schedule's stream, with real kernels and real
+// collectives and nothing that the stream does not say.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "engine/adamw.hpp"
+#include "engine/backend.hpp"
+#include "engine/communicator.hpp"
+#include "engine/weights.hpp"
+#include "schedule/model.hpp"
+#include "schedule/schedule.hpp"
+
+namespace fourfold {
+
+// This rank's words of one step: its share of each micro-batch (engine/batch.hpp), one after the
+// other. Both lists have sequences x sequence length / (Gz Gdata) words.
+struct LocalBatch {
+  std::int64_t sequences = 0;  // of the whole step, on all devices
+  std::vector<std::int32_t> tokens, targets;
+};
+
+// Start and end of one operation on this rank, in seconds since the step began. A collective lasts
+// from its start to the end of its wait; `waited` is the part of it that this rank stood still.
+struct Span {
+  std::int32_t op = 0;
+  double start = 0.0, end = 0.0;
+  double waited = 0.0;
+};
+
+struct ExecutedStep {
+  double loss = 0.0;           // mean over the step's tokens
+  double gradient_norm = 0.0;  // before clipping; 0 where the schedule has none
+  double seconds = 0.0;        // wall time on this rank
+  std::array<double, lane_count> exposed_seconds{};  // stood still in waits, by lane
+  std::vector<Span> spans;     // in stream order
+};
+
+// The communicator of each lane, by Lane.
+using LaneCommunicators = std::array<Communicator*, lane_count>;
+
+class Executor {
+ public:
+  // Plans the arena for this batch size. `between_tiles` is handed to kernels. Weights, backend and
+  // communicators must outlive the executor; several executors may share them (training and
+  // evaluation). Throws std::invalid_argument if grid, model and batch do not fit each other.
+  Executor(const Model& model, Schedule schedule, std::int64_t sequences, Weights& weights,
+           Backend& backend, LaneCommunicators lanes, Progress between_tiles);
+  ~Executor();
+
+  // `optimizer_step` counts from 1. A schedule without updates ignores both.
+  ExecutedStep step(const LocalBatch& batch, const AdamW& optimizer, std::int64_t optimizer_step);
+
+  // Of a schedule that keeps them (record_evaluation): this rank's logits of the last micro-batch,
+  // local tokens x local vocabulary.
+  Tensor logits() const;
+  std::int64_t arena_bytes() const;
+  const Schedule& schedule() const;
+
+ private:
+  class Walk;
+  std::unique_ptr<Walk> walk_;
+};
+
+}  // namespace fourfold

@@ -1,0 +1,46 @@
+// All communicators of a rank, one a lane of the schedule, and what makes them progress while the
+// rank computes.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include "engine/communicator.hpp"
+#include "schedule/lane.hpp"
+
+namespace fourfold {
+
+// Who moves the bytes: our rings over point-to-point messages (sums in a fixed order), the MPI
+// library's own non-blocking collectives, or a window of memory shared within a node.
+enum class Transport : std::uint8_t { ring, library, window };
+// When collectives advance beside compute: between tiles of kernels, in a thread, or only in waits.
+enum class ProgressMode : std::uint8_t { tiles, thread, none };
+
+const char* name(Transport transport);
+const char* name(ProgressMode mode);
+// Throw std::invalid_argument that lists the known names.
+Transport parse_transport(const std::string& text);
+ProgressMode parse_progress_mode(const std::string& text);
+
+class Lanes {
+ public:
+  // Collective over MPI_COMM_WORLD, whose size must be the grid's; throws std::invalid_argument
+  // otherwise, or if a window is asked for between nodes.
+  Lanes(const ProcessGrid& grid, Transport transport, ProgressMode mode);
+  ~Lanes();
+  Lanes(const Lanes&) = delete;
+  Lanes& operator=(const Lanes&) = delete;
+
+  Communicator& operator[](Lane lane) { return *lanes_[static_cast<std::size_t>(lane)]; }
+  // What a kernel calls between tiles: moves all lanes on in mode `tiles`, does nothing otherwise.
+  void between_tiles();
+
+ private:
+  class Thread;
+  ProgressMode mode_;
+  std::array<std::unique_ptr<Communicator>, lane_count> lanes_;
+  std::unique_ptr<Thread> thread_;  // mode `thread`; operator[] then returns locked communicators
+};
+
+}  // namespace fourfold

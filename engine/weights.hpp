@@ -1,0 +1,46 @@
+// What outlives a step on this rank: the blocks of weights and optimizer state that it holds, by
+// name, with the global matrices they are blocks of.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/tensor.hpp"
+#include "schedule/model.hpp"
+#include "schedule/program.hpp"
+
+namespace fourfold {
+
+struct Stored {
+  std::string name;  // "block0.qkv.weight", "block0.qkv.weight.m", ".v", ".master"
+  Shape shape;       // of the global matrix, with its sharding
+  Role role = Role::parameter;
+  Tensor block;      // this rank's, as engine/placement.hpp lays it out; padding is zero
+};
+
+class Weights {
+ public:
+  // All persistent values of the program but its words, as zeros.
+  Weights(const Program& program, const ProcessGrid& grid, std::int64_t rank);
+
+  // In the program's order. Blocks may be written to.
+  const std::vector<Stored>& all() const { return stored_; }
+  // Throws std::invalid_argument if nothing has that name.
+  const Stored& operator[](const std::string& name) const;
+  const ProcessGrid& grid() const { return grid_; }
+  std::int64_t rank() const { return rank_; }
+  std::int64_t bytes() const { return static_cast<std::int64_t>(memory_.size()); }
+  // Fills weights and masters by initial_weight(), moments with zeros.
+  void initialise(const Model& model, std::uint64_t seed);
+  // Makes the bf16 weights from the fp32 masters, where there are both.
+  void round_masters();
+
+ private:
+  ProcessGrid grid_;
+  std::int64_t rank_ = 0;
+  std::vector<std::byte> memory_;  // all blocks, one after the other, each aligned to 64 bytes
+  std::vector<Stored> stored_;
+};
+
+}  // namespace fourfold
