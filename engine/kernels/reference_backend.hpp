@@ -1,0 +1,19 @@
+// The slow and obvious backend: the referee's own fp32 kernels on tensors, so that what an executor
+// computes with it equals lockstep bit by bit.
+#pragma once
+
+#include "engine/backend.hpp"
+
+namespace fourfold {
+
+// Operands in bf16 are widened whole and results rounded once, as lockstep does where precision is
+// as recorded.
+class ReferenceBackend : public Backend {
+ public:
+  void compute(const Device& device, const Op& op, const KernelOperands& operands,
+               const Progress& progress) override;
+  void update(const reference::AdamWStep& step, const UpdateOperands& operands,
+              const Progress& progress) override;
+};
+
+}  // namespace fourfold
