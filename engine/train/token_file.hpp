@@ -1,0 +1,69 @@
+// One file of words, mapped into memory: plain text as bytes, or a .bin shard of 16-bit tokens, as
+// nanoGPT (no header) and llm.c (256 int32 of header) write them; and many such files as one stream.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fourfold {
+
+enum class TokenFormat : std::uint8_t { text, nanogpt, llmc };
+
+class TokenFile {
+ public:
+  // A name that ends in .bin is a shard of tokens, everything else is text. Throws
+  // std::runtime_error with one sentence if the file is missing, empty, of odd length, has another
+  // magic or version than llm.c's, or is shorter or longer than its header says.
+  explicit TokenFile(const std::string& path);
+  ~TokenFile();
+  TokenFile(TokenFile&& other) noexcept;
+  TokenFile& operator=(TokenFile&&) = delete;
+
+  const std::string& path() const { return path_; }
+  TokenFormat format() const { return format_; }
+  std::int64_t words() const { return words_; }
+  std::int32_t word(std::int64_t i) const {
+    if (format_ == TokenFormat::text) return std::to_integer<std::int32_t>(first_word_[i]);
+    return std::to_integer<std::int32_t>(first_word_[2 * i]) |
+           std::to_integer<std::int32_t>(first_word_[2 * i + 1]) << 8;
+  }
+
+ private:
+  void read_header();
+
+  std::string path_;
+  TokenFormat format_ = TokenFormat::text;
+  std::byte* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+  const std::byte* first_word_ = nullptr;
+  std::int64_t words_ = 0;
+};
+
+// Which part of each file a stream takes: [from, to) as shares of its length.
+struct Stretch {
+  double from = 0.0;
+  double to = 1.0;
+};
+
+// The same stretch of several files, one after the other.
+class WordStream {
+ public:
+  // Throws std::runtime_error, as TokenFile, or if there are no files.
+  WordStream(const std::vector<std::string>& paths, Stretch stretch);
+
+  std::int64_t words() const { return ends_.back(); }
+  const std::vector<TokenFile>& files() const { return files_; }
+  // `count` words from `first`, appended to `out`. Throws std::runtime_error that names file and
+  // place if a word is outside the vocabulary.
+  void read(std::int64_t first, std::int64_t count, std::int64_t vocabulary,
+            std::vector<std::int32_t>& out) const;
+
+ private:
+  std::vector<TokenFile> files_;
+  std::vector<std::int64_t> starts_;  // of the stretch within each file
+  std::vector<std::int64_t> ends_;    // of the stretch within the stream
+};
+
+}  // namespace fourfold
