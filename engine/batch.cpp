@@ -9,15 +9,19 @@
 
 namespace fourfold {
 
-void check(const Batch& batch, const Model& model, const ProcessGrid& grid,
-           std::int64_t micro_batches) {
+void check_divides(std::int64_t sequences, const ProcessGrid& grid, std::int64_t micro_batches) {
   const std::int64_t parts = micro_batches * grid.extent(Axis::z) * grid.extent(Axis::data);
-  if (batch.sequences < 1 || batch.sequences % parts != 0) {
+  if (sequences < 1 || sequences % parts != 0) {
     throw std::invalid_argument(
-        "a batch of " + std::to_string(batch.sequences) + " sequences does not divide among " +
+        "a batch of " + std::to_string(sequences) + " sequences does not divide among " +
         std::to_string(micro_batches) + " micro-batches on grid " + grid.str() +
         "; it must be a multiple of micro-batches x z x data = " + std::to_string(parts));
   }
+}
+
+void check(const Batch& batch, const Model& model, const ProcessGrid& grid,
+           std::int64_t micro_batches) {
+  check_divides(batch.sequences, grid, micro_batches);
   const auto count = static_cast<std::size_t>(batch.sequences * model.sequence);
   for (const std::vector<std::int32_t>* words : {&batch.tokens, &batch.targets}) {
     if (words->size() != count) {

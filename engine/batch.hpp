@@ -22,6 +22,9 @@ struct Share {
   std::int64_t count = 0;
 };
 
+// Throws std::invalid_argument with one sentence if a step's sequences do not divide.
+void check_divides(std::int64_t sequences, const ProcessGrid& grid, std::int64_t micro_batches);
+
 // Throws std::invalid_argument with one sentence if the batch does not divide, or if its lists or
 // its words do not fit the model.
 void check(const Batch& batch, const Model& model, const ProcessGrid& grid,

@@ -5,18 +5,11 @@
 #include <numbers>
 
 #include "engine/adamw.hpp"
+#include "engine/scattered.hpp"
 
 namespace fourfold {
 
 namespace {
-
-// splitmix64 (Steele, Lea and Flood, 2014): a bijection that scatters neighbouring counters.
-std::uint64_t scattered(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
 
 // In (0, 1]: its logarithm is finite.
 double uniform(std::uint64_t bits) {

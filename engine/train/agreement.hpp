@@ -1,0 +1,14 @@
+// Failing together: an error on one rank becomes the same error on all, so that no rank waits for
+// one that has given up.
+#pragma once
+
+#include <functional>
+
+namespace fourfold {
+
+// Does the work on every rank of MPI_COMM_WORLD. If it throws on some, throws std::runtime_error
+// with the sentence of the lowest such rank on all. Collective; the work itself must not be
+// something that one rank can leave while others wait for it.
+void together(const std::function<void()>& work);
+
+}  // namespace fourfold

@@ -1,0 +1,138 @@
+// Token shards as nanoGPT and llm.c write them, and the files that are refused, each in a sentence.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/train/data.hpp"
+#include "tests/train/shared_folder.hpp"
+
+namespace fourfold {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string tokens_as_bytes(const std::vector<std::uint16_t>& tokens) {
+  return {reinterpret_cast<const char*>(tokens.data()), tokens.size() * 2};
+}
+
+std::string llmc_shard(std::int32_t magic, std::int32_t version, std::int32_t count,
+                       const std::vector<std::uint16_t>& tokens) {
+  std::vector<std::int32_t> header(256, 0);
+  header[0] = magic;
+  header[1] = version;
+  header[2] = count;
+  return std::string(reinterpret_cast<const char*>(header.data()), 1024) + tokens_as_bytes(tokens);
+}
+
+Model word_model(std::int64_t vocabulary) { return {"words", 1, 8, 2, 4, vocabulary}; }
+
+std::vector<std::int32_t> all_words(const std::vector<std::string>& paths) {
+  const WordStream words(paths, {0.0, 1.0});
+  std::vector<std::int32_t> read;
+  words.read(0, words.words(), 65'536, read);
+  return read;
+}
+
+// What is said when this file is all there is to train on.
+std::string refusal_of(const std::string& path) {
+  DataOptions options;
+  options.files = {path};
+  options.validation_files = {path};
+  return refusal([&] {
+    const Data data(options, word_model(50'257));
+    data.training(0, {ProcessGrid(1, 1, 1, 1), 0, 1, 1});
+  });
+}
+
+TEST(data_files, nanogpt_shards_have_no_header) {
+  const SharedFolder folder;
+  const std::string path = folder.write("a.bin", tokens_as_bytes({50'256, 7, 255, 256}));
+
+  EXPECT_THAT(all_words({path}), ElementsAre(50'256, 7, 255, 256));
+}
+
+TEST(data_files, llmc_shards_have_256_numbers_of_header) {
+  const SharedFolder folder;
+  const std::string path = folder.write("a.bin", llmc_shard(20'240'520, 1, 3, {50'256, 7, 300}));
+
+  EXPECT_THAT(all_words({path}), ElementsAre(50'256, 7, 300));
+}
+
+TEST(data_files, shards_follow_one_another_in_the_order_of_their_names) {
+  const SharedFolder folder;
+  folder.write("train_1.bin", tokens_as_bytes({4, 5, 6, 7, 8}));
+  folder.write("train_0.bin", llmc_shard(20'240'520, 1, 3, {1, 2, 3}));
+  DataOptions options;
+  options.files = {folder.file("train_*.bin")};
+  options.validation_files = options.files;
+  options.order = DataOrder::sequential;
+
+  const Data data(options, word_model(16));
+  const LocalBatch batch = data.training(0, {ProcessGrid(1, 1, 1, 1), 0, 1, 1});
+
+  EXPECT_THAT(batch.tokens, ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(batch.targets, ElementsAre(2, 3, 4, 5));
+}
+
+TEST(data_files, what_cannot_be_trained_on_is_refused_by_name) {
+  const SharedFolder folder;
+
+  EXPECT_THAT(refusal_of(folder.file("none.txt")),
+              AllOf(HasSubstr("none.txt"), HasSubstr("No such file")));
+  EXPECT_THAT(refusal_of(folder.file("*.bin")), HasSubstr("no file matches"));
+  EXPECT_THAT(refusal_of(folder.path()), HasSubstr("is no file"));
+  EXPECT_THAT(refusal_of(folder.write("empty.txt", "")), HasSubstr("is empty"));
+  EXPECT_THAT(refusal_of(folder.write("short.txt", "abcd")),
+              AllOf(HasSubstr("too short"), HasSubstr("needs 5")));
+  EXPECT_THAT(refusal_of(folder.write("odd.bin", "abcdefghijklmno")),
+              AllOf(HasSubstr("15 bytes"), HasSubstr("16-bit tokens")));
+}
+
+TEST(data_files, damaged_llmc_shards_are_refused_by_name) {
+  const SharedFolder folder;
+  const std::vector<std::uint16_t> tokens(20, 9);
+  const std::string whole = llmc_shard(20'240'520, 1, 20, tokens);
+
+  EXPECT_EQ(refusal_of(folder.write("whole.bin", whole)), "");
+  for (std::size_t length : {4, 8, 10, 512, 1024, 1063}) {
+    EXPECT_THAT(refusal_of(folder.write("cut.bin", whole.substr(0, length))),
+                AllOf(HasSubstr("cut.bin"), HasSubstr("is truncated")))
+        << length;
+  }
+  EXPECT_THAT(refusal_of(folder.write("long.bin", whole + "ab")), HasSubstr("speaks of 20 tokens"));
+  EXPECT_THAT(refusal_of(folder.write("version.bin", llmc_shard(20'240'520, 2, 20, tokens))),
+              HasSubstr("version 2"));
+  EXPECT_THAT(refusal_of(folder.write("llama.bin", llmc_shard(20'240'801, 7, 20, tokens))),
+              HasSubstr("magic 20240801"));
+  EXPECT_THAT(refusal_of(folder.write("negative.bin", llmc_shard(20'240'520, 1, -4, tokens))),
+              HasSubstr("speaks of -4 tokens"));
+}
+
+TEST(data_files, a_token_outside_the_vocabulary_is_refused_with_its_place) {
+  const SharedFolder folder;
+  const std::string path = folder.write("a.bin", tokens_as_bytes({1, 2, 50'257, 4, 5}));
+  const WordStream words({path}, {0.0, 1.0});
+
+  const std::string sentence = refusal_of(path);
+  const std::string on_all_ranks = refusal([&] { unigram_entropy(words, 50'257); });
+
+  EXPECT_THAT(sentence, AllOf(HasSubstr("token 50257 at place 2"), HasSubstr("50257 words")));
+  EXPECT_EQ(on_all_ranks, sentence);
+}
+
+TEST(data_files, impossible_choices_are_refused) {
+  const SharedFolder folder;
+  DataOptions options;
+  options.files = {folder.write("a.txt", std::string(100, 'a'))};
+  const Data data(options, word_model(256));
+
+  EXPECT_THAT(refusal([&] { data.training(0, {ProcessGrid(1, 1, 2, 2), 0, 6, 1}); }),
+              HasSubstr("multiple of micro-batches x z x data = 4"));
+  options.held_out = 1.0;
+  EXPECT_THAT(refusal([&] { Data(options, word_model(256)); }), HasSubstr("between 0 and 1"));
+  EXPECT_THAT(refusal([] { parse_data_order("random"); }), HasSubstr("shuffled, sequential"));
+}
+
+}  // namespace
+}  // namespace fourfold

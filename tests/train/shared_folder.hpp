@@ -1,0 +1,78 @@
+// A temporary folder that all ranks of a test share: made by rank 0, gone when all are done.
+#pragma once
+
+#define OMPI_SKIP_MPICXX 1
+#include <mpi.h>
+#include <stdlib.h>
+
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace fourfold {
+
+inline int world_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+inline int world_size() {
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return size;
+}
+
+class SharedFolder {
+ public:
+  SharedFolder() {
+    std::array<char, 64> pattern{};
+    if (world_rank() == 0) {
+      std::strcpy(pattern.data(), "/tmp/fourfold-XXXXXX");
+      if (mkdtemp(pattern.data()) == nullptr) MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    MPI_Bcast(pattern.data(), static_cast<int>(pattern.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
+    path_ = pattern.data();
+  }
+  ~SharedFolder() {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (world_rank() == 0) std::filesystem::remove_all(path_);
+  }
+  SharedFolder(const SharedFolder&) = delete;
+  SharedFolder& operator=(const SharedFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+  // Written by rank 0 when all have come here, there for all when the call returns.
+  std::string write(const std::string& name, const std::string& content) const {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (world_rank() == 0) std::ofstream(file(name), std::ios::binary) << content;
+    MPI_Barrier(MPI_COMM_WORLD);
+    return file(name);
+  }
+
+ private:
+  std::string path_;
+};
+
+inline std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The sentence that `work` throws, or nothing.
+template <typename Work>
+std::string refusal(const Work& work) {
+  try {
+    work();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace fourfold
