@@ -36,6 +36,7 @@ Topology::Topology(const Platform& platform, std::int64_t nodes)
         fmt::format("{} has {} devices per node: 1 to 64 are possible", name_, devices_per_node_));
   }
   nic_of_ = nic_of_devices(platform.node);
+  for (const InnerLink& link : platform.node.links) inner_classes_.push_back(link.kind);
   for (const Nic& nic : platform.node.nics) nic_capacity_.push_back(nic.bandwidth.value);
 
   std::int64_t count = 0;
@@ -101,6 +102,20 @@ std::string Topology::link_name(std::int32_t link) const {
     default:
       return std::visit([&](const auto& fabric) { return fabric.link_name(link - fabric_base_); },
                         *fabric_);
+  }
+}
+
+std::string Topology::link_class(std::int32_t link) const {
+  switch (kind(link)) {
+    case LinkKind::inner: {
+      const auto pair = static_cast<std::size_t>(link % links_per_node_ / 2);
+      return pair < inner_classes_.size() ? inner_classes_[pair] : "node switch";
+    }
+    case LinkKind::nic_out:
+    case LinkKind::nic_in:
+      return "NIC";
+    default:
+      return name(kind(link));
   }
 }
 

@@ -35,6 +35,8 @@ class Topology {
   BytesPerSecond capacity(std::int32_t link) const;
   LinkKind kind(std::int32_t link) const;
   std::string link_name(std::int32_t link) const;  // "node 17 nic 2 out", "group 3 -> group 9"
+  // What people tell apart, directions not: "in-package x4", "NIC", "global".
+  std::string link_class(std::int32_t link) const;
 
   // Appends the path of a message between two devices, with fractions over detours. `minimal` is
   // the single path of minimal routing: every share is 1. On a crossbar both use lane 0.
@@ -84,6 +86,7 @@ class Topology {
   std::vector<double> nic_capacity_;
   std::vector<std::int32_t> nic_of_;  // of each device of a node
   NodeGraph graph_;
+  std::vector<std::string> inner_classes_;  // of the node's links, both directions one entry
   std::int32_t links_per_node_ = 0;
   std::int32_t fabric_base_ = 0;  // first link of the fabric
   std::optional<Fabric> fabric_;

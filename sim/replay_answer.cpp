@@ -50,13 +50,14 @@ Outcome read_outcome(JsonObject object) {
 }
 
 std::string to_json(const ReplayAnswer& answer) {
-  const json object{{"outcome", json_of(answer.outcome)},
+  json object{{"outcome", json_of(answer.outcome)},
                     {"extrapolated", answer.extrapolated},
                     {"extrapolation_check", answer.extrapolation_check},
                     {"collectives", answer.collectives},
                     {"cpu_s", answer.cpu_s},
                     {"peak_rss_MiB", answer.peak_rss_MiB},
                     {"simgrid", answer.simgrid}};
+  if (answer.detail) object["detail"] = json_of(*answer.detail);
   return object.dump();
 }
 
@@ -71,6 +72,7 @@ ReplayAnswer replay_answer_from_json(const std::string& text) {
   answer.cpu_s = object.number("cpu_s");
   answer.peak_rss_MiB = object.number("peak_rss_MiB");
   answer.simgrid = object.text("simgrid");
+  if (object.has("detail")) answer.detail = read_detail(object.object("detail"));
   object.finish();
   return answer;
 }

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "sim/outcome.hpp"
+#include "sim/replay_detail.hpp"
 
 namespace fourfold {
 
@@ -16,6 +18,7 @@ struct ReplayAnswer {
   double cpu_s = 0.0;                // of the replay process
   double peak_rss_MiB = 0.0;
   std::string simgrid;               // version
+  std::optional<ReplayDetail> detail;  // if it was asked for
 };
 
 std::string to_json(const ReplayAnswer& answer);

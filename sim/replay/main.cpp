@@ -2,6 +2,7 @@
 // one line of JSON. One point per process, as SimGrid has one engine per process.
 #include <sys/resource.h>
 
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -12,7 +13,7 @@
 #include <vector>
 
 #include "sim/conditions.hpp"
-#include "sim/estimate.hpp"
+#include "sim/ideal.hpp"
 #include "sim/point.hpp"
 #include "sim/provenance.hpp"
 #include "sim/replay/replay.hpp"
@@ -21,50 +22,103 @@
 namespace {
 
 constexpr const char* usage =
-    "usage: fourfold-replay [--full | --fidelity FIDELITY] < point.json\n"
+    "usage: fourfold-replay [--full | --fidelity FIDELITY] [OPTIONS] < point.json\n"
     "Simulates one training step and prints seconds and breakdown as one line of JSON.\n"
     "  --fidelity flow      one flow a collective; layers extended from a checked few (default)\n"
     "  --fidelity full      the same, every layer and micro-batch walked; also --full\n"
     "  --fidelity s4u       stock SimGrid communications per ring edge, to 4096 devices\n"
     "  --fidelity s4u-step  stock SimGrid communications step by step, to 1024 devices\n"
+    "  --explain            add the load of links, what collectives took and who waits for whom\n"
+    "  --timeline           the same, and logs of a few devices\n"
+    "  --ideal PART         with an ideal part: network, gemm-empirical or gemm-advertised\n"
+    "  --progress           lines `progress PART-DONE` on standard error, twice a second\n"
     "`fourfold project --fidelity simulated` writes such points and reads the answer.\n";
 
 double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
-struct Fidelity {
+struct Order {
   fourfold::ReplayExtent extent = fourfold::ReplayExtent::extrapolated;
   fourfold::Carrier carrier = fourfold::Carrier::flows;
+  fourfold::DetailWanted detail = fourfold::DetailWanted::none;
+  fourfold::IdealPart ideal = fourfold::IdealPart::none;
+  bool progress = false;
 };
 
-// None if the command line is not understood.
-std::optional<Fidelity> fidelity_of(const std::vector<std::string_view>& arguments) {
+bool set_fidelity(std::string_view word, Order& order) {
   using fourfold::Carrier;
   using fourfold::ReplayExtent;
-  if (arguments.empty()) return Fidelity{};
-  if (arguments.size() == 1 && arguments[0] == "--full") return Fidelity{ReplayExtent::full, {}};
-  if (arguments.size() != 2 || arguments[0] != "--fidelity") return std::nullopt;
-  if (arguments[1] == "flow") return Fidelity{};
-  if (arguments[1] == "full") return Fidelity{ReplayExtent::full, {}};
-  if (arguments[1] == "s4u") return Fidelity{ReplayExtent::extrapolated, Carrier::stock_edges};
-  if (arguments[1] == "s4u-step") return Fidelity{ReplayExtent::extrapolated, Carrier::stock_steps};
-  return std::nullopt;
+  order.extent = word == "full" ? ReplayExtent::full : ReplayExtent::extrapolated;
+  order.carrier = Carrier::flows;
+  if (word == "s4u") order.carrier = Carrier::stock_edges;
+  if (word == "s4u-step") order.carrier = Carrier::stock_steps;
+  return word == "flow" || word == "full" || order.carrier != Carrier::flows;
 }
 
-fourfold::ReplayAnswer answer(const std::string& question, const Fidelity& fidelity) {
+bool set_ideal(std::string_view word, Order& order) {
+  for (fourfold::IdealPart part : fourfold::all_ideal_parts) {
+    if (word != fourfold::name(part)) continue;
+    order.ideal = part;
+    return true;
+  }
+  return false;
+}
+
+// None if the command line is not understood.
+std::optional<Order> order_of(const std::vector<std::string_view>& arguments) {
+  Order order;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view word = arguments[i];
+    const std::string_view value = i + 1 < arguments.size() ? arguments[i + 1] : "";
+    if (word == "--full") {
+      order.extent = fourfold::ReplayExtent::full;
+    } else if (word == "--explain") {
+      order.detail = fourfold::DetailWanted::explanation;
+    } else if (word == "--timeline") {
+      order.detail = fourfold::DetailWanted::timeline;
+    } else if (word == "--progress") {
+      order.progress = true;
+    } else if (word == "--fidelity" && set_fidelity(value, order)) {
+      ++i;
+    } else if (word == "--ideal" && set_ideal(value, order)) {
+      ++i;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return order;
+}
+
+// Says how much is done, twice a second at most.
+class ProgressLines {
+ public:
+  void operator()(double done) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - said_ < std::chrono::milliseconds(500)) return;
+    said_ = now;
+    std::fprintf(stderr, "progress %.4f\n", done);
+  }
+
+ private:
+  std::chrono::steady_clock::time_point said_ = std::chrono::steady_clock::now();
+};
+
+fourfold::ReplayAnswer answer(const std::string& question, const Order& order) {
   const fourfold::Point point = fourfold::point_from_json(question);
   const fourfold::Platform platform = fourfold::read_platform(point.platform, point.scales);
   fourfold::refuse_idle_tuning(point, platform);
   fourfold::ReplayOptions options;
-  options.extent = fidelity.extent;
-  options.carrier = fidelity.carrier;
+  options.extent = order.extent;
+  options.carrier = order.carrier;
+  options.detail = order.detail;
+  if (order.progress) options.progress = ProgressLines();
   options.mapping = fourfold::mapping_of(point, platform);
   options.compute_factors = fourfold::compute_factors(point, options.mapping);
   options.jitter = fourfold::jitter_of(point.what_ifs);
   options.faults = {point.what_ifs.degrade, point.what_ifs.fail};
-  const fourfold::Replay replay =
-      fourfold::replay(fourfold::lower(point, platform), point.grid, platform, options);
+  const fourfold::Replay replay = fourfold::replay(fourfold::lower(point, platform, order.ideal),
+                                                   point.grid, platform, options);
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
   return {.outcome = replay.outcome,
@@ -73,7 +127,8 @@ fourfold::ReplayAnswer answer(const std::string& question, const Fidelity& fidel
           .collectives = replay.collectives,
           .cpu_s = seconds(used.ru_utime) + seconds(used.ru_stime),
           .peak_rss_MiB = static_cast<double>(used.ru_maxrss) / 1024.0,
-          .simgrid = fourfold::build().simgrid_version};
+          .simgrid = fourfold::build().simgrid_version,
+          .detail = replay.detail};
 }
 
 }  // namespace
@@ -81,14 +136,14 @@ fourfold::ReplayAnswer answer(const std::string& question, const Fidelity& fidel
 int main(int argc, char** argv) {
   const std::vector<std::string_view> arguments(argv + 1, argv + argc);
   const bool help = arguments == std::vector<std::string_view>{"--help"};
-  const std::optional<Fidelity> fidelity = fidelity_of(arguments);
-  if (!fidelity) {
+  const std::optional<Order> order = order_of(arguments);
+  if (!order) {
     std::fputs(usage, help ? stdout : stderr);
     return help ? 0 : 2;
   }
   try {
     const std::string question{std::istreambuf_iterator<char>(std::cin), {}};
-    std::cout << fourfold::to_json(answer(question, *fidelity)) << '\n' << std::flush;
+    std::cout << fourfold::to_json(answer(question, *order)) << '\n' << std::flush;
     if (!std::cout) throw std::runtime_error("The answer could not be written to standard output.");
   } catch (const std::exception& error) {
     std::cerr << "fourfold-replay: " << error.what() << '\n';

@@ -64,6 +64,7 @@ void Ranks::deepen(Lane lane) {
 void Ranks::walk(std::int32_t index) {
   Rank& rank = ranks_[index];
   const auto end = static_cast<std::int32_t>(stream_.operations.size());
+  const std::int32_t begin = rank.next;
   for (; rank.next < end; ++rank.next) {
     const Operation& operation = stream_.operations[rank.next];
     double compute = operation.compute.value * factors_[index];
@@ -72,6 +73,7 @@ void Ranks::walk(std::int32_t index) {
       sums_[operation.segment].compute += compute;
     }
     rank.clock += compute;
+    if (witness_ != nullptr) witness_->reach(index, operation, compute, rank.clock);
     if (operation.kind == Operation::Kind::mark) {
       mark(rank, operation.segment);
     } else if (operation.kind == Operation::Kind::post) {
@@ -82,17 +84,21 @@ void Ranks::walk(std::int32_t index) {
       ++state.waiting;
       rank.awaited = operation.number;
       rank.waits_on = static_cast<std::int8_t>(operation.lane);
+      walked_ += rank.next - begin;
       return;
     }
   }
+  walked_ += end - begin;
   ++ended_;
 }
 
 void Ranks::post(std::int32_t rank, const Operation& operation) {
   const std::int32_t communicator = communicators_.communicator(operation.lane, rank);
   Pending& posted = pending(operation.lane, communicator, operation.number);
-  posted.last_post =
-      posted.posts == 0 ? ranks_[rank].clock : std::max(posted.last_post, ranks_[rank].clock);
+  if (posted.posts == 0 || ranks_[rank].clock > posted.last_post) {
+    posted.last_post = ranks_[rank].clock;
+    posted.last_rank = rank;
+  }
   ++posted.posts;
   if (posted.posts == 1) ++in_flight_;
   start_if_ready(operation.lane, communicator, states_[communicator].finished_at);
@@ -115,7 +121,8 @@ void Ranks::finish(std::int32_t communicator, double time) {
   const int l = static_cast<int>(lane);
   const std::int32_t members = communicators_.extent(lane);
   const std::int32_t number = state.finished;
-  pending(lane, communicator, number) = {};
+  const Pending posted = std::exchange(pending(lane, communicator, number), {});
+  if (witness_ != nullptr) witness_->finish(communicator, number, state.started, time);
   state.running = false;
   state.finished_at = time;
   ++state.finished;
@@ -133,6 +140,10 @@ void Ranks::finish(std::int32_t communicator, double time) {
     if (member.waits_on != l || member.awaited > number) continue;
     --state.waiting;
     member.waits_on = waits_for_nothing;
+    if (witness_ != nullptr) {
+      witness_->wake(rank, stream_.operations[member.next], {member.clock, time},
+                     {posted.last_rank, posted.last_post});
+    }
     if (time > member.clock) {
       sums_[stream_.operations[member.next].segment].exposed[l] += time - member.clock;
       member.clock = time;

@@ -10,6 +10,7 @@
 #include "sim/replay/communicators.hpp"
 #include "sim/replay/issue_stream.hpp"
 #include "sim/replay/transport.hpp"
+#include "sim/replay/witness.hpp"
 
 namespace fourfold {
 
@@ -34,11 +35,16 @@ class Ranks {
   void set_factors(std::vector<double> factors);
   // Besides, each operation's compute takes jitter's factor for (rank, operation).
   void set_jitter(const Jitter* jitter) { jitter_ = jitter->none() ? nullptr : jitter; }
+  // Is told what happens to whom; must outlive the ranks.
+  void set_witness(Witness* witness) { witness_ = witness; }
 
   // All ranks, numbered 0 to count - 1, begin at time 0.
   void start(std::int64_t count);
   // To be called by the network.
   void finish(std::int32_t communicator, double time);
+
+  // Operations that ranks have done, of all ranks.
+  std::int64_t walked() const { return walked_; }
 
   // True if all ranks have walked the whole stream and no collective is left.
   bool done() const { return ended_ == ranks_.size() && in_flight_ == 0; }
@@ -65,6 +71,7 @@ class Ranks {
   struct Pending {
     double last_post = 0.0;
     std::int32_t posts = 0;
+    std::int32_t last_rank = 0;  // who made the last post
   };
   // The pending collectives of the communicators of a lane: a ring of `depth` each.
   struct Board {
@@ -88,12 +95,14 @@ class Ranks {
   std::vector<Rank> ranks_;
   std::vector<double> factors_;
   const Jitter* jitter_ = nullptr;
+  Witness* witness_ = nullptr;
   std::vector<Communicator> states_;
   std::array<Board, lane_count> boards_;
   std::vector<SegmentTimes> sums_;
   std::array<std::vector<std::int8_t>, lane_count> last_of_segment_;
   std::size_t ended_ = 0;
   std::int64_t in_flight_ = 0;
+  std::int64_t walked_ = 0;
 };
 
 }  // namespace fourfold

@@ -8,13 +8,16 @@
 #include <utility>
 
 #include "platforms/topology.hpp"
+#include "sim/device_classes.hpp"
 #include "sim/estimate.hpp"
 #include "sim/replay/extrapolation.hpp"
 #include "sim/replay/incidence.hpp"
+#include "sim/replay/link_use.hpp"
 #include "sim/replay/machine.hpp"
 #include "sim/replay/ranks.hpp"
 #include "sim/replay/stock_network.hpp"
 #include "sim/replay/strands.hpp"
+#include "sim/replay/witness.hpp"
 
 namespace fourfold {
 
@@ -64,9 +67,16 @@ std::vector<std::int64_t> members_of(std::int32_t communicator, const Communicat
   return members;
 }
 
-Incidence load_of(const Communicators& communicators, const Topology& topology,
-                  const Mapping& mapping, const FaultyLinks& faults,
-                  const std::array<double, lane_count>& caps) {
+// Which communicator loads which link, where that can decide a rate, and what every link carries.
+struct Load {
+  Incidence incidence;
+  std::vector<double> bytes;  // by link, in the whole step
+};
+
+Load load_of(const Communicators& communicators, const Topology& topology, const Mapping& mapping,
+             const FaultyLinks& faults, const TimedProgram& program) {
+  const std::array<double, lane_count> caps = largest_caps(program);
+  const std::array<double, lane_count> sent = sent_by_lane(program);
   std::vector<double> capacities;
   for (std::int32_t link = 0; link < topology.link_count(); ++link) {
     capacities.push_back(faults.capacity(link));
@@ -79,8 +89,16 @@ Incidence load_of(const Communicators& communicators, const Topology& topology,
     footprints.push_back(topology.ring_footprint(members_of(c, communicators, mapping), lane));
   }
   faults.refuse_idle(footprints);
-  for (Footprint& footprint : footprints) faults.reroute(footprint);
-  return Incidence(std::move(capacities), footprints).deciding(bounds);
+  std::vector<double> bytes(capacities.size(), 0.0);
+  for (std::int32_t c = 0; c < communicators.count(); ++c) {
+    Footprint& footprint = footprints[static_cast<std::size_t>(c)];
+    faults.reroute(footprint);
+    for (const LinkShare& entry : footprint) {
+      bytes[static_cast<std::size_t>(entry.link)] +=
+          entry.share * sent[static_cast<std::size_t>(communicators.lane(c))];
+    }
+  }
+  return {Incidence(std::move(capacities), footprints).deciding(bounds), std::move(bytes)};
 }
 
 // The strands of all communicators, in their order; none where flows carry the collectives.
@@ -126,6 +144,8 @@ void refuse_beyond_reference(const ProcessGrid& grid, const ReplayOptions& optio
       std::to_string(grid.size()) + ": the default fidelity replays any number.");
 }
 
+constexpr std::int64_t collectives_between_reports = 4096;
+
 class Job {
  public:
   Job(const TimedProgram& program, const ProcessGrid& grid, const Platform& platform,
@@ -136,15 +156,18 @@ class Job {
         mapping_(mapping_for(grid, platform, options)),
         topology_(platform, mapping_.nodes(platform.node.devices)),
         communicators_(grid, used_lanes(program)),
-        incidence_(load_of(communicators_, topology_, mapping_,
-                           FaultyLinks(options.faults, topology_, platform),
-                           largest_caps(program))),
+        faults_(options.faults, topology_, platform),
+        load_(load_of(communicators_, topology_, mapping_, faults_, program)),
+        classes_(device_classes(grid, options.compute_factors)),
         rings_(rings_of(communicators_, mapping_, topology_, platform, options.carrier)),
         machine_(topology_, all_strands(rings_)) {}
 
   std::vector<SegmentTimes> simulate(const IssueStream& stream, Replay& result) {
+    if (options_.detail != DetailWanted::none) {
+      witness_.emplace(stream, communicators_, grid_.size(), logged_ranks());
+    }
     if (options_.carrier == Carrier::flows) {
-      FlowNetwork network(incidence_, options_.quantum.value > 0
+      FlowNetwork network(load_.incidence, options_.quantum.value > 0
                                           ? options_.quantum
                                           : std::min(Seconds{1e-4}, estimate(program_).total * 1e-5));
       std::vector<SegmentTimes> times = walk(stream, network, [&] { machine_.run(network); });
@@ -164,14 +187,41 @@ class Job {
     return times;
   }
 
+  // Of the last simulation.
+  ReplayDetail detail(const Repetitions& walked, Seconds step) const {
+    ReplayDetail detail = summary(*witness_, classes_);
+    detail.links = link_use(load_.bytes, topology_, faults_, step);
+    detail.logged = {walked.runs, walked.cycles};
+    const std::vector<std::int64_t> ranks = logged_ranks();
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const auto rank_class = static_cast<std::size_t>(classes_.of_rank[ranks[i]]);
+      detail.timelines.push_back({ranks[i], classes_.names[rank_class], witness_->logs()[i]});
+    }
+    return detail;
+  }
+
  private:
+  std::vector<std::int64_t> logged_ranks() const {
+    if (options_.detail != DetailWanted::timeline) return {};
+    return classes_.samples();
+  }
+
   // All ranks from the start to the end of the stream; `run` lets the transport's time pass.
   template <typename Run>
   std::vector<SegmentTimes> walk(const IssueStream& stream, Transport& transport, Run run) {
     Ranks ranks(stream, program_, communicators_, transport);
     ranks.set_factors(options_.compute_factors);
     ranks.set_jitter(&options_.jitter);
-    transport.on_finish([&ranks](std::int32_t flow, double time) { ranks.finish(flow, time); });
+    if (witness_) ranks.set_witness(&*witness_);
+    const double operations =
+        static_cast<double>(stream.operations.size()) * static_cast<double>(grid_.size());
+    std::int64_t finished = 0;
+    transport.on_finish([&](std::int32_t flow, double time) {
+      ranks.finish(flow, time);
+      if (++finished % collectives_between_reports == 0 && options_.progress) {
+        options_.progress(static_cast<double>(ranks.walked()) / operations);
+      }
+    });
     ranks.start(grid_.size());
     run();
     if (!ranks.done()) throw std::logic_error("The replay stopped before all ranks had ended.");
@@ -184,7 +234,10 @@ class Job {
   Mapping mapping_;
   Topology topology_;
   Communicators communicators_;
-  Incidence incidence_;
+  FaultyLinks faults_;
+  Load load_;
+  DeviceClasses classes_;
+  std::optional<Witness> witness_;
   std::vector<StrandedRing> rings_;
   Machine machine_;
 };
@@ -216,6 +269,9 @@ Replay replay(const TimedProgram& program, const ProcessGrid& grid, const Platfo
       result.outcome = extend(stream, times);
       result.extrapolated = !(repetitions == full);
       result.disagreement = found.largest();
+      if (options.detail != DetailWanted::none) {
+        result.detail = job.detail(repetitions, result.outcome.total);
+      }
       return result;
     }
     repetitions = std::move(more);

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "platforms/mapping.hpp"
@@ -11,6 +13,7 @@
 #include "sim/jitter.hpp"
 #include "sim/outcome.hpp"
 #include "sim/replay/link_faults.hpp"
+#include "sim/replay_detail.hpp"
 #include "sim/timed_program.hpp"
 
 namespace fourfold {
@@ -44,6 +47,9 @@ struct ReplayOptions {
   Jitter jitter;                        // on every compute step; with it nothing is cut
   Mapping mapping;                      // empty: packed
   LinkFaults faults;
+  DetailWanted detail = DetailWanted::none;
+  // Called now and then with the part of an attempt's rank-operations that is done, 0 to 1.
+  std::function<void(double)> progress;
 };
 
 struct Replay {
@@ -55,6 +61,7 @@ struct Replay {
   std::int64_t events = 0;
   std::int64_t solves = 0;
   Seconds solver_time;  // of our own clock
+  std::optional<ReplayDetail> detail;  // if it was wanted
 };
 
 // Throws std::invalid_argument if the program is unsound, does not fit the grid, or if the grid

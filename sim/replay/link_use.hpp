@@ -1,0 +1,21 @@
+// How much the links of a machine carry in a step, by class of links.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "platforms/topology.hpp"
+#include "sim/replay/link_faults.hpp"
+#include "sim/replay_detail.hpp"
+#include "sim/timed_program.hpp"
+
+namespace fourfold {
+
+// Bytes that a member of every lane's groups sends in a whole step.
+std::array<double, lane_count> sent_by_lane(const TimedProgram& program);
+
+// `bytes`: by link. The most used class first; links that carry nothing are left out.
+std::vector<LinkUse> link_use(const std::vector<double>& bytes, const Topology& topology,
+                              const FaultyLinks& faults, Seconds step);
+
+}  // namespace fourfold

@@ -1,0 +1,148 @@
+// Sums and logs as the ranks walk; see witness.hpp.
+#include "sim/replay/witness.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+
+namespace fourfold {
+
+Witness::Witness(const IssueStream& stream, const Communicators& communicators, std::int64_t ranks,
+                 const std::vector<std::int64_t>& logged)
+    : stream_(stream),
+      communicators_(communicators),
+      ranks_(static_cast<std::size_t>(ranks)),
+      recent_(static_cast<std::size_t>(communicators.count())),
+      logs_(logged.size()),
+      log_of_rank_(static_cast<std::size_t>(ranks), not_logged),
+      logs_of_communicator_(static_cast<std::size_t>(communicators.count())) {
+  if (logged.size() > std::numeric_limits<std::int8_t>::max()) {
+    throw std::invalid_argument("Logs of at most 127 ranks can be kept.");
+  }
+  for (const auto& posts : stream.posts) {
+    for (const LanePost& post : posts) {
+      const auto needed = static_cast<std::size_t>(post.collective) + 1;
+      flights_.resize(std::max(flights_.size(), needed));
+    }
+  }
+  for (std::size_t i = 0; i < logged.size(); ++i) {
+    const auto rank = static_cast<std::int32_t>(logged[i]);
+    log_of_rank_.at(static_cast<std::size_t>(rank)) = static_cast<std::int8_t>(i);
+    for (Lane lane : all_lanes) {
+      if (stream.posts[static_cast<int>(lane)].empty()) continue;
+      const auto communicator = static_cast<std::size_t>(communicators.communicator(lane, rank));
+      logs_of_communicator_[communicator].push_back(static_cast<std::int8_t>(i));
+    }
+  }
+}
+
+void Witness::log(std::int32_t rank, const Operation& operation, double clock) {
+  DeviceLog& log = logs_[log_of_rank_[rank]];
+  log.end = clock;
+  if (operation.kind == Operation::Kind::mark) {
+    log.marks.push_back(clock);
+    return;
+  }
+  log.arrive.push_back(clock);
+  log.leave.push_back(clock);  // until a wait turns out to be one
+}
+
+double Witness::in_flight(const Recent& recent, Interval during) const {
+  double seconds = 0.0;
+  for (std::size_t back = 1; back <= std::min(recent.count, remembered); ++back) {
+    const Interval& flight = recent.flights[(recent.count - back) % remembered];
+    if (flight.to <= during.from) break;
+    seconds += std::min(flight.to, during.to) - std::max(flight.from, during.from);
+  }
+  return seconds;
+}
+
+void Witness::wake(std::int32_t rank, const Operation& operation, Interval waited, LastPost last) {
+  if (waited.to <= waited.from) return;
+  const auto lane = static_cast<std::size_t>(operation.lane);
+  const double exposed = waited.to - waited.from;
+  const std::int32_t communicator = communicators_.communicator(operation.lane, rank);
+  const double flying = in_flight(recent_[static_cast<std::size_t>(communicator)], waited);
+  const double blamed = std::clamp(last.time - waited.from, 0.0, exposed);
+  ranks_[rank].exposed[lane] += exposed * weight(operation);
+  ranks_[rank].late[lane] += std::max(0.0, exposed - flying) * weight(operation);
+  ranks_[last.rank].blamed += blamed * weight(operation);
+  if (log_of_rank_[rank] != not_logged) {
+    DeviceLog& log = logs_[log_of_rank_[rank]];
+    log.leave.back() = waited.to;
+    log.end = waited.to;
+  }
+}
+
+void Witness::finish(std::int32_t communicator, std::int32_t number, double started, double time) {
+  const auto lane = static_cast<std::size_t>(communicators_.lane(communicator));
+  const LanePost& post = stream_.posts[lane][static_cast<std::size_t>(number)];
+  const double weight = stream_.segments[static_cast<std::size_t>(post.segment)].weight;
+  FlightUse& use = flights_[static_cast<std::size_t>(post.collective)];
+  use.seconds += weight * (time - started);
+  use.count += weight;
+  use.longest = std::max(use.longest, time - started);
+  Recent& recent = recent_[static_cast<std::size_t>(communicator)];
+  recent.flights[recent.count++ % remembered] = {started, time};
+  for (std::int8_t i : logs_of_communicator_[static_cast<std::size_t>(communicator)]) {
+    logs_[i].flights[lane].push_back({started, time});
+  }
+}
+
+namespace {
+
+constexpr std::size_t most_latecomers = 5;
+
+std::vector<Latecomer> latecomers_of(const std::vector<RankUse>& ranks) {
+  std::vector<std::int64_t> order(ranks.size());
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  const std::size_t shown = std::min(most_latecomers, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
+                    [&](std::int64_t a, std::int64_t b) {
+                      const double first = ranks[static_cast<std::size_t>(a)].blamed;
+                      const double second = ranks[static_cast<std::size_t>(b)].blamed;
+                      return first != second ? first > second : a < b;
+                    });
+  std::vector<Latecomer> latecomers;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const double blamed = ranks[static_cast<std::size_t>(order[i])].blamed;
+    if (blamed <= 0.0) break;
+    latecomers.push_back({order[i], {blamed / static_cast<double>(ranks.size())}});
+  }
+  return latecomers;
+}
+
+}  // namespace
+
+ReplayDetail summary(const Witness& witness, const DeviceClasses& classes) {
+  ReplayDetail detail;
+  for (const FlightUse& use : witness.flights()) {
+    detail.flights.push_back({{use.mean()}, {use.longest}});
+  }
+  for (const std::string& name : classes.names) {
+    detail.classes.emplace_back();
+    detail.classes.back().name = name;
+  }
+  for (std::size_t rank = 0; rank < witness.ranks().size(); ++rank) {
+    const RankUse& rank_use = witness.ranks()[rank];
+    ClassUse& use = detail.classes[static_cast<std::size_t>(classes.of_rank[rank])];
+    ++use.devices;
+    use.compute.value += rank_use.compute;
+    detail.longest_compute.value = std::max(detail.longest_compute.value, rank_use.compute);
+    for (std::size_t lane = 0; lane < lane_count; ++lane) {
+      use.exposed[lane].value += rank_use.exposed[lane];
+      use.late[lane].value += rank_use.late[lane];
+    }
+  }
+  for (ClassUse& use : detail.classes) {
+    const double share = 1.0 / static_cast<double>(use.devices);
+    use.compute *= share;
+    for (Seconds& lane : use.exposed) lane *= share;
+    for (Seconds& lane : use.late) lane *= share;
+  }
+  detail.latecomers = latecomers_of(witness.ranks());
+  return detail;
+}
+
+}  // namespace fourfold

@@ -1,0 +1,93 @@
+// What happens to whom in a replay: per rank what it computes and waits for, per class of
+// collectives how long they fly, and for a few ranks a whole log.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "sim/device_classes.hpp"
+#include "sim/device_log.hpp"
+#include "sim/replay/communicators.hpp"
+#include "sim/replay/issue_stream.hpp"
+#include "sim/replay_detail.hpp"
+
+namespace fourfold {
+
+// Seconds of a whole step: cut loops are extended by the weights of their segments.
+struct RankUse {
+  double compute = 0.0;
+  std::array<double, lane_count> exposed{};
+  // Of exposed: while none of the group's collectives is in flight, as some member comes later.
+  std::array<double, lane_count> late{};
+  double blamed = 0.0;  // what others waited, in sum, until this rank posted as the last of a group
+};
+
+struct FlightUse {
+  double seconds = 0.0;  // all flights, over all groups
+  double count = 0.0;
+  double longest = 0.0;
+
+  double mean() const { return count > 0.0 ? seconds / count : 0.0; }
+};
+
+class Witness {
+ public:
+  // Everything handed in must outlive the witness. `logged`: ranks of which a log is kept.
+  Witness(const IssueStream& stream, const Communicators& communicators, std::int64_t ranks,
+          const std::vector<std::int64_t>& logged);
+
+  struct Interval {
+    double from = 0.0;
+    double to = 0.0;
+  };
+  struct LastPost {
+    std::int32_t rank = 0;
+    double time = 0.0;
+  };
+
+  // The rank has done the operation's compute and is at the operation itself.
+  void reach(std::int32_t rank, const Operation& operation, double compute, double clock) {
+    ranks_[rank].compute += compute * weight(operation);
+    if (log_of_rank_[rank] != not_logged) log(rank, operation, clock);
+  }
+  // The rank waited, from its own clock to the end of the collective; `to` may lie before `from`.
+  // `finish` must have been called for that collective.
+  void wake(std::int32_t rank, const Operation& operation, Interval waited, LastPost last);
+  void finish(std::int32_t communicator, std::int32_t number, double started, double time);
+
+  const std::vector<RankUse>& ranks() const { return ranks_; }
+  const std::vector<FlightUse>& flights() const { return flights_; }  // by collective
+  const std::vector<DeviceLog>& logs() const { return logs_; }        // in the order of `logged`
+
+ private:
+  static constexpr std::int8_t not_logged = -1;
+  // So many flights of a communicator are remembered: more than a rank can have posted and not yet
+  // waited for, up to the in-flight window of a schedule.
+  static constexpr std::size_t remembered = 8;
+
+  struct Recent {
+    std::array<Interval, remembered> flights{};
+    std::size_t count = 0;
+  };
+  double in_flight(const Recent& recent, Interval during) const;
+
+  double weight(const Operation& operation) const {
+    return stream_.segments[operation.segment].weight;
+  }
+  void log(std::int32_t rank, const Operation& operation, double clock);
+
+  const IssueStream& stream_;
+  const Communicators& communicators_;
+  std::vector<RankUse> ranks_;
+  std::vector<FlightUse> flights_;
+  std::vector<Recent> recent_;  // by communicator
+  std::vector<DeviceLog> logs_;
+  std::vector<std::int8_t> log_of_rank_;
+  std::vector<std::vector<std::int8_t>> logs_of_communicator_;  // whose members are logged
+};
+
+// Flights, classes of devices, latecomers and the longest compute: all that needs only a witness.
+ReplayDetail summary(const Witness& witness, const DeviceClasses& classes);
+
+}  // namespace fourfold
