@@ -1,6 +1,7 @@
 // Keeps and hands out blocks; see block_store.hpp.
 #include "engine/block_store.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "engine/bf16.hpp"
@@ -41,7 +42,8 @@ void BlockStore<T>::release(Id id) {
 template <typename T>
 void BlockStore<T>::expect_step_is_over() const {
   for (std::size_t i = 0; i < values_.size(); ++i) {
-    if (!program_.values[i].persistent && !values_[i].empty()) {
+    const bool kept = std::count(program_.kept.begin(), program_.kept.end(), static_cast<Id>(i)) > 0;
+    if (!program_.values[i].persistent && !kept && !values_[i].empty()) {
       throw std::logic_error("lockstep: nobody released " + program_.values[i].name);
     }
   }
@@ -67,11 +69,17 @@ std::vector<std::string> BlockStore<T>::parameters() const {
 }
 
 template <typename T>
-Id BlockStore<T>::persistent(const std::string& name) const {
+std::optional<Id> BlockStore<T>::find(const std::string& name) const {
   for (std::size_t i = 0; i < values_.size(); ++i) {
     const Id id = static_cast<Id>(i);
     if (program_[id].persistent && !is_words(id) && program_[id].name == name) return id;
   }
+  return std::nullopt;
+}
+
+template <typename T>
+Id BlockStore<T>::persistent(const std::string& name) const {
+  if (const std::optional<Id> id = find(name)) return *id;
   throw std::invalid_argument("the program has no parameter " + name);
 }
 

@@ -54,7 +54,7 @@ Matrix<T> Lockstep<T>::gradient(const std::string& parameter) const {
 template <typename T>
 void Lockstep<T>::set_weight(const std::string& parameter, const Matrix<T>& global) {
   store_.set(parameter, global);
-  store_.set(parameter + ".master", global);
+  if (store_.holds_persistent(parameter + ".master")) store_.set(parameter + ".master", global);
 }
 
 template <typename T>
@@ -163,11 +163,12 @@ void Lockstep<T>::unpack(const Op& op) {
 }
 
 // Inputs: gradient, clip factor, then master and moments of each parameter; outputs: weight, master
-// and moments of each.
+// and moments of each, the weight left out where it is its own master.
 template <typename T>
 void Lockstep<T>::update(const Op& op) {
   std::int64_t first = 0;
-  for (std::size_t in = 2, out = 0; in < op.inputs.size(); in += 3, out += 4) {
+  const std::size_t stride = 3 * op.outputs.size() / (op.inputs.size() - 2);
+  for (std::size_t in = 2, out = 0; in < op.inputs.size(); in += 3, out += stride) {
     const Id weight = op.outputs[out];
     const double decay = decays(name_of(weight)) ? optimizer_.weight_decay : 0.0;
     Blocks<T> own = store_.empty(weight, micro_batch_tokens_);

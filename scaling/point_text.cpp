@@ -41,18 +41,24 @@ std::string effect_of_what_ifs(const Record& record) {
       record.uniform->value, 100.0 * (record.seconds() / *record.uniform - 1.0));
 }
 
+std::string precision_text(const StepOptions& options) {
+  if (options.precision == Precision::fp32) return "fp32 throughout";
+  return fmt::format("gradient reduction precision {} along z, {} along data",
+                     name(options.reduce_precision_z()), name(options.reduce_precision_data()));
+}
+
 std::string options_text(const StepOptions& options) {
   const Overlap& overlap = options.overlap;
   return fmt::format(
       "Options: {}; recompute {}; overlap of all-reduce {}, reduce-scatter {}, "
       "all-gather {}, recompute's gathers {};\n"
       "  in-flight blocks {}; weight gather {}; gradient reduction {}; data reduction {};\n"
-      "  gradient reduction precision {} along z, {} along data.\n",
+      "  {}.\n",
       micro_batches_text(options.micro_batches), name(options.recompute),
       on_or_off(overlap.all_reduce), on_or_off(overlap.reduce_scatter),
       on_or_off(overlap.all_gather), on_or_off(overlap.recompute_gather), options.in_flight_blocks,
       name(options.weight_gather), name(options.gradient_reduction), name(options.data_reduction),
-      name(options.grad_reduce_precision_z), name(options.grad_reduce_precision_data));
+      precision_text(options));
 }
 
 std::string breakdown(const Record& record) {

@@ -41,48 +41,48 @@ void Block::give_bias(Recorder& r, const Bias& bias, Id gradient, const MicroBat
 }
 
 Id Block::forward(Recorder& r, Id input, const StepOptions& options, Hiding hiding) {
-  const auto bf16 = [this](Function f, const char* label) {
-    return Result{f, name_ + label, Precision::bf16};
+  const auto stored = [&](Function f, const char* label) {
+    return Result{f, name_ + label, r.storage()};
   };
   input_ = input;
   const Id normed1 = norm1_.forward(r, input);
-  qkv_out_ = r.map(bf16(Function::bias, ".qkv"), {qkv_.forward(r, normed1, options, hiding),
+  qkv_out_ = r.map(stored(Function::bias, ".qkv"), {qkv_.forward(r, normed1, options, hiding),
                                                   qkv_bias_.parameter.weight});
-  attention_out_ = r.attention(bf16(Function::forward, ".attention"), {qkv_out_}, sequence_);
-  const Id middle = r.map(bf16(Function::bias_residual, ".middle"),
+  attention_out_ = r.attention(stored(Function::forward, ".attention"), {qkv_out_}, sequence_);
+  const Id middle = r.map(stored(Function::bias_residual, ".middle"),
                           {projection_.forward(r, attention_out_, options, hiding),
                            projection_bias_.parameter.weight, input});
   const Id normed2 = norm2_.forward(r, middle);
   up_out_ = up_.forward(r, normed2, options, hiding);
   const Id activated =
-      r.map(bf16(Function::bias_gelu, ".gelu"), {up_out_, up_bias_.parameter.weight});
-  return r.map(bf16(Function::bias_residual, ".output"),
+      r.map(stored(Function::bias_gelu, ".gelu"), {up_out_, up_bias_.parameter.weight});
+  return r.map(stored(Function::bias_residual, ".output"),
                {down_.forward(r, activated, options, hiding), down_bias_.parameter.weight,
                 middle});
 }
 
 Id Block::backward(Recorder& r, Id gradient, const MicroBatch& m, const StepOptions& options) {
-  const auto bf16 = [this](Function f, const char* label) {
-    return Result{f, name_ + label, Precision::bf16};
+  const auto stored = [&](Function f, const char* label) {
+    return Result{f, name_ + label, r.storage()};
   };
   if (options.recompute == Recompute::full) {
     forward(r, input_, options, Hiding::recompute_gather);
   }
   const Id activated = down_.backward(r, gradient, m, options);
   give_bias(r, down_bias_, gradient, m);
-  const Id up = r.map(bf16(Function::gelu_backward, ".dgelu"),
+  const Id up = r.map(stored(Function::gelu_backward, ".dgelu"),
                       {activated, up_out_, up_bias_.parameter.weight});
   const Id normed2 = up_.backward(r, up, m, options);
   give_bias(r, up_bias_, up, m);
   const Id middle = r.add(name_ + ".dmiddle", {gradient, norm2_.backward(r, normed2, m)},
-                          Precision::bf16);
+                          r.storage());
   const Id attended = projection_.backward(r, middle, m, options);
   give_bias(r, projection_bias_, middle, m);
-  const Id qkv = r.attention(bf16(Function::backward, ".dattention"),
+  const Id qkv = r.attention(stored(Function::backward, ".dattention"),
                              {attended, qkv_out_, attention_out_}, sequence_);
   const Id normed1 = qkv_.backward(r, qkv, m, options);
   give_bias(r, qkv_bias_, qkv, m);
-  return r.add(name_ + ".dinput", {middle, norm1_.backward(r, normed1, m)}, Precision::bf16);
+  return r.add(name_ + ".dinput", {middle, norm1_.backward(r, normed1, m)}, r.storage());
 }
 
 }  // namespace fourfold

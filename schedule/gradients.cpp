@@ -12,7 +12,7 @@ std::size_t Bucket::join(const Parameter& parameter) {
 Precision Bucket::product_precision(const StepOptions& options) {
   const bool summed_first = options.gradient_reduction == GradientReduction::accumulated &&
                             options.micro_batches > 1;
-  return summed_first ? Precision::fp32 : options.grad_reduce_precision_z;
+  return summed_first ? Precision::fp32 : options.reduce_precision_z();
 }
 
 void Bucket::give(Recorder& r, std::size_t slot, Id gradient, const MicroBatch& m,
@@ -23,12 +23,16 @@ void Bucket::give(Recorder& r, std::size_t slot, Id gradient, const MicroBatch& 
     sum = m.first() ? gradient : r.add(name, {sum, gradient}, Precision::fp32);
     if (!m.last()) return;
     gradient = sum;
-    if (r.value(gradient).precision != options.grad_reduce_precision_z) {
-      gradient = r.map({Function::cast, name, options.grad_reduce_precision_z}, {gradient});
+    if (r.value(gradient).precision != options.reduce_precision_z()) {
+      gradient = r.map({Function::cast, name, options.reduce_precision_z()}, {gradient});
     }
     sum = -1;
   }
   const Id shard = r.reduce_scatter(gradient, Axis::z, Hiding::reduce_scatter);
+  if (sum == -1 && r.value(shard).precision == Precision::fp32) {
+    sum = shard;
+    return;
+  }
   if (sum == -1) {
     sum = r.map({Function::cast, name, Precision::fp32}, {shard});
   } else {
@@ -40,7 +44,7 @@ void Bucket::give(Recorder& r, std::size_t slot, Id gradient, const MicroBatch& 
 void Bucket::reduce(Recorder& r, const StepOptions& options) {
   reduced_ = r.pack(name_, sums_);
   r.defer_last();
-  if (options.grad_reduce_precision_data == Precision::bf16) {
+  if (options.reduce_precision_data() == Precision::bf16) {
     reduced_ = r.map({Function::cast, name_, Precision::bf16}, {reduced_});
     r.defer_last();
   }

@@ -16,7 +16,7 @@ Id LayerNorm::forward(Recorder& r, Id input) {
   sum_ = r.all_reduce(sum_, Axis::y, Hiding::never);
   squares_ = r.reduce({Function::row_squares, name_ + ".squares", Precision::fp32}, {input, sum_});
   squares_ = r.all_reduce(squares_, Axis::y, Hiding::never);
-  return r.map({Function::layer_norm, name_, Precision::bf16},
+  return r.map({Function::layer_norm, name_, r.storage()},
                {input, sum_, squares_, scale_and_offset_.weight});
 }
 
@@ -30,7 +30,7 @@ Id LayerNorm::backward(Recorder& r, Id gradient, const MicroBatch& m) {
                            Precision::fp32}, known, 2);
   small_->give(r, slot_, own, m);
   operands.push_back(sums);
-  return r.map({Function::layer_norm_backward, name_ + ".dinput", Precision::bf16}, operands);
+  return r.map({Function::layer_norm_backward, name_ + ".dinput", r.storage()}, operands);
 }
 
 }  // namespace fourfold

@@ -35,14 +35,14 @@ Linear::Linear(Recorder& r, const std::string& name, const Shape& weight, Bucket
 Id Linear::forward(Recorder& r, Id input, const StepOptions& options, Hiding hiding) {
   input_ = input;
   const Id full = weight_.gather(r, options, hiding);
-  const Id partial = r.gemm(GemmForm::nn, input, full, {Function::none, name_, Precision::bf16});
+  const Id partial = r.gemm(GemmForm::nn, input, full, {Function::none, name_, r.storage()});
   return r.all_reduce(partial, in_, Hiding::never);
 }
 
 Id Linear::backward(Recorder& r, Id gradient, const MicroBatch& m, const StepOptions& options) {
   const Id full = weight_.for_backward(r, options);
   const Id partial = r.gemm(GemmForm::nt, gradient, full,
-                            {Function::none, name_ + ".dinput", Precision::bf16});
+                            {Function::none, name_ + ".dinput", r.storage()});
   const Id input_gradient = r.all_reduce(partial, out_, Hiding::all_reduce);
   const Id weight_gradient =
       r.gemm(GemmForm::tn, input_, gradient,

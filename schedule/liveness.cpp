@@ -28,6 +28,7 @@ class Lifetimes {
       for (Id input : op.inputs) last_use(input) = i;
       for (Id output : op.outputs) last_use(output) = i;
     }
+    for (Id id : schedule_.program.kept) last_use(id) = count;
   }
 
   void insert() {

@@ -8,7 +8,8 @@ namespace fourfold {
 
 // Puts allocate and release steps into the stream. A collective's buffers live from start to wait;
 // element-wise results and all-reduces take over the buffer of an operand that dies there; views
-// (pack, unpack) take over their members; persistent values are never allocated.
+// (pack, unpack) take over their members; persistent values are never allocated, and
+// kept ones never released.
 void insert_lifetimes(Schedule& schedule);
 
 }  // namespace fourfold

@@ -92,6 +92,7 @@ struct Program {
   std::vector<Value> values;
   std::vector<Op> ops;
   std::vector<Section> sections;
+  std::vector<Id> kept;  // read after the step: never released
 
   const Value& operator[](Id id) const { return values[static_cast<std::size_t>(id)]; }
 

@@ -66,8 +66,11 @@ Parameter Recorder::parameter(const std::string& name, const Shape& shape) {
     return static_cast<Id>(program_.values.size() - 1);
   };
   Parameter result;
-  result.weight = add("", Precision::bf16, Role::parameter);
-  result.master = add(".master", Precision::fp32, Role::optimizer);
+  result.weight = add("", storage_, Role::parameter);
+  if (state_ == OptimizerState::none) return result;
+  result.master = storage_ == Precision::fp32
+                      ? result.weight
+                      : add(".master", Precision::fp32, Role::optimizer);
   result.first_moment = add(".m", Precision::fp32, Role::optimizer);
   result.second_moment = add(".v", Precision::fp32, Role::optimizer);
   return result;

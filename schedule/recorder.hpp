@@ -9,7 +9,8 @@
 
 namespace fourfold {
 
-// A trained matrix: its bf16 value and the fp32 state AdamW keeps for it, sharded alike.
+// A trained matrix: its value and the fp32 state AdamW keeps for it, sharded alike. An fp32 weight is
+// its own master.
 struct Parameter {
   Id weight = -1;
   Id master = -1;
@@ -24,9 +25,19 @@ struct Result {
   Precision precision = Precision::bf16;
 };
 
+// Whether the program trains what it records, or only reads its weights.
+enum class OptimizerState : std::uint8_t { kept, none };
+
 // Every method throws std::invalid_argument with one sentence if its operands do not fit.
 class Recorder {
  public:
+  explicit Recorder(Precision storage = Precision::bf16,
+                    OptimizerState state = OptimizerState::kept)
+      : storage_(storage), state_(state) {}
+
+  // Of weights and activations.
+  Precision storage() const { return storage_; }
+
   void begin_section(const std::string& name, std::int64_t micro_batch, std::int64_t layer);
 
   Parameter parameter(const std::string& name, const Shape& shape);
@@ -63,6 +74,8 @@ class Recorder {
   const Value& value(Id id) const { return program_[id]; }
   // The axes that cut a value, a pack's members included; refuses members cut by different axes.
   AxisSet cuts(Id id) const;
+  // A value that is read after the step: it lives until the stream's end.
+  void keep(Id id) { program_.kept.push_back(id); }
   Program finish() { return std::move(program_); }
 
  private:
@@ -70,6 +83,8 @@ class Recorder {
   const Value& complete(Id id, const char* operation) const;
   Id collective(OpKind kind, Id value, Axis axis, Hiding hiding);
 
+  Precision storage_;
+  OptimizerState state_;
   Program program_;
 };
 

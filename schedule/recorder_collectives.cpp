@@ -122,7 +122,8 @@ void Recorder::update(const std::vector<Parameter>& parameters, Id gradient, Id 
   Op op{OpKind::update, Function::none, {}, {}, {}, false, 0, {gradient, norm_factor}, {}};
   for (const Parameter& p : parameters) {
     op.inputs.insert(op.inputs.end(), {p.master, p.first_moment, p.second_moment});
-    op.outputs.insert(op.outputs.end(), {p.weight, p.master, p.first_moment, p.second_moment});
+    if (p.weight != p.master) op.outputs.push_back(p.weight);
+    op.outputs.insert(op.outputs.end(), {p.master, p.first_moment, p.second_moment});
   }
   program_.ops.push_back(std::move(op));
 }

@@ -36,6 +36,9 @@ struct Overlap {
 
 struct StepOptions {
   std::int64_t micro_batches = 1;
+  // In which weights and activations are kept and sent. fp32 means fp32 throughout: weights are
+  // their own masters, and gradients are reduced in fp32 whatever the two precisions below say.
+  Precision precision = Precision::bf16;
   Recompute recompute = Recompute::full;
   Overlap overlap;
   // Blocks whose reduce-scatters may be in flight before the oldest is waited for: bounds memory.
@@ -46,6 +49,19 @@ struct StepOptions {
   Precision grad_reduce_precision_z = Precision::bf16;
   Precision grad_reduce_precision_data = Precision::fp32;
   bool operator==(const StepOptions&) const = default;
+
+  // The precisions in which gradients are reduced.
+  Precision reduce_precision_z() const { return reduce_precision(grad_reduce_precision_z); }
+  Precision reduce_precision_data() const { return reduce_precision(grad_reduce_precision_data); }
+
+ private:
+  Precision reduce_precision(Precision chosen) const {
+    return precision == Precision::fp32 ? Precision::fp32 : chosen;
+  }
 };
+
+// Most blocks that may be in flight: far above the layers of any model, so that sums cannot
+// overflow.
+inline constexpr std::int64_t most_in_flight_blocks = 1000;
 
 }  // namespace fourfold

@@ -12,7 +12,8 @@ namespace {
 
 class Step {
  public:
-  Step(const Model& model, const StepOptions& options) : options_(options) {
+  Step(const Model& model, const StepOptions& options, OptimizerState state)
+      : options_(options), r_(options.precision, state) {
     r_.begin_section("start", -1, -1);
     const Shape token_column{0, 1, {{Axis::z, Axis::data}, {}, {}, {}, Owed::sum}, true};
     tokens_ = r_.data("tokens", token_column, Precision::int32);
@@ -37,14 +38,22 @@ class Step {
     return r_.finish();
   }
 
+  Program evaluation() {
+    forward({});
+    r_.begin_section("finish", -1, -1);
+    complete_loss();
+    r_.keep(loss_);
+    r_.keep(vocabulary_->logits());
+    return r_.finish();
+  }
+
  private:
-  void micro_batch(const MicroBatch& m) {
-    const auto layers = static_cast<std::int64_t>(blocks_.size());
-    const bool reduce_beside =
-        m.last() && options_.data_reduction == DataReduction::beside_backward;
+  std::int64_t layers() const { return static_cast<std::int64_t>(blocks_.size()); }
+
+  void forward(const MicroBatch& m) {
     r_.begin_section("embedding", m.index, -1);
     Id stream = vocabulary_->embed(r_, tokens_, options_);
-    for (std::int64_t layer = 0; layer < layers; ++layer) {
+    for (std::int64_t layer = 0; layer < layers(); ++layer) {
       r_.begin_section("forward", m.index, layer);
       stream = blocks_[static_cast<std::size_t>(layer)]->forward(r_, stream, options_,
                                                                  Hiding::all_gather);
@@ -53,8 +62,14 @@ class Step {
     const Id token_loss = vocabulary_->head(r_, stream, targets_, options_);
     const Id loss = r_.reduce({Function::loss_sum, "loss", Precision::fp32}, {token_loss});
     loss_ = m.first() ? loss : r_.add("loss", {loss_, loss}, Precision::fp32);
-    stream = vocabulary_->head_backward(r_, targets_, m, options_);
-    for (std::int64_t layer = layers; layer-- > 0;) {
+  }
+
+  void micro_batch(const MicroBatch& m) {
+    const bool reduce_beside =
+        m.last() && options_.data_reduction == DataReduction::beside_backward;
+    forward(m);
+    Id stream = vocabulary_->head_backward(r_, targets_, m, options_);
+    for (std::int64_t layer = layers(); layer-- > 0;) {
       r_.begin_section("backward", m.index, layer);
       Block& block = *blocks_[static_cast<std::size_t>(layer)];
       stream = block.backward(r_, stream, m, options_);
@@ -64,13 +79,17 @@ class Step {
     vocabulary_->embed_backward(r_, stream, tokens_, m, options_);
   }
 
+  void complete_loss() {
+    for (Axis axis : {Axis::z, Axis::data}) loss_ = r_.all_reduce(loss_, axis, Hiding::never);
+  }
+
   // Clipping: a gradient's squares are owed along exactly the axes that cut it, so nothing is
   // counted twice; scalars are reduced in a fixed order.
   void finish() {
     r_.begin_section("finish", -1, -1);
     vocabulary_->bucket().reduce(r_, options_);
     small_.reduce(r_);
-    for (Axis axis : {Axis::z, Axis::data}) loss_ = r_.all_reduce(loss_, axis, Hiding::never);
+    complete_loss();
     std::vector<Id> squares{vocabulary_->bucket().square_sum(r_)};
     for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
       r_.begin_section("norm", -1, -1);
@@ -104,7 +123,14 @@ class Step {
 }  // namespace
 
 Program record_step(const Model& model, const StepOptions& options) {
-  return Step(model, options).record();
+  return Step(model, options, OptimizerState::kept).record();
+}
+
+Program record_evaluation(const Model& model, const StepOptions& options) {
+  StepOptions forward = options;
+  forward.micro_batches = 1;
+  forward.recompute = Recompute::none;
+  return Step(model, forward, OptimizerState::none).evaluation();
 }
 
 }  // namespace fourfold

@@ -18,15 +18,15 @@ Vocabulary::Vocabulary(Recorder& r, const Model& model, SmallGradients& small)
 
 Id Vocabulary::embed(Recorder& r, Id tokens, const StepOptions& options) {
   const Id full = table_.gather(r, options, Hiding::all_gather);
-  Id rows = r.lookup({Function::forward, "embedding", Precision::bf16}, full, tokens, table_shape_);
+  Id rows = r.lookup({Function::forward, "embedding", r.storage()}, full, tokens, table_shape_);
   rows = r.all_reduce(rows, Axis::x, Hiding::never);
-  return r.map({Function::add_position, "embedded", Precision::bf16}, {rows, positions_.weight});
+  return r.map({Function::add_position, "embedded", r.storage()}, {rows, positions_.weight});
 }
 
 Id Vocabulary::head(Recorder& r, Id input, Id targets, const StepOptions& options) {
   normed_ = norm_.forward(r, input);
   gathered_ = table_.gather(r, options, Hiding::all_gather);
-  logits_ = r.gemm(GemmForm::nt, normed_, gathered_, {Function::none, "logits", Precision::bf16});
+  logits_ = r.gemm(GemmForm::nt, normed_, gathered_, {Function::none, "logits", r.storage()});
   logits_ = r.all_reduce(logits_, Axis::y, Hiding::never);
   maxima_ = r.reduce({Function::row_max, "logits.max", Precision::fp32}, {logits_});
   maxima_ = r.all_reduce(maxima_, Axis::x, Hiding::never);
@@ -38,10 +38,10 @@ Id Vocabulary::head(Recorder& r, Id input, Id targets, const StepOptions& option
 
 Id Vocabulary::head_backward(Recorder& r, Id targets, const MicroBatch& m,
                              const StepOptions& options) {
-  const Id dlogits = r.map({Function::softmax_backward, "dlogits", Precision::bf16},
+  const Id dlogits = r.map({Function::softmax_backward, "dlogits", r.storage()},
                            {logits_, maxima_, sums_, targets});
   Id gradient = r.gemm(GemmForm::nn, dlogits, gathered_,
-                       {Function::none, "head.dinput", Precision::bf16});
+                       {Function::none, "head.dinput", r.storage()});
   gradient = r.all_reduce(gradient, Axis::x, Hiding::all_reduce);
   table_gradient_ = r.gemm(GemmForm::tn, dlogits, normed_,
                            {Function::none, "table.dweight", Bucket::product_precision(options)});

@@ -16,6 +16,8 @@ class Vocabulary {
   Id embed(Recorder& r, Id tokens, const StepOptions& options);
   // The loss of each token (tokens x 1), from the last block's output.
   Id head(Recorder& r, Id input, Id targets, const StepOptions& options);
+  // After head: tokens x vocabulary, columns cut by x.
+  Id logits() const { return logits_; }
   // Gradient of head's input; the table's share is kept for embed_backward.
   Id head_backward(Recorder& r, Id targets, const MicroBatch& m, const StepOptions& options);
   // The table's gradient from both ends, and the positions'.

@@ -39,6 +39,7 @@ json json_of(const Scales& scales) {
 
 json json_of(const StepOptions& options) {
   return {{"micro_batches", options.micro_batches},
+          {"precision", name(options.precision)},
           {"recompute", name(options.recompute)},
           {"overlap",
            {{"all_reduce", options.overlap.all_reduce},
@@ -49,8 +50,8 @@ json json_of(const StepOptions& options) {
           {"weight_gather", name(options.weight_gather)},
           {"gradient_reduction", name(options.gradient_reduction)},
           {"data_reduction", name(options.data_reduction)},
-          {"grad_reduce_precision_z", name(options.grad_reduce_precision_z)},
-          {"grad_reduce_precision_data", name(options.grad_reduce_precision_data)}};
+          {"grad_reduce_precision_z", name(options.reduce_precision_z())},
+          {"grad_reduce_precision_data", name(options.reduce_precision_data())}};
 }
 
 json json_of(const Point& point) {
@@ -66,6 +67,8 @@ json json_of(const Point& point) {
 StepOptions read_options(JsonObject object) {
   StepOptions options;
   options.micro_batches = object.positive("micro_batches");
+  const std::vector<Precision> precisions{Precision::bf16, Precision::fp32};
+  options.precision = object.choice("precision", precisions);
   options.recompute = object.choice<Recompute>("recompute", {Recompute::none, Recompute::full});
   JsonObject overlap = object.object("overlap");
   options.overlap.all_reduce = overlap.flag("all_reduce");
@@ -74,13 +77,17 @@ StepOptions read_options(JsonObject object) {
   options.overlap.recompute_gather = overlap.flag("recompute_gather");
   overlap.finish();
   options.in_flight_blocks = object.positive("in_flight_blocks");
+  if (options.in_flight_blocks > most_in_flight_blocks) {
+    throw std::runtime_error("options: " + std::to_string(options.in_flight_blocks) +
+                             " blocks cannot be in flight; 'in_flight_blocks' must be at most " +
+                             std::to_string(most_in_flight_blocks));
+  }
   options.weight_gather = object.choice<WeightGather>(
       "weight_gather", {WeightGather::per_micro_batch, WeightGather::keep});
   options.gradient_reduction = object.choice<GradientReduction>(
       "gradient_reduction", {GradientReduction::per_micro_batch, GradientReduction::accumulated});
   options.data_reduction = object.choice<DataReduction>(
       "data_reduction", {DataReduction::after_backward, DataReduction::beside_backward});
-  const std::vector<Precision> precisions{Precision::bf16, Precision::fp32};
   options.grad_reduce_precision_z = object.choice("grad_reduce_precision_z", precisions);
   options.grad_reduce_precision_data = object.choice("grad_reduce_precision_data", precisions);
   object.finish();

@@ -14,7 +14,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Every field differs from its default, so that a field that is not carried is noticed.
+// Every field but the precision differs from its default, so that a field that is not carried is
+// noticed.
 Point unusual_point() {
   Point point;
   point.platform = "frontier";
@@ -67,6 +68,23 @@ TEST(PointJson, CarriesEveryField) {
   EXPECT_EQ(again.grid, point.grid);
   EXPECT_EQ(again.global_batch, point.global_batch);
   EXPECT_EQ(again.options, point.options);
+}
+
+// fp32 throughout leaves no choice of precision to the reductions, and the record says so.
+TEST(PointJson, CarriesFp32ThroughoutWithTheReductionsItMeans) {
+  Point point = unusual_point();
+  point.options.precision = Precision::fp32;
+
+  const StepOptions again = point_from_json(to_json(point)).options;
+
+  EXPECT_EQ(again.precision, Precision::fp32);
+  EXPECT_EQ(again.grad_reduce_precision_z, Precision::fp32);
+  EXPECT_EQ(again.grad_reduce_precision_data, Precision::fp32);
+}
+
+TEST(PointJson, RefusesMoreBlocksInFlightThanAnyModelHas) {
+  EXPECT_THAT(refusal(with("\"in_flight_blocks\":7", "\"in_flight_blocks\":1001")),
+              HasSubstr("must be at most 1000"));
 }
 
 TEST(PointJson, IsOneLine) {
