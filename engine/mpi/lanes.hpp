@@ -2,7 +2,6 @@
 // rank computes.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <string>
 
@@ -15,6 +14,8 @@ namespace fourfold {
 // library's own non-blocking collectives, or a window of memory shared within a node.
 enum class Transport : std::uint8_t { ring, library, window };
 // When collectives advance beside compute: between tiles of kernels, in a thread, or only in waits.
+// A wait for one lane moves all lanes on. In mode `thread`, this rank may use MPI for other things
+// only while no lane has anything under way.
 enum class ProgressMode : std::uint8_t { tiles, thread, none };
 
 const char* name(Transport transport);
@@ -32,15 +33,15 @@ class Lanes {
   Lanes(const Lanes&) = delete;
   Lanes& operator=(const Lanes&) = delete;
 
-  Communicator& operator[](Lane lane) { return *lanes_[static_cast<std::size_t>(lane)]; }
+  Communicator& operator[](Lane lane);
   // What a kernel calls between tiles: moves all lanes on in mode `tiles`, does nothing otherwise.
   void between_tiles();
 
  private:
-  class Thread;
+  class LockedLane;
+  class Movement;
   ProgressMode mode_;
-  std::array<std::unique_ptr<Communicator>, lane_count> lanes_;
-  std::unique_ptr<Thread> thread_;  // mode `thread`; operator[] then returns locked communicators
+  std::unique_ptr<Movement> movement_;
 };
 
 }  // namespace fourfold

@@ -1,0 +1,79 @@
+// Loops over two buffers, compiled for several vector widths; see combine.hpp.
+#include "engine/mpi/combine.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "schedule/step_options.hpp"
+
+// The build has no -march flag: the loader picks the widest version that the CPU has.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define FOURFOLD_VECTOR_WIDTHS \
+  __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#else
+#define FOURFOLD_VECTOR_WIDTHS
+#endif
+
+namespace fourfold {
+
+namespace {
+
+inline float widened(std::uint16_t x) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(x) << 16);
+}
+
+// As rounded_to_bf16(), without a branch. A sum that is not a number is quiet, so its upper half is
+// not a number either.
+inline std::uint16_t narrowed(float x) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(x);
+  const std::uint32_t rounded = bits + 0x7fffU + ((bits >> 16) & 1U);
+  return static_cast<std::uint16_t>((x == x ? rounded : bits) >> 16);
+}
+
+FOURFOLD_VECTOR_WIDTHS
+void add_fp32(float* result, const float* so_far, const float* own, std::int64_t elements) {
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < elements; ++i) result[i] = so_far[i] + own[i];
+}
+
+FOURFOLD_VECTOR_WIDTHS
+void max_fp32(float* result, const float* so_far, const float* own, std::int64_t elements) {
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < elements; ++i) result[i] = so_far[i] < own[i] ? own[i] : so_far[i];
+}
+
+FOURFOLD_VECTOR_WIDTHS
+void add_bf16(std::uint16_t* result, const std::uint16_t* so_far, const std::uint16_t* own,
+              std::int64_t elements) {
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < elements; ++i) {
+    result[i] = narrowed(widened(so_far[i]) + widened(own[i]));
+  }
+}
+
+FOURFOLD_VECTOR_WIDTHS
+void max_bf16(std::uint16_t* result, const std::uint16_t* so_far, const std::uint16_t* own,
+              std::int64_t elements) {
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < elements; ++i) {
+    result[i] = widened(so_far[i]) < widened(own[i]) ? own[i] : so_far[i];
+  }
+}
+
+}  // namespace
+
+void combine(Combination combination, std::byte* result, const std::byte* so_far,
+             const std::byte* own, std::int64_t elements) {
+  const bool sum = combination.owed == Owed::sum;
+  if (combination.precision == Precision::bf16) {
+    (sum ? add_bf16 : max_bf16)(reinterpret_cast<std::uint16_t*>(result),
+                                reinterpret_cast<const std::uint16_t*>(so_far),
+                                reinterpret_cast<const std::uint16_t*>(own), elements);
+  } else {
+    (sum ? add_fp32 : max_fp32)(reinterpret_cast<float*>(result),
+                                reinterpret_cast<const float*>(so_far),
+                                reinterpret_cast<const float*>(own), elements);
+  }
+}
+
+}  // namespace fourfold

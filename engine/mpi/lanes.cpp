@@ -1,0 +1,187 @@
+// A rank's communicators, one behind each lane, and how they are moved on; see lanes.hpp.
+#include "engine/mpi/lanes.hpp"
+
+#include <array>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+
+#include "engine/mpi/library_transport.hpp"
+#include "engine/mpi/ring_transport.hpp"
+#include "engine/mpi/window_transport.hpp"
+
+namespace fourfold {
+
+namespace {
+
+std::unique_ptr<LaneTransport> made(Transport transport, MpiCommunicator line) {
+  switch (transport) {
+    case Transport::ring:
+      return std::make_unique<RingTransport>(std::move(line));
+    case Transport::library:
+      return std::make_unique<LibraryTransport>(std::move(line));
+    case Transport::window:
+      return std::make_unique<WindowTransport>(std::move(line));
+  }
+  throw std::invalid_argument("no such transport");
+}
+
+void check_world(const ProcessGrid& grid, ProgressMode mode) {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  if (ranks != grid.size()) {
+    throw std::invalid_argument("grid " + grid.str() + " needs " + std::to_string(grid.size()) +
+                                " ranks, but MPI has started " + std::to_string(ranks));
+  }
+  int level = MPI_THREAD_SINGLE;
+  check_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
+  if (mode == ProgressMode::thread && level < MPI_THREAD_SERIALIZED) {
+    throw std::invalid_argument(
+        "this MPI library was not started for threads (MPI_THREAD_SERIALIZED); use --progress "
+        "tiles or none");
+  }
+}
+
+}  // namespace
+
+// Everything that may be touched by two threads, behind one mutex; MPI is only used under it.
+class Lanes::Movement {
+ public:
+  using Lock = std::unique_lock<std::mutex>;
+
+  Lock lock() { return Lock(mutex_); }
+
+  // What follows needs the lock.
+  bool advance() {
+    bool moved = false;
+    for (const std::unique_ptr<LaneTransport>& transport : transports_) {
+      if (!transport->idle()) moved |= transport->advance();
+    }
+    return moved;
+  }
+  bool idle() const {
+    for (const std::unique_ptr<LaneTransport>& transport : transports_) {
+      if (!transport->idle()) return false;
+    }
+    return true;
+  }
+  void wake() { started_.notify_one(); }
+  void rethrow() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  void start_thread() {
+    thread_ = std::thread([this] { run(); });
+  }
+  void stop_thread() {
+    if (!thread_.joinable()) return;
+    {
+      const Lock locked = lock();
+      stopping_ = true;
+    }
+    started_.notify_one();
+    thread_.join();
+  }
+
+  std::array<std::unique_ptr<LaneTransport>, lane_count> transports_;
+  std::array<std::unique_ptr<Communicator>, lane_count> lanes_;
+
+ private:
+  void run() {
+    Lock locked = lock();
+    try {
+      while (true) {
+        started_.wait(locked, [this] { return stopping_ || !idle(); });
+        if (stopping_) return;
+        const bool moved = advance();
+        locked.unlock();
+        if (!moved) std::this_thread::yield();
+        locked.lock();
+      }
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable started_;
+  bool stopping_ = false;
+  std::exception_ptr failure_;  // of the thread; the next wait throws it
+  std::thread thread_;
+};
+
+class Lanes::LockedLane final : public Communicator {
+ public:
+  LockedLane(Movement& movement, LaneTransport& transport)
+      : movement_(movement), transport_(transport) {}
+
+  std::int64_t size() const override { return transport_.size(); }
+  std::int64_t position() const override { return transport_.position(); }
+
+  Post start(const CollectiveCall& call) override {
+    const Movement::Lock locked = movement_.lock();
+    const Post post = transport_.start(call);
+    if (!transport_.idle()) movement_.wake();
+    return post;
+  }
+
+  bool progress() override {
+    const Movement::Lock locked = movement_.lock();
+    transport_.advance();
+    return !transport_.idle();
+  }
+
+  void finish(Post post) override {
+    while (true) {
+      bool moved = false;
+      {
+        const Movement::Lock locked = movement_.lock();
+        movement_.rethrow();
+        if (transport_.finished() >= post) return;
+        moved = movement_.advance();
+      }
+      if (!moved) std::this_thread::yield();
+    }
+  }
+
+ private:
+  Movement& movement_;
+  LaneTransport& transport_;
+};
+
+Lanes::Lanes(const ProcessGrid& grid, Transport transport, ProgressMode mode)
+    : mode_(mode), movement_(std::make_unique<Movement>()) {
+  check_world(grid, mode);
+  const std::int64_t rank = rank_in(MPI_COMM_WORLD);
+  for (Lane lane : all_lanes) {
+    const auto i = static_cast<std::size_t>(lane);
+    const std::int64_t first = grid.line(rank, axis_of(lane)).front();
+    movement_->transports_[i] =
+        made(transport, split(MPI_COMM_WORLD, first, rank, std::string("lane ") + name(lane)));
+    movement_->lanes_[i] = std::make_unique<LockedLane>(*movement_, *movement_->transports_[i]);
+  }
+  if (mode == ProgressMode::thread) movement_->start_thread();
+}
+
+// What is still under way is finished, so that no other rank waits for this one for ever; after an
+// exception the job ends without.
+Lanes::~Lanes() {
+  movement_->stop_thread();
+  const Movement::Lock locked = movement_->lock();
+  while (std::uncaught_exceptions() == 0 && !movement_->idle()) {
+    if (!movement_->advance()) std::this_thread::yield();
+  }
+}
+
+Communicator& Lanes::operator[](Lane lane) {
+  return *movement_->lanes_[static_cast<std::size_t>(lane)];
+}
+
+void Lanes::between_tiles() {
+  if (mode_ != ProgressMode::tiles) return;
+  const Movement::Lock locked = movement_->lock();
+  movement_->advance();
+}
+
+}  // namespace fourfold

@@ -1,0 +1,28 @@
+// The MPI library's own non-blocking collectives, which add in whatever order the library likes.
+#pragma once
+
+#include <vector>
+
+#include "engine/mpi/transport.hpp"
+
+namespace fourfold {
+
+class LibraryTransport final : public LaneTransport {
+ public:
+  explicit LibraryTransport(MpiCommunicator line);
+
+ private:
+  void begin(const CollectiveCall& call) override;
+  bool step() override;
+  bool done() const override { return request_.empty(); }
+
+  MPI_Datatype datatype(Precision precision) const;
+  MPI_Op operation(const CollectiveCall& call) const;
+
+  MpiDatatype bf16_;
+  MpiOperation bf16_sum_, bf16_max_;
+  std::vector<int> extents_, firsts_;  // of the pieces; the library reads them until it is done
+  MpiRequest request_;
+};
+
+}  // namespace fourfold

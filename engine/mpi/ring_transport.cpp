@@ -1,0 +1,145 @@
+// The state machine of a ring; see ring_transport.hpp and, for the rounds, ring_cursor.hpp.
+#include "engine/mpi/ring_transport.hpp"
+
+#include <tuple>
+
+namespace fourfold {
+
+namespace {
+
+constexpr int ring_tag = 1;  // messages of one lane are told apart by their order alone
+
+}  // namespace
+
+RingTransport::RingTransport(MpiCommunicator line) : LaneTransport(std::move(line)) {
+  if (size() > 1) {
+    staging_ = std::make_unique_for_overwrite<std::byte[]>(
+        static_cast<std::size_t>(depth * segment_bytes));
+  }
+}
+
+void RingTransport::begin(const CollectiveCall& call) {
+  call_ = call;
+  width_ = bytes_per_element(call.send.precision);
+  const bool gather = call.kind == CollectiveKind::all_gather;
+  RingWalk walk;
+  walk.elements = (gather ? call.receive : call.send).size();
+  walk.members = size();
+  walk.rounds = (call.kind == CollectiveKind::all_reduce ? 2 : 1) * (size() - 1);
+  walk.segment = segment_bytes / width_;
+
+  const std::int64_t first_sent = gather ? position() : position() - 1;
+  posted_ = arrived_ = RingCursor(walk, first_sent - 1);
+  ready_ = sent_ = RingCursor(walk, first_sent);
+  posted_count_ = arrived_count_ = ready_count_ = sent_count_ = 0;
+  const std::int64_t own =
+      ring_chunk(walk.elements, size(), (first_sent + size()) % size()).elements;
+  sendable_ = (own + walk.segment - 1) / walk.segment;
+
+  if (gather) place_own_piece(call, size(), position());
+  if (call.kind == CollectiveKind::reduce_scatter) clear_padding(call, size(), position());
+}
+
+bool RingTransport::step() {
+  bool moved = post_receives();
+  moved |= take_arrivals();
+  moved |= post_sends();
+  moved |= retire_sends();
+  return moved;
+}
+
+bool RingTransport::adds(const RingCursor& cursor) const {
+  return call_.kind != CollectiveKind::all_gather && cursor.round() < size() - 1;
+}
+
+// An all-reduce stores sums, n - 1 rounds later, where it has sent partial sums from: those must
+// have left.
+bool RingTransport::overwrites_unsent(const RingCursor& cursor) const {
+  if (call_.kind != CollectiveKind::all_reduce || adds(cursor)) return false;
+  return std::tuple(sent_.round(), sent_.offset()) <=
+         std::tuple(cursor.round() - (size() - 1), cursor.offset());
+}
+
+std::byte* RingTransport::place(const Tensor& tensor, std::int64_t element) const {
+  return tensor.data + element * width_;
+}
+
+std::byte* RingTransport::staging(std::int64_t message) const {
+  return staging_.get() + message % depth * segment_bytes;
+}
+
+// Where the sum of an arrived segment goes: a reduce-scatter may overwrite what it sends, but for
+// the last round, which brings this member's piece.
+std::byte* RingTransport::sum_place(const RingCursor& cursor) const {
+  if (call_.kind == CollectiveKind::all_reduce) return place(call_.receive, cursor.segment().first);
+  if (cursor.round() == size() - 2) return place(call_.receive, cursor.offset());
+  return place(call_.send, cursor.segment().first);
+}
+
+std::byte* RingTransport::send_place(const RingCursor& cursor) const {
+  const bool from_send = call_.kind == CollectiveKind::reduce_scatter ||
+                         (call_.kind == CollectiveKind::all_reduce && cursor.round() == 0);
+  return place(from_send ? call_.send : call_.receive, cursor.segment().first);
+}
+
+bool RingTransport::post_receives() {
+  bool moved = false;
+  const int from = static_cast<int>((position() + size() - 1) % size());
+  while (!posted_.done() && posted_count_ - arrived_count_ < depth && !overwrites_unsent(posted_)) {
+    const RingChunk segment = posted_.segment();
+    std::byte* into = adds(posted_) ? staging(posted_count_) : place(call_.receive, segment.first);
+    MpiRequest& request = receives_[static_cast<std::size_t>(posted_count_ % depth)];
+    check_mpi(MPI_Irecv(into, mpi_count(segment.elements * width_), MPI_BYTE, from, ring_tag,
+                        line(), request.address()),
+              "MPI_Irecv");
+    posted_.next();
+    ++posted_count_;
+    moved = true;
+  }
+  return moved;
+}
+
+bool RingTransport::take_arrivals() {
+  bool moved = false;
+  while (arrived_count_ < posted_count_ &&
+         completed(receives_[static_cast<std::size_t>(arrived_count_ % depth)])) {
+    if (adds(arrived_)) {
+      const RingChunk segment = arrived_.segment();
+      combine({call_.owed, call_.send.precision}, sum_place(arrived_), staging(arrived_count_),
+              place(call_.send, segment.first), segment.elements);
+    }
+    arrived_.next();
+    ++arrived_count_;
+    ++sendable_;
+    moved = true;
+  }
+  return moved;
+}
+
+bool RingTransport::post_sends() {
+  bool moved = false;
+  const int to = static_cast<int>((position() + 1) % size());
+  while (!ready_.done() && ready_count_ < sendable_ && ready_count_ - sent_count_ < depth) {
+    MpiRequest& request = sends_[static_cast<std::size_t>(ready_count_ % depth)];
+    check_mpi(MPI_Isend(send_place(ready_), mpi_count(ready_.segment().elements * width_), MPI_BYTE,
+                        to, ring_tag, line(), request.address()),
+              "MPI_Isend");
+    ready_.next();
+    ++ready_count_;
+    moved = true;
+  }
+  return moved;
+}
+
+bool RingTransport::retire_sends() {
+  bool moved = false;
+  while (sent_count_ < ready_count_ &&
+         completed(sends_[static_cast<std::size_t>(sent_count_ % depth)])) {
+    sent_.next();
+    ++sent_count_;
+    moved = true;
+  }
+  return moved;
+}
+
+}  // namespace fourfold

@@ -1,0 +1,85 @@
+// The queue of a lane and the local parts of a collective; see transport.hpp.
+#include "engine/mpi/transport.hpp"
+
+#include <cstring>
+#include <stdexcept>
+
+#include "engine/ring_order.hpp"
+
+namespace fourfold {
+
+namespace {
+
+void check_operands(const CollectiveCall& call, std::int64_t members) {
+  if (call.send.precision != call.receive.precision || call.send.precision == Precision::int32) {
+    throw std::invalid_argument(std::string(name(call.kind)) + " from " +
+                                name(call.send.precision) + " to " + name(call.receive.precision) +
+                                ": both operands must be fp32, or both bf16");
+  }
+  const std::int64_t sent = call.send.size();
+  const std::int64_t received = call.receive.size();
+  std::int64_t expected = sent;
+  if (call.kind == CollectiveKind::reduce_scatter) expected = ring_piece(sent, members);
+  const bool gather = call.kind == CollectiveKind::all_gather;
+  if (gather ? sent != ring_piece(received, members) : received != expected) {
+    throw std::invalid_argument(std::string(name(call.kind)) + " of " + std::to_string(sent) +
+                                " elements into " + std::to_string(received) + " over " +
+                                std::to_string(members) +
+                                " members: a piece must have the whole divided by the members, "
+                                "rounded up, and an all-reduce must have equal extents");
+  }
+}
+
+}  // namespace
+
+LaneTransport::LaneTransport(MpiCommunicator line)
+    : line_(std::move(line)), size_(size_of(line_.get())), position_(rank_in(line_.get())) {}
+
+Post LaneTransport::start(const CollectiveCall& call) {
+  check_operands(call, size_);
+  ++started_;
+  if (size_ == 1) {
+    copy_alone(call);
+    ++finished_;
+    return started_;
+  }
+  waiting_.push_back(call);
+  if (waiting_.size() == 1) begin(call);
+  advance();
+  return started_;
+}
+
+bool LaneTransport::advance() {
+  if (idle()) return false;
+  bool moved = step();
+  while (!waiting_.empty() && done()) {
+    waiting_.pop_front();
+    ++finished_;
+    moved = true;
+    if (!waiting_.empty()) begin(waiting_.front());
+  }
+  return moved;
+}
+
+void place_own_piece(const CollectiveCall& call, std::int64_t members, std::int64_t position) {
+  const RingChunk own = ring_chunk(call.receive.size(), members, position);
+  const std::int64_t width = bytes_per_element(call.receive.precision);
+  if (own.elements == 0) return;
+  std::memmove(call.receive.data + own.first * width, call.send.data,
+               static_cast<std::size_t>(own.elements * width));
+}
+
+void clear_padding(const CollectiveCall& call, std::int64_t members, std::int64_t position) {
+  const std::int64_t valid = ring_chunk(call.send.size(), members, position).elements;
+  const std::int64_t width = bytes_per_element(call.receive.precision);
+  if (valid == call.receive.size()) return;
+  std::memset(call.receive.data + valid * width, 0,
+              static_cast<std::size_t>((call.receive.size() - valid) * width));
+}
+
+void copy_alone(const CollectiveCall& call) {
+  if (call.send.data == call.receive.data || call.send.size() == 0) return;
+  std::memmove(call.receive.data, call.send.data, static_cast<std::size_t>(call.send.bytes()));
+}
+
+}  // namespace fourfold

@@ -1,0 +1,51 @@
+// What moves the bytes of one lane: collectives in the order they are started, moved on by whoever
+// has time. The three transports differ only in how one collective is done.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+
+#include "engine/communicator.hpp"
+#include "engine/mpi/handles.hpp"
+
+namespace fourfold {
+
+class LaneTransport {
+ public:
+  explicit LaneTransport(MpiCommunicator line);
+  virtual ~LaneTransport() = default;
+  LaneTransport(const LaneTransport&) = delete;
+  LaneTransport& operator=(const LaneTransport&) = delete;
+
+  std::int64_t size() const { return size_; }
+  std::int64_t position() const { return position_; }
+  // Throws std::invalid_argument if the extents or precisions of the operands do not fit.
+  Post start(const CollectiveCall& call);
+  // Does what can be done without waiting; true if that was anything.
+  bool advance();
+  bool idle() const { return finished_ == started_; }
+  // All collectives up to this one are finished.
+  Post finished() const { return finished_; }
+
+ protected:
+  MPI_Comm line() const { return line_.get(); }
+  // Sets out with the oldest unfinished collective; only ever one at a time.
+  virtual void begin(const CollectiveCall& call) = 0;
+  virtual bool step() = 0;  // true if anything has moved
+  virtual bool done() const = 0;
+
+ private:
+  MpiCommunicator line_;
+  std::int64_t size_ = 1, position_ = 0;
+  std::deque<CollectiveCall> waiting_;  // the first one has begun
+  Post started_ = 0, finished_ = 0;
+};
+
+// What is neither sent nor computed: a member's own piece of an all-gather, the padding of a
+// reduce-scatter, and everything where a line has one member.
+void place_own_piece(const CollectiveCall& call, std::int64_t members, std::int64_t position);
+void clear_padding(const CollectiveCall& call, std::int64_t members, std::int64_t position);
+void copy_alone(const CollectiveCall& call);
+
+}  // namespace fourfold

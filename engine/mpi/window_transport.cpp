@@ -1,0 +1,158 @@
+// The state machine of a shared window; see window_transport.hpp.
+#include "engine/mpi/window_transport.hpp"
+
+#include <cstring>
+#include <new>
+#include <stdexcept>
+
+#include "engine/ring_order.hpp"
+
+namespace fourfold {
+
+namespace {
+
+void refuse_between_nodes(MPI_Comm line) {
+  MPI_Comm made = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(line, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &made),
+            "MPI_Comm_split_type");
+  const MpiCommunicator node(made);
+  if (size_of(node.get()) == size_of(line)) return;
+  throw std::invalid_argument(
+      "transport window needs all members of a line on one node, but only " +
+      std::to_string(size_of(node.get())) + " of " + std::to_string(size_of(line)) +
+      " share this one; use ring");
+}
+
+}  // namespace
+
+WindowTransport::WindowTransport(MpiCommunicator communicator)
+    : LaneTransport(std::move(communicator)) {
+  if (size() == 1) return;
+  refuse_between_nodes(line());
+  share_bytes_ = std::max<std::int64_t>(slot_bytes / size() / 64 * 64, 64);
+  const std::int64_t area = slots * share_bytes_ * (size() + 1);
+  std::byte* own = nullptr;
+  MPI_Win made = MPI_WIN_NULL;
+  check_mpi(MPI_Win_allocate_shared(static_cast<MPI_Aint>(sizeof(Counters)) + area, 1,
+                                    MPI_INFO_NULL, line(), &own, &made),
+            "MPI_Win_allocate_shared");
+  window_ = MpiWindow(made);
+  for (int member = 0; member < static_cast<int>(size()); ++member) {
+    MPI_Aint bytes = 0;
+    int unit = 0;
+    std::byte* base = nullptr;
+    check_mpi(MPI_Win_shared_query(made, member, &bytes, &unit, &base), "MPI_Win_shared_query");
+    counters_.push_back(reinterpret_cast<Counters*>(base));
+    areas_.push_back(base + sizeof(Counters));
+  }
+  new (own) Counters{};
+  // Nobody reads a counter before it is there.
+  check_mpi(MPI_Barrier(line()), "MPI_Barrier");
+}
+
+void WindowTransport::begin(const CollectiveCall& call) {
+  call_ = call;
+  const bool gather = call.kind == CollectiveKind::all_gather;
+  width_ = bytes_per_element(call.send.precision);
+  elements_ = (gather ? call.receive : call.send).size();
+  const std::int64_t piece_bytes = ring_piece(elements_, size()) * width_;
+  first_ = last_;
+  last_ = first_ + (piece_bytes + share_bytes_ - 1) / share_bytes_;
+  if (gather) place_own_piece(call, size(), position());
+  if (call.kind == CollectiveKind::reduce_scatter) clear_padding(call, size(), position());
+}
+
+bool WindowTransport::step() {
+  bool moved = offer();
+  moved |= reduce();
+  moved |= collect();
+  return moved;
+}
+
+bool WindowTransport::all_reached(std::atomic<std::int64_t> Counters::*counter,
+                                  std::int64_t block) const {
+  for (const Counters* member : counters_) {
+    if ((member->*counter).load(std::memory_order_acquire) < block) return false;
+  }
+  return true;
+}
+
+WindowTransport::Stretch WindowTransport::stretch(std::int64_t block, std::int64_t chunk) const {
+  const RingChunk whole = ring_chunk(elements_, size(), chunk);
+  const std::int64_t room = share_bytes_ / width_;
+  const std::int64_t offset = std::min((block - first_) * room, whole.elements);
+  return {whole.first + offset, std::min(room, whole.elements - offset), offset};
+}
+
+std::byte* WindowTransport::share(std::int64_t member, std::int64_t block,
+                                  std::int64_t chunk) const {
+  return areas_[static_cast<std::size_t>(member)] + (block % slots * size() + chunk) * share_bytes_;
+}
+
+std::byte* WindowTransport::result(std::int64_t member, std::int64_t block) const {
+  return areas_[static_cast<std::size_t>(member)] + (slots * size() + block % slots) * share_bytes_;
+}
+
+bool WindowTransport::offer() {
+  if (offered_ == last_ || !all_reached(&Counters::collected, offered_ - slots + 1)) return false;
+  if (call_.kind != CollectiveKind::all_gather) {
+    for (std::int64_t other = 1; other < size(); ++other) {
+      const std::int64_t chunk = (position() + other) % size();
+      const Stretch part = stretch(offered_, chunk);
+      if (part.elements == 0) continue;
+      std::memcpy(share(position(), offered_, chunk), call_.send.data + part.first * width_,
+                  static_cast<std::size_t>(part.elements * width_));
+    }
+  }
+  ++offered_;
+  counters_[static_cast<std::size_t>(position())]->offered.store(offered_,
+                                                                 std::memory_order_release);
+  return true;
+}
+
+bool WindowTransport::reduce() {
+  if (reduced_ == offered_ || !all_reached(&Counters::offered, reduced_ + 1)) return false;
+  const Stretch part = stretch(reduced_, position());
+  const auto bytes = static_cast<std::size_t>(part.elements * width_);
+  std::byte* shared = result(position(), reduced_);
+  if (call_.kind == CollectiveKind::all_gather) {
+    if (bytes > 0) std::memcpy(shared, call_.send.data + part.offset * width_, bytes);
+  } else if (bytes > 0) {
+    const bool scatter = call_.kind == CollectiveKind::reduce_scatter;
+    const Combination combination{call_.owed, call_.send.precision};
+    std::byte* kept = call_.receive.data + (scatter ? part.offset : part.first) * width_;
+    const std::byte* own = call_.send.data + part.first * width_;
+    const std::byte* so_far = share(ring_member(size(), position(), 0), reduced_, position());
+    for (std::int64_t place = 1; place + 1 < size(); ++place) {
+      const std::int64_t member = ring_member(size(), position(), place);
+      combine(combination, shared, so_far, share(member, reduced_, position()), part.elements);
+      so_far = shared;
+    }
+    combine(combination, scatter ? kept : shared, so_far, own, part.elements);
+    if (!scatter) std::memcpy(kept, shared, bytes);
+  }
+  ++reduced_;
+  counters_[static_cast<std::size_t>(position())]->reduced.store(reduced_,
+                                                                 std::memory_order_release);
+  return true;
+}
+
+bool WindowTransport::collect() {
+  if (collected_ == reduced_) return false;
+  if (call_.kind != CollectiveKind::reduce_scatter) {
+    if (!all_reached(&Counters::reduced, collected_ + 1)) return false;
+    for (std::int64_t other = 1; other < size(); ++other) {
+      const std::int64_t chunk = (position() + other) % size();
+      const Stretch part = stretch(collected_, chunk);
+      if (part.elements == 0) continue;
+      std::memcpy(call_.receive.data + part.first * width_, result(chunk, collected_),
+                  static_cast<std::size_t>(part.elements * width_));
+    }
+  }
+  ++collected_;
+  counters_[static_cast<std::size_t>(position())]->collected.store(collected_,
+                                                                   std::memory_order_release);
+  return true;
+}
+
+}  // namespace fourfold

@@ -1,0 +1,74 @@
+// Collectives through memory that the ranks of a node share: no message, one copy in and one copy
+// out. Sums are the ring's, bit by bit (engine/ring_order.hpp).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <vector>
+
+#include "engine/mpi/combine.hpp"
+#include "engine/mpi/transport.hpp"
+
+namespace fourfold {
+
+// A collective goes in blocks: block b is the b-th stretch of every chunk at once. For each, a
+// member does three things, as far as the kind of collective needs them:
+//
+//   offer   copies its share of the others' chunks to its inbox area       (reduce-scatter,
+//   all-reduce) reduce  adds its own chunk's shares of all members, in the ring's order; an
+//   all-reduce writes
+//           the sum to its result area too, an all-gather its own piece
+//   collect copies the others' results out                                 (all-gather, all-reduce)
+//
+// and tells the others by a counter of blocks. Areas hold `slots` blocks in turn; a slot is used
+// again when all members have collected what was in it, so a window of fixed size does for any
+// message. Counters never start again: a lane's collectives are in order on all members.
+class WindowTransport final : public LaneTransport {
+ public:
+  // Collective over the line; throws std::invalid_argument if it spans nodes.
+  explicit WindowTransport(MpiCommunicator line);
+
+ private:
+  static constexpr std::int64_t slots = 4;
+  // Bytes of a member's shares in one slot, for all the others together.
+  static constexpr std::int64_t slot_bytes = 256 << 10;
+  static constexpr std::size_t cache_line = 64;
+
+  // Blocks that a member is through with, since the lane began.
+  struct Counters {
+    alignas(cache_line) std::atomic<std::int64_t> offered;
+    alignas(cache_line) std::atomic<std::int64_t> reduced;
+    alignas(cache_line) std::atomic<std::int64_t> collected;
+  };
+  static_assert(std::atomic<std::int64_t>::is_always_lock_free);
+
+  void begin(const CollectiveCall& call) override;
+  bool step() override;
+  bool done() const override { return collected_ == last_; }
+
+  bool offer();
+  bool reduce();
+  bool collect();
+
+  bool all_reached(std::atomic<std::int64_t> Counters::*counter, std::int64_t block) const;
+  // Part of chunk `chunk` that belongs to the lane's block `block`, in elements of the whole.
+  struct Stretch {
+    std::int64_t first = 0, elements = 0, offset = 0;
+  };
+  Stretch stretch(std::int64_t block, std::int64_t chunk) const;
+  std::byte* share(std::int64_t member, std::int64_t block, std::int64_t chunk) const;
+  std::byte* result(std::int64_t member, std::int64_t block) const;
+
+  CollectiveCall call_;
+  std::int64_t width_ = 4;
+  std::int64_t elements_ = 0;  // of the whole
+  std::int64_t share_bytes_ = 0;
+  // Lane-wide numbers of blocks: the call's are first_ to last_ - 1.
+  std::int64_t first_ = 0, last_ = 0;
+  std::int64_t offered_ = 0, reduced_ = 0, collected_ = 0;
+  std::vector<Counters*> counters_;  // by member, in the window
+  std::vector<std::byte*> areas_;    // by member: shares, then results
+  MpiWindow window_;
+};
+
+}  // namespace fourfold
