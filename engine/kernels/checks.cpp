@@ -30,8 +30,8 @@ class Check {
   }
   void fits(const Tensor& t, const std::string& which, std::int64_t rows, std::int64_t cols) const {
     if (t.rows != rows || t.cols != cols) {
-      refuse(which + " must be " + std::to_string(rows) + " x " + std::to_string(cols) +
-             ", not " + extents(t));
+      refuse(which + " must be " + std::to_string(rows) + " x " + std::to_string(cols) + ", not " +
+             extents(t));
     }
   }
   void gemm(const Tensor& out) const {
@@ -95,8 +95,8 @@ void check_operands(const Device& device, const Op& op, const KernelOperands& op
 
 void check_operands(const UpdateOperands& operands) {
   const std::int64_t elements = operands.master.size();
-  for (const Tensor* t : {&operands.gradient, &operands.weight, &operands.first_moment,
-                          &operands.second_moment}) {
+  for (const Tensor* t :
+       {&operands.gradient, &operands.weight, &operands.first_moment, &operands.second_moment}) {
     if (t->size() != elements || t->precision == Precision::int32) {
       throw std::invalid_argument("kernel update: a shard of " + std::to_string(elements) +
                                   " numbers got an operand of " + std::to_string(t->size()));

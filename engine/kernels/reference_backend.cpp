@@ -11,7 +11,9 @@ namespace fourfold {
 
 namespace {
 
-float widened(std::uint16_t x) { return std::bit_cast<float>(static_cast<std::uint32_t>(x) << 16); }
+float widened(std::uint16_t x) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(x) << 16);
+}
 
 std::uint16_t narrowed(float x) {
   return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(rounded_to_bf16(x)) >> 16);
@@ -41,7 +43,9 @@ void narrow(const float* from, const Tensor& to) {
   for (std::int64_t i = 0; i < to.size(); ++i) to.bf16()[i] = narrowed(from[i]);
 }
 
-View<float> fp32_view(const Tensor& tensor) { return {tensor.fp32(), tensor.rows, tensor.cols}; }
+View<float> fp32_view(const Tensor& tensor) {
+  return {tensor.fp32(), tensor.rows, tensor.cols};
+}
 
 }  // namespace
 

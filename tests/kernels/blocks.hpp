@@ -96,15 +96,14 @@ struct Case {
     operands.tokens = words;
     Matrix<T> result(output.tensor().rows, output.tensor().cols);
     operands.output = result.view();
-    const reference::Site site{program, grid, rank, device.head_columns, device.step_tokens,
+    const reference::Site site{program,         grid, rank, device.head_columns, device.step_tokens,
                                device.clip_norm};
     reference::compute(site, op, operands);
     return result;
   }
   std::string described() const {
     return std::string(name(op.kind)) + " " + name(op.function) + " " +
-           (op.kind == OpKind::gemm ? name(op.form) : "") + " -> " +
-           (*program)[op.outputs[0]].name;
+           (op.kind == OpKind::gemm ? name(op.form) : "") + " -> " + (*program)[op.outputs[0]].name;
   }
 };
 
@@ -146,9 +145,10 @@ inline std::vector<Case> cases_of(const Program& program, const StepCase& step) 
         op.kind == OpKind::update) {
       continue;
     }
-    Case c{&program, op, step.grid, step.rank, step.sequences * step.model.sequence, {}, {}, {}, {}};
-    c.device = {&program, step.grid, step.rank, step.model.hidden / step.model.heads, c.tokens,
-                1.0};
+    Case c{&program, op, step.grid, step.rank, step.sequences * step.model.sequence,
+           {},       {}, {},        {}};
+    c.device = {&program, step.grid, step.rank, step.model.hidden / step.model.heads,
+                c.tokens, 1.0};
     std::string key = std::string(name(op.kind)) + name(op.function) + name(op.form);
     for (Id input : op.inputs) {
       c.inputs.push_back(empty_block(c, input, step.run));
@@ -170,6 +170,8 @@ inline std::vector<Case> cases_of(const Program& program, const StepCase& step) 
 }
 
 // A model whose extents are odd wherever they may be: heads of 7 columns, a vocabulary of 101.
-inline Model odd_model() { return {"odd", 2, 42, 6, 13, 101}; }
+inline Model odd_model() {
+  return {"odd", 2, 42, 6, 13, 101};
+}
 
 }  // namespace fourfold

@@ -45,9 +45,9 @@ TEST_P(ReferenceBackendTest, UpdatesMastersAndRoundsWeights) {
   Matrix<float> expected_m = m.numbers<float>(), expected_v = v.numbers<float>();
   const Matrix<float> g = gradient.numbers<float>();
   const reference::AdamWStep step{{}, 3, 0.1};
-  reference::adamw(step, g.view(), 0.5F,
-                   reference::Shard<float>{expected_master.view(), expected_m.view(),
-                                           expected_v.view()});
+  reference::adamw(
+      step, g.view(), 0.5F,
+      reference::Shard<float>{expected_master.view(), expected_m.view(), expected_v.view()});
 
   ReferenceBackend().update(
       step, {gradient.tensor(), 0.5F, weight.tensor(), master.tensor(), m.tensor(), v.tensor()},
@@ -89,8 +89,8 @@ TEST(Refusals, NameTheOperationAndWhatWouldFit) {
   KernelOperands wordless = lookup.operands();
   wordless.words = {};
 
-  EXPECT_THAT(computing(product, narrow),
-              ThrowsMessage<std::invalid_argument>(HasSubstr("gemm NN: the result must be 26 x 126")));
+  EXPECT_THAT(computing(product, narrow), ThrowsMessage<std::invalid_argument>(
+                                              HasSubstr("gemm NN: the result must be 26 x 126")));
   EXPECT_THAT(computing(product, few),
               ThrowsMessage<std::invalid_argument>(HasSubstr("got 1 operands, not 2")));
   EXPECT_THAT(computing(product, integers),

@@ -1,0 +1,18 @@
+// Copies a window of a matrix into fp32 scratch, transposed or not, widening bf16 on the way.
+#pragma once
+
+#include "engine/tensor.hpp"
+
+namespace fourfold {
+
+struct Window {
+  std::int64_t first_row = 0, rows = 0;
+  std::int64_t first_col = 0, cols = 0;
+};
+
+// out(r, c) = matrix(first_row + r, first_col + c), out without gaps.
+void place(const Tensor& matrix, const Window& window, float* out);
+// out(c, r) = matrix(first_row + r, first_col + c).
+void place_transposed(const Tensor& matrix, const Window& window, float* out);
+
+}  // namespace fourfold

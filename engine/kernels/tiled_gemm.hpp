@@ -1,0 +1,27 @@
+// A matrix product of tensors, tile by tile, in a chosen library and form.
+#pragma once
+
+#include "engine/backend.hpp"
+#include "engine/kernels/scratch.hpp"
+#include "engine/kernels/sgemm.hpp"
+
+namespace fourfold {
+
+// The library and the form in which a product is computed; where the form is not the recorded one,
+// operands are transposed first.
+struct GemmKernel {
+  Library library = Library::onednn;
+  GemmForm form = GemmForm::nn;
+  bool operator==(const GemmKernel&) const = default;
+};
+
+struct TensorProduct {
+  GemmForm form = GemmForm::nn;  // as recorded: how a and b lie
+  Tensor a, b, out;
+};
+
+// Uses slots 0 to 2 of the scratch: a tile of a, a panel of b, a tile of the result.
+void multiply(const TensorProduct& product, const GemmKernel& kernel, Scratch& scratch,
+              const Progress& progress);
+
+}  // namespace fourfold

@@ -1,0 +1,15 @@
+// Kernel tuning as AxoNN does it in its first step (Singh et al., SC24): each distinct product of a
+// program is timed in every library and form, and the fastest is kept.
+#pragma once
+
+#include <vector>
+
+#include "engine/kernels/kernel_choices.hpp"
+
+namespace fourfold {
+
+// Times on this rank, with operands of its own that are freed afterwards. What others are to choose
+// has to be sent to them.
+KernelChoices tuned(const std::vector<CountedProduct>& products);
+
+}  // namespace fourfold

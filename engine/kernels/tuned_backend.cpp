@@ -1,0 +1,83 @@
+// From an operation to its fast kernel; see tuned_backend.hpp.
+#include "engine/kernels/tuned_backend.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "engine/kernels/call.hpp"
+#include "engine/kernels/checks.hpp"
+#include "engine/kernels/numbers.hpp"
+#include "engine/kernels/row_update.hpp"
+
+namespace fourfold {
+
+TunedBackend::TunedBackend() {
+  use_one_thread();
+}
+
+void TunedBackend::set_choices(KernelChoices choices) {
+  choices_ = std::move(choices);
+  kernels_.clear();
+  for (const KernelChoice& choice : choices_.choices) kernels_[choice.product] = choice.kernel;
+}
+
+void TunedBackend::compute(const Device& device, const Op& op, const KernelOperands& operands,
+                           const Progress& progress) {
+  check_operands(device, op, operands);
+  const KernelCall call{device, op, operands, scratch_, progress};
+  bool known = false;
+  switch (op.kind) {
+    case OpKind::gemm: {
+      const TensorProduct product{op.form, operands.inputs[0], operands.inputs[1], operands.output};
+      const auto found = kernels_.find(product_of(product));
+      const GemmKernel untuned{Library::onednn, op.form};
+      multiply(product, found == kernels_.end() ? untuned : found->second, scratch_, progress);
+      known = true;
+      break;
+    }
+    case OpKind::attention:
+      known = compute_attention(call);
+      break;
+    case OpKind::lookup:
+      known = compute_lookup(call);
+      break;
+    case OpKind::map:
+      known = compute_map(call) || compute_layer_norm(call) || compute_softmax(call);
+      break;
+    case OpKind::reduce:
+      known = compute_reduce(call) || compute_layer_norm(call) || compute_softmax(call);
+      break;
+    case OpKind::add:
+      known = compute_add(call);
+      break;
+    default:
+      break;
+  }
+  if (!known) {
+    throw std::logic_error(std::string("tuned kernels: no kernel for ") + name(op.kind) + " " +
+                           name(op.function));
+  }
+}
+
+void TunedBackend::update(const reference::AdamWStep& step, const UpdateOperands& operands,
+                          const Progress& progress) {
+  check_operands(operands);
+  const rows::AdamWFactors factors = rows::factors(step, operands.factor);
+  const Reader gradient(operands.gradient, scratch_.floats(0, stretch_numbers));
+  Pace pace(progress);
+  for (std::int64_t i = 0; i < operands.master.size(); i += stretch_numbers) {
+    const std::int64_t n = std::min(stretch_numbers, operands.master.size() - i);
+    float* const master = operands.master.fp32() + i;
+    rows::adamw(factors,
+                {gradient.stretch(i, n), master, operands.first_moment.fp32() + i,
+                 operands.second_moment.fp32() + i},
+                n);
+    if (operands.weight.precision == Precision::bf16) {
+      rows::narrow(master, n, operands.weight.bf16() + i);
+    }
+    pace.did(n);
+  }
+}
+
+}  // namespace fourfold

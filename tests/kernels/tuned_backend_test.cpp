@@ -1,0 +1,194 @@
+// The fast kernels against the reference in double: every operation of a GPT step, on odd blocks,
+// in both precisions; in place; and with progress calls, which change nothing.
+#include "engine/kernels/tuned_backend.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "tests/kernels/blocks.hpp"
+
+namespace fourfold {
+namespace {
+
+// fp32 sums of up to a few hundred products: 2^-23 times a few tens, of the largest result; what is
+// stored in bf16 is rounded once more, within 2^-8 of itself.
+constexpr double fp32_bound = 4e-6;
+
+double bound(double expected, double largest, Precision precision) {
+  const double rounding = precision == Precision::bf16 ? std::abs(expected) / 256 : 0.0;
+  return fp32_bound * std::max(largest, 1e-3) + rounding;
+}
+
+void expect_close(Case& c) {
+  const Matrix<double> expected = c.reference_result<double>();
+  double largest = 0.0;
+  for (double x : expected.values) largest = std::max(largest, std::abs(x));
+  for (std::int64_t i = 0; i < c.output.size(); ++i) {
+    const double e = expected.values[static_cast<std::size_t>(i)];
+    ASSERT_NEAR(c.output.get(i), e, bound(e, largest, c.output.tensor().precision))
+        << c.described() << " at " << i;
+  }
+}
+
+struct Setting {
+  Precision precision;
+  ProcessGrid grid;
+  std::int64_t rank;
+};
+
+class EveryOperation : public testing::TestWithParam<Setting> {
+ protected:
+  std::vector<Case> cases() {
+    return cases_of(program_,
+                    {odd_model(), GetParam().grid, GetParam().rank, 6, GetParam().precision});
+  }
+  const Program program_ = record_step(odd_model(), {});
+  TunedBackend backend_;
+};
+
+TEST_P(EveryOperation, AgreesWithTheReferenceInDouble) {
+  std::vector<Case> all = cases();
+  ASSERT_GT(all.size(), 30U);
+  for (Case& c : all) {
+    backend_.compute(c.device, c.op, c.operands(), {});
+
+    expect_close(c);
+  }
+}
+
+TEST_P(EveryOperation, CallsProgressAndGivesTheSameBits) {
+  for (Case& c : cases()) {
+    backend_.compute(c.device, c.op, c.operands(), {});
+    Block again = c.output;
+    KernelOperands operands = c.operands();
+    operands.output = again.tensor();
+    int calls = 0;
+
+    backend_.compute(c.device, c.op, operands, [&calls] { ++calls; });
+
+    EXPECT_EQ(std::memcmp(again.tensor().data, c.output.tensor().data,
+                          static_cast<std::size_t>(again.tensor().bytes())),
+              0)
+        << c.described();
+    if (c.op.kind == OpKind::gemm || c.op.kind == OpKind::attention) {
+      EXPECT_GT(calls, 0) << c.described();
+    }
+  }
+}
+
+// Of maps and adds, the result may be the memory of any operand of its extents and precision.
+TEST_P(EveryOperation, WorksInPlace) {
+  int tried = 0;
+  for (Case& c : cases()) {
+    if (c.op.kind != OpKind::map && c.op.kind != OpKind::add) continue;
+    backend_.compute(c.device, c.op, c.operands(), {});
+    for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+      const Tensor in = c.inputs[i].tensor();
+      const Tensor out = c.output.tensor();
+      if (in.rows != out.rows || in.cols != out.cols || in.precision != out.precision) continue;
+      Block overwritten = c.inputs[i];
+      KernelOperands operands = c.operands();
+      operands.inputs[i] = overwritten.tensor();
+      operands.output = overwritten.tensor();
+
+      backend_.compute(c.device, c.op, operands, {});
+
+      ++tried;
+      EXPECT_EQ(
+          std::memcmp(overwritten.tensor().data, out.data, static_cast<std::size_t>(out.bytes())),
+          0)
+          << c.described() << " over operand " << i;
+    }
+  }
+  EXPECT_GT(tried, 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(Settings, EveryOperation,
+                         testing::Values(Setting{Precision::fp32, {1, 1, 1, 1}, 0},
+                                         Setting{Precision::bf16, {1, 1, 1, 1}, 0},
+                                         Setting{Precision::fp32, {2, 3, 1, 1}, 5},
+                                         Setting{Precision::bf16, {3, 2, 1, 2}, 7}),
+                         [](const auto& tested) {
+                           std::string text = std::string(name(tested.param.precision)) + "_on_" +
+                                              tested.param.grid.str();
+                           return text;
+                         });
+
+// Sequences longer than a block of queries, and no multiple of one.
+class LongAttention : public testing::TestWithParam<Precision> {};
+
+TEST_P(LongAttention, AgreesWithTheReferenceInDouble) {
+  const Model model{"long", 1, 32, 2, 150, 17};
+  const Program program = record_step(model, {});
+  TunedBackend backend;
+  int tried = 0;
+  for (Case& c : cases_of(program, {model, {1, 1, 1, 1}, 0, 2, GetParam()})) {
+    if (c.op.kind != OpKind::attention) continue;
+    if (c.op.function == Function::backward) {  // its third operand is the forward's result
+      Case forward = c;
+      forward.op.function = Function::forward;
+      forward.op.inputs = {c.op.inputs[1]};
+      forward.inputs = {c.inputs[1]};
+      const Matrix<double> output = [&] {
+        forward.output = Block(c.inputs[0].tensor().rows, c.inputs[0].tensor().cols,
+                               c.inputs[0].tensor().precision);
+        return forward.reference_result<double>();
+      }();
+      for (std::int64_t i = 0; i < c.inputs[2].size(); ++i) {
+        c.inputs[2].set(i, static_cast<float>(output.values[static_cast<std::size_t>(i)]));
+      }
+    }
+
+    backend.compute(c.device, c.op, c.operands(), {});
+
+    ++tried;
+    expect_close(c);
+  }
+  EXPECT_EQ(tried, 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, LongAttention,
+                         testing::Values(Precision::fp32, Precision::bf16),
+                         [](const auto& tested) { return std::string(name(tested.param)); });
+
+// 5,000 numbers are more than two stretches, and no multiple of sixteen.
+class Update : public testing::TestWithParam<Precision> {};
+
+TEST_P(Update, AgreesWithTheReferenceInDouble) {
+  constexpr std::int64_t n = 5003;
+  const bool rounded = GetParam() == Precision::bf16;
+  std::mt19937 random(3);
+  Block gradient(1, n, GetParam()), weight(1, n, Precision::bf16), master(1, n, Precision::fp32);
+  Block m(1, n, Precision::fp32), v(1, n, Precision::fp32);
+  for (Block* block : {&gradient, &master, &m}) fill(*block, random);
+  for (std::int64_t i = 0; i < n; ++i) v.set(i, m.get(i) * m.get(i));
+  Matrix<double> expected_master = master.numbers<double>();
+  Matrix<double> expected_m = m.numbers<double>(), expected_v = v.numbers<double>();
+  const Matrix<double> g = gradient.numbers<double>();
+  const reference::AdamWStep step{{}, 3, 0.1};
+  reference::adamw(
+      step, g.view(), 0.5,
+      reference::Shard<double>{expected_master.view(), expected_m.view(), expected_v.view()});
+
+  TunedBackend().update(step,
+                        {gradient.tensor(), 0.5F, rounded ? weight.tensor() : master.tensor(),
+                         master.tensor(), m.tensor(), v.tensor()},
+                        {});
+
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    ASSERT_NEAR(master.get(i), expected_master.values[at], 2e-6);
+    ASSERT_NEAR(m.get(i), expected_m.values[at], 2e-6);
+    ASSERT_NEAR(v.get(i), expected_v.values[at], 1e-6 * (1 + expected_v.values[at]));
+    if (rounded) {
+      ASSERT_EQ(weight.get(i), rounded_to_bf16(master.get(i)));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, Update, testing::Values(Precision::fp32, Precision::bf16),
+                         [](const auto& tested) { return std::string(name(tested.param)); });
+
+}  // namespace
+}  // namespace fourfold
