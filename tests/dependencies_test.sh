@@ -72,7 +72,7 @@ includes scaling |
     "scaling/ starts fourfold-replay and includes nothing of what it is made of"
 includes tests . '^tests/(replay|ladder)/' |
   refuse '^sim/replay/|^simgrid|^smpi/|^xbt/' "only tests/replay/ and tests/ladder/ may use what links SimGrid"
-includes tests . '^tests/(mpi|train|kernels)/|^tests/mpi_main[.]cpp$' |
+includes tests . '^tests/(mpi|train|kernels)/|^tests/(mpi_main|pmpi_counter)[.]cpp$' |
   refuse '^mpi[.]h$|^cblas|^dnnl|^oneapi/' "only tests of the engine may use MPI and BLAS"
 for folder in schedule platforms sim scaling; do
   includes "$folder" |

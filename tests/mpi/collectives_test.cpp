@@ -21,6 +21,13 @@ std::string described(const CollectiveCall& call, std::int64_t elements) {
          name(call.send.precision) + " of " + std::to_string(elements);
 }
 
+bool same_on_all(const Buffer& buffer) {
+  Buffer first(buffer.size(), buffer.precision);
+  first.bytes = buffer.bytes;
+  MPI_Bcast(first.bytes.data(), static_cast<int>(first.bytes.size()), MPI_BYTE, 0, MPI_COMM_WORLD);
+  return first.bytes == buffer.bytes;
+}
+
 class EveryCollective : public testing::TestWithParam<Transport> {};
 
 TEST_P(EveryCollective, GivesTheBitsOfTheDocumentedOrder) {
@@ -40,6 +47,72 @@ TEST_P(EveryCollective, GivesTheBitsOfTheDocumentedOrder) {
           EXPECT_TRUE(trial.equal()) << described(trial.call, elements);
         }
       }
+    }
+  }
+}
+
+// Whatever order the library adds in: near the sum, and the same on all members; a maximum and a
+// gather are exact.
+TEST(LibraryCollectives, AreNearTheSumAndEqualOnAllMembers) {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  Lanes lanes(ProcessGrid(1, 1, ranks, 1), Transport::library, ProgressMode::none);
+  Communicator& lane = lanes[Lane::z_gather];
+  for (std::int64_t elements : odd_sizes(ranks)) {
+    for (CollectiveKind kind : kinds) {
+      for (Precision precision : {Precision::fp32, Precision::bf16}) {
+        for (Owed owed : {Owed::sum, Owed::max}) {
+          Trial trial(kind, owed, precision, elements, ranks, lane.position());
+
+          lane.finish(lane.start(trial.call));
+
+          const std::string what = described(trial.call, elements);
+          if (kind == CollectiveKind::all_gather || owed == Owed::max) {
+            EXPECT_TRUE(trial.equal()) << what;
+            continue;
+          }
+          // A contribution is below 256, and each of fewer than `ranks` roundings moves a partial
+          // sum by half a unit in its last place.
+          const double unit = precision == Precision::bf16 ? 0x1p-8 : 0x1p-24;
+          const double partial_sum = 256.0 * static_cast<double>(ranks);
+          EXPECT_LE(trial.greatest_difference(), 2 * unit * partial_sum * double(ranks)) << what;
+          if (kind == CollectiveKind::all_reduce) {
+            EXPECT_TRUE(same_on_all(trial.receive)) << what;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(EveryTransport, ReducesInPlace) {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  for (Transport transport : {Transport::ring, Transport::library, Transport::window}) {
+    Lanes lanes(ProcessGrid(ranks, 1, 1, 1), transport, ProgressMode::none);
+    for (std::int64_t elements : odd_sizes(ranks)) {
+      Trial trial(CollectiveKind::all_reduce, Owed::max, Precision::fp32, elements, ranks,
+                  lanes[Lane::x].position());
+      trial.receive.bytes = trial.send.bytes;
+      trial.call.send = trial.call.receive = trial.receive.tensor();
+
+      lanes[Lane::x].finish(lanes[Lane::x].start(trial.call));
+
+      EXPECT_TRUE(trial.equal()) << name(transport) << " " << elements;
+    }
+  }
+}
+
+// Only a reduce-scatter may overwrite what it sends.
+TEST(EveryTransport, LeavesWhatIsSentAlone) {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  for (Transport transport : {Transport::ring, Transport::library, Transport::window}) {
+    Lanes lanes(ProcessGrid(ranks, 1, 1, 1), transport, ProgressMode::none);
+    for (CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::all_reduce}) {
+      Trial trial(kind, Owed::sum, Precision::bf16, 1009, ranks, lanes[Lane::x].position());
+      const std::vector<std::byte> before = trial.send.bytes;
+
+      lanes[Lane::x].finish(lanes[Lane::x].start(trial.call));
+
+      EXPECT_EQ(trial.send.bytes, before) << name(transport) << " " << name(kind);
     }
   }
 }

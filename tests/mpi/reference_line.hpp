@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -22,9 +23,9 @@ inline float contribution(std::int64_t member, std::int64_t element, Precision p
   x ^= x >> 15;
   x *= 0x846ca68bU;
   x ^= x >> 16;
-  const float mantissa = static_cast<float>(x & 0xffffffU) / 16777216.0F + 0.5F;
-  const float value = std::ldexp(mantissa, static_cast<int>(x >> 28) - 8);
-  const float of_sign = ((x >> 24) & 1U) != 0 ? -value : value;
+  // Sign, exponent from -8 to 7, mantissa.
+  const std::uint32_t exponent = 119U + ((x >> 23) & 15U);
+  const float of_sign = std::bit_cast<float>((x & 0x80000000U) | exponent << 23 | (x & 0x7fffffU));
   return precision == Precision::bf16 ? rounded_to_bf16(of_sign) : of_sign;
 }
 
@@ -42,6 +43,17 @@ struct Buffer {
     return static_cast<std::int64_t>(bytes.size()) / bytes_per_element(precision);
   }
   Tensor tensor() { return {bytes.data(), 1, size(), precision}; }
+  float at(std::int64_t i) const {
+    std::uint32_t bits = 0;
+    if (precision == Precision::bf16) {
+      std::uint16_t half = 0;
+      std::memcpy(&half, bytes.data() + 2 * i, 2);
+      bits = static_cast<std::uint32_t>(half) << 16;
+    } else {
+      std::memcpy(&bits, bytes.data() + 4 * i, 4);
+    }
+    return std::bit_cast<float>(bits);
+  }
   void set(std::int64_t i, float x) {
     const auto bits = std::bit_cast<std::uint32_t>(x);
     const auto half = static_cast<std::uint16_t>(bits >> 16);
@@ -101,6 +113,14 @@ struct Trial {
   }
   // The tensors point into the buffers.
   Trial(Trial&&) = default;
+  double greatest_difference() const {
+    double greatest = 0;
+    for (std::int64_t i = 0; i < receive.size(); ++i) {
+      const double distance = std::abs(double(receive.at(i)) - double(expected.at(i)));
+      greatest = distance <= greatest ? greatest : distance;  // what is not a number is greatest
+    }
+    return greatest;
+  }
   bool equal() const { return receive.bytes == expected.bytes; }
 };
 

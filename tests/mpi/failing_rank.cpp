@@ -1,0 +1,28 @@
+// A program whose ranks fail for tests/mpi_abort_test.sh: "one" (rank 1, while the others wait for
+// it in a collective), "all", or "none".
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "engine/mpi/lanes.hpp"
+#include "engine/mpi/session.hpp"
+
+int main(int argc, char** argv) {
+  using namespace fourfold;
+  const std::string who = argc > 1 ? argv[1] : "none";
+  const Transport transport = parse_transport(argc > 2 ? argv[2] : "ring");
+  const ProgressMode mode = parse_progress_mode(argc > 3 ? argv[3] : "none");
+  return run_session(argc, argv, [&](const Session& session) {
+    if (who == "all") throw std::invalid_argument("this cannot work");
+    // Outlives the lanes, which use it until they end.
+    std::vector<float> values(1 << 20, 1.0F);
+    Lanes lanes(ProcessGrid(session.ranks(), 1, 1, 1), transport, mode);
+    const Tensor tensor{reinterpret_cast<std::byte*>(values.data()), 1, 1 << 20, Precision::fp32};
+    const CollectiveCall call{CollectiveKind::all_reduce, Owed::sum, tensor, tensor};
+    const Post first = lanes[Lane::x].start(call);
+    if (who == "one" && session.rank() == 1) throw std::runtime_error("something broke here");
+    lanes[Lane::x].finish(first);
+    lanes[Lane::x].start(call);  // not waited for: the end of the lanes does that
+    return 0;
+  });
+}

@@ -1,0 +1,156 @@
+// Lanes of many grids side by side: members and order of lines, several collectives under way on
+// several lanes, and the same bits in every way to progress.
+#include "engine/mpi/lanes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+
+#include "engine/mpi/handles.hpp"
+#include "tests/mpi/reference_line.hpp"
+
+namespace fourfold {
+namespace {
+
+// All grids of as many ranks as there are.
+std::vector<ProcessGrid> grids() {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  std::vector<ProcessGrid> found;
+  for (std::int64_t x = 1; x <= ranks; ++x) {
+    for (std::int64_t y = 1; x * y <= ranks; ++y) {
+      for (std::int64_t z = 1; x * y * z <= ranks; ++z) {
+        if (ranks % (x * y * z) == 0) found.emplace_back(x, y, z, ranks / (x * y * z));
+      }
+    }
+  }
+  return found;
+}
+
+TEST(Lanes, FollowTheLinesOfTheGrid) {
+  const std::int64_t rank = rank_in(MPI_COMM_WORLD);
+  for (const ProcessGrid& grid : grids()) {
+    Lanes lanes(grid, Transport::ring, ProgressMode::none);
+    for (Lane lane : all_lanes) {
+      const std::vector<std::int64_t> line = grid.line(rank, axis_of(lane));
+      const auto members = static_cast<std::int64_t>(line.size());
+      ASSERT_EQ(lanes[lane].size(), members) << grid.str();
+      ASSERT_EQ(line[static_cast<std::size_t>(lanes[lane].position())], rank) << grid.str();
+      Buffer own(1, Precision::fp32);
+      Buffer all(members, Precision::fp32);
+      own.set(0, static_cast<float>(rank));
+
+      lanes[lane].finish(
+          lanes[lane].start({CollectiveKind::all_gather, Owed::sum, own.tensor(), all.tensor()}));
+
+      for (std::int64_t i = 0; i < members; ++i) {
+        EXPECT_EQ(all.tensor().fp32()[i], static_cast<float>(line[static_cast<std::size_t>(i)]))
+            << grid.str() << " lane " << name(lane);
+      }
+    }
+  }
+}
+
+TEST(Lanes, WithOneMemberCopyOrLeaveTheMemoryAlone) {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  for (Transport transport : {Transport::ring, Transport::library, Transport::window}) {
+    Lanes lanes(ProcessGrid(ranks, 1, 1, 1), transport, ProgressMode::none);
+    for (CollectiveKind kind :
+         {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
+      Trial trial(kind, Owed::sum, Precision::bf16, 13, 1, 0);
+      const Post post = lanes[Lane::y].start(trial.call);
+      EXPECT_TRUE(trial.equal());
+      EXPECT_FALSE(lanes[Lane::y].progress());
+      lanes[Lane::y].finish(post);
+    }
+  }
+}
+
+// A random script that is the same on all ranks: starts on random lanes, and waits in any order.
+struct Script {
+  std::vector<std::unique_ptr<Trial>> trials;
+  std::vector<std::pair<Lane, Post>> posts;
+};
+
+void play(Lanes& lanes, Owed owed, std::uint32_t seed, Script& script) {
+  std::mt19937 random(seed);
+  std::vector<std::size_t> open;
+  for (int turn = 0; turn < 30; ++turn) {
+    const Lane lane = all_lanes[random() % lane_count];
+    const auto kind = static_cast<CollectiveKind>(random() % 3);
+    const Precision precision = random() % 2 == 0 ? Precision::fp32 : Precision::bf16;
+    const std::int64_t elements = turn % 10 == 5 ? 70000 + random() % 60000 : random() % 3000;
+    Communicator& communicator = lanes[lane];
+    script.trials.push_back(std::make_unique<Trial>(kind, owed, precision, elements,
+                                                    communicator.size(), communicator.position()));
+    script.posts.emplace_back(lane, communicator.start(script.trials.back()->call));
+    open.push_back(script.posts.size() - 1);
+    lanes.between_tiles();
+    if (open.size() < 8) continue;
+    const std::size_t chosen = random() % open.size();
+    const auto [waited, post] = script.posts[open[chosen]];
+    lanes[waited].finish(post);
+    open.erase(open.begin() + static_cast<std::ptrdiff_t>(chosen));
+  }
+  for (std::size_t i : open) lanes[script.posts[i].first].finish(script.posts[i].second);
+}
+
+class ManyAtOnce : public testing::TestWithParam<std::tuple<Transport, ProgressMode>> {};
+
+TEST_P(ManyAtOnce, GiveTheBitsOfTheDocumentedOrder) {
+  const auto [transport, mode] = GetParam();
+  std::uint32_t seed = 17;
+  std::vector<ProcessGrid> chosen = grids();
+  std::shuffle(chosen.begin(), chosen.end(), std::mt19937(seed));
+  if (chosen.size() > 5) chosen.resize(5);
+  for (const ProcessGrid& grid : chosen) {
+    Lanes lanes(grid, transport, mode);
+    // The library adds in an order of its own, but a maximum is a maximum.
+    const Owed owed = transport == Transport::library ? Owed::max : Owed::sum;
+    Script script;
+
+    play(lanes, owed, ++seed, script);
+
+    std::array<Post, lane_count> last{};
+    for (std::size_t i = 0; i < script.trials.size(); ++i) {
+      const auto [lane, post] = script.posts[i];
+      EXPECT_EQ(post, ++last[static_cast<std::size_t>(lane)]) << "numbered in order of start";
+      EXPECT_TRUE(script.trials[i]->equal())
+          << grid.str() << " lane " << name(lane) << " collective " << post;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ours, ManyAtOnce,
+                         testing::Combine(testing::Values(Transport::ring, Transport::library,
+                                                          Transport::window),
+                                          testing::Values(ProgressMode::none, ProgressMode::tiles,
+                                                          ProgressMode::thread)),
+                         [](const auto& info) {
+                           return std::string(name(std::get<0>(info.param))) + "_" +
+                                  name(std::get<1>(info.param));
+                         });
+
+// What was started later on the same lane is never finished earlier.
+TEST(Lanes, FinishInTheOrderOfTheirStart) {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  for (Transport transport : {Transport::ring, Transport::library, Transport::window}) {
+    Lanes lanes(ProcessGrid(1, 1, 1, ranks), transport, ProgressMode::none);
+    Communicator& lane = lanes[Lane::data];
+    Trial large(CollectiveKind::all_reduce, Owed::max, Precision::fp32, 150000, ranks,
+                lane.position());
+    Trial small(CollectiveKind::all_reduce, Owed::max, Precision::fp32, 1, ranks, lane.position());
+    lane.start(large.call);
+    const Post second = lane.start(small.call);
+
+    lane.finish(second);
+
+    EXPECT_TRUE(large.equal()) << name(transport);
+    EXPECT_TRUE(small.equal()) << name(transport);
+    EXPECT_FALSE(lane.progress());
+  }
+}
+
+}  // namespace
+}  // namespace fourfold

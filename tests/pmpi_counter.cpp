@@ -1,0 +1,84 @@
+// The intercepted functions; see pmpi_counter.hpp.
+#include "tests/pmpi_counter.hpp"
+
+#define OMPI_SKIP_MPICXX 1
+#include <mpi.h>
+
+#include <array>
+#include <numeric>
+
+namespace fourfold {
+namespace {
+
+std::map<std::string, MpiTraffic>& counted() {
+  static std::map<std::string, MpiTraffic> traffic;
+  return traffic;
+}
+
+MpiTraffic& traffic_of(MPI_Comm communicator) {
+  std::array<char, MPI_MAX_OBJECT_NAME> text{};
+  int length = 0;
+  PMPI_Comm_get_name(communicator, text.data(), &length);
+  return counted()[std::string(text.data(), static_cast<std::size_t>(length))];
+}
+
+std::int64_t bytes_of(std::int64_t count, MPI_Datatype type) {
+  int width = 0;
+  PMPI_Type_size(type, &width);
+  return count * width;
+}
+
+void count_collective(std::int64_t elements, MPI_Datatype type, MPI_Comm communicator) {
+  MpiTraffic& traffic = traffic_of(communicator);
+  ++traffic.collectives;
+  traffic.whole_buffers += bytes_of(elements, type);
+}
+
+std::int64_t summed(const int* counts, MPI_Comm communicator) {
+  int members = 0;
+  PMPI_Comm_size(communicator, &members);
+  return std::accumulate(counts, counts + members, std::int64_t{0});
+}
+
+}  // namespace
+
+const std::map<std::string, MpiTraffic>& mpi_traffic() {
+  return counted();
+}
+void reset_mpi_traffic() {
+  counted().clear();
+}
+
+}  // namespace fourfold
+
+extern "C" {
+
+int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag,
+              MPI_Comm communicator, MPI_Request* request) {
+  fourfold::MpiTraffic& traffic = fourfold::traffic_of(communicator);
+  ++traffic.messages;
+  traffic.sent += fourfold::bytes_of(count, type);
+  return PMPI_Isend(data, count, type, to, tag, communicator, request);
+}
+
+int MPI_Iallreduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op operation,
+                   MPI_Comm communicator, MPI_Request* request) {
+  fourfold::count_collective(count, type, communicator);
+  return PMPI_Iallreduce(send, receive, count, type, operation, communicator, request);
+}
+
+int MPI_Iallgatherv(const void* send, int count, MPI_Datatype type, void* receive,
+                    const int* counts, const int* firsts, MPI_Datatype receive_type,
+                    MPI_Comm communicator, MPI_Request* request) {
+  fourfold::count_collective(fourfold::summed(counts, communicator), receive_type, communicator);
+  return PMPI_Iallgatherv(send, count, type, receive, counts, firsts, receive_type, communicator,
+                          request);
+}
+
+int MPI_Ireduce_scatter(const void* send, void* receive, const int* counts, MPI_Datatype type,
+                        MPI_Op operation, MPI_Comm communicator, MPI_Request* request) {
+  fourfold::count_collective(fourfold::summed(counts, communicator), type, communicator);
+  return PMPI_Ireduce_scatter(send, receive, counts, type, operation, communicator, request);
+}
+
+}  // extern "C"
