@@ -1,0 +1,14 @@
+// The fp32 peak of one core as a short loop of fused multiply-adds reaches it now: what "% of the
+// FMA peak measured in this run" refers to.
+#pragma once
+
+namespace fourfold {
+
+// Flop/s in the widest vectors the processor has: the best of ten bursts, 20 ms in all. Where there
+// is no fused multiply-add, a multiplication and an addition stand in for it.
+double fma_peak_flops_per_second();
+
+// "512-bit FMA", "256-bit FMA" or "128-bit multiply and add".
+const char* fma_peak_vectors();
+
+}  // namespace fourfold

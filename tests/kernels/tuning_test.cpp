@@ -1,0 +1,151 @@
+// Products of several tiles in every library and form against the reference; the list of a
+// program's products; and tuning, which picks the fastest of what it timed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "engine/kernels/tune.hpp"
+#include "engine/kernels/tuned_backend.hpp"
+#include "engine/reference_gemm.hpp"
+#include "tests/kernels/blocks.hpp"
+
+namespace fourfold {
+namespace {
+
+using testing::HasSubstr;
+
+struct Extents {
+  std::int64_t m, n, k;
+};
+
+class EveryKernel
+    : public testing::TestWithParam<std::tuple<Library, GemmForm, GemmForm, Precision>> {};
+
+// 300 rows and 1,100 columns are a whole tile and a rest each.
+TEST_P(EveryKernel, AgreesWithTheReferenceOnSeveralTiles) {
+  const auto [library, form, recorded, precision] = GetParam();
+  for (const Extents& e : {Extents{300, 1100, 19}, Extents{5, 3, 7}, Extents{257, 70, 66}}) {
+    const bool tn = recorded == GemmForm::tn, nt = recorded == GemmForm::nt;
+    std::mt19937 random(11);
+    Block a(tn ? e.k : e.m, tn ? e.m : e.k, precision);
+    Block b(nt ? e.n : e.k, nt ? e.k : e.n, precision);
+    Block out(e.m, e.n, precision), paced(e.m, e.n, precision);
+    fill(a, random);
+    fill(b, random);
+    Scratch scratch;
+    int calls = 0;
+
+    multiply({recorded, a.tensor(), b.tensor(), out.tensor()}, {library, form}, scratch, {});
+    multiply({recorded, a.tensor(), b.tensor(), paced.tensor()}, {library, form}, scratch,
+             [&calls] { ++calls; });
+
+    const Matrix<double> exact_a = a.numbers<double>(), exact_b = b.numbers<double>();
+    Matrix<double> expected(e.m, e.n);
+    reference::gemm<double>(recorded, exact_a.view(), exact_b.view(), expected.view());
+    const double rounding = precision == Precision::bf16 ? 1.0 / 256 : 0.0;
+    for (std::int64_t i = 0; i < out.size(); ++i) {
+      const double x = expected.values[static_cast<std::size_t>(i)];
+      ASSERT_NEAR(out.get(i), x, 2e-5 + rounding * std::abs(x)) << "element " << i;
+      ASSERT_EQ(out.get(i), paced.get(i));
+    }
+    EXPECT_EQ(calls, ((e.m + 255) / 256) * ((e.n + 1023) / 1024));
+  }
+}
+
+std::string named(const testing::TestParamInfo<EveryKernel::ParamType>& tested) {
+  const auto [library, form, recorded, precision] = tested.param;
+  return std::string(name(library)) + "_" + name(form) + "_for_" + name(recorded) + "_" +
+         name(precision);
+}
+
+constexpr std::array every_form{GemmForm::nn, GemmForm::nt, GemmForm::tn};
+
+INSTANTIATE_TEST_SUITE_P(All, EveryKernel,
+                         testing::Combine(testing::Values(Library::openblas, Library::onednn),
+                                          testing::ValuesIn(every_form),
+                                          testing::ValuesIn(every_form),
+                                          testing::Values(Precision::fp32, Precision::bf16)),
+                         named);
+
+std::vector<CountedProduct> odd_products() {
+  StepOptions options;
+  options.recompute = Recompute::none;
+  return products(record_step(odd_model(), options), {2, 1, 1, 1}, 39);
+}
+
+// Two layers, hidden 42, x cuts columns: four products forward and eight backward a layer, each
+// layer's alike; the head has three.
+TEST(Products, AreTheDistinctOnesWithTheirCounts) {
+  const std::vector<CountedProduct> all = odd_products();
+
+  std::int64_t count = 0;
+  for (const CountedProduct& counted : all) count += counted.count;
+  EXPECT_EQ(count, 2 * 12 + 3);
+  EXPECT_EQ(all.front().product,
+            (Product{GemmForm::nn, 39, 63, 42, Precision::bf16, Precision::bf16, Precision::bf16}));
+  EXPECT_EQ(all.front().count, 2);
+  EXPECT_EQ(all.front().product.str(), "NN 39 x 63 x 42 bf16 bf16 -> bf16");
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(all[i].product == all[j].product);
+  }
+}
+
+TEST(Tuning, KeepsTheFastestOfSixCandidates) {
+  const std::vector<CountedProduct> all = odd_products();
+
+  const KernelChoices choices = tuned(all);
+
+  ASSERT_EQ(choices.choices.size(), all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const KernelChoice& choice = choices.choices[i];
+    EXPECT_EQ(choice.product, all[i].product);
+    EXPECT_EQ(choice.count, all[i].count);
+    ASSERT_EQ(choice.timings.size(), 6U);
+    const auto fastest = std::min_element(
+        choice.timings.begin(), choice.timings.end(),
+        [](const KernelTiming& a, const KernelTiming& b) { return a.seconds < b.seconds; });
+    EXPECT_GT(fastest->seconds, 0.0);
+    EXPECT_EQ(choice.kernel, fastest->kernel);
+  }
+}
+
+KernelChoices one_choice(const GemmKernel& kernel) {
+  const Product product{GemmForm::nn,   26, 126, 42, Precision::fp32, Precision::fp32,
+                        Precision::fp32};
+  return {{{product, 4, kernel, {{kernel, 1e-6}}}}};
+}
+
+TEST(Choices, PrintAsATableInShareOfThePeak) {
+  const std::string text = table(one_choice({Library::openblas, GemmForm::nt}), 1e12);
+
+  EXPECT_THAT(text, HasSubstr("NN 26 x 126 x 42 fp32 fp32 -> fp32"));
+  EXPECT_THAT(text, HasSubstr("28 %"));  // 2 * 26 * 126 * 42 flop in 1 us are 0.275 Tflop/s
+  EXPECT_THAT(text, HasSubstr("OpenBLAS NT\n"));
+  EXPECT_EQ(table({}, 1e12), "no matrix product has been timed\n");
+}
+
+// The choice is felt: a form that transposes first needs scratch, the recorded one in fp32 none.
+TEST(Choices, DecideHowTheBackendMultiplies) {
+  const Program program = record_step(odd_model(), {});
+  for (Case& c : cases_of(program, {odd_model(), {1, 1, 1, 1}, 0, 2, Precision::fp32})) {
+    if (c.op.kind != OpKind::gemm) continue;
+    TunedBackend plain, transposing;
+    plain.set_choices(one_choice({Library::openblas, GemmForm::nn}));
+    transposing.set_choices(one_choice({Library::openblas, GemmForm::tn}));
+
+    plain.compute(c.device, c.op, c.operands(), {});
+    transposing.compute(c.device, c.op, c.operands(), {});
+
+    EXPECT_EQ(plain.choices().choices.size(), 1U);
+    EXPECT_EQ(plain.scratch_bytes(), 0);
+    EXPECT_GT(transposing.scratch_bytes(), 0);
+    return;
+  }
+  FAIL() << "the program has no product";
+}
+
+}  // namespace
+}  // namespace fourfold
