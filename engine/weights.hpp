@@ -23,6 +23,8 @@ class Weights {
  public:
   // All persistent values of the program but its words, as zeros.
   Weights(const Program& program, const ProcessGrid& grid, std::int64_t rank);
+  Weights(Weights&&) = default;  // blocks point into the memory, which moves along
+  Weights& operator=(Weights&&) = default;
 
   // In the program's order. Blocks may be written to.
   const std::vector<Stored>& all() const { return stored_; }
@@ -37,6 +39,8 @@ class Weights {
   void round_masters();
 
  private:
+  bool has_master(const std::string& parameter) const;
+
   ProcessGrid grid_;
   std::int64_t rank_ = 0;
   std::vector<std::byte> memory_;  // all blocks, one after the other, each aligned to 64 bytes

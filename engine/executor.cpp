@@ -1,0 +1,208 @@
+// Walks the bound stream of a step; see executor.hpp.
+#include "engine/executor.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "engine/batch.hpp"
+#include "engine/executor_plan.hpp"
+
+namespace fourfold {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::int64_t micro_batches_of(const Program& program) {
+  std::int64_t last = 0;
+  for (const Section& section : program.sections) last = std::max(last, section.micro_batch);
+  return last + 1;
+}
+
+}  // namespace
+
+class Executor::Walk {
+ public:
+  Walk(const Model& model, Schedule given, std::int64_t sequences, Weights& weights,
+       Backend& backend, LaneCommunicators lanes, Progress between_tiles)
+      : schedule(std::move(given)),
+        model_(model),
+        sequences_(sequences),
+        backend_(backend),
+        lanes_(lanes),
+        between_tiles_(std::move(between_tiles)),
+        arena_(0) {
+    check(model_, weights.grid());
+    const std::int64_t micro_batches = micro_batches_of(schedule.program);
+    expect_divides(weights.grid(), micro_batches);
+    for (Lane lane : all_lanes) expect_fits(weights.grid(), lane);
+    const std::int64_t tokens = sequences_ / micro_batches * model_.sequence;
+    const BufferPlan buffers = plan_buffers(schedule, weights.grid(), tokens);
+    const ArenaPlan arena = plan_arena(buffers.buffers);
+    arena_ = Arena(arena.bytes);
+    std::vector<std::byte*> addresses;
+    for (std::int64_t offset : arena.offsets) addresses.push_back(arena_.data() + offset);
+    plan_ = work::bind(schedule, tokens, weights, buffers, addresses);
+    posts_.resize(plan_.collectives);
+    span_of_.resize(plan_.collectives);
+    device_ = {&schedule.program,       weights.grid(),         weights.rank(),
+               model_.hidden / model_.heads, tokens * micro_batches, 1.0};
+    local_words_ = static_cast<std::size_t>(
+        tokens * micro_batches / (weights.grid().extent(Axis::z) * weights.grid().extent(Axis::data)));
+  }
+
+  ExecutedStep step(const LocalBatch& batch, const AdamW& optimizer, std::int64_t optimizer_step) {
+    check_words(batch);
+    batch_ = &batch;
+    optimizer_ = {optimizer, optimizer_step, 0.0};
+    device_.clip_norm = optimizer.clip_norm;
+    result_ = {};
+    result_.spans.reserve(plan_.spans);
+    began_ = Clock::now();
+    now_ = 0.0;
+    for (work::Item& item : plan_.items) {
+      std::visit([this](auto& work) { this->run(work); }, item);
+    }
+    result_.seconds = now_;
+    return std::move(result_);
+  }
+
+  Tensor logits() const { return plan_.logits; }
+  std::int64_t arena_bytes() const { return arena_.bytes(); }
+
+  Schedule schedule;
+
+ private:
+  void expect_divides(const ProcessGrid& grid, std::int64_t micro_batches) const {
+    const std::int64_t parts = micro_batches * grid.extent(Axis::z) * grid.extent(Axis::data);
+    if (sequences_ >= 1 && sequences_ % parts == 0) return;
+    throw std::invalid_argument(
+        "a batch of " + std::to_string(sequences_) + " sequences does not divide among " +
+        std::to_string(micro_batches) + " micro-batches on grid " + grid.str() +
+        "; it must be a multiple of micro-batches x z x data = " + std::to_string(parts));
+  }
+
+  void expect_fits(const ProcessGrid& grid, Lane lane) const {
+    const Communicator* communicator = lanes_[static_cast<std::size_t>(lane)];
+    const std::int64_t extent = grid.extent(axis_of(lane));
+    if (extent == 1 || (communicator != nullptr && communicator->size() == extent)) return;
+    throw std::invalid_argument(std::string("executor: lane ") + name(lane) + " needs " +
+                                std::to_string(extent) + " members on grid " + grid.str());
+  }
+
+  void check_words(const LocalBatch& batch) const {
+    for (const std::vector<std::int32_t>* words : {&batch.tokens, &batch.targets}) {
+      if (words->size() != local_words_ || batch.sequences != sequences_) {
+        throw std::invalid_argument(
+            "executor: this rank's share of a step of " + std::to_string(sequences_) +
+            " sequences is " + std::to_string(local_words_) + " tokens and as many targets, not " +
+            std::to_string(words->size()) + " of " + std::to_string(batch.sequences));
+      }
+      for (std::int32_t word : *words) {
+        if (word >= 0 && word < model_.vocabulary) continue;
+        throw std::invalid_argument("token " + std::to_string(word) +
+                                    " is outside the vocabulary of " +
+                                    std::to_string(model_.vocabulary) + " words");
+      }
+    }
+  }
+
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - began_).count(); }
+
+  // One operation ends where the next one begins.
+  void close_span(std::int32_t op) {
+    const double begin = now_;
+    now_ = seconds();
+    result_.spans.push_back({op, begin, now_, 0.0});
+  }
+
+  void run(work::Kernel& kernel) {
+    if (kernel.words != work::Words::none) {
+      const auto& words = kernel.words == work::Words::tokens ? batch_->tokens : batch_->targets;
+      kernel.operands.words = {words.data() + kernel.first_word, kernel.word_count};
+    }
+    backend_.compute(device_, schedule.program.ops[static_cast<std::size_t>(kernel.op)],
+                     kernel.operands, between_tiles_);
+    close_span(kernel.op);
+  }
+
+  void run(work::Update& update) {
+    const float factor = *update.factor.fp32();
+    for (work::Update::Shard& shard : update.shards) {
+      shard.operands.factor = factor;
+      optimizer_.decay = shard.decays ? optimizer_.numbers.weight_decay : 0.0;
+      backend_.update(optimizer_, shard.operands, between_tiles_);
+    }
+    close_span(update.op);
+  }
+
+  void run(const work::Copy& copy) {
+    for (const auto& [from, to] : copy.members) {
+      std::memmove(to.data, from.data, static_cast<std::size_t>(from.bytes()));
+    }
+    close_span(copy.op);
+  }
+
+  void run(const work::Start& start) {
+    posts_[start.number] = lanes_[static_cast<std::size_t>(start.lane)]->start(start.call);
+    span_of_[start.number] = result_.spans.size();
+    close_span(start.op);
+  }
+
+  void run(const work::Finish& finish) {
+    const double begin = now_;
+    lanes_[static_cast<std::size_t>(finish.lane)]->finish(posts_[finish.number]);
+    now_ = seconds();
+    Span& span = result_.spans[span_of_[finish.number]];
+    span.end = now_;
+    span.waited = now_ - begin;
+    result_.exposed_seconds[static_cast<std::size_t>(finish.lane)] += span.waited;
+  }
+
+  void run(const work::ReadLoss& loss) {
+    result_.loss = static_cast<double>(*loss.sum.fp32()) / static_cast<double>(device_.step_tokens);
+  }
+
+  void run(const work::ReadNorm& norm) {
+    const float squares = *norm.squares_x.fp32() + *norm.squares_y.fp32();
+    result_.gradient_norm = std::sqrt(static_cast<double>(squares));
+  }
+
+  Model model_;
+  std::int64_t sequences_ = 0;
+  Backend& backend_;
+  LaneCommunicators lanes_;
+  Progress between_tiles_;
+  Arena arena_;
+  work::Plan plan_;
+  Device device_;
+  std::size_t local_words_ = 0;
+  std::vector<Post> posts_;            // by number of the collective
+  std::vector<std::size_t> span_of_;  // by number of the collective
+  const LocalBatch* batch_ = nullptr;
+  reference::AdamWStep optimizer_;
+  ExecutedStep result_;
+  Clock::time_point began_;
+  double now_ = 0.0;  // seconds into the step at which the last operation ended
+};
+
+Executor::Executor(const Model& model, Schedule schedule, std::int64_t sequences, Weights& weights,
+                   Backend& backend, LaneCommunicators lanes, Progress between_tiles)
+    : walk_(std::make_unique<Walk>(model, std::move(schedule), sequences, weights, backend, lanes,
+                                   std::move(between_tiles))) {}
+
+Executor::~Executor() = default;
+
+ExecutedStep Executor::step(const LocalBatch& batch, const AdamW& optimizer,
+                            std::int64_t optimizer_step) {
+  return walk_->step(batch, optimizer, optimizer_step);
+}
+
+Tensor Executor::logits() const { return walk_->logits(); }
+std::int64_t Executor::arena_bytes() const { return walk_->arena_bytes(); }
+const Schedule& Executor::schedule() const { return walk_->schedule; }
+
+}  // namespace fourfold

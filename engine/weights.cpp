@@ -1,0 +1,103 @@
+// Lays out, fills and rounds the blocks that outlive a step; see weights.hpp.
+#include "engine/weights.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <stdexcept>
+
+#include "engine/bf16.hpp"
+#include "engine/initial_weights.hpp"
+#include "engine/placement.hpp"
+
+namespace fourfold {
+
+namespace {
+
+constexpr std::size_t alignment = 64;
+const std::string master_suffix = ".master";
+
+std::uint16_t narrowed(float x) {
+  return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(rounded_to_bf16(x)) >> 16);
+}
+
+Tensor block_of(const Value& value, const ProcessGrid& grid) {
+  Tensor block;
+  block.precision = value.precision;
+  const bool flat = !value.shape.sharding.pieces.empty();
+  block.rows = flat ? 1 : value.shape.local_rows(grid, 0);
+  block.cols = flat ? value.shape.local_elements(grid, 0) : value.shape.local_cols(grid);
+  return block;
+}
+
+}  // namespace
+
+Weights::Weights(const Program& program, const ProcessGrid& grid, std::int64_t rank)
+    : grid_(grid), rank_(rank) {
+  std::vector<std::size_t> first;
+  std::size_t end = 0;
+  for (const Value& value : program.values) {
+    if (!value.persistent || value.precision == Precision::int32) continue;
+    stored_.push_back({value.name, value.shape, value.role, block_of(value, grid)});
+    first.push_back(end);
+    const auto bytes = static_cast<std::size_t>(stored_.back().block.bytes());
+    end += (bytes + alignment - 1) / alignment * alignment;
+  }
+  memory_.resize(end + alignment);
+  void* base = memory_.data();
+  std::size_t space = memory_.size();
+  std::align(alignment, end, base, space);
+  for (std::size_t i = 0; i < stored_.size(); ++i) {
+    stored_[i].block.data = static_cast<std::byte*>(base) + first[i];
+  }
+}
+
+const Stored& Weights::operator[](const std::string& name) const {
+  const auto found = std::find_if(stored_.begin(), stored_.end(),
+                                  [&](const Stored& stored) { return stored.name == name; });
+  if (found == stored_.end()) {
+    throw std::invalid_argument("weights: there is no block named " + name);
+  }
+  return *found;
+}
+
+void Weights::initialise(const Model& model, std::uint64_t seed) {
+  for (const Stored& stored : stored_) {
+    std::fill_n(stored.block.data, stored.block.bytes(), std::byte{0});
+    const bool is_master = stored.name.ends_with(master_suffix);
+    if (!is_master && (stored.role != Role::parameter || has_master(stored.name))) continue;
+    std::string parameter = stored.name;
+    if (is_master) parameter.resize(parameter.size() - master_suffix.size());
+    const Placement place = placement(stored.shape, grid_, rank_);
+    for (std::int64_t i = 0; i < stored.block.size(); ++i) {
+      const auto where = place.global(i);
+      if (!where) continue;
+      const auto weight = static_cast<float>(
+          initial_weight(model, parameter, where->first, where->second, seed));
+      if (stored.block.precision == Precision::bf16) {
+        stored.block.bf16()[i] = narrowed(weight);
+      } else {
+        stored.block.fp32()[i] = weight;
+      }
+    }
+  }
+  round_masters();
+}
+
+bool Weights::has_master(const std::string& parameter) const {
+  return std::any_of(stored_.begin(), stored_.end(), [&](const Stored& stored) {
+    return stored.name == parameter + master_suffix;
+  });
+}
+
+void Weights::round_masters() {
+  for (const Stored& stored : stored_) {
+    if (stored.role != Role::parameter || !has_master(stored.name)) continue;
+    const Tensor& master = (*this)[stored.name + master_suffix].block;
+    for (std::int64_t i = 0; i < master.size(); ++i) {
+      stored.block.bf16()[i] = narrowed(master.fp32()[i]);
+    }
+  }
+}
+
+}  // namespace fourfold
