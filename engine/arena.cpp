@@ -16,12 +16,12 @@ std::int64_t rounded_up(std::int64_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-bool overlap(const Buffer& a, const Buffer& b) { return a.first <= b.last && b.first <= a.last; }
+bool overlap(const PlannedBuffer& a, const PlannedBuffer& b) { return a.first <= b.last && b.first <= a.last; }
 
 // Buffers placed so far, by offset.
 class Shelf {
  public:
-  explicit Shelf(const std::vector<Buffer>& buffers)
+  explicit Shelf(const std::vector<PlannedBuffer>& buffers)
       : buffers_(buffers), plan_{std::vector<std::int64_t>(buffers.size(), 0), 0} {}
 
   void place(std::size_t i) {
@@ -49,14 +49,14 @@ class Shelf {
   ArenaPlan plan() && { return std::move(plan_); }
 
  private:
-  const std::vector<Buffer>& buffers_;
+  const std::vector<PlannedBuffer>& buffers_;
   ArenaPlan plan_;
   std::vector<std::size_t> placed_;
 };
 
-using Weight = std::function<double(const Buffer&)>;
+using Weight = std::function<double(const PlannedBuffer&)>;
 
-ArenaPlan planned(const std::vector<Buffer>& buffers, const Weight& weight) {
+ArenaPlan planned(const std::vector<PlannedBuffer>& buffers, const Weight& weight) {
   std::vector<std::size_t> order(buffers.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -69,12 +69,12 @@ ArenaPlan planned(const std::vector<Buffer>& buffers, const Weight& weight) {
 
 }  // namespace
 
-ArenaPlan plan_arena(const std::vector<Buffer>& buffers) {
-  const auto steps = [](const Buffer& b) { return static_cast<double>(b.last - b.first + 1); };
-  const auto bytes = [](const Buffer& b) { return static_cast<double>(b.bytes); };
+ArenaPlan plan_arena(const std::vector<PlannedBuffer>& buffers) {
+  const auto steps = [](const PlannedBuffer& b) { return static_cast<double>(b.last - b.first + 1); };
+  const auto bytes = [](const PlannedBuffer& b) { return static_cast<double>(b.bytes); };
   ArenaPlan best;
   for (const Weight& weight :
-       {Weight(bytes), Weight([&](const Buffer& b) { return bytes(b) * steps(b); }),
+       {Weight(bytes), Weight([&](const PlannedBuffer& b) { return bytes(b) * steps(b); }),
         Weight(steps)}) {
     ArenaPlan plan = planned(buffers, weight);
     if (best.offsets.empty() || plan.bytes < best.bytes) best = std::move(plan);
@@ -82,11 +82,11 @@ ArenaPlan plan_arena(const std::vector<Buffer>& buffers) {
   return best;
 }
 
-std::int64_t least_bytes(const std::vector<Buffer>& buffers) {
+std::int64_t least_bytes(const std::vector<PlannedBuffer>& buffers) {
   std::int32_t steps = 0;
-  for (const Buffer& b : buffers) steps = std::max(steps, b.last + 2);
+  for (const PlannedBuffer& b : buffers) steps = std::max(steps, b.last + 2);
   std::vector<std::int64_t> change(static_cast<std::size_t>(steps), 0);
-  for (const Buffer& b : buffers) {
+  for (const PlannedBuffer& b : buffers) {
     change[static_cast<std::size_t>(b.first)] += b.bytes;
     change[static_cast<std::size_t>(b.last) + 1] -= b.bytes;
   }

@@ -18,9 +18,9 @@ struct ArenaPlan {
 
 // Greedy: large buffers first, each into the tightest gap among those placed before it that are in
 // use at the same time. Of several orders the one that needs least is kept.
-ArenaPlan plan_arena(const std::vector<Buffer>& buffers);
+ArenaPlan plan_arena(const std::vector<PlannedBuffer>& buffers);
 // Most bytes in use at any one step: no plan needs less.
-std::int64_t least_bytes(const std::vector<Buffer>& buffers);
+std::int64_t least_bytes(const std::vector<PlannedBuffer>& buffers);
 
 // Pages are touched when they are first written to. Throws std::bad_alloc.
 class Arena {

@@ -23,7 +23,7 @@ BlockStore<T>::BlockStore(Program program, const ProcessGrid& grid, Rounding rou
 
 template <typename T>
 void BlockStore<T>::put(Id id, Blocks<T> blocks) {
-  if (rounding_ == Rounding::recorded && program_[id].precision == Precision::bf16) {
+  if (kept_precision(id) == Precision::bf16) {
     for (Matrix<T>& block : blocks) {
       for (T& x : block.values) x = static_cast<T>(rounded_to_bf16(static_cast<float>(x)));
     }

@@ -24,6 +24,10 @@ class BlockStore {
   const ProcessGrid& grid() const { return grid_; }
 
   Blocks<T>& operator[](Id id) { return values_[static_cast<std::size_t>(id)]; }
+  // bf16 where values are kept in it; fp32 stands for all the digits of T.
+  Precision kept_precision(Id id) const {
+    return rounding_ == Rounding::recorded ? program_[id].precision : Precision::fp32;
+  }
   // Rounds once, here: sums within an operation have all the digits of T.
   void put(Id id, Blocks<T> blocks);
   bool holds(Id id) const { return !values_[static_cast<std::size_t>(id)].empty(); }

@@ -16,7 +16,7 @@ struct Place {
 };
 
 struct Block {
-  Buffer buffer;
+  PlannedBuffer buffer;
   std::int32_t parent = -1;  // the pack's block that this one became a part of
   std::int64_t offset = 0;   // there
 };
@@ -79,7 +79,7 @@ class Planner {
 
   void touch(Id id) {
     if (place(id).block == -1) return;
-    Buffer& buffer = block(root(place(id).block)).buffer;
+    PlannedBuffer& buffer = block(root(place(id).block)).buffer;
     buffer.last = std::max(buffer.last, now_);
   }
 

@@ -9,7 +9,7 @@
 namespace fourfold {
 
 // A stretch of memory in use from step `first` to step `last` of the stream, both included.
-struct Buffer {
+struct PlannedBuffer {
   std::int64_t bytes = 0;
   std::int32_t first = 0;
   std::int32_t last = 0;
@@ -24,7 +24,7 @@ struct Slot {
 };
 
 struct BufferPlan {
-  std::vector<Buffer> buffers;
+  std::vector<PlannedBuffer> buffers;
   std::vector<Slot> slots;  // by value
 };
 

@@ -211,7 +211,8 @@ void Lockstep<T>::wait(const Issue& issue) {
   in_flight_.erase(found);
   expect_readable(operand, op);
   Blocks<T> results = store_.empty(result, micro_batch_tokens_);
-  const LineCollective<T> collective{&store_.grid(), op.axis, &store_[operand], &results};
+  const LineCollective<T> collective{&store_.grid(), op.axis, &store_[operand], &results,
+                                     store_.kept_precision(operand)};
   switch (op.kind) {
     case OpKind::all_gather: collective.all_gather(); break;
     case OpKind::reduce_scatter: collective.reduce_scatter(); break;

@@ -31,7 +31,7 @@ Measured measured(const Model& model, const StepOptions& options, const ProcessG
   return result;
 }
 
-void expect_no_overlap(const std::vector<Buffer>& buffers, const ArenaPlan& plan) {
+void expect_no_overlap(const std::vector<PlannedBuffer>& buffers, const ArenaPlan& plan) {
   for (std::size_t a = 0; a < buffers.size(); ++a) {
     EXPECT_EQ(plan.offsets[a] % 64, 0);
     EXPECT_LE(plan.offsets[a] + buffers[a].bytes, plan.bytes);
@@ -48,7 +48,7 @@ void expect_no_overlap(const std::vector<Buffer>& buffers, const ArenaPlan& plan
 TEST(Arena, BuffersInUseTogetherShareNoByte) {
   std::mt19937 random(1);
   for (int round = 0; round < 20; ++round) {
-    std::vector<Buffer> buffers;
+    std::vector<PlannedBuffer> buffers;
     for (int i = 0; i < 200; ++i) {
       const auto first = static_cast<std::int32_t>(random() % 300);
       buffers.push_back({static_cast<std::int64_t>(random() % 5000), first,
@@ -64,7 +64,7 @@ TEST(Arena, BuffersInUseTogetherShareNoByte) {
 
 // Three buffers of 64, 128 and 64 bytes: the first and the last are never in use together.
 TEST(Arena, ReusesWhatIsDead) {
-  const std::vector<Buffer> buffers{{64, 0, 1}, {128, 1, 3}, {64, 2, 3}};
+  const std::vector<PlannedBuffer> buffers{{64, 0, 1}, {128, 1, 3}, {64, 2, 3}};
 
   const ArenaPlan plan = plan_arena(buffers);
 
