@@ -9,15 +9,6 @@ namespace fourfold {
 
 namespace {
 
-std::string name_of(const Program& program, const Op& op) {
-  const Id id = op.kind == OpKind::update ? op.inputs.at(0) : op.outputs.at(0);
-  std::string text = without_layer(program[id].name) + ' ' + name(op.kind);
-  if (op.kind == OpKind::gemm) text += std::string(" ") + name(op.form);
-  if (op.function != Function::none) text += std::string(" ") + name(op.function);
-  if (is_collective(op.kind)) text += std::string(" ") + name(op.axis);
-  return text;
-}
-
 BodyNames names_of(const Schedule& schedule, std::size_t section) {
   const auto first = static_cast<std::size_t>(schedule.sections[section].first);
   const std::size_t last = section + 1 < schedule.sections.size()
@@ -29,12 +20,21 @@ BodyNames names_of(const Schedule& schedule, std::size_t section) {
     if (issue.kind != IssueKind::compute && issue.kind != IssueKind::start) continue;
     const Op& op = schedule.program.ops[static_cast<std::size_t>(issue.id)];
     auto& list = issue.kind == IssueKind::compute ? names.kernels : names.collectives;
-    list.push_back(name_of(schedule.program, op));
+    list.push_back(op_name(schedule.program, op));
   }
   return names;
 }
 
 }  // namespace
+
+std::string op_name(const Program& program, const Op& op) {
+  const Id id = op.kind == OpKind::update ? op.inputs.at(0) : op.outputs.at(0);
+  std::string text = without_layer(program[id].name) + ' ' + name(op.kind);
+  if (op.kind == OpKind::gemm) text += std::string(" ") + name(op.form);
+  if (op.function != Function::none) text += std::string(" ") + name(op.function);
+  if (is_collective(op.kind)) text += std::string(" ") + name(op.axis);
+  return text;
+}
 
 std::string without_layer(std::string name) {
   const std::string prefix = "block";

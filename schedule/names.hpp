@@ -12,6 +12,9 @@ namespace fourfold {
 // "block17.qkv" reads "block.qkv".
 std::string without_layer(std::string name);
 
+// "block.qkv gemm NN", "block.qkv.weight all_gather z".
+std::string op_name(const Program& program, const Op& op);
+
 // In the order of a body's steps.
 struct BodyNames {
   std::vector<std::string> kernels;      // one for each class of its bundles: "block.qkv gemm NN"

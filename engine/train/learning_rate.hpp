@@ -1,0 +1,18 @@
+// The learning rate of each step: a linear warm-up times half a cosine from the peak to a last part
+// of it.
+#pragma once
+
+#include <cstdint>
+
+namespace fourfold {
+
+struct LearningRate {
+  double peak = 3e-3;
+  double last_part = 0.05;  // of the peak, when the run is over
+  std::int64_t warm_up_steps = 30;
+
+  // `step` counts from 1; `done` is the part of the run before it (RunLength::done).
+  double at(std::int64_t step, double done) const;
+};
+
+}  // namespace fourfold

@@ -1,0 +1,30 @@
+// What a run says: lines on standard output and lines of JSON in its log, both from rank 0.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+namespace fourfold {
+
+class RunLog {
+ public:
+  // Of the other ranks: says nothing.
+  RunLog() = default;
+  // Appends to the file. Throws std::runtime_error with a sentence if it cannot be written.
+  explicit RunLog(const std::string& path);
+  ~RunLog();
+  RunLog(RunLog&& other) noexcept;
+  RunLog& operator=(RunLog&&) = delete;
+
+  // To standard output, with a line end, at once. A reader that left early is no error.
+  void say(const std::string& text) const;
+  // To the file, at once, so that a run that is killed leaves whole lines. Throws
+  // std::runtime_error if the disk is full.
+  void record(const std::string& json_line) const;
+
+ private:
+  std::string path_;
+  std::FILE* file_ = nullptr;
+};
+
+}  // namespace fourfold

@@ -1,0 +1,106 @@
+// What a step says, as a line for people and as JSON; and the Chrome trace of a step.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "engine/train/step_report.hpp"
+#include "engine/train/trace.hpp"
+#include "schedule/schedule.hpp"
+#include "schedule/transformer.hpp"
+
+namespace fourfold {
+namespace {
+
+StepReport example() {
+  StepReport report;
+  report.step = 12;
+  report.loss = 4.125;
+  report.gradient_norm = 1.5;
+  report.learning_rate = 0.001;
+  report.seconds_left = 75.0;
+  report.done = 0.5;
+  report.work = {.tokens = 1000, .executed = {4e9}, .model = {5e9}, .peak = {4e11}};
+  RankStep fast{.seconds = 0.01, .exposed_seconds = {}};
+  RankStep slow{.seconds = 0.02, .exposed_seconds = {}};
+  fast.exposed_seconds[static_cast<int>(Lane::data)] = 0.004;
+  slow.exposed_seconds[static_cast<int>(Lane::x)] = 0.002;
+  add_ranks(report, {fast, slow});
+  return report;
+}
+
+TEST(StepReport, TakesTheSlowestRankAndTheMeanOfWhatIsExposed) {
+  const StepReport report = example();
+
+  EXPECT_DOUBLE_EQ(report.seconds, 0.02);
+  EXPECT_DOUBLE_EQ(report.exposed(), 0.003);
+  EXPECT_DOUBLE_EQ(report.tokens_per_second(), 50'000.0);
+  EXPECT_DOUBLE_EQ(report.rate().value, 2e11);
+}
+
+TEST(StepReport, IsOneLineForPeople) {
+  const std::string line = screen_line(example());
+
+  for (const char* part : {"step    12", "loss 4.1250", "norm  1.500", "1.00e-03", "20.0 ms",
+                           "50000 tokens/s", "200.0 Gflop/s", "50.0 % of peak", "exposed   3.0 ms",
+                           "50 %", "1:15 left"}) {
+    EXPECT_NE(line.find(part), std::string::npos) << part << " is missing in: " << line;
+  }
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+}
+
+TEST(StepReport, IsOneLineOfJson) {
+  const std::string text = json_line(example());
+  const nlohmann::json line = nlohmann::json::parse(text);
+
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  EXPECT_EQ(line.at("step"), 12);
+  EXPECT_DOUBLE_EQ(line.at("loss"), 4.125);
+  EXPECT_DOUBLE_EQ(line.at("model_flop_per_s"), 2.5e11);
+  EXPECT_DOUBLE_EQ(line.at("part_of_peak"), 0.5);
+  EXPECT_DOUBLE_EQ(line.at("exposed_s").at("data"), 0.002);
+}
+
+TEST(Trace, HasEveryLaneOfEveryRankAndOnlyCollectivesThatDoSomething) {
+  const Model model{"tiny", 1, 8, 2, 4, 16};
+  const Schedule schedule = issue(record_step(model, {}), {});
+  const ProcessGrid grid(2, 1, 1, 1);
+  std::vector<Span> spans;
+  for (std::size_t op = 0; op < schedule.program.ops.size(); ++op) {
+    const double start = 1e-3 * static_cast<double>(op);
+    spans.push_back({static_cast<std::int32_t>(op), start, start + 5e-4, 1e-4});
+  }
+
+  const std::string text = trace_json(schedule.program, grid, {{0, spans}, {1, spans}}, "a \"title\"");
+  const nlohmann::json trace = nlohmann::json::parse(text);
+
+  std::set<std::string> lanes;
+  std::set<int> ranks, used;
+  std::int64_t kernels = 0, waits = 0, collectives = 0;
+  for (const nlohmann::json& event : trace.at("traceEvents")) {
+    ranks.insert(event.at("pid").get<int>());
+    if (event.at("name") == "thread_name") lanes.insert(event.at("args").at("name"));
+    if (event.at("ph") != "X") continue;
+    used.insert(event.at("tid").get<int>());
+    kernels += event.at("cat") == "kernel";
+    waits += event.at("cat") == "wait";
+    collectives += event.at("cat") == "collective";
+    EXPECT_TRUE(event.at("args").contains("section"));
+  }
+  EXPECT_EQ(lanes, (std::set<std::string>{"compute", "x", "y", "z gather", "z reduce", "data"}));
+  EXPECT_EQ(ranks, (std::set<int>{0, 1}));
+  EXPECT_EQ(used, (std::set<int>{0, 1}));  // compute and x: the other axes have one member
+  EXPECT_GT(kernels, 0);
+  EXPECT_GT(collectives, 0);
+  EXPECT_EQ(waits, collectives);
+  EXPECT_EQ(trace.at("otherData").at("title"), "a \"title\"");
+}
+
+TEST(Trace, OfManyRanksIsSampledEvenlyAndAlwaysHasRankZero) {
+  EXPECT_EQ(traced_ranks(4, 1000), (std::vector<std::int64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(traced_ranks(8, most_spans / 4), (std::vector<std::int64_t>{0, 2, 4, 6}));
+  EXPECT_EQ(traced_ranks(8, 10 * most_spans), (std::vector<std::int64_t>{0}));
+}
+
+}  // namespace
+}  // namespace fourfold

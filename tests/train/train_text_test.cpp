@@ -1,0 +1,70 @@
+// Prompts, printable text, and drawing words from logits.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "engine/train/pick.hpp"
+#include "engine/train/prompt.hpp"
+
+namespace fourfold {
+namespace {
+
+using Words = std::vector<std::int32_t>;
+
+TEST(Prompt, IsBytesForTextAndNumbersForShards) {
+  EXPECT_EQ(words_of_prompt("Hi\n", TokenFormat::text, 256), (Words{72, 105, 10}));
+  EXPECT_EQ(words_of_prompt(" 464 2068", TokenFormat::llmc, 50257), (Words{464, 2068}));
+  EXPECT_EQ(words_of_prompt("", TokenFormat::text, 256), (Words{10}));
+  EXPECT_EQ(words_of_prompt("", TokenFormat::nanogpt, 256), (Words{0}));
+}
+
+TEST(Prompt, OutsideTheVocabularyIsRefused) {
+  EXPECT_THROW(words_of_prompt("\xC3\xA9", TokenFormat::text, 128), std::runtime_error);
+  EXPECT_THROW(words_of_prompt("50257", TokenFormat::llmc, 50257), std::runtime_error);
+  EXPECT_THROW(words_of_prompt("-1", TokenFormat::llmc, 50257), std::runtime_error);
+  EXPECT_THROW(words_of_prompt("Once upon", TokenFormat::llmc, 50257), std::runtime_error);
+}
+
+TEST(Readable, KeepsLettersAndReplacesWhatNoTerminalShows) {
+  EXPECT_EQ(readable({72, 0xC3, 0xA9, 10}, TokenFormat::text), "H\xC3\xA9\n");
+  EXPECT_EQ(readable({72, 0xC3, 72, 27}, TokenFormat::text), "H\xEF\xBF\xBDH\xEF\xBF\xBD");
+  EXPECT_EQ(readable({464, 2068}, TokenFormat::llmc), "464 2068");
+}
+
+TEST(Pick, TakesTheFirstOfTheLikeliestAtTemperatureZero) {
+  EXPECT_EQ(pick(std::vector<float>{1.0F, 3.0F, 3.0F, -2.0F}, 0.0, 0.99), 1);
+}
+
+TEST(Pick, FollowsTheSoftmax) {
+  const float two = std::log(2.0F);
+  const std::vector<float> logits{0.0F, two, 0.0F};  // 1/4, 1/2, 1/4
+
+  EXPECT_EQ(pick(logits, 1.0, 0.2499), 0);
+  EXPECT_EQ(pick(logits, 1.0, 0.2501), 1);
+  EXPECT_EQ(pick(logits, 1.0, 0.7499), 1);
+  EXPECT_EQ(pick(logits, 1.0, 0.7501), 2);
+}
+
+TEST(Pick, SharpensAsTemperatureFalls) {
+  const float two = std::log(2.0F);
+  const std::vector<float> logits{0.0F, two};  // at 1/2: 1/5, 4/5
+
+  EXPECT_EQ(pick(logits, 0.5, 0.199), 0);
+  EXPECT_EQ(pick(logits, 0.5, 0.201), 1);
+}
+
+TEST(Pick, NeverTakesAWordThatCannotBe) {
+  const std::vector<float> logits{-INFINITY, 0.0F, -INFINITY};
+  for (double number : {0.0, 0.5, 0.999999999}) EXPECT_EQ(pick(logits, 1.0, number), 1);
+}
+
+TEST(Pick, NumbersAreTheSameOnEveryMachine) {
+  std::mt19937_64 random(5489);
+  // The engine's first number is 14514284786278117030 (its definition, with the default seed).
+  EXPECT_DOUBLE_EQ(next_number(random), 14514284786278117030.0 / 18446744073709551616.0);
+}
+
+}  // namespace
+}  // namespace fourfold
