@@ -1,0 +1,159 @@
+// A short run of the executor on all ranks of a distributed test, and the referee's run of the same.
+#pragma once
+
+#include <cstring>
+#include <string>
+
+#include "engine/batch.hpp"
+#include "engine/executor.hpp"
+#include "engine/initial_weights.hpp"
+#include "engine/kernels/reference_backend.hpp"
+#include "engine/lockstep.hpp"
+#include "engine/mpi/handles.hpp"
+#include "engine/mpi/lanes.hpp"
+#include "engine/placement.hpp"
+#include "schedule/transformer.hpp"
+
+namespace fourfold {
+
+inline constexpr std::uint64_t run_seed = 7;
+
+// What is run: 10 words along x pad, and 3 x 16 x 10 elements along z are ragged pieces.
+struct Case {
+  Model model{"small", 2, 16, 8, 3, 11};
+  StepOptions options;
+  ProcessGrid grid;
+  std::int64_t sequences = 8;
+  std::int64_t steps = 2;
+};
+
+struct Means {
+  Transport transport = Transport::ring;
+  ProgressMode progress = ProgressMode::none;
+};
+
+// This rank's words of a batch, micro-batch by micro-batch.
+inline LocalBatch local_batch(const Batch& batch, const Case& run, std::int64_t rank) {
+  LocalBatch local;
+  local.sequences = batch.sequences;
+  const std::int64_t tokens = batch.sequences / run.options.micro_batches * run.model.sequence;
+  for (std::int64_t m = 0; m < run.options.micro_batches; ++m) {
+    const Share own = share(run.grid, rank, m, tokens);
+    const auto first = static_cast<std::ptrdiff_t>(own.first);
+    const auto last = static_cast<std::ptrdiff_t>(own.first + own.count);
+    local.tokens.insert(local.tokens.end(), batch.tokens.begin() + first,
+                        batch.tokens.begin() + last);
+    local.targets.insert(local.targets.end(), batch.targets.begin() + first,
+                         batch.targets.begin() + last);
+  }
+  return local;
+}
+
+inline LaneCommunicators communicators(Lanes& lanes) {
+  LaneCommunicators result{};
+  for (Lane lane : all_lanes) result[static_cast<std::size_t>(lane)] = &lanes[lane];
+  return result;
+}
+
+// Numbers of a size that all gradients feel, biases and norms included: `weight` as it starts.
+inline double rough_weight(const Model& model, const std::string& name, std::int64_t row,
+                           std::int64_t col) {
+  return initial_weight(model, name, row, col, run_seed) +
+         0.2 * normal_number(run_seed + 1, name, static_cast<std::uint64_t>(row * 4096 + col));
+}
+
+inline void roughen(const Model& model, Weights& weights) {
+  for (const Stored& stored : weights.all()) {
+    std::string name = stored.name;
+    const std::string suffix = ".master";
+    if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
+    const bool trained = stored.role == Role::parameter || name != stored.name;
+    if (!trained || stored.block.precision != Precision::fp32) continue;
+    const Placement place = placement(stored.shape, weights.grid(), weights.rank());
+    for (std::int64_t i = 0; i < stored.block.size(); ++i) {
+      const auto at = place.global(i);
+      if (!at) continue;
+      stored.block.fp32()[i] =
+          static_cast<float>(rough_weight(model, name, at->first, at->second));
+    }
+  }
+  weights.round_masters();
+}
+
+inline void roughen(const Model& model, Lockstep<float>& run) {
+  for (const std::string& name : run.parameters()) {
+    Matrix<float> weight = run.weight(name);
+    for (std::int64_t r = 0; r < weight.rows; ++r) {
+      for (std::int64_t c = 0; c < weight.cols; ++c) {
+        weight(r, c) = static_cast<float>(rough_weight(model, name, r, c));
+      }
+    }
+    run.set_weight(name, weight);
+  }
+}
+
+inline AdamW optimizer_of_tests() {
+  AdamW optimizer;
+  optimizer.learning_rate = 1e-2;
+  optimizer.clip_norm = 0.5;  // below the norms of these tests
+  return optimizer;
+}
+
+// An executor with all that it needs.
+struct Run {
+  Run(const Case& given, const Means& means, Backend& backend)
+      : what(given),
+        rank(rank_in(MPI_COMM_WORLD)),
+        schedule(issue(record_step(what.model, what.options), what.options)),
+        weights(schedule.program, what.grid, rank),
+        lanes(what.grid, means.transport, means.progress),
+        executor(what.model, schedule, what.sequences, weights, backend, communicators(lanes),
+                 [this] { lanes.between_tiles(); }) {
+    weights.initialise(what.model, run_seed);
+    roughen(what.model, weights);
+  }
+
+  ExecutedStep step(std::int64_t number) {
+    const Batch batch =
+        random_batch(what.model, what.sequences, static_cast<std::uint64_t>(number));
+    return executor.step(local_batch(batch, what, rank), optimizer_of_tests(), number);
+  }
+
+  Case what;
+  std::int64_t rank = 0;
+  Schedule schedule;
+  Weights weights;
+  Lanes lanes;
+  Executor executor;
+};
+
+// The referee after as many steps.
+struct Referee {
+  explicit Referee(const Case& what)
+      : run(what.model, what.options, what.grid, run_seed, Rounding::recorded) {
+    roughen(what.model, run);
+    for (std::int64_t number = 1; number <= what.steps; ++number) {
+      const Batch batch =
+          random_batch(what.model, what.sequences, static_cast<std::uint64_t>(number));
+      steps.push_back(run.step(batch, optimizer_of_tests()));
+    }
+  }
+  Lockstep<float> run;
+  std::vector<StepResult> steps;
+};
+
+// All grids of as many ranks as there are, in order.
+inline std::vector<ProcessGrid> grids_of_all_ranks() {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  std::vector<ProcessGrid> grids;
+  for (std::int64_t x = 1; x <= ranks; ++x) {
+    for (std::int64_t y = 1; y <= ranks / x; ++y) {
+      for (std::int64_t z = 1; z <= ranks / x / y; ++z) {
+        if (ranks % (x * y * z) == 0) grids.emplace_back(x, y, z, ranks / (x * y * z));
+      }
+    }
+  }
+  return grids;
+}
+
+}  // namespace fourfold
