@@ -4,35 +4,64 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 namespace fourfold {
 
-FlowNetwork::FlowNetwork(const Incidence& incidence, Seconds quantum)
+Parts Parts::whole(std::int32_t communicators) {
+  Parts parts;
+  parts.first.resize(static_cast<std::size_t>(communicators) + 1);
+  std::iota(parts.first.begin(), parts.first.end(), 0);
+  return parts;
+}
+
+FlowNetwork::FlowNetwork(const Incidence& incidence, Parts parts, Seconds quantum)
     : incidence_(incidence),
       rates_(incidence),
+      parts_(std::move(parts)),
       flows_(incidence.flow_count()),
-      quantum_(quantum.value) {}
+      collectives_(parts_.count()),
+      quantum_(quantum.value) {
+  for (std::int32_t c = 0; c < parts_.count(); ++c) {
+    for (std::int32_t flow = parts_.first[c]; flow < parts_.first[c + 1]; ++flow) {
+      flows_[flow].communicator = c;
+    }
+  }
+}
 
 void FlowNetwork::schedule(std::int32_t flow, double time) {
   queue_.push(time, {flow, ++flows_[flow].version});
 }
 
-void FlowNetwork::start(std::int32_t flow, double time, const CollectiveCost& cost) {
-  Flow& state = flows_[flow];
-  state.phase = Phase::delayed;
-  state.remaining = cost.work.value;
-  state.cap = cost.rate_cap.value;
-  schedule(flow, time + cost.delay.value);
+void FlowNetwork::start(std::int32_t communicator, double time, const CollectiveCost& cost) {
+  collectives_[communicator] = {cost.work.value, cost.rate_cap.value,
+                                parts_.first[communicator + 1] - parts_.first[communicator]};
+  const std::int32_t first = parts_.first[communicator];
+  flows_[first].phase = Phase::delayed;
+  schedule(first, time + cost.delay.value);
 }
 
-void FlowNetwork::move(std::int32_t flow, double time) {
+void FlowNetwork::move(std::int32_t communicator, double time) {
+  // The last part to end may start the next collective of the communicator at once, but not before
+  // all parts of this one have been moved.
+  for (std::int32_t flow = parts_.first[communicator]; flow < parts_.first[communicator + 1];
+       ++flow) {
+    move_part(flow, time);
+  }
+}
+
+void FlowNetwork::move_part(std::int32_t flow, double time) {
   Flow& state = flows_[flow];
-  const double bound = std::min(state.cap, incidence_.lone_rate(flow));
-  if (state.remaining <= 0.0 || bound == std::numeric_limits<double>::infinity()) {
-    finish(flow, time);
+  const Collective& collective = collectives_[state.communicator];
+  const double bound = std::min(collective.cap, incidence_.lone_rate(flow));
+  if (collective.work <= 0.0 || bound == std::numeric_limits<double>::infinity()) {
+    state.phase = Phase::idle;
+    finish_part(flow, time);
     return;
   }
   state.phase = Phase::moving;
+  state.remaining = collective.work;
   state.updated = time;
   state.rate = 0.0;
   if (rates_.enter(flow, bound)) {
@@ -41,12 +70,14 @@ void FlowNetwork::move(std::int32_t flow, double time) {
   }
 }
 
-void FlowNetwork::finish(std::int32_t flow, double time) {
-  if (flows_[flow].phase == Phase::moving) rates_.leave(flow);
-  flows_[flow].phase = Phase::idle;
-  ++flows_[flow].version;
+void FlowNetwork::finish_part(std::int32_t flow, double time) {
+  Flow& state = flows_[flow];
+  if (state.phase == Phase::moving) rates_.leave(flow);
+  state.phase = Phase::idle;
+  ++state.version;
+  if (--collectives_[state.communicator].unfinished > 0) return;
   ++counts_.finished;
-  finished_(flow, time);
+  finished_(state.communicator, time);
 }
 
 void FlowNetwork::solve() {
@@ -81,9 +112,9 @@ void FlowNetwork::advance() {
     ++counts_.events;
     now_ = time;
     if (flows_[event.flow].phase == Phase::delayed) {
-      move(event.flow, time);
+      move(flows_[event.flow].communicator, time);
     } else {
-      finish(event.flow, time);
+      finish_part(event.flow, time);
     }
   }
   if (rates_.unsolved()) solve();

@@ -1,5 +1,5 @@
-// Collectives in flight, as flows: a flow pays its delay first, then moves its bytes at the max-min
-// rate of the links it loads. Knows nothing of SimGrid: it is driven from outside, instant by
+// Collectives in flight: each pays its delay first, then its parts move their bytes at the max-min
+// rate of the links they load. Knows nothing of SimGrid: it is driven from outside, instant by
 // instant.
 #pragma once
 
@@ -12,11 +12,20 @@
 
 namespace fourfold {
 
+// Communicator c's collectives are the flows [first[c], first[c + 1]) of an Incidence: parts that
+// start together, each with all of the work per byte of its shares; the last one to end ends them.
+struct Parts {
+  std::vector<std::int32_t> first;
+
+  static Parts whole(std::int32_t communicators);  // one flow each
+
+  std::int32_t count() const { return static_cast<std::int32_t>(first.size()) - 1; }
+};
+
 class FlowNetwork : public Transport {
  public:
-
   struct Counts {
-    std::int64_t finished = 0;
+    std::int64_t finished = 0;  // collectives
     std::int64_t events = 0;
     std::int64_t solves = 0;
     Seconds solver_time;  // of our own clock
@@ -24,9 +33,9 @@ class FlowNetwork : public Transport {
 
   // Rates are decided anew at most once per `quantum`: what happens within it is handled together,
   // each flow keeping its own exact start. The Incidence must outlive the network.
-  FlowNetwork(const Incidence& incidence, Seconds quantum);
+  FlowNetwork(const Incidence& incidence, Parts parts, Seconds quantum);
 
-  void start(std::int32_t flow, double time, const CollectiveCost& cost) override;
+  void start(std::int32_t communicator, double time, const CollectiveCost& cost) override;
 
   // When something happens next; infinity if nothing is in flight.
   double next_time();
@@ -41,20 +50,28 @@ class FlowNetwork : public Transport {
     double remaining = 0.0;  // bytes, as of `updated`
     double updated = 0.0;
     double rate = 0.0;
-    double cap = 0.0;
+    std::int32_t communicator = 0;
     std::uint32_t version = 0;
-    Phase phase = Phase::idle;
+    Phase phase = Phase::idle;  // the first flow of a communicator stands for all in their delay
+  };
+  struct Collective {
+    double work = 0.0;
+    double cap = 0.0;
+    std::int32_t unfinished = 0;  // parts
   };
 
   void schedule(std::int32_t flow, double time);
-  void move(std::int32_t flow, double time);
-  void finish(std::int32_t flow, double time);
+  void move(std::int32_t communicator, double time);
+  void move_part(std::int32_t flow, double time);
+  void finish_part(std::int32_t flow, double time);
   void solve();
 
   const Incidence& incidence_;
   MaxMin rates_;
   EventQueue queue_;
+  Parts parts_;
   std::vector<Flow> flows_;
+  std::vector<Collective> collectives_;  // by communicator
   double quantum_;
   double now_ = 0.0;
   Counts counts_;

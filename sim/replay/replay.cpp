@@ -11,8 +11,8 @@
 #include "sim/device_classes.hpp"
 #include "sim/estimate.hpp"
 #include "sim/replay/extrapolation.hpp"
-#include "sim/replay/incidence.hpp"
 #include "sim/replay/link_use.hpp"
+#include "sim/replay/load.hpp"
 #include "sim/replay/machine.hpp"
 #include "sim/replay/ranks.hpp"
 #include "sim/replay/stock_network.hpp"
@@ -53,52 +53,6 @@ std::array<double, lane_count> largest_caps(const TimedProgram& program) {
     cap = std::max(cap, collective.cost.rate_cap.value);
   }
   return caps;
-}
-
-// The devices of a communicator's members.
-std::vector<std::int64_t> members_of(std::int32_t communicator, const Communicators& communicators,
-                                     const Mapping& mapping) {
-  const Lane lane = communicators.lane(communicator);
-  std::vector<std::int64_t> members;
-  for (std::int32_t i = 0; i < communicators.extent(lane); ++i) {
-    members.push_back(mapping.devices[communicators.first_member(communicator) +
-                                      std::int64_t{i} * communicators.stride(lane)]);
-  }
-  return members;
-}
-
-// Which communicator loads which link, where that can decide a rate, and what every link carries.
-struct Load {
-  Incidence incidence;
-  std::vector<double> bytes;  // by link, in the whole step
-};
-
-Load load_of(const Communicators& communicators, const Topology& topology, const Mapping& mapping,
-             const FaultyLinks& faults, const TimedProgram& program) {
-  const std::array<double, lane_count> caps = largest_caps(program);
-  const std::array<double, lane_count> sent = sent_by_lane(program);
-  std::vector<double> capacities;
-  for (std::int32_t link = 0; link < topology.link_count(); ++link) {
-    capacities.push_back(faults.capacity(link));
-  }
-  std::vector<Footprint> footprints;
-  std::vector<double> bounds;
-  for (std::int32_t c = 0; c < communicators.count(); ++c) {
-    const int lane = static_cast<int>(communicators.lane(c));
-    bounds.push_back(caps[lane]);
-    footprints.push_back(topology.ring_footprint(members_of(c, communicators, mapping), lane));
-  }
-  faults.refuse_idle(footprints);
-  std::vector<double> bytes(capacities.size(), 0.0);
-  for (std::int32_t c = 0; c < communicators.count(); ++c) {
-    Footprint& footprint = footprints[static_cast<std::size_t>(c)];
-    faults.reroute(footprint);
-    for (const LinkShare& entry : footprint) {
-      bytes[static_cast<std::size_t>(entry.link)] +=
-          entry.share * sent[static_cast<std::size_t>(communicators.lane(c))];
-    }
-  }
-  return {Incidence(std::move(capacities), footprints).deciding(bounds), std::move(bytes)};
 }
 
 // The strands of all communicators, in their order; none where flows carry the collectives.
@@ -157,7 +111,8 @@ class Job {
         topology_(platform, mapping_.nodes(platform.node.devices)),
         communicators_(grid, used_lanes(program)),
         faults_(options.faults, topology_, platform),
-        load_(load_of(communicators_, topology_, mapping_, faults_, program)),
+        load_(load_of(communicators_, {platform, topology_, mapping_, faults_},
+                      {largest_caps(program), sent_by_lane(program)})),
         classes_(device_classes(grid, options.compute_factors)),
         rings_(rings_of(communicators_, mapping_, topology_, platform, options.carrier)),
         machine_(topology_, all_strands(rings_)) {}
@@ -167,9 +122,10 @@ class Job {
       witness_.emplace(stream, communicators_, grid_.size(), logged_ranks());
     }
     if (options_.carrier == Carrier::flows) {
-      FlowNetwork network(load_.incidence, options_.quantum.value > 0
-                                          ? options_.quantum
-                                          : std::min(Seconds{1e-4}, estimate(program_).total * 1e-5));
+      FlowNetwork network(load_.incidence, load_.parts,
+                          options_.quantum.value > 0
+                              ? options_.quantum
+                              : std::min(Seconds{1e-4}, estimate(program_).total * 1e-5));
       std::vector<SegmentTimes> times = walk(stream, network, [&] { machine_.run(network); });
       const FlowNetwork::Counts& counts = network.counts();
       result.collectives += counts.finished;

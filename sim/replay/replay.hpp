@@ -39,7 +39,7 @@ struct ReplayOptions {
   ReplayExtent extent = ReplayExtent::extrapolated;
   Carrier carrier = Carrier::flows;
   double tolerance =
-      1e-3;               // largest relative change between the last two repetitions of a cut loop
+      1e-3;  // largest relative change between the last two repetitions of a cut loop
   // Rates are shared out anew at most this often; 0: a hundred-thousandth of the estimated step,
   // but no more than 100 us, at which contended totals moved by up to 1e-3 against 10 us.
   Seconds quantum;
@@ -60,7 +60,7 @@ struct Replay {
   std::int64_t collectives = 0;  // of groups, in all attempts
   std::int64_t events = 0;
   std::int64_t solves = 0;
-  Seconds solver_time;  // of our own clock
+  Seconds solver_time;                 // of our own clock
   std::optional<ReplayDetail> detail;  // if it was wanted
 };
 

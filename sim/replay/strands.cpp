@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 #include <variant>
 
@@ -43,32 +44,52 @@ std::vector<NodeMembers> by_node(const Platform& platform,
   return nodes;
 }
 
-// Their links are left to the topology: a link of a ring is the path between its ends.
-void add_inner_strands(const NodeGraph& graph, const NodeMembers& node, double along,
-                       std::int64_t devices_per_node, std::vector<Strand>& strands) {
+double along_node(const NodeMembers& node, std::size_t node_count) {
+  const auto here = static_cast<double>(node.devices.size());
+  return node_count == 1 ? 1.0 : (here - 1.0) / here;
+}
+
+// From device to device inside a node, one per link; none where its devices meet in a switch.
+std::optional<std::vector<Strand>> inner_strands(const NodeGraph& graph, const NodeMembers& node,
+                                                 double along, std::int64_t devices_per_node) {
   DeviceSet set = 0;
   for (std::int64_t device : node.devices) set |= DeviceSet{1} << (device % devices_per_node);
   const std::int64_t first_device = node.node * devices_per_node;
+  std::vector<Strand> strands;
   for (const LinkShare& entry : node_rings(graph, set).shares) {
     if (std::max(graph.from(entry.link), graph.to(entry.link)) >= devices_per_node) {
-      throw std::invalid_argument(
-          "Stock communications go from device to device, but the devices of a node of this "
-          "platform meet in a switch: replay it in the default fidelity.");
+      return std::nullopt;
     }
     strands.push_back({first_device + graph.from(entry.link),
                        first_device + graph.to(entry.link),
                        {},
                        entry.share * along});
   }
+  return strands;
 }
 
-bool adds_up(const std::vector<Strand>& strands, const Footprint& footprint) {
-  Footprint sum;
-  for (const Strand& strand : strands) {
-    for (std::int32_t link : strand.links) sum.push_back({link, strand.share});
+// From each node to the next, one per ring.
+std::vector<Strand> strands_across(const std::vector<NodeMembers>& nodes, std::size_t rings) {
+  std::vector<Strand> strands;
+  if (nodes.size() == 1) return strands;
+  for (const NodeMembers& node : nodes) rings = std::min(rings, node.device_of_nic.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const NodeMembers& next = nodes[(i + 1) % nodes.size()];
+    for (std::size_t r = 0; r < rings; ++r) {
+      const auto end = [&](const NodeMembers& node) {
+        return node.device_of_nic[r * node.device_of_nic.size() / rings];
+      };
+      strands.push_back({end(nodes[i]), end(next), {}, 1.0 / static_cast<double>(rings)});
+    }
   }
+  return strands;
+}
+
+bool adds_up(const std::vector<Footprint>& parts, const Footprint& whole) {
+  Footprint sum;
+  for (const Footprint& part : parts) sum.insert(sum.end(), part.begin(), part.end());
   merge(sum);
-  return std::ranges::equal(sum, footprint, [](const LinkShare& a, const LinkShare& b) {
+  return std::ranges::equal(sum, whole, [](const LinkShare& a, const LinkShare& b) {
     return a.link == b.link && std::abs(a.share - b.share) <= share_tolerance * b.share;
   });
 }
@@ -88,32 +109,56 @@ std::vector<Strand> crossbar_strands(const Topology& topology,
 
 std::vector<Strand> node_strands(const Topology& topology, const Platform& platform,
                                  const std::vector<std::int64_t>& members) {
-  std::vector<Strand> strands;
   const NodeGraph graph(platform.node);
   const std::vector<NodeMembers> nodes = by_node(platform, members);
-  std::size_t rings = platform.node.nics.size();
-  for (const NodeMembers& node : nodes) rings = std::min(rings, node.device_of_nic.size());
-  std::vector<std::int32_t> path;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const auto here = static_cast<double>(nodes[i].devices.size());
-    const double along = nodes.size() == 1 ? 1.0 : (here - 1.0) / here;
-    const std::size_t first = strands.size();
-    add_inner_strands(graph, nodes[i], along, platform.node.devices, strands);
-    for (std::size_t s = first; s < strands.size(); ++s) {
-      topology.minimal_route(strands[s].from, strands[s].to, strands[s].links);
+  std::vector<Strand> strands = strands_across(nodes, platform.node.nics.size());
+  for (const NodeMembers& node : nodes) {
+    const auto inner =
+        inner_strands(graph, node, along_node(node, nodes.size()), platform.node.devices);
+    if (!inner) {
+      throw std::invalid_argument(
+          "Stock communications go from device to device, but the devices of a node of this "
+          "platform meet in a switch: replay it in the default fidelity.");
     }
-    if (nodes.size() == 1) break;
-    const NodeMembers& next = nodes[(i + 1) % nodes.size()];
-    for (std::size_t r = 0; r < rings; ++r) {
-      const auto end = [&](const NodeMembers& node) {
-        return node.device_of_nic[r * node.device_of_nic.size() / rings];
-      };
-      path.clear();
-      topology.minimal_route(end(nodes[i]), end(next), path);
-      strands.push_back({end(nodes[i]), end(next), path, 1.0 / static_cast<double>(rings)});
-    }
+    strands.insert(strands.end(), inner->begin(), inner->end());
   }
+  for (Strand& strand : strands) topology.minimal_route(strand.from, strand.to, strand.links);
   return strands;
+}
+
+std::vector<Footprint> footprints_of(const std::vector<Strand>& strands) {
+  std::vector<Footprint> footprints;
+  for (const Strand& strand : strands) {
+    Footprint& footprint = footprints.emplace_back();
+    for (std::int32_t link : strand.links) footprint.push_back({link, strand.share});
+    merge(footprint);
+  }
+  return footprints;
+}
+
+std::vector<Footprint> node_parts(const Topology& topology, const Platform& platform,
+                                  const std::vector<std::int64_t>& members, int lane) {
+  const NodeGraph graph(platform.node);
+  const std::vector<NodeMembers> nodes = by_node(platform, members);
+  std::vector<Strand> strands = strands_across(nodes, platform.node.nics.size());
+  std::vector<Footprint> parts;
+  for (const NodeMembers& node : nodes) {
+    const double along = along_node(node, nodes.size());
+    if (const auto inner = inner_strands(graph, node, along, platform.node.devices)) {
+      strands.insert(strands.end(), inner->begin(), inner->end());
+      continue;
+    }
+    parts.push_back(topology.ring_footprint(node.devices, lane));
+    for (LinkShare& entry : parts.back()) entry.share *= along;
+    if (parts.back().empty()) parts.pop_back();
+  }
+  for (const Strand& strand : strands) {
+    Footprint& part = parts.emplace_back();
+    topology.route(strand.from, strand.to, part);
+    for (LinkShare& entry : part) entry.share *= strand.share;
+    merge(part);
+  }
+  return parts;
 }
 
 }  // namespace
@@ -124,13 +169,25 @@ std::vector<Strand> ring_strands(const Topology& topology, const Platform& platf
   const bool ports = std::holds_alternative<CrossbarNetwork>(platform.network);
   std::vector<Strand> strands =
       ports ? crossbar_strands(topology, members, lane) : node_strands(topology, platform, members);
-  if (!adds_up(strands, topology.ring_footprint(members, lane))) {
+  if (!adds_up(footprints_of(strands), topology.ring_footprint(members, lane))) {
     throw std::invalid_argument(
         "A stock communication takes one path, but " + platform.name +
         " spreads messages over several: these fidelities need a platform file with "
         "local_detours = 0 and global_detours = 0 under [network].");
   }
   return strands;
+}
+
+std::vector<Footprint> ring_parts(const Topology& topology, const Platform& platform,
+                                  const std::vector<std::int64_t>& members, int lane) {
+  if (members.size() < 2) return {};
+  const bool ports = std::holds_alternative<CrossbarNetwork>(platform.network);
+  std::vector<Footprint> parts = ports ? footprints_of(crossbar_strands(topology, members, lane))
+                                       : node_parts(topology, platform, members, lane);
+  if (!adds_up(parts, topology.ring_footprint(members, lane))) {
+    throw std::logic_error("The parts of a ring do not add up to what it loads.");
+  }
+  return parts;
 }
 
 }  // namespace fourfold

@@ -24,4 +24,9 @@ struct Strand {
 std::vector<Strand> ring_strands(const Topology& topology, const Platform& platform,
                                  const std::vector<std::int64_t>& members, int lane);
 
+// What moves for itself in Topology::ring_footprint(members, lane), detours and all: the loads of
+// its strands; where the devices of a node meet in a switch, all of the ring inside that node.
+std::vector<Footprint> ring_parts(const Topology& topology, const Platform& platform,
+                                  const std::vector<std::int64_t>& members, int lane);
+
 }  // namespace fourfold

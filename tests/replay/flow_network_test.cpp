@@ -23,7 +23,7 @@ std::map<std::int32_t, double> run(FlowNetwork& network) {
 }
 
 TEST(FlowNetwork, AloneAFlowTakesDelayAndWorkOverRate) {
-  FlowNetwork network(incidence(), {0.0});
+  FlowNetwork network(incidence(), Parts::whole(3), {0.0});
   network.start(0, 1.0, {{0.5}, {40.0}, {20.0}});  // link 10 < cap 20
   network.start(2, 1.0, {{0.5}, {40.0}, {5.0}});   // cap 5 < link 10
 
@@ -35,7 +35,7 @@ TEST(FlowNetwork, AloneAFlowTakesDelayAndWorkOverRate) {
 
 TEST(FlowNetwork, FlowsShareALinkOnlyWhileTheyMove) {
   // Flow 0 moves alone from 0 to 1, shares from 1 to 3, is done; flow 1 goes on alone.
-  FlowNetwork network(incidence(), {0.0});
+  FlowNetwork network(incidence(), Parts::whole(3), {0.0});
   network.start(0, 0.0, {{0.0}, {20.0}, {100.0}});
   network.start(1, 0.0, {{1.0}, {40.0}, {100.0}});  // a delay of 1 loads no link
 
@@ -46,14 +46,14 @@ TEST(FlowNetwork, FlowsShareALinkOnlyWhileTheyMove) {
 }
 
 TEST(FlowNetwork, AFlowWithoutWorkEndsWithItsDelay) {
-  FlowNetwork network(incidence(), {0.0});
+  FlowNetwork network(incidence(), Parts::whole(3), {0.0});
   network.start(0, 0.0, {{0.25}, {0.0}, {1.0}});
 
   EXPECT_DOUBLE_EQ(run(network).at(0), 0.25);
 }
 
 TEST(FlowNetwork, AQuantumMovesNoFlowThatIsAlone) {
-  FlowNetwork network(incidence(), {0.1});
+  FlowNetwork network(incidence(), Parts::whole(3), {0.1});
   network.start(0, 0.0, {{0.0}, {10.0}, {100.0}});
   network.start(2, 0.05, {{0.0}, {10.0}, {100.0}});
 
@@ -67,7 +67,7 @@ TEST(FlowNetwork, AQuantumErrsByNoMoreThanItself) {
   const double quantum = 0.01;
   std::map<double, std::map<std::int32_t, double>> ends;
   for (double q : {0.0, quantum}) {
-    FlowNetwork network(incidence(), {q});
+    FlowNetwork network(incidence(), Parts::whole(3), {q});
     network.start(0, 0.0, {{0.0}, {20.0}, {100.0}});
     network.start(1, 0.009, {{0.0}, {20.0}, {100.0}});
     ends[q] = run(network);

@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <vector>
 
 #include "sim/estimate.hpp"
 #include "sim/replay/replay.hpp"
@@ -50,20 +52,34 @@ double seconds(const Point& point, const Platform& platform, ReplayOptions optio
   return replay(lower(point, platform), point.grid, platform, options).outcome.total.value;
 }
 
-// The default against both references.
+struct Totals {
+  double flows = 0.0;
+  double edges = 0.0;
+  double steps = 0.0;
+};
+
+Totals of_all_carriers(const Point& point, const Platform& platform, const ReplayOptions& options) {
+  return {seconds(point, platform, options, Carrier::flows),
+          seconds(point, platform, options, Carrier::stock_edges),
+          seconds(point, platform, options, Carrier::stock_steps)};
+}
+
+constexpr double agreement = 1e-3;
+
 void expect_agreement(const ProcessGrid& grid, const Platform& platform,
                       const ReplayOptions& options, double bound) {
-  const Point point = two_layers(grid);
-
-  const double flows = seconds(point, platform, options, Carrier::flows);
-  const double edges = seconds(point, platform, options, Carrier::stock_edges);
-  const double steps = seconds(point, platform, options, Carrier::stock_steps);
+  const auto [flows, edges, steps] = of_all_carriers(two_layers(grid), platform, options);
 
   EXPECT_NEAR(flows, edges, bound * edges) << platform.name << " " << grid.str();
   EXPECT_NEAR(flows, steps, bound * steps) << platform.name << " " << grid.str();
 }
 
-constexpr double agreement = 1e-3;
+ReplayOptions placed_at_random(const ProcessGrid& grid, const Platform& platform,
+                               std::uint64_t seed) {
+  ReplayOptions options;
+  options.mapping = Mapping::random(grid.size(), platform, seed);
+  return options;
+}
 
 TEST(StockNetwork, AgreesWithFlowsOnACrossbar) {
   for (const char* name : {"crossbar", "crossbar-shared"}) {
@@ -75,9 +91,32 @@ TEST(StockNetwork, AgreesWithFlowsOnACrossbar) {
 TEST(StockNetwork, AgreesWithFlowsOnMachines) {
   for (const char* name : {"frontier", "perlmutter"}) {
     const Platform platform = on_minimal_routes(name);
-    for (const ProcessGrid& grid : {ProcessGrid(4, 2, 4, 1), ProcessGrid(2, 3, 4, 3),
-                                    ProcessGrid(8, 2, 4, 1)}) {
+    for (const ProcessGrid& grid :
+         {ProcessGrid(4, 2, 4, 1), ProcessGrid(2, 3, 4, 3), ProcessGrid(8, 2, 4, 1)}) {
       expect_agreement(grid, platform, {}, agreement);
+    }
+  }
+}
+
+// Nodes drawn from the whole machine: rings of many groups meet on single links between groups.
+TEST(StockNetwork, AgreesWithFlowsOnNodesDrawnAtRandom) {
+  for (const char* name : {"frontier", "perlmutter"}) {
+    const Platform platform = on_minimal_routes(name);
+    for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+      const ProcessGrid grid(2, 3, 4, 2);
+      expect_agreement(grid, platform, placed_at_random(grid, platform, seed), agreement);
+    }
+  }
+}
+
+TEST(StockNetwork, SLOW_AgreesWithFlowsOnNodesDrawnAtRandom) {
+  for (const char* name : {"frontier", "perlmutter"}) {
+    const Platform platform = on_minimal_routes(name);
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+      for (const ProcessGrid& grid : {ProcessGrid(8, 2, 4, 1), ProcessGrid(8, 2, 4, 2),
+                                      ProcessGrid(2, 4, 4, 4), ProcessGrid(1, 1, 16, 4)}) {
+        expect_agreement(grid, platform, placed_at_random(grid, platform, seed), agreement);
+      }
     }
   }
 }
@@ -88,6 +127,45 @@ TEST(StockNetwork, AgreesWithFlowsOnANarrowNetwork) {
     expect_agreement(ProcessGrid(8, 2, 4, 2), platform, {}, agreement);
     expect_agreement(ProcessGrid(2, 4, 4, 4), platform, {}, agreement);
   }
+}
+
+// Where rings crowd on few cables between groups the references themselves part: an edge of a true
+// ring that is ahead waits for the bytes it is to pass on, an edge for itself goes on, is done
+// early, and leaves its links to others. No model can be within 0.1 % of both there. Ours is the
+// second: within 0.1 % of the communications per edge, and as far from the true ring as these are,
+// which was 0.4 % with one cable between groups of eight nodes, and 4 % at worst on Polaris' seven
+// between groups of 56.
+void expect_edges(const std::vector<Platform>& platforms, const std::vector<ProcessGrid>& grids,
+                  std::uint64_t seeds) {
+  double widest = 0.0;
+  for (const Platform& platform : platforms) {
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+      for (const ProcessGrid& grid : grids) {
+        const auto [flows, edges, steps] =
+            of_all_carriers(two_layers(grid), platform, placed_at_random(grid, platform, seed));
+
+        const double apart = std::abs(edges - steps) / steps;
+        EXPECT_NEAR(flows, edges, agreement * edges)
+            << platform.name << " " << grid.str() << " " << seed;
+        EXPECT_NEAR(flows, steps, (apart + agreement) * steps)
+            << platform.name << " " << grid.str() << " " << seed;
+        EXPECT_LT(apart, 0.05) << platform.name << " " << grid.str() << " " << seed;
+        widest = std::max(widest, apart);
+      }
+    }
+  }
+  EXPECT_GT(widest, agreement);  // they do part, or the tests above would cover these cases
+}
+
+TEST(StockNetwork, FollowsTheEdgesWhereTheReferencesPart) {
+  expect_edges({narrow_dragonfly("perlmutter")},
+               {ProcessGrid(8, 2, 4, 1), ProcessGrid(1, 1, 16, 4)}, 1);
+}
+
+TEST(StockNetwork, SLOW_FollowsTheEdgesWhereTheReferencesPart) {
+  expect_edges({narrow_dragonfly("frontier"), narrow_dragonfly("perlmutter"),
+                on_minimal_routes("polaris"), on_minimal_routes("alps")},
+               {ProcessGrid(8, 2, 4, 1), ProcessGrid(2, 3, 4, 3)}, 2);
 }
 
 TEST(StockNetwork, SLOW_AgreesWithFlowsOn512Devices) {

@@ -1,0 +1,116 @@
+// A ring is one flow unless it may be held up at several places; then its edges are flows of their
+// own.
+#include "sim/replay/load.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "sim/replay/strands.hpp"
+
+namespace fourfold {
+
+std::vector<std::int64_t> members_of(std::int32_t communicator, const Communicators& communicators,
+                                     const Mapping& mapping) {
+  const Lane lane = communicators.lane(communicator);
+  std::vector<std::int64_t> members;
+  for (std::int32_t i = 0; i < communicators.extent(lane); ++i) {
+    members.push_back(mapping.devices[communicators.first_member(communicator) +
+                                      std::int64_t{i} * communicators.stride(lane)]);
+  }
+  return members;
+}
+
+namespace {
+
+bool held_up_alike(const Incidence& edges, std::int32_t a, std::int32_t b, double cap) {
+  const auto links = [](const LinkShare& x, const LinkShare& y) { return x.link == y.link; };
+  if (!std::ranges::equal(edges.links_of(a), edges.links_of(b), links)) return false;
+  // Without links that decide, the slower one's end is the end of both.
+  return edges.links_of(a).empty() ||
+         std::min(cap, edges.lone_rate(a)) == std::min(cap, edges.lone_rate(b));
+}
+
+// Edges of one ring that share all links that decide a rate get the same rate at all times: they
+// are merged into one part. `edges` says what decides and knows `loads` as its flows.
+std::vector<Footprint> merged(std::span<Footprint> loads, std::int32_t first,
+                              const Incidence& edges, double cap) {
+  std::vector<std::int32_t> order(loads.size());
+  std::iota(order.begin(), order.end(), first);
+  const auto link_of = [](const LinkShare& entry) { return entry.link; };
+  std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+    return std::ranges::lexicographical_compare(edges.links_of(a), edges.links_of(b), {}, link_of,
+                                                link_of);
+  });
+  std::vector<Footprint> parts;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    Footprint& load = loads[order[i] - first];
+    if (i > 0 && held_up_alike(edges, order[i - 1], order[i], cap)) {
+      parts.back().insert(parts.back().end(), load.begin(), load.end());
+    } else {
+      parts.push_back(std::move(load));
+    }
+  }
+  for (Footprint& part : parts) merge(part);
+  return parts;
+}
+
+}  // namespace
+
+Load load_of(const Communicators& communicators, const Ground& ground, const LaneWork& work) {
+  std::vector<double> capacities;
+  for (std::int32_t link = 0; link < ground.topology.link_count(); ++link) {
+    capacities.push_back(ground.faults.capacity(link));
+  }
+  std::vector<Footprint> footprints;
+  std::vector<double> bounds;
+  for (std::int32_t c = 0; c < communicators.count(); ++c) {
+    const int lane = static_cast<int>(communicators.lane(c));
+    bounds.push_back(work.caps[lane]);
+    footprints.push_back(
+        ground.topology.ring_footprint(members_of(c, communicators, ground.mapping), lane));
+  }
+  ground.faults.refuse_idle(footprints);
+  std::vector<double> bytes(capacities.size(), 0.0);
+  for (std::int32_t c = 0; c < communicators.count(); ++c) {
+    ground.faults.reroute(footprints[c]);
+    for (const LinkShare& entry : footprints[c]) {
+      bytes[entry.link] += entry.share * work.sent[static_cast<int>(communicators.lane(c))];
+    }
+  }
+  const Incidence rings = Incidence(capacities, footprints).deciding(bounds);
+  std::vector<Footprint> edges;
+  std::vector<double> edge_bounds;
+  Parts edges_of{{0}};
+  for (std::int32_t c = 0; c < communicators.count(); ++c) {
+    if (rings.links_of(c).empty()) {
+      edges.push_back(std::move(footprints[c]));
+    } else {
+      for (Footprint& edge : ring_parts(ground.topology, ground.platform,
+                                        members_of(c, communicators, ground.mapping),
+                                        static_cast<int>(communicators.lane(c)))) {
+        ground.faults.reroute(edge);
+        edges.push_back(std::move(edge));
+      }
+    }
+    edge_bounds.resize(edges.size(), bounds[c]);
+    edges_of.first.push_back(static_cast<std::int32_t>(edges.size()));
+  }
+  const Incidence deciding = Incidence(capacities, edges).deciding(edge_bounds);
+  std::vector<Footprint> loads;
+  std::vector<double> load_bounds;
+  Parts parts{{0}};
+  for (std::int32_t c = 0; c < communicators.count(); ++c) {
+    const std::int32_t first = edges_of.first[c];
+    const std::span<Footprint> own(edges.data() + first, edges.data() + edges_of.first[c + 1]);
+    std::ranges::move(merged(own, first, deciding, bounds[c]), std::back_inserter(loads));
+    load_bounds.resize(loads.size(), bounds[c]);
+    parts.first.push_back(static_cast<std::int32_t>(loads.size()));
+  }
+  return {Incidence(std::move(capacities), loads).deciding(load_bounds), std::move(parts),
+          std::move(bytes)};
+}
+
+}  // namespace fourfold

@@ -1,0 +1,44 @@
+// What the collectives of a job load: the parts into which each communicator's rings fall, and the
+// links of each part.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "platforms/mapping.hpp"
+#include "platforms/topology.hpp"
+#include "sim/replay/communicators.hpp"
+#include "sim/replay/flow_network.hpp"
+#include "sim/replay/incidence.hpp"
+#include "sim/replay/link_faults.hpp"
+
+namespace fourfold {
+
+struct Load {
+  Incidence incidence;  // one flow a part, without links that cannot decide a rate
+  Parts parts;
+  std::vector<double> bytes;  // by link of the topology, in the whole step
+};
+
+// The devices of a communicator's members, in ring order.
+std::vector<std::int64_t> members_of(std::int32_t communicator, const Communicators& communicators,
+                                     const Mapping& mapping);
+
+// The machine that a job meets.
+struct Ground {
+  const Platform& platform;
+  const Topology& topology;
+  const Mapping& mapping;
+  const FaultyLinks& faults;
+};
+
+// By lane: the rate that collectives reach at most, and the bytes per unit of share in a step.
+struct LaneWork {
+  std::array<double, lane_count> caps{};
+  std::array<double, lane_count> sent{};
+};
+
+Load load_of(const Communicators& communicators, const Ground& ground, const LaneWork& work);
+
+}  // namespace fourfold
