@@ -63,25 +63,27 @@ std::optional<std::string> better_core_type(const std::string& core, VectorUnit 
   return unit == VectorUnit::avx512 ? "SKYLAKEX" : "HASWELL";
 }
 
+void start_anew_with(const char* name, const std::string& value) {
+  std::vector<std::string> words = own_command_line();
+  if (words.empty() || setenv(name, value.c_str(), 1) != 0) return;
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv("/proc/self/exe", arguments.data());
+}
+
 void repair_openblas_core() {
   const std::string core = openblas_core();
   const std::optional<std::string> better = better_core_type(core, vector_unit());
   if (!better) return;
   const char* const asked_for = std::getenv(variable);
-  if (asked_for == nullptr) {
-    std::vector<std::string> words = own_command_line();
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    if (words.empty() || setenv(variable, better->c_str(), 1) != 0) arguments.clear();
-    if (!arguments.empty()) execv("/proc/self/exe", arguments.data());
-  }
+  if (asked_for == nullptr) start_anew_with(variable, *better);
   std::fprintf(stderr,
                "WARNING: OpenBLAS uses its %s kernels, which leave this processor's wider vectors "
-               "idle: matrix products may take 2 to 5 times as long. %s%s; start with %s=%s.\n",
+               "idle: its products take 2 to 5 times as long. %s %s; start with %s=%s.\n",
                core.c_str(), variable,
-               asked_for == nullptr ? " could not be set" : " asks for them", variable,
-               better->c_str());
+               asked_for == nullptr ? "could not be set" : "in the environment asks for them",
+               variable, better->c_str());
 }
 
 std::string blas_report() {

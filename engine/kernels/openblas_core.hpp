@@ -1,6 +1,7 @@
-// The trap of OpenBLAS's core type: a library older than the processor silently falls back to
-// kernels for a much older one (0.3.21 takes Emerald Rapids for a Prescott and multiplies at a
-// fifth of the speed, Zen 5 for a Haswell at half). Detected, repaired, or shouted about.
+// The trap of OpenBLAS's core type: a library older than the processor may silently fall back to
+// kernels for a much older one (0.3.21 takes Emerald Rapids for a Prescott, and multiplies at a
+// fifth of the speed; Zen 5 it takes for a Cooperlake, which is right). Detected, repaired, or
+// shouted about.
 #pragma once
 
 #include <optional>
@@ -20,9 +21,14 @@ std::string openblas_core();
 std::optional<std::string> better_core_type(const std::string& core, VectorUnit unit);
 
 // To be called first in main, before MPI_Init and before threads: where OpenBLAS took a slower
-// core, starts this very program anew with OPENBLAS_CORETYPE set, once. Does not return then. If
-// the variable is set already and the core is still slow, says so on standard error and goes on.
+// core, starts this very program anew with OPENBLAS_CORETYPE set, once, and does not return. A
+// variable that is set already is somebody's wish: if the core is slow, says so on standard error
+// and goes on.
 void repair_openblas_core();
+
+// Executes this very program with its arguments and one more environment variable. Returns only if
+// the system refuses.
+void start_anew_with(const char* variable, const std::string& value);
 
 // "OpenBLAS 0.3.21 with SkylakeX kernels, oneDNN 2.6.3", for logs and reports.
 std::string blas_report();

@@ -44,10 +44,21 @@ TEST(OpenblasCore, DISABLED_Started) {
               better_core_type(openblas_core(), vector_unit()) ? "no" : "yes");
 }
 
-std::string printed_by_start(const std::string& environment) {
+TEST(OpenblasCore, DISABLED_StartedAnew) {
+  constexpr const char* variable = "FOURFOLD_TEST_STARTED_ANEW";
+  if (std::getenv(variable) == nullptr) {
+    std::printf("before\n");
+    std::fflush(stdout);
+    start_anew_with(variable, "yes");
+  }
+  const char* const value = std::getenv(variable);
+  std::printf("anew: %s\n", value == nullptr ? "no" : value);
+}
+
+std::string printed_by_start(const std::string& environment, const std::string& test) {
   const std::string command =
       "env " + environment + " '" FOURFOLD_BIN_DIR "/tests-kernels' " +
-      "--gtest_also_run_disabled_tests --gtest_filter=OpenblasCore.DISABLED_Started 2>&1";
+      "--gtest_also_run_disabled_tests --gtest_filter=OpenblasCore.DISABLED_" + test + " 2>&1";
   std::FILE* const pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return "";
   std::string text;
@@ -57,16 +68,24 @@ std::string printed_by_start(const std::string& environment) {
 }
 
 TEST(OpenblasCore, IsRepairedInSilence) {
-  const std::string text = printed_by_start("-u OPENBLAS_CORETYPE");
+  const std::string text = printed_by_start("-u OPENBLAS_CORETYPE", "Started");
 
   EXPECT_THAT(text, HasSubstr("core is right: yes"));
   EXPECT_THAT(text, Not(HasSubstr("WARNING")));
 }
 
+// Once: what is printed before comes once, and what is printed after comes once.
+TEST(OpenblasCore, StartsTheProgramAnewWithItsArguments) {
+  const std::string text = printed_by_start("-u FOURFOLD_TEST_STARTED_ANEW", "StartedAnew");
+
+  EXPECT_EQ(text.find("before\n"), text.rfind("before\n"));
+  EXPECT_THAT(text, testing::AllOf(HasSubstr("before\n"), HasSubstr("anew: yes\n")));
+}
+
 TEST(OpenblasCore, IsShoutedAboutWhereTheUserAskedForIt) {
   if (vector_unit() == VectorUnit::baseline) GTEST_SKIP() << "no kernels are too slow here";
 
-  const std::string text = printed_by_start("OPENBLAS_CORETYPE=PRESCOTT");
+  const std::string text = printed_by_start("OPENBLAS_CORETYPE=PRESCOTT", "Started");
 
   EXPECT_THAT(text, HasSubstr("core is right: no"));
   EXPECT_THAT(text, HasSubstr("WARNING: OpenBLAS uses its Prescott kernels"));
