@@ -55,7 +55,7 @@ void place(const Tensor& matrix, const Window& window, float* out) {
 
 // Strips of 64 columns: the 64 lines of the result that are written in turn stay in the cache, and
 // so does a widened strip.
-void place_transposed(const Tensor& matrix, const Window& window, float* out) {
+void place_transposed(const Tensor& matrix, const Window& window, std::int64_t stride, float* out) {
   constexpr std::int64_t strip = 64;
   float widened[4 * strip];
   for (std::int64_t c = 0; c < window.cols; c += strip) {
@@ -64,14 +64,14 @@ void place_transposed(const Tensor& matrix, const Window& window, float* out) {
       const std::int64_t height = std::min<std::int64_t>(4, window.rows - r);
       const Window piece{window.first_row + r, height, window.first_col + c, cols};
       const float* from = widened;
-      Strides strides{cols, window.rows};
+      Strides strides{cols, stride};
       if (matrix.precision == Precision::bf16) {
         place(matrix, piece, widened);
       } else {
         from = matrix.fp32() + piece.first_row * matrix.cols + piece.first_col;
         strides.from = matrix.cols;
       }
-      float* to = out + c * window.rows + r;
+      float* to = out + c * stride + r;
       if (height == 4) {
         transpose_four_rows(from, strides, cols, to);
         continue;

@@ -10,10 +10,13 @@ namespace fourfold {
 
 namespace {
 
-// Large enough that the libraries lose a few per cent, small enough that a tile (256 x 1024 x k)
-// takes about a millisecond at hidden sizes of 384.
-constexpr std::int64_t tile_rows = 256;
-constexpr std::int64_t panel_cols = 1024;
+// Large enough that the libraries lose a few per cent, small enough that a tile (512 x 512 x k)
+// takes about a millisecond where k is a hidden size of 384.
+constexpr std::int64_t tile_rows = 512;
+constexpr std::int64_t tile_cols = 512;
+// Where an operand is widened or transposed, no more than this of the contracted extent at a time:
+// it bounds the scratch to 4 MiB an operand.
+constexpr std::int64_t depth = 2048;
 
 // An operand where the library reads it.
 struct Placed {
@@ -29,8 +32,8 @@ Placed placed(const Tensor& operand, Window window, bool stored, bool wanted, fl
     std::swap(window.rows, window.cols);
   }
   if (stored != wanted) {
-    place_transposed(operand, window, scratch);
-    return {scratch, window.rows};
+    place_transposed(operand, window, odd_stride(window.rows), scratch);
+    return {scratch, odd_stride(window.rows)};
   }
   if (operand.precision == Precision::bf16) {
     place(operand, window, scratch);
@@ -48,30 +51,38 @@ void multiply(const TensorProduct& product, const GemmKernel& kernel, Scratch& s
   const bool b_stored = product.form == GemmForm::nt;
   const bool a_wanted = kernel.form == GemmForm::tn;
   const bool b_wanted = kernel.form == GemmForm::nt;
-  const std::int64_t k = a_stored ? product.a.rows : product.a.cols;
+  const bool a_moves = a_stored != a_wanted || product.a.precision == Precision::bf16;
+  const bool b_moves = b_stored != b_wanted || product.b.precision == Precision::bf16;
+  const bool narrows = out.precision == Precision::bf16;
+  const std::int64_t inner = a_stored ? product.a.rows : product.a.cols;
   const std::int64_t rows = std::min(tile_rows, out.rows);
-  const std::int64_t cols = std::min(panel_cols, out.cols);
-  const auto room = [&](std::size_t slot, const Tensor& t, bool moves, std::int64_t n) {
-    return moves || t.precision == Precision::bf16 ? scratch.floats(slot, n) : nullptr;
-  };
-  float* const a_scratch = room(0, product.a, a_stored != a_wanted, rows * k);
-  float* const b_scratch = room(1, product.b, b_stored != b_wanted, cols * k);
-  float* const out_scratch = room(2, out, false, rows * cols);
+  const std::int64_t cols = std::min(tile_cols, out.cols);
+  const std::int64_t step = a_moves || b_moves ? std::min(depth, inner) : inner;
+  // Room for what odd_stride() adds in either direction.
+  float* const a_scratch = a_moves ? scratch.floats(0, (rows + 32) * (step + 32)) : nullptr;
+  float* const b_scratch = b_moves ? scratch.floats(1, (cols + 32) * (step + 32)) : nullptr;
+  float* const out_scratch = narrows ? scratch.floats(2, rows * cols) : nullptr;
   for (std::int64_t j = 0; j < out.cols; j += cols) {
     const std::int64_t n = std::min(cols, out.cols - j);
-    const Placed b = placed(product.b, {0, k, j, n}, b_stored, b_wanted, b_scratch);
+    Placed b;
     for (std::int64_t i = 0; i < out.rows; i += rows) {
       const std::int64_t m = std::min(rows, out.rows - i);
-      const Placed a = placed(product.a, {i, m, 0, k}, a_stored, a_wanted, a_scratch);
-      const bool narrows = out.precision == Precision::bf16;
       float* const c = narrows ? out_scratch : out.fp32() + i * out.cols + j;
-      const std::int64_t stride = narrows ? n : out.cols;
-      sgemm(kernel.library,
-            {kernel.form, m, n, k, a.data, a.stride, b.data, b.stride, c, stride, 0.0F});
+      const std::int64_t c_stride = narrows ? n : out.cols;
+      for (std::int64_t l = 0; l < inner; l += step) {
+        const std::int64_t k = std::min(step, inner - l);
+        const Placed a = placed(product.a, {i, m, l, k}, a_stored, a_wanted, a_scratch);
+        // Placed once for all tiles of these columns where it is placed as a whole.
+        if (i == 0 || step < inner) {
+          b = placed(product.b, {l, k, j, n}, b_stored, b_wanted, b_scratch);
+        }
+        sgemm(kernel.library, {kernel.form, m, n, k, a.data, a.stride, b.data, b.stride, c,
+                               c_stride, l == 0 ? 0.0F : 1.0F});
+        if (progress) progress();
+      }
       for (std::int64_t r = 0; narrows && r < m; ++r) {
         rows::narrow(c + r * n, n, out.bf16() + (i + r) * out.cols + j);
       }
-      if (progress) progress();
     }
   }
 }

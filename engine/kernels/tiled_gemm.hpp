@@ -20,7 +20,7 @@ struct TensorProduct {
   Tensor a, b, out;
 };
 
-// Uses slots 0 to 2 of the scratch: a tile of a, a panel of b, a tile of the result.
+// Uses slots 0 to 2 of the scratch: a tile of a, of b and of the result.
 void multiply(const TensorProduct& product, const GemmKernel& kernel, Scratch& scratch,
               const Progress& progress);
 
