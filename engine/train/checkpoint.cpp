@@ -1,0 +1,134 @@
+// Writing: reserve, write together, sync, rename the data, then the record; see checkpoint.hpp.
+#include "engine/train/checkpoint.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+
+#include "engine/train/agreement.hpp"
+#include "engine/train/checkpoint_checksum.hpp"
+#include "engine/train/checkpoint_file.hpp"
+#include "engine/train/checkpoint_folder.hpp"
+#include "engine/train/checkpoint_record.hpp"
+
+namespace fourfold {
+
+namespace {
+
+namespace files = std::filesystem;
+
+std::int64_t element_count(const CheckpointLayout& layout) {
+  const SavedMatrix& last = layout.blocks().back().matrix;
+  return last.first + last.elements();
+}
+
+// The file's elements, from this rank's blocks. Returns its part of each matrix's checksum.
+std::vector<std::uint64_t> write_elements(CheckpointFile& file, const CheckpointLayout& layout,
+                                          std::int64_t first_byte) {
+  const std::vector<SavedBlock>& blocks = layout.blocks();
+  std::vector<std::uint64_t> sums(blocks.size(), 0);
+  std::vector<float> values;
+  const std::int64_t end = element_count(layout);
+  for (std::int64_t from = 0; from < end; from += round_elements) {
+    std::vector<Run> runs = layout.runs(from, std::min(end, from + round_elements));
+    std::erase_if(runs, [&](const Run& run) { return !blocks[run.matrix].first_replica; });
+    values.clear();
+    for (const Run& run : runs) {
+      const std::size_t begin = values.size();
+      values.resize(begin + static_cast<std::size_t>(run.count));
+      copy_out(blocks[run.matrix], run, values.data() + begin);
+      sums[run.matrix] += checksum(std::span<const float>(values).subspan(begin),
+                                   run.element - blocks[run.matrix].matrix.first);
+    }
+    together([&] { file.write_round({first_byte + 4 * from, from, runs}, values); });
+  }
+  return sums;
+}
+
+// Everything but the renames. Returns the checksums by matrix.
+std::map<std::string, std::uint64_t> write_data(const std::string& path, const std::string& head,
+                                                const CheckpointLayout& layout) {
+  CheckpointFile file(path, FileAccess::write);
+  on_first_rank([&] { file.write_bytes(0, head); });
+  std::vector<std::uint64_t> sums =
+      write_elements(file, layout, static_cast<std::int64_t>(head.size()));
+  together([&] { file.sync(); });
+  MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_UINT64_T, MPI_SUM,
+                MPI_COMM_WORLD);
+  std::map<std::string, std::uint64_t> checksums;
+  for (std::size_t i = 0; i < sums.size(); ++i) checksums[layout.blocks()[i].matrix.name] = sums[i];
+  return checksums;
+}
+
+// Locks the folder for one job. Some network file systems cannot; then nobody is kept out.
+int locked(const std::string& folder) {
+  const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0) {
+    throw std::runtime_error(fmt::format("{} cannot be used: {}", folder, std::strerror(errno)));
+  }
+  if (::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return file;
+  ::close(file);
+  throw std::runtime_error(folder + " is in use: another job writes its checkpoints there");
+}
+
+}  // namespace
+
+Checkpoints::Checkpoints(const std::string& folder, std::int64_t keep)
+    : folder_(folder), keep_(keep) {
+  if (keep < 1) {
+    throw std::invalid_argument(
+        fmt::format("at least 1 checkpoint must be kept, and {} were asked for", keep));
+  }
+  on_first_rank([&] {
+    std::error_code error;
+    files::create_directories(folder, error);
+    if (error) {
+      throw std::runtime_error(fmt::format("{} cannot be made: {}", folder, error.message()));
+    }
+    lock_ = locked(folder);
+    remove_unfinished(folder);
+  });
+}
+
+Checkpoints::~Checkpoints() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+std::string Checkpoints::write(const TrainingState& state, const Weights& weights) {
+  const CheckpointLayout layout(weights);
+  const std::string head =
+      safetensors_head(layout.matrices(), {{"format", "fourfold"},
+                                           {"model", state.model.name},
+                                           {"step", std::to_string(state.step)}});
+  CheckpointRecord record;
+  record.state = state;
+  record.data_file = from_first_rank([&] { return free_data_name(folder_, state.step); });
+  record.data_file_bytes = static_cast<std::int64_t>(head.size()) + 4 * element_count(layout);
+  record.head_checksum = checksum(head);
+  const std::string data = (files::path(folder_) / record.data_file).string();
+  const std::string temporary = data + ".tmp";
+  const std::string path = record_path(folder_, state.step);
+  try {
+    together([&] { expect_allowed(temporary, record.data_file_bytes); });
+    on_first_rank([&] { reserve(temporary, record.data_file_bytes); });
+    record.checksums = write_data(temporary, head, layout);
+    on_first_rank([&] {
+      record.serial = next_serial(folder_);
+      commit(temporary, data);
+      commit_text(path, text_of(record));
+      remove_older(folder_, keep_);
+    });
+  } catch (const std::runtime_error& error) {
+    if (lock_ >= 0) remove_unfinished(folder_);
+    throw std::runtime_error(std::string(error.what()) + "; older checkpoints are as they were");
+  }
+  return path;
+}
+
+}  // namespace fourfold

@@ -1,0 +1,93 @@
+// Weights and moments whose every element depends on its name and place alone, for tests that move
+// them between grids.
+#pragma once
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "engine/initial_weights.hpp"
+#include "engine/placement.hpp"
+#include "engine/train/checkpoint.hpp"
+#include "engine/weights.hpp"
+#include "schedule/transformer.hpp"
+#include "tests/train/shared_folder.hpp"
+
+namespace fourfold {
+
+// Neither 11 words nor 12 columns divide by 8, so that grids of 8 ranks pad, and leave ranks empty.
+inline Model small_model() { return {"small", 2, 12, 4, 5, 11}; }
+
+inline Program training_program(const Model& model, Precision weights) {
+  StepOptions options;
+  options.precision = weights;
+  return record_step(model, options);
+}
+
+// Every grid of this many ranks: 1, 4, 10 and 20 shapes for 1, 2, 4 and 8.
+inline std::vector<ProcessGrid> grids_of(std::int64_t ranks) {
+  std::vector<ProcessGrid> grids;
+  for (std::int64_t x = 1; x <= ranks; ++x) {
+    for (std::int64_t y = 1; y <= ranks; ++y) {
+      for (std::int64_t z = 1; z <= ranks; ++z) {
+        const std::int64_t data = ranks / (x * y * z == 0 ? 1 : x * y * z);
+        if (data >= 1 && x * y * z * data == ranks) grids.emplace_back(x, y, z, data);
+      }
+    }
+  }
+  return grids;
+}
+
+// The name that a stored matrix has in a checkpoint.
+inline std::string saved_name(const std::string& name) {
+  return name.ends_with(".master") ? name.substr(0, name.size() - 7) : name;
+}
+
+inline float made_up_element(const std::string& saved, std::int64_t row, std::int64_t col,
+                             std::uint64_t seed) {
+  return static_cast<float>(
+      normal_number(seed, saved, static_cast<std::uint64_t>(row * 1000 + col)));
+}
+
+inline Weights made_up_weights(const Program& program, const ProcessGrid& grid,
+                               std::uint64_t seed) {
+  Weights weights(program, grid, world_rank());
+  for (const Stored& stored : weights.all()) {
+    if (stored.block.precision != Precision::fp32) continue;
+    const Placement place = placement(stored.shape, grid, world_rank());
+    for (std::int64_t i = 0; i < place.elements; ++i) {
+      const auto where = place.global(i);
+      if (!where) continue;
+      stored.block.fp32()[i] =
+          made_up_element(saved_name(stored.name), where->first, where->second, seed);
+    }
+  }
+  weights.round_masters();
+  return weights;
+}
+
+// Names of blocks that differ in a single bit on this rank.
+inline std::vector<std::string> differences(const Weights& a, const Weights& b) {
+  std::vector<std::string> names;
+  for (const Stored& stored : a.all()) {
+    const Tensor& other = b[stored.name].block;
+    if (stored.block.bytes() != other.bytes() ||
+        std::memcmp(stored.block.data, other.data,
+                    static_cast<std::size_t>(stored.block.bytes())) != 0) {
+      names.push_back(stored.name);
+    }
+  }
+  return names;
+}
+
+inline TrainingState made_up_state(std::int64_t step) {
+  TrainingState state;
+  state.model = small_model();
+  state.step = step;
+  state.position = step * 16;
+  state.seed = 0xfedcba9876543210U;
+  state.trainer = {{"learning_rate", 3e-4}, {"kernels", {"onednn nn", "openblas nt"}}};
+  return state;
+}
+
+}  // namespace fourfold
