@@ -2,6 +2,7 @@
 #include "engine/kernels/reference_backend.hpp"
 
 #include <bit>
+#include <cmath>
 
 #include "engine/bf16.hpp"
 #include "engine/kernels/checks.hpp"
@@ -15,7 +16,9 @@ float widened(std::uint16_t x) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(x) << 16);
 }
 
+// A NaN must keep a bit that its upper half shows.
 std::uint16_t narrowed(float x) {
+  if (std::isnan(x)) return 0x7fc0;
   return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(rounded_to_bf16(x)) >> 16);
 }
 
