@@ -23,7 +23,9 @@ struct RingWalk {
   std::int64_t elements = 0;  // of the whole buffer
   std::int64_t members = 1;
   std::int64_t rounds = 0;
-  std::int64_t segment = 1;  // elements
+  std::int64_t adding_rounds = 0;  // the first of them
+  // Most elements of one message in rounds that add, and in rounds that store.
+  std::int64_t added_segment = 1, stored_segment = 1;
 };
 
 class RingCursor {
@@ -38,18 +40,25 @@ class RingCursor {
   bool done() const { return round_ == walk_.rounds; }
   std::int64_t round() const { return round_; }
   std::int64_t offset() const { return offset_; }  // of the segment in its chunk
+  bool adds() const { return round_ < walk_.adding_rounds; }
   // The segment's place in the buffer.
   RingChunk segment() const {
-    return {chunk_.first + offset_, std::min(walk_.segment, chunk_.elements - offset_)};
+    return {chunk_.first + offset_, std::min(longest(), chunk_.elements - offset_)};
+  }
+  std::int64_t end() const { return offset_ + segment().elements; }  // in its chunk
+  // Whether this cursor has left behind the first `end` elements of what travels in `round`.
+  bool passed(std::int64_t round, std::int64_t end) const {
+    return round_ > round || (round_ == round && offset_ >= end);
   }
   void next() {
-    offset_ += walk_.segment;
+    offset_ += longest();
     if (offset_ < chunk_.elements) return;
     leave();
     enter();
   }
 
  private:
+  std::int64_t longest() const { return adds() ? walk_.added_segment : walk_.stored_segment; }
   void leave() {
     ++round_;
     chunk_index_ = (chunk_index_ + walk_.members - 1) % walk_.members;

@@ -1,8 +1,6 @@
 // The state machine of a ring; see ring_transport.hpp and, for the rounds, ring_cursor.hpp.
 #include "engine/mpi/ring_transport.hpp"
 
-#include <tuple>
-
 namespace fourfold {
 
 namespace {
@@ -11,10 +9,11 @@ constexpr int ring_tag = 1;  // messages of one lane are told apart by their ord
 
 }  // namespace
 
-RingTransport::RingTransport(MpiCommunicator line) : LaneTransport(std::move(line)) {
+RingTransport::RingTransport(MpiCommunicator line, Segments segments)
+    : LaneTransport(std::move(line)), segments_(segments) {
   if (size() > 1) {
     staging_ = std::make_unique_for_overwrite<std::byte[]>(
-        static_cast<std::size_t>(depth * segment_bytes));
+        static_cast<std::size_t>(depth * segments.added));
   }
 }
 
@@ -26,15 +25,14 @@ void RingTransport::begin(const CollectiveCall& call) {
   walk.elements = (gather ? call.receive : call.send).size();
   walk.members = size();
   walk.rounds = (call.kind == CollectiveKind::all_reduce ? 2 : 1) * (size() - 1);
-  walk.segment = segment_bytes / width_;
+  walk.adding_rounds = gather ? 0 : size() - 1;
+  walk.added_segment = segments_.added / width_;
+  walk.stored_segment = segments_.stored / width_;
 
   const std::int64_t first_sent = gather ? position() : position() - 1;
   posted_ = arrived_ = RingCursor(walk, first_sent - 1);
   ready_ = sent_ = RingCursor(walk, first_sent);
   posted_count_ = arrived_count_ = ready_count_ = sent_count_ = 0;
-  const std::int64_t own =
-      ring_chunk(walk.elements, size(), (first_sent + size()) % size()).elements;
-  sendable_ = (own + walk.segment - 1) / walk.segment;
 
   if (gather) place_own_piece(call, size(), position());
   if (call.kind == CollectiveKind::reduce_scatter) clear_padding(call, size(), position());
@@ -48,16 +46,18 @@ bool RingTransport::step() {
   return moved;
 }
 
-bool RingTransport::adds(const RingCursor& cursor) const {
-  return call_.kind != CollectiveKind::all_gather && cursor.round() < size() - 1;
+// There is room for a message that is to be added. An all-reduce stores sums, n - 1 rounds later,
+// where it has sent partial sums from: those must have left.
+bool RingTransport::may_receive() const {
+  if (posted_.done() || posted_count_ - arrived_count_ == depth) return false;
+  if (call_.kind != CollectiveKind::all_reduce || posted_.adds()) return true;
+  return sent_.passed(posted_.round() - (size() - 1), posted_.end());
 }
 
-// An all-reduce stores sums, n - 1 rounds later, where it has sent partial sums from: those must
-// have left.
-bool RingTransport::overwrites_unsent(const RingCursor& cursor) const {
-  if (call_.kind != CollectiveKind::all_reduce || adds(cursor)) return false;
-  return std::tuple(sent_.round(), sent_.offset()) <=
-         std::tuple(cursor.round() - (size() - 1), cursor.offset());
+// After its own chunk a member passes on what has arrived.
+bool RingTransport::may_send() const {
+  if (ready_.done() || ready_count_ - sent_count_ == depth) return false;
+  return ready_.round() == 0 || arrived_.passed(ready_.round() - 1, ready_.end());
 }
 
 std::byte* RingTransport::place(const Tensor& tensor, std::int64_t element) const {
@@ -65,7 +65,7 @@ std::byte* RingTransport::place(const Tensor& tensor, std::int64_t element) cons
 }
 
 std::byte* RingTransport::staging(std::int64_t message) const {
-  return staging_.get() + message % depth * segment_bytes;
+  return staging_.get() + message % depth * segments_.added;
 }
 
 // Where the sum of an arrived segment goes: a reduce-scatter may overwrite what it sends, but for
@@ -85,9 +85,9 @@ std::byte* RingTransport::send_place(const RingCursor& cursor) const {
 bool RingTransport::post_receives() {
   bool moved = false;
   const int from = static_cast<int>((position() + size() - 1) % size());
-  while (!posted_.done() && posted_count_ - arrived_count_ < depth && !overwrites_unsent(posted_)) {
+  while (may_receive()) {
     const RingChunk segment = posted_.segment();
-    std::byte* into = adds(posted_) ? staging(posted_count_) : place(call_.receive, segment.first);
+    std::byte* into = posted_.adds() ? staging(posted_count_) : place(call_.receive, segment.first);
     MpiRequest& request = receives_[static_cast<std::size_t>(posted_count_ % depth)];
     check_mpi(MPI_Irecv(into, mpi_count(segment.elements * width_), MPI_BYTE, from, ring_tag,
                         line(), request.address()),
@@ -103,14 +103,14 @@ bool RingTransport::take_arrivals() {
   bool moved = false;
   while (arrived_count_ < posted_count_ &&
          completed(receives_[static_cast<std::size_t>(arrived_count_ % depth)])) {
-    if (adds(arrived_)) {
+    if (arrived_.adds()) {
       const RingChunk segment = arrived_.segment();
       combine({call_.owed, call_.send.precision}, sum_place(arrived_), staging(arrived_count_),
               place(call_.send, segment.first), segment.elements);
     }
     arrived_.next();
     ++arrived_count_;
-    ++sendable_;
+    post_sends();  // before the next sum: the successor is waiting for this one
     moved = true;
   }
   return moved;
@@ -119,7 +119,7 @@ bool RingTransport::take_arrivals() {
 bool RingTransport::post_sends() {
   bool moved = false;
   const int to = static_cast<int>((position() + 1) % size());
-  while (!ready_.done() && ready_count_ < sendable_ && ready_count_ - sent_count_ < depth) {
+  while (may_send()) {
     MpiRequest& request = sends_[static_cast<std::size_t>(ready_count_ % depth)];
     check_mpi(MPI_Isend(send_place(ready_), mpi_count(ready_.segment().elements * width_), MPI_BYTE,
                         to, ring_tag, line(), request.address()),

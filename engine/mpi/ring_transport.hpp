@@ -13,13 +13,18 @@ namespace fourfold {
 
 class RingTransport final : public LaneTransport {
  public:
-  explicit RingTransport(MpiCommunicator line);
+  // Most bytes of a message that is to be added, and of one that is to be stored. Shorter ones cost
+  // more hand-shakes (microbench/engine_collectives.cpp).
+  struct Segments {
+    std::int64_t added = 1 << 20;
+    std::int64_t stored = 16 << 20;
+  };
+
+  explicit RingTransport(MpiCommunicator line) : RingTransport(std::move(line), Segments{}) {}
+  RingTransport(MpiCommunicator line, Segments segments);
 
  private:
-  // Messages under way in each direction, and the bytes of one. A segment, its addend and its sum
-  // stay in a core's cache while the next ones arrive.
-  static constexpr std::int64_t depth = 4;
-  static constexpr std::int64_t segment_bytes = 256 << 10;
+  static constexpr std::int64_t depth = 4;  // messages under way in each direction
 
   void begin(const CollectiveCall& call) override;
   bool step() override;
@@ -30,23 +35,22 @@ class RingTransport final : public LaneTransport {
   bool post_sends();
   bool retire_sends();
 
-  bool adds(const RingCursor& cursor) const;
-  bool overwrites_unsent(const RingCursor& cursor) const;
+  bool may_receive() const;
+  bool may_send() const;
   std::byte* place(const Tensor& tensor, std::int64_t element) const;
   std::byte* staging(std::int64_t message) const;
   std::byte* sum_place(const RingCursor& cursor) const;
   std::byte* send_place(const RingCursor& cursor) const;
 
+  Segments segments_;
   CollectiveCall call_;
   std::int64_t width_ = 4;  // bytes of an element
   RingCursor posted_;       // the next segment to post a receive for
   RingCursor arrived_;      // the next segment to take in
   RingCursor ready_;        // the next segment to send
   RingCursor sent_;         // the oldest segment still being sent
-  // How many segments each cursor has passed, and how many this member may send: its own chunk's at
-  // first, and one more with each arrival.
+  // How many segments each cursor has passed.
   std::int64_t posted_count_ = 0, arrived_count_ = 0, ready_count_ = 0, sent_count_ = 0;
-  std::int64_t sendable_ = 0;
   // The memory outlives the requests that use it.
   std::unique_ptr<std::byte[]> staging_;
   std::array<MpiRequest, depth> receives_, sends_;

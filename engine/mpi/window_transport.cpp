@@ -25,7 +25,7 @@ void refuse_between_nodes(MPI_Comm line) {
 
 }  // namespace
 
-WindowTransport::WindowTransport(MpiCommunicator communicator)
+WindowTransport::WindowTransport(MpiCommunicator communicator, std::int64_t slot_bytes)
     : LaneTransport(std::move(communicator)) {
   if (size() == 1) return;
   refuse_between_nodes(line());

@@ -25,13 +25,13 @@ namespace fourfold {
 // message. Counters never start again: a lane's collectives are in order on all members.
 class WindowTransport final : public LaneTransport {
  public:
+  // `slot_bytes`: of a member's shares in one slot, for all the others together.
   // Collective over the line; throws std::invalid_argument if it spans nodes.
-  explicit WindowTransport(MpiCommunicator line);
+  explicit WindowTransport(MpiCommunicator line) : WindowTransport(std::move(line), 512 << 10) {}
+  WindowTransport(MpiCommunicator line, std::int64_t slot_bytes);
 
  private:
   static constexpr std::int64_t slots = 4;
-  // Bytes of a member's shares in one slot, for all the others together.
-  static constexpr std::int64_t slot_bytes = 256 << 10;
   static constexpr std::size_t cache_line = 64;
 
   // Blocks that a member is through with, since the lane began.

@@ -1,0 +1,155 @@
+// Question: how fast are our ring and our shared window beside the MPI library's own non-blocking
+// collectives, on the ranks of one node?
+//
+// Ours and theirs take turns within one benchmark, so that both see the same machine. A time is the
+// maximum over ranks from a common barrier; rank 0 reports. algbw and busbw as nccl-tests define
+// them: bytes of the whole buffer per second, and that times 2(n-1)/n (all-reduce) or (n-1)/n.
+//
+//   mpirun -np 2 build/bin/bench-engine_collectives --benchmark_counters_tabular=true
+#define OMPI_SKIP_MPICXX 1
+#include <benchmark/benchmark.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "engine/mpi/handles.hpp"
+#include "engine/mpi/lanes.hpp"
+#include "engine/mpi/session.hpp"
+#include "engine/ring_order.hpp"
+
+namespace fourfold {
+namespace {
+
+// Seconds of each repetition, the slowest rank's.
+using Sample = std::vector<double>;
+
+double seconds_of(const std::function<void()>& collective) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double start = MPI_Wtime();
+  collective();
+  double seconds = MPI_Wtime() - start;
+  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return seconds;
+}
+
+double quantile(Sample sample, double share) {
+  std::sort(sample.begin(), sample.end());
+  return sample[static_cast<std::size_t>(share * static_cast<double>(sample.size() - 1) + 0.5)];
+}
+
+void report(benchmark::State& state, const std::string& who, const Sample& sample) {
+  for (const auto& [label, share] :
+       {std::pair{"min", 0.0}, {"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"max", 1.0}}) {
+    state.counters[who + "_" + label + "_us"] = quantile(sample, share) * 1e6;
+  }
+}
+
+struct Operands {
+  std::vector<float> whole, other;
+  Tensor tensor(std::vector<float>& values, std::int64_t elements) {
+    return {reinterpret_cast<std::byte*>(values.data()), 1, elements, Precision::fp32};
+  }
+};
+
+void theirs(const CollectiveCall& call) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int count = mpi_count(call.send.size());
+  const int piece = mpi_count(call.receive.size());
+  float* from = call.send.fp32();
+  float* to = call.receive.fp32();
+  switch (call.kind) {
+    case CollectiveKind::all_reduce:
+      MPI_Iallreduce(from, to, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &request);
+      break;
+    case CollectiveKind::all_gather:
+      MPI_Iallgather(from, count, MPI_FLOAT, to, count, MPI_FLOAT, MPI_COMM_WORLD, &request);
+      break;
+    case CollectiveKind::reduce_scatter:
+      MPI_Ireduce_scatter_block(from, to, piece, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &request);
+      break;
+  }
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+void side_by_side(benchmark::State& state, Transport transport, CollectiveKind kind) {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  const std::int64_t elements = state.range(0) / 4 / ranks * ranks;
+  Lanes lanes(ProcessGrid(ranks, 1, 1, 1), transport, ProgressMode::none);
+  Operands operands{std::vector<float>(static_cast<std::size_t>(elements), 1.0F),
+                    std::vector<float>(static_cast<std::size_t>(elements), 2.0F)};
+  const std::int64_t piece = elements / ranks;
+  CollectiveCall call{kind, Owed::sum, operands.tensor(operands.whole, elements),
+                      operands.tensor(operands.other, elements)};
+  if (kind == CollectiveKind::all_gather) call.send = operands.tensor(operands.whole, piece);
+  if (kind == CollectiveKind::reduce_scatter) call.receive = operands.tensor(operands.other, piece);
+
+  const auto ours = [&] { lanes[Lane::x].finish(lanes[Lane::x].start(call)); };
+  const auto library = [&] { theirs(call); };
+  for (int warm_up = 0; warm_up < 3; ++warm_up) {
+    seconds_of(ours);
+    seconds_of(library);
+  }
+  Sample our_sample, their_sample;
+  for ([[maybe_unused]] auto turn : state) {
+    our_sample.push_back(seconds_of(ours));
+    their_sample.push_back(seconds_of(library));
+    state.SetIterationTime(our_sample.back());
+  }
+
+  const auto n = static_cast<double>(ranks);
+  const double bandwidth = static_cast<double>(4 * elements) / quantile(our_sample, 0.5) * 1e-9;
+  report(state, "ours", our_sample);
+  report(state, "mpi", their_sample);
+  state.counters["n"] = static_cast<double>(our_sample.size());
+  state.counters["algbw_GBps"] = bandwidth;
+  state.counters["busbw_GBps"] =
+      bandwidth * (kind == CollectiveKind::all_reduce ? 2 : 1) * (n - 1) / n;
+  state.counters["times_as_fast"] = quantile(their_sample, 0.5) / quantile(our_sample, 0.5);
+}
+
+void add_benchmarks() {
+  for (Transport transport : {Transport::ring, Transport::window}) {
+    for (CollectiveKind kind :
+         {CollectiveKind::reduce_scatter, CollectiveKind::all_reduce, CollectiveKind::all_gather}) {
+      for (std::int64_t bytes : {std::int64_t{4} << 10, std::int64_t{64} << 10,
+                                 std::int64_t{1} << 20, std::int64_t{16} << 20}) {
+        const std::string title = std::string(name(transport)) + "/" + name(kind);
+        benchmark::RegisterBenchmark(
+            title.c_str(), [=](benchmark::State& state) { side_by_side(state, transport, kind); })
+            ->Arg(bytes)
+            ->Iterations(bytes > (4 << 20) ? 60 : 200)
+            ->UseManualTime()
+            ->Unit(benchmark::kMicrosecond);
+      }
+    }
+  }
+}
+
+// Only rank 0 speaks.
+class Silence : public benchmark::BenchmarkReporter {
+  bool ReportContext(const Context& /*context*/) override { return true; }
+  void ReportRuns(const std::vector<Run>& /*runs*/) override {}
+};
+
+int run(int argc, char** argv) {
+  return run_session(argc, argv, [&](const Session& session) {
+    add_benchmarks();
+    benchmark::Initialize(&argc, argv);
+    Silence silence;
+    if (session.rank() == 0) {
+      benchmark::RunSpecifiedBenchmarks();
+    } else {
+      benchmark::RunSpecifiedBenchmarks(&silence);
+    }
+    return 0;
+  });
+}
+
+}  // namespace
+}  // namespace fourfold
+
+int main(int argc, char** argv) {
+  return fourfold::run(argc, argv);
+}

@@ -1,0 +1,149 @@
+// Question: how much of a collective is hidden behind compute, in each way to progress?
+//
+// OSU's formula: overlap = 100 max(0, 1 - (t_total - t_compute) / t_communication). Compute is a
+// product of small matrices by plain loops, in tiles of about 100 us with a call between tiles, as
+// the engine's kernels do; its length is set to that of the collective alone. The three times are
+// taken in turn within each repetition; a time is the maximum over ranks. Rank 0 reports medians.
+//
+// On shared memory a collective is itself work for the CPU and little can be hidden; to see waiting
+// hidden, run it under a limited network: microbench/overlap_tbf.sh.
+#define OMPI_SKIP_MPICXX 1
+#include <benchmark/benchmark.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "engine/mpi/handles.hpp"
+#include "engine/mpi/lanes.hpp"
+#include "engine/mpi/session.hpp"
+
+namespace fourfold {
+namespace {
+
+double seconds_of(const std::function<void()>& work) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double start = MPI_Wtime();
+  work();
+  double seconds = MPI_Wtime() - start;
+  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return seconds;
+}
+
+double quantile(std::vector<double> sample, double share) {
+  std::sort(sample.begin(), sample.end());
+  return sample[static_cast<std::size_t>(share * static_cast<double>(sample.size() - 1) + 0.5)];
+}
+
+// c += a b, of extent 64: about 50 to 100 us where loops are vectorised to SSE.
+class Tile {
+ public:
+  void compute() {
+    for (int i = 0; i < extent; ++i) {
+      for (int k = 0; k < extent; ++k) {
+        for (int j = 0; j < extent; ++j)
+          c_[i * extent + j] += a_[i * extent + k] * b_[k * extent + j];
+      }
+    }
+    benchmark::DoNotOptimize(c_.data());
+    benchmark::ClobberMemory();
+  }
+
+ private:
+  static constexpr int extent = 64;
+  std::vector<float> a_ = std::vector<float>(extent * extent, 1e-3F), b_ = a_, c_ = a_;
+};
+
+void overlap(benchmark::State& state, Transport transport, ProgressMode mode, CollectiveKind kind) {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  const std::int64_t elements = state.range(0) / 4 / ranks * ranks;
+  std::vector<float> from(static_cast<std::size_t>(elements), 1.0F), to = from;
+  CollectiveCall call{kind,
+                      Owed::sum,
+                      {reinterpret_cast<std::byte*>(from.data()), 1, elements, Precision::fp32},
+                      {reinterpret_cast<std::byte*>(to.data()), 1, elements, Precision::fp32}};
+  if (kind == CollectiveKind::all_gather) call.send.cols = elements / ranks;
+  if (kind == CollectiveKind::reduce_scatter) call.receive.cols = elements / ranks;
+  Lanes lanes(ProcessGrid(ranks, 1, 1, 1), transport, mode);
+  Communicator& lane = lanes[Lane::x];
+  Tile tile;
+
+  const auto communicate = [&] { lane.finish(lane.start(call)); };
+  std::int64_t tiles = 100;
+  const auto compute = [&] {
+    for (std::int64_t i = 0; i < tiles; ++i) {
+      tile.compute();
+      lanes.between_tiles();
+    }
+  };
+  const auto both = [&] {
+    const Post post = lane.start(call);
+    compute();
+    lane.finish(post);
+  };
+  const double warm = std::max(seconds_of(communicate), seconds_of(communicate));
+  const double of_tiles = std::min(seconds_of(compute), seconds_of(compute));
+  tiles = std::max<std::int64_t>(1, std::int64_t(warm / of_tiles * static_cast<double>(tiles)));
+
+  std::vector<double> alone, computing, total, hidden;
+  for ([[maybe_unused]] auto turn : state) {
+    alone.push_back(seconds_of(communicate));
+    computing.push_back(seconds_of(compute));
+    total.push_back(seconds_of(both));
+    hidden.push_back(100 * std::max(0.0, 1 - (total.back() - computing.back()) / alone.back()));
+    state.SetIterationTime(total.back());
+  }
+  state.counters["t_communication_ms"] = quantile(alone, 0.5) * 1e3;
+  state.counters["t_compute_ms"] = quantile(computing, 0.5) * 1e3;
+  state.counters["t_total_ms"] = quantile(total, 0.5) * 1e3;
+  state.counters["overlap_p10"] = quantile(hidden, 0.1);
+  state.counters["overlap_p50"] = quantile(hidden, 0.5);
+  state.counters["overlap_p90"] = quantile(hidden, 0.9);
+  state.counters["n"] = static_cast<double>(hidden.size());
+}
+
+void add_benchmarks() {
+  for (CollectiveKind kind :
+       {CollectiveKind::all_reduce, CollectiveKind::reduce_scatter, CollectiveKind::all_gather}) {
+    for (Transport transport : {Transport::ring, Transport::library}) {
+      for (ProgressMode mode : {ProgressMode::none, ProgressMode::tiles, ProgressMode::thread}) {
+        const std::string title =
+            std::string(name(kind)) + "/" + name(transport) + "/" + name(mode);
+        benchmark::RegisterBenchmark(
+            title.c_str(), [=](benchmark::State& state) { overlap(state, transport, mode, kind); })
+            ->Arg(4 << 20)
+            ->Iterations(15)
+            ->UseManualTime()
+            ->Unit(benchmark::kMillisecond);
+      }
+    }
+  }
+}
+
+// Only rank 0 speaks.
+class Silence : public benchmark::BenchmarkReporter {
+  bool ReportContext(const Context& /*context*/) override { return true; }
+  void ReportRuns(const std::vector<Run>& /*runs*/) override {}
+};
+
+int run(int argc, char** argv) {
+  return run_session(argc, argv, [&](const Session& session) {
+    add_benchmarks();
+    benchmark::Initialize(&argc, argv);
+    Silence silence;
+    if (session.rank() == 0) {
+      benchmark::RunSpecifiedBenchmarks();
+    } else {
+      benchmark::RunSpecifiedBenchmarks(&silence);
+    }
+    return 0;
+  });
+}
+
+}  // namespace
+}  // namespace fourfold
+
+int main(int argc, char** argv) {
+  return fourfold::run(argc, argv);
+}
