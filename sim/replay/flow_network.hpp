@@ -43,6 +43,8 @@ class FlowNetwork : public Transport {
   void advance();
 
   const Counts& counts() const { return counts_; }
+  // Bytes/s per unit of share of a flow of the Incidence, as last decided.
+  double rate(std::int32_t flow) const { return rates_.rate(flow); }
 
  private:
   enum class Phase : std::uint8_t { idle, delayed, moving };

@@ -1,0 +1,113 @@
+// Random jobs for tests of what must hold in every replay, and a replay driven by hand.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "sim/replay/load.hpp"
+#include "sim/replay/ranks.hpp"
+#include "sim/replay/replay.hpp"
+#include "tests/replay/programs.hpp"
+
+namespace fourfold::testing {
+
+inline const Platform& platform_named(const std::string& name) {
+  static std::map<std::string, Platform> platforms;
+  const auto found = platforms.find(name);
+  return found != platforms.end() ? found->second
+                                  : platforms.emplace(name, read_platform(name)).first->second;
+}
+
+// A job of at most 64 ranks, drawn from a seed; on a real machine its nodes are placed at random.
+struct Case {
+  explicit Case(std::uint32_t seed) : random(seed), program(random_program(seed)) {
+    static const std::vector<std::string> machines{"perlmutter", "polaris", "alps", "dgx-h100",
+                                                   "summit"};
+    platform = &platform_named(machines[random() % machines.size()]);
+    std::array<std::int64_t, 4> extents{};
+    do {
+      for (std::int64_t& extent : extents) extent = 1 + random() % 4;
+      grid = ProcessGrid(extents[0], extents[1], extents[2], extents[3]);
+    } while (grid.size() > 64);
+    options.extent = ReplayExtent::full;
+    options.quantum = Seconds{1e-12};  // rates follow every single event
+    if (random() % 2 == 0) options.mapping = Mapping::random(grid.size(), *platform, seed);
+    name = platform->name + " " + grid.str() + ", seed " + std::to_string(seed);
+  }
+
+  std::mt19937 random;
+  TimedProgram program;
+  const Platform* platform = nullptr;
+  ProcessGrid grid;
+  ReplayOptions options;
+  std::string name;
+};
+
+// A replay driven by hand, so that one can look at the network between two instants.
+struct Driven {
+  Driven(const Case& one, const Mapping& placed)
+      : mapping(placed),
+        topology(*one.platform, mapping.nodes(one.platform->node.devices)),
+        communicators(one.grid, all_used()),
+        stream(unroll(one.program, one.grid, Repetitions::full(one.program))),
+        load(load_of(communicators,
+                     {*one.platform, topology, mapping,
+                      FaultyLinks(one.options.faults, topology, *one.platform)},
+                     work_of(one.program))),
+        network(load.incidence, load.parts, one.options.quantum),
+        ranks(stream, one.program, communicators, network) {
+    network.on_finish([this](std::int32_t c, double time) { ranks.finish(c, time); });
+    ranks.set_factors(one.options.compute_factors);
+    ranks.set_jitter(&one.options.jitter);
+  }
+
+  std::vector<SegmentTimes> run(const ProcessGrid& grid) {
+    ranks.start(grid.size());
+    while (!std::isinf(network.next_time())) network.advance();
+    return ranks.segment_times();
+  }
+
+  static std::array<bool, lane_count> all_used() {
+    std::array<bool, lane_count> used{};
+    used.fill(true);
+    return used;
+  }
+  static LaneWork work_of(const TimedProgram& program) {
+    LaneWork work;
+    for (const TimedCollective& collective : program.collectives) {
+      double& cap = work.caps[static_cast<int>(collective.lane)];
+      cap = std::max(cap, collective.cost.rate_cap.value);
+    }
+    work.sent.fill(1.0);
+    return work;
+  }
+
+  Mapping mapping;
+  Topology topology;
+  Communicators communicators;
+  IssueStream stream;
+  Load load;
+  FlowNetwork network;
+  Ranks ranks;
+};
+
+inline Mapping placement_of(const Case& one) {
+  return one.options.mapping.devices.empty() ? Mapping::packed(one.grid.size())
+                                             : one.options.mapping;
+}
+
+inline std::vector<SegmentTimes> times_of(const Case& one) {
+  return Driven(one, placement_of(one)).run(one.grid);
+}
+
+inline double total_of(const Case& one) {
+  return times_of(one).back().last_end;
+}
+
+}  // namespace fourfold::testing
