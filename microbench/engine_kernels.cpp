@@ -2,11 +2,11 @@
 // three forms, every other kind of operation in ns per element, and all of a step's kernels in a
 // row. Questions and answers: README.md.
 #include <benchmark/benchmark.h>
-#include <time.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <ctime>
 #include <map>
 #include <memory>
 #include <random>
