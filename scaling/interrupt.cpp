@@ -1,4 +1,4 @@
-// Signals as a note; see interrupt.hpp. The note is the one mutable global: a signal handler has
+// Signals, counted; see interrupt.hpp. The count is the one mutable global: a signal handler has
 // nothing else to write to.
 #include "scaling/interrupt.hpp"
 
@@ -7,10 +7,10 @@
 namespace fourfold {
 namespace {
 
-volatile std::sig_atomic_t interrupt_came = 0;
+volatile std::sig_atomic_t interrupts = 0;
 
 void note_interrupt(int) {
-  interrupt_came = 1;
+  interrupts = interrupts + 1;
 }
 
 }  // namespace
@@ -25,8 +25,12 @@ void watch_for_interrupts() {
   std::signal(SIGXFSZ, SIG_IGN);
 }
 
+int interrupts_so_far() {
+  return interrupts;
+}
+
 void stop_if_interrupted() {
-  if (interrupt_came != 0) throw Interrupted();
+  if (interrupts != 0) throw Interrupted();
 }
 
 }  // namespace fourfold

@@ -13,6 +13,9 @@ struct Interrupted : std::exception {
 // of the write that met them. Call once, before any thread or child exists.
 void watch_for_interrupts();
 
+// How many of them have come, for those who let a child finish first.
+int interrupts_so_far();
+
 // Throws Interrupted if a signal came.
 void stop_if_interrupted();
 

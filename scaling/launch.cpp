@@ -178,7 +178,8 @@ std::string beside_this_executable(const std::string& executable) {
       std::filesystem::read_symlink("/proc/self/exe").parent_path() / executable;
   if (access(path.c_str(), X_OK) != 0) {
     throw std::runtime_error(fmt::format(
-        "{} is missing; build it (./run.sh does), or ask for --fidelity estimated", path.string()));
+        "{} is missing; build it (./run.sh does){}", path.string(),
+        executable == "fourfold-replay" ? ", or ask for --fidelity estimated" : ""));
   }
   return path.string();
 }

@@ -50,7 +50,7 @@ int complain(const std::string& sentence, int status) {
 int run(int count, char** words) {
   CLI::App app(
       "Fourfold projects 4D-parallel training of language models on supercomputers: which process\n"
-      "grid is best, how fast it is, and what limits it.");
+      "grid is best, how fast it is, and what limits it; and it trains them over MPI.");
   app.name("fourfold");
   app.footer(
       "Examples:\n"
@@ -58,6 +58,7 @@ int run(int count, char** words) {
       "  fourfold project --platform frontier --model gpt-80b --devices 8192\n"
       "  fourfold search --platform frontier --model gpt-320b --devices 32768\n"
       "  fourfold platforms show frontier\n"
+      "  fourfold train\n"
       "`fourfold VERB --help` explains a verb.");
   app.set_version_flag("--version", "fourfold " + build().commit);
   Action action;
@@ -68,6 +69,7 @@ int run(int count, char** words) {
   add_platforms_verb(app, action);
   add_models_verb(app, action);
   add_collectives_verb(app, action);
+  add_train_verb(app, action);
   try {
     app.parse(count, words);
   } catch (const CLI::Success& asked) {  // --help and --version

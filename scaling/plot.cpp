@@ -19,17 +19,19 @@ std::string quoted(const std::string& text) {
   return result + "'";
 }
 
-}  // namespace
+// A plot by the name of its script, with what the script expects to be set.
+struct Plot {
+  const char* name;
+  std::string settings;
+};
 
-std::string draw_plots(const std::string& folder, const std::vector<std::string>& machines) {
+// The sentence about the first plot that could not be drawn; empty if all are.
+std::string why_not_drawn(const std::vector<Plot>& wanted) {
   std::vector<Job> jobs;
-  for (const char* plot : plots) {
-    const std::string settings = fmt::format(
-        "csv={}; output={}; machines={}", quoted(folder + "/summary.csv"),
-        quoted(folder + "/" + plot), quoted(fmt::format("{}", fmt::join(machines, " "))));
-    jobs.push_back(
-        {{"gnuplot", "-e", settings, fmt::format("{}/plots/{}.gp", FOURFOLD_SOURCE_DIR, plot)},
-         ""});
+  for (const Plot& plot : wanted) {
+    jobs.push_back({{"gnuplot", "-e", plot.settings,
+                     fmt::format("{}/plots/{}.gp", FOURFOLD_SOURCE_DIR, plot.name)},
+                    ""});
   }
   std::vector<JobResult> results;
   try {
@@ -40,12 +42,34 @@ std::string draw_plots(const std::string& folder, const std::vector<std::string>
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i].status != 0) {
-      return fmt::format("no plot '{}': gnuplot ended with status {}: {}", plots[i],
+      return fmt::format("no plot '{}': gnuplot ended with status {}: {}", wanted[i].name,
                          results[i].status, results[i].complaint);
     }
   }
+  return "";
+}
+
+}  // namespace
+
+std::string draw_plots(const std::string& folder, const std::vector<std::string>& machines) {
+  std::vector<Plot> wanted;
+  for (const char* plot : plots) {
+    wanted.push_back(
+        {plot, fmt::format("csv={}; output={}; machines={}", quoted(folder + "/summary.csv"),
+                           quoted(folder + "/" + plot),
+                           quoted(fmt::format("{}", fmt::join(machines, " "))))});
+  }
+  const std::string failure = why_not_drawn(wanted);
+  if (!failure.empty()) return failure;
   return fmt::format("{0}/pflops.png, {0}/pflops.svg, {0}/time.png and {0}/time.svg are drawn",
                      folder);
+}
+
+std::string draw_loss_curve(const std::string& folder) {
+  const std::string failure =
+      why_not_drawn({{"loss", fmt::format("csv={}; output={}", quoted(folder + "/loss.csv"),
+                                          quoted(folder + "/loss"))}});
+  return failure.empty() ? fmt::format("{0}/loss.png and {0}/loss.svg are drawn", folder) : failure;
 }
 
 }  // namespace fourfold

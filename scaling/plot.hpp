@@ -1,4 +1,4 @@
-// The plots of a study, drawn by gnuplot from the CSV that the study wrote.
+// The plots of a study and of a training run, drawn by gnuplot from the CSV that these wrote.
 #pragma once
 
 #include <string>
@@ -10,5 +10,9 @@ namespace fourfold {
 // a sentence for the user: which files there are, or why there are none; a study is whole without
 // them.
 std::string draw_plots(const std::string& folder, const std::vector<std::string>& machines);
+
+// Writes loss.png and loss.svg into `folder` from its loss.csv (scaling/loss_table.hpp). Returns a
+// sentence, as above.
+std::string draw_loss_curve(const std::string& folder);
 
 }  // namespace fourfold

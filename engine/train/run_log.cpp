@@ -16,7 +16,9 @@ namespace {
 
 }  // namespace
 
-RunLog::RunLog(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "ab")) {
+void RunLog::open(const std::string& path) {
+  path_ = path;
+  file_ = std::fopen(path.c_str(), "ab");
   if (file_ == nullptr) cannot_write(path, errno);
 }
 

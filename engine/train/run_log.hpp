@@ -8,10 +8,10 @@ namespace fourfold {
 
 class RunLog {
  public:
-  // Of the other ranks: says nothing.
+  // Says nothing, as on all ranks but 0, until it is opened.
   RunLog() = default;
   // Appends to the file. Throws std::runtime_error with a sentence if it cannot be written.
-  explicit RunLog(const std::string& path);
+  void open(const std::string& path);
   ~RunLog();
   RunLog(RunLog&& other) noexcept;
   RunLog& operator=(RunLog&&) = delete;

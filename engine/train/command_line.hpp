@@ -1,0 +1,27 @@
+// A command line that can be read again: the flags that were typed, as values that checkpoints keep,
+// so that a resumed run goes on with those that are not typed anew.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace fourfold {
+
+// Words after the verb. Throws CLI::ParseError, of which CLI::Success stands for --help.
+void parse_words(CLI::App& verb, const std::vector<std::string>& words);
+
+// The sentence about what parse_words threw: it names the nearest known flag.
+std::string sentence_of(const CLI::App& verb, const CLI::ParseError& error);
+
+// {"--batch": ["16"], ...}: all that was typed but what belongs to one run only (folder, log,
+// trace, resume).
+nlohmann::json typed_flags(const CLI::App& verb);
+
+// `words` and those of `before` that they do not replace. --ranks and --grid go together, --steps
+// and --minutes, too.
+std::vector<std::string> words_with(const std::vector<std::string>& words, const CLI::App& parsed,
+                                    const nlohmann::json& before);
+
+}  // namespace fourfold

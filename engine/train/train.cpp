@@ -1,0 +1,125 @@
+// Puts a run together: data, kernels, communicators, weights; see train.hpp.
+#include "engine/train/train.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "engine/kernels/fma_peak.hpp"
+#include "engine/kernels/openblas_core.hpp"
+#include "engine/kernels/tune.hpp"
+#include "engine/kernels/tuned_backend.hpp"
+#include "engine/train/agreement.hpp"
+#include "engine/train/choices_json.hpp"
+#include "engine/train/whole_file.hpp"
+#include "schedule/transformer.hpp"
+
+namespace fourfold {
+
+namespace {
+
+// "Open MPI v4.1.4"
+std::string mpi_text() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
+  int length = 0;
+  MPI_Get_library_version(version.data(), &length);
+  const std::string text(version.data(), static_cast<std::size_t>(length));
+  return text.substr(0, text.find(','));
+}
+
+RunLog opened_log(const TrainSettings& settings, const World& world) {
+  RunLog log;
+  together([&] {
+    if (world.rank() != 0) return;
+    refuse_unwritable_file(log_path(settings));
+    if (!settings.trace.empty()) refuse_unwritable_file(settings.trace);
+    log.open(log_path(settings));
+  });
+  return log;
+}
+
+// Rank 0's, on all ranks; those of the checkpoint where they are for the same products, so that a
+// resumed run goes on bit by bit.
+KernelChoices choices_for(const TrainSettings& settings, const nlohmann::json& saved,
+                          const World& world) {
+  const std::vector<CountedProduct> needed =
+      products(record_step(settings.model, settings.options), settings.grid,
+               settings.batch * settings.model.sequence / settings.options.micro_batches);
+  if (saved.is_array()) {
+    KernelChoices choices = read_kernel_choices(saved);
+    if (covers(choices, needed)) return choices;
+  }
+  if (!settings.tune_kernels) return {};
+  const KernelChoices own = tuned(needed);  // on all ranks at once, as they compute later
+  const std::string first = world.from_first(json_of(own).dump());
+  if (world.rank() == 0) return own;  // which has the timings, to print
+  return read_kernel_choices(nlohmann::json::parse(first));
+}
+
+std::string kernels_text(const KernelChoices& choices, double peak) {
+  if (choices.choices.empty()) return "oneDNN for every matrix product (--tune-kernels times them)";
+  if (choices.choices.front().timings.empty()) return "as chosen before, from the checkpoint";
+  return "rank 0's choices, in % of its FMA peak\n" + table(choices, peak);
+}
+
+FlopsPerSecond peak_of(const std::vector<double>& ranks) {
+  FlopsPerSecond sum;
+  for (double peak : ranks) sum += {peak};
+  return sum;
+}
+
+}  // namespace
+
+std::string log_path(const TrainSettings& settings) {
+  return settings.log.empty() ? settings.folder + "/log.jsonl" : settings.log;
+}
+
+void refuse(const TrainSettings& settings) {
+  const Data data(settings.data, settings.model);
+  refuse_unwritable_file(log_path(settings));
+  if (!settings.trace.empty()) refuse_unwritable_file(settings.trace);
+}
+
+TrainOutcome train(const TrainSettings& settings, World& world) {
+  RunLog log = opened_log(settings, world);
+  const Data data(settings.data, settings.model);
+  Lanes lanes(settings.grid, settings.transport, settings.progress);
+  TunedBackend backend;
+  world.barrier();
+  const std::vector<double> peaks = world.all(fma_peak_flops_per_second());
+
+  TrainingState state;
+  state.model = settings.model;
+  state.seed = settings.seed;
+  state.trainer = nlohmann::json::object();
+  if (!settings.resume.empty()) state = read_training_state(settings.resume);
+  const KernelChoices choices =
+      choices_for(settings, state.trainer.value("kernels", nlohmann::json()), world);
+  backend.set_choices(choices);
+
+  const MemoryGrowth growth;
+  Weights weights(record_step(settings.model, settings.options), settings.grid, world.rank());
+  if (settings.resume.empty()) {
+    weights.initialise(settings.model, settings.seed);
+  } else {
+    state = read_checkpoint(settings.resume, settings.model, weights);
+  }
+  state.trainer["typed"] = settings.typed;
+  state.trainer["kernels"] = json_of(choices);
+
+  RunFacts facts;
+  facts.cpu = cpu_text();
+  facts.libraries = mpi_text() + "; " + blas_report();
+  facts.kernels = kernels_text(choices, peaks.front());
+  facts.data = data.description();
+  facts.unigram_nats = unigram_entropy(data.validation_words(), settings.model.vocabulary);
+  facts.work = counted_work(settings);
+  facts.work.peak = peak_of(peaks);
+  facts.counted = counted_memory(settings);
+  facts.step = state.step;
+  log.say(header_text(settings, facts));
+  log.record(header_json(settings, facts));
+  return Trainer(settings, {world, lanes, backend}, data, weights, log).run(state, facts, growth);
+}
+
+}  // namespace fourfold

@@ -1,0 +1,20 @@
+// One training run on all ranks, from settings to outcome.
+#pragma once
+
+#include "engine/train/settings.hpp"
+#include "engine/train/trainer.hpp"
+#include "engine/train/world.hpp"
+
+namespace fourfold {
+
+// What is refused before any work: data that is missing or too short, folders and files that cannot
+// be written. Not collective; throws std::runtime_error with a sentence.
+void refuse(const TrainSettings& settings);
+
+// Of the run, as JSON lines.
+std::string log_path(const TrainSettings& settings);
+
+// Collective. Throws std::invalid_argument if the world has not as many ranks as the grid.
+TrainOutcome train(const TrainSettings& settings, World& world);
+
+}  // namespace fourfold

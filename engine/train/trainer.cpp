@@ -1,0 +1,190 @@
+// Steps and what happens between them; see trainer.hpp.
+#include "engine/train/trainer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <numbers>
+
+#include "engine/train/agreement.hpp"
+#include "engine/train/prompt.hpp"
+#include "engine/train/stop.hpp"
+#include "engine/train/trace.hpp"
+#include "engine/train/whole_file.hpp"
+
+namespace fourfold {
+
+namespace {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// What one rank tells the others after a step.
+struct RankWord {
+  RankStep step;
+  double stop_asked = 0.0;    // not 0: this rank was asked to stop
+  double seconds_here = 0.0;  // trained in this run, by its clock
+};
+
+}  // namespace
+
+Trainer::Trainer(const TrainSettings& settings, const Machine& machine, const Data& data,
+                 Weights& weights, RunLog& log)
+    : settings_(settings),
+      machine_(machine),
+      data_(data),
+      weights_(weights),
+      log_(log),
+      executor_(training_executor(machine, settings.model, settings.options, settings.batch,
+                                  weights)),
+      checkpoints_(settings.folder + "/checkpoints", settings.keep_checkpoints) {}
+
+TrainOutcome Trainer::run(TrainingState state, const RunFacts& facts, const MemoryGrowth& growth) {
+  state_ = std::move(state);
+  work_ = facts.work;
+  trained_ = {state_.step, 0, state_.trainer.value("trained_seconds", 0.0), 0.0};
+  began_ = now();
+  if (done() >= 1.0) {
+    throw std::runtime_error(fmt::format(
+        "nothing is left to train after step {} and {:.1f} minutes; give more --steps or --minutes",
+        state_.step, trained_.seconds_before / 60.0));
+  }
+  while (done() < 1.0 && !outcome_.stopped) {
+    step();
+    if (trained_.steps_here == 1) report_growth(facts, growth);
+    if (outcome_.stopped || done() >= 1.0) break;  // what is due is done at the end, too
+    if (every(settings_.validate_every)) validate();
+    if (every(settings_.checkpoint_every)) write_checkpoint();
+    if (every(settings_.sampling.every)) draw_texts();
+  }
+  finish();
+  return outcome_;
+}
+
+void Trainer::step() {
+  const bool traced =
+      !settings_.trace.empty() && trained_.steps_here + 1 == settings_.trace_step;
+  if (traced) machine_.world.barrier();  // so that the ranks' clocks start together
+  const double begin = now();
+  const LocalBatch batch = data_.training(
+      state_.position,
+      {weights_.grid(), weights_.rank(), settings_.batch, settings_.options.micro_batches});
+  AdamW optimizer = settings_.optimizer;
+  optimizer.learning_rate = settings_.learning_rate.at(state_.step + 1, done());
+  const ExecutedStep executed = executor_.step(batch, optimizer, state_.step + 1);
+  ++state_.step;
+  state_.position += settings_.batch;
+  const StepReport report = report_of(executed, optimizer.learning_rate, begin);
+  outcome_.losses.push_back(report.loss);
+  log_.record(json_line(report));
+  if (trained_.steps_here == 1 || every(settings_.print_every)) log_.say(screen_line(report));
+  if (traced) write_trace(executed.spans);
+}
+
+// Everybody hears what everybody measured; rank 0's clock counts.
+StepReport Trainer::report_of(const ExecutedStep& executed, double learning_rate, double begin) {
+  const std::vector<RankWord> words = machine_.world.all(
+      RankWord{{now() - begin, executed.exposed_seconds}, stop_asked() ? 1.0 : 0.0, now() - began_});
+  std::vector<RankStep> ranks;
+  for (const RankWord& word : words) {
+    ranks.push_back(word.step);
+    outcome_.stopped = outcome_.stopped || word.stop_asked != 0.0;
+  }
+  ++trained_.steps_here;
+  trained_.seconds_here = words.front().seconds_here;
+  StepReport report;
+  report.step = state_.step;
+  report.loss = executed.loss;
+  report.gradient_norm = executed.gradient_norm;
+  report.learning_rate = learning_rate;
+  report.done = done();
+  report.seconds_left = settings_.length.seconds_left(trained_);
+  report.work = work_;
+  add_ranks(report, ranks);
+  return report;
+}
+
+void Trainer::report_growth(const RunFacts& facts, const MemoryGrowth& growth) {
+  const std::vector<std::int64_t> grown = machine_.world.all(growth.bytes());
+  const std::int64_t most = *std::max_element(grown.begin(), grown.end());
+  log_.say(growth_text(most, facts.counted));
+  log_.record(fmt::format("{{\"kind\":\"memory\",\"grown_B\":{},\"counted_B\":{:.0f}}}", most,
+                          facts.counted.peak.value));
+}
+
+void Trainer::write_trace(const std::vector<Span>& spans) {
+  const World& world = machine_.world;
+  std::vector<TracedRank> ranks;
+  for (std::int64_t rank :
+       traced_ranks(world.size(), static_cast<std::int64_t>(spans.size()))) {
+    if (world.rank() != rank && world.rank() != 0) continue;
+    std::vector<Span> its = world.to_first(spans, rank);
+    if (world.rank() == 0) ranks.push_back({rank, std::move(its)});
+  }
+  together([&] {
+    if (world.rank() != 0) return;
+    const std::string title =
+        fmt::format("{} on grid {}, step {}, measured", settings_.model.name,
+                    settings_.grid.str(), state_.step);
+    write_whole_file(settings_.trace, trace_json(executor_.schedule().program, settings_.grid,
+                                                 ranks, title));
+  });
+  log_.say("trace       " + settings_.trace);
+}
+
+void Trainer::validate() {
+  const double begin = now();
+  if (!validation_) {
+    validation_.emplace(machine_, settings_.model, settings_.options,
+                        settings_.batch / settings_.options.micro_batches, weights_);
+  }
+  outcome_.validation_loss = validation_->loss(data_, settings_.validation_batches);
+  log_.say(fmt::format("step {:5}  validation loss {:.4f} nats = {:.3f} bits a word, over {} words "
+                       "in {:.1f} s",
+                       state_.step, outcome_.validation_loss,
+                       outcome_.validation_loss / std::numbers::ln2,
+                       validation_->tokens(data_, settings_.validation_batches), now() - begin));
+  log_.record(nlohmann::ordered_json{{"kind", "validation"},
+                                     {"step", state_.step},
+                                     {"loss", outcome_.validation_loss},
+                                     {"trained_s", trained_.seconds_before + now() - began_}}
+                  .dump());
+}
+
+void Trainer::write_checkpoint() {
+  state_.trainer["trained_seconds"] = trained_.seconds_before + trained_.seconds_here;
+  outcome_.checkpoint = checkpoints_.write(state_, weights_);
+  log_.say(fmt::format("step {:5}  checkpoint {}", state_.step, outcome_.checkpoint));
+  log_.record(nlohmann::ordered_json{
+      {"kind", "checkpoint"}, {"step", state_.step}, {"path", outcome_.checkpoint}}
+                  .dump());
+}
+
+void Trainer::draw_texts() {
+  const SamplingSettings& sampling = settings_.sampling;
+  if (sampling.tokens == 0) return;
+  if (!sampler_) {
+    sampler_.emplace(machine_, settings_.model, settings_.options, sampling.texts, weights_);
+  }
+  const TokenFormat format = data_.training_words().files().front().format();
+  const auto prompt = words_of_prompt(sampling.prompt, format, settings_.model.vocabulary);
+  say_texts(sampler_->draw(prompt, sampling), format, log_);
+}
+
+void Trainer::finish() {
+  if (outcome_.stopped) {
+    log_.say(fmt::format("asked to stop: step {} is finished", state_.step));
+    write_checkpoint();
+    log_.say("go on with: --resume " + settings_.folder + "/checkpoints");
+    return;
+  }
+  validate();
+  write_checkpoint();
+  draw_texts();
+  log_.say(fmt::format("trained {} steps in {}", trained_.steps_here, clock_text(now() - began_)));
+}
+
+}  // namespace fourfold

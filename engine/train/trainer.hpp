@@ -1,0 +1,65 @@
+// The training loop: steps, and between them validation, checkpoints, samples, and what is said of
+// it all.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/train/checkpoint.hpp"
+#include "engine/train/data.hpp"
+#include "engine/train/machine.hpp"
+#include "engine/train/memory_growth.hpp"
+#include "engine/train/run_header.hpp"
+#include "engine/train/run_log.hpp"
+#include "engine/train/sampler.hpp"
+#include "engine/train/validation.hpp"
+
+namespace fourfold {
+
+struct TrainOutcome {
+  std::vector<double> losses;    // of the steps of this run
+  double validation_loss = 0.0;  // the last one
+  std::string checkpoint;        // the last one
+  bool stopped = false;          // a signal came before the end
+};
+
+class Trainer {
+ public:
+  // Weights are set, from their start or from a checkpoint, of which `state` tells; all that is
+  // handed in must outlive the trainer. Collective, as run() is.
+  Trainer(const TrainSettings& settings, const Machine& machine, const Data& data,
+          Weights& weights, RunLog& log);
+
+  // `facts` are those of the header; the measured growth of memory is set against its count.
+  TrainOutcome run(TrainingState state, const RunFacts& facts, const MemoryGrowth& growth);
+
+ private:
+  void step();
+  StepReport report_of(const ExecutedStep& executed, double learning_rate, double begin);
+  void report_growth(const RunFacts& facts, const MemoryGrowth& growth);
+  void write_trace(const std::vector<Span>& spans);
+  void validate();
+  void write_checkpoint();
+  void draw_texts();
+  void finish();
+  bool every(std::int64_t steps) const { return steps > 0 && state_.step % steps == 0; }
+  double done() const { return settings_.length.done(trained_); }
+
+  TrainSettings settings_;
+  Machine machine_;
+  const Data& data_;
+  Weights& weights_;
+  RunLog& log_;
+  Executor executor_;
+  Checkpoints checkpoints_;
+  std::optional<Validation> validation_;  // made when first used: training needs less memory
+  std::optional<Sampler> sampler_;
+  TrainingState state_;
+  StepWork work_;
+  TrainOutcome outcome_;
+  double began_ = 0.0;  // on this rank's clock
+  Trained trained_;     // by rank 0's clock, on all ranks: when to end must not depend on the rank
+};
+
+}  // namespace fourfold

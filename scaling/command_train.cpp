@@ -1,0 +1,109 @@
+// fourfold train: asks fourfold-engine whether the command line is right and how many ranks it
+// takes, starts it under mpirun, and draws the loss curve.
+#include <fmt/format.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <thread>
+
+#include "scaling/attached.hpp"
+#include "scaling/commands.hpp"
+#include "scaling/launch.hpp"
+#include "scaling/loss_table.hpp"
+#include "scaling/output.hpp"
+#include "scaling/plot.hpp"
+
+namespace fourfold {
+namespace {
+
+constexpr int interrupted_status = 130;
+
+using Words = std::vector<std::string>;
+
+// Whether ranks may copy from each other's memory; containers often forbid it, and Open MPI then
+// complains at every rank.
+bool may_read_other_memory() {
+  char from = 1, to = 0;
+  const iovec source{&from, 1}, target{&to, 1};
+  return process_vm_readv(getpid(), &target, 1, &source, 1, 0) == 1;
+}
+
+Words mpirun_words(std::int64_t ranks) {
+  const std::int64_t cores = std::max(1U, std::thread::hardware_concurrency());
+  Words words{"mpirun", "-n", std::to_string(ranks), "--oversubscribe", "--quiet"};
+  const auto add = [&](std::initializer_list<const char*> more) {
+    words.insert(words.end(), more.begin(), more.end());
+  };
+  if (geteuid() == 0) add({"--allow-run-as-root"});
+  // Binding is left to the system: two runs side by side would be bound to the same cores.
+  add({"--bind-to", "none"});
+  if (!may_read_other_memory()) add({"--mca", "btl_vader_single_copy_mechanism", "none"});
+  if (ranks > cores) {
+    add({"--mca", "mpi_yield_when_idle", "1"});
+    fmt::print(stderr, "fourfold: {} ranks share {} cores: right results, but slower than {} ranks\n",
+               ranks, cores, cores);
+  }
+  return words;
+}
+
+AttachedResult run_engine(const Words& engine, std::int64_t ranks) {
+  if (ranks == 1) return run_attached(engine);
+  Words command = mpirun_words(ranks);
+  command.insert(command.end(), engine.begin(), engine.end());
+  try {
+    return run_attached(command);
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(fmt::format(
+        "{}; install openmpi-bin, or train on one rank (--ranks 1)", error.what()));
+  }
+}
+
+std::string loss_curve(const nlohmann::json& plan) {
+  const std::string folder = plan.at("folder");
+  try {
+    write_file(folder + "/loss.csv", loss_csv(plan.at("log")));
+  } catch (const std::runtime_error& error) {
+    return fmt::format("no loss curve: {}", error.what());
+  }
+  return draw_loss_curve(folder);
+}
+
+int train(const Words& typed) {
+  const std::string engine = beside_this_executable("fourfold-engine");
+  Words question{engine, "train"};
+  question.insert(question.end(), typed.begin(), typed.end());
+  for (const std::string& word : typed) {
+    if (word == "--help" || word == "-h") return run_attached(question).status;
+  }
+  question.push_back("--plan");
+  const JobResult answer = run_side_by_side({{question, ""}}).front();
+  if (answer.status != 0) {
+    fmt::print(stderr, "{}", answer.complaint);
+    return answer.status;
+  }
+  const nlohmann::json plan = nlohmann::json::parse(answer.output);
+  Words command{engine};
+  for (const nlohmann::json& word : plan.at("arguments")) command.push_back(word);
+  const AttachedResult result = run_engine(command, plan.at("ranks").get<std::int64_t>());
+  if (result.interrupted) return interrupted_status;
+  if (result.status == 0) print(loss_curve(plan) + "\n");
+  return result.status;
+}
+
+}  // namespace
+
+void add_train_verb(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("train", "Train a model on this machine, over MPI");
+  verb->prefix_command();    // all words that follow are the engine's ...
+  verb->set_help_flag();     // ... --help, too
+  verb->callback([verb, &action] {
+    action = [words = verb->remaining()] { return train(words); };
+  });
+}
+
+}  // namespace fourfold
