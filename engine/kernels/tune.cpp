@@ -2,6 +2,7 @@
 #include "engine/kernels/tune.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <ctime>
 #include <limits>
 
@@ -51,8 +52,9 @@ double shortest_seconds(const Operands& operands, const GemmKernel& kernel, Scra
     const double start = seconds_now();
     multiply(operands.product(), kernel, scratch, {});
     const double seconds = seconds_now() - start;
-    if (run > 0 || seconds > 2 * shortest_so_far) shortest = std::min(shortest, seconds);
-    if (shortest > 1.3 * shortest_so_far) break;
+    const bool warm = run > 0;
+    if (warm || seconds > 2 * shortest_so_far) shortest = std::min(shortest, seconds);
+    if (std::isfinite(shortest) && shortest > 1.3 * shortest_so_far) break;
   }
   return shortest;
 }
