@@ -110,7 +110,7 @@ void CheckpointFile::write_round(const Round& round, std::span<const float> valu
   show(round);
   MPI_Status status;
   const auto count = static_cast<std::int64_t>(values.size());
-  expect(MPI_File_write_at_all(file_, 0, values.data(), narrowed(count), MPI_FLOAT, &status),
+  expect(MPI_File_write_at(file_, 0, values.data(), narrowed(count), MPI_FLOAT, &status),
          "cannot be written");
   expect_count(status, MPI_FLOAT, count);
 }
@@ -119,7 +119,7 @@ void CheckpointFile::read_round(const Round& round, std::span<float> values) {
   show(round);
   MPI_Status status;
   const auto count = static_cast<std::int64_t>(values.size());
-  expect(MPI_File_read_at_all(file_, 0, values.data(), narrowed(count), MPI_FLOAT, &status),
+  expect(MPI_File_read_at(file_, 0, values.data(), narrowed(count), MPI_FLOAT, &status),
          "cannot be read");
   expect_count(status, MPI_FLOAT, count);
 }

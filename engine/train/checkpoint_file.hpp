@@ -13,8 +13,7 @@
 
 namespace fourfold {
 
-// Elements that one collective access covers, of all ranks together. Small enough that Open MPI
-// moves them in a single cycle (32 MiB an aggregator), so that an error leaves no rank waiting.
+// Elements that one round covers, of all ranks together: bounds the memory of buffers.
 inline constexpr std::int64_t round_elements = std::int64_t{4} << 20;
 
 enum class FileAccess : std::uint8_t { read, write };
@@ -32,7 +31,9 @@ class CheckpointFile {
   std::string read_bytes(std::int64_t first, std::int64_t count);
   void read_elements(std::int64_t first_byte, std::span<float> elements);
 
-  // Collective, also for ranks without runs: the runs of a round, one after the other in `values`.
+  // Collective, since views are, but every rank moves its own runs: when a write fails within Open
+  // MPI 4.1's MPI_File_write_at_all on one rank, the others wait for it forever. Also for ranks
+  // without runs: the runs of a round, one after the other in `values`.
   // Their elements count from `first_element`, which lies at `first_byte` of the file.
   struct Round {
     std::int64_t first_byte = 0;
