@@ -31,7 +31,7 @@ class WindowTransport final : public LaneTransport {
   WindowTransport(MpiCommunicator line, std::int64_t slot_bytes);
 
  private:
-  static constexpr std::int64_t slots = 4;
+  static constexpr std::int64_t slots = 8;
   static constexpr std::size_t cache_line = 64;
 
   // Blocks that a member is through with, since the lane began.
