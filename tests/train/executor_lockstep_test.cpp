@@ -39,7 +39,7 @@ void expect_bitwise_equal(const Case& what, const Means& means) {
   SCOPED_TRACE(described(what) + " " + name(means.transport) + " " + name(means.progress));
   const Referee referee(what);
   ReferenceBackend backend;
-  Run run(what, means, backend);
+  OneRun run(what, means, backend);
   for (std::int64_t number = 1; number <= what.steps; ++number) {
     const ExecutedStep step = run.step(number);
 

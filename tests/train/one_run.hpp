@@ -99,9 +99,13 @@ inline AdamW optimizer_of_tests() {
   return optimizer;
 }
 
+// Weights of all sizes, or zeros where only the work matters.
+enum class StartFrom : std::uint8_t { rough_weights, zeros };
+
 // An executor with all that it needs.
-struct Run {
-  Run(const Case& given, const Means& means, Backend& backend)
+struct OneRun {
+  OneRun(const Case& given, const Means& means, Backend& backend,
+         StartFrom start = StartFrom::rough_weights)
       : what(given),
         rank(rank_in(MPI_COMM_WORLD)),
         schedule(issue(record_step(what.model, what.options), what.options)),
@@ -109,6 +113,7 @@ struct Run {
         lanes(what.grid, means.transport, means.progress),
         executor(what.model, schedule, what.sequences, weights, backend, communicators(lanes),
                  [this] { lanes.between_tiles(); }) {
+    if (start == StartFrom::zeros) return;
     weights.initialise(what.model, run_seed);
     roughen(what.model, weights);
   }

@@ -1,0 +1,86 @@
+// Moving waits, and who makes collectives progress meanwhile, changes time and never values: with
+// the tuned kernels too, which compute in tiles.
+#include <gtest/gtest.h>
+
+#include "engine/kernels/tuned_backend.hpp"
+#include "tests/schedule/steps.hpp"
+#include "tests/train/one_run.hpp"
+
+namespace fourfold {
+namespace {
+
+// All bytes of the weights and the optimizer's state of this rank after a few steps.
+std::vector<std::byte> trained(const Case& what, const Means& means) {
+  TunedBackend backend;
+  OneRun run(what, means, backend);
+  for (std::int64_t number = 1; number <= what.steps; ++number) run.step(number);
+  std::vector<std::byte> bytes;
+  for (const Stored& stored : run.weights.all()) {
+    bytes.insert(bytes.end(), stored.block.data, stored.block.data + stored.block.bytes());
+  }
+  return bytes;
+}
+
+Case plain(const ProcessGrid& grid, Precision precision) {
+  Case what;
+  what.grid = grid;
+  what.options.micro_batches = 2;
+  what.options.precision = precision;
+  what.options.overlap = no_overlap;
+  what.sequences = 16;
+  return what;
+}
+
+// The grids on which most axes are cut, and of those on which only one is the last.
+std::vector<ProcessGrid> some_grids() {
+  std::vector<ProcessGrid> grids = grids_of_all_ranks();
+  const auto cut = [](const ProcessGrid& grid) {
+    int axes = 0;
+    for (Axis axis : all_axes) axes += grid.extent(axis) > 1 ? 1 : 0;
+    return axes;
+  };
+  std::stable_sort(grids.begin(), grids.end(), [&](const ProcessGrid& a, const ProcessGrid& b) {
+    return cut(a) > cut(b);
+  });
+  if (grids.size() > 4) grids = {grids[0], grids[1], grids[2], grids.back()};
+  return grids;
+}
+
+TEST(ExecutorOverlap, ChangesNoBitInAnyProgressMode) {
+  for (const ProcessGrid& grid : some_grids()) {
+    for (Precision precision : {Precision::fp32, Precision::bf16}) {
+      Case what = plain(grid, precision);
+      const std::vector<std::byte> expected = trained(what, {});
+      for (ProgressMode mode : {ProgressMode::tiles, ProgressMode::thread, ProgressMode::none}) {
+        for (const Overlap& overlap : {Overlap{}, Overlap{true, false, true, false}}) {
+          what.options.overlap = overlap;
+          EXPECT_TRUE(trained(what, {Transport::ring, mode}) == expected)
+              << grid.str() << " " << name(mode) << " " << described(what.options);
+        }
+      }
+    }
+  }
+}
+
+TEST(ExecutorOverlap, OfAnyWindowChangesNoBit) {
+  Case what = plain(some_grids().front(), Precision::fp32);
+  const std::vector<std::byte> expected = trained(what, {});
+  what.options.overlap = {};
+  for (std::int64_t window : {0, 1, 5}) {
+    what.options.in_flight_blocks = window;
+    EXPECT_TRUE(trained(what, {Transport::ring, ProgressMode::tiles}) == expected) << window;
+  }
+}
+
+// A second run of the same is the same, whatever the transport.
+TEST(ExecutorOverlap, RunsRepeatBitByBit) {
+  for (Transport transport : {Transport::ring, Transport::library, Transport::window}) {
+    const Case what = plain(some_grids().front(), Precision::bf16);
+    const Means means{transport, ProgressMode::tiles};
+
+    EXPECT_TRUE(trained(what, means) == trained(what, means)) << name(transport);
+  }
+}
+
+}  // namespace
+}  // namespace fourfold

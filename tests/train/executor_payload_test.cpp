@@ -1,0 +1,85 @@
+// Bytes that the executor really hands to MPI, intercepted through PMPI, are those of the counted
+// rung: by lane, to the byte, whether shapes divide or not.
+#include <gtest/gtest.h>
+
+#include "tests/pmpi_counter.hpp"
+#include "tests/schedule/steps.hpp"
+#include "tests/train/one_run.hpp"
+
+namespace fourfold {
+namespace {
+
+// One step's traffic, by lane.
+std::array<MpiTraffic, lane_count> traffic_of_a_step(const Case& what, Transport transport) {
+  ReferenceBackend backend;
+  OneRun run(what, {transport, ProgressMode::none}, backend);
+  reset_mpi_traffic();
+  run.step(1);
+  std::array<MpiTraffic, lane_count> traffic{};
+  for (Lane lane : all_lanes) {
+    const auto found = mpi_traffic().find(std::string("lane ") + name(lane));
+    if (found != mpi_traffic().end()) traffic[static_cast<std::size_t>(lane)] = found->second;
+  }
+  return traffic;
+}
+
+Counts expected_of(const Case& what) {
+  return counted(what.model, what.options, what.grid, what.sequences).counts;
+}
+
+// On every grid, with options drawn anew: a model that every grid divides, and one whose vocabulary
+// and whose pieces along z do not.
+std::vector<Case> cases() {
+  std::mt19937 random(3);
+  std::vector<Case> result;
+  for (const ProcessGrid& grid : grids_of_all_ranks()) {
+    for (std::int64_t vocabulary : {64, 11}) {
+      Case what;
+      what.model.vocabulary = vocabulary;
+      if (vocabulary == 11) what.model.sequence = 3;
+      what.grid = grid;
+      what.options = random_options(random, 1 + static_cast<std::int64_t>(random() % 2));
+      what.options.precision = random() % 2 == 0 ? Precision::fp32 : Precision::bf16;
+      what.sequences = 8 * what.options.micro_batches;
+      result.push_back(what);
+    }
+  }
+  return result;
+}
+
+TEST(ExecutorPayload, OfTheLibrarysCollectivesIsCountedToTheByte) {
+  for (const Case& what : cases()) {
+    const auto traffic = traffic_of_a_step(what, Transport::library);
+
+    const Counts expected = expected_of(what);
+    for (Lane lane : all_lanes) {
+      const auto i = static_cast<std::size_t>(lane);
+      EXPECT_EQ(static_cast<double>(traffic[i].whole_buffers), expected.payload[i].value)
+          << what.grid.str() << " " << name(lane) << " " << described(what.options);
+      EXPECT_EQ(traffic[i].collectives, expected.collectives[i]);
+      EXPECT_EQ(traffic[i].sent, 0);
+    }
+  }
+}
+
+// Where a buffer does not divide among the members, some send a piece's remainder more than others:
+// the counted rung states their mean, so that a line's members together send exactly that.
+TEST(ExecutorPayload, OfRingsIsCountedToTheByte) {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  for (const Case& what : cases()) {
+    const auto traffic = traffic_of_a_step(what, Transport::ring);
+
+    const Counts expected = expected_of(what);
+    for (Lane lane : all_lanes) {
+      const auto i = static_cast<std::size_t>(lane);
+      std::int64_t sent = traffic[i].sent;
+      MPI_Allreduce(MPI_IN_PLACE, &sent, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+      EXPECT_EQ(static_cast<double>(sent), expected.sent[i].value * static_cast<double>(ranks))
+          << what.grid.str() << " " << name(lane) << " " << described(what.options);
+      EXPECT_EQ(traffic[i].collectives, 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fourfold
