@@ -39,7 +39,7 @@ double cross_entropy(const std::vector<double>& logits, const Batch& batch,
 }
 
 TEST(ExecutorEvaluation, SharesTheWeightsThatAreTrained) {
-  for (const ProcessGrid& grid : grids_of_all_ranks()) {
+  for (const ProcessGrid& grid : some_grids()) {
     SCOPED_TRACE(grid.str());
     Case what;
     what.grid = grid;

@@ -31,21 +31,6 @@ Case plain(const ProcessGrid& grid, Precision precision) {
   return what;
 }
 
-// The grids on which most axes are cut, and of those on which only one is the last.
-std::vector<ProcessGrid> some_grids() {
-  std::vector<ProcessGrid> grids = grids_of_all_ranks();
-  const auto cut = [](const ProcessGrid& grid) {
-    int axes = 0;
-    for (Axis axis : all_axes) axes += grid.extent(axis) > 1 ? 1 : 0;
-    return axes;
-  };
-  std::stable_sort(grids.begin(), grids.end(), [&](const ProcessGrid& a, const ProcessGrid& b) {
-    return cut(a) > cut(b);
-  });
-  if (grids.size() > 4) grids = {grids[0], grids[1], grids[2], grids.back()};
-  return grids;
-}
-
 TEST(ExecutorOverlap, ChangesNoBitInAnyProgressMode) {
   for (const ProcessGrid& grid : some_grids()) {
     for (Precision precision : {Precision::fp32, Precision::bf16}) {

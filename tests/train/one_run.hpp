@@ -1,6 +1,7 @@
 // A short run of the executor on all ranks of a distributed test, and the referee's run of the same.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -158,6 +159,20 @@ inline std::vector<ProcessGrid> grids_of_all_ranks() {
       }
     }
   }
+  return grids;
+}
+
+// Two grids that cut most axes, and the last one, which cuts only the first.
+inline std::vector<ProcessGrid> some_grids() {
+  std::vector<ProcessGrid> grids = grids_of_all_ranks();
+  const auto cut = [](const ProcessGrid& grid) {
+    return std::count_if(all_axes.begin(), all_axes.end(),
+                         [&](Axis axis) { return grid.extent(axis) > 1; });
+  };
+  std::stable_sort(grids.begin(), grids.end(), [&](const ProcessGrid& a, const ProcessGrid& b) {
+    return cut(a) > cut(b);
+  });
+  if (grids.size() > 3) grids = {grids[0], grids[1], grids.back()};
   return grids;
 }
 
