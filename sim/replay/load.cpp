@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -80,12 +81,20 @@ Load load_of(const Communicators& communicators, const Ground& ground, const Lan
       bytes[entry.link] += entry.share * work.sent[static_cast<int>(communicators.lane(c))];
     }
   }
-  const Incidence rings = Incidence(capacities, footprints).deciding(bounds);
+  // What is not needed any more is let go at once: of a whole machine these are hundreds of MiB.
+  std::vector<std::uint8_t> may_be_held_up;
+  {
+    const Incidence rings = Incidence(capacities, footprints).deciding(bounds);
+    for (std::int32_t c = 0; c < communicators.count(); ++c) {
+      may_be_held_up.push_back(rings.links_of(c).empty() ? 0 : 1);
+      if (may_be_held_up.back() != 0) footprints[c] = {};
+    }
+  }
   std::vector<Footprint> edges;
   std::vector<double> edge_bounds;
   Parts edges_of{{0}};
   for (std::int32_t c = 0; c < communicators.count(); ++c) {
-    if (rings.links_of(c).empty()) {
+    if (may_be_held_up[c] == 0) {
       edges.push_back(std::move(footprints[c]));
     } else {
       for (Footprint& edge : ring_parts(ground.topology, ground.platform,
@@ -98,17 +107,20 @@ Load load_of(const Communicators& communicators, const Ground& ground, const Lan
     edge_bounds.resize(edges.size(), bounds[c]);
     edges_of.first.push_back(static_cast<std::int32_t>(edges.size()));
   }
-  const Incidence deciding = Incidence(capacities, edges).deciding(edge_bounds);
+  footprints = {};
+  std::optional<Incidence> deciding = Incidence(capacities, edges).deciding(edge_bounds);
   std::vector<Footprint> loads;
   std::vector<double> load_bounds;
   Parts parts{{0}};
   for (std::int32_t c = 0; c < communicators.count(); ++c) {
     const std::int32_t first = edges_of.first[c];
     const std::span<Footprint> own(edges.data() + first, edges.data() + edges_of.first[c + 1]);
-    std::ranges::move(merged(own, first, deciding, bounds[c]), std::back_inserter(loads));
+    std::ranges::move(merged(own, first, *deciding, bounds[c]), std::back_inserter(loads));
     load_bounds.resize(loads.size(), bounds[c]);
     parts.first.push_back(static_cast<std::int32_t>(loads.size()));
   }
+  deciding.reset();
+  edges = {};
   return {Incidence(std::move(capacities), loads).deciding(load_bounds), std::move(parts),
           std::move(bytes)};
 }
