@@ -186,8 +186,9 @@ NodeRings node_rings(const NodeGraph& graph, DeviceSet set) {
     if (total_width(rings) > 1.001 * total_width(best)) best = std::move(rings);
   }
 
-  NodeRings result{total_width(best), static_cast<int>(best.size()), {}};
+  NodeRings result{total_width(best), {}, {}};
   for (const Ring& ring : best) {
+    result.rings.push_back({ring.order, ring.width / result.rate});
     for (std::size_t i = 0; i < ring.order.size(); ++i) {
       const int next = ring.order[(i + 1) % ring.order.size()];
       for (std::int32_t link : graph.path(ring.order[i], next)) {

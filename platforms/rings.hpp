@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "platforms/footprint.hpp"
 #include "platforms/node_graph.hpp"
@@ -12,9 +13,15 @@ namespace fourfold {
 // Bit d stands for device d of the node.
 using DeviceSet = std::uint64_t;
 
+// One ring: its members in the order in which it passes them, and its part of all bytes.
+struct NodeRing {
+  std::vector<int> order;
+  double share = 0.0;
+};
+
 struct NodeRings {
   double rate = 0.0;  // bytes/s of all rings together: what each member can send
-  int rings = 0;
+  std::vector<NodeRing> rings;
   // Share of each inner link per byte of total ring rate; links numbered as in NodeGraph.
   Footprint shares;
 };

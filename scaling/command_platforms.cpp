@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "platforms/show.hpp"
+#include "platforms/simgrid_xml.hpp"
 #include "scaling/commands.hpp"
 #include "scaling/output.hpp"
 #include "scaling/text_table.hpp"
@@ -37,6 +38,34 @@ std::string models_text() {
   return format(table);
 }
 
+void add_export_verb(CLI::App& platforms, Action& action) {
+  struct Typed {
+    std::string platform, output;
+    bool simgrid_xml = false;
+    std::int64_t devices = 64;
+  };
+  const auto typed = std::make_shared<Typed>();
+  CLI::App* verb = platforms.add_subcommand("export", "Write a machine for other programs");
+  verb->footer("Example:\n  fourfold platforms export frontier --simgrid-xml --devices 64");
+  verb->add_option("NAME", typed->platform, "a name or a TOML file")->required();
+  verb->add_flag("--simgrid-xml", typed->simgrid_xml, "as a SimGrid platform file, version 4.1")
+      ->required();
+  verb->add_option("--devices", typed->devices, "how many, filling nodes one by one; at most 256")
+      ->capture_default_str();
+  verb->add_option("--output", typed->output, "FILE; default: standard output");
+  verb->callback([typed, &action] {
+    action = [typed] {
+      const std::string xml = simgrid_xml(read_platform(typed->platform), typed->devices);
+      if (typed->output.empty()) {
+        print(xml);
+      } else {
+        write_file(typed->output, xml);
+      }
+      return 0;
+    };
+  });
+}
+
 }  // namespace
 
 void add_platforms_verb(CLI::App& app, Action& action) {
@@ -45,7 +74,7 @@ void add_platforms_verb(CLI::App& app, Action& action) {
     bool json = false;
   };
   const auto typed = std::make_shared<Typed>();
-  CLI::App* verb = app.add_subcommand("platforms", "List the machines, or show one");
+  CLI::App* verb = app.add_subcommand("platforms", "List the machines, show or export one");
   verb->callback([verb, &action] {
     if (!verb->get_subcommands().empty()) return;
     action = [] {
@@ -64,6 +93,7 @@ void add_platforms_verb(CLI::App& app, Action& action) {
       return 0;
     };
   });
+  add_export_verb(*verb, action);
 }
 
 void add_models_verb(CLI::App& app, Action& action) {

@@ -62,20 +62,23 @@ includes engine/train |
 includes platforms |
   allow_only "$standard|^platforms/|^schedule/(quantity|lane|nearest_name)[.]hpp$|^toml[+][+]/|^fmt/" \
     "platforms/ uses only itself, schedule/{quantity,lane,nearest_name}.hpp, toml++ and fmt"
-includes sim . '^sim/replay/' |
+includes sim . '^sim/(replay|witness)/' |
   refuse '^(scaling|engine|sim/replay)/|^simgrid|^smpi/|^xbt/|^toml[+][+]/|^CLI/' \
     "sim/ outside sim/replay/ stays below scaling/, free of engine/, SimGrid, toml++ and CLI11"
 includes sim/replay |
   refuse '^(scaling|engine)/' "sim/replay/ stays below scaling/ and apart from engine/"
+includes sim/witness |
+  allow_only "$standard|^sim/witness/|^mpi[.]h$|^simgrid/s4u[.]hpp$" \
+    "sim/witness/ shares no code with what it is a witness of"
 includes scaling |
-  refuse '^(sim/replay|engine)/|^simgrid|^smpi/|^xbt/' \
+  refuse '^(sim/(replay|witness)|engine)/|^simgrid|^smpi/|^xbt/' \
     "scaling/ starts fourfold-replay and includes nothing of what it is made of"
 includes tests . '^tests/(replay|ladder)/' |
   refuse '^sim/replay/|^simgrid|^smpi/|^xbt/' "only tests/replay/ and tests/ladder/ may use what links SimGrid"
 includes tests . '^tests/(mpi|train|kernels)/|^tests/(mpi_main|pmpi_counter)[.]cpp$' |
   refuse '^mpi[.]h$|^cblas|^dnnl|^oneapi/' "only tests of the engine may use MPI and BLAS"
 for folder in schedule platforms sim scaling; do
-  includes "$folder" |
+  includes "$folder" . '^sim/witness/' |
     refuse '^mpi[.]h$|^cblas|^dnnl|^oneapi/' "only engine/ and microbench/ may use MPI and BLAS"
 done
 for folder in schedule platforms sim scaling engine microbench; do
@@ -96,6 +99,7 @@ must_not_load() {
 must_not_load fourfold '^libsimgrid' "libsimgrid would replace the MPI of what fourfold starts"
 must_not_load fourfold '^libmpi' "only fourfold-engine runs under MPI"
 must_not_load fourfold-replay '^libmpi' "libsimgrid exports MPI's names too"
+must_not_load fourfold-witness '^libmpi' "its MPI is SimGrid's"
 
 if [ -s "$failures" ]; then
   echo "$(wc -l <"$failures") dependencies point the wrong way." >&2

@@ -14,8 +14,10 @@
 
 #include "sim/conditions.hpp"
 #include "sim/ideal.hpp"
+#include "sim/estimate.hpp"
 #include "sim/point.hpp"
 #include "sim/provenance.hpp"
+#include "sim/replay/listing.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/replay_answer.hpp"
 
@@ -23,6 +25,7 @@ namespace {
 
 constexpr const char* usage =
     "usage: fourfold-replay [--full | --fidelity FIDELITY] [OPTIONS] < point.json\n"
+    "       fourfold-replay --listing < point.json\n"
     "Simulates one training step and prints seconds and breakdown as one line of JSON.\n"
     "  --fidelity flow      one flow a collective; layers extended from a checked few (default)\n"
     "  --fidelity full      the same, every layer and micro-batch walked; also --full\n"
@@ -32,6 +35,7 @@ constexpr const char* usage =
     "  --timeline           the same, and logs of a few devices\n"
     "  --ideal PART         with an ideal part: network, gemm-empirical or gemm-advertised\n"
     "  --progress           lines `progress PART-DONE` on standard error, twice a second\n"
+    "  --listing            no simulation: the step as text for fourfold-witness\n"
     "`fourfold project --fidelity simulated` writes such points and reads the answer.\n";
 
 double seconds(const timeval& time) {
@@ -131,19 +135,38 @@ fourfold::ReplayAnswer answer(const std::string& question, const Order& order) {
           .detail = replay.detail};
 }
 
+std::string listing_of(const std::string& question) {
+  const fourfold::Point point = fourfold::point_from_json(question);
+  const fourfold::Platform platform = fourfold::read_platform(point.platform, point.scales);
+  fourfold::refuse_idle_tuning(point, platform);
+  fourfold::WhatIfs without_slow = point.what_ifs;
+  without_slow.slow_devices = {};
+  if (!without_slow.uniform()) {
+    throw std::runtime_error(
+        "A listing is of a packed job on links as they should be: leave out placement, jitter and "
+        "faulty links.");
+  }
+  const fourfold::Mapping mapping = fourfold::mapping_of(point, platform);
+  return fourfold::listing(fourfold::lower(point, platform), point.grid, platform,
+                           fourfold::compute_factors(point, mapping));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::vector<std::string_view> arguments(argv + 1, argv + argc);
   const bool help = arguments == std::vector<std::string_view>{"--help"};
-  const std::optional<Order> order = order_of(arguments);
+  const bool listing = arguments == std::vector<std::string_view>{"--listing"};
+  const std::optional<Order> order = listing ? Order{} : order_of(arguments);
   if (!order) {
     std::fputs(usage, help ? stdout : stderr);
     return help ? 0 : 2;
   }
   try {
     const std::string question{std::istreambuf_iterator<char>(std::cin), {}};
-    std::cout << fourfold::to_json(answer(question, *order)) << '\n' << std::flush;
+    std::cout << (listing ? listing_of(question)
+                          : fourfold::to_json(answer(question, *order)) + '\n')
+              << std::flush;
     if (!std::cout) throw std::runtime_error("The answer could not be written to standard output.");
   } catch (const std::exception& error) {
     std::cerr << "fourfold-replay: " << error.what() << '\n';

@@ -1,0 +1,103 @@
+// Unrolls the program and names the rings of every group.
+#include "sim/replay/listing.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <stdexcept>
+#include <variant>
+#include <vector>
+
+#include "platforms/node_graph.hpp"
+#include "platforms/rings.hpp"
+#include "sim/replay/issue_stream.hpp"
+
+namespace fourfold {
+namespace {
+
+constexpr const char* lane_words[lane_count] = {"x", "y", "z_gather", "z_reduce", "data"};
+
+const char* word(Lane lane) {
+  return lane_words[static_cast<int>(lane)];
+}
+
+std::int64_t ring_steps(const ProcessGrid& grid, Lane lane) {
+  const std::int64_t hops = grid.extent(axis_of(lane)) - 1;
+  return lane == Lane::z_gather || lane == Lane::z_reduce ? hops : 2 * hops;
+}
+
+struct RankRing {
+  double share = 1.0;
+  std::vector<std::int64_t> ranks;
+};
+
+std::vector<RankRing> rings_of(const std::vector<std::int64_t>& line, const Platform& platform) {
+  const std::int64_t per_node = platform.node.devices;
+  const auto node = [&](std::int64_t rank) { return rank / per_node; };
+  if (std::holds_alternative<CrossbarNetwork>(platform.network)) return {{1.0, line}};
+  const auto together = [&](std::int64_t a, std::int64_t b) { return node(a) == node(b); };
+  if (std::adjacent_find(line.begin(), line.end(), together) == line.end()) return {{1.0, line}};
+  if (node(line.front()) != node(line.back())) {
+    throw std::invalid_argument(
+        fmt::format("Ranks {} to {} of one group share some of their nodes, but not all: the "
+                    "witness takes groups inside a node of {} devices, or with one rank a node.",
+                    line.front(), line.back(), per_node));
+  }
+  DeviceSet set = 0;
+  for (std::int64_t rank : line) set |= DeviceSet{1} << (rank % per_node);
+  std::vector<RankRing> rings;
+  for (const NodeRing& ring : node_rings(NodeGraph(platform.node), set).rings) {
+    rings.push_back({ring.share, {}});
+    for (int device : ring.order) {
+      rings.back().ranks.push_back(node(line.front()) * per_node + device);
+    }
+  }
+  return rings;
+}
+
+}  // namespace
+
+std::string listing(const TimedProgram& program, const ProcessGrid& grid,
+                    const Platform& platform, const std::vector<double>& factors) {
+  const IssueStream stream = unroll(program, grid, Repetitions::full(program));
+  std::string text = fmt::format("ranks {}\n", grid.size());
+  auto out = std::back_inserter(text);
+  for (std::size_t i = 0; i < program.collectives.size(); ++i) {
+    const auto& [lane, cost, uncontended, algorithm, protocol] = program.collectives[i];
+    if (grid.extent(axis_of(lane)) == 1) continue;
+    fmt::format_to(out, "class {} {:.17g} {:.17g} {:.17g} {}\n", i, cost.delay.value,
+                   cost.work.value, cost.rate_cap.value, ring_steps(grid, lane));
+  }
+  for (Lane lane : all_lanes) {
+    if (stream.posts[static_cast<int>(lane)].empty()) continue;
+    for (std::int64_t rank = 0; rank < grid.size(); ++rank) {
+      const std::vector<std::int64_t> line = grid.line(rank, axis_of(lane));
+      if (line.front() != rank) continue;
+      for (const RankRing& ring : rings_of(line, platform)) {
+        fmt::format_to(out, "ring {} {:.17g} {}\n", word(lane), ring.share,
+                       fmt::join(ring.ranks, " "));
+      }
+    }
+  }
+  for (std::size_t rank = 0; rank < factors.size(); ++rank) {
+    if (factors[rank] != 1.0) fmt::format_to(out, "factor {} {:.17g}\n", rank, factors[rank]);
+  }
+  for (const Operation& operation : stream.operations) {
+    if (operation.compute.value > 0.0) {
+      fmt::format_to(out, "compute {:.17g}\n", operation.compute.value);
+    }
+    if (operation.kind == Operation::Kind::mark) continue;
+    const auto& posts = stream.posts[static_cast<int>(operation.lane)];
+    if (operation.kind == Operation::Kind::post) {
+      fmt::format_to(out, "post {} {}\n", word(operation.lane),
+                     posts[static_cast<std::size_t>(operation.number)].collective);
+    } else {
+      fmt::format_to(out, "wait {} {}\n", word(operation.lane), operation.number);
+    }
+  }
+  return text;
+}
+
+}  // namespace fourfold

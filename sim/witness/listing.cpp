@@ -1,0 +1,105 @@
+// Reads a listing line by line; the grammar stands in sim/replay/listing.hpp.
+#include "sim/witness/listing.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+namespace witness {
+namespace {
+
+// A lane is known from its first ring on.
+int lane_named(Listing& listing, const std::string& name) {
+  auto& lanes = listing.lanes;
+  const auto same = [&](const Lane& lane) { return lane.name == name; };
+  auto found = std::find_if(lanes.begin(), lanes.end(), same);
+  if (found == lanes.end()) found = lanes.insert(found, Lane{name, {}});
+  return static_cast<int>(found - lanes.begin());
+}
+
+bool read_class(std::istringstream& words, Listing& listing) {
+  int number = -1;
+  Class one;
+  words >> number >> one.delay_s >> one.bytes >> one.bytes_per_s >> one.steps;
+  if (!words || number < 0 || one.steps < 1 || !(one.bytes_per_s > 0.0)) return false;
+  if (number >= static_cast<int>(listing.classes.size())) listing.classes.resize(number + 1);
+  listing.classes[number] = one;
+  return true;
+}
+
+bool read_ring(std::istringstream& words, Listing& listing) {
+  std::string lane;
+  Ring ring;
+  words >> lane >> ring.share;
+  if (!words) return false;
+  for (int rank = 0; words >> rank;) {
+    if (rank < 0 || rank >= listing.ranks) return false;
+    ring.ranks.push_back(rank);
+  }
+  if (ring.ranks.size() < 2 || !words.eof()) return false;
+  listing.lanes[lane_named(listing, lane)].rings.push_back(ring);
+  return true;
+}
+
+bool read_ranks(std::istringstream& words, Listing& listing) {
+  if (!(words >> listing.ranks) || listing.ranks < 1) return false;
+  listing.factors.assign(listing.ranks, 1.0);
+  return true;
+}
+
+bool read_factor(std::istringstream& words, Listing& listing) {
+  int rank = -1;
+  double factor = 0.0;
+  words >> rank >> factor;
+  if (!words || rank < 0 || rank >= listing.ranks || !(factor > 0.0)) return false;
+  listing.factors[rank] = factor;
+  return true;
+}
+
+bool read_line(const std::string& keyword, std::istringstream& words, Listing& listing) {
+  if (keyword == "ranks") return read_ranks(words, listing);
+  if (keyword == "factor") return read_factor(words, listing);
+  if (keyword == "class") return read_class(words, listing);
+  if (keyword == "ring") return read_ring(words, listing);
+  Step step;
+  if (keyword == "compute") {
+    words >> step.seconds;
+  } else if (keyword == "post" || keyword == "wait") {
+    step.kind = keyword == "post" ? Step::Kind::post : Step::Kind::wait;
+    std::string lane;
+    words >> lane >> step.number;
+    step.lane = lane_named(listing, lane);
+    if (listing.lanes[step.lane].rings.empty()) return false;
+    const int classes = static_cast<int>(listing.classes.size());
+    if (step.number < 0 || (keyword == "post" && step.number >= classes)) return false;
+  } else {
+    return false;
+  }
+  if (!words || step.seconds < 0.0) return false;
+  listing.steps.push_back(step);
+  return true;
+}
+
+}  // namespace
+
+Listing read_listing(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error("cannot read the listing " + path);
+  Listing listing;
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    std::istringstream words(line);
+    std::string keyword;
+    words >> keyword;
+    if (!read_line(keyword, words, listing)) {
+      throw std::runtime_error(path + ", line " + std::to_string(number) +
+                               ": this is no line of a listing: " + line);
+    }
+  }
+  if (listing.ranks == 0) throw std::runtime_error(path + " does not say how many ranks there are");
+  return listing;
+}
+
+}  // namespace witness

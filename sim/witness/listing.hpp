@@ -1,0 +1,46 @@
+// The flat text that `fourfold-replay --listing` writes, read back; nothing of Fourfold is needed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace witness {
+
+struct Class {
+  double delay_s = 0.0;
+  double bytes = 0.0;  // that a member sends
+  double bytes_per_s = 0.0;
+  int steps = 1;
+};
+
+struct Ring {
+  double share = 1.0;  // of the bytes
+  std::vector<int> ranks;
+};
+
+struct Lane {
+  std::string name;
+  std::vector<Ring> rings;  // of all its groups
+};
+
+struct Step {
+  enum class Kind { compute, post, wait };
+  Kind kind = Kind::compute;
+  double seconds = 0.0;  // compute
+  int lane = 0;          // post, wait: index into Listing::lanes
+  int number = 0;        // post: of the class; wait: of the collective on its lane
+};
+
+struct Listing {
+  int ranks = 0;
+  std::vector<Class> classes;  // by their number
+  std::vector<Lane> lanes;
+  std::vector<double> factors;  // by rank, on compute
+  std::vector<Step> steps;
+};
+
+// Throws std::runtime_error with a sentence if the file cannot be read or has a line of another
+// form.
+Listing read_listing(const std::string& path);
+
+}  // namespace witness

@@ -1,0 +1,219 @@
+// An independent witness: the same step as an MPI program under SMPI, real rings step by step on the
+// exported platform, against the replay's flows. Prints both and where they differ.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "platforms/simgrid_xml.hpp"
+#include "sim/conditions.hpp"
+#include "sim/replay/listing.hpp"
+#include "sim/replay/replay.hpp"
+#include "tests/ladder/points.hpp"
+
+namespace fourfold {
+namespace {
+
+// SMPI's own constants out of the way: no CPU time for sends and receives (os, or, ois), no eager
+// copies but for the tokens between processes of a device, bandwidth shared plainly and in one
+// direction only, as the replay shares it.
+constexpr const char* smpi_options =
+    "--cfg=network/model:CM02 --cfg=network/crosstraffic:0 --cfg=network/TCP-gamma:1e15 "
+    "--cfg=network/loopback-bw:1e15 --cfg=smpi/os:0:0:0 --cfg=smpi/or:0:0:0 --cfg=smpi/ois:0:0:0 "
+    "--cfg=smpi/async-small-thresh:1024 --cfg=smpi/send-is-detached-thresh:1024 "
+    "--cfg=smpi/simulate-computation:no --cfg=contexts/guard-size:0 --log=root.thres:error";
+
+const std::string witness = std::string(FOURFOLD_BIN_DIR) + "/fourfold-witness";
+
+// Why there is no witness, as a sentence; empty if there is one.
+std::string missing() {
+  if (!std::filesystem::exists(witness)) {
+    return "fourfold-witness was not built: smpicxx of libsimgrid-dev is missing.";
+  }
+  if (std::system("command -v smpirun >/dev/null") != 0) {
+    return "smpirun of libsimgrid-dev is missing.";
+  }
+  return "";
+}
+
+struct Answers {
+  double replayed = 0.0;
+  double met_at_barrier = 0.0;
+  double free = 0.0;
+};
+
+class Witness : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!missing().empty()) GTEST_SKIP() << missing();
+    std::string name = (std::filesystem::temp_directory_path() / "witness-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override {
+    if (!folder_.empty()) std::filesystem::remove_all(folder_);
+  }
+
+  void write(const std::string& name, const std::string& content) {
+    std::ofstream(folder_ / name) << content;
+  }
+
+  // Simulated seconds; `mode` is empty or "barrier".
+  double seconds(std::int64_t processes, const std::string& mode) {
+    const std::string command =
+        fmt::format("cd '{}' && smpirun -platform platform.xml -hostfile hosts -np {} {} '{}' "
+                    "step.txt {} 2>complaint",
+                    folder_.string(), processes, smpi_options, witness, mode);
+    FILE* pipe = popen(command.c_str(), "r");
+    double value = 0.0;
+    const int read = std::fscanf(pipe, "%lf", &value);
+    EXPECT_TRUE(pclose(pipe) == 0 && read == 1) << command;
+    return value;
+  }
+
+  Answers compare(const Point& point, const Platform& platform) {
+    const TimedProgram program = lower(point, platform);
+    ReplayOptions options;
+    options.extent = ReplayExtent::full;
+    options.compute_factors = compute_factors(point, Mapping::packed(point.grid.size()));
+    const std::string step = listing(program, point.grid, platform, options.compute_factors);
+    std::string hosts;
+    std::int64_t lanes = 0;
+    for (Lane lane : all_lanes) lanes += point.grid.extent(axis_of(lane)) > 1 ? 1 : 0;
+    for (std::int64_t i = 0; i < point.grid.size(); ++i) hosts += fmt::format("device-{}\n", i);
+    write("step.txt", step);
+    write("hosts", hosts);
+    write("platform.xml", simgrid_xml(platform, point.grid.size()));
+    const std::int64_t processes = point.grid.size() * (1 + lanes);
+
+    Answers result{replay(program, point.grid, platform, options).outcome.total.value,
+                    seconds(processes, "barrier"), seconds(processes, "")};
+
+    const double estimated = estimate(program).total.value;
+    fmt::print(
+        "{} on {} of {}: replay {:.6f} s ({:+.2f} % on the estimate)\n"
+        "  witness, groups meet before each ring, as the replay has it: {:.6f} s, {:+.4f} %\n"
+        "  witness, each member enters its ring when it gets there:     {:.6f} s, {:+.4f} %\n",
+        point.model.name, point.grid.str(), platform.name, result.replayed,
+        100.0 * (result.replayed / estimated - 1.0), result.met_at_barrier,
+        100.0 * (result.met_at_barrier / result.replayed - 1.0), result.free,
+        100.0 * (result.free / result.replayed - 1.0));
+    return result;
+  }
+
+  std::filesystem::path folder_;
+};
+
+// Routes of an exported platform are minimal.
+Platform with_minimal_routes(const std::string& name) {
+  Platform platform = read_platform(name);
+  if (auto* dragonfly = std::get_if<DragonflyNetwork>(&platform.network)) {
+    dragonfly->local_detours = 0;
+    dragonfly->global_detours = 0;
+  }
+  return platform;
+}
+
+// The protocol sustains what it likes: only links limit.
+void lift_caps(Platform& platform) {
+  for (auto* plateaus : {&platform.library.across, &platform.library.in_node}) {
+    for (Plateau& plateau : *plateaus) plateau.bus_bandwidth = {1e13};
+  }
+  for (StridedPlateau& plateau : platform.library.in_node_by_stride) {
+    plateau.bus_bandwidth = {1e13};
+  }
+}
+
+// Of what is replayed. Measured: 0.063 % at most (Frontier), 0.22 % (Frontier) and 2.2 % (Perlmutter).
+constexpr double groups_meet = 1e-3;
+constexpr double rings_enter_freely = 5e-3;
+constexpr double caps_bind = 3e-2;
+
+void expect_near(double replayed, double witnessed, double tolerance) {
+  EXPECT_NEAR(witnessed, replayed, tolerance * replayed);
+}
+
+// With the protocol's caps as they are, and lifted.
+void expect_explained(const Answers& capped, const Answers& links) {
+  const auto percent = [](double a, double b) { return 100.0 * (a / b - 1.0); };
+  fmt::print(
+      "  Explained: {:+.3f} % as a real step bursts at its links' rate and then pauses until the\n"
+      "  protocol's rate is met, where a flow of the replay keeps to that rate throughout and so\n"
+      "  shares links otherwise; without caps {:+.4f} % are left. {:+.3f} % (without caps {:+.3f} %)\n"
+      "  as real rings have no start barrier: who is early sends early.\n",
+      percent(capped.met_at_barrier, capped.replayed), percent(links.met_at_barrier, links.replayed),
+      percent(capped.free, capped.met_at_barrier), percent(links.free, links.met_at_barrier));
+  expect_near(capped.replayed, capped.met_at_barrier, caps_bind);
+  expect_near(capped.replayed, capped.free, caps_bind);
+  expect_near(links.replayed, links.met_at_barrier, groups_meet);
+  expect_near(links.replayed, links.free, rings_enter_freely);
+}
+
+Model two_layers() {
+  Model model = testing::short_model();
+  model.layers = 2;
+  return model;
+}
+
+TEST_F(Witness, CrossbarWithSharedPorts) {
+  const Point point = testing::point_on("crossbar-shared", two_layers(), {2, 2, 2, 2});
+  Platform platform = read_platform("crossbar-shared");
+
+  const Answers capped = compare(point, platform);
+  lift_caps(platform);
+  const Answers links = compare(point, platform);
+
+  expect_explained(capped, links);
+}
+
+TEST_F(Witness, PerlmutterWithMinimalRoutes) {
+  const Point point = testing::point_on("perlmutter", two_layers(), {4, 2, 2, 2});
+  Platform platform = with_minimal_routes("perlmutter");
+
+  const Answers capped = compare(point, platform);
+  lift_caps(platform);
+  const Answers links = compare(point, platform);
+
+  expect_explained(capped, links);
+}
+
+TEST_F(Witness, SLOW_FrontierWithMinimalRoutes) {
+  const Point point = testing::point_on("frontier", testing::short_model(), {8, 2, 2, 2});
+  Platform platform = with_minimal_routes("frontier");
+
+  const Answers capped = compare(point, platform);
+  lift_caps(platform);
+  const Answers links = compare(point, platform);
+
+  expect_explained(capped, links);
+}
+
+TEST_F(Witness, SLOW_PerlmutterOn64Devices) {
+  const Point point = testing::point_on("perlmutter", testing::short_model(), {4, 2, 4, 2});
+  Platform platform = with_minimal_routes("perlmutter");
+
+  const Answers capped = compare(point, platform);
+  lift_caps(platform);
+  const Answers links = compare(point, platform);
+
+  expect_explained(capped, links);
+}
+
+TEST_F(Witness, OneSlowDevice) {
+  Point point = testing::point_on("crossbar-shared", two_layers(), {2, 2, 2, 2});
+  point.what_ifs.slow_devices = {1, {}, 0.5};
+  Platform platform = read_platform("crossbar-shared");
+  lift_caps(platform);
+
+  const Answers slow = compare(point, platform);
+
+  expect_near(slow.replayed, slow.met_at_barrier, groups_meet);
+  expect_near(slow.replayed, slow.free, rings_enter_freely);
+}
+
+}  // namespace
+}  // namespace fourfold
