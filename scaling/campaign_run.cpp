@@ -60,8 +60,9 @@ void answer(const Question& question, const Campaign& campaign, Progress& progre
     progress.update(activity, done);
   };
   const Finding finding = find(question, campaign.fidelity, campaign.rule, watch);
-  for (Fidelity fidelity : {Fidelity::estimated, Fidelity::simulated}) {
-    if (fidelity == Fidelity::simulated && campaign.fidelity == Fidelity::estimated) continue;
+  std::vector<Fidelity> reached{Fidelity::estimated};
+  if (simulates(campaign.fidelity)) reached.push_back(campaign.fidelity);
+  for (Fidelity fidelity : reached) {
     if (store.with_key(record_key(question, fidelity, campaign.rule)) != nullptr) continue;
     store.append(make_record(question, finding, fidelity, campaign.rule));
   }
@@ -105,7 +106,8 @@ std::string sensitivities(const Study& study) {
   return text;
 }
 
-void write_results(const Campaign& campaign, const Store& store, const std::string& folder) {
+void write_results(const Campaign& campaign, const Store& store, const std::string& folder,
+                   Answers printed) {
   std::vector<Record> answers;
   for (const Question& question : campaign.questions) {
     const Record* record = store.with_key(record_key(question, campaign.fidelity, campaign.rule));
@@ -114,7 +116,9 @@ void write_results(const Campaign& campaign, const Store& store, const std::stri
   if (answers.empty()) return;
   const Study study = make_study(campaign, answers);
   const std::string text = study_table(study) + '\n' + sensitivities(study);
-  print(text);
+  std::string lines;
+  for (const Record& record : answers) lines += to_json(record) + '\n';
+  print(printed == Answers::json ? lines : text);
   write_file(folder + "/table.txt", text);
   write_file(folder + "/summary.csv", study_csv(study));
   remark(draw_plots(folder, machines(study)));
@@ -144,7 +148,7 @@ int run_campaign(const CampaignOrder& order) {
                     plan_of(campaign, store).kept, campaign.questions.size(), records));
     throw;
   }
-  write_results(campaign, store, folder);
+  write_results(campaign, store, folder, order.answers);
   for (const std::string& failure : failures) remark(failure);
   return failures.empty() ? 0 : 1;
 }

@@ -9,11 +9,15 @@
 
 namespace fourfold {
 
+// What standard output gets: the tables, or the records that they are made of, a line of JSON each.
+enum class Answers : std::uint8_t { tables, json };
+
 struct CampaignOrder {
   std::string file;
   std::string output;  // folder; empty: results/NAME
   Opening opening = Opening::resume;
   std::optional<Fidelity> fidelity;  // instead of the campaign's
+  Answers answers = Answers::tables;
 };
 
 // Points whose records are there are kept. Returns the exit status: 0, or 1 if a point failed (its

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "platforms/show.hpp"
@@ -66,19 +67,53 @@ void add_export_verb(CLI::App& platforms, Action& action) {
   });
 }
 
+std::string models_json() {
+  nlohmann::json models = nlohmann::json::array();
+  for (const std::string& name : known_models()) {
+    const Model model = read_model(name);
+    models.push_back({{"name", model.name},
+                      {"layers", model.layers},
+                      {"hidden", model.hidden},
+                      {"heads", model.heads},
+                      {"sequence_tokens", model.sequence},
+                      {"vocabulary", model.vocabulary},
+                      {"parameters", parameter_count(model)}});
+  }
+  return models.dump() + '\n';
+}
+
+std::string platforms_json() {
+  nlohmann::json platforms = nlohmann::json::array();
+  for (const std::string& name : known_platforms()) {
+    const Platform platform = read_platform(name);
+    const Processor& processor = platform.processor;
+    platforms.push_back({{"name", platform.name},
+                         {"title", platform.title},
+                         {"nodes", platform.nodes},
+                         {"devices", platform.devices()},
+                         {"network", kind_in_words(platform.network)},
+                         {"advertised_peak_flop_per_s_per_device", processor.advertised_peak.value},
+                         {"empirical_peak_flop_per_s_per_device", processor.empirical_peak.value},
+                         {"memory_B_per_device", processor.memory.value}});
+  }
+  return platforms.dump() + '\n';
+}
+
 }  // namespace
 
 void add_platforms_verb(CLI::App& app, Action& action) {
   struct Typed {
     std::string platform;
-    bool json = false;
+    bool json = false;      // of show
+    bool list_json = false;
   };
   const auto typed = std::make_shared<Typed>();
   CLI::App* verb = app.add_subcommand("platforms", "List the machines, show or export one");
-  verb->callback([verb, &action] {
+  verb->add_flag("--json", typed->list_json, "print one line of JSON");
+  verb->callback([verb, typed, &action] {
     if (!verb->get_subcommands().empty()) return;
-    action = [] {
-      print(list_platforms());
+    action = [typed] {
+      print(typed->list_json ? platforms_json() : list_platforms());
       return 0;
     };
   });
@@ -97,9 +132,12 @@ void add_platforms_verb(CLI::App& app, Action& action) {
 }
 
 void add_models_verb(CLI::App& app, Action& action) {
-  app.add_subcommand("models", "List the models")->callback([&action] {
-    action = [] {
-      print(models_text());
+  const auto json = std::make_shared<bool>(false);
+  CLI::App* verb = app.add_subcommand("models", "List the models");
+  verb->add_flag("--json", *json, "print one line of JSON");
+  verb->callback([json, &action] {
+    action = [json] {
+      print(*json ? models_json() : models_text());
       return 0;
     };
   });

@@ -8,7 +8,9 @@
 #include "scaling/point_text.hpp"
 #include "scaling/progress.hpp"
 #include "scaling/question_flags.hpp"
+#include "scaling/reruns.hpp"
 #include "scaling/trace_file.hpp"
+#include "sim/trace.hpp"
 
 namespace fourfold {
 namespace {
@@ -21,27 +23,50 @@ struct Typed {
   std::string trace;  // a path; empty: none
 };
 
-Record answer(const QuestionFlags& flags) {
-  const Question question = question_of(flags);
-  const Fidelity fidelity = fidelity_named(flags.fidelity);
-  const StoppingRule rule = rule_of(flags);
+DetailWanted detail_of(const Typed& typed) {
+  if (!typed.trace.empty()) return DetailWanted::timeline;
+  return typed.explain ? DetailWanted::explanation : DetailWanted::none;
+}
+
+// The record, and the simulations beside it that an explanation asks for.
+struct Answer {
+  Record record;
+  std::vector<Ideal> reruns;
+};
+
+Answer answer(const Typed& typed) {
+  constexpr double reruns_share = 0.3;  // of the work, for the time left
+  const Question question = question_of(typed.flags);
+  const Fidelity fidelity = fidelity_named(typed.flags.fidelity);
+  const StoppingRule rule = rule_of(typed.flags);
+  const bool more = typed.explain && simulates(fidelity);
+  const double share = more ? 1.0 - reruns_share : 1.0;
   Progress progress(1, 1.0);
   progress.begin(question.model.name + " on " + question.platform, 1.0);
-  const Finding finding =
-      find(question, fidelity, rule,
-           [&](const std::string& activity, double done) { progress.update(activity, done); });
-  return make_record(question, finding, fidelity, rule);
+  const Finding finding = find(
+      question, fidelity, rule,
+      [&](const std::string& activity, double done) { progress.update(activity, done * share); },
+      detail_of(typed));
+  Answer answer{make_record(question, finding, fidelity, rule), {}};
+  if (more) {
+    answer.reruns = rerun(answer.record, [&](const std::string& activity, double done) {
+      progress.update(activity, share + done * reruns_share);
+    });
+  }
+  return answer;
 }
 
-Explanation explanation_of(const Record& record) {
+Explanation explanation_of(const Answer& answer) {
+  const Record& record = answer.record;
   const Platform platform = read_platform(record.point.platform, record.point.scales);
-  const bool simulated = record.fidelity == Fidelity::simulated;
-  return explain(record.point, platform, simulated ? std::optional(record.outcome) : std::nullopt);
+  if (!simulates(record.fidelity)) return explain(record.point, platform, std::nullopt);
+  return explain(record.point, platform,
+                 Simulated{record.outcome, record.replay->detail, answer.reruns});
 }
 
-std::string explained(const Record& record, const Typed& typed, std::string text) {
+std::string explained(const Answer& answer, const Typed& typed, std::string text) {
   if (!typed.explain) return text;
-  const Explanation explanation = explanation_of(record);
+  const Explanation explanation = explanation_of(answer);
   if (!typed.json) return text + '\n' + explanation_text(explanation);
   nlohmann::json object = nlohmann::json::parse(text);
   object["explanation"] = json_of(explanation);
@@ -56,10 +81,11 @@ void add_verb(CLI::App& verb, Action& action, const std::shared_ptr<Typed>& type
   verb.add_flag("--json", typed->json, "print the record as one line of JSON");
   verb.callback([typed, text, &action] {
     action = [typed, text] {
-      if (!typed->trace.empty()) refuse_trace(fidelity_named(typed->flags.fidelity), typed->trace);
-      const Record record = answer(typed->flags);
+      if (!typed->trace.empty()) refuse_unwritable(typed->trace);
+      const Answer found = answer(*typed);
+      const Record& record = found.record;
       if (!typed->trace.empty()) write_trace_of(record, typed->trace);
-      print(explained(record, *typed, typed->json ? to_json(record) + '\n' : text(record)));
+      print(explained(found, *typed, typed->json ? to_json(record) + '\n' : text(record)));
       return 0;
     };
   });
@@ -83,7 +109,8 @@ void add_project_verb(CLI::App& app, Action& action) {
   verb->add_flag("--explain", typed->explain,
                  "say where the time goes, what each collective costs and what limits the run");
   verb->add_option("--trace", typed->trace,
-                   "FILE: write a Chrome/Perfetto trace, lane by lane (estimated fidelity)");
+
+                   "FILE: write a Chrome/Perfetto trace of a few devices, lane by lane");
   add_verb(*verb, action, typed, point_text);
 }
 

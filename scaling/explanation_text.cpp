@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scaling/detail_text.hpp"
 #include "scaling/text_table.hpp"
 #include "sim/protocol.hpp"
 
@@ -15,10 +16,16 @@ namespace {
 constexpr std::size_t names_shown = 2;
 constexpr double rounding = 1e-9;  // of a step: a part that small is none
 
-std::string milliseconds(Seconds time) { return fmt::format("{:.3f}", time.value * 1e3); }
-std::string seconds(Seconds time) { return fmt::format("{:.3f}", time.value); }
+std::string milliseconds(Seconds time) {
+  return fmt::format("{:.3f}", time.value * 1e3);
+}
+std::string seconds(Seconds time) {
+  return fmt::format("{:.3f}", time.value);
+}
 
-std::string percent(double part) { return fmt::format("{:.1f}", 100.0 * part); }
+std::string percent(double part) {
+  return fmt::format("{:.1f}", 100.0 * part);
+}
 
 // 12.3 MB as "12.3", 4 bytes as "4.0e-06".
 std::string megabytes(Bytes bytes) {
@@ -41,9 +48,9 @@ std::string critical_path(const Explanation& explanation) {
 
 std::string lanes(const Explanation& explanation) {
   TextTable table;
-  table.columns = {{"lane", "", Align::left}, {"members", ""},       {"collectives", "a device"},
-                   {"in flight", "s"},        {"exposed", "s"},      {"hidden", "s"},
-                   {"hidden", "%"},           {"latency", "s"},      {"on the wire", "GB/device"}};
+  table.columns = {{"lane", "", Align::left}, {"members", ""},  {"collectives", "a device"},
+                   {"in flight", "s"},        {"exposed", "s"}, {"hidden", "s"},
+                   {"hidden", "%"},           {"latency", "s"}, {"on the wire", "GB/device"}};
   for (Lane lane : all_lanes) {
     const LaneUse& use = explanation.lanes[static_cast<std::size_t>(lane)];
     if (use.collectives == 0) continue;
@@ -53,10 +60,12 @@ std::string lanes(const Explanation& explanation) {
                           percent(hidden), seconds(use.latency),
                           fmt::format("{:.2f}", use.sent.value / 1e9)});
   }
-  std::string text = table.rows.empty() ? "No axis is cut: nothing is communicated.\n" : format(table);
+  std::string text =
+      table.rows.empty() ? "No axis is cut: nothing is communicated.\n" : format(table);
   if (explanation.waiting().value > 0.0) {
-    text += fmt::format("{:.3f} s of what is exposed is spent waiting for devices that come later.\n",
-                        explanation.waiting().value);
+    text +=
+        fmt::format("{:.3f} s of what is exposed is spent waiting for devices that come later.\n",
+                    explanation.waiting().value);
   }
   return text;
 }
@@ -70,8 +79,10 @@ std::string names_of(const CollectiveUse& use) {
   return more > 0 ? text + fmt::format(" and {} more", more) : text;
 }
 
+// With the simulated times where there are some.
 std::string collectives(const Explanation& explanation) {
   if (explanation.collectives.empty()) return "";
+  const bool flown = explanation.detail.has_value();
   TextTable table;
   table.columns = {{"lane", "", Align::left},
                    {"collective", "", Align::left},
@@ -79,26 +90,49 @@ std::string collectives(const Explanation& explanation) {
                    {"count", "a device"},
                    {"buffer", "MB"},
                    {"algorithm", "", Align::left},
-                   {"protocol", "", Align::left},
-                   {"time each", "ms"},
-                   {"latency", "%"},
-                   {"bus bandwidth", "GB/s"},
-                   {"all", "s"}};
-  for (const CollectiveUse& use : explanation.collectives) {
-    table.rows.push_back({name(use.lane), name(use.kind), names_of(use), fmt::to_string(use.count),
-                          megabytes(use.buffer), name(use.algorithm), name(use.protocol),
-                          milliseconds(use.each), percent(use.latency_share),
-                          fmt::format("{:.3f}", use.bus_bandwidth.value / 1e9),
-                          seconds(use.all())});
+                   {"protocol", "", Align::left}};
+  if (flown) {
+    table.columns.insert(table.columns.end(), {{"simulated", "mean, ms"},
+                                               {"longest", "ms"},
+                                               {"bus bandwidth", "GB/s"},
+                                               {"closed form", "ms"},
+                                               {"latency", "%"},
+                                               {"all simulated", "s"}});
+  } else {
+    table.columns.insert(
+        table.columns.end(),
+        {{"time each", "ms"}, {"latency", "%"}, {"bus bandwidth", "GB/s"}, {"all", "s"}});
   }
-  return "Collectives by the closed form, with only the groups of their own axis on the links; bus "
-         "bandwidth as nccl-tests defines it:\n" +
-         format(table);
+  for (const CollectiveUse& use : explanation.collectives) {
+    std::vector<std::string> row{
+        name(use.lane),        name(use.kind),      names_of(use),     fmt::to_string(use.count),
+        megabytes(use.buffer), name(use.algorithm), name(use.protocol)};
+    if (flown && use.flown) {
+      row.insert(row.end(), {milliseconds(use.flown->mean), milliseconds(use.flown->longest),
+                             fmt::format("{:.3f}", use.flown_bus_bandwidth.value / 1e9),
+                             milliseconds(use.each), percent(use.latency_share),
+                             seconds(use.flown->mean * static_cast<double>(use.count))});
+    } else {
+      row.insert(row.end(),
+                 {milliseconds(use.each), percent(use.latency_share),
+                  fmt::format("{:.3f}", use.bus_bandwidth.value / 1e9), seconds(use.all())});
+    }
+    table.rows.push_back(std::move(row));
+  }
+  const std::string title =
+      flown
+          ? "Collectives as simulated, from the start of the transfer, with all that shares their "
+            "links; beside them the closed form, with only the groups of their own axis on the "
+            "links, and the part of it that is latency. Bus bandwidth as nccl-tests defines it:\n"
+          : "Collectives by the closed form, with only the groups of their own axis on the links; "
+            "bus bandwidth as nccl-tests defines it:\n";
+  return title + format(table);
 }
 
 std::string memory(const Explanation& explanation) {
   TextTable table;
-  table.columns = {{"memory at the peak", "", Align::left}, {"per device", "GB"}, {"of limit", "%"}};
+  table.columns = {
+      {"memory at the peak", "", Align::left}, {"per device", "GB"}, {"of limit", "%"}};
   const auto add = [&](const std::string& what, Bytes bytes) {
     table.rows.push_back({what, fmt::format("{:.2f}", bytes.value / 1e9),
                           percent(bytes / explanation.memory_limit)});
@@ -114,12 +148,22 @@ std::string memory(const Explanation& explanation) {
 
 std::string ideals(const Explanation& explanation) {
   TextTable table;
-  table.columns = {{"what ideal parts would give", "", Align::left}, {"step", "s"}, {"saves", "%"}};
+  table.columns = {{"what ideal parts would give", "", Align::left},
+                   {"step", "s"},
+                   {"saves", "%"},
+                   {"by", "", Align::left}};
   for (const Ideal& ideal : explanation.ideals) {
-    table.rows.push_back(
-        {ideal.name, seconds(ideal.time), percent(1.0 - ideal.time / explanation.outcome.total)});
+    table.rows.push_back({ideal.name, seconds(ideal.time),
+                          percent(1.0 - ideal.time / explanation.outcome.total), ideal.by});
   }
   return format(table);
+}
+
+// What the parts of the answer that are no simulation leave out.
+std::string limits(const Explanation& explanation) {
+  if (explanation.not_in_closed_form.empty()) return "";
+  return fmt::format("The closed form does not include: {}. The simulation does.\n\n",
+                     fmt::join(explanation.not_in_closed_form, ", "));
 }
 
 nlohmann::json json_of(const LaneUse& use) {
@@ -130,25 +174,32 @@ nlohmann::json json_of(const LaneUse& use) {
 }
 
 nlohmann::json json_of(const CollectiveUse& use) {
-  return {{"names", use.names},
-          {"kind", name(use.kind)},
-          {"lane", name(use.lane)},
-          {"count_per_device", use.count},
-          {"buffer_B", use.buffer.value},
-          {"algorithm", name(use.algorithm)},
-          {"protocol", name(use.protocol)},
-          {"each_s", use.each.value},
-          {"latency_share", use.latency_share},
-          {"bus_bandwidth_B_per_s", use.bus_bandwidth.value},
-          {"all_s", use.all().value}};
+  return {
+      {"names", use.names},
+      {"kind", name(use.kind)},
+      {"lane", name(use.lane)},
+      {"count_per_device", use.count},
+      {"buffer_B", use.buffer.value},
+      {"algorithm", name(use.algorithm)},
+      {"protocol", name(use.protocol)},
+      {"each_s", use.each.value},
+      {"latency_share", use.latency_share},
+      {"bus_bandwidth_B_per_s", use.bus_bandwidth.value},
+      {"all_s", use.all().value},
+      {"simulated_mean_s", use.flown ? nlohmann::json(use.flown->mean.value) : nlohmann::json()},
+      {"simulated_longest_s",
+       use.flown ? nlohmann::json(use.flown->longest.value) : nlohmann::json()},
+      {"simulated_bus_bandwidth_B_per_s",
+       use.flown ? nlohmann::json(use.flown_bus_bandwidth.value) : nlohmann::json()}};
 }
 
 }  // namespace
 
 std::string explanation_text(const Explanation& explanation) {
-  return critical_path(explanation) + '\n' + lanes(explanation) + '\n' + collectives(explanation) +
-         '\n' + memory(explanation) + '\n' + ideals(explanation) + '\n' + explanation.verdict() +
-         '\n';
+  std::string text = critical_path(explanation) + '\n' + lanes(explanation) + '\n';
+  if (explanation.detail) text += detail_text(*explanation.detail);
+  return text + collectives(explanation) + '\n' + limits(explanation) + memory(explanation) + '\n' +
+         ideals(explanation) + '\n' + explanation.verdict() + '\n';
 }
 
 nlohmann::json json_of(const Explanation& explanation) {
@@ -165,7 +216,9 @@ nlohmann::json json_of(const Explanation& explanation) {
     roles[name(static_cast<Role>(role))] = explanation.memory.by_role[role].value;
   }
   nlohmann::json ideals = nlohmann::json::object();
-  for (const Ideal& ideal : explanation.ideals) ideals[ideal.key + "_s"] = ideal.time.value;
+  for (const Ideal& ideal : explanation.ideals) {
+    ideals[ideal.key] = {{"step_s", ideal.time.value}, {"by", ideal.by}};
+  }
   return {{"total_s", explanation.outcome.total.value},
           {"critical_path_s", parts},
           {"lanes", all_of_lanes},
@@ -175,6 +228,8 @@ nlohmann::json json_of(const Explanation& explanation) {
           {"memory_limit_B", explanation.memory_limit.value},
           {"gemm_rate_flop_per_s", explanation.gemm_rate.value},
           {"ideals", ideals},
+          {"simulation", explanation.detail ? json_of_sums(*explanation.detail) : nlohmann::json()},
+          {"not_in_closed_form", explanation.not_in_closed_form},
           {"verdict", explanation.verdict()}};
 }
 

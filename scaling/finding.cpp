@@ -14,7 +14,7 @@ namespace fourfold {
 namespace {
 
 constexpr std::size_t processes_at_a_time = 2;
-constexpr double uniform_share = 0.5;  // of the work of a question with what-ifs, for the time left
+constexpr double uniform_share = 0.5;  // of the work of a question with a last simulation
 constexpr double search_share = 0.1;   // of the work of a question, for the time left
 
 // The last line that a failed simulation wrote to standard error, or what can be said without one.
@@ -26,16 +26,6 @@ std::string reason_of(const JobResult& result) {
   }
   const std::string said = result.complaint.substr(0, end + 1);
   return said.substr(said.rfind('\n') + 1);
-}
-
-std::optional<ReplayAnswer> answer_of(const JobResult& result, const Point& point) {
-  if (result.status == over_cpu_limit) return std::nullopt;
-  if (result.status != 0) {
-    throw FindingFailed(fmt::format("the simulation of {} on {} grid {} failed: {}",
-                                    point.model.name, point.platform, point.grid.str(),
-                                    reason_of(result)));
-  }
-  return replay_answer_from_json(result.output);
 }
 
 std::vector<double> estimated_seconds(const Finding& finding) {
@@ -93,6 +83,16 @@ void simulate_wave(const Question& question, const StoppingRule& rule, Finding& 
 
 }  // namespace
 
+std::optional<ReplayAnswer> answer_of(const JobResult& result, const Point& point) {
+  if (result.status == over_cpu_limit) return std::nullopt;
+  if (result.status != 0) {
+    throw FindingFailed(fmt::format("the simulation of {} on {} grid {} failed: {}",
+                                    point.model.name, point.platform, point.grid.str(),
+                                    reason_of(result)));
+  }
+  return replay_answer_from_json(result.output);
+}
+
 std::optional<double> Finding::tau() const {
   const Pairs both = pairs(*this);
   if (both.simulated.size() < 2) return std::nullopt;
@@ -110,7 +110,7 @@ namespace {
 Finding find_uniform(const Question& question, Fidelity fidelity, const StoppingRule& rule,
                      const Watch& watch) {
   const Platform platform = read_platform(question.platform, question.scales);
-  const double share = fidelity == Fidelity::simulated ? search_share : 1.0;
+  const double share = simulates(fidelity) ? search_share : 1.0;
   Finding finding;
   finding.search = candidates(question, platform, [&](const std::string& activity, double done) {
     watch(activity, done * share);
@@ -166,11 +166,13 @@ void refuse_early(const Question& question, Fidelity fidelity, const Platform& p
 }  // namespace
 
 Finding find(const Question& question, Fidelity fidelity, const StoppingRule& rule,
-             const Watch& watch) {
+             const Watch& watch, DetailWanted detail) {
   const Platform platform = read_platform(question.platform, question.scales);
   refuse_early(question, fidelity, platform);
   const bool alike = question.what_ifs.uniform();
-  const double share = alike ? 1.0 : uniform_share;
+  const bool once_more = simulates(fidelity) && (!alike || fidelity != Fidelity::simulated ||
+                                                 detail != DetailWanted::none);
+  const double share = once_more ? uniform_share : 1.0;
   Finding finding = find_uniform(
       uniform(question), fidelity, rule,
       [&](const std::string& activity, double done) { watch(activity, done * share); });
@@ -181,11 +183,24 @@ Finding find(const Question& question, Fidelity fidelity, const StoppingRule& ru
   } catch (const std::invalid_argument& error) {
     throw FindingFailed(error.what());
   }
-  if (alike) return finding;
-  watch("simulating with what-ifs", share);
-  const Job job{{beside_this_executable("fourfold-replay")}, to_json(point) + '\n', 0};
-  finding.with_what_ifs = answer_of(run_side_by_side({job}).front(), point);
+  if (!once_more) return finding;
+  const std::string activity = alike ? "simulating the best grid once more" : "simulating with what-ifs";
+  std::vector<std::string> arguments;
+  if (fidelity != Fidelity::simulated) arguments = {"--fidelity", name(fidelity)};
+  if (detail == DetailWanted::explanation) arguments.emplace_back("--explain");
+  if (detail == DetailWanted::timeline) arguments.emplace_back("--timeline");
+  watch(activity, share);
+  finding.last = simulate(point, arguments,
+                          [&](double done) { watch(activity, share + (1.0 - share) * done); });
   return finding;
+}
+
+ReplayAnswer simulate(const Point& point, const std::vector<std::string>& arguments,
+                      const std::function<void(double)>& watch) {
+  Job job{{beside_this_executable("fourfold-replay"), "--progress"}, to_json(point) + '\n', 0};
+  job.command.insert(job.command.end(), arguments.begin(), arguments.end());
+  const auto hear = [&](std::size_t, double done) { watch(done); };
+  return answer_of(run_side_by_side({job}, hear).front(), point).value();
 }
 
 }  // namespace fourfold

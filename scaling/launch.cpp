@@ -12,9 +12,11 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "scaling/interrupt.hpp"
@@ -26,6 +28,7 @@ static_assert(over_cpu_limit == 128 + SIGXCPU);
 constexpr std::size_t plain_pipe = 65'536;         // bytes that a pipe holds
 constexpr std::size_t longest_input = 1'048'576;  // and that Linux lets anybody ask for
 constexpr std::size_t longest_complaint = 4'096;
+constexpr std::string_view progress_word = "progress ";
 
 // One end of a pipe, closed once.
 class Descriptor {
@@ -113,6 +116,21 @@ class Child {
   void watch(std::vector<pollfd>& watched) const {
     for (const Descriptor& stream : streams_) watched.push_back({stream.number(), POLLIN, 0});
   }
+  // Takes the lines of progress out of the complaint; returns the last one's number, or -1.
+  double take_progress() {
+    double done = -1.0;
+    std::string& text = texts_[1];
+    std::size_t from = 0;
+    for (std::size_t end = 0; (end = text.find('\n', from)) != std::string::npos;) {
+      if (!text.compare(from, progress_word.size(), progress_word)) {
+        done = std::strtod(text.c_str() + from + progress_word.size(), nullptr);
+        text.erase(from, end + 1 - from);
+      } else {
+        from = end + 1;
+      }
+    }
+    return done;
+  }
   // Takes what has come; a stream is closed at its end.
   void read_available(const pollfd* watched) {
     for (std::size_t i = 0; i < streams_.size(); ++i) {
@@ -148,7 +166,7 @@ class Child {
 
 }  // namespace
 
-std::vector<JobResult> run_side_by_side(const std::vector<Job>& jobs) {
+std::vector<JobResult> run_side_by_side(const std::vector<Job>& jobs, const Hear& hear) {
   std::vector<Child> children;
   children.reserve(jobs.size());
   for (const Job& job : jobs) children.emplace_back(job);
@@ -165,7 +183,11 @@ std::vector<JobResult> run_side_by_side(const std::vector<Job>& jobs) {
     // The time limit covers a signal that comes between the look and the wait.
     poll(watched.data(), watched.size(), /*timeout_ms=*/200);
     stop_if_interrupted();
-    for (std::size_t i = 0; i < children.size(); ++i) children[i].read_available(&watched[2 * i]);
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      children[i].read_available(&watched[2 * i]);
+      const double done = children[i].take_progress();
+      if (hear && done >= 0.0) hear(i, done);
+    }
   }
   std::vector<JobResult> results;
   for (Child& child : children) results.push_back(child.result());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,13 @@ struct JobResult {
   int status = 0;         // exit status; 128 + signal if it died of one
 };
 
-// Runs all jobs at once and returns when all have ended, results in the order of the jobs. Throws
-// std::runtime_error if one cannot be started, and Interrupted after Ctrl-C; no child survives.
-std::vector<JobResult> run_side_by_side(const std::vector<Job>& jobs);
+// Told which job has done which part of its work, from its lines "progress 0.25" on standard error.
+using Hear = std::function<void(std::size_t job, double done)>;
+
+// Runs all jobs at once and returns when all have ended, results in the order of the jobs; lines of
+// progress are no complaint. Throws std::runtime_error if one cannot be started, and Interrupted
+// after Ctrl-C; no child survives.
+std::vector<JobResult> run_side_by_side(const std::vector<Job>& jobs, const Hear& hear = {});
 
 // The path of `executable` beside the one that is running. Throws std::runtime_error if missing.
 std::string beside_this_executable(const std::string& executable);

@@ -94,7 +94,7 @@ int main(int count, char** words) {
   try {
     return fourfold::run(count, words);
   } catch (const fourfold::Interrupted&) {
-    return fourfold::interrupted_status;
+    return fourfold::complain("interrupted", fourfold::interrupted_status);
   } catch (const std::exception& error) {
     return fourfold::complain(error.what(), 1);
   }

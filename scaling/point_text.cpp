@@ -122,7 +122,7 @@ std::string point_text(const Record& record) {
       fmt::format("Grid {} (x, y, z, data), {}: {:.3f} s per batch, {}", record.point.grid.str(),
                   micro_batches_text(record.point.options.micro_batches), record.seconds().value,
                   name(record.fidelity));
-  if (record.fidelity == Fidelity::simulated) {
+  if (simulates(record.fidelity)) {
     text += fmt::format(" (estimated {:.3f} s)", record.estimated.value);
   }
   const double executed_rate = record.executed.value / record.seconds().value;

@@ -32,18 +32,33 @@ void Progress::begin(const std::string& label, double weight) {
   ++number_;
   label_ = label;
   weight_ = weight;
-  drawn_ = {};
+  if (terminal_) drawn_ = {};
   update("starting", 0.0);
 }
 
 void Progress::update(const std::string& activity, double done) {
   constexpr std::chrono::milliseconds redraw_after{100};
-  if (!terminal_ || Clock::now() - drawn_ < redraw_after) return;
+  constexpr std::chrono::seconds line_after{30};
+  const double done_work = done_work_ + done * weight_;
+  follow(activity, done_work);
+  if (Clock::now() - drawn_ < (terminal_ ? Clock::duration(redraw_after) : line_after)) return;
   drawn_ = Clock::now();
-  fmt::print(stderr, "\r\033[K[{}/{}] {}: {}, {}", number_, points_, label_, activity,
-             time_left(done_work_ + done * weight_));
+  fmt::print(stderr, "{}[{}/{}] {}: {}, {:.0f} % done, {}{}", terminal_ ? "\r\033[K" : "", number_,
+             points_, label_, activity, work_ > 0.0 ? 100.0 * done_work / work_ : 0.0,
+             time_left(done_work), terminal_ ? "" : "\n");
   std::fflush(stderr);
-  line_open_ = true;
+  line_open_ = terminal_;
+}
+
+void Progress::follow(const std::string& activity, double done_work) {
+  std::string words;
+  for (char letter : activity) {
+    if (letter < '0' || letter > '9') words += letter;
+  }
+  if (words == activity_) return;
+  activity_ = words;
+  activity_started_ = Clock::now();
+  work_before_activity_ = done_work;
 }
 
 void Progress::finish(const std::string& result) {
@@ -54,8 +69,12 @@ void Progress::finish(const std::string& result) {
 }
 
 std::string Progress::time_left(double done_work) const {
-  const double elapsed = std::chrono::duration<double>(Clock::now() - started_).count();
-  const double left = seconds_left(elapsed, done_work, work_);
+  const auto since = [](Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  double left = seconds_left(since(activity_started_), done_work - work_before_activity_,
+                             work_ - work_before_activity_);
+  if (left < 0.0) left = seconds_left(since(started_), done_work, work_);
   return left < 0.0 ? "time left not known yet" : "about " + clock_text(left) + " left";
 }
 

@@ -1,5 +1,6 @@
-// Live progress on standard error: one line that is rewritten on a terminal, one line per finished
-// point elsewhere. Time left comes from work weights, since points differ a hundredfold in work.
+// Live progress on standard error: one line that is rewritten on a terminal; elsewhere a line per
+// finished point, and one every half minute within a point. Time left comes from work weights, since
+// points differ a hundredfold in work, and from how fast the activity of the moment goes on.
 #pragma once
 
 #include <chrono>
@@ -23,11 +24,16 @@ class Progress {
 
  private:
   std::string time_left(double done_work) const;
+  void follow(const std::string& activity, double done_work);
   void wipe();
 
   using Clock = std::chrono::steady_clock;
   Clock::time_point started_ = Clock::now();
-  Clock::time_point drawn_;
+  Clock::time_point drawn_ = Clock::now();
+  // What is being done, without its numbers; since when, and how much had been done before.
+  std::string activity_;
+  Clock::time_point activity_started_ = Clock::now();
+  double work_before_activity_ = 0.0;
   bool terminal_ = false;
   bool line_open_ = false;
   std::int64_t points_ = 0;

@@ -11,15 +11,18 @@
 namespace fourfold {
 
 const char* name(Fidelity fidelity) {
-  return fidelity == Fidelity::estimated ? "estimated" : "simulated";
+  constexpr const char* names[]{"estimated", "simulated", "full", "s4u", "s4u-step"};
+  return names[static_cast<int>(fidelity)];
 }
 
 Fidelity fidelity_named(const std::string& word) {
-  for (Fidelity fidelity : {Fidelity::estimated, Fidelity::simulated}) {
+  std::vector<std::string> known;
+  for (Fidelity fidelity : {Fidelity::estimated, Fidelity::simulated, Fidelity::full, Fidelity::s4u,
+                            Fidelity::s4u_step}) {
     if (word == name(fidelity)) return fidelity;
+    known.emplace_back(name(fidelity));
   }
-  throw std::runtime_error("unknown fidelity '" + word + "'" +
-                           did_you_mean(word, {"estimated", "simulated"}));
+  throw std::runtime_error("unknown fidelity '" + word + "'" + did_you_mean(word, known));
 }
 
 std::int64_t sequences_in(std::int64_t batch_tokens, const Model& model) {

@@ -15,9 +15,12 @@
 
 namespace fourfold {
 
-// Estimated: the closed form only. Simulated: the closed form to order the grids, then SimGrid.
-enum class Fidelity : std::uint8_t { estimated, simulated };
+// estimated: the closed form only. simulated: the closed form to order the grids, then SimGrid.
+// The others choose the grid like simulated, and then simulate it once more: full with every layer
+// and micro-batch, s4u and s4u_step with stock SimGrid communications.
+enum class Fidelity : std::uint8_t { estimated, simulated, full, s4u, s4u_step };
 const char* name(Fidelity fidelity);
+constexpr bool simulates(Fidelity fidelity) { return fidelity != Fidelity::estimated; }
 // Throws std::runtime_error that names the nearest known one.
 Fidelity fidelity_named(const std::string& word);
 

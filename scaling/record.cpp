@@ -54,7 +54,7 @@ Spread spread(const Record& record) {
   const double ratio = record.outcome.total / record.estimated;
   Spread spread{record.outcome.total, record.outcome.total};
   for (const GridSeconds& grid : record.best_grids) {
-    const Seconds seconds = record.fidelity == Fidelity::simulated && grid.simulated
+    const Seconds seconds = simulates(record.fidelity) && grid.simulated
                                 ? *grid.simulated
                                 : grid.estimated * ratio;
     spread.least = std::min(spread.least, seconds);
@@ -69,7 +69,7 @@ std::string record_key(const Question& question, Fidelity fidelity, const Stoppi
                        {"fidelity", name(fidelity)},
                        {"platform", digest_of_file(platform.path)},
                        {"executables", digest_of_executables()}};
-  if (fidelity == Fidelity::simulated) {
+  if (simulates(fidelity)) {
     parts["rule"] = {rule.at_least, rule.at_most, rule.margin, rule.cpu_limit_s};
   }
   return digest(parts.dump());
@@ -77,7 +77,7 @@ std::string record_key(const Question& question, Fidelity fidelity, const Stoppi
 
 Record make_record(const Question& question, const Finding& finding, Fidelity fidelity,
                    const StoppingRule& rule) {
-  const bool simulated = fidelity == Fidelity::simulated;
+  const bool simulated = simulates(fidelity);
   const std::size_t chosen = simulated ? finding.chosen : 0;
   const Candidate& winner = finding.search.feasible.at(chosen);
   const Platform platform = read_platform(question.platform, question.scales);
@@ -116,9 +116,9 @@ Record make_record(const Question& question, const Finding& finding, Fidelity fi
     record.tau = finding.tau();
     record.regret = finding.regret();
     record.replay = finding.simulated.at(chosen);
-    if (finding.with_what_ifs) {
-      record.uniform = record.replay->outcome.total;
-      record.replay = finding.with_what_ifs;
+    if (finding.last) {
+      if (!question.what_ifs.uniform()) record.uniform = record.replay->outcome.total;
+      record.replay = finding.last;
     }
   } else {
     for (GridSeconds& grid : record.best_grids) grid.simulated.reset();

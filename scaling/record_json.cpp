@@ -121,6 +121,7 @@ json json_of_replay(const std::optional<ReplayAnswer>& replay) {
   if (!replay) return json();
   json object = json::parse(to_json(*replay));
   object.erase("outcome");
+  object.erase("detail");  // a matter of an explanation, not of the record
   return object;
 }
 

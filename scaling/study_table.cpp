@@ -117,7 +117,7 @@ std::string notes(const Study& study) {
     derived = derived || row.derived;
     left_out += row.record.left_out;
     capped = capped || row.record.verdict == "capped";
-    simulated = simulated || row.record.fidelity == Fidelity::simulated;
+    simulated = simulated || simulates(row.record.fidelity);
   }
   std::vector<std::string> sizes;
   for (const auto& [machine, numbers] : vocabularies) {

@@ -1,9 +1,8 @@
-// One device, as all are alike in the closed form; see trace_file.hpp.
+// Timelines of logged devices, or the one of the closed form, in which all are alike; see
+// trace_file.hpp.
 #include "scaling/trace_file.hpp"
 
 #include <fmt/format.h>
-
-#include <stdexcept>
 
 #include "sim/lower.hpp"
 #include "sim/trace.hpp"
@@ -12,31 +11,39 @@ namespace fourfold {
 namespace {
 
 std::string title_of(const Record& record) {
-  return fmt::format("{} on {} devices of {}, grid {}, {}", record.point.model.name,
-                     record.devices(), record.point.platform, record.point.grid.str(),
-                     name(record.fidelity));
+  std::string title =
+      fmt::format("{} on {} devices of {}, grid {}, {}", record.point.model.name, record.devices(),
+                  record.point.platform, record.point.grid.str(), name(record.fidelity));
+  for (const auto& [key, factor] : record.point.scales) {
+    title += fmt::format("; {} times {:g}", key, factor);
+  }
+  for (const std::string& sentence : sentences(record.point.what_ifs, record.devices())) {
+    title += "; " + sentence;
+  }
+  return title;
 }
 
 }  // namespace
-
-void refuse_trace(Fidelity fidelity, const std::string& path) {
-  if (fidelity != Fidelity::estimated) {
-    throw std::runtime_error(
-        "--trace draws the timeline of the closed form, in which all devices are alike: add "
-        "--fidelity estimated");
-  }
-  refuse_unwritable(path);
-}
 
 void write_trace_of(const Record& record, const std::string& path) {
   const Platform platform = read_platform(record.point.platform, record.point.scales);
   const TimedProgram program = lower(record.point, platform);
   const ProgramDetail detail(record.point, platform, program);
-  const DeviceLog log = estimated_log(program);
-  const Repeated repeated = repeated_in_trace(detail, 1);
-  TracedDevice device{0, "every device: they are alike in the closed form",
-                      timeline(log, detail, LoggedRepetitions::all(program), repeated)};
-  write_trace(path, trace_json({std::move(device)}, detail, title_of(record)));
+  std::vector<TracedDevice> devices;
+  if (!record.replay || !record.replay->detail) {
+    devices.push_back({0, "every device: they are alike in the closed form",
+                       timeline(estimated_log(program), detail, LoggedRepetitions::all(program),
+                                repeated_in_trace(detail, 1))});
+  } else {
+    const ReplayDetail& replay = *record.replay->detail;
+    const Repeated repeated =
+        repeated_in_trace(detail, static_cast<std::int64_t>(replay.timelines.size()));
+    for (const DeviceTimeline& one : replay.timelines) {
+      devices.push_back({one.rank, fmt::format("rank {}: {}", one.rank, one.name),
+                         timeline(one.log, detail, replay.logged, repeated)});
+    }
+  }
+  write_trace(path, trace_json(devices, detail, title_of(record)));
 }
 
 }  // namespace fourfold

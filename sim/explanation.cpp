@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "sim/ideal.hpp"
 #include "sim/kernel_time.hpp"
 #include "sim/lower.hpp"
 
@@ -30,11 +31,33 @@ double hop_factor(CollectiveKind kind) { return kind == CollectiveKind::all_redu
 // The part of a name that says which value: "block.qkv.weight all_gather z" is the value's name.
 std::string value_in(const std::string& name) { return name.substr(0, name.find(' ')); }
 
-Platform with_gemm_at(Platform platform, FlopsPerSecond rate) {
-  platform.processor.gemm = {{1, rate}};
-  platform.processor.layout_penalty_nt = 1.0;
-  platform.processor.layout_penalty_tn = 1.0;
-  return platform;
+// Means over all devices.
+Seconds mean_late(const ReplayDetail& detail, std::size_t lane) {
+  Seconds sum;
+  double devices = 0.0;
+  for (const ClassUse& use : detail.classes) {
+    sum += use.late[lane] * static_cast<double>(use.devices);
+    devices += static_cast<double>(use.devices);
+  }
+  return devices > 0.0 ? sum / devices : Seconds{};
+}
+
+std::string key_of(IdealPart part) {
+  std::string key = name(part);
+  std::ranges::replace(key, '-', '_');
+  return key;
+}
+
+std::vector<std::string> beyond_closed_form(const WhatIfs& what_ifs) {
+  std::vector<std::string> all;
+  if (what_ifs.placement.by != Placing::packed) {
+    all.emplace_back("placement (but for how many nodes a group lies in)");
+  }
+  if (what_ifs.jitter_percent > 0.0) all.emplace_back("jitter");
+  if (!what_ifs.slow_devices.none()) all.emplace_back("slow devices");
+  if (!what_ifs.degrade.empty()) all.emplace_back("degraded links");
+  if (!what_ifs.fail.empty()) all.emplace_back("failed links");
+  return all;
 }
 
 class Explainer {
@@ -44,12 +67,17 @@ class Explainer {
         platform_(platform),
         estimate_(estimate(point, platform)),
         program_(lower(point, platform)),
+        closed_form_(estimate(program_)),
         step_(named_step(point.model, point.options)) {
     sizes_.evaluate(step_.folded, point.grid, micro_batch_tokens(point));
   }
 
-  Explanation explain(const std::optional<Outcome>& simulated) {
-    result_.outcome = simulated ? *simulated : estimate_.outcome;
+  Explanation explain(const std::optional<Simulated>& simulated) {
+    result_.outcome = simulated ? simulated->outcome : estimate_.outcome;
+    if (simulated) {
+      result_.detail = simulated->detail;
+      result_.not_in_closed_form = beyond_closed_form(point_.what_ifs);
+    }
     result_.memory = estimate_.memory;
     const Processor& processor = platform_.processor;
     result_.memory_limit = processor.memory * processor.usable_memory;
@@ -58,7 +86,7 @@ class Explainer {
     compute();
     collectives();
     lanes();
-    ideals();
+    ideals(simulated);
     return std::move(result_);
   }
 
@@ -79,8 +107,8 @@ class Explainer {
     const Seconds gemm = result_.kernels[static_cast<std::size_t>(Work::gemm)];
     if (gemm.value > 0.0) result_.gemm_rate = estimate_.counts.gemm / gemm;
     const Outcome& outcome = result_.outcome;
-    const Seconds beyond = outcome.compute - estimate_.outcome.compute;
-    const bool slower = beyond.value > same_compute * estimate_.outcome.compute.value;
+    const Seconds beyond = outcome.compute - closed_form_.compute;
+    const bool slower = beyond.value > same_compute * closed_form_.compute.value;
     result_.slower_devices = slower ? beyond : Seconds{};
     result_.interference = outcome.compute - nominal_ - result_.slower_devices;
     result_.last_device = outcome.total - outcome.compute - outcome.exposed_total();
@@ -114,6 +142,10 @@ class Explainer {
       use.each = timed.uncontended;
       use.latency_share = timed.cost.delay / timed.uncontended;
       use.bus_bandwidth = bus_bandwidth(use.kind, use.buffer, members, use.each);
+      if (result_.detail && c < result_.detail->flights.size()) {
+        use.flown = result_.detail->flights[c];
+        use.flown_bus_bandwidth = bus_bandwidth(use.kind, use.buffer, members, use.flown->mean);
+      }
       LaneUse& lane = result_.lanes[static_cast<std::size_t>(use.lane)];
       lane.collectives += use.count;
       lane.latency += timed.cost.delay * static_cast<double>(use.count);
@@ -132,35 +164,42 @@ class Explainer {
       use.members = point_.grid.extent(axis_of(lane));
       use.busy = result_.outcome.busy[l];
       use.exposed = result_.outcome.exposed[l];
-      use.hidden = std::max(Seconds{}, use.busy - use.exposed);
       use.waiting = std::max(Seconds{}, use.exposed - use.busy);
+      if (result_.detail) use.waiting = mean_late(*result_.detail, l);
+      use.hidden = std::max(Seconds{}, use.busy + use.waiting - use.exposed);
     }
   }
 
-  void ideals() {
+  void ideals(const std::optional<Simulated>& simulated) {
     const Outcome& outcome = result_.outcome;
-    Seconds busiest = outcome.compute;
+    Seconds busiest = result_.detail ? result_.detail->longest_compute : outcome.compute;
     for (Seconds lane : outcome.busy) busiest = std::max(busiest, lane);
-    result_.ideals = {
-        {"network", "a network that takes no time (nor computing units)",
-         nominal_ + result_.slower_devices},
-        {"overlap", "perfect overlap: the busiest of compute and the lanes", busiest},
-        {"gemm_empirical", "matrix products at the empirical peak",
-         gemm_at(platform_.processor.empirical_peak)},
-        {"gemm_advertised", "matrix products at the advertised peak",
-         gemm_at(platform_.processor.advertised_peak)}};
-  }
-
-  // Walked anew, as faster products hide less; by its ratio where the outcome is simulated.
-  Seconds gemm_at(FlopsPerSecond rate) const {
-    const Seconds ideal = estimate(lower(point_, with_gemm_at(platform_, rate))).total;
-    return result_.outcome.total * (ideal / estimate_.outcome.total);
+    for (IdealPart part : all_ideal_parts) {
+      // Walked anew, as faster products hide less.
+      const Seconds ideal = estimate(lower(point_, platform_, part)).total;
+      const double ratio = ideal / closed_form_.total;
+      result_.ideals.push_back({key_of(part), sentence(part), outcome.total * ratio,
+                                simulated ? "closed form's ratio" : "closed form"});
+    }
+    result_.ideals.insert(result_.ideals.begin() + 1,
+                          {"overlap", "perfect overlap: the busiest of compute and the lanes",
+                           busiest, "bound"});
+    if (!simulated) return;
+    for (const Ideal& rerun : simulated->reruns) {
+      const auto same = std::ranges::find(result_.ideals, rerun.key, &Ideal::key);
+      if (same == result_.ideals.end()) {
+        result_.ideals.push_back(rerun);
+      } else {
+        *same = rerun;
+      }
+    }
   }
 
   const Point& point_;
   const Platform& platform_;
   Estimate estimate_;
   TimedProgram program_;
+  Outcome closed_form_;
   NamedStep step_;
   LocalSizes sizes_;
   Seconds nominal_;
@@ -195,61 +234,8 @@ BytesPerSecond bus_bandwidth(CollectiveKind kind, Bytes buffer, std::int64_t mem
   return buffer * (hop_factor(kind) * (n - 1) / n) / seconds;
 }
 
-std::vector<std::pair<std::string, Seconds>> Explanation::parts() const {
-  std::vector<std::pair<std::string, Seconds>> parts;
-  for (Work work : all_works) parts.emplace_back(name(work), kernels[static_cast<int>(work)]);
-  parts.emplace_back("interference of collectives with kernels", interference);
-  parts.emplace_back("slower devices, on average", slower_devices);
-  for (Lane lane : all_lanes) {
-    parts.emplace_back(std::string("exposed communication, ") + fourfold::name(lane),
-                       outcome.exposed[static_cast<int>(lane)]);
-  }
-  parts.emplace_back("until the last device ends", last_device);
-  return parts;
-}
-
-std::string Explanation::verdict() const {
-  const auto percent = [this](Seconds part) { return 100.0 * (part / outcome.total); };
-  const Seconds exposed = outcome.exposed_total();
-  const Seconds network = ideals.at(0).time;
-  const double saved = percent(outcome.total - network);
-  if (slower_devices.value > 0.0 && waiting() * 2.0 > exposed) {
-    return fmt::format(
-        "Slower devices limit this run: the others wait for them during {:.1f} % of the step.",
-        percent(waiting()));
-  }
-  const auto most = std::ranges::max_element(outcome.exposed);
-  const auto lane = static_cast<std::size_t>(most - outcome.exposed.begin());
-  const auto busiest = std::ranges::max_element(kernels);
-  const auto work = static_cast<std::size_t>(busiest - kernels.begin());
-  if (exposed > *busiest) {
-    const LaneUse& use = lanes[lane];
-    const double latency = use.busy.value > 0.0 ? std::min(1.0, use.latency / use.busy) : 0.0;
-    return fmt::format(
-        "Communication limits this run, most of all along {}: {:.1f} % of the step is exposed there, "
-        "and {:.0f} % of that lane's time is {}; a network that takes no time would save {:.1f} %.",
-        fourfold::name(all_lanes[lane]), percent(*most),
-        100.0 * std::max(latency, 1.0 - latency), latency > 0.5 ? "latency" : "bandwidth", saved);
-  }
-  std::string text = fmt::format("This run is limited by {}: {:.1f} % of the step",
-                                 fourfold::name(all_works[work]), percent(*busiest));
-  if (all_works[work] == Work::gemm) {
-    text += fmt::format(", done at {:.1f} % of the empirical peak",
-                        100.0 * (gemm_rate / empirical_peak));
-  }
-  if (exposed.value <= 0.0) return text + "; no communication is exposed.";
-  return text + fmt::format("; {:.1f} % is exposed communication, most of it along {}.",
-                            percent(exposed), fourfold::name(all_lanes[lane]));
-}
-
-Seconds Explanation::waiting() const {
-  Seconds sum;
-  for (const LaneUse& lane : lanes) sum += lane.waiting;
-  return sum;
-}
-
 Explanation explain(const Point& point, const Platform& platform,
-                    const std::optional<Outcome>& simulated) {
+                    const std::optional<Simulated>& simulated) {
   return Explainer(point, platform).explain(simulated);
 }
 

@@ -13,6 +13,7 @@
 #include "sim/estimate.hpp"
 #include "sim/outcome.hpp"
 #include "sim/point.hpp"
+#include "sim/replay_detail.hpp"
 
 namespace fourfold {
 
@@ -24,14 +25,14 @@ inline constexpr std::array<Work, work_count> all_works{Work::gemm, Work::attent
 const char* name(Work work);
 Work work_of(const OpClass& op);
 
-// A lane of one device. exposed + hidden = busy + waiting.
+// A lane of one device. exposed + hidden = busy + waiting, where both are means over devices.
 struct LaneUse {
   std::int64_t members = 1;
   std::int64_t collectives = 0;
   Seconds busy;     // a collective of the lane in flight
   Seconds exposed;  // the device waits for one
   Seconds hidden;   // in flight while the device computes or waits for another lane
-  Seconds waiting;  // exposed beyond what is in flight: for devices that come later
+  Seconds waiting;  // of exposed: nothing is in flight yet, as other devices come later
   Seconds latency;  // of busy: start, hops, what bandwidth does not hide; alone on the links
   Bytes sent;       // on the wire, flags of the low-latency protocol included
 };
@@ -48,6 +49,8 @@ struct CollectiveUse {
   Seconds each;                  // by the closed form: only the groups of its own axis on the links
   double latency_share = 0.0;    // of `each`
   BytesPerSecond bus_bandwidth;  // nccl-tests: (n-1)/n of the buffer a second, all-reduce twice that
+  std::optional<FlightTimes> flown;     // as simulated, with all else that is on the links
+  BytesPerSecond flown_bus_bandwidth;   // by the simulated mean
   Seconds all() const { return each * static_cast<double>(count); }
 };
 
@@ -55,6 +58,14 @@ struct Ideal {
   std::string key;   // for JSON: "network"
   std::string name;  // for people
   Seconds time;
+  std::string by;    // what found it out: "closed form", "simulation", "bound"
+};
+
+// What a simulation found out about the point, and simulations of changed points beside it.
+struct Simulated {
+  Outcome outcome;
+  std::optional<ReplayDetail> detail;
+  std::vector<Ideal> reruns;
 };
 
 struct Explanation {
@@ -69,6 +80,9 @@ struct Explanation {
   Bytes memory_limit;
   FlopsPerSecond gemm_rate, empirical_peak, advertised_peak;  // per device
   std::vector<Ideal> ideals;
+  std::optional<ReplayDetail> detail;
+  // What-ifs that the simulation has and the closed form has not, in words.
+  std::vector<std::string> not_in_closed_form;
 
   // What the critical path is made of, in seconds that sum to the total.
   std::vector<std::pair<std::string, Seconds>> parts() const;
@@ -82,9 +96,10 @@ struct Explanation {
 BytesPerSecond bus_bandwidth(CollectiveKind kind, Bytes buffer, std::int64_t members,
                              Seconds seconds);
 
-// Explains the closed form's outcome, or `simulated` where there is one; faster products then
-// speed it up by the ratio they have in the closed form. Throws std::runtime_error if the grid does not fit the model.
+// Explains the closed form's outcome, or the simulated one where there is one. Ideal parts that no
+// rerun tells are taken from the closed form, by their ratio there, and say so. Throws
+// std::runtime_error if the grid does not fit the model.
 Explanation explain(const Point& point, const Platform& platform,
-                    const std::optional<Outcome>& simulated);
+                    const std::optional<Simulated>& simulated);
 
 }  // namespace fourfold

@@ -118,8 +118,9 @@ class Unrolling {
   void leave_out(std::int64_t count, double duration) {
     if (count == 0) return;
     const double gap = static_cast<double>(count) * duration;
-    spans_.push_back({SpanKind::skipped, {}, -1, section_ - 1, -1, -1, {now_ + offset_},
-                      {now_ + offset_ + gap}});
+    const bool written = std::exchange(written_, false);
+    add({SpanKind::skipped, {}, -1, section_ - 1, -1, -1, {now_}, {now_ + gap}});
+    written_ = written;
     offset_ += gap;
   }
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -118,19 +119,43 @@ std::string trace_json(const std::vector<TracedDevice>& devices, const ProgramDe
   return text + "\n]}\n";
 }
 
+namespace {
+
+// Where a file is written before it takes its name: beside it, or, for what is no plain file (say,
+// /dev/stdout), in place.
+std::string draft_of(const std::string& path) {
+  std::error_code unknown;
+  const std::filesystem::file_status status = std::filesystem::status(path, unknown);
+  const bool in_place = std::filesystem::exists(status) && !is_regular_file(status);
+  return in_place ? path : path + ".new";
+}
+
+}  // namespace
+
 void write_trace(const std::string& path, const std::string& json) {
-  std::FILE* file = std::fopen(path.c_str(), "wb");
+  const std::string draft = draft_of(path);
+  std::FILE* file = std::fopen(draft.c_str(), "wb");
   if (file == nullptr) cannot_write(path, errno);
   int error = 0;
   if (std::fwrite(json.data(), 1, json.size(), file) != json.size()) error = errno;
   if (std::fclose(file) != 0 && error == 0) error = errno;
-  if (error != 0) cannot_write(path, error);
+  if (draft == path) {
+    if (error != 0) cannot_write(path, error);
+    return;
+  }
+  if (error == 0 && std::rename(draft.c_str(), path.c_str()) != 0) error = errno;
+  if (error != 0) {
+    std::remove(draft.c_str());
+    cannot_write(path, error);
+  }
 }
 
 void refuse_unwritable(const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "ab");
+  const std::string draft = draft_of(path);
+  std::FILE* file = std::fopen(draft.c_str(), "ab");
   if (file == nullptr) cannot_write(path, errno);
   std::fclose(file);
+  if (draft != path) std::remove(draft.c_str());
 }
 
 }  // namespace fourfold

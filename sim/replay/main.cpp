@@ -2,6 +2,7 @@
 // one line of JSON. One point per process, as SimGrid has one engine per process.
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -74,6 +75,8 @@ std::optional<Order> order_of(const std::vector<std::string_view>& arguments) {
   Order order;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view word = arguments[i];
+    const auto so_far = arguments.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::find(arguments.begin(), so_far, word) != so_far) return std::nullopt;  // said twice
     const std::string_view value = i + 1 < arguments.size() ? arguments[i + 1] : "";
     if (word == "--full") {
       order.extent = fourfold::ReplayExtent::full;

@@ -109,7 +109,7 @@ TEST(Explanation, SlowerDevicesHaveTheirPart) {
   slowed.exposed[0] += slowed.total;
   slowed.total = slowed.compute + slowed.exposed_total();
 
-  const Explanation explanation = explain(point, platform, slowed);
+  const Explanation explanation = explain(point, platform, Simulated{slowed, {}, {}});
 
   EXPECT_NEAR(explanation.slower_devices.value, beyond.value, 1e-12);
   EXPECT_GT(explanation.waiting().value, 0.0);

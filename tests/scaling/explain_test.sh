@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Simulated explanations and traces, end to end: what is said, that it parses, that nothing is left
+# behind by a failure, that progress shows and that Ctrl-C ends everything at once.
+set -euo pipefail
+fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+fail() {
+  echo "FAILED: $*" >&2
+  [ ! -f "$folder/said" ] || tail -n 20 "$folder/said" >&2
+  exit 1
+}
+says() { grep -qE -- "$1" "$folder/said" || fail "it did not say: $1"; }
+
+point=(--platform frontier --model gpt-5b --devices 64 --grid 4x2x2x4)
+"$fourfold" project "${point[@]}" --jitter 2% --slow-devices 1:0.5 --explain \
+  --trace "$folder/trace.json" >"$folder/said"
+says "^the slow device +1 "
+says "^all others +[0-9]+ "
+says "^NIC +23.8 "
+says "^in-package x4 +148.0 "
+says "no slow devices .* simulation"
+says "no jitter .* simulation"
+says "a network that takes no time .* simulation"
+says "perfect overlap.* bound"
+says "The closed form does not include: jitter, slow devices"
+says "Slower devices limit this run: .*; they cost [0-9.]+ s"
+python3 - "$folder/trace.json" <<'PYTHON' || fail "the trace is not what it should be"
+import json, os, sys
+trace = json.load(open(sys.argv[1]))
+names = {e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "process_name"}
+assert any("the slow device" in name for name in names), names
+assert any("all others" in name for name in names), names
+lanes = {e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name"}
+assert lanes == {"compute", "x", "y", "z gather", "z reduce", "data"}, lanes
+assert "0.5 of the speed" in trace["otherData"]["title"]
+assert os.path.getsize(sys.argv[1]) < 50e6
+PYTHON
+
+# In full, with the platform's what-ifs, as JSON: links are slower and busier than without.
+"$fourfold" project "${point[@]}" --fidelity full --explain --json >"$folder/plain.json"
+"$fourfold" project "${point[@]}" --fidelity full --explain --json --degrade nic:3.1=0.25 \
+  --scale node.nics.bandwidth_GBps=0.5 >"$folder/worse.json"
+python3 - "$folder" <<'PYTHON' || fail "the explanations as JSON are not what they should be"
+import json, sys
+plain, worse = (json.load(open(f"{sys.argv[1]}/{name}.json")) for name in ("plain", "worse"))
+for one in (plain, worse):
+    assert one["fidelity"] == "full"
+    why = one["explanation"]
+    assert abs(sum(why["critical_path_s"].values()) - why["total_s"]) < 1e-9 * why["total_s"]
+    links = why["simulation"]["links"]
+    assert links and all(0 < l["busiest_utilisation"] <= 1 + 1e-9 for l in links)
+    assert {i["by"] for i in why["ideals"].values()} == {"simulation", "bound"}
+nic = lambda one: next(l for l in one["explanation"]["simulation"]["links"] if l["class"] == "NIC")
+assert abs(nic(worse)["capacity_B_per_s"] / nic(plain)["capacity_B_per_s"] - 0.5) < 1e-9
+assert abs(nic(worse)["all_B"] / nic(plain)["all_B"] - 1) < 1e-9, "total bytes depend on the links"
+assert "node 3 nic 1" in nic(worse)["busiest"], nic(worse)
+assert worse["explanation"]["not_in_closed_form"] == ["degraded links"]
+assert "with_sound_links" in worse["explanation"]["ideals"]
+PYTHON
+
+# A run that fails leaves no file, and an old one as it was.
+echo old >"$folder/kept.json"
+for file in none.json kept.json; do
+  if "$fourfold" project "${point[@]}" --slow-devices 99:0.5 --trace "$folder/$file" \
+    >"$folder/said" 2>&1; then
+    fail "99 slow devices of 64 are no success"
+  fi
+done
+[ ! -e "$folder/none.json" ] || fail "a failed run left a trace"
+[ "$(cat "$folder/kept.json")" = old ] || fail "a failed run touched the old trace"
+[ -z "$(find "$folder" -name '*.new')" ] || fail "a draft was left behind"
+
+# Long work: progress on a terminal, and Ctrl-C ends it and its child at once.
+long=(project --platform frontier --model gpt-320b --devices 8192 --grid 16x1x16x32
+  --micro-batches 16 --fidelity full --jitter 2%)
+script -qefc "timeout --signal=INT 14 $fourfold ${long[*]}" /dev/null >"$folder/said" 2>&1 &&
+  fail "the long run ended by itself: it is no test"
+tr '\r' '\n' <"$folder/said" >"$folder/lines"
+grep -qE "simulating with what-ifs, [0-9]+ % done, about [0-9:]+ left" "$folder/lines" ||
+  fail "no progress with time left"
+says "fourfold: interrupted"
+
+"$fourfold" "${long[@]}" >"$folder/said" 2>&1 &
+process=$!
+child=""
+for _ in $(seq 100); do
+  child=$(cat "/proc/$process/task/$process/children" 2>/dev/null | cut -d' ' -f1)
+  [ -z "$child" ] || break
+  sleep 0.1
+done
+[ -n "$child" ] || fail "no simulation was started"
+kill -TERM "$process"
+status=0
+wait "$process" || status=$?
+[ "$status" -eq 130 ] || fail "an interrupted run ended with $status, not 130"
+says "fourfold: interrupted"
+[ ! -e "/proc/$child" ] || fail "the simulation outlived the command"
+
+echo "explanations hold"
