@@ -1,9 +1,31 @@
 // The flags of training, group by group; see flags.hpp.
 #include "engine/train/flags.hpp"
 
+#include <charconv>
+#include <limits>
+#include <sstream>
+
 namespace fourfold {
 
 namespace {
+
+// From `least` to `most`, said in words.
+CLI::Validator number(double least, double most = std::numeric_limits<double>::infinity()) {
+  const auto why_not = [least, most](const std::string& text) {
+    double value = 0.0;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
+      return "'" + text + "' is no number";
+    }
+    if (value >= least && value <= most) return std::string();
+    std::ostringstream sentence;
+    sentence << "must be at least " << least;
+    if (most < std::numeric_limits<double>::infinity()) sentence << " and at most " << most;
+    sentence << ", not " << text;
+    return sentence.str();
+  };
+  return {why_not, ""};
+}
 
 class Group {
  public:
@@ -38,7 +60,7 @@ void add_what(CLI::App& verb, TrainFlags& flags) {
 void add_where(CLI::App& verb, TrainFlags& flags) {
   Group group(verb, "Ranks, and how they share the work");
   group.add("--ranks", flags.ranks, "MPI processes; 0: those of the grid, or two")
-      ->check(CLI::NonNegativeNumber);
+      ->check(number(0));
   group.add("--grid", flags.grid, "XxYxZxDATA, such as 2x1x2x1; without it all ranks lie along data");
   group.add("--transport", flags.transport,
             "who moves the bytes: ring (our own), library (Open MPI's collectives) or window "
@@ -52,7 +74,7 @@ void add_where(CLI::App& verb, TrainFlags& flags) {
   StepOptions& options = flags.settings.options;
   group.add("--in-flight-blocks", options.in_flight_blocks,
             "blocks whose reduce-scatters may be under way")
-      ->check(CLI::PositiveNumber);
+      ->check(number(1, most_in_flight_blocks));
   group.add("--weight-gather", flags.weight_gather, "along z: per-micro-batch or keep");
   group.add("--gradient-reduction", flags.gradient_reduction,
             "along z: per-micro-batch or accumulated");
@@ -70,26 +92,26 @@ void add_where(CLI::App& verb, TrainFlags& flags) {
 void add_how(CLI::App& verb, TrainFlags& flags) {
   Group group(verb, "Optimizer: AdamW with decoupled decay, warm-up and cosine");
   TrainSettings& s = flags.settings;
-  group.add("--batch", s.batch, "sequences a step, on all ranks")->check(CLI::PositiveNumber);
+  group.add("--batch", s.batch, "sequences a step, on all ranks")->check(number(1));
   group.add("--micro-batches", s.options.micro_batches,
             "parts of the batch, one after the other, their gradients summed")
-      ->check(CLI::PositiveNumber);
+      ->check(number(1));
   group.add("--steps", s.length.steps, "train so many steps, those before a resume included")
-      ->check(CLI::NonNegativeNumber);
+      ->check(number(0));
   group.add("--minutes", s.length.minutes,
             "train so long; the learning rate then follows the clock. Without either: 1.5 minutes")
-      ->check(CLI::NonNegativeNumber);
-  group.add("--learning-rate", s.learning_rate.peak, "at the peak")->check(CLI::PositiveNumber);
+      ->check(number(0));
+  group.add("--learning-rate", s.learning_rate.peak, "at the peak")->check(number(1e-12));
   group.add("--last-learning-rate", s.learning_rate.last_part, "at the end, as a part of the peak")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(number(0, 1));
   group.add("--warm-up", s.learning_rate.warm_up_steps, "steps until the peak")
-      ->check(CLI::NonNegativeNumber);
+      ->check(number(0));
   group.add("--weight-decay", s.optimizer.weight_decay, "of matrices; biases and norms have none")
-      ->check(CLI::NonNegativeNumber);
-  group.add("--beta1", s.optimizer.beta1, "of the first moment")->check(CLI::Range(0.0, 0.99999));
-  group.add("--beta2", s.optimizer.beta2, "of the second moment")->check(CLI::Range(0.0, 0.99999));
+      ->check(number(0));
+  group.add("--beta1", s.optimizer.beta1, "of the first moment")->check(number(0, 0.99999));
+  group.add("--beta2", s.optimizer.beta2, "of the second moment")->check(number(0, 0.99999));
   group.add("--clip", s.optimizer.clip_norm, "the norm gradients are scaled down to")
-      ->check(CLI::PositiveNumber);
+      ->check(number(1e-12));
 }
 
 void add_output(CLI::App& verb, TrainFlags& flags) {
@@ -98,16 +120,16 @@ void add_output(CLI::App& verb, TrainFlags& flags) {
   group.add("--folder", s.folder, "of log, checkpoints and plots; without it build/train/MODEL-TIME");
   group.add("--log", s.log, "the log as JSON lines; without it log.jsonl in the folder");
   group.add("--print-every", s.print_every, "steps that share one line on the screen")
-      ->check(CLI::PositiveNumber);
-  group.add("--validate-every", s.validate_every, "")->check(CLI::NonNegativeNumber);
+      ->check(number(1));
+  group.add("--validate-every", s.validate_every, "the loss on text kept apart")->check(number(0));
   group.add("--validation-batches", s.validation_batches, "read at each validation")
-      ->check(CLI::PositiveNumber);
-  group.add("--checkpoint-every", s.checkpoint_every, "")->check(CLI::NonNegativeNumber);
+      ->check(number(1));
+  group.add("--checkpoint-every", s.checkpoint_every, "all that a run needs to go on")->check(number(0));
   group.add("--keep-checkpoints", s.keep_checkpoints, "the newest ones, in checkpoints")
-      ->check(CLI::PositiveNumber);
+      ->check(number(1));
   group.add("--trace", s.trace, "a file for a Chrome/Perfetto trace of one step, rank by rank");
   group.add("--trace-step", s.trace_step, "the step that is traced, counted in this run")
-      ->check(CLI::PositiveNumber);
+      ->check(number(1));
 }
 
 }  // namespace
@@ -115,11 +137,11 @@ void add_output(CLI::App& verb, TrainFlags& flags) {
 void add_sampling_flags(CLI::App& verb, SamplingSettings& sampling) {
   Group group(verb, "Text drawn from the model");
   group.add("--prompt", sampling.prompt, "how it begins: text, or for token shards numbers");
-  group.add("--texts", sampling.texts, "drawn side by side")->check(CLI::PositiveNumber);
+  group.add("--texts", sampling.texts, "drawn side by side")->check(number(1));
   group.add("--tokens", sampling.tokens, "of each, beyond the prompt; 0: none")
-      ->check(CLI::NonNegativeNumber);
+      ->check(number(0));
   group.add("--temperature", sampling.temperature, "0: always the likeliest word; 1: as the model says")
-      ->check(CLI::NonNegativeNumber);
+      ->check(number(0));
   group.add("--sample-seed", sampling.seed, "another seed, another text");
 }
 
@@ -131,7 +153,7 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   add_sampling_flags(verb, flags.settings.sampling);
   verb.add_option("--sample-every", flags.settings.sampling.every, "steps; 0: only at the end")
       ->group("Text drawn from the model")
-      ->check(CLI::NonNegativeNumber);
+      ->check(number(0));
   verb.footer(
       "A batch is cut by whole sequences: micro-batches x Z x DATA must divide it. X cuts heads and\n"
       "columns, Y the hidden size; X x Y x Z x DATA is the number of ranks.\n\n"

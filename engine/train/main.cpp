@@ -81,6 +81,7 @@ TrainSettings resumed_settings(const Typed& first, std::int64_t ranks) {
 int plan(const Typed& typed) {
   const TrainSettings settings = resumed_settings(typed, 0);
   refuse(settings);
+  if (!settings.resume.empty()) refuse_finished(settings);
   std::vector<std::string> arguments{"train"};
   for (const std::string& word : typed.words) {
     if (word != "--plan") arguments.push_back(word);

@@ -16,21 +16,24 @@ namespace {
 
 }  // namespace
 
-void RunLog::open(const std::string& path) {
+void RunLog::open(const std::string& path, Screen screen) {
   path_ = path;
+  screen_ = screen;
   file_ = std::fopen(path.c_str(), "ab");
   if (file_ == nullptr) cannot_write(path, errno);
 }
 
 RunLog::RunLog(RunLog&& other) noexcept
-    : path_(std::move(other.path_)), file_(std::exchange(other.file_, nullptr)) {}
+    : path_(std::move(other.path_)),
+      screen_(other.screen_),
+      file_(std::exchange(other.file_, nullptr)) {}
 
 RunLog::~RunLog() {
   if (file_ != nullptr) std::fclose(file_);
 }
 
 void RunLog::say(const std::string& text) const {
-  if (file_ == nullptr) return;
+  if (screen_ == Screen::silent) return;
   const std::string line = text + "\n";
   std::fwrite(line.data(), 1, line.size(), stdout);
   std::fflush(stdout);

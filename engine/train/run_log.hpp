@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <string>
 
+#include "engine/train/settings.hpp"
+
 namespace fourfold {
 
 class RunLog {
@@ -11,7 +13,7 @@ class RunLog {
   // Says nothing, as on all ranks but 0, until it is opened.
   RunLog() = default;
   // Appends to the file. Throws std::runtime_error with a sentence if it cannot be written.
-  void open(const std::string& path);
+  void open(const std::string& path, Screen screen);
   ~RunLog();
   RunLog(RunLog&& other) noexcept;
   RunLog& operator=(RunLog&&) = delete;
@@ -24,6 +26,7 @@ class RunLog {
 
  private:
   std::string path_;
+  Screen screen_ = Screen::silent;
   std::FILE* file_ = nullptr;
 };
 

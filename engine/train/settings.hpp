@@ -16,6 +16,9 @@
 
 namespace fourfold {
 
+// Whether a run speaks on standard output, or in its log only.
+enum class Screen : std::uint8_t { lines, silent };
+
 // How text is drawn from the model.
 struct SamplingSettings {
   std::string prompt;
@@ -44,7 +47,8 @@ struct TrainSettings {
   std::int64_t validate_every = 50;  // steps; 0: only at the end
   std::int64_t validation_batches = 8;
   SamplingSettings sampling;
-  std::int64_t print_every = 1;      // steps that share a line on the screen; the log has them all
+  Screen screen = Screen::lines;
+  std::int64_t print_every = 1;  // steps that share a line on the screen; the log has them all
 
   std::string folder;                  // of everything the run writes
   std::string log;                     // empty: log.jsonl in the folder

@@ -33,7 +33,7 @@ RunLog opened_log(const TrainSettings& settings, const World& world) {
     if (world.rank() != 0) return;
     refuse_unwritable_file(log_path(settings));
     if (!settings.trace.empty()) refuse_unwritable_file(settings.trace);
-    log.open(log_path(settings));
+    log.open(log_path(settings), settings.screen);
   });
   return log;
 }
@@ -80,6 +80,16 @@ void refuse(const TrainSettings& settings) {
   if (!settings.trace.empty()) refuse_unwritable_file(settings.trace);
 }
 
+void refuse_finished(const TrainSettings& settings) {
+  const TrainingState state = read_training_state(settings.resume);
+  const double seconds = state.trainer.value("trained_seconds", 0.0);
+  if (settings.length.done({.steps_before = state.step, .seconds_before = seconds}) < 1.0) return;
+  throw std::runtime_error(
+      fmt::format("nothing is left to train after step {} and {:.1f} minutes; give more --steps or "
+                  "--minutes",
+                  state.step, seconds / 60.0));
+}
+
 TrainOutcome train(const TrainSettings& settings, World& world) {
   RunLog log = opened_log(settings, world);
   const Data data(settings.data, settings.model);
@@ -117,6 +127,7 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   facts.work.peak = peak_of(peaks);
   facts.counted = counted_memory(settings);
   facts.step = state.step;
+  if (!settings.resume.empty()) refuse_finished(settings);
   log.say(header_text(settings, facts));
   log.record(header_json(settings, facts));
   return Trainer(settings, {world, lanes, backend}, data, weights, log).run(state, facts, growth);

@@ -47,11 +47,6 @@ TrainOutcome Trainer::run(TrainingState state, const RunFacts& facts, const Memo
   work_ = facts.work;
   trained_ = {state_.step, 0, state_.trainer.value("trained_seconds", 0.0), 0.0};
   began_ = now();
-  if (done() >= 1.0) {
-    throw std::runtime_error(fmt::format(
-        "nothing is left to train after step {} and {:.1f} minutes; give more --steps or --minutes",
-        state_.step, trained_.seconds_before / 60.0));
-  }
   while (done() < 1.0 && !outcome_.stopped) {
     step();
     if (trained_.steps_here == 1) report_growth(facts, growth);
@@ -171,7 +166,8 @@ void Trainer::draw_texts() {
   }
   const TokenFormat format = data_.training_words().files().front().format();
   const auto prompt = words_of_prompt(sampling.prompt, format, settings_.model.vocabulary);
-  say_texts(sampler_->draw(prompt, sampling), format, log_);
+  outcome_.texts = sampler_->draw(prompt, sampling);
+  say_texts(outcome_.texts, format, log_);
 }
 
 void Trainer::finish() {

@@ -21,6 +21,7 @@ struct TrainOutcome {
   std::vector<double> losses;    // of the steps of this run
   double validation_loss = 0.0;  // the last one
   std::string checkpoint;        // the last one
+  std::vector<std::vector<std::int32_t>> texts;  // the last ones that were drawn
   bool stopped = false;          // a signal came before the end
 };
 

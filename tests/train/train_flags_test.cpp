@@ -1,0 +1,144 @@
+// The command line of training: defaults, refusals, and what a resumed run goes on with.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "engine/train/choices_json.hpp"
+#include "engine/train/command_line.hpp"
+#include "engine/train/flags.hpp"
+
+namespace fourfold {
+namespace {
+
+using testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+TrainSettings settings_from(const Words& words) {
+  CLI::App app;
+  TrainFlags flags;
+  add_train_flags(app, flags);
+  parse_words(app, words);
+  return settings_of(flags);
+}
+
+// What is said about words that are refused.
+std::string refusal(const Words& words) {
+  CLI::App app;
+  TrainFlags flags;
+  add_train_flags(app, flags);
+  try {
+    parse_words(app, words);
+    settings_of(flags);
+  } catch (const CLI::ParseError& error) {
+    return sentence_of(app, error);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(TrainFlags, DefaultsAreARunOfMinutesOnBytes) {
+  const TrainSettings settings = settings_from({});
+
+  EXPECT_EQ(settings.model.vocabulary, 256);
+  EXPECT_GT(settings.length.minutes, 0.0);
+  EXPECT_EQ(settings.length.steps, 0);
+  EXPECT_LE(settings.grid.size(), 2);
+}
+
+TEST(TrainFlags, StepsReplaceTheDefaultMinutes) {
+  const TrainSettings settings = settings_from({"--steps", "7"});
+
+  EXPECT_EQ(settings.length.steps, 7);
+  EXPECT_EQ(settings.length.minutes, 0.0);
+}
+
+TEST(TrainFlags, WordsBecomeOptions) {
+  const TrainSettings settings = settings_from(
+      {"--grid", "2x1x2x1", "--batch=8", "--micro-batches", "2", "--precision", "bf16",
+       "--recompute", "full", "--overlap", "oar,oag", "--transport", "window", "--progress", "none",
+       "--data-reduction", "beside-backward"});
+
+  EXPECT_EQ(settings.grid, ProcessGrid(2, 1, 2, 1));
+  EXPECT_EQ(settings.options.micro_batches, 2);
+  EXPECT_EQ(settings.options.precision, Precision::bf16);
+  EXPECT_EQ(settings.options.recompute, Recompute::full);
+  EXPECT_TRUE(settings.options.overlap.all_reduce);
+  EXPECT_FALSE(settings.options.overlap.reduce_scatter);
+  EXPECT_EQ(settings.options.data_reduction, DataReduction::beside_backward);
+  EXPECT_EQ(settings.transport, Transport::window);
+  EXPECT_EQ(settings.progress, ProgressMode::none);
+}
+
+TEST(TrainFlags, RanksWithoutAGridLieAlongData) {
+  EXPECT_EQ(settings_from({"--ranks", "4"}).grid, ProcessGrid(1, 1, 1, 4));
+}
+
+TEST(TrainFlags, WhatDoesNotFitIsRefusedInWords) {
+  EXPECT_THAT(refusal({"--rank", "4"}), HasSubstr("did you mean \"--ranks\"?"));
+  EXPECT_THAT(refusal({"train"}), HasSubstr("one argument too many"));
+  EXPECT_THAT(refusal({"--ranks", "3", "--grid", "2x1x1x1"}), HasSubstr("has 2 ranks, not 3"));
+  EXPECT_THAT(refusal({"--grid", "4x1x1x1"}), HasSubstr("6 heads do not divide along x"));
+  EXPECT_THAT(refusal({"--grid", "1x5x1x1"}), HasSubstr("does not divide along y"));
+  EXPECT_THAT(refusal({"--grid", "2x2"}), HasSubstr("grid"));
+  EXPECT_THAT(refusal({"--batch", "7", "--ranks", "2"}), HasSubstr("z x data = 2"));
+  EXPECT_THAT(refusal({"--batch", "0"}), HasSubstr("must be at least 1, not 0"));
+  EXPECT_THAT(refusal({"--steps", "many"}), HasSubstr("'many' is no number"));
+  EXPECT_THAT(refusal({"--model", "gpt-byte"}), HasSubstr("did you mean \"gpt-bytes\"?"));
+  EXPECT_THAT(refusal({"--precision", "fp16"}), HasSubstr("unknown --precision 'fp16'"));
+  EXPECT_THAT(refusal({"--recompute", "ful"}), HasSubstr("did you mean \"full\"?"));
+  EXPECT_THAT(refusal({"--overlap", "oax"}), HasSubstr("unknown --overlap 'oax'"));
+  EXPECT_THAT(refusal({"--transport", "pigeon"}), HasSubstr("pigeon"));
+  EXPECT_THAT(refusal({"--temperature", "-1"}), HasSubstr("must be at least 0, not -1"));
+}
+
+TEST(TrainFlags, AResumedRunGoesOnWithWhatIsNotTypedAnew) {
+  CLI::App first, second;
+  TrainFlags ignored, again;
+  add_train_flags(first, ignored);
+  parse_words(first, {"--ranks=4", "--batch", "8", "--steps=100", "--data", "a.txt", "b.txt",
+                      "--tune-kernels", "--folder", "old", "--prompt=-x"});
+  const nlohmann::json kept = typed_flags(first);
+  add_train_flags(second, again);
+  const Words words{"--grid", "1x1x1x2", "--batch=16", "--resume", "old/checkpoints"};
+  parse_words(second, words);
+
+  const Words all = words_with(words, second, kept);
+
+  CLI::App merged;
+  TrainFlags flags;
+  add_train_flags(merged, flags);
+  parse_words(merged, all);
+  EXPECT_EQ(flags.grid, "1x1x1x2");
+  EXPECT_EQ(flags.ranks, 0);  // goes with the grid
+  EXPECT_EQ(flags.settings.batch, 16);
+  EXPECT_EQ(flags.settings.length.steps, 100);
+  EXPECT_EQ(flags.settings.data.files, (Words{"a.txt", "b.txt"}));
+  EXPECT_TRUE(flags.settings.tune_kernels);
+  EXPECT_EQ(flags.settings.sampling.prompt, "-x");
+  EXPECT_EQ(flags.settings.folder, "");  // of one run only
+}
+
+TEST(KernelChoicesJson, ComeBackAsTheyWere) {
+  KernelChoices choices;
+  choices.choices.push_back({{GemmForm::nt, 8, 16, 32, Precision::bf16, Precision::fp32,
+                              Precision::fp32},
+                             3,
+                             {Library::openblas, GemmForm::nn},
+                             {}});
+
+  const KernelChoices read = read_kernel_choices(json_of(choices));
+
+  ASSERT_EQ(read.choices.size(), 1U);
+  EXPECT_EQ(read.choices[0].product, choices.choices[0].product);
+  EXPECT_EQ(read.choices[0].kernel, choices.choices[0].kernel);
+  EXPECT_EQ(read.choices[0].count, 3);
+  EXPECT_TRUE(covers(read, {{choices.choices[0].product, 1}}));
+  EXPECT_FALSE(covers(read, {{Product{}, 1}}));
+  EXPECT_THROW(read_kernel_choices(nlohmann::json::parse("[{\"form\":\"XX\"}]")),
+               std::runtime_error);
+}
+
+}  // namespace
+}  // namespace fourfold

@@ -1,0 +1,168 @@
+// Whole runs on as many ranks as there are: the loss falls, every grid loses alike, a resumed run
+// goes on bit by bit, and the log parses.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "engine/train/train.hpp"
+#include "tests/train/shared_folder.hpp"
+
+namespace fourfold {
+namespace {
+
+std::string write_text(const SharedFolder& folder) {
+  const std::string path = folder.path() + "/text.txt";
+  if (world_rank() == 0) {
+    std::ofstream file(path);
+    for (int i = 0; i < 400; ++i) file << "the quick brown fox jumps over the lazy dog\n";
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  return path;
+}
+
+TrainSettings small_run(const SharedFolder& folder, const ProcessGrid& grid) {
+  TrainSettings settings;
+  settings.model = {"small", 2, 32, 8, 16, 128};
+  settings.data.files = {write_text(folder)};
+  settings.grid = grid;
+  settings.batch = 16;
+  settings.options.precision = Precision::fp32;
+  settings.options.recompute = Recompute::none;
+  settings.length.steps = 8;
+  settings.learning_rate = {.peak = 1e-2, .last_part = 0.1, .warm_up_steps = 3};
+  settings.validate_every = 4;
+  settings.validation_batches = 2;
+  settings.sampling.tokens = 12;
+  settings.screen = Screen::silent;
+  settings.folder = folder.path() + "/" + grid.str();
+  return settings;
+}
+
+std::vector<ProcessGrid> grids_of(std::int64_t ranks) {
+  switch (ranks) {
+    case 1: return {{1, 1, 1, 1}};
+    case 2: return {{1, 1, 1, 2}, {2, 1, 1, 1}, {1, 2, 1, 1}, {1, 1, 2, 1}};
+    case 4: return {{1, 1, 1, 4}, {2, 1, 2, 1}, {1, 2, 1, 2}};
+    default: return {{1, 1, 1, ranks}, {2, 2, 2, ranks / 8}};
+  }
+}
+
+std::vector<nlohmann::json> log_of(const TrainSettings& settings) {
+  std::vector<nlohmann::json> lines;
+  std::ifstream file(log_path(settings));
+  for (std::string line; std::getline(file, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+TEST(Train, LosesLessThanGuessingByFrequency) {
+  const SharedFolder folder;
+  World world;
+  TrainSettings settings = small_run(folder, grids_of(world.size()).front());
+  settings.length.steps = 30;
+  settings.sampling.tokens = 0;
+
+  const TrainOutcome outcome = train(settings, world);
+
+  const Data data(settings.data, settings.model);
+  const double entropy = unigram_entropy(data.validation_words(), settings.model.vocabulary);
+  EXPECT_NEAR(outcome.losses.front(), std::log(128.0), 0.5);
+  EXPECT_LT(outcome.validation_loss, 0.8 * entropy);
+  EXPECT_FALSE(outcome.stopped);
+}
+
+TEST(Train, LosesAlikeOnEveryGridOfTheseRanks) {
+  const SharedFolder folder;
+  World world;
+  std::vector<TrainOutcome> outcomes;
+  for (const ProcessGrid& grid : grids_of(world.size())) {
+    outcomes.push_back(train(small_run(folder, grid), world));
+  }
+
+  for (const TrainOutcome& outcome : outcomes) {
+    ASSERT_EQ(outcome.losses.size(), 8U);
+    for (std::size_t i = 0; i < 8; ++i) {
+      EXPECT_NEAR(outcome.losses[i], outcomes[0].losses[i], 1e-3) << "step " << i + 1;
+    }
+    EXPECT_NEAR(outcome.validation_loss, outcomes[0].validation_loss, 1e-3);
+  }
+}
+
+TEST(Train, ResumedOnTheSameGridGoesOnBitByBit) {
+  const SharedFolder folder;
+  World world;
+  TrainSettings settings = small_run(folder, grids_of(world.size()).back());
+  settings.options.micro_batches = 2;
+  settings.checkpoint_every = 5;
+  settings.keep_checkpoints = 5;
+  const TrainOutcome whole = train(settings, world);
+  TrainSettings rest = settings;
+  rest.resume = settings.folder + "/checkpoints/step-00000005.json";
+  rest.folder += "-resumed";
+
+  const TrainOutcome resumed = train(rest, world);
+
+  ASSERT_EQ(resumed.losses.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(resumed.losses[i], whole.losses[5 + i]);
+  EXPECT_EQ(resumed.validation_loss, whole.validation_loss);
+  EXPECT_EQ(resumed.texts, whole.texts);
+}
+
+TEST(Train, TextsDependOnTheSeedAndNothingElse) {
+  const SharedFolder folder;
+  World world;
+  TrainSettings settings = small_run(folder, grids_of(world.size()).back());
+  settings.length.steps = 2;
+  settings.sampling.texts = 3;
+  settings.sampling.prompt = "the";
+  const TrainOutcome first = train(settings, world);
+  settings.folder += "-again";
+  const TrainOutcome again = train(settings, world);
+  settings.folder += "-other";
+  settings.sampling.seed = 2;
+  const TrainOutcome other = train(settings, world);
+
+  EXPECT_EQ(first.texts, again.texts);
+  EXPECT_NE(first.texts, other.texts);
+  ASSERT_EQ(first.texts.size(), 3U);
+  EXPECT_NE(first.texts[0], first.texts[1]);
+  for (const std::vector<std::int32_t>& text : first.texts) {
+    ASSERT_EQ(text.size(), 15U);
+    EXPECT_EQ(std::string(text.begin(), text.begin() + 3), "the");
+  }
+}
+
+TEST(Train, LogHasALineForEveryStepAndTheTraceParses) {
+  const SharedFolder folder;
+  World world;
+  TrainSettings settings = small_run(folder, grids_of(world.size()).back());
+  settings.trace = folder.path() + "/trace.json";
+  settings.trace_step = 2;
+  const TrainOutcome outcome = train(settings, world);
+  world.barrier();
+
+  const std::vector<nlohmann::json> lines = log_of(settings);
+  std::map<std::string, int> kinds;
+  for (const nlohmann::json& line : lines) ++kinds[line.at("kind")];
+  EXPECT_EQ(lines.front().at("kind"), "run");
+  EXPECT_EQ(kinds["step"], 8);
+  EXPECT_EQ(kinds["validation"], 2);
+  EXPECT_EQ(kinds["checkpoint"], 1);
+  EXPECT_EQ(kinds["text"], 2);
+  std::ifstream file(settings.trace);
+  const nlohmann::json trace = nlohmann::json::parse(file);
+  EXPECT_GT(trace.at("traceEvents").size(), 100U);
+  EXPECT_FALSE(outcome.checkpoint.empty());
+}
+
+TEST(Train, AGridOfOtherRanksIsRefused) {
+  const SharedFolder folder;
+  World world;
+  TrainSettings settings = small_run(folder, {1, 1, 1, world.size() * 2});
+
+  EXPECT_THROW(train(settings, world), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace fourfold
