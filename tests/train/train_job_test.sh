@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# A job of `fourfold train` as people run it: to its end, stopped by SIGTERM and resumed on another
+# grid, and with a rank killed.
+set -euo pipefail
+fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+  echo "$*" >&2
+  tail -n 20 "$work"/*.out >&2
+  exit 1
+}
+
+# wait_for FILE PATTERN: until a line of the file matches, at most 60 s.
+wait_for() {
+  local i
+  for ((i = 0; i < 600; i++)); do
+    if grep -qs "$2" "$1"; then return; fi
+    sleep 0.1
+  done
+  fail "$1 never said $2"
+}
+
+cat >"$work/small.toml" <<'TOML'
+# A model that takes milliseconds a step.
+layers = 2
+hidden = 32
+heads = 4
+sequence_tokens = 32
+vocabulary = 256
+TOML
+for ((i = 0; i < 300; i++)); do echo "she sells sea shells by the sea shore"; done >"$work/text.txt"
+common=(--model "$work/small.toml" --data "$work/text.txt" --batch 8 --tokens 20)
+
+# To its end.
+"$fourfold" train "${common[@]}" --ranks 2 --steps 12 --validate-every 6 --trace "$work/trace.json" \
+  --folder "$work/whole" >"$work/whole.out" 2>&1 || fail "a small run ended with status $?"
+for file in log.jsonl loss.csv checkpoints/step-00000012.json checkpoints/step-00000012.safetensors; do
+  [ -s "$work/whole/$file" ] || fail "a run leaves no $file"
+done
+[ "$(wc -l <"$work/whole/loss.csv")" -eq 13 ] || fail "loss.csv has not a line for every step"
+[ "$(grep -c '^step .* tokens/s' "$work/whole.out")" -eq 12 ] || fail "not a line for every step"
+grep -q '"traceEvents"' "$work/trace.json" || fail "there is no trace"
+for word in parameters Open\ MPI OpenBLAS oneDNN VmHWM "validation loss" "text 1 of 2"; do
+  grep -q "$word" "$work/whole.out" || fail "the run does not say $word"
+done
+
+# Stopped after the step, then resumed on another grid.
+"$fourfold" train "${common[@]}" --ranks 2 --steps 100000 --folder "$work/stopped" \
+  >"$work/stopped.out" 2>&1 &
+job=$!
+wait_for "$work/stopped.out" '^step  *3 '
+kill -TERM "$job"
+status=0
+wait "$job" || status=$?
+[ "$status" -eq 130 ] || fail "a stopped run ended with status $status, not 130"
+grep -q "asked to stop" "$work/stopped.out" || fail "a stopped run does not say so"
+step=$(sed -n 's/^asked to stop: step \([0-9]*\) .*/\1/p' "$work/stopped.out")
+"$fourfold" train --resume "$work/stopped/checkpoints" --grid 1x2x1x1 --steps $((step + 2)) \
+  --folder "$work/resumed" >"$work/resumed.out" 2>&1 || fail "a resumed run ended with status $?"
+[ "$(grep -c '^step .* tokens/s' "$work/resumed.out")" -eq 2 ] || fail "not resumed after step $step"
+
+# A rank is killed: the job ends, at once and with a status.
+"$fourfold" train "${common[@]}" --ranks 2 --steps 100000 --folder "$work/killed" \
+  >"$work/killed.out" 2>&1 &
+job=$!
+wait_for "$work/killed.out" '^step  *3 '
+launcher=$(pgrep -P "$job")
+kill -KILL "$(pgrep -P "$launcher" | tail -n 1)"
+status=0
+wait "$job" || status=$?
+[ "$status" -ne 0 ] || fail "a job whose rank was killed ended with status 0"
+if [ -n "$(pgrep -P "$launcher" || true)" ]; then fail "ranks are left behind"; fi
+echo "jobs end as they should"

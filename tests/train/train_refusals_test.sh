@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# `fourfold train` refuses what cannot work before mpirun starts: one sentence on standard error and
+# a status that is not 0; its help teaches.
+set -euo pipefail
+fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+complain() {
+  echo "$*" >&2
+  failures=$((failures + 1))
+}
+
+# refused STATUS SENTENCE ARGUMENTS...
+refused() {
+  local expected=$1 sentence=$2 said status=0
+  shift 2
+  said=$("$fourfold" train --folder "$work/run" "$@" 2>&1 >/dev/null) || status=$?
+  if [ "$status" -ne "$expected" ] || [ "$(wc -l <<<"$said")" -ne 1 ] ||
+    [[ $said != "fourfold: "*"$sentence"* ]]; then
+    complain "train $*: status $status, said: $said; expected $expected: $sentence"
+  fi
+}
+
+printf 'too short' >"$work/short.txt"
+refused 2 "did you mean \"--ranks\"?" --rank 2
+refused 2 "one argument too many" now
+refused 2 "must be at least 1, not 0" --batch 0
+refused 2 "'few' is no number" --steps few
+refused 1 "has 4 ranks, not 2" --ranks 2 --grid 2x2x1x1
+refused 1 "heads do not divide along x" --grid 4x1x1x1
+refused 1 "does not divide along y" --grid 1x5x1x1
+refused 1 "does not divide on grid" --batch 6 --ranks 4
+refused 1 "did you mean \"gpt-bytes\"?" --model gpt-byte
+refused 1 "cannot be read" --data "$work/nowhere.txt"
+refused 1 "no file matches" --data "$work/*.bin"
+refused 1 "too short" --data "$work/short.txt"
+refused 1 "$work/nowhere" --resume "$work/nowhere"
+refused 1 "cannot write" --log "$work/short.txt/log.jsonl"
+refused 1 "unknown --precision" --precision fp16
+
+# Without mpirun in PATH: a sentence that says what to install, after everything else was right.
+status=0
+said=$(PATH=$work "$fourfold" train --folder "$work/run" --steps 1 --data "$0" --ranks 2 2>&1) ||
+  status=$?
+if [ "$status" -ne 1 ] || [[ $said != *"cannot start mpirun"*"install openmpi-bin"* ]]; then
+  complain "without mpirun: status $status, said: $said"
+fi
+
+help=$("$fourfold" train --help)
+for part in --grid --micro-batches --tune-kernels --resume "Examples:" "status is 130"; do
+  if [[ $help != *"$part"* ]]; then complain "the help does not mention $part"; fi
+done
+[ "$failures" -eq 0 ] || exit 1
+echo "everything is refused in words"
