@@ -13,9 +13,11 @@ set grid xtics ytics lc rgb '#b8b8b8' lw 1 dashtype 1
 set key top right Left reverse samplen 3 spacing 1.3
 set border 11
 set tics nomirror
+set format y2 '%g'
 set yrange [0:*]
 set link y2 via y / log(2) inverse y * log(2)
-set y2tics
+set y2tics 1
+set ytics 1
 
 stats csv using (column('unigram_nats')) nooutput name 'ENTROPY'
 stats csv using (column('step')) nooutput name 'STEP'
