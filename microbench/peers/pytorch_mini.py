@@ -1,0 +1,91 @@
+# Trains the GPT of microbench/peers/compare.sh in PyTorch, as a user would write it (GPT-2's block,
+# tied embeddings, AdamW), and prints one JSON line with milliseconds per step.
+import argparse
+import json
+import math
+import os
+import time
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+
+class Block(nn.Module):
+    def __init__(self, hidden, heads, sequence):
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(hidden), nn.LayerNorm(hidden)
+        self.qkv, self.projection = nn.Linear(hidden, 3 * hidden), nn.Linear(hidden, hidden)
+        self.up, self.down = nn.Linear(hidden, 4 * hidden), nn.Linear(4 * hidden, hidden)
+        self.register_buffer("mask", torch.full((sequence, sequence), float("-inf")).triu(1))
+
+    def attention(self, x):
+        batch, sequence, hidden = x.shape
+        q, k, v = (
+            part.view(batch, sequence, self.heads, hidden // self.heads).transpose(1, 2)
+            for part in self.qkv(x).split(hidden, dim=2)
+        )
+        if hasattr(functional, "scaled_dot_product_attention"):  # PyTorch 2
+            y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        else:
+            scores = q @ k.transpose(2, 3) * (1.0 / math.sqrt(hidden // self.heads))
+            y = torch.softmax(scores + self.mask, dim=-1) @ v
+        return self.projection(y.transpose(1, 2).reshape(batch, sequence, hidden))
+
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x))
+        return x + self.down(functional.gelu(self.up(self.norm2(x)), approximate="tanh"))
+
+
+class Gpt(nn.Module):
+    def __init__(self, options):
+        super().__init__()
+        self.table = nn.Embedding(options.vocabulary, options.hidden)
+        self.positions = nn.Embedding(options.sequence, options.hidden)
+        self.blocks = nn.ModuleList(
+            Block(options.hidden, options.heads, options.sequence) for _ in range(options.layers)
+        )
+        self.norm = nn.LayerNorm(options.hidden)
+
+    def forward(self, tokens, targets):
+        x = self.table(tokens) + self.positions.weight
+        for block in self.blocks:
+            x = block(x)
+        logits = functional.linear(self.norm(x), self.table.weight)
+        return functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name, value in dict(layers=6, heads=6, hidden=384, vocabulary=8192, sequence=256, batch=4,
+                            threads=1, steps=6, warm_up=2).items():
+        parser.add_argument("--" + name.replace("_", "-"), type=int, default=value)
+    options = parser.parse_args()
+    torch.manual_seed(1)
+    torch.set_num_threads(options.threads)
+    ranks = int(os.environ.get("WORLD_SIZE", "1"))
+    model = Gpt(options)
+    if ranks > 1:
+        torch.distributed.init_process_group("gloo")
+        model = nn.parallel.DistributedDataParallel(model)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, betas=(0.9, 0.95), weight_decay=0.1)
+    words = torch.randint(options.vocabulary, (options.batch // ranks, options.sequence + 1))
+    tokens, targets = words[:, :-1].contiguous(), words[:, 1:].contiguous()
+    milliseconds = []
+    for step in range(options.warm_up + options.steps):
+        begin = time.perf_counter()
+        loss = model(tokens, targets)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        loss.item()
+        if step >= options.warm_up:
+            milliseconds.append(1e3 * (time.perf_counter() - begin))
+    if int(os.environ.get("RANK", "0")) == 0:
+        print(json.dumps({"peer": "PyTorch " + torch.__version__, "threads": options.threads,
+                          "ranks": ranks, "step_ms": milliseconds}))
+
+
+main()
