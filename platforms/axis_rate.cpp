@@ -28,6 +28,9 @@ std::optional<AxisRates::NetworkRates> AxisRates::network_rates(const Platform& 
     std::optional<NetworkRates> operator()(const DragonflyNetwork& network) const {
       return DragonflyRates(node, network);
     }
+    std::optional<NetworkRates> operator()(const DragonflyPlusNetwork& network) const {
+      return DragonflyPlusRates(node, network);
+    }
     std::optional<NetworkRates> operator()(const FatTreeNetwork& network) const {
       return FatTreeRates(node, network);
     }

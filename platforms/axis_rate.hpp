@@ -6,6 +6,7 @@
 #include <optional>
 #include <variant>
 
+#include "platforms/dragonfly_plus_rate.hpp"
 #include "platforms/dragonfly_rate.hpp"
 #include "platforms/fat_tree_rate.hpp"
 #include "platforms/node_load.hpp"
@@ -18,7 +19,7 @@ namespace fourfold {
 // threads.
 //
 // The rate is the least of what the nodes allow (inner links and NICs, node_load.hpp) and what the
-// links of the network allow (dragonfly_rate.hpp, fat_tree_rate.hpp, torus_rate.hpp), on a packed
+// links of the network allow (dragonfly_rate.hpp, dragonfly_plus_rate.hpp, fat_tree_rate.hpp, torus_rate.hpp), on a packed
 // mapping. Inside a node and on a crossbar it is exact; with power-of-two grids on full groups it
 // equals the brute force over all lines to some per cent; where grids straddle nodes and groups it
 // is an approximation (tests/platforms/*axis_rate_test.cpp state the errors).
@@ -32,7 +33,7 @@ class AxisRates {
   BytesPerSecond rate(std::int64_t stride, std::int64_t extent, std::int64_t devices) const;
 
  private:
-  using NetworkRates = std::variant<DragonflyRates, FatTreeRates, TorusRates>;
+  using NetworkRates = std::variant<DragonflyRates, DragonflyPlusRates, FatTreeRates, TorusRates>;
   static std::optional<NetworkRates> network_rates(const Platform& platform);
 
   double port_ = 0.0;  // crossbar only

@@ -28,6 +28,18 @@ void check_kind(const Platform& platform, const DragonflyNetwork& network) {
   }
 }
 
+void check_kind(const Platform& platform, const DragonflyPlusNetwork& network) {
+  if (platform.nodes > network.cells * network.nodes_per_cell) {
+    refuse(platform, fmt::format("{} nodes do not fit in {} cells of {} nodes", platform.nodes,
+                                 network.cells, network.nodes_per_cell));
+  }
+  if (network.global_detours > std::max<std::int64_t>(0, network.cells - 2)) {
+    refuse(platform, fmt::format("{} global detours need as many cells besides the two ends, but "
+                                 "there are {}",
+                                 network.global_detours, network.cells));
+  }
+}
+
 void check_kind(const Platform& platform, const FatTreeNetwork& network) {
   constexpr std::size_t most_tiers = 4;
   if (network.tiers.empty() || network.tiers.size() > most_tiers) {

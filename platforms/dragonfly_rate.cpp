@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "platforms/node_graph.hpp"
 
@@ -171,9 +172,12 @@ double DragonflyRates::rate(AxisLines lines, const NodeLoad& node) const {
   double rate = node.rate;
   const double local = local_load(local_flows(lines, node));
   if (local > 0.0) rate = std::min(rate, dragonfly_.link_capacity() / local);
-  const double global = global_load(lines);
-  if (global > 0.0) rate = std::min(rate, dragonfly_.bundle_capacity() / global);
-  return rate;
+  return std::min(rate, between_groups(lines));
+}
+
+double DragonflyRates::between_groups(AxisLines lines) const {
+  const double load = global_load(lines);
+  return load > 0.0 ? dragonfly_.bundle_capacity() / load : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace fourfold

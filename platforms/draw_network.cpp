@@ -54,6 +54,34 @@ std::string picture(const Platform& platform, const DragonflyNetwork& network) {
   return text;
 }
 
+std::string picture(const Platform& platform, const DragonflyPlusNetwork& network) {
+  const auto ports = network.nodes_per_cell * static_cast<std::int64_t>(platform.node.nics.size());
+  const double link = network.link_bandwidth.value / giga;
+  const double global = network.global_link_bandwidth.value / giga;
+  const std::int64_t up = network.leaves_per_cell * network.uplinks_per_leaf;
+  const std::int64_t out = (network.cells - 1) * network.links_per_cell_pair;
+  double injection = 0.0;
+  for (const Nic& nic : platform.node.nics) injection += nic.bandwidth.value;
+  injection *= static_cast<double>(network.nodes_per_cell);
+  const double egress = static_cast<double>(out) * global * giga;
+  return fmt::format(
+      "network: dragonfly+ of {} cells, every pair joined by {} x {:g} GB/s\n\n"
+      "  cell 0                                          the other cells\n"
+      "  [spines] ====================================== [spines]   each joined with all others\n"
+      "     |  {} links up from each leaf\n"
+      "  [{} leaves]\n"
+      "     |  {} NIC ports\n"
+      "  [{} nodes]\n\n"
+      "  into a cell's leaves  {:>6} ports          = {:.1f} TB/s\n"
+      "  from leaves to spines {:>6} x {:g} GB/s = {:.1f} TB/s\n"
+      "  out to other cells    {:>6} x {:g} GB/s = {:.1f} TB/s, a taper of {:.0f} %\n"
+      "  a message between cells takes its shortest path and {} detours\n",
+      network.cells, network.links_per_cell_pair, global, network.uplinks_per_leaf,
+      network.leaves_per_cell, ports, network.nodes_per_cell, ports, injection / tera, up, link,
+      static_cast<double>(up) * link * giga / tera, out, global, egress / tera,
+      100.0 * egress / injection, network.global_detours);
+}
+
 std::string picture(const Platform& platform, const CrossbarNetwork& network) {
   return fmt::format(
       "network: crossbar of {} nodes, nothing inside it contends\n\n"

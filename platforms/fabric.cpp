@@ -12,6 +12,9 @@ struct Builder {
   std::optional<Fabric> operator()(const DragonflyNetwork& network) const {
     return Dragonfly(network, nics_per_node, nodes);
   }
+  std::optional<Fabric> operator()(const DragonflyPlusNetwork& network) const {
+    return DragonflyPlus(network, nics_per_node, nodes);
+  }
   std::optional<Fabric> operator()(const FatTreeNetwork& network) const {
     return FatTree(network, nics_per_node, nodes);
   }

@@ -7,13 +7,14 @@
 #include <variant>
 
 #include "platforms/dragonfly.hpp"
+#include "platforms/dragonfly_plus.hpp"
 #include "platforms/fat_tree.hpp"
 #include "platforms/network.hpp"
 #include "platforms/torus.hpp"
 
 namespace fourfold {
 
-using Fabric = std::variant<Dragonfly, FatTree, Torus>;
+using Fabric = std::variant<Dragonfly, DragonflyPlus, FatTree, Torus>;
 
 // Of the first `nodes` nodes; none for a crossbar, in which only the devices' ports contend. Throws
 // std::invalid_argument on impossible numbers or more nodes than the network holds.

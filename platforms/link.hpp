@@ -8,6 +8,7 @@ namespace fourfold {
 // inner                  between devices of a node, or to and from the node's switch
 // nic_out, nic_in        between node and network
 // local, global          dragonfly: inside a group, between groups
+// leaf                   dragonfly+: between a leaf and the spines of its cell (global: of cells)
 // leaf, spine, core      fat tree: between the switches of tiers 1 and 2, 2 and 3, 3 and 4
 // torus                  between neighbouring routers
 // port                   of a crossbar

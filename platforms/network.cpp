@@ -7,6 +7,7 @@ namespace {
 struct Words {
   std::string operator()(const CrossbarNetwork&) const { return "crossbar"; }
   std::string operator()(const DragonflyNetwork&) const { return "dragonfly"; }
+  std::string operator()(const DragonflyPlusNetwork&) const { return "dragonfly+"; }
   std::string operator()(const FatTreeNetwork& network) const {
     return network.tiers.size() < 2 ? "single switch" : "fat tree";
   }
@@ -16,6 +17,7 @@ struct Words {
 struct GlobalLinks {
   bool operator()(const CrossbarNetwork&) const { return false; }
   bool operator()(const DragonflyNetwork&) const { return true; }
+  bool operator()(const DragonflyPlusNetwork&) const { return true; }
   bool operator()(const FatTreeNetwork& network) const { return network.tiers.size() > 1; }
   bool operator()(const TorusNetwork&) const { return false; }
 };

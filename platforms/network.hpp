@@ -30,6 +30,19 @@ struct DragonflyNetwork {
   std::int64_t global_detours = 0;  // between groups, via another group
 };
 
+// Cells of leaf and spine switches, each leaf joined with all spines of its cell; spines of every
+// pair of cells are joined directly.
+struct DragonflyPlusNetwork {
+  std::int64_t cells = 0;
+  std::int64_t leaves_per_cell = 0;
+  std::int64_t nodes_per_cell = 0;
+  std::int64_t uplinks_per_leaf = 0;     // to all spines of the cell together
+  std::int64_t links_per_cell_pair = 0;  // between their spines
+  BytesPerSecond link_bandwidth;         // leaf to spine, per direction, one link
+  BytesPerSecond global_link_bandwidth;  // the same between cells
+  std::int64_t global_detours = 0;       // as of a dragonfly, via another cell
+};
+
 // One level of switches. The first tier's members are nodes, those of the others parts of the tier
 // below; the last tier is the root.
 struct FatTreeTier {
@@ -54,7 +67,8 @@ struct TorusNetwork {
   BytesPerSecond link_bandwidth;  // per direction
 };
 
-using Network = std::variant<CrossbarNetwork, DragonflyNetwork, FatTreeNetwork, TorusNetwork>;
+using Network = std::variant<CrossbarNetwork, DragonflyNetwork, DragonflyPlusNetwork, FatTreeNetwork,
+                             TorusNetwork>;
 
 // "dragonfly", "fat tree", ...
 std::string kind_in_words(const Network& network);

@@ -31,6 +31,19 @@ Network read_dragonfly(const FactTable& table) {
   return network;
 }
 
+Network read_dragonfly_plus(const FactTable& table) {
+  DragonflyPlusNetwork network;
+  network.cells = table.count("cells", Range::positive);
+  network.leaves_per_cell = table.count("leaves_per_cell", Range::positive);
+  network.nodes_per_cell = table.count("nodes_per_cell", Range::positive);
+  network.uplinks_per_leaf = table.count("uplinks_per_leaf", Range::positive);
+  network.links_per_cell_pair = table.count("links_per_cell_pair", Range::positive);
+  network.link_bandwidth = {table.number("link_bandwidth_GBps", Range::positive)};
+  network.global_link_bandwidth = network.link_bandwidth * table.scale(global_bandwidth_scale);
+  network.global_detours = table.count("global_detours", Range::non_negative);
+  return network;
+}
+
 // Rows are numbered from `label` = 1 on without a gap: their order is their meaning.
 void check_numbering(const FactTable& row, const std::string& label, std::size_t expected) {
   if (row.label(label) != static_cast<std::int64_t>(expected)) {
@@ -85,6 +98,10 @@ const std::vector<Kind>& kinds() {
        {"kind", "groups", "switches_per_group", "nodes_per_group", "links_per_group_pair",
         "link_bandwidth_GBps", "global_link_bandwidth_GBps", "local_detours", "global_detours"},
        read_dragonfly},
+      {"dragonfly-plus",
+       {"kind", "cells", "leaves_per_cell", "nodes_per_cell", "uplinks_per_leaf",
+        "links_per_cell_pair", "link_bandwidth_GBps", "global_detours"},
+       read_dragonfly_plus},
       {"fat-tree", {"kind", "link_bandwidth_GBps", "rails", "tiers"}, read_fat_tree},
       {"torus", {"kind", "link_bandwidth_GBps", "dimensions"}, read_torus},
   };

@@ -31,6 +31,9 @@ struct NetworkWords {
   std::string operator()(const DragonflyNetwork& network) const {
     return fmt::format("dragonfly, {} x {} nodes", network.groups, network.nodes_per_group);
   }
+  std::string operator()(const DragonflyPlusNetwork& network) const {
+    return fmt::format("dragonfly+, {} x {} nodes", network.cells, network.nodes_per_cell);
+  }
   std::string operator()(const FatTreeNetwork& network) const {
     std::vector<std::int64_t> members;
     for (const FatTreeTier& tier : network.tiers) members.insert(members.begin(), tier.members);
