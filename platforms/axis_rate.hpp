@@ -19,10 +19,10 @@ namespace fourfold {
 // threads.
 //
 // The rate is the least of what the nodes allow (inner links and NICs, node_load.hpp) and what the
-// links of the network allow (dragonfly_rate.hpp, dragonfly_plus_rate.hpp, fat_tree_rate.hpp, torus_rate.hpp), on a packed
-// mapping. Inside a node and on a crossbar it is exact; with power-of-two grids on full groups it
-// equals the brute force over all lines to some per cent; where grids straddle nodes and groups it
-// is an approximation (tests/platforms/*axis_rate_test.cpp state the errors).
+// links of the network allow (*_rate.hpp of its kind), on a packed mapping. Inside a node and on a
+// crossbar it is exact; with power-of-two grids on full groups it equals the brute force over all
+// lines to some per cent; where grids straddle nodes and groups it is an approximation
+// (tests/platforms/*rate_test.cpp state the errors).
 class AxisRates {
  public:
   explicit AxisRates(const Platform& platform);

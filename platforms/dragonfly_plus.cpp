@@ -12,17 +12,20 @@ DragonflyNetwork between_cells(const DragonflyPlusNetwork& network) {
   if (network.leaves_per_cell < 1 || network.uplinks_per_leaf < 1) {
     throw std::invalid_argument("a dragonfly+ needs at least one leaf in a cell and one link up");
   }
-  return {network.cells,          1,
-          network.nodes_per_cell, network.links_per_cell_pair,
-          network.link_bandwidth, network.global_link_bandwidth,
-          0,                      network.global_detours};
+  return {network.cells,
+          1,
+          network.nodes_per_cell,
+          network.links_per_cell_pair,
+          network.link_bandwidth,
+          network.global_link_bandwidth,
+          0,
+          network.global_detours};
 }
 
 DragonflyPlus::DragonflyPlus(const DragonflyPlusNetwork& network, std::int64_t nics_per_node,
                              std::int64_t nodes)
     : cells_(between_cells(network), nics_per_node, nodes),
-      leaf_capacity_(network.link_bandwidth.value *
-                     static_cast<double>(network.uplinks_per_leaf)) {
+      leaf_capacity_(network.link_bandwidth.value * static_cast<double>(network.uplinks_per_leaf)) {
   const std::int64_t cells_used = (nodes + network.nodes_per_cell - 1) / network.nodes_per_cell;
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   if (network.leaves_per_cell > most / 2 / cells_used ||

@@ -1,4 +1,5 @@
-// A dragonfly+: cells of leaf and spine switches, and the spines of every two cells joined directly.
+// A dragonfly+: cells of leaf and spine switches, and the spines of every two cells joined
+// directly.
 //
 //   NIC -> leaf ==> spines ==> leaf -> NIC                            inside a cell
 //   NIC -> leaf ==> spines => spines ==> leaf -> NIC                  minimal

@@ -8,9 +8,7 @@
 namespace fourfold {
 
 DragonflyPlusRates::DragonflyPlusRates(const Node& node, const DragonflyPlusNetwork& network)
-    : devices_per_leaf_(0),
-      leaf_capacity_(0.0),
-      cells_(node, between_cells(network)) {
+    : devices_per_leaf_(0), leaf_capacity_(0.0), cells_(node, between_cells(network)) {
   const DragonflyPlus fabric(network, static_cast<std::int64_t>(node.nics.size()), 1);
   devices_per_leaf_ = std::int64_t{fabric.nodes_per_leaf()} * node.devices;
   leaf_capacity_ = fabric.leaf_capacity();

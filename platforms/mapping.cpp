@@ -27,7 +27,8 @@ std::int64_t nodes_for(std::int64_t ranks, const Platform& platform) {
   return (ranks + platform.node.devices - 1) / platform.node.devices;
 }
 
-// Of a dragonfly's groups, of a dragonfly+'s cells, and of a fat tree's largest parts below the root; 0 without such.
+// Of a dragonfly's groups, of a dragonfly+'s cells, and of a fat tree's largest parts below the
+// root; 0 without such.
 std::int64_t nodes_per_group(const Network& network) {
   if (const auto* dragonfly = std::get_if<DragonflyNetwork>(&network)) {
     return dragonfly->nodes_per_group;

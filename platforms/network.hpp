@@ -67,8 +67,8 @@ struct TorusNetwork {
   BytesPerSecond link_bandwidth;  // per direction
 };
 
-using Network = std::variant<CrossbarNetwork, DragonflyNetwork, DragonflyPlusNetwork, FatTreeNetwork,
-                             TorusNetwork>;
+using Network = std::variant<CrossbarNetwork, DragonflyNetwork, DragonflyPlusNetwork,
+                             FatTreeNetwork, TorusNetwork>;
 
 // "dragonfly", "fat tree", ...
 std::string kind_in_words(const Network& network);

@@ -93,16 +93,16 @@ std::string scales_in_words(const Platform& platform) {
 
 std::string list_platforms() {
   std::string text =
-      fmt::format("{:<16} {:>8}  {:<18}{:>8}  {:>7}  {:<25}{:>11}\n", "platform", "devices",
+      fmt::format("{:<16} {:>8}  {:<16} {:>8}  {:>7}  {:<26}{:>10}\n", "platform", "devices",
                   "device", "Tflop/s", "memory", "network", "unconfirmed");
   for (const std::string& name : known_platforms()) {
     try {
       const Platform platform = read_platform(name);
       text += fmt::format(
-          "{:<16} {:>8}  {:<18}{:>8g}  {:>4g} GB  {:<25}{:>4} of {:>3}\n", name, platform.devices(),
-          platform.processor.name, platform.processor.advertised_peak.value / tera,
-          platform.processor.memory.value / giga, network_in_words(platform.network),
-          unconfirmed_count(platform), platform.facts.size());
+          "{:<16} {:>8}  {:<16} {:>8g}  {:>4g} GB  {:<26}{:>3} of {:>3}\n", name,
+          platform.devices(), platform.processor.name,
+          platform.processor.advertised_peak.value / tera, platform.processor.memory.value / giga,
+          network_in_words(platform.network), unconfirmed_count(platform), platform.facts.size());
       text += wrapped(platform.title, "    ");
     } catch (const std::exception& error) {
       text += fmt::format("{:<16} cannot be read\n", name) + wrapped(error.what(), "    ");

@@ -1,5 +1,5 @@
-// Dragonfly+: routes link by link, nothing of a message lost, what the reader refuses, and the closed
-// form against the sum over all lines.
+// Dragonfly+: routes link by link, nothing of a message lost, what the reader refuses, and the
+// closed form against the sum over all lines.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -49,8 +49,8 @@ TEST(dragonfly_plus, climbs_to_the_spines_and_crosses_one_bundle) {
   EXPECT_EQ(names(topology, 1, 63), (Names{"node 0 nic 1 out", "cell 0 leaf 0 up",
                                            "cell 0 leaf 3 down", "node 15 nic 3 in"}));
   EXPECT_EQ(names(topology, 20, 192),
-            (Names{"node 5 nic 0 out", "cell 0 leaf 1 up", "cell 0 -> cell 3",
-                   "cell 3 leaf 0 down", "node 48 nic 0 in"}));
+            (Names{"node 5 nic 0 out", "cell 0 leaf 1 up", "cell 0 -> cell 3", "cell 3 leaf 0 down",
+                   "node 48 nic 0 in"}));
 }
 
 TEST(dragonfly_plus, has_the_capacity_of_its_bundles) {

@@ -29,8 +29,8 @@ const Fact& fact(const Platform& platform, const std::string& key) {
 TEST(Platforms, TheseMachinesComeAlong) {
   EXPECT_THAT(known_platforms(),
               ElementsAre("alps", "aurora", "crossbar", "crossbar-shared", "dgx-h100", "frontier",
-                          "jean-zay", "lumi", "meta-24k-h100", "perlmutter", "polaris", "selene",
-                          "summit", "torus"));
+                          "jean-zay", "juwels-booster", "leonardo", "lumi", "meta-24k-h100",
+                          "perlmutter", "polaris", "selene", "summit", "torus"));
 }
 
 class ShippedPlatform : public ::testing::TestWithParam<std::string> {};
