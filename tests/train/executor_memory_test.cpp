@@ -62,7 +62,7 @@ TEST(ExecutorMemory, GrowsByTheCountedPeakWithin10Percent) {
   if (size_of(MPI_COMM_WORLD) > 4) GTEST_SKIP() << "with 8 ranks each would hold too little";
   Case what;
   what.grid = mixed_grid();
-  what.model = {"memory", 2 + size_of(MPI_COMM_WORLD), 512, 8, 64, 8192};
+  what.model = {"memory", 3 + size_of(MPI_COMM_WORLD), 768, 12, 64, 8192};
   what.sequences = 8;
   for (Precision precision : {Precision::fp32, Precision::bf16}) {
     what.options.precision = precision;
