@@ -1,4 +1,4 @@
-// Progressive filling on what is reachable from a change: all rates rise together until a flow
+// Progressive filling among the flows that a change concerns: their rates rise together until one
 // meets its bound or a link is full; those flows stay there, the others rise on.
 #include "sim/replay/max_min.hpp"
 
@@ -13,176 +13,229 @@ namespace {
 constexpr double load_tolerance = 1e-9;
 // Rates closer than this are the same rate: nothing is rescheduled for a rounding error.
 constexpr double rate_tolerance = 1e-12;
-constexpr std::int32_t not_reached = -1;
+// A flow's rate is contradicted only beyond this, far above what rounding adds up to.
+constexpr double fair_tolerance = 1e-11;
 
 }  // namespace
 
 MaxMin::MaxMin(const Incidence& incidence)
-    : incidence_(incidence),
-      rate_(incidence.flow_count()),
-      bound_(incidence.flow_count()),
-      active_(incidence.flow_count()),
-      potential_(incidence.link_count()),
-      active_on_(incidence.link_count()),
-      can_bind_(incidence.link_count()),
-      link_number_(incidence.link_count(), not_reached),
-      flow_number_(incidence.flow_count(), not_reached) {
+    : incidence_(incidence), links_(incidence.link_count()), flows_(incidence.flow_count()) {
   for (std::int32_t link = 0; link < incidence.link_count(); ++link) {
-    limit_.push_back(incidence.capacity(link) * (1.0 + load_tolerance));
+    links_[link].limit = incidence.capacity(link) * (1.0 + load_tolerance);
   }
 }
 
 bool MaxMin::enter(std::int32_t flow, double bound) {
   bool free = true;
   for (const LinkShare& entry : incidence_.links_of(flow)) {
-    potential_[entry.link] += entry.share * bound;
-    ++active_on_[entry.link];
-    if (potential_[entry.link] <= limit_[entry.link]) continue;
+    Link& link = links_[entry.link];
+    link.potential += entry.share * bound;
+    ++link.active;
+    if (link.potential <= link.limit) continue;
     free = false;
-    can_bind_[entry.link] = 1;
+    link.can_bind = true;
     dirty_links_.push_back(entry.link);
   }
-  bound_[flow] = bound;
-  active_[flow] = 1;
-  rate_[flow] = free ? bound : 0.0;
-  return free;
+  Flow& state = flows_[flow];
+  state.bound = bound;
+  state.active = true;
+  state.held_by = none;
+  state.rate = free ? bound : 0.0;
+  if (!free) {
+    entered_.push_back(flow);
+    return false;
+  }
+  for (const LinkShare& entry : incidence_.links_of(flow)) {
+    links_[entry.link].used += entry.share * bound;
+  }
+  return true;
 }
 
 void MaxMin::leave(std::int32_t flow) {
-  active_[flow] = 0;
-  rate_[flow] = 0.0;
+  Flow& state = flows_[flow];
   for (const LinkShare& entry : incidence_.links_of(flow)) {
-    if (--active_on_[entry.link] == 0) {
-      potential_[entry.link] = 0.0;  // no rounding error outlives the load
-      can_bind_[entry.link] = 0;
+    Link& link = links_[entry.link];
+    if (--link.active == 0) {
+      link.potential = 0.0;  // no rounding error outlives the load
+      link.used = 0.0;
+      link.can_bind = false;
       continue;
     }
-    potential_[entry.link] -= entry.share * bound_[flow];
-    if (!can_bind_[entry.link]) continue;
+    link.potential -= entry.share * state.bound;
+    link.used -= entry.share * state.rate;
+    if (!link.can_bind) continue;
     dirty_links_.push_back(entry.link);
-    can_bind_[entry.link] = potential_[entry.link] > limit_[entry.link] ? 1 : 0;
+    link.can_bind = link.potential > link.limit;
   }
+  if (state.held_by != none) --links_[state.held_by].held;
+  state.held_by = none;
+  state.active = false;
+  state.rate = 0.0;
 }
 
-std::int32_t MaxMin::reach_link(std::int32_t link) {
-  if (link_number_[link] == not_reached) {
-    link_number_[link] = static_cast<std::int32_t>(reached_link_names_.size());
-    reached_link_names_.push_back(link);
-  }
-  return link_number_[link];
-}
-
-std::int32_t MaxMin::reach_flow(std::int32_t flow) {
-  if (flow_number_[flow] != not_reached) return flow_number_[flow];
-  flow_number_[flow] = static_cast<std::int32_t>(reached_flows_.size());
-  ReachedFlow reached;
-  reached.flow = flow;
-  reached.bound = bound_[flow];
-  reached.first_link = static_cast<std::int32_t>(links_of_reached_.size());
-  for (const LinkShare& entry : incidence_.links_of(flow)) {
-    if (can_bind_[entry.link]) links_of_reached_.push_back({reach_link(entry.link), entry.share});
-  }
-  reached.last_link = static_cast<std::int32_t>(links_of_reached_.size());
-  reached_flows_.push_back(reached);
-  return flow_number_[flow];
-}
-
-void MaxMin::collect_reachable() {
-  reached_link_names_.clear();
-  reached_links_.clear();
-  reached_flows_.clear();
-  links_of_reached_.clear();
-  flows_on_reached_.clear();
-  for (std::int32_t link : dirty_links_) reach_link(link);
-  dirty_links_.clear();
-  for (std::size_t next = 0; next < reached_link_names_.size(); ++next) {
-    const std::int32_t link = reached_link_names_[next];
-    ReachedLink reached;
-    reached.left = incidence_.capacity(link);
-    reached.first_flow = static_cast<std::int32_t>(flows_on_reached_.size());
-    for (const FlowShare& entry : incidence_.flows_on(link)) {
-      if (!active_[entry.flow]) continue;
-      reached.weight += entry.share;
-      ++reached.unfixed;
-      flows_on_reached_.push_back(reach_flow(entry.flow));
+void MaxMin::take(std::int32_t number) {
+  Flow& flow = flows_[number];
+  flow.taken = static_cast<std::int32_t>(taken_flows_.size());
+  TakenFlow taken;
+  taken.flow = number;
+  taken.first_link = static_cast<std::int32_t>(links_of_taken_.size());
+  for (const LinkShare& entry : incidence_.links_of(number)) {
+    Link& link = links_[entry.link];
+    if (!link.can_bind) continue;
+    if (link.taken == none) {
+      link.taken = static_cast<std::int32_t>(taken_links_.size());
+      taken_links_.emplace_back();
+      taken_links_.back().link = entry.link;
+      taken_links_.back().room = incidence_.capacity(entry.link) - link.used;
     }
-    reached.last_flow = static_cast<std::int32_t>(flows_on_reached_.size());
-    reached_links_.push_back(reached);
+    TakenLink& taken_link = taken_links_[link.taken];
+    taken_link.room += entry.share * flow.rate;
+    taken_link.weight += entry.share;
+    ++taken_link.flows;
+    links_of_taken_.push_back({link.taken, entry.share});
+  }
+  taken.last_link = static_cast<std::int32_t>(links_of_taken_.size());
+  touched_ += taken.last_link - taken.first_link;
+  taken_flows_.push_back(taken);
+  if (flow.held_by != none) --links_[flow.held_by].held;
+}
+
+void MaxMin::take_held_by(std::int32_t link) {
+  if (links_[link].held == 0) return;
+  const auto flows = incidence_.flows_on(link);
+  touched_ += static_cast<std::int64_t>(flows.size());
+  for (const FlowShare& entry : flows) {
+    const Flow& flow = flows_[entry.flow];
+    if (flow.held_by == link && flow.taken == none) take(entry.flow);
   }
 }
 
-void MaxMin::fix(ReachedFlow& flow, double rate) {
-  flow.fixed = true;
-  if (std::abs(rate_[flow.flow] - rate) > rate_tolerance * rate) {
-    rate_[flow.flow] = rate;
-    changed_.push_back(flow.flow);
+// Takes the flows that are faster than those that a full link now holds back, or that their link
+// does not hold back any more.
+bool MaxMin::take_contradicted() {
+  const std::size_t flows_before = taken_flows_.size();
+  const std::size_t links_before = taken_links_.size();
+  for (std::size_t number = 0; number < links_before; ++number) {
+    const TakenLink link = taken_links_[number];
+    if (!link.full && links_[link.link].held == 0) continue;
+    const double too_fast = link.fastest * (1.0 + fair_tolerance);
+    const double too_slow = link.fastest * (1.0 - fair_tolerance);
+    const bool idle = !link.full && link.left > fair_tolerance * incidence_.capacity(link.link);
+    const auto flows = incidence_.flows_on(link.link);
+    touched_ += static_cast<std::int64_t>(flows.size());
+    for (const FlowShare& entry : flows) {
+      const Flow& flow = flows_[entry.flow];
+      if (!flow.active || flow.taken != none) continue;
+      const bool freed = flow.held_by == link.link && (idle || flow.rate < too_slow);
+      if (freed || (link.full && flow.rate > too_fast)) take(entry.flow);
+    }
   }
+  return taken_flows_.size() > flows_before;
+}
+
+void MaxMin::stay(TakenFlow& flow, double rate, std::int32_t held_by) {
+  flow.rising = false;
+  flow.rate = rate;
+  flow.held_by = held_by;
   for (std::int32_t i = flow.first_link; i < flow.last_link; ++i) {
-    ReachedLink& link = reached_links_[links_of_reached_[i].link];
-    link.left -= links_of_reached_[i].share * rate;
-    link.weight -= links_of_reached_[i].share;
-    --link.unfixed;
+    TakenLink& link = taken_links_[links_of_taken_[i].link];
+    link.left -= links_of_taken_[i].share * rate;
+    link.rising_weight -= links_of_taken_[i].share;
+    link.fastest = rate;  // rates only rise
+    --link.rising;
   }
+  touched_ += flow.last_link - flow.first_link;
 }
 
 void MaxMin::fill() {
   const auto lower_first = [](const Level& a, const Level& b) {
-    return a.rate != b.rate ? a.rate > b.rate : a.link > b.link;
+    return a.rate != b.rate ? a.rate > b.rate : a.number > b.number;
   };
   levels_.clear();
-  for (std::int32_t number = 0; number < static_cast<std::int32_t>(reached_links_.size());
+  for (std::int32_t number = 0; number < static_cast<std::int32_t>(taken_links_.size());
        ++number) {
-    const ReachedLink& link = reached_links_[number];
-    if (can_bind_[reached_link_names_[number]]) {
-      levels_.push_back({link.left / link.weight, number});
-    }
+    TakenLink& link = taken_links_[number];
+    link.left = link.room;
+    link.rising_weight = link.weight;
+    link.rising = link.flows;
+    link.fastest = 0.0;
+    link.full = false;
+    levels_.push_back({std::max(0.0, link.left) / link.weight, number});
   }
   std::make_heap(levels_.begin(), levels_.end(), lower_first);
   bounds_.clear();
-  for (std::int32_t number = 0; number < static_cast<std::int32_t>(reached_flows_.size());
+  for (std::int32_t number = 0; number < static_cast<std::int32_t>(taken_flows_.size());
        ++number) {
-    bounds_.push_back({reached_flows_[number].bound, number});
+    taken_flows_[number].rising = true;
+    bounds_.push_back({flows_[taken_flows_[number].flow].bound, number});
   }
-  std::sort(bounds_.begin(), bounds_.end(), [](const Bound& a, const Bound& b) {
-    return a.rate != b.rate ? a.rate < b.rate : a.flow < b.flow;
-  });
+  std::sort(bounds_.begin(), bounds_.end(),
+            [&](const Level& a, const Level& b) { return lower_first(b, a); });
   double level = 0.0;
   auto bound = bounds_.begin();
   while (true) {
-    while (bound != bounds_.end() && reached_flows_[bound->flow].fixed) ++bound;
+    while (bound != bounds_.end() && !taken_flows_[bound->number].rising) ++bound;
     if (bound == bounds_.end()) return;
     if (levels_.empty() || bound->rate <= levels_.front().rate) {
       level = std::max(level, bound->rate);
-      fix(reached_flows_[bound->flow], bound->rate);
+      stay(taken_flows_[bound->number], bound->rate, none);
       continue;
     }
     const Level lowest = levels_.front();
     std::pop_heap(levels_.begin(), levels_.end(), lower_first);
     levels_.pop_back();
-    const ReachedLink& link = reached_links_[lowest.link];
-    if (link.unfixed == 0) continue;
-    // Fixing flows below a link's level can only raise that level, so an entry that was pushed
+    TakenLink& link = taken_links_[lowest.number];
+    if (link.rising == 0) continue;
+    // Flows that stay below a link's level can only raise that level, so an entry that was pushed
     // earlier is a lower bound: it is put back where it belongs now.
-    const double now = link.left / link.weight;
+    const double now = std::max(0.0, link.left) / link.rising_weight;
     if (now > lowest.rate * (1.0 + rate_tolerance)) {
-      levels_.push_back({now, lowest.link});
+      levels_.push_back({now, lowest.number});
       std::push_heap(levels_.begin(), levels_.end(), lower_first);
       continue;
     }
     level = std::max(level, lowest.rate);
-    for (std::int32_t i = link.first_flow; i < link.last_flow; ++i) {
-      ReachedFlow& flow = reached_flows_[flows_on_reached_[i]];
-      if (!flow.fixed) fix(flow, level);
+    link.full = true;
+    const auto flows = incidence_.flows_on(link.link);
+    touched_ += static_cast<std::int64_t>(flows.size());
+    for (const FlowShare& entry : flows) {
+      const std::int32_t taken = flows_[entry.flow].taken;
+      if (taken != none && taken_flows_[taken].rising) stay(taken_flows_[taken], level, link.link);
     }
   }
 }
 
+void MaxMin::accept() {
+  for (const TakenFlow& taken : taken_flows_) {
+    Flow& flow = flows_[taken.flow];
+    flow.taken = none;
+    flow.held_by = taken.held_by;
+    if (flow.held_by != none) ++links_[flow.held_by].held;
+    if (std::abs(flow.rate - taken.rate) <= rate_tolerance * taken.rate) continue;
+    for (const LinkShare& entry : incidence_.links_of(taken.flow)) {
+      links_[entry.link].used += entry.share * (taken.rate - flow.rate);
+    }
+    flow.rate = taken.rate;
+    changed_.push_back(taken.flow);
+  }
+  for (const TakenLink& taken : taken_links_) links_[taken.link].taken = none;
+}
+
 const std::vector<std::int32_t>& MaxMin::solve() {
   changed_.clear();
-  collect_reachable();
-  fill();
-  for (std::int32_t link : reached_link_names_) link_number_[link] = not_reached;
-  for (const ReachedFlow& flow : reached_flows_) flow_number_[flow.flow] = not_reached;
+  taken_links_.clear();
+  taken_flows_.clear();
+  links_of_taken_.clear();
+  for (std::int32_t flow : entered_) {
+    if (flows_[flow].active && flows_[flow].taken == none) take(flow);
+  }
+  entered_.clear();
+  for (std::int32_t link : dirty_links_) take_held_by(link);
+  dirty_links_.clear();
+  do {
+    fill();
+  } while (take_contradicted());
+  accept();
   return changed_;
 }
 

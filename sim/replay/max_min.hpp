@@ -1,5 +1,5 @@
 // Max-min fair rates of flows that share links: no flow can go faster without slowing one that is
-// not faster. Only the part of the machine that a change can reach is solved again.
+// not faster. After a change, only flows whose rate it contradicts are solved again.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,12 @@ namespace fourfold {
 //
 // The potential load of a link is what it would carry if every active flow ran at its bound. A link
 // whose potential load fits its capacity can never hold anybody back and is left out of every
-// solve; most links of a machine are of that kind at any moment. Flows are solved together only if
-// they are connected through links that could bind.
+// solve; most links of a machine are of that kind at any moment.
+//
+// Rates are max-min fair exactly if no link is overloaded and each flow runs at its bound or is held
+// back by a full link on which no flow is faster. A solve therefore begins with the flows that a
+// change concerns directly, shares among them what the others leave, and takes in whichever other
+// flow then violates the condition, until none does.
 class MaxMin {
  public:
   // The Incidence must outlive the solver.
@@ -30,61 +34,77 @@ class MaxMin {
   // Brings all rates up to date; returns the flows whose rate is new.
   const std::vector<std::int32_t>& solve();
 
-  double rate(std::int32_t flow) const { return rate_[flow]; }
+  double rate(std::int32_t flow) const { return flows_[flow].rate; }
+
+  // Entries of the Incidence looked at so far: the solver's work, the same on every machine.
+  std::int64_t touched() const { return touched_; }
 
  private:
-  // What a change reaches is copied side by side before it is solved: links and flows are numbered
-  // anew in the order in which they are reached, and refer to each other by those numbers.
-  struct ReachedLink {
-    double left = 0.0;    // capacity not yet given to fixed flows
-    double weight = 0.0;  // sum of shares of flows not yet fixed
-    std::int32_t unfixed = 0;
-    std::int32_t first_flow = 0;  // in flows_on_reached_
-    std::int32_t last_flow = 0;
+  static constexpr std::int32_t none = -1;
+
+  struct Link {
+    double used = 0.0;       // at the rates last solved
+    double potential = 0.0;  // if all active flows ran at their bounds
+    double limit = 0.0;      // a potential above it can bind
+    std::int32_t active = 0;
+    std::int32_t held = 0;    // active flows that this link holds back
+    std::int32_t taken = none;  // in taken_links_
+    bool can_bind = false;
   };
-  struct ReachedFlow {
+  struct Flow {
+    double rate = 0.0;
     double bound = 0.0;
-    std::int32_t flow = 0;
-    std::int32_t first_link = 0;  // in links_of_reached_
-    std::int32_t last_link = 0;
-    bool fixed = false;
+    std::int32_t held_by = none;  // a full link on which no flow is faster
+    std::int32_t taken = none;    // in taken_flows_
+    bool active = false;
   };
-  // A link and the common rate at which it would be full.
+  // What is solved anew is copied side by side; links and flows are numbered as they are taken.
+  struct TakenLink {
+    double room = 0.0;    // capacity that flows not taken leave
+    double weight = 0.0;  // sum of shares of the flows taken
+    std::int32_t flows = 0;
+    std::int32_t link = 0;
+    // While filling:
+    double left = 0.0;
+    double rising_weight = 0.0;
+    double fastest = 0.0;  // of the flows that stay
+    std::int32_t rising = 0;
+    bool full = false;
+  };
+  struct TakenFlow {
+    double rate = 0.0;
+    std::int32_t held_by = none;  // as above
+    std::int32_t flow = 0;
+    std::int32_t first_link = 0;  // in links_of_taken_
+    std::int32_t last_link = 0;
+    bool rising = false;
+  };
+  // A link and the common rate at which it would be full, or a flow and its bound.
   struct Level {
     double rate = 0.0;
-    std::int32_t link = 0;
-  };
-  struct Bound {
-    double rate = 0.0;
-    std::int32_t flow = 0;
+    std::int32_t number = 0;
   };
 
-  std::int32_t reach_link(std::int32_t link);
-  std::int32_t reach_flow(std::int32_t flow);
-  void collect_reachable();
+  void take(std::int32_t flow);
+  void take_held_by(std::int32_t link);
+  bool take_contradicted();
   void fill();
-  void fix(ReachedFlow& flow, double rate);
+  void stay(TakenFlow& flow, double rate, std::int32_t held_by);
+  void accept();
 
   const Incidence& incidence_;
-  std::vector<double> rate_;
-  std::vector<double> bound_;
-  std::vector<std::uint8_t> active_;
-  std::vector<double> potential_;        // by link
-  std::vector<double> limit_;            // by link: a potential above it can bind
-  std::vector<std::int32_t> active_on_;  // by link: number of active flows
-  std::vector<std::uint8_t> can_bind_;   // by link
+  std::vector<Link> links_;
+  std::vector<Flow> flows_;
   std::vector<std::int32_t> dirty_links_;
+  std::vector<std::int32_t> entered_;
   std::vector<std::int32_t> changed_;
+  std::int64_t touched_ = 0;
 
-  std::vector<std::int32_t> link_number_;  // by link: where it was reached, or not_reached
-  std::vector<std::int32_t> flow_number_;
-  std::vector<std::int32_t> reached_link_names_;
-  std::vector<ReachedLink> reached_links_;
-  std::vector<ReachedFlow> reached_flows_;
-  std::vector<LinkShare> links_of_reached_;
-  std::vector<std::int32_t> flows_on_reached_;
+  std::vector<TakenLink> taken_links_;
+  std::vector<TakenFlow> taken_flows_;
+  std::vector<LinkShare> links_of_taken_;
   std::vector<Level> levels_;
-  std::vector<Bound> bounds_;
+  std::vector<Level> bounds_;
 };
 
 }  // namespace fourfold
