@@ -4,7 +4,8 @@
 
 namespace fourfold {
 
-// From here on the first of these signals only leaves a note; a second one ends the process.
+// From here on the first of these signals only leaves a note; a second one ends the process. To be
+// called by the thread that computes, whose stack the handler must not use.
 void watch_for_stop();
 
 bool stop_asked();
