@@ -33,6 +33,10 @@ void check_kind(const Platform& platform, const DragonflyPlusNetwork& network) {
     refuse(platform, fmt::format("{} nodes do not fit in {} cells of {} nodes", platform.nodes,
                                  network.cells, network.nodes_per_cell));
   }
+  if (network.leaves_per_cell > network.nodes_per_cell) {
+    refuse(platform, fmt::format("{} leaves of a cell cannot all have one of its {} nodes",
+                                 network.leaves_per_cell, network.nodes_per_cell));
+  }
   if (network.global_detours > std::max<std::int64_t>(0, network.cells - 2)) {
     refuse(platform, fmt::format("{} global detours need as many cells besides the two ends, but "
                                  "there are {}",

@@ -16,7 +16,7 @@ DragonflyPlusRates::DragonflyPlusRates(const Node& node, const DragonflyPlusNetw
 
 double DragonflyPlusRates::rate(AxisLines lines, const NodeLoad& node) const {
   double rate = std::min(node.rate, cells_.between_groups(lines));
-  const auto leaving = static_cast<double>(lines_leaving(devices_per_leaf_, lines));
+  const auto leaving = static_cast<double>(most_lines_leaving(devices_per_leaf_, lines));
   if (leaving > 0.0) rate = std::min(rate, leaf_capacity_ / leaving);
   return rate;
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "platforms/fat_tree_rate.hpp"
 #include "platforms/node_graph.hpp"
 
 namespace fourfold {
@@ -137,35 +138,47 @@ double DragonflyRates::local_load(Flows flows) const {
          (detours + 1);
 }
 
+// Strides below a group: every group hands lines on to the next, and back where blocks end. The
+// link from one to the next has the direct share of those, and detours of all else that leaves the
+// one or reaches the other; links between other pairs have nothing but detours. `part` is the
+// chance of a detour to go over a given group.
+double DragonflyRates::neighbours_load(AxisLines lines, double part) const {
+  constexpr int groups_tried = 64;
+  const std::int64_t group = dragonfly_.nodes_per_group() * devices_per_node_;
+  const std::int64_t block = lines.stride * lines.extent;
+  double most = 0.0;
+  double before = static_cast<double>(lines_leaving(0, group, lines));
+  double most_before = 0.0;  // of the groups that are no neighbours of the next
+  std::int64_t boundary = group;
+  for (int i = 0; i < groups_tried && boundary < lines.devices; ++i) {
+    const std::int64_t offset = boundary % block;
+    const auto hops = static_cast<double>(std::min({lines.stride, offset, block - offset}));
+    const auto after = static_cast<double>(
+        lines_leaving(boundary, std::min(boundary + group, lines.devices), lines));
+    most =
+        std::max({most, hops + part * (before + after - 2 * hops), part * (after + most_before)});
+    most_before = std::max(most_before, before);
+    before = after;
+    boundary += group;
+  }
+  return most;
+}
+
 double DragonflyRates::global_load(AxisLines lines) const {
   const auto [stride, extent, devices] = lines;
   const std::int64_t group = dragonfly_.nodes_per_group() * devices_per_node_;
   const std::int64_t groups_used = divide_up(devices, group);
   if (groups_used < 2) return 0.0;
-  const std::int64_t block = stride * extent;
-  const double all = static_cast<double>(group);
-  Flows flows;
-  // Flows that leave one group plus those that reach another, over all pairs but the busiest: what
-  // loads the link between those two with detours. Needs a third group.
-  double ends = 0.0;
-  if (stride < group) {
-    flows.pair = static_cast<double>(boundary_hops(group, stride, block, devices));
-    const double at_ends = sides(group, block, devices);
-    flows.others = at_ends * flows.pair;
-    if (at_ends > 0.0) {
-      ends = std::min((groups_used > 3 ? 3 : 2) * flows.pair, 2 * all);
-    } else {
-      ends = (groups_used > 2 ? 2 : 1) * flows.pair;
-    }
-  } else {
-    const std::int64_t back = stride * (extent - 1);
-    flows.pair = static_cast<double>(std::max(pair_hops(group, stride), pair_hops(group, back)));
-    flows.others = 2 * (all - flows.pair);
-    ends = (groups_used > 2 ? 2 : 1) * all;
-  }
   const double detours = dragonfly_.global_detours();
   const double part = detours / std::max(dragonfly_.groups() - 2, 1);
-  return std::max(flows.pair + flows.others * part, ends * part) / (detours + 1);
+  if (stride < group) return neighbours_load(lines, part) / (detours + 1);
+  const std::int64_t back = stride * (extent - 1);
+  const auto all = static_cast<double>(group);
+  const auto pair = static_cast<double>(std::max(pair_hops(group, stride), pair_hops(group, back)));
+  // Flows that leave one group plus those that reach another, over all pairs but the busiest: what
+  // loads the link between those two with detours. Needs a third group.
+  const double ends = (groups_used > 2 ? 2 : 1) * all;
+  return std::max(pair + 2 * (all - pair) * part, ends * part) / (detours + 1);
 }
 
 double DragonflyRates::rate(AxisLines lines, const NodeLoad& node) const {

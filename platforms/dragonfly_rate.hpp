@@ -34,6 +34,7 @@ class DragonflyRates {
   Flows local_flows(AxisLines lines, const NodeLoad& node) const;
   double shifted_pair(std::int64_t shift, double inside, double between) const;
   double local_load(Flows flows) const;
+  double neighbours_load(AxisLines lines, double part) const;
   double global_load(AxisLines lines) const;
 
   std::int64_t devices_per_node_;

@@ -19,19 +19,22 @@ std::int64_t leaving_part(std::int64_t first, std::int64_t last, AxisLines lines
 
 }  // namespace
 
-std::int64_t lines_leaving(std::int64_t bin, AxisLines lines) {
+std::int64_t lines_leaving(std::int64_t begin, std::int64_t end, AxisLines lines) {
+  const std::int64_t block = lines.stride * lines.extent;
+  const std::int64_t first_block = begin / block * block;
+  const std::int64_t last_block = (end - 1) / block * block;
+  const std::int64_t leaving =
+      leaving_part(begin - first_block, std::min(end - first_block, block), lines);
+  return last_block == first_block ? leaving : leaving + leaving_part(0, end - last_block, lines);
+}
+
+std::int64_t most_lines_leaving(std::int64_t bin, AxisLines lines) {
   constexpr int bins_tried = 64;
   const std::int64_t block = lines.stride * lines.extent;
   std::int64_t most = 0;
   std::int64_t begin = 0;
   for (int i = 0; i < bins_tried && begin < lines.devices && most < lines.stride * 2; ++i) {
-    const std::int64_t end = std::min(begin + bin, lines.devices);
-    const std::int64_t first_block = begin / block * block;
-    const std::int64_t last_block = (end - 1) / block * block;
-    std::int64_t leaving =
-        leaving_part(begin - first_block, std::min(end - first_block, block), lines);
-    if (last_block != first_block) leaving += leaving_part(0, end - last_block, lines);
-    most = std::max(most, leaving);
+    most = std::max(most, lines_leaving(begin, std::min(begin + bin, lines.devices), lines));
     begin += bin;
     if (begin % block == 0) break;  // from here on the pattern repeats
   }
@@ -77,7 +80,7 @@ double FatTreeRates::rate(AxisLines lines, const NodeLoad& node) const {
   double rate = node.rate;
   for (int tier = 0; tier < tree_.linked_tiers(); ++tier) {
     const auto leaving =
-        static_cast<double>(lines_leaving(tree_.nodes_below(tier) * devices_per_node_, lines));
+        static_cast<double>(most_lines_leaving(tree_.nodes_below(tier) * devices_per_node_, lines));
     const bool of_rails = tier == 0 && tree_.rails() > 1;
     const double load = of_rails ? rail_load(lines, node, leaving) : leaving;
     if (load > 0.0) rate = std::min(rate, tree_.up_capacity(tier) / load);

@@ -28,7 +28,11 @@ class FatTreeRates {
   std::vector<std::int32_t> rail_of_;  // of each device of a node
 };
 
+// Lines with some, but not all, of their members among the devices begin .. end - 1 of the packed
+// job. Each leaves them once and enters them once.
+std::int64_t lines_leaving(std::int64_t begin, std::int64_t end, AxisLines lines);
+
 // The most lines that leave one of the bins of `bin` devices into which the packed job is cut.
-std::int64_t lines_leaving(std::int64_t bin, AxisLines lines);
+std::int64_t most_lines_leaving(std::int64_t bin, AxisLines lines);
 
 }  // namespace fourfold

@@ -49,15 +49,14 @@ std::string in_comment(std::string text) {
 
 void refuse(const Platform& platform, std::int64_t devices) {
   if (devices < 1 || devices > platform.devices()) {
-    throw std::invalid_argument(fmt::format("{} has {} devices: 1 to {} can be exported, not {}.",
-                                            platform.name, platform.devices(),
-                                            std::min(platform.devices(), most_simgrid_xml_devices),
-                                            devices));
+    throw std::invalid_argument(fmt::format(
+        "{} has {} devices: 1 to {} can be exported, not {}.", platform.name, platform.devices(),
+        std::min(platform.devices(), most_simgrid_xml_devices), devices));
   }
   if (devices > most_simgrid_xml_devices) {
     throw std::invalid_argument(fmt::format(
-        "{} devices would need {} explicit routes, which SimGrid takes minutes to read: export {} "
-        "at most, fourfold-replay computes routes instead.",
+        "{} devices would need {} explicit routes, one for every ordered pair: export {} at most, "
+        "fourfold-replay computes routes instead.",
         devices, devices * (devices - 1), most_simgrid_xml_devices));
   }
   const auto* crossbar = std::get_if<CrossbarNetwork>(&platform.network);

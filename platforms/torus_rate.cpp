@@ -57,7 +57,7 @@ double TorusRates::load(std::int32_t dimension, std::int64_t hop, std::int64_t e
 
 double TorusRates::rate(AxisLines lines, const NodeLoad& node) const {
   const std::int64_t d = devices_per_node_;
-  const auto flows = static_cast<double>(lines_leaving(d, lines));
+  const auto flows = static_cast<double>(most_lines_leaving(d, lines));
   if (flows == 0.0) return node.rate;
   const std::int64_t hop = std::max<std::int64_t>(lines.stride / d, 1);
   const std::int64_t extent = std::max<std::int64_t>(lines.stride * lines.extent / (hop * d), 2);

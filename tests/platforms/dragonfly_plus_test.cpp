@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -100,8 +99,8 @@ TEST(dragonfly_plus, detours_go_through_whole_cells_and_lose_nothing) {
   }
 }
 
-TEST(dragonfly_plus_rate, equals_brute_force_on_powers_of_two_with_minimal_routes) {
-  for (std::int64_t devices : {16, 64, 128, 512}) {
+TEST(dragonfly_plus_rate, equals_brute_force_with_minimal_routes) {
+  for (std::int64_t devices : {16, 24, 64, 96, 128, 384, 480, 512}) {
     for (std::int64_t uplinks : {16, 5}) {
       const Errors found = errors(plus(8, uplinks, 0), devices);
 
@@ -110,13 +109,35 @@ TEST(dragonfly_plus_rate, equals_brute_force_on_powers_of_two_with_minimal_route
   }
 }
 
-TEST(dragonfly_plus_rate, is_near_brute_force_with_detours_and_on_irregular_grids) {
-  for (std::int64_t devices : {64, 96, 384, 480, 512}) {
-    for (std::int64_t detours : {0, 3, 6}) {
-      const Errors found = errors(plus(8, 8, detours), devices);
+TEST(dragonfly_plus_rate, equals_brute_force_with_detours_on_powers_of_two) {
+  for (std::int64_t devices : {64, 128, 512}) {
+    for (std::int64_t detours : {3, 6}) {
+      EXPECT_LT(errors(plus(8, 8, detours), devices).worst_factor, 1.0 + 1e-9) << devices;
+    }
+  }
+}
 
-      EXPECT_LT(found.mean, 0.05) << devices << " devices, " << detours << " detours";
-      EXPECT_LT(found.worst_factor, 1.6) << devices << " devices, " << detours << " detours";
+// Which cells the detours of a pair go through is drawn, and the closed form has their mean: a link
+// can get more. With as many detours as cells nothing is drawn.
+TEST(dragonfly_plus_rate, is_off_by_what_is_drawn_alone_on_irregular_grids) {
+  for (std::int64_t devices : {96, 384, 480}) {
+    const Errors some = errors(plus(8, 16, 3), devices);
+    const Errors all = errors(plus(8, 16, 6), devices);
+
+    EXPECT_LT(some.mean, 0.003) << devices;
+    EXPECT_LT(some.worst_factor, 1.17) << devices;
+    EXPECT_LT(all.worst_factor, 1.0 + 1e-9) << devices;
+  }
+}
+
+// Cells of 48 nodes on 10 leaves and of 180 on 18, no power of two.
+TEST(dragonfly_plus_rate, of_the_machines_is_near_brute_force) {
+  for (const char* name : {"juwels-booster", "leonardo"}) {
+    for (std::int64_t devices : {256, 1024, 1536}) {
+      const Errors found = errors(read_platform(name), devices);
+
+      EXPECT_LT(found.mean, 0.006) << name << " " << devices;
+      EXPECT_LT(found.worst_factor, 1.14) << name << " " << devices;
     }
   }
 }
@@ -127,19 +148,6 @@ TEST(dragonfly_plus_rate, is_the_taper_of_a_leaf_that_everybody_leaves) {
 
   EXPECT_NEAR(rates.rate(16, 2, 32).value, 25 * giga * 8 / 16, 1.0);
   EXPECT_NEAR(rates.rate(4, 4, 16).value, 25 * giga, 1.0);
-}
-
-TEST(dragonfly_plus, has_no_room_for_more_nodes_than_its_cells) {
-  Platform platform = plus(4, 8, 0);
-  platform.nodes = 65;
-
-  EXPECT_THROW(Topology(platform, 65), std::invalid_argument);
-}
-
-TEST(dragonfly_plus, without_leaves_or_links_up_is_none) {
-  Platform platform = plus(4, 0, 0);
-
-  EXPECT_THROW(Topology(platform, 4), std::invalid_argument);
 }
 
 TEST(dragonfly_plus, is_spread_over_cell_by_cell) {
