@@ -6,8 +6,9 @@
 #   microbench/training_overlap.sh              gpt2-mini, each grid at its rate below
 #   microbench/training_overlap.sh gpt-bytes 8  another model and batch, at the same rates
 #
-# The rate makes what the schedule moves apart 20 to 60 % of the time in kernels; the answer says how
-# many it was. Ranks and progress threads need cores of their own: the load is printed with the answer.
+# Choose rate and batch such that what the schedule moves apart is 20 to 60 % of the time in kernels;
+# each answer says how much it was. Ranks and progress threads need cores of their own: on a busy
+# machine the answer is about the scheduler, so the load is printed beside it.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 model=${1:-gpt2-mini}
