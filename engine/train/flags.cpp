@@ -119,8 +119,9 @@ void add_output(CLI::App& verb, TrainFlags& flags) {
   TrainSettings& s = flags.settings;
   group.add("--folder", s.folder, "of log, checkpoints and plots; without it build/train/MODEL-TIME");
   group.add("--log", s.log, "the log as JSON lines; without it log.jsonl in the folder");
-  group.add("--print-every", s.print_every, "steps that share one line on the screen")
-      ->check(number(1));
+  group.add("--print-every", s.print_every,
+            "steps that share one line on the screen; 0: a line a second (the log has every step)")
+      ->check(CLI::NonNegativeNumber);
   group.add("--validate-every", s.validate_every, "the loss on text kept apart")->check(number(0));
   group.add("--validation-batches", s.validation_batches, "read at each validation")
       ->check(number(1));

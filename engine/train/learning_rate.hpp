@@ -7,7 +7,7 @@
 namespace fourfold {
 
 struct LearningRate {
-  double peak = 3e-3;
+  double peak = 2e-3;
   double last_part = 0.05;  // of the peak, when the run is over
   std::int64_t warm_up_steps = 30;
 

@@ -48,7 +48,8 @@ struct TrainSettings {
   std::int64_t validation_batches = 8;
   SamplingSettings sampling;
   Screen screen = Screen::lines;
-  std::int64_t print_every = 1;  // steps that share a line on the screen; the log has them all
+  // Steps that share a line on the screen; 0: a line a second. The log has all.
+  std::int64_t print_every = 0;
 
   std::string folder;                  // of everything the run writes
   std::string log;                     // empty: log.jsonl in the folder

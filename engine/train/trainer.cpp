@@ -75,8 +75,19 @@ void Trainer::step() {
   const StepReport report = report_of(executed, optimizer.learning_rate, begin);
   outcome_.losses.push_back(report.loss);
   log_.record(json_line(report));
-  if (trained_.steps_here == 1 || every(settings_.print_every)) log_.say(screen_line(report));
+  if (due_on_screen()) {
+    said_at_ = trained_.seconds_here;
+    log_.say(screen_line(report));
+  }
   if (traced) write_trace(executed.spans);
+}
+
+// The first step, and then as often as asked for: by default once a second, so that a person can
+// read along.
+bool Trainer::due_on_screen() const {
+  if (trained_.steps_here == 1) return true;
+  if (settings_.print_every != 0) return every(settings_.print_every);
+  return trained_.seconds_here >= said_at_ + 1.0;
 }
 
 // Everybody hears what everybody measured; rank 0's clock counts.

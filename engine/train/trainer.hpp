@@ -45,6 +45,7 @@ class Trainer {
   void draw_texts();
   void finish();
   bool every(std::int64_t steps) const { return steps > 0 && state_.step % steps == 0; }
+  bool due_on_screen() const;
   double done() const { return settings_.length.done(trained_); }
 
   TrainSettings settings_;
@@ -60,6 +61,7 @@ class Trainer {
   StepWork work_;
   TrainOutcome outcome_;
   double began_ = 0.0;  // on this rank's clock
+  double said_at_ = 0.0;  // when the last line of a step was said, in seconds of this run
   Trained trained_;     // by rank 0's clock, on all ranks: when to end must not depend on the rank
 };
 
