@@ -17,12 +17,12 @@ namespace {
 using nlohmann::json;
 
 StoppingRule read_rule(JsonObject object) {
-  object.allow_only({"at_least_grids", "at_most_grids", "margin_fraction", "cpu_limit_s"});
+  object.allow_only({"at_least_grids", "at_most_grids", "margin_fraction", "work_limit"});
   StoppingRule rule;
   if (object.has("at_least_grids")) rule.at_least = object.positive("at_least_grids");
   if (object.has("at_most_grids")) rule.at_most = object.positive("at_most_grids");
   if (object.has("margin_fraction")) rule.margin = object.number("margin_fraction");
-  if (object.has("cpu_limit_s")) rule.cpu_limit_s = object.positive("cpu_limit_s");
+  if (object.has("work_limit")) rule.work_limit = object.positive("work_limit");
   if (rule.margin < 0.0 || rule.margin >= 1.0) {
     throw std::runtime_error("margin_fraction must be at least 0 and below 1");
   }

@@ -9,11 +9,14 @@
 #include "scaling/candidates.hpp"
 #include "scaling/launch.hpp"
 #include "sim/conditions.hpp"
+#include "sim/replay_answer.hpp"
 
 namespace fourfold {
 namespace {
 
 constexpr std::size_t processes_at_a_time = 2;
+// A safety net only, far slower than any machine: what a study leaves out must not depend on speed.
+constexpr std::int64_t least_units_a_second = 2'000'000;
 constexpr double uniform_share = 0.5;  // of the work of a question with a last simulation
 constexpr double search_share = 0.1;   // of the work of a question, for the time left
 
@@ -69,11 +72,15 @@ void simulate_wave(const Question& question, const StoppingRule& rule, Finding& 
   std::vector<Point> points;
   std::vector<Job> jobs;
   // A grid that somebody asked for is answered, however long it takes.
-  const std::int64_t limit = finding.search.feasible.size() == 1 ? 0 : rule.cpu_limit_s;
+  std::vector<std::string> command{executable};
+  if (finding.search.feasible.size() > 1) {
+    command.insert(command.end(), {"--work-limit", std::to_string(rule.work_limit)});
+  }
+  const std::int64_t net = rule.work_limit / least_units_a_second + 1;
   for (std::size_t i = first; i < last; ++i) {
     const Candidate& candidate = finding.search.feasible[i];
     points.push_back(point_of(question, candidate.grid, candidate.micro_batches));
-    jobs.push_back({{executable}, to_json(points.back()) + '\n', limit});
+    jobs.push_back({command, to_json(points.back()) + '\n', command.size() > 1 ? net : 0});
   }
   const std::vector<JobResult> results = run_side_by_side(jobs);
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -84,7 +91,7 @@ void simulate_wave(const Question& question, const StoppingRule& rule, Finding& 
 }  // namespace
 
 std::optional<ReplayAnswer> answer_of(const JobResult& result, const Point& point) {
-  if (result.status == over_cpu_limit) return std::nullopt;
+  if (result.status == over_cpu_limit || result.status == over_work_limit) return std::nullopt;
   if (result.status != 0) {
     throw FindingFailed(fmt::format("the simulation of {} on {} grid {} failed: {}",
                                     point.model.name, point.platform, point.grid.str(),
@@ -134,9 +141,9 @@ Finding find_uniform(const Question& question, Fidelity fidelity, const Stopping
                        [](const auto& a, const auto& b) { return a && (!b || *a < *b); });
   if (best == seconds.end() || !*best) {
     throw FindingFailed(
-        fmt::format("each of {} simulations took more than {} s of CPU; ask for "
-                    "--fidelity estimated",
-                    seconds.size(), rule.cpu_limit_s));
+        fmt::format("each of {} simulations took more than {} units of work; ask for a "
+                    "higher --work-limit or for --fidelity estimated",
+                    seconds.size(), rule.work_limit));
   }
   finding.chosen = static_cast<std::size_t>(best - seconds.begin());
   return finding;

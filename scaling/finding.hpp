@@ -18,7 +18,7 @@ namespace fourfold {
 
 struct Finding {
   SearchResult search;  // every feasible candidate, by estimated seconds
-  // Of search.feasible[0, simulated.size()); absent where it took more CPU than the rule allows.
+  // Of search.feasible[0, simulated.size()); absent where it took more work than the rule allows.
   std::vector<std::optional<ReplayAnswer>> simulated;
   std::optional<Verdict> verdict;  // absent if nothing was to be simulated
   std::size_t chosen = 0;          // least simulated seconds, or least estimated
@@ -54,7 +54,7 @@ using Watch = std::function<void(const std::string& activity, double done)>;
 Finding find(const Question& question, Fidelity fidelity, const StoppingRule& rule,
              const Watch& watch, DetailWanted detail = DetailWanted::none);
 
-// What a simulation said; absent if it used up its CPU. Throws FindingFailed if it failed.
+// What a simulation said; absent if it used up its work. Throws FindingFailed if it failed.
 std::optional<ReplayAnswer> answer_of(const JobResult& result, const Point& point);
 
 // One more simulation of a point: `arguments` as fourfold-replay takes them. Throws FindingFailed

@@ -77,8 +77,9 @@ void add_machine_flags(CLI::App& verb, QuestionFlags& flags) {
   verb.add_option("--at-most-grids", flags.at_most_grids, "limit on simulated grids")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  verb.add_option("--cpu-limit-s", flags.cpu_limit_s,
-                  "CPU seconds after which the simulation of a grid is given up; not if it is the only one")
+  verb.add_option("--work-limit", flags.work_limit,
+                  "units of work (some 30 million a CPU second) after which the simulation of a grid "
+                  "is given up; not if it is the only one")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
 }
@@ -195,7 +196,7 @@ Question question_of(const QuestionFlags& flags) {
 StoppingRule rule_of(const QuestionFlags& flags) {
   StoppingRule rule;
   rule.at_most = flags.at_most_grids;
-  rule.cpu_limit_s = flags.cpu_limit_s;
+  rule.work_limit = flags.work_limit;
   rule.at_least = std::min(rule.at_least, rule.at_most);
   return rule;
 }

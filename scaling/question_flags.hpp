@@ -20,7 +20,7 @@ struct QuestionFlags {
   std::vector<std::string> scales;
   std::string fidelity = "simulated";
   std::int64_t at_most_grids = StoppingRule{}.at_most;
-  std::int64_t cpu_limit_s = StoppingRule{}.cpu_limit_s;
+  std::int64_t work_limit = StoppingRule{}.work_limit;
   // Options, by the names that records print; empty: the default.
   std::string recompute, overlap, weight_gather, gradient_reduction, data_reduction;
   std::string precision_z, precision_data;

@@ -70,7 +70,7 @@ std::string record_key(const Question& question, Fidelity fidelity, const Stoppi
                        {"platform", digest_of_file(platform.path)},
                        {"executables", digest_of_executables()}};
   if (simulates(fidelity)) {
-    parts["rule"] = {rule.at_least, rule.at_most, rule.margin, rule.cpu_limit_s};
+    parts["rule"] = {rule.at_least, rule.at_most, rule.margin, rule.work_limit};
   }
   return digest(parts.dump());
 }

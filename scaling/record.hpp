@@ -46,7 +46,7 @@ struct Record {
       best_grids;                      // the ten best by estimate, each with its best micro-batches
   GridSeconds paper_choice;            // the feasible grid that the paper's model ranks first
   std::vector<GridSeconds> simulated;  // in the order they were simulated
-  std::int64_t left_out = 0;           // simulations given up at the rule's limit of CPU
+  std::int64_t left_out = 0;           // simulations given up at the rule's limit of work
   std::string verdict;                 // why no more were: settled, exhausted, capped; or empty
   std::optional<double> tau, regret;   // over those simulated
   std::optional<ReplayAnswer> replay;  // of the winner; its outcome is the record's

@@ -64,7 +64,7 @@ json json_of_search(const Record& record) {
           {"best_grids", json_of(record.best_grids)},
           {"paper_choice", json_of(record.paper_choice)},
           {"simulated", json_of(record.simulated)},
-          {"left_out_at_cpu_limit", record.left_out},
+          {"left_out_at_work_limit", record.left_out},
           {"verdict", record.verdict},
           {"kendall_tau", json_of(record.tau)},
           {"top1_regret", json_of(record.regret)}};
@@ -81,7 +81,7 @@ void read_search(JsonObject object, Record& record) {
   record.best_grids = read_grids(object, "best_grids");
   record.paper_choice = read_grid(object.get("paper_choice"), "paper_choice");
   record.simulated = read_grids(object, "simulated");
-  record.left_out = object.integer("left_out_at_cpu_limit");
+  record.left_out = object.integer("left_out_at_work_limit");
   record.verdict = object.text("verdict");
   record.tau = read_optional(object, "kendall_tau");
   record.regret = read_optional(object, "top1_regret");

@@ -54,6 +54,7 @@ std::string to_json(const ReplayAnswer& answer) {
                     {"extrapolated", answer.extrapolated},
                     {"extrapolation_check", answer.extrapolation_check},
                     {"collectives", answer.collectives},
+                    {"work", answer.work},
                     {"cpu_s", answer.cpu_s},
                     {"peak_rss_MiB", answer.peak_rss_MiB},
                     {"simgrid", answer.simgrid}};
@@ -69,6 +70,7 @@ ReplayAnswer replay_answer_from_json(const std::string& text) {
   answer.extrapolated = object.flag("extrapolated");
   answer.extrapolation_check = object.number("extrapolation_check");
   answer.collectives = object.integer("collectives");
+  answer.work = object.integer("work");
   answer.cpu_s = object.number("cpu_s");
   answer.peak_rss_MiB = object.number("peak_rss_MiB");
   answer.simgrid = object.text("simgrid");

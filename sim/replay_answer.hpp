@@ -10,11 +10,15 @@
 
 namespace fourfold {
 
+// Its exit status when it takes more work than its option --work-limit allows.
+inline constexpr int over_work_limit = 3;
+
 struct ReplayAnswer {
   Outcome outcome;
   bool extrapolated = false;         // layers or micro-batches were extended from a checked few
   double extrapolation_check = 0.0;  // largest relative change between the last two repetitions
   std::int64_t collectives = 0;      // group collectives that were simulated
+  std::int64_t work = 0;             // in the units of --work-limit
   double cpu_s = 0.0;                // of the replay process
   double peak_rss_MiB = 0.0;
   std::string simgrid;               // version

@@ -9,6 +9,13 @@
 
 namespace fourfold {
 
+namespace {
+constexpr std::int64_t work_of_event = 10;
+}
+
+FlowNetwork::TooMuchWork::TooMuchWork()
+    : std::runtime_error("The simulation takes more work than --work-limit allows: raise it.") {}
+
 Parts Parts::whole(std::int32_t communicators) {
   Parts parts;
   parts.first.resize(static_cast<std::size_t>(communicators) + 1);
@@ -118,6 +125,8 @@ void FlowNetwork::advance() {
     }
   }
   if (rates_.unsolved()) solve();
+  counts_.work = rates_.touched() + work_of_event * counts_.events;
+  if (counts_.work > work_limit_) throw TooMuchWork();
 }
 
 }  // namespace fourfold

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <stdexcept>
 #include <vector>
 
 #include "sim/replay/event_queue.hpp"
@@ -29,6 +31,14 @@ class FlowNetwork : public Transport {
     std::int64_t events = 0;
     std::int64_t solves = 0;
     Seconds solver_time;  // of our own clock
+    // What the replay costs, the same on every machine: entries that the solver looked at, and ten
+    // an event, which takes about as long.
+    std::int64_t work = 0;
+  };
+
+  // Thrown by advance() beyond the work limit.
+  struct TooMuchWork : std::runtime_error {
+    TooMuchWork();
   };
 
   // Rates are decided anew at most once per `quantum`: what happens within it is handled together,
@@ -43,6 +53,7 @@ class FlowNetwork : public Transport {
   void advance();
 
   const Counts& counts() const { return counts_; }
+  void limit_work(std::int64_t limit) { work_limit_ = limit; }
   // Bytes/s per unit of share of a flow of the Incidence, as last decided.
   double rate(std::int32_t flow) const { return rates_.rate(flow); }
 
@@ -77,6 +88,7 @@ class FlowNetwork : public Transport {
   double quantum_;
   double now_ = 0.0;
   Counts counts_;
+  std::int64_t work_limit_ = std::numeric_limits<std::int64_t>::max();
 };
 
 }  // namespace fourfold

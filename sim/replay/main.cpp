@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -18,6 +19,7 @@
 #include "sim/estimate.hpp"
 #include "sim/point.hpp"
 #include "sim/provenance.hpp"
+#include "sim/replay/flow_network.hpp"
 #include "sim/replay/listing.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/replay_answer.hpp"
@@ -35,6 +37,7 @@ constexpr const char* usage =
     "  --explain            add the load of links, what collectives took and who waits for whom\n"
     "  --timeline           the same, and logs of a few devices\n"
     "  --ideal PART         with an ideal part: network, gemm-empirical or gemm-advertised\n"
+    "  --work-limit UNITS   end with status 3 beyond so much work; the answer says what it took\n"
     "  --progress           lines `progress PART-DONE` on standard error, twice a second\n"
     "  --listing            no simulation: the step as text for fourfold-witness\n"
     "`fourfold project --fidelity simulated` writes such points and reads the answer.\n";
@@ -49,6 +52,7 @@ struct Order {
   fourfold::DetailWanted detail = fourfold::DetailWanted::none;
   fourfold::IdealPart ideal = fourfold::IdealPart::none;
   bool progress = false;
+  std::int64_t work_limit = 0;  // 0: none
 };
 
 bool set_fidelity(std::string_view word, Order& order) {
@@ -70,6 +74,12 @@ bool set_ideal(std::string_view word, Order& order) {
   return false;
 }
 
+bool set_work_limit(std::string_view word, Order& order) {
+  const auto [end, error] =
+      std::from_chars(word.data(), word.data() + word.size(), order.work_limit);
+  return error == std::errc() && end == word.data() + word.size() && order.work_limit > 0;
+}
+
 // None if the command line is not understood.
 std::optional<Order> order_of(const std::vector<std::string_view>& arguments) {
   Order order;
@@ -87,6 +97,8 @@ std::optional<Order> order_of(const std::vector<std::string_view>& arguments) {
     } else if (word == "--progress") {
       order.progress = true;
     } else if (word == "--fidelity" && set_fidelity(value, order)) {
+      ++i;
+    } else if (word == "--work-limit" && set_work_limit(value, order)) {
       ++i;
     } else if (word == "--ideal" && set_ideal(value, order)) {
       ++i;
@@ -119,6 +131,7 @@ fourfold::ReplayAnswer answer(const std::string& question, const Order& order) {
   options.extent = order.extent;
   options.carrier = order.carrier;
   options.detail = order.detail;
+  options.work_limit = order.work_limit;
   if (order.progress) options.progress = ProgressLines();
   options.mapping = fourfold::mapping_of(point, platform);
   options.compute_factors = fourfold::compute_factors(point, options.mapping);
@@ -132,6 +145,7 @@ fourfold::ReplayAnswer answer(const std::string& question, const Order& order) {
           .extrapolated = replay.extrapolated,
           .extrapolation_check = replay.disagreement,
           .collectives = replay.collectives,
+          .work = replay.work,
           .cpu_s = seconds(used.ru_utime) + seconds(used.ru_stime),
           .peak_rss_MiB = static_cast<double>(used.ru_maxrss) / 1024.0,
           .simgrid = fourfold::build().simgrid_version,
@@ -171,6 +185,9 @@ int main(int argc, char** argv) {
                           : fourfold::to_json(answer(question, *order)) + '\n')
               << std::flush;
     if (!std::cout) throw std::runtime_error("The answer could not be written to standard output.");
+  } catch (const fourfold::FlowNetwork::TooMuchWork& error) {
+    std::cerr << "fourfold-replay: " << error.what() << '\n';
+    return fourfold::over_work_limit;
   } catch (const std::exception& error) {
     std::cerr << "fourfold-replay: " << error.what() << '\n';
     return 1;

@@ -15,8 +15,8 @@ namespace fourfold {
 // whose potential load fits its capacity can never hold anybody back and is left out of every
 // solve; most links of a machine are of that kind at any moment.
 //
-// Rates are max-min fair exactly if no link is overloaded and each flow runs at its bound or is held
-// back by a full link on which no flow is faster. A solve therefore begins with the flows that a
+// Rates are max-min fair exactly if no link is overloaded and each flow runs at its bound or is
+// held back by a full link on which no flow is faster. A solve therefore begins with the flows that a
 // change concerns directly, shares among them what the others leave, and takes in whichever other
 // flow then violates the condition, until none does.
 class MaxMin {

@@ -126,11 +126,13 @@ class Job {
                           options_.quantum.value > 0
                               ? options_.quantum
                               : std::min(Seconds{1e-4}, estimate(program_).total * 1e-5));
+      if (options_.work_limit > 0) network.limit_work(options_.work_limit - result.work);
       std::vector<SegmentTimes> times = walk(stream, network, [&] { machine_.run(network); });
       const FlowNetwork::Counts& counts = network.counts();
       result.collectives += counts.finished;
       result.events += counts.events;
       result.solves += counts.solves;
+      result.work += counts.work;
       result.solver_time += counts.solver_time;
       return times;
     }

@@ -48,6 +48,7 @@ struct ReplayOptions {
   Mapping mapping;                      // empty: packed
   LinkFaults faults;
   DetailWanted detail = DetailWanted::none;
+  std::int64_t work_limit = 0;  // of all attempts, see FlowNetwork::Counts; 0: none
   // Called now and then with the part of an attempt's rank-operations that is done, 0 to 1.
   std::function<void(double)> progress;
 };
@@ -60,13 +61,14 @@ struct Replay {
   std::int64_t collectives = 0;  // of groups, in all attempts
   std::int64_t events = 0;
   std::int64_t solves = 0;
+  std::int64_t work = 0;  // as FlowNetwork counts it
   Seconds solver_time;                 // of our own clock
   std::optional<ReplayDetail> detail;  // if it was wanted
 };
 
 // Throws std::invalid_argument if the program is unsound, does not fit the grid, or if the grid
 // needs more devices than the platform has; and std::runtime_error on faults that cannot take
-// effect.
+// effect. Throws FlowNetwork::TooMuchWork beyond the work limit.
 Replay replay(const TimedProgram& program, const ProcessGrid& grid, const Platform& platform,
               const ReplayOptions& options = {});
 

@@ -45,6 +45,29 @@ TEST(FlowNetwork, FlowsShareALinkOnlyWhileTheyMove) {
   EXPECT_DOUBLE_EQ(ends.at(1), 6.0);  // 2 * 5 + 3 * 10 = 40
 }
 
+void share_a_link(FlowNetwork& network) {
+  network.start(0, 0.0, {{0.0}, {20.0}, {100.0}});
+  network.start(1, 0.0, {{1.0}, {40.0}, {100.0}});
+}
+
+TEST(FlowNetwork, ItsWorkIsCountedAndLimited) {
+  FlowNetwork counted(incidence(), Parts::whole(3), {0.0});
+  share_a_link(counted);
+  run(counted);
+  const std::int64_t work = counted.counts().work;
+  FlowNetwork allowed(incidence(), Parts::whole(3), {0.0});
+  FlowNetwork limited(incidence(), Parts::whole(3), {0.0});
+  allowed.limit_work(work);
+  limited.limit_work(work - 1);
+  share_a_link(allowed);
+  share_a_link(limited);
+
+  EXPECT_GT(work, 0);
+  EXPECT_NO_THROW(run(allowed));
+  EXPECT_EQ(allowed.counts().work, work);
+  EXPECT_THROW(run(limited), FlowNetwork::TooMuchWork);
+}
+
 TEST(FlowNetwork, AFlowWithoutWorkEndsWithItsDelay) {
   FlowNetwork network(incidence(), Parts::whole(3), {0.0});
   network.start(0, 0.0, {{0.25}, {0.0}, {1.0}});

@@ -80,8 +80,8 @@ double random_bound(const Incidence& incidence, std::int32_t flow, std::mt19937&
   return std::min(incidence.lone_rate(flow), 0.25 * static_cast<double>(1 + random() % 20));
 }
 
-// As on a large machine: flows that cross a few of many links, so that a change may reach all others
-// but concerns few.
+// As on a large machine: flows that cross a few of many links, so that a change may reach all
+// others but concerns few.
 Network sparse_network(std::mt19937& random) {
   Network network;
   constexpr std::int32_t links = 80;

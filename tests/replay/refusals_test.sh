@@ -24,6 +24,9 @@ refuses '{}' 'fourfold-replay: '
 refuses '{}' 'usage' --no-such-option
 refuses '{}' 'usage' --full --full
 refuses '{}' 'usage' --fidelity
+refuses '{}' 'usage' --work-limit
+refuses '{}' 'usage' --work-limit 0
+refuses '{}' 'usage' --work-limit 60s
 refuses '{}' 'usage' --fidelity exact
 
 exit "$((failures > 0))"

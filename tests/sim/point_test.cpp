@@ -128,6 +128,7 @@ TEST(ReplayAnswerJson, KeepsEveryBit) {
   answer.extrapolated = true;
   answer.extrapolation_check = 1e-9;
   answer.collectives = 6'300'000;
+  answer.work = 1'234;
   answer.cpu_s = 9.5;
   answer.peak_rss_MiB = 198.0;
   answer.simgrid = "3.32";
@@ -141,6 +142,7 @@ TEST(ReplayAnswerJson, KeepsEveryBit) {
   EXPECT_EQ(again.extrapolated, answer.extrapolated);
   EXPECT_EQ(again.extrapolation_check, answer.extrapolation_check);
   EXPECT_EQ(again.collectives, answer.collectives);
+  EXPECT_EQ(again.work, answer.work);
   EXPECT_EQ(again.cpu_s, answer.cpu_s);
   EXPECT_EQ(again.peak_rss_MiB, answer.peak_rss_MiB);
   EXPECT_EQ(again.simgrid, answer.simgrid);
