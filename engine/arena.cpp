@@ -16,7 +16,9 @@ std::int64_t rounded_up(std::int64_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-bool overlap(const PlannedBuffer& a, const PlannedBuffer& b) { return a.first <= b.last && b.first <= a.last; }
+bool overlap(const PlannedBuffer& a, const PlannedBuffer& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
 
 // Buffers placed so far, by offset.
 class Shelf {
@@ -70,7 +72,9 @@ ArenaPlan planned(const std::vector<PlannedBuffer>& buffers, const Weight& weigh
 }  // namespace
 
 ArenaPlan plan_arena(const std::vector<PlannedBuffer>& buffers) {
-  const auto steps = [](const PlannedBuffer& b) { return static_cast<double>(b.last - b.first + 1); };
+  const auto steps = [](const PlannedBuffer& b) {
+    return static_cast<double>(b.last - b.first + 1);
+  };
   const auto bytes = [](const PlannedBuffer& b) { return static_cast<double>(b.bytes); };
   ArenaPlan best;
   for (const Weight& weight :

@@ -1,5 +1,5 @@
-// The arena: one allocation in which every buffer of a step has a fixed place, chosen before anything
-// runs so that buffers which are never in use together share addresses.
+// The arena: one allocation in which every buffer of a step has a fixed place, chosen before
+// anything runs so that buffers which are never in use together share addresses.
 #pragma once
 
 #include <cstddef>

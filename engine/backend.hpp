@@ -12,8 +12,8 @@
 
 namespace fourfold {
 
-// Called between tiles of long work, so that collectives advance meanwhile; may be empty. The tiling
-// does not depend on it: results are bitwise the same with and without.
+// Called between tiles of long work, so that collectives advance meanwhile; may be empty. The
+// tiling does not depend on it: results are bitwise the same with and without.
 using Progress = std::function<void()>;
 
 // What a kernel has to know beside its operands: nothing here differs between two operations.
@@ -37,7 +37,7 @@ struct KernelOperands {
 // What one parameter's update reads and writes. Master and weight are the same memory where weights
 // are kept in fp32.
 struct UpdateOperands {
-  Tensor gradient;  // one row, fp32 or bf16, as many elements as the shard
+  Tensor gradient;      // one row, fp32 or bf16, as many elements as the shard
   float factor = 1.0F;  // of clipping
   Tensor weight, master, first_moment, second_moment;
 };

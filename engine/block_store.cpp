@@ -42,7 +42,8 @@ void BlockStore<T>::release(Id id) {
 template <typename T>
 void BlockStore<T>::expect_step_is_over() const {
   for (std::size_t i = 0; i < values_.size(); ++i) {
-    const bool kept = std::count(program_.kept.begin(), program_.kept.end(), static_cast<Id>(i)) > 0;
+    const bool kept =
+        std::count(program_.kept.begin(), program_.kept.end(), static_cast<Id>(i)) > 0;
     if (!program_.values[i].persistent && !kept && !values_[i].empty()) {
       throw std::logic_error("lockstep: nobody released " + program_.values[i].name);
     }

@@ -51,9 +51,14 @@ class Planner {
       if (issue.kind == IssueKind::allocate || issue.kind == IssueKind::release) continue;
       const Op& op = program_.ops[static_cast<std::size_t>(issue.id)];
       switch (issue.kind) {
-        case IssueKind::compute: compute(op); break;
-        case IssueKind::start: start(op); break;
-        default: expect_handed_over(op);
+        case IssueKind::compute:
+          compute(op);
+          break;
+        case IssueKind::start:
+          start(op);
+          break;
+        default:
+          expect_handed_over(op);
       }
       for (Id id : op.inputs) touch(id);
       for (Id id : op.outputs) touch(id);
@@ -91,9 +96,13 @@ class Planner {
 
   void compute(const Op& op) {
     switch (op.kind) {
-      case OpKind::pack: return pack(op);
-      case OpKind::unpack: return unpack(op);
-      case OpKind::map: case OpKind::add: return in_place(op);
+      case OpKind::pack:
+        return pack(op);
+      case OpKind::unpack:
+        return unpack(op);
+      case OpKind::map:
+      case OpKind::add:
+        return in_place(op);
       default:
         for (Id output : op.outputs) create(output);
     }

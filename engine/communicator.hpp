@@ -1,5 +1,6 @@
-// A communicator of one lane: the collectives between this rank and the others of its line along the
-// lane's axis, in the order they are started. Narrow, so that another library can stand behind it.
+// A communicator of one lane: the collectives between this rank and the others of its line along
+// the lane's axis, in the order they are started. Narrow, so that another library can stand behind
+// it.
 #pragma once
 
 #include <cstdint>

@@ -48,10 +48,12 @@ class Executor::Walk {
     plan_ = work::bind(schedule, tokens, weights, buffers, addresses);
     posts_.resize(plan_.collectives);
     span_of_.resize(plan_.collectives);
-    device_ = {&schedule.program,       weights.grid(),         weights.rank(),
-               model_.hidden / model_.heads, tokens * micro_batches, 1.0};
+    device_ = {&schedule.program,      weights.grid(),
+               weights.rank(),         model_.hidden / model_.heads,
+               tokens * micro_batches, 1.0};
     local_words_ = static_cast<std::size_t>(
-        tokens * micro_batches / (weights.grid().extent(Axis::z) * weights.grid().extent(Axis::data)));
+        tokens * micro_batches /
+        (weights.grid().extent(Axis::z) * weights.grid().extent(Axis::data)));
   }
 
   ExecutedStep step(const LocalBatch& batch, const AdamW& optimizer, std::int64_t optimizer_step) {
@@ -180,7 +182,7 @@ class Executor::Walk {
   work::Plan plan_;
   Device device_;
   std::size_t local_words_ = 0;
-  std::vector<Post> posts_;            // by number of the collective
+  std::vector<Post> posts_;           // by number of the collective
   std::vector<std::size_t> span_of_;  // by number of the collective
   const LocalBatch* batch_ = nullptr;
   reference::AdamWStep optimizer_;
@@ -201,8 +203,14 @@ ExecutedStep Executor::step(const LocalBatch& batch, const AdamW& optimizer,
   return walk_->step(batch, optimizer, optimizer_step);
 }
 
-Tensor Executor::logits() const { return walk_->logits(); }
-std::int64_t Executor::arena_bytes() const { return walk_->arena_bytes(); }
-const Schedule& Executor::schedule() const { return walk_->schedule; }
+Tensor Executor::logits() const {
+  return walk_->logits();
+}
+std::int64_t Executor::arena_bytes() const {
+  return walk_->arena_bytes();
+}
+const Schedule& Executor::schedule() const {
+  return walk_->schedule;
+}
 
 }  // namespace fourfold

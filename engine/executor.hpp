@@ -35,7 +35,7 @@ struct ExecutedStep {
   double gradient_norm = 0.0;  // before clipping; 0 where the schedule has none
   double seconds = 0.0;        // wall time on this rank
   std::array<double, lane_count> exposed_seconds{};  // stood still in waits, by lane
-  std::vector<Span> spans;     // in stream order
+  std::vector<Span> spans;                           // in stream order
 };
 
 // The communicator of each lane, by Lane.

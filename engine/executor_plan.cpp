@@ -38,10 +38,17 @@ class Binder {
   Plan run() {
     for (const Issue& issue : schedule_.stream) {
       switch (issue.kind) {
-        case IssueKind::compute: compute(issue.id); break;
-        case IssueKind::start: start(issue.id); break;
-        case IssueKind::wait: wait(issue.id); break;
-        default: break;
+        case IssueKind::compute:
+          compute(issue.id);
+          break;
+        case IssueKind::start:
+          start(issue.id);
+          break;
+        case IssueKind::wait:
+          wait(issue.id);
+          break;
+        default:
+          break;
       }
     }
     for (Id id : program_.kept) {
@@ -100,10 +107,14 @@ class Binder {
       plan_.items.push_back(ReadNorm{at(op.inputs[0]), at(op.inputs[1])});
     }
     switch (op.kind) {
-      case OpKind::pack: return pack(i);
-      case OpKind::unpack: return;
-      case OpKind::update: return update(i);
-      default: kernel(i);
+      case OpKind::pack:
+        return pack(i);
+      case OpKind::unpack:
+        return;
+      case OpKind::update:
+        return update(i);
+      default:
+        kernel(i);
     }
   }
 
@@ -169,9 +180,8 @@ class Binder {
     const Op& op = op_at(i);
     if (!does_something(op)) return;
     collective_number_[static_cast<std::size_t>(i)] = plan_.collectives;
-    const CollectiveCall call{collective_kind(op.kind),
-                              program_[op.inputs[0]].shape.sharding.owed, at(op.inputs[0]),
-                              at(op.outputs[0])};
+    const CollectiveCall call{collective_kind(op.kind), program_[op.inputs[0]].shape.sharding.owed,
+                              at(op.inputs[0]), at(op.outputs[0])};
     add_with_span(Start{i, op.lane(), call, plan_.collectives++});
   }
 
@@ -195,7 +205,7 @@ class Binder {
   const Program& program_;
   std::int64_t tokens_ = 0;
   const Weights& weights_;
-  std::vector<Tensor> tensors_;  // by value
+  std::vector<Tensor> tensors_;                 // by value
   std::vector<std::size_t> collective_number_;  // by operation
   Plan plan_;
 };

@@ -34,8 +34,8 @@ Lockstep<T>::Lockstep(const Model& model, Schedule schedule, const ProcessGrid& 
     const Shape& shape = store_.program()[store_.persistent(parameter)].shape;
     Matrix<T> global(shape.rows, shape.cols);
     for (std::int64_t i = 0; i < shape.rows * shape.cols; ++i) {
-      global.values[static_cast<std::size_t>(i)] = static_cast<T>(
-          initial_weight(model_, parameter, i / shape.cols, i % shape.cols, seed));
+      global.values[static_cast<std::size_t>(i)] =
+          static_cast<T>(initial_weight(model_, parameter, i / shape.cols, i % shape.cols, seed));
     }
     set_weight(parameter, global);
   }
@@ -67,11 +67,20 @@ StepResult Lockstep<T>::step(const Batch& batch, const AdamW& optimizer) {
   ++steps_done_;
   for (const Issue& issue : stream_) {
     switch (issue.kind) {
-      case IssueKind::compute: compute(issue.id, batch); break;
-      case IssueKind::start: start(issue.id); break;
-      case IssueKind::wait: wait(issue); break;
-      case IssueKind::allocate: break;
-      case IssueKind::release: store_.release(issue.id); break;
+      case IssueKind::compute:
+        compute(issue.id, batch);
+        break;
+      case IssueKind::start:
+        start(issue.id);
+        break;
+      case IssueKind::wait:
+        wait(issue);
+        break;
+      case IssueKind::allocate:
+        break;
+      case IssueKind::release:
+        store_.release(issue.id);
+        break;
     }
   }
   if (!in_flight_.empty()) {
@@ -111,10 +120,14 @@ void Lockstep<T>::compute(std::int32_t i, const Batch& batch) {
     if (!store_.is_words(input)) expect_readable(input, op);
   }
   switch (op.kind) {
-    case OpKind::pack: return pack(op);
-    case OpKind::unpack: return unpack(op);
-    case OpKind::update: return update(op);
-    default: kernel(i, batch);
+    case OpKind::pack:
+      return pack(op);
+    case OpKind::unpack:
+      return unpack(op);
+    case OpKind::update:
+      return update(op);
+    default:
+      kernel(i, batch);
   }
   observe(op);
 }
@@ -123,8 +136,12 @@ template <typename T>
 void Lockstep<T>::kernel(std::int32_t i, const Batch& batch) {
   const Op& op = op_at(i);
   Blocks<T> results = store_.empty(op.outputs[0], micro_batch_tokens_);
-  reference::Site site{&store_.program(), store_.grid(), 0, model_.hidden / model_.heads,
-                       micro_batch_tokens_ * micro_batches_, optimizer_.clip_norm};
+  reference::Site site{&store_.program(),
+                       store_.grid(),
+                       0,
+                       model_.hidden / model_.heads,
+                       micro_batch_tokens_ * micro_batches_,
+                       optimizer_.clip_norm};
   for (site.rank = 0; site.rank < site.grid.size(); ++site.rank) {
     const auto rank = static_cast<std::size_t>(site.rank);
     reference::Operands<T> operands;
@@ -214,9 +231,14 @@ void Lockstep<T>::wait(const Issue& issue) {
   const LineCollective<T> collective{&store_.grid(), op.axis, &store_[operand], &results,
                                      store_.kept_precision(operand)};
   switch (op.kind) {
-    case OpKind::all_gather: collective.all_gather(); break;
-    case OpKind::reduce_scatter: collective.reduce_scatter(); break;
-    default: collective.all_reduce(store_.program()[operand].shape.sharding.owed);
+    case OpKind::all_gather:
+      collective.all_gather();
+      break;
+    case OpKind::reduce_scatter:
+      collective.reduce_scatter();
+      break;
+    default:
+      collective.all_reduce(store_.program()[operand].shape.sharding.owed);
   }
   if (store_.grid().extent(op.axis) > 1) {
     const std::size_t elements =

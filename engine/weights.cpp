@@ -72,8 +72,8 @@ void Weights::initialise(const Model& model, std::uint64_t seed) {
     for (std::int64_t i = 0; i < stored.block.size(); ++i) {
       const auto where = place.global(i);
       if (!where) continue;
-      const auto weight = static_cast<float>(
-          initial_weight(model, parameter, where->first, where->second, seed));
+      const auto weight =
+          static_cast<float>(initial_weight(model, parameter, where->first, where->second, seed));
       if (stored.block.precision == Precision::bf16) {
         stored.block.bf16()[i] = narrowed(weight);
       } else {

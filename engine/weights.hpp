@@ -16,7 +16,7 @@ struct Stored {
   std::string name;  // "block0.qkv.weight", "block0.qkv.weight.m", ".v", ".master"
   Shape shape;       // of the global matrix, with its sharding
   Role role = Role::parameter;
-  Tensor block;      // this rank's, as engine/placement.hpp lays it out; padding is zero
+  Tensor block;  // this rank's, as engine/placement.hpp lays it out; padding is zero
 };
 
 class Weights {

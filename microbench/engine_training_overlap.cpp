@@ -1,8 +1,8 @@
 // Question: of the communication in a training step that the schedule allows to hide, how much does
 // the engine hide, with all overlaps on, in each way to progress?
 //
-// Three walks over the same operations, on the same ranks, in turn within each repetition; a time is
-// the slowest rank's from a common barrier:
+// Three walks over the same operations, on the same ranks, in turn within each repetition; a time
+// is the slowest rank's from a common barrier:
 //
 //   t_apart   every wait moved right behind its start: nothing is hidden
 //   t_total   the stream as the schedule issues it, in each way to progress
@@ -60,7 +60,9 @@ double over_ranks(double own, MPI_Op operation) {
   MPI_Allreduce(&own, &all, 1, MPI_DOUBLE, operation, MPI_COMM_WORLD);
   return all;
 }
-double slowest(double own) { return over_ranks(own, MPI_MAX); }
+double slowest(double own) {
+  return over_ranks(own, MPI_MAX);
+}
 double mean(double own) {
   return over_ranks(own, MPI_SUM) / static_cast<double>(size_of(MPI_COMM_WORLD));
 }
@@ -135,8 +137,8 @@ struct Walk {
   std::string title;
   std::unique_ptr<Lanes> lanes;
   std::unique_ptr<Executor> executor;
-  std::vector<double> seconds;   // of the slowest rank
-  std::vector<double> gained;    // t_apart - t_total of the same repetition
+  std::vector<double> seconds;                          // of the slowest rank
+  std::vector<double> gained;                           // t_apart - t_total of the same repetition
   std::array<std::vector<double>, lane_count> exposed;  // this rank's
   std::vector<double> moved_waits;                      // this rank's, of what is moved apart
 };
@@ -178,13 +180,13 @@ class Measurement {
     const double hideable = mean(alone - ideal_seconds(schedule_, duration));
     const double all_moved = mean(moved), compute = mean(kernels), not_moved = mean(fixed);
     if (speaks) {
-      std::printf("\ngrid %s, batch %lld, recompute %s, data reduction %s: kernels %.0f ms; moved "
-                  "apart %.0f ms (%.0f %% of kernels), of which the schedule allows to hide %.0f "
-                  "ms; never moved %.0f ms\n",
-                  question_.grid.str().c_str(), static_cast<long long>(question_.batch),
-                  name(question_.options.recompute), name(question_.options.data_reduction),
-                  compute * 1e3, all_moved * 1e3, 100 * all_moved / compute, hideable * 1e3,
-                  not_moved * 1e3);
+      std::printf(
+          "\ngrid %s, batch %lld, recompute %s, data reduction %s: kernels %.0f ms; moved "
+          "apart %.0f ms (%.0f %% of kernels), of which the schedule allows to hide %.0f "
+          "ms; never moved %.0f ms\n",
+          question_.grid.str().c_str(), static_cast<long long>(question_.batch),
+          name(question_.options.recompute), name(question_.options.data_reduction), compute * 1e3,
+          all_moved * 1e3, 100 * all_moved / compute, hideable * 1e3, not_moved * 1e3);
       std::printf("%-8s %8s %8s %14s %12s   exposed ms:", "walk", "step ms", "hidden %",
                   "of all moved %", "moved waits");
       for (Lane lane : all_lanes) std::printf(" %8s", name(lane));
@@ -248,7 +250,7 @@ class Measurement {
   Weights weights_;
   LocalBatch batch_;
   TunedBackend backend_;
-  std::vector<Walk> walks_;  // the first one hides nothing
+  std::vector<Walk> walks_;                     // the first one hides nothing
   std::vector<std::vector<double>> durations_;  // by operation, this rank's, nothing hidden
   std::int64_t steps_ = 0;
 };

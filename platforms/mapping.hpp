@@ -17,8 +17,8 @@ struct Mapping {
   // These throw std::invalid_argument with a sentence if ranks is below 1, or if the platform
   // cannot hold them.
   static Mapping packed(std::int64_t ranks);
-  // The job's nodes are dealt out in turn to the groups of a dragonfly, or to the largest parts of a
-  // fat tree below its root. Throws where the network has no such groups.
+  // The job's nodes are dealt out in turn to the groups of a dragonfly, or to the largest parts of
+  // a fat tree below its root. Throws where the network has no such groups.
   static Mapping spread(std::int64_t ranks, const Platform& platform);
   // The job's nodes are drawn from all nodes of the machine, in random order.
   static Mapping random(std::int64_t ranks, const Platform& platform, std::uint64_t seed);

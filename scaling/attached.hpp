@@ -12,8 +12,8 @@ struct AttachedResult {
 };
 
 // Output and errors of the command are ours, its input is empty. On the first Ctrl-C or SIGTERM it
-// gets SIGUSR1 (which mpirun hands on to all ranks: finish and stop), on the second SIGTERM. It ends
-// with us, whatever ends us. Throws std::runtime_error if it cannot be started.
+// gets SIGUSR1 (which mpirun hands on to all ranks: finish and stop), on the second SIGTERM. It
+// ends with us, whatever ends us. Throws std::runtime_error if it cannot be started.
 AttachedResult run_attached(const std::vector<std::string>& command);
 
 }  // namespace fourfold

@@ -104,7 +104,7 @@ std::string platforms_json() {
 void add_platforms_verb(CLI::App& app, Action& action) {
   struct Typed {
     std::string platform;
-    bool json = false;      // of show
+    bool json = false;  // of show
     bool list_json = false;
   };
   const auto typed = std::make_shared<Typed>();

@@ -45,7 +45,8 @@ Words mpirun_words(std::int64_t ranks) {
   if (!may_read_other_memory()) add({"--mca", "btl_vader_single_copy_mechanism", "none"});
   if (ranks > cores) {
     add({"--mca", "mpi_yield_when_idle", "1"});
-    fmt::print(stderr, "fourfold: {} ranks share {} cores: right results, but slower than {} ranks\n",
+    fmt::print(stderr,
+               "fourfold: {} ranks share {} cores: right results, but slower than {} ranks\n",
                ranks, cores, cores);
   }
   return words;
@@ -58,8 +59,8 @@ AttachedResult run_engine(const Words& engine, std::int64_t ranks) {
   try {
     return run_attached(command);
   } catch (const std::runtime_error& error) {
-    throw std::runtime_error(fmt::format(
-        "{}; install openmpi-bin, or train on one rank (--ranks 1)", error.what()));
+    throw std::runtime_error(
+        fmt::format("{}; install openmpi-bin, or train on one rank (--ranks 1)", error.what()));
   }
 }
 
@@ -99,11 +100,10 @@ int train(const Words& typed) {
 
 void add_train_verb(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("train", "Train a model on this machine, over MPI");
-  verb->prefix_command();    // all words that follow are the engine's ...
-  verb->set_help_flag();     // ... --help, too
-  verb->callback([verb, &action] {
-    action = [words = verb->remaining()] { return train(words); };
-  });
+  verb->prefix_command();  // all words that follow are the engine's ...
+  verb->set_help_flag();   // ... --help, too
+  verb->callback(
+      [verb, &action] { action = [words = verb->remaining()] { return train(words); }; });
 }
 
 }  // namespace fourfold

@@ -191,7 +191,8 @@ Finding find(const Question& question, Fidelity fidelity, const StoppingRule& ru
     throw FindingFailed(error.what());
   }
   if (!once_more) return finding;
-  const std::string activity = alike ? "simulating the best grid once more" : "simulating with what-ifs";
+  const std::string activity =
+      alike ? "simulating the best grid once more" : "simulating with what-ifs";
   std::vector<std::string> arguments;
   if (fidelity != Fidelity::simulated) arguments = {"--fidelity", name(fidelity)};
   if (detail == DetailWanted::explanation) arguments.emplace_back("--explain");

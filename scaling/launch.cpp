@@ -25,7 +25,7 @@ namespace fourfold {
 namespace {
 
 static_assert(over_cpu_limit == 128 + SIGXCPU);
-constexpr std::size_t plain_pipe = 65'536;         // bytes that a pipe holds
+constexpr std::size_t plain_pipe = 65'536;        // bytes that a pipe holds
 constexpr std::size_t longest_input = 1'048'576;  // and that Linux lets anybody ask for
 constexpr std::size_t longest_complaint = 4'096;
 constexpr std::string_view progress_word = "progress ";
@@ -199,9 +199,9 @@ std::string beside_this_executable(const std::string& executable) {
   const std::filesystem::path path =
       std::filesystem::read_symlink("/proc/self/exe").parent_path() / executable;
   if (access(path.c_str(), X_OK) != 0) {
-    throw std::runtime_error(fmt::format(
-        "{} is missing; build it (./run.sh does){}", path.string(),
-        executable == "fourfold-replay" ? ", or ask for --fidelity estimated" : ""));
+    throw std::runtime_error(
+        fmt::format("{} is missing; build it (./run.sh does){}", path.string(),
+                    executable == "fourfold-replay" ? ", or ask for --fidelity estimated" : ""));
   }
   return path.string();
 }

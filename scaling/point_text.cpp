@@ -36,7 +36,8 @@ std::string headline(const Record& record) {
 std::string effect_of_what_ifs(const Record& record) {
   if (!record.uniform) return "";
   return fmt::format(
-      "Without what-ifs that tell ranks or links apart, this grid takes {:.3f} s: with them {:+.2f} "
+      "Without what-ifs that tell ranks or links apart, this grid takes {:.3f} s: with them "
+      "{:+.2f} "
       "%.\nThe grid was chosen without them.\n",
       record.uniform->value, 100.0 * (record.seconds() / *record.uniform - 1.0));
 }
@@ -143,7 +144,8 @@ std::string point_text(const Record& record) {
 std::string paper_choice(const Record& record) {
   const GridSeconds& choice = record.paper_choice;
   return fmt::format(
-      "The paper's model (SC24 eqs. (1)-(7): ring bytes over bandwidth, no latency, nothing hidden) "
+      "The paper's model (SC24 eqs. (1)-(7): ring bytes over bandwidth, no latency, nothing "
+      "hidden) "
       "ranks {} first\nof all that fit, with {:.2f} s of communication; estimated here at {:.3f} s "
       "per batch.\n",
       choice.grid.str(), choice.paper.value, choice.estimated.value);
@@ -166,7 +168,8 @@ std::string search_text(const Record& record) {
   };
   for (const GridSeconds& grid : record.best_grids) add(grid);
   return headline(record) + "The ten best grids by estimate, each with its best micro-batches:\n" +
-         format(table) + '\n' + paper_choice(record) + search_counts(record) + options_text(record.point.options);
+         format(table) + '\n' + paper_choice(record) + search_counts(record) +
+         options_text(record.point.options);
 }
 
 }  // namespace fourfold

@@ -1,6 +1,6 @@
 // Live progress on standard error: one line that is rewritten on a terminal; elsewhere a line per
-// finished point, and one every half minute within a point. Time left comes from work weights, since
-// points differ a hundredfold in work, and from how fast the activity of the moment goes on.
+// finished point, and one every half minute within a point. Time left comes from work weights,
+// since points differ a hundredfold in work, and from how fast the activity of the moment goes on.
 #pragma once
 
 #include <chrono>

@@ -20,7 +20,9 @@ namespace fourfold {
 // and micro-batch, s4u and s4u_step with stock SimGrid communications.
 enum class Fidelity : std::uint8_t { estimated, simulated, full, s4u, s4u_step };
 const char* name(Fidelity fidelity);
-constexpr bool simulates(Fidelity fidelity) { return fidelity != Fidelity::estimated; }
+constexpr bool simulates(Fidelity fidelity) {
+  return fidelity != Fidelity::estimated;
+}
 // Throws std::runtime_error that names the nearest known one.
 Fidelity fidelity_named(const std::string& word);
 

@@ -70,16 +70,17 @@ void add_machine_flags(CLI::App& verb, QuestionFlags& flags) {
       ->capture_default_str();
   verb.add_option("--scale", flags.scales,
                   "KEY=FACTOR: what if this number of the platform were FACTOR times as large");
-  verb.add_option("--fidelity", flags.fidelity, 
+  verb.add_option("--fidelity", flags.fidelity,
                   "estimated (closed form); simulated (SimGrid); full: the chosen grid with every "
                   "layer and micro-batch; s4u, s4u-step: with stock SimGrid communications")
       ->capture_default_str();
   verb.add_option("--at-most-grids", flags.at_most_grids, "limit on simulated grids")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  verb.add_option("--work-limit", flags.work_limit,
-                  "units of work (some 30 million a CPU second) after which the simulation of a grid "
-                  "is given up; not if it is the only one")
+  verb.add_option(
+          "--work-limit", flags.work_limit,
+          "units of work (some 30 million a CPU second) after which the simulation of a grid "
+          "is given up; not if it is the only one")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
 }

@@ -13,9 +13,11 @@ constexpr std::size_t best_grid_count = 10;
 
 GridSeconds grid_seconds(const Finding& finding, std::size_t index, const Platform& platform) {
   const Candidate& candidate = finding.search.feasible[index];
-  GridSeconds seconds{
-      candidate.grid, candidate.micro_batches, candidate.estimate.outcome.total, {},
-      paper_communication(candidate.estimate.counts, candidate.grid, platform)};
+  GridSeconds seconds{candidate.grid,
+                      candidate.micro_batches,
+                      candidate.estimate.outcome.total,
+                      {},
+                      paper_communication(candidate.estimate.counts, candidate.grid, platform)};
   if (index < finding.simulated.size() && finding.simulated[index]) {
     seconds.simulated = finding.simulated[index]->outcome.total;
   }
@@ -54,9 +56,8 @@ Spread spread(const Record& record) {
   const double ratio = record.outcome.total / record.estimated;
   Spread spread{record.outcome.total, record.outcome.total};
   for (const GridSeconds& grid : record.best_grids) {
-    const Seconds seconds = simulates(record.fidelity) && grid.simulated
-                                ? *grid.simulated
-                                : grid.estimated * ratio;
+    const Seconds seconds =
+        simulates(record.fidelity) && grid.simulated ? *grid.simulated : grid.estimated * ratio;
     spread.least = std::min(spread.least, seconds);
     spread.most = std::max(spread.most, seconds);
   }

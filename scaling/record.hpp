@@ -83,7 +83,8 @@ struct OtherFormat : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Throws std::runtime_error with a sentence on anything missing, unknown or impossible; OtherFormat.
+// Throws std::runtime_error with a sentence on anything missing, unknown or impossible;
+// OtherFormat.
 Record record_from_json(const std::string& text);
 
 }  // namespace fourfold

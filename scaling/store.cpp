@@ -73,7 +73,8 @@ void Store::read() {
       records_.push_back(record_from_json(content.substr(begin, end - begin)));
     } catch (const OtherFormat&) {
       remark_ = fmt::format(
-          "{} holds records of another version of Fourfold: they are kept there and not used", path_);
+          "{} holds records of another version of Fourfold: they are kept there and not used",
+          path_);
     } catch (const std::exception& error) {
       throw std::runtime_error(fmt::format(
           "{}, line {}: {}; remove the line to run its point again, or start over with --fresh",

@@ -46,8 +46,8 @@ Id Block::forward(Recorder& r, Id input, const StepOptions& options, Hiding hidi
   };
   input_ = input;
   const Id normed1 = norm1_.forward(r, input);
-  qkv_out_ = r.map(stored(Function::bias, ".qkv"), {qkv_.forward(r, normed1, options, hiding),
-                                                  qkv_bias_.parameter.weight});
+  qkv_out_ = r.map(stored(Function::bias, ".qkv"),
+                   {qkv_.forward(r, normed1, options, hiding), qkv_bias_.parameter.weight});
   attention_out_ = r.attention(stored(Function::forward, ".attention"), {qkv_out_}, sequence_);
   const Id middle = r.map(stored(Function::bias_residual, ".middle"),
                           {projection_.forward(r, attention_out_, options, hiding),
@@ -57,8 +57,7 @@ Id Block::forward(Recorder& r, Id input, const StepOptions& options, Hiding hidi
   const Id activated =
       r.map(stored(Function::bias_gelu, ".gelu"), {up_out_, up_bias_.parameter.weight});
   return r.map(stored(Function::bias_residual, ".output"),
-               {down_.forward(r, activated, options, hiding), down_bias_.parameter.weight,
-                middle});
+               {down_.forward(r, activated, options, hiding), down_bias_.parameter.weight, middle});
 }
 
 Id Block::backward(Recorder& r, Id gradient, const MicroBatch& m, const StepOptions& options) {
@@ -74,8 +73,8 @@ Id Block::backward(Recorder& r, Id gradient, const MicroBatch& m, const StepOpti
                       {activated, up_out_, up_bias_.parameter.weight});
   const Id normed2 = up_.backward(r, up, m, options);
   give_bias(r, up_bias_, up, m);
-  const Id middle = r.add(name_ + ".dmiddle", {gradient, norm2_.backward(r, normed2, m)},
-                          r.storage());
+  const Id middle =
+      r.add(name_ + ".dmiddle", {gradient, norm2_.backward(r, normed2, m)}, r.storage());
   const Id attended = projection_.backward(r, middle, m, options);
   give_bias(r, projection_bias_, middle, m);
   const Id qkv = r.attention(stored(Function::backward, ".dattention"),

@@ -19,18 +19,18 @@ struct LocalSizes {
   void evaluate(const Folded& folded, const ProcessGrid& grid, std::int64_t tokens);
 };
 
-// Multiply-add counted as two. A gemm on local blocks m x k and k x n: 2 m n k. Causal attention over
-// sequences of s: forward 2 (s+1) tokens h (half of the full 4 s tokens h), backward 5/2 of it, as a
-// kernel does that repeats the scores. Element-wise work is counted as bytes, not flops.
+// Multiply-add counted as two. A gemm on local blocks m x k and k x n: 2 m n k. Causal attention
+// over sequences of s: forward 2 (s+1) tokens h (half of the full 4 s tokens h), backward 5/2 of
+// it, as a kernel does that repeats the scores. Element-wise work is counted as bytes, not flops.
 Flops op_flops(const OpClass& op, const LocalSizes& sizes);
 // HBM traffic if every operand is read and every result written once.
 Bytes op_traffic(const OpClass& op, const LocalSizes& sizes);
 
 struct Counts {
-  Flops gemm;       // per device
-  Flops attention;  // per device
+  Flops gemm;                               // per device
+  Flops attention;                          // per device
   std::array<Bytes, lane_count> payload{};  // whole buffers of the lane's collectives, per device
-  std::array<Bytes, lane_count> sent{};     // what a ring sends: 2 (n-1)/n or (n-1)/n of the payload
+  std::array<Bytes, lane_count> sent{};  // what a ring sends: 2 (n-1)/n or (n-1)/n of the payload
   std::array<std::int64_t, lane_count> collectives{};
   Flops executed() const { return gemm + attention; }
 };

@@ -16,7 +16,8 @@ using Key = std::vector<std::int32_t>;
 struct KeyHash {
   std::size_t operator()(const Key& key) const {
     std::uint64_t hash = 1469598103934665603ULL;  // FNV-1a
-    for (std::int32_t part : key) hash = (hash ^ static_cast<std::uint32_t>(part)) * 1099511628211ULL;
+    for (std::int32_t part : key)
+      hash = (hash ^ static_cast<std::uint32_t>(part)) * 1099511628211ULL;
     return static_cast<std::size_t>(hash);
   }
 };
@@ -71,8 +72,8 @@ class Folder {
   std::int32_t shape(const Shape& shape) {
     const auto found = std::find(folded_.shapes.begin(), folded_.shapes.end(), shape);
     if (found == folded_.shapes.end()) folded_.shapes.push_back(shape);
-    return static_cast<std::int32_t>(std::find(folded_.shapes.begin(), folded_.shapes.end(), shape) -
-                                     folded_.shapes.begin());
+    return static_cast<std::int32_t>(
+        std::find(folded_.shapes.begin(), folded_.shapes.end(), shape) - folded_.shapes.begin());
   }
 
   void add_terms(Id id, std::vector<Size::Term>& terms) const {
@@ -239,7 +240,9 @@ class Folder {
 
 }  // namespace
 
-Folded fold(const Schedule& schedule) { return Folder(schedule).run(); }
+Folded fold(const Schedule& schedule) {
+  return Folder(schedule).run();
+}
 
 std::int64_t recorded_micro_batches(const Model& model, const StepOptions& options) {
   const bool crosses = options.overlap.reduce_scatter &&

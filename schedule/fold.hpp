@@ -86,9 +86,9 @@ struct Folded {
 
 Folded fold(const Schedule& schedule);
 
-// Micro-batches that are enough to know all: the first ones until gradients that are put off come from
-// micro-batches alike (their sums begun, not just beginning), one that stands for all like it, and
-// the last. Example: 3 without ORS, 4 with a window of up to a whole backward pass.
+// Micro-batches that are enough to know all: the first ones until gradients that are put off come
+// from micro-batches alike (their sums begun, not just beginning), one that stands for all like it,
+// and the last. Example: 3 without ORS, 4 with a window of up to a whole backward pass.
 std::int64_t recorded_micro_batches(const Model& model, const StepOptions& options);
 
 // The folded step of a model for any number of micro-batches: a few are recorded, and the last but

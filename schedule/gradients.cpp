@@ -10,8 +10,8 @@ std::size_t Bucket::join(const Parameter& parameter) {
 }
 
 Precision Bucket::product_precision(const StepOptions& options) {
-  const bool summed_first = options.gradient_reduction == GradientReduction::accumulated &&
-                            options.micro_batches > 1;
+  const bool summed_first =
+      options.gradient_reduction == GradientReduction::accumulated && options.micro_batches > 1;
   return summed_first ? Precision::fp32 : options.reduce_precision_z();
 }
 

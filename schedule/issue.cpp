@@ -54,13 +54,18 @@ class Issuer {
 
   bool hides(const Op& op) const {
     switch (op.hiding) {
-      case Hiding::all_reduce: return options_.overlap.all_reduce;
-      case Hiding::reduce_scatter: return options_.overlap.reduce_scatter;
-      case Hiding::all_gather: return options_.overlap.all_gather;
+      case Hiding::all_reduce:
+        return options_.overlap.all_reduce;
+      case Hiding::reduce_scatter:
+        return options_.overlap.reduce_scatter;
+      case Hiding::all_gather:
+        return options_.overlap.all_gather;
       case Hiding::recompute_gather:
         return options_.overlap.all_gather && options_.overlap.recompute_gather;
-      case Hiding::data_reduce: return true;
-      case Hiding::never: break;
+      case Hiding::data_reduce:
+        return true;
+      case Hiding::never:
+        break;
     }
     return false;
   }

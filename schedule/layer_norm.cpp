@@ -26,8 +26,8 @@ Id LayerNorm::backward(Recorder& r, Id gradient, const MicroBatch& m) {
   operands.push_back(scale_and_offset_.weight);
   Id sums = r.reduce({Function::layer_norm_sums, name_ + ".dsums", Precision::fp32}, operands, 2);
   sums = r.all_reduce(sums, Axis::y, Hiding::never);
-  const Id own = r.reduce({Function::layer_norm_parameters, name_ + ".dparameters",
-                           Precision::fp32}, known, 2);
+  const Id own = r.reduce(
+      {Function::layer_norm_parameters, name_ + ".dparameters", Precision::fp32}, known, 2);
   small_->give(r, slot_, own, m);
   operands.push_back(sums);
   return r.map({Function::layer_norm_backward, name_ + ".dinput", r.storage()}, operands);

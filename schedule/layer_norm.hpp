@@ -1,5 +1,5 @@
-// Layer norm over columns that are cut by y: means and centred squares are owed along y. Two passes,
-// because E[x^2] - E[x]^2 cancels.
+// Layer norm over columns that are cut by y: means and centred squares are owed along y. Two
+// passes, because E[x^2] - E[x]^2 cancels.
 #pragma once
 
 #include <string>

@@ -41,8 +41,8 @@ Id Linear::forward(Recorder& r, Id input, const StepOptions& options, Hiding hid
 
 Id Linear::backward(Recorder& r, Id gradient, const MicroBatch& m, const StepOptions& options) {
   const Id full = weight_.for_backward(r, options);
-  const Id partial = r.gemm(GemmForm::nt, gradient, full,
-                            {Function::none, name_ + ".dinput", r.storage()});
+  const Id partial =
+      r.gemm(GemmForm::nt, gradient, full, {Function::none, name_ + ".dinput", r.storage()});
   const Id input_gradient = r.all_reduce(partial, out_, Hiding::all_reduce);
   const Id weight_gradient =
       r.gemm(GemmForm::tn, input_, gradient,

@@ -1,5 +1,5 @@
-// A fully connected layer as the 3D parallel matrix product of the paper: input columns cut by `in`,
-// output columns by `out`, the weight cut by both and once more, in flat pieces, along z.
+// A fully connected layer as the 3D parallel matrix product of the paper: input columns cut by
+// `in`, output columns by `out`, the weight cut by both and once more, in flat pieces, along z.
 #pragma once
 
 #include <string>

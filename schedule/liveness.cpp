@@ -44,9 +44,14 @@ class Lifetimes {
       const Issue& step = old[i];
       const Op& op = op_of(step);
       switch (step.kind) {
-        case IssueKind::compute: compute(step, op); break;
-        case IssueKind::start: start(step, op); break;
-        default: wait(step, op);
+        case IssueKind::compute:
+          compute(step, op);
+          break;
+        case IssueKind::start:
+          start(step, op);
+          break;
+        default:
+          wait(step, op);
       }
     }
   }
@@ -127,6 +132,8 @@ class Lifetimes {
 
 }  // namespace
 
-void insert_lifetimes(Schedule& schedule) { Lifetimes(schedule).insert(); }
+void insert_lifetimes(Schedule& schedule) {
+  Lifetimes(schedule).insert();
+}
 
 }  // namespace fourfold

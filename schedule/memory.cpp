@@ -7,7 +7,8 @@ namespace {
 
 using Roles = std::array<double, role_count>;
 
-// What a stretch of the stream does to the bytes in use: the change it leaves, and its highest point.
+// What a stretch of the stream does to the bytes in use: the change it leaves, and its highest
+// point.
 struct Effect {
   Roles change{};
   Roles high{};  // by role, when the sum was highest

@@ -15,7 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path folder() { return fs::path(FOURFOLD_SOURCE_DIR) / "schedule" / "models"; }
+fs::path folder() {
+  return fs::path(FOURFOLD_SOURCE_DIR) / "schedule" / "models";
+}
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw std::runtime_error("model file " + path + ": " + why);
@@ -63,7 +65,8 @@ Model read_model(const std::string& name_or_path) {
   for (const auto& [key, target] : keys) known.push_back(key);
   for (const auto& [key, node] : table) {
     const std::string text(key.str());
-    if (!keys.contains(text)) refuse(path, "unknown key \"" + text + "\"" + did_you_mean(text, known));
+    if (!keys.contains(text))
+      refuse(path, "unknown key \"" + text + "\"" + did_you_mean(text, known));
   }
   for (const auto& [key, target] : keys) {
     const auto value = table[key].value_exact<std::int64_t>();

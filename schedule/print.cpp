@@ -50,11 +50,12 @@ class Printer {
 
   void header() {
     line("training step of " + model_.name + ": " + std::to_string(model_.layers) +
-         " layers, hidden " + std::to_string(model_.hidden) + ", " +
-         std::to_string(model_.heads) + " heads, sequence " + std::to_string(model_.sequence) +
-         ", vocabulary " + std::to_string(model_.vocabulary));
-    line("one micro-batch, in issue order; `start` and `wait` of a collective stand apart where an "
-         "overlap moves them");
+         " layers, hidden " + std::to_string(model_.hidden) + ", " + std::to_string(model_.heads) +
+         " heads, sequence " + std::to_string(model_.sequence) + ", vocabulary " +
+         std::to_string(model_.vocabulary));
+    line(
+        "one micro-batch, in issue order; `start` and `wait` of a collective stand apart where an "
+        "overlap moves them");
     line("a sharding names the axes that cut rows and columns, flat pieces, and what is owed");
   }
 

@@ -15,7 +15,8 @@ ProcessGrid::ProcessGrid(std::int64_t x, std::int64_t y, std::int64_t z, std::in
   for (Axis axis : all_axes) {
     if (extent(axis) < 1) {
       throw std::invalid_argument("process grid: extent of axis " + std::string(name(axis)) +
-                                  " is " + std::to_string(extent(axis)) + "; it must be at least 1");
+                                  " is " + std::to_string(extent(axis)) +
+                                  "; it must be at least 1");
     }
   }
 }

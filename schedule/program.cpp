@@ -8,7 +8,9 @@ const char* name(Precision precision) {
   return names[static_cast<int>(precision)];
 }
 
-const char* name(Recompute recompute) { return recompute == Recompute::full ? "full" : "none"; }
+const char* name(Recompute recompute) {
+  return recompute == Recompute::full ? "full" : "none";
+}
 
 const char* name(WeightGather gather) {
   return gather == WeightGather::keep ? "keep" : "per-micro-batch";
@@ -34,9 +36,9 @@ const char* name(Role role) {
 }
 
 const char* name(OpKind kind) {
-  constexpr const char* names[]{"gemm",   "attention",  "lookup",         "map",
-                                "reduce", "add",        "pack",           "unpack",
-                                "all_gather", "reduce_scatter", "all_reduce", "update"};
+  constexpr const char* names[]{"gemm",       "attention", "lookup", "map",        "reduce",
+                                "add",        "pack",      "unpack", "all_gather", "reduce_scatter",
+                                "all_reduce", "update"};
   return names[static_cast<int>(kind)];
 }
 
@@ -75,10 +77,14 @@ const char* name(GemmForm form) {
 
 Lane Op::lane() const {
   switch (axis) {
-    case Axis::x: return Lane::x;
-    case Axis::y: return Lane::y;
-    case Axis::z: return kind == OpKind::all_gather ? Lane::z_gather : Lane::z_reduce;
-    case Axis::data: break;
+    case Axis::x:
+      return Lane::x;
+    case Axis::y:
+      return Lane::y;
+    case Axis::z:
+      return kind == OpKind::all_gather ? Lane::z_gather : Lane::z_reduce;
+    case Axis::data:
+      break;
   }
   return Lane::data;
 }

@@ -24,37 +24,57 @@ struct Value {
   Shape shape;
   Precision precision = Precision::bf16;
   Role role = Role::activation;
-  bool persistent = false;      // lives before and after the step: parameters, optimizer state, data
-  std::vector<Id> members;      // of a pack: its local block is theirs, one after the other
+  bool persistent = false;  // lives before and after the step: parameters, optimizer state, data
+  std::vector<Id> members;  // of a pack: its local block is theirs, one after the other
 };
 
 enum class OpKind : std::uint8_t {
-  gemm,            // op(A) op(B), op by GemmForm
-  attention,       // causal, local: whole sequences and whole heads
-  lookup,          // rows of a table by token, or their gradient
-  map,             // element by element
-  reduce,          // sums and maxima along rows, columns or everything; owed along the cut axes
-  add,             // sum of equally sharded values, owed reductions included
-  pack, unpack,    // several small values as one flat value, and back: views, no bytes move
-  all_gather, reduce_scatter, all_reduce,
-  update,          // AdamW on a shard
+  gemm,       // op(A) op(B), op by GemmForm
+  attention,  // causal, local: whole sequences and whole heads
+  lookup,     // rows of a table by token, or their gradient
+  map,        // element by element
+  reduce,     // sums and maxima along rows, columns or everything; owed along the cut axes
+  add,        // sum of equally sharded values, owed reductions included
+  pack,
+  unpack,  // several small values as one flat value, and back: views, no bytes move
+  all_gather,
+  reduce_scatter,
+  all_reduce,
+  update,  // AdamW on a shard
 };
 const char* name(OpKind kind);
 constexpr bool is_collective(OpKind kind) {
-  return kind == OpKind::all_gather || kind == OpKind::reduce_scatter ||
-         kind == OpKind::all_reduce;
+  return kind == OpKind::all_gather || kind == OpKind::reduce_scatter || kind == OpKind::all_reduce;
 }
 
 enum class Function : std::uint8_t {
   none,
   // map
-  layer_norm, layer_norm_backward, bias, bias_gelu, gelu_backward, bias_residual, add_position,
-  softmax_loss, softmax_backward, cast, norm_factor,
+  layer_norm,
+  layer_norm_backward,
+  bias,
+  bias_gelu,
+  gelu_backward,
+  bias_residual,
+  add_position,
+  softmax_loss,
+  softmax_backward,
+  cast,
+  norm_factor,
   // reduce
-  row_sum, row_squares, row_max, row_exp_and_target, layer_norm_sums, layer_norm_parameters,
-  col_sum, position_sum, square_sum, loss_sum,
+  row_sum,
+  row_squares,
+  row_max,
+  row_exp_and_target,
+  layer_norm_sums,
+  layer_norm_parameters,
+  col_sum,
+  position_sum,
+  square_sum,
+  loss_sum,
   // attention, lookup
-  forward, backward,
+  forward,
+  backward,
 };
 const char* name(Function function);
 
@@ -63,27 +83,32 @@ const char* name(GemmForm form);
 
 // Which overlap, if any, may move a collective's wait away from its start.
 enum class Hiding : std::uint8_t {
-  never, all_reduce, reduce_scatter, all_gather, recompute_gather, data_reduce
+  never,
+  all_reduce,
+  reduce_scatter,
+  all_gather,
+  recompute_gather,
+  data_reduce
 };
 
 struct Op {
   OpKind kind = OpKind::map;
   Function function = Function::none;
   GemmForm form = GemmForm::nn;
-  Axis axis = Axis::x;             // collectives
-  Hiding hiding = Hiding::never;   // collectives
-  bool deferrable = false;         // may wait with its operands: gradient book-keeping
-  std::int64_t sequence = 0;       // attention: tokens of a sequence
+  Axis axis = Axis::x;            // collectives
+  Hiding hiding = Hiding::never;  // collectives
+  bool deferrable = false;        // may wait with its operands: gradient book-keeping
+  std::int64_t sequence = 0;      // attention: tokens of a sequence
   std::vector<Id> inputs;
   std::vector<Id> outputs;
 
-  Lane lane() const;               // collectives
+  Lane lane() const;  // collectives
 };
 
 // A stretch of the program that people have a name for: one block's forward in one micro-batch.
 struct Section {
-  std::string name;                // "forward", "backward", "head": the same for every layer
-  std::int64_t micro_batch = -1;   // -1: outside the micro-batch loop
+  std::string name;               // "forward", "backward", "head": the same for every layer
+  std::int64_t micro_batch = -1;  // -1: outside the micro-batch loop
   std::int64_t layer = -1;
   std::int32_t first_op = 0;
 };

@@ -1,5 +1,6 @@
-// Quantities carry their unit in their type, so that bytes are never added to seconds and a bandwidth
-// is what bytes divided by seconds give. The stored number is in the base unit: s, B, flop.
+// Quantities carry their unit in their type, so that bytes are never added to seconds and a
+// bandwidth is what bytes divided by seconds give. The stored number is in the base unit: s, B,
+// flop.
 #pragma once
 
 #include <compare>
@@ -12,9 +13,18 @@ struct Quantity {
   double value = 0.0;
 
   constexpr auto operator<=>(const Quantity&) const = default;
-  constexpr Quantity& operator+=(Quantity other) { value += other.value; return *this; }
-  constexpr Quantity& operator-=(Quantity other) { value -= other.value; return *this; }
-  constexpr Quantity& operator*=(double factor) { value *= factor; return *this; }
+  constexpr Quantity& operator+=(Quantity other) {
+    value += other.value;
+    return *this;
+  }
+  constexpr Quantity& operator-=(Quantity other) {
+    value -= other.value;
+    return *this;
+  }
+  constexpr Quantity& operator*=(double factor) {
+    value *= factor;
+    return *this;
+  }
 
   friend constexpr Quantity operator+(Quantity a, Quantity b) { return {a.value + b.value}; }
   friend constexpr Quantity operator-(Quantity a, Quantity b) { return {a.value - b.value}; }
@@ -33,12 +43,20 @@ using FlopsPerSecond = Quantity<-1, 0, 1>;
 constexpr Seconds operator/(Bytes data, BytesPerSecond bandwidth) {
   return {data.value / bandwidth.value};
 }
-constexpr Seconds operator/(Flops work, FlopsPerSecond rate) { return {work.value / rate.value}; }
-constexpr BytesPerSecond operator/(Bytes data, Seconds time) { return {data.value / time.value}; }
-constexpr FlopsPerSecond operator/(Flops work, Seconds time) { return {work.value / time.value}; }
+constexpr Seconds operator/(Flops work, FlopsPerSecond rate) {
+  return {work.value / rate.value};
+}
+constexpr BytesPerSecond operator/(Bytes data, Seconds time) {
+  return {data.value / time.value};
+}
+constexpr FlopsPerSecond operator/(Flops work, Seconds time) {
+  return {work.value / time.value};
+}
 constexpr Bytes operator*(BytesPerSecond bandwidth, Seconds time) {
   return {bandwidth.value * time.value};
 }
-constexpr Flops operator*(FlopsPerSecond rate, Seconds time) { return {rate.value * time.value}; }
+constexpr Flops operator*(FlopsPerSecond rate, Seconds time) {
+  return {rate.value * time.value};
+}
 
 }  // namespace fourfold

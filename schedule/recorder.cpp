@@ -68,9 +68,8 @@ Parameter Recorder::parameter(const std::string& name, const Shape& shape) {
   Parameter result;
   result.weight = add("", storage_, Role::parameter);
   if (state_ == OptimizerState::none) return result;
-  result.master = storage_ == Precision::fp32
-                      ? result.weight
-                      : add(".master", Precision::fp32, Role::optimizer);
+  result.master = storage_ == Precision::fp32 ? result.weight
+                                              : add(".master", Precision::fp32, Role::optimizer);
   result.first_moment = add(".m", Precision::fp32, Role::optimizer);
   result.second_moment = add(".v", Precision::fp32, Role::optimizer);
   return result;
@@ -127,13 +126,12 @@ Id Recorder::map(const Result& result, const std::vector<Id>& operands) {
   for (Id operand : operands) {
     const Value& other = linear ? program_[operand] : complete(operand, operation.c_str());
     if (!lies_as(first.shape, other.shape)) {
-      refuse(operation, "operands lie differently: " + described(first) + " and " +
-                            described(other));
+      refuse(operation,
+             "operands lie differently: " + described(first) + " and " + described(other));
     }
   }
   Value value{result.name, first.shape, result.precision, first.role, false, first.members};
-  return emit({OpKind::map, result.function, {}, {}, {}, false, 0, operands, {}},
-              std::move(value));
+  return emit({OpKind::map, result.function, {}, {}, {}, false, 0, operands, {}}, std::move(value));
 }
 
 Id Recorder::attention(const Result& result, const std::vector<Id>& operands,
@@ -167,8 +165,9 @@ Id Recorder::lookup(const Result& result, Id table_or_gradient, Id tokens, const
     shape.sharding.partial = ids.shape.sharding.rows;
     role = Role::gradient;
   }
-  return emit({OpKind::lookup, result.function, {}, {}, {}, false, 0, {table_or_gradient, tokens}, {}},
-              {result.name, shape, result.precision, role, false, {}});
+  return emit(
+      {OpKind::lookup, result.function, {}, {}, {}, false, 0, {table_or_gradient, tokens}, {}},
+      {result.name, shape, result.precision, role, false, {}});
 }
 
 Id Recorder::reduce(const Result& result, const std::vector<Id>& operands, std::int64_t extent) {
@@ -178,22 +177,28 @@ Id Recorder::reduce(const Result& result, const std::vector<Id>& operands, std::
   Shape shape;
   Role role = Role::activation;
   switch (result.function) {
-    case Function::row_sum: case Function::row_squares: case Function::row_max:
-    case Function::row_exp_and_target: case Function::layer_norm_sums:
+    case Function::row_sum:
+    case Function::row_squares:
+    case Function::row_max:
+    case Function::row_exp_and_target:
+    case Function::layer_norm_sums:
       shape.rows = first.shape.rows;
       shape.rows_are_tokens = first.shape.rows_are_tokens;
       shape.cols = extent;
       shape.sharding.rows = first.shape.sharding.rows;
       shape.sharding.partial = first.shape.sharding.cols;
       break;
-    case Function::col_sum: case Function::position_sum: case Function::layer_norm_parameters:
+    case Function::col_sum:
+    case Function::position_sum:
+    case Function::layer_norm_parameters:
       shape.rows = extent;
       shape.cols = first.shape.cols;
       shape.sharding.cols = first.shape.sharding.cols;
       shape.sharding.partial = first.shape.sharding.rows;
       role = Role::gradient;
       break;
-    case Function::square_sum: case Function::loss_sum:
+    case Function::square_sum:
+    case Function::loss_sum:
       shape.rows = shape.cols = 1;
       shape.sharding.partial = cuts(operands[0]);
       break;

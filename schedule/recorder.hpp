@@ -9,8 +9,8 @@
 
 namespace fourfold {
 
-// A trained matrix: its value and the fp32 state AdamW keeps for it, sharded alike. An fp32 weight is
-// its own master.
+// A trained matrix: its value and the fp32 state AdamW keeps for it, sharded alike. An fp32 weight
+// is its own master.
 struct Parameter {
   Id weight = -1;
   Id master = -1;
@@ -43,8 +43,8 @@ class Recorder {
   Parameter parameter(const std::string& name, const Shape& shape);
   Id data(const std::string& name, const Shape& shape, Precision precision);
 
-  // op(A) op(B): op(A).cols = op(B).rows in extent and axes; gives rows of op(A), cols of op(B), owed
-  // (sum) along the contracted axes.
+  // op(A) op(B): op(A).cols = op(B).rows in extent and axes; gives rows of op(A), cols of op(B),
+  // owed (sum) along the contracted axes.
   Id gemm(GemmForm form, Id a, Id b, const Result& result);
   // Flat pieces along `axis` are put together: axis leaves pieces.
   Id all_gather(Id value, Axis axis, Hiding hiding);

@@ -15,8 +15,8 @@ enum class Existence : std::uint8_t { always, if_cut, if_uncut };
 
 struct Issue {
   IssueKind kind = IssueKind::compute;
-  std::int32_t id = 0;      // compute, start, wait: operation; allocate, release: value
-  std::int32_t back = 0;    // wait: posts on the lane since the one that is waited for
+  std::int32_t id = 0;    // compute, start, wait: operation; allocate, release: value
+  std::int32_t back = 0;  // wait: posts on the lane since the one that is waited for
   Existence existence = Existence::always;  // allocate, release
   Axis axis = Axis::x;                      // ... of the collective that `existence` speaks of
 

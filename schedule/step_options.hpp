@@ -1,5 +1,5 @@
-// The choices that change what a training step costs without changing what it computes; every record
-// prints all of them.
+// The choices that change what a training step costs without changing what it computes; every
+// record prints all of them.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,17 @@
 namespace fourfold {
 
 enum class Precision : std::uint8_t { bf16, fp32, int32 };
-constexpr std::int64_t bytes_per_element(Precision p) { return p == Precision::bf16 ? 2 : 4; }
+constexpr std::int64_t bytes_per_element(Precision p) {
+  return p == Precision::bf16 ? 2 : 4;
+}
 const char* name(Precision precision);
 
 // Activation checkpointing: full repeats a block's forward before its backward.
 enum class Recompute : std::uint8_t { none, full };
 // Weights gathered along z anew for every micro-batch (as the published code), or once and kept.
 enum class WeightGather : std::uint8_t { per_micro_batch, keep };
-// Gradients reduce-scattered along z per micro-batch (as the published code), or summed locally first.
+// Gradients reduce-scattered along z per micro-batch (as the published code), or summed locally
+// first.
 enum class GradientReduction : std::uint8_t { per_micro_batch, accumulated };
 // The data all-reduce of gradients: all after the backward pass (as the published code), or each
 // block's bucket beside the backward pass of the blocks before it.
@@ -27,10 +30,10 @@ const char* name(DataReduction reduction);
 
 // The paper's three overlaps; off means a wait right after the start.
 struct Overlap {
-  bool all_reduce = true;         // OAR: backward all-reduce beside the dW product
-  bool reduce_scatter = true;     // ORS: gradient reduce-scatters beside the backward pass
-  bool all_gather = true;         // OAG: the next layer's weight gather beside this layer
-  bool recompute_gather = true;   // OAG also for the gathers of recompute
+  bool all_reduce = true;        // OAR: backward all-reduce beside the dW product
+  bool reduce_scatter = true;    // ORS: gradient reduce-scatters beside the backward pass
+  bool all_gather = true;        // OAG: the next layer's weight gather beside this layer
+  bool recompute_gather = true;  // OAG also for the gathers of recompute
   bool operator==(const Overlap&) const = default;
 };
 

@@ -93,8 +93,8 @@ class Step {
     std::vector<Id> squares{vocabulary_->bucket().square_sum(r_)};
     for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
       r_.begin_section("norm", -1, -1);
-      squares.push_back(r_.add("norm", {squares.back(), (*block)->bucket().square_sum(r_)},
-                               Precision::fp32));
+      squares.push_back(
+          r_.add("norm", {squares.back(), (*block)->bucket().square_sum(r_)}, Precision::fp32));
     }
     r_.begin_section("clip", -1, -1);
     Id weights = squares.back();

@@ -1,5 +1,6 @@
 // One training step of a GPT, written once: forward, backward, gradient accumulation, clipping and
-// AdamW; and its forward pass alone. Everything that needs the algorithm interprets the program this returns.
+// AdamW; and its forward pass alone. Everything that needs the algorithm interprets the program
+// this returns.
 #pragma once
 
 #include "schedule/model.hpp"

@@ -11,8 +11,8 @@ Vocabulary::Vocabulary(Recorder& r, const Model& model, SmallGradients& small)
   const Parameter table = r.parameter("table", table_shape_);
   table_ = GatheredWeight(table);
   bucket_.join(table);
-  positions_ =
-      r.parameter("positions", {sequence_, model.hidden, {{}, {Axis::y}, {}, {}, Owed::sum}, false});
+  positions_ = r.parameter("positions",
+                           {sequence_, model.hidden, {{}, {Axis::y}, {}, {}, Owed::sum}, false});
   positions_slot_ = small.join(Axis::y, positions_);
 }
 
@@ -40,8 +40,8 @@ Id Vocabulary::head_backward(Recorder& r, Id targets, const MicroBatch& m,
                              const StepOptions& options) {
   const Id dlogits = r.map({Function::softmax_backward, "dlogits", r.storage()},
                            {logits_, maxima_, sums_, targets});
-  Id gradient = r.gemm(GemmForm::nn, dlogits, gathered_,
-                       {Function::none, "head.dinput", r.storage()});
+  Id gradient =
+      r.gemm(GemmForm::nn, dlogits, gathered_, {Function::none, "head.dinput", r.storage()});
   gradient = r.all_reduce(gradient, Axis::x, Hiding::all_reduce);
   table_gradient_ = r.gemm(GemmForm::tn, dlogits, normed_,
                            {Function::none, "table.dweight", Bucket::product_precision(options)});
@@ -54,8 +54,8 @@ void Vocabulary::embed_backward(Recorder& r, Id gradient, Id tokens, const Micro
                                 {gradient}, sequence_);
   small_->give(r, positions_slot_, positions, m);
   const Precision precision = Bucket::product_precision(options);
-  const Id looked_up = r.lookup({Function::backward, "table.dlookup", precision}, gradient, tokens,
-                                table_shape_);
+  const Id looked_up =
+      r.lookup({Function::backward, "table.dlookup", precision}, gradient, tokens, table_shape_);
   const Id both = r.add("table.gradient", {table_gradient_, looked_up}, precision);
   bucket_.give(r, 0, both, m, options);
 }

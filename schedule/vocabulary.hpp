@@ -1,5 +1,6 @@
-// Both ends of a GPT that know the vocabulary: token and position embedding, and the output head with
-// softmax cross-entropy over a sharded vocabulary. They share one table, rows cut by x, columns by y.
+// Both ends of a GPT that know the vocabulary: token and position embedding, and the output head
+// with softmax cross-entropy over a sharded vocabulary. They share one table, rows cut by x,
+// columns by y.
 #pragma once
 
 #include "schedule/layer_norm.hpp"

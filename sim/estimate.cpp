@@ -31,7 +31,8 @@ struct WholeLog {
   DeviceLog log;
 };
 
-// A state in which the same body of a loop leads to the same increments: everything relative to now.
+// A state in which the same body of a loop leads to the same increments: everything relative to
+// now.
 template <typename Log>
 class Walk {
  public:
@@ -192,7 +193,9 @@ class Walk {
 
 }  // namespace
 
-Outcome estimate(const TimedProgram& program) { return Walk<NoLog>(program).run(); }
+Outcome estimate(const TimedProgram& program) {
+  return Walk<NoLog>(program).run();
+}
 
 DeviceLog estimated_log(const TimedProgram& program) {
   Walk<WholeLog> walk(program);

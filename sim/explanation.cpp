@@ -26,10 +26,14 @@ std::vector<std::int64_t> times_done(const Folded& folded) {
   return times;
 }
 
-double hop_factor(CollectiveKind kind) { return kind == CollectiveKind::all_reduce ? 2.0 : 1.0; }
+double hop_factor(CollectiveKind kind) {
+  return kind == CollectiveKind::all_reduce ? 2.0 : 1.0;
+}
 
 // The part of a name that says which value: "block.qkv.weight all_gather z" is the value's name.
-std::string value_in(const std::string& name) { return name.substr(0, name.find(' ')); }
+std::string value_in(const std::string& name) {
+  return name.substr(0, name.find(' '));
+}
 
 // Means over all devices.
 Seconds mean_late(const ReplayDetail& detail, std::size_t lane) {
@@ -152,9 +156,8 @@ class Explainer {
       lane.sent += timed.cost.work * static_cast<double>(use.count);
       result_.collectives.push_back(use);
     }
-    std::ranges::stable_sort(result_.collectives, [](const auto& a, const auto& b) {
-      return a.all() > b.all();
-    });
+    std::ranges::stable_sort(result_.collectives,
+                             [](const auto& a, const auto& b) { return a.all() > b.all(); });
   }
 
   void lanes() {
@@ -181,9 +184,9 @@ class Explainer {
       result_.ideals.push_back({key_of(part), sentence(part), outcome.total * ratio,
                                 simulated ? "closed form's ratio" : "closed form"});
     }
-    result_.ideals.insert(result_.ideals.begin() + 1,
-                          {"overlap", "perfect overlap: the busiest of compute and the lanes",
-                           busiest, "bound"});
+    result_.ideals.insert(
+        result_.ideals.begin() + 1,
+        {"overlap", "perfect overlap: the busiest of compute and the lanes", busiest, "bound"});
     if (!simulated) return;
     for (const Ideal& rerun : simulated->reruns) {
       const auto same = std::ranges::find(result_.ideals, rerun.key, &Ideal::key);

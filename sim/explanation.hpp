@@ -1,5 +1,5 @@
-// Why a training step takes as long as it does: where the seconds of the critical path go, what each
-// collective costs and achieves, and what ideal parts would give.
+// Why a training step takes as long as it does: where the seconds of the critical path go, what
+// each collective costs and achieves, and what ideal parts would give.
 #pragma once
 
 #include <array>
@@ -46,11 +46,12 @@ struct CollectiveUse {
   Bytes buffer;            // as nccl-tests counts it: gathered, or before scattering
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;
   WireProtocol protocol = WireProtocol::simple;
-  Seconds each;                  // by the closed form: only the groups of its own axis on the links
-  double latency_share = 0.0;    // of `each`
-  BytesPerSecond bus_bandwidth;  // nccl-tests: (n-1)/n of the buffer a second, all-reduce twice that
-  std::optional<FlightTimes> flown;     // as simulated, with all else that is on the links
-  BytesPerSecond flown_bus_bandwidth;   // by the simulated mean
+  Seconds each;                // by the closed form: only the groups of its own axis on the links
+  double latency_share = 0.0;  // of `each`
+  BytesPerSecond
+      bus_bandwidth;  // nccl-tests: (n-1)/n of the buffer a second, all-reduce twice that
+  std::optional<FlightTimes> flown;    // as simulated, with all else that is on the links
+  BytesPerSecond flown_bus_bandwidth;  // by the simulated mean
   Seconds all() const { return each * static_cast<double>(count); }
 };
 
@@ -58,7 +59,7 @@ struct Ideal {
   std::string key;   // for JSON: "network"
   std::string name;  // for people
   Seconds time;
-  std::string by;    // what found it out: "closed form", "simulation", "bound"
+  std::string by;  // what found it out: "closed form", "simulation", "bound"
 };
 
 // What a simulation found out about the point, and simulations of changed points beside it.
@@ -71,9 +72,9 @@ struct Simulated {
 struct Explanation {
   Outcome outcome;  // what is explained
   std::array<Seconds, work_count> kernels{};
-  Seconds interference;     // kernels slowed by collectives beside them
-  Seconds slower_devices;   // compute beyond the nominal, mean over devices
-  Seconds last_device;      // until the last device ends, beyond the mean device's end
+  Seconds interference;    // kernels slowed by collectives beside them
+  Seconds slower_devices;  // compute beyond the nominal, mean over devices
+  Seconds last_device;     // until the last device ends, beyond the mean device's end
   std::array<LaneUse, lane_count> lanes{};
   std::vector<CollectiveUse> collectives;  // most seconds first
   MemoryUse memory;                        // at the peak

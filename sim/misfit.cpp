@@ -22,16 +22,18 @@ std::string misfit(const Model& model, const ProcessGrid& grid, std::int64_t glo
     case Misfit::none:
       break;
     case Misfit::heads:
-      return where + text(model.heads) + " heads do not divide by x = " +
-             text(grid.extent(Axis::x)) + "; x must be a divisor of the heads";
+      return where + text(model.heads) +
+             " heads do not divide by x = " + text(grid.extent(Axis::x)) +
+             "; x must be a divisor of the heads";
     case Misfit::divisibility:
-      return where + "hidden size " + text(model.hidden) + " does not divide by x = " +
-             text(grid.extent(Axis::x)) + " and by y = " + text(grid.extent(Axis::y)) +
-             "; both must be its divisors";
+      return where + "hidden size " + text(model.hidden) +
+             " does not divide by x = " + text(grid.extent(Axis::x)) +
+             " and by y = " + text(grid.extent(Axis::y)) + "; both must be its divisors";
     case Misfit::batch:
       return where + "a batch of " + text(global_batch) + " sequences does not divide into " +
-             text(micro_batches) + " micro-batches of whole sequences on z x data = " +
-             text(grid.extent(Axis::z)) + " x " + text(grid.extent(Axis::data)) + " shares";
+             text(micro_batches) +
+             " micro-batches of whole sequences on z x data = " + text(grid.extent(Axis::z)) +
+             " x " + text(grid.extent(Axis::data)) + " shares";
   }
   return "";
 }

@@ -13,9 +13,9 @@ namespace fourfold {
 // compute + sum of exposed = total on every device.
 struct Outcome {
   Seconds total;
-  Seconds compute;                             // with interference charges
-  std::array<Seconds, lane_count> exposed{};   // waiting for a collective of the lane
-  std::array<Seconds, lane_count> busy{};      // a collective of the lane in flight
+  Seconds compute;                            // with interference charges
+  std::array<Seconds, lane_count> exposed{};  // waiting for a collective of the lane
+  std::array<Seconds, lane_count> busy{};     // a collective of the lane in flight
 
   Seconds exposed_total() const {
     Seconds sum;

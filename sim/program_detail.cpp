@@ -99,7 +99,8 @@ std::int64_t ProgramDetail::span_count() const {
       const StepRun& run = program_.runs[static_cast<std::size_t>(r)];
       std::int64_t spans = 0;
       for (std::int32_t s = run.first; s < run.last; ++s) {
-        const auto kernels = static_cast<std::int64_t>(kernels_[static_cast<std::size_t>(s)].size());
+        const auto kernels =
+            static_cast<std::int64_t>(kernels_[static_cast<std::size_t>(s)].size());
         spans += std::max<std::int64_t>(1, kernels);
       }
       count += spans * run.repeats * cycle.repeats;

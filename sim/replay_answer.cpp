@@ -51,13 +51,13 @@ Outcome read_outcome(JsonObject object) {
 
 std::string to_json(const ReplayAnswer& answer) {
   json object{{"outcome", json_of(answer.outcome)},
-                    {"extrapolated", answer.extrapolated},
-                    {"extrapolation_check", answer.extrapolation_check},
-                    {"collectives", answer.collectives},
-                    {"work", answer.work},
-                    {"cpu_s", answer.cpu_s},
-                    {"peak_rss_MiB", answer.peak_rss_MiB},
-                    {"simgrid", answer.simgrid}};
+              {"extrapolated", answer.extrapolated},
+              {"extrapolation_check", answer.extrapolation_check},
+              {"collectives", answer.collectives},
+              {"work", answer.work},
+              {"cpu_s", answer.cpu_s},
+              {"peak_rss_MiB", answer.peak_rss_MiB},
+              {"simgrid", answer.simgrid}};
   if (answer.detail) object["detail"] = json_of(*answer.detail);
   return object.dump();
 }

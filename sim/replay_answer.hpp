@@ -21,7 +21,7 @@ struct ReplayAnswer {
   std::int64_t work = 0;             // in the units of --work-limit
   double cpu_s = 0.0;                // of the replay process
   double peak_rss_MiB = 0.0;
-  std::string simgrid;               // version
+  std::string simgrid;                 // version
   std::optional<ReplayDetail> detail;  // if it was asked for
 };
 

@@ -23,15 +23,16 @@ enum class Rejection : std::uint8_t { memory, heads, divisibility, batch };
 const char* name(Rejection reason);
 
 struct SearchResult {
-  std::vector<Candidate> feasible;            // by estimated seconds, then by grid: deterministic
-  std::map<Rejection, std::int64_t> rejected; // grids x micro-batches by reason
+  std::vector<Candidate> feasible;             // by estimated seconds, then by grid: deterministic
+  std::map<Rejection, std::int64_t> rejected;  // grids x micro-batches by reason
   std::int64_t tried = 0;
   // If nothing fits: the candidate that needs least memory, and how much.
   std::string closest_miss;
 };
 
-// `question.grid` and `question.options.micro_batches` are ignored but for the grid's size. Progress is called with
-// (done, all) now and then. Throws std::runtime_error if the machine is too small.
+// `question.grid` and `question.options.micro_batches` are ignored but for the grid's size.
+// Progress is called with (done, all) now and then. Throws std::runtime_error if the machine is too
+// small.
 SearchResult search(const Point& question, const Platform& platform, std::int64_t devices,
                     const std::function<void(std::int64_t, std::int64_t)>& progress = {});
 

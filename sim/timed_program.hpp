@@ -1,5 +1,6 @@
-// A schedule with seconds in it: what every device does, step by step, on one grid and one platform.
-// Both timed rungs interpret this value: the estimate in closed form, the replay with SimGrid.
+// A schedule with seconds in it: what every device does, step by step, on one grid and one
+// platform. Both timed rungs interpret this value: the estimate in closed form, the replay with
+// SimGrid.
 #pragma once
 
 #include <cstdint>
@@ -60,14 +61,15 @@ struct RunCycle {
   std::int64_t repeats = 1;
 };
 
-// Unrolled order: for each cycle, `repeats` times: for each of its runs, `repeats` times: its steps.
+// Unrolled order: for each cycle, `repeats` times: for each of its runs, `repeats` times: its
+// steps.
 struct TimedProgram {
   std::vector<TimedStep> steps;
   std::vector<StepRun> runs;
   std::vector<RunCycle> cycles;
   std::vector<TimedCollective> collectives;
-  std::int32_t max_back = 0;   // the largest `back` of any wait
-  double interference = 0.0;   // see interference_charge
+  std::int32_t max_back = 0;  // the largest `back` of any wait
+  double interference = 0.0;  // see interference_charge
 };
 
 // Compute time lost to a collective that ran beside it: a communication kernel holds `interference`

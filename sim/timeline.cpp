@@ -70,11 +70,17 @@ class Unrolling {
       compute_until(log_.arrive.at(operation_));
       const DeviceLog::Flight& flight = log_.flights[lane].at(posts_[lane].size());
       posts_[lane].push_back({step.collective, nominal_});
-      add({SpanKind::collective, step.lane, detail_.post_name(number), section_, -1,
-           step.collective, {flight.start}, {flight.finish}});
+      add({SpanKind::collective,
+           step.lane,
+           detail_.post_name(number),
+           section_,
+           -1,
+           step.collective,
+           {flight.start},
+           {flight.finish}});
     } else {
-      const Post& post = posts_[lane].at(posts_[lane].size() - 1 -
-                                         static_cast<std::size_t>(step.back));
+      const Post& post =
+          posts_[lane].at(posts_[lane].size() - 1 - static_cast<std::size_t>(step.back));
       const TimedCollective& awaited = p_.collectives[static_cast<std::size_t>(post.collective)];
       charge_ = interference_charge(p_.interference, awaited.uncontended,
                                     {nominal_ - post.compute_before})
@@ -83,7 +89,13 @@ class Unrolling {
       const double arrive = log_.arrive.at(operation_);
       compute_until(arrive);
       if (log_.leave.at(operation_) > arrive) {
-        add({SpanKind::wait, step.lane, -1, section_, -1, post.collective, {arrive},
+        add({SpanKind::wait,
+             step.lane,
+             -1,
+             section_,
+             -1,
+             post.collective,
+             {arrive},
              {log_.leave[operation_]}});
       }
     }
@@ -129,7 +141,8 @@ class Unrolling {
     span.end.value += offset_;
     if (!written_) {
       if (span.kind == SpanKind::collective) return;
-      if (skip_.end.value <= 0.0) skip_ = {SpanKind::skipped, {}, -1, span.section, -1, -1, span.start, {}};
+      if (skip_.end.value <= 0.0)
+        skip_ = {SpanKind::skipped, {}, -1, span.section, -1, -1, span.start, {}};
       skip_.end = span.end;
       return;
     }

@@ -21,9 +21,9 @@ const char* name(SpanKind kind);
 
 struct Span {
   SpanKind kind = SpanKind::kernel;
-  Lane lane = Lane::x;     // wait, collective
-  std::int32_t name = -1;  // index into Timeline::names; kernel, collective
-  std::int32_t section = 0;      // index into NamedStep::sections
+  Lane lane = Lane::x;       // wait, collective
+  std::int32_t name = -1;    // index into Timeline::names; kernel, collective
+  std::int32_t section = 0;  // index into NamedStep::sections
   std::int64_t micro_batch = -1;
   std::int32_t collective = -1;  // index into TimedProgram::collectives
   Seconds start, end;

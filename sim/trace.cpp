@@ -66,9 +66,12 @@ void add_event(const Span& span, std::int64_t rank, const ProgramDetail& detail,
 }
 
 void name_threads(const TracedDevice& device, std::string& text) {
-  const auto meta = [&](const char* what, int thread, const char* key, const nlohmann::json& value) {
-    const nlohmann::json event{{"ph", "M"},         {"name", what},
-                               {"pid", device.rank}, {"tid", thread},
+  const auto meta = [&](const char* what, int thread, const char* key,
+                        const nlohmann::json& value) {
+    const nlohmann::json event{{"ph", "M"},
+                               {"name", what},
+                               {"pid", device.rank},
+                               {"tid", thread},
                                {"args", {{key, value}}}};
     text += (text.ends_with("[") ? "\n" : ",\n") + event.dump();
   };
@@ -92,7 +95,8 @@ bool leaves_out(const std::vector<TracedDevice>& devices) {
 }
 
 [[noreturn]] void cannot_write(const std::string& path, int error) {
-  throw std::runtime_error(fmt::format("cannot write the trace {}: {}", path, std::strerror(error)));
+  throw std::runtime_error(
+      fmt::format("cannot write the trace {}: {}", path, std::strerror(error)));
 }
 
 }  // namespace

@@ -20,8 +20,8 @@ int main(int argc, char** argv) {
       explicit Failures(int r) : rank(r) {}
       void OnTestPartResult(const testing::TestPartResult& result) override {
         if (!result.failed()) return;
-        std::fprintf(stderr, "rank %d: %s:%d: %s\n", rank, result.file_name(),
-                     result.line_number(), result.message());
+        std::fprintf(stderr, "rank %d: %s:%d: %s\n", rank, result.file_name(), result.line_number(),
+                     result.message());
       }
     };
     listeners.Append(new Failures(rank));

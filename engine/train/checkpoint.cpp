@@ -102,10 +102,9 @@ Checkpoints::~Checkpoints() {
 
 std::string Checkpoints::write(const TrainingState& state, const Weights& weights) {
   const CheckpointLayout layout(weights);
-  const std::string head =
-      safetensors_head(layout.matrices(), {{"format", "fourfold"},
-                                           {"model", state.model.name},
-                                           {"step", std::to_string(state.step)}});
+  const std::string head = safetensors_head(
+      layout.matrices(),
+      {{"format", "fourfold"}, {"model", state.model.name}, {"step", std::to_string(state.step)}});
   CheckpointRecord record;
   record.state = state;
   record.data_file = from_first_rank([&] { return free_data_name(folder_, state.step); });

@@ -25,7 +25,7 @@ struct TrainingState {
   std::int64_t step = 0;      // optimizer steps done
   std::int64_t position = 0;  // sequences of the training data read (engine/train/data.hpp)
   std::uint64_t seed = 0;
-  nlohmann::json trainer;     // options, kernel choices: stored and returned as it is
+  nlohmann::json trainer;  // options, kernel choices: stored and returned as it is
 };
 
 class Checkpoints {
@@ -51,8 +51,8 @@ class Checkpoints {
 // Not collective: of what this rank sees.
 std::vector<std::string> finished_checkpoints(const std::string& folder);
 
-// `path` is a checkpoint's JSON, or a folder, which means its newest. What training must know before
-// it can plan; reads the JSON only.
+// `path` is a checkpoint's JSON, or a folder, which means its newest. What training must know
+// before it can plan; reads the JSON only.
 TrainingState read_training_state(const std::string& path);
 
 // Fills the weights, checksums verified before the first is touched. Weights without moments (for

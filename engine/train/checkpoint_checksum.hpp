@@ -11,8 +11,8 @@
 
 namespace fourfold {
 
-// Of elements that stand at `first` and after in their matrix. Modulo 2^64. Another value at a place
-// always gives another sum, and several changes cancel out with a chance of 2^-64.
+// Of elements that stand at `first` and after in their matrix. Modulo 2^64. Another value at a
+// place always gives another sum, and several changes cancel out with a chance of 2^-64.
 inline std::uint64_t checksum(std::span<const float> values, std::int64_t first) {
   constexpr std::uint64_t stride = 0xd1342543de82ef95U;  // odd, so that places differ
   auto place = static_cast<std::uint64_t>(first) * stride;

@@ -29,7 +29,8 @@ int narrowed(std::int64_t count) {
 CheckpointFile::CheckpointFile(const std::string& path, FileAccess access)
     : path_(path), access_(access) {
   const bool reads = access == FileAccess::read;
-  // Beforehand, since a collective open that fails on one rank alone cannot be undone on the others.
+  // Beforehand, since a collective open that fails on one rank alone cannot be undone on the
+  // others.
   together([&] {
     if (::access(path.c_str(), reads ? R_OK : W_OK) == 0) return;
     throw std::runtime_error(fmt::format("{} cannot be opened: {}", path, std::strerror(errno)));
@@ -41,7 +42,9 @@ CheckpointFile::CheckpointFile(const std::string& path, FileAccess access)
   MPI_File_set_errhandler(file_, MPI_ERRORS_RETURN);
 }
 
-CheckpointFile::~CheckpointFile() { MPI_File_close(&file_); }
+CheckpointFile::~CheckpointFile() {
+  MPI_File_close(&file_);
+}
 
 void CheckpointFile::expect(int code, const char* what) const {
   if (code == MPI_SUCCESS) return;
@@ -51,8 +54,7 @@ void CheckpointFile::expect(int code, const char* what) const {
   throw std::runtime_error(fmt::format("{} {}: {}", path_, what, text.data()));
 }
 
-void CheckpointFile::expect_count(MPI_Status& status, MPI_Datatype type,
-                                  std::int64_t count) const {
+void CheckpointFile::expect_count(MPI_Status& status, MPI_Datatype type, std::int64_t count) const {
   int done = 0;
   MPI_Get_count(&status, type, &done);
   if (done == count) return;
@@ -124,6 +126,8 @@ void CheckpointFile::read_round(const Round& round, std::span<float> values) {
   expect_count(status, MPI_FLOAT, count);
 }
 
-void CheckpointFile::sync() { expect(MPI_File_sync(file_), "did not reach the disk"); }
+void CheckpointFile::sync() {
+  expect(MPI_File_sync(file_), "did not reach the disk");
+}
 
 }  // namespace fourfold

@@ -30,7 +30,9 @@ namespace files = std::filesystem;
   throw std::runtime_error(fmt::format("{} {}: {}", path, what, std::strerror(error)));
 }
 
-bool is_ours(const std::string& name) { return name.starts_with("step-"); }
+bool is_ours(const std::string& name) {
+  return name.starts_with("step-");
+}
 
 std::optional<CheckpointRecord> readable(const std::string& path) {
   try {
@@ -96,12 +98,12 @@ std::int64_t next_serial(const std::string& folder) {
 }
 
 void expect_allowed(const std::string& path, std::int64_t bytes) {
-  struct rlimit limit{};
+  struct rlimit limit {};
   ::getrlimit(RLIMIT_FSIZE, &limit);
   if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < static_cast<rlim_t>(bytes)) {
-    throw std::runtime_error(fmt::format(
-        "{} cannot be written: it needs {} bytes, and files may have {} (ulimit -f)", path, bytes,
-        limit.rlim_cur));
+    throw std::runtime_error(
+        fmt::format("{} cannot be written: it needs {} bytes, and files may have {} (ulimit -f)",
+                    path, bytes, limit.rlim_cur));
   }
 }
 
@@ -114,7 +116,7 @@ void reserve(const std::string& path, std::int64_t bytes) {
   ::close(file);
   if (error == 0) return;
   ::unlink(path.c_str());
-  struct statvfs space{};
+  struct statvfs space {};
   ::statvfs(files::path(path).parent_path().c_str(), &space);
   throw std::runtime_error(fmt::format(
       "{} cannot be written: it needs {} bytes, {} are free there ({})", path, bytes,
@@ -147,8 +149,7 @@ void remove_unfinished(const std::string& folder) {
   }
   for (const std::string& name : names_in(folder)) {
     // What a damaged record spoke of, nobody knows: then data files stay.
-    const bool orphan =
-        name.ends_with(".safetensors") && all_readable && !spoken_of.contains(name);
+    const bool orphan = name.ends_with(".safetensors") && all_readable && !spoken_of.contains(name);
     if (name.ends_with(".tmp") || orphan) remove(folder, name);
   }
 }

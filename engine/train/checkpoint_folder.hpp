@@ -1,5 +1,5 @@
-// The folder of checkpoints as files: names, what unfinished writes leave, what may go. Nothing here
-// is collective.
+// The folder of checkpoints as files: names, what unfinished writes leave, what may go. Nothing
+// here is collective.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@ namespace fourfold {
 // The whole file. Throws std::runtime_error.
 std::string read_text(const std::string& path);
 
-// A data file's name for this step that no checkpoint in the folder uses: "step-00000100.safetensors",
-// or with "-2" if one of the same step is there, which must stay whole until the new one counts.
+// A data file's name for this step that no checkpoint in the folder uses:
+// "step-00000100.safetensors", or with "-2" if one of the same step is there, which must stay whole
+// until the new one counts.
 std::string free_data_name(const std::string& folder, std::int64_t step);
 std::string record_path(const std::string& folder, std::int64_t step);
 // One more than the newest's.

@@ -32,8 +32,8 @@ void append_runs(std::vector<Run>& runs, std::size_t number, const SavedBlock& s
   const std::int64_t piece_end = place.first_element + place.elements;
   const std::int64_t first_row = std::max({std::int64_t{0}, from / whole_cols - place.rows.first,
                                            place.first_element / place.cols.extent});
-  const std::int64_t last_row = std::min(place.rows.valid - 1,
-                                         (to - 1) / whole_cols - place.rows.first);
+  const std::int64_t last_row =
+      std::min(place.rows.valid - 1, (to - 1) / whole_cols - place.rows.first);
   for (std::int64_t row = first_row; row <= last_row; ++row) {
     const std::int64_t row_begin = row * place.cols.extent;  // in the uncut block
     if (row_begin >= piece_end) break;
@@ -91,8 +91,8 @@ void CheckpointLayout::place_as_in(const std::vector<SavedMatrix>& file) {
     }
     const SavedMatrix& saved = found->second;
     if (saved.rows != block.matrix.rows || saved.cols != block.matrix.cols) {
-      throw std::runtime_error(fmt::format("holds {} as {} x {}, and {} x {} is needed",
-                                           saved.name, saved.rows, saved.cols, block.matrix.rows,
+      throw std::runtime_error(fmt::format("holds {} as {} x {}, and {} x {} is needed", saved.name,
+                                           saved.rows, saved.cols, block.matrix.rows,
                                            block.matrix.cols));
     }
     block.matrix.first = saved.first;
@@ -131,8 +131,8 @@ void copy_in(const SavedBlock& saved, const Run& run, const float* in) {
   }
   std::uint16_t* block = saved.block.bf16() + run.local;
   for (std::size_t i = 0; i < count; ++i) {
-    block[i] = static_cast<std::uint16_t>(
-        std::bit_cast<std::uint32_t>(rounded_to_bf16(in[i])) >> 16);
+    block[i] =
+        static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(rounded_to_bf16(in[i])) >> 16);
   }
 }
 

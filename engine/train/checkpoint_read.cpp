@@ -65,10 +65,9 @@ OpenData open_data(const std::string& record_path, const CheckpointRecord& recor
       throw std::runtime_error(fmt::format("{} cannot be read: {}", data.path, error.message()));
     }
     if (bytes != record.data_file_bytes) {
-      throw std::runtime_error(fmt::format("{} is {}: it has {} bytes, and {} were written",
-                                           data.path,
-                                           bytes < record.data_file_bytes ? "truncated" : "damaged",
-                                           bytes, record.data_file_bytes));
+      throw std::runtime_error(fmt::format(
+          "{} is {}: it has {} bytes, and {} were written", data.path,
+          bytes < record.data_file_bytes ? "truncated" : "damaged", bytes, record.data_file_bytes));
     }
   });
   data.file = std::make_unique<CheckpointFile>(data.path, FileAccess::read);
@@ -104,9 +103,9 @@ void add_checksums(const std::vector<SavedMatrix>& matrices, std::int64_t first,
     const std::int64_t from = std::max(first, matrices[i].first);
     const std::int64_t to = std::min(end, matrices[i].first + matrices[i].elements());
     if (from >= to) continue;
-    sums[i] += checksum(values.subspan(static_cast<std::size_t>(from - first),
-                                       static_cast<std::size_t>(to - from)),
-                        from - matrices[i].first);
+    sums[i] += checksum(
+        values.subspan(static_cast<std::size_t>(from - first), static_cast<std::size_t>(to - from)),
+        from - matrices[i].first);
   }
 }
 

@@ -15,7 +15,9 @@ constexpr const char* format_name = "fourfold checkpoint";
 constexpr int format_version = 1;
 
 // JSON numbers lose digits above 2^53 in many readers.
-std::string hexadecimal(std::uint64_t number) { return fmt::format("{:016x}", number); }
+std::string hexadecimal(std::uint64_t number) {
+  return fmt::format("{:016x}", number);
+}
 
 std::uint64_t from_hexadecimal(const std::string& text) {
   std::size_t used = 0;
@@ -25,9 +27,8 @@ std::uint64_t from_hexadecimal(const std::string& text) {
 }
 
 nlohmann::json json_of(const Model& model) {
-  return {{"name", model.name},         {"layers", model.layers},
-          {"hidden", model.hidden},     {"heads", model.heads},
-          {"sequence", model.sequence}, {"vocabulary", model.vocabulary}};
+  return {{"name", model.name},   {"layers", model.layers},     {"hidden", model.hidden},
+          {"heads", model.heads}, {"sequence", model.sequence}, {"vocabulary", model.vocabulary}};
 }
 
 Model model_from(const nlohmann::json& json) {

@@ -11,8 +11,8 @@ namespace fourfold {
 
 struct CheckpointRecord {
   TrainingState state;
-  std::int64_t serial = 0;     // counts the checkpoints written to a folder: the newest has most
-  std::string data_file;       // in the same folder
+  std::int64_t serial = 0;  // counts the checkpoints written to a folder: the newest has most
+  std::string data_file;    // in the same folder
   std::int64_t data_file_bytes = 0;
   std::uint64_t head_checksum = 0;
   std::map<std::string, std::uint64_t> checksums;  // by matrix

@@ -40,12 +40,9 @@ KernelChoices read_kernel_choices(const nlohmann::json& value) {
     for (const nlohmann::json& entry : value) {
       const auto word = [&](const char* key) { return entry.at(key).get<std::string>(); };
       KernelChoice choice;
-      choice.product = {form_named(word("form")),
-                        entry.at("m").get<std::int64_t>(),
-                        entry.at("n").get<std::int64_t>(),
-                        entry.at("k").get<std::int64_t>(),
-                        precision_named(word("a")),
-                        precision_named(word("b")),
+      choice.product = {form_named(word("form")),          entry.at("m").get<std::int64_t>(),
+                        entry.at("n").get<std::int64_t>(), entry.at("k").get<std::int64_t>(),
+                        precision_named(word("a")),        precision_named(word("b")),
                         precision_named(word("out"))};
       choice.count = entry.at("count").get<std::int64_t>();
       choice.kernel = {library_named(word("library")), form_named(word("kernel_form"))};

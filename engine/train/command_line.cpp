@@ -10,7 +10,7 @@ namespace fourfold {
 
 namespace {
 
-constexpr std::array of_one_run{"--folder", "--log",    "--trace", "--trace-step",
+constexpr std::array of_one_run{"--folder", "--log",  "--trace", "--trace-step",
                                 "--resume", "--plan", "--help"};
 
 bool typed(const CLI::App& verb, const std::string& flag) {

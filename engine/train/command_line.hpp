@@ -1,5 +1,5 @@
-// A command line that can be read again: the flags that were typed, as values that checkpoints keep,
-// so that a resumed run goes on with those that are not typed anew.
+// A command line that can be read again: the flags that were typed, as values that checkpoints
+// keep, so that a resumed run goes on with those that are not typed anew.
 #pragma once
 
 #include <CLI/CLI.hpp>

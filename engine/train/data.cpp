@@ -21,8 +21,7 @@ std::vector<std::string> matching(const std::vector<std::string>& patterns) {
   std::vector<std::string> files;
   for (const std::string& pattern : patterns) {
     glob_t found{};
-    if (!std::filesystem::exists(pattern) &&
-        pattern.find_first_of("*?[") != std::string::npos) {
+    if (!std::filesystem::exists(pattern) && pattern.find_first_of("*?[") != std::string::npos) {
       ::glob(pattern.c_str(), 0, nullptr, &found);
       files.insert(files.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
       const bool none = found.gl_pathc == 0;
@@ -60,7 +59,8 @@ Stretch training_stretch(const DataOptions& options) {
 void expect_a_sequence(const WordStream& words, std::int64_t sequence, const char* part) {
   if (words.words() > sequence) return;
   throw std::runtime_error(fmt::format(
-      "{}{} too short: the part to {} has {} words, and a sequence of {} with its last target needs "
+      "{}{} too short: the part to {} has {} words, and a sequence of {} with its last target "
+      "needs "
       "{}",
       words.files().front().path(),
       words.files().size() > 1 ? fmt::format(" and {} more are", words.files().size() - 1) : " is",
@@ -96,7 +96,9 @@ std::int64_t Data::training_sequences() const {
   return std::max<std::int64_t>(1, (training_.words() - sequence_) / sequence_);
 }
 
-std::int64_t Data::validation_sequences() const { return (validation_.words() - 1) / sequence_; }
+std::int64_t Data::validation_sequences() const {
+  return (validation_.words() - 1) / sequence_;
+}
 
 std::int64_t Data::training_start(std::int64_t sequence) const {
   const std::int64_t size = training_sequences();
@@ -148,9 +150,9 @@ std::string Data::description() const {
   const TokenFile& first = training_.files().front();
   const std::size_t count = training_.files().size();
   const bool text = first.format() == TokenFormat::text;
-  return fmt::format("{} {} file{}, {} {} to train on, {} held out", count,
-                     text ? "text" : "token", count == 1 ? "" : "s", training_.words(),
-                     text ? "bytes" : "tokens", validation_.words());
+  return fmt::format("{} {} file{}, {} {} to train on, {} held out", count, text ? "text" : "token",
+                     count == 1 ? "" : "s", training_.words(), text ? "bytes" : "tokens",
+                     validation_.words());
 }
 
 }  // namespace fourfold

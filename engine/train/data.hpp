@@ -61,7 +61,7 @@ class Data {
   void append(LocalBatch& batch, const WordStream& words, std::int64_t start) const;
 
   DataOptions options_;
-  std::int64_t sequence_ = 0;    // tokens
+  std::int64_t sequence_ = 0;  // tokens
   std::int64_t vocabulary_ = 0;
   WordStream training_, validation_;
 };

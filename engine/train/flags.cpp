@@ -45,23 +45,26 @@ void add_what(CLI::App& verb, TrainFlags& flags) {
   Group group(verb, "What is trained, on what");
   DataOptions& data = flags.settings.data;
   group.add("--model", flags.model, "a name (`fourfold models` lists them) or a .toml file");
-  group.add("--data", data.files,
-            "files or 'patterns': plain text (a byte is a word) or .bin shards of 16-bit tokens, as "
-            "nanoGPT and llm.c write them; without it, text that Debian ships");
+  group.add(
+      "--data", data.files,
+      "files or 'patterns': plain text (a byte is a word) or .bin shards of 16-bit tokens, as "
+      "nanoGPT and llm.c write them; without it, text that Debian ships");
   group.add("--validation-data", data.validation_files,
             "files to validate on, instead of the end of each training file");
   group.add("--held-out", data.held_out, "the part of each file that is kept for validation");
   group.add("--order", flags.order, "of the training sequences: shuffled or sequential");
   group.add("--seed", flags.settings.seed, "of the first weights and the order of the data");
-  group.add("--resume", flags.settings.resume,
-            "a checkpoint, or a folder, which means its newest; any grid reads what any other wrote");
+  group.add(
+      "--resume", flags.settings.resume,
+      "a checkpoint, or a folder, which means its newest; any grid reads what any other wrote");
 }
 
 void add_where(CLI::App& verb, TrainFlags& flags) {
   Group group(verb, "Ranks, and how they share the work");
   group.add("--ranks", flags.ranks, "MPI processes; 0: those of the grid, or two")
       ->check(number(0));
-  group.add("--grid", flags.grid, "XxYxZxDATA, such as 2x1x2x1; without it all ranks lie along data");
+  group.add("--grid", flags.grid,
+            "XxYxZxDATA, such as 2x1x2x1; without it all ranks lie along data");
   group.add("--transport", flags.transport,
             "who moves the bytes: ring (our own), library (Open MPI's collectives) or window "
             "(memory shared within a node)");
@@ -72,8 +75,9 @@ void add_where(CLI::App& verb, TrainFlags& flags) {
             "all, none, or some of oar,ors,oag,recompute: all-reduce, reduce-scatter, all-gather, "
             "gathers of recompute");
   StepOptions& options = flags.settings.options;
-  group.add("--in-flight-blocks", options.in_flight_blocks,
-            "blocks whose reduce-scatters may be under way")
+  group
+      .add("--in-flight-blocks", options.in_flight_blocks,
+           "blocks whose reduce-scatters may be under way")
       ->check(number(1, most_in_flight_blocks));
   group.add("--weight-gather", flags.weight_gather, "along z: per-micro-batch or keep");
   group.add("--gradient-reduction", flags.gradient_reduction,
@@ -93,19 +97,20 @@ void add_how(CLI::App& verb, TrainFlags& flags) {
   Group group(verb, "Optimizer: AdamW with decoupled decay, warm-up and cosine");
   TrainSettings& s = flags.settings;
   group.add("--batch", s.batch, "sequences a step, on all ranks")->check(number(1));
-  group.add("--micro-batches", s.options.micro_batches,
-            "parts of the batch, one after the other, their gradients summed")
+  group
+      .add("--micro-batches", s.options.micro_batches,
+           "parts of the batch, one after the other, their gradients summed")
       ->check(number(1));
   group.add("--steps", s.length.steps, "train so many steps, those before a resume included")
       ->check(number(0));
-  group.add("--minutes", s.length.minutes,
-            "train so long; the learning rate then follows the clock. Without either: 1.5 minutes")
+  group
+      .add("--minutes", s.length.minutes,
+           "train so long; the learning rate then follows the clock. Without either: 1.5 minutes")
       ->check(number(0));
   group.add("--learning-rate", s.learning_rate.peak, "at the peak")->check(number(1e-12));
   group.add("--last-learning-rate", s.learning_rate.last_part, "at the end, as a part of the peak")
       ->check(number(0, 1));
-  group.add("--warm-up", s.learning_rate.warm_up_steps, "steps until the peak")
-      ->check(number(0));
+  group.add("--warm-up", s.learning_rate.warm_up_steps, "steps until the peak")->check(number(0));
   group.add("--weight-decay", s.optimizer.weight_decay, "of matrices; biases and norms have none")
       ->check(number(0));
   group.add("--beta1", s.optimizer.beta1, "of the first moment")->check(number(0, 0.99999));
@@ -117,15 +122,18 @@ void add_how(CLI::App& verb, TrainFlags& flags) {
 void add_output(CLI::App& verb, TrainFlags& flags) {
   Group group(verb, "What is written, and how often (in steps; 0: only at the end)");
   TrainSettings& s = flags.settings;
-  group.add("--folder", s.folder, "of log, checkpoints and plots; without it build/train/MODEL-TIME");
+  group.add("--folder", s.folder,
+            "of log, checkpoints and plots; without it build/train/MODEL-TIME");
   group.add("--log", s.log, "the log as JSON lines; without it log.jsonl in the folder");
-  group.add("--print-every", s.print_every,
-            "steps that share one line on the screen; 0: a line a second (the log has every step)")
+  group
+      .add("--print-every", s.print_every,
+           "steps that share one line on the screen; 0: a line a second (the log has every step)")
       ->check(CLI::NonNegativeNumber);
   group.add("--validate-every", s.validate_every, "the loss on text kept apart")->check(number(0));
   group.add("--validation-batches", s.validation_batches, "read at each validation")
       ->check(number(1));
-  group.add("--checkpoint-every", s.checkpoint_every, "all that a run needs to go on")->check(number(0));
+  group.add("--checkpoint-every", s.checkpoint_every, "all that a run needs to go on")
+      ->check(number(0));
   group.add("--keep-checkpoints", s.keep_checkpoints, "the newest ones, in checkpoints")
       ->check(number(1));
   group.add("--trace", s.trace, "a file for a Chrome/Perfetto trace of one step, rank by rank");
@@ -139,9 +147,10 @@ void add_sampling_flags(CLI::App& verb, SamplingSettings& sampling) {
   Group group(verb, "Text drawn from the model");
   group.add("--prompt", sampling.prompt, "how it begins: text, or for token shards numbers");
   group.add("--texts", sampling.texts, "drawn side by side")->check(number(1));
-  group.add("--tokens", sampling.tokens, "of each, beyond the prompt; 0: none")
-      ->check(number(0));
-  group.add("--temperature", sampling.temperature, "0: always the likeliest word; 1: as the model says")
+  group.add("--tokens", sampling.tokens, "of each, beyond the prompt; 0: none")->check(number(0));
+  group
+      .add("--temperature", sampling.temperature,
+           "0: always the likeliest word; 1: as the model says")
       ->check(number(0));
   group.add("--sample-seed", sampling.seed, "another seed, another text");
 }
@@ -156,16 +165,20 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
       ->group("Text drawn from the model")
       ->check(number(0));
   verb.footer(
-      "A batch is cut by whole sequences: micro-batches x Z x DATA must divide it. X cuts heads and\n"
+      "A batch is cut by whole sequences: micro-batches x Z x DATA must divide it. X cuts heads "
+      "and\n"
       "columns, Y the hidden size; X x Y x Z x DATA is the number of ranks.\n\n"
-      "Ctrl-C or SIGTERM: the step is finished, a checkpoint written, and the status is 130; a second\n"
+      "Ctrl-C or SIGTERM: the step is finished, a checkpoint written, and the status is 130; a "
+      "second\n"
       "one stops at once. Status 2: the command line is wrong; 1: everything else.\n\n"
       "Examples:\n"
-      "  fourfold train                                    # Debian's text, two ranks, 1.5 minutes\n"
+      "  fourfold train                                    # Debian's text, two ranks, 1.5 "
+      "minutes\n"
       "  fourfold train --data book.txt --steps 2000 --prompt 'It was'\n"
       "  fourfold train --model gpt2-mini --data 'shards/train_*.bin' --ranks 4 --grid 2x1x2x1 \\\n"
       "      --batch 8 --steps 500 --precision bf16 --tune-kernels\n"
-      "  fourfold train --resume build/train/RUN/checkpoints --ranks 4 --grid 2x1x1x2 --steps 4000");
+      "  fourfold train --resume build/train/RUN/checkpoints --ranks 4 --grid 2x1x1x2 --steps "
+      "4000");
 }
 
 }  // namespace fourfold

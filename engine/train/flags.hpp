@@ -10,8 +10,8 @@
 
 namespace fourfold {
 
-// What was typed. Numbers are read in place, with the defaults of the settings; words are checked by
-// settings_of.
+// What was typed. Numbers are read in place, with the defaults of the settings; words are checked
+// by settings_of.
 struct TrainFlags {
   TrainSettings settings;
   std::string model = "gpt-bytes";

@@ -25,9 +25,8 @@ Executor training_executor(const Machine& machine, const Model& model, const Ste
                   machine.backend, communicators(machine.lanes), between_tiles(machine.lanes));
 }
 
-Executor evaluation_executor(const Machine& machine, const Model& model,
-                             const StepOptions& options, std::int64_t sequences,
-                             Weights& weights) {
+Executor evaluation_executor(const Machine& machine, const Model& model, const StepOptions& options,
+                             std::int64_t sequences, Weights& weights) {
   return Executor(model, issue(record_evaluation(model, options), options), sequences, weights,
                   machine.backend, communicators(machine.lanes), between_tiles(machine.lanes));
 }

@@ -1,5 +1,5 @@
-// What a run computes with and speaks over: kernels, communicators and the words between ranks, made
-// once for training, validation and sampling.
+// What a run computes with and speaks over: kernels, communicators and the words between ranks,
+// made once for training, validation and sampling.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct Machine {
 // An executor on that machine: of a training step, or of a forward pass alone.
 Executor training_executor(const Machine& machine, const Model& model, const StepOptions& options,
                            std::int64_t sequences, Weights& weights);
-Executor evaluation_executor(const Machine& machine, const Model& model,
-                             const StepOptions& options, std::int64_t sequences, Weights& weights);
+Executor evaluation_executor(const Machine& machine, const Model& model, const StepOptions& options,
+                             std::int64_t sequences, Weights& weights);
 
 }  // namespace fourfold

@@ -64,11 +64,11 @@ TrainSettings resumed_settings(const Typed& first, std::int64_t ranks) {
     Typed ignored{first.words, {}, false, {}};
     parse(parsed, ignored);
     const TrainingState state = read_training_state(first.flags.settings.resume);
-    typed = {words_with(first.words, parsed,
-                        state.trainer.value("typed", nlohmann::json::object())),
-             {},
-             false,
-             {}};
+    typed = {
+        words_with(first.words, parsed, state.trainer.value("typed", nlohmann::json::object())),
+        {},
+        false,
+        {}};
     parse(app, typed);
   }
   if (ranks > 0 && typed.flags.ranks == 0 && typed.flags.grid.empty()) typed.flags.ranks = ranks;

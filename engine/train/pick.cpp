@@ -14,8 +14,8 @@ std::int32_t pick(std::span<const float> logits, double temperature, double numb
   std::vector<double> sums(logits.size());
   double sum = 0.0;
   for (std::size_t i = 0; i < logits.size(); ++i) {
-    sum += std::exp((static_cast<double>(logits[i]) - static_cast<double>(*likeliest)) /
-                    temperature);
+    sum +=
+        std::exp((static_cast<double>(logits[i]) - static_cast<double>(*likeliest)) / temperature);
     sums[i] = sum;
   }
   const auto drawn = std::upper_bound(sums.begin(), sums.end(), number * sum);

@@ -89,11 +89,12 @@ std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
       parameter_count(model) / mega);
   text += fmt::format("grid        {} (x, y, z, data): {} ranks on {}\n", settings.grid.str(),
                       settings.grid.size(), facts.cpu);
-  text += fmt::format("step        {} sequences, {} tokens, {} micro-batch{}; {}; recompute {}; "
-                      "overlap {}\n",
-                      settings.batch, facts.work.tokens, options.micro_batches,
-                      options.micro_batches == 1 ? "" : "es", name(options.precision),
-                      name(options.recompute), overlap_text(options.overlap));
+  text += fmt::format(
+      "step        {} sequences, {} tokens, {} micro-batch{}; {}; recompute {}; "
+      "overlap {}\n",
+      settings.batch, facts.work.tokens, options.micro_batches,
+      options.micro_batches == 1 ? "" : "es", name(options.precision), name(options.recompute),
+      overlap_text(options.overlap));
   text += fmt::format(
       "optimizer   AdamW: learning rate {:g} after {} steps of warm-up, cosine to {:g}; weight "
       "decay {:g}, clipping at {:g}\n",
@@ -102,9 +103,10 @@ std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
       settings.optimizer.weight_decay, settings.optimizer.clip_norm);
   text += fmt::format("length      {}{}\n", length_text(settings.length),
                       facts.step > 0 ? fmt::format(", resumed after step {}", facts.step) : "");
-  text += fmt::format("data        {}\n            entropy of single words {:.3f} nats = {:.3f} bits: "
-                      "what guessing by frequency costs\n",
-                      facts.data, facts.unigram_nats, facts.unigram_nats / std::numbers::ln2);
+  text += fmt::format(
+      "data        {}\n            entropy of single words {:.3f} nats = {:.3f} bits: "
+      "what guessing by frequency costs\n",
+      facts.data, facts.unigram_nats, facts.unigram_nats / std::numbers::ln2);
   text += fmt::format("libraries   {}\n", facts.libraries);
   text += fmt::format("kernels     {}\n", facts.kernels);
   text += fmt::format("transport   {}, progress {}\n", name(settings.transport),

@@ -19,7 +19,7 @@ struct RunFacts {
   std::string data;
   double unigram_nats = 0.0;  // a word, of the held-out part
   StepWork work;
-  MemoryUse counted;  // on one rank, at its peak
+  MemoryUse counted;      // on one rank, at its peak
   std::int64_t step = 0;  // steps done before this run
 };
 

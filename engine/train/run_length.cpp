@@ -9,8 +9,8 @@ namespace fourfold {
 double RunLength::done(const Trained& trained) const {
   double part = 0.0;
   if (steps > 0) {
-    part = static_cast<double>(trained.steps_before + trained.steps_here) /
-           static_cast<double>(steps);
+    part =
+        static_cast<double>(trained.steps_before + trained.steps_here) / static_cast<double>(steps);
   }
   if (minutes > 0.0) {
     part = std::max(part, (trained.seconds_before + trained.seconds_here) / (60.0 * minutes));

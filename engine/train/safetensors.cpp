@@ -43,7 +43,8 @@ std::string safetensors_head(const std::vector<SavedMatrix>& matrices,
 std::int64_t safetensors_head_bytes(const std::string& first_bytes, std::int64_t file_bytes) {
   std::uint64_t length = 0;
   if (first_bytes.size() >= sizeof length) std::memcpy(&length, first_bytes.data(), sizeof length);
-  if (length < 2 || length > static_cast<std::uint64_t>(std::max<std::int64_t>(file_bytes - 8, 0))) {
+  if (length < 2 ||
+      length > static_cast<std::uint64_t>(std::max<std::int64_t>(file_bytes - 8, 0))) {
     throw std::runtime_error("does not begin as a safetensors file does");
   }
   return length_bytes + static_cast<std::int64_t>(length);

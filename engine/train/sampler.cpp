@@ -47,8 +47,8 @@ LocalBatch Sampler::batch_of(const Texts& texts) const {
   for (std::int64_t s = 0; s < own.count / model_.sequence; ++s) {
     if (first + s >= texts_) break;
     const std::vector<std::int32_t>& text = texts[static_cast<std::size_t>(first + s)];
-    const auto seen = std::min<std::int64_t>(static_cast<std::int64_t>(text.size()),
-                                             model_.sequence);
+    const auto seen =
+        std::min<std::int64_t>(static_cast<std::int64_t>(text.size()), model_.sequence);
     std::copy(text.end() - seen, text.end(), batch.tokens.begin() + s * model_.sequence);
   }
   return batch;

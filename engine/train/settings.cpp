@@ -1,11 +1,11 @@
 // From words to settings, refusing what does not fit; see flags.hpp.
-#include "engine/batch.hpp"
-#include "engine/train/flags.hpp"
-#include "engine/train/words.hpp"
-
 #include <algorithm>
 #include <stdexcept>
 #include <thread>
+
+#include "engine/batch.hpp"
+#include "engine/train/flags.hpp"
+#include "engine/train/words.hpp"
 
 namespace fourfold {
 
@@ -18,15 +18,14 @@ StepOptions options_of(const TrainFlags& flags) {
   options.recompute =
       choice_named<Recompute>("--recompute", flags.recompute, {Recompute::none, Recompute::full});
   options.overlap = overlap_named(flags.overlap);
-  options.weight_gather =
-      choice_named<WeightGather>("--weight-gather", flags.weight_gather,
-                                 {WeightGather::per_micro_batch, WeightGather::keep});
+  options.weight_gather = choice_named<WeightGather>(
+      "--weight-gather", flags.weight_gather, {WeightGather::per_micro_batch, WeightGather::keep});
   options.gradient_reduction = choice_named<GradientReduction>(
       "--gradient-reduction", flags.gradient_reduction,
       {GradientReduction::per_micro_batch, GradientReduction::accumulated});
-  options.data_reduction = choice_named<DataReduction>(
-      "--data-reduction", flags.data_reduction,
-      {DataReduction::after_backward, DataReduction::beside_backward});
+  options.data_reduction =
+      choice_named<DataReduction>("--data-reduction", flags.data_reduction,
+                                  {DataReduction::after_backward, DataReduction::beside_backward});
   options.precision =
       choice_named<Precision>("--precision", flags.precision, {Precision::fp32, Precision::bf16});
   options.grad_reduce_precision_z = options.precision;
@@ -39,10 +38,10 @@ void check_batch(const TrainSettings& settings) {
   const std::int64_t parts = settings.options.micro_batches * settings.grid.extent(Axis::z) *
                              settings.grid.extent(Axis::data);
   if (settings.batch % parts != 0) {
-    throw std::runtime_error("a batch of " + std::to_string(settings.batch) +
-                             " sequences does not divide on grid " + settings.grid.str() +
-                             "; --batch must be a multiple of micro-batches x z x data = " +
-                             std::to_string(parts));
+    throw std::runtime_error(
+        "a batch of " + std::to_string(settings.batch) + " sequences does not divide on grid " +
+        settings.grid.str() +
+        "; --batch must be a multiple of micro-batches x z x data = " + std::to_string(parts));
   }
 }
 

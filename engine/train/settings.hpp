@@ -22,22 +22,22 @@ enum class Screen : std::uint8_t { lines, silent };
 // How text is drawn from the model.
 struct SamplingSettings {
   std::string prompt;
-  std::int64_t texts = 2;      // drawn side by side
-  std::int64_t tokens = 200;   // of each, beyond the prompt; 0: no texts
-  double temperature = 0.8;    // 0: always the likeliest token
+  std::int64_t texts = 2;     // drawn side by side
+  std::int64_t tokens = 200;  // of each, beyond the prompt; 0: no texts
+  double temperature = 0.8;   // 0: always the likeliest token
   std::uint64_t seed = 1;
-  std::int64_t every = 0;      // steps; 0: only at the end
+  std::int64_t every = 0;  // steps; 0: only at the end
 };
 
 struct TrainSettings {
   Model model;
   DataOptions data;
-  ProcessGrid grid;      // its size is the number of ranks
+  ProcessGrid grid;         // its size is the number of ranks
   std::int64_t batch = 16;  // sequences of a step, on all ranks
   StepOptions options;
   RunLength length;
   LearningRate learning_rate;
-  AdamW optimizer;  // its learning rate is set anew in every step
+  AdamW optimizer;         // its learning rate is set anew in every step
   std::uint64_t seed = 1;  // of the weights and the order of the data
 
   Transport transport = Transport::ring;
@@ -51,13 +51,13 @@ struct TrainSettings {
   // Steps that share a line on the screen; 0: a line a second. The log has all.
   std::int64_t print_every = 0;
 
-  std::string folder;                  // of everything the run writes
-  std::string log;                     // empty: log.jsonl in the folder
-  std::string trace;                   // Chrome trace of a step; empty: none
-  std::int64_t trace_step = 5;         // the step that is traced, counted in this run
-  std::int64_t checkpoint_every = 0;   // steps; 0: only at the end
+  std::string folder;                 // of everything the run writes
+  std::string log;                    // empty: log.jsonl in the folder
+  std::string trace;                  // Chrome trace of a step; empty: none
+  std::int64_t trace_step = 5;        // the step that is traced, counted in this run
+  std::int64_t checkpoint_every = 0;  // steps; 0: only at the end
   std::int64_t keep_checkpoints = 2;
-  std::string resume;                  // a checkpoint or a folder of them; empty: from the start
+  std::string resume;  // a checkpoint or a folder of them; empty: from the start
   // Flags as they were typed, kept in checkpoints: a resumed run goes on with them.
   nlohmann::json typed = nlohmann::json::object();
 };

@@ -10,7 +10,8 @@
 namespace fourfold {
 
 std::string executed_flops_convention() {
-  return "executed by the schedule: matrix products and the unmasked half of attention, multiply-add "
+  return "executed by the schedule: matrix products and the unmasked half of attention, "
+         "multiply-add "
          "counted as two";
 }
 
@@ -45,19 +46,18 @@ std::string json_line(const StepReport& report) {
   for (Lane lane : all_lanes) {
     exposed[name(lane)] = report.exposed_seconds[static_cast<std::size_t>(lane)];
   }
-  const nlohmann::ordered_json line{
-      {"kind", "step"},
-      {"step", report.step},
-      {"loss", report.loss},
-      {"gradient_norm", report.gradient_norm},
-      {"learning_rate", report.learning_rate},
-      {"seconds", report.seconds},
-      {"tokens_per_s", report.tokens_per_second()},
-      {"executed_flop_per_s", report.rate().value},
-      {"model_flop_per_s", report.work.model.value / report.seconds},
-      {"part_of_peak", report.rate() / report.work.peak},
-      {"exposed_s", exposed},
-      {"done", report.done}};
+  const nlohmann::ordered_json line{{"kind", "step"},
+                                    {"step", report.step},
+                                    {"loss", report.loss},
+                                    {"gradient_norm", report.gradient_norm},
+                                    {"learning_rate", report.learning_rate},
+                                    {"seconds", report.seconds},
+                                    {"tokens_per_s", report.tokens_per_second()},
+                                    {"executed_flop_per_s", report.rate().value},
+                                    {"model_flop_per_s", report.work.model.value / report.seconds},
+                                    {"part_of_peak", report.rate() / report.work.peak},
+                                    {"exposed_s", exposed},
+                                    {"done", report.done}};
   return line.dump();
 }
 

@@ -14,8 +14,8 @@ namespace fourfold {
 // What does not change from step to step: flops are those of all ranks.
 struct StepWork {
   std::int64_t tokens = 0;
-  Flops executed;      // as the schedule does it: products and causal attention
-  Flops model;         // the published formula
+  Flops executed;       // as the schedule does it: products and causal attention
+  Flops model;          // the published formula
   FlopsPerSecond peak;  // FMA peaks of all ranks, added up
 };
 

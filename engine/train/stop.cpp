@@ -23,9 +23,9 @@ void note_stop(int signal) {
   stop_came = 1;
 }
 
-// oneDNN's fp32 products (before 3.11.2; its issue 4845) point the stack pointer into the heap while
-// they run. A handler on that stack would overwrite whatever lies below: the job would die of a
-// corrupted heap instead of stopping.
+// oneDNN's fp32 products (before 3.11.2; its issue 4845) point the stack pointer into the heap
+// while they run. A handler on that stack would overwrite whatever lies below: the job would die of
+// a corrupted heap instead of stopping.
 void give_handlers_a_stack() {
   alignas(16) static std::array<std::byte, 1 << 16> memory;  // saved AVX-512 state takes some 3 KB
   stack_t stack{};

@@ -35,7 +35,7 @@ constexpr std::int64_t llmc_header_bytes = 256 * 4;
 std::byte* map_file(const std::string& path, std::size_t& bytes) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) refuse(path, fmt::format("cannot be read: {}", std::strerror(errno)));
-  struct stat status{};
+  struct stat status {};
   ::fstat(file, &status);
   void* memory = nullptr;
   bytes = static_cast<std::size_t>(status.st_size);
@@ -76,7 +76,8 @@ void TokenFile::read_header() {
   if (magic < llmc_first_magic || magic > llmc_last_magic) {
     if (bytes % 2 != 0) {
       refuse(path_, fmt::format("has {} bytes, an odd number, and so does not hold 16-bit tokens; "
-                                "name it .txt if it is text", bytes));
+                                "name it .txt if it is text",
+                                bytes));
     }
     format_ = TokenFormat::nanogpt;
     words_ = bytes / 2;
@@ -133,8 +134,8 @@ void WordStream::read(std::int64_t first, std::int64_t count, std::int64_t vocab
   if (first < 0 || first + count > words()) {
     throw std::logic_error("WordStream: read beyond the end");
   }
-  auto f = static_cast<std::size_t>(
-      std::upper_bound(ends_.begin(), ends_.end(), first) - ends_.begin());
+  auto f =
+      static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), first) - ends_.begin());
   while (count > 0) {
     const TokenFile& file = files_[f];
     const std::int64_t begin = f == 0 ? 0 : ends_[f - 1];
@@ -144,7 +145,8 @@ void WordStream::read(std::int64_t first, std::int64_t count, std::int64_t vocab
       const std::int32_t word = file.word(i);
       if (word >= vocabulary) {
         refuse(file.path(), fmt::format("holds token {} at place {}, outside the model's "
-                                        "vocabulary of {} words", word, i, vocabulary));
+                                        "vocabulary of {} words",
+                                        word, i, vocabulary));
       }
       out.push_back(word);
     }

@@ -1,5 +1,6 @@
 // One file of words, mapped into memory: plain text as bytes, or a .bin shard of 16-bit tokens, as
-// nanoGPT (no header) and llm.c (256 int32 of header) write them; and many such files as one stream.
+// nanoGPT (no header) and llm.c (256 int32 of header) write them; and many such files as one
+// stream.
 #pragma once
 
 #include <cstddef>

@@ -111,8 +111,9 @@ std::string trace_json(const Program& program, const ProcessGrid& grid,
       {"written", static_cast<std::int64_t>(ranks.size()) == grid.size()
                       ? "Every rank is written."
                       : "Of many ranks only some are written, evenly spread."},
-      {"devices", "A process is one rank of the process grid, measured; collectives begin where "
-                  "they were started and end where they were waited for."}};
+      {"devices",
+       "A process is one rank of the process grid, measured; collectives begin where "
+       "they were started and end where they were waited for."}};
   return "{\"displayTimeUnit\":\"ms\",\"otherData\":" + other.dump() + ",\"traceEvents\":[" +
          events.text() + "\n]}\n";
 }

@@ -38,8 +38,8 @@ Trainer::Trainer(const TrainSettings& settings, const Machine& machine, const Da
       data_(data),
       weights_(weights),
       log_(log),
-      executor_(training_executor(machine, settings.model, settings.options, settings.batch,
-                                  weights)),
+      executor_(
+          training_executor(machine, settings.model, settings.options, settings.batch, weights)),
       checkpoints_(settings.folder + "/checkpoints", settings.keep_checkpoints) {}
 
 TrainOutcome Trainer::run(TrainingState state, const RunFacts& facts, const MemoryGrowth& growth) {
@@ -60,8 +60,7 @@ TrainOutcome Trainer::run(TrainingState state, const RunFacts& facts, const Memo
 }
 
 void Trainer::step() {
-  const bool traced =
-      !settings_.trace.empty() && trained_.steps_here + 1 == settings_.trace_step;
+  const bool traced = !settings_.trace.empty() && trained_.steps_here + 1 == settings_.trace_step;
   if (traced) machine_.world.barrier();  // so that the ranks' clocks start together
   const double begin = now();
   const LocalBatch batch = data_.training(
@@ -92,8 +91,8 @@ bool Trainer::due_on_screen() const {
 
 // Everybody hears what everybody measured; rank 0's clock counts.
 StepReport Trainer::report_of(const ExecutedStep& executed, double learning_rate, double begin) {
-  const std::vector<RankWord> words = machine_.world.all(
-      RankWord{{now() - begin, executed.exposed_seconds}, stop_asked() ? 1.0 : 0.0, now() - began_});
+  const std::vector<RankWord> words = machine_.world.all(RankWord{
+      {now() - begin, executed.exposed_seconds}, stop_asked() ? 1.0 : 0.0, now() - began_});
   std::vector<RankStep> ranks;
   for (const RankWord& word : words) {
     ranks.push_back(word.step);
@@ -124,19 +123,17 @@ void Trainer::report_growth(const RunFacts& facts, const MemoryGrowth& growth) {
 void Trainer::write_trace(const std::vector<Span>& spans) {
   const World& world = machine_.world;
   std::vector<TracedRank> ranks;
-  for (std::int64_t rank :
-       traced_ranks(world.size(), static_cast<std::int64_t>(spans.size()))) {
+  for (std::int64_t rank : traced_ranks(world.size(), static_cast<std::int64_t>(spans.size()))) {
     if (world.rank() != rank && world.rank() != 0) continue;
     std::vector<Span> its = world.to_first(spans, rank);
     if (world.rank() == 0) ranks.push_back({rank, std::move(its)});
   }
   together([&] {
     if (world.rank() != 0) return;
-    const std::string title =
-        fmt::format("{} on grid {}, step {}, measured", settings_.model.name,
-                    settings_.grid.str(), state_.step);
-    write_whole_file(settings_.trace, trace_json(executor_.schedule().program, settings_.grid,
-                                                 ranks, title));
+    const std::string title = fmt::format("{} on grid {}, step {}, measured", settings_.model.name,
+                                          settings_.grid.str(), state_.step);
+    write_whole_file(settings_.trace,
+                     trace_json(executor_.schedule().program, settings_.grid, ranks, title));
   });
   log_.say("trace       " + settings_.trace);
 }
@@ -148,11 +145,11 @@ void Trainer::validate() {
                         settings_.batch / settings_.options.micro_batches, weights_);
   }
   outcome_.validation_loss = validation_->loss(data_, settings_.validation_batches);
-  log_.say(fmt::format("step {:5}  validation loss {:.4f} nats = {:.3f} bits a word, over {} words "
-                       "in {:.1f} s",
-                       state_.step, outcome_.validation_loss,
-                       outcome_.validation_loss / std::numbers::ln2,
-                       validation_->tokens(data_, settings_.validation_batches), now() - begin));
+  log_.say(fmt::format(
+      "step {:5}  validation loss {:.4f} nats = {:.3f} bits a word, over {} words "
+      "in {:.1f} s",
+      state_.step, outcome_.validation_loss, outcome_.validation_loss / std::numbers::ln2,
+      validation_->tokens(data_, settings_.validation_batches), now() - begin));
   log_.record(nlohmann::ordered_json{{"kind", "validation"},
                                      {"step", state_.step},
                                      {"loss", outcome_.validation_loss},

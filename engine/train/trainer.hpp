@@ -18,19 +18,19 @@
 namespace fourfold {
 
 struct TrainOutcome {
-  std::vector<double> losses;    // of the steps of this run
-  double validation_loss = 0.0;  // the last one
-  std::string checkpoint;        // the last one
+  std::vector<double> losses;                    // of the steps of this run
+  double validation_loss = 0.0;                  // the last one
+  std::string checkpoint;                        // the last one
   std::vector<std::vector<std::int32_t>> texts;  // the last ones that were drawn
-  bool stopped = false;          // a signal came before the end
+  bool stopped = false;                          // a signal came before the end
 };
 
 class Trainer {
  public:
   // Weights are set, from their start or from a checkpoint, of which `state` tells; all that is
   // handed in must outlive the trainer. Collective, as run() is.
-  Trainer(const TrainSettings& settings, const Machine& machine, const Data& data,
-          Weights& weights, RunLog& log);
+  Trainer(const TrainSettings& settings, const Machine& machine, const Data& data, Weights& weights,
+          RunLog& log);
 
   // `facts` are those of the header; the measured growth of memory is set against its count.
   TrainOutcome run(TrainingState state, const RunFacts& facts, const MemoryGrowth& growth);
@@ -60,9 +60,9 @@ class Trainer {
   TrainingState state_;
   StepWork work_;
   TrainOutcome outcome_;
-  double began_ = 0.0;  // on this rank's clock
+  double began_ = 0.0;    // on this rank's clock
   double said_at_ = 0.0;  // when the last line of a step was said, in seconds of this run
-  Trained trained_;     // by rank 0's clock, on all ranks: when to end must not depend on the rank
+  Trained trained_;  // by rank 0's clock, on all ranks: when to end must not depend on the rank
 };
 
 }  // namespace fourfold

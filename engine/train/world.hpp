@@ -43,8 +43,8 @@ class World {
   template <typename T>
   std::vector<T> to_first(const std::vector<T>& own, std::int64_t sender) const {
     static_assert(std::is_trivially_copyable_v<T>);
-    const std::string bytes = bytes_to_first(
-        {reinterpret_cast<const char*>(own.data()), own.size() * sizeof(T)}, sender);
+    const std::string bytes =
+        bytes_to_first({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(T)}, sender);
     std::vector<T> received(bytes.size() / sizeof(T));
     std::memcpy(received.data(), bytes.data(), bytes.size());
     return received;

@@ -59,8 +59,8 @@ std::vector<RankRing> rings_of(const std::vector<std::int64_t>& line, const Plat
 
 }  // namespace
 
-std::string listing(const TimedProgram& program, const ProcessGrid& grid,
-                    const Platform& platform, const std::vector<double>& factors) {
+std::string listing(const TimedProgram& program, const ProcessGrid& grid, const Platform& platform,
+                    const std::vector<double>& factors) {
   const IssueStream stream = unroll(program, grid, Repetitions::full(program));
   std::string text = fmt::format("ranks {}\n", grid.size());
   auto out = std::back_inserter(text);

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "sim/conditions.hpp"
-#include "sim/ideal.hpp"
 #include "sim/estimate.hpp"
+#include "sim/ideal.hpp"
 #include "sim/point.hpp"
 #include "sim/provenance.hpp"
 #include "sim/replay/flow_network.hpp"

@@ -152,8 +152,7 @@ void MaxMin::fill() {
     return a.rate != b.rate ? a.rate > b.rate : a.number > b.number;
   };
   levels_.clear();
-  for (std::int32_t number = 0; number < static_cast<std::int32_t>(taken_links_.size());
-       ++number) {
+  for (std::int32_t number = 0; number < static_cast<std::int32_t>(taken_links_.size()); ++number) {
     TakenLink& link = taken_links_[number];
     link.left = link.room;
     link.rising_weight = link.weight;
@@ -164,8 +163,7 @@ void MaxMin::fill() {
   }
   std::make_heap(levels_.begin(), levels_.end(), lower_first);
   bounds_.clear();
-  for (std::int32_t number = 0; number < static_cast<std::int32_t>(taken_flows_.size());
-       ++number) {
+  for (std::int32_t number = 0; number < static_cast<std::int32_t>(taken_flows_.size()); ++number) {
     taken_flows_[number].rising = true;
     bounds_.push_back({flows_[taken_flows_[number].flow].bound, number});
   }

@@ -16,8 +16,8 @@ namespace fourfold {
 // solve; most links of a machine are of that kind at any moment.
 //
 // Rates are max-min fair exactly if no link is overloaded and each flow runs at its bound or is
-// held back by a full link on which no flow is faster. A solve therefore begins with the flows that a
-// change concerns directly, shares among them what the others leave, and takes in whichever other
+// held back by a full link on which no flow is faster. A solve therefore begins with the flows that
+// a change concerns directly, shares among them what the others leave, and takes in whichever other
 // flow then violates the condition, until none does.
 class MaxMin {
  public:
@@ -47,7 +47,7 @@ class MaxMin {
     double potential = 0.0;  // if all active flows ran at their bounds
     double limit = 0.0;      // a potential above it can bind
     std::int32_t active = 0;
-    std::int32_t held = 0;    // active flows that this link holds back
+    std::int32_t held = 0;      // active flows that this link holds back
     std::int32_t taken = none;  // in taken_links_
     bool can_bind = false;
   };

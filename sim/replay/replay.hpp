@@ -61,7 +61,7 @@ struct Replay {
   std::int64_t collectives = 0;  // of groups, in all attempts
   std::int64_t events = 0;
   std::int64_t solves = 0;
-  std::int64_t work = 0;  // as FlowNetwork counts it
+  std::int64_t work = 0;               // as FlowNetwork counts it
   Seconds solver_time;                 // of our own clock
   std::optional<ReplayDetail> detail;  // if it was wanted
 };

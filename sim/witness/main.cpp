@@ -53,8 +53,8 @@ std::vector<Channel> channels_of(const Listing& listing, int lane, int device) {
     if (here == ring.ranks.end()) continue;
     const std::size_t n = ring.ranks.size();
     const std::size_t place = here - ring.ranks.begin();
-    channels.push_back({ring.share, first + ring.ranks[(place + n - 1) % n],
-                        first + ring.ranks[(place + 1) % n]});
+    channels.push_back(
+        {ring.share, first + ring.ranks[(place + n - 1) % n], first + ring.ranks[(place + 1) % n]});
   }
   return channels;
 }
@@ -106,8 +106,8 @@ void ring(const Class& collective, const std::vector<Channel>& channels, Start s
   }
 }
 
-// Memory for the largest message, one for all processes: under SMPI they share an address space, and
-// what lies in shared memory SMPI does not copy.
+// Memory for the largest message, one for all processes: under SMPI they share an address space,
+// and what lies in shared memory SMPI does not copy.
 void* common_scratch(const Listing& listing, int rank) {
   double largest = 0.0;
   for (const Class& one : listing.classes) largest = std::max(largest, one.bytes / one.steps);

@@ -115,8 +115,8 @@ TEST(SharedPort, IsNeverFasterThanTheEstimate) {
 // Gathers along z fly beside the all-reduces along x and y, and the port is too narrow for both.
 TEST(SharedPort, IsStrictlySlowerWhereLanesOverlap) {
   const Platform& shared = platform("crossbar-shared");
-  for (const ProcessGrid& grid : {ProcessGrid(2, 2, 2, 2), ProcessGrid(3, 2, 4, 5),
-                                  ProcessGrid(4, 4, 8, 8)}) {
+  for (const ProcessGrid& grid :
+       {ProcessGrid(2, 2, 2, 2), ProcessGrid(3, 2, 4, 5), ProcessGrid(4, 4, 8, 8)}) {
     const Point point = point_on("crossbar-shared", short_model(), grid);
     const TimedProgram program = lower(point, shared);
 

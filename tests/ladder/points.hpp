@@ -10,7 +10,9 @@
 
 namespace fourfold::testing {
 
-inline Model short_model() { return {"gpt-short", 6, 3840, 120, 2048, 51'200}; }
+inline Model short_model() {
+  return {"gpt-short", 6, 3840, 120, 2048, 51'200};
+}
 
 inline Point point_on(const std::string& platform, const Model& model, const ProcessGrid& grid) {
   Point point;
@@ -40,6 +42,8 @@ inline std::vector<StepOptions> option_sets() {
   return sets;
 }
 
-inline std::string describe(const Point& point) { return to_json(point); }
+inline std::string describe(const Point& point) {
+  return to_json(point);
+}
 
 }  // namespace fourfold::testing

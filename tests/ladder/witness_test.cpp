@@ -1,5 +1,5 @@
-// An independent witness: the same step as an MPI program under SMPI, real rings step by step on the
-// exported platform, against the replay's flows. Prints both and where they differ.
+// An independent witness: the same step as an MPI program under SMPI, real rings step by step on
+// the exported platform, against the replay's flows. Prints both and where they differ.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -64,10 +64,10 @@ class Witness : public ::testing::Test {
 
   // Simulated seconds; `mode` is empty or "barrier".
   double seconds(std::int64_t processes, const std::string& mode) {
-    const std::string command =
-        fmt::format("cd '{}' && smpirun -platform platform.xml -hostfile hosts -np {} {} '{}' "
-                    "step.txt {} 2>complaint",
-                    folder_.string(), processes, smpi_options, witness, mode);
+    const std::string command = fmt::format(
+        "cd '{}' && smpirun -platform platform.xml -hostfile hosts -np {} {} '{}' "
+        "step.txt {} 2>complaint",
+        folder_.string(), processes, smpi_options, witness, mode);
     FILE* pipe = popen(command.c_str(), "r");
     double value = 0.0;
     const int read = std::fscanf(pipe, "%lf", &value);
@@ -91,7 +91,7 @@ class Witness : public ::testing::Test {
     const std::int64_t processes = point.grid.size() * (1 + lanes);
 
     Answers result{replay(program, point.grid, platform, options).outcome.total.value,
-                    seconds(processes, "barrier"), seconds(processes, "")};
+                   seconds(processes, "barrier"), seconds(processes, "")};
 
     const double estimated = estimate(program).total.value;
     fmt::print(
@@ -143,10 +143,12 @@ void expect_explained(const Answers& capped, const Answers& links) {
   fmt::print(
       "  Explained: {:+.3f} % as a real step bursts at its links' rate and then pauses until the\n"
       "  protocol's rate is met, where a flow of the replay keeps to that rate throughout and so\n"
-      "  shares links otherwise; without caps {:+.4f} % are left. {:+.3f} % (without caps {:+.3f} %)\n"
+      "  shares links otherwise; without caps {:+.4f} % are left. {:+.3f} % (without caps {:+.3f} "
+      "%)\n"
       "  as real rings have no start barrier and pay latency step by step.\n",
-      percent(capped.met_at_barrier, capped.replayed), percent(links.met_at_barrier, links.replayed),
-      percent(capped.free, capped.met_at_barrier), percent(links.free, links.met_at_barrier));
+      percent(capped.met_at_barrier, capped.replayed),
+      percent(links.met_at_barrier, links.replayed), percent(capped.free, capped.met_at_barrier),
+      percent(links.free, links.met_at_barrier));
   expect_near(capped.replayed, capped.met_at_barrier, caps_bind);
   expect_near(capped.replayed, capped.free, caps_bind);
   expect_near(links.replayed, links.met_at_barrier, groups_meet);

@@ -1,5 +1,5 @@
-// The closed form on a torus against brute force, over all axes of jobs. Powers of two: within 20 %.
-// Irregular grids, whose lines straddle rows: 30 % on average, at most a factor of 2.5.
+// The closed form on a torus against brute force, over all axes of jobs. Powers of two: within 20
+// %. Irregular grids, whose lines straddle rows: 30 % on average, at most a factor of 2.5.
 #include <gtest/gtest.h>
 
 #include "tests/platforms/brute_force.hpp"

@@ -1,7 +1,6 @@
-// What a replay says beyond its outcome: links carry what the counted rung counts, waits and classes
-// sum to the outcome, and timelines of logged devices are whole, whether loops are cut or not.
-#include "sim/replay_detail.hpp"
-
+// What a replay says beyond its outcome: links carry what the counted rung counts, waits and
+// classes sum to the outcome, and timelines of logged devices are whole, whether loops are cut or
+// not.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "sim/ideal.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/replay_answer.hpp"
+#include "sim/replay_detail.hpp"
 
 namespace fourfold {
 namespace {

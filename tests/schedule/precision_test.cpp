@@ -73,10 +73,9 @@ TEST(Evaluation, KeepsLossAndLogitsToTheEndAndNoOptimizerState) {
 
   std::multiset<std::string> left;
   for (const Issue& issue : schedule.stream) {
-    const std::string name =
-        issue.kind == IssueKind::allocate || issue.kind == IssueKind::release
-            ? schedule.program[issue.id].name
-            : "";
+    const std::string name = issue.kind == IssueKind::allocate || issue.kind == IssueKind::release
+                                 ? schedule.program[issue.id].name
+                                 : "";
     if (issue.kind == IssueKind::allocate) left.insert(name);
     if (issue.kind == IssueKind::release) left.erase(left.find(name));
   }

@@ -25,7 +25,9 @@ std::vector<Point> points() {
           tiny("perlmutter", {8, 1, 2, 4})};
 }
 
-std::string title(const Point& point) { return point.platform + " " + point.grid.str(); }
+std::string title(const Point& point) {
+  return point.platform + " " + point.grid.str();
+}
 
 TEST(Explanation, PartsSumToTheStep) {
   for (const Point& point : points()) {

@@ -1,5 +1,5 @@
-// Two jobs that checkpoint_jobs_test.sh starts, stops and starves: one writes, another reads what is
-// left, on other numbers of ranks. On their own they write and read once.
+// Two jobs that checkpoint_jobs_test.sh starts, stops and starves: one writes, another reads what
+// is left, on other numbers of ranks. On their own they write and read once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,9 @@ namespace fourfold {
 namespace {
 
 // 5 MB of weights and moments: long enough to be stopped in the middle.
-Model job_model() { return {"job", 2, 128, 4, 8, 300}; }
+Model job_model() {
+  return {"job", 2, 128, 4, 8, 300};
+}
 
 Weights job_weights(std::uint64_t seed) {
   const std::vector<ProcessGrid> grids = grids_of(world_size());

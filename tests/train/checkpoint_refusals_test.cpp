@@ -53,8 +53,9 @@ class checkpoint_refusals : public testing::Test {
 };
 
 TEST_F(checkpoint_refusals, a_flipped_byte_anywhere_in_the_data) {
-  for (const std::size_t place : {std::size_t{0}, std::size_t{5}, std::size_t{8}, std::size_t{40},
-                                  data_.find("norm1"), data_.size() / 3, data_.size() / 2, data_.size() - 1}) {
+  for (const std::size_t place :
+       {std::size_t{0}, std::size_t{5}, std::size_t{8}, std::size_t{40}, data_.find("norm1"),
+        data_.size() / 3, data_.size() / 2, data_.size() - 1}) {
     std::string damaged = data_;
     damaged[place] = static_cast<char>(damaged[place] ^ 0x10);
     folder_.write("step-00000020.safetensors", damaged);
@@ -79,8 +80,8 @@ TEST_F(checkpoint_refusals, a_flipped_byte_anywhere_in_the_record) {
 }
 
 TEST_F(checkpoint_refusals, a_file_cut_short_at_any_length) {
-  for (const std::size_t length : {std::size_t{0}, std::size_t{7}, std::size_t{100},
-                                   data_.size() / 2, data_.size() - 1}) {
+  for (const std::size_t length :
+       {std::size_t{0}, std::size_t{7}, std::size_t{100}, data_.size() / 2, data_.size() - 1}) {
     folder_.write("step-00000020.safetensors", data_.substr(0, length));
 
     SCOPED_TRACE(length);
@@ -93,8 +94,8 @@ TEST_F(checkpoint_refusals, a_file_cut_short_at_any_length) {
 }
 
 TEST_F(checkpoint_refusals, a_record_cut_short_at_any_length) {
-  for (const std::size_t length : {std::size_t{0}, std::size_t{1}, record_.size() / 2,
-                                   record_.size() - 4}) {
+  for (const std::size_t length :
+       {std::size_t{0}, std::size_t{1}, record_.size() / 2, record_.size() - 4}) {
     folder_.write("step-00000020.json", record_.substr(0, length));
 
     SCOPED_TRACE(length);
@@ -121,14 +122,15 @@ TEST_F(checkpoint_refusals, another_model) {
 TEST_F(checkpoint_refusals, nothing_to_read) {
   const SharedFolder empty;
 
-  EXPECT_THAT(refusal([&] { read_training_state(empty.path()); }), HasSubstr("holds no checkpoint"));
+  EXPECT_THAT(refusal([&] { read_training_state(empty.path()); }),
+              HasSubstr("holds no checkpoint"));
   EXPECT_THAT(refusal([&] { read_training_state(empty.file("none.json")); }),
               HasSubstr("does not exist"));
   EXPECT_THAT(refusal([&] { Checkpoints(empty.path(), 0); }), HasSubstr("at least 1"));
 }
 
 TEST_F(checkpoint_refusals, a_file_larger_than_may_be_written_leaves_the_older_ones) {
-  struct rlimit before{};
+  struct rlimit before {};
   getrlimit(RLIMIT_FSIZE, &before);
   struct rlimit small = before;
   small.rlim_cur = data_.size() - 1;
@@ -138,7 +140,8 @@ TEST_F(checkpoint_refusals, a_file_larger_than_may_be_written_leaves_the_older_o
   const std::string words = refusal([&] { checkpoints->write(made_up_state(30), weights_); });
   setrlimit(RLIMIT_FSIZE, &before);
 
-  EXPECT_THAT(words, AllOf(HasSubstr("cannot be written: it needs"), HasSubstr("older checkpoints")));
+  EXPECT_THAT(words,
+              AllOf(HasSubstr("cannot be written: it needs"), HasSubstr("older checkpoints")));
   EXPECT_EQ(sentence(), "");
   MPI_Barrier(MPI_COMM_WORLD);
   const std::filesystem::directory_iterator entries(folder_.path());

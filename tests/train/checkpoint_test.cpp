@@ -14,7 +14,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-ProcessGrid some_grid() { return grids_of(world_size()).back(); }
+ProcessGrid some_grid() {
+  return grids_of(world_size()).back();
+}
 
 std::string data_of(const std::string& record_path) {
   return record_path.substr(0, record_path.size() - 5) + ".safetensors";
@@ -87,8 +89,9 @@ TEST(checkpoint, any_grid_reads_what_another_wrote) {
 TEST(checkpoint, bf16_resumes_what_fp32_wrote) {
   const SharedFolder folder;
   Checkpoints checkpoints(folder.path());
-  checkpoints.write(made_up_state(10),
-                    made_up_weights(training_program(small_model(), Precision::fp32), some_grid(), 1));
+  checkpoints.write(
+      made_up_state(10),
+      made_up_weights(training_program(small_model(), Precision::fp32), some_grid(), 1));
   const Program program = training_program(small_model(), Precision::bf16);
   Weights weights(program, some_grid(), world_rank());
 

@@ -25,7 +25,9 @@ std::string llmc_shard(std::int32_t magic, std::int32_t version, std::int32_t co
   return std::string(reinterpret_cast<const char*>(header.data()), 1024) + tokens_as_bytes(tokens);
 }
 
-Model word_model(std::int64_t vocabulary) { return {"words", 1, 8, 2, 4, vocabulary}; }
+Model word_model(std::int64_t vocabulary) {
+  return {"words", 1, 8, 2, 4, vocabulary};
+}
 
 std::vector<std::int32_t> all_words(const std::vector<std::string>& paths) {
   const WordStream words(paths, {0.0, 1.0});
@@ -127,7 +129,9 @@ TEST(data_files, impossible_choices_are_refused) {
   options.files = {folder.write("a.txt", std::string(100, 'a'))};
   const Data data(options, word_model(256));
 
-  EXPECT_THAT(refusal([&] { data.training(0, {ProcessGrid(1, 1, 2, 2), 0, 6, 1}); }),
+  EXPECT_THAT(refusal([&] {
+                data.training(0, {ProcessGrid(1, 1, 2, 2), 0, 6, 1});
+              }),
               HasSubstr("multiple of micro-batches x z x data = 4"));
   options.held_out = 1.0;
   EXPECT_THAT(refusal([&] { Data(options, word_model(256)); }), HasSubstr("between 0 and 1"));

@@ -17,7 +17,9 @@ namespace {
 
 using testing::HasSubstr;
 
-Model byte_model(std::int64_t sequence) { return {"bytes", 1, 8, 2, sequence, 256}; }
+Model byte_model(std::int64_t sequence) {
+  return {"bytes", 1, 8, 2, sequence, 256};
+}
 
 // 6,000 bytes that do not repeat within any window of four.
 std::string made_up_text() {
@@ -121,8 +123,8 @@ TEST(data, every_grid_sees_the_same_batch) {
 
   for (std::int64_t micro_batches : {1, 2}) {
     const LocalBatch expected = data.training(24, on_one_rank(16, micro_batches));
-    for (const char* grid : {"2x1x1x1", "1x1x2x1", "1x1x1x2", "1x2x2x2", "2x1x2x2", "1x1x2x4",
-                             "1x1x8x1", "1x1x4x2"}) {
+    for (const char* grid :
+         {"2x1x1x1", "1x1x2x1", "1x1x1x2", "1x2x2x2", "2x1x2x2", "1x1x2x4", "1x1x8x1", "1x1x4x2"}) {
       const BatchShare cut{ProcessGrid::parse(grid), 0, 16, micro_batches};
       const LocalBatch batch = assembled(data, 24, cut, 16);
 

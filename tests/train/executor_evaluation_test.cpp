@@ -32,8 +32,8 @@ double cross_entropy(const std::vector<double>& logits, const Batch& batch,
   for (std::size_t token = 0; token < batch.targets.size(); ++token) {
     double sum = 0.0;
     for (std::size_t c = 0; c < columns; ++c) sum += std::exp(logits[token * columns + c]);
-    loss += std::log(sum) -
-            logits[token * columns + static_cast<std::size_t>(batch.targets[token])];
+    loss +=
+        std::log(sum) - logits[token * columns + static_cast<std::size_t>(batch.targets[token])];
   }
   return loss / static_cast<double>(batch.targets.size());
 }
@@ -70,8 +70,8 @@ TEST(ExecutorRefusals, SayWhatDoesNotFit) {
   ReferenceBackend backend;
   OneRun run(what, {}, backend);
   const auto executor = [&](const Schedule& schedule, std::int64_t sequences) {
-    return Executor(what.model, schedule, sequences, run.weights, backend,
-                    communicators(run.lanes), {});
+    return Executor(what.model, schedule, sequences, run.weights, backend, communicators(run.lanes),
+                    {});
   };
 
   LocalBatch too_few{what.sequences, {1, 2}, {2, 3}};

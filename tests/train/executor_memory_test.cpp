@@ -1,7 +1,6 @@
-// Peak resident memory of a training run grows by what the counted rung says, within 10 %, on a model
-// that is large beside everything else in the process.
+// Peak resident memory of a training run grows by what the counted rung says, within 10 %, on a
+// model that is large beside everything else in the process.
 #include <gtest/gtest.h>
-
 #include <malloc.h>
 
 #include <fstream>
@@ -22,7 +21,9 @@ double peak_resident() {
   }
   return 0.0;
 }
-void reset_peak_resident() { std::ofstream("/proc/self/clear_refs") << 5; }
+void reset_peak_resident() {
+  std::ofstream("/proc/self/clear_refs") << 5;
+}
 
 struct Growth {
   double measured = 0.0;  // without the kernels' scratch

@@ -1,5 +1,5 @@
-// Tuned kernels and the library's collectives add in other orders than the referee: how far that may
-// lead, in loss, norm and gradients.
+// Tuned kernels and the library's collectives add in other orders than the referee: how far that
+// may lead, in loss, norm and gradients.
 #include <gtest/gtest.h>
 
 #include "engine/kernels/tuned_backend.hpp"

@@ -16,7 +16,9 @@
 namespace fourfold {
 
 // Neither 11 words nor 12 columns divide by 8, so that grids of 8 ranks pad, and leave ranks empty.
-inline Model small_model() { return {"small", 2, 12, 4, 5, 11}; }
+inline Model small_model() {
+  return {"small", 2, 12, 4, 5, 11};
+}
 
 inline Program training_program(const Model& model, Precision weights) {
   StepOptions options;

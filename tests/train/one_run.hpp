@@ -1,4 +1,5 @@
-// A short run of the executor on all ranks of a distributed test, and the referee's run of the same.
+// A short run of the executor on all ranks of a distributed test, and the referee's run of the
+// same.
 #pragma once
 
 #include <algorithm>
@@ -74,8 +75,7 @@ inline void roughen(const Model& model, Weights& weights) {
     for (std::int64_t i = 0; i < stored.block.size(); ++i) {
       const auto at = place.global(i);
       if (!at) continue;
-      stored.block.fp32()[i] =
-          static_cast<float>(rough_weight(model, name, at->first, at->second));
+      stored.block.fp32()[i] = static_cast<float>(rough_weight(model, name, at->first, at->second));
     }
   }
   weights.round_masters();
@@ -169,9 +169,8 @@ inline std::vector<ProcessGrid> some_grids() {
     return std::count_if(all_axes.begin(), all_axes.end(),
                          [&](Axis axis) { return grid.extent(axis) > 1; });
   };
-  std::stable_sort(grids.begin(), grids.end(), [&](const ProcessGrid& a, const ProcessGrid& b) {
-    return cut(a) > cut(b);
-  });
+  std::stable_sort(grids.begin(), grids.end(),
+                   [&](const ProcessGrid& a, const ProcessGrid& b) { return cut(a) > cut(b); });
   if (grids.size() > 3) grids = {grids[0], grids[1], grids.back()};
   return grids;
 }

@@ -56,7 +56,8 @@ TEST(Stop, the_second_signal_ends_the_process) {
 }
 
 #if defined(__x86_64__)
-// Sends this process a signal while the stack pointer is `stack`, as it is during oneDNN's products.
+// Sends this process a signal while the stack pointer is `stack`, as it is during oneDNN's
+// products.
 void signal_on_stack(std::byte* stack, int signal) {
   long number = SYS_kill;
   asm volatile("xchg %%rsp, %[stack]\n\tsyscall\n\txchg %%rsp, %[stack]"

@@ -55,10 +55,10 @@ TEST(TrainFlags, StepsReplaceTheDefaultMinutes) {
 }
 
 TEST(TrainFlags, WordsBecomeOptions) {
-  const TrainSettings settings = settings_from(
-      {"--grid", "2x1x2x1", "--batch=8", "--micro-batches", "2", "--precision", "bf16",
-       "--recompute", "full", "--overlap", "oar,oag", "--transport", "window", "--progress", "none",
-       "--data-reduction", "beside-backward"});
+  const TrainSettings settings =
+      settings_from({"--grid", "2x1x2x1", "--batch=8", "--micro-batches", "2", "--precision",
+                     "bf16", "--recompute", "full", "--overlap", "oar,oag", "--transport", "window",
+                     "--progress", "none", "--data-reduction", "beside-backward"});
 
   EXPECT_EQ(settings.grid, ProcessGrid(2, 1, 2, 1));
   EXPECT_EQ(settings.options.micro_batches, 2);
@@ -122,11 +122,11 @@ TEST(TrainFlags, AResumedRunGoesOnWithWhatIsNotTypedAnew) {
 
 TEST(KernelChoicesJson, ComeBackAsTheyWere) {
   KernelChoices choices;
-  choices.choices.push_back({{GemmForm::nt, 8, 16, 32, Precision::bf16, Precision::fp32,
-                              Precision::fp32},
-                             3,
-                             {Library::openblas, GemmForm::nn},
-                             {}});
+  choices.choices.push_back(
+      {{GemmForm::nt, 8, 16, 32, Precision::bf16, Precision::fp32, Precision::fp32},
+       3,
+       {Library::openblas, GemmForm::nn},
+       {}});
 
   const KernelChoices read = read_kernel_choices(json_of(choices));
 

@@ -41,9 +41,9 @@ TEST(StepReport, TakesTheSlowestRankAndTheMeanOfWhatIsExposed) {
 TEST(StepReport, IsOneLineForPeople) {
   const std::string line = screen_line(example());
 
-  for (const char* part : {"step    12", "loss 4.1250", "norm  1.500", "1.00e-03", "20.0 ms",
-                           "50000 tokens/s", "200.0 Gflop/s", "50.0 % of peak", "exposed   3.0 ms",
-                           "50 %", "1:15 left"}) {
+  for (const char* part :
+       {"step    12", "loss 4.1250", "norm  1.500", "1.00e-03", "20.0 ms", "50000 tokens/s",
+        "200.0 Gflop/s", "50.0 % of peak", "exposed   3.0 ms", "50 %", "1:15 left"}) {
     EXPECT_NE(line.find(part), std::string::npos) << part << " is missing in: " << line;
   }
   EXPECT_EQ(line.find('\n'), std::string::npos);
@@ -71,7 +71,8 @@ TEST(Trace, HasEveryLaneOfEveryRankAndOnlyCollectivesThatDoSomething) {
     spans.push_back({static_cast<std::int32_t>(op), start, start + 5e-4, 1e-4});
   }
 
-  const std::string text = trace_json(schedule.program, grid, {{0, spans}, {1, spans}}, "a \"title\"");
+  const std::string text =
+      trace_json(schedule.program, grid, {{0, spans}, {1, spans}}, "a \"title\"");
   const nlohmann::json trace = nlohmann::json::parse(text);
 
   std::set<std::string> lanes;

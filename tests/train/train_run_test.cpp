@@ -42,10 +42,14 @@ TrainSettings small_run(const SharedFolder& folder, const ProcessGrid& grid) {
 
 std::vector<ProcessGrid> grids_of(std::int64_t ranks) {
   switch (ranks) {
-    case 1: return {{1, 1, 1, 1}};
-    case 2: return {{1, 1, 1, 2}, {2, 1, 1, 1}, {1, 2, 1, 1}, {1, 1, 2, 1}};
-    case 4: return {{1, 1, 1, 4}, {2, 1, 2, 1}, {1, 2, 1, 2}};
-    default: return {{1, 1, 1, ranks}, {2, 2, 2, ranks / 8}};
+    case 1:
+      return {{1, 1, 1, 1}};
+    case 2:
+      return {{1, 1, 1, 2}, {2, 1, 1, 1}, {1, 2, 1, 1}, {1, 1, 2, 1}};
+    case 4:
+      return {{1, 1, 1, 4}, {2, 1, 2, 1}, {1, 2, 1, 2}};
+    default:
+      return {{1, 1, 1, ranks}, {2, 2, 2, ranks / 8}};
   }
 }
 
