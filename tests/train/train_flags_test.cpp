@@ -79,7 +79,7 @@ TEST(TrainFlags, WhatDoesNotFitIsRefusedInWords) {
   EXPECT_THAT(refusal({"--rank", "4"}), HasSubstr("did you mean \"--ranks\"?"));
   EXPECT_THAT(refusal({"train"}), HasSubstr("one argument too many"));
   EXPECT_THAT(refusal({"--ranks", "3", "--grid", "2x1x1x1"}), HasSubstr("has 2 ranks, not 3"));
-  EXPECT_THAT(refusal({"--grid", "4x1x1x1"}), HasSubstr("6 heads do not divide along x"));
+  EXPECT_THAT(refusal({"--grid", "3x1x1x1"}), HasSubstr("4 heads do not divide along x"));
   EXPECT_THAT(refusal({"--grid", "1x5x1x1"}), HasSubstr("does not divide along y"));
   EXPECT_THAT(refusal({"--grid", "2x2"}), HasSubstr("grid"));
   EXPECT_THAT(refusal({"--batch", "7", "--ranks", "2"}), HasSubstr("z x data = 2"));

@@ -31,7 +31,7 @@ sequence_tokens = 32
 vocabulary = 256
 TOML
 for ((i = 0; i < 300; i++)); do echo "she sells sea shells by the sea shore"; done >"$work/text.txt"
-common=(--model "$work/small.toml" --data "$work/text.txt" --batch 8 --tokens 20)
+common=(--model "$work/small.toml" --data "$work/text.txt" --batch 8 --tokens 20 --print-every 1)
 
 # To its end.
 "$fourfold" train "${common[@]}" --ranks 2 --steps 12 --validate-every 6 --trace "$work/trace.json" \
@@ -57,7 +57,7 @@ wait "$job" || status=$?
 [ "$status" -eq 130 ] || fail "a stopped run ended with status $status, not 130"
 grep -q "asked to stop" "$work/stopped.out" || fail "a stopped run does not say so"
 step=$(sed -n 's/^asked to stop: step \([0-9]*\) .*/\1/p' "$work/stopped.out")
-"$fourfold" train --resume "$work/stopped/checkpoints" --grid 1x2x1x1 --steps $((step + 2)) \
+"$fourfold" train --resume "$work/stopped/checkpoints" --grid 1x2x1x1 --steps $((step + 2)) --print-every 1 \
   --folder "$work/resumed" >"$work/resumed.out" 2>&1 || fail "a resumed run ended with status $?"
 [ "$(grep -c '^step .* tokens/s' "$work/resumed.out")" -eq 2 ] || fail "not resumed after step $step"
 

@@ -29,7 +29,7 @@ refused 2 "one argument too many" now
 refused 2 "must be at least 1, not 0" --batch 0
 refused 2 "'few' is no number" --steps few
 refused 1 "has 4 ranks, not 2" --ranks 2 --grid 2x2x1x1
-refused 1 "heads do not divide along x" --grid 4x1x1x1
+refused 1 "heads do not divide along x" --grid 3x1x1x1
 refused 1 "does not divide along y" --grid 1x5x1x1
 refused 1 "does not divide on grid" --batch 6 --ranks 4
 refused 1 "did you mean \"gpt-bytes\"?" --model gpt-byte
