@@ -44,7 +44,7 @@ struct TrainSettings {
   ProgressMode progress = ProgressMode::tiles;
   bool tune_kernels = false;
 
-  std::int64_t validate_every = 50;  // steps; 0: only at the end
+  std::int64_t validate_every = 250;  // steps; 0: only at the end
   std::int64_t validation_batches = 8;
   SamplingSettings sampling;
   Screen screen = Screen::lines;
