@@ -109,18 +109,6 @@ TEST(StockNetwork, AgreesWithFlowsOnNodesDrawnAtRandom) {
   }
 }
 
-TEST(StockNetwork, SLOW_AgreesWithFlowsOnNodesDrawnAtRandom) {
-  for (const char* name : {"frontier", "perlmutter"}) {
-    const Platform platform = on_minimal_routes(name);
-    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-      for (const ProcessGrid& grid : {ProcessGrid(8, 2, 4, 1), ProcessGrid(8, 2, 4, 2),
-                                      ProcessGrid(2, 4, 4, 4), ProcessGrid(1, 1, 16, 4)}) {
-        expect_agreement(grid, platform, placed_at_random(grid, platform, seed), agreement);
-      }
-    }
-  }
-}
-
 TEST(StockNetwork, AgreesWithFlowsOnANarrowNetwork) {
   for (const char* name : {"frontier", "perlmutter"}) {
     const Platform platform = narrow_dragonfly(name);
@@ -166,6 +154,14 @@ TEST(StockNetwork, SLOW_FollowsTheEdgesWhereTheReferencesPart) {
   expect_edges({narrow_dragonfly("frontier"), narrow_dragonfly("perlmutter"),
                 on_minimal_routes("polaris"), on_minimal_routes("alps")},
                {ProcessGrid(8, 2, 4, 1), ProcessGrid(2, 3, 4, 3)}, 2);
+}
+
+// On whole machines the references part by up to 0.4 %.
+TEST(StockNetwork, SLOW_FollowsTheEdgesOnNodesDrawnAtRandom) {
+  expect_edges({on_minimal_routes("frontier"), on_minimal_routes("perlmutter")},
+               {ProcessGrid(8, 2, 4, 1), ProcessGrid(8, 2, 4, 2), ProcessGrid(2, 4, 4, 4),
+                ProcessGrid(1, 1, 16, 4)},
+               4);
 }
 
 TEST(StockNetwork, SLOW_AgreesWithFlowsOn512Devices) {
