@@ -6,38 +6,17 @@
 // them: bytes of the whole buffer per second, and that times 2(n-1)/n (all-reduce) or (n-1)/n.
 //
 //   mpirun -np 2 build/bin/bench-engine_collectives --benchmark_counters_tabular=true
-#define OMPI_SKIP_MPICXX 1
-#include <benchmark/benchmark.h>
-#include <mpi.h>
-
 #include <algorithm>
 #include <functional>
 #include <vector>
 
 #include "engine/mpi/handles.hpp"
 #include "engine/mpi/lanes.hpp"
-#include "engine/mpi/session.hpp"
 #include "engine/ring_order.hpp"
+#include "microbench/distributed.hpp"
 
 namespace fourfold {
 namespace {
-
-// Seconds of each repetition, the slowest rank's.
-using Sample = std::vector<double>;
-
-double seconds_of(const std::function<void()>& collective) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  const double start = MPI_Wtime();
-  collective();
-  double seconds = MPI_Wtime() - start;
-  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return seconds;
-}
-
-double quantile(Sample sample, double share) {
-  std::sort(sample.begin(), sample.end());
-  return sample[static_cast<std::size_t>(share * static_cast<double>(sample.size() - 1) + 0.5)];
-}
 
 void report(benchmark::State& state, const std::string& who, const Sample& sample) {
   for (const auto& [label, share] :
@@ -127,29 +106,9 @@ void add_benchmarks() {
   }
 }
 
-// Only rank 0 speaks.
-class Silence : public benchmark::BenchmarkReporter {
-  bool ReportContext(const Context& /*context*/) override { return true; }
-  void ReportRuns(const std::vector<Run>& /*runs*/) override {}
-};
-
-int run(int argc, char** argv) {
-  return run_session(argc, argv, [&](const Session& session) {
-    add_benchmarks();
-    benchmark::Initialize(&argc, argv);
-    Silence silence;
-    if (session.rank() == 0) {
-      benchmark::RunSpecifiedBenchmarks();
-    } else {
-      benchmark::RunSpecifiedBenchmarks(&silence);
-    }
-    return 0;
-  });
-}
-
 }  // namespace
 }  // namespace fourfold
 
 int main(int argc, char** argv) {
-  return fourfold::run(argc, argv);
+  return fourfold::run_on_all_ranks(argc, argv, fourfold::add_benchmarks);
 }

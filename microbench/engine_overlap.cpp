@@ -7,34 +7,16 @@
 //
 // On shared memory a collective is itself work for the CPU and little can be hidden; to see waiting
 // hidden, run it under a limited network: microbench/overlap_tbf.sh.
-#define OMPI_SKIP_MPICXX 1
-#include <benchmark/benchmark.h>
-#include <mpi.h>
-
 #include <algorithm>
 #include <functional>
 #include <vector>
 
 #include "engine/mpi/handles.hpp"
 #include "engine/mpi/lanes.hpp"
-#include "engine/mpi/session.hpp"
+#include "microbench/distributed.hpp"
 
 namespace fourfold {
 namespace {
-
-double seconds_of(const std::function<void()>& work) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  const double start = MPI_Wtime();
-  work();
-  double seconds = MPI_Wtime() - start;
-  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return seconds;
-}
-
-double quantile(std::vector<double> sample, double share) {
-  std::sort(sample.begin(), sample.end());
-  return sample[static_cast<std::size_t>(share * static_cast<double>(sample.size() - 1) + 0.5)];
-}
 
 // c += a b, of extent 64: about 50 to 100 us where loops are vectorised to SSE.
 class Tile {
@@ -121,29 +103,9 @@ void add_benchmarks() {
   }
 }
 
-// Only rank 0 speaks.
-class Silence : public benchmark::BenchmarkReporter {
-  bool ReportContext(const Context& /*context*/) override { return true; }
-  void ReportRuns(const std::vector<Run>& /*runs*/) override {}
-};
-
-int run(int argc, char** argv) {
-  return run_session(argc, argv, [&](const Session& session) {
-    add_benchmarks();
-    benchmark::Initialize(&argc, argv);
-    Silence silence;
-    if (session.rank() == 0) {
-      benchmark::RunSpecifiedBenchmarks();
-    } else {
-      benchmark::RunSpecifiedBenchmarks(&silence);
-    }
-    return 0;
-  });
-}
-
 }  // namespace
 }  // namespace fourfold
 
 int main(int argc, char** argv) {
-  return fourfold::run(argc, argv);
+  return fourfold::run_on_all_ranks(argc, argv, fourfold::add_benchmarks);
 }
