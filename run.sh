@@ -9,15 +9,15 @@ campaign=scaling/campaigns/sc24_weak.toml
 if [ "${1:-}" = --help ] || [ "${1:-}" = -h ]; then
   cat <<TEXT
 Usage: ./run.sh [OPTION]...
-Installs the missing packages of packages.txt (as root or through sudo), configures and builds in
-build/, then runs: build/bin/fourfold campaign run $campaign [OPTION]...
+Installs the missing packages of packages.txt (as root or through sudo), configures, builds the
+programs in build/, then runs: build/bin/fourfold campaign run $campaign [OPTION]...
 May be run again: what is done is kept, and a campaign that was interrupted resumes.
 ./test.sh runs the tests.
 TEXT
   exit 0
 fi
 
-set_up
+set_up fourfold fourfold-replay fourfold-engine
 [ -x build/bin/fourfold ] || stop "the build left no build/bin/fourfold; is scaling/main.cpp there?"
 [ -r "$campaign" ] || stop "$campaign is missing; restore it with: git checkout -- $campaign"
 

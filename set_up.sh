@@ -59,16 +59,18 @@ configure() {
   }
 }
 
-build_all() {
-  local cores
+# Takes targets; everything where there are none.
+build() {
+  local cores targets=()
   cores=$(nproc)
-  say "building with $cores jobs"
-  cmake --build build --parallel "$cores" </dev/null ||
+  if [ $# -gt 0 ]; then targets=(--target "$@"); fi
+  say "building ${*:-everything} with $cores jobs"
+  cmake --build build --parallel "$cores" "${targets[@]}" </dev/null ||
     stop "the build failed at the first error above; correct it and run this again"
 }
 
 set_up() {
   install_packages
   configure
-  build_all
+  build "$@"
 }
