@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/device.hpp"
 #include "engine/reference_adamw.hpp"
 #include "engine/tensor.hpp"
 #include "schedule/program.hpp"
@@ -15,16 +16,6 @@ namespace fourfold {
 // Called between tiles of long work, so that collectives advance meanwhile; may be empty. The
 // tiling does not depend on it: results are bitwise the same with and without.
 using Progress = std::function<void()>;
-
-// What a kernel has to know beside its operands: nothing here differs between two operations.
-struct Device {
-  const Program* program = nullptr;
-  ProcessGrid grid;
-  std::int64_t rank = 0;
-  std::int64_t head_columns = 0;  // hidden / heads
-  std::int64_t step_tokens = 0;   // of all micro-batches on all devices: the loss is their mean
-  double clip_norm = 1.0;
-};
 
 // Local blocks. `inputs` stand in the operation's order, an empty tensor where the operand is
 // words; those are in `words`. Of maps and adds, `output` may be the very memory of an input.

@@ -136,19 +136,19 @@ template <typename T>
 void Lockstep<T>::kernel(std::int32_t i, const Batch& batch) {
   const Op& op = op_at(i);
   Blocks<T> results = store_.empty(op.outputs[0], micro_batch_tokens_);
-  reference::Site site{&store_.program(),
-                       store_.grid(),
-                       0,
-                       model_.hidden / model_.heads,
-                       micro_batch_tokens_ * micro_batches_,
-                       optimizer_.clip_norm};
-  for (site.rank = 0; site.rank < site.grid.size(); ++site.rank) {
-    const auto rank = static_cast<std::size_t>(site.rank);
+  Device device{&store_.program(),
+                store_.grid(),
+                0,
+                model_.hidden / model_.heads,
+                micro_batch_tokens_ * micro_batches_,
+                optimizer_.clip_norm};
+  for (device.rank = 0; device.rank < device.grid.size(); ++device.rank) {
+    const auto rank = static_cast<std::size_t>(device.rank);
     reference::Operands<T> operands;
     operands.output = results[rank].view();
     for (Id input : op.inputs) {
       if (store_.is_words(input)) {
-        const Share own = share(site.grid, site.rank, micro_batch_of(i), micro_batch_tokens_);
+        const Share own = share(device.grid, device.rank, micro_batch_of(i), micro_batch_tokens_);
         const auto& words = name_of(input) == "targets" ? batch.targets : batch.tokens;
         operands.tokens = {words.data() + own.first, static_cast<std::size_t>(own.count)};
         operands.inputs.push_back({});
@@ -157,7 +157,7 @@ void Lockstep<T>::kernel(std::int32_t i, const Batch& batch) {
         operands.inputs.push_back(block.view());
       }
     }
-    reference::compute(site, op, operands);
+    reference::compute(device, op, operands);
   }
   store_.put(op.outputs[0], std::move(results));
 }

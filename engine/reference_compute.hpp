@@ -4,20 +4,11 @@
 #include <span>
 #include <vector>
 
+#include "engine/device.hpp"
 #include "engine/matrix.hpp"
 #include "schedule/program.hpp"
 
 namespace fourfold::reference {
-
-// What a kernel has to know beside its operands: nothing here differs between two operations.
-struct Site {
-  const Program* program = nullptr;
-  ProcessGrid grid;
-  std::int64_t rank = 0;
-  std::int64_t head_columns = 0;  // hidden / heads
-  std::int64_t step_tokens = 0;   // of all micro-batches on all devices: the loss is their mean
-  double clip_norm = 1.0;
-};
 
 // Local blocks. `inputs` stand in the operation's order, an empty view where the operand is tokens;
 // those are in `tokens`.
@@ -30,6 +21,6 @@ struct Operands {
 
 // Everything but collectives, packs and the update, which are not kernels of one output.
 template <typename T>
-void compute(const Site& site, const Op& op, const Operands<T>& operands);
+void compute(const Device& device, const Op& op, const Operands<T>& operands);
 
 }  // namespace fourfold::reference

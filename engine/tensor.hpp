@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "engine/bf16.hpp"
 #include "schedule/step_options.hpp"
 
 namespace fourfold {
@@ -23,5 +24,10 @@ struct Tensor {
   float* fp32() const { return reinterpret_cast<float*>(data); }
   std::uint16_t* bf16() const { return reinterpret_cast<std::uint16_t*>(data); }
 };
+
+// Element `i` of the block, whatever it is stored in.
+inline float number(const Tensor& tensor, std::int64_t i) {
+  return tensor.precision == Precision::fp32 ? tensor.fp32()[i] : from_bf16_bits(tensor.bf16()[i]);
+}
 
 }  // namespace fourfold

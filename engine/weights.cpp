@@ -2,7 +2,6 @@
 #include "engine/weights.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <memory>
 #include <stdexcept>
 
@@ -16,10 +15,6 @@ namespace {
 
 constexpr std::size_t alignment = 64;
 const std::string master_suffix = ".master";
-
-std::uint16_t narrowed(float x) {
-  return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(rounded_to_bf16(x)) >> 16);
-}
 
 Tensor block_of(const Value& value, const ProcessGrid& grid) {
   Tensor block;
@@ -75,7 +70,7 @@ void Weights::initialise(const Model& model, std::uint64_t seed) {
       const auto weight =
           static_cast<float>(initial_weight(model, parameter, where->first, where->second, seed));
       if (stored.block.precision == Precision::bf16) {
-        stored.block.bf16()[i] = narrowed(weight);
+        stored.block.bf16()[i] = bf16_bits(weight);
       } else {
         stored.block.fp32()[i] = weight;
       }
@@ -95,7 +90,7 @@ void Weights::round_masters() {
     if (stored.role != Role::parameter || !has_master(stored.name)) continue;
     const Tensor& master = (*this)[stored.name + master_suffix].block;
     for (std::int64_t i = 0; i < master.size(); ++i) {
-      stored.block.bf16()[i] = narrowed(master.fp32()[i]);
+      stored.block.bf16()[i] = bf16_bits(master.fp32()[i]);
     }
   }
 }

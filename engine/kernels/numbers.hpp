@@ -2,17 +2,10 @@
 // of the stretch's size that stays in the cache.
 #pragma once
 
-#include <bit>
-
 #include "engine/kernels/row_maps.hpp"
 #include "engine/tensor.hpp"
 
 namespace fourfold {
-
-inline float number(const Tensor& t, std::int64_t i) {
-  if (t.precision == Precision::fp32) return t.fp32()[i];
-  return std::bit_cast<float>(static_cast<std::uint32_t>(t.bf16()[i]) << 16);
-}
 
 class Reader {
  public:

@@ -1,9 +1,6 @@
 // Tensors to and from the matrices that the reference kernels know; see reference_backend.hpp.
 #include "engine/kernels/reference_backend.hpp"
 
-#include <bit>
-#include <cmath>
-
 #include "engine/bf16.hpp"
 #include "engine/kernels/checks.hpp"
 #include "engine/reference_compute.hpp"
@@ -12,16 +9,6 @@ namespace fourfold {
 
 namespace {
 
-float widened(std::uint16_t x) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(x) << 16);
-}
-
-// A NaN must keep a bit that its upper half shows.
-std::uint16_t narrowed(float x) {
-  if (std::isnan(x)) return 0x7fc0;
-  return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(rounded_to_bf16(x)) >> 16);
-}
-
 // A tensor read as fp32: its own memory, or a widened copy.
 class Widened {
  public:
@@ -29,7 +16,7 @@ class Widened {
     if (tensor.precision != Precision::bf16) return;
     copy_ = Matrix<float>(tensor.rows, tensor.cols);
     for (std::int64_t i = 0; i < tensor.size(); ++i) {
-      copy_.values[static_cast<std::size_t>(i)] = widened(tensor.bf16()[i]);
+      copy_.values[static_cast<std::size_t>(i)] = from_bf16_bits(tensor.bf16()[i]);
     }
   }
   View<const float> view() const {
@@ -43,7 +30,7 @@ class Widened {
 };
 
 void narrow(const float* from, const Tensor& to) {
-  for (std::int64_t i = 0; i < to.size(); ++i) to.bf16()[i] = narrowed(from[i]);
+  for (std::int64_t i = 0; i < to.size(); ++i) to.bf16()[i] = bf16_bits(from[i]);
 }
 
 View<float> fp32_view(const Tensor& tensor) {
@@ -55,8 +42,6 @@ View<float> fp32_view(const Tensor& tensor) {
 void ReferenceBackend::compute(const Device& device, const Op& op, const KernelOperands& operands,
                                const Progress& progress) {
   check_operands(device, op, operands);
-  const reference::Site site{device.program,      device.grid,        device.rank,
-                             device.head_columns, device.step_tokens, device.clip_norm};
   std::vector<Widened> inputs(operands.inputs.begin(), operands.inputs.end());
   reference::Operands<float> of_reference;
   for (const Widened& input : inputs) of_reference.inputs.push_back(input.view());
@@ -65,7 +50,7 @@ void ReferenceBackend::compute(const Device& device, const Op& op, const KernelO
   Matrix<float> result;
   if (out.precision == Precision::bf16) result = Matrix<float>(out.rows, out.cols);
   of_reference.output = out.precision == Precision::bf16 ? result.view() : fp32_view(out);
-  reference::compute(site, op, of_reference);
+  reference::compute(device, op, of_reference);
   if (out.precision == Precision::bf16) narrow(result.values.data(), out);
   if (progress) progress();
 }

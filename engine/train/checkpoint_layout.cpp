@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <map>
 #include <stdexcept>
@@ -118,9 +117,7 @@ void copy_out(const SavedBlock& saved, const Run& run, float* out) {
     return;
   }
   const std::uint16_t* block = saved.block.bf16() + run.local;
-  for (std::size_t i = 0; i < count; ++i) {
-    out[i] = std::bit_cast<float>(std::uint32_t{block[i]} << 16);
-  }
+  for (std::size_t i = 0; i < count; ++i) out[i] = from_bf16_bits(block[i]);
 }
 
 void copy_in(const SavedBlock& saved, const Run& run, const float* in) {
@@ -130,10 +127,7 @@ void copy_in(const SavedBlock& saved, const Run& run, const float* in) {
     return;
   }
   std::uint16_t* block = saved.block.bf16() + run.local;
-  for (std::size_t i = 0; i < count; ++i) {
-    block[i] =
-        static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(rounded_to_bf16(in[i])) >> 16);
-  }
+  for (std::size_t i = 0; i < count; ++i) block[i] = bf16_bits(in[i]);
 }
 
 }  // namespace fourfold

@@ -2,7 +2,6 @@
 #include "engine/train/sampler.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <random>
 
 #include "engine/batch.hpp"
@@ -17,11 +16,6 @@ namespace {
 std::int64_t rounded_up(std::int64_t count, const ProcessGrid& grid) {
   const std::int64_t parts = grid.extent(Axis::z) * grid.extent(Axis::data);
   return (count + parts - 1) / parts * parts;
-}
-
-float element(const Tensor& tensor, std::int64_t i) {
-  if (tensor.precision == Precision::fp32) return tensor.fp32()[i];
-  return std::bit_cast<float>(static_cast<std::uint32_t>(tensor.bf16()[i]) << 16);
 }
 
 }  // namespace
@@ -59,7 +53,7 @@ std::vector<float> Sampler::own_logits(std::int64_t row) const {
   std::vector<float> values;
   for (std::int64_t r = row; r < logits.rows; r += model_.sequence) {
     for (std::int64_t c = 0; c < logits.cols; ++c) {
-      values.push_back(element(logits, r * logits.cols + c));
+      values.push_back(number(logits, r * logits.cols + c));
     }
   }
   return values;

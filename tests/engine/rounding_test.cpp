@@ -25,6 +25,12 @@ TEST(Bf16, KeepsInfinityAndNoNumber) {
   EXPECT_TRUE(std::isnan(rounded_to_bf16(NAN)));
 }
 
+// Cut to its upper half, this NaN would be infinity.
+TEST(Bf16, KeepsANanWhoseBitsAreAllInItsLowerHalf) {
+  EXPECT_TRUE(std::isnan(from_bf16_bits(bf16_bits(std::bit_cast<float>(0x7f800001U)))));
+  EXPECT_EQ(from_bf16_bits(bf16_bits(-2.5F)), -2.5F);
+}
+
 std::map<std::string, Matrix<float>> trained(const StepOptions& options) {
   Lockstep<float> run(tiny_model(3), options, {2, 2, 2, 1}, tiny_seed, Rounding::recorded);
   for (std::uint64_t step = 0; step < 2; ++step) {

@@ -1,8 +1,6 @@
 // Operations of a recorded GPT step with local blocks of random numbers, to run a backend on.
 #pragma once
 
-#include <bit>
-#include <cmath>
 #include <cstdint>
 #include <random>
 #include <set>
@@ -31,16 +29,12 @@ class Block {
     return {reinterpret_cast<std::byte*>(memory_.data()), rows_, cols_, precision_};
   }
   std::int64_t size() const { return rows_ * cols_; }
-  float get(std::int64_t i) {
-    if (precision_ == Precision::fp32) return tensor().fp32()[i];
-    return std::bit_cast<float>(static_cast<std::uint32_t>(tensor().bf16()[i]) << 16);
-  }
+  float get(std::int64_t i) { return number(tensor(), i); }
   void set(std::int64_t i, float x) {
     if (precision_ == Precision::fp32) {
       tensor().fp32()[i] = x;
     } else {
-      tensor().bf16()[i] =
-          static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(rounded_to_bf16(x)) >> 16);
+      tensor().bf16()[i] = bf16_bits(x);
     }
   }
   template <typename T>
@@ -96,9 +90,7 @@ struct Case {
     operands.tokens = words;
     Matrix<T> result(output.tensor().rows, output.tensor().cols);
     operands.output = result.view();
-    const reference::Site site{program,         grid, rank, device.head_columns, device.step_tokens,
-                               device.clip_norm};
-    reference::compute(site, op, operands);
+    reference::compute(device, op, operands);
     return result;
   }
   std::string described() const {

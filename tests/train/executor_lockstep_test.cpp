@@ -2,7 +2,6 @@
 // weights, masters and moments, on every grid of the ranks there are.
 #include <gtest/gtest.h>
 
-#include "engine/bf16.hpp"
 #include "engine/scatter.hpp"
 #include "tests/schedule/steps.hpp"
 #include "tests/train/one_run.hpp"
@@ -15,11 +14,6 @@ std::string described(const Case& what) {
          " M=" + std::to_string(what.options.micro_batches);
 }
 
-float element(const Tensor& block, std::int64_t i) {
-  if (block.precision == Precision::fp32) return block.fp32()[i];
-  return std::bit_cast<float>(static_cast<std::uint32_t>(block.bf16()[i]) << 16);
-}
-
 // Elements of this rank's blocks, padding included, that are not the referee's.
 std::int64_t differing_elements(const Weights& weights, const Lockstep<float>& referee) {
   std::int64_t differing = 0;
@@ -27,7 +21,7 @@ std::int64_t differing_elements(const Weights& weights, const Lockstep<float>& r
     const Matrix<float> expected =
         scatter(stored.shape, weights.grid(), weights.rank(), referee.weight(stored.name));
     for (std::int64_t i = 0; i < stored.block.size(); ++i) {
-      const float own = element(stored.block, i);
+      const float own = number(stored.block, i);
       const float other = expected.values[static_cast<std::size_t>(i)];
       if (std::memcmp(&own, &other, sizeof own) != 0) ++differing;
     }
