@@ -15,6 +15,7 @@
 #include "scaling/progress.hpp"
 #include "scaling/sensitivity.hpp"
 #include "scaling/study.hpp"
+#include "schedule/whole_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -119,8 +120,8 @@ void write_results(const Campaign& campaign, const Store& store, const std::stri
   std::string lines;
   for (const Record& record : answers) lines += to_json(record) + '\n';
   print(printed == Answers::json ? lines : text);
-  write_file(folder + "/table.txt", text);
-  write_file(folder + "/summary.csv", study_csv(study));
+  write_whole_file(folder + "/table.txt", text);
+  write_whole_file(folder + "/summary.csv", study_csv(study));
   remark(draw_plots(folder, machines(study)));
 }
 

@@ -12,6 +12,7 @@
 #include "scaling/output.hpp"
 #include "scaling/text_table.hpp"
 #include "schedule/model.hpp"
+#include "schedule/whole_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -60,7 +61,7 @@ void add_export_verb(CLI::App& platforms, Action& action) {
       if (typed->output.empty()) {
         print(xml);
       } else {
-        write_file(typed->output, xml);
+        write_whole_file(typed->output, xml);
       }
       return 0;
     };

@@ -10,7 +10,7 @@
 #include "scaling/question_flags.hpp"
 #include "scaling/reruns.hpp"
 #include "scaling/trace_file.hpp"
-#include "sim/trace.hpp"
+#include "schedule/whole_file.hpp"
 
 namespace fourfold {
 namespace {

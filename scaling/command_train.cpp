@@ -17,6 +17,7 @@
 #include "scaling/loss_table.hpp"
 #include "scaling/output.hpp"
 #include "scaling/plot.hpp"
+#include "schedule/whole_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -67,7 +68,7 @@ AttachedResult run_engine(const Words& engine, std::int64_t ranks) {
 std::string loss_curve(const nlohmann::json& plan) {
   const std::string folder = plan.at("folder");
   try {
-    write_file(folder + "/loss.csv", loss_csv(plan.at("log")));
+    write_whole_file(folder + "/loss.csv", loss_csv(plan.at("log")));
   } catch (const std::runtime_error& error) {
     return fmt::format("no loss curve: {}", error.what());
   }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "schedule/whole_file.hpp"
 #include "sim/lower.hpp"
 #include "sim/trace.hpp"
 
@@ -43,7 +44,7 @@ void write_trace_of(const Record& record, const std::string& path) {
                          timeline(one.log, detail, replay.logged, repeated)});
     }
   }
-  write_trace(path, trace_json(devices, detail, title_of(record)));
+  write_whole_file(path, trace_json(devices, detail, title_of(record)));
 }
 
 }  // namespace fourfold

@@ -3,10 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -94,11 +90,6 @@ bool leaves_out(const std::vector<TracedDevice>& devices) {
   return false;
 }
 
-[[noreturn]] void cannot_write(const std::string& path, int error) {
-  throw std::runtime_error(
-      fmt::format("cannot write the trace {}: {}", path, std::strerror(error)));
-}
-
 }  // namespace
 
 Repeated repeated_in_trace(const ProgramDetail& detail, std::int64_t devices) {
@@ -121,45 +112,6 @@ std::string trace_json(const std::vector<TracedDevice>& devices, const ProgramDe
     for (const Span& span : device.spans) add_event(span, device.rank, detail, text);
   }
   return text + "\n]}\n";
-}
-
-namespace {
-
-// Where a file is written before it takes its name: beside it, or, for what is no plain file (say,
-// /dev/stdout), in place.
-std::string draft_of(const std::string& path) {
-  std::error_code unknown;
-  const std::filesystem::file_status status = std::filesystem::status(path, unknown);
-  const bool in_place = std::filesystem::exists(status) && !is_regular_file(status);
-  return in_place ? path : path + ".new";
-}
-
-}  // namespace
-
-void write_trace(const std::string& path, const std::string& json) {
-  const std::string draft = draft_of(path);
-  std::FILE* file = std::fopen(draft.c_str(), "wb");
-  if (file == nullptr) cannot_write(path, errno);
-  int error = 0;
-  if (std::fwrite(json.data(), 1, json.size(), file) != json.size()) error = errno;
-  if (std::fclose(file) != 0 && error == 0) error = errno;
-  if (draft == path) {
-    if (error != 0) cannot_write(path, error);
-    return;
-  }
-  if (error == 0 && std::rename(draft.c_str(), path.c_str()) != 0) error = errno;
-  if (error != 0) {
-    std::remove(draft.c_str());
-    cannot_write(path, error);
-  }
-}
-
-void refuse_unwritable(const std::string& path) {
-  const std::string draft = draft_of(path);
-  std::FILE* file = std::fopen(draft.c_str(), "ab");
-  if (file == nullptr) cannot_write(path, errno);
-  std::fclose(file);
-  if (draft != path) std::remove(draft.c_str());
 }
 
 }  // namespace fourfold

@@ -25,10 +25,4 @@ Repeated repeated_in_trace(const ProgramDetail& detail, std::int64_t devices);
 std::string trace_json(const std::vector<TracedDevice>& devices, const ProgramDetail& detail,
                        const std::string& title);
 
-// Replaces the file in one step. Throws std::runtime_error with a sentence if it cannot be written
-// to the last byte; then the old file, or none, stays.
-void write_trace(const std::string& path, const std::string& json);
-// The same refusal before the work; leaves everything as it is.
-void refuse_unwritable(const std::string& path);
-
 }  // namespace fourfold

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <filesystem>
 
 #include "engine/kernels/fma_peak.hpp"
 #include "engine/kernels/openblas_core.hpp"
@@ -11,8 +12,8 @@
 #include "engine/kernels/tuned_backend.hpp"
 #include "engine/train/agreement.hpp"
 #include "engine/train/choices_json.hpp"
-#include "engine/train/whole_file.hpp"
 #include "schedule/transformer.hpp"
+#include "schedule/whole_file.hpp"
 
 namespace fourfold {
 
@@ -27,12 +28,20 @@ std::string mpi_text() {
   return text.substr(0, text.find(','));
 }
 
+// Makes the log's folder where it is not there yet.
+void refuse_unwritable_outputs(const TrainSettings& settings) {
+  const std::filesystem::path folder = std::filesystem::path(log_path(settings)).parent_path();
+  std::error_code refused_below;
+  if (!folder.empty()) std::filesystem::create_directories(folder, refused_below);
+  refuse_unwritable(log_path(settings));
+  if (!settings.trace.empty()) refuse_unwritable(settings.trace);
+}
+
 RunLog opened_log(const TrainSettings& settings, const World& world) {
   RunLog log;
   together([&] {
     if (world.rank() != 0) return;
-    refuse_unwritable_file(log_path(settings));
-    if (!settings.trace.empty()) refuse_unwritable_file(settings.trace);
+    refuse_unwritable_outputs(settings);
     log.open(log_path(settings), settings.screen);
   });
   return log;
@@ -76,8 +85,7 @@ std::string log_path(const TrainSettings& settings) {
 
 void refuse(const TrainSettings& settings) {
   const Data data(settings.data, settings.model);
-  refuse_unwritable_file(log_path(settings));
-  if (!settings.trace.empty()) refuse_unwritable_file(settings.trace);
+  refuse_unwritable_outputs(settings);
 }
 
 void refuse_finished(const TrainSettings& settings) {

@@ -12,7 +12,7 @@
 #include "engine/train/prompt.hpp"
 #include "engine/train/stop.hpp"
 #include "engine/train/trace.hpp"
-#include "engine/train/whole_file.hpp"
+#include "schedule/whole_file.hpp"
 
 namespace fourfold {
 

@@ -170,22 +170,5 @@ TEST(Trace, OfALargeModelStaysBelow50MB) {
   EXPECT_GT(text.size(), 100'000U);
 }
 
-TEST(Trace, RefusesFilesItCannotWrite) {
-  const auto sentence = [](const auto& write) -> std::string {
-    try {
-      write();
-    } catch (const std::runtime_error& error) {
-      return error.what();
-    }
-    return "";
-  };
-  EXPECT_EQ(sentence([] { write_trace("/no/such/folder/trace.json", "{}"); }),
-            "cannot write the trace /no/such/folder/trace.json: No such file or directory");
-  EXPECT_EQ(sentence([] { refuse_unwritable("/no/such/folder/trace.json"); }),
-            "cannot write the trace /no/such/folder/trace.json: No such file or directory");
-  EXPECT_EQ(sentence([] { write_trace("/dev/full", "{}"); }),
-            "cannot write the trace /dev/full: No space left on device");
-}
-
 }  // namespace
 }  // namespace fourfold

@@ -1,0 +1,62 @@
+// Files are replaced whole; a device is written into, never replaced; what fails leaves the old
+// file.
+#include "schedule/whole_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+namespace fourfold {
+namespace {
+
+template <typename Write>
+std::string refusal(const Write& write) {
+  try {
+    write();
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(WholeFile, ReplacesTheOldOneAndLeavesNothingBeside) {
+  const std::string path = testing::TempDir() + "fourfold_whole_file";
+  write_whole_file(path, "a longer first text");
+
+  refuse_unwritable(path);
+  write_whole_file(path, "second");
+
+  EXPECT_EQ(content_of(path), "second");
+  EXPECT_FALSE(std::filesystem::exists(path + ".new"));
+  std::filesystem::remove(path);
+}
+
+TEST(WholeFile, RefusesAFolderThatIsNotThere) {
+  const std::string sentence = "cannot write /no/such/folder/trace.json: No such file or directory";
+  EXPECT_EQ(refusal([] { write_whole_file("/no/such/folder/trace.json", "{}"); }), sentence);
+  EXPECT_EQ(refusal([] { refuse_unwritable("/no/such/folder/trace.json"); }), sentence);
+}
+
+TEST(WholeFile, RefusesAFolderInThePlaceOfAFile) {
+  EXPECT_EQ(refusal([] { write_whole_file("/tmp", "{}"); }), "cannot write /tmp: Is a directory");
+  EXPECT_EQ(refusal([] { refuse_unwritable("/tmp"); }), "cannot write /tmp: Is a directory");
+}
+
+TEST(WholeFile, WritesIntoADeviceAndNeverReplacesIt) {
+  EXPECT_EQ(refusal([] { write_whole_file("/dev/null", "{}"); }), "");
+  EXPECT_EQ(refusal([] { write_whole_file("/dev/full", "{}"); }),
+            "cannot write /dev/full: No space left on device");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+}
+
+}  // namespace
+}  // namespace fourfold
