@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
+#include <cmath>
 #include <numbers>
+#include <stdexcept>
 
 #include "engine/train/agreement.hpp"
 #include "engine/train/prompt.hpp"
@@ -28,6 +29,15 @@ struct RankWord {
   double stop_asked = 0.0;    // not 0: this rank was asked to stop
   double seconds_here = 0.0;  // trained in this run, by its clock
 };
+
+// Such a gradient has just been added to every weight: no checkpoint is to be made of them.
+void expect_finite(const ExecutedStep& executed, std::int64_t step) {
+  if (std::isfinite(executed.loss) && std::isfinite(executed.gradient_norm)) return;
+  throw std::runtime_error(
+      fmt::format("training has diverged: in step {} the loss is {} and the gradient's norm {}; "
+                  "lower --learning-rate, and go on from an earlier checkpoint with --resume",
+                  step, executed.loss, executed.gradient_norm));
+}
 
 }  // namespace
 
@@ -69,6 +79,7 @@ void Trainer::step() {
   AdamW optimizer = settings_.optimizer;
   optimizer.learning_rate = settings_.learning_rate.at(state_.step + 1, done());
   const ExecutedStep executed = executor_.step(batch, optimizer, state_.step + 1);
+  expect_finite(executed, state_.step + 1);
   ++state_.step;
   state_.position += settings_.batch;
   const StepReport report = report_of(executed, optimizer.learning_rate, begin);

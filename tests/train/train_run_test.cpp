@@ -4,7 +4,6 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "engine/train/train.hpp"
 #include "tests/train/shared_folder.hpp"
@@ -93,11 +92,13 @@ TEST(Train, LosesAlikeOnEveryGridOfTheseRanks) {
   }
 }
 
+// Tuned: the resumed run computes with the kernels that the first one chose, whatever is faster now.
 TEST(Train, ResumedOnTheSameGridGoesOnBitByBit) {
   const SharedFolder folder;
   World world;
   TrainSettings settings = small_run(folder, grids_of(world.size()).back());
   settings.options.micro_batches = 2;
+  settings.tune_kernels = true;
   settings.checkpoint_every = 5;
   settings.keep_checkpoints = 5;
   const TrainOutcome whole = train(settings, world);
@@ -158,6 +159,21 @@ TEST(Train, LogHasALineForEveryStepAndTheTraceParses) {
   const nlohmann::json trace = nlohmann::json::parse(file);
   EXPECT_GT(trace.at("traceEvents").size(), 100U);
   EXPECT_FALSE(outcome.checkpoint.empty());
+}
+
+// The second step's weights are of size 1e30: nothing that is made of them is a number.
+TEST(Train, EndsWhereItDivergesAndKeepsTheCheckpointBefore) {
+  const SharedFolder folder;
+  World world;
+  TrainSettings settings = small_run(folder, grids_of(world.size()).back());
+  settings.learning_rate = {.peak = 1e30, .last_part = 1.0, .warm_up_steps = 0};
+  settings.checkpoint_every = 1;
+
+  const std::string sentence = refusal([&] { train(settings, world); });
+
+  EXPECT_NE(sentence.find("diverged: in step 2"), std::string::npos) << sentence;
+  EXPECT_EQ(finished_checkpoints(settings.folder + "/checkpoints"),
+            std::vector<std::string>{settings.folder + "/checkpoints/step-00000001.json"});
 }
 
 TEST(Train, AGridOfOtherRanksIsRefused) {
