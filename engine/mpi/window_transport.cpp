@@ -23,6 +23,13 @@ void refuse_between_nodes(MPI_Comm line) {
       " share this one; use ring");
 }
 
+// MPI aligns a member's part of a window for no more than 8 bytes. Windows are mapped by pages, so
+// that every member finds the same place.
+std::byte* first_cache_line(std::byte* part, std::size_t bytes) {
+  const auto address = reinterpret_cast<std::uintptr_t>(part);
+  return part + (bytes - address % bytes) % bytes;
+}
+
 }  // namespace
 
 WindowTransport::WindowTransport(MpiCommunicator communicator, std::int64_t slot_bytes)
@@ -33,7 +40,7 @@ WindowTransport::WindowTransport(MpiCommunicator communicator, std::int64_t slot
   const std::int64_t area = slots * share_bytes_ * (size() + 1);
   std::byte* own = nullptr;
   MPI_Win made = MPI_WIN_NULL;
-  check_mpi(MPI_Win_allocate_shared(static_cast<MPI_Aint>(sizeof(Counters)) + area, 1,
+  check_mpi(MPI_Win_allocate_shared(static_cast<MPI_Aint>(sizeof(Counters) + cache_line) + area, 1,
                                     MPI_INFO_NULL, line(), &own, &made),
             "MPI_Win_allocate_shared");
   window_ = MpiWindow(made);
@@ -42,10 +49,11 @@ WindowTransport::WindowTransport(MpiCommunicator communicator, std::int64_t slot
     int unit = 0;
     std::byte* base = nullptr;
     check_mpi(MPI_Win_shared_query(made, member, &bytes, &unit, &base), "MPI_Win_shared_query");
+    base = first_cache_line(base, cache_line);
     counters_.push_back(reinterpret_cast<Counters*>(base));
     areas_.push_back(base + sizeof(Counters));
   }
-  new (own) Counters{};
+  new (counters_[static_cast<std::size_t>(position())]) Counters{};
   // Nobody reads a counter before it is there.
   check_mpi(MPI_Barrier(line()), "MPI_Barrier");
 }
