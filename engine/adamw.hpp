@@ -2,7 +2,6 @@
 // of the gradient's norm.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 namespace fourfold {

@@ -37,7 +37,7 @@ class Executor::Walk {
         arena_(0) {
     check(model_, weights.grid());
     const std::int64_t micro_batches = micro_batches_of(schedule.program);
-    expect_divides(weights.grid(), micro_batches);
+    check_divides(sequences_, weights.grid(), micro_batches);
     for (Lane lane : all_lanes) expect_fits(weights.grid(), lane);
     const std::int64_t tokens = sequences_ / micro_batches * model_.sequence;
     const BufferPlan buffers = plan_buffers(schedule, weights.grid(), tokens);
@@ -78,15 +78,6 @@ class Executor::Walk {
   Schedule schedule;
 
  private:
-  void expect_divides(const ProcessGrid& grid, std::int64_t micro_batches) const {
-    const std::int64_t parts = micro_batches * grid.extent(Axis::z) * grid.extent(Axis::data);
-    if (sequences_ >= 1 && sequences_ % parts == 0) return;
-    throw std::invalid_argument(
-        "a batch of " + std::to_string(sequences_) + " sequences does not divide among " +
-        std::to_string(micro_batches) + " micro-batches on grid " + grid.str() +
-        "; it must be a multiple of micro-batches x z x data = " + std::to_string(parts));
-  }
-
   void expect_fits(const ProcessGrid& grid, Lane lane) const {
     const Communicator* communicator = lanes_[static_cast<std::size_t>(lane)];
     const std::int64_t extent = grid.extent(axis_of(lane));

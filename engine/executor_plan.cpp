@@ -1,7 +1,6 @@
 // Binds a stream to addresses; see executor_plan.hpp.
 #include "engine/executor_plan.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "engine/adamw.hpp"

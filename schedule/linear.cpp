@@ -3,10 +3,6 @@
 
 namespace fourfold {
 
-Hiding gather_hiding(bool recomputing) {
-  return recomputing ? Hiding::recompute_gather : Hiding::all_gather;
-}
-
 Shape weight_shape(std::int64_t k, std::int64_t n, Axis in, Axis out) {
   return {k, n, {{in}, {out}, {Axis::z}, {}, Owed::sum}, false};
 }

@@ -9,9 +9,6 @@
 
 namespace fourfold {
 
-// Forward, recompute and backward differ in which overlap may prefetch their weight gathers.
-Hiding gather_hiding(bool recomputing);
-
 // A weight cut along z: gathered before use, anew or once a step.
 class GatheredWeight {
  public:

@@ -1,8 +1,6 @@
 // One call of a kernel: the operation, its operands, memory to work in and whom to let in between.
 #pragma once
 
-#include <string>
-
 #include "engine/backend.hpp"
 #include "engine/kernels/scratch.hpp"
 #include "engine/placement.hpp"

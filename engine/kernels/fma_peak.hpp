@@ -4,8 +4,8 @@
 
 namespace fourfold {
 
-// Flop/s in the widest vectors the processor has: the best of ten bursts, 20 ms in all. Where there
-// is no fused multiply-add, a multiplication and an addition stand in for it.
+// Flop/s in the widest vectors the processor has: the best of a hundred bursts, 0.2 s in all. Where
+// there is no fused multiply-add, a multiplication and an addition stand in for it.
 double fma_peak_flops_per_second();
 
 // "512-bit FMA", "256-bit FMA" or "128-bit multiply and add".

@@ -1,6 +1,5 @@
 // Biases, residuals, GELU, positions, casts and sums of tensors, row by row; see call.hpp.
 #include <algorithm>
-#include <cmath>
 
 #include "engine/kernels/call.hpp"
 #include "engine/kernels/numbers.hpp"

@@ -1,7 +1,6 @@
 // Loops over two buffers, compiled for several vector widths; see combine.hpp.
 #include "engine/mpi/combine.hpp"
 
-#include <algorithm>
 #include <bit>
 
 #include "schedule/step_options.hpp"

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <string>
 
 #include "engine/communicator.hpp"
 #include "engine/mpi/handles.hpp"

@@ -2,7 +2,6 @@
 // out. Sums are the ring's, bit by bit (engine/ring_order.hpp).
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <vector>
 
@@ -14,11 +13,10 @@ namespace fourfold {
 // A collective goes in blocks: block b is the b-th stretch of every chunk at once. For each, a
 // member does three things, as far as the kind of collective needs them:
 //
-//   offer   copies its share of the others' chunks to its inbox area       (reduce-scatter,
-//   all-reduce) reduce  adds its own chunk's shares of all members, in the ring's order; an
-//   all-reduce writes
-//           the sum to its result area too, an all-gather its own piece
-//   collect copies the others' results out                                 (all-gather, all-reduce)
+//   offer    copies its share of the others' chunks to its inbox area; not of an all-gather
+//   reduce   adds its own chunk's shares of all members, in the ring's order; an all-reduce writes
+//            the sum to its result area too, an all-gather its own piece
+//   collect  copies the others' results out; not of a reduce-scatter
 //
 // and tells the others by a counter of blocks. Areas hold `slots` blocks in turn; a slot is used
 // again when all members have collected what was in it, so a window of fixed size does for any

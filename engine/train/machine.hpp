@@ -2,8 +2,6 @@
 // made once for training, validation and sampling.
 #pragma once
 
-#include <string>
-
 #include "engine/backend.hpp"
 #include "engine/executor.hpp"
 #include "engine/mpi/lanes.hpp"

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <fstream>
 #include <numbers>
 #include <thread>

@@ -1,4 +1,4 @@
-# Trains the GPT of microbench/peers/compare.sh in PyTorch, as a user would write it (GPT-2's block,
+# Trains the GPT of microbench/peers/compare.py in PyTorch, as a user would write it (GPT-2's block,
 # tied embeddings, AdamW), and prints one JSON line with milliseconds per step.
 import argparse
 import json

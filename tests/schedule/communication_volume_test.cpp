@@ -57,9 +57,9 @@ Folded layer_alone(const Layer& layer, const StepOptions& options) {
   const Id gradient = r.data("gradient", rows(layer.n, layer.out), Precision::bf16);
   Bucket bucket("bucket");
   Linear linear(r, "fc", weight_shape(layer.k, layer.n, layer.in, layer.out), bucket);
-  linear.forward(r, input, options, gather_hiding(false));
+  linear.forward(r, input, options, Hiding::all_gather);
   if (options.recompute == Recompute::full) {
-    linear.forward(r, input, options, gather_hiding(true));
+    linear.forward(r, input, options, Hiding::recompute_gather);
   }
   linear.backward(r, gradient, {0, 1}, options);
   bucket.reduce(r, options);

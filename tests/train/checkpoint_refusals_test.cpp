@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include <functional>
 #include <optional>
 
 #include "tests/train/made_up_weights.hpp"
