@@ -97,44 +97,6 @@ void check_nics(const Platform& platform) {
   }
 }
 
-void check_plateaus(const Platform& platform, const std::vector<Plateau>& plateaus,
-                    const std::string& name) {
-  int previous = 0;
-  for (const Plateau& plateau : plateaus) {
-    if (plateau.devices <= previous) {
-      refuse(platform, fmt::format("library.{} must ascend in devices, but {} follows {}", name,
-                                   plateau.devices, previous));
-    }
-    if (plateau.devices > platform.node.devices) {
-      refuse(platform, fmt::format("library.{} speaks of {} devices per node, but a node has {}",
-                                   name, plateau.devices, platform.node.devices));
-    }
-    previous = plateau.devices;
-  }
-}
-
-void check_library(const Platform& platform) {
-  const CollectiveLibrary& library = platform.library;
-  if (library.across.empty()) refuse(platform, "library.across has no entries");
-  if (library.in_node.empty() && platform.node.devices > 1) {
-    refuse(platform, "library.in_node has no entries, but a node has several devices");
-  }
-  if (library.overlap_exponent < 1.0) {
-    refuse(platform, fmt::format("library.overlap_exponent is {}, but it must be at least 1",
-                                 library.overlap_exponent));
-  }
-  check_plateaus(platform, library.across, "across");
-  check_plateaus(platform, library.in_node, "in_node");
-  for (const StridedPlateau& plateau : library.in_node_by_stride) {
-    if (plateau.stride < 1 || plateau.devices < 2 ||
-        plateau.stride * (plateau.devices - 1) >= platform.node.devices) {
-      refuse(platform, fmt::format("library.in_node_by_stride: {} devices {} apart do not fit in a "
-                                   "node of {}",
-                                   plateau.devices, plateau.stride, platform.node.devices));
-    }
-  }
-}
-
 }  // namespace
 
 void check(const Platform& platform) {

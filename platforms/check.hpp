@@ -11,6 +11,7 @@ namespace fourfold {
 void check(const Platform& platform);
 
 // Its parts, which live in files of their own.
+void check_library(const Platform& platform);
 void check_network(const Platform& platform);
 [[noreturn]] void refuse(const Platform& platform, const std::string& message);
 

@@ -11,6 +11,7 @@
 
 #include "platforms/draw.hpp"
 #include "platforms/fact_table.hpp"
+#include "platforms/notice.hpp"
 
 namespace fourfold {
 namespace {
@@ -121,6 +122,9 @@ std::string show_platform(const Platform& platform) {
       processor.name, processor.advertised_peak.value / tera, processor.empirical_peak.value / tera,
       processor.memory.value / giga, processor.memory_bandwidth.value / tera);
   text += scales_in_words(platform);
+  for (const std::string& sentence : notices(platform)) {
+    text += wrapped("note: " + sentence + ".", "  ");
+  }
   return text + "\n" + draw_node(platform.node) + "\n" + draw_network(platform) + "\n" +
          all_facts(platform);
 }
@@ -133,6 +137,8 @@ std::string show_platform_json(const Platform& platform) {
                                 {"source", fact.source},
                                 {"unconfirmed", fact.unconfirmed}});
   }
+  toml::array notes;
+  for (const std::string& sentence : notices(platform)) notes.push_back(sentence);
   toml::table scales;
   for (const auto& [key, factor] : platform.scales) scales.insert(key, factor);
   const toml::table all{{"name", platform.name},
@@ -144,6 +150,7 @@ std::string show_platform_json(const Platform& platform) {
                         {"network", network_in_words(platform.network)},
                         {"library", platform.library.name},
                         {"unconfirmed", static_cast<std::int64_t>(unconfirmed_count(platform))},
+                        {"notices", notes},
                         {"scales", scales},
                         {"facts", facts}};
   std::ostringstream text;

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <map>
+#include <set>
 #include <stdexcept>
 
 #include "scaling/campaign.hpp"
@@ -35,6 +36,14 @@ double weight(const Question& question) {
   constexpr double search = 100'000.0;
   return search +
          static_cast<double>(question.devices) * static_cast<double>(question.model.layers);
+}
+
+void print_notices_of_machines(const Campaign& campaign) {
+  std::set<std::string> said;
+  for (const Question& question : campaign.questions) {
+    if (!said.insert(question.platform).second) continue;
+    print_notices(read_platform(question.platform, question.scales));
+  }
 }
 
 // What is to be run, and how many records were found for the rest.
@@ -139,6 +148,7 @@ int run_campaign(const CampaignOrder& order) {
   const Plan plan = plan_of(campaign, store);
   remark(fmt::format("{}: {} points, {} kept from {}, {} to run", campaign.title,
                      campaign.questions.size(), plan.kept, records, plan.open.size()));
+  print_notices_of_machines(campaign);
   std::vector<std::string> failures;
   try {
     failures = answer_all(plan, campaign, store);

@@ -29,6 +29,7 @@ void add_collectives_verb(CLI::App& app, Action& action) {
   verb->callback([typed, &action] {
     action = [typed] {
       const Platform platform = read_platform(typed->platform);
+      print_notices(platform);
       const CollectiveTable table = collective_table(platform, typed->devices, typed->stride);
       print(typed->json ? collective_json(table) : collective_text(table));
       return 0;

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "platforms/notice.hpp"
+
 namespace fourfold {
 
 void print(const std::string& text) {
@@ -16,6 +18,12 @@ void print(const std::string& text) {
     if (errno == EPIPE) return;  // the reader, say `head`, has seen enough
     throw std::runtime_error(
         fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+  }
+}
+
+void print_notices(const Platform& platform) {
+  for (const std::string& sentence : notices(platform)) {
+    fmt::print(stderr, "note: {}.\n", sentence);
   }
 }
 
