@@ -24,13 +24,16 @@ for transport in ring library window; do
     run one "$transport" "$progress" || status=$?
     [ "$status" -ne 124 ] || fail "$transport, $progress: the job hung after rank 1 failed"
     [ "$status" -ne 0 ] || fail "$transport, $progress: the job succeeded though rank 1 failed"
-    grep -qx "rank 1: something broke here" "$said" || fail "$transport: rank 1's sentence is missing"
+    grep -qx "fourfold: rank 1: something broke here" "$said" || fail "$transport: rank 1's sentence is missing"
     run none "$transport" "$progress" || fail "$transport, $progress: a sound job failed"
   done
 done
 
-status=0
-run all || status=$?
-[ "$status" -ne 0 ] && [ "$status" -ne 124 ] || fail "all ranks failed, but the status is $status"
-[ "$(grep -c "this cannot work" "$said")" -eq 1 ] || fail "one sentence was expected"
+for who in all together; do
+  status=0
+  run $who || status=$?
+  [ "$status" -eq 1 ] || fail "all ranks failed, but the status is $status"
+  [ "$(grep -c "^fourfold: .*this cannot work$" "$said")" -eq 1 ] || fail "one sentence was expected"
+done
+if grep -q MPI_ABORT "$said"; then fail "ranks that fail together need no MPI_Abort"; fi
 echo "a failing rank ends the job"

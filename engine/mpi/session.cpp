@@ -1,10 +1,14 @@
 // MPI_Init_thread, MPI_Finalize and MPI_Abort; see session.hpp.
 #include "engine/mpi/session.hpp"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "engine/mpi/handles.hpp"
@@ -15,15 +19,17 @@ namespace {
 
 // How long another rank leaves the word to rank 0, which may be failing for the same reason.
 constexpr std::chrono::milliseconds courtesy{300};
+// For MPI_Finalize after a failure: what the failure left unfinished must not hold the job up.
+constexpr unsigned seconds_to_end = 10;
 
-[[noreturn]] void end_job(const char* sentence) {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank != 0) std::this_thread::sleep_for(courtesy);
-  std::fprintf(stderr, "rank %d: %s\n", rank, sentence);
+std::string sentence_of(const std::exception& failure) {
+  if (dynamic_cast<const std::bad_alloc*>(&failure) == nullptr) return failure.what();
+  return "memory ran out: the system gives this process no more";
+}
+
+void say(const std::string& sentence) {
+  std::fprintf(stderr, "fourfold: %s\n", sentence.c_str());
   std::fflush(stderr);
-  MPI_Abort(MPI_COMM_WORLD, 1);
-  std::terminate();
 }
 
 }  // namespace
@@ -43,14 +49,33 @@ Session::~Session() {
   if (std::uncaught_exceptions() == 0) MPI_Finalize();
 }
 
+int Session::end_together(const std::exception& failure) const {
+  if (rank_ == 0) say(sentence_of(failure));
+  alarm(seconds_to_end);
+  return 1;
+}
+
+int Session::end_alone(const std::exception& failure) const {
+  if (ranks_ == 1) return end_together(failure);
+  if (rank_ != 0) std::this_thread::sleep_for(courtesy);
+  say("rank " + std::to_string(rank_) + ": " + sentence_of(failure));
+  MPI_Abort(MPI_COMM_WORLD, 1);
+  std::terminate();
+}
+
 int run_session(int argc, char** argv, const std::function<int(const Session&)>& body) {
   try {
     const Session session(argc, argv);
-    return body(session);
-  } catch (const std::exception& failure) {
-    end_job(failure.what());
-  } catch (...) {
-    end_job("an exception that is no std::exception");
+    try {
+      return body(session);
+    } catch (const FailedTogether& failure) {
+      return session.end_together(failure);
+    } catch (const std::exception& failure) {
+      return session.end_alone(failure);
+    }
+  } catch (const std::exception& failure) {  // MPI did not start
+    say(sentence_of(failure));
+    return 1;
   }
 }
 

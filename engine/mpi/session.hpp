@@ -2,16 +2,24 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <stdexcept>
 
 namespace fourfold {
+
+// An error that all ranks throw at the same place, with no message under way: the job can end as
+// one that went well does, but for its status.
+struct FailedTogether : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 class Session {
  public:
   // Starts MPI, ready for calls from one thread at a time; throws std::runtime_error if the library
   // cannot do that.
   Session(int& argc, char**& argv);
-  // Ends MPI; after an exception it leaves that to the abort that follows.
+  // Ends MPI, unless an exception is on its way out.
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -19,13 +27,17 @@ class Session {
   std::int64_t rank() const { return rank_; }
   std::int64_t ranks() const { return ranks_; }
 
+  // The last words of a job, and the status to leave with: rank 0 speaks for all, or this rank for
+  // itself, which then ends the others by MPI_Abort and does not return.
+  int end_together(const std::exception& failure) const;
+  int end_alone(const std::exception& failure) const;
+
  private:
   std::int64_t rank_ = 0, ranks_ = 1;
 };
 
 // Runs `body` between start and end of MPI and returns its result. An exception on any rank ends
-// the job on all ranks at once: one sentence with the rank, then MPI_Abort with status 1. When all
-// ranks fail alike, rank 0 speaks for them.
+// the job on all ranks: one sentence, "fourfold: ...", and status 1.
 int run_session(int argc, char** argv, const std::function<int(const Session&)>& body);
 
 }  // namespace fourfold

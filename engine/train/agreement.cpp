@@ -5,8 +5,10 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <stdexcept>
+#include <exception>
 #include <string>
+
+#include "engine/mpi/session.hpp"
 
 namespace fourfold {
 
@@ -42,7 +44,7 @@ void together(const std::function<void()>& work) {
   MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   if (failed == size) return;
   broadcast(sentence, failed);
-  throw std::runtime_error(sentence);
+  throw FailedTogether(sentence);
 }
 
 void on_first_rank(const std::function<void()>& work) {

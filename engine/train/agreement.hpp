@@ -7,9 +7,9 @@
 
 namespace fourfold {
 
-// Does the work on every rank of MPI_COMM_WORLD. If it throws on some, throws std::runtime_error
-// with the sentence of the lowest such rank on all. Collective; the work itself must not be
-// something that one rank can leave while others wait for it.
+// Does the work on every rank of MPI_COMM_WORLD. If it throws on some, throws FailedTogether
+// (engine/mpi/session.hpp) with the sentence of the lowest such rank on all. Collective; the work
+// itself must not be something that one rank can leave while others wait for it.
 void together(const std::function<void()>& work);
 
 // Rank 0 does the work alone; throws as together() does. Collective.

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "engine/mpi/session.hpp"
 #include "engine/train/agreement.hpp"
 #include "engine/train/checkpoint_checksum.hpp"
 #include "engine/train/checkpoint_file.hpp"
@@ -125,7 +126,7 @@ std::string Checkpoints::write(const TrainingState& state, const Weights& weight
     });
   } catch (const std::runtime_error& error) {
     if (lock_ >= 0) remove_unfinished(folder_);
-    throw std::runtime_error(std::string(error.what()) + "; older checkpoints are as they were");
+    throw FailedTogether(std::string(error.what()) + "; older checkpoints are as they were");
   }
   return path;
 }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "engine/mpi/session.hpp"
 #include "engine/train/agreement.hpp"
 #include "engine/train/checkpoint_checksum.hpp"
 #include "engine/train/checkpoint_file.hpp"
@@ -199,7 +200,7 @@ TrainingState read_training_state(const std::string& path) {
   try {
     return read_record(record).state;
   } catch (const std::runtime_error& error) {
-    throw std::runtime_error(error.what() + whole_one_beside(record));
+    throw FailedTogether(error.what() + whole_one_beside(record));
   }
 }
 
@@ -213,7 +214,7 @@ TrainingState read_checkpoint(const std::string& path, const Model& model, Weigh
     fill(data, weights);
     return record.state;
   } catch (const std::runtime_error& error) {
-    throw std::runtime_error(error.what() + whole_one_beside(found));
+    throw FailedTogether(error.what() + whole_one_beside(found));
   }
 }
 

@@ -14,6 +14,7 @@
 #include "engine/kernels/openblas_core.hpp"
 #include "engine/kernels/sgemm.hpp"
 #include "engine/mpi/session.hpp"
+#include "engine/train/agreement.hpp"
 #include "engine/train/command_line.hpp"
 #include "engine/train/flags.hpp"
 #include "engine/train/stop.hpp"
@@ -56,21 +57,24 @@ struct App : CLI::App {
   }
 };
 
-// What was typed, and what the resumed run was asked for. Collective.
-TrainSettings resumed_settings(const Typed& first, std::int64_t ranks) {
-  Typed typed = first;
-  if (!first.flags.settings.resume.empty()) {
-    App parsed, app;
-    Typed ignored{first.words, {}, false, {}};
-    parse(parsed, ignored);
-    const TrainingState state = read_training_state(first.flags.settings.resume);
-    typed = {
-        words_with(first.words, parsed, state.trainer.value("typed", nlohmann::json::object())),
-        {},
-        false,
-        {}};
-    parse(app, typed);
-  }
+// With the flags of the run that is resumed. Collective if there is one.
+Typed with_resumed_flags(const Typed& first) {
+  if (first.flags.settings.resume.empty()) return first;
+  App parsed, app;
+  Typed ignored{first.words, {}, false, {}};
+  parse(parsed, ignored);
+  const TrainingState state = read_training_state(first.flags.settings.resume);
+  Typed typed{
+      words_with(first.words, parsed, state.trainer.value("typed", nlohmann::json::object())),
+      {},
+      false,
+      {}};
+  parse(app, typed);
+  return typed;
+}
+
+// `ranks` are those that mpirun has started; 0 before it.
+TrainSettings settings_on(std::int64_t ranks, Typed typed) {
   if (ranks > 0 && typed.flags.ranks == 0 && typed.flags.grid.empty()) typed.flags.ranks = ranks;
   TrainSettings settings = settings_of(typed.flags);
   settings.typed = typed.kept;
@@ -79,7 +83,7 @@ TrainSettings resumed_settings(const Typed& first, std::int64_t ranks) {
 }
 
 int plan(const Typed& typed) {
-  const TrainSettings settings = resumed_settings(typed, 0);
+  const TrainSettings settings = settings_on(0, with_resumed_flags(typed));
   refuse(settings);
   if (!settings.resume.empty()) refuse_finished(settings);
   std::vector<std::string> arguments{"train"};
@@ -101,7 +105,9 @@ int plan(const Typed& typed) {
 int train_here(const Typed& typed, const Session& session) {
   watch_for_stop();
   World world;
-  TrainSettings settings = resumed_settings(typed, session.ranks());
+  const Typed all = with_resumed_flags(typed);
+  TrainSettings settings;
+  together([&] { settings = settings_on(session.ranks(), all); });
   settings.folder = world.from_first(settings.folder);
   train(settings, world);
   return 0;

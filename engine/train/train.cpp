@@ -5,6 +5,7 @@
 
 #include <array>
 #include <filesystem>
+#include <optional>
 
 #include "engine/kernels/fma_peak.hpp"
 #include "engine/kernels/openblas_core.hpp"
@@ -100,7 +101,9 @@ void refuse_finished(const TrainSettings& settings) {
 
 TrainOutcome train(const TrainSettings& settings, World& world) {
   RunLog log = opened_log(settings, world);
-  const Data data(settings.data, settings.model);
+  std::optional<Data> opened;
+  together([&] { opened.emplace(settings.data, settings.model); });
+  const Data& data = *opened;
   Lanes lanes(settings.grid, settings.transport, settings.progress);
   TunedBackend backend;
   world.barrier();

@@ -7,8 +7,8 @@
 #include <chrono>
 #include <cmath>
 #include <numbers>
-#include <stdexcept>
 
+#include "engine/mpi/session.hpp"
 #include "engine/train/agreement.hpp"
 #include "engine/train/prompt.hpp"
 #include "engine/train/stop.hpp"
@@ -33,7 +33,7 @@ struct RankWord {
 // Such a gradient has just been added to every weight: no checkpoint is to be made of them.
 void expect_finite(const ExecutedStep& executed, std::int64_t step) {
   if (std::isfinite(executed.loss) && std::isfinite(executed.gradient_norm)) return;
-  throw std::runtime_error(
+  throw FailedTogether(
       fmt::format("training has diverged: in step {} the loss is {} and the gradient's norm {}; "
                   "lower --learning-rate, and go on from an earlier checkpoint with --resume",
                   step, executed.loss, executed.gradient_norm));

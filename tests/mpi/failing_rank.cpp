@@ -1,5 +1,5 @@
 // A program whose ranks fail for tests/mpi_abort_test.sh: "one" (rank 1, while the others wait for
-// it in a collective), "all", or "none".
+// it in a collective), "all" (each by itself), "together", or "none".
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   const ProgressMode mode = parse_progress_mode(argc > 3 ? argv[3] : "none");
   return run_session(argc, argv, [&](const Session& session) {
     if (who == "all") throw std::invalid_argument("this cannot work");
+    if (who == "together") throw FailedTogether("this cannot work");
     // Outlives the lanes, which use it until they end.
     std::vector<float> values(1 << 20, 1.0F);
     Lanes lanes(ProcessGrid(session.ranks(), 1, 1, 1), transport, mode);

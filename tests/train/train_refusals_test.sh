@@ -48,6 +48,21 @@ if [ "$status" -ne 1 ] || [[ $said != *"cannot start mpirun"*"install openmpi-bi
   complain "without mpirun: status $status, said: $said"
 fi
 
+# What only the ranks find out, they agree on: one sentence and no MPI_Abort, under a user's mpirun,
+# too.
+for ((i = 0; i < 3000; i++)); do printf 'words of a byte'; done >"$work/words.txt"
+printf '\xff' >>"$work/words.txt"
+sed 's/.*/layers = 1\nhidden = 16\nheads = 2\nsequence_tokens = 16\nvocabulary = 128/' <<<x >"$work/128.toml"
+wrong=(train --model "$work/128.toml" --data "$work/words.txt" --steps 2 --tokens 0)
+launcher=(mpirun --allow-run-as-root --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -n 4)
+status=0
+said=$("${launcher[@]}" "${fourfold}-engine" "${wrong[@]}" --folder "$work/agreed" 2>&1 >/dev/null) ||
+  status=$?
+if [ "$status" -ne 1 ] || [[ $said == *MPI_ABORT* ]] ||
+  [ "$(grep -c '^fourfold: .*token 255' <<<"$said")" -ne 1 ]; then
+  complain "ranks that agree on an error: status $status, said: $said"
+fi
+
 help=$("$fourfold" train --help)
 for part in --grid --micro-batches --tune-kernels --resume "Examples:" "status is 130"; do
   if [[ $help != *"$part"* ]]; then complain "the help does not mention $part"; fi
