@@ -5,9 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
-#include <memory>
+#include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -15,6 +18,7 @@
 #include "scaling/commands.hpp"
 #include "scaling/launch.hpp"
 #include "scaling/loss_table.hpp"
+#include "scaling/mpirun_words.hpp"
 #include "scaling/output.hpp"
 #include "scaling/plot.hpp"
 #include "schedule/whole_file.hpp"
@@ -36,7 +40,7 @@ bool may_read_other_memory() {
 
 Words mpirun_words(std::int64_t ranks) {
   const std::int64_t cores = std::max(1U, std::thread::hardware_concurrency());
-  Words words{"mpirun", "-n", std::to_string(ranks), "--oversubscribe", "--quiet"};
+  Words words{"mpirun", "-n", std::to_string(ranks), "--oversubscribe"};
   const auto add = [&](std::initializer_list<const char*> more) {
     words.insert(words.end(), more.begin(), more.end());
   };
@@ -53,16 +57,53 @@ Words mpirun_words(std::int64_t ranks) {
   return words;
 }
 
-AttachedResult run_engine(const Words& engine, std::int64_t ranks) {
-  if (ranks == 1) return run_attached(engine);
+struct EngineResult {
+  AttachedResult job;
+  std::optional<RankDeath> death;
+};
+
+EngineResult run_engine(const Words& engine, std::int64_t ranks) {
+  if (ranks == 1) return {run_attached(engine), std::nullopt};
   Words command = mpirun_words(ranks);
   command.insert(command.end(), engine.begin(), engine.end());
+  MpirunWords words;
+  const auto pass_on = [](const std::string& text) {
+    fmt::print(stderr, "{}", text);
+    std::fflush(stderr);
+  };
+  EngineResult result;
   try {
-    return run_attached(command);
+    result.job = run_attached(command, [&](std::string_view said) { pass_on(words.own(said)); });
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(
         fmt::format("{}; install openmpi-bin, or train on one rank (--ranks 1)", error.what()));
   }
+  pass_on(words.rest());
+  result.death = words.death();
+  return result;
+}
+
+bool holds_checkpoint(const std::string& folder) {
+  std::error_code missing;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, missing)) {
+    const std::filesystem::path path = entry.path();
+    if (path.filename().string().starts_with("step-") && path.extension() == ".json") return true;
+  }
+  return false;
+}
+
+// The sentence about a job that a signal ended; empty if none did.
+std::string killed_text(const EngineResult& result, const std::string& folder) {
+  const int signal = result.death ? result.death->signal : result.job.signal;
+  if (signal == 0) return "";
+  const std::string who = result.death ? fmt::format("rank {}", result.death->rank) : "the job";
+  const std::string checkpoints = folder + "/checkpoints";
+  return fmt::format(
+      "{} was killed by signal {} ({}){}; {}", who, signal, strsignal(signal),
+      signal == SIGKILL ? ", perhaps by the system for lack of memory" : "",
+      holds_checkpoint(checkpoints)
+          ? "go on from its newest checkpoint with: fourfold train --resume " + checkpoints
+          : "it had written no checkpoint yet (--checkpoint-every N writes one every N steps)");
 }
 
 std::string loss_curve(const nlohmann::json& plan) {
@@ -91,10 +132,12 @@ int train(const Words& typed) {
   const nlohmann::json plan = nlohmann::json::parse(answer.output);
   Words command{engine};
   for (const nlohmann::json& word : plan.at("arguments")) command.push_back(word);
-  const AttachedResult result = run_engine(command, plan.at("ranks").get<std::int64_t>());
-  if (result.interrupted) return interrupted_status;
-  if (result.status == 0) print(loss_curve(plan) + "\n");
-  return result.status;
+  const EngineResult result = run_engine(command, plan.at("ranks").get<std::int64_t>());
+  if (result.job.interrupted) return interrupted_status;
+  const std::string killed = killed_text(result, plan.at("folder"));
+  if (!killed.empty()) fmt::print(stderr, "fourfold: {}\n", killed);
+  if (result.job.status == 0) print(loss_curve(plan) + "\n");
+  return result.job.status;
 }
 
 }  // namespace

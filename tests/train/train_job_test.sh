@@ -61,15 +61,43 @@ step=$(sed -n 's/^asked to stop: step \([0-9]*\) .*/\1/p' "$work/stopped.out")
   --folder "$work/resumed" >"$work/resumed.out" 2>&1 || fail "a resumed run ended with status $?"
 [ "$(grep -c '^step .* tokens/s' "$work/resumed.out")" -eq 2 ] || fail "not resumed after step $step"
 
-# A rank is killed: the job ends, at once and with a status.
-"$fourfold" train "${common[@]}" --ranks 2 --steps 100000 --folder "$work/killed" \
-  >"$work/killed.out" 2>&1 &
-job=$!
-wait_for "$work/killed.out" '^step  *3 '
-launcher=$(pgrep -P "$job")
-kill -KILL "$(pgrep -P "$launcher" | tail -n 1)"
+# A rank is killed, or mpirun: the job ends, at once, with a status and one sentence that says who
+# died and how to go on.
+for victim in rank mpirun; do
+  "$fourfold" train "${common[@]}" --ranks 2 --steps 100000 --checkpoint-every 2 \
+    --folder "$work/$victim" >"$work/killed.out" 2>"$work/killed.err" &
+  job=$!
+  wait_for "$work/killed.out" '^step  *2  checkpoint'
+  launcher=$(pgrep -P "$job")
+  ranks=$(pgrep -P "$launcher")
+  if [ $victim = rank ]; then kill -KILL "$(tail -n 1 <<<"$ranks")"; else kill -KILL "$launcher"; fi
+  status=0
+  wait "$job" || status=$?
+  [ "$status" -eq 137 ] || fail "a job whose $victim was killed ended with status $status"
+  who="the job"
+  if [ $victim = rank ]; then who="rank [01]"; fi
+  said=$(grep -v ^WARNING: "$work/killed.err")  # the environment's choice of kernels is no part of this
+  if [ "$(wc -l <<<"$said")" -ne 1 ] ||
+    ! grep -q "^fourfold: $who was killed by signal 9.* --resume $work/$victim/checkpoints$" <<<"$said"; then
+    fail "a killed $victim: $said"
+  fi
+  for ((i = 0; i < 200; i++)); do
+    # shellcheck disable=SC2086
+    kill -0 $ranks 2>/dev/null || break
+    sleep 0.1
+  done
+  for rank in $ranks; do
+    if kill -0 "$rank" 2>/dev/null; then fail "ranks are left behind by a killed $victim"; fi
+  done
+done
+
+# A rank that fails alone: its sentence only. Its neighbour waits for it in a collective.
 status=0
-wait "$job" || status=$?
-[ "$status" -ne 0 ] || fail "a job whose rank was killed ended with status 0"
-if [ -n "$(pgrep -P "$launcher" || true)" ]; then fail "ranks are left behind"; fi
+"$fourfold" train "${common[@]}" --ranks 2 --steps 5 --folder "$work/full" --log /dev/full \
+  >"$work/full.out" 2>"$work/full.err" || status=$?
+said=$(grep -v ^WARNING: "$work/full.err")
+if [ "$status" -ne 1 ] || [ "$(wc -l <<<"$said")" -ne 1 ] ||
+  [[ $said != "fourfold: "*"cannot write the log /dev/full: No space left on device" ]]; then
+  fail "a full disk for the log: status $status, said: $said"
+fi
 echo "jobs end as they should"

@@ -1,0 +1,37 @@
+// What a job under mpirun says on standard error, told from what mpirun says around it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fourfold {
+
+struct RankDeath {
+  std::int64_t rank = 0;
+  int signal = 0;
+};
+
+// Takes the stream as it comes. Open MPI 4 frames its notices ("MPI_ABORT was invoked ...") in two
+// lines of dashes; only whole lines of notices that are known here are taken away, so that nothing
+// else gets lost, even between them.
+class MpirunWords {
+ public:
+  // The job's own lines of what has come so far; a line that is not over yet waits.
+  std::string own(std::string_view text);
+  // What still waits when the stream ends.
+  std::string rest();
+  // The rank that mpirun saw die of a signal.
+  std::optional<RankDeath> death() const { return death_; }
+
+ private:
+  std::string own_line(const std::string& line);
+
+  std::string begun_;  // a line without its end
+  std::string held_;   // a line of dashes, until the next line tells whose it is
+  bool in_notice_ = false;
+  std::optional<RankDeath> death_;
+};
+
+}  // namespace fourfold

@@ -1,0 +1,68 @@
+// What mpirun says around a job is taken away, and nothing else.
+#include "scaling/mpirun_words.hpp"
+
+#include <gtest/gtest.h>
+
+namespace fourfold {
+namespace {
+
+const std::string frame = std::string(74, '-') + "\n";
+const std::string killed =
+    frame +
+    "Primary job  terminated normally, but 1 process returned\n"
+    "a non-zero exit code. Per user-direction, the job has been aborted.\n" +
+    frame + frame +
+    "mpirun noticed that process rank 3 with PID 0 on node vm exited on signal 9 (Killed).\n" +
+    frame;
+
+std::string own_words(const std::string& said) {
+  MpirunWords words;
+  return words.own(said) + words.rest();
+}
+
+TEST(MpirunWords, LeavesTheSentenceOfARankThatAborts) {
+  const std::string said =
+      "fourfold: rank 1: it broke\n" + frame +
+      "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD\nwith errorcode 1.\n\n"
+      "NOTE: invoking MPI_ABORT causes Open MPI to kill all MPI processes.\n"
+      "You may or may not see output from other processes, depending on\n"
+      "exactly when Open MPI kills them.\n" +
+      frame;
+
+  EXPECT_EQ(own_words(said), "fourfold: rank 1: it broke\n");
+}
+
+TEST(MpirunWords, HearsWhichRankDiedOfWhichSignal) {
+  MpirunWords words;
+
+  EXPECT_EQ(words.own(killed), "");
+  ASSERT_TRUE(words.death().has_value());
+  EXPECT_EQ(words.death()->rank, 3);
+  EXPECT_EQ(words.death()->signal, 9);
+}
+
+TEST(MpirunWords, TakesTheStreamInAnyPieces) {
+  MpirunWords words;
+  std::string own;
+  for (char letter : "a\n" + killed + "b\n") own += words.own({&letter, 1});
+
+  EXPECT_EQ(own, "a\nb\n");
+  EXPECT_TRUE(words.death().has_value());
+}
+
+TEST(MpirunWords, PassesEverythingElseOn) {
+  const std::string other = frame + "No protocol specified\n\n  Exit code\n" + frame + "\nthe end";
+  EXPECT_EQ(own_words(other), other);
+  EXPECT_EQ(own_words(frame), frame);
+
+  std::string mixed = killed;
+  mixed.insert(mixed.find("a non-zero"), "somebody else's line\n");
+  EXPECT_EQ(own_words(mixed), "somebody else's line\n");
+}
+
+TEST(MpirunWords, ABlankLineOfTheJobStays) {
+  EXPECT_EQ(own_words(killed + "\nlast\n"), "\nlast\n");
+}
+
+}  // namespace
+}  // namespace fourfold
