@@ -17,7 +17,8 @@ const std::string killed =
 
 std::string own_words(const std::string& said) {
   MpirunWords words;
-  return words.own(said) + words.rest();
+  const std::string own = words.own(said);
+  return own + words.rest();
 }
 
 TEST(MpirunWords, LeavesTheSentenceOfARankThatAborts) {
