@@ -130,11 +130,12 @@ void gemm(benchmark::State& state, const Product& p, const GemmKernel& kernel) {
                               tensor(1, nt ? p.n : p.k, nt ? p.k : p.n, p.b),
                               tensor(2, p.m, p.n, p.out)};
   Scratch scratch;
-  multiply(product, kernel, scratch, {});
+  GemmKernels kernels;
+  kernels.multiply(product, kernel, scratch, {});
   double shortest = INFINITY, peak = fma_peak_flops_per_second();
   for (auto _ : state) {
     const double start = seconds_now();
-    multiply(product, kernel, scratch, {});
+    kernels.multiply(product, kernel, scratch, {});
     shortest = std::min(shortest, seconds_now() - start);
   }
   peak = std::max(peak, fma_peak_flops_per_second());
@@ -188,14 +189,11 @@ void step(benchmark::State& state, const Workload& workload, Precision precision
 void register_products(const Workload& workload, Precision precision) {
   const Program program = record_step(workload.model, options(precision));
   for (const CountedProduct& counted : products(program, {}, workload.tokens())) {
-    for (Library library : {Library::openblas, Library::onednn}) {
-      for (GemmForm form : {GemmForm::nn, GemmForm::nt, GemmForm::tn}) {
-        const std::string label = "gemm/" + workload.model.name + "/" + counted.product.str() +
-                                  "/" + name(library) + " " + name(form);
-        benchmark::RegisterBenchmark(label.c_str(), gemm, counted.product,
-                                     GemmKernel{library, form})
-            ->Unit(benchmark::kMicrosecond);
-      }
+    for (const GemmKernel& kernel : candidates(counted.product)) {
+      const std::string label =
+          "gemm/" + workload.model.name + "/" + counted.product.str() + "/" + text_of(kernel);
+      benchmark::RegisterBenchmark(label.c_str(), gemm, counted.product, kernel)
+          ->Unit(benchmark::kMicrosecond);
     }
   }
 }

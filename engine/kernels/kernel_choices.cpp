@@ -12,11 +12,12 @@ std::string padded(const std::string& text, std::size_t width) {
   return text.size() < width ? text + std::string(width - text.size(), ' ') : text;
 }
 
-std::string label(const GemmKernel& kernel) {
-  return std::string(name(kernel.library)) + " " + name(kernel.form);
-}
-
 }  // namespace
+
+std::string text_of(const GemmKernel& kernel) {
+  const char* how = kernel.arithmetic == Precision::bf16 ? "bf16" : name(kernel.form);
+  return std::string(name(kernel.library)) + " " + how;
+}
 
 std::string Product::str() const {
   return std::string(name(form)) + " " + std::to_string(m) + " x " + std::to_string(n) + " x " +
@@ -27,6 +28,14 @@ Product product_of(const TensorProduct& p) {
   return {
       p.form,        p.out.rows,    p.out.cols,     p.form == GemmForm::tn ? p.a.rows : p.a.cols,
       p.a.precision, p.b.precision, p.out.precision};
+}
+
+TensorProduct tensors_of(const Product& p) {
+  const bool tn = p.form == GemmForm::tn, nt = p.form == GemmForm::nt;
+  return {p.form,
+          {nullptr, tn ? p.k : p.m, tn ? p.m : p.k, p.a},
+          {nullptr, nt ? p.n : p.k, nt ? p.k : p.n, p.b},
+          {nullptr, p.m, p.n, p.out}};
 }
 
 std::vector<CountedProduct> products(const Program& program, const ProcessGrid& grid,
@@ -57,8 +66,11 @@ std::string table(const KernelChoices& choices, double peak_flops_per_second) {
   if (choices.choices.empty()) return "no matrix product has been timed\n";
   constexpr std::size_t product_width = 48;
   std::string result = padded("product (m x n x k)", product_width) + " count";
-  for (const KernelTiming& timing : choices.choices.front().timings) {
-    result += "  " + padded(label(timing.kernel), 11);
+  const KernelChoice& longest = *std::max_element(
+      choices.choices.begin(), choices.choices.end(),
+      [](const auto& a, const auto& b) { return a.timings.size() < b.timings.size(); });
+  for (const KernelTiming& timing : longest.timings) {
+    result += "  " + padded(text_of(timing.kernel), 11);
   }
   result += "  fastest\n";
   for (const KernelChoice& choice : choices.choices) {
@@ -70,7 +82,8 @@ std::string table(const KernelChoices& choices, double peak_flops_per_second) {
       std::snprintf(number, sizeof(number), "  %9.0f %%", 100 * share);
       result += number;
     }
-    result += "  " + label(choice.kernel) + "\n";
+    const std::size_t missing = longest.timings.size() - choice.timings.size();
+    result += std::string(13 * missing, ' ') + "  " + text_of(choice.kernel) + "\n";
   }
   return result;
 }

@@ -22,6 +22,11 @@ struct Product {
   std::string str() const;  // "NT 1024 x 384 x 1152 bf16 bf16 -> fp32"
 };
 Product product_of(const TensorProduct& product);
+// The other way, without memory.
+TensorProduct tensors_of(const Product& product);
+
+// "oneDNN NT", or "oneDNN bf16" where it computes in bf16.
+std::string text_of(const GemmKernel& kernel);
 
 struct CountedProduct {
   Product product;

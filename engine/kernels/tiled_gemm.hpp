@@ -8,10 +8,12 @@
 namespace fourfold {
 
 // The library and the form in which a product is computed; where the form is not the recorded one,
-// operands are transposed first.
+// operands are transposed first. Arithmetic in bf16 (bf16_gemm.hpp) keeps the recorded form; in
+// fp32, operands in bf16 are widened first.
 struct GemmKernel {
   Library library = Library::onednn;
   GemmForm form = GemmForm::nn;
+  Precision arithmetic = Precision::fp32;
   bool operator==(const GemmKernel&) const = default;
 };
 
@@ -20,7 +22,7 @@ struct TensorProduct {
   Tensor a, b, out;
 };
 
-// Uses slots 0 to 2 of the scratch: a tile of a, of b and of the result.
+// In fp32. Uses slots 0 to 2 of the scratch: a tile of a, of b and of the result.
 void multiply(const TensorProduct& product, const GemmKernel& kernel, Scratch& scratch,
               const Progress& progress);
 

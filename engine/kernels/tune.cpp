@@ -21,61 +21,73 @@ double seconds_now() {
 // to.
 class Operands {
  public:
-  explicit Operands(const Product& p) : form_(p.form) {
-    const bool a_transposed = p.form == GemmForm::tn;
-    const bool b_transposed = p.form == GemmForm::nt;
-    a_ = tensor(0, a_transposed ? p.k : p.m, a_transposed ? p.m : p.k, p.a);
-    b_ = tensor(1, b_transposed ? p.n : p.k, b_transposed ? p.k : p.n, p.b);
-    out_ = tensor(2, p.m, p.n, p.out);
+  explicit Operands(const Product& p) : product_(tensors_of(p)) {
+    std::size_t slot = 0;
+    for (Tensor* t : {&product_.a, &product_.b, &product_.out}) {
+      float* const memory = memory_.floats(slot++, t->size());
+      std::fill_n(memory, t->size(), 1.0F);
+      t->data = reinterpret_cast<std::byte*>(memory);
+    }
   }
-  TensorProduct product() const { return {form_, a_, b_, out_}; }
+  const TensorProduct& product() const { return product_; }
 
  private:
-  Tensor tensor(std::size_t slot, std::int64_t rows, std::int64_t cols, Precision precision) {
-    float* const memory = memory_.floats(slot, rows * cols);
-    std::fill_n(memory, rows * cols, 1.0F);
-    return {reinterpret_cast<std::byte*>(memory), rows, cols, precision};
-  }
-
-  GemmForm form_;
+  TensorProduct product_;
   Scratch memory_;
-  Tensor a_, b_, out_;
 };
 
 // The shortest of a few runs after one that warms up (oneDNN compiles its kernels then); a
 // candidate that is far behind after the first gets no more.
-double shortest_seconds(const Operands& operands, const GemmKernel& kernel, Scratch& scratch,
-                        double shortest_so_far) {
-  constexpr int runs = 3;
-  double shortest = 0.0;
-  multiply(operands.product(), kernel, scratch, {});
-  for (int run = 0; run < runs && shortest <= 1.3 * shortest_so_far; ++run) {
-    const double start = seconds_now();
-    multiply(operands.product(), kernel, scratch, {});
-    const double seconds = seconds_now() - start;
-    if (run == 0 || seconds < shortest) shortest = seconds;
+class Timer {
+ public:
+  explicit Timer(const Product& product) : operands_(product) {}
+
+  double seconds(const GemmKernel& kernel, double shortest_so_far) {
+    constexpr int runs = 3;
+    double shortest = 0.0;
+    multiply(kernel);
+    for (int run = 0; run < runs && shortest <= 1.3 * shortest_so_far; ++run) {
+      const double start = seconds_now();
+      multiply(kernel);
+      const double seconds = seconds_now() - start;
+      if (run == 0 || seconds < shortest) shortest = seconds;
+    }
+    return shortest;
   }
-  return shortest;
-}
+
+ private:
+  void multiply(const GemmKernel& kernel) {
+    kernels_.multiply(operands_.product(), kernel, scratch_, {});
+  }
+
+  Operands operands_;
+  Scratch scratch_;
+  GemmKernels kernels_;
+};
 
 }  // namespace
 
+std::vector<KernelTiming> timed(const Product& product, const std::vector<GemmKernel>& kernels) {
+  Timer timer(product);
+  std::vector<KernelTiming> timings;
+  double shortest = std::numeric_limits<double>::infinity();
+  for (const GemmKernel& kernel : kernels) {
+    timings.push_back({kernel, timer.seconds(kernel, shortest)});
+    shortest = std::min(shortest, timings.back().seconds);
+  }
+  return timings;
+}
+
 KernelChoices tuned(const std::vector<CountedProduct>& products) {
   KernelChoices result;
-  Scratch scratch;
   for (const CountedProduct& counted : products) {
-    const Operands operands(counted.product);
     KernelChoice choice{counted.product, counted.count, {}, {}};
-    double shortest = std::numeric_limits<double>::infinity();
-    for (Library library : {Library::openblas, Library::onednn}) {
-      for (GemmForm form : {GemmForm::nn, GemmForm::nt, GemmForm::tn}) {
-        const GemmKernel kernel{library, form};
-        const double seconds = shortest_seconds(operands, kernel, scratch, shortest);
-        choice.timings.push_back({kernel, seconds});
-        if (seconds < shortest) choice.kernel = kernel;
-        shortest = std::min(shortest, seconds);
-      }
-    }
+    choice.timings = timed(counted.product, candidates(counted.product));
+    choice.kernel = std::min_element(choice.timings.begin(), choice.timings.end(),
+                                     [](const KernelTiming& a, const KernelTiming& b) {
+                                       return a.seconds < b.seconds;
+                                     })
+                        ->kernel;
     result.choices.push_back(std::move(choice));
   }
   return result;

@@ -4,12 +4,14 @@
 
 #include <vector>
 
-#include "engine/kernels/kernel_choices.hpp"
+#include "engine/kernels/gemm_kernels.hpp"
 
 namespace fourfold {
 
 // Times on this rank, with operands of its own that are freed afterwards. What others are to choose
 // has to be sent to them.
 KernelChoices tuned(const std::vector<CountedProduct>& products);
+// Of one product; a kernel that is far behind those before it is timed once only.
+std::vector<KernelTiming> timed(const Product& product, const std::vector<GemmKernel>& kernels);
 
 }  // namespace fourfold

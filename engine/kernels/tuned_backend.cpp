@@ -22,6 +22,17 @@ void TunedBackend::set_choices(KernelChoices choices) {
   for (const KernelChoice& choice : choices_.choices) kernels_[choice.product] = choice.kernel;
 }
 
+GemmKernel TunedBackend::kernel_of(const Product& product) const {
+  const auto found = kernels_.find(product);
+  return found == kernels_.end() ? untuned(product) : found->second;
+}
+
+void TunedBackend::prepare(const std::vector<CountedProduct>& products) {
+  for (const CountedProduct& counted : products) {
+    gemm_.prepare(tensors_of(counted.product), kernel_of(counted.product), scratch_);
+  }
+}
+
 void TunedBackend::compute(const Device& device, const Op& op, const KernelOperands& operands,
                            const Progress& progress) {
   check_operands(device, op, operands);
@@ -30,9 +41,7 @@ void TunedBackend::compute(const Device& device, const Op& op, const KernelOpera
   switch (op.kind) {
     case OpKind::gemm: {
       const TensorProduct product{op.form, operands.inputs[0], operands.inputs[1], operands.output};
-      const auto found = kernels_.find(product_of(product));
-      const GemmKernel untuned{Library::onednn, op.form};
-      multiply(product, found == kernels_.end() ? untuned : found->second, scratch_, progress);
+      gemm_.multiply(product, kernel_of(product_of(product)), scratch_, progress);
       known = true;
       break;
     }

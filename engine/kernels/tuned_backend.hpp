@@ -5,13 +5,13 @@
 #include <map>
 
 #include "engine/backend.hpp"
-#include "engine/kernels/kernel_choices.hpp"
+#include "engine/kernels/gemm_kernels.hpp"
 #include "engine/kernels/scratch.hpp"
 
 namespace fourfold {
 
-// Which kernels compute is a property of the run: without choices products are computed in oneDNN
-// as they are recorded. What a program's products were tuned to (tune.hpp) is set here, on all
+// Which kernels compute is a property of the run: without choices they are the untuned ones
+// (gemm_kernels.hpp). What a program's products were tuned to (tune.hpp) is set here, on all
 // ranks alike, for results to be bitwise those of a run that is resumed.
 class TunedBackend : public Backend {
  public:
@@ -19,6 +19,9 @@ class TunedBackend : public Backend {
 
   const KernelChoices& choices() const { return choices_; }
   void set_choices(KernelChoices choices);
+  // Lets the libraries compile and take what these products need, so that neither the first step
+  // nor its memory has to bear it.
+  void prepare(const std::vector<CountedProduct>& products);
 
   void compute(const Device& device, const Op& op, const KernelOperands& operands,
                const Progress& progress) override;
@@ -29,8 +32,11 @@ class TunedBackend : public Backend {
   std::int64_t scratch_bytes() const { return scratch_.bytes(); }
 
  private:
+  GemmKernel kernel_of(const Product& product) const;
+
   KernelChoices choices_;
   std::map<Product, GemmKernel> kernels_;  // the same, to look up
+  GemmKernels gemm_;
   Scratch scratch_;
 };
 

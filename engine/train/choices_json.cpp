@@ -29,7 +29,8 @@ nlohmann::json json_of(const KernelChoices& choices) {
                     {"out", name(p.out)},
                     {"count", choice.count},
                     {"library", name(choice.kernel.library)},
-                    {"kernel_form", name(choice.kernel.form)}});
+                    {"kernel_form", name(choice.kernel.form)},
+                    {"arithmetic", name(choice.kernel.arithmetic)}});
   }
   return list;
 }
@@ -45,7 +46,8 @@ KernelChoices read_kernel_choices(const nlohmann::json& value) {
                         precision_named(word("a")),        precision_named(word("b")),
                         precision_named(word("out"))};
       choice.count = entry.at("count").get<std::int64_t>();
-      choice.kernel = {library_named(word("library")), form_named(word("kernel_form"))};
+      choice.kernel = {library_named(word("library")), form_named(word("kernel_form")),
+                       precision_named(entry.value("arithmetic", "fp32"))};
       result.choices.push_back(std::move(choice));
     }
   } catch (const std::exception& error) {

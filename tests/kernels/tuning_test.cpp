@@ -76,6 +76,54 @@ INSTANTIATE_TEST_SUITE_P(All, EveryKernel,
                                           testing::Values(Precision::fp32, Precision::bf16)),
                          named);
 
+// Arithmetic in bf16: products of two bf16 numbers are exact in fp32, sums are fp32's. 530 rows
+// and 1,100 columns are whole tiles and a rest; over 5,000 contracted ones tiles are at their
+// smallest.
+class InBf16 : public testing::TestWithParam<std::tuple<GemmForm, Precision>> {};
+
+TEST_P(InBf16, AgreesWithTheReferenceOnSeveralTiles) {
+  const auto [form, precision] = GetParam();
+  for (const Extents& e : {Extents{530, 1100, 19}, Extents{5, 3, 7}, Extents{150, 300, 5000}}) {
+    const bool tn = form == GemmForm::tn, nt = form == GemmForm::nt;
+    std::mt19937 random(13);
+    Block a(tn ? e.k : e.m, tn ? e.m : e.k, Precision::bf16);
+    Block b(nt ? e.n : e.k, nt ? e.k : e.n, Precision::bf16);
+    Block out(e.m, e.n, precision), paced(e.m, e.n, precision);
+    fill(a, random);
+    fill(b, random);
+    Scratch scratch;
+    GemmKernels kernels;
+    const GemmKernel kernel{Library::onednn, form, Precision::bf16};
+    int calls = 0;
+
+    kernels.multiply({form, a.tensor(), b.tensor(), out.tensor()}, kernel, scratch, {});
+    kernels.multiply({form, a.tensor(), b.tensor(), paced.tensor()}, kernel, scratch,
+                     [&calls] { ++calls; });
+
+    const Matrix<double> exact_a = a.numbers<double>(), exact_b = b.numbers<double>();
+    Matrix<double> expected(e.m, e.n);
+    reference::gemm<double>(form, exact_a.view(), exact_b.view(), expected.view());
+    const double rounding = precision == Precision::bf16 ? 1.0 / 256 : 0.0;
+    for (std::int64_t i = 0; i < out.size(); ++i) {
+      const double x = expected.values[static_cast<std::size_t>(i)];
+      ASSERT_NEAR(out.get(i), x, 6e-7 * std::sqrt(e.k) * 8 + rounding * std::abs(x))
+          << "element " << i;
+      ASSERT_EQ(out.get(i), paced.get(i));
+    }
+    const std::int64_t edge = e.k == 5000 ? 128 : 512;
+    EXPECT_EQ(calls, ((e.m + edge - 1) / edge) * ((e.n + edge - 1) / edge));
+    EXPECT_LT(scratch.bytes(), 2 << 20);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, InBf16,
+                         testing::Combine(testing::ValuesIn(every_form),
+                                          testing::Values(Precision::fp32, Precision::bf16)),
+                         [](const auto& tested) {
+                           return std::string(name(std::get<0>(tested.param))) + "_to_" +
+                                  name(std::get<1>(tested.param));
+                         });
+
 std::vector<CountedProduct> odd_products() {
   StepOptions options;
   options.recompute = Recompute::none;
@@ -99,8 +147,10 @@ TEST(Products, AreTheDistinctOnesWithTheirCounts) {
   }
 }
 
-TEST(Tuning, KeepsTheFastestOfSixCandidates) {
-  const std::vector<CountedProduct> all = odd_products();
+// Six in fp32, and one in bf16 where both operands are.
+TEST(Tuning, KeepsTheFastestOfAllCandidates) {
+  std::vector<CountedProduct> all = odd_products();
+  all.push_back({{GemmForm::nt, 30, 20, 10, Precision::fp32, Precision::bf16, Precision::fp32}, 1});
 
   const KernelChoices choices = tuned(all);
 
@@ -109,7 +159,7 @@ TEST(Tuning, KeepsTheFastestOfSixCandidates) {
     const KernelChoice& choice = choices.choices[i];
     EXPECT_EQ(choice.product, all[i].product);
     EXPECT_EQ(choice.count, all[i].count);
-    ASSERT_EQ(choice.timings.size(), 6U);
+    ASSERT_EQ(choice.timings.size(), all[i].product.a == Precision::bf16 ? 7U : 6U);
     const auto fastest = std::min_element(
         choice.timings.begin(), choice.timings.end(),
         [](const KernelTiming& a, const KernelTiming& b) { return a.seconds < b.seconds; });
@@ -125,6 +175,52 @@ KernelChoices one_choice(const GemmKernel& kernel) {
   const Product product{GemmForm::nn,   26, 126, 42, Precision::fp32, Precision::fp32,
                         Precision::fp32};
   return {{{product, 4, kernel, {{kernel, 1e-6}}}}};
+}
+
+TEST(Choices, InBf16HaveAColumnThatOtherProductsLeaveEmpty) {
+  KernelChoices choices = one_choice({Library::openblas, GemmForm::nn});
+  const GemmKernel kernel{Library::onednn, GemmForm::nn, Precision::bf16};
+  choices.choices.push_back(choices.choices[0]);
+  choices.choices[1].kernel = kernel;
+  choices.choices[1].timings.push_back({kernel, 5e-7});
+
+  const std::string text = table(choices, 1e12);
+
+  EXPECT_THAT(text, HasSubstr("  OpenBLAS NN  oneDNN bf16  fastest\n"));
+  EXPECT_THAT(text, HasSubstr("         28 %               OpenBLAS NN\n"));
+  EXPECT_THAT(text, HasSubstr("         28 %         55 %  oneDNN bf16\n"));
+}
+
+TEST(Choices, WithoutOneThePrecisionOfTheOperandsDecides) {
+  const Product narrow{GemmForm::nt,   300, 300, 300, Precision::bf16, Precision::bf16,
+                       Precision::fp32};
+  Product wide = narrow;
+  wide.a = Precision::fp32;
+
+  EXPECT_EQ(untuned(wide), (GemmKernel{Library::onednn, GemmForm::nt, Precision::fp32}));
+  EXPECT_EQ(untuned(narrow).form, GemmForm::nt);
+  EXPECT_EQ(untuned(narrow), untuned(narrow)) << "one answer a process";
+}
+
+// What prepare() has brought up needs no more memory when it computes.
+TEST(Choices, PreparedProductsTakeNoMoreScratch) {
+  const Program program = record_step(odd_model(), {});
+  TunedBackend backend;
+  backend.prepare(products(program, {}, 26));
+  const std::int64_t before = backend.scratch_bytes();
+  int products = 0;
+  for (Case& c : cases_of(program, {odd_model(), {1, 1, 1, 1}, 0, 2, Precision::bf16})) {
+    if (c.op.kind != OpKind::gemm) continue;
+    backend.compute(c.device, c.op, c.operands(), {});
+    ++products;
+  }
+
+  EXPECT_GT(products, 3);
+  const Product example{GemmForm::nn,   26, 126, 42, Precision::bf16, Precision::bf16,
+                        Precision::bf16};
+  if (untuned(example).arithmetic == Precision::bf16) {
+    EXPECT_EQ(backend.scratch_bytes(), before);
+  }
 }
 
 TEST(Choices, PrintAsATableInShareOfThePeak) {
