@@ -1,15 +1,12 @@
-// Strict reading of one table: unknown keys and numbers without a source are errors.
+// Strict reading of one table: numbers without a source are errors.
 #include "platforms/fact_table.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <utility>
-
-#include "schedule/nearest_name.hpp"
 
 namespace fourfold {
 namespace {
@@ -17,17 +14,6 @@ namespace {
 [[noreturn]] void refuse_at(const FactSheet& sheet, const toml::node& node,
                             const std::string& message) {
   throw std::runtime_error(fmt::format("{}:{}: {}", sheet.path, node.source().begin.line, message));
-}
-
-void check_keys(const FactSheet& sheet, const toml::table& table, const std::string& prefix,
-                const std::vector<std::string>& known) {
-  for (const auto& [key, node] : table) {
-    const std::string name(key.str());
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      refuse_at(sheet, node,
-                fmt::format("unknown key \"{}{}\"{}", prefix, name, did_you_mean(name, known)));
-    }
-  }
 }
 
 const char* words(Range range) {
@@ -82,11 +68,8 @@ double factor_for(const Scales& scales, const std::string& key) {
 
 }  // namespace
 
-FactTable::FactTable(FactSheet& sheet, const toml::table& table, std::string prefix,
-                     std::vector<std::string> known)
-    : sheet_(&sheet), table_(&table), prefix_(std::move(prefix)) {
-  check_keys(sheet, table, prefix_.empty() ? "" : prefix_ + ".", known);
-}
+FactTable::FactTable(FactSheet& sheet, const toml::table& table, std::string prefix)
+    : sheet_(&sheet), table_(&table), prefix_(std::move(prefix)) {}
 
 bool FactTable::has(const std::string& key) const {
   return table_->contains(key);
@@ -132,7 +115,6 @@ double FactTable::number(const std::string& key, Range range) const {
   if (fact == nullptr) {
     refuse(key, "must be a number with its source, as in { value = 64, source = \"...\" }");
   }
-  check_keys(*sheet_, *fact, full(key) + ".", {"value", "source", "unconfirmed"});
   const auto value = (*fact)["value"].value<double>();
   if (!value) refuse(key, "has no value that is a number");
   const bool unconfirmed = unconfirmed_in(*sheet_, *fact);
@@ -163,23 +145,21 @@ bool FactTable::flag(const std::string& key) const {
   return value->get();
 }
 
-FactTable FactTable::section(const std::string& key, std::vector<std::string> known) const {
+FactTable FactTable::section(const std::string& key) const {
   const toml::table* table = at(key).as_table();
   if (table == nullptr) refuse(key, "must be a table");
-  return FactTable(*sheet_, *table, full(key), std::move(known));
+  return FactTable(*sheet_, *table, full(key));
 }
 
-std::vector<FactTable> FactTable::entries(const std::string& key,
-                                          std::vector<std::string> known) const {
-  const FactTable list = section(key, {"source", "unconfirmed", "entries"});
+std::vector<FactTable> FactTable::entries(const std::string& key) const {
+  const FactTable list = section(key);
   const toml::array* array = list.at("entries").as_array();
   if (array == nullptr) list.refuse("entries", "must be a list of tables");
-  known.insert(known.end(), {"source", "unconfirmed"});
   std::vector<FactTable> rows;
   for (const toml::node& node : *array) {
     if (!node.is_table()) list.refuse("entries", "must be a list of tables");
     const toml::table& row = *node.as_table();
-    rows.emplace_back(*sheet_, row, full(key), known);
+    rows.emplace_back(*sheet_, row, full(key));
     rows.back().source_ = row.contains("source") ? source_in(row) : source_in(*list.table_);
     rows.back().unconfirmed_ =
         unconfirmed_in(*sheet_, row.contains("unconfirmed") ? row : *list.table_);

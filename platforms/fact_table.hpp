@@ -1,5 +1,6 @@
-// A table of a platform file, read strictly: every key is known, every number has a source, and
-// each number read is written down as a Fact. Values come out scaled and in base units.
+// A table of a platform file, read strictly: every number has a source, and each number read is
+// written down as a Fact. Values come out scaled and in base units. Keys were checked before
+// (check_keys.hpp).
 #pragma once
 
 #include <toml++/toml.h>
@@ -24,9 +25,8 @@ enum class Range { positive, non_negative, fraction, open_fraction };
 
 class FactTable {
  public:
-  // Throws if the table has a key that is not among `known`. Both arguments must outlive it.
-  FactTable(FactSheet& sheet, const toml::table& table, std::string prefix,
-            std::vector<std::string> known);
+  // Sheet and table must outlive it.
+  FactTable(FactSheet& sheet, const toml::table& table, std::string prefix);
 
   bool has(const std::string& key) const;
   // `{ value = 1.3, source = "...", unconfirmed = true }`, converted by the unit that ends the key.
@@ -34,11 +34,11 @@ class FactTable {
   std::int64_t count(const std::string& key, Range range) const;
   std::string text(const std::string& key) const;
   bool flag(const std::string& key) const;
-  FactTable section(const std::string& key, std::vector<std::string> known) const;
+  FactTable section(const std::string& key) const;
 
   // `[key] source = "...", entries = [{...}, {...}]`: the rows of a list. An entry's own source
-  // goes before the list's. `known` names the keys of an entry.
-  std::vector<FactTable> entries(const std::string& key, std::vector<std::string> known) const;
+  // goes before the list's.
+  std::vector<FactTable> entries(const std::string& key) const;
   // Inside an entry: a plain integer that says which row it is, and a list of them.
   std::int64_t label(const std::string& key) const;
   std::vector<int> labels(const std::string& key) const;

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "platforms/check.hpp"
+#include "platforms/check_keys.hpp"
 #include "platforms/fact_table.hpp"
 #include "platforms/sections.hpp"
 #include "schedule/nearest_name.hpp"
@@ -93,9 +94,9 @@ Platform read_platform(const std::string& name_or_path, const Scales& scales) {
   platform.name = std::filesystem::path(platform.path).stem().string();
   platform.scales = scales;
   const toml::table file = parse(platform.path);
+  check_keys(platform.path, file);
   FactSheet sheet{platform.path, scales, {}};
-  const FactTable root(sheet, file, "",
-                       {"title", "nodes", "processor", "node", "network", "library"});
+  const FactTable root(sheet, file, "");
 
   platform.title = root.text("title");
   platform.nodes = root.count("nodes", Range::positive);

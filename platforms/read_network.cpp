@@ -1,11 +1,10 @@
 // The network section: its kind decides which other keys there are.
 #include <fmt/format.h>
 
+#include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "platforms/sections.hpp"
-#include "schedule/nearest_name.hpp"
 
 namespace fourfold {
 namespace {
@@ -55,7 +54,7 @@ Network read_fat_tree(const FactTable& table) {
   FatTreeNetwork network;
   network.link_bandwidth = {table.number("link_bandwidth_GBps", Range::positive)};
   network.rails = table.count("rails", Range::positive);
-  const auto rows = table.entries("tiers", {"tier", "members", "oversubscription"});
+  const auto rows = table.entries("tiers");
   for (const FactTable& row : rows) {
     FatTreeTier tier;
     const std::size_t number = network.tiers.size() + 1;
@@ -77,7 +76,7 @@ Network read_fat_tree(const FactTable& table) {
 Network read_torus(const FactTable& table) {
   TorusNetwork network;
   network.link_bandwidth = {table.number("link_bandwidth_GBps", Range::positive)};
-  for (const FactTable& row : table.entries("dimensions", {"dimension", "routers"})) {
+  for (const FactTable& row : table.entries("dimensions")) {
     const std::size_t number = network.extents.size() + 1;
     check_numbering(row, "dimension", number);
     network.extents.push_back(row.entry_count(std::to_string(number), "routers"));
@@ -85,44 +84,17 @@ Network read_torus(const FactTable& table) {
   return network;
 }
 
-struct Kind {
-  std::string name;
-  std::vector<std::string> keys;
-  Network (*read)(const FactTable& table);
-};
-
-const std::vector<Kind>& kinds() {
-  static const std::vector<Kind> all = {
-      {"crossbar", {"kind", "private_port_per_lane"}, read_crossbar},
-      {"dragonfly",
-       {"kind", "groups", "switches_per_group", "nodes_per_group", "links_per_group_pair",
-        "link_bandwidth_GBps", "global_link_bandwidth_GBps", "local_detours", "global_detours"},
-       read_dragonfly},
-      {"dragonfly-plus",
-       {"kind", "cells", "leaves_per_cell", "nodes_per_cell", "uplinks_per_leaf",
-        "links_per_cell_pair", "link_bandwidth_GBps", "global_detours"},
-       read_dragonfly_plus},
-      {"fat-tree", {"kind", "link_bandwidth_GBps", "rails", "tiers"}, read_fat_tree},
-      {"torus", {"kind", "link_bandwidth_GBps", "dimensions"}, read_torus},
-  };
-  return all;
-}
-
 }  // namespace
 
 Network read_network(const FactTable& root) {
-  std::vector<std::string> names;
-  std::vector<std::string> any_key;
-  for (const Kind& kind : kinds()) {
-    names.push_back(kind.name);
-    any_key.insert(any_key.end(), kind.keys.begin(), kind.keys.end());
-  }
-  const FactTable table = root.section("network", any_key);
-  const std::string name = table.text("kind");
-  for (const Kind& kind : kinds()) {
-    if (kind.name == name) return kind.read(root.section("network", kind.keys));
-  }
-  table.refuse("kind", fmt::format("cannot be \"{}\"{}", name, did_you_mean(name, names)));
+  const FactTable table = root.section("network");
+  const std::string kind = table.text("kind");
+  if (kind == "crossbar") return read_crossbar(table);
+  if (kind == "dragonfly") return read_dragonfly(table);
+  if (kind == "dragonfly-plus") return read_dragonfly_plus(table);
+  if (kind == "fat-tree") return read_fat_tree(table);
+  if (kind == "torus") return read_torus(table);
+  throw std::logic_error("a kind of network that has keys but no reader: " + kind);
 }
 
 }  // namespace fourfold

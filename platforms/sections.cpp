@@ -1,35 +1,10 @@
-// Section by section from a strict table to values. Key names are written where they are read.
+// Section by section from a strict table to values. key.hpp says what each key is.
 #include "platforms/sections.hpp"
 
 #include <fmt/format.h>
 
 namespace fourfold {
 namespace {
-
-const std::vector<std::string> processor_keys = {"name",
-                                                 "advertised_peak_Tflops",
-                                                 "empirical_peak_Tflops",
-                                                 "gemm",
-                                                 "layout_penalty_nt",
-                                                 "layout_penalty_tn",
-                                                 "attention_forward_Tflops",
-                                                 "attention_backward_Tflops",
-                                                 "memory_GB",
-                                                 "usable_memory",
-                                                 "memory_bandwidth_GBps",
-                                                 "launch_overhead_us",
-                                                 "interference"};
-
-const std::vector<std::string> library_keys = {
-    "name",   "base_across_us", "base_in_node_us",  "low_latency", "simple", "overlap_exponent",
-    "across", "in_node",        "in_node_by_stride"};
-
-const std::vector<std::string> protocol_keys = {"hop_across_us",
-                                                "hop_in_node_us",
-                                                "bandwidth_fraction_across",
-                                                "bandwidth_fraction_in_node",
-                                                "tree_hop_factor",
-                                                "tree_bandwidth_fraction"};
 
 int device_index(const FactTable& row, const std::string& key) {
   const std::int64_t index = row.label(key);
@@ -51,7 +26,7 @@ Protocol read_protocol(const FactTable& table) {
 std::vector<Plateau> read_plateaus(const FactTable& table, const std::string& key) {
   std::vector<Plateau> plateaus;
   if (!table.has(key)) return plateaus;
-  for (const FactTable& row : table.entries(key, {"devices", "bus_bandwidth_GBps"})) {
+  for (const FactTable& row : table.entries(key)) {
     const int devices = device_index(row, "devices");
     const double rate = row.entry_number(std::to_string(devices), "bus_bandwidth_GBps");
     plateaus.push_back({devices, {rate}});
@@ -62,12 +37,12 @@ std::vector<Plateau> read_plateaus(const FactTable& table, const std::string& ke
 }  // namespace
 
 Processor read_processor(const FactTable& root) {
-  const FactTable table = root.section("processor", processor_keys);
+  const FactTable table = root.section("processor");
   Processor processor;
   processor.name = table.text("name");
   processor.advertised_peak = {table.number("advertised_peak_Tflops", Range::positive)};
   processor.empirical_peak = {table.number("empirical_peak_Tflops", Range::positive)};
-  for (const FactTable& row : table.entries("gemm", {"size", "rate_Tflops"})) {
+  for (const FactTable& row : table.entries("gemm")) {
     const std::int64_t size = row.label("size");
     const double rate = row.entry_number(std::to_string(size), "rate_Tflops");
     processor.gemm.push_back({size, {rate}});
@@ -85,13 +60,13 @@ Processor read_processor(const FactTable& root) {
 }
 
 Node read_node(const FactTable& root) {
-  const FactTable table = root.section("node", {"devices", "links", "switch_port_GBps", "nics"});
+  const FactTable table = root.section("node");
   Node node;
   const std::int64_t devices = table.count("devices", Range::positive);
   if (devices > 1024) table.refuse("devices", fmt::format("is {}, but at most 1024 fit", devices));
   node.devices = static_cast<int>(devices);
   if (table.has("links")) {
-    for (const FactTable& row : table.entries("links", {"a", "b", "kind", "bandwidth_GBps"})) {
+    for (const FactTable& row : table.entries("links")) {
       const int a = device_index(row, "a");
       const int b = device_index(row, "b");
       const double rate = row.entry_number(fmt::format("{}-{}", a, b), "bandwidth_GBps");
@@ -101,7 +76,7 @@ Node read_node(const FactTable& root) {
   if (table.has("switch_port_GBps")) {
     node.switch_port = {table.number("switch_port_GBps", Range::positive)};
   }
-  for (const FactTable& row : table.entries("nics", {"devices", "bandwidth_GBps"})) {
+  for (const FactTable& row : table.entries("nics")) {
     const double rate = row.entry_number(std::to_string(node.nics.size()), "bandwidth_GBps");
     node.nics.push_back({{rate}, row.labels("devices")});
   }
@@ -109,19 +84,19 @@ Node read_node(const FactTable& root) {
 }
 
 CollectiveLibrary read_library(const FactTable& root) {
-  const FactTable table = root.section("library", library_keys);
+  const FactTable table = root.section("library");
   CollectiveLibrary library;
   library.name = table.text("name");
   library.base_across = {table.number("base_across_us", Range::non_negative)};
   library.base_in_node = {table.number("base_in_node_us", Range::non_negative)};
-  library.low_latency = read_protocol(table.section("low_latency", protocol_keys));
-  library.simple = read_protocol(table.section("simple", protocol_keys));
+  library.low_latency = read_protocol(table.section("low_latency"));
+  library.simple = read_protocol(table.section("simple"));
   library.overlap_exponent = table.number("overlap_exponent", Range::positive);
   library.across = read_plateaus(table, "across");
   library.in_node = read_plateaus(table, "in_node");
   const std::string strided = "in_node_by_stride";
   if (!table.has(strided)) return library;
-  for (const FactTable& row : table.entries(strided, {"stride", "devices", "bus_bandwidth_GBps"})) {
+  for (const FactTable& row : table.entries(strided)) {
     const int stride = device_index(row, "stride");
     const int devices = device_index(row, "devices");
     const double rate =

@@ -8,6 +8,7 @@
 
 #include "platforms/show.hpp"
 #include "platforms/simgrid_xml.hpp"
+#include "platforms/template.hpp"
 #include "scaling/commands.hpp"
 #include "scaling/output.hpp"
 #include "scaling/text_table.hpp"
@@ -68,6 +69,27 @@ void add_export_verb(CLI::App& platforms, Action& action) {
   });
 }
 
+void add_template_verb(CLI::App& platforms, Action& action) {
+  const auto topology = std::make_shared<std::string>("fat-tree");
+  CLI::App* verb = platforms.add_subcommand("template", "Print a file for a machine of your own");
+  verb->footer(
+      "A complete file with typical numbers; every key says what it means, how to measure it and\n"
+      "what it moves. docs/platforms.md has the same as tables.\n\n"
+      "Example:\n"
+      "  fourfold platforms template --topology dragonfly > my.toml\n"
+      "  fourfold platforms show my.toml\n"
+      "  fourfold project --platform my.toml --model gpt-20b --devices 512");
+  verb->add_option("--topology", *topology,
+                   "of the network: crossbar, dragonfly, dragonfly-plus, fat-tree or torus")
+      ->capture_default_str();
+  verb->callback([topology, &action] {
+    action = [topology] {
+      print(platform_template(*topology));
+      return 0;
+    };
+  });
+}
+
 std::string models_json() {
   nlohmann::json models = nlohmann::json::array();
   for (const std::string& name : known_models()) {
@@ -109,7 +131,8 @@ void add_platforms_verb(CLI::App& app, Action& action) {
     bool list_json = false;
   };
   const auto typed = std::make_shared<Typed>();
-  CLI::App* verb = app.add_subcommand("platforms", "List the machines, show or export one");
+  CLI::App* verb =
+      app.add_subcommand("platforms", "List the machines; show, export or describe one");
   verb->add_flag("--json", typed->list_json, "print one line of JSON");
   verb->callback([verb, typed, &action] {
     if (!verb->get_subcommands().empty()) return;
@@ -130,6 +153,7 @@ void add_platforms_verb(CLI::App& app, Action& action) {
     };
   });
   add_export_verb(*verb, action);
+  add_template_verb(*verb, action);
 }
 
 void add_models_verb(CLI::App& app, Action& action) {

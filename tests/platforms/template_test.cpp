@@ -1,0 +1,141 @@
+// The template of every topology is a whole and valid file, and the reader needs what it holds.
+#include "platforms/template.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "platforms/axis_rate.hpp"
+#include "platforms/key.hpp"
+#include "tests/platforms/platform_files.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string written(const std::string& text) {
+  const std::string path = scratch("template.toml").string();
+  std::ofstream(path) << text;
+  return path;
+}
+
+// "# prose" stays a comment; "#key = value" and the "#  { ... }" of a list become lines of TOML.
+std::string with_options(const std::string& text) {
+  std::istringstream lines(text);
+  std::string all, line;
+  while (std::getline(lines, line)) {
+    const bool option =
+        line.starts_with("#") && (line.starts_with("#  {") || !line.starts_with("# "));
+    all += (option ? line.substr(1) : line) + '\n';
+  }
+  return all;
+}
+
+std::set<std::string> facts_of(const Platform& platform) {
+  std::set<std::string> keys;
+  for (const Fact& fact : platform.facts) keys.insert(fact.key);
+  return keys;
+}
+
+class Template : public ::testing::TestWithParam<std::string> {
+ protected:
+  bool has(const KeyTable& table) const {
+    return table.network.empty() || table.network == GetParam();
+  }
+};
+
+TEST_P(Template, IsAMachineThatCanBeEstimated) {
+  const Platform platform = read_platform(written(platform_template(GetParam())));
+
+  EXPECT_EQ(platform.devices(), 128 * 8);
+  EXPECT_GT(AxisRates(platform).rate(8, 64, 512).value, 1e9);
+  EXPECT_GT(AxisRates(platform).rate(1, 16, 512).value, 1e9);
+}
+
+TEST_P(Template, ClaimsNoNumberToBeMeasured) {
+  const Platform platform = read_platform(written(platform_template(GetParam())));
+
+  for (const Fact& fact : platform.facts) {
+    EXPECT_TRUE(fact.unconfirmed) << fact.key;
+    EXPECT_THAT(fact.source, HasSubstr("not measured on this machine")) << fact.key;
+  }
+}
+
+TEST_P(Template, IsReadWithAllItsOptionsToo) {
+  const Platform platform = read_platform(written(with_options(platform_template(GetParam()))));
+
+  EXPECT_FALSE(platform.node.links.empty());
+  EXPECT_FALSE(platform.library.in_node_by_stride.empty());
+}
+
+TEST_P(Template, ExplainsEveryKeyInAHundredColumns) {
+  std::istringstream lines(platform_template(GetParam()));
+
+  std::string line;
+  while (std::getline(lines, line)) {
+    const bool comment = line.starts_with("# ");
+    EXPECT_LE(comment ? line.size() : 0, 100U) << line;
+  }
+  for (const KeyTable& table : platform_keys()) {
+    for (const Key& key : table.keys) {
+      EXPECT_GE(key.meaning.size(), 5U) << key.name;
+      EXPECT_EQ(key.form == KeyForm::number && key.from.empty(), false) << key.name;
+    }
+  }
+}
+
+// The table of keys has none that nobody reads: each number ends as a fact, each column in a row.
+TEST_P(Template, HoldsEveryKeyAndEveryNumberIsRead) {
+  const std::string text = with_options(platform_template(GetParam()));
+  const std::set<std::string> facts = facts_of(read_platform(written(text)));
+
+  for (const KeyTable& table : platform_keys()) {
+    if (!has(table)) continue;
+    for (const Key& key : table.keys) {
+      const std::string full = table.path.empty() ? key.name : table.path + "." + key.name;
+      EXPECT_THAT(text, HasSubstr(key.name + " = ")) << full;
+      EXPECT_EQ(facts.contains(full), key.form == KeyForm::number) << full;
+    }
+  }
+}
+
+// Without a required line the reader names what is missing, whatever it is.
+TEST_P(Template, HasNoRequiredLineThatCouldBeLeftOut) {
+  const std::string text = platform_template(GetParam());
+
+  for (const KeyTable& table : platform_keys()) {
+    if (!has(table) || !table.rows.empty()) continue;
+    const std::size_t section = table.path.empty() ? 0 : text.find("\n[" + table.path + "]\n");
+    for (const Key& key : table.keys) {
+      if (key.presence != Presence::required) continue;
+      const std::size_t line = text.find("\n" + key.name + " = ", section) + 1;
+      std::string without = text;
+      without.erase(line, text.find('\n', line) - line + 1);
+
+      const std::string full = table.path.empty() ? key.name : table.path + "." + key.name;
+      EXPECT_THAT(refusal(written(without)), HasSubstr("\"" + full + "\" is missing"));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Template, ::testing::ValuesIn(network_kinds()), [](const auto& info) {
+  std::string name = info.param;
+  for (char& letter : name) letter = letter == '-' ? '_' : letter;
+  return name;
+});
+
+TEST(Templates, RefuseAnUnknownTopology) {
+  try {
+    platform_template("fat tree");
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_STREQ(error.what(), "there is no topology \"fat tree\"; did you mean \"fat-tree\"?");
+  }
+}
+
+}  // namespace
+}  // namespace fourfold
