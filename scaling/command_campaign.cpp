@@ -19,7 +19,7 @@ void add_campaign_verb(CLI::App& app, Action& action) {
   run->footer(
       "Points that FILE's output folder has records of are kept, so an interrupted run goes on\n"
       "where it was. A record is kept as long as question, platform file and executables are the\n"
-      "same.\n\n"
+      "same. docs/campaigns.md explains every key of FILE.\n\n"
       "Example:\n  fourfold campaign run scaling/campaigns/sc24_weak.toml");
   run->add_option("FILE", typed->order.file, "the campaign, a TOML file")->required();
   run->add_option("--output", typed->order.output, "folder for results (default results/NAME)");

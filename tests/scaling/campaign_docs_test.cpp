@@ -1,0 +1,110 @@
+// docs/campaigns.md against the readers of campaigns and models: every key, and an example that is
+// read.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+
+#include "scaling/campaign.hpp"
+#include "schedule/model.hpp"
+#include "sim/point_json.hpp"
+#include "tests/scaling/temporary_folder.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsSubsetOf;
+
+std::string source_file(const std::string& path) {
+  return content_of(std::string(FOURFOLD_SOURCE_DIR) + "/" + path);
+}
+
+std::set<std::string> all_matches(const std::string& text, const std::regex& expression) {
+  std::set<std::string> found;
+  for (std::sregex_iterator match(text.begin(), text.end(), expression), end; match != end;
+       ++match) {
+    found.insert((*match)[1]);
+  }
+  return found;
+}
+
+// The names in the lists of keys that a reader allows, as its source has them.
+std::set<std::string> allowed_by(const std::string& path) {
+  std::set<std::string> keys;
+  const std::regex lists("allow_only\\(\\s*\\{([^}]*)\\}");
+  for (const std::string& list : all_matches(source_file(path), lists)) {
+    keys.merge(all_matches(list, std::regex("\"(\\w+)\"")));
+  }
+  return keys;
+}
+
+std::set<std::string> campaign_keys() {
+  std::set<std::string> keys = allowed_by("scaling/campaign.cpp");
+  keys.merge(allowed_by("sim/what_ifs_json.cpp"));
+  const nlohmann::json options = json_of(StepOptions{});
+  for (const auto& item : options.items()) keys.insert(item.key());
+  for (const auto& item : options.at("overlap").items()) keys.insert(item.key());
+  return keys;
+}
+
+// First cells of the document's tables: `key`, `[key]` or `[[key]]`.
+std::set<std::string> documented_keys(const std::string& document) {
+  return all_matches(document, std::regex("\n\\| `\\[*(\\w+)\\]*` \\|"));
+}
+
+std::string example(const std::string& document) {
+  const std::string mark = "```toml\n";
+  const std::size_t start = document.find(mark) + mark.size();
+  return document.substr(start, document.find("```", start) - start);
+}
+
+TEST(CampaignDocs, HaveTheKeysOfTheReadersAndNoOthers) {
+  const std::string document = source_file("docs/campaigns.md");
+  std::set<std::string> keys = campaign_keys();
+  ASSERT_GT(keys.size(), 35U);
+
+  EXPECT_THAT(keys, IsSubsetOf(documented_keys(document)));
+  keys.insert({"layers", "hidden", "heads", "sequence_tokens"});
+  EXPECT_THAT(documented_keys(document), IsSubsetOf(keys));
+}
+
+TEST(CampaignDocs, ShowEveryKeyInAnExampleThatIsRead) {
+  const std::string text = example(source_file("docs/campaigns.md"));
+  const TemporaryFolder folder;
+  const std::string path = folder.file("example.toml");
+  write_content(path, text);
+
+  const Campaign campaign = read_campaign(path);
+
+  ASSERT_EQ(campaign.questions.size(), 2U);
+  EXPECT_EQ(campaign.questions[0].what_ifs.slow_devices.count, 1);
+  EXPECT_EQ(campaign.questions[1].micro_batches, 1);
+  for (const std::string& key : campaign_keys()) EXPECT_THAT(text, HasSubstr(key));
+}
+
+TEST(CampaignDocs, ShowDefaultsThatAreTheReaders) {
+  const std::string document = source_file("docs/campaigns.md");
+  const Campaign plain;
+
+  EXPECT_THAT(document, HasSubstr("believed; " + std::to_string(plain.rule.at_least) + " |"));
+  EXPECT_THAT(document, HasSubstr("the rest is; " + std::to_string(plain.rule.at_most) + " |"));
+  EXPECT_EQ(plain.rule.margin, 0.01);
+  EXPECT_EQ(plain.rule.work_limit, 2'500'000'000);
+  EXPECT_EQ(plain.fidelity, Fidelity::simulated);
+}
+
+// The five keys of a model make one.
+TEST(CampaignDocs, NameTheKeysOfAModel) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("mine.toml");
+  write_content(path,
+                "layers = 2\nhidden = 64\nheads = 4\nsequence_tokens = 128\nvocabulary = 512\n");
+
+  EXPECT_EQ(read_model(path).hidden, 64);
+}
+
+}  // namespace
+}  // namespace fourfold
