@@ -1,146 +1,77 @@
 // Question: of the communication in a training step that the schedule allows to hide, how much does
-// the engine hide, with all overlaps on, in each way to progress?
+// the engine hide, with all overlaps on, in each way to progress? And where is the rest?
 //
-// Three walks over the same operations, on the same ranks, in turn within each repetition; a time
-// is the slowest rank's from a common barrier:
+// Walks over the same operations, on the same ranks, in turn within each repetition; a time is the
+// slowest rank's from a common barrier:
 //
-//   t_apart   every wait moved right behind its start: nothing is hidden
-//   t_total   the stream as the schedule issues it, in each way to progress
-//   t_ideal   not run, but walked over the durations of t_apart (medians by operation): compute as
-//             long as alone, collectives one after the other on one link (a loopback is one) from
-//             the moment they are started, no work for the CPU, no call ever late
+//   apart    every wait moved right behind its start: nothing is hidden
+//   t_total  the stream as the schedule issues it, in each way to progress, median of the steps
 //
-// What the schedule moves apart is every collective with compute between its start and its wait;
-// t_moved is how long those take in t_apart. What it allows to hide of them is t_apart - t_ideal: a
-// collective that lasts longer than the compute it stands beside can be hidden only in part. By
-// OSU's formula, 100 max(0, 1 - (t_total - t_compute) / t_communication), with t_communication =
-// t_apart - t_ideal and t_compute = t_ideal (all that must take time even so: kernels, forward
-// all-reduces, the first gather). `of all moved` is the same with t_communication = t_moved and
-// t_compute = t_apart - t_moved, as if compute were always long enough.
+// From `apart` come the durations of each operation alone, medians over the steps, and from those
+// by ideal_walk.hpp, on a perfect communicator whose work costs the CPU nothing:
 //
-// Both count the CPU's work for messages as not hidden. Run it under a limited network:
+//   t_apart  the walk of `apart` (its measured median is printed beside it, as a check)
+//   t_ideal  the walk of the stream as the schedule issues it
+//
+// OSU's formula is 100 max(0, 1 - (t_total - t_compute) / t_communication). Of a training step, some
+// communication cannot be hidden whatever the engine does: forward all-reduces, the first gather,
+// what lasts longer than the compute it stands beside. It counts as if it were compute:
+//
+//   t_compute = t_ideal, t_communication = t_apart - t_ideal = what the schedule allows to hide
+//
+// so that 100 % is the perfect communicator and 0 % is t_apart. `of all moved` is the same with
+// t_communication = everything that has compute between its start and its wait, as if that compute
+// were always long enough. Both count the CPU's work for messages as not hidden.
+//
+// Where the rest is, mean over ranks: `kernels` how much longer kernels lasted than in t_apart, of
+// which `calls` were spent in calls for progress; `starts` in starting; and by lane how much longer
+// than in t_ideal the rank stood still. Run it under a limited network:
 // microbench/training_overlap.sh.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstdio>
-#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
-#include "engine/batch.hpp"
 #include "engine/executor.hpp"
 #include "engine/kernels/tuned_backend.hpp"
 #include "engine/mpi/handles.hpp"
 #include "engine/mpi/lanes.hpp"
 #include "engine/mpi/session.hpp"
 #include "engine/train/words.hpp"
-#include "schedule/liveness.hpp"
+#include "microbench/alone_record.hpp"
+#include "microbench/apart.hpp"
+#include "microbench/ideal_walk.hpp"
+#include "microbench/overlap_question.hpp"
+#include "microbench/samples.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/transformer.hpp"
 
 namespace fourfold {
 namespace {
 
-struct Question {
-  Model model = read_model("gpt2-mini");
-  ProcessGrid grid;
-  StepOptions options;
-  std::int64_t batch = 16;
-  std::int64_t repetitions = 7;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// What one rank did in one step, in seconds.
+struct Account {
+  double kernels = 0.0, starts = 0.0, calls = 0.0;
+  std::array<double, lane_count> waited{};
 };
-
-double median(std::vector<double> sample) {
-  std::nth_element(sample.begin(), sample.begin() + std::ptrdiff_t(sample.size() / 2),
-                   sample.end());
-  return sample[sample.size() / 2];
-}
-
-double over_ranks(double own, MPI_Op operation) {
-  double all = 0.0;
-  MPI_Allreduce(&own, &all, 1, MPI_DOUBLE, operation, MPI_COMM_WORLD);
-  return all;
-}
-double slowest(double own) {
-  return over_ranks(own, MPI_MAX);
-}
-double mean(double own) {
-  return over_ranks(own, MPI_SUM) / static_cast<double>(size_of(MPI_COMM_WORLD));
-}
-
-// The same operations, each collective waited for where it starts.
-Schedule apart(Schedule schedule) {
-  std::vector<Issue> stream;
-  for (const Issue& issue : schedule.stream) {
-    if (issue.kind != IssueKind::compute && issue.kind != IssueKind::start) continue;
-    stream.push_back(issue);
-    if (issue.kind == IssueKind::start) {
-      stream.push_back({IssueKind::wait, issue.id, 0, Existence::always, Axis::x});
-    }
-  }
-  schedule.stream = std::move(stream);
-  insert_lifetimes(schedule);
-  return schedule;
-}
-
-// By operation: whether compute stands between start and wait.
-std::vector<bool> moved_apart(const Schedule& schedule, const ProcessGrid& grid) {
-  std::vector<bool> moved(schedule.program.ops.size(), false);
-  std::map<std::int32_t, std::int64_t> begun;  // operation to the kernels before its start
-  std::int64_t kernels = 0;
-  for (const Issue& issue : schedule.stream) {
-    const Op& op = schedule.program.ops[static_cast<std::size_t>(issue.id)];
-    if (issue.kind == IssueKind::compute && op.kind != OpKind::pack && op.kind != OpKind::unpack) {
-      ++kernels;
-    }
-    if (issue.kind == IssueKind::start && grid.extent(op.axis) > 1) begun[issue.id] = kernels;
-    if (issue.kind != IssueKind::wait) continue;
-    const auto start = begun.find(issue.id);
-    moved[static_cast<std::size_t>(issue.id)] = start != begun.end() && start->second < kernels;
-  }
-  return moved;
-}
-
-double ideal_seconds(const Schedule& schedule, const std::vector<double>& duration) {
-  double now = 0.0, link_free = 0.0;
-  std::vector<double> arrival(duration.size(), 0.0);
-  for (const Issue& issue : schedule.stream) {
-    const auto op = static_cast<std::size_t>(issue.id);
-    if (issue.kind == IssueKind::compute) now += duration[op];
-    if (issue.kind == IssueKind::start) {
-      arrival[op] = duration[op] == 0.0 ? now : std::max(now, link_free) + duration[op];
-      if (duration[op] > 0.0) link_free = arrival[op];
-    }
-    if (issue.kind == IssueKind::wait) now = std::max(now, arrival[op]);
-  }
-  return now;
-}
-
-LocalBatch local_batch(const Question& question, std::int64_t rank) {
-  const Batch batch = random_batch(question.model, question.batch, 1);
-  const std::int64_t micro_batches = question.options.micro_batches;
-  const std::int64_t tokens = question.batch / micro_batches * question.model.sequence;
-  LocalBatch local;
-  local.sequences = question.batch;
-  for (std::int64_t i = 0; i < micro_batches; ++i) {
-    const Share part = share(question.grid, rank, i, tokens);
-    const auto take = [&](const std::vector<std::int32_t>& from, std::vector<std::int32_t>& to) {
-      to.insert(to.end(), from.begin() + part.first, from.begin() + part.first + part.count);
-    };
-    take(batch.tokens, local.tokens);
-    take(batch.targets, local.targets);
-  }
-  return local;
-}
 
 // One way to walk, and what its steps took.
 struct Walk {
   std::string title;
   std::unique_ptr<Lanes> lanes;
   std::unique_ptr<Executor> executor;
-  std::vector<double> seconds;                          // of the slowest rank
-  std::vector<double> gained;                           // t_apart - t_total of the same repetition
-  std::array<std::vector<double>, lane_count> exposed;  // this rank's
-  std::vector<double> moved_waits;                      // this rank's, of what is moved apart
+  std::vector<double> seconds;    // of the slowest rank
+  std::vector<Account> accounts;  // this rank's
 };
 
 class Measurement {
@@ -148,14 +79,15 @@ class Measurement {
   Measurement(const Question& question, std::int64_t rank)
       : question_(question),
         schedule_(issue(record_step(question.model, question.options), question.options)),
+        apart_(apart(schedule_)),
         moved_(moved_apart(schedule_, question.grid)),
         weights_(schedule_.program, question.grid, rank),
         batch_(local_batch(question, rank)),
-        durations_(schedule_.program.ops.size()) {
+        alone_(schedule_.program) {
     weights_.initialise(question.model, 1);
-    add("apart", apart(schedule_), ProgressMode::none);
+    add("apart", apart_, ProgressMode::none);
     for (ProgressMode mode : {ProgressMode::tiles, ProgressMode::thread, ProgressMode::none}) {
-      add(name(mode), schedule_, mode);
+      if (question.modes.find(name(mode)) != std::string::npos) add(name(mode), schedule_, mode);
     }
   }
 
@@ -167,32 +99,29 @@ class Measurement {
   }
 
   void report(bool speaks) const {
-    std::vector<double> duration(durations_.size(), 0.0);
-    double moved = 0.0, kernels = 0.0, fixed = 0.0;
-    for (std::size_t op = 0; op < durations_.size(); ++op) {
-      if (durations_[op].empty()) continue;
-      duration[op] = median(durations_[op]);
-      const bool collective = is_collective(schedule_.program.ops[op].kind);
-      (moved_[op] ? moved : collective ? fixed : kernels) += duration[op];
+    const AloneDurations alone = alone_.durations();
+    const IdealStep ideal = IdealWalk(schedule_, question_.grid, alone).run();
+    const double apart = IdealWalk(apart_, question_.grid, alone).run().seconds;
+    double moved = 0.0, fixed = 0.0, kernels = 0.0;
+    for (std::size_t op = 0; op < moved_.size(); ++op) {
+      (moved_[op] ? moved : fixed) += alone.collectives[op];
+      kernels += alone.kernels.front()[op];
     }
-    double alone = 0.0;
-    for (double seconds : duration) alone += seconds;
-    const double hideable = mean(alone - ideal_seconds(schedule_, duration));
-    const double all_moved = mean(moved), compute = mean(kernels), not_moved = mean(fixed);
     if (speaks) {
-      std::printf(
-          "\ngrid %s, batch %lld, recompute %s, data reduction %s: kernels %.0f ms; moved "
-          "apart %.0f ms (%.0f %% of kernels), of which the schedule allows to hide %.0f "
-          "ms; never moved %.0f ms\n",
-          question_.grid.str().c_str(), static_cast<long long>(question_.batch),
-          name(question_.options.recompute), name(question_.options.data_reduction), compute * 1e3,
-          all_moved * 1e3, 100 * all_moved / compute, hideable * 1e3, not_moved * 1e3);
-      std::printf("%-8s %8s %8s %14s %12s   exposed ms:", "walk", "step ms", "hidden %",
-                  "of all moved %", "moved waits");
-      for (Lane lane : all_lanes) std::printf(" %8s", name(lane));
+      std::printf("\ngrid %s, batch %lld, recompute %s, data reduction %s: kernels %.0f ms; moved "
+                  "apart %.0f ms (%.0f %% of kernels), of which the schedule allows to hide %.0f "
+                  "ms; never moved %.0f ms\nt_ideal %.0f ms, t_apart %.0f ms (%.0f ms measured)\n",
+                  question_.grid.str().c_str(), static_cast<long long>(question_.batch),
+                  name(question_.options.recompute), name(question_.options.data_reduction),
+                  kernels * 1e3, moved * 1e3, 100 * moved / kernels,
+                  (apart - ideal.seconds) * 1e3, fixed * 1e3, ideal.seconds * 1e3, apart * 1e3,
+                  median(walks_.front().seconds) * 1e3);
+      std::printf("%-7s %8s %9s %11s %13s   more than ideal, ms: %7s %7s %7s", "walk", "step ms",
+                  "hidden %", "(quartiles)", "of all moved", "kernels", "calls", "starts");
+      for (Lane lane : lanes_in_use()) std::printf(" %8s", name(lane));
       std::printf("\n");
     }
-    for (const Walk& walk : walks_) say(walk, hideable, all_moved, speaks);
+    for (const Walk& walk : walks_) say(walk, {ideal, apart, moved}, speaks);
   }
 
  private:
@@ -203,56 +132,97 @@ class Measurement {
     Lanes& lanes = *walk.lanes;
     LaneCommunicators communicators{};
     for (Lane lane : all_lanes) communicators[static_cast<std::size_t>(lane)] = &lanes[lane];
-    walk.executor =
-        std::make_unique<Executor>(question_.model, schedule, question_.batch, weights_, backend_,
-                                   communicators, [&lanes] { lanes.between_tiles(); });
+    walk.executor = std::make_unique<Executor>(question_.model, schedule, question_.batch, weights_,
+                                               backend_, communicators, [this, &lanes] {
+                                                 const Clock::time_point called = Clock::now();
+                                                 lanes.between_tiles();
+                                                 calls_ += seconds_since(called);
+                                               });
     walks_.push_back(std::move(walk));
   }
 
   ExecutedStep step(Walk& walk) {
+    calls_ = 0.0;
     MPI_Barrier(MPI_COMM_WORLD);
+    step_began_ = Clock::now();
     return walk.executor->step(batch_, AdamW{}, ++steps_);
   }
 
   void record(Walk& walk, const ExecutedStep& step) {
     walk.seconds.push_back(slowest(step.seconds));
-    walk.gained.push_back(walks_.front().seconds.back() - walk.seconds.back());
-    for (std::size_t lane = 0; lane < walk.exposed.size(); ++lane) {
-      walk.exposed[lane].push_back(step.exposed_seconds[lane]);
-    }
-    double moved_waits = 0.0;
+    Account account;
+    account.calls = calls_;
+    account.waited = step.exposed_seconds;
     for (const Span& span : step.spans) {
       const auto op = static_cast<std::size_t>(span.op);
-      if (moved_[op]) moved_waits += span.waited;
-      if (&walk == &walks_.front()) durations_[op].push_back(span.end - span.start);
+      const bool collective = is_collective(schedule_.program.ops[op].kind);
+      if (!collective) account.kernels += span.end - span.start;
     }
-    walk.moved_waits.push_back(moved_waits);
+    account.starts = step.seconds - account.kernels;
+    for (double waited : account.waited) account.starts -= waited;
+    walk.accounts.push_back(account);
+    if (&walk == &walks_.front()) {
+      alone_.add(step, std::chrono::duration<double>(step_began_.time_since_epoch()).count());
+    }
   }
 
-  void say(const Walk& walk, double hideable, double moved, bool speaks) const {
-    const double gained = median(walk.gained);
-    const double waits = mean(median(walk.moved_waits));
-    if (speaks) {
-      std::printf("%-8s %8.0f %8.0f %14.0f %12.1f               ", walk.title.c_str(),
-                  median(walk.seconds) * 1e3, 100 * std::max(0.0, gained / hideable),
-                  100 * std::max(0.0, gained / moved), waits * 1e3);
+  std::vector<Lane> lanes_in_use() const {
+    std::vector<Lane> used;
+    for (Lane lane : all_lanes) {
+      if (question_.grid.extent(axis_of(lane)) > 1) used.push_back(lane);
     }
-    for (const std::vector<double>& lane : walk.exposed) {
-      const double exposed = mean(median(lane));
-      if (speaks) std::printf(" %8.1f", exposed * 1e3);
+    return used;
+  }
+
+  // Mean over ranks of the median over repetitions.
+  template <typename Read>
+  static double typical(const Walk& walk, const Read& read) {
+    std::vector<double> values;
+    for (const Account& account : walk.accounts) values.push_back(read(account));
+    return mean(median(values));
+  }
+
+  // What a walk is measured against.
+  struct Scale {
+    IdealStep ideal;
+    double apart = 0.0, moved = 0.0;
+  };
+
+  void say(const Walk& walk, const Scale& scale, bool speaks) const {
+    const auto hidden = [&](double share, double communication) {
+      const double compute = scale.apart - communication;
+      return 100 * std::max(0.0, 1 - (quantile(walk.seconds, share) - compute) / communication);
+    };
+    const auto kernels = [](const Account& account) { return account.kernels; };
+    const double slower = typical(walk, kernels) - typical(walks_.front(), kernels);
+    const double calls = typical(walk, [](const Account& account) { return account.calls; });
+    const double starts = typical(walk, [](const Account& account) { return account.starts; });
+    const double hideable = scale.apart - scale.ideal.seconds;
+    if (speaks) {
+      std::printf("%-7s %8.0f %9.0f %5.0f-%-5.0f %13.0f %23s %7.0f %7.0f %7.0f", walk.title.c_str(),
+                  median(walk.seconds) * 1e3, hidden(0.5, hideable), hidden(0.75, hideable),
+                  hidden(0.25, hideable), hidden(0.5, scale.moved), "", slower * 1e3, calls * 1e3,
+                  starts * 1e3);
+    }
+    for (Lane lane : lanes_in_use()) {
+      const auto i = static_cast<std::size_t>(lane);
+      const double waited = typical(walk, [i](const Account& account) { return account.waited[i]; });
+      if (speaks) std::printf(" %8.0f", (waited - scale.ideal.waited[i]) * 1e3);
     }
     if (speaks) std::printf("\n");
   }
 
   Question question_;
-  Schedule schedule_;
+  Schedule schedule_, apart_;
   std::vector<bool> moved_;
   Weights weights_;
   LocalBatch batch_;
   TunedBackend backend_;
-  std::vector<Walk> walks_;                     // the first one hides nothing
-  std::vector<std::vector<double>> durations_;  // by operation, this rank's, nothing hidden
+  std::vector<Walk> walks_;  // the first one hides nothing
+  AloneRecord alone_;
   std::int64_t steps_ = 0;
+  double calls_ = 0.0;  // seconds of this step in calls for progress
+  Clock::time_point step_began_;
 };
 
 int run(int argc, char** argv) {
@@ -265,6 +235,7 @@ int run(int argc, char** argv) {
   app.add_option("--recompute", recompute);
   app.add_option("--data-reduction", data);
   app.add_option("--micro-batches", question.options.micro_batches);
+  app.add_option("--modes", question.modes);
   app.add_option("--repetitions", question.repetitions)->check(CLI::PositiveNumber);
   try {
     app.parse(argc, argv);
