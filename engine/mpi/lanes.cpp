@@ -2,6 +2,7 @@
 #include "engine/mpi/lanes.hpp"
 
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -27,6 +28,10 @@ std::unique_ptr<LaneTransport> made(Transport transport, MpiCommunicator line) {
   }
   throw std::invalid_argument("no such transport");
 }
+
+// Looking costs system calls where messages come over a network; kernels of short tiles would look
+// every few microseconds.
+constexpr std::chrono::microseconds pause_after_nothing{100};
 
 void check_world(const ProcessGrid& grid, ProgressMode mode) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
@@ -180,8 +185,10 @@ Communicator& Lanes::operator[](Lane lane) {
 
 void Lanes::between_tiles() {
   if (mode_ != ProgressMode::tiles) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_look_) return;
   const Movement::Lock locked = movement_->lock();
-  movement_->advance();
+  next_look_ = movement_->advance() ? now : now + pause_after_nothing;
 }
 
 }  // namespace fourfold

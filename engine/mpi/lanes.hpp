@@ -2,6 +2,7 @@
 // rank computes.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -34,13 +35,15 @@ class Lanes {
   Lanes& operator=(const Lanes&) = delete;
 
   Communicator& operator[](Lane lane);
-  // What a kernel calls between tiles: moves all lanes on in mode `tiles`, does nothing otherwise.
+  // What a kernel calls between tiles: moves all lanes on in mode `tiles`, unless nothing moved a
+  // moment ago; does nothing otherwise.
   void between_tiles();
 
  private:
   class LockedLane;
   class Movement;
   ProgressMode mode_;
+  std::chrono::steady_clock::time_point next_look_;
   std::unique_ptr<Movement> movement_;
 };
 
