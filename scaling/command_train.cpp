@@ -136,7 +136,11 @@ int train(const Words& typed) {
   if (result.job.interrupted) return interrupted_status;
   const std::string killed = killed_text(result, plan.at("folder"));
   if (!killed.empty()) fmt::print(stderr, "fourfold: {}\n", killed);
-  if (result.job.status == 0) print(loss_curve(plan) + "\n");
+  if (result.job.status == 0) {
+    const std::string drawn = loss_curve(plan);
+    const nlohmann::ordered_json line{{"kind", "plots"}, {"text", drawn}};
+    print((plan.at("json").get<bool>() ? line.dump() : drawn) + "\n");
+  }
   return result.job.status;
 }
 

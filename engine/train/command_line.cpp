@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <stdexcept>
 
 #include "schedule/nearest_name.hpp"
 
@@ -11,7 +13,7 @@ namespace fourfold {
 namespace {
 
 constexpr std::array of_one_run{"--folder", "--log",  "--trace", "--trace-step",
-                                "--resume", "--plan", "--help"};
+                                "--resume", "--plan", "--help",  "--json"};
 
 bool typed(const CLI::App& verb, const std::string& flag) {
   const CLI::Option* option = verb.get_option_no_throw(flag);
@@ -26,6 +28,29 @@ bool replaced(const CLI::App& verb, const std::string& flag) {
 }
 
 }  // namespace
+
+void refuse_without_effect(const CLI::App& verb) {
+  const auto value = [&](const char* flag) {
+    const CLI::Option* option = verb.get_option(flag);
+    return option->count() > 0 ? option->results().back() : option->get_default_str();
+  };
+  const auto refuse = [&](std::initializer_list<const char*> flags, const std::string& reason) {
+    for (const char* flag : flags) {
+      if (typed(verb, flag)) throw std::runtime_error(flag + (" has no effect " + reason));
+    }
+  };
+  if (!typed(verb, "--trace")) refuse({"--trace-step"}, "without --trace FILE");
+  if (typed(verb, "--validation-data")) refuse({"--held-out"}, "beside --validation-data");
+  if (typed(verb, "--json")) refuse({"--print-every"}, "with --json, which prints every step");
+  if (value("--tokens") == "0") {
+    refuse({"--prompt", "--texts", "--temperature", "--sample-seed", "--sample-every"},
+           "with --tokens 0: no text is drawn");
+  }
+  if (value("--temperature") == "0") refuse({"--sample-seed"}, "with --temperature 0");
+  if (value("--overlap").find("recompute") != std::string::npos && value("--recompute") == "none") {
+    throw std::runtime_error("--overlap recompute has no effect without --recompute full");
+  }
+}
 
 void parse_words(CLI::App& verb, const std::vector<std::string>& words) {
   verb.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the form that CLI11 takes

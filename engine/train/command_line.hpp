@@ -9,6 +9,9 @@
 
 namespace fourfold {
 
+// Throws std::runtime_error if an option was typed that, beside the others, has no effect.
+void refuse_without_effect(const CLI::App& typed);
+
 // Words after the verb. Throws CLI::ParseError, of which CLI::Success stands for --help.
 void parse_words(CLI::App& verb, const std::vector<std::string>& words);
 

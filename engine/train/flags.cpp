@@ -56,7 +56,8 @@ void add_what(CLI::App& verb, TrainFlags& flags) {
   group.add("--seed", flags.settings.seed, "of the first weights and the order of the data");
   group.add(
       "--resume", flags.settings.resume,
-      "a checkpoint, or a folder, which means its newest; any grid reads what any other wrote");
+      "a checkpoint, or a run's folder, which means its newest; any grid reads what any other "
+      "wrote");
 }
 
 void add_where(CLI::App& verb, TrainFlags& flags) {
@@ -136,9 +137,16 @@ void add_output(CLI::App& verb, TrainFlags& flags) {
       ->check(number(0));
   group.add("--keep-checkpoints", s.keep_checkpoints, "the newest ones, in checkpoints")
       ->check(number(1));
+  verb.add_flag_callback(
+          "--json", [&s] { s.screen = Screen::json; },
+          "JSON lines on standard output, those of the log, instead of text")
+      ->group("What is written, and how often (in steps; 0: only at the end)");
   group.add("--trace", s.trace, "a file for a Chrome/Perfetto trace of one step, rank by rank");
-  group.add("--trace-step", s.trace_step, "the step that is traced, counted in this run")
-      ->check(number(1));
+  group
+      .add("--trace-step", s.trace_step,
+           "the step that is traced, counted in this run; 0: the fifth, or the last if there are "
+           "fewer")
+      ->check(number(0));
 }
 
 }  // namespace

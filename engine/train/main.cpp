@@ -1,12 +1,11 @@
 // fourfold-engine: trains under mpirun what `fourfold train` asked for. With --plan it only checks
 // the command line and says how many ranks it needs, before any mpirun.
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
-#include <ctime>
+#include <cstring>
 #include <exception>
-#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -17,6 +16,8 @@
 #include "engine/train/agreement.hpp"
 #include "engine/train/command_line.hpp"
 #include "engine/train/flags.hpp"
+#include "engine/train/resume.hpp"
+#include "engine/train/run_folder.hpp"
 #include "engine/train/stop.hpp"
 #include "engine/train/train.hpp"
 
@@ -31,14 +32,6 @@ struct Typed {
   bool plan = false;
   nlohmann::json kept;  // typed flags that a resume goes on with
 };
-
-// build/train/MODEL-TIME, beside the bin/ of this executable.
-std::string new_folder(const std::string& model) {
-  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe");
-  return (own.parent_path().parent_path() / "train" /
-          fmt::format("{}-{:%Y%m%d-%H%M%S}", model, fmt::gmtime(std::time(nullptr))))
-      .string();
-}
 
 // Throws CLI::ParseError.
 void parse(CLI::App& app, Typed& typed) {
@@ -57,35 +50,50 @@ struct App : CLI::App {
   }
 };
 
-// With the flags of the run that is resumed. Collective if there is one.
-Typed with_resumed_flags(const Typed& first) {
-  if (first.flags.settings.resume.empty()) return first;
-  App parsed, app;
-  Typed ignored{first.words, {}, false, {}};
-  parse(parsed, ignored);
-  const TrainingState state = read_training_state(first.flags.settings.resume);
-  Typed typed{
-      words_with(first.words, parsed, state.trainer.value("typed", nlohmann::json::object())),
-      {},
-      false,
-      {}};
-  parse(app, typed);
-  return typed;
+// What was typed, with the flags of the run that is resumed.
+struct Request {
+  Typed typed;
+  TrainingState resumed;             // of step 0 if none is
+  std::vector<std::string> changes;  // since then
+};
+
+// Collective if a run is resumed.
+Request request_of(const Typed& first) {
+  App parsed;
+  Typed again{first.words, {}, false, {}};
+  parse(parsed, again);
+  refuse_without_effect(parsed);
+  if (first.flags.settings.resume.empty()) return {first, {}, {}};
+  const std::string path =
+      from_first_rank([&] { return checkpoint_meant(first.flags.settings.resume); });
+  Request request;
+  request.resumed = read_training_state(path);
+  const nlohmann::json before = request.resumed.trainer.value("typed", nlohmann::json::object());
+  request.typed.words = words_with(first.words, parsed, before);
+  App app;
+  parse(app, request.typed);
+  request.typed.flags.settings.resume = path;
+  request.changes = changes_since(before, parsed);
+  return request;
 }
 
 // `ranks` are those that mpirun has started; 0 before it.
-TrainSettings settings_on(std::int64_t ranks, Typed typed) {
-  if (ranks > 0 && typed.flags.ranks == 0 && typed.flags.grid.empty()) typed.flags.ranks = ranks;
-  TrainSettings settings = settings_of(typed.flags);
-  settings.typed = typed.kept;
+TrainSettings settings_on(std::int64_t ranks, Request request) {
+  TrainFlags& flags = request.typed.flags;
+  if (ranks > 0 && flags.ranks == 0 && flags.grid.empty()) flags.ranks = ranks;
+  TrainSettings settings = settings_of(flags);
+  settings.typed = request.typed.kept;
+  settings.changes = request.changes;
   if (settings.folder.empty()) settings.folder = new_folder(settings.model.name);
   return settings;
 }
 
 int plan(const Typed& typed) {
-  const TrainSettings settings = settings_on(0, with_resumed_flags(typed));
+  const Request request = request_of(typed);
+  const TrainSettings settings = settings_on(0, request);
+  if (!settings.resume.empty()) refuse_resume(settings, request.resumed);
   refuse(settings);
-  if (!settings.resume.empty()) refuse_finished(settings);
+  traced_step(settings, request.resumed.step);
   std::vector<std::string> arguments{"train"};
   for (const std::string& word : typed.words) {
     if (word != "--plan") arguments.push_back(word);
@@ -97,6 +105,7 @@ int plan(const Typed& typed) {
   const nlohmann::json result{{"ranks", settings.grid.size()},
                               {"folder", settings.folder},
                               {"log", log_path(settings)},
+                              {"json", settings.screen == Screen::json},
                               {"arguments", arguments}};
   fmt::print("{}\n", result.dump());
   return 0;
@@ -105,9 +114,9 @@ int plan(const Typed& typed) {
 int train_here(const Typed& typed, const Session& session) {
   watch_for_stop();
   World world;
-  const Typed all = with_resumed_flags(typed);
+  const Request request = request_of(typed);
   TrainSettings settings;
-  together([&] { settings = settings_on(session.ranks(), all); });
+  together([&] { settings = settings_on(session.ranks(), request); });
   settings.folder = world.from_first(settings.folder);
   train(settings, world);
   return 0;
@@ -116,6 +125,14 @@ int train_here(const Typed& typed, const Session& session) {
 int complain(const std::string& sentence, int status) {
   fmt::print(stderr, "fourfold: {}\n", sentence);
   return status;
+}
+
+int print_help(const CLI::App& app) {
+  const std::string text = app.help();
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (written && std::fflush(stdout) == 0) return 0;
+  if (errno == EPIPE) return 0;  // the reader, say `head`, has seen enough
+  return complain(fmt::format("cannot write to standard output: {}", std::strerror(errno)), 1);
 }
 
 int run(int count, char** words) {
@@ -127,8 +144,8 @@ int run(int count, char** words) {
   App app;
   try {
     parse(app, typed);
-  } catch (const CLI::Success& asked) {  // --help
-    return app.exit(asked);
+  } catch (const CLI::Success&) {  // --help
+    return print_help(app);
   } catch (const CLI::ParseError& error) {
     return complain(sentence_of(app, error), wrong_usage);
   }

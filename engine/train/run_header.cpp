@@ -102,6 +102,9 @@ std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
       settings.optimizer.weight_decay, settings.optimizer.clip_norm);
   text += fmt::format("length      {}{}\n", length_text(settings.length),
                       facts.step > 0 ? fmt::format(", resumed after step {}", facts.step) : "");
+  for (const std::string& change : settings.changes) {
+    text += fmt::format("            with {}, other than the run that is resumed\n", change);
+  }
   text += fmt::format(
       "data        {}\n            entropy of single words {:.3f} nats = {:.3f} bits: "
       "what guessing by frequency costs\n",
@@ -159,7 +162,8 @@ std::string header_json(const TrainSettings& settings, const RunFacts& facts) {
       {"model_flop_a_step", facts.work.model.value},
       {"model_flop_convention", model_flops_convention(options.recompute)},
       {"counted_memory_B", facts.counted.peak.value},
-      {"resumed_after_step", facts.step}};
+      {"resumed_after_step", facts.step},
+      {"changes", settings.changes}};
   return line.dump();
 }
 

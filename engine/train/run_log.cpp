@@ -33,7 +33,10 @@ RunLog::~RunLog() {
 }
 
 void RunLog::say(const std::string& text) const {
-  if (screen_ == Screen::silent) return;
+  if (screen_ == Screen::lines) print_line(text);
+}
+
+void RunLog::print_line(const std::string& text) const {
   const std::string line = text + "\n";
   std::fwrite(line.data(), 1, line.size(), stdout);
   std::fflush(stdout);
@@ -41,6 +44,7 @@ void RunLog::say(const std::string& text) const {
 
 void RunLog::record(const std::string& json_line) const {
   if (file_ == nullptr) return;
+  if (screen_ == Screen::json) print_line(json_line);
   const std::string line = json_line + "\n";
   if (std::fwrite(line.data(), 1, line.size(), file_) != line.size() || std::fflush(file_) != 0) {
     cannot_write(path_, errno);

@@ -18,13 +18,16 @@ class RunLog {
   RunLog(RunLog&& other) noexcept;
   RunLog& operator=(RunLog&&) = delete;
 
-  // To standard output, with a line end, at once. A reader that left early is no error.
+  // To standard output, if that is for people, with a line end, at once. A reader that left early
+  // is no error.
   void say(const std::string& text) const;
-  // To the file, at once, so that a run that is killed leaves whole lines. Throws
-  // std::runtime_error if the disk is full.
+  // To the file, and to standard output if that is JSON, at once, so that a run that is killed
+  // leaves whole lines. Throws std::runtime_error if the disk is full.
   void record(const std::string& json_line) const;
 
  private:
+  void print_line(const std::string& text) const;
+
   std::string path_;
   Screen screen_ = Screen::silent;
   std::FILE* file_ = nullptr;

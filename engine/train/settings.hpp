@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "engine/adamw.hpp"
 #include "engine/mpi/lanes.hpp"
@@ -16,8 +17,8 @@
 
 namespace fourfold {
 
-// Whether a run speaks on standard output, or in its log only.
-enum class Screen : std::uint8_t { lines, silent };
+// How a run speaks on standard output: to people, as its log does, or not at all.
+enum class Screen : std::uint8_t { lines, json, silent };
 
 // How text is drawn from the model.
 struct SamplingSettings {
@@ -54,12 +55,13 @@ struct TrainSettings {
   std::string folder;                 // of everything the run writes
   std::string log;                    // empty: log.jsonl in the folder
   std::string trace;                  // Chrome trace of a step; empty: none
-  std::int64_t trace_step = 5;        // the step that is traced, counted in this run
+  std::int64_t trace_step = 0;        // counted in this run; 0: the fifth, or the last if fewer
   std::int64_t checkpoint_every = 0;  // steps; 0: only at the end
   std::int64_t keep_checkpoints = 2;
   std::string resume;  // a checkpoint or a folder of them; empty: from the start
   // Flags as they were typed, kept in checkpoints: a resumed run goes on with them.
   nlohmann::json typed = nlohmann::json::object();
+  std::vector<std::string> changes;  // "--batch 16 instead of 8", since the run that is resumed
 };
 
 }  // namespace fourfold

@@ -13,6 +13,9 @@
 #include "engine/kernels/tuned_backend.hpp"
 #include "engine/train/agreement.hpp"
 #include "engine/train/choices_json.hpp"
+#include "engine/train/memory_room.hpp"
+#include "engine/train/resume.hpp"
+#include "engine/train/run_folder.hpp"
 #include "schedule/transformer.hpp"
 #include "schedule/whole_file.hpp"
 
@@ -42,6 +45,7 @@ RunLog opened_log(const TrainSettings& settings, const World& world) {
   RunLog log;
   together([&] {
     if (world.rank() != 0) return;
+    refuse_earlier_run(settings);
     refuse_unwritable_outputs(settings);
     log.open(log_path(settings), settings.screen);
   });
@@ -86,11 +90,12 @@ std::string log_path(const TrainSettings& settings) {
 
 void refuse(const TrainSettings& settings) {
   const Data data(settings.data, settings.model);
+  refuse_earlier_run(settings);
   refuse_unwritable_outputs(settings);
 }
 
-void refuse_finished(const TrainSettings& settings) {
-  const TrainingState state = read_training_state(settings.resume);
+void refuse_resume(const TrainSettings& settings, const TrainingState& state) {
+  expect_same_model(state.model, settings.model);
   const double seconds = state.trainer.value("trained_seconds", 0.0);
   if (settings.length.done({.steps_before = state.step, .seconds_before = seconds}) < 1.0) return;
   throw std::runtime_error(
@@ -100,6 +105,9 @@ void refuse_finished(const TrainSettings& settings) {
 }
 
 TrainOutcome train(const TrainSettings& settings, World& world) {
+  const std::int64_t neighbours = world.ranks_on_this_node();
+  together(
+      [&] { refuse_without_room(counted_memory(settings).peak, neighbours, available_bytes()); });
   RunLog log = opened_log(settings, world);
   std::optional<Data> opened;
   together([&] { opened.emplace(settings.data, settings.model); });
@@ -113,7 +121,11 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   state.model = settings.model;
   state.seed = settings.seed;
   state.trainer = nlohmann::json::object();
-  if (!settings.resume.empty()) state = read_training_state(settings.resume);
+  if (!settings.resume.empty()) {
+    state = read_training_state(settings.resume);
+    together([&] { refuse_resume(settings, state); });
+  }
+  together([&] { traced_step(settings, state.step); });
   const KernelChoices choices =
       choices_for(settings, state.trainer.value("kernels", nlohmann::json()), world);
   backend.set_choices(choices);
@@ -138,7 +150,6 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   facts.work.peak = peak_of(peaks);
   facts.counted = counted_memory(settings);
   facts.step = state.step;
-  if (!settings.resume.empty()) refuse_finished(settings);
   log.say(header_text(settings, facts));
   log.record(header_json(settings, facts));
   return Trainer(settings, {world, lanes, backend}, data, weights, log).run(state, facts, growth);

@@ -11,8 +11,9 @@ namespace fourfold {
 // be written. Not collective; throws std::runtime_error with a sentence.
 void refuse(const TrainSettings& settings);
 
-// The same for a checkpoint that is as far as the run is to go. Collective.
-void refuse_finished(const TrainSettings& settings);
+// The same for a checkpoint to go on from: it must be of the same model, and not as far as the run
+// is to go.
+void refuse_resume(const TrainSettings& settings, const TrainingState& state);
 
 // Of the run, as JSON lines.
 std::string log_path(const TrainSettings& settings);

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <numbers>
+#include <stdexcept>
 
 #include "engine/mpi/session.hpp"
 #include "engine/train/agreement.hpp"
@@ -41,6 +43,16 @@ void expect_finite(const ExecutedStep& executed, std::int64_t step) {
 
 }  // namespace
 
+std::int64_t traced_step(const TrainSettings& settings, std::int64_t steps_before) {
+  constexpr std::int64_t warm = 5;  // caches, buffers and the clock of the processor have settled
+  const std::int64_t steps = settings.length.steps > 0 ? settings.length.steps - steps_before
+                                                       : std::numeric_limits<std::int64_t>::max();
+  if (settings.trace_step == 0) return std::min(warm, steps);
+  if (settings.trace.empty() || settings.trace_step <= steps) return settings.trace_step;
+  throw std::runtime_error(fmt::format("--trace-step {} has no effect: this run has {} step{}",
+                                       settings.trace_step, steps, steps == 1 ? "" : "s"));
+}
+
 Trainer::Trainer(const TrainSettings& settings, const Machine& machine, const Data& data,
                  Weights& weights, RunLog& log)
     : settings_(settings),
@@ -56,6 +68,7 @@ TrainOutcome Trainer::run(TrainingState state, const RunFacts& facts, const Memo
   state_ = std::move(state);
   work_ = facts.work;
   trained_ = {state_.step, 0, state_.trainer.value("trained_seconds", 0.0), 0.0};
+  traced_step_ = traced_step(settings_, state_.step);
   began_ = now();
   while (done() < 1.0 && !outcome_.stopped) {
     step();
@@ -70,7 +83,7 @@ TrainOutcome Trainer::run(TrainingState state, const RunFacts& facts, const Memo
 }
 
 void Trainer::step() {
-  const bool traced = !settings_.trace.empty() && trained_.steps_here + 1 == settings_.trace_step;
+  const bool traced = !settings_.trace.empty() && trained_.steps_here + 1 == traced_step_;
   if (traced) machine_.world.barrier();  // so that the ranks' clocks start together
   const double begin = now();
   const LocalBatch batch = data_.training(
@@ -147,6 +160,9 @@ void Trainer::write_trace(const std::vector<Span>& spans) {
                      trace_json(executor_.schedule().program, settings_.grid, ranks, title));
   });
   log_.say("trace       " + settings_.trace);
+  log_.record(
+      nlohmann::ordered_json{{"kind", "trace"}, {"step", state_.step}, {"path", settings_.trace}}
+          .dump());
 }
 
 void Trainer::validate() {
@@ -190,6 +206,16 @@ void Trainer::draw_texts() {
 }
 
 void Trainer::finish() {
+  if (!settings_.trace.empty() && trained_.steps_here < traced_step_) {
+    log_.say(
+        fmt::format("no trace: the run ended before its step {} (--trace-step)", traced_step_));
+  }
+  log_.record(nlohmann::ordered_json{{"kind", "end"},
+                                     {"step", state_.step},
+                                     {"steps_here", trained_.steps_here},
+                                     {"seconds_here", now() - began_},
+                                     {"asked_to_stop", outcome_.stopped}}
+                  .dump());
   if (outcome_.stopped) {
     log_.say(fmt::format("asked to stop: step {} is finished", state_.step));
     write_checkpoint();

@@ -25,6 +25,10 @@ struct TrainOutcome {
   bool stopped = false;                          // a signal came before the end
 };
 
+// The step of this run that --trace means, as many having been trained before it. Throws
+// std::runtime_error if the run has not so many.
+std::int64_t traced_step(const TrainSettings& settings, std::int64_t steps_before);
+
 class Trainer {
  public:
   // Weights are set, from their start or from a checkpoint, of which `state` tells; all that is
@@ -60,6 +64,7 @@ class Trainer {
   TrainingState state_;
   StepWork work_;
   TrainOutcome outcome_;
+  std::int64_t traced_step_ = 0;
   double began_ = 0.0;    // on this rank's clock
   double said_at_ = 0.0;  // when the last line of a step was said, in seconds of this run
   Trained trained_;  // by rank 0's clock, on all ranks: when to end must not depend on the rank

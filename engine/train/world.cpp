@@ -31,6 +31,15 @@ World::~World() {
   MPI_Comm_free(&communicator_);
 }
 
+std::int64_t World::ranks_on_this_node() const {
+  MPI_Comm node = MPI_COMM_NULL;
+  MPI_Comm_split_type(communicator_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  int size = 1;
+  MPI_Comm_size(node, &size);
+  MPI_Comm_free(&node);
+  return size;
+}
+
 void World::barrier() const {
   MPI_Barrier(communicator_);
 }

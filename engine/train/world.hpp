@@ -22,6 +22,7 @@ class World {
 
   std::int64_t rank() const { return rank_; }
   std::int64_t size() const { return size_; }
+  std::int64_t ranks_on_this_node() const;  // collective
   void barrier() const;
 
   // One value of each rank, by rank, on every rank.

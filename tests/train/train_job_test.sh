@@ -61,6 +61,37 @@ step=$(sed -n 's/^asked to stop: step \([0-9]*\) .*/\1/p' "$work/stopped.out")
   --folder "$work/resumed" >"$work/resumed.out" 2>&1 || fail "a resumed run ended with status $?"
 [ "$(grep -c '^step .* tokens/s' "$work/resumed.out")" -eq 2 ] || fail "not resumed after step $step"
 
+# The folder of a run is refused to another one; its own run goes on in it, however it is named, and
+# what is not as it was is said.
+status=0
+"$fourfold" train "${common[@]}" --ranks 1 --steps 2 --folder "$work/whole" 2>"$work/again.out" || status=$?
+[ "$status" -eq 1 ] || fail "a run in the folder of another one: status $status"
+grep -q "^fourfold: $work/whole holds an earlier run; .*--resume $work/whole" "$work/again.out" ||
+  fail "a run in the folder of another one is not refused in words"
+[ "$(wc -l <"$work/whole/loss.csv")" -eq 13 ] || fail "a refused run has changed the earlier one"
+"$fourfold" train --resume "$work/whole" --batch 4 --steps 13 --folder "$work/whole" \
+  >"$work/again.out" 2>&1 || fail "a run does not go on in its own folder"
+grep -q "with --batch 4 instead of 8" "$work/again.out" || fail "another batch is not said"
+"$fourfold" train --resume "$work/whole/checkpoints/step-00000012.safetensors" --steps 13 --json \
+  --folder "$work/data" >"$work/json.out" 2>"$work/json.err" || fail "no run from a .safetensors"
+[ "$(grep -c '^{"kind":".*}$' "$work/json.out")" -eq "$(wc -l <"$work/json.out")" ] ||
+  fail "--json prints something else: $(cat "$work/json.out")"
+for kind in run step validation checkpoint text end plots; do
+  grep -q "\"kind\":\"$kind\"" "$work/json.out" || fail "--json prints no $kind"
+done
+status=0
+said=$("$fourfold" train --resume "$work/whole" --model gpt-bytes --steps 20 --folder "$work/other" 2>&1) ||
+  status=$?
+if [ "$status" -ne 1 ] || [[ $said != "fourfold: the resumed run trained small ("*"leave --model out"* ]] ||
+  [[ $said == *"used instead"* ]]; then
+  fail "another model: status $status, said: $said"
+fi
+
+# A run shorter than five steps traces its last one.
+"$fourfold" train "${common[@]}" --ranks 1 --steps 3 --trace "$work/short.json" --folder "$work/short" \
+  >"$work/short.out" 2>&1 || fail "a run of three steps with a trace ended with status $?"
+grep -q 'step 3, measured' "$work/short.json" || fail "the last step of three is not traced"
+
 # A rank is killed, or mpirun: the job ends, at once, with a status and one sentence that says who
 # died and how to go on.
 for victim in rank mpirun; do

@@ -16,7 +16,7 @@ complain() {
 refused() {
   local expected=$1 sentence=$2 said status=0
   shift 2
-  said=$("$fourfold" train --folder "$work/run" "$@" 2>&1 >/dev/null) || status=$?
+  said=$("$fourfold" train --folder "${folder:-$work/run}" "$@" 2>&1 >/dev/null) || status=$?
   if [ "$status" -ne "$expected" ] || [ "$(wc -l <<<"$said")" -ne 1 ] ||
     [[ $said != "fourfold: "*"$sentence"* ]]; then
     complain "train $*: status $status, said: $said; expected $expected: $sentence"
@@ -39,6 +39,19 @@ refused 1 "too short" --data "$work/short.txt"
 refused 1 "$work/nowhere" --resume "$work/nowhere"
 refused 1 "cannot write" --log "$work/short.txt/log.jsonl"
 refused 1 "unknown --precision" --precision fp16
+
+refused 1 "has no effect without --trace" --trace-step 3
+refused 1 "has no effect: this run has 2 steps" --trace "$work/trace.json" --trace-step 3 --steps 2
+refused 1 "--prompt has no effect with --tokens 0" --prompt now --tokens 0
+refused 1 "has no effect beside --validation-data" --held-out 0.2 --validation-data "$0"
+refused 1 "has no effect without --recompute full" --overlap oar,recompute
+refused 1 "has no effect with --json" --json --print-every 1
+
+# A folder, or a log, that holds a run stays as it is, unless that run is resumed.
+mkdir -p "$work/held"
+echo '{"kind":"run"}' >"$work/held/log.jsonl"
+folder=$work/held refused 1 "$work/held/log.jsonl is the log of an earlier run" --data "$0"
+refused 1 "give another --log" --log "$work/held/log.jsonl" --data "$0"
 
 # Without mpirun in PATH: a sentence that says what to install, after everything else was right.
 status=0
@@ -63,6 +76,16 @@ if [ "$status" -ne 1 ] || [[ $said == *MPI_ABORT* ]] ||
   complain "ranks that agree on an error: status $status, said: $said"
 fi
 
+# More memory than any machine has is refused by numbers, not by the system.
+status=0
+said=$("$fourfold" train --batch 1000000000 --ranks 2 --data "$0" --steps 1 --folder "$work/huge" 2>&1 \
+  >/dev/null | grep -v ^WARNING:) || status=$?
+if [ "$status" -ne 1 ] || [ "$(wc -l <<<"$said")" -ne 1 ] ||
+  ! grep -Eq '^fourfold: this run needs [0-9.e+]+ GB a rank, .* for the 2 ranks' <<<"$said"; then
+  complain "a batch beyond the memory: status $status, said: $said"
+fi
+
+if "$fourfold" train --help >/dev/full 2>/dev/null; then complain "help to a full disk succeeds"; fi
 help=$("$fourfold" train --help)
 for part in --grid --micro-batches --tune-kernels --resume "Examples:" "status is 130"; do
   if [[ $help != *"$part"* ]]; then complain "the help does not mention $part"; fi
