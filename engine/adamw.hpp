@@ -2,7 +2,7 @@
 // of the gradient's norm.
 #pragma once
 
-#include <string>
+#include "schedule/program.hpp"
 
 namespace fourfold {
 
@@ -16,9 +16,8 @@ struct AdamW {
 };
 
 // Matrices and embeddings decay; biases and layer norms do not, as in GPT-3 and nanoGPT.
-inline bool decays(const std::string& parameter) {
-  return !parameter.ends_with(".bias") && !parameter.ends_with("norm1") &&
-         !parameter.ends_with("norm2") && parameter != "final_norm";
+constexpr bool decays(WeightKind kind) {
+  return kind == WeightKind::matrix || kind == WeightKind::residual_matrix;
 }
 
 }  // namespace fourfold

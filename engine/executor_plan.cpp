@@ -10,12 +10,6 @@ namespace fourfold::work {
 
 namespace {
 
-CollectiveKind collective_kind(OpKind kind) {
-  if (kind == OpKind::all_gather) return CollectiveKind::all_gather;
-  return kind == OpKind::reduce_scatter ? CollectiveKind::reduce_scatter
-                                        : CollectiveKind::all_reduce;
-}
-
 class Binder {
  public:
   Binder(const Schedule& schedule, std::int64_t micro_batch_tokens, const Weights& weights,
@@ -50,9 +44,7 @@ class Binder {
           break;
       }
     }
-    for (Id id : program_.kept) {
-      if (program_[id].name == "logits") plan_.logits = at(id);
-    }
+    if (program_.logits != -1) plan_.logits = at(program_.logits);
     return std::move(plan_);
   }
 
@@ -92,14 +84,6 @@ class Binder {
     return stored.block;
   }
 
-  std::int64_t micro_batch_of(std::int32_t op) const {
-    std::int64_t micro_batch = 0;
-    for (const Section& section : program_.sections) {
-      if (section.first_op <= op) micro_batch = section.micro_batch;
-    }
-    return micro_batch;
-  }
-
   void compute(std::int32_t i) {
     const Op& op = op_at(i);
     if (op.function == Function::norm_factor) {
@@ -127,8 +111,8 @@ class Binder {
       if (!is_words(input)) continue;
       const std::int64_t count =
           part_of(tokens_, weights_.grid(), weights_.rank(), {Axis::z, Axis::data}).extent;
-      kernel.words = program_[input].name == "targets" ? Words::targets : Words::tokens;
-      kernel.first_word = static_cast<std::size_t>(micro_batch_of(i) * count);
+      kernel.words = input == program_.targets ? Words::targets : Words::tokens;
+      kernel.first_word = static_cast<std::size_t>(program_.micro_batch_of(i) * count);
       kernel.word_count = static_cast<std::size_t>(count);
     }
     add_with_span(std::move(kernel));
@@ -151,24 +135,21 @@ class Binder {
     if (!copy.members.empty()) add_with_span(std::move(copy));
   }
 
-  // Inputs: gradient, clip factor, then master and moments of each parameter; outputs: weight,
-  // master and moments of each, the weight left out where it is its own master.
   void update(std::int32_t i) {
     const Op& op = op_at(i);
-    const std::size_t stride = 3 * op.outputs.size() / (op.inputs.size() - 2);
     Update update{i, at(op.inputs[1]), {}};
     std::int64_t offset = 0;
-    for (std::size_t in = 2, out = 0; in < op.inputs.size(); in += 3, out += stride) {
+    for (const Parameter& parameter : op.updated()) {
       UpdateOperands operands;
-      operands.weight = at(op.outputs[out]);
-      operands.master = at(op.inputs[in]);
-      operands.first_moment = at(op.inputs[in + 1]);
-      operands.second_moment = at(op.inputs[in + 2]);
+      operands.weight = at(parameter.weight);
+      operands.master = at(parameter.master);
+      operands.first_moment = at(parameter.first_moment);
+      operands.second_moment = at(parameter.second_moment);
       operands.gradient = part(at(op.inputs[0]), offset, operands.weight);
       operands.gradient.cols = operands.gradient.size();
       operands.gradient.rows = 1;
       offset += operands.gradient.bytes();
-      update.shards.push_back({operands, decays(program_[op.outputs[out]].name)});
+      update.shards.push_back({operands, decays(program_[parameter.weight].weight)});
     }
     add_with_span(std::move(update));
   }
@@ -179,7 +160,7 @@ class Binder {
     const Op& op = op_at(i);
     if (!does_something(op)) return;
     collective_number_[static_cast<std::size_t>(i)] = plan_.collectives;
-    const CollectiveCall call{collective_kind(op.kind), program_[op.inputs[0]].shape.sharding.owed,
+    const CollectiveCall call{op.collective_kind(), program_[op.inputs[0]].shape.sharding.owed,
                               at(op.inputs[0]), at(op.outputs[0])};
     add_with_span(Start{i, op.lane(), call, plan_.collectives++});
   }
@@ -189,10 +170,7 @@ class Binder {
     if (does_something(op)) {
       plan_.items.push_back(Finish{op.lane(), collective_number_[static_cast<std::size_t>(i)]});
     }
-    const Value& result = program_[op.outputs[0]];
-    if (result.name == "loss" && result.shape.sharding.partial.empty()) {
-      plan_.items.push_back(ReadLoss{at(op.outputs[0])});
-    }
+    if (op.outputs[0] == program_.loss) plan_.items.push_back(ReadLoss{at(program_.loss)});
   }
 
   void add_with_span(Item item) {

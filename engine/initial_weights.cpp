@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "engine/adamw.hpp"
 #include "engine/scattered.hpp"
 
 namespace fourfold {
@@ -18,26 +17,30 @@ double uniform(std::uint64_t bits) {
 
 }  // namespace
 
-double normal_number(std::uint64_t seed, const std::string& stream, std::uint64_t index) {
-  std::uint64_t key = scattered(seed);
-  for (char c : stream) key = scattered(key ^ static_cast<unsigned char>(c));
-  const std::uint64_t bits = scattered(key ^ scattered(index));
+NormalNumbers::NormalNumbers(std::uint64_t seed, const std::string& name) : key_(scattered(seed)) {
+  for (char c : name) key_ = scattered(key_ ^ static_cast<unsigned char>(c));
+}
+
+double NormalNumbers::operator[](std::uint64_t index) const {
+  const std::uint64_t bits = scattered(key_ ^ scattered(index));
   const double radius = std::sqrt(-2.0 * std::log(uniform(bits)));
   return radius * std::cos(2.0 * std::numbers::pi * uniform(scattered(bits)));
 }
 
-double initial_weight(const Model& model, const std::string& parameter, std::int64_t row,
-                      std::int64_t col, std::uint64_t seed) {
-  if (parameter.ends_with(".bias")) return 0.0;
-  if (!decays(parameter)) return row == 0 ? 1.0 : 0.0;  // layer norm: scale, then offset
-  double deviation = 0.02;
-  if (parameter.ends_with(".projection.weight") || parameter.ends_with(".down.weight")) {
-    deviation /= std::sqrt(2.0 * static_cast<double>(model.layers));
+InitialWeights::InitialWeights(WeightKind kind, const std::string& parameter, std::int64_t layers,
+                               std::uint64_t seed)
+    : kind_(kind), numbers_(seed, parameter), deviation_(0.02) {
+  if (kind == WeightKind::residual_matrix) {
+    deviation_ /= std::sqrt(2.0 * static_cast<double>(layers));
   }
+}
+
+double InitialWeights::operator()(std::int64_t row, std::int64_t col) const {
+  if (kind_ == WeightKind::bias) return 0.0;
+  if (kind_ == WeightKind::layer_norm) return row == 0 ? 1.0 : 0.0;
   // Rows are counted in strides that no matrix reaches, so that padding changes no number.
-  const std::uint64_t index =
-      (static_cast<std::uint64_t>(row) << 32) + static_cast<std::uint64_t>(col);
-  return deviation * normal_number(seed, parameter, index);
+  return deviation_ *
+         numbers_[(static_cast<std::uint64_t>(row) << 32) + static_cast<std::uint64_t>(col)];
 }
 
 }  // namespace fourfold

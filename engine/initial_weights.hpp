@@ -5,16 +5,32 @@
 #include <cstdint>
 #include <string>
 
-#include "schedule/model.hpp"
+#include "schedule/program.hpp"
 
 namespace fourfold {
 
-// GPT-2's: normal with standard deviation 0.02, divided by sqrt(2 layers) for the two products that
-// end in a residual; scales 1; biases and offsets 0.
-double initial_weight(const Model& model, const std::string& parameter, std::int64_t row,
-                      std::int64_t col, std::uint64_t seed);
+// Standard normal numbers, each a pure function of seed, name and index.
+class NormalNumbers {
+ public:
+  NormalNumbers(std::uint64_t seed, const std::string& name);
+  double operator[](std::uint64_t index) const;
 
-// A standard normal number that depends on nothing but its arguments.
-double normal_number(std::uint64_t seed, const std::string& stream, std::uint64_t index);
+ private:
+  std::uint64_t key_;
+};
+
+// One parameter's, GPT-2's: normal with standard deviation 0.02, divided by sqrt(2 layers) for the
+// two products that end in the residual stream; scales 1; biases and offsets 0.
+class InitialWeights {
+ public:
+  InitialWeights(WeightKind kind, const std::string& parameter, std::int64_t layers,
+                 std::uint64_t seed);
+  double operator()(std::int64_t row, std::int64_t col) const;
+
+ private:
+  WeightKind kind_;
+  NormalNumbers numbers_;
+  double deviation_;
+};
 
 }  // namespace fourfold

@@ -31,11 +31,13 @@ Lockstep<T>::Lockstep(const Model& model, Schedule schedule, const ProcessGrid& 
     micro_batches_ = std::max(micro_batches_, section.micro_batch + 1);
   }
   for (const std::string& parameter : parameters()) {
-    const Shape& shape = store_.program()[store_.persistent(parameter)].shape;
+    const Value& value = store_.program()[store_.persistent(parameter)];
+    const Shape& shape = value.shape;
+    const InitialWeights start(value.weight, parameter, model_.layers, seed);
     Matrix<T> global(shape.rows, shape.cols);
     for (std::int64_t i = 0; i < shape.rows * shape.cols; ++i) {
       global.values[static_cast<std::size_t>(i)] =
-          static_cast<T>(initial_weight(model_, parameter, i / shape.cols, i % shape.cols, seed));
+          static_cast<T>(start(i / shape.cols, i % shape.cols));
     }
     set_weight(parameter, global);
   }
@@ -91,15 +93,6 @@ StepResult Lockstep<T>::step(const Batch& batch, const AdamW& optimizer) {
 }
 
 template <typename T>
-std::int64_t Lockstep<T>::micro_batch_of(std::int32_t op) const {
-  std::int64_t micro_batch = -1;
-  for (const Section& section : store_.program().sections) {
-    if (section.first_op <= op) micro_batch = section.micro_batch;
-  }
-  return micro_batch;
-}
-
-template <typename T>
 void Lockstep<T>::expect_readable(Id id, const Op& op) const {
   const auto refuse = [&](const char* when) {
     throw std::logic_error(std::string("lockstep: ") + name(op.kind) + " reads " + name_of(id) +
@@ -148,8 +141,9 @@ void Lockstep<T>::kernel(std::int32_t i, const Batch& batch) {
     operands.output = results[rank].view();
     for (Id input : op.inputs) {
       if (store_.is_words(input)) {
-        const Share own = share(device.grid, device.rank, micro_batch_of(i), micro_batch_tokens_);
-        const auto& words = name_of(input) == "targets" ? batch.targets : batch.tokens;
+        const Share own = share(device.grid, device.rank, store_.program().micro_batch_of(i),
+                                micro_batch_tokens_);
+        const auto& words = input == store_.program().targets ? batch.targets : batch.tokens;
         operands.tokens = {words.data() + own.first, static_cast<std::size_t>(own.count)};
         operands.inputs.push_back({});
       } else {
@@ -179,26 +173,23 @@ void Lockstep<T>::unpack(const Op& op) {
   }
 }
 
-// Inputs: gradient, clip factor, then master and moments of each parameter; outputs: weight, master
-// and moments of each, the weight left out where it is its own master.
 template <typename T>
 void Lockstep<T>::update(const Op& op) {
   std::int64_t first = 0;
-  const std::size_t stride = 3 * op.outputs.size() / (op.inputs.size() - 2);
-  for (std::size_t in = 2, out = 0; in < op.inputs.size(); in += 3, out += stride) {
-    const Id weight = op.outputs[out];
-    const double decay = decays(name_of(weight)) ? optimizer_.weight_decay : 0.0;
+  for (const Parameter& parameter : op.updated()) {
+    const Id weight = parameter.weight;
+    const double decay = decays(store_.program()[weight].weight) ? optimizer_.weight_decay : 0.0;
     Blocks<T> own = store_.empty(weight, micro_batch_tokens_);
     fourfold::unpack(store_[op.inputs[0]], first, own);
     for (std::size_t rank = 0; rank < own.size(); ++rank) {
       const Matrix<T>& gradient = own[rank];
       reference::adamw({optimizer_, steps_done_, decay}, gradient.view(),
                        store_[op.inputs[1]][rank].values[0],
-                       reference::Shard<T>{store_[op.inputs[in]][rank].view(),
-                                           store_[op.inputs[in + 1]][rank].view(),
-                                           store_[op.inputs[in + 2]][rank].view()});
+                       reference::Shard<T>{store_[parameter.master][rank].view(),
+                                           store_[parameter.first_moment][rank].view(),
+                                           store_[parameter.second_moment][rank].view()});
     }
-    store_.put(weight, store_[op.inputs[in]]);
+    store_.put(weight, store_[parameter.master]);
     gradients_[name_of(weight)] = std::move(own);
     first += store_.program().local_elements(weight, store_.grid(), micro_batch_tokens_);
   }
@@ -254,11 +245,10 @@ void Lockstep<T>::wait(const Issue& issue) {
 // What a step reports are values of the program: its completed loss, and what clipping reads.
 template <typename T>
 void Lockstep<T>::observe(const Op& op) {
-  const Value& value = store_.program()[op.outputs[0]];
   if (op.function == Function::norm_factor) {
     const T squares = store_[op.inputs[0]][0].values[0] + store_[op.inputs[1]][0].values[0];
     result_.gradient_norm = std::sqrt(static_cast<double>(squares));
-  } else if (value.name == "loss" && value.shape.sharding.partial.empty()) {
+  } else if (op.outputs[0] == store_.program().loss) {
     const auto tokens = static_cast<double>(micro_batch_tokens_ * micro_batches_);
     result_.loss = static_cast<double>(store_[op.outputs[0]][0].values[0]) / tokens;
   }

@@ -50,7 +50,6 @@ class Lockstep {
     return store_.program().ops[static_cast<std::size_t>(i)];
   }
   const std::string& name_of(Id id) const { return store_.program()[id].name; }
-  std::int64_t micro_batch_of(std::int32_t op) const;
   void expect_readable(Id id, const Op& op) const;
 
   void compute(std::int32_t i, const Batch& batch);

@@ -33,7 +33,7 @@ Weights::Weights(const Program& program, const ProcessGrid& grid, std::int64_t r
   std::size_t end = 0;
   for (const Value& value : program.values) {
     if (!value.persistent || value.precision == Precision::int32) continue;
-    stored_.push_back({value.name, value.shape, value.role, block_of(value, grid)});
+    stored_.push_back({value.name, value.shape, value.role, block_of(value, grid), value.weight});
     first.push_back(end);
     const auto bytes = static_cast<std::size_t>(stored_.back().block.bytes());
     end += (bytes + alignment - 1) / alignment * alignment;
@@ -63,12 +63,12 @@ void Weights::initialise(const Model& model, std::uint64_t seed) {
     if (!is_master && (stored.role != Role::parameter || has_master(stored.name))) continue;
     std::string parameter = stored.name;
     if (is_master) parameter.resize(parameter.size() - master_suffix.size());
+    const InitialWeights start(stored.kind, parameter, model.layers, seed);
     const Placement place = placement(stored.shape, grid_, rank_);
     for (std::int64_t i = 0; i < stored.block.size(); ++i) {
       const auto where = place.global(i);
       if (!where) continue;
-      const auto weight =
-          static_cast<float>(initial_weight(model, parameter, where->first, where->second, seed));
+      const auto weight = static_cast<float>(start(where->first, where->second));
       if (stored.block.precision == Precision::bf16) {
         stored.block.bf16()[i] = bf16_bits(weight);
       } else {

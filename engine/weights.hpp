@@ -17,6 +17,7 @@ struct Stored {
   Shape shape;       // of the global matrix, with its sharding
   Role role = Role::parameter;
   Tensor block;  // this rank's, as engine/placement.hpp lays it out; padding is zero
+  WeightKind kind = WeightKind::none;
 };
 
 class Weights {
@@ -33,7 +34,7 @@ class Weights {
   const ProcessGrid& grid() const { return grid_; }
   std::int64_t rank() const { return rank_; }
   std::int64_t bytes() const { return static_cast<std::int64_t>(memory_.size()); }
-  // Fills weights and masters by initial_weight(), moments with zeros.
+  // Fills weights and masters as InitialWeights says, moments with zeros.
   void initialise(const Model& model, std::uint64_t seed);
   // Makes the bf16 weights from the fp32 masters, where there are both.
   void round_masters();

@@ -90,19 +90,16 @@ class Values {
   }
 
  private:
-  // As the program has it: gradients, clip factor, then master and moments of each parameter.
   void update(TunedBackend& backend, const Op& op) const {
     std::int64_t first = 0;
-    const std::size_t per_output = op.outputs.size() / ((op.inputs.size() - 2) / 3);
-    for (std::size_t in = 2, out = 0; in < op.inputs.size(); in += 3, out += per_output) {
-      const Tensor& master = (*this)[op.inputs[in]];
+    for (const Parameter& parameter : op.updated()) {
+      const Tensor& master = (*this)[parameter.master];
       Tensor gradient = (*this)[op.inputs[0]];
       gradient.data += first * bytes_per_element(gradient.precision);
       gradient.cols = master.size();
-      const Tensor& weight = (*this)[op.outputs[out]];
       backend.update({{}, 2, 0.1},
-                     {gradient, 1.0F, weight.precision == Precision::fp32 ? master : weight, master,
-                      (*this)[op.inputs[in + 1]], (*this)[op.inputs[in + 2]]},
+                     {gradient, 1.0F, (*this)[parameter.weight], master,
+                      (*this)[parameter.first_moment], (*this)[parameter.second_moment]},
                      {});
       first += master.size();
     }

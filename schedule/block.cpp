@@ -17,11 +17,14 @@ Block::Block(Recorder& r, const Model& model, std::int64_t layer, SmallGradients
       bucket_(name_ + ".gradients"),
       norm1_(r, name_ + ".norm1", model.hidden, small),
       norm2_(r, name_ + ".norm2", model.hidden, small),
-      qkv_(r, name_ + ".qkv", weight_shape(model.hidden, 3 * model.hidden, y, x), bucket_),
+      qkv_(r, name_ + ".qkv", weight_shape(model.hidden, 3 * model.hidden, y, x),
+           WeightKind::matrix, bucket_),
       projection_(r, name_ + ".projection", weight_shape(model.hidden, model.hidden, x, y),
-                  bucket_),
-      up_(r, name_ + ".up", weight_shape(model.hidden, 4 * model.hidden, y, x), bucket_),
-      down_(r, name_ + ".down", weight_shape(4 * model.hidden, model.hidden, x, y), bucket_),
+                  WeightKind::residual_matrix, bucket_),
+      up_(r, name_ + ".up", weight_shape(model.hidden, 4 * model.hidden, y, x), WeightKind::matrix,
+          bucket_),
+      down_(r, name_ + ".down", weight_shape(4 * model.hidden, model.hidden, x, y),
+            WeightKind::residual_matrix, bucket_),
       qkv_bias_(bias(r, "qkv", 3 * model.hidden, x)),
       projection_bias_(bias(r, "projection", model.hidden, y)),
       up_bias_(bias(r, "up", 4 * model.hidden, x)),
@@ -29,8 +32,9 @@ Block::Block(Recorder& r, const Model& model, std::int64_t layer, SmallGradients
 
 Block::Bias Block::bias(Recorder& r, const std::string& name, std::int64_t columns, Axis axis) {
   Bias result;
-  result.parameter = r.parameter(name_ + "." + name + ".bias",
-                                 {1, columns, {{}, {axis}, {}, {}, Owed::sum}, false});
+  result.parameter =
+      r.parameter(name_ + "." + name + ".bias",
+                  {1, columns, {{}, {axis}, {}, {}, Owed::sum}, false}, WeightKind::bias);
   result.slot = small_->join(axis, result.parameter);
   return result;
 }

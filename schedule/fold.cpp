@@ -36,12 +36,6 @@ class Index {
   std::unordered_map<Key, std::int32_t, KeyHash> numbers_;
 };
 
-CollectiveKind collective_kind(OpKind kind) {
-  if (kind == OpKind::all_gather) return CollectiveKind::all_gather;
-  return kind == OpKind::reduce_scatter ? CollectiveKind::reduce_scatter
-                                        : CollectiveKind::all_reduce;
-}
-
 class Folder {
  public:
   explicit Folder(const Schedule& schedule) : s_(schedule), p_(schedule.program) {
@@ -138,7 +132,7 @@ class Folder {
             size_of(buffer)};
     const auto [number, fresh] = collective_index_.number(key_);
     if (fresh) {
-      folded_.collectives.push_back({collective_kind(op.kind), op.lane(), size_of(buffer)});
+      folded_.collectives.push_back({op.collective_kind(), op.lane(), size_of(buffer)});
     }
     return number;
   }

@@ -6,7 +6,8 @@ namespace fourfold {
 LayerNorm::LayerNorm(Recorder& r, const std::string& name, std::int64_t hidden,
                      SmallGradients& small)
     : name_(name), small_(&small) {
-  scale_and_offset_ = r.parameter(name, {2, hidden, {{}, {Axis::y}, {}, {}, Owed::sum}, false});
+  scale_and_offset_ = r.parameter(name, {2, hidden, {{}, {Axis::y}, {}, {}, Owed::sum}, false},
+                                  WeightKind::layer_norm);
   slot_ = small.join(Axis::y, scale_and_offset_);
 }
 

@@ -19,11 +19,12 @@ Id GatheredWeight::for_backward(Recorder& r, const StepOptions& options) {
   return gather(r, options, Hiding::all_gather);
 }
 
-Linear::Linear(Recorder& r, const std::string& name, const Shape& weight, Bucket& bucket)
+Linear::Linear(Recorder& r, const std::string& name, const Shape& weight, WeightKind kind,
+               Bucket& bucket)
     : name_(name), bucket_(&bucket) {
   in_ = weight.sharding.rows.contains(Axis::y) ? Axis::y : Axis::x;
   out_ = in_ == Axis::y ? Axis::x : Axis::y;
-  const Parameter parameter = r.parameter(name + ".weight", weight);
+  const Parameter parameter = r.parameter(name + ".weight", weight, kind);
   weight_ = GatheredWeight(parameter);
   slot_ = bucket.join(parameter);
 }

@@ -27,7 +27,8 @@ class GatheredWeight {
 class Linear {
  public:
   // The alternate-layer swap is {in: y, out: x} against {in: x, out: y}.
-  Linear(Recorder& r, const std::string& name, const Shape& weight, Bucket& bucket);
+  Linear(Recorder& r, const std::string& name, const Shape& weight, WeightKind kind,
+         Bucket& bucket);
 
   // O = I W, reduced along the contracted axis. The forward all-reduce is not hidden.
   Id forward(Recorder& r, Id input, const StepOptions& options, Hiding hiding);

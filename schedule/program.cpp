@@ -89,6 +89,31 @@ Lane Op::lane() const {
   return Lane::data;
 }
 
+CollectiveKind Op::collective_kind() const {
+  if (kind == OpKind::all_gather) return CollectiveKind::all_gather;
+  return kind == OpKind::reduce_scatter ? CollectiveKind::reduce_scatter
+                                        : CollectiveKind::all_reduce;
+}
+
+// The inverse of Recorder::update. A weight that is its own master stands among the outputs once.
+std::vector<Parameter> Op::updated() const {
+  const std::size_t count = (inputs.size() - 2) / 3;
+  std::vector<Parameter> parameters;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto state = inputs.begin() + 2 + static_cast<std::ptrdiff_t>(3 * i);
+    parameters.push_back({outputs[i * (outputs.size() / count)], state[0], state[1], state[2]});
+  }
+  return parameters;
+}
+
+std::int64_t Program::micro_batch_of(std::int32_t op) const {
+  std::int64_t micro_batch = -1;
+  for (const Section& section : sections) {
+    if (section.first_op <= op) micro_batch = section.micro_batch;
+  }
+  return micro_batch;
+}
+
 std::int64_t Program::local_elements(Id id, const ProcessGrid& grid, std::int64_t tokens) const {
   const Value& value = (*this)[id];
   if (value.members.empty()) return value.shape.local_elements(grid, tokens);

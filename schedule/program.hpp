@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "schedule/collective.hpp"
 #include "schedule/lane.hpp"
 #include "schedule/sharding.hpp"
 #include "schedule/step_options.hpp"
@@ -19,6 +20,16 @@ enum class Role : std::uint8_t { parameter, optimizer, gradient, activation, gat
 inline constexpr int role_count = 5;
 const char* name(Role role);
 
+// What kind of weight a value is, or is the fp32 master of: decides how it starts and whether it
+// decays.
+enum class WeightKind : std::uint8_t {
+  none,
+  matrix,           // of a product, or an embedding
+  residual_matrix,  // of a product that ends in the residual stream
+  bias,
+  layer_norm,  // two rows: scales, offsets
+};
+
 struct Value {
   std::string name;
   Shape shape;
@@ -26,6 +37,16 @@ struct Value {
   Role role = Role::activation;
   bool persistent = false;  // lives before and after the step: parameters, optimizer state, data
   std::vector<Id> members;  // of a pack: its local block is theirs, one after the other
+  WeightKind weight = WeightKind::none;
+};
+
+// A trained matrix: its value and the fp32 state AdamW keeps for it, sharded alike. An fp32 weight
+// is its own master.
+struct Parameter {
+  Id weight = -1;
+  Id master = -1;
+  Id first_moment = -1;
+  Id second_moment = -1;
 };
 
 enum class OpKind : std::uint8_t {
@@ -102,7 +123,9 @@ struct Op {
   std::vector<Id> inputs;
   std::vector<Id> outputs;
 
-  Lane lane() const;  // collectives
+  Lane lane() const;                       // collectives
+  CollectiveKind collective_kind() const;  // collectives
+  std::vector<Parameter> updated() const;  // update: inputs[0] packs their gradients, in this order
 };
 
 // A stretch of the program that people have a name for: one block's forward in one micro-batch.
@@ -118,9 +141,14 @@ struct Program {
   std::vector<Op> ops;
   std::vector<Section> sections;
   std::vector<Id> kept;  // read after the step: never released
+  Id targets = -1;       // the words that follow the tokens
+  Id loss = -1;          // completed: the sum over the step's tokens
+  Id logits = -1;        // of an evaluation
 
   const Value& operator[](Id id) const { return values[static_cast<std::size_t>(id)]; }
 
+  // -1 outside the micro-batch loop.
+  std::int64_t micro_batch_of(std::int32_t op) const;
   // Elements on one device; a pack's are its members'.
   std::int64_t local_elements(Id id, const ProcessGrid& grid, std::int64_t tokens) const;
 };

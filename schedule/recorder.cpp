@@ -60,16 +60,18 @@ const Value& Recorder::complete(Id id, const char* operation) const {
   return value;
 }
 
-Parameter Recorder::parameter(const std::string& name, const Shape& shape) {
-  const auto add = [&](const std::string& suffix, Precision precision, Role role) {
-    program_.values.push_back({name + suffix, shape, precision, role, true, {}});
+Parameter Recorder::parameter(const std::string& name, const Shape& shape, WeightKind kind) {
+  const auto add = [&](const std::string& suffix, Precision precision, Role role,
+                       WeightKind kept = WeightKind::none) {
+    program_.values.push_back({name + suffix, shape, precision, role, true, {}, kept});
     return static_cast<Id>(program_.values.size() - 1);
   };
   Parameter result;
-  result.weight = add("", storage_, Role::parameter);
+  result.weight = add("", storage_, Role::parameter, kind);
   if (state_ == OptimizerState::none) return result;
-  result.master = storage_ == Precision::fp32 ? result.weight
-                                              : add(".master", Precision::fp32, Role::optimizer);
+  result.master = storage_ == Precision::fp32
+                      ? result.weight
+                      : add(".master", Precision::fp32, Role::optimizer, kind);
   result.first_moment = add(".m", Precision::fp32, Role::optimizer);
   result.second_moment = add(".v", Precision::fp32, Role::optimizer);
   return result;

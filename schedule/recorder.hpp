@@ -9,15 +9,6 @@
 
 namespace fourfold {
 
-// A trained matrix: its value and the fp32 state AdamW keeps for it, sharded alike. An fp32 weight
-// is its own master.
-struct Parameter {
-  Id weight = -1;
-  Id master = -1;
-  Id first_moment = -1;
-  Id second_moment = -1;
-};
-
 // What a map, reduce, attention or lookup produces.
 struct Result {
   Function function = Function::none;
@@ -40,7 +31,7 @@ class Recorder {
 
   void begin_section(const std::string& name, std::int64_t micro_batch, std::int64_t layer);
 
-  Parameter parameter(const std::string& name, const Shape& shape);
+  Parameter parameter(const std::string& name, const Shape& shape, WeightKind kind);
   Id data(const std::string& name, const Shape& shape, Precision precision);
 
   // op(A) op(B): op(A).cols = op(B).rows in extent and axes; gives rows of op(A), cols of op(B),

@@ -35,7 +35,7 @@ class Step {
       }
     }
     finish();
-    return r_.finish();
+    return finished();
   }
 
   Program evaluation() {
@@ -44,7 +44,9 @@ class Step {
     complete_loss();
     r_.keep(loss_);
     r_.keep(vocabulary_->logits());
-    return r_.finish();
+    Program program = finished();
+    program.logits = vocabulary_->logits();
+    return program;
   }
 
  private:
@@ -77,6 +79,13 @@ class Step {
     }
     r_.begin_section("embedding backward", m.index, -1);
     vocabulary_->embed_backward(r_, stream, tokens_, m, options_);
+  }
+
+  Program finished() {
+    Program program = r_.finish();
+    program.targets = targets_;
+    program.loss = loss_;
+    return program;
   }
 
   void complete_loss() {

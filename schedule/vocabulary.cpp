@@ -8,11 +8,12 @@ Vocabulary::Vocabulary(Recorder& r, const Model& model, SmallGradients& small)
       sequence_(model.sequence),
       small_(&small),
       norm_(r, "final_norm", model.hidden, small) {
-  const Parameter table = r.parameter("table", table_shape_);
+  const Parameter table = r.parameter("table", table_shape_, WeightKind::matrix);
   table_ = GatheredWeight(table);
   bucket_.join(table);
-  positions_ = r.parameter("positions",
-                           {sequence_, model.hidden, {{}, {Axis::y}, {}, {}, Owed::sum}, false});
+  positions_ =
+      r.parameter("positions", {sequence_, model.hidden, {{}, {Axis::y}, {}, {}, Owed::sum}, false},
+                  WeightKind::matrix);
   positions_slot_ = small.join(Axis::y, positions_);
 }
 

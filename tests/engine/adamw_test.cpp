@@ -1,7 +1,11 @@
 // Clipping and the optimizer's step against numbers worked out by hand.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "engine/reference_adamw.hpp"
+#include "schedule/transformer.hpp"
 
 namespace fourfold::reference {
 namespace {
@@ -48,12 +52,18 @@ TEST(AdamW, ClipsOnlyAboveTheNorm) {
 }
 
 TEST(AdamW, DecaysMatricesAndEmbeddingsOnly) {
-  EXPECT_TRUE(decays("block3.up.weight"));
-  EXPECT_TRUE(decays("table"));
-  EXPECT_TRUE(decays("positions"));
-  EXPECT_FALSE(decays("block3.up.bias"));
-  EXPECT_FALSE(decays("block3.norm1"));
-  EXPECT_FALSE(decays("final_norm"));
+  const Program program = record_step({"small", 1, 12, 4, 5, 11}, {});
+  std::map<std::string, bool> decayed;
+  for (const Value& value : program.values) {
+    if (value.role == Role::parameter) decayed[value.name] = decays(value.weight);
+  }
+  EXPECT_TRUE(decayed.at("block0.up.weight"));
+  EXPECT_TRUE(decayed.at("block0.down.weight"));
+  EXPECT_TRUE(decayed.at("table"));
+  EXPECT_TRUE(decayed.at("positions"));
+  EXPECT_FALSE(decayed.at("block0.up.bias"));
+  EXPECT_FALSE(decayed.at("block0.norm1"));
+  EXPECT_FALSE(decayed.at("final_norm"));
 }
 
 }  // namespace

@@ -21,8 +21,9 @@ template <typename T>
 void roughen(Lockstep<T>& run) {
   for (const std::string& parameter : run.parameters()) {
     Matrix<T> weight = run.weight(parameter);
+    const NormalNumbers numbers(tiny_seed, parameter);
     for (std::size_t i = 0; i < weight.values.size(); ++i) {
-      weight.values[i] += static_cast<T>(0.3 * normal_number(tiny_seed, parameter, i));
+      weight.values[i] += static_cast<T>(0.3 * numbers[i]);
     }
     run.set_weight(parameter, weight);
   }

@@ -47,20 +47,23 @@ TEST(Training, EveryGridStartsFromTheSameWeights) {
 
 TEST(Training, InitialWeightsHaveGpt2Deviations) {
   const Model model{"wide", 2, 96, 4, 8, 64};
+  const Lockstep<double> run(model, StepOptions{}, {1, 1, 1, 1}, tiny_seed);
   const auto deviation = [&](const std::string& parameter) {
     double squares = 0.0;
-    for (std::int64_t i = 0; i < 96 * 96; ++i) {
-      const double w = initial_weight(model, parameter, i / 96, i % 96, tiny_seed);
+    const Matrix<double> weight = run.weight(parameter);
+    for (double w : weight.values) {
       squares += w * w;
     }
-    return std::sqrt(squares / (96 * 96));
+    return std::sqrt(squares / static_cast<double>(weight.values.size()));
   };
 
   EXPECT_NEAR(deviation("block0.up.weight"), 0.02, 0.0005);
   EXPECT_NEAR(deviation("block0.down.weight"), 0.01, 0.00025);
-  EXPECT_EQ(initial_weight(model, "block0.norm1", 0, 3, tiny_seed), 1.0);
-  EXPECT_EQ(initial_weight(model, "block0.norm1", 1, 3, tiny_seed), 0.0);
-  EXPECT_EQ(initial_weight(model, "block0.up.bias", 0, 3, tiny_seed), 0.0);
+  EXPECT_NEAR(deviation("block1.projection.weight"), 0.01, 0.00025);
+  EXPECT_NEAR(deviation("table"), 0.02, 0.0005);
+  EXPECT_EQ(run.weight("block0.norm1")(0, 3), 1.0);
+  EXPECT_EQ(run.weight("final_norm")(1, 3), 0.0);
+  EXPECT_EQ(deviation("block0.up.bias"), 0.0);
 }
 
 TEST(Training, RefusesABatchThatDoesNotDivide) {

@@ -56,7 +56,8 @@ Folded layer_alone(const Layer& layer, const StepOptions& options) {
   const Id input = r.data("input", rows(layer.k, layer.in), Precision::bf16);
   const Id gradient = r.data("gradient", rows(layer.n, layer.out), Precision::bf16);
   Bucket bucket("bucket");
-  Linear linear(r, "fc", weight_shape(layer.k, layer.n, layer.in, layer.out), bucket);
+  Linear linear(r, "fc", weight_shape(layer.k, layer.n, layer.in, layer.out), WeightKind::matrix,
+                bucket);
   linear.forward(r, input, options, Hiding::all_gather);
   if (options.recompute == Recompute::full) {
     linear.forward(r, input, options, Hiding::recompute_gather);

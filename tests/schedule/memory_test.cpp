@@ -36,7 +36,7 @@ MemoryUse one_layer(std::int64_t m, std::int64_t k, std::int64_t n, const Proces
   const Id gradient =
       r.data("gradient", {0, n, {rows, {Axis::x}, {}, {}, Owed::sum}, true}, Precision::bf16);
   Bucket bucket("bucket");
-  Linear linear(r, "fc", weight_shape(k, n, Axis::y, Axis::x), bucket);
+  Linear linear(r, "fc", weight_shape(k, n, Axis::y, Axis::x), WeightKind::matrix, bucket);
   linear.forward(r, input, options, Hiding::all_gather);
   linear.backward(r, gradient, {0, 1}, options);
   bucket.reduce(r, options);

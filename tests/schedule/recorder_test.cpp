@@ -215,7 +215,8 @@ TEST_F(RecorderTest, RefusesPacksOfWhatLiesDifferently) {
 }
 
 TEST_F(RecorderTest, RefusesAnUpdateByAGradientOfAnotherShape) {
-  const Parameter weight = r.parameter("weight", {8, 8, {{y}, {x}, {z}, {}, Owed::sum}, false});
+  const Parameter weight =
+      r.parameter("weight", {8, 8, {{y}, {x}, {z}, {}, Owed::sum}, false}, WeightKind::matrix);
   const Id whole = matrix(8, 8, {{y}, {x}, {}, {}, Owed::sum}, "gradient");
   const Id factor = matrix(1, 1, {}, "factor");
 

@@ -57,10 +57,11 @@ TEST(checkpoint, the_file_holds_each_matrix_as_a_whole_by_its_name) {
   // Of weight, master and two moments, the master goes by the weight's name.
   EXPECT_EQ(matrices.size(), weights.all().size() / 4 * 3);
   for (const SavedMatrix& matrix : matrices) {
+    const NormalNumbers numbers(1, matrix.name);
     for (std::int64_t i = 0; i < matrix.elements(); ++i) {
       float element = 0.0F;
       std::memcpy(&element, file.data() + head + 4 * (matrix.first + i), 4);
-      ASSERT_EQ(element, made_up_element(matrix.name, i / matrix.cols, i % matrix.cols, 1))
+      ASSERT_EQ(element, made_up_element(numbers, i / matrix.cols, i % matrix.cols))
           << matrix.name << " " << i;
     }
   }

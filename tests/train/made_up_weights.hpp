@@ -45,10 +45,8 @@ inline std::string saved_name(const std::string& name) {
   return name.ends_with(".master") ? name.substr(0, name.size() - 7) : name;
 }
 
-inline float made_up_element(const std::string& saved, std::int64_t row, std::int64_t col,
-                             std::uint64_t seed) {
-  return static_cast<float>(
-      normal_number(seed, saved, static_cast<std::uint64_t>(row * 1000 + col)));
+inline float made_up_element(const NormalNumbers& of_matrix, std::int64_t row, std::int64_t col) {
+  return static_cast<float>(of_matrix[static_cast<std::uint64_t>(row * 1000 + col)]);
 }
 
 inline Weights made_up_weights(const Program& program, const ProcessGrid& grid,
@@ -56,12 +54,12 @@ inline Weights made_up_weights(const Program& program, const ProcessGrid& grid,
   Weights weights(program, grid, world_rank());
   for (const Stored& stored : weights.all()) {
     if (stored.block.precision != Precision::fp32) continue;
+    const NormalNumbers numbers(seed, saved_name(stored.name));
     const Placement place = placement(stored.shape, grid, world_rank());
     for (std::int64_t i = 0; i < place.elements; ++i) {
       const auto where = place.global(i);
       if (!where) continue;
-      stored.block.fp32()[i] =
-          made_up_element(saved_name(stored.name), where->first, where->second, seed);
+      stored.block.fp32()[i] = made_up_element(numbers, where->first, where->second);
     }
   }
   weights.round_masters();

@@ -57,25 +57,39 @@ inline LaneCommunicators communicators(Lanes& lanes) {
   return result;
 }
 
-// Numbers of a size that all gradients feel, biases and norms included: `weight` as it starts.
-inline double rough_weight(const Model& model, const std::string& name, std::int64_t row,
-                           std::int64_t col) {
-  return initial_weight(model, name, row, col, run_seed) +
-         0.2 * normal_number(run_seed + 1, name, static_cast<std::uint64_t>(row * 4096 + col));
-}
+// Numbers of a size that all gradients feel, biases and norms included.
+class RoughWeights {
+ public:
+  RoughWeights(const Model& model, const std::string& parameter)
+      : start_(kind_of(model, parameter), parameter, model.layers, run_seed),
+        numbers_(run_seed + 1, parameter) {}
+  float operator()(std::int64_t row, std::int64_t col) const {
+    return static_cast<float>(start_(row, col) +
+                              0.2 * numbers_[static_cast<std::uint64_t>(row * 4096 + col)]);
+  }
+
+ private:
+  static WeightKind kind_of(const Model& model, const std::string& parameter) {
+    for (const Value& value : record_step(model, {}).values) {
+      if (value.name == parameter) return value.weight;
+    }
+    throw std::invalid_argument("there is no parameter " + parameter);
+  }
+
+  InitialWeights start_;
+  NormalNumbers numbers_;
+};
 
 inline void roughen(const Model& model, Weights& weights) {
   for (const Stored& stored : weights.all()) {
+    if (stored.kind == WeightKind::none || stored.block.precision != Precision::fp32) continue;
     std::string name = stored.name;
     const std::string suffix = ".master";
     if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
-    const bool trained = stored.role == Role::parameter || name != stored.name;
-    if (!trained || stored.block.precision != Precision::fp32) continue;
+    const RoughWeights rough(model, name);
     const Placement place = placement(stored.shape, weights.grid(), weights.rank());
     for (std::int64_t i = 0; i < stored.block.size(); ++i) {
-      const auto at = place.global(i);
-      if (!at) continue;
-      stored.block.fp32()[i] = static_cast<float>(rough_weight(model, name, at->first, at->second));
+      if (const auto at = place.global(i)) stored.block.fp32()[i] = rough(at->first, at->second);
     }
   }
   weights.round_masters();
@@ -84,10 +98,9 @@ inline void roughen(const Model& model, Weights& weights) {
 inline void roughen(const Model& model, Lockstep<float>& run) {
   for (const std::string& name : run.parameters()) {
     Matrix<float> weight = run.weight(name);
+    const RoughWeights rough(model, name);
     for (std::int64_t r = 0; r < weight.rows; ++r) {
-      for (std::int64_t c = 0; c < weight.cols; ++c) {
-        weight(r, c) = static_cast<float>(rough_weight(model, name, r, c));
-      }
+      for (std::int64_t c = 0; c < weight.cols; ++c) weight(r, c) = rough(r, c);
     }
     run.set_weight(name, weight);
   }
