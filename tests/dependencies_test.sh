@@ -54,8 +54,8 @@ includes engine/kernels |
   allow_only "$standard|^engine/(kernels/)?[a-z0-9_]+[.]hpp$|^schedule/|^cblas[.]h$|^dnnl|^oneapi/|^immintrin[.]h$|^cpuid[.]h$|^unistd[.]h$" \
     "engine/kernels/ uses only itself, engine/, schedule/, BLAS and POSIX"
 includes engine/mpi |
-  allow_only "$standard|^engine/(mpi/)?[a-z0-9_]+[.]hpp$|^schedule/|^mpi[.]h$" \
-    "engine/mpi/ uses only itself, engine/, schedule/ and MPI"
+  allow_only "$standard|^engine/(mpi/)?[a-z0-9_]+[.]hpp$|^schedule/|^mpi[.]h$|^unistd[.]h$" \
+    "engine/mpi/ uses only itself, engine/, schedule/, MPI and POSIX"
 includes engine/train |
   refuse '^(scaling|sim|platforms)/|^simgrid|^smpi/|^xbt/|^toml[+][+]/' \
     "engine/train/ stays apart from what projects and starts"
