@@ -51,7 +51,7 @@ includes engine . '^engine/(kernels|mpi|train)/' |
   allow_only "$standard|^engine/[a-z0-9_]+[.]hpp$|^schedule/" \
     "engine/ itself uses only itself, schedule/ and the standard library"
 includes engine/kernels |
-  allow_only "$standard|^engine/(kernels/)?[a-z0-9_]+[.]hpp$|^schedule/|^cblas[.]h$|^dnnl|^oneapi/|^immintrin[.]h$|^cpuid[.]h$|^unistd[.]h$" \
+  allow_only "$standard|^engine/(kernels/)?[a-z0-9_]+[.]hpp$|^schedule/|^cblas[.]h$|^dnnl|^oneapi/|^immintrin[.]h$|^cpuid[.]h$|^malloc[.]h$|^unistd[.]h$" \
     "engine/kernels/ uses only itself, engine/, schedule/, BLAS and POSIX"
 includes engine/mpi |
   allow_only "$standard|^engine/(mpi/)?[a-z0-9_]+[.]hpp$|^schedule/|^mpi[.]h$|^unistd[.]h$" \

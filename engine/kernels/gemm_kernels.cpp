@@ -29,14 +29,13 @@ bool bf16_pays() {
   return faster;
 }
 
-// One call of about a tile's size, on zeros.
+// A call of about a tile's size, on zeros.
 void bring_up(const Product& p, const GemmKernel& kernel) {
   const std::int64_t m = std::min<std::int64_t>(p.m, 512);
   const std::int64_t n = std::min<std::int64_t>(p.n, 512);
   const std::int64_t k = std::min<std::int64_t>(p.k, 1024);
-  // Malloc always takes so much from the system and gives it back whole (mallopt(3),
-  // M_MMAP_THRESHOLD), so that no later buffer hides in it; only what is written to becomes
-  // resident.
+  // Malloc takes so much from the system and gives it back whole (mallopt(3), M_MMAP_THRESHOLD), so
+  // that no later buffer hides in it; only what is written to becomes resident.
   constexpr std::size_t given_back = 64 << 20;
   struct Free {
     void operator()(float* memory) const { std::free(memory); }
@@ -46,8 +45,18 @@ void bring_up(const Product& p, const GemmKernel& kernel) {
   if (memory == nullptr) throw std::bad_alloc();
   std::fill_n(memory.get(), (m + n) * k + m * n, 0.0F);
   float* const b = memory.get() + m * k;
-  sgemm(kernel.library, {kernel.form, m, n, k, memory.get(), kernel.form == GemmForm::tn ? m : k, b,
-                         kernel.form == GemmForm::nt ? k : n, b + n * k, n, 0.0F});
+  const Sgemm product{kernel.form,
+                      m,
+                      n,
+                      k,
+                      memory.get(),
+                      kernel.form == GemmForm::tn ? m : k,
+                      b,
+                      kernel.form == GemmForm::nt ? k : n,
+                      b + n * k,
+                      n,
+                      0.0F};
+  sgemm(kernel.library, product);
 }
 
 }  // namespace

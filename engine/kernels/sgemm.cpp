@@ -3,6 +3,7 @@
 
 #include <cblas.h>
 #include <dnnl.h>
+#include <malloc.h>
 
 #include <limits>
 #include <stdexcept>
@@ -67,6 +68,14 @@ void sgemm(Library library, const Sgemm& p) {
 void use_one_thread() {
   openblas_set_num_threads(1);
   omp_set_num_threads(1);
+}
+
+// mallopt(3). Left alone, malloc learns a threshold from what is freed, but an aligned buffer
+// teaches it one that is too small for the next of its size.
+void keep_packing_buffers() {
+  constexpr int largest = 8 << 20;
+  mallopt(M_MMAP_THRESHOLD, largest);
+  mallopt(M_TRIM_THRESHOLD, 2 * largest);
 }
 
 }  // namespace fourfold

@@ -32,5 +32,8 @@ void sgemm(Library library, const Sgemm& product);
 
 // Tells both libraries to compute in the calling thread: there is one rank a core.
 void use_one_thread();
+// oneDNN allocates the buffers that it packs operands into (1.4 MB) at every product: from now on
+// malloc keeps them, instead of asking the system for pages each time.
+void keep_packing_buffers();
 
 }  // namespace fourfold

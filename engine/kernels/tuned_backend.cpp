@@ -14,6 +14,7 @@ namespace fourfold {
 
 TunedBackend::TunedBackend() {
   use_one_thread();
+  keep_packing_buffers();
 }
 
 void TunedBackend::set_choices(KernelChoices choices) {
@@ -28,8 +29,14 @@ GemmKernel TunedBackend::kernel_of(const Product& product) const {
 }
 
 void TunedBackend::prepare(const std::vector<CountedProduct>& products) {
-  for (const CountedProduct& counted : products) {
-    gemm_.prepare(tensors_of(counted.product), kernel_of(counted.product), scratch_);
+  // glibc 2.36 keeps the slack beside an aligned buffer in its cache for small chunks, seven of a
+  // size: as often, a freed buffer is too short for the next request and the heap grows. Two sizes
+  // come up.
+  constexpr int rounds = 16;
+  for (int round = 0; round < rounds; ++round) {
+    for (const CountedProduct& counted : products) {
+      gemm_.prepare(tensors_of(counted.product), kernel_of(counted.product), scratch_);
+    }
   }
 }
 

@@ -1,6 +1,8 @@
 // Reads /proc/self/status; see memory_growth.hpp.
 #include "engine/train/memory_growth.hpp"
 
+#include <malloc.h>
+
 #include <fstream>
 #include <stdexcept>
 #include <string>
@@ -19,6 +21,10 @@ std::int64_t peak_bytes() {
 }
 
 }  // namespace
+
+void give_back_free_memory() {
+  malloc_trim(0);
+}
 
 MemoryGrowth::MemoryGrowth() {
   // "5" sets the peak back to what is resident now (proc(5)), so that a peak during start-up does

@@ -167,11 +167,15 @@ std::string header_json(const TrainSettings& settings, const RunFacts& facts) {
   return line.dump();
 }
 
-std::string growth_text(std::int64_t grown_bytes, const MemoryUse& counted) {
+std::string growth_text(std::int64_t grown_bytes, std::int64_t before_bytes,
+                        const MemoryUse& counted) {
   const auto grown = static_cast<double>(grown_bytes);
   return fmt::format(
-      "memory      VmHWM has grown by {:.1f} MB on the largest rank: {:+.1f} % of what was counted",
-      grown / mega, 100.0 * (grown / counted.peak.value - 1.0));
+      "memory      VmHWM has grown by {:.1f} MB on the largest rank: {:+.1f} % of what was "
+      "counted; "
+      "program, MPI and libraries had {:.1f} MB before",
+      grown / mega, 100.0 * (grown / counted.peak.value - 1.0),
+      static_cast<double>(before_bytes) / mega);
 }
 
 }  // namespace fourfold

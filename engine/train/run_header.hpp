@@ -32,7 +32,9 @@ std::string cpu_text();
 std::string header_text(const TrainSettings& settings, const RunFacts& facts);
 std::string header_json(const TrainSettings& settings, const RunFacts& facts);
 
-// "memory: VmHWM has grown by ...", of the rank that has grown most.
-std::string growth_text(std::int64_t grown_bytes, const MemoryUse& counted);
+// "memory: VmHWM has grown by ...", of the rank that has grown most; `before` is what was resident
+// when growth began.
+std::string growth_text(std::int64_t grown_bytes, std::int64_t before_bytes,
+                        const MemoryUse& counted);
 
 }  // namespace fourfold

@@ -52,13 +52,16 @@ RunLog opened_log(const TrainSettings& settings, const World& world) {
   return log;
 }
 
+std::vector<CountedProduct> products_of(const TrainSettings& settings) {
+  return products(record_step(settings.model, settings.options), settings.grid,
+                  settings.batch * settings.model.sequence / settings.options.micro_batches);
+}
+
 // Rank 0's, on all ranks; those of the checkpoint where they are for the same products, so that a
 // resumed run goes on bit by bit.
 KernelChoices choices_for(const TrainSettings& settings, const nlohmann::json& saved,
                           const World& world) {
-  const std::vector<CountedProduct> needed =
-      products(record_step(settings.model, settings.options), settings.grid,
-               settings.batch * settings.model.sequence / settings.options.micro_batches);
+  const std::vector<CountedProduct> needed = products_of(settings);
   if (saved.is_array()) {
     KernelChoices choices = read_kernel_choices(saved);
     if (covers(choices, needed)) return choices;
@@ -129,7 +132,18 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   const KernelChoices choices =
       choices_for(settings, state.trainer.value("kernels", nlohmann::json()), world);
   backend.set_choices(choices);
+  RunFacts facts;
+  facts.cpu = cpu_text();
+  facts.libraries = mpi_text() + "; " + blas_report();
+  facts.kernels = kernels_text(choices, peaks.front());
+  facts.data = data.description();
+  facts.unigram_nats = unigram_entropy(data.validation_words(), settings.model.vocabulary);
+  facts.work = counted_work(settings);
+  facts.work.peak = peak_of(peaks);
+  facts.counted = counted_memory(settings);
 
+  give_back_free_memory();
+  backend.prepare(products_of(settings));
   const MemoryGrowth growth;
   Weights weights(record_step(settings.model, settings.options), settings.grid, world.rank());
   if (settings.resume.empty()) {
@@ -140,15 +154,6 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   state.trainer["typed"] = settings.typed;
   state.trainer["kernels"] = json_of(choices);
 
-  RunFacts facts;
-  facts.cpu = cpu_text();
-  facts.libraries = mpi_text() + "; " + blas_report();
-  facts.kernels = kernels_text(choices, peaks.front());
-  facts.data = data.description();
-  facts.unigram_nats = unigram_entropy(data.validation_words(), settings.model.vocabulary);
-  facts.work = counted_work(settings);
-  facts.work.peak = peak_of(peaks);
-  facts.counted = counted_memory(settings);
   facts.step = state.step;
   log.say(header_text(settings, facts));
   log.record(header_json(settings, facts));

@@ -137,11 +137,17 @@ StepReport Trainer::report_of(const ExecutedStep& executed, double learning_rate
 }
 
 void Trainer::report_growth(const RunFacts& facts, const MemoryGrowth& growth) {
-  const std::vector<std::int64_t> grown = machine_.world.all(growth.bytes());
-  const std::int64_t most = *std::max_element(grown.begin(), grown.end());
-  log_.say(growth_text(most, facts.counted));
-  log_.record(fmt::format("{{\"kind\":\"memory\",\"grown_B\":{},\"counted_B\":{:.0f}}}", most,
-                          facts.counted.peak.value));
+  struct RankMemory {
+    std::int64_t grown = 0, before = 0;
+    bool operator<(const RankMemory& other) const { return grown < other.grown; }
+  };
+  const std::vector<RankMemory> ranks =
+      machine_.world.all(RankMemory{growth.bytes(), growth.before()});
+  const RankMemory most = *std::max_element(ranks.begin(), ranks.end());
+  log_.say(growth_text(most.grown, most.before, facts.counted));
+  log_.record(
+      fmt::format("{{\"kind\":\"memory\",\"grown_B\":{},\"counted_B\":{:.0f},\"before_B\":{}}}",
+                  most.grown, facts.counted.peak.value, most.before));
 }
 
 void Trainer::write_trace(const std::vector<Span>& spans) {
