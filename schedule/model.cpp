@@ -3,6 +3,26 @@
 
 namespace fourfold {
 
+std::string excess(const Model& model) {
+  struct Extent {
+    const char* key;
+    std::int64_t value, most;
+    const char* reason;
+  };
+  const char* counted = "so that 64 bits count every byte of a step";
+  for (const Extent& one :
+       {Extent{"layers", model.layers, most_layers,
+               "as every operation of every layer is written down, 0.1 MB a layer"},
+        Extent{"hidden", model.hidden, most_hidden, counted},
+        Extent{"sequence_tokens", model.sequence, most_sequence, counted},
+        Extent{"vocabulary", model.vocabulary, most_vocabulary, counted}}) {
+    if (one.value <= one.most) continue;
+    return std::string(one.key) + " = " + std::to_string(one.value) + ", but it must be at most " +
+           std::to_string(one.most) + ", " + one.reason;
+  }
+  return "";
+}
+
 double parameter_count(const Model& model) {
   const auto l = static_cast<double>(model.layers);
   const auto h = static_cast<double>(model.hidden);

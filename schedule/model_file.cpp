@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <stdexcept>
 
@@ -47,6 +48,8 @@ std::vector<std::string> known_models() {
 Model read_model(const std::string& name_or_path) {
   const std::string path = path_of(name_or_path);
   if (!fs::exists(path)) refuse(path, "there is no such file");
+  if (fs::is_directory(path)) refuse(path, "it is a folder; give the path of a TOML file");
+  if (!std::ifstream(path)) refuse(path, "it cannot be read");
   toml::table table;
   try {
     table = toml::parse_file(path);
@@ -73,6 +76,7 @@ Model read_model(const std::string& name_or_path) {
     if (!value || *value < 1) refuse(path, "\"" + key + "\" must be a whole number, at least 1");
     *target = *value;
   }
+  if (const std::string why = excess(model); !why.empty()) refuse(path, why);
   if (model.hidden % model.heads != 0) {
     refuse(path, "hidden = " + std::to_string(model.hidden) + " does not divide into " +
                      std::to_string(model.heads) + " heads");

@@ -37,7 +37,10 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
 
 std::string did_you_mean(const std::string& name, const std::vector<std::string>& candidates) {
   const std::string nearest = nearest_name(name, candidates);
-  return nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?";
+  const std::size_t like = std::max<std::size_t>(1, name.size() / 2);
+  return nearest.empty() || edit_distance(name, nearest) > like
+             ? ""
+             : "; did you mean \"" + nearest + "\"?";
 }
 
 }  // namespace fourfold

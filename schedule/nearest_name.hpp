@@ -10,7 +10,7 @@ namespace fourfold {
 // the first of equals. Empty if there are no candidates.
 std::string nearest_name(const std::string& name, const std::vector<std::string>& candidates);
 
-// "; did you mean "frontier"?", or nothing where there is no candidate.
+// "; did you mean "frontier"?", or nothing where no candidate is alike: half of the letters stay.
 std::string did_you_mean(const std::string& name, const std::vector<std::string>& candidates);
 
 }  // namespace fourfold

@@ -12,12 +12,19 @@ const char* name(Axis axis) {
 
 ProcessGrid::ProcessGrid(std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t data)
     : extents_{x, y, z, data} {
+  constexpr std::int64_t most_ranks = 1'000'000'000;
+  std::int64_t ranks = 1;
   for (Axis axis : all_axes) {
     if (extent(axis) < 1) {
       throw std::invalid_argument("process grid: extent of axis " + std::string(name(axis)) +
                                   " is " + std::to_string(extent(axis)) +
                                   "; it must be at least 1");
     }
+    if (extent(axis) > most_ranks / ranks) {
+      throw std::invalid_argument("process grid: " + str() + " has more than " +
+                                  std::to_string(most_ranks) + " ranks; no machine has so many");
+    }
+    ranks *= extent(axis);
   }
 }
 

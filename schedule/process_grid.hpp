@@ -18,7 +18,7 @@ const char* name(Axis axis);
 class ProcessGrid {
  public:
   ProcessGrid() = default;
-  // Throws std::invalid_argument if an extent is below 1.
+  // Throws std::invalid_argument if an extent is below 1 or the grid beyond all machines.
   ProcessGrid(std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t data);
 
   std::int64_t extent(Axis axis) const { return extents_[static_cast<int>(axis)]; }

@@ -25,10 +25,12 @@ std::string misfit(const Model& model, const ProcessGrid& grid, std::int64_t glo
       return where + text(model.heads) +
              " heads do not divide by x = " + text(grid.extent(Axis::x)) +
              "; x must be a divisor of the heads";
-    case Misfit::divisibility:
-      return where + "hidden size " + text(model.hidden) +
-             " does not divide by x = " + text(grid.extent(Axis::x)) +
-             " and by y = " + text(grid.extent(Axis::y)) + "; both must be its divisors";
+    case Misfit::divisibility: {
+      const bool x_fits = model.hidden % grid.extent(Axis::x) == 0;
+      const Axis axis = x_fits ? Axis::y : Axis::x;
+      return where + "hidden size " + text(model.hidden) + " does not divide by " + name(axis) +
+             " = " + text(grid.extent(axis)) + "; x and y must be divisors of it";
+    }
     case Misfit::batch:
       return where + "a batch of " + text(global_batch) + " sequences does not divide into " +
              text(micro_batches) +

@@ -21,6 +21,7 @@ Model read_model_values(JsonObject object) {
   model.sequence = object.positive("sequence");
   model.vocabulary = object.positive("vocabulary");
   object.finish();
+  if (const std::string why = excess(model); !why.empty()) throw std::runtime_error("model: " + why);
   return model;
 }
 
@@ -95,15 +96,16 @@ StepOptions read_options(JsonObject object) {
 }
 
 Scales read_scales(const json& value) {
-  if (!value.is_object()) throw std::runtime_error("point: 'scales' must be an object");
+  constexpr double most = 1e6;  // a machine that differs more is another one, or a slip
   Scales scales;
-  JsonObject object(value, "point, 'scales'");
+  JsonObject object(value, "scales");
   for (const auto& item : value.items()) {
-    scales[item.key()] = object.number(item.key());
-    if (scales[item.key()] <= 0.0) {
-      throw std::runtime_error("point, 'scales': the factor on '" + item.key() +
-                               "' must be above 0");
+    const double factor = object.number(item.key());
+    if (factor < 1.0 / most || factor > most) {
+      throw std::runtime_error("scales: the factor on '" + item.key() + "' must be from 0.000001 to "
+                               "1000000");
     }
+    scales[item.key()] = factor;
   }
   return scales;
 }
@@ -115,6 +117,11 @@ Point read_point(JsonObject object) {
   point.model = read_model_values(object.object("model"));
   point.grid = ProcessGrid::parse(object.text("grid"));
   point.global_batch = object.positive("global_batch_sequences");
+  if (point.global_batch > most_batch_tokens / point.model.sequence) {
+    throw std::runtime_error("point: a batch of " + std::to_string(point.global_batch) +
+                             " sequences has more than the " + std::to_string(most_batch_tokens) +
+                             " tokens that are counted");
+  }
   point.options = read_options(object.object("options"));
   if (object.has("what_ifs")) point.what_ifs = read_what_ifs(object.object("what_ifs"));
   object.finish();

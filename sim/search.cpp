@@ -57,10 +57,10 @@ class Search {
                 return a.micro_batches < b.micro_batches;
               });
     if (result.feasible.empty() && least_.value > 0) {
-      result.closest_miss = "the closest, grid " + miss_.str() + " with " +
-                            std::to_string(miss_micro_batches_) + " micro-batches, needs " +
-                            gigabytes(least_) + " per device of the usable " +
-                            gigabytes(estimator_.memory_limit());
+      result.closest_miss =
+          "the closest, grid " + miss_.str() + " with " + std::to_string(miss_micro_batches_) +
+          " micro-batch" + (miss_micro_batches_ == 1 ? "" : "es") + ", needs " + gigabytes(least_) +
+          " per device of the usable " + gigabytes(estimator_.memory_limit());
     }
   }
 

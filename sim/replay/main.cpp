@@ -9,6 +9,7 @@
 #include <exception>
 #include <iostream>
 #include <iterator>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -188,6 +189,10 @@ int main(int argc, char** argv) {
   } catch (const fourfold::FlowNetwork::TooMuchWork& error) {
     std::cerr << "fourfold-replay: " << error.what() << '\n';
     return fourfold::over_work_limit;
+  } catch (const std::bad_alloc&) {
+    std::cerr << "fourfold-replay: the memory that this machine or its limits allow is used up; "
+                 "ask for fewer devices or layers, or for --fidelity estimated\n";
+    return 1;
   } catch (const std::exception& error) {
     std::cerr << "fourfold-replay: " << error.what() << '\n';
     return 1;

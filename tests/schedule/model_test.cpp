@@ -62,6 +62,17 @@ TEST(Models, AllRead) {
   }
 }
 
+TEST(Models, BeyondWhatIsCountedAreRefusedWithABound) {
+  EXPECT_THAT(refusal_of(with("layers = 2", "layers = 10001")),
+              HasSubstr("layers = 10001, but it must be at most 10000, as every operation"));
+  EXPECT_THAT(refusal_of(with("hidden = 16", "hidden = 1048580")), HasSubstr("at most 1048576"));
+  EXPECT_THAT(refusal_of(with("sequence_tokens = 8", "sequence_tokens = 16777217")),
+              HasSubstr("at most 16777216"));
+  EXPECT_THAT(refusal_of(with("vocabulary = 32", "vocabulary = 16777217")),
+              HasSubstr("at most 16777216"));
+  EXPECT_EQ(refusal_of(with("layers = 2", "layers = 10000")), "accepted");
+}
+
 TEST(Models, HaveAboutTheParametersOfTheirName) {
   int named_by_size = 0;
   for (const std::string& name : known_models()) {

@@ -23,10 +23,9 @@ TEST(Misfit, IsASentenceWithTheNumbers) {
   EXPECT_EQ(misfit(model, {8, 1, 1, 1}, 24, 1),
             "grid 8x1x1x1 does not fit my-model: 12 heads do not divide by x = 8; x must be a "
             "divisor of the heads");
-  EXPECT_EQ(
-      misfit(model, {2, 5, 1, 1}, 24, 1),
-      "grid 2x5x1x1 does not fit my-model: hidden size 48 does not divide by x = 2 and by y = "
-      "5; both must be its divisors");
+  EXPECT_EQ(misfit(model, {2, 5, 1, 1}, 24, 1),
+            "grid 2x5x1x1 does not fit my-model: hidden size 48 does not divide by y = 5; x and y "
+            "must be divisors of it");
   EXPECT_EQ(misfit(model, {1, 1, 5, 2}, 24, 3),
             "grid 1x1x5x2 does not fit my-model: a batch of 24 sequences does not divide into 3 "
             "micro-batches of whole sequences on z x data = 5 x 2 shares");

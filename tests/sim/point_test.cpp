@@ -108,7 +108,7 @@ TEST(PointJson, RefusesImpossibleValues) {
               HasSubstr("whole number"));
   EXPECT_THAT(refusal(with("\"2x3x4x5\"", "\"2x3x4\"")), HasSubstr("process grid"));
   EXPECT_THAT(refusal(with("\"2x3x4x5\"", "\"2x3x0x5\"")), HasSubstr("at least 1"));
-  EXPECT_THAT(refusal(with(":0.5", ":-0.5")), HasSubstr("above 0"));
+  EXPECT_THAT(refusal(with(":0.5", ":-0.5")), HasSubstr("from 0.000001 to 1000000"));
   EXPECT_THAT(refusal(with("\"keep\"", "\"kep\"")), HasSubstr("did you mean \"keep\"?"));
 }
 
