@@ -4,11 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <stdexcept>
 
+#include "platforms/topology.hpp"
 #include "scaling/candidates.hpp"
 #include "scaling/launch.hpp"
+#include "scaling/words.hpp"
 #include "sim/conditions.hpp"
+#include "sim/link_faults.hpp"
 #include "sim/replay_answer.hpp"
 
 namespace fourfold {
@@ -130,7 +134,7 @@ Finding find_uniform(const Question& question, Fidelity fidelity, const Stopping
     const std::size_t done = finding.simulated.size();
     const double part =
         static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(rule.at_most, 1));
-    watch(fmt::format("simulated {} of at most {} grids", done, rule.at_most),
+    watch(fmt::format("simulated {} of at most {}", done, counted(rule.at_most, "grid")),
           share + (1.0 - share) * part);
     simulate_wave(question, rule, finding);
     finding.verdict = judge(estimated, simulated_seconds(finding), rule);
@@ -162,8 +166,13 @@ void refuse_early(const Question& question, Fidelity fidelity, const Platform& p
           "--fidelity simulated",
           wanted.front()));
     }
-    compute_factors(point, mapping_of(point, platform));
+    const Mapping mapping = mapping_of(point, platform);
+    compute_factors(point, mapping);
+    const Topology topology(platform, mapping.nodes(platform.node.devices));
+    FaultyLinks({question.what_ifs.degrade, question.what_ifs.fail}, topology, platform);
   } catch (const FindingFailed&) {
+    throw;
+  } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
     throw FindingFailed(error.what());

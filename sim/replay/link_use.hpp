@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "platforms/topology.hpp"
-#include "sim/replay/link_faults.hpp"
+#include "sim/link_faults.hpp"
 #include "sim/replay_detail.hpp"
 #include "sim/timed_program.hpp"
 

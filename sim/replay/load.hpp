@@ -8,10 +8,10 @@
 
 #include "platforms/mapping.hpp"
 #include "platforms/topology.hpp"
+#include "sim/link_faults.hpp"
 #include "sim/replay/communicators.hpp"
 #include "sim/replay/flow_network.hpp"
 #include "sim/replay/incidence.hpp"
-#include "sim/replay/link_faults.hpp"
 
 namespace fourfold {
 

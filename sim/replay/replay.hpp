@@ -11,8 +11,8 @@
 #include "platforms/platform.hpp"
 #include "schedule/process_grid.hpp"
 #include "sim/jitter.hpp"
+#include "sim/link_faults.hpp"
 #include "sim/outcome.hpp"
-#include "sim/replay/link_faults.hpp"
 #include "sim/replay_detail.hpp"
 #include "sim/timed_program.hpp"
 

@@ -221,6 +221,8 @@ TEST(WhatIfReplay, RefusesFaultsThatCannotTakeEffect) {
   EXPECT_THAT(degraded("nci:1.0"), HasSubstr("no link 'nci:1.0'"));
   EXPECT_THAT(degraded("global:3-9"), HasSubstr("sends nothing over it"));
   EXPECT_THAT(degraded("device:3"), HasSubstr("no link"));
+  EXPECT_THAT(degraded("foo"), HasSubstr("are nic:NODE.NIC, inner:NODE.A-B, local:GROUP.A-B, "
+                                         "global:A-B"));
   EXPECT_THAT(failed("inner:0.0-1", 1), HasSubstr("cannot fail"));
   EXPECT_THAT(failed("global:0-1", 5), HasSubstr("has 4 cables"));
   EXPECT_EQ(degraded("nic:1.0"), "accepted");

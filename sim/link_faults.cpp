@@ -1,5 +1,5 @@
 // Finds links by name, scales their capacity and moves load off those that are gone.
-#include "sim/replay/link_faults.hpp"
+#include "sim/link_faults.hpp"
 
 #include <fmt/format.h>
 
@@ -82,6 +82,24 @@ std::vector<std::string> topology_names(const std::string& word) {
   return ports;
 }
 
+// The links that the kind of network has, by the words that name them.
+std::string known_links(const Network& network) {
+  const std::string nodes = "nic:NODE.NIC, inner:NODE.A-B";
+  if (std::holds_alternative<CrossbarNetwork>(network)) return "device:DEVICE";
+  if (std::holds_alternative<DragonflyNetwork>(network)) {
+    return nodes + ", local:GROUP.A-B, global:A-B";
+  }
+  if (std::holds_alternative<DragonflyPlusNetwork>(network)) {
+    return nodes + ", 'cell 1 leaf 2', 'cell 1 -> cell 2'";
+  }
+  if (const auto* tree = std::get_if<FatTreeNetwork>(&network)) {
+    const std::size_t inner_tiers = tree->tiers.size() - 1;  // with links up
+    return nodes + (tree->rails == 1 ? ", 'leaf 2'" : ", 'unit 2 rail 1'") +
+           (inner_tiers > 1 ? ", 'pod 2'" : "") + (inner_tiers > 2 ? ", 'zone 1'" : "");
+  }
+  return nodes + ", 'router 1 -> router 2 (dimension 0 on)'";
+}
+
 }  // namespace
 
 FaultyLinks::FaultyLinks(const LinkFaults& faults, const Topology& topology,
@@ -92,7 +110,7 @@ FaultyLinks::FaultyLinks(const LinkFaults& faults, const Topology& topology,
     by_name_.emplace(topology.link_name(link), link);
   }
   for (const Degradation& one : faults.degrade) {
-    for (std::int32_t link : remember(one.link)) {
+    for (std::int32_t link : remember(one.link, platform)) {
       factors_.try_emplace(link, 1.0).first->second *= one.speed;
     }
   }
@@ -104,7 +122,8 @@ FaultyLinks::FaultyLinks(const LinkFaults& faults, const Topology& topology,
   }
 }
 
-const std::vector<std::int32_t>& FaultyLinks::remember(const std::string& link) {
+const std::vector<std::int32_t>& FaultyLinks::remember(const std::string& link,
+                                                       const Platform& platform) {
   Fault fault{link, {}};
   for (const std::string& name : topology_names(link)) {
     const auto found = by_name_.find(name);
@@ -112,11 +131,8 @@ const std::vector<std::int32_t>& FaultyLinks::remember(const std::string& link) 
   }
   if (fault.directions.empty()) {
     throw std::runtime_error(
-        fmt::format("the job has no link '{}': its devices are 0 to {}; links are nic:NODE.NIC, "
-                    "inner:NODE.A-B, local:GROUP.A-B, global:A-B, device:DEVICE on a crossbar, and "
-                    "what topology "
-                    "calls them, such as 'pod 2'",
-                    link, topology_.devices() - 1));
+        fmt::format("the job has no link '{}': its devices are 0 to {}; the links of {} are {}",
+                    link, topology_.devices() - 1, platform.name, known_links(platform.network)));
   }
   faults_.push_back(std::move(fault));
   return faults_.back().directions;
@@ -139,14 +155,17 @@ void FaultyLinks::detour(std::int32_t link, std::vector<std::vector<std::int32_t
 }
 
 void FaultyLinks::fail(const Failure& failure, const Platform& platform) {
-  remember(failure.link);
+  remember(failure.link, platform);
   const std::optional<LinkWord> link = parsed(failure.link);
   const std::string kind = link ? link->kind : "";
   if (kind != "nic" && kind != "local" && kind != "global") {
     throw std::runtime_error(fmt::format(
         "'{}' cannot fail, as its traffic has no other way that is simulated; degrade it instead, "
-        "or fail nic:NODE.NIC, local:GROUP.A-B or global:A-B",
-        failure.link));
+        "or fail nic:NODE.NIC{}",
+        failure.link,
+        std::holds_alternative<DragonflyNetwork>(platform.network)
+            ? ", local:GROUP.A-B or global:A-B"
+            : ""));
   }
   const auto* dragonfly = std::get_if<DragonflyNetwork>(&platform.network);
   const std::int64_t cables =

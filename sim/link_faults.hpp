@@ -51,7 +51,7 @@ class FaultyLinks {
     std::vector<std::int32_t> directions;
   };
 
-  const std::vector<std::int32_t>& remember(const std::string& link);
+  const std::vector<std::int32_t>& remember(const std::string& link, const Platform& platform);
   std::int32_t named(const std::string& name) const;
   void fail(const Failure& failure, const Platform& platform);
   void detour(std::int32_t link, std::vector<std::vector<std::int32_t>> ways);
