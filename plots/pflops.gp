@@ -1,6 +1,7 @@
 # Model Pflop/s against devices, both logarithmic, one colour per machine: projection, ideal line
 # through the machine's smallest point, published points. Reads nothing but the CSV of a study.
-# Set before: csv (path), output (path without ending), machines (names between blanks).
+# Set before: csv (path), output (path without ending), machines (names between blanks), source (of
+# what was published; empty if nothing is compared).
 set datafile separator ','
 set datafile columnheaders
 
@@ -19,17 +20,30 @@ published(x) = strcol('published_flop_per_s') ne '' ? column('published_flop_per
 convention = system(sprintf("sed -n '2s/.*\"\\(.*\\)\"$/\\1/p' '%s'", csv))
 fidelity = system(sprintf("sed -n 2p '%s' | cut -d, -f5", csv))
 
-set title sprintf("Training throughput, %s, against published\n{/*0.8 model flops: %s}", \
-                  fidelity, convention)
+# Device counts of the study, but for those that would write over their neighbour.
+counts = system(sprintf("tail -n +2 '%s' | cut -d, -f2 | sort -nu | awk '$1 >= 1.2 * last {print last = $1}'", csv))
+# Machines with published rows.
+compared = system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) column[$i] = i} \
+  NR > 1 && $column[\"published_batch_s\"] != \"\" {print $1}' '%s' | sort -u", csv))
+is_compared(machine) = sum [i=1:words(compared)] (word(compared, i) eq machine) > 0
+
+set title sprintf("Training throughput, %s%s\n{/*0.8 model flops: %s}", fidelity, \
+                  words(compared) > 0 ? ', against published' : '', convention)
+if (source ne '') {
+  set label 1 'published: '.source at screen 0.01, screen 0.025 noenhanced font ',10'
+  set bmargin 5
+}
 set xlabel 'devices (GPUs; GCDs on MI250X)'
 set ylabel 'model Pflop/s'
 set logscale xy
-set xtics (256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536)
-set format x '%.0f'
+set xtics ()
+do for [devices in counts] {
+  set xtics add (sprintf('%s', devices) devices + 0)
+}
 set format y '%g'
 set for [power=-2:5] for [digit in '1 2 5'] ytics add (digit * 10.0 ** power)
 set grid xtics ytics lc rgb '#b8b8b8' lw 1 dashtype 1
-set key outside right center Left reverse samplen 3 spacing 1.3
+set key outside right center Left reverse samplen 3 spacing 1.3 noenhanced
 set border 3
 set tics nomirror
 
@@ -50,7 +64,7 @@ draw = "plot for [i=1:words(machines)] csv using (column('devices')): \
   ps 1.4 lc rgb colour(i) title word(machines, i).': '.fidelity, \
   for [i=1:words(machines)] csv using (column('devices')): \
   (of(word(machines, i), published(0) / 1e15)) with points pt open(i) ps 2.2 lw 2 \
-  lc rgb colour(i) title word(machines, i).': published'"
+  lc rgb colour(i) title (is_compared(word(machines, i)) ? word(machines, i).': published' : '')"
 
 set terminal pngcairo size 1200, 750 font 'DejaVu Sans,13' background 'white'
 set output output.'.png'

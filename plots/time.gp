@@ -1,6 +1,7 @@
 # Seconds of one batch, stacked into compute and exposed communication along each axis, one bar per
 # point, machines side by side; published seconds as points. Reads nothing but the CSV of a study.
-# Set before: csv (path), output (path without ending), machines (names between blanks).
+# Set before: csv (path), output (path without ending), machines (names between blanks), source (of
+# what was published; empty if nothing is compared).
 set datafile separator ','
 set datafile columnheaders
 
@@ -10,7 +11,6 @@ titles = '"compute" "exposed, x" "exposed, y" "exposed, z" "exposed, data"'
 colours = '#999999 #0072B2 #56B4E9 #E69F00 #D55E00'
 count = words(parts)
 
-convention = system(sprintf("sed -n '2s/.*\"\\(.*\\)\"$/\\1/p' '%s'", csv))
 fidelity = system(sprintf("sed -n 2p '%s' | cut -d, -f5", csv))
 
 # Bars stand at 0, 1, 2, ..., with a gap before each further machine.
@@ -20,8 +20,11 @@ place(row) = row + gap * index_of(strcol('machine'))
 upto(k) = sum [i=1:k] column(word(parts, i))
 short(model) = model[1:4] eq 'gpt-' ? model[5:*] : model
 
-set title sprintf("Where the seconds of one batch go, %s\n{/*0.8 flops in records and table: %s}", \
-                  fidelity, convention) offset 0, 0.8
+set title sprintf("Where the seconds of one batch go, %s", fidelity) offset 0, 0.8
+if (source ne '') {
+  set label 100 'published: '.source at screen 0.01, screen 0.025 noenhanced font ',10'
+  set bmargin 6
+}
 set tmargin 5
 set ylabel 'seconds per batch'
 set xlabel 'devices, model' offset 0, -0.5
@@ -57,7 +60,7 @@ draw = "plot for [j=0:count-1] csv using (place($0)):(upto(count - j)):xtic( \
   csv using (place($0)):(column('published_batch_s')) with points pt 7 ps 1.6 \
   lc rgb 'white' notitle, \
   csv using (place($0)):(column('published_batch_s')) with points pt 7 ps 1.1 \
-  lc rgb 'black' title 'published'"
+  lc rgb 'black' title (source ne '' ? 'published' : '')"
 
 set terminal pngcairo size 1400, 750 font 'DejaVu Sans,13' background 'white'
 set output output.'.png'

@@ -16,6 +16,7 @@
 #include "scaling/progress.hpp"
 #include "scaling/sensitivity.hpp"
 #include "scaling/study.hpp"
+#include "scaling/words.hpp"
 #include "schedule/whole_file.hpp"
 
 namespace fourfold {
@@ -131,7 +132,7 @@ void write_results(const Campaign& campaign, const Store& store, const std::stri
   print(printed == Answers::json ? lines : text);
   write_whole_file(folder + "/table.txt", text);
   write_whole_file(folder + "/summary.csv", study_csv(study));
-  remark(draw_plots(folder, machines(study)));
+  remark(draw_plots(folder, machines(study), study.published_source));
 }
 
 }  // namespace
@@ -146,8 +147,9 @@ int run_campaign(const CampaignOrder& order) {
   if (!store.remark().empty()) remark(store.remark());
 
   const Plan plan = plan_of(campaign, store);
-  remark(fmt::format("{}: {} points, {} kept from {}, {} to run", campaign.title,
-                     campaign.questions.size(), plan.kept, records, plan.open.size()));
+  remark(fmt::format("{}: {}, {} kept from {}, {} to run", campaign.title,
+                     counted(static_cast<std::int64_t>(campaign.questions.size()), "point"),
+                     plan.kept, records, plan.open.size()));
   print_notices_of_machines(campaign);
   std::vector<std::string> failures;
   try {

@@ -51,13 +51,15 @@ std::string why_not_drawn(const std::vector<Plot>& wanted) {
 
 }  // namespace
 
-std::string draw_plots(const std::string& folder, const std::vector<std::string>& machines) {
+std::string draw_plots(const std::string& folder, const std::vector<std::string>& machines,
+                       const std::string& published_source) {
   std::vector<Plot> wanted;
   for (const char* plot : plots) {
     wanted.push_back(
-        {plot, fmt::format("csv={}; output={}; machines={}", quoted(folder + "/summary.csv"),
-                           quoted(folder + "/" + plot),
-                           quoted(fmt::format("{}", fmt::join(machines, " "))))});
+        {plot, fmt::format("csv={}; output={}; machines={}; source={}",
+                           quoted(folder + "/summary.csv"), quoted(folder + "/" + plot),
+                           quoted(fmt::format("{}", fmt::join(machines, " "))),
+                           quoted(published_source))});
   }
   const std::string failure = why_not_drawn(wanted);
   if (!failure.empty()) return failure;

@@ -9,7 +9,9 @@ namespace fourfold {
 // Writes pflops.png, pflops.svg, time.png and time.svg into `folder` from its summary.csv. Returns
 // a sentence for the user: which files there are, or why there are none; a study is whole without
 // them.
-std::string draw_plots(const std::string& folder, const std::vector<std::string>& machines);
+// `published_source` goes below the published points; empty where there are none.
+std::string draw_plots(const std::string& folder, const std::vector<std::string>& machines,
+                       const std::string& published_source);
 
 // Writes loss.png and loss.svg into `folder` from its loss.csv (scaling/loss_table.hpp). Returns a
 // sentence, as above.
