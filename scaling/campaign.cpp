@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <map>
 #include <stdexcept>
 
 #include "scaling/toml_file.hpp"
@@ -59,8 +60,7 @@ Question read_question(const json& entry, const Question& shared, std::int64_t v
   object.allow_only({"devices", "model", "grid", "micro_batches"});
   Question question = shared;
   question.devices = object.positive("devices");
-  question.model = read_model(object.text("model"));
-  if (vocabulary > 0) question.model.vocabulary = vocabulary;
+  question.model = model_with(object.text("model"), vocabulary);
   if (object.has("grid")) question.grid = ProcessGrid::parse(object.text("grid"));
   if (object.has("micro_batches")) question.micro_batches = object.positive("micro_batches");
   question.global_batch = sequences_in(batch_tokens, question.model);
@@ -96,6 +96,19 @@ void read_machine(const json& entry, const Pattern& pattern, std::vector<Questio
   }
 }
 
+// A point that stands twice would be one record and two rows.
+void refuse_twins(const std::vector<Question>& questions) {
+  std::map<std::string, std::size_t> number_of;
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    const auto [first, is_new] = number_of.emplace(json_of(questions[i]).dump(), i);
+    if (is_new) continue;
+    throw std::runtime_error(
+        fmt::format("points {} and {} are the same: {} on {} devices of {}; leave one of them out",
+                    first->second + 1, i + 1, questions[i].model.name, questions[i].devices,
+                    questions[i].platform));
+  }
+}
+
 }  // namespace
 
 Campaign read_campaign(const std::string& path) {
@@ -103,6 +116,10 @@ Campaign read_campaign(const std::string& path) {
   Campaign campaign;
   campaign.name = std::filesystem::path(path).stem().string();
   try {
+    if (file.empty()) {
+      throw std::runtime_error(
+          "the file says nothing; a campaign has a title, batch_tokens and machines with points");
+    }
     JsonObject object(file, "the campaign");
     object.allow_only({"title", "fidelity", "simulate", "published_csv", "batch_tokens", "options",
                        "what_if", "machine"});
@@ -122,6 +139,7 @@ Campaign read_campaign(const std::string& path) {
     for (const json& machine : machines) {
       read_machine(machine, pattern, campaign.questions);
     }
+    refuse_twins(campaign.questions);
   } catch (const std::exception& error) {
     throw std::runtime_error(path + ": " + error.what());
   }

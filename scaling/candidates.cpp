@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
 #include "scaling/interrupt.hpp"
+#include "scaling/nearby.hpp"
+#include "scaling/words.hpp"
 
 namespace fourfold {
 namespace {
@@ -56,6 +59,27 @@ SearchResult candidates_of_grid(const Question& question, const Platform& platfo
   return result;
 }
 
+// `counts`: the micro-batches that would fit, if others were asked for.
+std::string why_nothing_fits(const Question& question, const Platform& platform,
+                             const SearchResult& result, const std::set<std::int64_t>& counts) {
+  const std::string with =
+      question.micro_batches ? " with " + counted(*question.micro_batches, "micro-batch") : "";
+  std::vector<std::string> reasons;
+  for (const auto& [reason, count] : result.rejected) {
+    reasons.push_back(fmt::format("{} by {}", count, name(reason)));
+  }
+  std::string text = fmt::format("{} fits no grid of {} of {}{}", question.model.name,
+                                 counted(question.devices, "device"), platform.name, with);
+  if (!counts.empty()) {
+    return text + fmt::format("; {} micro-batches would fit", fmt::join(counts, ", "));
+  }
+  text += fmt::format(" ({} tried, rejected {})", counted(result.tried, "combination"),
+                      fmt::join(reasons, ", "));
+  if (!result.closest_miss.empty()) return text + ": " + result.closest_miss;
+  const std::string instead = nearby(question, platform);
+  return instead.empty() ? text : text + "; " + instead;
+}
+
 }  // namespace
 
 SearchResult candidates(const Question& question, const Platform& platform, const Watch& watch) {
@@ -73,18 +97,15 @@ SearchResult candidates(const Question& question, const Platform& platform, cons
         watch(fmt::format("estimated {} of {} candidates", done, all),
               static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(all, 1)));
       });
+  std::set<std::int64_t> counts;  // of micro-batches that fit
+  for (const Candidate& candidate : result.feasible) counts.insert(candidate.micro_batches);
   if (question.micro_batches) {
     std::erase_if(result.feasible, [&](const Candidate& candidate) {
       return candidate.micro_batches != *question.micro_batches;
     });
   }
   if (result.feasible.empty()) {
-    const std::string count = question.micro_batches
-                                  ? fmt::format(" with {} micro-batches", *question.micro_batches)
-                                  : "";
-    const std::string miss = result.closest_miss.empty() ? "" : ": " + result.closest_miss;
-    throw FindingFailed(fmt::format("{} fits no grid of {} devices of {}{}{}", question.model.name,
-                                    question.devices, platform.name, count, miss));
+    throw FindingFailed(why_nothing_fits(question, platform, result, counts));
   }
   return result;
 }

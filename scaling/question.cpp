@@ -25,7 +25,20 @@ Fidelity fidelity_named(const std::string& word) {
   throw std::runtime_error("unknown fidelity '" + word + "'" + did_you_mean(word, known));
 }
 
+Model model_with(const std::string& name_or_path, std::int64_t vocabulary) {
+  Model model = read_model(name_or_path);
+  if (vocabulary > 0) model.vocabulary = vocabulary;
+  if (const std::string why = excess(model); !why.empty()) throw std::runtime_error(why);
+  return model;
+}
+
 std::int64_t sequences_in(std::int64_t batch_tokens, const Model& model) {
+  if (batch_tokens > most_batch_tokens) {
+    throw std::runtime_error(
+        fmt::format("a batch of {} tokens is too large: at most {} tokens are counted, so that 64 "
+                    "bits hold every byte of a step",
+                    batch_tokens, most_batch_tokens));
+  }
   if (batch_tokens < 1 || batch_tokens % model.sequence != 0) {
     throw std::runtime_error(
         fmt::format("a batch of {} tokens is no whole number of sequences of {} tokens of {}",

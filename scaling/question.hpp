@@ -38,6 +38,9 @@ struct Question {
   std::optional<std::int64_t> micro_batches;  // searched if absent
 };
 
+// The model by name or path, with another vocabulary unless that is 0. Throws std::runtime_error.
+Model model_with(const std::string& name_or_path, std::int64_t vocabulary);
+
 // Sequences in a batch of so many tokens. Throws std::runtime_error if they do not come out whole.
 std::int64_t sequences_in(std::int64_t batch_tokens, const Model& model);
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
@@ -35,6 +36,9 @@ json json_of(const toml::node& node, const std::string& path) {
 
 json read_toml(const std::string& path) {
   std::ifstream file(path);
+  if (std::filesystem::is_directory(path)) {
+    throw std::runtime_error(path + " is a folder; give the path of a TOML file");
+  }
   if (!file) throw std::runtime_error("cannot read " + path + "; is it the path of a TOML file?");
   try {
     return json_of(toml::parse(file, path), path);

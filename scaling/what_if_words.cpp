@@ -29,6 +29,10 @@ std::string content(std::string line) {
 std::vector<std::int64_t> read_placement_list(const std::string& path, const std::string& what,
                                               std::int64_t limit) {
   std::ifstream file(path);
+  if (std::filesystem::is_directory(path)) {
+    throw std::runtime_error(
+        fmt::format("the placement list '{}' is a folder; give the path of a file", path));
+  }
   if (!file) throw std::runtime_error(fmt::format("cannot read the placement list '{}'", path));
   std::vector<std::int64_t> numbers;
   std::unordered_map<std::int64_t, std::int64_t> line_of;

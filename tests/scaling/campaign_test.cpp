@@ -105,6 +105,20 @@ TEST(Campaign, RefusesImpossibleValues) {
               HasSubstr("at least one entry"));
 }
 
+TEST(Campaign, RefusesAPointThatStandsTwice) {
+  EXPECT_THAT(refusal(small_with(R"(devices = 32, model = "gpt-10b", grid = "2x2x4x2")",
+                                 R"(devices = 16, model = "gpt-5b")")),
+              HasSubstr("points 1 and 2 are the same: gpt-5b on 16 devices of frontier"));
+}
+
+TEST(Campaign, RefusesAnEmptyFileAndAFolder) {
+  const TemporaryFolder folder;
+
+  EXPECT_THAT(refusal(""), HasSubstr("the file says nothing; a campaign has a title"));
+  EXPECT_THAT([&] { read_campaign(folder.file("")); },
+              ::testing::ThrowsMessage<std::runtime_error>(HasSubstr("is a folder")));
+}
+
 TEST(Campaign, RefusesWhatIsNoToml) {
   EXPECT_THAT(refusal("title = \"a\"\nbatch_tokens = = 1\n"), HasSubstr("line 2"));
 }
