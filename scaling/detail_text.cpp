@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "scaling/text_table.hpp"
+#include "scaling/words.hpp"
 
 namespace fourfold {
 namespace {
@@ -58,18 +59,18 @@ std::string waiting(const ReplayDetail& detail) {
         {use.name, fmt::to_string(use.devices), seconds(use.compute), seconds(moving)});
     for (Seconds late : use.late) table.rows.back().push_back(seconds(late));
   }
-  std::string text =
-      "Who waits for whom, means over devices; a device waits on a lane while its group's "
-      "collective "
-      "cannot start, as a member comes later:\n" +
-      format(table);
+  std::string text = wrapped(
+                         "Who waits for whom, means over devices; a device waits on a lane while "
+                         "its group's collective cannot start, as a member comes later:\n") +
+                     format(table);
   if (detail.latecomers.empty()) return text + '\n';
-  text += "Last of a group to come, most waited for:";
+  std::string last = "Last of a group to come, most waited for:";
   for (const Latecomer& one : detail.latecomers) {
-    text += fmt::format("{} rank {} ({:.3f} s a device)",
+    last += fmt::format("{} rank {} ({:.3f} s a device)",
                         &one == &detail.latecomers.front() ? "" : ",", one.rank, one.waited.value);
   }
-  return text + ".\nTheir own groups are held up by them, and hold up others in turn.\n\n";
+  return text + wrapped(last + ".") +
+         "\nTheir own groups are held up by them, and hold up others in turn.\n\n";
 }
 
 }  // namespace

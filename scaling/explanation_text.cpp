@@ -8,6 +8,7 @@
 
 #include "scaling/detail_text.hpp"
 #include "scaling/text_table.hpp"
+#include "scaling/words.hpp"
 #include "sim/protocol.hpp"
 
 namespace fourfold {
@@ -48,26 +49,30 @@ std::string critical_path(const Explanation& explanation) {
 
 std::string lanes(const Explanation& explanation) {
   TextTable table;
-  table.columns = {{"lane", "", Align::left}, {"members", ""},  {"collectives", "a device"},
-                   {"in flight", "s"},        {"exposed", "s"}, {"hidden", "s"},
-                   {"hidden", "%"},           {"latency", "s"}, {"on the wire", "GB/device"}};
+  table.columns = {{"lane", "", Align::left},   {"members", ""},    {"collectives", "a device"},
+                   {"in flight", "s"},          {"+ waiting", "s"}, {"= exposed", "s"},
+                   {"+ hidden", "s"},           {"hidden", "%"},    {"latency", "s"},
+                   {"on the wire", "GB/device"}};
   for (Lane lane : all_lanes) {
     const LaneUse& use = explanation.lanes[static_cast<std::size_t>(lane)];
     if (use.collectives == 0) continue;
     const double hidden = use.busy.value > 0.0 ? use.hidden / use.busy : 0.0;
     table.rows.push_back({name(lane), fmt::to_string(use.members), fmt::to_string(use.collectives),
-                          seconds(use.busy), seconds(use.exposed), seconds(use.hidden),
-                          percent(hidden), seconds(use.latency),
+                          seconds(use.busy), seconds(use.waiting), seconds(use.exposed),
+                          seconds(use.hidden), percent(hidden), seconds(use.latency),
                           fmt::format("{:.2f}", use.sent.value / 1e9)});
   }
   std::string text =
       table.rows.empty() ? "No axis is cut: nothing is communicated.\n" : format(table);
-  if (explanation.waiting().value > 0.0) {
-    text +=
-        fmt::format("{:.3f} s of what is exposed is spent waiting for devices that come later.\n",
-                    explanation.waiting().value);
-  }
-  return text;
+  if (explanation.waiting().value <= 0.0) return text;
+  const bool alike = explanation.not_in_closed_form.empty();
+  return text + wrapped(fmt::format(
+                    "Waiting: nothing of the lane is in flight yet, as a member of the group comes "
+                    "later; {:.3f} s on all lanes.{}\n",
+                    explanation.waiting().value,
+                    alike ? " Devices that compute alike come at different times where their other "
+                            "groups share links with different neighbours."
+                          : ""));
 }
 
 std::string names_of(const CollectiveUse& use) {
@@ -123,10 +128,10 @@ std::string collectives(const Explanation& explanation) {
       flown
           ? "Collectives as simulated, from the start of the transfer, with all that shares their "
             "links; beside them the closed form, with only the groups of their own axis on the "
-            "links, and the part of it that is latency. Bus bandwidth as nccl-tests defines it:\n"
+            "links, and the part of it that is latency. Bus bandwidth as nccl-tests defines it:"
           : "Collectives by the closed form, with only the groups of their own axis on the links; "
-            "bus bandwidth as nccl-tests defines it:\n";
-  return title + format(table);
+            "bus bandwidth as nccl-tests defines it:";
+  return wrapped(title) + '\n' + format(table);
 }
 
 std::string memory(const Explanation& explanation) {
@@ -162,8 +167,9 @@ std::string ideals(const Explanation& explanation) {
 // What the parts of the answer that are no simulation leave out.
 std::string limits(const Explanation& explanation) {
   if (explanation.not_in_closed_form.empty()) return "";
-  return fmt::format("The closed form does not include: {}. The simulation does.\n\n",
-                     fmt::join(explanation.not_in_closed_form, ", "));
+  return wrapped(fmt::format("The closed form does not include: {}. The simulation does.",
+                             fmt::join(explanation.not_in_closed_form, ", "))) +
+         "\n\n";
 }
 
 nlohmann::json json_of(const LaneUse& use) {
@@ -199,7 +205,7 @@ std::string explanation_text(const Explanation& explanation) {
   std::string text = critical_path(explanation) + '\n' + lanes(explanation) + '\n';
   if (explanation.detail) text += detail_text(*explanation.detail);
   return text + collectives(explanation) + '\n' + limits(explanation) + memory(explanation) + '\n' +
-         ideals(explanation) + '\n' + explanation.verdict() + '\n';
+         ideals(explanation) + '\n' + wrapped(explanation.verdict()) + '\n';
 }
 
 nlohmann::json json_of(const Explanation& explanation) {

@@ -4,13 +4,10 @@
 #include <fmt/format.h>
 
 #include "scaling/text_table.hpp"
+#include "scaling/words.hpp"
 
 namespace fourfold {
 namespace {
-
-std::string micro_batches_text(std::int64_t count) {
-  return fmt::format("{} micro-batch{}", count, count == 1 ? "" : "es");
-}
 
 const char* on_or_off(bool value) {
   return value ? "on" : "off";
@@ -19,15 +16,14 @@ const char* on_or_off(bool value) {
 std::string headline(const Record& record) {
   const Point& point = record.point;
   std::string text = fmt::format(
-      "{} on {} devices of {}\n{}\nGlobal batch {} sequences of {} tokens, vocabulary "
-      "{}.\n",
-      point.model.name, record.devices(), point.platform, record.platform_title, point.global_batch,
-      point.model.sequence, point.model.vocabulary);
+      "{} on {} of {}\n{}\nGlobal batch {} of {} tokens, vocabulary {}.\n", point.model.name,
+      counted(record.devices(), "device"), point.platform, record.platform_title,
+      counted(point.global_batch, "sequence"), point.model.sequence, point.model.vocabulary);
   for (const auto& [key, factor] : point.scales) {
     text += fmt::format("What if: {} times {:g}.\n", key, factor);
   }
   for (const std::string& sentence : sentences(point.what_ifs, record.devices())) {
-    text += fmt::format("What if: {}.\n", sentence);
+    text += wrapped(fmt::format("What if: {}.", sentence)) + '\n';
   }
   return text + '\n';
 }
@@ -55,7 +51,7 @@ std::string options_text(const StepOptions& options) {
       "all-gather {}, recompute's gathers {};\n"
       "  in-flight blocks {}; weight gather {}; gradient reduction {}; data reduction {};\n"
       "  {}.\n",
-      micro_batches_text(options.micro_batches), name(options.recompute),
+      counted(options.micro_batches, "micro-batch"), name(options.recompute),
       on_or_off(overlap.all_reduce), on_or_off(overlap.reduce_scatter),
       on_or_off(overlap.all_gather), on_or_off(overlap.recompute_gather), options.in_flight_blocks,
       name(options.weight_gather), name(options.gradient_reduction), name(options.data_reduction),
@@ -89,16 +85,16 @@ std::string memory_by_role(const Record& record) {
     parts.push_back(fmt::format("{} {:.1f} GB", name(static_cast<Role>(role)),
                                 record.memory_by_role[role].value / 1e9));
   }
-  return fmt::format("  At the peak: {}.\n", fmt::join(parts, ", "));
+  return wrapped(fmt::format("  At the peak: {}.", fmt::join(parts, ", "))) + '\n';
 }
 
 std::string search_counts(const Record& record) {
-  std::string text =
-      fmt::format("{} grids x micro-batches tried, {} feasible", record.tried, record.feasible);
+  std::string text = fmt::format("{} of grid and micro-batches tried, {} feasible",
+                                 counted(record.tried, "combination"), record.feasible);
   for (const auto& [reason, count] : record.rejected) {
     text += fmt::format(", {} rejected by {}", count, reason);
   }
-  text += ".\n";
+  text = wrapped(text + '.') + '\n';
   if (!record.simulated.empty()) {
     const std::string why = record.verdict == "settled" ? "the next estimate cannot win"
                             : record.verdict == "exhausted"
@@ -121,18 +117,18 @@ std::string point_text(const Record& record) {
   std::string text = headline(record);
   text +=
       fmt::format("Grid {} (x, y, z, data), {}: {:.3f} s per batch, {}", record.point.grid.str(),
-                  micro_batches_text(record.point.options.micro_batches), record.seconds().value,
-                  name(record.fidelity));
+                  counted(record.point.options.micro_batches, "micro-batch"),
+                  record.seconds().value, name(record.fidelity));
   if (simulates(record.fidelity)) {
     text += fmt::format(" (estimated {:.3f} s)", record.estimated.value);
   }
   const double executed_rate = record.executed.value / record.seconds().value;
   text += "\n\n" + breakdown(record) + '\n' + effect_of_what_ifs(record);
-  text += fmt::format(
+  text += wrapped(fmt::format(
       "{:.1f} Pflop/s of model flops ({}): {:.1f} % of advertised, {:.1f} % of "
       "empirical peak.\n",
       record.rate().value / 1e15, model_flops_convention(record.point.options.recompute),
-      100.0 * record.of_advertised(), 100.0 * record.of_empirical());
+      100.0 * record.of_advertised(), 100.0 * record.of_empirical()));
   text += fmt::format("{:.1f} Tflop/s per device of executed flops.\n", executed_rate / 1e12);
   text += fmt::format("Memory per device {:.1f} GB of the {:.1f} GB that the reserve leaves.\n",
                       record.memory.value / 1e9, record.memory_limit.value / 1e9);
@@ -143,12 +139,11 @@ std::string point_text(const Record& record) {
 // Reproductions want to know what the authors' own ranking leads to.
 std::string paper_choice(const Record& record) {
   const GridSeconds& choice = record.paper_choice;
-  return fmt::format(
+  return wrapped(fmt::format(
       "The paper's model (SC24 eqs. (1)-(7): ring bytes over bandwidth, no latency, nothing "
-      "hidden) "
-      "ranks {} first\nof all that fit, with {:.2f} s of communication; estimated here at {:.3f} s "
-      "per batch.\n",
-      choice.grid.str(), choice.paper.value, choice.estimated.value);
+      "hidden) ranks {} first of all that fit, with {:.2f} s of communication; estimated here at "
+      "{:.3f} s per batch.\n",
+      choice.grid.str(), choice.paper.value, choice.estimated.value));
 }
 
 std::string search_text(const Record& record) {

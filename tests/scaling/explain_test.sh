@@ -25,7 +25,7 @@ says "no jitter .* simulation"
 says "a network that takes no time .* simulation"
 says "perfect overlap.* bound"
 says "The closed form does not include: jitter, slow devices"
-says "Slower devices limit this run: .*; they cost [0-9.]+ s"
+says "Slower devices limit this run: .*; they cost [0-9.]+"
 python3 - "$folder/trace.json" <<'PYTHON' || fail "the trace is not what it should be"
 import json, os, sys
 trace = json.load(open(sys.argv[1]))
