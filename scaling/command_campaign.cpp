@@ -15,6 +15,7 @@ void add_campaign_verb(CLI::App& app, Action& action) {
   };
   const auto typed = std::make_shared<Typed>();
   CLI::App* campaign = app.add_subcommand("campaign", "Answer all points of a campaign file");
+  campaign->footer("Example:\n  fourfold campaign run scaling/campaigns/sc24_weak.toml");
   CLI::App* run = campaign->add_subcommand("run", "Run a campaign, or go on with it");
   run->footer(
       "Points that FILE's output folder has records of are kept, so an interrupted run goes on\n"

@@ -3,6 +3,7 @@
 
 #include "scaling/collective_table.hpp"
 #include "scaling/commands.hpp"
+#include "scaling/flag_checks.hpp"
 #include "scaling/output.hpp"
 
 namespace fourfold {
@@ -23,8 +24,12 @@ void add_collectives_verb(CLI::App& app, Action& action) {
       "Example, the groups of eight that lie in eight nodes of Frontier:\n"
       "  fourfold collectives --platform frontier --devices 8 --stride 8");
   verb->add_option("--platform", typed->platform, "a name or a TOML file")->required();
-  verb->add_option("--devices", typed->devices, "members of the group")->required();
-  verb->add_option("--stride", typed->stride, "distance between neighbours, in devices [1]");
+  verb->add_option("--devices", typed->devices, "members of the group")
+      ->required()
+      ->check(whole_number(1));
+  verb->add_option("--stride", typed->stride, "distance between neighbours, in devices")
+      ->capture_default_str()
+      ->check(whole_number(1));
   verb->add_flag("--json", typed->json, "print one line of JSON");
   verb->callback([typed, &action] {
     action = [typed] {

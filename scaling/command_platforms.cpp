@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -18,15 +19,16 @@
 namespace fourfold {
 namespace {
 
+// "80.0 billion", "0.83 million".
+std::string parameters_text(double count) {
+  return count < 1e9 ? fmt::format("{:.2f} million", count / 1e6)
+                     : fmt::format("{:.1f} billion", count / 1e9);
+}
+
 std::string models_text() {
   TextTable table;
-  table.columns = {{"model", "", Align::left},
-                   {"layers", ""},
-                   {"hidden", ""},
-                   {"heads", ""},
-                   {"sequence", ""},
-                   {"vocabulary", ""},
-                   {"parameters", "billions"}};
+  table.columns = {{"model", "", Align::left}, {"layers", ""},     {"hidden", ""},    {"heads", ""},
+                   {"sequence", ""},           {"vocabulary", ""}, {"parameters", ""}};
   std::vector<Model> models;
   for (const std::string& name : known_models()) models.push_back(read_model(name));
   std::stable_sort(models.begin(), models.end(), [](const Model& a, const Model& b) {
@@ -36,7 +38,7 @@ std::string models_text() {
     table.rows.push_back({model.name, fmt::to_string(model.layers), fmt::to_string(model.hidden),
                           fmt::to_string(model.heads), fmt::to_string(model.sequence),
                           fmt::to_string(model.vocabulary),
-                          fmt::format("{:.1f}", parameter_count(model) / 1e9)});
+                          parameters_text(parameter_count(model))});
   }
   return format(table);
 }
@@ -100,7 +102,7 @@ std::string models_json() {
                       {"heads", model.heads},
                       {"sequence_tokens", model.sequence},
                       {"vocabulary", model.vocabulary},
-                      {"parameters", parameter_count(model)}});
+                      {"parameters", std::llround(parameter_count(model))}});
   }
   return models.dump() + '\n';
 }
@@ -133,13 +135,23 @@ void add_platforms_verb(CLI::App& app, Action& action) {
   const auto typed = std::make_shared<Typed>();
   CLI::App* verb =
       app.add_subcommand("platforms", "List the machines; show, export or describe one");
-  verb->add_flag("--json", typed->list_json, "print one line of JSON");
-  verb->callback([verb, typed, &action] {
-    if (!verb->get_subcommands().empty()) return;
-    action = [typed] {
-      print(typed->list_json ? platforms_json() : list_platforms());
-      return 0;
-    };
+  verb->footer(
+      "Examples:\n"
+      "  fourfold platforms\n"
+      "  fourfold platforms show frontier\n"
+      "  fourfold platforms export frontier --simgrid-xml --devices 64");
+  const auto list = [typed] {
+    print(typed->list_json ? platforms_json() : list_platforms());
+    return 0;
+  };
+  CLI::App* list_verb = verb->add_subcommand("list", "List the machines, as without a verb");
+  list_verb->footer("Example:\n  fourfold platforms list --json");
+  for (CLI::App* one : {verb, list_verb}) {
+    one->add_flag("--json", typed->list_json, "print one line of JSON");
+  }
+  list_verb->callback([list, &action] { action = list; });
+  verb->callback([verb, list, &action] {
+    if (verb->get_subcommands().empty()) action = list;
   });
   CLI::App* show = verb->add_subcommand("show", "Draw node and network of a machine");
   show->footer("Example:\n  fourfold platforms show frontier");
@@ -159,6 +171,7 @@ void add_platforms_verb(CLI::App& app, Action& action) {
 void add_models_verb(CLI::App& app, Action& action) {
   const auto json = std::make_shared<bool>(false);
   CLI::App* verb = app.add_subcommand("models", "List the models");
+  verb->footer("Example:\n  fourfold models --json");
   verb->add_flag("--json", *json, "print one line of JSON");
   verb->callback([json, &action] {
     action = [json] {

@@ -37,12 +37,15 @@ std::string program_json(const Model& model, const StepOptions& options) {
 
 void add_show_verb(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("show", "Print the program of one training step");
-  verb->footer("Example:\n  fourfold show --model gpt-5b --micro-batches 2 --overlap oar,ors");
+  verb->footer("Example:\n  fourfold show --model gpt-5b --overlap oar,ors");
   const auto flags = std::make_shared<QuestionFlags>();
   const auto json = std::make_shared<bool>(false);
   verb->add_flag("--json", *json, "print sections and operations as one line of JSON");
   add_model_flags(*verb, *flags);
-  verb->remove_option(verb->get_option("--grid"));  // a program names axes, never extents
+  // A program names axes, never extents, and is that of one micro-batch.
+  for (const char* flag : {"--grid", "--micro-batches"}) {
+    verb->remove_option(verb->get_option(flag));
+  }
   verb->callback([flags, json, &action] {
     action = [flags, json] {
       const Model model = model_of(*flags);

@@ -4,11 +4,16 @@
 
 #include <cstdio>
 #include <exception>
+#include <memory>
+#include <new>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "scaling/commands.hpp"
+#include "scaling/help_format.hpp"
 #include "scaling/interrupt.hpp"
+#include "scaling/output.hpp"
 #include "schedule/nearest_name.hpp"
 #include "sim/provenance.hpp"
 
@@ -42,6 +47,14 @@ std::string unknown_word(const CLI::App& app) {
   return "unknown verb '" + word + "'" + did_you_mean(word, known);
 }
 
+// CLI11's sentences, but for those that only programmers understand.
+std::string in_words(const CLI::ParseError& error) {
+  const std::string said = error.what();
+  const std::size_t twice = said.find(": At Most 1 required");
+  return twice == std::string::npos ? said
+                                    : said.substr(0, twice) + " is given twice; give it once";
+}
+
 int complain(const std::string& sentence, int status) {
   fmt::print(stderr, "fourfold: {}\n", sentence);
   return status;
@@ -49,9 +62,10 @@ int complain(const std::string& sentence, int status) {
 
 int run(int count, char** words) {
   CLI::App app(
-      "Fourfold projects 4D-parallel training of language models on supercomputers: which process\n"
+      "Fourfold projects 4D-parallel training of language models on supercomputers: which process "
       "grid is best, how fast it is, and what limits it; and it trains them over MPI.");
   app.name("fourfold");
+  app.formatter(std::make_shared<HelpFormat>());  // verbs inherit it
   app.footer(
       "Examples:\n"
       "  fourfold campaign run scaling/campaigns/sc24_weak.toml\n"
@@ -73,10 +87,13 @@ int run(int count, char** words) {
   try {
     app.parse(count, words);
   } catch (const CLI::Success& asked) {  // --help and --version
-    return app.exit(asked);
+    std::ostringstream text;
+    const int status = app.exit(asked, text, text);
+    print(text.str());
+    return status;
   } catch (const CLI::ParseError& error) {
     const std::string sentence = unknown_word(app);
-    return complain(sentence.empty() ? error.what() : sentence, wrong_usage);
+    return complain(sentence.empty() ? in_words(error) : sentence, wrong_usage);
   }
   if (!action) {
     const CLI::App* verb = typed_verb(app);
@@ -95,6 +112,11 @@ int main(int count, char** words) {
     return fourfold::run(count, words);
   } catch (const fourfold::Interrupted&) {
     return fourfold::complain("interrupted", fourfold::interrupted_status);
+  } catch (const std::bad_alloc&) {
+    return fourfold::complain(
+        "the memory that this machine or its limits allow is used up; ask for fewer devices or "
+        "layers, or for --fidelity estimated",
+        1);
   } catch (const std::exception& error) {
     return fourfold::complain(error.what(), 1);
   }

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <sstream>
 #include <stdexcept>
 
+#include "scaling/flag_checks.hpp"
 #include "scaling/what_if_words.hpp"
 #include "schedule/nearest_name.hpp"
 #include "sim/json_object.hpp"
@@ -28,6 +30,10 @@ nlohmann::json overlap_json(const std::string& words) {
   if (words == "all" || words == "none") return overlap;
   std::istringstream list(words);
   for (std::string word; std::getline(list, word, ',');) {
+    if (word == "all" || word == "none") {
+      throw std::runtime_error("overlap '" + words + "': " + word +
+                               " stands alone; write all, none, or some of oar,ors,oag,recompute");
+    }
     const auto found = std::find_if(known.begin(), known.end(),
                                     [&](const auto& entry) { return entry.first == word; });
     if (found == known.end()) {
@@ -42,7 +48,7 @@ nlohmann::json overlap_json(const std::string& words) {
 
 // "key=factor" entries.
 Scales scales_of(const std::vector<std::string>& entries) {
-  Scales scales;
+  nlohmann::json scales = nlohmann::json::object();
   for (const std::string& entry : entries) {
     const std::size_t equals = entry.rfind('=');
     double factor = 0.0;
@@ -50,14 +56,17 @@ Scales scales_of(const std::vector<std::string>& entries) {
     const bool split = equals != std::string::npos && equals > 0;
     const auto parsed = split ? std::from_chars(entry.data() + equals + 1, end, factor)
                               : std::from_chars_result{end, std::errc::invalid_argument};
-    if (parsed.ec != std::errc() || parsed.ptr != end || !(factor > 0.0)) {
+    if (parsed.ec != std::errc() || parsed.ptr != end) {
       throw std::runtime_error("--scale '" + entry +
-                               "' is no KEY=FACTOR with a factor above 0, such as "
-                               "network.link_bandwidth_GBps=0.5");
+                               "' is no KEY=FACTOR, such as network.link_bandwidth_GBps=0.5");
     }
-    scales[entry.substr(0, equals)] = factor;
+    const std::string key = entry.substr(0, equals);
+    if (scales.contains(key)) {
+      throw std::runtime_error("--scale gives two factors for '" + key + "'; give their product");
+    }
+    scales[key] = factor;
   }
-  return scales;
+  return read_scales(scales);
 }
 
 }  // namespace
@@ -65,36 +74,40 @@ Scales scales_of(const std::vector<std::string>& entries) {
 void add_machine_flags(CLI::App& verb, QuestionFlags& flags) {
   verb.add_option("--platform", flags.platform, "machine: a name (fourfold platforms) or a file")
       ->required();
-  verb.add_option("--devices", flags.devices, "GPUs, or GCDs on MI250X")->required();
+  verb.add_option("--devices", flags.devices, "GPUs, or GCDs on MI250X")
+      ->required()
+      ->check(whole_number(1));
   verb.add_option("--batch-tokens", flags.batch_tokens, "global batch in tokens")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(whole_number(1, most_batch_tokens));
   verb.add_option("--scale", flags.scales,
                   "KEY=FACTOR: what if this number of the platform were FACTOR times as large");
   verb.add_option("--fidelity", flags.fidelity,
                   "estimated (closed form); simulated (SimGrid); full: the chosen grid with every "
                   "layer and micro-batch; s4u, s4u-step: with stock SimGrid communications")
       ->capture_default_str();
-  verb.add_option("--at-most-grids", flags.at_most_grids, "limit on simulated grids")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+  verb.add_option("--at-most-grids", flags.at_most_grids,
+                  fmt::format("limit on simulated grids (default {})", StoppingRule{}.at_most))
+      ->check(whole_number(1));
   verb.add_option(
           "--work-limit", flags.work_limit,
-          "units of work (some 30 million a CPU second) after which the simulation of a grid "
-          "is given up; not if it is the only one")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+          fmt::format("units of work (some 30 million a CPU second) after which the simulation of "
+                      "a grid is given up; not if it is the only one (default {})",
+                      StoppingRule{}.work_limit))
+      ->check(whole_number(1, std::numeric_limits<std::int64_t>::max()));
 }
 
 void add_model_flags(CLI::App& verb, QuestionFlags& flags) {
   verb.add_option("--model", flags.model, "a name (fourfold models) or a file")->required();
   verb.add_option("--vocabulary", flags.vocabulary, "entries, instead of the model file's")
-      ->check(CLI::PositiveNumber);
-  verb.add_option("--grid", flags.grid, "process grid XxYxZxDATA; searched if absent");
+      ->check(whole_number(1, most_vocabulary));
+  verb.add_option("--grid", flags.grid, "process grid XxYxZxDATA; searched if absent")
+      ->check(some_word());
   verb.add_option("--micro-batches", flags.micro_batches, "searched if absent")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1));
   const char* group = "Options of the training step (defaults: as the published code)";
   const auto add = [&](const char* flag, std::string& value, const char* description) {
-    verb.add_option(flag, value, description)->group(group);
+    verb.add_option(flag, value, description)->group(group)->check(some_word());
   };
   add("--recompute", flags.recompute, "activation checkpointing: full (default) or none");
   add("--overlap", flags.overlap,
@@ -110,14 +123,14 @@ void add_model_flags(CLI::App& verb, QuestionFlags& flags) {
   verb.add_option("--in-flight-blocks", flags.in_flight_blocks,
                   "blocks whose reduce-scatters may be in flight (default 2)")
       ->group(group)
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1, most_in_flight_blocks));
 }
 
 void add_what_if_flags(CLI::App& verb, QuestionFlags& flags) {
   const char* group =
       "What-ifs (the grid is searched without them, but for --collective and --scale)";
   const auto add = [&](const char* flag, auto& value, const char* description) {
-    return verb.add_option(flag, value, description)->group(group);
+    return verb.add_option(flag, value, description)->group(group)->check(some_word());
   };
   add("--placement", flags.placement,
       "packed (default), spread (nodes dealt out to the groups of the network in turn), random "
@@ -138,14 +151,31 @@ void add_what_if_flags(CLI::App& verb, QuestionFlags& flags) {
       "auto (default), ring, tree, recursive or hierarchical, where groups can; all-reduce:tree "
       "for "
       "one kind only");
-  add("--seed", flags.seed, "of jitter and random placement (default 1)")
-      ->check(CLI::NonNegativeNumber);
+  verb.add_option("--seed", flags.seed, "of jitter and random placement (default 1)")
+      ->group(group)
+      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
 }
 
+namespace {
+
+// What the other flags leave nothing to do for.
+void refuse_idle(const QuestionFlags& flags) {
+  const bool estimated = flags.fidelity == name(Fidelity::estimated);
+  const bool single = !flags.grid.empty() && flags.micro_batches > 0;
+  for (const auto& [flag, value] : {std::pair{"--at-most-grids", flags.at_most_grids},
+                                    std::pair{"--work-limit", flags.work_limit}}) {
+    if (value == 0 || (!estimated && !single)) continue;
+    throw std::runtime_error(fmt::format(
+        "{} cannot take effect: {}", flag,
+        estimated ? "--fidelity estimated simulates nothing"
+                  : "--grid and --micro-batches leave one simulation, which no limit ends"));
+  }
+}
+
+}  // namespace
+
 Model model_of(const QuestionFlags& flags) {
-  Model model = read_model(flags.model);
-  if (flags.vocabulary > 0) model.vocabulary = flags.vocabulary;
-  return model;
+  return model_with(flags.model, flags.vocabulary);
 }
 
 StepOptions options_of(const QuestionFlags& flags) {
@@ -162,7 +192,18 @@ StepOptions options_of(const QuestionFlags& flags) {
   if (!flags.overlap.empty()) options["overlap"] = overlap_json(flags.overlap);
   if (flags.in_flight_blocks > 0) options["in_flight_blocks"] = flags.in_flight_blocks;
   if (flags.micro_batches > 0) options["micro_batches"] = flags.micro_batches;
-  return read_options(JsonObject(options, "options"));
+  const StepOptions read = read_options(JsonObject(options, "options"));
+  const bool listed = flags.overlap != "all" && read.overlap.recompute_gather;
+  if (!flags.overlap.empty() && listed && read.recompute == Recompute::none) {
+    throw std::runtime_error(
+        "--overlap recompute cannot take effect: --recompute none gathers nothing anew");
+  }
+  if (flags.in_flight_blocks > 0 && !read.overlap.reduce_scatter) {
+    throw std::runtime_error(
+        "--in-flight-blocks cannot take effect: --overlap is without ors, so no reduce-scatter is "
+        "left in flight");
+  }
+  return read;
 }
 
 WhatIfs what_ifs_of(const QuestionFlags& flags) {
@@ -181,6 +222,7 @@ WhatIfs what_ifs_of(const QuestionFlags& flags) {
 }
 
 Question question_of(const QuestionFlags& flags) {
+  refuse_idle(flags);
   Question question;
   question.platform = flags.platform;
   question.scales = scales_of(flags.scales);
@@ -196,8 +238,8 @@ Question question_of(const QuestionFlags& flags) {
 
 StoppingRule rule_of(const QuestionFlags& flags) {
   StoppingRule rule;
-  rule.at_most = flags.at_most_grids;
-  rule.work_limit = flags.work_limit;
+  if (flags.at_most_grids > 0) rule.at_most = flags.at_most_grids;
+  if (flags.work_limit > 0) rule.work_limit = flags.work_limit;
   rule.at_least = std::min(rule.at_least, rule.at_most);
   return rule;
 }

@@ -19,8 +19,8 @@ struct QuestionFlags {
   std::int64_t vocabulary = 0;  // 0: the model file's
   std::vector<std::string> scales;
   std::string fidelity = "simulated";
-  std::int64_t at_most_grids = StoppingRule{}.at_most;
-  std::int64_t work_limit = StoppingRule{}.work_limit;
+  std::int64_t at_most_grids = 0;  // 0: the rule's
+  std::int64_t work_limit = 0;     // 0: the rule's
   // Options, by the names that records print; empty: the default.
   std::string recompute, overlap, weight_gather, gradient_reduction, data_reduction;
   std::string precision_z, precision_data;

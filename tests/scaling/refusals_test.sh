@@ -3,6 +3,8 @@
 set -euo pipefail
 fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
 failures=0
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 
 # refused SENTENCE ARGUMENTS...: fourfold ARGUMENTS fails and says SENTENCE in its only line.
 refused() {
@@ -17,6 +19,7 @@ refused() {
 }
 
 point=(--platform frontier --model gpt-5b --fidelity estimated)
+simulated=(--platform frontier --model gpt-5b --devices 8 --grid 4x2x1x1)
 refused "unknown verb 'serach'; did you mean \"search\"?" serach
 refused "unknown verb 'shwo'; did you mean \"show\"?" platforms shwo
 refused "did you mean \"--platform\"?" search --platfrom frontier --model gpt-5b --devices 8
@@ -27,7 +30,61 @@ refused "did you mean \"full\"?" project "${point[@]}" --devices 8 --recompute f
 refused "has no number" project "${point[@]}" --devices 8 --scale network.linx=2
 refused "is no KEY=FACTOR" project "${point[@]}" --devices 8 --scale network.links
 refused "100000 are too many" project "${point[@]}" --devices 100000
-refused "at least 1" project "${point[@]}" --devices 0
+refused "'0' is no whole number from 1 to 1000000000" project "${point[@]}" --devices 0
+refused "is no whole number from 1 to" project "${point[@]}" --devices 99999999999999999999999
+refused "'0' is no whole number from 1 to 16777216" project "${point[@]}" --devices 8 --vocabulary 0
+refused "is no whole number from 1" project "${point[@]}" --devices 8 --vocabulary 99999999999
+refused "is no whole number from 1" project "${point[@]}" --devices 8 --micro-batches 0
+refused "is no whole number from 1" project "${point[@]}" --devices 8 --at-most-grids 0
+refused "is no whole number from 0" project "${point[@]}" --devices 8 --jitter 2% --seed -1
+refused "no whole number from 1 to 68719476736" \
+  project "${point[@]}" --devices 8 --batch-tokens 9000000000000000000
+refused "from 0.000001 to 1000000" \
+  project "${point[@]}" --devices 8 --scale network.link_bandwidth_GBps=1e-300
+refused "two factors for 'nodes'" project "${point[@]}" --devices 8 --scale nodes=.5 --scale nodes=.5
+refused "no machine has so many" \
+  project "${point[@]}" --devices 8 --grid 99999999999x99999999999x1x1
+
+refused "'all,none': all stands alone" project "${point[@]}" --devices 8 --overlap all,none
+refused "--overlap: has an empty value" project "${point[@]}" --devices 8 --overlap ''
+refused "--fidelity is given twice; give it once" project "${point[@]}" --devices 8 --fidelity full
+refused "--at-most-grids cannot take effect" project "${point[@]}" --devices 8 --at-most-grids 3
+refused "--work-limit cannot take effect" project --platform frontier --model gpt-5b --devices 8 \
+  --grid 4x2x1x1 --micro-batches 1 --work-limit 7
+refused "--overlap recompute cannot take effect" project "${point[@]}" --devices 8 \
+  --recompute none --overlap recompute
+refused "--in-flight-blocks cannot take effect" project "${point[@]}" --devices 8 \
+  --overlap none --in-flight-blocks 3
+refused "unknown flag '--micro-batches'" show --model gpt-5b --micro-batches 2
+refused "hidden size 12288 does not divide by y = 8192" project --platform frontier \
+  --model gpt-80b --devices 8192 --grid 1x8192x1x1 --fidelity estimated
+refused "devices would fit" project --platform frontier --model gpt-5b --devices 44 --fidelity estimated
+refused "is a folder" campaign run "$folder"
+mkdir "$folder/d.toml"
+refused "is a folder" show --model "$folder/d.toml"
+refused "is a folder" project "${simulated[@]}" --placement "nodes:$folder"
+absurd=$("$fourfold" project "${point[@]}" --devices 8 --platform /tmp 2>&1 || true)
+[[ $absurd != *"did you mean"* ]] || { echo "no name is like /tmp: $absurd" >&2; failures=1; }
+
+# Absurd models are refused before memory goes; memory that is gone is one sentence, too.
+model() {
+  printf 'layers = %s\nhidden = %s\nheads = 1\nsequence_tokens = 2048\nvocabulary = 512\n' \
+    "$1" "$2" >"$folder/absurd.toml"
+}
+model 1000000 4096
+refused "layers = 1000000, but it must be at most 10000" show --model "$folder/absurd.toml"
+model 9000000000000000000 4096
+refused "but it must be at most 10000" \
+  project --platform frontier --devices 8 --fidelity estimated --model "$folder/absurd.toml"
+model 2 9000000000000000000
+refused "but it must be at most 1048576" show --model "$folder/absurd.toml"
+model 10000 4096
+(
+  ulimit -v 200000
+  refused "memory that this machine or its limits allow is used up" \
+    show --model "$folder/absurd.toml"
+  exit "$failures"
+) || failures=$((failures + 1))
 refused "no process grid" project "${point[@]}" --devices 16 --grid 2x2x2
 refused "has 16 devices, not 8" project "${point[@]}" --devices 8 --grid 2x2x2x2
 refused "heads do not divide" project "${point[@]}" --devices 24 --grid 3x2x2x2
@@ -44,17 +101,21 @@ refused "no percentage" project "${point[@]}" --devices 8 --jitter 2
 refused "takes effect only with" project "${point[@]}" --devices 8 --seed 2
 refused "did you mean \"tree\"?" project "${point[@]}" --devices 8 --collective tre
 refused "cannot take effect on grid" project "${point[@]}" --devices 8 --collective tree
-simulated=(--platform frontier --model gpt-5b --devices 8 --grid 4x2x1x1)
 refused "more than the 8" project "${simulated[@]}" --slow-devices 9:0.5
 refused "does not use it" project "${simulated[@]}" --slow-devices 8=0.5
+refused "no link 'foo': its devices are 0 to 7; the links of selene are nic:NODE.NIC, inner:NODE.A-B, 'unit" \
+  project --platform selene --model gpt-5b --devices 8 --fail foo
 refused "no link 'nic:9.9'" project "${simulated[@]}" --degrade nic:9.9=0.5
 refused "sends nothing over it" project "${simulated[@]}" --degrade nic:0.0=0.5
 refused "cannot read the placement list" project "${simulated[@]}" --placement nodes:nowhere
 refused "cannot read" campaign run nowhere.toml
 
-if "$fourfold" platforms >/dev/full 2>/dev/null; then
-  echo "a full standard output is no success" >&2
-  failures=$((failures + 1))
-fi
+for words in platforms --help "project --help" --version; do
+  # shellcheck disable=SC2086
+  if "$fourfold" $words >/dev/full 2>/dev/null; then
+    echo "a full standard output is no success of $words" >&2
+    failures=$((failures + 1))
+  fi
+done
 [ "$failures" -eq 0 ] || exit 1
 echo "everything is refused in words"

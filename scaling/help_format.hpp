@@ -1,0 +1,14 @@
+// How --help looks: two columns, no line beyond line_width, and no examples of another verb.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace fourfold {
+
+class HelpFormat : public CLI::Formatter {
+ public:
+  std::string make_option_desc(const CLI::Option* option) const override;
+  std::string make_description(const CLI::App* app) const override;
+};
+
+}  // namespace fourfold
