@@ -214,7 +214,7 @@ void register_operations(const Values& values, Precision precision) {
 
 int main(int argc, char** argv) {
   using namespace fourfold;
-  repair_openblas_core();
+  repair_openblas_core(CoreWish::repair);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   benchmark::AddCustomContext("blas", blas_report());

@@ -1,87 +1,23 @@
-// fourfold train: asks fourfold-engine whether the command line is right and how many ranks it
-// takes, starts it under mpirun, and draws the loss curve.
+// fourfold train: has fourfold-engine train, draws the loss curve, and says how to go on where a
+// signal ended the job.
 #include <fmt/format.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <stdexcept>
-#include <thread>
+#include <string>
+#include <vector>
 
-#include "scaling/attached.hpp"
 #include "scaling/commands.hpp"
-#include "scaling/launch.hpp"
+#include "scaling/engine_job.hpp"
 #include "scaling/loss_table.hpp"
-#include "scaling/mpirun_words.hpp"
 #include "scaling/output.hpp"
 #include "scaling/plot.hpp"
 #include "schedule/whole_file.hpp"
 
 namespace fourfold {
 namespace {
-
-constexpr int interrupted_status = 130;
-
-using Words = std::vector<std::string>;
-
-// Whether ranks may copy from each other's memory; containers often forbid it, and Open MPI then
-// complains at every rank.
-bool may_read_other_memory() {
-  char from = 1, to = 0;
-  const iovec source{&from, 1}, target{&to, 1};
-  return process_vm_readv(getpid(), &target, 1, &source, 1, 0) == 1;
-}
-
-Words mpirun_words(std::int64_t ranks) {
-  const std::int64_t cores = std::max(1U, std::thread::hardware_concurrency());
-  Words words{"mpirun", "-n", std::to_string(ranks), "--oversubscribe"};
-  const auto add = [&](std::initializer_list<const char*> more) {
-    words.insert(words.end(), more.begin(), more.end());
-  };
-  if (geteuid() == 0) add({"--allow-run-as-root"});
-  // Binding is left to the system: two runs side by side would be bound to the same cores.
-  add({"--bind-to", "none"});
-  if (!may_read_other_memory()) add({"--mca", "btl_vader_single_copy_mechanism", "none"});
-  if (ranks > cores) {
-    add({"--mca", "mpi_yield_when_idle", "1"});
-    fmt::print(stderr,
-               "fourfold: {} ranks share {} cores: right results, but slower than {} ranks\n",
-               ranks, cores, cores);
-  }
-  return words;
-}
-
-struct EngineResult {
-  AttachedResult job;
-  std::optional<RankDeath> death;
-};
-
-EngineResult run_engine(const Words& engine, std::int64_t ranks) {
-  if (ranks == 1) return {run_attached(engine), std::nullopt};
-  Words command = mpirun_words(ranks);
-  command.insert(command.end(), engine.begin(), engine.end());
-  MpirunWords words;
-  const auto pass_on = [](const std::string& text) {
-    fmt::print(stderr, "{}", text);
-    std::fflush(stderr);
-  };
-  EngineResult result;
-  try {
-    result.job = run_attached(command, [&](std::string_view said) { pass_on(words.own(said)); });
-  } catch (const std::runtime_error& error) {
-    throw std::runtime_error(
-        fmt::format("{}; install openmpi-bin, or train on one rank (--ranks 1)", error.what()));
-  }
-  pass_on(words.rest());
-  result.death = words.death();
-  return result;
-}
 
 bool holds_checkpoint(const std::string& folder) {
   std::error_code missing;
@@ -92,18 +28,11 @@ bool holds_checkpoint(const std::string& folder) {
   return false;
 }
 
-// The sentence about a job that a signal ended; empty if none did.
-std::string killed_text(const EngineResult& result, const std::string& folder) {
-  const int signal = result.death ? result.death->signal : result.job.signal;
-  if (signal == 0) return "";
-  const std::string who = result.death ? fmt::format("rank {}", result.death->rank) : "the job";
+std::string how_to_go_on(const std::string& folder) {
   const std::string checkpoints = folder + "/checkpoints";
-  return fmt::format(
-      "{} was killed by signal {} ({}){}; {}", who, signal, strsignal(signal),
-      signal == SIGKILL ? ", perhaps by the system for lack of memory" : "",
-      holds_checkpoint(checkpoints)
-          ? "go on from its newest checkpoint with: fourfold train --resume " + checkpoints
-          : "it had written no checkpoint yet (--checkpoint-every N writes one every N steps)");
+  return holds_checkpoint(checkpoints)
+             ? "go on from its newest checkpoint with: fourfold train --resume " + checkpoints
+             : "it had written no checkpoint yet (--checkpoint-every N writes one every N steps)";
 }
 
 std::string loss_curve(const nlohmann::json& plan) {
@@ -116,32 +45,16 @@ std::string loss_curve(const nlohmann::json& plan) {
   return draw_loss_curve(folder);
 }
 
-int train(const Words& typed) {
-  const std::string engine = beside_this_executable("fourfold-engine");
-  Words question{engine, "train"};
-  question.insert(question.end(), typed.begin(), typed.end());
-  for (const std::string& word : typed) {
-    if (word == "--help" || word == "-h") return run_attached(question).status;
+int train(const std::vector<std::string>& typed) {
+  const EngineJob job = run_engine_verb("train", typed);
+  if (!job.killed.empty()) {
+    fmt::print(stderr, "fourfold: {}; {}\n", job.killed, how_to_go_on(job.plan.at("folder")));
   }
-  question.push_back("--plan");
-  const JobResult answer = run_side_by_side({{question, ""}}).front();
-  if (answer.status != 0) {
-    fmt::print(stderr, "{}", answer.complaint);
-    return answer.status;
-  }
-  const nlohmann::json plan = nlohmann::json::parse(answer.output);
-  Words command{engine};
-  for (const nlohmann::json& word : plan.at("arguments")) command.push_back(word);
-  const EngineResult result = run_engine(command, plan.at("ranks").get<std::int64_t>());
-  if (result.job.interrupted) return interrupted_status;
-  const std::string killed = killed_text(result, plan.at("folder"));
-  if (!killed.empty()) fmt::print(stderr, "fourfold: {}\n", killed);
-  if (result.job.status == 0) {
-    const std::string drawn = loss_curve(plan);
-    const nlohmann::ordered_json line{{"kind", "plots"}, {"text", drawn}};
-    print((plan.at("json").get<bool>() ? line.dump() : drawn) + "\n");
-  }
-  return result.job.status;
+  if (job.status != 0 || job.plan.is_null()) return job.status;
+  const std::string drawn = loss_curve(job.plan);
+  const nlohmann::ordered_json line{{"kind", "plots"}, {"text", drawn}};
+  print((job.plan.at("json").get<bool>() ? line.dump() : drawn) + "\n");
+  return 0;
 }
 
 }  // namespace

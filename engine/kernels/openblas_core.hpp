@@ -20,11 +20,27 @@ std::string openblas_core();
 // core already uses them.
 std::optional<std::string> better_core_type(const std::string& core, VectorUnit unit);
 
-// To be called first in main, before MPI_Init and before threads: where OpenBLAS took a slower
-// core, starts this very program anew with OPENBLAS_CORETYPE set, once, and does not return. A
-// variable that is set already is somebody's wish: if the core is slow, says so on standard error
-// and goes on.
-void repair_openblas_core();
+// Whether slower kernels than the processor can run are to be replaced, or left and warned of.
+enum class CoreWish { repair, keep };
+
+// What is done about the kernels OpenBLAS uses, before anything computes.
+struct CoreVerdict {
+  enum class Action { nothing, start_anew, warn } action = Action::nothing;
+  std::string value;     // for OPENBLAS_CORETYPE, where the program starts anew
+  std::string sentence;  // for people; empty where there is nothing to say
+};
+
+// `asked_for` is OPENBLAS_CORETYPE in the environment. Kernels that are too slow are replaced even
+// where it asks for them (people set it for other programs), but never twice: if the right value
+// stands there already, OpenBLAS does not honour it, and all that is left is to warn.
+CoreVerdict verdict_on_core(const std::string& core, VectorUnit unit,
+                            const std::optional<std::string>& asked_for, CoreWish wish);
+
+// To be called before MPI_Init and before threads: where OpenBLAS took a slower core than it might,
+// starts this very program anew with OPENBLAS_CORETYPE set, once, and does not return. Where that
+// cannot be, or is not wished, warns with the speed it measures. Of the ranks of a job the first
+// speaks, on standard error.
+void repair_openblas_core(CoreWish wish);
 
 // Executes this very program with its arguments and one more environment variable. Returns only if
 // the system refuses.

@@ -1,4 +1,5 @@
-// Writing: reserve, write together, sync, rename the data, then the record; see checkpoint.hpp.
+// Writing: reserve, exchange and write stretches, sync, rename the data, then the record; see
+// checkpoint.hpp.
 #include "engine/train/checkpoint.hpp"
 
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include "engine/mpi/session.hpp"
 #include "engine/train/agreement.hpp"
 #include "engine/train/checkpoint_checksum.hpp"
+#include "engine/train/checkpoint_exchange.hpp"
 #include "engine/train/checkpoint_file.hpp"
 #include "engine/train/checkpoint_folder.hpp"
 #include "engine/train/checkpoint_record.hpp"
@@ -29,25 +31,20 @@ std::int64_t element_count(const CheckpointLayout& layout) {
   return last.first + last.elements();
 }
 
-// The file's elements, from this rank's blocks. Returns its part of each matrix's checksum.
+// The file's elements, a stretch of every round by each rank. Returns its part of each matrix's
+// checksum.
 std::vector<std::uint64_t> write_elements(CheckpointFile& file, const CheckpointLayout& layout,
                                           std::int64_t first_byte) {
-  const std::vector<SavedBlock>& blocks = layout.blocks();
-  std::vector<std::uint64_t> sums(blocks.size(), 0);
-  std::vector<float> values;
+  const std::vector<SavedMatrix> matrices = layout.matrices();
+  std::vector<std::uint64_t> sums(matrices.size(), 0);
+  CheckpointExchange exchange(layout);
   const std::int64_t end = element_count(layout);
-  for (std::int64_t from = 0; from < end; from += round_elements) {
-    std::vector<Run> runs = layout.runs(from, std::min(end, from + round_elements));
-    std::erase_if(runs, [&](const Run& run) { return !blocks[run.matrix].first_replica; });
-    values.clear();
-    for (const Run& run : runs) {
-      const std::size_t begin = values.size();
-      values.resize(begin + static_cast<std::size_t>(run.count));
-      copy_out(blocks[run.matrix], run, values.data() + begin);
-      sums[run.matrix] += checksum(std::span<const float>(values).subspan(begin),
-                                   run.element - blocks[run.matrix].matrix.first);
-    }
-    together([&] { file.write_round({first_byte + 4 * from, from, runs}, values); });
+  for (std::int64_t from = 0; from < end; from += exchange.round_elements()) {
+    const ElementRange round{from, std::min(end, from + exchange.round_elements())};
+    const std::vector<float>& elements = exchange.bring(round);
+    const std::int64_t first = exchange.own(round).from;
+    together([&] { file.write_elements(first_byte + 4 * first, elements); });
+    add_checksums(matrices, first, elements, sums);
   }
   return sums;
 }

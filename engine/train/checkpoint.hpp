@@ -7,7 +7,7 @@
 //   FOLDER/step-00000100.json          step, position, seed, model, the trainer's own, checksums
 //
 // All functions here are collective over MPI_COMM_WORLD unless they say otherwise, and throw the
-// same std::runtime_error with one sentence on all ranks.
+// same FailedTogether (engine/mpi/session.hpp) with one sentence on all ranks.
 #pragma once
 
 #include <cstdint>

@@ -2,12 +2,15 @@
 // the element's bits and its place, so that ranks can add up what they hold in any order.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "engine/scattered.hpp"
+#include "engine/train/safetensors.hpp"
 
 namespace fourfold {
 
@@ -22,6 +25,20 @@ inline std::uint64_t checksum(std::span<const float> values, std::int64_t first)
     place += stride;
   }
   return sum;
+}
+
+// Adds the checksums of elements of the data from `first` to those of their matrices.
+inline void add_checksums(const std::vector<SavedMatrix>& matrices, std::int64_t first,
+                          std::span<const float> values, std::vector<std::uint64_t>& sums) {
+  const std::int64_t end = first + static_cast<std::int64_t>(values.size());
+  for (std::size_t i = 0; i < matrices.size(); ++i) {
+    const std::int64_t from = std::max(first, matrices[i].first);
+    const std::int64_t to = std::min(end, matrices[i].first + matrices[i].elements());
+    if (from >= to) continue;
+    sums[i] += checksum(
+        values.subspan(static_cast<std::size_t>(from - first), static_cast<std::size_t>(to - from)),
+        from - matrices[i].first);
+  }
 }
 
 // Of heads and JSON.

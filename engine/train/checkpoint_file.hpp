@@ -1,5 +1,6 @@
-// One file that all ranks have open through MPI-IO: collective access to runs of fp32 elements, and
-// plain access to stretches. Every error is thrown where it was met; see agreement.hpp.
+// One file that all ranks have open through MPI-IO: plain access of each rank to stretches of it,
+// and reading of runs of fp32 elements through views. Every error is thrown where it was met; see
+// agreement.hpp.
 #pragma once
 
 #define OMPI_SKIP_MPICXX 1
@@ -13,9 +14,6 @@
 
 namespace fourfold {
 
-// Elements that one round covers, of all ranks together: bounds the memory of buffers.
-inline constexpr std::int64_t round_elements = std::int64_t{4} << 20;
-
 enum class FileAccess : std::uint8_t { read, write };
 
 class CheckpointFile {
@@ -26,21 +24,22 @@ class CheckpointFile {
   CheckpointFile(const CheckpointFile&) = delete;
   CheckpointFile& operator=(const CheckpointFile&) = delete;
 
-  // By one rank on its own, before the collective accesses.
+  // By each rank on its own. Within Open MPI 4.1's MPI_File_write_at_all, a write that fails on one
+  // rank leaves the others waiting for it forever.
   void write_bytes(std::int64_t first, const std::string& bytes);
+  // Has the disk begin with them at once, where the system knows how: sync() then waits for less.
+  void write_elements(std::int64_t first_byte, std::span<const float> elements);
   std::string read_bytes(std::int64_t first, std::int64_t count);
   void read_elements(std::int64_t first_byte, std::span<float> elements);
 
-  // Collective, since views are, but every rank moves its own runs: when a write fails within Open
-  // MPI 4.1's MPI_File_write_at_all on one rank, the others wait for it forever. Also for ranks
-  // without runs: the runs of a round, one after the other in `values`.
-  // Their elements count from `first_element`, which lies at `first_byte` of the file.
+  // Runs whose elements count from `first_element`, which lies at `first_byte` of the file.
   struct Round {
     std::int64_t first_byte = 0;
     std::int64_t first_element = 0;
     std::span<const Run> runs;
   };
-  void write_round(const Round& round, std::span<const float> values);
+  // Collective, since views are, but every rank moves its own runs; also for ranks without runs.
+  // One run after the other in `values`.
   void read_round(const Round& round, std::span<float> values);
 
   // Collective: returns when the disk has it.
@@ -53,6 +52,7 @@ class CheckpointFile {
 
   std::string path_;
   FileAccess access_ = FileAccess::read;
+  int plain_ = -1;  // the same file beside MPI, where it is written
   MPI_File file_ = MPI_FILE_NULL;
 };
 

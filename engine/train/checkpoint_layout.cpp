@@ -16,11 +16,12 @@ namespace {
 
 constexpr std::string_view master_suffix = ".master";
 
-bool is_first_replica(const Shape& shape, const ProcessGrid& grid, std::int64_t rank) {
-  const auto coordinates = grid.coordinates(rank);
-  return std::ranges::all_of(all_axes, [&](Axis axis) {
-    return shape.sharding.cuts().contains(axis) || coordinates[static_cast<std::size_t>(axis)] == 0;
-  });
+AxisSet uncut_axes(const Shape& shape) {
+  AxisSet uncut;
+  for (Axis axis : all_axes) {
+    if (!shape.sharding.cuts().contains(axis)) uncut = uncut.with(axis);
+  }
+  return uncut;
 }
 
 // Appends what the block has of elements [from, to) of its matrix.
@@ -55,7 +56,8 @@ void append_runs(std::vector<Run>& runs, std::size_t number, const SavedBlock& s
 
 }  // namespace
 
-CheckpointLayout::CheckpointLayout(const Weights& weights) {
+CheckpointLayout::CheckpointLayout(const Weights& weights)
+    : grid_(weights.grid()), rank_(weights.rank()) {
   std::map<std::string, const Stored*> saved;
   for (const Stored& stored : weights.all()) saved.try_emplace(stored.name, &stored);
   for (const Stored& stored : weights.all()) {
@@ -65,11 +67,11 @@ CheckpointLayout::CheckpointLayout(const Weights& weights) {
   }
   std::int64_t first = 0;
   for (const auto& [name, stored] : saved) {
-    const SavedBlock& block = blocks_.emplace_back(
-        SavedBlock{{name, stored->shape.rows, stored->shape.cols, first},
-                   stored->block,
-                   placement(stored->shape, weights.grid(), weights.rank()),
-                   is_first_replica(stored->shape, weights.grid(), weights.rank())});
+    const SavedBlock& block =
+        blocks_.emplace_back(SavedBlock{{name, stored->shape.rows, stored->shape.cols, first},
+                                        stored->block,
+                                        placement(stored->shape, weights.grid(), weights.rank()),
+                                        uncut_axes(stored->shape)});
     first += block.matrix.elements();
   }
 }
@@ -97,6 +99,10 @@ void CheckpointLayout::place_as_in(const std::vector<SavedMatrix>& file) {
     block.matrix.first = saved.first;
   }
   std::ranges::sort(blocks_, {}, [](const SavedBlock& block) { return block.matrix.first; });
+}
+
+bool CheckpointLayout::is_same_replica(const SavedBlock& block, std::int64_t other) const {
+  return part_index(grid_, rank_, block.uncut) == part_index(grid_, other, block.uncut);
 }
 
 std::vector<Run> CheckpointLayout::runs(std::int64_t from, std::int64_t to) const {

@@ -23,7 +23,7 @@ struct SavedBlock {
   SavedMatrix matrix;
   Tensor block;
   Placement place;
-  bool first_replica = false;  // this rank is the one that writes it
+  AxisSet uncut;  // along these axes every rank holds the same block
 };
 
 class CheckpointLayout {
@@ -38,10 +38,15 @@ class CheckpointLayout {
   // follows the file's name, if one is missing or of other extents.
   void place_as_in(const std::vector<SavedMatrix>& file);
 
+  // Whether another rank stands where this one does along the block's uncut axes: of the ranks that
+  // hold the same block, one stands so.
+  bool is_same_replica(const SavedBlock& block, std::int64_t other) const;
   // Runs within elements [from, to) of the data, in the order of the file.
   std::vector<Run> runs(std::int64_t from, std::int64_t to) const;
 
  private:
+  ProcessGrid grid_;
+  std::int64_t rank_ = 0;
   std::vector<SavedBlock> blocks_;
 };
 

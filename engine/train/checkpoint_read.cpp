@@ -19,6 +19,8 @@ namespace files = std::filesystem;
 
 // Of a piece that one rank verifies at a time.
 constexpr std::int64_t piece_elements = std::int64_t{1} << 20;
+// That all ranks together take their runs from at a time: bounds the memory of buffers.
+constexpr std::int64_t round_elements = std::int64_t{4} << 20;
 
 std::string newest_in(const std::string& folder) {
   const std::vector<std::string> paths = finished_checkpoints(folder);
@@ -94,20 +96,6 @@ OpenData open_data(const std::string& record_path, const CheckpointRecord& recor
     }
   });
   return data;
-}
-
-// Adds the checksums of elements from `first` to those of their matrices.
-void add_checksums(const std::vector<SavedMatrix>& matrices, std::int64_t first,
-                   std::span<const float> values, std::vector<std::uint64_t>& sums) {
-  const std::int64_t end = first + static_cast<std::int64_t>(values.size());
-  for (std::size_t i = 0; i < matrices.size(); ++i) {
-    const std::int64_t from = std::max(first, matrices[i].first);
-    const std::int64_t to = std::min(end, matrices[i].first + matrices[i].elements());
-    if (from >= to) continue;
-    sums[i] += checksum(
-        values.subspan(static_cast<std::size_t>(from - first), static_cast<std::size_t>(to - from)),
-        from - matrices[i].first);
-  }
 }
 
 // Every rank reads its share of the pieces; the sums are everybody's.

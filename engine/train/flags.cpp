@@ -1,48 +1,18 @@
 // The flags of training, group by group; see flags.hpp.
 #include "engine/train/flags.hpp"
 
-#include <charconv>
-#include <limits>
-#include <sstream>
+#include "engine/train/flag_group.hpp"
+#include "engine/train/train_help.hpp"
 
 namespace fourfold {
 
 namespace {
 
-// From `least` to `most`, said in words.
-CLI::Validator number(double least, double most = std::numeric_limits<double>::infinity()) {
-  const auto why_not = [least, most](const std::string& text) {
-    double value = 0.0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
-      return "'" + text + "' is no number";
-    }
-    if (value >= least && value <= most) return std::string();
-    std::ostringstream sentence;
-    sentence << "must be at least " << least;
-    if (most < std::numeric_limits<double>::infinity()) sentence << " and at most " << most;
-    sentence << ", not " << text;
-    return sentence.str();
-  };
-  return {why_not, ""};
-}
-
-class Group {
- public:
-  Group(CLI::App& verb, const char* title) : verb_(verb), title_(title) {}
-
-  template <typename T>
-  CLI::Option* add(const char* flag, T& value, const char* help) {
-    return verb_.add_option(flag, value, help)->group(title_)->capture_default_str();
-  }
-
- private:
-  CLI::App& verb_;
-  std::string title_;
-};
+constexpr const char* output_group =
+    "What is written, and how often (in steps; 0: only at the end)";
 
 void add_what(CLI::App& verb, TrainFlags& flags) {
-  Group group(verb, "What is trained, on what");
+  FlagGroup group(verb, "What is trained, on what");
   DataOptions& data = flags.settings.data;
   group.add("--model", flags.model, "a name (`fourfold models` lists them) or a .toml file");
   group.add(
@@ -51,7 +21,8 @@ void add_what(CLI::App& verb, TrainFlags& flags) {
       "nanoGPT and llm.c write them; without it, text that Debian ships");
   group.add("--validation-data", data.validation_files,
             "files to validate on, instead of the end of each training file");
-  group.add("--held-out", data.held_out, "the part of each file that is kept for validation");
+  group.add("--held-out", data.held_out,
+            "the part of each file that is kept for validation, between 0 and 1");
   group.add("--order", flags.order, "of the training sequences: shuffled or sequential");
   group.add("--seed", flags.settings.seed, "of the first weights and the order of the data");
   group.add(
@@ -60,8 +31,18 @@ void add_what(CLI::App& verb, TrainFlags& flags) {
       "wrote");
 }
 
+void add_core_flag(FlagGroup& group, std::string& openblas_core) {
+  group
+      .add("--openblas-core", openblas_core,
+           "auto: where OpenBLAS takes slower kernels than this processor can run, also by "
+           "OPENBLAS_CORETYPE, start anew with the right ones; keep: leave them, and warn")
+      ->check([](const std::string& word) {
+        return word == "auto" || word == "keep" ? "" : "must be auto or keep, not '" + word + "'";
+      });
+}
+
 void add_where(CLI::App& verb, TrainFlags& flags) {
-  Group group(verb, "Ranks, and how they share the work");
+  FlagGroup group(verb, "Ranks, and how they share the work");
   group.add("--ranks", flags.ranks, "MPI processes; 0: those of the grid, or two")
       ->check(number(0));
   group.add("--grid", flags.grid,
@@ -92,17 +73,20 @@ void add_where(CLI::App& verb, TrainFlags& flags) {
   verb.add_flag("--tune-kernels", flags.settings.tune_kernels,
                 "time every matrix product over libraries and layouts in the first step")
       ->group("Ranks, and how they share the work");
+  add_core_flag(group, flags.openblas_core);
 }
 
 void add_how(CLI::App& verb, TrainFlags& flags) {
-  Group group(verb, "Optimizer: AdamW with decoupled decay, warm-up and cosine");
+  FlagGroup group(verb, "Optimizer: AdamW with decoupled decay, warm-up and cosine");
   TrainSettings& s = flags.settings;
   group.add("--batch", s.batch, "sequences a step, on all ranks")->check(number(1));
   group
       .add("--micro-batches", s.options.micro_batches,
            "parts of the batch, one after the other, their gradients summed")
       ->check(number(1));
-  group.add("--steps", s.length.steps, "train so many steps, those before a resume included")
+  group
+      .add("--steps", s.length.steps,
+           "train so many steps, those before a resume included; 0: no limit")
       ->check(number(0));
   group
       .add("--minutes", s.length.minutes,
@@ -111,17 +95,20 @@ void add_how(CLI::App& verb, TrainFlags& flags) {
   group.add("--learning-rate", s.learning_rate.peak, "at the peak")->check(number(1e-12));
   group.add("--last-learning-rate", s.learning_rate.last_part, "at the end, as a part of the peak")
       ->check(number(0, 1));
-  group.add("--warm-up", s.learning_rate.warm_up_steps, "steps until the peak")->check(number(0));
+  group.add("--warm-up", s.learning_rate.warm_up_steps, "steps from 0 to the peak")
+      ->check(number(0));
   group.add("--weight-decay", s.optimizer.weight_decay, "of matrices; biases and norms have none")
       ->check(number(0));
   group.add("--beta1", s.optimizer.beta1, "of the first moment")->check(number(0, 0.99999));
   group.add("--beta2", s.optimizer.beta2, "of the second moment")->check(number(0, 0.99999));
-  group.add("--clip", s.optimizer.clip_norm, "the norm gradients are scaled down to")
+  group
+      .add("--clip", s.optimizer.clip_norm,
+           "the norm that gradients are scaled down to where theirs is larger")
       ->check(number(1e-12));
 }
 
 void add_output(CLI::App& verb, TrainFlags& flags) {
-  Group group(verb, "What is written, and how often (in steps; 0: only at the end)");
+  FlagGroup group(verb, output_group);
   TrainSettings& s = flags.settings;
   group.add("--folder", s.folder,
             "of log, checkpoints and plots; without it build/train/MODEL-TIME");
@@ -130,17 +117,24 @@ void add_output(CLI::App& verb, TrainFlags& flags) {
       .add("--print-every", s.print_every,
            "steps that share one line on the screen; 0: a line a second (the log has every step)")
       ->check(CLI::NonNegativeNumber);
-  group.add("--validate-every", s.validate_every, "the loss on text kept apart")->check(number(0));
-  group.add("--validation-batches", s.validation_batches, "read at each validation")
-      ->check(number(1));
-  group.add("--checkpoint-every", s.checkpoint_every, "all that a run needs to go on")
+  group
+      .add("--validate-every", s.validate_every,
+           "steps between looks at the loss on words kept apart")
       ->check(number(0));
-  group.add("--keep-checkpoints", s.keep_checkpoints, "the newest ones, in checkpoints")
+  group
+      .add("--validation-batches", s.validation_batches,
+           "batches read each time; each has a micro-batch's sequences")
+      ->check(number(1));
+  group
+      .add("--checkpoint-every", s.checkpoint_every,
+           "steps between checkpoints: all that a run needs to go on")
+      ->check(number(0));
+  group.add("--keep-checkpoints", s.keep_checkpoints, "how many of the newest stay")
       ->check(number(1));
   verb.add_flag_callback(
           "--json", [&s] { s.screen = Screen::json; },
           "JSON lines on standard output, those of the log, instead of text")
-      ->group("What is written, and how often (in steps; 0: only at the end)");
+      ->group(output_group);
   group.add("--trace", s.trace, "a file for a Chrome/Perfetto trace of one step, rank by rank");
   group
       .add("--trace-step", s.trace_step,
@@ -151,8 +145,12 @@ void add_output(CLI::App& verb, TrainFlags& flags) {
 
 }  // namespace
 
+CoreWish core_wish(const std::string& openblas_core) {
+  return openblas_core == "keep" ? CoreWish::keep : CoreWish::repair;
+}
+
 void add_sampling_flags(CLI::App& verb, SamplingSettings& sampling) {
-  Group group(verb, "Text drawn from the model");
+  FlagGroup group(verb, sampling_group);
   group.add("--prompt", sampling.prompt, "how it begins: text, or for token shards numbers");
   group.add("--texts", sampling.texts, "drawn side by side")->check(number(1));
   group.add("--tokens", sampling.tokens, "of each, beyond the prompt; 0: none")->check(number(0));
@@ -160,7 +158,10 @@ void add_sampling_flags(CLI::App& verb, SamplingSettings& sampling) {
       .add("--temperature", sampling.temperature,
            "0: always the likeliest word; 1: as the model says")
       ->check(number(0));
-  group.add("--sample-seed", sampling.seed, "another seed, another text");
+  group
+      .add("--top-k", sampling.top_k,
+           "draw among the K likeliest words only; 0: among all of the vocabulary")
+      ->check(number(0));
 }
 
 void add_train_flags(CLI::App& verb, TrainFlags& flags) {
@@ -168,25 +169,12 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   add_where(verb, flags);
   add_how(verb, flags);
   add_output(verb, flags);
-  add_sampling_flags(verb, flags.settings.sampling);
-  verb.add_option("--sample-every", flags.settings.sampling.every, "steps; 0: only at the end")
-      ->group("Text drawn from the model")
-      ->check(number(0));
-  verb.footer(
-      "A batch is cut by whole sequences: micro-batches x Z x DATA must divide it. X cuts heads "
-      "and\n"
-      "columns, Y the hidden size; X x Y x Z x DATA is the number of ranks.\n\n"
-      "Ctrl-C or SIGTERM: the step is finished, a checkpoint written, and the status is 130; a "
-      "second\n"
-      "one stops at once. Status 2: the command line is wrong; 1: everything else.\n\n"
-      "Examples:\n"
-      "  fourfold train                                    # Debian's text, two ranks, 1.5 "
-      "minutes\n"
-      "  fourfold train --data book.txt --steps 2000 --prompt 'It was'\n"
-      "  fourfold train --model gpt2-mini --data 'shards/train_*.bin' --ranks 4 --grid 2x1x2x1 \\\n"
-      "      --batch 8 --steps 500 --precision bf16 --tune-kernels\n"
-      "  fourfold train --resume build/train/RUN/checkpoints --ranks 4 --grid 2x1x1x2 --steps "
-      "4000");
+  SamplingSettings& sampling = flags.settings.sampling;
+  add_sampling_flags(verb, sampling);
+  FlagGroup texts(verb, sampling_group);
+  texts.add("--sample-seed", sampling.seed, "another seed, another text");
+  texts.add("--sample-every", sampling.every, "in steps; 0: only at the end")->check(number(0));
+  verb.footer(train_help);
 }
 
 }  // namespace fourfold

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/kernels/openblas_core.hpp"
 #include "engine/train/settings.hpp"
 
 namespace fourfold {
@@ -21,13 +22,18 @@ struct TrainFlags {
   std::string weight_gather = "per-micro-batch", gradient_reduction = "per-micro-batch";
   std::string data_reduction = "after-backward";
   std::string transport = "ring", progress = "tiles", order = "shuffled";
+  std::string openblas_core = "auto";
 };
 
 void add_train_flags(CLI::App& verb, TrainFlags& flags);
 void add_sampling_flags(CLI::App& verb, SamplingSettings& sampling);
 
-// The grid the flags ask for. Throws std::runtime_error if --ranks and --grid do not agree.
-ProcessGrid grid_of(const TrainFlags& flags);
+// What --openblas-core asks for, "auto" or "keep"; the flag refuses everything else.
+CoreWish core_wish(const std::string& openblas_core);
+
+// The grid that --grid and --ranks ask for: without a grid, `ranks` along data, or `otherwise`
+// where that is 0, too. Throws std::runtime_error if they do not agree.
+ProcessGrid grid_of(const std::string& grid, std::int64_t ranks, std::int64_t otherwise);
 
 // Throws std::runtime_error or std::invalid_argument with one sentence about a name that is not
 // known, a number out of range, or a batch, model and grid that do not fit each other.

@@ -7,9 +7,14 @@
 
 namespace fourfold {
 
-// A word with probability softmax(logits / temperature), from a number in [0, 1); the likeliest
-// one, the first of equals, at temperature 0.
-std::int32_t pick(std::span<const float> logits, double temperature, double number);
+// How words are drawn.
+struct Drawing {
+  double temperature = 1.0;  // 0: the likeliest word, the first of equals
+  std::int64_t top_k = 0;    // among so many of the likeliest, the first of equals; 0: among all
+};
+
+// A word with probability softmax(logits / temperature), from a number in [0, 1).
+std::int32_t pick(std::span<const float> logits, const Drawing& drawing, double number);
 
 // In [0, 1), the same on every machine.
 double next_number(std::mt19937_64& random);

@@ -1,6 +1,7 @@
 // Text as bytes, tokens as numbers; see prompt.hpp.
 #include "engine/train/prompt.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <sstream>
 #include <stdexcept>
@@ -29,13 +30,16 @@ std::int64_t number(const std::string& text) {
   return value;
 }
 
+// Bytes of a UTF-8 letter that starts with this one; 0 if it starts none of several bytes.
+std::size_t promised_length(unsigned char first) {
+  if (first >= 0xC2 && first <= 0xDF) return 2;
+  if (first >= 0xE0 && first <= 0xEF) return 3;
+  return first >= 0xF0 && first <= 0xF4 ? 4 : 0;
+}
+
 // Length of the UTF-8 letter that starts at `i`, or 0 if none does.
 std::size_t letter_length(const std::string& text, std::size_t i) {
-  const auto first = static_cast<unsigned char>(text[i]);
-  std::size_t length = 0;
-  if (first >= 0xC2 && first <= 0xDF) length = 2;
-  if (first >= 0xE0 && first <= 0xEF) length = 3;
-  if (first >= 0xF0 && first <= 0xF4) length = 4;
+  const std::size_t length = promised_length(static_cast<unsigned char>(text[i]));
   if (length == 0 || i + length > text.size()) return 0;
   for (std::size_t k = 1; k < length; ++k) {
     if ((static_cast<unsigned char>(text[i + k]) & 0xC0) != 0x80) return 0;
@@ -80,6 +84,17 @@ std::string readable(const std::vector<std::int32_t>& words, TokenFormat format)
     ++i;
   }
   return text;
+}
+
+std::string readable_so_far(std::vector<std::int32_t> words, TokenFormat format) {
+  if (format != TokenFormat::text) return readable(words, format);
+  for (std::size_t kept = 1; kept <= std::min<std::size_t>(3, words.size()); ++kept) {
+    const std::size_t start = words.size() - kept;
+    if (promised_length(static_cast<unsigned char>(words[start])) <= kept) continue;
+    words.resize(start);
+    break;
+  }
+  return readable(words, format);
 }
 
 }  // namespace fourfold

@@ -17,5 +17,7 @@ std::vector<std::int32_t> words_of_prompt(const std::string& prompt, TokenFormat
 
 // As it can be printed: bytes that are no text on a terminal are replaced.
 std::string readable(const std::vector<std::int32_t>& words, TokenFormat format);
+// Of words to which others will be added: without the letter at their end that may not be whole.
+std::string readable_so_far(std::vector<std::int32_t> words, TokenFormat format);
 
 }  // namespace fourfold

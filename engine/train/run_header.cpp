@@ -50,6 +50,15 @@ std::string length_text(const RunLength& length) {
   return text;
 }
 
+std::string resume_text(const TrainSettings& settings, const RunFacts& facts) {
+  if (settings.resume.empty()) return "";
+  const double done =
+      settings.length.done({.steps_before = facts.step, .seconds_before = facts.trained_seconds});
+  return fmt::format(
+      "; {} resumed after step {}, {:.0f} % done, the learning rate goes on at {:.2e}",
+      settings.resume, facts.step, 100.0 * done, settings.learning_rate.at(facts.step + 1, done));
+}
+
 }  // namespace
 
 StepWork counted_work(const TrainSettings& settings) {
@@ -100,8 +109,8 @@ std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
       settings.learning_rate.peak, settings.learning_rate.warm_up_steps,
       settings.learning_rate.peak * settings.learning_rate.last_part,
       settings.optimizer.weight_decay, settings.optimizer.clip_norm);
-  text += fmt::format("length      {}{}\n", length_text(settings.length),
-                      facts.step > 0 ? fmt::format(", resumed after step {}", facts.step) : "");
+  text +=
+      fmt::format("length      {}{}\n", length_text(settings.length), resume_text(settings, facts));
   for (const std::string& change : settings.changes) {
     text += fmt::format("            with {}, other than the run that is resumed\n", change);
   }
@@ -155,6 +164,7 @@ std::string header_json(const TrainSettings& settings, const RunFacts& facts) {
       {"unigram_nats", facts.unigram_nats},
       {"cpu", facts.cpu},
       {"libraries", facts.libraries},
+      {"openblas_core", facts.openblas_core},
       {"kernels", facts.kernels},
       {"peak_flop_per_s", facts.work.peak.value},
       {"executed_flop_a_step", facts.work.executed.value},

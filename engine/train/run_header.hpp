@@ -13,14 +13,16 @@ namespace fourfold {
 
 // What was found out about machine and data.
 struct RunFacts {
-  std::string cpu;        // "AMD EPYC 9B14, 2 cores"
-  std::string libraries;  // "Open MPI 4.1.4; OpenBLAS 0.3.21 (SKYLAKEX); oneDNN 2.6.3"
-  std::string kernels;    // how they are chosen
+  std::string cpu;            // "AMD EPYC 9B14, 2 cores"
+  std::string libraries;      // "Open MPI 4.1.4; OpenBLAS 0.3.21 (SKYLAKEX); oneDNN 2.6.3"
+  std::string openblas_core;  // "SkylakeX"
+  std::string kernels;        // how they are chosen
   std::string data;
   double unigram_nats = 0.0;  // a word, of the held-out part
   StepWork work;
-  MemoryUse counted;      // on one rank, at its peak
-  std::int64_t step = 0;  // steps done before this run
+  MemoryUse counted;             // on one rank, at its peak
+  std::int64_t step = 0;         // steps done before this run
+  double trained_seconds = 0.0;  // in them
 };
 
 // Work and memory of a step as the schedule counts them; the peak is left out.

@@ -78,8 +78,9 @@ std::vector<float> Sampler::next_logits(const Texts& texts) {
   return result;
 }
 
-std::vector<std::vector<std::int32_t>> Sampler::draw(const std::vector<std::int32_t>& prompt,
-                                                     const SamplingSettings& settings) {
+Texts Sampler::draw(const std::vector<std::int32_t>& prompt, const SamplingSettings& settings,
+                    const HearWord& hear) {
+  const Drawing drawing{settings.temperature, settings.top_k};
   Texts texts(static_cast<std::size_t>(texts_), prompt);
   std::vector<std::mt19937_64> random;
   for (std::int64_t i = 0; i < texts_; ++i) {
@@ -92,14 +93,14 @@ std::vector<std::vector<std::int32_t>> Sampler::draw(const std::vector<std::int3
       const std::span<const float> own(
           logits.data() + static_cast<std::int64_t>(i) * model_.vocabulary,
           static_cast<std::size_t>(model_.vocabulary));
-      texts[i].push_back(pick(own, settings.temperature, next_number(random[i])));
+      texts[i].push_back(pick(own, drawing, next_number(random[i])));
     }
+    if (hear && !hear(texts)) break;
   }
   return texts;
 }
 
-void say_texts(const std::vector<std::vector<std::int32_t>>& texts, TokenFormat format,
-               const RunLog& log) {
+void say_texts(const Texts& texts, TokenFormat format, const RunLog& log) {
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const std::string text = readable(texts[i], format);
     log.say("---- text " + std::to_string(i + 1) + " of " + std::to_string(texts.size()) + "\n" +

@@ -2,6 +2,7 @@
 // pass, cut over z and data, their logits put together from the shares along x.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "engine/train/machine.hpp"
@@ -9,6 +10,12 @@
 #include "engine/train/settings.hpp"
 
 namespace fourfold {
+
+// By text: its prompt and the words drawn so far.
+using Texts = std::vector<std::vector<std::int32_t>>;
+
+// Told of the texts after every word, on every rank; whether to go on, the same on all ranks.
+using HearWord = std::function<bool(const Texts& texts)>;
 
 class Sampler {
  public:
@@ -19,11 +26,10 @@ class Sampler {
   // Prompt and drawn words of each text, the same on every rank and, to rounding, on every grid.
   // Text i depends on seed and i only. Longer texts see their last words only, as many as fit into
   // the model's sequence. Collective.
-  std::vector<std::vector<std::int32_t>> draw(const std::vector<std::int32_t>& prompt,
-                                              const SamplingSettings& settings);
+  Texts draw(const std::vector<std::int32_t>& prompt, const SamplingSettings& settings,
+             const HearWord& hear = {});
 
  private:
-  using Texts = std::vector<std::vector<std::int32_t>>;
   LocalBatch batch_of(const Texts& texts) const;
   std::vector<float> own_logits(std::int64_t row) const;
   // Of the word that follows each text, one text after the other.
@@ -39,7 +45,6 @@ class Sampler {
 };
 
 // Prints them, and records them in the log.
-void say_texts(const std::vector<std::vector<std::int32_t>>& texts, TokenFormat format,
-               const RunLog& log);
+void say_texts(const Texts& texts, TokenFormat format, const RunLog& log);
 
 }  // namespace fourfold

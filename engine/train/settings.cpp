@@ -47,25 +47,22 @@ void check_batch(const TrainSettings& settings) {
 
 }  // namespace
 
-ProcessGrid grid_of(const TrainFlags& flags) {
-  const std::int64_t cores = std::max(1U, std::thread::hardware_concurrency());
-  if (flags.grid.empty()) {
-    const std::int64_t ranks = flags.ranks > 0 ? flags.ranks : std::min<std::int64_t>(cores, 2);
-    return ProcessGrid(1, 1, 1, ranks);
-  }
-  const ProcessGrid grid = ProcessGrid::parse(flags.grid);
-  if (flags.ranks > 0 && grid.size() != flags.ranks) {
-    throw std::runtime_error("grid " + grid.str() + " has " + std::to_string(grid.size()) +
-                             " ranks, not " + std::to_string(flags.ranks) +
+ProcessGrid grid_of(const std::string& grid, std::int64_t ranks, std::int64_t otherwise) {
+  if (grid.empty()) return ProcessGrid(1, 1, 1, ranks > 0 ? ranks : otherwise);
+  const ProcessGrid parsed = ProcessGrid::parse(grid);
+  if (ranks > 0 && parsed.size() != ranks) {
+    throw std::runtime_error("grid " + parsed.str() + " has " + std::to_string(parsed.size()) +
+                             " ranks, not " + std::to_string(ranks) +
                              "; --ranks may be left out where --grid is given");
   }
-  return grid;
+  return parsed;
 }
 
 TrainSettings settings_of(const TrainFlags& flags) {
   TrainSettings settings = flags.settings;
   settings.model = read_model(flags.model);
-  settings.grid = grid_of(flags);
+  const std::int64_t cores = std::max(1U, std::thread::hardware_concurrency());
+  settings.grid = grid_of(flags.grid, flags.ranks, std::min<std::int64_t>(cores, 2));
   settings.options = options_of(flags);
   settings.transport = parse_transport(flags.transport);
   settings.progress = parse_progress_mode(flags.progress);

@@ -26,6 +26,7 @@ struct SamplingSettings {
   std::int64_t texts = 2;     // drawn side by side
   std::int64_t tokens = 200;  // of each, beyond the prompt; 0: no texts
   double temperature = 0.8;   // 0: always the likeliest token
+  std::int64_t top_k = 0;     // drawn among so many of the likeliest; 0: among all
   std::uint64_t seed = 1;
   std::int64_t every = 0;  // steps; 0: only at the end
 };

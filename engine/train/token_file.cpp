@@ -53,7 +53,25 @@ std::byte* map_file(const std::string& path, std::size_t& bytes) {
   return static_cast<std::byte*>(memory);
 }
 
+std::int32_t largest_word(const TokenFile& file) {
+  std::int32_t largest = 0;
+  for (std::int64_t i = 0; i < file.words(); ++i) largest = std::max(largest, file.word(i));
+  return largest;
+}
+
 }  // namespace
+
+const char* name(TokenFormat format) {
+  if (format == TokenFormat::text) return "text";
+  return format == TokenFormat::nanogpt ? "nanogpt" : "llmc";
+}
+
+TokenFormat parse_token_format(const std::string& text) {
+  for (TokenFormat format : {TokenFormat::text, TokenFormat::nanogpt, TokenFormat::llmc}) {
+    if (text == name(format)) return format;
+  }
+  throw std::invalid_argument("unknown format of words '" + text + "'; known: text, nanogpt, llmc");
+}
 
 TokenFile::TokenFile(const std::string& path) : path_(path) {
   memory_ = map_file(path, bytes_);
@@ -129,6 +147,17 @@ WordStream::WordStream(const std::vector<std::string>& paths, Stretch stretch) {
   }
 }
 
+void WordStream::expect_within(std::int64_t vocabulary, std::int64_t most_words) const {
+  constexpr std::int64_t stretch = 4096;
+  const std::int64_t stretches = std::max<std::int64_t>(1, most_words / stretch);
+  const std::int64_t stride = std::max(stretch, words() / stretches);
+  std::vector<std::int32_t> ignored;
+  for (std::int64_t first = 0; first < words(); first += stride) {
+    ignored.clear();
+    read(first, std::min(stretch, words() - first), vocabulary, ignored);
+  }
+}
+
 void WordStream::read(std::int64_t first, std::int64_t count, std::int64_t vocabulary,
                       std::vector<std::int32_t>& out) const {
   if (first < 0 || first + count > words()) {
@@ -144,9 +173,10 @@ void WordStream::read(std::int64_t first, std::int64_t count, std::int64_t vocab
     for (std::int64_t i = place; i < place + here; ++i) {
       const std::int32_t word = file.word(i);
       if (word >= vocabulary) {
-        refuse(file.path(), fmt::format("holds token {} at place {}, outside the model's "
-                                        "vocabulary of {} words",
-                                        word, i, vocabulary));
+        refuse(file.path(),
+               fmt::format("holds token {} at place {} (the first is 0), outside the model's "
+                           "vocabulary of {} words; this file needs one of at least {}",
+                           word, i, vocabulary, largest_word(file) + 1));
       }
       out.push_back(word);
     }

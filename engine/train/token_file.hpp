@@ -11,6 +11,9 @@
 namespace fourfold {
 
 enum class TokenFormat : std::uint8_t { text, nanogpt, llmc };
+const char* name(TokenFormat format);  // "text", "nanogpt", "llmc"
+// Throws std::invalid_argument that lists the known names.
+TokenFormat parse_token_format(const std::string& text);
 
 class TokenFile {
  public:
@@ -56,8 +59,11 @@ class WordStream {
 
   std::int64_t words() const { return ends_.back(); }
   const std::vector<TokenFile>& files() const { return files_; }
-  // `count` words from `first`, appended to `out`. Throws std::runtime_error that names file and
-  // place if a word is outside the vocabulary.
+  // Looks at up to about `most_words` words, spread evenly in short stretches, and throws as read()
+  // does: a shard of another tokenizer is found at once, a single damaged word perhaps not.
+  void expect_within(std::int64_t vocabulary, std::int64_t most_words) const;
+  // `count` words from `first`, appended to `out`. Throws std::runtime_error that names file, place
+  // and the vocabulary that the file needs if a word is outside the vocabulary.
   void read(std::int64_t first, std::int64_t count, std::int64_t vocabulary,
             std::vector<std::int32_t>& out) const;
 

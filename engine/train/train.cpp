@@ -11,6 +11,7 @@
 #include "engine/kernels/openblas_core.hpp"
 #include "engine/kernels/tune.hpp"
 #include "engine/kernels/tuned_backend.hpp"
+#include "engine/mpi/session.hpp"
 #include "engine/train/agreement.hpp"
 #include "engine/train/choices_json.hpp"
 #include "engine/train/memory_room.hpp"
@@ -92,7 +93,10 @@ std::string log_path(const TrainSettings& settings) {
 }
 
 void refuse(const TrainSettings& settings) {
+  constexpr std::int64_t looked_at = 4'000'000;  // words: some milliseconds, also of huge shards
   const Data data(settings.data, settings.model);
+  data.training_words().expect_within(settings.model.vocabulary, looked_at);
+  data.validation_words().expect_within(settings.model.vocabulary, looked_at);
   refuse_earlier_run(settings);
   refuse_unwritable_outputs(settings);
 }
@@ -101,7 +105,7 @@ void refuse_resume(const TrainSettings& settings, const TrainingState& state) {
   expect_same_model(state.model, settings.model);
   const double seconds = state.trainer.value("trained_seconds", 0.0);
   if (settings.length.done({.steps_before = state.step, .seconds_before = seconds}) < 1.0) return;
-  throw std::runtime_error(
+  throw FailedTogether(
       fmt::format("nothing is left to train after step {} and {:.1f} minutes; give more --steps or "
                   "--minutes",
                   state.step, seconds / 60.0));
@@ -135,6 +139,7 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   RunFacts facts;
   facts.cpu = cpu_text();
   facts.libraries = mpi_text() + "; " + blas_report();
+  facts.openblas_core = openblas_core();
   facts.kernels = kernels_text(choices, peaks.front());
   facts.data = data.description();
   facts.unigram_nats = unigram_entropy(data.validation_words(), settings.model.vocabulary);
@@ -153,8 +158,10 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   }
   state.trainer["typed"] = settings.typed;
   state.trainer["kernels"] = json_of(choices);
+  state.trainer["words"] = name(data.training_words().files().front().format());
 
   facts.step = state.step;
+  facts.trained_seconds = state.trainer.value("trained_seconds", 0.0);
   log.say(header_text(settings, facts));
   log.record(header_json(settings, facts));
   return Trainer(settings, {world, lanes, backend}, data, weights, log).run(state, facts, growth);

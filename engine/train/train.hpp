@@ -7,8 +7,9 @@
 
 namespace fourfold {
 
-// What is refused before any work: data that is missing or too short, folders and files that cannot
-// be written. Not collective; throws std::runtime_error with a sentence.
+// What is refused before any work: data that is missing, too short or of another vocabulary,
+// folders and files that cannot be written. Not collective; throws std::runtime_error with a
+// sentence.
 void refuse(const TrainSettings& settings);
 
 // The same for a checkpoint to go on from: it must be of the same model, and not as far as the run

@@ -18,11 +18,11 @@
 namespace fourfold {
 
 struct TrainOutcome {
-  std::vector<double> losses;                    // of the steps of this run
-  double validation_loss = 0.0;                  // the last one
-  std::string checkpoint;                        // the last one
-  std::vector<std::vector<std::int32_t>> texts;  // the last ones that were drawn
-  bool stopped = false;                          // a signal came before the end
+  std::vector<double> losses;    // of the steps of this run
+  double validation_loss = 0.0;  // the last one
+  std::string checkpoint;        // the last one
+  Texts texts;                   // the last ones that were drawn
+  bool stopped = false;          // a signal came before the end
 };
 
 // The step of this run that --trace means, as many having been trained before it. Throws

@@ -88,4 +88,5 @@ def main():
                           "ranks": ranks, "step_ms": milliseconds}))
 
 
-main()
+if __name__ == "__main__":
+    main()

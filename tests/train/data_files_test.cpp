@@ -119,8 +119,52 @@ TEST(data_files, a_token_outside_the_vocabulary_is_refused_with_its_place) {
   const std::string sentence = refusal_of(path);
   const std::string on_all_ranks = refusal([&] { unigram_entropy(words, 50'257); });
 
-  EXPECT_THAT(sentence, AllOf(HasSubstr("token 50257 at place 2"), HasSubstr("50257 words")));
+  EXPECT_THAT(sentence, AllOf(HasSubstr("token 50257 at place 2"), HasSubstr("50257 words"),
+                              HasSubstr("needs one of at least 50258")));
   EXPECT_EQ(on_all_ranks, sentence);
+}
+
+TEST(data_files, of_another_vocabulary_are_found_without_reading_all_of_them) {
+  const SharedFolder folder;
+  std::vector<std::uint16_t> tokens(100'000, 1);
+  for (std::size_t i = 50'000; i < 60'000; ++i) tokens[i] = 300;
+  const WordStream words({folder.write("a.bin", tokens_as_bytes(tokens))}, {0.0, 1.0});
+
+  EXPECT_THAT(refusal([&] { words.expect_within(256, 50'000); }), HasSubstr("at least 301"));
+  EXPECT_EQ(refusal([&] { words.expect_within(301, 50'000); }), "");
+}
+
+std::int64_t resident_bytes() {
+  std::int64_t pages = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> pages >> resident;
+  return resident * 4096;
+}
+
+// 1.5 billion tokens, of which only the last four are not zero; the file has holes.
+TEST(data_files, of_3_GB_take_the_memory_of_what_is_read) {
+  constexpr std::int64_t bytes = std::int64_t{3} << 30;
+  const SharedFolder folder;
+  const std::string path = folder.write("huge.bin", "");
+  if (world_rank() == 0) {
+    std::filesystem::resize_file(path, bytes - 8);
+    std::ofstream(path, std::ios::binary | std::ios::app) << tokens_as_bytes({7, 8, 9, 10});
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  const std::int64_t before = resident_bytes();
+  DataOptions options;
+  options.files = {path};
+
+  const Data data(options, word_model(11));
+  for (std::int64_t step = 0; step < 100; ++step) {
+    data.training(step, {ProcessGrid(1, 1, 1, 1), 0, 1, 1});
+  }
+  std::vector<std::int32_t> last;
+  const WordStream words({path}, {0.0, 1.0});
+  words.read(words.words() - 4, 4, 11, last);
+
+  EXPECT_EQ(words.words(), bytes / 2);
+  EXPECT_THAT(last, ElementsAre(7, 8, 9, 10));
+  EXPECT_LT(resident_bytes() - before, std::int64_t{64} << 20);
 }
 
 TEST(data_files, impossible_choices_are_refused) {

@@ -1,10 +1,16 @@
 #!/usr/bin/env bash
 # A job of `fourfold train` as people run it: to its end, stopped by SIGTERM and resumed on another
-# grid, and with a rank killed.
+# grid, with a rank killed, and on a disk that is full before its end.
 set -euo pipefail
 fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
+unset OPENBLAS_CORETYPE  # whose replacement is said on standard error
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+disk=
+clean_up() {
+  if [ -n "$disk" ]; then umount "$disk"; fi
+  rm -rf "$work"
+}
+trap clean_up EXIT
 
 fail() {
   echo "$*" >&2
@@ -107,7 +113,7 @@ for victim in rank mpirun; do
   [ "$status" -eq 137 ] || fail "a job whose $victim was killed ended with status $status"
   who="the job"
   if [ $victim = rank ]; then who="rank [01]"; fi
-  said=$(grep -v ^WARNING: "$work/killed.err")  # the environment's choice of kernels is no part of this
+  said=$(<"$work/killed.err")
   if [ "$(wc -l <<<"$said")" -ne 1 ] ||
     ! grep -q "^fourfold: $who was killed by signal 9.* --resume $work/$victim/checkpoints$" <<<"$said"; then
     fail "a killed $victim: $said"
@@ -126,9 +132,26 @@ done
 status=0
 "$fourfold" train "${common[@]}" --ranks 2 --steps 5 --folder "$work/full" --log /dev/full \
   >"$work/full.out" 2>"$work/full.err" || status=$?
-said=$(grep -v ^WARNING: "$work/full.err")
+said=$(<"$work/full.err")
 if [ "$status" -ne 1 ] || [ "$(wc -l <<<"$said")" -ne 1 ] ||
   [[ $said != "fourfold: "*"cannot write the log /dev/full: No space left on device" ]]; then
   fail "a full disk for the log: status $status, said: $said"
+fi
+
+# A disk with room for one checkpoint and a half, where the user may mount one: one sentence, status
+# 1, and the first checkpoint speaks.
+mkdir "$work/disk"
+if mount -t tmpfs -o size=600k fourfold-test "$work/disk" 2>/dev/null; then
+  disk=$work/disk
+  status=0
+  "$fourfold" train "${common[@]}" --ranks 2 --steps 100 --checkpoint-every 5 --folder "$disk" \
+    >"$work/disk.out" 2>"$work/disk.err" || status=$?
+  [ "$status" -eq 1 ] || fail "a run on a full disk ended with status $status, not 1"
+  said=$(<"$work/disk.err")
+  if [ "$(wc -l <<<"$said")" -ne 1 ] || [[ $said != *"No space left"*"older checkpoints are"* ]]; then
+    fail "a full disk: $said"
+  fi
+  "$fourfold" sample --checkpoint "$disk/checkpoints" --tokens 3 >"$work/disk.out" 2>&1 ||
+    fail "the checkpoint before a full disk cannot be used"
 fi
 echo "jobs end as they should"

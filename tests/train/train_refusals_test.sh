@@ -3,6 +3,7 @@
 # a status that is not 0; its help teaches.
 set -euo pipefail
 fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
+unset OPENBLAS_CORETYPE  # whose replacement is said on standard error
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
@@ -36,6 +37,9 @@ refused 1 "did you mean \"gpt-bytes\"?" --model gpt-byte
 refused 1 "cannot be read" --data "$work/nowhere.txt"
 refused 1 "no file matches" --data "$work/*.bin"
 refused 1 "too short" --data "$work/short.txt"
+printf '\377%.0s' {1..4000} >"$work/tokens.bin"
+refused 1 "needs one of at least 65536" --data "$work/tokens.bin"
+refused 2 "must be auto or keep, not 'best'" --openblas-core best
 refused 1 "$work/nowhere" --resume "$work/nowhere"
 refused 1 "cannot write" --log "$work/short.txt/log.jsonl"
 refused 1 "unknown --precision" --precision fp16
@@ -87,7 +91,8 @@ fi
 
 if "$fourfold" train --help >/dev/full 2>/dev/null; then complain "help to a full disk succeeds"; fi
 help=$("$fourfold" train --help)
-for part in --grid --micro-batches --tune-kernels --resume "Examples:" "status is 130"; do
+for part in --grid --micro-batches --tune-kernels --resume "Examples:" "status is 130" \
+  part_of_peak "a later end"; do
   if [[ $help != *"$part"* ]]; then complain "the help does not mention $part"; fi
 done
 [ "$failures" -eq 0 ] || exit 1

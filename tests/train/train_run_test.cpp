@@ -59,6 +59,14 @@ std::vector<nlohmann::json> log_of(const TrainSettings& settings) {
   return lines;
 }
 
+std::vector<double> learning_rates(const TrainSettings& settings) {
+  std::vector<double> rates;
+  for (const nlohmann::json& line : log_of(settings)) {
+    if (line.at("kind") == "step") rates.push_back(line.at("learning_rate"));
+  }
+  return rates;
+}
+
 TEST(Train, LosesLessThanGuessingByFrequency) {
   const SharedFolder folder;
   World world;
@@ -110,6 +118,9 @@ TEST(Train, ResumedOnTheSameGridGoesOnBitByBit) {
 
   ASSERT_EQ(resumed.losses.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(resumed.losses[i], whole.losses[5 + i]);
+  world.barrier();
+  const std::vector<double> rates = learning_rates(settings);
+  EXPECT_EQ(learning_rates(rest), std::vector<double>(rates.begin() + 5, rates.end()));
   EXPECT_EQ(resumed.validation_loss, whole.validation_loss);
   EXPECT_EQ(resumed.texts, whole.texts);
 }

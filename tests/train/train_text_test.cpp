@@ -33,31 +33,66 @@ TEST(Readable, KeepsLettersAndReplacesWhatNoTerminalShows) {
   EXPECT_EQ(readable({464, 2068}, TokenFormat::llmc), "464 2068");
 }
 
+TEST(Readable, OfATextThatGrowsNeverChangesWhatWasSaid) {
+  // A, a letter of three bytes, a lone start of two, B, a lone start of four at the end.
+  const Words words{65, 0xE2, 0x82, 0xAC, 0xC3, 66, 0xF0, 0x9F};
+  std::string said;
+
+  for (std::size_t n = 0; n <= words.size(); ++n) {
+    const Words so_far(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(n));
+    const std::string text = readable_so_far(so_far, TokenFormat::text);
+    ASSERT_TRUE(text.starts_with(said)) << n;
+    said = text;
+  }
+
+  EXPECT_EQ(said,
+            "A\xE2\x82\xAC\xEF\xBF\xBD"
+            "B");
+  EXPECT_TRUE(readable(words, TokenFormat::text).starts_with(said));
+  EXPECT_EQ(readable_so_far({464, 2068}, TokenFormat::llmc), "464 2068");
+}
+
 TEST(Pick, TakesTheFirstOfTheLikeliestAtTemperatureZero) {
-  EXPECT_EQ(pick(std::vector<float>{1.0F, 3.0F, 3.0F, -2.0F}, 0.0, 0.99), 1);
+  EXPECT_EQ(pick(std::vector<float>{1.0F, 3.0F, 3.0F, -2.0F}, {.temperature = 0.0}, 0.99), 1);
 }
 
 TEST(Pick, FollowsTheSoftmax) {
   const float two = std::log(2.0F);
   const std::vector<float> logits{0.0F, two, 0.0F};  // 1/4, 1/2, 1/4
 
-  EXPECT_EQ(pick(logits, 1.0, 0.2499), 0);
-  EXPECT_EQ(pick(logits, 1.0, 0.2501), 1);
-  EXPECT_EQ(pick(logits, 1.0, 0.7499), 1);
-  EXPECT_EQ(pick(logits, 1.0, 0.7501), 2);
+  EXPECT_EQ(pick(logits, {.temperature = 1.0}, 0.2499), 0);
+  EXPECT_EQ(pick(logits, {.temperature = 1.0}, 0.2501), 1);
+  EXPECT_EQ(pick(logits, {.temperature = 1.0}, 0.7499), 1);
+  EXPECT_EQ(pick(logits, {.temperature = 1.0}, 0.7501), 2);
 }
 
 TEST(Pick, SharpensAsTemperatureFalls) {
   const float two = std::log(2.0F);
   const std::vector<float> logits{0.0F, two};  // at 1/2: 1/5, 4/5
 
-  EXPECT_EQ(pick(logits, 0.5, 0.199), 0);
-  EXPECT_EQ(pick(logits, 0.5, 0.201), 1);
+  EXPECT_EQ(pick(logits, {.temperature = 0.5}, 0.199), 0);
+  EXPECT_EQ(pick(logits, {.temperature = 0.5}, 0.201), 1);
+}
+
+TEST(Pick, DrawsAmongTheKLikeliestOnly) {
+  const std::vector<float> logits{1.0F, 3.0F, 2.0F, 3.0F, -1.0F};
+
+  for (double number : {0.0, 0.3, 0.6, 0.999}) {
+    EXPECT_EQ(pick(logits, {.temperature = 1.0, .top_k = 1}, number), 1);
+    EXPECT_EQ(pick(logits, {.temperature = 1.0, .top_k = 2}, number), number < 0.5 ? 1 : 3);
+    const std::int32_t of_three = pick(logits, {.temperature = 1.0, .top_k = 3}, number);
+    EXPECT_TRUE(of_three == 1 || of_three == 2 || of_three == 3);
+    for (std::int64_t all : {0, 5, 100}) {
+      EXPECT_EQ(pick(logits, {.temperature = 1.0, .top_k = all}, number),
+                pick(logits, {.temperature = 1.0}, number));
+    }
+  }
 }
 
 TEST(Pick, NeverTakesAWordThatCannotBe) {
   const std::vector<float> logits{-INFINITY, 0.0F, -INFINITY};
-  for (double number : {0.0, 0.5, 0.999999999}) EXPECT_EQ(pick(logits, 1.0, number), 1);
+  for (double number : {0.0, 0.5, 0.999999999})
+    EXPECT_EQ(pick(logits, {.temperature = 1.0}, number), 1);
 }
 
 TEST(Pick, NumbersAreTheSameOnEveryMachine) {

@@ -1,0 +1,30 @@
+// Flags under one title of a verb's help, each with its default, and numbers that are refused in
+// words.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <limits>
+#include <string>
+
+namespace fourfold {
+
+inline constexpr const char* sampling_group = "Text drawn from the model";
+
+// From `least` to `most`.
+CLI::Validator number(double least, double most = std::numeric_limits<double>::infinity());
+
+class FlagGroup {
+ public:
+  FlagGroup(CLI::App& verb, const char* title) : verb_(verb), title_(title) {}
+
+  template <typename T>
+  CLI::Option* add(const char* flag, T& value, const char* help) {
+    return verb_.add_option(flag, value, help)->group(title_)->capture_default_str();
+  }
+
+ private:
+  CLI::App& verb_;
+  std::string title_;
+};
+
+}  // namespace fourfold

@@ -1,0 +1,37 @@
+// The verbs of fourfold-engine, the executable that computes: `fourfold` checks and starts them.
+// With
+// --plan a verb only checks its command line and says, as JSON, how many ranks it needs and with
+// which arguments to start it, before any mpirun.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/mpi/session.hpp"
+
+namespace fourfold {
+
+inline constexpr int wrong_usage = 2;
+
+// What main was called with.
+struct Started {
+  int count = 0;
+  char** words = nullptr;
+  // Those after the verb.
+  std::vector<std::string> arguments() const { return {words + 2, words + count}; }
+};
+
+int run_train_verb(const Started& started);
+int run_sample_verb(const Started& started);
+
+// On standard output; returns the status.
+int print_help(const CLI::App& app);
+// One sentence on standard error; returns the status.
+int complain(const std::string& sentence, int status);
+
+// Runs the work on one thread a rank, MPI started, and signals to stop noted (stop.hpp).
+int work_over_mpi(const Started& started, const std::function<int(const Session&)>& work);
+
+}  // namespace fourfold

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# `fourfold sample` as people run it: from the checkpoint of a small run, on one rank and on four,
+# as text and as JSON; what cannot work is refused in one sentence.
+set -euo pipefail
+fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+complain() {
+  echo "$*" >&2
+  failures=$((failures + 1))
+}
+
+# refused STATUS SENTENCE ARGUMENTS...
+refused() {
+  local expected=$1 sentence=$2 said status=0
+  shift 2
+  said=$("$fourfold" sample "$@" 2>&1 >/dev/null) || status=$?
+  if [ "$status" -ne "$expected" ] || [ "$(wc -l <<<"$said")" -ne 1 ] ||
+    [[ $said != "fourfold: "*"$sentence"* ]]; then
+    complain "sample $*: status $status, said: $said; expected $expected: $sentence"
+  fi
+}
+
+cat >"$work/small.toml" <<'TOML'
+# A model that takes milliseconds a step.
+layers = 2
+hidden = 32
+heads = 4
+sequence_tokens = 32
+vocabulary = 256
+TOML
+for ((i = 0; i < 300; i++)); do echo "she sells sea shells by the sea shore"; done >"$work/text.txt"
+"$fourfold" train --model "$work/small.toml" --data "$work/text.txt" --ranks 1 \
+  --steps 200 --learning-rate 0.01 --tokens 0 --folder "$work/run" >"$work/run.out" 2>&1 ||
+  { cat "$work/run.out" >&2; exit 1; }
+checkpoint=(--checkpoint "$work/run/checkpoints")
+likeliest=(--prompt 'she sells sea shells ' --temperature 0 --tokens 16)
+expected="she sells sea shells by the sea shore"
+
+said=$("$fourfold" sample "${checkpoint[@]}" "${likeliest[@]}")
+[ "$said" = "$expected" ] || complain "one rank says: $said"
+said=$("$fourfold" sample "${checkpoint[@]}" "${likeliest[@]}" --grid 2x2x1x1 2>/dev/null)
+[ "$said" = "$expected" ] || complain "2x2x1x1 says: $said"
+said=$("$fourfold" sample "${checkpoint[@]}" --texts 2 --tokens 8 --seed 3)
+[[ $said == *"text 1 of 2"*"text 2 of 2"* ]] || complain "two texts: $said"
+json=$("$fourfold" sample "${checkpoint[@]}" "${likeliest[@]}" --json)
+if command -v python3 >/dev/null; then
+  python3 -c 'import json, sys
+line = json.loads(sys.argv[1])
+assert line["texts"][0]["text"] == sys.argv[2] and line["step"] == 200, line' "$json" "$expected" ||
+    complain "JSON: $json"
+fi
+
+refused 2 "--checkpoint is required"
+refused 2 "did you mean \"--checkpoint\"?" --chekpoint "$work/run/checkpoints"
+refused 2 "must be at least 0, not -1" "${checkpoint[@]}" --top-k -1
+refused 1 "does not exist" --checkpoint "$work/nowhere"
+refused 1 "holds no checkpoint" --checkpoint "$work"
+refused 1 "heads do not divide along x" "${checkpoint[@]}" --grid 3x1x1x1
+refused 1 "has 2 ranks, not 4" "${checkpoint[@]}" --grid 2x1x1x1 --ranks 4
+refused 1 "unknown --precision" "${checkpoint[@]}" --precision fp16
+printf 'x' | dd of="$work/run/checkpoints/step-00000200.safetensors" bs=1 seek=20000 conv=notrunc \
+  2>/dev/null
+refused 1 "is damaged" "${checkpoint[@]}"
+help=$("$fourfold" sample --help)
+for part in --checkpoint --temperature --top-k --json "Examples:"; do
+  [[ $help == *"$part"* ]] || complain "the help does not mention $part"
+done
+[ "$failures" -eq 0 ] || exit 1
+echo "checkpoints speak"

@@ -1,0 +1,150 @@
+// Text from a real checkpoint of a tiny model, on every grid of these ranks, without training.
+#include "engine/train/sample.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "engine/train/train.hpp"
+#include "tests/train/made_up_weights.hpp"
+
+namespace fourfold {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// A model that has begun to learn one sentence, in the folder's checkpoints.
+struct Trained {
+  Trained() {
+    std::string text;
+    for (int i = 0; i < 300; ++i) text += "the quick brown fox jumps over the lazy dog\n";
+    TrainSettings settings;
+    settings.model = {"small", 2, 32, 8, 16, 128};
+    settings.data.files = {folder.write("text.txt", text)};
+    settings.grid = {1, 1, 1, world.size()};
+    settings.batch = 16;
+    settings.options.precision = Precision::fp32;
+    settings.options.recompute = Recompute::none;
+    settings.length.steps = 20;
+    settings.learning_rate = {.peak = 1e-2, .last_part = 0.1, .warm_up_steps = 3};
+    settings.sampling.texts = 2;
+    settings.sampling.tokens = 15;
+    settings.sampling.temperature = 0.5;
+    settings.sampling.prompt = "the";
+    settings.screen = Screen::silent;
+    settings.folder = folder.path();
+    outcome = train(settings, world);
+    asked.checkpoint = folder.file("checkpoints");
+    asked.grid = settings.grid;
+    asked.sampling = settings.sampling;
+    asked.screen = Screen::silent;
+  }
+
+  SharedFolder folder;
+  World world;
+  TrainOutcome outcome;
+  SampleSettings asked;
+};
+
+class sample_of_a_checkpoint : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { trained_ = std::make_unique<Trained>(); }
+  static void TearDownTestSuite() { trained_.reset(); }
+
+  sample_of_a_checkpoint()
+      : folder_(trained_->folder), world_(trained_->world), asked_(trained_->asked) {}
+
+  static inline std::unique_ptr<Trained> trained_;
+  const SharedFolder& folder_;
+  World& world_;
+  SampleSettings asked_;
+};
+
+TEST_F(sample_of_a_checkpoint, is_what_training_drew_at_its_end) {
+  const Sample drawn = sample(asked_, world_);
+
+  EXPECT_EQ(drawn.texts, trained_->outcome.texts);
+  EXPECT_EQ(drawn.state.step, 20);
+  EXPECT_EQ(drawn.format, TokenFormat::text);
+  EXPECT_FALSE(drawn.stopped);
+}
+
+// Beyond the model's 16 tokens of sequence, too.
+TEST_F(sample_of_a_checkpoint, is_the_same_likeliest_text_on_every_grid) {
+  asked_.sampling.texts = 1;
+  asked_.sampling.temperature = 0.0;
+  const Sample first = sample(asked_, world_);
+  ASSERT_EQ(first.texts[0].size(), 18U);
+
+  for (const ProcessGrid& grid : grids_of(world_.size())) {
+    if (8 % grid.extent(Axis::x) != 0) continue;
+    asked_.grid = grid;
+    EXPECT_EQ(sample(asked_, world_).texts, first.texts) << grid.str();
+  }
+}
+
+TEST_F(sample_of_a_checkpoint, of_the_likeliest_word_only_needs_no_temperature) {
+  asked_.sampling.top_k = 1;
+  const Sample first = sample(asked_, world_);
+  asked_.sampling.top_k = 0;
+  asked_.sampling.temperature = 0.0;
+
+  EXPECT_EQ(first.texts, sample(asked_, world_).texts);
+  EXPECT_EQ(first.texts[0], first.texts[1]);
+}
+
+TEST_F(sample_of_a_checkpoint, can_be_drawn_in_bf16) {
+  asked_.precision = Precision::bf16;
+  asked_.sampling.temperature = 0.0;
+  asked_.sampling.tokens = 5;
+
+  const Sample drawn = sample(asked_, world_);
+
+  EXPECT_EQ(std::string(drawn.texts[0].begin(), drawn.texts[0].begin() + 3), "the");
+  EXPECT_EQ(drawn.texts[0].size(), 8U);
+}
+
+TEST_F(sample_of_a_checkpoint, is_one_line_of_json) {
+  asked_.sampling.tokens = 3;
+  const Sample drawn = sample(asked_, world_);
+  const std::string text = json_line(asked_, drawn);
+  const nlohmann::json line = nlohmann::json::parse(text);
+
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  EXPECT_EQ(line.at("kind"), "sample");
+  EXPECT_EQ(line.at("step"), 20);
+  EXPECT_EQ(line.at("grid"), asked_.grid.str());
+  EXPECT_EQ(line.at("texts").size(), 2U);
+  EXPECT_EQ(line.at("texts").at(0).at("words").size(), 6U);
+  EXPECT_THAT(line.at("texts").at(0).at("text"), HasSubstr("the"));
+  EXPECT_THAT(line.at("libraries"), HasSubstr("OpenBLAS"));
+}
+
+TEST_F(sample_of_a_checkpoint, that_does_not_fit_is_refused_in_words) {
+  SampleSettings wrong = asked_;
+  wrong.grid = {3, 1, 1, 1};
+  EXPECT_THAT(refusal([&] { sample(wrong, world_); }), HasSubstr("heads do not divide along x"));
+  wrong = asked_;
+  wrong.sampling.prompt = "caf\xC3\xA9";
+  EXPECT_THAT(refusal([&] { sample(wrong, world_); }), HasSubstr("vocabulary of 128"));
+  wrong = asked_;
+  wrong.checkpoint = folder_.file("nowhere");
+  EXPECT_THAT(refusal([&] { sample(wrong, world_); }), HasSubstr("does not exist"));
+}
+
+TEST_F(sample_of_a_checkpoint, that_does_not_name_its_words_is_refused) {
+  TrainingState state = made_up_state(70);
+  const Weights weights =
+      made_up_weights(training_program(small_model(), Precision::fp32), asked_.grid, 1);
+  Checkpoints(folder_.file("unnamed")).write(state, weights);
+  asked_.checkpoint = folder_.file("unnamed");
+
+  EXPECT_THAT(refusal([&] { sample(asked_, world_); }),
+              AllOf(HasSubstr("bytes of text or tokens"), HasSubstr("--resume")));
+}
+
+}  // namespace
+}  // namespace fourfold
