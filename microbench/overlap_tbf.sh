@@ -34,12 +34,12 @@ fi
 # mpirun reads these from the environment: TCP over lo, for ranks and for its own daemons.
 export OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_oob_tcp_if_include=lo
 export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_pml=ob1
-# The bucket bounds a burst. It holds two packets of the loopback (64 KiB): what fills
+# The bucket bounds a burst. It holds one packet of the loopback (64 KiB): what fills
 # up while the link is idle makes the next message faster than the rate.
 exec unshare --net bash -c '
   set -e
   ip link set lo up
-  if ! tc qdisc add dev lo root tbf rate "$0" burst 128kb latency 400ms; then
+  if ! tc qdisc add dev lo root tbf rate "$0" burst 70kb latency 400ms; then
     echo "this kernel has no token bucket (module sch_tbf): the rate cannot be limited" >&2
     exit 1
   fi

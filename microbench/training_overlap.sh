@@ -6,7 +6,7 @@
 #   microbench/training_overlap.sh              gpt2-mini, each grid at its rate below
 #   microbench/training_overlap.sh gpt-bytes 8  another model and batch, at the same rates
 #
-# Choose rate and batch such that what the schedule moves apart is 20 to 60 % of the time in kernels;
+# Choose rate and batch such that what the schedule moves apart is 40 to 100 % of the time in kernels;
 # each answer says how much it was. Ranks and progress threads need cores of their own: on a busy
 # machine the answer is about the scheduler, so the load is printed beside it.
 set -euo pipefail
@@ -33,12 +33,12 @@ measure() {
 }
 
 grep -m1 'model name' /proc/cpuinfo
-measure 2gbit 1x1x2x1                                           # gathers and reduce-scatters
-measure 2gbit 1x1x2x1 --recompute full                          # ... and gathers of recompute
+measure 1gbit 1x1x2x1                                           # gathers and reduce-scatters
+measure 1gbit 1x1x2x1 --recompute full                          # ... and gathers of recompute
 measure 1gbit 2x1x1x1                                           # backward all-reduces
 measure 1gbit 1x1x1x2 --data-reduction beside-backward          # the data all-reduces
 if [ "$(nproc)" -ge 4 ]; then
-  measure 2gbit 2x1x2x1 --recompute full                        # all three at once
+  measure 1gbit 2x1x2x1 --recompute full                        # all three at once
 else
   echo
   echo "2x1x2x1 is left out: its 4 ranks would share $(nproc) cores"

@@ -17,6 +17,16 @@ namespace fourfold {
 
 namespace {
 
+// Sockets as Open MPI leaves them hold little, so that a wire stands idle from one call for progress
+// to the next; what these hold travels while ranks compute (microbench/README.md,
+// engine_training_overlap.cpp). What the user has set in the environment or for mpirun stays.
+void prefer_large_sockets() {
+  const std::string bytes = std::to_string(4 << 20);
+  for (const char* parameter : {"OMPI_MCA_btl_tcp_sndbuf", "OMPI_MCA_btl_tcp_rcvbuf"}) {
+    setenv(parameter, bytes.c_str(), 0);
+  }
+}
+
 // How long another rank leaves the word to rank 0, which may be failing for the same reason.
 constexpr std::chrono::milliseconds courtesy{300};
 // For MPI_Finalize after a failure: what the failure left unfinished must not hold the job up.
@@ -35,6 +45,7 @@ void say(const std::string& sentence) {
 }  // namespace
 
 Session::Session(int& argc, char**& argv) {
+  prefer_large_sockets();
   int level = MPI_THREAD_SINGLE;
   check_mpi(MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level), "MPI_Init_thread");
   check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
