@@ -1,33 +1,42 @@
 # Training and validation loss against steps, with the loss of guessing words by their frequency.
-# Reads nothing but the CSV of a training run. Set before: csv (path), output (path without ending).
+# Reads nothing but the CSV of a training run. Set before: csv (path), output (path without ending),
+# model and data (what the title says), word (what a loss is of: byte or token).
 set datafile separator ','
 set datafile columnheaders
 set datafile missing ''
 
+stats csv using (column('unigram_nats')) nooutput name 'ENTROPY'
+stats csv using (column('step')) nooutput name 'STEP'
+stats csv using (column('training_loss')) nooutput name 'LOSS'
+
 # Okabe and Ito's colours, told apart by colour-blind readers, too.
-set title 'Loss of a training run'
+set title 'Loss of '.model."\n".data noenhanced
 set xlabel 'step'
-set ylabel 'loss, nats a word'
-set y2label 'bits a word'
+set ylabel 'loss, nats a '.word
+set y2label 'bits a '.word
 set grid xtics ytics lc rgb '#b8b8b8' lw 1 dashtype 1
-set key top right Left reverse samplen 3 spacing 1.3
+set key outside bottom center horizontal samplen 3
 set border 11
 set tics nomirror
+set format x '%.0f'
 set format y2 '%g'
-set yrange [0:*]
+# Room for the dashed line and its label, which are not to lie on the frame.
+top = LOSS_max > ENTROPY_mean ? LOSS_max : ENTROPY_mean
+set yrange [0:1.08 * top]
 set link y2 via y / log(2) inverse y * log(2)
 set y2tics 1
 set ytics 1
-
-stats csv using (column('unigram_nats')) nooutput name 'ENTROPY'
-stats csv using (column('step')) nooutput name 'STEP'
+# Steps are whole numbers, in the shortest of runs, too.
+if (STEP_max - STEP_min < 10) set xtics 1
+if (STEP_max == STEP_min) set xrange [STEP_min - 1:STEP_max + 1]
+set label 1 sprintf('guessing by frequency: %.2f nats', ENTROPY_mean) \
+  at graph 0.985, first ENTROPY_mean right offset 0, 0.6 tc rgb '#555555'
 
 draw = "plot csv using (column('step')):(column('training_loss')) with lines lw 1 \
   lc rgb '#56B4E9' title 'training', \
   csv using (column('step')):(column('validation_loss')) with linespoints lw 2.5 pt 7 ps 0.9 \
   lc rgb '#D55E00' title 'validation', \
-  [STEP_min:STEP_max] ENTROPY_mean with lines dashtype 2 lw 1.5 lc rgb '#555555' \
-  title sprintf('guessing by frequency: %.2f nats', ENTROPY_mean)"
+  [STEP_min:STEP_max] ENTROPY_mean with lines dashtype 2 lw 1.5 lc rgb '#555555' notitle"
 
 set terminal pngcairo size 1000, 600 font 'DejaVu Sans,13' background 'white'
 set output output.'.png'

@@ -38,11 +38,12 @@ std::string how_to_go_on(const std::string& folder) {
 std::string loss_curve(const nlohmann::json& plan) {
   const std::string folder = plan.at("folder");
   try {
-    write_whole_file(folder + "/loss.csv", loss_csv(plan.at("log")));
+    const LossTable losses = loss_table(plan.at("log"));
+    write_whole_file(folder + "/loss.csv", losses.csv);
+    return draw_loss_curve(folder, losses);
   } catch (const std::runtime_error& error) {
     return fmt::format("no loss curve: {}", error.what());
   }
-  return draw_loss_curve(folder);
 }
 
 int train(const std::vector<std::string>& typed) {

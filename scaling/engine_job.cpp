@@ -45,9 +45,10 @@ Words mpirun_words(std::int64_t ranks) {
   if (!may_read_other_memory()) add({"--mca", "btl_vader_single_copy_mechanism", "none"});
   if (ranks > cores) {
     add({"--mca", "mpi_yield_when_idle", "1"});
-    fmt::print(stderr,
-               "fourfold: {} ranks share {} cores: right results, but slower than {} ranks\n",
-               ranks, cores, cores);
+    fmt::print(
+        stderr,
+        "fourfold: {} ranks share {} core{}: right results, but slower than one rank a core\n",
+        ranks, cores, cores == 1 ? "" : "s");
   }
   return words;
 }

@@ -5,10 +5,16 @@
 
 namespace fourfold {
 
-// Reads the log that fourfold-engine wrote (JSON lines) and returns, below a header line, step,
+struct LossTable {
+  std::string csv;
+  std::string model, data;  // what was trained on what
+  std::string word;         // what a loss is of: "byte" or "token"
+};
+
+// Reads the log that fourfold-engine wrote (JSON lines) and makes, below a header line, step,
 // training loss, validation loss and the entropy of single words (the loss of guessing by
 // frequency); what a step has no value of is empty. Lines of a resumed run replace older ones of
 // the same step. Throws std::runtime_error with a sentence if the log is unreadable or no such log.
-std::string loss_csv(const std::string& log_path);
+LossTable loss_table(const std::string& log_path);
 
 }  // namespace fourfold

@@ -67,10 +67,11 @@ std::string draw_plots(const std::string& folder, const std::vector<std::string>
                      folder);
 }
 
-std::string draw_loss_curve(const std::string& folder) {
-  const std::string failure =
-      why_not_drawn({{"loss", fmt::format("csv={}; output={}", quoted(folder + "/loss.csv"),
-                                          quoted(folder + "/loss"))}});
+std::string draw_loss_curve(const std::string& folder, const LossTable& losses) {
+  const std::string failure = why_not_drawn(
+      {{"loss", fmt::format("csv={}; output={}; model={}; data={}; word={}",
+                            quoted(folder + "/loss.csv"), quoted(folder + "/loss"),
+                            quoted(losses.model), quoted(losses.data), quoted(losses.word))}});
   return failure.empty() ? fmt::format("{0}/loss.png and {0}/loss.svg are drawn", folder) : failure;
 }
 

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "scaling/loss_table.hpp"
+
 namespace fourfold {
 
 // Writes pflops.png, pflops.svg, time.png and time.svg into `folder` from its summary.csv. Returns
@@ -15,6 +17,6 @@ std::string draw_plots(const std::string& folder, const std::vector<std::string>
 
 // Writes loss.png and loss.svg into `folder` from its loss.csv (scaling/loss_table.hpp). Returns a
 // sentence, as above.
-std::string draw_loss_curve(const std::string& folder);
+std::string draw_loss_curve(const std::string& folder, const LossTable& losses);
 
 }  // namespace fourfold

@@ -43,7 +43,7 @@ std::string by_role(const MemoryUse& memory) {
 
 std::string length_text(const RunLength& length) {
   std::string text;
-  if (length.steps > 0) text = fmt::format("{} steps", length.steps);
+  if (length.steps > 0) text = amount(length.steps, "step");
   if (length.minutes > 0.0) {
     text += fmt::format("{}{:g} minutes", text.empty() ? "" : " or ", length.minutes);
   }
@@ -95,8 +95,8 @@ std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
       "parameters\n",
       model.name, model.layers, model.hidden, model.heads, model.sequence, model.vocabulary,
       parameter_count(model) / mega);
-  text += fmt::format("grid        {} (x, y, z, data): {} ranks on {}\n", settings.grid.str(),
-                      settings.grid.size(), facts.cpu);
+  text += fmt::format("grid        {} (x, y, z, data): {} on {}\n", settings.grid.str(),
+                      amount(settings.grid.size(), "rank"), facts.cpu);
   text += fmt::format(
       "step        {} sequences, {} tokens, {} micro-batch{}; {}; recompute {}; "
       "overlap {}\n",
@@ -115,16 +115,17 @@ std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
     text += fmt::format("            with {}, other than the run that is resumed\n", change);
   }
   text += fmt::format(
-      "data        {}\n            entropy of single words {:.3f} nats = {:.3f} bits: "
+      "data        {}\n            entropy of single {}s {:.3f} nats = {:.3f} bits: "
       "what guessing by frequency costs\n",
-      facts.data, facts.unigram_nats, facts.unigram_nats / std::numbers::ln2);
+      facts.data, facts.word, facts.unigram_nats, facts.unigram_nats / std::numbers::ln2);
   text += fmt::format("libraries   {}\n", facts.libraries);
   text += fmt::format("kernels     {}\n", facts.kernels);
   text += fmt::format("transport   {}, progress {}\n", name(settings.transport),
                       name(settings.progress));
   text += fmt::format(
-      "peak        {:.1f} Gflop/s: fp32 FMA on {} ranks at once, measured now, {:.1f} a rank\n",
-      facts.work.peak.value / 1e9, settings.grid.size(), facts.work.peak.value / 1e9 / ranks);
+      "peak        {:.1f} Gflop/s: fp32 FMA on {} at once, measured now, {:.1f} a rank\n",
+      facts.work.peak.value / 1e9, amount(settings.grid.size(), "rank"),
+      facts.work.peak.value / 1e9 / ranks);
   text += fmt::format("flop/s      {}; {:.2f} Gflop a step (by {}: {:.2f})\n",
                       executed_flops_convention(), facts.work.executed.value / 1e9,
                       model_flops_convention(options.recompute), facts.work.model.value / 1e9);
@@ -161,6 +162,7 @@ std::string header_json(const TrainSettings& settings, const RunFacts& facts) {
       {"minutes", settings.length.minutes},
       {"seed", settings.seed},
       {"data", facts.data},
+      {"word", facts.word},
       {"unigram_nats", facts.unigram_nats},
       {"cpu", facts.cpu},
       {"libraries", facts.libraries},

@@ -18,6 +18,7 @@ struct RunFacts {
   std::string openblas_core;  // "SkylakeX"
   std::string kernels;        // how they are chosen
   std::string data;
+  std::string word;           // "byte" or "token"
   double unigram_nats = 0.0;  // a word, of the held-out part
   StepWork work;
   MemoryUse counted;             // on one rank, at its peak

@@ -61,6 +61,10 @@ std::string json_line(const StepReport& report) {
   return line.dump();
 }
 
+std::string amount(std::int64_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::string clock_text(double seconds) {
   if (seconds < 0.0) return "?";
   const auto whole = static_cast<std::int64_t>(seconds + 0.5);

@@ -14,6 +14,10 @@ enum class TokenFormat : std::uint8_t { text, nanogpt, llmc };
 const char* name(TokenFormat format);  // "text", "nanogpt", "llmc"
 // Throws std::invalid_argument that lists the known names.
 TokenFormat parse_token_format(const std::string& text);
+// What a word is called: "byte" or "token".
+inline const char* word_name(TokenFormat format) {
+  return format == TokenFormat::text ? "byte" : "token";
+}
 
 class TokenFile {
  public:

@@ -142,6 +142,7 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   facts.openblas_core = openblas_core();
   facts.kernels = kernels_text(choices, peaks.front());
   facts.data = data.description();
+  facts.word = word_name(data.training_words().files().front().format());
   facts.unigram_nats = unigram_entropy(data.validation_words(), settings.model.vocabulary);
   facts.work = counted_work(settings);
   facts.work.peak = peak_of(peaks);

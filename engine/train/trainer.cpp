@@ -49,8 +49,8 @@ std::int64_t traced_step(const TrainSettings& settings, std::int64_t steps_befor
                                                        : std::numeric_limits<std::int64_t>::max();
   if (settings.trace_step == 0) return std::min(warm, steps);
   if (settings.trace.empty() || settings.trace_step <= steps) return settings.trace_step;
-  throw std::runtime_error(fmt::format("--trace-step {} has no effect: this run has {} step{}",
-                                       settings.trace_step, steps, steps == 1 ? "" : "s"));
+  throw std::runtime_error(fmt::format("--trace-step {} has no effect: this run has {}",
+                                       settings.trace_step, amount(steps, "step")));
 }
 
 Trainer::Trainer(const TrainSettings& settings, const Machine& machine, const Data& data,
@@ -178,11 +178,11 @@ void Trainer::validate() {
                         settings_.batch / settings_.options.micro_batches, weights_);
   }
   outcome_.validation_loss = validation_->loss(data_, settings_.validation_batches);
+  const std::string word = word_name(data_.training_words().files().front().format());
   log_.say(fmt::format(
-      "step {:5}  validation loss {:.4f} nats = {:.3f} bits a word, over {} words "
-      "in {:.1f} s",
-      state_.step, outcome_.validation_loss, outcome_.validation_loss / std::numbers::ln2,
-      validation_->tokens(data_, settings_.validation_batches), now() - begin));
+      "step {:5}  validation loss {:.4f} nats = {:.3f} bits a {}, over {} in {:.1f} s", state_.step,
+      outcome_.validation_loss, outcome_.validation_loss / std::numbers::ln2, word,
+      amount(validation_->tokens(data_, settings_.validation_batches), word), now() - begin));
   log_.record(nlohmann::ordered_json{{"kind", "validation"},
                                      {"step", state_.step},
                                      {"loss", outcome_.validation_loss},
@@ -231,7 +231,8 @@ void Trainer::finish() {
   validate();
   write_checkpoint();
   draw_texts();
-  log_.say(fmt::format("trained {} steps in {}", trained_.steps_here, clock_text(now() - began_)));
+  log_.say(fmt::format("trained {} in {}", amount(trained_.steps_here, "step"),
+                       clock_text(now() - began_)));
 }
 
 }  // namespace fourfold

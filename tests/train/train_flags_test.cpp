@@ -7,6 +7,9 @@
 #include "engine/train/choices_json.hpp"
 #include "engine/train/command_line.hpp"
 #include "engine/train/flags.hpp"
+#include "engine/train/memory_room.hpp"
+#include "engine/train/resume.hpp"
+#include "engine/train/trainer.hpp"
 
 namespace fourfold {
 namespace {
@@ -118,6 +121,59 @@ TEST(TrainFlags, AResumedRunGoesOnWithWhatIsNotTypedAnew) {
   EXPECT_TRUE(flags.settings.tune_kernels);
   EXPECT_EQ(flags.settings.sampling.prompt, "-x");
   EXPECT_EQ(flags.settings.folder, "");  // of one run only
+}
+
+// What a resumed run is told about flags that are not as they were.
+std::vector<std::string> changes(const Words& before, const Words& now) {
+  CLI::App first, second;
+  TrainFlags ignored, again;
+  add_train_flags(first, ignored);
+  parse_words(first, before);
+  add_train_flags(second, again);
+  parse_words(second, now);
+  return changes_since(typed_flags(first), second);
+}
+
+TEST(TrainFlags, AResumedRunHearsWhatIsNotAsItWas) {
+  EXPECT_EQ(changes({"--batch", "8"}, {"--batch", "4", "--steps", "90", "--grid", "1x1x1x1"}),
+            (Words{"--batch 4 instead of 8"}));
+  EXPECT_EQ(changes({}, {"--seed", "7", "--precision", "bf16"}),
+            (Words{"--seed 7 instead of 1", "--precision bf16 instead of fp32"}));
+  EXPECT_EQ(changes({}, {"--data", "a.txt"}), (Words{"--data a.txt instead of the default"}));
+  EXPECT_EQ(changes({"--data", "a.txt", "b.txt"}, {"--data", "a.txt", "b.txt"}), Words{});
+  EXPECT_EQ(changes({}, {"--learning-rate", "2e-3", "--batch=16"}), Words{});
+}
+
+TEST(TrainFlags, AModelMustBeTheResumedOne) {
+  const Model small{"small", 2, 32, 8, 16, 128};
+  Model other = small;
+  other.name = "the same by another name";
+  EXPECT_NO_THROW(expect_same_model(small, other));
+  other.layers = 3;
+  EXPECT_THROW(expect_same_model(small, other), std::runtime_error);
+}
+
+TEST(MemoryRoom, IsRefusedInNumbers) {
+  EXPECT_NO_THROW(refuse_without_room({4e9}, 2, 8'000'000'000));
+  try {
+    refuse_without_room({4e9}, 3, 8'000'000'000);
+    FAIL() << "12 GB in 8";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("4.0 GB a rank, 12.0 GB for the 3 ranks"));
+    EXPECT_THAT(error.what(), HasSubstr("8.0 GB are available"));
+  }
+  EXPECT_GT(available_bytes(), 0);
+}
+
+TEST(TrainSettings, TheFifthStepIsTracedOrTheLast) {
+  TrainSettings settings;
+  settings.trace = "trace.json";
+  settings.length.steps = 20;
+  EXPECT_EQ(traced_step(settings, 0), 5);
+  EXPECT_EQ(traced_step(settings, 18), 2);
+  settings.trace_step = 3;
+  EXPECT_EQ(traced_step(settings, 17), 3);
+  EXPECT_THROW(traced_step(settings, 18), std::runtime_error);
 }
 
 TEST(KernelChoicesJson, ComeBackAsTheyWere) {
