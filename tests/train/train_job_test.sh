@@ -102,9 +102,9 @@ grep -q 'step 3, measured' "$work/short.json" || fail "the last step of three is
 # died and how to go on.
 for victim in rank mpirun; do
   "$fourfold" train "${common[@]}" --ranks 2 --steps 100000 --checkpoint-every 2 \
-    --folder "$work/$victim" >"$work/killed.out" 2>"$work/killed.err" &
+    --folder "$work/$victim" >"$work/$victim.out" 2>"$work/$victim.err" &
   job=$!
-  wait_for "$work/killed.out" '^step  *2  checkpoint'
+  wait_for "$work/$victim.out" '^step  *2  checkpoint'
   launcher=$(pgrep -P "$job")
   ranks=$(pgrep -P "$launcher")
   if [ $victim = rank ]; then kill -KILL "$(tail -n 1 <<<"$ranks")"; else kill -KILL "$launcher"; fi
