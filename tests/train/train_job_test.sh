@@ -113,7 +113,7 @@ for victim in rank mpirun; do
   [ "$status" -eq 137 ] || fail "a job whose $victim was killed ended with status $status"
   who="the job"
   if [ $victim = rank ]; then who="rank [01]"; fi
-  said=$(<"$work/killed.err")
+  said=$(<"$work/$victim.err")
   if [ "$(wc -l <<<"$said")" -ne 1 ] ||
     ! grep -q "^fourfold: $who was killed by signal 9.* --resume $work/$victim/checkpoints$" <<<"$said"; then
     fail "a killed $victim: $said"
