@@ -112,7 +112,8 @@ TEST_P(InBf16, AgreesWithTheReferenceOnSeveralTiles) {
     }
     const std::int64_t edge = e.k == 5000 ? 128 : 512;
     EXPECT_EQ(calls, ((e.m + edge - 1) / edge) * ((e.n + edge - 1) / edge));
-    EXPECT_LT(scratch.bytes(), 2 << 20);
+    // oneDNN asks for about 2 MiB here, by processor; widened operands would be 4 MiB each.
+    EXPECT_LT(scratch.bytes(), 4 << 20);
   }
 }
 
