@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "command_line/wrapped.hpp"
 #include "scaling/text_table.hpp"
-#include "scaling/words.hpp"
 
 namespace fourfold {
 namespace {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "command_line/wrapped.hpp"
 #include "scaling/detail_text.hpp"
 #include "scaling/text_table.hpp"
-#include "scaling/words.hpp"
 #include "sim/protocol.hpp"
 
 namespace fourfold {

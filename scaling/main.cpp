@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "command_line/help_format.hpp"
 #include "scaling/commands.hpp"
-#include "scaling/help_format.hpp"
 #include "scaling/interrupt.hpp"
 #include "scaling/output.hpp"
 #include "schedule/nearest_name.hpp"

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "command_line/wrapped.hpp"
 #include "scaling/text_table.hpp"
 #include "scaling/words.hpp"
 

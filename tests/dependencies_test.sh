@@ -59,6 +59,8 @@ includes engine/mpi |
 includes engine/train |
   refuse '^(scaling|sim|platforms)/|^simgrid|^smpi/|^xbt/|^toml[+][+]/' \
     "engine/train/ stays apart from what projects and starts"
+includes command_line |
+  allow_only "$standard|^command_line/|^CLI/" "command_line/ uses only itself and CLI11"
 includes platforms |
   allow_only "$standard|^platforms/|^schedule/(quantity|lane|nearest_name)[.]hpp$|^toml[+][+]/|^fmt/" \
     "platforms/ uses only itself, schedule/{quantity,lane,nearest_name}.hpp, toml++ and fmt"
@@ -81,7 +83,7 @@ for folder in schedule platforms sim scaling; do
   includes "$folder" . '^sim/witness/' |
     refuse '^mpi[.]h$|^cblas|^dnnl|^oneapi/' "only engine/ and microbench/ may use MPI and BLAS"
 done
-for folder in schedule platforms sim scaling engine microbench; do
+for folder in schedule command_line platforms sim scaling engine microbench; do
   includes "$folder" |
     refuse '^tests/|^[.][.]?/|/[.][.]/' "an include is a path from the root, and never of a test"
 done

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "command_line/help_format.hpp"
 #include "engine/batch.hpp"
 #include "engine/train/agreement.hpp"
 #include "engine/train/command_line.hpp"
@@ -114,6 +115,7 @@ int sample_here(const SampleFlags& typed) {
 int run_sample_verb(const Started& started) {
   CLI::App app("Draws text from a trained checkpoint, on any grid.");
   app.name("fourfold sample");
+  app.formatter(std::make_shared<HelpFormat>());
   SampleFlags flags;
   add_sample_flags(app, flags);
   try {

@@ -36,6 +36,6 @@ Examples:
   fourfold train --model gpt2-mini --data 'shards/train_*.bin' --ranks 4 --grid 2x1x2x1 \
       --batch 8 --steps 500 --precision bf16 --tune-kernels
   fourfold train --resume build/train/RUN/checkpoints --ranks 4 --grid 2x1x1x2 --steps 4000
-  fourfold sample --checkpoint build/train/RUN --prompt 'It was')";
+`fourfold sample --checkpoint build/train/RUN` draws text from what was trained.)";
 
 }  // namespace fourfold

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "command_line/help_format.hpp"
 #include "engine/kernels/openblas_core.hpp"
 #include "engine/kernels/sgemm.hpp"
 #include "engine/train/agreement.hpp"
@@ -35,9 +36,10 @@ void parse(CLI::App& app, Typed& typed) {
 struct App : CLI::App {
   App()
       : CLI::App(
-            "Trains a GPT on this machine over MPI, 4D-parallel, with validation, checkpoints and\n"
+            "Trains a GPT on this machine over MPI, 4D-parallel, with validation, checkpoints and "
             "texts drawn from the model.") {
     name("fourfold train");
+    formatter(std::make_shared<HelpFormat>());
   }
 };
 

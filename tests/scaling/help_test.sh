@@ -4,7 +4,8 @@ set -euo pipefail
 fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
 
 for verb in "" campaign "campaign run" project search show platforms "platforms list" \
-  "platforms show" "platforms export" models collectives; do
+  "platforms show" "platforms export" models collectives train \
+  sample; do
   # shellcheck disable=SC2086
   said=$("$fourfold" $verb --help)
   if grep -E '.{101}' <<<"$said"; then

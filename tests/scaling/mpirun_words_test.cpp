@@ -33,6 +33,18 @@ TEST(MpirunWords, LeavesTheSentenceOfARankThatAborts) {
   EXPECT_EQ(own_words(said), "fourfold: rank 1: it broke\n");
 }
 
+TEST(MpirunWords, LeavesOutWhatMpirunSaysOfItsOwnNotices) {
+  for (const std::string trouble :
+       {"Out of resource", "Data unpack would read past end of buffer"}) {
+    EXPECT_EQ(own_words("fourfold: rank 0: it broke\n[vm:13807] [[22801,0],0] ORTE_ERROR_LOG: " +
+                        trouble + " in file ../../../orte/util/show_help.c at line 507\n"),
+              "fourfold: rank 0: it broke\n");
+  }
+  const std::string other =
+      "[vm:1] [[2,0],0] ORTE_ERROR_LOG: Out of resource in file launch.c at line 9\n";
+  EXPECT_EQ(own_words(other), other);
+}
+
 TEST(MpirunWords, HearsWhichRankDiedOfWhichSignal) {
   MpirunWords words;
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "command_line/wrapped.hpp"
+
 namespace fourfold {
 namespace {
 

@@ -1,7 +1,7 @@
 // Wrapped descriptions; see help_format.hpp.
-#include "scaling/help_format.hpp"
+#include "command_line/help_format.hpp"
 
-#include "scaling/words.hpp"
+#include "command_line/wrapped.hpp"
 
 namespace fourfold {
 

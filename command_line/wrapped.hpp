@@ -1,0 +1,14 @@
+// Prose in lines of a readable length.
+#pragma once
+
+#include <string>
+
+namespace fourfold {
+
+inline constexpr std::size_t line_width = 100;  // characters of a line of prose or help
+
+// Line ends instead of blanks, so that no line has more than `width` characters unless a single
+// word has. Line ends that are there stay.
+std::string wrapped(const std::string& text, std::size_t width = line_width);
+
+}  // namespace fourfold
