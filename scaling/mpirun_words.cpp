@@ -22,9 +22,10 @@ constexpr std::array notices{
     "  Process name: \\[\\[[0-9]+,[0-9]+\\],[0-9]+\\]",
     "  Exit code:    [0-9]+",
     "mpirun noticed that process rank [0-9]+ with PID [0-9]+ on node .* exited on signal .*",
-    // Two ranks that abort at once, whose notices mpirun fails to add up or to take: it says "Data
-    // unpack would read past end of buffer" or "Out of resource".
-    "\\[.*\\] ORTE_ERROR_LOG: [A-Za-z ]+ in file .*/show_help\\.c .*",
+    // Two ranks that abort at once, whose notices mpirun fails to add up.
+    "\\[.*\\] ORTE_ERROR_LOG: .* in file .*/show_help\\.c .*",
+    // A rank that reads from the memory of one that has died (ESRCH) or let go of it (EFAULT).
+    "\\[.*\\] Read -1, expected [0-9]+, errno = (3|14)",
     "\\[.*\\] [0-9]+ more process(es)? (has|have) sent help message help-mpi-api\\.txt / mpi-abort",
     "\\[.*\\] Set MCA parameter \"orte_base_help_aggregate\" to 0 to see all help / error messages",
 };

@@ -73,6 +73,16 @@ TEST(MpirunWords, PassesEverythingElseOn) {
   EXPECT_EQ(own_words(mixed), "somebody else's line\n");
 }
 
+TEST(MpirunWords, LeavesOutWhatTheNeighboursOfADeadRankMeet) {
+  const std::string read = "[vm:1] Read -1, expected 16384, errno = ";
+
+  EXPECT_EQ(own_words(read + "3\n" + read + "14\n"), "");
+  EXPECT_EQ(own_words(read + "1\n"), read + "1\n");
+  EXPECT_EQ(own_words("[vm:2] [[2,0],0] ORTE_ERROR_LOG: Out of resource in file "
+                      "../../../orte/util/show_help.c at line 507\n"),
+            "");
+}
+
 TEST(MpirunWords, ABlankLineOfTheJobStays) {
   EXPECT_EQ(own_words(killed + "\nlast\n"), "\nlast\n");
 }
