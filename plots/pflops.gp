@@ -37,8 +37,10 @@ set xlabel 'devices (GPUs; GCDs on MI250X)'
 set ylabel 'model Pflop/s'
 set logscale xy
 set xtics ()
+before = 0  # a label too near the one before it stands a line lower
 do for [devices in counts] {
-  set xtics add (sprintf('%s', devices) devices + 0)
+  set xtics add (sprintf(devices < 1.4 * before ? "\n%s" : '%s', devices) devices + 0)
+  before = devices + 0
 }
 set format y '%g'
 set for [power=-2:5] for [digit in '1 2 5'] ytics add (digit * 10.0 ** power)
