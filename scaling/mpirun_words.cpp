@@ -22,6 +22,7 @@ constexpr std::array notices{
     "  Process name: \\[\\[[0-9]+,[0-9]+\\],[0-9]+\\]",
     "  Exit code:    [0-9]+",
     "mpirun noticed that process rank [0-9]+ with PID [0-9]+ on node .* exited on signal .*",
+    "mpirun: Forwarding signal [0-9]+ to job",
     // Two ranks that abort at once, whose notices mpirun fails to add up.
     "\\[.*\\] ORTE_ERROR_LOG: .* in file .*/show_help\\.c .*",
     // A rank that reads from the memory of one that has died (ESRCH) or let go of it (EFAULT).

@@ -88,10 +88,13 @@ std::string readable(const std::vector<std::int32_t>& words, TokenFormat format)
 
 std::string readable_so_far(std::vector<std::int32_t> words, TokenFormat format) {
   if (format != TokenFormat::text) return readable(words, format);
-  for (std::size_t kept = 1; kept <= std::min<std::size_t>(3, words.size()); ++kept) {
+  // Only the last letter can still grow: up to three bytes that continue it, and the one it starts
+  // with.
+  for (std::size_t kept = 1; kept <= std::min<std::size_t>(4, words.size()); ++kept) {
     const std::size_t start = words.size() - kept;
-    if (promised_length(static_cast<unsigned char>(words[start])) <= kept) continue;
-    words.resize(start);
+    const auto byte = static_cast<unsigned char>(words[start]);
+    if ((byte & 0xC0) == 0x80) continue;
+    if (promised_length(byte) > kept) words.resize(start);
     break;
   }
   return readable(words, format);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 #include <stdexcept>
 #include <vector>
 
@@ -50,6 +51,23 @@ TEST(Readable, OfATextThatGrowsNeverChangesWhatWasSaid) {
             "B");
   EXPECT_TRUE(readable(words, TokenFormat::text).starts_with(said));
   EXPECT_EQ(readable_so_far({464, 2068}, TokenFormat::llmc), "464 2068");
+}
+
+// An untrained model says any byte: a letter begun and broken by another letter's first byte, too.
+TEST(Prompt, TextThatGrowsNeverTakesBackWhatItSaid) {
+  std::mt19937 random(5);
+  const std::vector<std::int32_t> bytes{0x41, 0x80, 0xBF, 0xC3, 0xE2, 0xF0, 0xFF};
+  for (int text = 0; text < 2000; ++text) {
+    std::vector<std::int32_t> words;
+    std::string said;
+    for (int n = 0; n < 12; ++n) {
+      words.push_back(bytes[random() % bytes.size()]);
+      const std::string now = readable_so_far(words, TokenFormat::text);
+      ASSERT_TRUE(now.starts_with(said)) << "text " << text << ", word " << n;
+      said = now;
+    }
+    ASSERT_TRUE(readable(words, TokenFormat::text).starts_with(said));
+  }
 }
 
 TEST(Pick, TakesTheFirstOfTheLikeliestAtTemperatureZero) {
