@@ -2,7 +2,7 @@
 // of the gradient's norm.
 #pragma once
 
-#include "schedule/program.hpp"
+#include "schedule/program/program.hpp"
 
 namespace fourfold {
 

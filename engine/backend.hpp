@@ -1,17 +1,48 @@
 // The kernel backend: all that a device computes, behind two calls, so that another kind of device
-// can join without the schedule, the executor or the trainer noticing.
+// is another backend; with what it is told: blocks as tensors, and its place on the grid.
 #pragma once
-
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
 
-#include "engine/device.hpp"
-#include "engine/reference_adamw.hpp"
-#include "engine/tensor.hpp"
-#include "schedule/program.hpp"
+#include "engine/bf16.hpp"
+#include "engine/reference/adamw_step.hpp"
+#include "schedule/program/program.hpp"
+#include "schedule/program/step_options.hpp"
 
 namespace fourfold {
+
+// Row by row, without gaps. Does not own its memory: the arena and the weights do. Flat pieces and
+// packs have one row.
+struct Tensor {
+  std::byte* data = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  Precision precision = Precision::fp32;
+
+  std::int64_t size() const { return rows * cols; }
+  std::int64_t bytes() const { return size() * bytes_per_element(precision); }
+  // The caller knows the precision.
+  float* fp32() const { return reinterpret_cast<float*>(data); }
+  std::uint16_t* bf16() const { return reinterpret_cast<std::uint16_t*>(data); }
+};
+
+// Element `i` of the block, whatever it is stored in.
+inline float number(const Tensor& tensor, std::int64_t i) {
+  return tensor.precision == Precision::fp32 ? tensor.fp32()[i] : from_bf16_bits(tensor.bf16()[i]);
+}
+
+// What a kernel has to know beside its operands: nothing here differs between two operations.
+struct Device {
+  const Program* program = nullptr;
+  ProcessGrid grid;
+  std::int64_t rank = 0;
+  std::int64_t head_columns = 0;  // hidden / heads
+  std::int64_t step_tokens = 0;   // of all micro-batches on all devices: the loss is their mean
+  double clip_norm = 1.0;
+};
 
 // Called between tiles of long work, so that collectives advance meanwhile; may be empty. The
 // tiling does not depend on it: results are bitwise the same with and without.

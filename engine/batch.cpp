@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "engine/placement.hpp"
+#include "engine/plan/placement.hpp"
 
 namespace fourfold {
 

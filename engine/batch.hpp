@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "schedule/model.hpp"
-#include "schedule/process_grid.hpp"
+#include "schedule/models/model.hpp"
+#include "schedule/program/process_grid.hpp"
 
 namespace fourfold {
 

@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
-#include "engine/tensor.hpp"
-#include "schedule/collective.hpp"
-#include "schedule/sharding.hpp"
+#include "engine/backend.hpp"
+#include "schedule/collectives/collective.hpp"
+#include "schedule/program/sharding.hpp"
 
 namespace fourfold {
 

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "engine/batch.hpp"
-#include "engine/executor_plan.hpp"
+#include "engine/plan/executor_plan.hpp"
 
 namespace fourfold {
 

@@ -10,8 +10,8 @@
 #include "engine/backend.hpp"
 #include "engine/communicator.hpp"
 #include "engine/weights.hpp"
-#include "schedule/model.hpp"
-#include "schedule/schedule.hpp"
+#include "schedule/models/model.hpp"
+#include "schedule/order/schedule.hpp"
 
 namespace fourfold {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "engine/scattered.hpp"
+#include "support/random.hpp"
 
 namespace fourfold {
 

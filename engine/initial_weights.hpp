@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "schedule/program.hpp"
+#include "schedule/program/program.hpp"
 
 namespace fourfold {
 

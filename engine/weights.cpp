@@ -7,7 +7,7 @@
 
 #include "engine/bf16.hpp"
 #include "engine/initial_weights.hpp"
-#include "engine/placement.hpp"
+#include "engine/plan/placement.hpp"
 
 namespace fourfold {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/tensor.hpp"
-#include "schedule/model.hpp"
-#include "schedule/program.hpp"
+#include "engine/backend.hpp"
+#include "schedule/models/model.hpp"
+#include "schedule/program/program.hpp"
 
 namespace fourfold {
 

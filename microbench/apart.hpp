@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "schedule/liveness.hpp"
-#include "schedule/schedule.hpp"
+#include "schedule/order/liveness.hpp"
+#include "schedule/order/schedule.hpp"
 
 namespace fourfold {
 

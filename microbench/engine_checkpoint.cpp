@@ -17,11 +17,13 @@
 #include <vector>
 
 #include "engine/mpi/handles.hpp"
-#include "engine/train/agreement.hpp"
-#include "engine/train/checkpoint.hpp"
+#include "engine/train/checkpoint/checkpoint.hpp"
+#include "engine/train/checkpoint/checkpoint_read.hpp"
+#include "engine/train/run/agreement.hpp"
 #include "microbench/distributed.hpp"
-#include "schedule/model.hpp"
-#include "schedule/transformer.hpp"
+#include "schedule/models/model.hpp"
+#include "schedule/models/model_file.hpp"
+#include "schedule/models/transformer.hpp"
 
 namespace fourfold {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "engine/mpi/handles.hpp"
 #include "engine/mpi/lanes.hpp"
-#include "engine/ring_order.hpp"
+#include "engine/plan/ring_order.hpp"
 #include "microbench/distributed.hpp"
 
 namespace fourfold {

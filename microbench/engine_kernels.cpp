@@ -11,11 +11,11 @@
 #include <memory>
 #include <random>
 
-#include "engine/kernels/fma_peak.hpp"
-#include "engine/kernels/openblas_core.hpp"
-#include "engine/kernels/tune.hpp"
-#include "engine/kernels/tuned_backend.hpp"
-#include "schedule/transformer.hpp"
+#include "engine/cpu/fma_peak.hpp"
+#include "engine/cpu/openblas_core.hpp"
+#include "engine/cpu/tune.hpp"
+#include "engine/cpu/tuned_backend.hpp"
+#include "schedule/models/transformer.hpp"
 
 namespace fourfold {
 namespace {

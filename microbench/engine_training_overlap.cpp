@@ -13,9 +13,9 @@
 //   t_apart  the walk of `apart` (its measured median is printed beside it, as a check)
 //   t_ideal  the walk of the stream as the schedule issues it
 //
-// OSU's formula is 100 max(0, 1 - (t_total - t_compute) / t_communication). Of a training step, some
-// communication cannot be hidden whatever the engine does: forward all-reduces, the first gather,
-// what lasts longer than the compute it stands beside. It counts as if it were compute:
+// OSU's formula is 100 max(0, 1 - (t_total - t_compute) / t_communication). Of a training step,
+// some communication cannot be hidden whatever the engine does: forward all-reduces, the first
+// gather, what lasts longer than the compute it stands beside. It counts as if it were compute:
 //
 //   t_compute = t_ideal, t_communication = t_apart - t_ideal = what the schedule allows to hide
 //
@@ -36,19 +36,20 @@
 #include <string>
 #include <vector>
 
+#include "engine/cpu/tuned_backend.hpp"
 #include "engine/executor.hpp"
-#include "engine/kernels/tuned_backend.hpp"
 #include "engine/mpi/handles.hpp"
 #include "engine/mpi/lanes.hpp"
 #include "engine/mpi/session.hpp"
-#include "engine/train/words.hpp"
+#include "engine/train/flags/words.hpp"
 #include "microbench/alone_record.hpp"
 #include "microbench/apart.hpp"
 #include "microbench/ideal_walk.hpp"
 #include "microbench/overlap_question.hpp"
 #include "microbench/samples.hpp"
-#include "schedule/schedule.hpp"
-#include "schedule/transformer.hpp"
+#include "schedule/models/model_file.hpp"
+#include "schedule/models/transformer.hpp"
+#include "schedule/order/schedule.hpp"
 
 namespace fourfold {
 namespace {
@@ -108,14 +109,14 @@ class Measurement {
       kernels += alone.kernels.front()[op];
     }
     if (speaks) {
-      std::printf("\ngrid %s, batch %lld, recompute %s, data reduction %s: kernels %.0f ms; moved "
-                  "apart %.0f ms (%.0f %% of kernels), of which the schedule allows to hide %.0f "
-                  "ms; never moved %.0f ms\nt_ideal %.0f ms, t_apart %.0f ms (%.0f ms measured)\n",
-                  question_.grid.str().c_str(), static_cast<long long>(question_.batch),
-                  name(question_.options.recompute), name(question_.options.data_reduction),
-                  kernels * 1e3, moved * 1e3, 100 * moved / kernels,
-                  (apart - ideal.seconds) * 1e3, fixed * 1e3, ideal.seconds * 1e3, apart * 1e3,
-                  median(walks_.front().seconds) * 1e3);
+      std::printf(
+          "\ngrid %s, batch %lld, recompute %s, data reduction %s: kernels %.0f ms; moved "
+          "apart %.0f ms (%.0f %% of kernels), of which the schedule allows to hide %.0f "
+          "ms; never moved %.0f ms\nt_ideal %.0f ms, t_apart %.0f ms (%.0f ms measured)\n",
+          question_.grid.str().c_str(), static_cast<long long>(question_.batch),
+          name(question_.options.recompute), name(question_.options.data_reduction), kernels * 1e3,
+          moved * 1e3, 100 * moved / kernels, (apart - ideal.seconds) * 1e3, fixed * 1e3,
+          ideal.seconds * 1e3, apart * 1e3, median(walks_.front().seconds) * 1e3);
       std::printf("%-7s %8s %9s %11s %13s   more than ideal, ms: %7s %7s %7s", "walk", "step ms",
                   "hidden %", "(quartiles)", "of all moved", "kernels", "calls", "starts");
       for (Lane lane : lanes_in_use()) std::printf(" %8s", name(lane));
@@ -206,7 +207,8 @@ class Measurement {
     }
     for (Lane lane : lanes_in_use()) {
       const auto i = static_cast<std::size_t>(lane);
-      const double waited = typical(walk, [i](const Account& account) { return account.waited[i]; });
+      const double waited =
+          typical(walk, [i](const Account& account) { return account.waited[i]; });
       if (speaks) std::printf(" %8.0f", (waited - scale.ideal.waited[i]) * 1e3);
     }
     if (speaks) std::printf("\n");

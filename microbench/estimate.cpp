@@ -1,11 +1,12 @@
 // How fast points are estimated, and what a new option set costs before its first point. Questions
 // and answers: README.md.
-#include "sim/estimate.hpp"
+#include "sim/estimate/estimate.hpp"
 
 #include <benchmark/benchmark.h>
 
-#include "schedule/transformer.hpp"
-#include "sim/search.hpp"
+#include "schedule/models/model_file.hpp"
+#include "schedule/models/transformer.hpp"
+#include "sim/estimate/search.hpp"
 
 namespace fourfold {
 namespace {

@@ -13,7 +13,7 @@
 #include <limits>
 #include <vector>
 
-#include "schedule/schedule.hpp"
+#include "schedule/order/schedule.hpp"
 
 namespace fourfold {
 
@@ -23,7 +23,7 @@ struct AloneDurations {
 };
 
 struct IdealStep {
-  double seconds = 0.0;  // of the slowest rank
+  double seconds = 0.0;                     // of the slowest rank
   std::array<double, lane_count> waited{};  // by lane, mean over ranks
 };
 
@@ -65,8 +65,8 @@ class IdealWalk {
 
  private:
   struct Rank {
-    std::size_t next = 0;   // place in the stream
-    double free_at = 0.0;   // when the last operation ends, or when the present wait began
+    std::size_t next = 0;  // place in the stream
+    double free_at = 0.0;  // when the last operation ends, or when the present wait began
     bool blocked = false;
     std::array<double, lane_count> waited{};
   };
@@ -136,8 +136,8 @@ class IdealWalk {
   const AloneDurations& alone_;
   double now_ = 0.0;
   std::vector<Rank> ranks_;
-  std::vector<int> started_;   // by operation: on how many ranks
-  std::vector<double> left_;   // by operation: seconds of the link still needed
+  std::vector<int> started_;  // by operation: on how many ranks
+  std::vector<double> left_;  // by operation: seconds of the link still needed
   std::vector<bool> finished_;
   std::vector<std::size_t> wait_at_;  // by operation: place in the stream
   std::array<std::deque<std::size_t>, lane_count> lanes_;

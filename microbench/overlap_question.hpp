@@ -5,8 +5,9 @@
 
 #include "engine/batch.hpp"
 #include "engine/executor.hpp"
-#include "schedule/model.hpp"
-#include "schedule/step_options.hpp"
+#include "schedule/models/model.hpp"
+#include "schedule/models/model_file.hpp"
+#include "schedule/program/step_options.hpp"
 
 namespace fourfold {
 

@@ -10,7 +10,8 @@
 #include <cstdint>
 #include <string>
 
-#include "sim/estimate.hpp"
+#include "schedule/models/model_file.hpp"
+#include "sim/estimate/estimate.hpp"
 #include "sim/replay/replay.hpp"
 
 namespace {

@@ -11,7 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/estimate.hpp"
+#include "schedule/models/model_file.hpp"
+#include "sim/estimate/estimate.hpp"
 #include "sim/replay/replay.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <variant>
 
-#include "platforms/counter_random.hpp"
+#include "support/random.hpp"
 
 namespace fourfold {
 namespace {

@@ -9,11 +9,11 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "platforms/check.hpp"
-#include "platforms/check_keys.hpp"
-#include "platforms/fact_table.hpp"
-#include "platforms/sections.hpp"
-#include "schedule/nearest_name.hpp"
+#include "platforms/file/check.hpp"
+#include "platforms/file/check_keys.hpp"
+#include "platforms/file/fact_table.hpp"
+#include "platforms/file/sections.hpp"
+#include "support/nearest_name.hpp"
 
 namespace fourfold {
 namespace {
@@ -22,7 +22,7 @@ std::filesystem::path platforms_folder() {
   if (const char* folder = std::getenv("FOURFOLD_PLATFORMS"); folder != nullptr && *folder != 0) {
     return folder;
   }
-  return std::filesystem::path(FOURFOLD_SOURCE_DIR) / "platforms";
+  return std::filesystem::path(FOURFOLD_SOURCE_DIR) / "platforms" / "machines";
 }
 
 std::string find_file(const std::string& name_or_path) {

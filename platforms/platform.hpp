@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "platforms/network.hpp"
-#include "schedule/quantity.hpp"
+#include "platforms/network/network.hpp"
+#include "support/quantity.hpp"
 
 namespace fourfold {
 

@@ -41,29 +41,54 @@ allow_only() {
 }
 
 standard='^[a-z0-9_]+$'  # <vector>, <cstdint>: no folder and no extension
-model_file='^schedule/model_file[.]cpp$'
 
-includes schedule . "$model_file" |
-  allow_only "$standard|^schedule/" "schedule/ uses only itself and the standard library"
-includes schedule "$model_file" |
-  allow_only "$standard|^schedule/|^toml[+][+]/" "schedule/model_file.cpp may add only toml++"
-includes engine . '^engine/(kernels|mpi|train)/' |
-  allow_only "$standard|^engine/[a-z0-9_]+[.]hpp$|^schedule/" \
-    "engine/ itself uses only itself, schedule/ and the standard library"
-includes engine/kernels |
-  allow_only "$standard|^engine/(kernels/)?[a-z0-9_]+[.]hpp$|^schedule/|^cblas[.]h$|^dnnl|^oneapi/|^immintrin[.]h$|^cpuid[.]h$|^malloc[.]h$|^unistd[.]h$" \
-    "engine/kernels/ uses only itself, engine/, schedule/, BLAS and POSIX"
-includes engine/mpi |
-  allow_only "$standard|^engine/(mpi/)?[a-z0-9_]+[.]hpp$|^schedule/|^mpi[.]h$|^unistd[.]h$" \
-    "engine/mpi/ uses only itself, engine/, schedule/, MPI and POSIX"
+# room <folder> <regex of its files> <rooms and headers it may include> <what that says in words>
+room() {
+  includes "$1" "$2" | allow_only "$standard|^$1/[a-z0-9_]+[.]hpp$|$3" "$4"
+}
+below() { echo "^$1/[a-z0-9_]+[.]hpp$"; }  # the files of a room itself, not of the rooms in it
+
+# support: knows nothing of training; two of its headers belong to a library each.
+room support '(json_object|help_format)[.]' '^nlohmann/|^CLI/|^fmt/' \
+  "only json_object and help_format add a library"
+includes support . '(json_object|help_format)[.]' |
+  allow_only "$standard|^support/" "support/ uses only itself and the standard library"
+
+# schedule: collectives -> program -> models -> order -> fold; the standard library, but for models.
+room schedule/collectives . '^support/' "collectives/ stands below all other rooms of schedule/"
+room schedule/program . '^support/|^schedule/collectives/' \
+  "program/ uses only collectives/ and support/"
+includes schedule/models . '/model_file[.]cpp$' |
+  allow_only "$standard|^support/|^schedule/(collectives|program|models)/" \
+    "models/ uses only program/ and what is below"
+includes schedule/models '/model_file[.]cpp$' |
+  allow_only "$standard|^support/|^schedule/(program|models)/|^toml[+][+]/" \
+    "schedule/models/model_file.cpp may add only toml++"
+room schedule/order . '^support/|^schedule/(collectives|program|models)/' \
+  "order/ uses only models/, program/ and what is below"
+room schedule/fold . '^support/|^schedule/(collectives|program|models|order)/' \
+  "fold/ stands above the rooms of schedule/ and uses nothing else"
+
+# engine: no machine, no simulation; libraries only in cpu/ (BLAS) and mpi/ (MPI).
+steps='^support/|^schedule/'
+includes engine . '^engine/(cpu|mpi|train)/' |
+  allow_only "$standard|$(below engine)|^engine/(plan|reference)/|$steps" \
+    "engine/ itself uses only itself, plan/, reference/, schedule/ and support/"
+room engine/cpu . \
+  "$(below engine)|^engine/(plan|reference)/|$steps|^cblas[.]h$|^dnnl|^oneapi/|^immintrin[.]h$|^cpuid[.]h$|^malloc[.]h$|^unistd[.]h$" \
+  "engine/cpu/ uses only itself, engine/, schedule/, BLAS and POSIX"
+room engine/mpi . "$(below engine)|^engine/plan/|$steps|^mpi[.]h$|^unistd[.]h$" \
+  "engine/mpi/ uses only itself, engine/, schedule/, MPI and POSIX"
 includes engine/train |
   refuse '^(scaling|sim|platforms)/|^simgrid|^smpi/|^xbt/|^toml[+][+]/' \
     "engine/train/ stays apart from what projects and starts"
-includes command_line |
-  allow_only "$standard|^command_line/|^CLI/" "command_line/ uses only itself and CLI11"
+
+# platforms: machines know no model.
 includes platforms |
-  allow_only "$standard|^platforms/|^schedule/(quantity|lane|nearest_name)[.]hpp$|^toml[+][+]/|^fmt/" \
-    "platforms/ uses only itself, schedule/{quantity,lane,nearest_name}.hpp, toml++ and fmt"
+  allow_only "$standard|^platforms/|^support/|^schedule/(collectives|program/(axis|lane))|^toml[+][+]/|^fmt/" \
+    "platforms/ uses only itself, support/, axes and collectives, toml++ and fmt"
+
+# sim: the closed form without SimGrid; replay/ with it; witness/ shares nothing.
 includes sim . '^sim/(replay|witness)/' |
   refuse '^(scaling|engine|sim/replay)/|^simgrid|^smpi/|^xbt/|^toml[+][+]/|^CLI/' \
     "sim/ outside sim/replay/ stays below scaling/, free of engine/, SimGrid, toml++ and CLI11"
@@ -72,18 +97,20 @@ includes sim/replay |
 includes sim/witness |
   allow_only "$standard|^sim/witness/|^mpi[.]h$|^simgrid/s4u[.]hpp$" \
     "sim/witness/ shares no code with what it is a witness of"
+
 includes scaling |
   refuse '^(sim/(replay|witness)|engine)/|^simgrid|^smpi/|^xbt/' \
     "scaling/ starts fourfold-replay and includes nothing of what it is made of"
+
 includes tests . '^tests/(replay|ladder)/' |
   refuse '^sim/replay/|^simgrid|^smpi/|^xbt/' "only tests/replay/ and tests/ladder/ may use what links SimGrid"
 includes tests . '^tests/(mpi|train|kernels)/|^tests/(mpi_main|pmpi_counter)[.]cpp$' |
   refuse '^mpi[.]h$|^cblas|^dnnl|^oneapi/' "only tests of the engine may use MPI and BLAS"
-for folder in schedule platforms sim scaling; do
+for folder in support schedule platforms sim scaling; do
   includes "$folder" . '^sim/witness/' |
     refuse '^mpi[.]h$|^cblas|^dnnl|^oneapi/' "only engine/ and microbench/ may use MPI and BLAS"
 done
-for folder in schedule command_line platforms sim scaling engine microbench; do
+for folder in support schedule platforms sim scaling engine microbench; do
   includes "$folder" |
     refuse '^tests/|^[.][.]?/|/[.][.]/' "an include is a path from the root, and never of a test"
 done

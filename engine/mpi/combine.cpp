@@ -3,7 +3,7 @@
 
 #include <bit>
 
-#include "schedule/step_options.hpp"
+#include "schedule/program/step_options.hpp"
 
 // The build has no -march flag: the loader picks the widest version that the CPU has.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "schedule/sharding.hpp"
-#include "schedule/step_options.hpp"
+#include "schedule/program/sharding.hpp"
+#include "schedule/program/step_options.hpp"
 
 namespace fourfold {
 

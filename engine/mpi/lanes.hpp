@@ -7,7 +7,7 @@
 #include <string>
 
 #include "engine/communicator.hpp"
-#include "schedule/lane.hpp"
+#include "schedule/program/lane.hpp"
 
 namespace fourfold {
 

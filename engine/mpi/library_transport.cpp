@@ -2,7 +2,7 @@
 #include "engine/mpi/library_transport.hpp"
 
 #include "engine/mpi/combine.hpp"
-#include "engine/ring_order.hpp"
+#include "engine/plan/ring_order.hpp"
 
 namespace fourfold {
 

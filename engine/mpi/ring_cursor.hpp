@@ -15,7 +15,7 @@
 
 #include <cstdint>
 
-#include "engine/ring_order.hpp"
+#include "engine/plan/ring_order.hpp"
 
 namespace fourfold {
 

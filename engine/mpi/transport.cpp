@@ -4,7 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "engine/ring_order.hpp"
+#include "engine/plan/ring_order.hpp"
 
 namespace fourfold {
 

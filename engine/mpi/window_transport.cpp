@@ -5,7 +5,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "engine/ring_order.hpp"
+#include "engine/plan/ring_order.hpp"
 
 namespace fourfold {
 

@@ -3,7 +3,8 @@
 #include <exception>
 #include <string>
 
-#include "engine/train/verbs.hpp"
+#include "engine/train/run/train_verb.hpp"
+#include "engine/train/sample/sample_verb.hpp"
 
 namespace fourfold {
 namespace {

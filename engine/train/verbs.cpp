@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "engine/kernels/sgemm.hpp"
-#include "engine/train/stop.hpp"
+#include "engine/cpu/sgemm.hpp"
+#include "engine/train/run/stop.hpp"
 
 namespace fourfold {
 

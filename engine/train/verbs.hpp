@@ -23,9 +23,6 @@ struct Started {
   std::vector<std::string> arguments() const { return {words + 2, words + count}; }
 };
 
-int run_train_verb(const Started& started);
-int run_sample_verb(const Started& started);
-
 // On standard output; returns the status.
 int print_help(const CLI::App& app);
 // One sentence on standard error; returns the status.

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "schedule/lane.hpp"
-#include "schedule/process_grid.hpp"
+#include "schedule/program/lane.hpp"
+#include "schedule/program/process_grid.hpp"
 
 namespace fourfold {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "sim/outcome.hpp"
+#include "sim/question/outcome.hpp"
 #include "sim/replay/issue_stream.hpp"
 #include "sim/replay/ranks.hpp"
 

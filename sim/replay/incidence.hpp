@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "platforms/topology.hpp"
+#include "platforms/network/topology.hpp"
 
 namespace fourfold {
 

@@ -4,10 +4,10 @@
 #include <array>
 #include <vector>
 
-#include "platforms/topology.hpp"
-#include "sim/link_faults.hpp"
-#include "sim/replay_detail.hpp"
-#include "sim/timed_program.hpp"
+#include "platforms/network/topology.hpp"
+#include "sim/conditions/link_faults.hpp"
+#include "sim/cost/timed_program.hpp"
+#include "sim/question/replay_detail.hpp"
 
 namespace fourfold {
 

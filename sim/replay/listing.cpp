@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "platforms/node_graph.hpp"
-#include "platforms/rings.hpp"
+#include "platforms/node/node_graph.hpp"
+#include "platforms/node/rings.hpp"
 #include "sim/replay/issue_stream.hpp"
 
 namespace fourfold {

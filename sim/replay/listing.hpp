@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "platforms/platform.hpp"
-#include "schedule/process_grid.hpp"
-#include "sim/timed_program.hpp"
+#include "schedule/program/process_grid.hpp"
+#include "sim/cost/timed_program.hpp"
 
 namespace fourfold {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "platforms/mapping.hpp"
-#include "platforms/topology.hpp"
-#include "sim/link_faults.hpp"
+#include "platforms/network/topology.hpp"
+#include "sim/conditions/link_faults.hpp"
 #include "sim/replay/communicators.hpp"
 #include "sim/replay/flow_network.hpp"
 #include "sim/replay/incidence.hpp"

@@ -7,7 +7,7 @@
 #include <simgrid/s4u.hpp>
 #include <vector>
 
-#include "platforms/topology.hpp"
+#include "platforms/network/topology.hpp"
 #include "sim/replay/flow_model.hpp"
 #include "sim/replay/strands.hpp"
 

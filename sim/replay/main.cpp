@@ -15,15 +15,15 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/conditions.hpp"
-#include "sim/estimate.hpp"
-#include "sim/ideal.hpp"
-#include "sim/point.hpp"
-#include "sim/provenance.hpp"
+#include "sim/conditions/conditions.hpp"
+#include "sim/estimate/estimate.hpp"
+#include "sim/explain/ideal.hpp"
+#include "sim/question/point.hpp"
+#include "sim/question/provenance.hpp"
+#include "sim/question/replay_answer.hpp"
 #include "sim/replay/flow_network.hpp"
 #include "sim/replay/listing.hpp"
 #include "sim/replay/replay.hpp"
-#include "sim/replay_answer.hpp"
 
 namespace {
 

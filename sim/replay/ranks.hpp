@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/jitter.hpp"
+#include "sim/conditions/jitter.hpp"
 #include "sim/replay/communicators.hpp"
 #include "sim/replay/issue_stream.hpp"
 #include "sim/replay/transport.hpp"

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "platforms/topology.hpp"
-#include "sim/device_classes.hpp"
-#include "sim/estimate.hpp"
+#include "platforms/network/topology.hpp"
+#include "sim/conditions/device_classes.hpp"
+#include "sim/estimate/estimate.hpp"
 #include "sim/replay/extrapolation.hpp"
 #include "sim/replay/link_use.hpp"
 #include "sim/replay/load.hpp"

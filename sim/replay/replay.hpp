@@ -9,12 +9,12 @@
 
 #include "platforms/mapping.hpp"
 #include "platforms/platform.hpp"
-#include "schedule/process_grid.hpp"
-#include "sim/jitter.hpp"
-#include "sim/link_faults.hpp"
-#include "sim/outcome.hpp"
-#include "sim/replay_detail.hpp"
-#include "sim/timed_program.hpp"
+#include "schedule/program/process_grid.hpp"
+#include "sim/conditions/jitter.hpp"
+#include "sim/conditions/link_faults.hpp"
+#include "sim/cost/timed_program.hpp"
+#include "sim/question/outcome.hpp"
+#include "sim/question/replay_detail.hpp"
 
 namespace fourfold {
 

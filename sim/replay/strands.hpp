@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "platforms/topology.hpp"
+#include "platforms/network/topology.hpp"
 
 namespace fourfold {
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <utility>
 
-#include "sim/timed_program.hpp"
+#include "sim/cost/timed_program.hpp"
 
 namespace fourfold {
 

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/device_classes.hpp"
-#include "sim/device_log.hpp"
+#include "sim/conditions/device_classes.hpp"
+#include "sim/explain/device_log.hpp"
+#include "sim/question/replay_detail.hpp"
 #include "sim/replay/communicators.hpp"
 #include "sim/replay/issue_stream.hpp"
-#include "sim/replay_detail.hpp"
 
 namespace fourfold {
 

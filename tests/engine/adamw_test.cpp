@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "engine/reference_adamw.hpp"
-#include "schedule/transformer.hpp"
+#include "engine/reference/adamw_step.hpp"
+#include "schedule/models/transformer.hpp"
 
 namespace fourfold::reference {
 namespace {

@@ -1,6 +1,6 @@
 // The arena: no two values that are in use at the same time share a byte, and it needs hardly more
 // than the counted rung's peak.
-#include "engine/arena.hpp"
+#include "engine/plan/arena.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Blocks of a matrix: worked examples, and the way there and back on many grids.
-#include "engine/scatter.hpp"
+#include "engine/reference/scatter.hpp"
 
 #include <gtest/gtest.h>
 

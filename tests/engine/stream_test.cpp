@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "schedule/transformer.hpp"
+#include "schedule/models/transformer.hpp"
 #include "tests/engine/tiny.hpp"
 
 namespace fourfold {

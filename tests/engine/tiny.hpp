@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/initial_weights.hpp"
-#include "engine/lockstep.hpp"
+#include "engine/reference/lockstep.hpp"
 
 namespace fourfold {
 

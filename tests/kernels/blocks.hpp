@@ -9,9 +9,9 @@
 
 #include "engine/backend.hpp"
 #include "engine/bf16.hpp"
-#include "engine/placement.hpp"
-#include "engine/reference_compute.hpp"
-#include "schedule/transformer.hpp"
+#include "engine/plan/placement.hpp"
+#include "engine/reference/compute.hpp"
+#include "schedule/models/transformer.hpp"
 
 namespace fourfold {
 

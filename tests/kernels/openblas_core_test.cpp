@@ -1,6 +1,6 @@
 // The trap of OpenBLAS's core type is seen, repaired once by starting anew, and shouted about where
 // that is not wished or does not help; and the FMA peak is a plausible one.
-#include "engine/kernels/openblas_core.hpp"
+#include "engine/cpu/openblas_core.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "engine/kernels/fma_peak.hpp"
-#include "engine/kernels/sgemm.hpp"
+#include "engine/cpu/fma_peak.hpp"
+#include "engine/cpu/sgemm.hpp"
+#include "tests/paths.hpp"
 
 namespace fourfold {
 namespace {
@@ -110,7 +111,7 @@ TEST(OpenblasCore, DISABLED_StartedAnew) {
 
 std::string printed_by_start(const std::string& environment, const std::string& test) {
   const std::string command =
-      "env " + environment + " '" FOURFOLD_BIN_DIR "/tests-kernels' " +
+      "env " + environment + " '" + executable_path("tests-kernels") + "' " +
       "--gtest_also_run_disabled_tests --gtest_filter=OpenblasCore.DISABLED_" + test + " 2>&1";
   std::FILE* const pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return "";

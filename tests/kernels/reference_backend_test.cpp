@@ -1,6 +1,6 @@
 // The reference backend: what the reference kernels give, bit by bit, with bf16 at the edges; and
 // what backends refuse.
-#include "engine/kernels/reference_backend.hpp"
+#include "engine/cpu/reference_backend.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

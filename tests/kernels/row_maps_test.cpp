@@ -1,6 +1,6 @@
 // The vectorised functions over their whole range against the C library in double, at lengths that
 // are no multiple of a vector; and what bf16 makes of special numbers.
-#include "engine/kernels/row_maps.hpp"
+#include "engine/cpu/row_maps.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,8 @@
 #include <vector>
 
 #include "engine/bf16.hpp"
-#include "engine/kernels/row_attention.hpp"
-#include "engine/kernels/row_sums.hpp"
-#include "engine/reference_maps.hpp"
+#include "engine/cpu/row_sums.hpp"
+#include "engine/reference/maps.hpp"
 
 namespace fourfold {
 namespace {

@@ -1,6 +1,6 @@
 // The fast kernels against the reference in double: every operation of a GPT step, on odd blocks,
 // in both precisions; in place; and with progress calls, which change nothing.
-#include "engine/kernels/tuned_backend.hpp"
+#include "engine/cpu/tuned_backend.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,9 +7,9 @@
 #include <array>
 #include <tuple>
 
-#include "engine/kernels/tune.hpp"
-#include "engine/kernels/tuned_backend.hpp"
-#include "engine/reference_gemm.hpp"
+#include "engine/cpu/tune.hpp"
+#include "engine/cpu/tuned_backend.hpp"
+#include "engine/reference/matrix.hpp"
 #include "tests/kernels/blocks.hpp"
 
 namespace fourfold {

@@ -2,6 +2,7 @@
 // and where lanes share a port the simulation must be the slower one.
 #include <gtest/gtest.h>
 
+#include "schedule/models/model_file.hpp"
 #include "sim/replay/replay.hpp"
 #include "tests/ladder/points.hpp"
 

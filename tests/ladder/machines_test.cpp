@@ -5,9 +5,11 @@
 #include <cstdio>
 #include <fstream>
 
+#include "schedule/models/model_file.hpp"
+#include "sim/question/replay_answer.hpp"
 #include "sim/replay/replay.hpp"
-#include "sim/replay_answer.hpp"
 #include "tests/ladder/points.hpp"
+#include "tests/paths.hpp"
 
 namespace fourfold {
 namespace {
@@ -94,8 +96,7 @@ TEST(Machines, TwoRunsGiveTheSameBits) {
 std::string answer_of_executable(const Point& point, const std::string& flags) {
   const std::string path = ::testing::TempDir() + "ladder_point.json";
   std::ofstream(path) << to_json(point);
-  const std::string command =
-      std::string(FOURFOLD_BIN_DIR) + "/fourfold-replay " + flags + " < " + path;
+  const std::string command = executable_path("fourfold-replay") + " " + flags + " < " + path;
   FILE* pipe = popen(command.c_str(), "r");
   std::string text;
   for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) text += static_cast<char>(c);

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/estimate.hpp"
-#include "sim/point.hpp"
+#include "sim/estimate/estimate.hpp"
+#include "sim/question/point.hpp"
 
 namespace fourfold::testing {
 

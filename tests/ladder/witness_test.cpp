@@ -9,11 +9,12 @@
 #include <fstream>
 #include <string>
 
-#include "platforms/simgrid_xml.hpp"
-#include "sim/conditions.hpp"
+#include "platforms/show/simgrid_xml.hpp"
+#include "sim/conditions/conditions.hpp"
 #include "sim/replay/listing.hpp"
 #include "sim/replay/replay.hpp"
 #include "tests/ladder/points.hpp"
+#include "tests/paths.hpp"
 
 namespace fourfold {
 namespace {
@@ -27,7 +28,7 @@ constexpr const char* smpi_options =
     "--cfg=smpi/async-small-thresh:1024 --cfg=smpi/send-is-detached-thresh:1024 "
     "--cfg=smpi/simulate-computation:no --cfg=contexts/guard-size:0 --log=root.thres:error";
 
-const std::string witness = std::string(FOURFOLD_BIN_DIR) + "/fourfold-witness";
+const std::string witness = executable_path("fourfold-witness");
 
 // Why there is no witness, as a sentence; empty if there is one.
 std::string missing() {

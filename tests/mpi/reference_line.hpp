@@ -10,7 +10,7 @@
 
 #include "engine/bf16.hpp"
 #include "engine/communicator.hpp"
-#include "engine/ring_order.hpp"
+#include "engine/plan/ring_order.hpp"
 
 namespace fourfold {
 

@@ -7,7 +7,7 @@
 // worst. On Alps (groups of 112 nodes, which no power of two divides) and on irregular jobs: 3 to 7
 // % on average with detours, up to 20 % with minimal routing, where single messages may collide; no
 // case is off by more than a factor of 2.
-#include "platforms/axis_rate.hpp"
+#include "platforms/network/axis_rate.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 #include <limits>
 #include <vector>
 
-#include "platforms/axis_rate.hpp"
-#include "platforms/topology.hpp"
+#include "platforms/network/axis_rate.hpp"
+#include "platforms/network/topology.hpp"
 
 namespace fourfold::test {
 

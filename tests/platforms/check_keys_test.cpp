@@ -1,5 +1,5 @@
 // Files with several wrong keys: one run names them all, each once, where it stands.
-#include "platforms/check_keys.hpp"
+#include "platforms/file/check_keys.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "platforms/key.hpp"
+#include "platforms/file/key.hpp"
+#include "tests/paths.hpp"
 
 namespace fourfold {
 namespace {
@@ -43,7 +44,7 @@ std::string section(const KeyTable& table) {
 
 // To renew the document, paste what the failure prints.
 TEST(PlatformDocs, ExplainEveryKeyAsTheTemplateDoes) {
-  std::ifstream file(std::filesystem::path(FOURFOLD_SOURCE_DIR) / "docs/platforms.md");
+  std::ifstream file(source_path("docs/platforms.md"));
   std::ostringstream document;
   document << file.rdbuf();
 

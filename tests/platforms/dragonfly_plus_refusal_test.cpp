@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "platforms/topology.hpp"
+#include "platforms/network/topology.hpp"
 #include "tests/platforms/machines_for_tests.hpp"
 #include "tests/platforms/platform_files.hpp"
 

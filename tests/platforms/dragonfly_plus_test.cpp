@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "platforms/mapping.hpp"
-#include "platforms/show.hpp"
+#include "platforms/show/show.hpp"
 #include "tests/platforms/brute_force.hpp"
 #include "tests/platforms/machines_for_tests.hpp"
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "platforms/topology.hpp"
+#include "platforms/network/topology.hpp"
 #include "tests/platforms/machines_for_tests.hpp"
 
 namespace fourfold {

@@ -7,8 +7,8 @@
 #include <set>
 #include <stdexcept>
 
-#include "platforms/topology.hpp"
-#include "schedule/process_grid.hpp"
+#include "platforms/network/topology.hpp"
+#include "schedule/program/process_grid.hpp"
 
 namespace fourfold {
 namespace {

@@ -1,10 +1,10 @@
 // What is said about files that leave something open, and that little is said about most.
-#include "platforms/notice.hpp"
+#include "platforms/file/notice.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "platforms/show.hpp"
+#include "platforms/show/show.hpp"
 #include "tests/platforms/platform_files.hpp"
 
 namespace fourfold {

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "platforms/platform.hpp"
+#include "tests/paths.hpp"
 
 namespace fourfold {
 
@@ -44,7 +45,7 @@ inline std::filesystem::path scratch(const std::string& file) {
 }
 
 inline std::string shipped_text(const std::string& name) {
-  std::ifstream file(std::filesystem::path(FOURFOLD_SOURCE_DIR) / "platforms" / (name + ".toml"));
+  std::ifstream file(source_path("platforms/machines/" + name + ".toml"));
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();

@@ -10,7 +10,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "platforms/topology.hpp"
+#include "platforms/network/topology.hpp"
 #include "tests/platforms/platform_files.hpp"
 
 namespace fourfold {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "platforms/topology.hpp"
+#include "platforms/network/topology.hpp"
 #include "tests/platforms/machines_for_tests.hpp"
 
 namespace fourfold {

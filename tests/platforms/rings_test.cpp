@@ -1,6 +1,6 @@
 // Rings inside a node: the rates of the two node graphs of the study, and what every ring set
 // obeys.
-#include "platforms/rings.hpp"
+#include "platforms/node/rings.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What a user sees of a machine: the golden picture of Frontier, and what holds for every machine.
-#include "platforms/show.hpp"
+#include "platforms/show/show.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/paths.hpp"
+
 namespace fourfold {
 namespace {
 
@@ -16,8 +18,7 @@ using ::testing::HasSubstr;
 
 // Written by `fourfold platforms show frontier`; read it before renewing it.
 TEST(Show, FrontierLooksLikeTheGoldenFile) {
-  std::ifstream file(std::filesystem::path(FOURFOLD_SOURCE_DIR) /
-                     "tests/golden/platform_frontier.txt");
+  std::ifstream file(source_path("tests/golden/platform_frontier.txt"));
   std::ostringstream golden;
   golden << file.rdbuf();
 

@@ -1,5 +1,5 @@
 // The template of every topology is a whole and valid file, and the reader needs what it holds.
-#include "platforms/template.hpp"
+#include "platforms/file/template.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <set>
 #include <sstream>
 
-#include "platforms/axis_rate.hpp"
-#include "platforms/key.hpp"
+#include "platforms/file/key.hpp"
+#include "platforms/network/axis_rate.hpp"
 #include "tests/platforms/platform_files.hpp"
 
 namespace fourfold {

@@ -1,6 +1,6 @@
 // Links, routes and ring footprints: what goes in comes out, detours are fair, NICs are shared as
 // the collective library shares them.
-#include "platforms/topology.hpp"
+#include "platforms/network/topology.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "schedule/process_grid.hpp"
+#include "schedule/program/process_grid.hpp"
 #include "tests/platforms/machines_for_tests.hpp"
 
 namespace fourfold {

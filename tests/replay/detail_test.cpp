@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <map>
 
-#include "sim/conditions.hpp"
-#include "sim/estimate.hpp"
-#include "sim/ideal.hpp"
+#include "sim/conditions/conditions.hpp"
+#include "sim/estimate/estimate.hpp"
+#include "sim/explain/ideal.hpp"
+#include "sim/question/replay_answer.hpp"
+#include "sim/question/replay_detail.hpp"
 #include "sim/replay/replay.hpp"
-#include "sim/replay_answer.hpp"
-#include "sim/replay_detail.hpp"
 
 namespace fourfold {
 namespace {

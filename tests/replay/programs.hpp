@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/timed_program.hpp"
+#include "sim/cost/timed_program.hpp"
 
 namespace fourfold::testing {
 

@@ -19,7 +19,7 @@ using testing::random_program;
 using testing::Training;
 using testing::training_program;
 
-constexpr double port_bandwidth = 25e9;  // of platforms/crossbar.toml
+constexpr double port_bandwidth = 25e9;  // of platforms/machines/crossbar.toml
 
 const Platform& private_ports() {
   static const Platform platform = read_platform("crossbar");

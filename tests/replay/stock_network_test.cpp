@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "sim/estimate.hpp"
+#include "sim/estimate/estimate.hpp"
 #include "sim/replay/replay.hpp"
 
 namespace fourfold {

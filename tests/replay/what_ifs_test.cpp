@@ -17,7 +17,7 @@ using testing::random_program;
 using testing::Training;
 using testing::training_program;
 
-constexpr double port_bandwidth = 25e9;  // of platforms/crossbar.toml
+constexpr double port_bandwidth = 25e9;  // of platforms/machines/crossbar.toml
 
 ReplayOptions full() {
   ReplayOptions options;

@@ -7,9 +7,11 @@
 #include <regex>
 #include <set>
 
-#include "scaling/campaign.hpp"
-#include "schedule/model.hpp"
-#include "sim/point_json.hpp"
+#include "scaling/study/campaign.hpp"
+#include "schedule/models/model.hpp"
+#include "schedule/models/model_file.hpp"
+#include "sim/question/point_json.hpp"
+#include "tests/paths.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold {
@@ -19,7 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::IsSubsetOf;
 
 std::string source_file(const std::string& path) {
-  return content_of(std::string(FOURFOLD_SOURCE_DIR) + "/" + path);
+  return content_of(source_path(path));
 }
 
 std::set<std::string> all_matches(const std::string& text, const std::regex& expression) {

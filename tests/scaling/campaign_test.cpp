@@ -1,11 +1,12 @@
 // Campaign files: what they mean, and what is refused in which words.
-#include "scaling/campaign.hpp"
+#include "scaling/study/campaign.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
+#include "tests/paths.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold {
@@ -71,8 +72,7 @@ TEST(Campaign, ReadsPointsWithWhatTheyShare) {
 }
 
 TEST(Campaign, TheMainJobHasThePointsOfTheIssue) {
-  const Campaign campaign =
-      read_campaign(std::string(FOURFOLD_SOURCE_DIR) + "/scaling/campaigns/sc24_weak.toml");
+  const Campaign campaign = read_campaign(source_path("scaling/campaigns/sc24_weak.toml"));
 
   ASSERT_EQ(campaign.questions.size(), 15u);
   for (const Question& question : campaign.questions) {

@@ -1,6 +1,6 @@
 // Tests of the table of collectives: the library's choice is marked, bus bandwidth is that of
 // nccl-tests, what a group cannot do is said, and impossible groups are refused.
-#include "scaling/collective_table.hpp"
+#include "scaling/text/collective_table.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

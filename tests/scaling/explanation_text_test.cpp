@@ -1,10 +1,12 @@
 // What people read about a tiny step on the crossbar, word for word, and the same as JSON.
-#include "scaling/explanation_text.hpp"
+#include "scaling/text/explanation_text.hpp"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <sstream>
+
+#include "tests/paths.hpp"
 
 namespace fourfold {
 namespace {
@@ -20,7 +22,7 @@ Explanation tiny() {
 }
 
 TEST(ExplanationText, IsTheGoldenOne) {
-  std::ifstream file(FOURFOLD_SOURCE_DIR "/tests/golden/explanation_gpt-tiny.txt");
+  std::ifstream file(source_path("tests/golden/explanation_gpt-tiny.txt"));
   std::stringstream golden;
   golden << file.rdbuf();
 

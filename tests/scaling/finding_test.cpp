@@ -1,10 +1,10 @@
 // What becomes of a simulation's end: an answer, a grid left out, or a failure.
-#include "scaling/finding.hpp"
+#include "scaling/find/finding.hpp"
 
 #include <gtest/gtest.h>
 
-#include "scaling/launch.hpp"
-#include "sim/replay_answer.hpp"
+#include "scaling/jobs/launch.hpp"
+#include "sim/question/replay_answer.hpp"
 
 namespace fourfold {
 namespace {

@@ -1,5 +1,5 @@
 // Starting executables side by side: their input, output, complaints and deaths.
-#include "scaling/launch.hpp"
+#include "scaling/jobs/launch.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

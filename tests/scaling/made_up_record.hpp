@@ -1,7 +1,7 @@
 // Records with made-up numbers for the tests of what records go through.
 #pragma once
 
-#include "scaling/record.hpp"
+#include "scaling/study/record.hpp"
 
 namespace fourfold {
 

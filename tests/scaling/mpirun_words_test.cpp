@@ -1,5 +1,5 @@
 // What mpirun says around a job is taken away, and nothing else.
-#include "scaling/mpirun_words.hpp"
+#include "scaling/jobs/mpirun_words.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // What is offered instead of a question without an answer does have one.
-#include "scaling/nearby.hpp"
+#include "scaling/find/nearby.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "scaling/candidates.hpp"
+#include "scaling/find/candidates.hpp"
 
 namespace fourfold {
 namespace {

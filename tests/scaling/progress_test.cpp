@@ -1,5 +1,5 @@
 // Time left from work, not from the number of points.
-#include "scaling/progress.hpp"
+#include "scaling/jobs/progress.hpp"
 
 #include <gtest/gtest.h>
 

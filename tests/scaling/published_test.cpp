@@ -1,11 +1,12 @@
 // Published rows: read, found, and refused where they make no sense.
-#include "scaling/published.hpp"
+#include "scaling/study/published.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
+#include "tests/paths.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold {
@@ -51,8 +52,8 @@ TEST(Published, RefusesRowsThatSayNothing) {
 }
 
 TEST(Published, TheRowsOfTheMainJobNameTheirSource) {
-  const Published published = read_published(std::string(FOURFOLD_SOURCE_DIR) +
-                                             "/scaling/campaigns/sc24_weak_published.csv");
+  const Published published =
+      read_published(source_path("scaling/campaigns/sc24_weak_published.csv"));
 
   EXPECT_THAT(published.source, HasSubstr("arXiv:2502.08145"));
   EXPECT_EQ(published.rows.size(), 12u);

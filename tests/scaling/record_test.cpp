@@ -1,11 +1,12 @@
 // Records survive JSON bit by bit, and say what they say.
-#include "scaling/record.hpp"
+#include "scaling/study/record.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
+#include "scaling/study/record_json.hpp"
 #include "tests/scaling/made_up_record.hpp"
 
 namespace fourfold {

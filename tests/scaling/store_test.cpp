@@ -1,5 +1,5 @@
 // The file of records: what survives kills, corruption, a full disk and a second run.
-#include "scaling/store.hpp"
+#include "scaling/study/store.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +8,7 @@
 #include <csignal>
 #include <stdexcept>
 
+#include "scaling/study/record_json.hpp"
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 

@@ -1,12 +1,14 @@
 // The table, the CSV and the comparison with published rows, on made-up records.
-#include "scaling/study.hpp"
+#include "scaling/study/study.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "scaling/text_table.hpp"
+#include "scaling/study/study_table.hpp"
+#include "scaling/text/text_table.hpp"
+#include "tests/paths.hpp"
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
@@ -62,8 +64,7 @@ TEST(Study, IdealGrowsFromTheSmallestPointOfTheMachine) {
 TEST(Study, TableIsAsExpected) {
   const std::string table = study_table(made_up_study());
 
-  EXPECT_EQ(table, content_of(std::string(FOURFOLD_SOURCE_DIR) + "/tests/golden/study_table.txt"))
-      << table;
+  EXPECT_EQ(table, content_of(source_path("tests/golden/study_table.txt"))) << table;
 }
 
 TEST(Study, CsvHasACellForEveryColumn) {

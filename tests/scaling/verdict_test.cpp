@@ -1,5 +1,5 @@
 // The stopping rule of the guided simulation, on made-up seconds.
-#include "scaling/verdict.hpp"
+#include "scaling/find/verdict.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // What-ifs in campaigns and lists in files: what they mean, and refusals with line numbers.
-#include "scaling/what_if_words.hpp"
+#include "scaling/cli/what_if_words.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
-#include "scaling/campaign.hpp"
+#include "scaling/study/campaign.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold {

@@ -1,9 +1,7 @@
 // Lines of a readable length, and nouns that agree with their number.
-#include "scaling/words.hpp"
-
 #include <gtest/gtest.h>
 
-#include "command_line/wrapped.hpp"
+#include "support/prose.hpp"
 
 namespace fourfold {
 namespace {

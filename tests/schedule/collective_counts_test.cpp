@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "schedule/collective.hpp"
+#include "schedule/collectives/collective.hpp"
 
 namespace fourfold {
 namespace {

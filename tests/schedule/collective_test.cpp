@@ -1,5 +1,5 @@
 // Executes collectives on provenance instead of numbers: who contributed how often to which chunk.
-#include "schedule/collective.hpp"
+#include "schedule/collectives/collective.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 // in = y and out = x. m counts the tokens of one data-parallel group. bf16 is 2 bytes, fp32 is 4.
 #include <gtest/gtest.h>
 
-#include "schedule/linear.hpp"
+#include "schedule/models/linear.hpp"
 #include "tests/schedule/steps.hpp"
 
 namespace fourfold {

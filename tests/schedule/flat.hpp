@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "schedule/fold.hpp"
+#include "schedule/fold/fold.hpp"
 
 namespace fourfold {
 

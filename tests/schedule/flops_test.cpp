@@ -2,6 +2,7 @@
 // flops of Narayanan et al. in the terms that formula has.
 #include <gtest/gtest.h>
 
+#include "schedule/models/model_file.hpp"
 #include "tests/schedule/steps.hpp"
 
 namespace fourfold {

@@ -1,5 +1,5 @@
 // A folded schedule, written out, is the schedule it was folded from, step for step.
-#include "schedule/fold.hpp"
+#include "schedule/fold/fold.hpp"
 
 #include <gtest/gtest.h>
 

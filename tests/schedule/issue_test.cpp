@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "schedule/recorder.hpp"
+#include "schedule/program/recorder.hpp"
 #include "tests/schedule/steps.hpp"
 
 namespace fourfold {

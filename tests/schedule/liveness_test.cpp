@@ -1,11 +1,12 @@
 // The folded memory walk equals a naive walk over the whole stream, in which no buffer is read
 // before it is allocated or after it is released, and none is left over.
-#include "schedule/liveness.hpp"
+#include "schedule/order/liveness.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "schedule/fold/memory.hpp"
 #include "tests/schedule/steps.hpp"
 
 namespace fourfold {

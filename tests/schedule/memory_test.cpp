@@ -1,9 +1,11 @@
 // Peak memory by liveness: small cases by hand, and what more of an option may never do.
+#include "schedule/fold/memory.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "schedule/linear.hpp"
+#include "schedule/models/linear.hpp"
 #include "tests/schedule/steps.hpp"
 
 namespace fourfold {

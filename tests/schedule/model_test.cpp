@@ -1,5 +1,5 @@
 // Every model that comes with Fourfold reads, and bad model files are refused in words.
-#include "schedule/model.hpp"
+#include "schedule/models/model.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+
+#include "schedule/models/model_file.hpp"
 
 namespace fourfold {
 namespace {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "schedule/fold/memory.hpp"
 #include "tests/schedule/steps.hpp"
 
 namespace fourfold {

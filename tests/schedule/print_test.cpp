@@ -1,5 +1,5 @@
 // The printed program of a tiny model, as golden text: meant to be read.
-#include "schedule/print.hpp"
+#include "schedule/fold/print.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,13 +8,15 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/paths.hpp"
+
 namespace fourfold {
 namespace {
 
 using ::testing::HasSubstr;
 
 std::string golden() {
-  std::ifstream file(std::string(FOURFOLD_SOURCE_DIR) + "/tests/golden/program_gpt-tiny.txt");
+  std::ifstream file(source_path("tests/golden/program_gpt-tiny.txt"));
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();

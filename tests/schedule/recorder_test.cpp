@@ -1,5 +1,5 @@
 // What the recorder derives, rule by rule, and what it refuses, in words.
-#include "schedule/recorder.hpp"
+#include "schedule/program/recorder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,8 +4,9 @@
 #include <random>
 #include <string>
 
-#include "schedule/count.hpp"
-#include "schedule/transformer.hpp"
+#include "schedule/fold/count.hpp"
+#include "schedule/fold/memory.hpp"
+#include "schedule/models/transformer.hpp"
 
 namespace fourfold {
 

@@ -1,6 +1,6 @@
 // Files are replaced whole; a device is written into, never replaced; what fails leaves the old
 // file.
-#include "schedule/whole_file.hpp"
+#include "support/whole_file.hpp"
 
 #include <gtest/gtest.h>
 

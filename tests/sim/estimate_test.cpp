@@ -1,11 +1,12 @@
 // The estimate of a folded program equals that of the program written out and a naive walk by the
 // definition; hand-computed programs; what adds up.
-#include "sim/estimate.hpp"
+#include "sim/estimate/estimate.hpp"
 
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
+#include "schedule/models/model_file.hpp"
 #include "tests/sim/programs.hpp"
 
 namespace fourfold {

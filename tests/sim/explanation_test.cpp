@@ -1,10 +1,10 @@
 // The parts of an explanation sum to what they explain, and ideal parts are never slower.
-#include "sim/explanation.hpp"
+#include "sim/explain/explanation.hpp"
 
 #include <gtest/gtest.h>
 
-#include "sim/lower.hpp"
-#include "sim/timeline.hpp"
+#include "sim/cost/lower.hpp"
+#include "sim/explain/timeline.hpp"
 
 namespace fourfold {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/protocol.hpp"
+#include "sim/cost/protocol.hpp"
 
 namespace fourfold {
 namespace {

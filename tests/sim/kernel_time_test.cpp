@@ -1,5 +1,5 @@
 // Kernel times: both sides of the roofline, the table of matrix products, layouts, launches.
-#include "sim/kernel_time.hpp"
+#include "sim/cost/kernel_time.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Which grids cannot hold a model, and the sentence that says why.
 #include <gtest/gtest.h>
 
-#include "sim/point.hpp"
+#include "sim/question/point.hpp"
 
 namespace fourfold {
 namespace {

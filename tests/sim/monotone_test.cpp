@@ -3,7 +3,8 @@
 
 #include <random>
 
-#include "sim/estimate.hpp"
+#include "schedule/models/model_file.hpp"
+#include "sim/estimate/estimate.hpp"
 
 namespace fourfold {
 namespace {

@@ -1,5 +1,5 @@
 // The paper's communication model: its bandwidths per axis, and seconds by hand.
-#include "sim/paper_model.hpp"
+#include "sim/cost/paper_model.hpp"
 
 #include <gtest/gtest.h>
 

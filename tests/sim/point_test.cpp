@@ -1,5 +1,5 @@
 // Points and replay answers survive JSON unchanged, and bad JSON is refused in words.
-#include "sim/point.hpp"
+#include "sim/question/point.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "sim/replay_answer.hpp"
+#include "sim/question/replay_answer.hpp"
 
 namespace fourfold {
 namespace {

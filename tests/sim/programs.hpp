@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <random>
 
-#include "sim/timed_program.hpp"
+#include "sim/cost/timed_program.hpp"
 
 namespace fourfold {
 

@@ -1,6 +1,6 @@
 // Tests of the cost of a collective: worked sums, choice of protocol, monotony, refusals, and
 // measured rows that the constants must not miss by far.
-#include "sim/protocol.hpp"
+#include "sim/cost/protocol.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,13 @@
 // The search tries every factorisation, says why grids are out, and ranks the rest.
-#include "sim/search.hpp"
+#include "sim/estimate/search.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 #include <stdexcept>
+
+#include "schedule/models/model_file.hpp"
 
 namespace fourfold {
 namespace {

@@ -1,5 +1,5 @@
 // Timelines and traces say what the outcome says, span by span.
-#include "sim/timeline.hpp"
+#include "sim/explain/timeline.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,10 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "sim/explanation.hpp"
-#include "sim/lower.hpp"
-#include "sim/trace.hpp"
+#include "schedule/models/model_file.hpp"
+#include "sim/cost/lower.hpp"
+#include "sim/explain/explanation.hpp"
+#include "sim/explain/trace.hpp"
 
 namespace fourfold {
 namespace {

@@ -1,5 +1,5 @@
 // What-ifs as words: what they mean, that they come back unchanged, and what is refused.
-#include "sim/what_ifs.hpp"
+#include "sim/conditions/what_ifs.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "sim/conditions.hpp"
-#include "sim/point_json.hpp"
+#include "sim/conditions/conditions.hpp"
+#include "sim/question/point_json.hpp"
 
 namespace fourfold {
 namespace {

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "tests/train/made_up_weights.hpp"
 
 namespace fourfold {

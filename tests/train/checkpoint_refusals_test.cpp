@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "tests/train/made_up_weights.hpp"
 
 namespace fourfold {

@@ -7,7 +7,8 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "engine/train/checkpoint_checksum.hpp"
+#include "engine/train/checkpoint/checkpoint_checksum.hpp"
+#include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "tests/train/made_up_weights.hpp"
 
 namespace fourfold {

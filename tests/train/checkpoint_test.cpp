@@ -1,10 +1,11 @@
 // What a checkpoint holds, and that every grid writes the same bytes and reads them back.
-#include "engine/train/checkpoint.hpp"
+#include "engine/train/checkpoint/checkpoint.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/train/safetensors.hpp"
+#include "engine/train/checkpoint/checkpoint_read.hpp"
+#include "engine/train/checkpoint/safetensors.hpp"
 #include "tests/train/made_up_weights.hpp"
 
 namespace fourfold {

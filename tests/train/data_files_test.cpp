@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/train/data.hpp"
+#include "engine/train/data/data.hpp"
 #include "tests/train/shared_folder.hpp"
 
 namespace fourfold {

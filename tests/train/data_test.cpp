@@ -1,6 +1,6 @@
 // Which words training reads: every sequence once an epoch, the same batch on every grid, resumable
 // from a position alone.
-#include "engine/train/data.hpp"
+#include "engine/train/data/data.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,6 @@
 #include <cmath>
 #include <set>
 
-#include "engine/train/data_order.hpp"
-#include "engine/train/text.hpp"
 #include "tests/train/shared_folder.hpp"
 
 namespace fourfold {

@@ -2,7 +2,7 @@
 // weights, masters and moments, on every grid of the ranks there are.
 #include <gtest/gtest.h>
 
-#include "engine/scatter.hpp"
+#include "engine/reference/scatter.hpp"
 #include "tests/schedule/steps.hpp"
 #include "tests/train/one_run.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "engine/kernels/tuned_backend.hpp"
+#include "engine/cpu/tuned_backend.hpp"
 #include "tests/schedule/steps.hpp"
 #include "tests/train/one_run.hpp"
 

@@ -2,7 +2,7 @@
 // the tuned kernels too, which compute in tiles.
 #include <gtest/gtest.h>
 
-#include "engine/kernels/tuned_backend.hpp"
+#include "engine/cpu/tuned_backend.hpp"
 #include "tests/schedule/steps.hpp"
 #include "tests/train/one_run.hpp"
 

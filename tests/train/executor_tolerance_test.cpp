@@ -2,8 +2,8 @@
 // may lead, in loss, norm and gradients.
 #include <gtest/gtest.h>
 
-#include "engine/kernels/tuned_backend.hpp"
-#include "engine/scatter.hpp"
+#include "engine/cpu/tuned_backend.hpp"
+#include "engine/reference/scatter.hpp"
 #include "tests/train/one_run.hpp"
 
 namespace fourfold {

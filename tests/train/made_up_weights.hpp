@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "engine/initial_weights.hpp"
-#include "engine/placement.hpp"
-#include "engine/train/checkpoint.hpp"
+#include "engine/plan/placement.hpp"
+#include "engine/train/checkpoint/checkpoint.hpp"
 #include "engine/weights.hpp"
-#include "schedule/transformer.hpp"
+#include "schedule/models/transformer.hpp"
 #include "tests/train/shared_folder.hpp"
 
 namespace fourfold {

@@ -7,14 +7,14 @@
 #include <string>
 
 #include "engine/batch.hpp"
+#include "engine/cpu/reference_backend.hpp"
 #include "engine/executor.hpp"
 #include "engine/initial_weights.hpp"
-#include "engine/kernels/reference_backend.hpp"
-#include "engine/lockstep.hpp"
 #include "engine/mpi/handles.hpp"
 #include "engine/mpi/lanes.hpp"
-#include "engine/placement.hpp"
-#include "schedule/transformer.hpp"
+#include "engine/plan/placement.hpp"
+#include "engine/reference/lockstep.hpp"
+#include "schedule/models/transformer.hpp"
 
 namespace fourfold {
 

@@ -1,5 +1,5 @@
 // Text from a real checkpoint of a tiny model, on every grid of these ranks, without training.
-#include "engine/train/sample.hpp"
+#include "engine/train/sample/sample.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "engine/train/train.hpp"
+#include "engine/train/run/train.hpp"
 #include "tests/train/made_up_weights.hpp"
 
 namespace fourfold {

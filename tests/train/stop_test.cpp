@@ -1,5 +1,5 @@
 // Requests to stop: they leave a note, and never touch the stack of what they interrupt.
-#include "engine/train/stop.hpp"
+#include "engine/train/run/stop.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/syscall.h>

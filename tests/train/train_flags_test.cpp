@@ -4,12 +4,12 @@
 
 #include <stdexcept>
 
-#include "engine/train/choices_json.hpp"
-#include "engine/train/command_line.hpp"
-#include "engine/train/flags.hpp"
-#include "engine/train/memory_room.hpp"
-#include "engine/train/resume.hpp"
-#include "engine/train/trainer.hpp"
+#include "engine/train/checkpoint/choices_json.hpp"
+#include "engine/train/checkpoint/resume.hpp"
+#include "engine/train/flags/command_line.hpp"
+#include "engine/train/flags/flags.hpp"
+#include "engine/train/run/memory.hpp"
+#include "engine/train/run/trainer.hpp"
 
 namespace fourfold {
 namespace {

@@ -1,8 +1,7 @@
 // Warm-up, cosine, and how much of a run is done.
 #include <gtest/gtest.h>
 
-#include "engine/train/learning_rate.hpp"
-#include "engine/train/run_length.hpp"
+#include "engine/train/run/run_length.hpp"
 
 namespace fourfold {
 namespace {

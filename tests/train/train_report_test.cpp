@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "engine/train/step_report.hpp"
-#include "engine/train/trace.hpp"
-#include "schedule/schedule.hpp"
-#include "schedule/transformer.hpp"
+#include "engine/train/run/step_report.hpp"
+#include "engine/train/run/trace.hpp"
+#include "schedule/models/transformer.hpp"
+#include "schedule/order/schedule.hpp"
 
 namespace fourfold {
 namespace {

@@ -5,7 +5,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "engine/train/train.hpp"
+#include "engine/train/checkpoint/checkpoint_read.hpp"
+#include "engine/train/run/train.hpp"
 #include "tests/train/shared_folder.hpp"
 
 namespace fourfold {
@@ -100,7 +101,8 @@ TEST(Train, LosesAlikeOnEveryGridOfTheseRanks) {
   }
 }
 
-// Tuned: the resumed run computes with the kernels that the first one chose, whatever is faster now.
+// Tuned: the resumed run computes with the kernels that the first one chose, whatever is faster
+// now.
 TEST(Train, ResumedOnTheSameGridGoesOnBitByBit) {
   const SharedFolder folder;
   World world;

@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "engine/train/pick.hpp"
-#include "engine/train/prompt.hpp"
+#include "engine/train/sample/pick.hpp"
+#include "engine/train/sample/prompt.hpp"
 
 namespace fourfold {
 namespace {

@@ -1,0 +1,46 @@
+// One call of a kernel: the operation, its operands, memory to work in and whom to let in between.
+#pragma once
+
+#include "engine/backend.hpp"
+#include "engine/cpu/scratch.hpp"
+#include "engine/plan/placement.hpp"
+
+namespace fourfold {
+
+// Lets collectives advance about every 50 us: after so many numbers of element-wise work.
+class Pace {
+ public:
+  explicit Pace(const Progress& progress) : progress_(progress) {}
+  void did(std::int64_t numbers) {
+    since_ += numbers;
+    if (since_ < numbers_between) return;
+    since_ = 0;
+    if (progress_) progress_();
+  }
+
+ private:
+  static constexpr std::int64_t numbers_between = 1 << 18;
+  const Progress& progress_;
+  std::int64_t since_ = 0;
+};
+
+struct KernelCall {
+  const Device& device;
+  const Op& op;
+  const KernelOperands& operands;
+  Scratch& scratch;
+  const Progress& progress;
+
+  const Tensor& in(std::size_t i) const { return operands.inputs[i]; }
+  const Tensor& out() const { return operands.output; }
+  const Shape& shape(Id id) const { return (*device.program)[id].shape; }
+  // This device's share of a value's rows and columns.
+  Part row_part(Id id) const {
+    return part_of(shape(id).rows, device.grid, device.rank, shape(id).sharding.rows);
+  }
+  Part col_part(Id id) const {
+    return part_of(shape(id).cols, device.grid, device.rank, shape(id).sharding.cols);
+  }
+};
+
+}  // namespace fourfold

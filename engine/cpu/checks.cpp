@@ -1,0 +1,116 @@
+// Extents and precisions of operands against their operation; see checks.hpp.
+#include "engine/cpu/checks.hpp"
+
+#include <stdexcept>
+#include <string>
+
+namespace fourfold {
+
+namespace {
+
+std::string extents(const Tensor& t) {
+  return std::to_string(t.rows) + " x " + std::to_string(t.cols);
+}
+
+class Check {
+ public:
+  Check(const Op& op, const KernelOperands& operands) : op_(op), in_(operands.inputs) {
+    operation_ = name(op.kind);
+    if (op.kind == OpKind::gemm) operation_ += std::string(" ") + name(op.form);
+    if (op.function != Function::none) operation_ += std::string(" ") + name(op.function);
+  }
+
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw std::invalid_argument("kernel " + operation_ + ": " + why);
+  }
+  void numbers(const Tensor& t, const std::string& which) const {
+    if (t.precision == Precision::int32) refuse(which + " must hold fp32 or bf16, not int32");
+    if (t.rows < 1 || t.cols < 1) refuse(which + " is empty (" + extents(t) + ")");
+    if (t.data == nullptr) refuse(which + " has no memory");
+  }
+  void fits(const Tensor& t, const std::string& which, std::int64_t rows, std::int64_t cols) const {
+    if (t.rows != rows || t.cols != cols) {
+      refuse(which + " must be " + std::to_string(rows) + " x " + std::to_string(cols) + ", not " +
+             extents(t));
+    }
+  }
+  void gemm(const Tensor& out) const {
+    const bool tn = op_.form == GemmForm::tn;
+    const std::int64_t inner = tn ? in_[0].rows : in_[0].cols;
+    const std::int64_t cols = op_.form == GemmForm::nt ? in_[1].rows : in_[1].cols;
+    if (op_.form == GemmForm::nt) {
+      fits(in_[1], "operand 1", cols, inner);
+    } else {
+      fits(in_[1], "operand 1", inner, cols);
+    }
+    fits(out, "the result", tn ? in_[0].cols : in_[0].rows, cols);
+  }
+  void attention(std::int64_t head_columns, const Tensor& out) const {
+    const Tensor& qkv = op_.function == Function::forward ? in_[0] : in_[1];
+    if (op_.sequence < 1 || qkv.rows % op_.sequence != 0) {
+      refuse(std::to_string(qkv.rows) + " rows are no whole sequences of " +
+             std::to_string(op_.sequence));
+    }
+    if (head_columns < 1 || qkv.cols % (3 * head_columns) != 0) {
+      refuse(std::to_string(qkv.cols) + " columns are no whole heads of 3 x " +
+             std::to_string(head_columns));
+    }
+    if (op_.function == Function::forward) return fits(out, "the result", qkv.rows, qkv.cols / 3);
+    fits(in_[0], "operand 0", qkv.rows, qkv.cols / 3);
+    fits(in_[2], "operand 2", qkv.rows, qkv.cols / 3);
+    fits(out, "the result", qkv.rows, qkv.cols);
+  }
+
+ private:
+  const Op& op_;
+  const std::vector<Tensor>& in_;
+  std::string operation_;
+};
+
+}  // namespace
+
+void check_operands(const Device& device, const Op& op, const KernelOperands& operands) {
+  const Check check(op, operands);
+  if (operands.inputs.size() != op.inputs.size() || op.inputs.empty()) {
+    check.refuse("got " + std::to_string(operands.inputs.size()) + " operands, not " +
+                 std::to_string(op.inputs.size()));
+  }
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    if ((*device.program)[op.inputs[i]].precision != Precision::int32) {
+      check.numbers(operands.inputs[i], "operand " + std::to_string(i));
+      continue;
+    }
+    const Tensor& rows = op.kind == OpKind::lookup && op.function == Function::forward
+                             ? operands.output
+                             : operands.inputs[0];
+    if (static_cast<std::int64_t>(operands.words.size()) != rows.rows) {
+      check.refuse("got " + std::to_string(operands.words.size()) + " words for " +
+                   std::to_string(rows.rows) + " rows");
+    }
+  }
+  check.numbers(operands.output, "the result");
+  if (op.kind == OpKind::gemm) check.gemm(operands.output);
+  if (op.kind == OpKind::attention) check.attention(device.head_columns, operands.output);
+}
+
+void check_operands(const UpdateOperands& operands) {
+  const std::int64_t elements = operands.master.size();
+  for (const Tensor* t :
+       {&operands.gradient, &operands.weight, &operands.first_moment, &operands.second_moment}) {
+    if (t->size() != elements || t->precision == Precision::int32) {
+      throw std::invalid_argument("kernel update: a shard of " + std::to_string(elements) +
+                                  " numbers got an operand of " + std::to_string(t->size()));
+    }
+  }
+  for (const Tensor* t : {&operands.master, &operands.first_moment, &operands.second_moment}) {
+    if (t->precision != Precision::fp32) {
+      throw std::invalid_argument("kernel update: masters and moments must be fp32");
+    }
+  }
+  if (operands.weight.precision == Precision::fp32 &&
+      operands.weight.data != operands.master.data) {
+    throw std::invalid_argument("kernel update: an fp32 weight must be its own master");
+  }
+}
+
+}  // namespace fourfold

@@ -1,0 +1,158 @@
+// Biases, residuals, GELU, positions, casts and sums of tensors, row by row; see map_kernels.hpp.
+#include "engine/cpu/map_kernels.hpp"
+
+#include <algorithm>
+
+#include "engine/cpu/numbers.hpp"
+#include "engine/reference/adamw_step.hpp"
+
+namespace fourfold {
+
+namespace {
+
+constexpr std::size_t first_slot = 3;  // below are those of products
+
+// Rows of up to three operands and of the result.
+class Rows {
+ public:
+  explicit Rows(const KernelCall& call) : call_(call), pace_(call.progress) {}
+
+  Reader reader(std::size_t operand) {
+    const Tensor& t = call_.in(operand);
+    return {t, call_.scratch.floats(first_slot + operand, t.cols)};
+  }
+  // A vector that is added to every row.
+  const float* vector(std::size_t operand) { return reader(operand).row(0); }
+
+  template <typename Body>
+  void for_each(const Body& body) {
+    const Tensor& out = call_.out();
+    const Writer writer(out, call_.scratch.floats(first_slot + 3, out.cols));
+    for (std::int64_t r = 0; r < out.rows; ++r) {
+      body(r, writer.row(r));
+      writer.finish_row(r);
+      pace_.did(out.cols);
+    }
+  }
+
+ private:
+  const KernelCall& call_;
+  Pace pace_;
+};
+
+void add_bias(const KernelCall& call) {
+  Rows rows(call);
+  const Reader input = rows.reader(0);
+  const float* bias = rows.vector(1);
+  rows.for_each(
+      [&](std::int64_t r, float* out) { rows::add(input.row(r), bias, call.out().cols, out); });
+}
+
+void bias_gelu(const KernelCall& call) {
+  Rows rows(call);
+  const Reader input = rows.reader(0);
+  const float* bias = rows.vector(1);
+  rows.for_each([&](std::int64_t r, float* out) {
+    rows::bias_gelu(input.row(r), bias, call.out().cols, out);
+  });
+}
+
+void gelu_backward(const KernelCall& call) {
+  Rows rows(call);
+  const Reader gradient = rows.reader(0);
+  const Reader input = rows.reader(1);
+  const float* bias = rows.vector(2);
+  rows.for_each([&](std::int64_t r, float* out) {
+    rows::gelu_backward({gradient.row(r), input.row(r), bias}, call.out().cols, out);
+  });
+}
+
+void bias_residual(const KernelCall& call) {
+  Rows rows(call);
+  const Reader input = rows.reader(0);
+  const float* bias = rows.vector(1);
+  const Reader residual = rows.reader(2);
+  rows.for_each([&](std::int64_t r, float* out) {
+    rows::bias_residual(input.row(r), bias, residual.row(r), call.out().cols, out);
+  });
+}
+
+void add_position(const KernelCall& call) {
+  Rows rows(call);
+  const Reader input = rows.reader(0);
+  const Reader positions = rows.reader(1);
+  const std::int64_t sequence = call.in(1).rows;
+  rows.for_each([&](std::int64_t r, float* out) {
+    rows::add(input.row(r), positions.row(r % sequence), call.out().cols, out);
+  });
+}
+
+void cast(const KernelCall& call) {
+  const Tensor& out = call.out();
+  if (out.data == call.in(0).data) return;  // of one precision: there is nothing to do
+  Pace pace(call.progress);
+  const Reader input(call.in(0), call.scratch.floats(first_slot, stretch_numbers));
+  const Writer writer(out, call.scratch.floats(first_slot + 3, stretch_numbers));
+  for (std::int64_t i = 0; i < out.size(); i += stretch_numbers) {
+    const std::int64_t n = std::min(stretch_numbers, out.size() - i);
+    rows::copy(input.stretch(i, n), n, writer.stretch(i));
+    writer.finish(i, n);
+    pace.did(n);
+  }
+}
+
+}  // namespace
+
+bool compute_map(const KernelCall& call) {
+  switch (call.op.function) {
+    case Function::bias:
+      add_bias(call);
+      return true;
+    case Function::bias_gelu:
+      bias_gelu(call);
+      return true;
+    case Function::gelu_backward:
+      gelu_backward(call);
+      return true;
+    case Function::bias_residual:
+      bias_residual(call);
+      return true;
+    case Function::add_position:
+      add_position(call);
+      return true;
+    case Function::cast:
+      cast(call);
+      return true;
+    case Function::norm_factor:
+      call.out().fp32()[0] = reference::clip_factor(number(call.in(0), 0) + number(call.in(1), 0),
+                                                    call.device.clip_norm);
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The sum of a stretch is formed aside: the result may be the memory of any operand.
+bool compute_add(const KernelCall& call) {
+  const Tensor& out = call.out();
+  Pace pace(call.progress);
+  float* const widened = call.scratch.floats(first_slot, 2 * stretch_numbers);
+  const Writer writer(out, call.scratch.floats(first_slot + 3, stretch_numbers));
+  float* const sums = call.scratch.floats(first_slot + 4, stretch_numbers);
+  const std::size_t count = call.operands.inputs.size();
+  for (std::int64_t i = 0; i < out.size(); i += stretch_numbers) {
+    const std::int64_t n = std::min(stretch_numbers, out.size() - i);
+    const float* so_far = Reader(call.in(0), widened).stretch(i, n);
+    for (std::size_t k = 1; k < count; ++k) {
+      float* const to = k + 1 < count ? sums : writer.stretch(i);
+      rows::add(so_far, Reader(call.in(k), widened + stretch_numbers).stretch(i, n), n, to);
+      so_far = sums;
+    }
+    if (count == 1) rows::copy(so_far, n, writer.stretch(i));
+    writer.finish(i, n);
+    pace.did(n);
+  }
+  return true;
+}
+
+}  // namespace fourfold

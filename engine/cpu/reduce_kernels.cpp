@@ -1,0 +1,130 @@
+// Sums along rows, columns and everything; see reduce_kernels.hpp. Sums of columns are formed four
+// rows at a time in fp32; sums of everything stretch by stretch, those in double.
+#include "engine/cpu/reduce_kernels.hpp"
+
+#include <algorithm>
+
+#include "engine/cpu/numbers.hpp"
+#include "engine/cpu/row_sums.hpp"
+
+namespace fourfold {
+
+namespace {
+
+constexpr std::size_t first_slot = 3;
+
+void row_sum(const KernelCall& call) {
+  const Tensor& x = call.in(0);
+  Pace pace(call.progress);
+  const Reader input(x, call.scratch.floats(first_slot, x.cols));
+  for (std::int64_t r = 0; r < x.rows; ++r) {
+    call.out().fp32()[r] = rows::sum(input.row(r), x.cols);
+    pace.did(x.cols);
+  }
+}
+
+void row_squares(const KernelCall& call) {
+  const Tensor& x = call.in(0);
+  Pace pace(call.progress);
+  const auto hidden = static_cast<float>(call.shape(call.op.inputs[0]).cols);
+  const Reader input(x, call.scratch.floats(first_slot, x.cols));
+  for (std::int64_t r = 0; r < x.rows; ++r) {
+    call.out().fp32()[r] = rows::squares(input.row(r), number(call.in(1), r) / hidden, x.cols);
+    pace.did(x.cols);
+  }
+}
+
+// Where sums of columns are kept until they are complete.
+class ColumnSums {
+ public:
+  ColumnSums(const KernelCall& call, std::int64_t n)
+      : call_(call), sums_(call.scratch.floats(first_slot + 1, n)), n_(n) {
+    std::fill_n(sums_, n, 0.0F);
+  }
+  float* sums() const { return sums_; }
+  void write() const {
+    const Writer writer(call_.out(), sums_);
+    if (call_.out().precision == Precision::fp32) rows::copy(sums_, n_, writer.stretch(0));
+    writer.finish(0, n_);
+  }
+
+ private:
+  const KernelCall& call_;
+  float* sums_;
+  std::int64_t n_;
+};
+
+void col_sum(const KernelCall& call) {
+  const Tensor& x = call.in(0);
+  const ColumnSums result(call, x.cols);
+  Pace pace(call.progress);
+  const Reader input(x, call.scratch.floats(first_slot, 4 * x.cols));
+  std::int64_t r = 0;
+  for (; r + 4 <= x.rows; r += 4) {
+    rows::accumulate_four(input.stretch(r * x.cols, 4 * x.cols), x.cols, x.cols, result.sums());
+    pace.did(4 * x.cols);
+  }
+  for (; r < x.rows; ++r) rows::accumulate(input.row(r), x.cols, result.sums());
+  result.write();
+}
+
+// Rows of one position lie `sequence` apart; they are added up position by position.
+void position_sum(const KernelCall& call) {
+  const Tensor& x = call.in(0);
+  const Tensor& out = call.out();
+  Pace pace(call.progress);
+  const Reader input(x, call.scratch.floats(first_slot, x.cols));
+  const Writer writer(out, call.scratch.floats(first_slot + 1, x.cols));
+  for (std::int64_t p = 0; p < out.rows; ++p) {
+    float* const sums = writer.row(p);
+    rows::copy(input.row(p), x.cols, sums);
+    for (std::int64_t r = p + out.rows; r < x.rows; r += out.rows) {
+      rows::accumulate(input.row(r), x.cols, sums);
+    }
+    writer.finish_row(p);
+    pace.did(x.cols * (x.rows / out.rows));
+  }
+}
+
+template <typename Sum>
+void total(const KernelCall& call, const Sum& sum_of_stretch) {
+  const Tensor& x = call.in(0);
+  Pace pace(call.progress);
+  const Reader input(x, call.scratch.floats(first_slot, stretch_numbers));
+  double sum = 0.0;
+  for (std::int64_t i = 0; i < x.size(); i += stretch_numbers) {
+    const std::int64_t n = std::min(stretch_numbers, x.size() - i);
+    sum += static_cast<double>(sum_of_stretch(input.stretch(i, n), n));
+    pace.did(n);
+  }
+  call.out().fp32()[0] = static_cast<float>(sum);
+}
+
+}  // namespace
+
+bool compute_reduce(const KernelCall& call) {
+  switch (call.op.function) {
+    case Function::row_sum:
+      row_sum(call);
+      return true;
+    case Function::row_squares:
+      row_squares(call);
+      return true;
+    case Function::col_sum:
+      col_sum(call);
+      return true;
+    case Function::position_sum:
+      position_sum(call);
+      return true;
+    case Function::square_sum:
+      total(call, [](const float* x, std::int64_t n) { return rows::squares(x, 0.0F, n); });
+      return true;
+    case Function::loss_sum:
+      total(call, rows::sum);
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace fourfold

@@ -1,0 +1,69 @@
+// Tensors to and from the matrices that the reference kernels know; see reference_backend.hpp.
+#include "engine/cpu/reference_backend.hpp"
+
+#include "engine/bf16.hpp"
+#include "engine/cpu/checks.hpp"
+#include "engine/reference/compute.hpp"
+
+namespace fourfold {
+
+namespace {
+
+// A tensor read as fp32: its own memory, or a widened copy.
+class Widened {
+ public:
+  explicit Widened(const Tensor& tensor) : tensor_(tensor) {
+    if (tensor.precision != Precision::bf16) return;
+    copy_ = Matrix<float>(tensor.rows, tensor.cols);
+    for (std::int64_t i = 0; i < tensor.size(); ++i) {
+      copy_.values[static_cast<std::size_t>(i)] = from_bf16_bits(tensor.bf16()[i]);
+    }
+  }
+  View<const float> view() const {
+    if (tensor_.precision == Precision::bf16) return copy_.view();
+    return {tensor_.fp32(), tensor_.rows, tensor_.cols};
+  }
+
+ private:
+  Tensor tensor_;
+  Matrix<float> copy_;
+};
+
+void narrow(const float* from, const Tensor& to) {
+  for (std::int64_t i = 0; i < to.size(); ++i) to.bf16()[i] = bf16_bits(from[i]);
+}
+
+View<float> fp32_view(const Tensor& tensor) {
+  return {tensor.fp32(), tensor.rows, tensor.cols};
+}
+
+}  // namespace
+
+void ReferenceBackend::compute(const Device& device, const Op& op, const KernelOperands& operands,
+                               const Progress& progress) {
+  check_operands(device, op, operands);
+  std::vector<Widened> inputs(operands.inputs.begin(), operands.inputs.end());
+  reference::Operands<float> of_reference;
+  for (const Widened& input : inputs) of_reference.inputs.push_back(input.view());
+  of_reference.tokens = operands.words;
+  const Tensor& out = operands.output;
+  Matrix<float> result;
+  if (out.precision == Precision::bf16) result = Matrix<float>(out.rows, out.cols);
+  of_reference.output = out.precision == Precision::bf16 ? result.view() : fp32_view(out);
+  reference::compute(device, op, of_reference);
+  if (out.precision == Precision::bf16) narrow(result.values.data(), out);
+  if (progress) progress();
+}
+
+void ReferenceBackend::update(const reference::AdamWStep& step, const UpdateOperands& operands,
+                              const Progress& progress) {
+  check_operands(operands);
+  const Widened gradient(operands.gradient);
+  const reference::Shard<float> shard{fp32_view(operands.master), fp32_view(operands.first_moment),
+                                      fp32_view(operands.second_moment)};
+  reference::adamw(step, gradient.view(), operands.factor, shard);
+  if (operands.weight.precision == Precision::bf16) narrow(shard.master.values, operands.weight);
+  if (progress) progress();
+}
+
+}  // namespace fourfold

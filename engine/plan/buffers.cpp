@@ -1,0 +1,211 @@
+// Follows every value through the stream; see buffers.hpp.
+#include "engine/plan/buffers.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace fourfold {
+
+namespace {
+
+// Where a value lies while the plan is made: buffers may still become parts of larger ones.
+struct Place {
+  std::int32_t block = -1;
+  std::int64_t offset = 0;
+  Id persistent = -1;
+};
+
+struct Block {
+  PlannedBuffer buffer;
+  std::int32_t parent = -1;  // the pack's block that this one became a part of
+  std::int64_t offset = 0;   // there
+};
+
+class Planner {
+ public:
+  Planner(const Schedule& schedule, const ProcessGrid& grid, std::int64_t tokens)
+      : schedule_(schedule),
+        program_(schedule.program),
+        grid_(grid),
+        tokens_(tokens),
+        places_(program_.values.size()),
+        released_at_(program_.values.size(), -1) {
+    for (std::size_t id = 0; id < places_.size(); ++id) {
+      if (program_.values[id].persistent) places_[id].persistent = static_cast<Id>(id);
+    }
+    std::int32_t step = 0;
+    for (std::size_t i = 0; i < schedule_.stream.size(); ++i) {
+      const Issue& issue = schedule_.stream[i];
+      if (issue.kind == IssueKind::release) {
+        released_at_[static_cast<std::size_t>(issue.id)] = step;
+      } else if (issue.kind != IssueKind::allocate) {
+        step = static_cast<std::int32_t>(i);
+      }
+    }
+  }
+
+  BufferPlan run() {
+    for (std::size_t i = 0; i < schedule_.stream.size(); ++i) {
+      const Issue& issue = schedule_.stream[i];
+      now_ = static_cast<std::int32_t>(i);
+      if (issue.kind == IssueKind::allocate || issue.kind == IssueKind::release) continue;
+      const Op& op = program_.ops[static_cast<std::size_t>(issue.id)];
+      switch (issue.kind) {
+        case IssueKind::compute:
+          compute(op);
+          break;
+        case IssueKind::start:
+          start(op);
+          break;
+        default:
+          expect_handed_over(op);
+      }
+      for (Id id : op.inputs) touch(id);
+      for (Id id : op.outputs) touch(id);
+    }
+    now_ = static_cast<std::int32_t>(schedule_.stream.size());
+    for (Id id : program_.kept) touch(id);
+    return finish();
+  }
+
+ private:
+  Place& place(Id id) { return places_[static_cast<std::size_t>(id)]; }
+  Block& block(std::int32_t i) { return blocks_[static_cast<std::size_t>(i)]; }
+  bool dies_here(Id id) const { return released_at_[static_cast<std::size_t>(id)] == now_; }
+  std::int64_t bytes(Id id) const {
+    return program_.local_elements(id, grid_, tokens_) * bytes_per_element(program_[id].precision);
+  }
+
+  // The outermost block that `inner` lies in.
+  std::int32_t root(std::int32_t inner) {
+    while (block(inner).parent != -1) inner = block(inner).parent;
+    return inner;
+  }
+
+  void touch(Id id) {
+    if (place(id).block == -1) return;
+    PlannedBuffer& buffer = block(root(place(id).block)).buffer;
+    buffer.last = std::max(buffer.last, now_);
+  }
+
+  void create(Id id) {
+    if (place(id).persistent != -1) return;
+    place(id) = {static_cast<std::int32_t>(blocks_.size()), 0, -1};
+    blocks_.push_back({{bytes(id), now_, now_}, -1, 0});
+  }
+
+  void compute(const Op& op) {
+    switch (op.kind) {
+      case OpKind::pack:
+        return pack(op);
+      case OpKind::unpack:
+        return unpack(op);
+      case OpKind::map:
+      case OpKind::add:
+        return in_place(op);
+      default:
+        for (Id output : op.outputs) create(output);
+    }
+  }
+
+  void in_place(const Op& op) {
+    const Id output = op.outputs[0];
+    const Value& result = program_[output];
+    for (Id input : op.inputs) {
+      const Value& operand = program_[input];
+      if (place(input).block != -1 && dies_here(input) && operand.precision == result.precision &&
+          operand.shape == result.shape && bytes(input) == bytes(output)) {
+        place(output) = place(input);
+        return;
+      }
+    }
+    create(output);
+  }
+
+  // Members that fill blocks of their own become parts of the pack's block from their birth on.
+  void pack(const Op& op) {
+    const Id output = op.outputs[0];
+    create(output);
+    const std::int32_t whole = place(output).block;
+    std::int64_t offset = 0;
+    for (Id member : op.inputs) {
+      const Place& own = place(member);
+      if (own.block != -1 && own.offset == 0 && dies_here(member) &&
+          block(own.block).parent == -1 && block(own.block).buffer.bytes == bytes(member)) {
+        block(whole).buffer.first =
+            std::min(block(whole).buffer.first, block(own.block).buffer.first);
+        block(own.block).parent = whole;
+        block(own.block).offset = offset;
+      }
+      offset += bytes(member);
+    }
+  }
+
+  void unpack(const Op& op) {
+    Place next = place(op.inputs[0]);
+    for (Id output : op.outputs) {
+      place(output) = next;
+      next.offset += bytes(output);
+    }
+  }
+
+  void start(const Op& op) {
+    const Id input = op.inputs[0];
+    const Id output = op.outputs[0];
+    const bool in_place = op.kind == OpKind::all_reduce || grid_.extent(op.axis) == 1;
+    if (!in_place) return create(output);
+    if (op.kind != OpKind::all_gather && program_[input].persistent) {
+      throw std::logic_error("buffers: a collective would overwrite " + program_[input].name);
+    }
+    place(output) = place(input);
+  }
+
+  void expect_handed_over(const Op& op) const {
+    const Id input = op.inputs[0];
+    const bool overwritten = op.kind == OpKind::all_reduce;
+    if (overwritten && !dies_here(input)) {
+      throw std::logic_error("buffers: " + program_[input].name +
+                             " is read after its all-reduce, which works in place");
+    }
+  }
+
+  BufferPlan finish() {
+    BufferPlan plan;
+    std::vector<std::int32_t> number(blocks_.size(), -1);
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      if (blocks_[i].parent != -1) continue;
+      number[i] = static_cast<std::int32_t>(plan.buffers.size());
+      plan.buffers.push_back(blocks_[i].buffer);
+    }
+    for (const Place& place : places_) {
+      Slot slot{-1, place.offset, place.persistent};
+      if (place.block != -1) {
+        std::int32_t outer = place.block;
+        while (block(outer).parent != -1) {
+          slot.offset += block(outer).offset;
+          outer = block(outer).parent;
+        }
+        slot.buffer = number[static_cast<std::size_t>(outer)];
+      }
+      plan.slots.push_back(slot);
+    }
+    return plan;
+  }
+
+  const Schedule& schedule_;
+  const Program& program_;
+  ProcessGrid grid_;
+  std::int64_t tokens_ = 0;
+  std::vector<Place> places_;
+  std::vector<std::int32_t> released_at_;  // by value: the step that reads it last
+  std::vector<Block> blocks_;
+  std::int32_t now_ = 0;
+};
+
+}  // namespace
+
+BufferPlan plan_buffers(const Schedule& schedule, const ProcessGrid& grid, std::int64_t tokens) {
+  return Planner(schedule, grid, tokens).run();
+}
+
+}  // namespace fourfold

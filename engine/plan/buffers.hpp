@@ -1,0 +1,37 @@
+// Which values of a schedule share memory on a device, and how long each piece of memory is in use:
+// known before anything runs, and all that the arena needs to know.
+#pragma once
+
+#include <vector>
+
+#include "schedule/order/schedule.hpp"
+
+namespace fourfold {
+
+// A stretch of memory in use from step `first` to step `last` of the stream, both included.
+struct PlannedBuffer {
+  std::int64_t bytes = 0;
+  std::int32_t first = 0;
+  std::int32_t last = 0;
+};
+
+// Where a value lies: in a buffer, or in the very memory of a persistent value (a weight that is
+// its own gathered whole where nothing is cut). Neither for words.
+struct Slot {
+  std::int32_t buffer = -1;
+  std::int64_t offset = 0;  // bytes
+  Id persistent = -1;
+};
+
+struct BufferPlan {
+  std::vector<PlannedBuffer> buffers;
+  std::vector<Slot> slots;  // by value
+};
+
+// Results of maps and adds take over the buffer of an operand of their shape and precision that
+// dies there, an all-reduce works in place, collectives with one member hand their operand on.
+// Values that are going to be packed are born side by side, so that a pack moves no bytes; an
+// unpacked value is a part of its pack. `tokens`: of one micro-batch over all devices.
+BufferPlan plan_buffers(const Schedule& schedule, const ProcessGrid& grid, std::int64_t tokens);
+
+}  // namespace fourfold

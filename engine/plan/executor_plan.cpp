@@ -1,0 +1,197 @@
+// Binds a stream to addresses; see executor_plan.hpp.
+#include "engine/plan/executor_plan.hpp"
+
+#include <stdexcept>
+
+#include "engine/adamw.hpp"
+#include "engine/plan/placement.hpp"
+
+namespace fourfold::work {
+
+namespace {
+
+class Binder {
+ public:
+  Binder(const Schedule& schedule, std::int64_t micro_batch_tokens, const Weights& weights,
+         const BufferPlan& buffers, const std::vector<std::byte*>& addresses)
+      : schedule_(schedule),
+        program_(schedule.program),
+        tokens_(micro_batch_tokens),
+        weights_(weights),
+        collective_number_(program_.ops.size(), 0) {
+    for (std::size_t id = 0; id < program_.values.size(); ++id) {
+      tensors_.push_back(tensor(static_cast<Id>(id), buffers.slots[id], addresses));
+    }
+    for (std::size_t id = 0; id < tensors_.size(); ++id) {
+      const Id source = buffers.slots[id].persistent;
+      if (source != -1) tensors_[id].data = tensors_[static_cast<std::size_t>(source)].data;
+    }
+  }
+
+  Plan run() {
+    for (const Issue& issue : schedule_.stream) {
+      switch (issue.kind) {
+        case IssueKind::compute:
+          compute(issue.id);
+          break;
+        case IssueKind::start:
+          start(issue.id);
+          break;
+        case IssueKind::wait:
+          wait(issue.id);
+          break;
+        default:
+          break;
+      }
+    }
+    if (program_.logits != -1) plan_.logits = at(program_.logits);
+    return std::move(plan_);
+  }
+
+ private:
+  const Op& op_at(std::int32_t i) const { return program_.ops[static_cast<std::size_t>(i)]; }
+  const Tensor& at(Id id) const { return tensors_[static_cast<std::size_t>(id)]; }
+  bool is_words(Id id) const { return program_[id].precision == Precision::int32; }
+
+  Tensor tensor(Id id, const Slot& slot, const std::vector<std::byte*>& addresses) const {
+    const Value& value = program_[id];
+    const ProcessGrid& grid = weights_.grid();
+    Tensor result;
+    result.precision = value.precision;
+    if (!value.members.empty() || !value.shape.sharding.pieces.empty()) {
+      result.rows = 1;
+      result.cols = program_.local_elements(id, grid, tokens_);
+    } else {
+      result.rows = value.shape.local_rows(grid, tokens_);
+      result.cols = value.shape.local_cols(grid);
+    }
+    if (slot.buffer != -1) {
+      result.data = addresses[static_cast<std::size_t>(slot.buffer)] + slot.offset;
+    } else if (value.persistent && !is_words(id)) {
+      result.data = stored(value, result).data;
+    }
+    return result;
+  }
+
+  const Tensor& stored(const Value& value, const Tensor& expected) const {
+    const Stored& stored = weights_[value.name];
+    if (stored.block.precision != expected.precision || stored.block.rows != expected.rows ||
+        stored.block.cols != expected.cols) {
+      throw std::invalid_argument("executor: the block of " + value.name +
+                                  " does not fit the schedule; weights and schedule must be of one "
+                                  "model, grid and precision");
+    }
+    return stored.block;
+  }
+
+  void compute(std::int32_t i) {
+    const Op& op = op_at(i);
+    if (op.function == Function::norm_factor) {
+      plan_.items.push_back(ReadNorm{at(op.inputs[0]), at(op.inputs[1])});
+    }
+    switch (op.kind) {
+      case OpKind::pack:
+        return pack(i);
+      case OpKind::unpack:
+        return;
+      case OpKind::update:
+        return update(i);
+      default:
+        kernel(i);
+    }
+  }
+
+  void kernel(std::int32_t i) {
+    const Op& op = op_at(i);
+    Kernel kernel;
+    kernel.op = i;
+    kernel.operands.output = at(op.outputs[0]);
+    for (Id input : op.inputs) {
+      kernel.operands.inputs.push_back(is_words(input) ? Tensor{} : at(input));
+      if (!is_words(input)) continue;
+      const std::int64_t count =
+          part_of(tokens_, weights_.grid(), weights_.rank(), {Axis::z, Axis::data}).extent;
+      kernel.words = input == program_.targets ? Words::targets : Words::tokens;
+      kernel.first_word = static_cast<std::size_t>(program_.micro_batch_of(i) * count);
+      kernel.word_count = static_cast<std::size_t>(count);
+    }
+    add_with_span(std::move(kernel));
+  }
+
+  // The part of a one-row tensor from byte `offset` on that has the extents of `like`.
+  static Tensor part(const Tensor& whole, std::int64_t offset, const Tensor& like) {
+    return {whole.data + offset, like.rows, like.cols, whole.precision};
+  }
+
+  void pack(std::int32_t i) {
+    const Op& op = op_at(i);
+    Copy copy{i, {}};
+    std::int64_t offset = 0;
+    for (Id member : op.inputs) {
+      const Tensor home = part(at(op.outputs[0]), offset, at(member));
+      if (home.data != at(member).data) copy.members.emplace_back(at(member), home);
+      offset += home.bytes();
+    }
+    if (!copy.members.empty()) add_with_span(std::move(copy));
+  }
+
+  void update(std::int32_t i) {
+    const Op& op = op_at(i);
+    Update update{i, at(op.inputs[1]), {}};
+    std::int64_t offset = 0;
+    for (const Parameter& parameter : op.updated()) {
+      UpdateOperands operands;
+      operands.weight = at(parameter.weight);
+      operands.master = at(parameter.master);
+      operands.first_moment = at(parameter.first_moment);
+      operands.second_moment = at(parameter.second_moment);
+      operands.gradient = part(at(op.inputs[0]), offset, operands.weight);
+      operands.gradient.cols = operands.gradient.size();
+      operands.gradient.rows = 1;
+      offset += operands.gradient.bytes();
+      update.shards.push_back({operands, decays(program_[parameter.weight].weight)});
+    }
+    add_with_span(std::move(update));
+  }
+
+  bool does_something(const Op& op) const { return weights_.grid().extent(op.axis) > 1; }
+
+  void start(std::int32_t i) {
+    const Op& op = op_at(i);
+    if (!does_something(op)) return;
+    collective_number_[static_cast<std::size_t>(i)] = plan_.collectives;
+    const CollectiveCall call{op.collective_kind(), program_[op.inputs[0]].shape.sharding.owed,
+                              at(op.inputs[0]), at(op.outputs[0])};
+    add_with_span(Start{i, op.lane(), call, plan_.collectives++});
+  }
+
+  void wait(std::int32_t i) {
+    const Op& op = op_at(i);
+    if (does_something(op)) {
+      plan_.items.push_back(Finish{op.lane(), collective_number_[static_cast<std::size_t>(i)]});
+    }
+    if (op.outputs[0] == program_.loss) plan_.items.push_back(ReadLoss{at(program_.loss)});
+  }
+
+  void add_with_span(Item item) {
+    plan_.items.push_back(std::move(item));
+    ++plan_.spans;
+  }
+
+  const Schedule& schedule_;
+  const Program& program_;
+  std::int64_t tokens_ = 0;
+  const Weights& weights_;
+  std::vector<Tensor> tensors_;                 // by value
+  std::vector<std::size_t> collective_number_;  // by operation
+  Plan plan_;
+};
+
+}  // namespace
+
+Plan bind(const Schedule& schedule, std::int64_t micro_batch_tokens, const Weights& weights,
+          const BufferPlan& buffers, const std::vector<std::byte*>& addresses) {
+  return Binder(schedule, micro_batch_tokens, weights, buffers, addresses).run();
+}
+
+}  // namespace fourfold::work

@@ -1,0 +1,75 @@
+// All that a rank does in one step, with every address known: the stream of a schedule bound to the
+// weights and to an arena, once, so that a step is a walk over a list.
+#pragma once
+
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/backend.hpp"
+#include "engine/communicator.hpp"
+#include "engine/plan/arena.hpp"
+#include "engine/weights.hpp"
+#include "schedule/order/schedule.hpp"
+
+namespace fourfold::work {
+
+enum class Words : std::uint8_t { none, tokens, targets };
+
+struct Kernel {
+  std::int32_t op = 0;
+  KernelOperands operands;  // the words are filled in by each step
+  Words words = Words::none;
+  std::size_t first_word = 0, word_count = 0;  // within this rank's words of the step
+};
+
+struct Update {
+  struct Shard {
+    UpdateOperands operands;  // the factor is filled in by each step
+    bool decays = true;
+  };
+  std::int32_t op = 0;
+  Tensor factor;
+  std::vector<Shard> shards;
+};
+
+// Members of a pack that could not be born in their place, with that place.
+struct Copy {
+  std::int32_t op = 0;
+  std::vector<std::pair<Tensor, Tensor>> members;
+};
+
+// Collectives along an axis of extent 1 are not on the list: their operand is their result.
+struct Start {
+  std::int32_t op = 0;
+  Lane lane = Lane::x;
+  CollectiveCall call;
+  std::size_t number = 0;  // of the step's collectives
+};
+struct Finish {
+  Lane lane = Lane::x;
+  std::size_t number = 0;
+};
+
+struct ReadLoss {
+  Tensor sum;  // over the step's tokens
+};
+struct ReadNorm {
+  Tensor squares_x, squares_y;  // their sum is that of the whole gradient
+};
+
+using Item = std::variant<Kernel, Update, Copy, Start, Finish, ReadLoss, ReadNorm>;
+
+struct Plan {
+  std::vector<Item> items;
+  std::size_t collectives = 0;
+  std::size_t spans = 0;
+  Tensor logits;  // no memory where the schedule keeps none
+};
+
+// The arena plan's offsets are those of the buffers. Throws std::invalid_argument if the weights do
+// not fit the program.
+Plan bind(const Schedule& schedule, std::int64_t micro_batch_tokens, const Weights& weights,
+          const BufferPlan& buffers, const std::vector<std::byte*>& addresses);
+
+}  // namespace fourfold::work

@@ -1,0 +1,26 @@
+// From an operation of the program to the reference kernel that is its meaning.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engine/backend.hpp"
+#include "engine/reference/matrix.hpp"
+#include "schedule/program/program.hpp"
+
+namespace fourfold::reference {
+
+// Local blocks. `inputs` stand in the operation's order, an empty view where the operand is tokens;
+// those are in `tokens`.
+template <typename T>
+struct Operands {
+  std::vector<View<const T>> inputs;
+  std::span<const std::int32_t> tokens;
+  View<T> output;
+};
+
+// Everything but collectives, packs and the update, which are not kernels of one output.
+template <typename T>
+void compute(const Device& device, const Op& op, const Operands<T>& operands);
+
+}  // namespace fourfold::reference

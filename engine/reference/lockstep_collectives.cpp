@@ -1,0 +1,91 @@
+// Sums, maxima and concatenations over lines; see lockstep_collectives.hpp.
+#include "engine/reference/lockstep_collectives.hpp"
+
+#include <algorithm>
+
+#include "engine/bf16.hpp"
+#include "engine/plan/ring_order.hpp"
+
+namespace fourfold {
+
+namespace {
+
+// The whole sum or maximum over one line, chunk by chunk.
+template <typename T>
+std::vector<T> reduced(const LineCollective<T>& collective, const std::vector<std::int64_t>& line,
+                       Owed owed) {
+  const auto members = static_cast<std::int64_t>(line.size());
+  const auto values = [&](std::int64_t member) -> const std::vector<T>& {
+    return (*collective.input)[static_cast<std::size_t>(line[static_cast<std::size_t>(member)])]
+        .values;
+  };
+  std::vector<T> result(values(0).size());
+  for (std::int64_t c = 0; c < members; ++c) {
+    const RingChunk chunk = ring_chunk(static_cast<std::int64_t>(result.size()), members, c);
+    for (std::int64_t n = chunk.first; n < chunk.first + chunk.elements; ++n) {
+      const auto i = static_cast<std::size_t>(n);
+      T so_far = values(ring_member(members, c, 0))[i];
+      for (std::int64_t place = 1; place < members; ++place) {
+        const T own = values(ring_member(members, c, place))[i];
+        so_far = owed == Owed::sum ? so_far + own : std::max(so_far, own);
+        if (collective.wire == Precision::bf16) {
+          so_far = static_cast<T>(rounded_to_bf16(static_cast<float>(so_far)));
+        }
+      }
+      result[i] = so_far;
+    }
+  }
+  return result;
+}
+
+// Calls `visit(line)` once for each line of the grid along `axis`.
+template <typename Visit>
+void for_each_line(const ProcessGrid& grid, Axis axis, const Visit& visit) {
+  for (std::int64_t rank = 0; rank < grid.size(); ++rank) {
+    const std::vector<std::int64_t> line = grid.line(rank, axis);
+    if (line.front() == rank) visit(line);
+  }
+}
+
+}  // namespace
+
+template <typename T>
+void LineCollective<T>::all_reduce(Owed owed) const {
+  for_each_line(*grid, axis, [&](const std::vector<std::int64_t>& line) {
+    const std::vector<T> sum = reduced(*this, line, owed);
+    for (std::int64_t rank : line) (*output)[static_cast<std::size_t>(rank)].values = sum;
+  });
+}
+
+template <typename T>
+void LineCollective<T>::all_gather() const {
+  for_each_line(*grid, axis, [&](const std::vector<std::int64_t>& line) {
+    std::vector<T> whole;
+    for (std::int64_t rank : line) {
+      const std::vector<T>& piece = (*input)[static_cast<std::size_t>(rank)].values;
+      whole.insert(whole.end(), piece.begin(), piece.end());
+    }
+    for (std::int64_t rank : line) {
+      std::vector<T>& out = (*output)[static_cast<std::size_t>(rank)].values;
+      std::copy_n(whole.begin(), out.size(), out.begin());
+    }
+  });
+}
+
+template <typename T>
+void LineCollective<T>::reduce_scatter() const {
+  for_each_line(*grid, axis, [&](const std::vector<std::int64_t>& line) {
+    std::vector<T> sum = reduced(*this, line, Owed::sum);
+    const std::size_t piece = (*output)[static_cast<std::size_t>(line[0])].values.size();
+    sum.resize(piece * line.size());
+    for (std::size_t member = 0; member < line.size(); ++member) {
+      std::copy_n(sum.begin() + static_cast<std::ptrdiff_t>(member * piece), piece,
+                  (*output)[static_cast<std::size_t>(line[member])].values.begin());
+    }
+  });
+}
+
+template struct LineCollective<float>;
+template struct LineCollective<double>;
+
+}  // namespace fourfold

@@ -1,0 +1,115 @@
+// Element by element: biases, residuals, GELU, positions; and the sums that are their gradients.
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "engine/reference/matrix.hpp"
+
+namespace fourfold::reference {
+
+// GPT-2's GELU, the tanh form: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
+template <typename T>
+T gelu(T x) {
+  const T slope = static_cast<T>(0.79788456080286535588);  // sqrt(2/pi)
+  return x / 2 * (1 + std::tanh(slope * (x + static_cast<T>(0.044715) * x * x * x)));
+}
+
+template <typename T>
+T gelu_derivative(T x) {
+  const T slope = static_cast<T>(0.79788456080286535588);
+  const T cubic = static_cast<T>(0.044715);
+  const T t = std::tanh(slope * (x + cubic * x * x * x));
+  return (1 + t) / 2 + x / 2 * (1 - t * t) * slope * (1 + 3 * cubic * x * x);
+}
+
+template <typename T>
+void add_bias(View<const T> input, View<const T> bias, View<T> out) {
+  for (std::int64_t r = 0; r < out.rows; ++r) {
+    for (std::int64_t c = 0; c < out.cols; ++c) out(r, c) = input(r, c) + bias(0, c);
+  }
+}
+
+template <typename T>
+void bias_gelu(View<const T> input, View<const T> bias, View<T> out) {
+  for (std::int64_t r = 0; r < out.rows; ++r) {
+    for (std::int64_t c = 0; c < out.cols; ++c) out(r, c) = gelu(input(r, c) + bias(0, c));
+  }
+}
+
+template <typename T>
+void gelu_backward(View<const T> gradient, View<const T> input, View<const T> bias, View<T> out) {
+  for (std::int64_t r = 0; r < out.rows; ++r) {
+    for (std::int64_t c = 0; c < out.cols; ++c) {
+      out(r, c) = gradient(r, c) * gelu_derivative(input(r, c) + bias(0, c));
+    }
+  }
+}
+
+template <typename T>
+void bias_residual(View<const T> input, View<const T> bias, View<const T> residual, View<T> out) {
+  for (std::int64_t r = 0; r < out.rows; ++r) {
+    for (std::int64_t c = 0; c < out.cols; ++c) {
+      out(r, c) = input(r, c) + bias(0, c) + residual(r, c);
+    }
+  }
+}
+
+// Rows are whole sequences: row r stands at position r mod sequence, and the table has that many
+// rows.
+template <typename T>
+void add_position(View<const T> input, View<const T> positions, View<T> out) {
+  for (std::int64_t r = 0; r < out.rows; ++r) {
+    for (std::int64_t c = 0; c < out.cols; ++c) {
+      out(r, c) = input(r, c) + positions(r % positions.rows, c);
+    }
+  }
+}
+
+template <typename T>
+void position_sum(View<const T> gradient, View<T> out) {
+  for (std::int64_t i = 0; i < out.size(); ++i) out[i] = T{};
+  for (std::int64_t r = 0; r < gradient.rows; ++r) {
+    for (std::int64_t c = 0; c < gradient.cols; ++c) out(r % out.rows, c) += gradient(r, c);
+  }
+}
+
+template <typename T>
+void col_sum(View<const T> input, View<T> out) {
+  for (std::int64_t c = 0; c < input.cols; ++c) {
+    T sum{};
+    for (std::int64_t r = 0; r < input.rows; ++r) sum += input(r, c);
+    out(0, c) = sum;
+  }
+}
+
+template <typename T>
+void sum_of_all(View<const T> input, View<T> out) {
+  T sum{};
+  for (std::int64_t i = 0; i < input.size(); ++i) sum += input[i];
+  out[0] = sum;
+}
+
+// Padding is zero and so adds nothing.
+template <typename T>
+void square_sum(View<const T> input, View<T> out) {
+  T sum{};
+  for (std::int64_t i = 0; i < input.size(); ++i) sum += input[i] * input[i];
+  out[0] = sum;
+}
+
+template <typename T>
+void copy(View<const T> input, View<T> out) {
+  for (std::int64_t i = 0; i < out.size(); ++i) out[i] = input[i];
+}
+
+template <typename T>
+void add(const std::vector<View<const T>>& inputs, View<T> out) {
+  for (std::int64_t i = 0; i < out.size(); ++i) {
+    T sum = inputs[0][i];
+    for (std::size_t k = 1; k < inputs.size(); ++k) sum += inputs[k][i];
+    out[i] = sum;
+  }
+}
+
+}  // namespace fourfold::reference

@@ -1,0 +1,131 @@
+// Writing: reserve, exchange and write stretches, sync, rename the data, then the record; see
+// checkpoint.hpp.
+#include "engine/train/checkpoint/checkpoint.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+
+#include "engine/mpi/session.hpp"
+#include "engine/train/checkpoint/checkpoint_checksum.hpp"
+#include "engine/train/checkpoint/checkpoint_exchange.hpp"
+#include "engine/train/checkpoint/checkpoint_file.hpp"
+#include "engine/train/checkpoint/checkpoint_folder.hpp"
+#include "engine/train/checkpoint/checkpoint_record.hpp"
+#include "engine/train/run/agreement.hpp"
+
+namespace fourfold {
+
+namespace {
+
+namespace files = std::filesystem;
+
+std::int64_t element_count(const CheckpointLayout& layout) {
+  const SavedMatrix& last = layout.blocks().back().matrix;
+  return last.first + last.elements();
+}
+
+// The file's elements, a stretch of every round by each rank. Returns its part of each matrix's
+// checksum.
+std::vector<std::uint64_t> write_elements(CheckpointFile& file, const CheckpointLayout& layout,
+                                          std::int64_t first_byte) {
+  const std::vector<SavedMatrix> matrices = layout.matrices();
+  std::vector<std::uint64_t> sums(matrices.size(), 0);
+  CheckpointExchange exchange(layout);
+  const std::int64_t end = element_count(layout);
+  for (std::int64_t from = 0; from < end; from += exchange.round_elements()) {
+    const ElementRange round{from, std::min(end, from + exchange.round_elements())};
+    const std::vector<float>& elements = exchange.bring(round);
+    const std::int64_t first = exchange.own(round).from;
+    together([&] { file.write_elements(first_byte + 4 * first, elements); });
+    add_checksums(matrices, first, elements, sums);
+  }
+  return sums;
+}
+
+// Everything but the renames. Returns the checksums by matrix.
+std::map<std::string, std::uint64_t> write_data(const std::string& path, const std::string& head,
+                                                const CheckpointLayout& layout) {
+  CheckpointFile file(path, FileAccess::write);
+  on_first_rank([&] { file.write_bytes(0, head); });
+  std::vector<std::uint64_t> sums =
+      write_elements(file, layout, static_cast<std::int64_t>(head.size()));
+  together([&] { file.sync(); });
+  MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_UINT64_T, MPI_SUM,
+                MPI_COMM_WORLD);
+  std::map<std::string, std::uint64_t> checksums;
+  for (std::size_t i = 0; i < sums.size(); ++i) checksums[layout.blocks()[i].matrix.name] = sums[i];
+  return checksums;
+}
+
+// Locks the folder for one job. Some network file systems cannot; then nobody is kept out.
+int locked(const std::string& folder) {
+  const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0) {
+    throw std::runtime_error(fmt::format("{} cannot be used: {}", folder, std::strerror(errno)));
+  }
+  if (::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return file;
+  ::close(file);
+  throw std::runtime_error(folder + " is in use: another job writes its checkpoints there");
+}
+
+}  // namespace
+
+Checkpoints::Checkpoints(const std::string& folder, std::int64_t keep)
+    : folder_(folder), keep_(keep) {
+  if (keep < 1) {
+    throw std::invalid_argument(
+        fmt::format("at least 1 checkpoint must be kept, and {} were asked for", keep));
+  }
+  on_first_rank([&] {
+    std::error_code error;
+    files::create_directories(folder, error);
+    if (error) {
+      throw std::runtime_error(fmt::format("{} cannot be made: {}", folder, error.message()));
+    }
+    lock_ = locked(folder);
+    remove_unfinished(folder);
+  });
+}
+
+Checkpoints::~Checkpoints() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+std::string Checkpoints::write(const TrainingState& state, const Weights& weights) {
+  const CheckpointLayout layout(weights);
+  const std::string head = safetensors_head(
+      layout.matrices(),
+      {{"format", "fourfold"}, {"model", state.model.name}, {"step", std::to_string(state.step)}});
+  CheckpointRecord record;
+  record.state = state;
+  record.data_file = from_first_rank([&] { return free_data_name(folder_, state.step); });
+  record.data_file_bytes = static_cast<std::int64_t>(head.size()) + 4 * element_count(layout);
+  record.head_checksum = checksum(head);
+  const std::string data = (files::path(folder_) / record.data_file).string();
+  const std::string temporary = data + ".tmp";
+  const std::string path = record_path(folder_, state.step);
+  try {
+    together([&] { expect_allowed(temporary, record.data_file_bytes); });
+    on_first_rank([&] { reserve(temporary, record.data_file_bytes); });
+    record.checksums = write_data(temporary, head, layout);
+    on_first_rank([&] {
+      record.serial = next_serial(folder_);
+      commit(temporary, data);
+      commit_text(path, text_of(record));
+      remove_older(folder_, keep_);
+    });
+  } catch (const std::runtime_error& error) {
+    if (lock_ >= 0) remove_unfinished(folder_);
+    throw FailedTogether(std::string(error.what()) + "; older checkpoints are as they were");
+  }
+  return path;
+}
+
+}  // namespace fourfold

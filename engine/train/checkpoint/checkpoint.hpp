@@ -1,0 +1,50 @@
+// Checkpoints: one safetensors file of global matrices and a small JSON that is renamed last and
+// makes it count. Any grid reads what any other wrote, and all grids write the same bytes.
+//
+//   FOLDER/step-00000100.safetensors   fp32 weights by name ("block0.qkv.weight") and moments
+//                                      ("block0.qkv.weight.m", ".v"); bf16 weights are not in it:
+//                                      they are their masters, which are, rounded
+//   FOLDER/step-00000100.json          step, position, seed, model, the trainer's own, checksums
+//
+// All functions here are collective over MPI_COMM_WORLD unless they say otherwise, and throw the
+// same FailedTogether (engine/mpi/session.hpp) with one sentence on all ranks.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/weights.hpp"
+#include "schedule/models/model.hpp"
+
+namespace fourfold {
+
+struct TrainingState {
+  Model model;
+  std::int64_t step = 0;      // optimizer steps done
+  std::int64_t position = 0;  // sequences of the training data read (engine/train/data.hpp)
+  std::uint64_t seed = 0;
+  nlohmann::json trainer;  // options, kernel choices: stored and returned as it is
+};
+
+class Checkpoints {
+ public:
+  // Makes the folder if need be, removes what unfinished writes have left in it, and keeps others
+  // from writing there as long as it lives. `keep` newest checkpoints stay, at least 1.
+  explicit Checkpoints(const std::string& folder, std::int64_t keep = 2);
+  ~Checkpoints();
+  Checkpoints(const Checkpoints&) = delete;
+  Checkpoints& operator=(const Checkpoints&) = delete;
+
+  // Returns the JSON's path when everything has reached the disk. If anything fails (no space, a
+  // lost disk), older checkpoints are as they were. Older ones go only when this one is complete.
+  std::string write(const TrainingState& state, const Weights& weights);
+
+ private:
+  std::string folder_;
+  std::int64_t keep_ = 2;
+  int lock_ = -1;  // of the folder, on rank 0
+};
+
+}  // namespace fourfold

@@ -1,0 +1,59 @@
+// One file that all ranks have open through MPI-IO: plain access of each rank to stretches of it,
+// and reading of runs of fp32 elements through views. Every error is thrown where it was met; see
+// agreement.hpp.
+#pragma once
+
+#define OMPI_SKIP_MPICXX 1
+#include <mpi.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "engine/train/checkpoint/checkpoint_layout.hpp"
+
+namespace fourfold {
+
+enum class FileAccess : std::uint8_t { read, write };
+
+class CheckpointFile {
+ public:
+  // Collective, and so is the destructor. The file must exist. Throws on all ranks alike.
+  CheckpointFile(const std::string& path, FileAccess access);
+  ~CheckpointFile();
+  CheckpointFile(const CheckpointFile&) = delete;
+  CheckpointFile& operator=(const CheckpointFile&) = delete;
+
+  // By each rank on its own. Within Open MPI 4.1's MPI_File_write_at_all, a write that fails on one
+  // rank leaves the others waiting for it forever.
+  void write_bytes(std::int64_t first, const std::string& bytes);
+  // Has the disk begin with them at once, where the system knows how: sync() then waits for less.
+  void write_elements(std::int64_t first_byte, std::span<const float> elements);
+  std::string read_bytes(std::int64_t first, std::int64_t count);
+  void read_elements(std::int64_t first_byte, std::span<float> elements);
+
+  // Runs whose elements count from `first_element`, which lies at `first_byte` of the file.
+  struct Round {
+    std::int64_t first_byte = 0;
+    std::int64_t first_element = 0;
+    std::span<const Run> runs;
+  };
+  // Collective, since views are, but every rank moves its own runs; also for ranks without runs.
+  // One run after the other in `values`.
+  void read_round(const Round& round, std::span<float> values);
+
+  // Collective: returns when the disk has it.
+  void sync();
+
+ private:
+  void expect(int code, const char* what) const;
+  void expect_count(MPI_Status& status, MPI_Datatype type, std::int64_t count) const;
+  void show(const Round& round);
+
+  std::string path_;
+  FileAccess access_ = FileAccess::read;
+  int plain_ = -1;  // the same file beside MPI, where it is written
+  MPI_File file_ = MPI_FILE_NULL;
+};
+
+}  // namespace fourfold

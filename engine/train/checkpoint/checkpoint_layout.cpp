@@ -1,0 +1,139 @@
+// Arithmetic of runs; see checkpoint_layout.hpp.
+#include "engine/train/checkpoint/checkpoint_layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <stdexcept>
+
+#include "engine/bf16.hpp"
+
+namespace fourfold {
+
+namespace {
+
+constexpr std::string_view master_suffix = ".master";
+
+AxisSet uncut_axes(const Shape& shape) {
+  AxisSet uncut;
+  for (Axis axis : all_axes) {
+    if (!shape.sharding.cuts().contains(axis)) uncut = uncut.with(axis);
+  }
+  return uncut;
+}
+
+// Appends what the block has of elements [from, to) of its matrix.
+void append_runs(std::vector<Run>& runs, std::size_t number, const SavedBlock& saved,
+                 std::int64_t from, std::int64_t to) {
+  const Placement& place = saved.place;
+  const std::int64_t whole_cols = saved.matrix.cols;
+  const std::int64_t piece_end = place.first_element + place.elements;
+  const std::int64_t first_row = std::max({std::int64_t{0}, from / whole_cols - place.rows.first,
+                                           place.first_element / place.cols.extent});
+  const std::int64_t last_row =
+      std::min(place.rows.valid - 1, (to - 1) / whole_cols - place.rows.first);
+  for (std::int64_t row = first_row; row <= last_row; ++row) {
+    const std::int64_t row_begin = row * place.cols.extent;  // in the uncut block
+    if (row_begin >= piece_end) break;
+    const std::int64_t to_matrix =
+        (place.rows.first + row) * whole_cols + place.cols.first - row_begin;
+    const std::int64_t begin = std::max({row_begin, place.first_element, from - to_matrix});
+    const std::int64_t end = std::min({row_begin + place.cols.valid, piece_end, to - to_matrix});
+    if (begin >= end) continue;
+    const Run run{number, saved.matrix.first + begin + to_matrix, begin - place.first_element,
+                  end - begin};
+    if (!runs.empty() && runs.back().matrix == number &&
+        runs.back().element + runs.back().count == run.element &&
+        runs.back().local + runs.back().count == run.local) {
+      runs.back().count += run.count;
+    } else {
+      runs.push_back(run);
+    }
+  }
+}
+
+}  // namespace
+
+CheckpointLayout::CheckpointLayout(const Weights& weights)
+    : grid_(weights.grid()), rank_(weights.rank()) {
+  std::map<std::string, const Stored*> saved;
+  for (const Stored& stored : weights.all()) saved.try_emplace(stored.name, &stored);
+  for (const Stored& stored : weights.all()) {
+    if (!stored.name.ends_with(master_suffix)) continue;
+    saved.erase(stored.name);
+    saved[stored.name.substr(0, stored.name.size() - master_suffix.size())] = &stored;
+  }
+  std::int64_t first = 0;
+  for (const auto& [name, stored] : saved) {
+    const SavedBlock& block =
+        blocks_.emplace_back(SavedBlock{{name, stored->shape.rows, stored->shape.cols, first},
+                                        stored->block,
+                                        placement(stored->shape, weights.grid(), weights.rank()),
+                                        uncut_axes(stored->shape)});
+    first += block.matrix.elements();
+  }
+}
+
+std::vector<SavedMatrix> CheckpointLayout::matrices() const {
+  std::vector<SavedMatrix> matrices;
+  for (const SavedBlock& block : blocks_) matrices.push_back(block.matrix);
+  return matrices;
+}
+
+void CheckpointLayout::place_as_in(const std::vector<SavedMatrix>& file) {
+  std::map<std::string, SavedMatrix> by_name;
+  for (const SavedMatrix& matrix : file) by_name[matrix.name] = matrix;
+  for (SavedBlock& block : blocks_) {
+    const auto found = by_name.find(block.matrix.name);
+    if (found == by_name.end()) {
+      throw std::runtime_error("does not hold " + block.matrix.name);
+    }
+    const SavedMatrix& saved = found->second;
+    if (saved.rows != block.matrix.rows || saved.cols != block.matrix.cols) {
+      throw std::runtime_error(fmt::format("holds {} as {} x {}, and {} x {} is needed", saved.name,
+                                           saved.rows, saved.cols, block.matrix.rows,
+                                           block.matrix.cols));
+    }
+    block.matrix.first = saved.first;
+  }
+  std::ranges::sort(blocks_, {}, [](const SavedBlock& block) { return block.matrix.first; });
+}
+
+bool CheckpointLayout::is_same_replica(const SavedBlock& block, std::int64_t other) const {
+  return part_index(grid_, rank_, block.uncut) == part_index(grid_, other, block.uncut);
+}
+
+std::vector<Run> CheckpointLayout::runs(std::int64_t from, std::int64_t to) const {
+  std::vector<Run> runs;
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const SavedMatrix& matrix = blocks_[i].matrix;
+    const std::int64_t begin = std::max<std::int64_t>(from - matrix.first, 0);
+    const std::int64_t end = std::min(to - matrix.first, matrix.elements());
+    if (begin < end) append_runs(runs, i, blocks_[i], begin, end);
+  }
+  return runs;
+}
+
+void copy_out(const SavedBlock& saved, const Run& run, float* out) {
+  const auto count = static_cast<std::size_t>(run.count);
+  if (saved.block.precision == Precision::fp32) {
+    std::memcpy(out, saved.block.fp32() + run.local, count * sizeof(float));
+    return;
+  }
+  const std::uint16_t* block = saved.block.bf16() + run.local;
+  for (std::size_t i = 0; i < count; ++i) out[i] = from_bf16_bits(block[i]);
+}
+
+void copy_in(const SavedBlock& saved, const Run& run, const float* in) {
+  const auto count = static_cast<std::size_t>(run.count);
+  if (saved.block.precision == Precision::fp32) {
+    std::memcpy(saved.block.fp32() + run.local, in, count * sizeof(float));
+    return;
+  }
+  std::uint16_t* block = saved.block.bf16() + run.local;
+  for (std::size_t i = 0; i < count; ++i) block[i] = bf16_bits(in[i]);
+}
+
+}  // namespace fourfold

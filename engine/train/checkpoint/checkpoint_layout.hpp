@@ -1,0 +1,57 @@
+// Which elements of a checkpoint's data this rank holds, as runs that lie together both in the file
+// and in its blocks.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/plan/placement.hpp"
+#include "engine/train/checkpoint/safetensors.hpp"
+#include "engine/weights.hpp"
+
+namespace fourfold {
+
+// `count` elements from `element` of the data, at `local` of the block of matrix number `matrix`.
+struct Run {
+  std::size_t matrix = 0;
+  std::int64_t element = 0;
+  std::int64_t local = 0;
+  std::int64_t count = 0;
+};
+
+struct SavedBlock {
+  SavedMatrix matrix;
+  Tensor block;
+  Placement place;
+  AxisSet uncut;  // along these axes every rank holds the same block
+};
+
+class CheckpointLayout {
+ public:
+  // Matrices in the order of their names. A weight that has a master is left out, and the master
+  // takes its name.
+  explicit CheckpointLayout(const Weights& weights);
+
+  const std::vector<SavedBlock>& blocks() const { return blocks_; }
+  std::vector<SavedMatrix> matrices() const;
+  // Puts the matrices where a file has them. Throws std::runtime_error with half a sentence that
+  // follows the file's name, if one is missing or of other extents.
+  void place_as_in(const std::vector<SavedMatrix>& file);
+
+  // Whether another rank stands where this one does along the block's uncut axes: of the ranks that
+  // hold the same block, one stands so.
+  bool is_same_replica(const SavedBlock& block, std::int64_t other) const;
+  // Runs within elements [from, to) of the data, in the order of the file.
+  std::vector<Run> runs(std::int64_t from, std::int64_t to) const;
+
+ private:
+  ProcessGrid grid_;
+  std::int64_t rank_ = 0;
+  std::vector<SavedBlock> blocks_;
+};
+
+// Elements of a run as fp32: from its block to `out`, and back, rounded to the block's precision.
+void copy_out(const SavedBlock& block, const Run& run, float* out);
+void copy_in(const SavedBlock& block, const Run& run, const float* in);
+
+}  // namespace fourfold

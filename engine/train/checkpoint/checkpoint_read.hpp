@@ -1,0 +1,25 @@
+// Reading checkpoints: the record, then every checksum, and only then the weights. Collective and
+// refusing as checkpoint.hpp says.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/train/checkpoint/checkpoint.hpp"
+
+namespace fourfold {
+
+// Paths of the finished checkpoints (their JSONs), oldest first; none if there is no such folder.
+// Not collective: of what this rank sees.
+std::vector<std::string> finished_checkpoints(const std::string& folder);
+
+// `path` is a checkpoint's JSON, or a folder, which means its newest. What training must know
+// before it can plan; reads the JSON only.
+TrainingState read_training_state(const std::string& path);
+
+// Fills the weights, checksums verified before the first is touched. Weights without moments (for
+// sampling) take what they need. The sentence of a refusal names the file, what is wrong with it,
+// and the newest other checkpoint in its folder that is whole.
+TrainingState read_checkpoint(const std::string& path, const Model& model, Weights& weights);
+
+}  // namespace fourfold

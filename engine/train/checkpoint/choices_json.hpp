@@ -1,0 +1,20 @@
+// Kernel choices as JSON: what rank 0 sends to the others and what checkpoints keep, so that a
+// resumed run computes with the same kernels, bit by bit.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "engine/cpu/kernel_choices.hpp"
+
+namespace fourfold {
+
+// Choices and how often each product comes; not the timings.
+nlohmann::json json_of(const KernelChoices& choices);
+
+// Throws std::runtime_error with a sentence if it is not what json_of writes.
+KernelChoices read_kernel_choices(const nlohmann::json& value);
+
+// Whether every product of a step has a choice.
+bool covers(const KernelChoices& choices, const std::vector<CountedProduct>& products);
+
+}  // namespace fourfold

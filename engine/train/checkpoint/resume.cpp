@@ -1,0 +1,100 @@
+// Paths and flags of resumed runs; see resume.hpp.
+#include "engine/train/checkpoint/resume.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+
+#include "engine/train/checkpoint/checkpoint.hpp"
+#include "engine/train/checkpoint/checkpoint_folder.hpp"
+#include "engine/train/checkpoint/checkpoint_read.hpp"
+#include "engine/train/checkpoint/checkpoint_record.hpp"
+
+namespace fourfold {
+
+namespace {
+
+namespace files = std::filesystem;
+
+// What decides which numbers are trained; the model must be the same, anyway.
+constexpr std::array of_the_numbers{
+    "--data",  "--validation-data",    "--held-out",      "--order",       "--seed",
+    "--batch", "--precision",          "--learning-rate", "--clip",        "--beta1",
+    "--beta2", "--last-learning-rate", "--warm-up",       "--weight-decay"};
+
+bool speaks_of(const std::string& record, const std::string& data_file) {
+  try {
+    return parse_checkpoint_record(read_text(record)).data_file == data_file;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+}
+
+std::optional<double> number(const std::string& text) {
+  double value = 0.0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+bool same(const std::string& left, const std::string& right) {
+  return left == right || (number(left) && number(left) == number(right));
+}
+
+std::string words(const Model& model) {
+  return fmt::format("{} ({} layers, hidden {}, {} heads, {} tokens, vocabulary {})", model.name,
+                     model.layers, model.hidden, model.heads, model.sequence, model.vocabulary);
+}
+
+}  // namespace
+
+std::string checkpoint_meant(const std::string& path) {
+  if (files::is_directory(path)) {
+    const std::string inner = (files::path(path) / "checkpoints").string();
+    return finished_checkpoints(path).empty() && files::is_directory(inner) ? inner : path;
+  }
+  if (!path.ends_with(".safetensors") || !files::exists(path)) return path;
+  const std::string folder = files::absolute(path).parent_path().string();
+  const std::string name = files::path(path).filename().string();
+  for (const std::string& record : finished_checkpoints(folder)) {
+    if (speaks_of(record, name)) return record;
+  }
+  throw std::runtime_error(path +
+                           " is the data of a checkpoint, but no .json beside it, which "
+                           "tells of its step and optimizer, speaks of it");
+}
+
+void expect_same_model(const Model& resumed, const Model& wanted) {
+  const auto numbers = [](const Model& m) {
+    return std::array{m.layers, m.hidden, m.heads, m.sequence, m.vocabulary};
+  };
+  if (numbers(resumed) == numbers(wanted)) return;
+  throw std::runtime_error(
+      fmt::format("the resumed run trained {}, which cannot go on as {}; leave --model out, or "
+                  "start a new run without --resume",
+                  words(resumed), words(wanted)));
+}
+
+std::vector<std::string> changes_since(const nlohmann::json& before, const CLI::App& now) {
+  std::vector<std::string> changes;
+  for (const char* flag : of_the_numbers) {
+    const CLI::Option* option = now.get_option_no_throw(flag);
+    if (option == nullptr || option->count() == 0) continue;
+    std::vector<std::string> old{option->get_default_str()};
+    if (before.contains(flag)) before.at(flag).get_to(old);
+    const std::vector<std::string>& typed = option->results();
+    if (std::ranges::equal(old, typed, same)) continue;
+    const std::string was = fmt::format("{}", fmt::join(old, " "));
+    changes.push_back(fmt::format("{} {} instead of {}", flag, fmt::join(typed, " "),
+                                  was.empty() || was == "[]" || was == "{}" ? "the default" : was));
+  }
+  return changes;
+}
+
+}  // namespace fourfold

@@ -1,0 +1,26 @@
+// What --resume means: which checkpoint, and what this run does otherwise than the one it goes on
+// with.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "schedule/models/model.hpp"
+
+namespace fourfold {
+
+// The checkpoint, or the folder of them, that people mean by a path: a run's folder stands for its
+// checkpoints, the .safetensors file for the .json beside it that speaks of it. Throws
+// std::runtime_error if no .json does. Not collective.
+std::string checkpoint_meant(const std::string& path);
+
+// Throws std::runtime_error with a sentence if the resumed run trained another model.
+void expect_same_model(const Model& resumed, const Model& wanted);
+
+// What was typed now about data and optimizer that is not as it was, or by default would have been,
+// when the resumed run was started: "--batch 16 instead of 8". `before` is what typed_flags() kept.
+std::vector<std::string> changes_since(const nlohmann::json& before, const CLI::App& now);
+
+}  // namespace fourfold

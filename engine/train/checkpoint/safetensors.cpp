@@ -1,0 +1,89 @@
+// Writing and checking of safetensors heads; see safetensors.hpp.
+#include "engine/train/checkpoint/safetensors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace fourfold {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the format is little-endian");
+
+constexpr std::int64_t alignment = 4'096;
+constexpr std::int64_t length_bytes = 8;
+constexpr std::int64_t element_bytes = 4;
+
+}  // namespace
+
+std::string safetensors_head(const std::vector<SavedMatrix>& matrices,
+                             const std::map<std::string, std::string>& metadata) {
+  nlohmann::json json;
+  if (!metadata.empty()) json["__metadata__"] = metadata;
+  for (const SavedMatrix& matrix : matrices) {
+    const std::int64_t begin = matrix.first * element_bytes;
+    json[matrix.name] = {{"dtype", "F32"},
+                         {"shape", {matrix.rows, matrix.cols}},
+                         {"data_offsets", {begin, begin + matrix.elements() * element_bytes}}};
+  }
+  std::string text = json.dump();
+  const auto whole = length_bytes + static_cast<std::int64_t>(text.size());
+  text.append(static_cast<std::size_t>((alignment - whole % alignment) % alignment), ' ');
+  const std::uint64_t length = text.size();
+  std::string head(length_bytes, '\0');
+  std::memcpy(head.data(), &length, sizeof length);
+  return head + text;
+}
+
+std::int64_t safetensors_head_bytes(const std::string& first_bytes, std::int64_t file_bytes) {
+  std::uint64_t length = 0;
+  if (first_bytes.size() >= sizeof length) std::memcpy(&length, first_bytes.data(), sizeof length);
+  if (length < 2 ||
+      length > static_cast<std::uint64_t>(std::max<std::int64_t>(file_bytes - 8, 0))) {
+    throw std::runtime_error("does not begin as a safetensors file does");
+  }
+  return length_bytes + static_cast<std::int64_t>(length);
+}
+
+std::vector<SavedMatrix> parse_safetensors_head(const std::string& head, std::int64_t data_bytes) {
+  std::vector<SavedMatrix> matrices;
+  try {
+    const auto json = nlohmann::json::parse(head.substr(length_bytes));
+    for (const auto& [name, entry] : json.items()) {
+      if (name == "__metadata__") continue;
+      if (entry.at("dtype") != "F32" || entry.at("shape").size() != 2) {
+        throw std::runtime_error(fmt::format("holds {}, which is no matrix of fp32", name));
+      }
+      const std::int64_t begin = entry.at("data_offsets").at(0);
+      const std::int64_t end = entry.at("data_offsets").at(1);
+      const SavedMatrix& matrix = matrices.emplace_back(SavedMatrix{
+          name, entry.at("shape").at(0), entry.at("shape").at(1), begin / element_bytes});
+      if (matrix.rows < 1 || matrix.cols < 1 || begin % element_bytes != 0 ||
+          end != begin + matrix.elements() * element_bytes) {
+        throw std::runtime_error(fmt::format("gives {} an impossible shape or place", name));
+      }
+    }
+  } catch (const nlohmann::json::exception&) {
+    throw std::runtime_error("has a damaged safetensors head");
+  }
+  std::ranges::sort(matrices, {}, &SavedMatrix::first);
+  std::int64_t end = 0;
+  for (const SavedMatrix& matrix : matrices) {
+    if (matrix.first != end) {
+      throw std::runtime_error(fmt::format("has a gap or an overlap before {}", matrix.name));
+    }
+    end += matrix.elements();
+  }
+  if (end * element_bytes != data_bytes) {
+    throw std::runtime_error(fmt::format("has {} bytes of data, its head speaks of {}", data_bytes,
+                                         end * element_bytes));
+  }
+  return matrices;
+}
+
+}  // namespace fourfold

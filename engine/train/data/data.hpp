@@ -1,0 +1,80 @@
+// What training reads: words of text files (bytes) or of token shards, mapped into memory, in an
+// order that depends on nothing but the seed and the position. Every grid sees the same batches.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/executor.hpp"
+#include "engine/train/data/token_file.hpp"
+
+namespace fourfold {
+
+// Shuffled: every epoch visits each sequence once, in another order and cut at other places.
+// Sequential: front to back, again and again.
+enum class DataOrder : std::uint8_t { shuffled, sequential };
+const char* name(DataOrder order);
+// Throws std::invalid_argument that lists the known names.
+DataOrder parse_data_order(const std::string& text);
+
+struct DataOptions {
+  std::vector<std::string> files;             // names or patterns ("shards/train_*.bin"), or none:
+                                              // the text that Debian ships (engine/train/text.hpp)
+  std::vector<std::string> validation_files;  // none: the end of every file is held out
+  double held_out = 0.1;                      // share of each file, where that is so
+  DataOrder order = DataOrder::shuffled;
+  std::uint64_t seed = 0;
+};
+
+// How a step's sequences are shared out (engine/batch.hpp).
+struct BatchShare {
+  ProcessGrid grid;
+  std::int64_t rank = 0;
+  std::int64_t sequences = 0;  // of the whole step, on all devices
+  std::int64_t micro_batches = 1;
+};
+
+class Data {
+ public:
+  // Throws std::runtime_error with one sentence if a file is missing, damaged or of another kind,
+  // or if a part is too short for one sequence. Reads no words yet.
+  Data(const DataOptions& options, const Model& model);
+
+  // This rank's share of the step that begins at `position`: the number of sequences that training
+  // has read so far, on all devices. Reads this rank's words only. Throws std::runtime_error if one
+  // of them is outside the model's vocabulary, std::invalid_argument if the batch does not divide.
+  LocalBatch training(std::int64_t position, const BatchShare& share) const;
+  // The same, of the held-out part, always front to back.
+  LocalBatch validation(std::int64_t position, const BatchShare& share) const;
+
+  const WordStream& training_words() const { return training_; }
+  const WordStream& validation_words() const { return validation_; }
+  // Sequences of one epoch.
+  std::int64_t training_sequences() const;
+  std::int64_t validation_sequences() const;
+  // "37 text files, 2,170,000 bytes to train on, 241,000 held out".
+  std::string description() const;
+
+ private:
+  std::int64_t training_start(std::int64_t sequence) const;
+  void append(LocalBatch& batch, const WordStream& words, std::int64_t start) const;
+
+  DataOptions options_;
+  std::int64_t sequence_ = 0;  // tokens
+  std::int64_t vocabulary_ = 0;
+  WordStream training_, validation_;
+};
+
+// What guessing words by their frequency costs: the entropy of single words, in nats a token.
+// Collective over MPI_COMM_WORLD, each rank counts its part. Throws std::runtime_error, on all
+// ranks, if a word is outside the vocabulary.
+double unigram_entropy(const WordStream& words, std::int64_t vocabulary);
+
+// The fortune files of a folder in sorted order, without their indexes (.dat) and links (.u8).
+// Throws std::runtime_error that names the package to install if there are none.
+std::vector<std::string> default_text(const std::string& folder = "/usr/share/games/fortunes");
+
+// A permutation of 0 .. size - 1 for each key, `size` up to 2^62.
+std::int64_t permuted(std::int64_t index, std::int64_t size, std::uint64_t key);
+
+}  // namespace fourfold

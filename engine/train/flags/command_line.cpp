@@ -1,0 +1,94 @@
+// Reads and repeats flags; see command_line.hpp.
+#include "engine/train/flags/command_line.hpp"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <stdexcept>
+
+#include "support/nearest_name.hpp"
+
+namespace fourfold {
+
+namespace {
+
+constexpr std::array of_one_run{"--folder", "--log",  "--trace", "--trace-step",
+                                "--resume", "--plan", "--help",  "--json"};
+
+bool typed(const CLI::App& verb, const std::string& flag) {
+  const CLI::Option* option = verb.get_option_no_throw(flag);
+  return option != nullptr && option->count() > 0;
+}
+
+bool replaced(const CLI::App& verb, const std::string& flag) {
+  for (const auto& pair : {std::array{"--ranks", "--grid"}, std::array{"--steps", "--minutes"}}) {
+    if (flag == pair[0] || flag == pair[1]) return typed(verb, pair[0]) || typed(verb, pair[1]);
+  }
+  return typed(verb, flag);
+}
+
+}  // namespace
+
+void refuse_without_effect(const CLI::App& verb) {
+  const auto value = [&](const char* flag) {
+    const CLI::Option* option = verb.get_option(flag);
+    return option->count() > 0 ? option->results().back() : option->get_default_str();
+  };
+  const auto refuse = [&](std::initializer_list<const char*> flags, const std::string& reason) {
+    for (const char* flag : flags) {
+      if (typed(verb, flag)) throw std::runtime_error(flag + (" has no effect " + reason));
+    }
+  };
+  if (!typed(verb, "--trace")) refuse({"--trace-step"}, "without --trace FILE");
+  if (typed(verb, "--validation-data")) refuse({"--held-out"}, "beside --validation-data");
+  if (typed(verb, "--json")) refuse({"--print-every"}, "with --json, which prints every step");
+  if (value("--tokens") == "0") {
+    refuse({"--prompt", "--texts", "--temperature", "--sample-seed", "--sample-every"},
+           "with --tokens 0: no text is drawn");
+  }
+  if (value("--temperature") == "0") refuse({"--sample-seed"}, "with --temperature 0");
+  if (value("--overlap").find("recompute") != std::string::npos && value("--recompute") == "none") {
+    throw std::runtime_error("--overlap recompute has no effect without --recompute full");
+  }
+}
+
+void parse_words(CLI::App& verb, const std::vector<std::string>& words) {
+  verb.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the form that CLI11 takes
+}
+
+std::string sentence_of(const CLI::App& verb, const CLI::ParseError& error) {
+  const std::vector<std::string> unknown = verb.remaining();
+  if (unknown.empty()) return error.what();
+  const std::string word = unknown.front().substr(0, unknown.front().find('='));
+  if (!word.starts_with("-")) return "'" + word + "' is one argument too many";
+  std::vector<std::string> known;
+  for (const CLI::Option* option : verb.get_options()) {
+    if (option->nonpositional()) known.push_back(option->get_name());
+  }
+  return "unknown flag '" + word + "'" + did_you_mean(word, known);
+}
+
+nlohmann::json typed_flags(const CLI::App& verb) {
+  nlohmann::json flags = nlohmann::json::object();
+  for (const CLI::Option* option : verb.get_options()) {
+    const std::string flag = option->get_name();
+    const bool of_this_run =
+        std::find(of_one_run.begin(), of_one_run.end(), flag) != of_one_run.end();
+    if (option->count() > 0 && !of_this_run) flags[flag] = option->results();
+  }
+  return flags;
+}
+
+std::vector<std::string> words_with(const std::vector<std::string>& words, const CLI::App& parsed,
+                                    const nlohmann::json& before) {
+  std::vector<std::string> all = words;
+  for (const auto& [flag, values] : before.items()) {
+    if (replaced(parsed, flag)) continue;
+    for (const nlohmann::json& value : values) {
+      all.push_back(flag + "=" + value.get<std::string>());
+    }
+  }
+  return all;
+}
+
+}  // namespace fourfold

@@ -1,0 +1,215 @@
+// The flags of training, group by group; see flags.hpp.
+#include "engine/train/flags/flags.hpp"
+
+#include "engine/train/flags/flag_group.hpp"
+
+namespace fourfold {
+
+namespace {
+
+// Below the flags: rules, signals, the keys of the log, examples.
+const char* const train_help =
+    R"(A batch is cut by whole sequences: micro-batches x Z x DATA must divide it. X cuts heads and
+columns, Y the hidden size; X x Y x Z x DATA is the number of ranks.
+
+A line of a step: loss (nats a word), norm of the gradient before clipping, learning rate, ms of
+the slowest rank, tokens/s, flop/s that the schedule executes and their % of the FMA peak measured
+at the start, and how many ms a rank stood still for communication (mean over ranks).
+
+The log has one JSON object a line, by "kind":
+  run         what was asked for and found out: model, grid, options, data, cpu, libraries,
+              openblas_core, kernels, peak_flop_per_s (all ranks), flop of a step by both
+              conventions, counted_memory_B
+  memory      grown_B: growth of VmHWM in the first step on the largest rank; counted_B
+  step        step, loss (nats a word), gradient_norm, learning_rate, seconds (slowest rank),
+              tokens_per_s, executed_flop_per_s, model_flop_per_s, part_of_peak (0 to 1),
+              exposed_s (stood still, by communicator, mean over ranks), done (0 to 1)
+  validation  step, loss (nats a word), trained_s (before a resume included)
+  checkpoint  step, path
+  text        text
+
+A resumed run goes on with the flags of the run that wrote the checkpoint, but for those typed
+anew. Steps and minutes count on, and the learning rate follows their end: with a later end it
+rises again.
+
+Ctrl-C or SIGTERM: the step is finished, a checkpoint written, and the status is 130; a second
+one stops at once. Status 2: the command line is wrong; 1: everything else.
+
+Examples:
+  fourfold train                                    # Debian's text, two ranks, 1.5 minutes
+  fourfold train --data book.txt --steps 2000 --prompt 'It was'
+  fourfold train --model gpt2-mini --data 'shards/train_*.bin' --ranks 4 --grid 2x1x2x1 \
+      --batch 8 --steps 500 --precision bf16 --tune-kernels
+  fourfold train --resume build/train/RUN/checkpoints --ranks 4 --grid 2x1x1x2 --steps 4000
+`fourfold sample --checkpoint build/train/RUN` draws text from what was trained.)";
+
+constexpr const char* output_group =
+    "What is written, and how often (in steps; 0: only at the end)";
+
+void add_what(CLI::App& verb, TrainFlags& flags) {
+  FlagGroup group(verb, "What is trained, on what");
+  DataOptions& data = flags.settings.data;
+  group.add("--model", flags.model, "a name (`fourfold models` lists them) or a .toml file");
+  group.add(
+      "--data", data.files,
+      "files or 'patterns': plain text (a byte is a word) or .bin shards of 16-bit tokens, as "
+      "nanoGPT and llm.c write them; without it, text that Debian ships");
+  group.add("--validation-data", data.validation_files,
+            "files to validate on, instead of the end of each training file");
+  group.add("--held-out", data.held_out,
+            "the part of each file that is kept for validation, between 0 and 1");
+  group.add("--order", flags.order, "of the training sequences: shuffled or sequential");
+  group.add("--seed", flags.settings.seed, "of the first weights and the order of the data");
+  group.add(
+      "--resume", flags.settings.resume,
+      "a checkpoint, or a run's folder, which means its newest; any grid reads what any other "
+      "wrote");
+}
+
+void add_core_flag(FlagGroup& group, std::string& openblas_core) {
+  group
+      .add("--openblas-core", openblas_core,
+           "auto: where OpenBLAS takes slower kernels than this processor can run, also by "
+           "OPENBLAS_CORETYPE, start anew with the right ones; keep: leave them, and warn")
+      ->check([](const std::string& word) {
+        return word == "auto" || word == "keep" ? "" : "must be auto or keep, not '" + word + "'";
+      });
+}
+
+void add_where(CLI::App& verb, TrainFlags& flags) {
+  FlagGroup group(verb, "Ranks, and how they share the work");
+  group.add("--ranks", flags.ranks, "MPI processes; 0: those of the grid, or two")
+      ->check(number(0));
+  group.add("--grid", flags.grid,
+            "XxYxZxDATA, such as 2x1x2x1; without it all ranks lie along data");
+  group.add("--transport", flags.transport,
+            "who moves the bytes: ring (our own), library (Open MPI's collectives) or window "
+            "(memory shared within a node)");
+  group.add("--progress", flags.progress,
+            "when collectives advance beside compute: tiles (between tiles of kernels), thread or "
+            "none (only in waits)");
+  group.add("--overlap", flags.overlap,
+            "all, none, or some of oar,ors,oag,recompute: all-reduce, reduce-scatter, all-gather, "
+            "gathers of recompute");
+  StepOptions& options = flags.settings.options;
+  group
+      .add("--in-flight-blocks", options.in_flight_blocks,
+           "blocks whose reduce-scatters may be under way")
+      ->check(number(1, most_in_flight_blocks));
+  group.add("--weight-gather", flags.weight_gather, "along z: per-micro-batch or keep");
+  group.add("--gradient-reduction", flags.gradient_reduction,
+            "along z: per-micro-batch or accumulated");
+  group.add("--data-reduction", flags.data_reduction,
+            "along data: after-backward or beside-backward");
+  group.add("--precision", flags.precision,
+            "fp32, or bf16: storage and messages in bf16, sums and master weights in fp32");
+  group.add("--recompute", flags.recompute,
+            "activation checkpointing: full repeats each block's forward pass; none keeps it all");
+  verb.add_flag("--tune-kernels", flags.settings.tune_kernels,
+                "time every matrix product over libraries and layouts in the first step")
+      ->group("Ranks, and how they share the work");
+  add_core_flag(group, flags.openblas_core);
+}
+
+void add_how(CLI::App& verb, TrainFlags& flags) {
+  FlagGroup group(verb, "Optimizer: AdamW with decoupled decay, warm-up and cosine");
+  TrainSettings& s = flags.settings;
+  group.add("--batch", s.batch, "sequences a step, on all ranks")->check(number(1));
+  group
+      .add("--micro-batches", s.options.micro_batches,
+           "parts of the batch, one after the other, their gradients summed")
+      ->check(number(1));
+  group
+      .add("--steps", s.length.steps,
+           "train so many steps, those before a resume included; 0: no limit")
+      ->check(number(0));
+  group
+      .add("--minutes", s.length.minutes,
+           "train so long; the learning rate then follows the clock. Without either: 1.5 minutes")
+      ->check(number(0));
+  group.add("--learning-rate", s.learning_rate.peak, "at the peak")->check(number(1e-12));
+  group.add("--last-learning-rate", s.learning_rate.last_part, "at the end, as a part of the peak")
+      ->check(number(0, 1));
+  group.add("--warm-up", s.learning_rate.warm_up_steps, "steps from 0 to the peak")
+      ->check(number(0));
+  group.add("--weight-decay", s.optimizer.weight_decay, "of matrices; biases and norms have none")
+      ->check(number(0));
+  group.add("--beta1", s.optimizer.beta1, "of the first moment")->check(number(0, 0.99999));
+  group.add("--beta2", s.optimizer.beta2, "of the second moment")->check(number(0, 0.99999));
+  group
+      .add("--clip", s.optimizer.clip_norm,
+           "the norm that gradients are scaled down to where theirs is larger")
+      ->check(number(1e-12));
+}
+
+void add_output(CLI::App& verb, TrainFlags& flags) {
+  FlagGroup group(verb, output_group);
+  TrainSettings& s = flags.settings;
+  group.add("--folder", s.folder,
+            "of log, checkpoints and plots; without it build/train/MODEL-TIME");
+  group.add("--log", s.log, "the log as JSON lines; without it log.jsonl in the folder");
+  group
+      .add("--print-every", s.print_every,
+           "steps that share one line on the screen; 0: a line a second (the log has every step)")
+      ->check(CLI::NonNegativeNumber);
+  group
+      .add("--validate-every", s.validate_every,
+           "steps between looks at the loss on words kept apart")
+      ->check(number(0));
+  group
+      .add("--validation-batches", s.validation_batches,
+           "batches read each time; each has a micro-batch's sequences")
+      ->check(number(1));
+  group
+      .add("--checkpoint-every", s.checkpoint_every,
+           "steps between checkpoints: all that a run needs to go on")
+      ->check(number(0));
+  group.add("--keep-checkpoints", s.keep_checkpoints, "how many of the newest stay")
+      ->check(number(1));
+  verb.add_flag_callback(
+          "--json", [&s] { s.screen = Screen::json; },
+          "JSON lines on standard output, those of the log, instead of text")
+      ->group(output_group);
+  group.add("--trace", s.trace, "a file for a Chrome/Perfetto trace of one step, rank by rank");
+  group
+      .add("--trace-step", s.trace_step,
+           "the step that is traced, counted in this run; 0: the fifth, or the last if there are "
+           "fewer")
+      ->check(number(0));
+}
+
+}  // namespace
+
+CoreWish core_wish(const std::string& openblas_core) {
+  return openblas_core == "keep" ? CoreWish::keep : CoreWish::repair;
+}
+
+void add_sampling_flags(CLI::App& verb, SamplingSettings& sampling) {
+  FlagGroup group(verb, sampling_group);
+  group.add("--prompt", sampling.prompt, "how it begins: text, or for token shards numbers");
+  group.add("--texts", sampling.texts, "drawn side by side")->check(number(1));
+  group.add("--tokens", sampling.tokens, "of each, beyond the prompt; 0: none")->check(number(0));
+  group
+      .add("--temperature", sampling.temperature,
+           "0: always the likeliest word; 1: as the model says")
+      ->check(number(0));
+  group
+      .add("--top-k", sampling.top_k,
+           "draw among the K likeliest words only; 0: among all of the vocabulary")
+      ->check(number(0));
+}
+
+void add_train_flags(CLI::App& verb, TrainFlags& flags) {
+  add_what(verb, flags);
+  add_where(verb, flags);
+  add_how(verb, flags);
+  add_output(verb, flags);
+  SamplingSettings& sampling = flags.settings.sampling;
+  add_sampling_flags(verb, sampling);
+  FlagGroup texts(verb, sampling_group);
+  texts.add("--sample-seed", sampling.seed, "another seed, another text");
+  texts.add("--sample-every", sampling.every, "in steps; 0: only at the end")->check(number(0));
+  verb.footer(train_help);
+}
+
+}  // namespace fourfold

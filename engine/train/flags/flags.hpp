@@ -1,0 +1,42 @@
+// The command line of training: its flags, their help, and what they mean as settings. `fourfold`
+// hands the words on, so that they are read in one place.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+
+#include "engine/cpu/openblas_core.hpp"
+#include "engine/train/flags/settings.hpp"
+
+namespace fourfold {
+
+// What was typed. Numbers are read in place, with the defaults of the settings; words are checked
+// by settings_of.
+struct TrainFlags {
+  TrainSettings settings;
+  std::string model = "gpt-bytes";
+  std::string grid;        // empty: the ranks lie along data
+  std::int64_t ranks = 0;  // 0: of the grid; without one, two, or one on a single core
+  std::string recompute = "none", precision = "fp32", overlap = "all";
+  std::string weight_gather = "per-micro-batch", gradient_reduction = "per-micro-batch";
+  std::string data_reduction = "after-backward";
+  std::string transport = "ring", progress = "tiles", order = "shuffled";
+  std::string openblas_core = "auto";
+};
+
+void add_train_flags(CLI::App& verb, TrainFlags& flags);
+void add_sampling_flags(CLI::App& verb, SamplingSettings& sampling);
+
+// What --openblas-core asks for, "auto" or "keep"; the flag refuses everything else.
+CoreWish core_wish(const std::string& openblas_core);
+
+// The grid that --grid and --ranks ask for: without a grid, `ranks` along data, or `otherwise`
+// where that is 0, too. Throws std::runtime_error if they do not agree.
+ProcessGrid grid_of(const std::string& grid, std::int64_t ranks, std::int64_t otherwise);
+
+// Throws std::runtime_error or std::invalid_argument with one sentence about a name that is not
+// known, a number out of range, or a batch, model and grid that do not fit each other.
+TrainSettings settings_of(const TrainFlags& flags);
+
+}  // namespace fourfold

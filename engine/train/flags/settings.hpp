@@ -1,0 +1,67 @@
+// What a training run is asked for: every flag of `fourfold train` as a value, with its default.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/adamw.hpp"
+#include "engine/mpi/lanes.hpp"
+#include "engine/train/data/data.hpp"
+#include "engine/train/run/run_length.hpp"
+#include "schedule/models/model.hpp"
+#include "schedule/program/process_grid.hpp"
+#include "schedule/program/step_options.hpp"
+
+namespace fourfold {
+
+// How a run speaks on standard output: to people, as its log does, or not at all.
+enum class Screen : std::uint8_t { lines, json, silent };
+
+// How text is drawn from the model.
+struct SamplingSettings {
+  std::string prompt;
+  std::int64_t texts = 2;     // drawn side by side
+  std::int64_t tokens = 200;  // of each, beyond the prompt; 0: no texts
+  double temperature = 0.8;   // 0: always the likeliest token
+  std::int64_t top_k = 0;     // drawn among so many of the likeliest; 0: among all
+  std::uint64_t seed = 1;
+  std::int64_t every = 0;  // steps; 0: only at the end
+};
+
+struct TrainSettings {
+  Model model;
+  DataOptions data;
+  ProcessGrid grid;         // its size is the number of ranks
+  std::int64_t batch = 16;  // sequences of a step, on all ranks
+  StepOptions options;
+  RunLength length;
+  LearningRate learning_rate;
+  AdamW optimizer;         // its learning rate is set anew in every step
+  std::uint64_t seed = 1;  // of the weights and the order of the data
+
+  Transport transport = Transport::ring;
+  ProgressMode progress = ProgressMode::tiles;
+  bool tune_kernels = false;
+
+  std::int64_t validate_every = 250;  // steps; 0: only at the end
+  std::int64_t validation_batches = 8;
+  SamplingSettings sampling;
+  Screen screen = Screen::lines;
+  // Steps that share a line on the screen; 0: a line a second. The log has all.
+  std::int64_t print_every = 0;
+
+  std::string folder;                 // of everything the run writes
+  std::string log;                    // empty: log.jsonl in the folder
+  std::string trace;                  // Chrome trace of a step; empty: none
+  std::int64_t trace_step = 0;        // counted in this run; 0: the fifth, or the last if fewer
+  std::int64_t checkpoint_every = 0;  // steps; 0: only at the end
+  std::int64_t keep_checkpoints = 2;
+  std::string resume;  // a checkpoint or a folder of them; empty: from the start
+  // Flags as they were typed, kept in checkpoints: a resumed run goes on with them.
+  nlohmann::json typed = nlohmann::json::object();
+  std::vector<std::string> changes;  // "--batch 16 instead of 8", since the run that is resumed
+};
+
+}  // namespace fourfold

@@ -1,0 +1,64 @@
+// Names and looks at folders; see run_folder.hpp.
+#include "engine/train/run/run_folder.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <ctime>
+#include <filesystem>
+#include <stdexcept>
+
+#include "engine/train/checkpoint/checkpoint.hpp"
+#include "engine/train/checkpoint/checkpoint_read.hpp"
+#include "engine/train/run/train.hpp"
+
+namespace fourfold {
+
+namespace {
+
+namespace files = std::filesystem;
+
+bool holds_text(const std::string& log) {
+  std::error_code missing;
+  return files::is_regular_file(log, missing) && files::file_size(log, missing) > 0;
+}
+
+// Whether the checkpoint that is resumed, or the folder of them, is this run folder's own.
+bool resumes_from(const TrainSettings& settings, const std::string& checkpoints) {
+  if (settings.resume.empty()) return false;
+  const files::path resumed = files::is_directory(settings.resume)
+                                  ? files::path(settings.resume)
+                                  : files::absolute(settings.resume).parent_path();
+  std::error_code missing;
+  return files::equivalent(resumed, checkpoints, missing);
+}
+
+}  // namespace
+
+std::string new_folder(const std::string& model) {
+  const files::path own = files::read_symlink("/proc/self/exe");
+  const std::string first =
+      (own.parent_path().parent_path() / "train" /
+       fmt::format("{}-{:%Y%m%d-%H%M%S}", model, fmt::gmtime(std::time(nullptr))))
+          .string();
+  std::string folder = first;
+  for (int i = 2; files::exists(folder); ++i) folder = fmt::format("{}-{}", first, i);
+  return folder;
+}
+
+void refuse_earlier_run(const TrainSettings& settings) {
+  const std::string checkpoints = settings.folder + "/checkpoints";
+  if (resumes_from(settings, checkpoints)) return;
+  if (!finished_checkpoints(checkpoints).empty()) {
+    throw std::runtime_error(
+        fmt::format("{0} holds an earlier run; go on with that by --resume {0}, or give another "
+                    "--folder",
+                    settings.folder));
+  }
+  if (!holds_text(log_path(settings))) return;
+  throw std::runtime_error(fmt::format("{} is the log of an earlier run; give another {}",
+                                       log_path(settings),
+                                       settings.log.empty() ? "--folder, or remove it" : "--log"));
+}
+
+}  // namespace fourfold

@@ -1,0 +1,18 @@
+// Where a run leaves what it writes, and what must not be mixed with it: an earlier run.
+#pragma once
+
+#include <string>
+
+#include "engine/train/flags/settings.hpp"
+
+namespace fourfold {
+
+// build/train/MODEL-TIME, beside the bin/ of this executable; with -2, -3 ... where there is one.
+std::string new_folder(const std::string& model);
+
+// Throws std::runtime_error with a sentence if the folder, or the log, holds an earlier run that is
+// not the one to be resumed: its log would tell of two runs, its checkpoints would be removed as
+// older ones. Not collective.
+void refuse_earlier_run(const TrainSettings& settings);
+
+}  // namespace fourfold

@@ -1,0 +1,194 @@
+// Counts of the schedule and facts of the machine as text; see run_header.hpp.
+#include "engine/train/run/run_header.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <numbers>
+#include <thread>
+
+#include "engine/train/flags/words.hpp"
+#include "schedule/fold/fold.hpp"
+#include "schedule/fold/memory.hpp"
+
+namespace fourfold {
+
+namespace {
+
+constexpr double mega = 1e6;
+
+struct Counted {
+  Counts counts;
+  MemoryUse memory;
+};
+
+Counted counted(const TrainSettings& settings) {
+  const Folded folded = folded_step(settings.model, settings.options);
+  LocalSizes sizes;
+  sizes.evaluate(folded, settings.grid,
+                 settings.batch * settings.model.sequence / settings.options.micro_batches);
+  return {count(folded, sizes, settings.grid), peak_memory(folded, sizes, settings.grid)};
+}
+
+// "weights 7.3, optimizer 14.6, ..." in MB.
+std::string by_role(const MemoryUse& memory) {
+  std::string text;
+  for (int role = 0; role < role_count; ++role) {
+    const double bytes = memory.by_role[static_cast<std::size_t>(role)].value;
+    if (bytes == 0.0) continue;
+    text += fmt::format("{}{} {:.1f}", text.empty() ? "" : ", ", name(static_cast<Role>(role)),
+                        bytes / mega);
+  }
+  return text;
+}
+
+std::string length_text(const RunLength& length) {
+  std::string text;
+  if (length.steps > 0) text = amount(length.steps, "step");
+  if (length.minutes > 0.0) {
+    text += fmt::format("{}{:g} minutes", text.empty() ? "" : " or ", length.minutes);
+  }
+  return text;
+}
+
+std::string resume_text(const TrainSettings& settings, const RunFacts& facts) {
+  if (settings.resume.empty()) return "";
+  const double done =
+      settings.length.done({.steps_before = facts.step, .seconds_before = facts.trained_seconds});
+  return fmt::format(
+      "; {} resumed after step {}, {:.0f} % done, the learning rate goes on at {:.2e}",
+      settings.resume, facts.step, 100.0 * done, settings.learning_rate.at(facts.step + 1, done));
+}
+
+}  // namespace
+
+StepWork counted_work(const TrainSettings& settings) {
+  const Counted step = counted(settings);
+  StepWork work;
+  work.tokens = settings.batch * settings.model.sequence;
+  work.executed = step.counts.executed() * static_cast<double>(settings.grid.size());
+  work.model = model_flops(settings.model, settings.batch, settings.options.recompute);
+  return work;
+}
+
+MemoryUse counted_memory(const TrainSettings& settings) {
+  return counted(settings).memory;
+}
+
+std::string cpu_text() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string cpu = "unknown processor";
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (!line.starts_with("model name") || colon == std::string::npos) continue;
+    cpu = line.substr(colon + 2);
+    break;
+  }
+  return fmt::format("{}, {} cores", cpu, std::thread::hardware_concurrency());
+}
+
+std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
+  const Model& model = settings.model;
+  const auto ranks = static_cast<double>(settings.grid.size());
+  const StepOptions& options = settings.options;
+  std::string text = fmt::format(
+      "model       {}: {} layers, hidden {}, {} heads, sequence {}, vocabulary {}; {:.2f} million "
+      "parameters\n",
+      model.name, model.layers, model.hidden, model.heads, model.sequence, model.vocabulary,
+      parameter_count(model) / mega);
+  text += fmt::format("grid        {} (x, y, z, data): {} on {}\n", settings.grid.str(),
+                      amount(settings.grid.size(), "rank"), facts.cpu);
+  text += fmt::format(
+      "step        {} sequences, {} tokens, {} micro-batch{}; {}; recompute {}; "
+      "overlap {}\n",
+      settings.batch, facts.work.tokens, options.micro_batches,
+      options.micro_batches == 1 ? "" : "es", name(options.precision), name(options.recompute),
+      overlap_text(options.overlap));
+  text += fmt::format(
+      "optimizer   AdamW: learning rate {:g} after {} steps of warm-up, cosine to {:g}; weight "
+      "decay {:g}, clipping at {:g}\n",
+      settings.learning_rate.peak, settings.learning_rate.warm_up_steps,
+      settings.learning_rate.peak * settings.learning_rate.last_part,
+      settings.optimizer.weight_decay, settings.optimizer.clip_norm);
+  text +=
+      fmt::format("length      {}{}\n", length_text(settings.length), resume_text(settings, facts));
+  for (const std::string& change : settings.changes) {
+    text += fmt::format("            with {}, other than the run that is resumed\n", change);
+  }
+  text += fmt::format(
+      "data        {}\n            entropy of single {}s {:.3f} nats = {:.3f} bits: "
+      "what guessing by frequency costs\n",
+      facts.data, facts.word, facts.unigram_nats, facts.unigram_nats / std::numbers::ln2);
+  text += fmt::format("libraries   {}\n", facts.libraries);
+  text += fmt::format("kernels     {}\n", facts.kernels);
+  text += fmt::format("transport   {}, progress {}\n", name(settings.transport),
+                      name(settings.progress));
+  text += fmt::format(
+      "peak        {:.1f} Gflop/s: fp32 FMA on {} at once, measured now, {:.1f} a rank\n",
+      facts.work.peak.value / 1e9, amount(settings.grid.size(), "rank"),
+      facts.work.peak.value / 1e9 / ranks);
+  text += fmt::format("flop/s      {}; {:.2f} Gflop a step (by {}: {:.2f})\n",
+                      executed_flops_convention(), facts.work.executed.value / 1e9,
+                      model_flops_convention(options.recompute), facts.work.model.value / 1e9);
+  text += fmt::format("memory      {:.1f} MB a rank counted: {}\n", facts.counted.peak.value / mega,
+                      by_role(facts.counted));
+  text += fmt::format("folder      {}\n", settings.folder);
+  return text;
+}
+
+std::string header_json(const TrainSettings& settings, const RunFacts& facts) {
+  const Model& model = settings.model;
+  const StepOptions& options = settings.options;
+  const nlohmann::ordered_json line{
+      {"kind", "run"},
+      {"model",
+       {{"name", model.name},
+        {"layers", model.layers},
+        {"hidden", model.hidden},
+        {"heads", model.heads},
+        {"sequence_tokens", model.sequence},
+        {"vocabulary", model.vocabulary},
+        {"parameters", parameter_count(model)}}},
+      {"grid", settings.grid.str()},
+      {"ranks", settings.grid.size()},
+      {"batch_sequences", settings.batch},
+      {"micro_batches", options.micro_batches},
+      {"precision", name(options.precision)},
+      {"recompute", name(options.recompute)},
+      {"overlap", overlap_text(options.overlap)},
+      {"transport", name(settings.transport)},
+      {"progress", name(settings.progress)},
+      {"learning_rate", settings.learning_rate.peak},
+      {"steps", settings.length.steps},
+      {"minutes", settings.length.minutes},
+      {"seed", settings.seed},
+      {"data", facts.data},
+      {"word", facts.word},
+      {"unigram_nats", facts.unigram_nats},
+      {"cpu", facts.cpu},
+      {"libraries", facts.libraries},
+      {"openblas_core", facts.openblas_core},
+      {"kernels", facts.kernels},
+      {"peak_flop_per_s", facts.work.peak.value},
+      {"executed_flop_a_step", facts.work.executed.value},
+      {"executed_flop_convention", executed_flops_convention()},
+      {"model_flop_a_step", facts.work.model.value},
+      {"model_flop_convention", model_flops_convention(options.recompute)},
+      {"counted_memory_B", facts.counted.peak.value},
+      {"resumed_after_step", facts.step},
+      {"changes", settings.changes}};
+  return line.dump();
+}
+
+std::string growth_text(std::int64_t grown_bytes, std::int64_t before_bytes,
+                        const MemoryUse& counted) {
+  const auto grown = static_cast<double>(grown_bytes);
+  return fmt::format(
+      "memory      VmHWM has grown by {:.1f} MB on the largest rank: {:+.1f} % of what was "
+      "counted; "
+      "program, MPI and libraries had {:.1f} MB before",
+      grown / mega, 100.0 * (grown / counted.peak.value - 1.0),
+      static_cast<double>(before_bytes) / mega);
+}
+
+}  // namespace fourfold

@@ -1,0 +1,44 @@
+// What a run is, before its first step: for people, and as the first line of its log.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "engine/train/flags/settings.hpp"
+#include "engine/train/run/step_report.hpp"
+#include "schedule/fold/count.hpp"
+#include "schedule/fold/memory.hpp"
+
+namespace fourfold {
+
+// What was found out about machine and data.
+struct RunFacts {
+  std::string cpu;            // "AMD EPYC 9B14, 2 cores"
+  std::string libraries;      // "Open MPI 4.1.4; OpenBLAS 0.3.21 (SKYLAKEX); oneDNN 2.6.3"
+  std::string openblas_core;  // "SkylakeX"
+  std::string kernels;        // how they are chosen
+  std::string data;
+  std::string word;           // "byte" or "token"
+  double unigram_nats = 0.0;  // a word, of the held-out part
+  StepWork work;
+  MemoryUse counted;             // on one rank, at its peak
+  std::int64_t step = 0;         // steps done before this run
+  double trained_seconds = 0.0;  // in them
+};
+
+// Work and memory of a step as the schedule counts them; the peak is left out.
+StepWork counted_work(const TrainSettings& settings);
+MemoryUse counted_memory(const TrainSettings& settings);
+
+std::string cpu_text();
+
+std::string header_text(const TrainSettings& settings, const RunFacts& facts);
+std::string header_json(const TrainSettings& settings, const RunFacts& facts);
+
+// "memory: VmHWM has grown by ...", of the rank that has grown most; `before` is what was resident
+// when growth began.
+std::string growth_text(std::int64_t grown_bytes, std::int64_t before_bytes,
+                        const MemoryUse& counted);
+
+}  // namespace fourfold

@@ -1,0 +1,54 @@
+// Checked writes; see run_log.hpp.
+#include "engine/train/run/run_log.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+namespace fourfold {
+
+namespace {
+
+[[noreturn]] void cannot_write(const std::string& path, int error) {
+  throw std::runtime_error("cannot write the log " + path + ": " + std::strerror(error));
+}
+
+}  // namespace
+
+void RunLog::open(const std::string& path, Screen screen) {
+  path_ = path;
+  screen_ = screen;
+  file_ = std::fopen(path.c_str(), "ab");
+  if (file_ == nullptr) cannot_write(path, errno);
+}
+
+RunLog::RunLog(RunLog&& other) noexcept
+    : path_(std::move(other.path_)),
+      screen_(other.screen_),
+      file_(std::exchange(other.file_, nullptr)) {}
+
+RunLog::~RunLog() {
+  if (file_ != nullptr) std::fclose(file_);
+}
+
+void RunLog::say(const std::string& text) const {
+  if (screen_ == Screen::lines) print_line(text);
+}
+
+void RunLog::print_line(const std::string& text) const {
+  const std::string line = text + "\n";
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fflush(stdout);
+}
+
+void RunLog::record(const std::string& json_line) const {
+  if (file_ == nullptr) return;
+  if (screen_ == Screen::json) print_line(json_line);
+  const std::string line = json_line + "\n";
+  if (std::fwrite(line.data(), 1, line.size(), file_) != line.size() || std::fflush(file_) != 0) {
+    cannot_write(path_, errno);
+  }
+}
+
+}  // namespace fourfold

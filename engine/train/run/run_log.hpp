@@ -1,0 +1,36 @@
+// What a run says: lines on standard output and lines of JSON in its log, both from rank 0.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+#include "engine/train/flags/settings.hpp"
+
+namespace fourfold {
+
+class RunLog {
+ public:
+  // Says nothing, as on all ranks but 0, until it is opened.
+  RunLog() = default;
+  // Appends to the file. Throws std::runtime_error with a sentence if it cannot be written.
+  void open(const std::string& path, Screen screen);
+  ~RunLog();
+  RunLog(RunLog&& other) noexcept;
+  RunLog& operator=(RunLog&&) = delete;
+
+  // To standard output, if that is for people, with a line end, at once. A reader that left early
+  // is no error.
+  void say(const std::string& text) const;
+  // To the file, and to standard output if that is JSON, at once, so that a run that is killed
+  // leaves whole lines. Throws std::runtime_error if the disk is full.
+  void record(const std::string& json_line) const;
+
+ private:
+  void print_line(const std::string& text) const;
+
+  std::string path_;
+  Screen screen_ = Screen::silent;
+  std::FILE* file_ = nullptr;
+};
+
+}  // namespace fourfold

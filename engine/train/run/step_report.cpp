@@ -1,0 +1,76 @@
+// Figures as text; see step_report.hpp.
+#include "engine/train/run/step_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+namespace fourfold {
+
+std::string executed_flops_convention() {
+  return "executed by the schedule: matrix products and the unmasked half of attention, "
+         "multiply-add "
+         "counted as two";
+}
+
+double StepReport::exposed() const {
+  return std::accumulate(exposed_seconds.begin(), exposed_seconds.end(), 0.0);
+}
+
+void add_ranks(StepReport& report, const std::vector<RankStep>& ranks) {
+  report.seconds = 0.0;
+  report.exposed_seconds = {};
+  for (const RankStep& rank : ranks) {
+    report.seconds = std::max(report.seconds, rank.seconds);
+    for (std::size_t lane = 0; lane < rank.exposed_seconds.size(); ++lane) {
+      report.exposed_seconds[lane] +=
+          rank.exposed_seconds[lane] / static_cast<double>(ranks.size());
+    }
+  }
+}
+
+std::string screen_line(const StepReport& report) {
+  const double peak_part = report.rate() / report.work.peak;
+  return fmt::format(
+      "step {:5}  loss {:.4f}  norm {:6.3f}  rate {:.2e}  {:7.1f} ms  {:7.0f} tokens/s  "
+      "{:6.1f} Gflop/s {:4.1f} % of peak  exposed {:5.1f} ms  {:3.0f} %, {} left",
+      report.step, report.loss, report.gradient_norm, report.learning_rate, report.seconds * 1e3,
+      report.tokens_per_second(), report.rate().value / 1e9, 100.0 * peak_part,
+      report.exposed() * 1e3, 100.0 * report.done, clock_text(report.seconds_left));
+}
+
+std::string json_line(const StepReport& report) {
+  nlohmann::ordered_json exposed;
+  for (Lane lane : all_lanes) {
+    exposed[name(lane)] = report.exposed_seconds[static_cast<std::size_t>(lane)];
+  }
+  const nlohmann::ordered_json line{{"kind", "step"},
+                                    {"step", report.step},
+                                    {"loss", report.loss},
+                                    {"gradient_norm", report.gradient_norm},
+                                    {"learning_rate", report.learning_rate},
+                                    {"seconds", report.seconds},
+                                    {"tokens_per_s", report.tokens_per_second()},
+                                    {"executed_flop_per_s", report.rate().value},
+                                    {"model_flop_per_s", report.work.model.value / report.seconds},
+                                    {"part_of_peak", report.rate() / report.work.peak},
+                                    {"exposed_s", exposed},
+                                    {"done", report.done}};
+  return line.dump();
+}
+
+std::string amount(std::int64_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string clock_text(double seconds) {
+  if (seconds < 0.0) return "?";
+  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
+  const std::int64_t hours = whole / 3600, minutes = whole / 60 % 60;
+  return hours > 0 ? fmt::format("{}:{:02}:{:02}", hours, minutes, whole % 60)
+                   : fmt::format("{}:{:02}", minutes, whole % 60);
+}
+
+}  // namespace fourfold

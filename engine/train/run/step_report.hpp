@@ -1,0 +1,58 @@
+// What a step tells people: one line on the screen and one line of JSON in the log.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/executor.hpp"
+#include "support/quantity.hpp"
+
+namespace fourfold {
+
+// What does not change from step to step: flops are those of all ranks.
+struct StepWork {
+  std::int64_t tokens = 0;
+  Flops executed;       // as the schedule does it: products and causal attention
+  Flops model;          // the published formula
+  FlopsPerSecond peak;  // FMA peaks of all ranks, added up
+};
+
+// "executed by the schedule: ..." next to every flop/s figure.
+std::string executed_flops_convention();
+
+// One rank's measurement of a step.
+struct RankStep {
+  double seconds = 0.0;  // from reading its words to the end of the update
+  std::array<double, lane_count> exposed_seconds{};
+};
+
+struct StepReport {
+  std::int64_t step = 0;
+  double loss = 0.0, gradient_norm = 0.0, learning_rate = 0.0;
+  double seconds = 0.0;                              // of the slowest rank
+  std::array<double, lane_count> exposed_seconds{};  // mean over ranks, by lane
+  double seconds_left = -1.0;                        // -1: not known
+  double done = 0.0;                                 // part of the run, 0 to 1
+  StepWork work;
+
+  double exposed() const;
+  double tokens_per_second() const { return static_cast<double>(work.tokens) / seconds; }
+  FlopsPerSecond rate() const { return {work.executed.value / seconds}; }
+};
+
+// Puts together what the ranks measured.
+void add_ranks(StepReport& report, const std::vector<RankStep>& ranks);
+
+// "step   12  loss 4.1230  norm  1.20  rate 1.2e-03    81.2 ms  25221 tokens/s  ..."
+std::string screen_line(const StepReport& report);
+std::string json_line(const StepReport& report);
+
+// "1 rank", "2 ranks".
+std::string amount(std::int64_t count, const std::string& noun);
+
+// "0:07", "2:45", "1:02:03".
+std::string clock_text(double seconds);
+
+}  // namespace fourfold

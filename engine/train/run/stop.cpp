@@ -1,0 +1,53 @@
+// Signals as a note; see stop.hpp. The note and the handler's stack are mutable globals: a signal
+// handler has nothing else to write to.
+#include "engine/train/run/stop.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <initializer_list>
+#include <system_error>
+
+namespace fourfold {
+
+namespace {
+
+volatile std::sig_atomic_t stop_came = 0;
+
+void note_stop(int signal) {
+  if (stop_came != 0) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+  stop_came = 1;
+}
+
+// oneDNN's fp32 products (before 3.11.2; its issue 4845) point the stack pointer into the heap
+// while they run. A handler on that stack would overwrite whatever lies below: the job would die of
+// a corrupted heap instead of stopping.
+void give_handlers_a_stack() {
+  alignas(16) static std::array<std::byte, 1 << 16> memory;  // saved AVX-512 state takes some 3 KB
+  stack_t stack{};
+  stack.ss_sp = memory.data();
+  stack.ss_size = memory.size();
+  if (sigaltstack(&stack, nullptr) == 0) return;
+  throw std::system_error(errno, std::generic_category(), "no stack for signals");
+}
+
+}  // namespace
+
+void watch_for_stop() {
+  give_handlers_a_stack();
+  struct sigaction note {};
+  note.sa_handler = note_stop;
+  note.sa_flags = SA_RESTART | SA_ONSTACK;
+  sigemptyset(&note.sa_mask);
+  for (int signal : {SIGINT, SIGTERM, SIGUSR1}) sigaction(signal, &note, nullptr);
+}
+
+bool stop_asked() {
+  return stop_came != 0;
+}
+
+}  // namespace fourfold

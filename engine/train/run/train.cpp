@@ -1,0 +1,172 @@
+// Puts a run together: data, kernels, communicators, weights; see train.hpp.
+#include "engine/train/run/train.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <optional>
+
+#include "engine/cpu/fma_peak.hpp"
+#include "engine/cpu/openblas_core.hpp"
+#include "engine/cpu/tune.hpp"
+#include "engine/cpu/tuned_backend.hpp"
+#include "engine/mpi/session.hpp"
+#include "engine/train/checkpoint/checkpoint_read.hpp"
+#include "engine/train/checkpoint/choices_json.hpp"
+#include "engine/train/checkpoint/resume.hpp"
+#include "engine/train/run/agreement.hpp"
+#include "engine/train/run/memory.hpp"
+#include "engine/train/run/run_folder.hpp"
+#include "schedule/models/transformer.hpp"
+#include "support/whole_file.hpp"
+
+namespace fourfold {
+
+namespace {
+
+// "Open MPI v4.1.4"
+std::string mpi_text() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
+  int length = 0;
+  MPI_Get_library_version(version.data(), &length);
+  const std::string text(version.data(), static_cast<std::size_t>(length));
+  return text.substr(0, text.find(','));
+}
+
+// Makes the log's folder where it is not there yet.
+void refuse_unwritable_outputs(const TrainSettings& settings) {
+  const std::filesystem::path folder = std::filesystem::path(log_path(settings)).parent_path();
+  std::error_code refused_below;
+  if (!folder.empty()) std::filesystem::create_directories(folder, refused_below);
+  refuse_unwritable(log_path(settings));
+  if (!settings.trace.empty()) refuse_unwritable(settings.trace);
+}
+
+RunLog opened_log(const TrainSettings& settings, const World& world) {
+  RunLog log;
+  together([&] {
+    if (world.rank() != 0) return;
+    refuse_earlier_run(settings);
+    refuse_unwritable_outputs(settings);
+    log.open(log_path(settings), settings.screen);
+  });
+  return log;
+}
+
+std::vector<CountedProduct> products_of(const TrainSettings& settings) {
+  return products(record_step(settings.model, settings.options), settings.grid,
+                  settings.batch * settings.model.sequence / settings.options.micro_batches);
+}
+
+// Rank 0's, on all ranks; those of the checkpoint where they are for the same products, so that a
+// resumed run goes on bit by bit.
+KernelChoices choices_for(const TrainSettings& settings, const nlohmann::json& saved,
+                          const World& world) {
+  const std::vector<CountedProduct> needed = products_of(settings);
+  if (saved.is_array()) {
+    KernelChoices choices = read_kernel_choices(saved);
+    if (covers(choices, needed)) return choices;
+  }
+  if (!settings.tune_kernels) return {};
+  const KernelChoices own = tuned(needed);  // on all ranks at once, as they compute later
+  const std::string first = world.from_first(json_of(own).dump());
+  if (world.rank() == 0) return own;  // which has the timings, to print
+  return read_kernel_choices(nlohmann::json::parse(first));
+}
+
+std::string kernels_text(const KernelChoices& choices, double peak) {
+  if (choices.choices.empty()) return "oneDNN for every matrix product (--tune-kernels times them)";
+  if (choices.choices.front().timings.empty()) return "as chosen before, from the checkpoint";
+  return "rank 0's choices, in % of its FMA peak\n" + table(choices, peak);
+}
+
+FlopsPerSecond peak_of(const std::vector<double>& ranks) {
+  FlopsPerSecond sum;
+  for (double peak : ranks) sum += {peak};
+  return sum;
+}
+
+}  // namespace
+
+std::string log_path(const TrainSettings& settings) {
+  return settings.log.empty() ? settings.folder + "/log.jsonl" : settings.log;
+}
+
+void refuse(const TrainSettings& settings) {
+  constexpr std::int64_t looked_at = 4'000'000;  // words: some milliseconds, also of huge shards
+  const Data data(settings.data, settings.model);
+  data.training_words().expect_within(settings.model.vocabulary, looked_at);
+  data.validation_words().expect_within(settings.model.vocabulary, looked_at);
+  refuse_earlier_run(settings);
+  refuse_unwritable_outputs(settings);
+}
+
+void refuse_resume(const TrainSettings& settings, const TrainingState& state) {
+  expect_same_model(state.model, settings.model);
+  const double seconds = state.trainer.value("trained_seconds", 0.0);
+  if (settings.length.done({.steps_before = state.step, .seconds_before = seconds}) < 1.0) return;
+  throw FailedTogether(
+      fmt::format("nothing is left to train after step {} and {:.1f} minutes; give more --steps or "
+                  "--minutes",
+                  state.step, seconds / 60.0));
+}
+
+TrainOutcome train(const TrainSettings& settings, World& world) {
+  const std::int64_t neighbours = world.ranks_on_this_node();
+  together(
+      [&] { refuse_without_room(counted_memory(settings).peak, neighbours, available_bytes()); });
+  RunLog log = opened_log(settings, world);
+  std::optional<Data> opened;
+  together([&] { opened.emplace(settings.data, settings.model); });
+  const Data& data = *opened;
+  Lanes lanes(settings.grid, settings.transport, settings.progress);
+  TunedBackend backend;
+  world.barrier();
+  const std::vector<double> peaks = world.all(fma_peak_flops_per_second());
+
+  TrainingState state;
+  state.model = settings.model;
+  state.seed = settings.seed;
+  state.trainer = nlohmann::json::object();
+  if (!settings.resume.empty()) {
+    state = read_training_state(settings.resume);
+    together([&] { refuse_resume(settings, state); });
+  }
+  together([&] { traced_step(settings, state.step); });
+  const KernelChoices choices =
+      choices_for(settings, state.trainer.value("kernels", nlohmann::json()), world);
+  backend.set_choices(choices);
+  RunFacts facts;
+  facts.cpu = cpu_text();
+  facts.libraries = mpi_text() + "; " + blas_report();
+  facts.openblas_core = openblas_core();
+  facts.kernels = kernels_text(choices, peaks.front());
+  facts.data = data.description();
+  facts.word = word_name(data.training_words().files().front().format());
+  facts.unigram_nats = unigram_entropy(data.validation_words(), settings.model.vocabulary);
+  facts.work = counted_work(settings);
+  facts.work.peak = peak_of(peaks);
+  facts.counted = counted_memory(settings);
+
+  give_back_free_memory();
+  backend.prepare(products_of(settings));
+  const MemoryGrowth growth;
+  Weights weights(record_step(settings.model, settings.options), settings.grid, world.rank());
+  if (settings.resume.empty()) {
+    weights.initialise(settings.model, settings.seed);
+  } else {
+    state = read_checkpoint(settings.resume, settings.model, weights);
+  }
+  state.trainer["typed"] = settings.typed;
+  state.trainer["kernels"] = json_of(choices);
+  state.trainer["words"] = name(data.training_words().files().front().format());
+
+  facts.step = state.step;
+  facts.trained_seconds = state.trainer.value("trained_seconds", 0.0);
+  log.say(header_text(settings, facts));
+  log.record(header_json(settings, facts));
+  return Trainer(settings, {world, lanes, backend}, data, weights, log).run(state, facts, growth);
+}
+
+}  // namespace fourfold

@@ -1,0 +1,238 @@
+// Steps and what happens between them; see trainer.hpp.
+#include "engine/train/run/trainer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <stdexcept>
+
+#include "engine/mpi/session.hpp"
+#include "engine/train/run/agreement.hpp"
+#include "engine/train/run/stop.hpp"
+#include "engine/train/run/trace.hpp"
+#include "engine/train/sample/prompt.hpp"
+#include "support/whole_file.hpp"
+
+namespace fourfold {
+
+namespace {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// What one rank tells the others after a step.
+struct RankWord {
+  RankStep step;
+  double stop_asked = 0.0;    // not 0: this rank was asked to stop
+  double seconds_here = 0.0;  // trained in this run, by its clock
+};
+
+// Such a gradient has just been added to every weight: no checkpoint is to be made of them.
+void expect_finite(const ExecutedStep& executed, std::int64_t step) {
+  if (std::isfinite(executed.loss) && std::isfinite(executed.gradient_norm)) return;
+  throw FailedTogether(
+      fmt::format("training has diverged: in step {} the loss is {} and the gradient's norm {}; "
+                  "lower --learning-rate, and go on from an earlier checkpoint with --resume",
+                  step, executed.loss, executed.gradient_norm));
+}
+
+}  // namespace
+
+std::int64_t traced_step(const TrainSettings& settings, std::int64_t steps_before) {
+  constexpr std::int64_t warm = 5;  // caches, buffers and the clock of the processor have settled
+  const std::int64_t steps = settings.length.steps > 0 ? settings.length.steps - steps_before
+                                                       : std::numeric_limits<std::int64_t>::max();
+  if (settings.trace_step == 0) return std::min(warm, steps);
+  if (settings.trace.empty() || settings.trace_step <= steps) return settings.trace_step;
+  throw std::runtime_error(fmt::format("--trace-step {} has no effect: this run has {}",
+                                       settings.trace_step, amount(steps, "step")));
+}
+
+Trainer::Trainer(const TrainSettings& settings, const Machine& machine, const Data& data,
+                 Weights& weights, RunLog& log)
+    : settings_(settings),
+      machine_(machine),
+      data_(data),
+      weights_(weights),
+      log_(log),
+      executor_(
+          training_executor(machine, settings.model, settings.options, settings.batch, weights)),
+      checkpoints_(settings.folder + "/checkpoints", settings.keep_checkpoints) {}
+
+TrainOutcome Trainer::run(TrainingState state, const RunFacts& facts, const MemoryGrowth& growth) {
+  state_ = std::move(state);
+  work_ = facts.work;
+  trained_ = {state_.step, 0, state_.trainer.value("trained_seconds", 0.0), 0.0};
+  traced_step_ = traced_step(settings_, state_.step);
+  began_ = now();
+  while (done() < 1.0 && !outcome_.stopped) {
+    step();
+    if (trained_.steps_here == 1) report_growth(facts, growth);
+    if (outcome_.stopped || done() >= 1.0) break;  // what is due is done at the end, too
+    if (every(settings_.validate_every)) validate();
+    if (every(settings_.checkpoint_every)) write_checkpoint();
+    if (every(settings_.sampling.every)) draw_texts();
+  }
+  finish();
+  return outcome_;
+}
+
+void Trainer::step() {
+  const bool traced = !settings_.trace.empty() && trained_.steps_here + 1 == traced_step_;
+  if (traced) machine_.world.barrier();  // so that the ranks' clocks start together
+  const double begin = now();
+  const LocalBatch batch = data_.training(
+      state_.position,
+      {weights_.grid(), weights_.rank(), settings_.batch, settings_.options.micro_batches});
+  AdamW optimizer = settings_.optimizer;
+  optimizer.learning_rate = settings_.learning_rate.at(state_.step + 1, done());
+  const ExecutedStep executed = executor_.step(batch, optimizer, state_.step + 1);
+  expect_finite(executed, state_.step + 1);
+  ++state_.step;
+  state_.position += settings_.batch;
+  const StepReport report = report_of(executed, optimizer.learning_rate, begin);
+  outcome_.losses.push_back(report.loss);
+  log_.record(json_line(report));
+  if (due_on_screen()) {
+    said_at_ = trained_.seconds_here;
+    log_.say(screen_line(report));
+  }
+  if (traced) write_trace(executed.spans);
+}
+
+// The first step, and then as often as asked for: by default once a second, so that a person can
+// read along.
+bool Trainer::due_on_screen() const {
+  if (trained_.steps_here == 1) return true;
+  if (settings_.print_every != 0) return every(settings_.print_every);
+  return trained_.seconds_here >= said_at_ + 1.0;
+}
+
+// Everybody hears what everybody measured; rank 0's clock counts.
+StepReport Trainer::report_of(const ExecutedStep& executed, double learning_rate, double begin) {
+  const std::vector<RankWord> words = machine_.world.all(RankWord{
+      {now() - begin, executed.exposed_seconds}, stop_asked() ? 1.0 : 0.0, now() - began_});
+  std::vector<RankStep> ranks;
+  for (const RankWord& word : words) {
+    ranks.push_back(word.step);
+    outcome_.stopped = outcome_.stopped || word.stop_asked != 0.0;
+  }
+  ++trained_.steps_here;
+  trained_.seconds_here = words.front().seconds_here;
+  StepReport report;
+  report.step = state_.step;
+  report.loss = executed.loss;
+  report.gradient_norm = executed.gradient_norm;
+  report.learning_rate = learning_rate;
+  report.done = done();
+  report.seconds_left = settings_.length.seconds_left(trained_);
+  report.work = work_;
+  add_ranks(report, ranks);
+  return report;
+}
+
+void Trainer::report_growth(const RunFacts& facts, const MemoryGrowth& growth) {
+  struct RankMemory {
+    std::int64_t grown = 0, before = 0;
+    bool operator<(const RankMemory& other) const { return grown < other.grown; }
+  };
+  const std::vector<RankMemory> ranks =
+      machine_.world.all(RankMemory{growth.bytes(), growth.before()});
+  const RankMemory most = *std::max_element(ranks.begin(), ranks.end());
+  log_.say(growth_text(most.grown, most.before, facts.counted));
+  log_.record(
+      fmt::format("{{\"kind\":\"memory\",\"grown_B\":{},\"counted_B\":{:.0f},\"before_B\":{}}}",
+                  most.grown, facts.counted.peak.value, most.before));
+}
+
+void Trainer::write_trace(const std::vector<Span>& spans) {
+  const World& world = machine_.world;
+  std::vector<TracedRank> ranks;
+  for (std::int64_t rank : traced_ranks(world.size(), static_cast<std::int64_t>(spans.size()))) {
+    if (world.rank() != rank && world.rank() != 0) continue;
+    std::vector<Span> its = world.to_first(spans, rank);
+    if (world.rank() == 0) ranks.push_back({rank, std::move(its)});
+  }
+  together([&] {
+    if (world.rank() != 0) return;
+    const std::string title = fmt::format("{} on grid {}, step {}, measured", settings_.model.name,
+                                          settings_.grid.str(), state_.step);
+    write_whole_file(settings_.trace,
+                     trace_json(executor_.schedule().program, settings_.grid, ranks, title));
+  });
+  log_.say("trace       " + settings_.trace);
+  log_.record(
+      nlohmann::ordered_json{{"kind", "trace"}, {"step", state_.step}, {"path", settings_.trace}}
+          .dump());
+}
+
+void Trainer::validate() {
+  const double begin = now();
+  if (!validation_) {
+    validation_.emplace(machine_, settings_.model, settings_.options,
+                        settings_.batch / settings_.options.micro_batches, weights_);
+  }
+  outcome_.validation_loss = validation_->loss(data_, settings_.validation_batches);
+  const std::string word = word_name(data_.training_words().files().front().format());
+  log_.say(fmt::format(
+      "step {:5}  validation loss {:.4f} nats = {:.3f} bits a {}, over {} in {:.1f} s", state_.step,
+      outcome_.validation_loss, outcome_.validation_loss / std::numbers::ln2, word,
+      amount(validation_->tokens(data_, settings_.validation_batches), word), now() - begin));
+  log_.record(nlohmann::ordered_json{{"kind", "validation"},
+                                     {"step", state_.step},
+                                     {"loss", outcome_.validation_loss},
+                                     {"trained_s", trained_.seconds_before + now() - began_}}
+                  .dump());
+}
+
+void Trainer::write_checkpoint() {
+  state_.trainer["trained_seconds"] = trained_.seconds_before + trained_.seconds_here;
+  outcome_.checkpoint = checkpoints_.write(state_, weights_);
+  log_.say(fmt::format("step {:5}  checkpoint {}", state_.step, outcome_.checkpoint));
+  log_.record(nlohmann::ordered_json{
+      {"kind", "checkpoint"}, {"step", state_.step}, {"path", outcome_.checkpoint}}
+                  .dump());
+}
+
+void Trainer::draw_texts() {
+  const SamplingSettings& sampling = settings_.sampling;
+  if (sampling.tokens == 0) return;
+  if (!sampler_) {
+    sampler_.emplace(machine_, settings_.model, settings_.options, sampling.texts, weights_);
+  }
+  const TokenFormat format = data_.training_words().files().front().format();
+  const auto prompt = words_of_prompt(sampling.prompt, format, settings_.model.vocabulary);
+  outcome_.texts = sampler_->draw(prompt, sampling);
+  say_texts(outcome_.texts, format, log_);
+}
+
+void Trainer::finish() {
+  if (!settings_.trace.empty() && trained_.steps_here < traced_step_) {
+    log_.say(
+        fmt::format("no trace: the run ended before its step {} (--trace-step)", traced_step_));
+  }
+  log_.record(nlohmann::ordered_json{{"kind", "end"},
+                                     {"step", state_.step},
+                                     {"steps_here", trained_.steps_here},
+                                     {"seconds_here", now() - began_},
+                                     {"asked_to_stop", outcome_.stopped}}
+                  .dump());
+  if (outcome_.stopped) {
+    log_.say(fmt::format("asked to stop: step {} is finished", state_.step));
+    write_checkpoint();
+    log_.say("go on with: --resume " + settings_.folder + "/checkpoints");
+    return;
+  }
+  validate();
+  write_checkpoint();
+  draw_texts();
+  log_.say(fmt::format("trained {} in {}", amount(trained_.steps_here, "step"),
+                       clock_text(now() - began_)));
+}
+
+}  // namespace fourfold

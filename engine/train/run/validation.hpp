@@ -1,0 +1,28 @@
+// The loss on text that training never sees.
+#pragma once
+
+#include "engine/train/data/data.hpp"
+#include "engine/train/run/worker.hpp"
+
+namespace fourfold {
+
+class Validation {
+ public:
+  // Batches of so many sequences; the data and what the machine names must outlive it.
+  Validation(const Machine& machine, const Model& model, const StepOptions& options,
+             std::int64_t sequences, Weights& weights);
+
+  // Mean loss over the first `batches` batches of the held-out part, or as many as it has. The same
+  // batches every time, so that losses can be compared.
+  double loss(const Data& data, std::int64_t batches);
+  std::int64_t tokens(const Data& data, std::int64_t batches) const;
+
+ private:
+  std::int64_t batches_in(const Data& data, std::int64_t batches) const;
+
+  Model model_;
+  BatchShare share_;
+  Executor executor_;
+};
+
+}  // namespace fourfold

@@ -1,0 +1,25 @@
+// What a run computes with and speaks over: kernels, communicators and the words between ranks,
+// made once for training, validation and sampling.
+#pragma once
+
+#include "engine/backend.hpp"
+#include "engine/executor.hpp"
+#include "engine/mpi/lanes.hpp"
+#include "engine/train/run/world.hpp"
+#include "engine/weights.hpp"
+
+namespace fourfold {
+
+struct Machine {
+  World& world;
+  Lanes& lanes;
+  Backend& backend;
+};
+
+// An executor on that machine: of a training step, or of a forward pass alone.
+Executor training_executor(const Machine& machine, const Model& model, const StepOptions& options,
+                           std::int64_t sequences, Weights& weights);
+Executor evaluation_executor(const Machine& machine, const Model& model, const StepOptions& options,
+                             std::int64_t sequences, Weights& weights);
+
+}  // namespace fourfold

@@ -1,0 +1,103 @@
+// Text as bytes, tokens as numbers; see prompt.hpp.
+#include "engine/train/sample/prompt.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+#include <stdexcept>
+
+namespace fourfold {
+
+namespace {
+
+std::int32_t checked(std::int64_t word, std::int64_t vocabulary) {
+  if (word < 0 || word >= vocabulary) {
+    throw std::runtime_error("the prompt has word " + std::to_string(word) +
+                             ", which is outside the model's vocabulary of " +
+                             std::to_string(vocabulary));
+  }
+  return static_cast<std::int32_t>(word);
+}
+
+std::int64_t number(const std::string& text) {
+  std::int64_t value = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
+    throw std::runtime_error("the prompt '" + text +
+                             "' is no number; a model of token shards takes numbers of tokens "
+                             "between blanks, such as '464 2068'");
+  }
+  return value;
+}
+
+// Bytes of a UTF-8 letter that starts with this one; 0 if it starts none of several bytes.
+std::size_t promised_length(unsigned char first) {
+  if (first >= 0xC2 && first <= 0xDF) return 2;
+  if (first >= 0xE0 && first <= 0xEF) return 3;
+  return first >= 0xF0 && first <= 0xF4 ? 4 : 0;
+}
+
+// Length of the UTF-8 letter that starts at `i`, or 0 if none does.
+std::size_t letter_length(const std::string& text, std::size_t i) {
+  const std::size_t length = promised_length(static_cast<unsigned char>(text[i]));
+  if (length == 0 || i + length > text.size()) return 0;
+  for (std::size_t k = 1; k < length; ++k) {
+    if ((static_cast<unsigned char>(text[i + k]) & 0xC0) != 0x80) return 0;
+  }
+  return length;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> words_of_prompt(const std::string& prompt, TokenFormat format,
+                                          std::int64_t vocabulary) {
+  std::vector<std::int32_t> words;
+  if (format == TokenFormat::text) {
+    for (unsigned char byte : prompt) words.push_back(checked(byte, vocabulary));
+    if (words.empty()) words.push_back(checked('\n', vocabulary));
+    return words;
+  }
+  std::istringstream list(prompt);
+  for (std::string word; list >> word;) words.push_back(checked(number(word), vocabulary));
+  if (words.empty()) words.push_back(0);
+  return words;
+}
+
+std::string readable(const std::vector<std::int32_t>& words, TokenFormat format) {
+  std::string text;
+  if (format != TokenFormat::text) {
+    for (std::int32_t word : words) text += (text.empty() ? "" : " ") + std::to_string(word);
+    return text;
+  }
+  std::string bytes;
+  for (std::int32_t word : words) bytes += static_cast<char>(word);
+  for (std::size_t i = 0; i < bytes.size();) {
+    const auto byte = static_cast<unsigned char>(bytes[i]);
+    const std::size_t length = letter_length(bytes, i);
+    if (length > 0) {
+      text += bytes.substr(i, length);
+      i += length;
+      continue;
+    }
+    const bool plain = byte == '\n' || byte == '\t' || (byte >= 0x20 && byte < 0x7F);
+    text += plain ? std::string(1, bytes[i]) : std::string("\xEF\xBF\xBD");  // U+FFFD
+    ++i;
+  }
+  return text;
+}
+
+std::string readable_so_far(std::vector<std::int32_t> words, TokenFormat format) {
+  if (format != TokenFormat::text) return readable(words, format);
+  // Only the last letter can still grow: up to three bytes that continue it, and the one it starts
+  // with.
+  for (std::size_t kept = 1; kept <= std::min<std::size_t>(4, words.size()); ++kept) {
+    const std::size_t start = words.size() - kept;
+    const auto byte = static_cast<unsigned char>(words[start]);
+    if ((byte & 0xC0) == 0x80) continue;
+    if (promised_length(byte) > kept) words.resize(start);
+    break;
+  }
+  return readable(words, format);
+}
+
+}  // namespace fourfold

@@ -1,0 +1,42 @@
+// Text drawn from a finished checkpoint on any grid, with no training and none of the optimizer's
+// state.
+#pragma once
+
+#include <string>
+
+#include "engine/train/checkpoint/checkpoint.hpp"
+#include "engine/train/flags/settings.hpp"
+#include "engine/train/run/world.hpp"
+#include "engine/train/sample/sampler.hpp"
+
+namespace fourfold {
+
+struct SampleSettings {
+  std::string checkpoint;  // its JSON, or a folder, which means its newest
+  ProcessGrid grid;
+  Precision precision = Precision::fp32;  // of weights and activations
+  SamplingSettings sampling;
+  Screen screen = Screen::lines;
+};
+
+// What was drawn, and from what.
+struct Sample {
+  TrainingState state;
+  TokenFormat format = TokenFormat::text;
+  Texts texts;
+  double seconds = 0.0;  // for drawing alone
+  bool stopped = false;  // a signal came before the end
+};
+
+// What the words of a checkpoint's data were. Throws std::runtime_error if it does not say.
+TokenFormat words_of(const TrainingState& state);
+
+// On rank 0's standard output one text appears word by word, several when all are drawn, on
+// Screen::json the whole outcome as one line. Collective; throws std::runtime_error or
+// std::invalid_argument with one sentence if checkpoint, grid and prompt do not fit each other.
+Sample sample(const SampleSettings& settings, World& world);
+
+// The outcome as one line of JSON.
+std::string json_line(const SampleSettings& settings, const Sample& sample);
+
+}  // namespace fourfold

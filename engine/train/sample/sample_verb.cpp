@@ -1,0 +1,137 @@
+// fourfold-engine sample: flags, plan and work of `fourfold sample`; see sample_verb.hpp.
+#include "engine/train/sample/sample_verb.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "engine/batch.hpp"
+#include "engine/train/checkpoint/checkpoint_read.hpp"
+#include "engine/train/checkpoint/resume.hpp"
+#include "engine/train/flags/command_line.hpp"
+#include "engine/train/flags/flag_group.hpp"
+#include "engine/train/flags/flags.hpp"
+#include "engine/train/flags/words.hpp"
+#include "engine/train/run/agreement.hpp"
+#include "engine/train/sample/prompt.hpp"
+#include "engine/train/sample/sample.hpp"
+#include "engine/train/verbs.hpp"
+#include "support/help_format.hpp"
+
+namespace fourfold {
+namespace {
+
+struct SampleFlags {
+  SampleSettings settings;
+  std::string grid, precision;  // empty: ranks along data; as it was trained
+  std::int64_t ranks = 0;
+  bool json = false;
+  bool plan = false;
+};
+
+void add_sample_flags(CLI::App& verb, SampleFlags& flags) {
+  FlagGroup what(verb, "From what, and where");
+  SamplingSettings& sampling = flags.settings.sampling;
+  what.add("--checkpoint", flags.settings.checkpoint,
+           "a checkpoint, or a run's folder, which means its newest")
+      ->required();
+  what.add("--ranks", flags.ranks, "MPI processes; 0: those of the grid, or one")->check(number(0));
+  what.add("--grid", flags.grid,
+           "XxYxZxDATA, such as 2x1x1x1, whatever the checkpoint was trained on; without it all "
+           "ranks lie along data, which share out texts, not the work of one");
+  what.add("--precision", flags.precision, "fp32 or bf16; without it, that of the training");
+  sampling.texts = 1;
+  add_sampling_flags(verb, sampling);
+  FlagGroup(verb, sampling_group).add("--seed", sampling.seed, "another seed, another text");
+  verb.add_flag("--json", flags.json,
+                "print one line of JSON: texts, their words as numbers, and what they came from")
+      ->group(sampling_group);
+  verb.add_flag("--plan", flags.plan, "")->group("");
+  verb.footer(
+      "A text sees its last words only, as many as the model's sequence has. The same seed gives "
+      "the\nsame text on the same grid; another grid adds up in another order, and may part from "
+      "it "
+      "where two\nwords are equally likely.\n\n"
+      "Examples:\n"
+      "  fourfold sample --checkpoint build/train/RUN --prompt 'It was'\n"
+      "  fourfold sample --checkpoint RUN/checkpoints/step-00000500.json --texts 4 --top-k 40 "
+      "--json");
+}
+
+// The precision the run was trained in, of the flags that were typed then.
+Precision trained_precision(const TrainingState& state) {
+  const auto typed = state.trainer.value("typed", nlohmann::json::object());
+  const auto words = typed.value("--precision", std::vector<std::string>{"fp32"});
+  return choice_named<Precision>("--precision", words.back(), {Precision::fp32, Precision::bf16});
+}
+
+// Collective: the checkpoint has a say.
+SampleSettings settings_of(const SampleFlags& flags, const TrainingState& state) {
+  SampleSettings settings = flags.settings;
+  settings.grid = grid_of(flags.grid, flags.ranks, 1);
+  settings.precision = flags.precision.empty()
+                           ? trained_precision(state)
+                           : choice_named<Precision>("--precision", flags.precision,
+                                                     {Precision::fp32, Precision::bf16});
+  if (flags.json) settings.screen = Screen::json;
+  return settings;
+}
+
+// With the checkpoint that is meant. Collective.
+SampleFlags found(SampleFlags flags) {
+  std::string& path = flags.settings.checkpoint;
+  path = from_first_rank([&] { return checkpoint_meant(path); });
+  return flags;
+}
+
+int plan(const SampleFlags& typed, const Started& started) {
+  const SampleFlags flags = found(typed);
+  const TrainingState state = read_training_state(flags.settings.checkpoint);
+  const SampleSettings settings = settings_of(flags, state);
+  check(state.model, settings.grid);
+  words_of_prompt(settings.sampling.prompt, words_of(state), state.model.vocabulary);
+  std::vector<std::string> arguments{"sample"};
+  for (const std::string& word : started.arguments()) {
+    if (word != "--plan") arguments.push_back(word);
+  }
+  if (flags.grid.empty()) arguments.push_back("--grid=" + settings.grid.str());
+  fmt::print("{}\n",
+             nlohmann::json{{"ranks", settings.grid.size()}, {"arguments", arguments}}.dump());
+  return 0;
+}
+
+int sample_here(const SampleFlags& typed) {
+  World world;
+  const SampleFlags flags = found(typed);
+  const TrainingState state = read_training_state(flags.settings.checkpoint);
+  SampleSettings settings;
+  together([&] { settings = settings_of(flags, state); });
+  sample(settings, world);
+  return 0;
+}
+
+}  // namespace
+
+int run_sample_verb(const Started& started) {
+  CLI::App app("Draws text from a trained checkpoint, on any grid.");
+  app.name("fourfold sample");
+  app.formatter(std::make_shared<HelpFormat>());
+  SampleFlags flags;
+  add_sample_flags(app, flags);
+  try {
+    parse_words(app, started.arguments());
+  } catch (const CLI::Success&) {  // --help
+    return print_help(app);
+  } catch (const CLI::ParseError& error) {
+    return complain(sentence_of(app, error), wrong_usage);
+  }
+  // Reading a checkpoint is collective, even on one rank.
+  const auto make_plan = [&](const Session&) { return plan(flags, started); };
+  if (flags.plan) return run_session(started.count, started.words, make_plan);
+  return work_over_mpi(started, [&](const Session&) { return sample_here(flags); });
+}
+
+}  // namespace fourfold

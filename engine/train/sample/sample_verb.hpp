@@ -1,0 +1,11 @@
+// fourfold-engine sample: flags, plan and work of `fourfold sample`, under mpirun where there are
+// several ranks.
+#pragma once
+
+#include "engine/train/verbs.hpp"
+
+namespace fourfold {
+
+int run_sample_verb(const Started& started);
+
+}  // namespace fourfold

@@ -1,0 +1,113 @@
+// One forward pass a word; see sampler.hpp.
+#include "engine/train/sample/sampler.hpp"
+
+#include <algorithm>
+#include <random>
+
+#include "engine/batch.hpp"
+#include "engine/plan/placement.hpp"
+#include "engine/train/sample/pick.hpp"
+#include "engine/train/sample/prompt.hpp"
+
+namespace fourfold {
+
+namespace {
+
+std::int64_t rounded_up(std::int64_t count, const ProcessGrid& grid) {
+  const std::int64_t parts = grid.extent(Axis::z) * grid.extent(Axis::data);
+  return (count + parts - 1) / parts * parts;
+}
+
+}  // namespace
+
+Sampler::Sampler(const Machine& machine, const Model& model, const StepOptions& options,
+                 std::int64_t texts, Weights& weights)
+    : world_(machine.world),
+      model_(model),
+      grid_(weights.grid()),
+      rank_(weights.rank()),
+      texts_(texts),
+      sequences_(rounded_up(texts, grid_)),
+      executor_(evaluation_executor(machine, model, options, sequences_, weights)) {}
+
+// The last words of each text; what follows them is padding that no earlier word sees.
+LocalBatch Sampler::batch_of(const Texts& texts) const {
+  const Share own = share(grid_, rank_, 0, sequences_ * model_.sequence);
+  LocalBatch batch;
+  batch.sequences = sequences_;
+  batch.tokens.resize(static_cast<std::size_t>(own.count));
+  batch.targets.resize(static_cast<std::size_t>(own.count));
+  const std::int64_t first = own.first / model_.sequence;
+  for (std::int64_t s = 0; s < own.count / model_.sequence; ++s) {
+    if (first + s >= texts_) break;
+    const std::vector<std::int32_t>& text = texts[static_cast<std::size_t>(first + s)];
+    const auto seen =
+        std::min<std::int64_t>(static_cast<std::int64_t>(text.size()), model_.sequence);
+    std::copy(text.end() - seen, text.end(), batch.tokens.begin() + s * model_.sequence);
+  }
+  return batch;
+}
+
+std::vector<float> Sampler::own_logits(std::int64_t row) const {
+  const Tensor logits = executor_.logits();
+  std::vector<float> values;
+  for (std::int64_t r = row; r < logits.rows; r += model_.sequence) {
+    for (std::int64_t c = 0; c < logits.cols; ++c) {
+      values.push_back(number(logits, r * logits.cols + c));
+    }
+  }
+  return values;
+}
+
+std::vector<float> Sampler::next_logits(const Texts& texts) {
+  executor_.step(batch_of(texts), AdamW{}, 1);
+  const auto length = static_cast<std::int64_t>(texts.front().size());
+  const std::vector<float> own = own_logits(std::min(length, model_.sequence) - 1);
+  const std::vector<float> every = world_.all(own);
+  std::vector<float> result(static_cast<std::size_t>(sequences_ * model_.vocabulary));
+  for (std::int64_t rank = 0; rank < grid_.size(); ++rank) {
+    const Share sequences = share(grid_, rank, 0, sequences_ * model_.sequence);
+    const Part words = part_of(model_.vocabulary, grid_, rank, {Axis::x});
+    const float* block = every.data() + rank * static_cast<std::int64_t>(own.size());
+    for (std::int64_t s = 0; s < sequences.count / model_.sequence; ++s) {
+      const std::int64_t text = sequences.first / model_.sequence + s;
+      std::copy_n(block + s * words.extent, words.valid,
+                  result.begin() + text * model_.vocabulary + words.first);
+    }
+  }
+  return result;
+}
+
+Texts Sampler::draw(const std::vector<std::int32_t>& prompt, const SamplingSettings& settings,
+                    const HearWord& hear) {
+  const Drawing drawing{settings.temperature, settings.top_k};
+  Texts texts(static_cast<std::size_t>(texts_), prompt);
+  std::vector<std::mt19937_64> random;
+  for (std::int64_t i = 0; i < texts_; ++i) {
+    std::seed_seq seed{settings.seed, settings.seed >> 32, static_cast<std::uint64_t>(i)};
+    random.emplace_back(seed);
+  }
+  for (std::int64_t n = 0; n < settings.tokens; ++n) {
+    const std::vector<float> logits = next_logits(texts);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const std::span<const float> own(
+          logits.data() + static_cast<std::int64_t>(i) * model_.vocabulary,
+          static_cast<std::size_t>(model_.vocabulary));
+      texts[i].push_back(pick(own, drawing, next_number(random[i])));
+    }
+    if (hear && !hear(texts)) break;
+  }
+  return texts;
+}
+
+void say_texts(const Texts& texts, TokenFormat format, const RunLog& log) {
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const std::string text = readable(texts[i], format);
+    log.say("---- text " + std::to_string(i + 1) + " of " + std::to_string(texts.size()) + "\n" +
+            text);
+    log.record(nlohmann::ordered_json{{"kind", "text"}, {"text", text}}.dump());
+  }
+  log.say("----");
+}
+
+}  // namespace fourfold

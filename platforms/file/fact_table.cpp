@@ -1,0 +1,224 @@
+// Strict reading of one table: numbers without a source are errors.
+#include "platforms/file/fact_table.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+namespace fourfold {
+namespace {
+
+[[noreturn]] void refuse_at(const FactSheet& sheet, const toml::node& node,
+                            const std::string& message) {
+  throw std::runtime_error(fmt::format("{}:{}: {}", sheet.path, node.source().begin.line, message));
+}
+
+const char* words(Range range) {
+  switch (range) {
+    case Range::positive:
+      return "greater than 0";
+    case Range::non_negative:
+      return "0 or more";
+    case Range::fraction:
+      return "greater than 0 and at most 1";
+    case Range::open_fraction:
+      return "0 or more and less than 1";
+  }
+  return "";
+}
+
+bool holds(Range range, double value) {
+  if (!std::isfinite(value)) return false;
+  switch (range) {
+    case Range::positive:
+      return value > 0.0;
+    case Range::non_negative:
+      return value >= 0.0;
+    case Range::fraction:
+      return value > 0.0 && value <= 1.0;
+    case Range::open_fraction:
+      return value >= 0.0 && value < 1.0;
+  }
+  return false;
+}
+
+// Sources are sentences of a person; an empty one is none.
+std::string source_in(const toml::table& table) {
+  return table["source"].value_or(std::string());
+}
+
+bool unconfirmed_in(const FactSheet& sheet, const toml::table& table) {
+  const toml::node* mark = table.get("unconfirmed");
+  if (mark == nullptr) return false;
+  if (!mark->is_boolean()) refuse_at(sheet, *mark, "\"unconfirmed\" must be true or false");
+  return mark->value_or(false);
+}
+
+double factor_for(const Scales& scales, const std::string& key) {
+  double factor = 1.0;
+  if (const auto found = scales.find(key); found != scales.end()) factor *= found->second;
+  if (const std::string family = without_label(key); family != key) {
+    if (const auto found = scales.find(family); found != scales.end()) factor *= found->second;
+  }
+  return factor;
+}
+
+}  // namespace
+
+FactTable::FactTable(FactSheet& sheet, const toml::table& table, std::string prefix)
+    : sheet_(&sheet), table_(&table), prefix_(std::move(prefix)) {}
+
+bool FactTable::has(const std::string& key) const {
+  return table_->contains(key);
+}
+
+std::string FactTable::full(const std::string& key) const {
+  return prefix_.empty() ? key : prefix_ + "." + key;
+}
+
+void FactTable::refuse(const std::string& message) const {
+  refuse_at(*sheet_, *table_, prefix_.empty() ? message : prefix_ + " " + message);
+}
+
+void FactTable::refuse(const std::string& key, const std::string& message) const {
+  refuse_at(*sheet_, at(key), full(key) + " " + message);
+}
+
+const toml::node& FactTable::at(const std::string& key) const {
+  const toml::node* node = table_->get(key);
+  if (node == nullptr) {
+    refuse_at(*sheet_, *table_, fmt::format("\"{}\" is missing", full(key)));
+  }
+  return *node;
+}
+
+double FactTable::record(Fact fact, const std::string& key, Range range) const {
+  if (fact.source.empty()) {
+    refuse(key, "has no source: say who gives this number, as in source = \"OLCF user guide\"");
+  }
+  if (!holds(range, fact.value)) {
+    refuse(key, fmt::format("is {}, but it must be {}", fact.value, words(range)));
+  }
+  const double scaled = fact.value * factor_for(sheet_->scales, fact.key);
+  if (!holds(range, scaled)) {
+    refuse(key, fmt::format("is {} after scaling, but it must be {}", scaled, words(range)));
+  }
+  sheet_->facts.push_back(std::move(fact));
+  return scaled;
+}
+
+double FactTable::number(const std::string& key, Range range) const {
+  const toml::table* fact = at(key).as_table();
+  if (fact == nullptr) {
+    refuse(key, "must be a number with its source, as in { value = 64, source = \"...\" }");
+  }
+  const auto value = (*fact)["value"].value<double>();
+  if (!value) refuse(key, "has no value that is a number");
+  const bool unconfirmed = unconfirmed_in(*sheet_, *fact);
+  return record({full(key), *value, source_in(*fact), unconfirmed}, key, range) * unit_of(key);
+}
+
+std::int64_t FactTable::whole(double value, const std::string& key) const {
+  constexpr double largest = 9007199254740992.0;  // 2^53: up to here a double is exact
+  if (value != std::floor(value) || value > largest) {
+    refuse(key, fmt::format("is {}, but it must be a whole number", value));
+  }
+  return static_cast<std::int64_t>(value);
+}
+
+std::int64_t FactTable::count(const std::string& key, Range range) const {
+  return whole(number(key, range), key);
+}
+
+std::string FactTable::text(const std::string& key) const {
+  const auto value = at(key).value<std::string>();
+  if (!value || value->empty()) refuse(key, "must be a text in quotes");
+  return *value;
+}
+
+bool FactTable::flag(const std::string& key) const {
+  const auto* value = at(key).as_boolean();
+  if (value == nullptr) refuse(key, "must be true or false");
+  return value->get();
+}
+
+FactTable FactTable::section(const std::string& key) const {
+  const toml::table* table = at(key).as_table();
+  if (table == nullptr) refuse(key, "must be a table");
+  return FactTable(*sheet_, *table, full(key));
+}
+
+std::vector<FactTable> FactTable::entries(const std::string& key) const {
+  const FactTable list = section(key);
+  const toml::array* array = list.at("entries").as_array();
+  if (array == nullptr) list.refuse("entries", "must be a list of tables");
+  std::vector<FactTable> rows;
+  for (const toml::node& node : *array) {
+    if (!node.is_table()) list.refuse("entries", "must be a list of tables");
+    const toml::table& row = *node.as_table();
+    rows.emplace_back(*sheet_, row, full(key));
+    rows.back().source_ = row.contains("source") ? source_in(row) : source_in(*list.table_);
+    rows.back().unconfirmed_ =
+        unconfirmed_in(*sheet_, row.contains("unconfirmed") ? row : *list.table_);
+  }
+  return rows;
+}
+
+std::int64_t FactTable::label(const std::string& key) const {
+  const auto* value = at(key).as_integer();
+  if (value == nullptr) refuse(key, "must be a whole number");
+  return value->get();
+}
+
+std::vector<int> FactTable::labels(const std::string& key) const {
+  const toml::array* array = at(key).as_array();
+  if (array == nullptr) refuse(key, "must be a list of whole numbers, as in [0, 1]");
+  std::vector<int> values;
+  for (const toml::node& node : *array) {
+    const auto* value = node.as_integer();
+    if (value == nullptr) refuse(key, "must be a list of whole numbers, as in [0, 1]");
+    if (value->get() < 0 || value->get() > std::numeric_limits<int>::max()) {
+      refuse(key, fmt::format("names {}, which is no device", value->get()));
+    }
+    values.push_back(static_cast<int>(value->get()));
+  }
+  return values;
+}
+
+double FactTable::entry_number(const std::string& name, const std::string& key) const {
+  const auto value = at(key).value<double>();
+  if (!value) refuse(key, "must be a number");
+  Fact fact{prefix_ + "." + name + "." + key, *value, source_, unconfirmed_};
+  return record(std::move(fact), key, Range::positive) * unit_of(key);
+}
+
+std::int64_t FactTable::entry_count(const std::string& name, const std::string& key) const {
+  return whole(entry_number(name, key), key);
+}
+
+double FactTable::scale(const std::string& name) const {
+  const auto found = sheet_->scales.find(name);
+  return found == sheet_->scales.end() ? 1.0 : found->second;
+}
+
+std::string without_label(const std::string& key) {
+  const std::size_t last = key.rfind('.');
+  if (last == std::string::npos || last == 0) return key;
+  const std::size_t label = key.rfind('.', last - 1);
+  if (label == std::string::npos) return key;
+  const bool is_label = key[label + 1] >= '0' && key[label + 1] <= '9';
+  return is_label ? key.substr(0, label) + key.substr(last) : key;
+}
+
+double unit_of(const std::string& key) {
+  const std::string unit = key.substr(key.rfind('_') + 1);
+  if (unit == "GB" || unit == "GBps") return 1e9;
+  if (unit == "Tflops") return 1e12;
+  if (unit == "us") return 1e-6;
+  return 1.0;
+}
+
+}  // namespace fourfold

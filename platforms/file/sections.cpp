@@ -1,0 +1,203 @@
+// Section by section from a strict table to values; key.hpp says what each key is. The kind of a
+// network decides which other keys it has.
+#include "platforms/file/sections.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace fourfold {
+namespace {
+
+int device_index(const FactTable& row, const std::string& key) {
+  const std::int64_t index = row.label(key);
+  if (index < 0 || index > 1'000'000) row.refuse(key, fmt::format("is {}, no device", index));
+  return static_cast<int>(index);
+}
+
+Protocol read_protocol(const FactTable& table) {
+  Protocol protocol;
+  protocol.hop_across = {table.number("hop_across_us", Range::non_negative)};
+  protocol.hop_in_node = {table.number("hop_in_node_us", Range::non_negative)};
+  protocol.bandwidth_fraction_across = table.number("bandwidth_fraction_across", Range::fraction);
+  protocol.bandwidth_fraction_in_node = table.number("bandwidth_fraction_in_node", Range::fraction);
+  protocol.tree_hop_factor = table.number("tree_hop_factor", Range::positive);
+  protocol.tree_bandwidth_fraction = table.number("tree_bandwidth_fraction", Range::fraction);
+  return protocol;
+}
+
+std::vector<Plateau> read_plateaus(const FactTable& table, const std::string& key) {
+  std::vector<Plateau> plateaus;
+  if (!table.has(key)) return plateaus;
+  for (const FactTable& row : table.entries(key)) {
+    const int devices = device_index(row, "devices");
+    const double rate = row.entry_number(std::to_string(devices), "bus_bandwidth_GBps");
+    plateaus.push_back({devices, {rate}});
+  }
+  return plateaus;
+}
+
+}  // namespace
+
+Processor read_processor(const FactTable& root) {
+  const FactTable table = root.section("processor");
+  Processor processor;
+  processor.name = table.text("name");
+  processor.advertised_peak = {table.number("advertised_peak_Tflops", Range::positive)};
+  processor.empirical_peak = {table.number("empirical_peak_Tflops", Range::positive)};
+  for (const FactTable& row : table.entries("gemm")) {
+    const std::int64_t size = row.label("size");
+    const double rate = row.entry_number(std::to_string(size), "rate_Tflops");
+    processor.gemm.push_back({size, {rate}});
+  }
+  processor.layout_penalty_nt = table.number("layout_penalty_nt", Range::positive);
+  processor.layout_penalty_tn = table.number("layout_penalty_tn", Range::positive);
+  processor.attention_forward = {table.number("attention_forward_Tflops", Range::positive)};
+  processor.attention_backward = {table.number("attention_backward_Tflops", Range::positive)};
+  processor.memory = {table.number("memory_GB", Range::positive)};
+  processor.usable_memory = table.number("usable_memory", Range::fraction);
+  processor.memory_bandwidth = {table.number("memory_bandwidth_GBps", Range::positive)};
+  processor.launch_overhead = {table.number("launch_overhead_us", Range::non_negative)};
+  processor.interference = table.number("interference", Range::open_fraction);
+  return processor;
+}
+
+Node read_node(const FactTable& root) {
+  const FactTable table = root.section("node");
+  Node node;
+  const std::int64_t devices = table.count("devices", Range::positive);
+  if (devices > 1024) table.refuse("devices", fmt::format("is {}, but at most 1024 fit", devices));
+  node.devices = static_cast<int>(devices);
+  if (table.has("links")) {
+    for (const FactTable& row : table.entries("links")) {
+      const int a = device_index(row, "a");
+      const int b = device_index(row, "b");
+      const double rate = row.entry_number(fmt::format("{}-{}", a, b), "bandwidth_GBps");
+      node.links.push_back({a, b, {rate}, row.text("kind")});
+    }
+  }
+  if (table.has("switch_port_GBps")) {
+    node.switch_port = {table.number("switch_port_GBps", Range::positive)};
+  }
+  for (const FactTable& row : table.entries("nics")) {
+    const double rate = row.entry_number(std::to_string(node.nics.size()), "bandwidth_GBps");
+    node.nics.push_back({{rate}, row.labels("devices")});
+  }
+  return node;
+}
+
+CollectiveLibrary read_library(const FactTable& root) {
+  const FactTable table = root.section("library");
+  CollectiveLibrary library;
+  library.name = table.text("name");
+  library.base_across = {table.number("base_across_us", Range::non_negative)};
+  library.base_in_node = {table.number("base_in_node_us", Range::non_negative)};
+  library.low_latency = read_protocol(table.section("low_latency"));
+  library.simple = read_protocol(table.section("simple"));
+  library.overlap_exponent = table.number("overlap_exponent", Range::positive);
+  library.across = read_plateaus(table, "across");
+  library.in_node = read_plateaus(table, "in_node");
+  const std::string strided = "in_node_by_stride";
+  if (!table.has(strided)) return library;
+  for (const FactTable& row : table.entries(strided)) {
+    const int stride = device_index(row, "stride");
+    const int devices = device_index(row, "devices");
+    const double rate =
+        row.entry_number(fmt::format("{}x{}", stride, devices), "bus_bandwidth_GBps");
+    library.in_node_by_stride.push_back({stride, devices, {rate}});
+  }
+  return library;
+}
+
+namespace {
+
+Network read_crossbar(const FactTable& table) {
+  return CrossbarNetwork{table.flag("private_port_per_lane")};
+}
+
+Network read_dragonfly(const FactTable& table) {
+  DragonflyNetwork network;
+  network.groups = table.count("groups", Range::positive);
+  network.switches_per_group = table.count("switches_per_group", Range::positive);
+  network.nodes_per_group = table.count("nodes_per_group", Range::positive);
+  network.links_per_group_pair = table.count("links_per_group_pair", Range::positive);
+  network.link_bandwidth = {table.number("link_bandwidth_GBps", Range::positive)};
+  network.global_link_bandwidth = network.link_bandwidth;
+  if (table.has("global_link_bandwidth_GBps")) {
+    network.global_link_bandwidth = {table.number("global_link_bandwidth_GBps", Range::positive)};
+  }
+  network.global_link_bandwidth *= table.scale(global_bandwidth_scale);
+  network.local_detours = table.count("local_detours", Range::non_negative);
+  network.global_detours = table.count("global_detours", Range::non_negative);
+  return network;
+}
+
+Network read_dragonfly_plus(const FactTable& table) {
+  DragonflyPlusNetwork network;
+  network.cells = table.count("cells", Range::positive);
+  network.leaves_per_cell = table.count("leaves_per_cell", Range::positive);
+  network.nodes_per_cell = table.count("nodes_per_cell", Range::positive);
+  network.uplinks_per_leaf = table.count("uplinks_per_leaf", Range::positive);
+  network.links_per_cell_pair = table.count("links_per_cell_pair", Range::positive);
+  network.link_bandwidth = {table.number("link_bandwidth_GBps", Range::positive)};
+  network.global_link_bandwidth = network.link_bandwidth * table.scale(global_bandwidth_scale);
+  network.global_detours = table.count("global_detours", Range::non_negative);
+  return network;
+}
+
+// Rows are numbered from `label` = 1 on without a gap: their order is their meaning.
+void check_numbering(const FactTable& row, const std::string& label, std::size_t expected) {
+  if (row.label(label) != static_cast<std::int64_t>(expected)) {
+    row.refuse(label, fmt::format("is {}, but the next one is {}", row.label(label), expected));
+  }
+}
+
+Network read_fat_tree(const FactTable& table) {
+  FatTreeNetwork network;
+  network.link_bandwidth = {table.number("link_bandwidth_GBps", Range::positive)};
+  network.rails = table.count("rails", Range::positive);
+  const auto rows = table.entries("tiers");
+  for (const FactTable& row : rows) {
+    FatTreeTier tier;
+    const std::size_t number = network.tiers.size() + 1;
+    check_numbering(row, "tier", number);
+    tier.members = row.entry_count(std::to_string(number), "members");
+    if (number < rows.size()) {
+      tier.oversubscription = row.entry_number(std::to_string(number), "oversubscription");
+    } else if (row.has("oversubscription")) {
+      row.refuse("oversubscription", "makes no sense: nothing is above the last tier");
+    }
+    network.tiers.push_back(tier);
+  }
+  if (network.tiers.size() > 1) {
+    network.tiers[network.tiers.size() - 2].oversubscription /= table.scale(global_bandwidth_scale);
+  }
+  return network;
+}
+
+Network read_torus(const FactTable& table) {
+  TorusNetwork network;
+  network.link_bandwidth = {table.number("link_bandwidth_GBps", Range::positive)};
+  for (const FactTable& row : table.entries("dimensions")) {
+    const std::size_t number = network.extents.size() + 1;
+    check_numbering(row, "dimension", number);
+    network.extents.push_back(row.entry_count(std::to_string(number), "routers"));
+  }
+  return network;
+}
+
+}  // namespace
+
+Network read_network(const FactTable& root) {
+  const FactTable table = root.section("network");
+  const std::string kind = table.text("kind");
+  if (kind == "crossbar") return read_crossbar(table);
+  if (kind == "dragonfly") return read_dragonfly(table);
+  if (kind == "dragonfly-plus") return read_dragonfly_plus(table);
+  if (kind == "fat-tree") return read_fat_tree(table);
+  if (kind == "torus") return read_torus(table);
+  throw std::logic_error("a kind of network that has keys but no reader: " + kind);
+}
+
+}  // namespace fourfold

@@ -1,0 +1,18 @@
+// The four parts of a platform file below its root table.
+#pragma once
+
+#include "platforms/file/fact_table.hpp"
+#include "platforms/platform.hpp"
+
+namespace fourfold {
+
+// The scale that stands for the links between the largest parts of a network, whatever keys give
+// their bandwidth.
+inline constexpr const char* global_bandwidth_scale = "network.global_bandwidth";
+
+Processor read_processor(const FactTable& root);
+Node read_node(const FactTable& root);
+Network read_network(const FactTable& root);
+CollectiveLibrary read_library(const FactTable& root);
+
+}  // namespace fourfold

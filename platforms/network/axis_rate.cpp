@@ -1,0 +1,53 @@
+// The node's limit and the network's, whichever is lower.
+#include "platforms/network/axis_rate.hpp"
+
+#include <limits>
+#include <stdexcept>
+
+#include "platforms/network/topology.hpp"
+
+namespace fourfold {
+
+AxisRates::AxisRates(const Platform& platform) {
+  const Topology one_node(platform, 1);  // checks the platform
+  network_ = network_rates(platform);
+  if (!network_) {
+    port_ = platform.node.nics.front().bandwidth.value;
+    return;
+  }
+  if (platform.node.nics.size() > most_nics) {
+    throw std::invalid_argument("a node has 16 NICs at most");
+  }
+  nodes_.emplace(platform);
+}
+
+std::optional<AxisRates::NetworkRates> AxisRates::network_rates(const Platform& platform) {
+  struct Builder {
+    const Node& node;
+    std::optional<NetworkRates> operator()(const CrossbarNetwork&) const { return std::nullopt; }
+    std::optional<NetworkRates> operator()(const DragonflyNetwork& network) const {
+      return DragonflyRates(node, network);
+    }
+    std::optional<NetworkRates> operator()(const DragonflyPlusNetwork& network) const {
+      return DragonflyPlusRates(node, network);
+    }
+    std::optional<NetworkRates> operator()(const FatTreeNetwork& network) const {
+      return FatTreeRates(node, network);
+    }
+    std::optional<NetworkRates> operator()(const TorusNetwork& network) const {
+      return TorusRates(node, network);
+    }
+  };
+  return std::visit(Builder{platform.node}, platform.network);
+}
+
+BytesPerSecond AxisRates::rate(std::int64_t stride, std::int64_t extent,
+                               std::int64_t devices) const {
+  if (extent == 1) return {std::numeric_limits<double>::infinity()};
+  if (!network_) return {port_};
+  const AxisLines lines{stride, extent, devices};
+  const NodeLoad node = nodes_->load(lines);
+  return {std::visit([&](const auto& network) { return network.rate(lines, node); }, *network_)};
+}
+
+}  // namespace fourfold

@@ -1,0 +1,44 @@
+// How fast the rings of one axis of the process grid run when all its groups run at once, and
+// nothing else does: the closed form that the search evaluates four times a candidate.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+
+#include "platforms/network/dragonfly_plus.hpp"
+#include "platforms/network/dragonfly_rate.hpp"
+#include "platforms/network/fat_tree_rate.hpp"
+#include "platforms/network/torus_rate.hpp"
+#include "platforms/node/node_load.hpp"
+#include "platforms/platform.hpp"
+
+namespace fourfold {
+
+// Built once per platform, then immutable; `rate` allocates nothing and is safe to call from
+// threads.
+//
+// The rate is the least of what the nodes allow (inner links and NICs, node_load.hpp) and what the
+// links of the network allow (*_rate.hpp of its kind), on a packed mapping. Inside a node and on a
+// crossbar it is exact; with power-of-two grids on full groups it equals the brute force over all
+// lines to some per cent; where grids straddle nodes and groups it is an approximation
+// (tests/platforms/*rate_test.cpp state the errors).
+class AxisRates {
+ public:
+  explicit AxisRates(const Platform& platform);
+
+  // Bytes/s that each device can send on its rings (= bus bandwidth), without the caps of the
+  // collective library. `stride` and `extent` as in ProcessGrid, `devices` is the size of the job.
+  // Infinite for an extent of 1, which moves nothing.
+  BytesPerSecond rate(std::int64_t stride, std::int64_t extent, std::int64_t devices) const;
+
+ private:
+  using NetworkRates = std::variant<DragonflyRates, DragonflyPlusRates, FatTreeRates, TorusRates>;
+  static std::optional<NetworkRates> network_rates(const Platform& platform);
+
+  double port_ = 0.0;  // crossbar only
+  std::optional<NodeLoads> nodes_;
+  std::optional<NetworkRates> network_;
+};
+
+}  // namespace fourfold

@@ -1,0 +1,129 @@
+// fourfold project and fourfold search: one question, answered with a breakdown or with ten grids.
+#include <memory>
+
+#include "scaling/cli/commands.hpp"
+#include "scaling/cli/output.hpp"
+#include "scaling/cli/question_flags.hpp"
+#include "scaling/find/finding.hpp"
+#include "scaling/find/reruns.hpp"
+#include "scaling/find/trace_file.hpp"
+#include "scaling/jobs/progress.hpp"
+#include "scaling/study/record_json.hpp"
+#include "scaling/text/explanation_text.hpp"
+#include "scaling/text/point_text.hpp"
+#include "support/whole_file.hpp"
+
+namespace fourfold {
+namespace {
+
+struct Typed {
+  QuestionFlags flags;
+  bool json = false;
+  // project only:
+  bool explain = false;
+  std::string trace;  // a path; empty: none
+};
+
+DetailWanted detail_of(const Typed& typed) {
+  if (!typed.trace.empty()) return DetailWanted::timeline;
+  return typed.explain ? DetailWanted::explanation : DetailWanted::none;
+}
+
+// The record, and the simulations beside it that an explanation asks for.
+struct Answer {
+  Record record;
+  std::vector<Ideal> reruns;
+};
+
+Answer answer(const Typed& typed) {
+  constexpr double reruns_share = 0.3;  // of the work, for the time left
+  const Question question = question_of(typed.flags);
+  print_notices(read_platform(question.platform, question.scales));
+  const Fidelity fidelity = fidelity_named(typed.flags.fidelity);
+  const StoppingRule rule = rule_of(typed.flags);
+  const bool more = typed.explain && simulates(fidelity);
+  const double share = more ? 1.0 - reruns_share : 1.0;
+  Progress progress(1, 1.0);
+  progress.begin(question.model.name + " on " + question.platform, 1.0);
+  const Finding finding = find(
+      question, fidelity, rule,
+      [&](const std::string& activity, double done) { progress.update(activity, done * share); },
+      detail_of(typed));
+  Answer answer{make_record(question, finding, fidelity, rule), {}};
+  if (more) {
+    answer.reruns = rerun(answer.record, [&](const std::string& activity, double done) {
+      progress.update(activity, share + done * reruns_share);
+    });
+  }
+  return answer;
+}
+
+Explanation explanation_of(const Answer& answer) {
+  const Record& record = answer.record;
+  const Platform platform = read_platform(record.point.platform, record.point.scales);
+  if (!simulates(record.fidelity)) return explain(record.point, platform, std::nullopt);
+  return explain(record.point, platform,
+                 Simulated{record.outcome, record.replay->detail, answer.reruns});
+}
+
+std::string explained(const Answer& answer, const Typed& typed, std::string text) {
+  if (!typed.explain) return text;
+  const Explanation explanation = explanation_of(answer);
+  if (!typed.json) return text + '\n' + explanation_text(explanation);
+  nlohmann::json object = nlohmann::json::parse(text);
+  object["explanation"] = json_of(explanation);
+  return object.dump() + '\n';
+}
+
+void add_verb(CLI::App& verb, Action& action, const std::shared_ptr<Typed>& typed,
+              std::string (*text)(const Record&)) {
+  add_machine_flags(verb, typed->flags);
+  add_model_flags(verb, typed->flags);
+  add_what_if_flags(verb, typed->flags);
+  verb.add_flag("--json", typed->json, "print the record as one line of JSON");
+  verb.callback([typed, text, &action] {
+    action = [typed, text] {
+      if (!typed->trace.empty()) refuse_unwritable(typed->trace);
+      const Answer found = answer(*typed);
+      const Record& record = found.record;
+      if (!typed->trace.empty()) write_trace_of(record, typed->trace);
+      print(explained(found, *typed, typed->json ? to_json(record) + '\n' : text(record)));
+      return 0;
+    };
+  });
+}
+
+}  // namespace
+
+void add_project_verb(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("project", "Project one point, with its breakdown");
+  verb->footer(
+      "Examples:\n"
+      "  fourfold project --platform frontier --model gpt-80b --devices 8192\n"
+      "  fourfold project --platform alps --model gpt-60b --devices 6144 --vocabulary 32000 \\\n"
+      "      --fidelity estimated --overlap none\n"
+      "  fourfold project --platform frontier --model gpt-80b --devices 8192 \\\n"
+      "      --grid 2x8x32x16 --scale network.link_bandwidth_GBps=0.5\n"
+      "  fourfold project --platform frontier --model gpt-80b --devices 8192 --explain\n"
+      "  fourfold project --platform frontier --model gpt-80b --devices 8192 \\\n"
+      "      --jitter 2% --slow-devices 1:0.5");
+  const auto typed = std::make_shared<Typed>();
+  verb->add_flag("--explain", typed->explain,
+                 "say where the time goes, what each collective costs and what limits the run");
+  verb->add_option("--trace", typed->trace,
+
+                   "FILE: write a Chrome/Perfetto trace of a few devices, lane by lane");
+  add_verb(*verb, action, typed, point_text);
+}
+
+void add_search_verb(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("search", "Find the ten best process grids");
+  verb->footer(
+      "Every grid and micro-batch count that fits is estimated; the best are simulated in order\n"
+      "until the next estimate cannot win by the disagreement seen so far.\n\n"
+      "Example:\n"
+      "  fourfold search --platform frontier --model gpt-320b --devices 32768");
+  add_verb(*verb, action, std::make_shared<Typed>(), search_text);
+}
+
+}  // namespace fourfold

@@ -1,0 +1,71 @@
+// fourfold train: has fourfold-engine train, draws the loss curve, and says how to go on where a
+// signal ended the job.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "scaling/cli/commands.hpp"
+#include "scaling/cli/output.hpp"
+#include "scaling/jobs/engine_job.hpp"
+#include "scaling/study/loss_table.hpp"
+#include "scaling/study/plot.hpp"
+#include "support/whole_file.hpp"
+
+namespace fourfold {
+namespace {
+
+bool holds_checkpoint(const std::string& folder) {
+  std::error_code missing;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, missing)) {
+    const std::filesystem::path path = entry.path();
+    if (path.filename().string().starts_with("step-") && path.extension() == ".json") return true;
+  }
+  return false;
+}
+
+std::string how_to_go_on(const std::string& folder) {
+  const std::string checkpoints = folder + "/checkpoints";
+  return holds_checkpoint(checkpoints)
+             ? "go on from its newest checkpoint with: fourfold train --resume " + checkpoints
+             : "it had written no checkpoint yet (--checkpoint-every N writes one every N steps)";
+}
+
+std::string loss_curve(const nlohmann::json& plan) {
+  const std::string folder = plan.at("folder");
+  try {
+    const LossTable losses = loss_table(plan.at("log"));
+    write_whole_file(folder + "/loss.csv", losses.csv);
+    return draw_loss_curve(folder, losses);
+  } catch (const std::runtime_error& error) {
+    return fmt::format("no loss curve: {}", error.what());
+  }
+}
+
+int train(const std::vector<std::string>& typed) {
+  const EngineJob job = run_engine_verb("train", typed);
+  if (!job.killed.empty()) {
+    fmt::print(stderr, "fourfold: {}; {}\n", job.killed, how_to_go_on(job.plan.at("folder")));
+  }
+  if (job.status != 0 || job.plan.is_null()) return job.status;
+  const std::string drawn = loss_curve(job.plan);
+  const nlohmann::ordered_json line{{"kind", "plots"}, {"text", drawn}};
+  print((job.plan.at("json").get<bool>() ? line.dump() : drawn) + "\n");
+  return 0;
+}
+
+}  // namespace
+
+void add_train_verb(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("train", "Train a model on this machine, over MPI");
+  verb->prefix_command();  // all words that follow are the engine's ...
+  verb->set_help_flag();   // ... --help, too
+  verb->callback(
+      [verb, &action] { action = [words = verb->remaining()] { return train(words); }; });
+}
+
+}  // namespace fourfold

@@ -1,0 +1,124 @@
+// fourfold: the front door. Reads the command line, does what the verb says, and turns every error
+// into one sentence and a status.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <new>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "scaling/cli/commands.hpp"
+#include "scaling/cli/output.hpp"
+#include "scaling/jobs/interrupt.hpp"
+#include "sim/question/provenance.hpp"
+#include "support/help_format.hpp"
+#include "support/nearest_name.hpp"
+
+namespace fourfold {
+namespace {
+
+constexpr int wrong_usage = 2;
+constexpr int interrupted_status = 130;
+
+// The innermost verb that was typed.
+const CLI::App* typed_verb(const CLI::App& app) {
+  const std::vector<CLI::App*> typed = app.get_subcommands();
+  return typed.empty() ? &app : typed_verb(*typed.front());
+}
+
+// The sentence about the first word that the command line does not know; empty if it knows all.
+std::string unknown_word(const CLI::App& app) {
+  const std::vector<std::string> unknown = app.remaining(/*recurse=*/true);
+  if (unknown.empty()) return "";
+  const std::string word = unknown.front().substr(0, unknown.front().find('='));
+  const CLI::App* verb = typed_verb(app);
+  std::vector<std::string> known;
+  if (word.starts_with("-")) {
+    for (const CLI::Option* option : verb->get_options()) {
+      if (option->nonpositional()) known.push_back(option->get_name());
+    }
+    return "unknown flag '" + word + "'" + did_you_mean(word, known);
+  }
+  for (const CLI::App* inner : verb->get_subcommands({})) known.push_back(inner->get_name());
+  if (known.empty()) return "'" + word + "' is one argument too many";
+  return "unknown verb '" + word + "'" + did_you_mean(word, known);
+}
+
+// CLI11's sentences, but for those that only programmers understand.
+std::string in_words(const CLI::ParseError& error) {
+  const std::string said = error.what();
+  const std::size_t twice = said.find(": At Most 1 required");
+  return twice == std::string::npos ? said
+                                    : said.substr(0, twice) + " is given twice; give it once";
+}
+
+int complain(const std::string& sentence, int status) {
+  fmt::print(stderr, "fourfold: {}\n", sentence);
+  return status;
+}
+
+int run(int count, char** words) {
+  CLI::App app(
+      "Fourfold projects 4D-parallel training of language models on supercomputers: which process "
+      "grid is best, how fast it is, and what limits it; and it trains them over MPI.");
+  app.name("fourfold");
+  app.formatter(std::make_shared<HelpFormat>());  // verbs inherit it
+  app.footer(
+      "Examples:\n"
+      "  fourfold campaign run scaling/campaigns/sc24_weak.toml\n"
+      "  fourfold project --platform frontier --model gpt-80b --devices 8192\n"
+      "  fourfold search --platform frontier --model gpt-320b --devices 32768\n"
+      "  fourfold platforms show frontier\n"
+      "  fourfold train\n"
+      "`fourfold VERB --help` explains a verb.");
+  app.set_version_flag("--version", "fourfold " + build().commit);
+  Action action;
+  add_campaign_verb(app, action);
+  add_project_verb(app, action);
+  add_search_verb(app, action);
+  add_show_verb(app, action);
+  add_platforms_verb(app, action);
+  add_models_verb(app, action);
+  add_collectives_verb(app, action);
+  add_train_verb(app, action);
+  add_sample_verb(app, action);
+  try {
+    app.parse(count, words);
+  } catch (const CLI::Success& asked) {  // --help and --version
+    std::ostringstream text;
+    const int status = app.exit(asked, text, text);
+    print(text.str());
+    return status;
+  } catch (const CLI::ParseError& error) {
+    const std::string sentence = unknown_word(app);
+    return complain(sentence.empty() ? in_words(error) : sentence, wrong_usage);
+  }
+  if (!action) {
+    const CLI::App* verb = typed_verb(app);
+    fmt::print(stderr, "{}", verb->help());
+    return complain("say what to do: a verb is missing", wrong_usage);
+  }
+  return action();
+}
+
+}  // namespace
+}  // namespace fourfold
+
+int main(int count, char** words) {
+  fourfold::watch_for_interrupts();
+  try {
+    return fourfold::run(count, words);
+  } catch (const fourfold::Interrupted&) {
+    return fourfold::complain("interrupted", fourfold::interrupted_status);
+  } catch (const std::bad_alloc&) {
+    return fourfold::complain(
+        "the memory that this machine or its limits allow is used up; ask for fewer devices or "
+        "layers, or for --fidelity estimated",
+        1);
+  } catch (const std::exception& error) {
+    return fourfold::complain(error.what(), 1);
+  }
+}

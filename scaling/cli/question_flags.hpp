@@ -1,0 +1,48 @@
+// The command line flags that ask one question: shared by the verbs project, search and show.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scaling/find/question.hpp"
+#include "scaling/find/verdict.hpp"
+
+namespace fourfold {
+
+struct QuestionFlags {
+  std::string platform, model, grid;
+  std::int64_t devices = 0;
+  std::int64_t micro_batches = 0;  // 0: searched
+  std::int64_t batch_tokens = 16'777'216;
+  std::int64_t vocabulary = 0;  // 0: the model file's
+  std::vector<std::string> scales;
+  std::string fidelity = "simulated";
+  std::int64_t at_most_grids = 0;  // 0: the rule's
+  std::int64_t work_limit = 0;     // 0: the rule's
+  // Options, by the names that records print; empty: the default.
+  std::string recompute, overlap, weight_gather, gradient_reduction, data_reduction;
+  std::string precision_z, precision_data;
+  std::int64_t in_flight_blocks = 0;
+  // What-ifs, by the words of sim/what_ifs.hpp; empty: none.
+  std::string placement, jitter, slow_devices, collective;
+  std::vector<std::string> degrade, fail;
+  std::int64_t seed = -1;  // none given
+};
+
+// Platform, devices, grid, batch, scales, fidelity.
+void add_machine_flags(CLI::App& verb, QuestionFlags& flags);
+// Model, vocabulary, micro-batches and every field of StepOptions.
+void add_model_flags(CLI::App& verb, QuestionFlags& flags);
+// What if devices, links or placement were not as the platform says.
+void add_what_if_flags(CLI::App& verb, QuestionFlags& flags);
+
+// These throw std::runtime_error with a sentence on names and values that are not known.
+Model model_of(const QuestionFlags& flags);
+StepOptions options_of(const QuestionFlags& flags);
+WhatIfs what_ifs_of(const QuestionFlags& flags);
+Question question_of(const QuestionFlags& flags);
+StoppingRule rule_of(const QuestionFlags& flags);
+
+}  // namespace fourfold

@@ -1,0 +1,113 @@
+// From a question to its candidates; see candidates.hpp.
+#include "scaling/find/candidates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+
+#include "scaling/find/nearby.hpp"
+#include "scaling/jobs/interrupt.hpp"
+#include "support/prose.hpp"
+
+namespace fourfold {
+namespace {
+
+// The estimates of one grid, for the micro-batches asked for or for all that divide its batch.
+SearchResult candidates_of_grid(const Question& question, const Platform& platform) {
+  const ProcessGrid& grid = *question.grid;
+  if (grid.size() != question.devices) {
+    throw FindingFailed(
+        fmt::format("grid {} has {} devices, not {}; choose a grid whose "
+                    "extents multiply to the number of devices",
+                    grid.str(), grid.size(), question.devices));
+  }
+  const std::int64_t groups = grid.extent(Axis::z) * grid.extent(Axis::data);
+  const std::int64_t local_batch = std::max<std::int64_t>(question.global_batch / groups, 1);
+  std::vector<std::int64_t> counts;
+  for (std::int64_t count = 1; count <= local_batch; ++count) {
+    if (local_batch % count == 0) counts.push_back(count);
+  }
+  if (question.micro_batches) counts = {*question.micro_batches};
+
+  SearchResult result;
+  result.tried = static_cast<std::int64_t>(counts.size());
+  const Bytes limit = platform.processor.memory * platform.processor.usable_memory;
+  Bytes least{limit.value * 1e9};
+  for (std::int64_t count : counts) {
+    const std::string reason = misfit(question.model, grid, question.global_batch, count);
+    if (!reason.empty()) throw FindingFailed(reason);
+    const Estimate found = estimate(point_of(question, grid, count), platform);
+    least = std::min(least, found.memory.peak);
+    if (found.memory.peak <= limit) {
+      result.feasible.push_back({grid, count, found});
+    } else {
+      ++result.rejected[Rejection::memory];
+    }
+  }
+  if (result.feasible.empty()) {
+    throw FindingFailed(fmt::format(
+        "{} on grid {} needs at least {:.1f} GB per device, but {} leaves {:.1f} GB of {:.0f} GB",
+        question.model.name, grid.str(), least.value / 1e9, platform.name, limit.value / 1e9,
+        platform.processor.memory.value / 1e9));
+  }
+  std::stable_sort(result.feasible.begin(), result.feasible.end(),
+                   [](const Candidate& a, const Candidate& b) {
+                     return a.estimate.outcome.total < b.estimate.outcome.total;
+                   });
+  return result;
+}
+
+// `counts`: the micro-batches that would fit, if others were asked for.
+std::string why_nothing_fits(const Question& question, const Platform& platform,
+                             const SearchResult& result, const std::set<std::int64_t>& counts) {
+  const std::string with =
+      question.micro_batches ? " with " + counted(*question.micro_batches, "micro-batch") : "";
+  std::vector<std::string> reasons;
+  for (const auto& [reason, count] : result.rejected) {
+    reasons.push_back(fmt::format("{} by {}", count, name(reason)));
+  }
+  std::string text = fmt::format("{} fits no grid of {} of {}{}", question.model.name,
+                                 counted(question.devices, "device"), platform.name, with);
+  if (!counts.empty()) {
+    return text + fmt::format("; {} micro-batches would fit", fmt::join(counts, ", "));
+  }
+  text += fmt::format(" ({} tried, rejected {})", counted(result.tried, "combination"),
+                      fmt::join(reasons, ", "));
+  if (!result.closest_miss.empty()) return text + ": " + result.closest_miss;
+  const std::string instead = nearby(question, platform);
+  return instead.empty() ? text : text + "; " + instead;
+}
+
+}  // namespace
+
+SearchResult candidates(const Question& question, const Platform& platform, const Watch& watch) {
+  if (question.devices < 1) throw FindingFailed("the number of devices must be at least 1");
+  if (question.devices > platform.devices()) {
+    throw FindingFailed(fmt::format("{} has {} devices, {} are too many", platform.name,
+                                    platform.devices(), question.devices));
+  }
+  if (question.grid) return candidates_of_grid(question, platform);
+
+  const Point pattern = point_of(question, ProcessGrid(question.devices, 1, 1, 1), 1);
+  SearchResult result =
+      search(pattern, platform, question.devices, [&](std::int64_t done, std::int64_t all) {
+        stop_if_interrupted();
+        watch(fmt::format("estimated {} of {} candidates", done, all),
+              static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(all, 1)));
+      });
+  std::set<std::int64_t> counts;  // of micro-batches that fit
+  for (const Candidate& candidate : result.feasible) counts.insert(candidate.micro_batches);
+  if (question.micro_batches) {
+    std::erase_if(result.feasible, [&](const Candidate& candidate) {
+      return candidate.micro_batches != *question.micro_batches;
+    });
+  }
+  if (result.feasible.empty()) {
+    throw FindingFailed(why_nothing_fits(question, platform, result, counts));
+  }
+  return result;
+}
+
+}  // namespace fourfold

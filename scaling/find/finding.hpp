@@ -1,0 +1,65 @@
+// What the search and the guided simulation found out about a question.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "platforms/platform.hpp"
+#include "scaling/find/question.hpp"
+#include "scaling/find/verdict.hpp"
+#include "scaling/jobs/launch.hpp"
+#include "sim/estimate/search.hpp"
+#include "sim/question/replay_answer.hpp"
+
+namespace fourfold {
+
+struct Finding {
+  SearchResult search;  // every feasible candidate, by estimated seconds
+  // Of search.feasible[0, simulated.size()); absent where it took more work than the rule allows.
+  std::vector<std::optional<ReplayAnswer>> simulated;
+  std::optional<Verdict> verdict;  // absent if nothing was to be simulated
+  std::size_t chosen = 0;          // least simulated seconds, or least estimated
+  // Of the chosen candidate, with what-ifs that tell ranks or links apart, at a fidelity beyond
+  // simulated, or with the detail that was wanted; absent without any of these.
+  std::optional<ReplayAnswer> last;
+
+  const Candidate& best() const { return search.feasible[chosen]; }
+  const Outcome& outcome() const {
+    if (last) return last->outcome;
+    return simulated.empty() ? best().estimate.outcome : simulated[chosen]->outcome;
+  }
+  // Agreement of estimate and simulation over what was simulated; absent below two.
+  std::optional<double> tau() const;
+  std::optional<double> regret() const;
+};
+
+// Why a question has no answer, in a sentence; other questions may have one.
+struct FindingFailed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Called with what is being done and which part of the question is done, 0 to 1.
+using Watch = std::function<void(const std::string& activity, double done)>;
+
+// The grid is chosen as if all ranks and links were alike; what-ifs that say otherwise, fidelities
+// beyond simulated and the detail apply to a last simulation, of the chosen grid, which no rule
+// gives up.
+//
+// Throws FindingFailed if no grid can answer, if a what-if cannot take effect or a simulation
+// fails, and Interrupted. Two simulations run at a time; what they find does not depend on which
+// ends first.
+Finding find(const Question& question, Fidelity fidelity, const StoppingRule& rule,
+             const Watch& watch, DetailWanted detail = DetailWanted::none);
+
+// What a simulation said; absent if it used up its work. Throws FindingFailed if it failed.
+std::optional<ReplayAnswer> answer_of(const JobResult& result, const Point& point);
+
+// One more simulation of a point: `arguments` as fourfold-replay takes them. Throws FindingFailed
+// and Interrupted. `watch` is told the part of the rank-operations that is done.
+ReplayAnswer simulate(const Point& point, const std::vector<std::string>& arguments,
+                      const std::function<void(double)>& watch);
+
+}  // namespace fourfold

@@ -1,0 +1,110 @@
+// Products of divisors around the count asked for; see nearby.hpp. A grid divides the heads by x,
+// the hidden size by x and y, and the batch by z x data and the micro-batches.
+#include "scaling/find/nearby.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "sim/estimate/search.hpp"
+#include "support/prose.hpp"
+
+namespace fourfold {
+namespace {
+
+constexpr int most_searched = 3;  // counts on either side, each with a whole search
+
+std::vector<std::int64_t> divisors(std::int64_t number) {
+  std::vector<std::int64_t> result;
+  for (std::int64_t d = 1; d * d <= number; ++d) {
+    if (number % d != 0) continue;
+    result.push_back(d);
+    if (d * d != number) result.push_back(number / d);
+  }
+  return result;
+}
+
+// Devices that x and y can share out.
+std::set<std::int64_t> model_parts(const Model& model) {
+  std::set<std::int64_t> parts;
+  for (std::int64_t x : divisors(std::gcd(model.heads, model.hidden))) {
+    for (std::int64_t y : divisors(model.hidden)) parts.insert(x * y);
+  }
+  return parts;
+}
+
+bool fits(const Question& question, const Platform& platform) {
+  const Point pattern = point_of(question, ProcessGrid(question.devices, 1, 1, 1), 1);
+  return std::ranges::any_of(
+      search(pattern, platform, question.devices).feasible, [&](const Candidate& candidate) {
+        return !question.micro_batches || candidate.micro_batches == *question.micro_batches;
+      });
+}
+
+// The first of the counts, in their order, that fits.
+template <typename Counts>
+std::optional<std::int64_t> first_fit(const Counts& counts, Question question,
+                                      const Platform& platform) {
+  int searched = 0;
+  for (std::int64_t count : counts) {
+    if (searched++ == most_searched) break;
+    question.devices = count;
+    if (fits(question, platform)) return count;
+  }
+  return std::nullopt;
+}
+
+std::string devices_nearby(const Question& question, const Platform& platform) {
+  std::set<std::int64_t> more;
+  std::set<std::int64_t, std::greater<>> fewer;
+  const std::int64_t micro_batches = question.micro_batches.value_or(1);
+  if (question.global_batch % micro_batches != 0) return "";
+  const std::set<std::int64_t> parts = model_parts(question.model);
+  for (std::int64_t replicas : divisors(question.global_batch / micro_batches)) {
+    for (std::int64_t part : parts) {
+      if (part > platform.devices() / replicas) break;
+      const std::int64_t count = part * replicas;
+      if (count > question.devices) more.insert(count);
+      if (count < question.devices) fewer.insert(count);
+    }
+  }
+  const auto below = first_fit(fewer, question, platform);
+  const auto above = first_fit(more, question, platform);
+  if (below && above) return fmt::format("{} or {} devices would fit", *below, *above);
+  if (!below && !above) return "";
+  return counted(below ? *below : *above, "device") + " would fit";
+}
+
+// The nearest multiple of what a grid of these devices shares the batch among.
+std::string batch_nearby(Question question, const Platform& platform) {
+  const std::int64_t asked = question.global_batch;
+  const std::int64_t most = most_batch_tokens / question.model.sequence;
+  std::optional<std::int64_t> best;
+  for (std::int64_t part : model_parts(question.model)) {
+    if (question.devices % part != 0) continue;
+    const std::int64_t shares = question.devices / part * question.micro_batches.value_or(1);
+    const std::int64_t batch = std::max<std::int64_t>((asked + shares / 2) / shares, 1) * shares;
+    if (batch == asked || batch > most) continue;
+    if (!best || std::abs(batch - asked) < std::abs(*best - asked)) best = batch;
+  }
+  if (!best) return "";
+  question.global_batch = *best;
+  if (!fits(question, platform)) return "";
+  return fmt::format("a batch of {} ({} tokens)", counted(*best, "sequence"),
+                     *best * question.model.sequence);
+}
+
+}  // namespace
+
+std::string nearby(const Question& question, const Platform& platform) {
+  const std::string devices = devices_nearby(question, platform);
+  const std::string batch = batch_nearby(question, platform);
+  if (batch.empty()) return devices;
+  return devices.empty() ? batch + " would fit" : devices + ", and so would " + batch;
+}
+
+}  // namespace fourfold

@@ -1,0 +1,15 @@
+// What a question without an answer could ask instead: device counts and batches nearby that fit.
+#pragma once
+
+#include <string>
+
+#include "platforms/platform.hpp"
+#include "scaling/find/question.hpp"
+
+namespace fourfold {
+
+// "3888 or 4096 devices would fit, and so would a batch of 4000 sequences (8192000 tokens)"; empty
+// if nothing nearby does. What is named was searched, memory included.
+std::string nearby(const Question& question, const Platform& platform);
+
+}  // namespace fourfold

@@ -1,0 +1,80 @@
+// Questions as points and as JSON; see question.hpp.
+#include "scaling/find/question.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "schedule/models/model_file.hpp"
+#include "sim/question/point_json.hpp"
+#include "support/nearest_name.hpp"
+
+namespace fourfold {
+
+const char* name(Fidelity fidelity) {
+  constexpr const char* names[]{"estimated", "simulated", "full", "s4u", "s4u-step"};
+  return names[static_cast<int>(fidelity)];
+}
+
+Fidelity fidelity_named(const std::string& word) {
+  std::vector<std::string> known;
+  for (Fidelity fidelity : {Fidelity::estimated, Fidelity::simulated, Fidelity::full, Fidelity::s4u,
+                            Fidelity::s4u_step}) {
+    if (word == name(fidelity)) return fidelity;
+    known.emplace_back(name(fidelity));
+  }
+  throw std::runtime_error("unknown fidelity '" + word + "'" + did_you_mean(word, known));
+}
+
+Model model_with(const std::string& name_or_path, std::int64_t vocabulary) {
+  Model model = read_model(name_or_path);
+  if (vocabulary > 0) model.vocabulary = vocabulary;
+  if (const std::string why = excess(model); !why.empty()) throw std::runtime_error(why);
+  return model;
+}
+
+std::int64_t sequences_in(std::int64_t batch_tokens, const Model& model) {
+  if (batch_tokens > most_batch_tokens) {
+    throw std::runtime_error(
+        fmt::format("a batch of {} tokens is too large: at most {} tokens are counted, so that 64 "
+                    "bits hold every byte of a step",
+                    batch_tokens, most_batch_tokens));
+  }
+  if (batch_tokens < 1 || batch_tokens % model.sequence != 0) {
+    throw std::runtime_error(
+        fmt::format("a batch of {} tokens is no whole number of sequences of {} tokens of {}",
+                    batch_tokens, model.sequence, model.name));
+  }
+  return batch_tokens / model.sequence;
+}
+
+Question uniform(const Question& question) {
+  Question result = question;
+  result.what_ifs = {};
+  result.what_ifs.collective = question.what_ifs.collective;
+  return result;
+}
+
+Point point_of(const Question& question, const ProcessGrid& grid, std::int64_t micro_batches) {
+  Point point{question.platform,     question.scales,  question.model,   grid,
+              question.global_batch, question.options, question.what_ifs};
+  point.options.micro_batches = micro_batches;
+  return point;
+}
+
+nlohmann::json json_of(const Question& question) {
+  nlohmann::json options = json_of(question.options);
+  options.erase("micro_batches");
+  nlohmann::json object{{"platform", question.platform},
+                        {"scales", json_of(question.scales)},
+                        {"model", json_of(question.model)},
+                        {"devices", question.devices},
+                        {"global_batch_sequences", question.global_batch},
+                        {"options", options},
+                        {"what_ifs", json_of(question.what_ifs)}};
+  if (question.grid) object["grid"] = question.grid->str();
+  if (question.micro_batches) object["micro_batches"] = *question.micro_batches;
+  return object;
+}
+
+}  // namespace fourfold

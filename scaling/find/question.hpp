@@ -1,0 +1,54 @@
+// A question of a user: how fast does this model train on so many devices of this machine? It turns
+// into points once a process grid is chosen.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "platforms/platform.hpp"
+#include "schedule/models/model.hpp"
+#include "schedule/program/process_grid.hpp"
+#include "schedule/program/step_options.hpp"
+#include "sim/question/point.hpp"
+
+namespace fourfold {
+
+// estimated: the closed form only. simulated: the closed form to order the grids, then SimGrid.
+// The others choose the grid like simulated, and then simulate it once more: full with every layer
+// and micro-batch, s4u and s4u_step with stock SimGrid communications.
+enum class Fidelity : std::uint8_t { estimated, simulated, full, s4u, s4u_step };
+const char* name(Fidelity fidelity);
+constexpr bool simulates(Fidelity fidelity) {
+  return fidelity != Fidelity::estimated;
+}
+// Throws std::runtime_error that names the nearest known one.
+Fidelity fidelity_named(const std::string& word);
+
+struct Question {
+  std::string platform;  // name or path
+  Scales scales;
+  Model model;
+  std::int64_t devices = 0;
+  std::int64_t global_batch = 0;  // sequences
+  StepOptions options;            // its micro_batches are not looked at
+  WhatIfs what_ifs;
+  std::optional<ProcessGrid> grid;            // searched if absent
+  std::optional<std::int64_t> micro_batches;  // searched if absent
+};
+
+// The model by name or path, with another vocabulary unless that is 0. Throws std::runtime_error.
+Model model_with(const std::string& name_or_path, std::int64_t vocabulary);
+
+// Sequences in a batch of so many tokens. Throws std::runtime_error if they do not come out whole.
+std::int64_t sequences_in(std::int64_t batch_tokens, const Model& model);
+
+// The question without what-ifs that tell ranks or links apart: what a grid is searched for.
+Question uniform(const Question& question);
+
+Point point_of(const Question& question, const ProcessGrid& grid, std::int64_t micro_batches);
+
+nlohmann::json json_of(const Question& question);
+
+}  // namespace fourfold

@@ -1,0 +1,90 @@
+// One estimate per unconfirmed fact and factor; see sensitivity.hpp.
+#include "scaling/find/sensitivity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "scaling/study/study.hpp"
+#include "scaling/text/text_table.hpp"
+#include "sim/estimate/estimate.hpp"
+
+namespace fourfold {
+namespace {
+
+// Absent if the scaled platform is refused, say a fraction above 1.
+std::optional<Seconds> estimate_with(const Point& point, const std::string& key, double factor) {
+  Point scaled = point;
+  const auto known = scaled.scales.find(key);
+  scaled.scales[key] = factor * (known == scaled.scales.end() ? 1.0 : known->second);
+  try {
+    return estimate(scaled, read_platform(scaled.platform, scaled.scales)).outcome.total;
+  } catch (const std::runtime_error&) {
+    return std::nullopt;
+  }
+}
+
+double size(const Effect& effect, Seconds base) {
+  double largest = 0.0;
+  for (const std::optional<Seconds>& seconds : {effect.half, effect.twice}) {
+    if (seconds) largest = std::max(largest, std::abs(*seconds / base - 1.0));
+  }
+  return largest;
+}
+
+std::string seconds_and_percent(const std::optional<Seconds>& seconds, Seconds base) {
+  if (!seconds) return "impossible";
+  return fmt::format("{:.2f} ({:+.1f} %)", seconds->value, 100.0 * (*seconds / base - 1.0));
+}
+
+}  // namespace
+
+Sensitivity sensitivity(const Point& point) {
+  const Platform platform = read_platform(point.platform, point.scales);
+  Sensitivity result{point, estimate(point, platform).outcome.total, {}, 0};
+  for (const Fact& fact : platform.facts) {
+    if (!fact.unconfirmed) continue;
+    ++result.unconfirmed;
+    Effect effect{fact.key, fact.value, estimate_with(point, fact.key, 0.5),
+                  estimate_with(point, fact.key, 2.0)};
+    if (size(effect, result.estimated) >= Sensitivity::threshold) result.effects.push_back(effect);
+  }
+  std::stable_sort(result.effects.begin(), result.effects.end(),
+                   [&](const Effect& a, const Effect& b) {
+                     return size(a, result.estimated) > size(b, result.estimated);
+                   });
+  return result;
+}
+
+std::string sensitivity_table(const Sensitivity& result) {
+  const Point& point = result.point;
+  const std::string subject =
+      fmt::format("{}, {} on {} devices, grid {}, {:.2f} s estimated", machine_name(point.platform),
+                  point.model.name, point.grid.size(), point.grid.str(), result.estimated.value);
+  if (result.unconfirmed == 0) return subject + ": every number of the platform has a source.\n";
+  const std::string below = fmt::format("{:.1f} %", 100.0 * Sensitivity::threshold);
+  if (result.effects.empty()) {
+    return fmt::format(
+        "{}: half and double of each of the {} unconfirmed numbers change less than "
+        "{}.\n",
+        subject, result.unconfirmed, below);
+  }
+  TextTable table;
+  table.columns = {{"unconfirmed number", "", Align::left},
+                   {"value", ""},
+                   {"half gives", "s"},
+                   {"double gives", "s"}};
+  for (const Effect& effect : result.effects) {
+    table.rows.push_back({effect.key, fmt::format("{:g}", effect.value),
+                          seconds_and_percent(effect.half, result.estimated),
+                          seconds_and_percent(effect.twice, result.estimated)});
+  }
+  return fmt::format("{}:\n{}{} of {} unconfirmed numbers change less than {} and are not shown.\n",
+                     subject, format(table),
+                     result.unconfirmed - static_cast<std::int64_t>(result.effects.size()),
+                     result.unconfirmed, below);
+}
+
+}  // namespace fourfold

@@ -1,0 +1,113 @@
+// A question to the engine, then mpirun; see engine_job.hpp.
+#include "scaling/jobs/engine_job.hpp"
+
+#include <fmt/format.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <initializer_list>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+#include "scaling/jobs/attached.hpp"
+#include "scaling/jobs/launch.hpp"
+#include "scaling/jobs/mpirun_words.hpp"
+
+namespace fourfold {
+namespace {
+
+constexpr int interrupted_status = 130;
+
+using Words = std::vector<std::string>;
+
+// Whether ranks may copy from each other's memory; containers often forbid it, and Open MPI then
+// complains at every rank.
+bool may_read_other_memory() {
+  char from = 1, to = 0;
+  const iovec source{&from, 1}, target{&to, 1};
+  return process_vm_readv(getpid(), &target, 1, &source, 1, 0) == 1;
+}
+
+Words mpirun_words(std::int64_t ranks) {
+  const std::int64_t cores = std::max(1U, std::thread::hardware_concurrency());
+  Words words{"mpirun", "-n", std::to_string(ranks), "--oversubscribe"};
+  const auto add = [&](std::initializer_list<const char*> more) {
+    words.insert(words.end(), more.begin(), more.end());
+  };
+  if (geteuid() == 0) add({"--allow-run-as-root"});
+  // Binding is left to the system: two runs side by side would be bound to the same cores.
+  add({"--bind-to", "none"});
+  if (!may_read_other_memory()) add({"--mca", "btl_vader_single_copy_mechanism", "none"});
+  if (ranks > cores) {
+    add({"--mca", "mpi_yield_when_idle", "1"});
+    fmt::print(
+        stderr,
+        "fourfold: {} ranks share {} core{}: right results, but slower than one rank a core\n",
+        ranks, cores, cores == 1 ? "" : "s");
+  }
+  return words;
+}
+
+struct EngineResult {
+  AttachedResult job;
+  std::optional<RankDeath> death;
+};
+
+EngineResult run_engine(const Words& engine, std::int64_t ranks) {
+  if (ranks == 1) return {run_attached(engine), std::nullopt};
+  Words command = mpirun_words(ranks);
+  command.insert(command.end(), engine.begin(), engine.end());
+  MpirunWords words;
+  const auto pass_on = [](const std::string& text) {
+    fmt::print(stderr, "{}", text);
+    std::fflush(stderr);
+  };
+  EngineResult result;
+  try {
+    result.job = run_attached(command, [&](std::string_view said) { pass_on(words.own(said)); });
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(
+        fmt::format("{}; install openmpi-bin, or use one rank (--ranks 1)", error.what()));
+  }
+  pass_on(words.rest());
+  result.death = words.death();
+  return result;
+}
+
+std::string killed_text(const EngineResult& result) {
+  const int signal = result.death ? result.death->signal : result.job.signal;
+  if (signal == 0) return "";
+  const std::string who = result.death ? fmt::format("rank {}", result.death->rank) : "the job";
+  return fmt::format("{} was killed by signal {} ({}){}", who, signal, strsignal(signal),
+                     signal == SIGKILL ? ", perhaps by the system for lack of memory" : "");
+}
+
+}  // namespace
+
+EngineJob run_engine_verb(const std::string& verb, const Words& typed) {
+  const std::string engine = beside_this_executable("fourfold-engine");
+  Words question{engine, verb};
+  question.insert(question.end(), typed.begin(), typed.end());
+  for (const std::string& word : typed) {
+    if (word == "--help" || word == "-h") return {run_attached(question).status, nullptr, ""};
+  }
+  question.push_back("--plan");
+  const JobResult answer = run_side_by_side({{question, ""}}).front();
+  if (answer.status != 0) {
+    fmt::print(stderr, "{}", answer.complaint);
+    return {answer.status, nullptr, ""};
+  }
+  const nlohmann::json plan = nlohmann::json::parse(answer.output);
+  Words command{engine};
+  for (const nlohmann::json& word : plan.at("arguments")) command.push_back(word);
+  const EngineResult result = run_engine(command, plan.at("ranks").get<std::int64_t>());
+  if (result.job.interrupted) return {interrupted_status, plan, ""};
+  return {result.job.status, plan, killed_text(result)};
+}
+
+}  // namespace fourfold

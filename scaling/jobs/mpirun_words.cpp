@@ -1,0 +1,91 @@
+// Line by line; see mpirun_words.hpp. The notices are those of Open MPI 4.1 (help-mpi-api.txt,
+// help-orterun.txt), as seen.
+#include "scaling/jobs/mpirun_words.hpp"
+
+#include <array>
+#include <regex>
+#include <utility>
+
+namespace fourfold {
+namespace {
+
+constexpr std::array notices{
+    "MPI_ABORT was invoked on rank [0-9]+ in communicator .*",
+    "with errorcode -?[0-9]+\\.",
+    "NOTE: invoking MPI_ABORT causes Open MPI to kill all MPI processes\\.",
+    "You may or may not see output from other processes, depending on",
+    "exactly when Open MPI kills them\\.",
+    "Primary job  terminated normally, but [0-9]+ process(es)? returned",
+    "a non-zero exit code\\. Per user-direction, the job has been aborted\\.",
+    "mpirun detected that one or more processes exited with non-zero status, thus causing",
+    "the job to be terminated\\. The first process to do so was:",
+    "  Process name: \\[\\[[0-9]+,[0-9]+\\],[0-9]+\\]",
+    "  Exit code:    [0-9]+",
+    "mpirun noticed that process rank [0-9]+ with PID [0-9]+ on node .* exited on signal .*",
+    "mpirun: Forwarding signal [0-9]+ to job",
+    // Two ranks that abort at once, whose notices mpirun fails to add up.
+    "\\[.*\\] ORTE_ERROR_LOG: .* in file .*/show_help\\.c .*",
+    // A rank that reads from the memory of one that has died (ESRCH) or let go of it (EFAULT).
+    "\\[.*\\] Read -1, expected [0-9]+, errno = (3|14)",
+    "\\[.*\\] [0-9]+ more process(es)? (has|have) sent help message help-mpi-api\\.txt / mpi-abort",
+    "\\[.*\\] Set MCA parameter \"orte_base_help_aggregate\" to 0 to see all help / error messages",
+};
+
+std::regex any_notice() {
+  std::string pattern;
+  for (const char* notice : notices) pattern += (pattern.empty() ? "" : "|") + std::string(notice);
+  return std::regex(pattern);
+}
+
+bool is_notice(const std::string& line) {
+  static const std::regex pattern = any_notice();
+  return std::regex_match(line, pattern);
+}
+
+bool is_frame(const std::string& line) {
+  return line.size() == 74 && line.find_first_not_of('-') == std::string::npos;
+}
+
+std::optional<RankDeath> death_in(const std::string& line) {
+  static const std::regex pattern(
+      "mpirun noticed that process rank ([0-9]+) .* exited on signal ([0-9]+).*");
+  std::smatch parts;
+  if (!std::regex_match(line, parts, pattern)) return std::nullopt;
+  return RankDeath{std::stoll(parts[1]), std::stoi(parts[2])};
+}
+
+}  // namespace
+
+std::string MpirunWords::own(std::string_view text) {
+  std::string lines;
+  begun_ += text;
+  for (std::size_t end = 0; (end = begun_.find('\n')) != std::string::npos;) {
+    lines += own_line(begun_.substr(0, end));
+    begun_.erase(0, end + 1);
+  }
+  return lines;
+}
+
+std::string MpirunWords::rest() {
+  return std::exchange(held_, "") + std::exchange(begun_, "");
+}
+
+std::string MpirunWords::own_line(const std::string& line) {
+  if (is_notice(line)) {
+    if (const auto seen = death_in(line)) death_ = seen;
+    in_notice_ = in_notice_ || !held_.empty();
+    held_.clear();
+    return "";
+  }
+  if (is_frame(line) && in_notice_) {
+    in_notice_ = false;
+    return "";
+  }
+  if (line.empty() && in_notice_) return "";
+  const std::string before = std::exchange(held_, "");
+  if (!is_frame(line)) return before + line + "\n";
+  held_ = line + "\n";
+  return before;
+}
+
+}  // namespace fourfold

@@ -1,0 +1,22 @@
+// The plots of a study and of a training run, drawn by gnuplot from the CSV that these wrote.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scaling/study/loss_table.hpp"
+
+namespace fourfold {
+
+// Writes pflops.png, pflops.svg, time.png and time.svg into `folder` from its summary.csv. Returns
+// a sentence for the user: which files there are, or why there are none; a study is whole without
+// them.
+// `published_source` goes below the published points; empty where there are none.
+std::string draw_plots(const std::string& folder, const std::vector<std::string>& machines,
+                       const std::string& published_source);
+
+// Writes loss.png and loss.svg into `folder` from its loss.csv (scaling/loss_table.hpp). Returns a
+// sentence, as above.
+std::string draw_loss_curve(const std::string& folder, const LossTable& losses);
+
+}  // namespace fourfold

@@ -1,0 +1,82 @@
+// The reader of published rows; see published.hpp.
+#include "scaling/study/published.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <fstream>
+#include <stdexcept>
+
+namespace fourfold {
+namespace {
+
+constexpr const char* header = "machine,devices,model,batch_s,pflops";
+constexpr const char* source_mark = "# source: ";
+
+std::vector<std::string> cells(const std::string& line) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = line.find(',', begin);
+    parts.push_back(line.substr(begin, end - begin));
+    if (end == std::string::npos) return parts;
+    begin = end + 1;
+  }
+}
+
+template <typename Number>
+Number positive(const std::string& cell) {
+  Number value{};
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  if (error != std::errc() || end != cell.data() + cell.size() || !(value > Number{})) {
+    throw std::runtime_error("'" + cell + "' is no number above 0");
+  }
+  return value;
+}
+
+PublishedRow read_row(const std::string& line) {
+  const std::vector<std::string> parts = cells(line);
+  if (parts.size() != 5) {
+    throw std::runtime_error(fmt::format("5 cells are expected, not {}", parts.size()));
+  }
+  PublishedRow row{parts[0], parts[2], positive<std::int64_t>(parts[1]), {}, {}};
+  if (!parts[3].empty()) row.seconds = {{positive<double>(parts[3])}};
+  if (!parts[4].empty()) row.rate = {{positive<double>(parts[4]) * 1e15}};
+  if (!row.seconds && !row.rate) throw std::runtime_error("neither batch_s nor pflops is given");
+  return row;
+}
+
+}  // namespace
+
+const PublishedRow* Published::row(const std::string& machine, const std::string& model,
+                                   std::int64_t devices) const {
+  for (const PublishedRow& row : rows) {
+    if (row.machine == machine && row.model == model && row.devices == devices) return &row;
+  }
+  return nullptr;
+}
+
+Published read_published(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error("cannot read the published rows in " + path);
+  Published published;
+  bool header_seen = false;
+  std::int64_t number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    try {
+      if (line.starts_with(source_mark)) published.source = line.substr(10);
+      if (line.empty() || line.front() == '#') continue;
+      if (header_seen) {
+        published.rows.push_back(read_row(line));
+      } else if (line != header) {
+        throw std::runtime_error(fmt::format("the columns must be {}", header));
+      }
+      header_seen = true;
+    } catch (const std::runtime_error& error) {
+      throw std::runtime_error(fmt::format("{}, line {}: {}", path, number, error.what()));
+    }
+  }
+  return published;
+}
+
+}  // namespace fourfold

@@ -1,0 +1,33 @@
+// Published results to compare with: rows of a CSV file that names their source.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/quantity.hpp"
+
+namespace fourfold {
+
+struct PublishedRow {
+  std::string machine, model;
+  std::int64_t devices = 0;
+  std::optional<Seconds> seconds;      // of one batch
+  std::optional<FlopsPerSecond> rate;  // of all devices, model flops
+};
+
+struct Published {
+  std::string source;  // from the comment that starts with "# source: "
+  std::vector<PublishedRow> rows;
+
+  // The row of a point, or nullptr.
+  const PublishedRow* row(const std::string& machine, const std::string& model,
+                          std::int64_t devices) const;
+};
+
+// Columns machine,devices,model,batch_s,pflops; a row has batch_s, pflops or both. Throws
+// std::runtime_error that names file and line.
+Published read_published(const std::string& path);
+
+}  // namespace fourfold

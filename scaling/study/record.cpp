@@ -1,0 +1,133 @@
+// Records from findings; see record.hpp.
+#include "scaling/study/record.hpp"
+
+#include <algorithm>
+
+#include "platforms/platform.hpp"
+#include "sim/cost/paper_model.hpp"
+
+namespace fourfold {
+namespace {
+
+constexpr std::size_t best_grid_count = 10;
+
+GridSeconds grid_seconds(const Finding& finding, std::size_t index, const Platform& platform) {
+  const Candidate& candidate = finding.search.feasible[index];
+  GridSeconds seconds{candidate.grid,
+                      candidate.micro_batches,
+                      candidate.estimate.outcome.total,
+                      {},
+                      paper_communication(candidate.estimate.counts, candidate.grid, platform)};
+  if (index < finding.simulated.size() && finding.simulated[index]) {
+    seconds.simulated = finding.simulated[index]->outcome.total;
+  }
+  return seconds;
+}
+
+// Candidates are sorted, so the first of a grid has its best micro-batches by estimate; the
+// winner's grid is shown with the micro-batches that won.
+std::vector<GridSeconds> ten_best_grids(const Finding& finding, std::size_t chosen,
+                                        const Platform& platform) {
+  std::vector<GridSeconds> best;
+  const std::size_t count = finding.search.feasible.size();
+  for (std::size_t i = 0; i < count && best.size() < best_grid_count; ++i) {
+    const ProcessGrid& grid = finding.search.feasible[i].grid;
+    const bool known = std::any_of(best.begin(), best.end(),
+                                   [&](const GridSeconds& other) { return other.grid == grid; });
+    const bool winner = grid == finding.search.feasible[chosen].grid;
+    if (!known) best.push_back(grid_seconds(finding, winner ? chosen : i, platform));
+  }
+  return best;
+}
+
+// Least communication by the paper's model; the first of equals, which is the faster by estimate.
+GridSeconds paper_choice(const Finding& finding, const Platform& platform) {
+  GridSeconds choice = grid_seconds(finding, 0, platform);
+  for (std::size_t i = 1; i < finding.search.feasible.size(); ++i) {
+    const GridSeconds other = grid_seconds(finding, i, platform);
+    if (other.paper < choice.paper) choice = other;
+  }
+  return choice;
+}
+
+}  // namespace
+
+Spread spread(const Record& record) {
+  const double ratio = record.outcome.total / record.estimated;
+  Spread spread{record.outcome.total, record.outcome.total};
+  for (const GridSeconds& grid : record.best_grids) {
+    const Seconds seconds =
+        simulates(record.fidelity) && grid.simulated ? *grid.simulated : grid.estimated * ratio;
+    spread.least = std::min(spread.least, seconds);
+    spread.most = std::max(spread.most, seconds);
+  }
+  return spread;
+}
+
+std::string record_key(const Question& question, Fidelity fidelity, const StoppingRule& rule) {
+  const Platform platform = read_platform(question.platform, question.scales);
+  nlohmann::json parts{{"question", json_of(question)},
+                       {"fidelity", name(fidelity)},
+                       {"platform", digest_of_file(platform.path)},
+                       {"executables", digest_of_executables()}};
+  if (simulates(fidelity)) {
+    parts["rule"] = {rule.at_least, rule.at_most, rule.margin, rule.work_limit};
+  }
+  return digest(parts.dump());
+}
+
+Record make_record(const Question& question, const Finding& finding, Fidelity fidelity,
+                   const StoppingRule& rule) {
+  const bool simulated = simulates(fidelity);
+  const std::size_t chosen = simulated ? finding.chosen : 0;
+  const Candidate& winner = finding.search.feasible.at(chosen);
+  const Platform platform = read_platform(question.platform, question.scales);
+  Record record;
+  record.key = record_key(question, fidelity, rule);
+  record.fidelity = fidelity;
+  // What an estimate cannot take into account is not said of it.
+  record.point =
+      point_of(simulated ? question : uniform(question), winner.grid, winner.micro_batches);
+  record.outcome = simulated ? finding.outcome() : winner.estimate.outcome;
+  record.estimated = winner.estimate.outcome.total;
+  record.memory = winner.estimate.memory.peak;
+  record.memory_by_role = winner.estimate.memory.by_role;
+  record.memory_limit = platform.processor.memory * platform.processor.usable_memory;
+  record.executed = winner.estimate.counts.executed();
+  record.sent = winner.estimate.counts.sent;
+  record.model_flops = winner.estimate.model_flops;
+  record.advertised_peak = platform.processor.advertised_peak;
+  record.empirical_peak = platform.processor.empirical_peak;
+  record.tried = finding.search.tried;
+  record.feasible = static_cast<std::int64_t>(finding.search.feasible.size());
+  for (const auto& [reason, count] : finding.search.rejected) {
+    record.rejected[name(reason)] = count;
+  }
+  record.best_grids = ten_best_grids(finding, chosen, platform);
+  record.paper_choice = paper_choice(finding, platform);
+  if (simulated) {
+    for (std::size_t i = 0; i < finding.simulated.size(); ++i) {
+      if (finding.simulated[i]) {
+        record.simulated.push_back(grid_seconds(finding, i, platform));
+      } else {
+        ++record.left_out;
+      }
+    }
+    record.verdict = name(finding.verdict.value());
+    record.tau = finding.tau();
+    record.regret = finding.regret();
+    record.replay = finding.simulated.at(chosen);
+    if (finding.last) {
+      if (!question.what_ifs.uniform()) record.uniform = record.replay->outcome.total;
+      record.replay = finding.last;
+    }
+  } else {
+    for (GridSeconds& grid : record.best_grids) grid.simulated.reset();
+  }
+  record.platform_title = platform.title;
+  record.platform_digest = digest_of_file(platform.path);
+  record.provenance = provenance_now();
+  return record;
+}
+
+}  // namespace fourfold

@@ -1,0 +1,80 @@
+// A record is one answer at one fidelity, with everything it depended on: what the tables, the CSV
+// and the plots are made of.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "scaling/find/finding.hpp"
+#include "scaling/find/question.hpp"
+#include "scaling/study/provenance.hpp"
+#include "schedule/program/program.hpp"
+
+namespace fourfold {
+
+struct GridSeconds {
+  ProcessGrid grid;
+  std::int64_t micro_batches = 1;
+  Seconds estimated;
+  std::optional<Seconds> simulated;
+  Seconds paper;  // communication by the paper's own model, sim/paper_model.hpp
+};
+
+struct Record {
+  std::string key;  // equal keys: same question, same platform file, same executables
+  Fidelity fidelity = Fidelity::estimated;
+  Point point;  // with the grid and micro-batches that won
+  Outcome outcome;
+  Seconds estimated;                               // of the same point
+  Bytes memory;                                    // peak per device, without the reserve
+  Bytes memory_limit;                              // what the reserve leaves
+  std::array<Bytes, role_count> memory_by_role{};  // at the peak
+  Flops executed;                                  // per device, what the kernels do
+  std::array<Bytes, lane_count> sent{};            // per device, by rings
+  Flops model_flops;  // all devices, in the convention named beside it in every file
+  FlopsPerSecond advertised_peak, empirical_peak;  // per device
+
+  std::int64_t tried = 0;     // grids x micro-batches
+  std::int64_t feasible = 0;  // of them
+  std::map<std::string, std::int64_t> rejected;
+  std::vector<GridSeconds>
+      best_grids;                      // the ten best by estimate, each with its best micro-batches
+  GridSeconds paper_choice;            // the feasible grid that the paper's model ranks first
+  std::vector<GridSeconds> simulated;  // in the order they were simulated
+  std::int64_t left_out = 0;           // simulations given up at the rule's limit of work
+  std::string verdict;                 // why no more were: settled, exhausted, capped; or empty
+  std::optional<double> tau, regret;   // over those simulated
+  std::optional<ReplayAnswer> replay;  // of the winner; its outcome is the record's
+  std::optional<Seconds> uniform;      // simulated, of the same point without its what-ifs, if any
+
+  std::string platform_title, platform_digest;
+  Provenance provenance;
+
+  Seconds seconds() const { return outcome.total; }
+  std::int64_t devices() const { return point.grid.size(); }
+  FlopsPerSecond rate() const { return {model_flops.value / outcome.total.value}; }  // all devices
+  double of_advertised() const { return rate().value / (advertised_peak.value * devices()); }
+  double of_empirical() const { return rate().value / (empirical_peak.value * devices()); }
+  double exposed_share() const { return outcome.exposed_total() / outcome.total; }
+};
+
+// Least and most seconds of the ten best grids: simulated ones count as simulated, the others as
+// their estimate times simulated / estimated of the winner.
+struct Spread {
+  Seconds least, most;
+};
+Spread spread(const Record& record);
+
+// What decides whether a record answers a question again.
+std::string record_key(const Question& question, Fidelity fidelity, const StoppingRule& rule);
+
+// The record of a finding at a fidelity that it reached: a simulated finding gives both.
+Record make_record(const Question& question, const Finding& finding, Fidelity fidelity,
+                   const StoppingRule& rule);
+
+}  // namespace fourfold

@@ -1,0 +1,196 @@
+// Records as lines of JSON; see record_json.hpp. Keys end in their unit: s, B, flop.
+#include "scaling/study/record_json.hpp"
+
+#include <stdexcept>
+
+#include "sim/question/outcome_json.hpp"
+#include "sim/question/point_json.hpp"
+#include "support/json_object.hpp"
+
+namespace fourfold {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* format = "fourfold-record-2";
+
+json json_of(const std::optional<double>& value) {
+  return value ? json(*value) : json();
+}
+
+json json_of(const GridSeconds& grid) {
+  return {{"grid", grid.grid.str()},
+          {"micro_batches", grid.micro_batches},
+          {"estimated_s", grid.estimated.value},
+          {"simulated_s", grid.simulated ? json(grid.simulated->value) : json()},
+          {"paper_communication_s", grid.paper.value}};
+}
+
+json json_of(const std::vector<GridSeconds>& grids) {
+  json list = json::array();
+  for (const GridSeconds& grid : grids) list.push_back(json_of(grid));
+  return list;
+}
+
+std::optional<double> read_optional(JsonObject& object, const std::string& key) {
+  return object.get(key).is_null() ? std::nullopt : std::optional(object.number(key));
+}
+
+GridSeconds read_grid(const json& entry, const std::string& key) {
+  JsonObject one(entry, "'" + key + "'");
+  GridSeconds grid;
+  grid.grid = ProcessGrid::parse(one.text("grid"));
+  grid.micro_batches = one.positive("micro_batches");
+  grid.estimated = {one.number("estimated_s")};
+  if (const auto simulated = read_optional(one, "simulated_s")) grid.simulated = {{*simulated}};
+  grid.paper = {one.number("paper_communication_s")};
+  one.finish();
+  return grid;
+}
+
+std::vector<GridSeconds> read_grids(JsonObject& object, const std::string& key) {
+  const json& list = object.get(key);
+  if (!list.is_array()) throw std::runtime_error("'" + key + "' must be a list");
+  std::vector<GridSeconds> grids;
+  for (const json& entry : list) {
+    grids.push_back(read_grid(entry, key));
+  }
+  return grids;
+}
+
+json json_of_search(const Record& record) {
+  return {{"tried", record.tried},
+          {"feasible", record.feasible},
+          {"rejected", record.rejected},
+          {"best_grids", json_of(record.best_grids)},
+          {"paper_choice", json_of(record.paper_choice)},
+          {"simulated", json_of(record.simulated)},
+          {"left_out_at_work_limit", record.left_out},
+          {"verdict", record.verdict},
+          {"kendall_tau", json_of(record.tau)},
+          {"top1_regret", json_of(record.regret)}};
+}
+
+void read_search(JsonObject object, Record& record) {
+  record.tried = object.integer("tried");
+  record.feasible = object.positive("feasible");
+  const json& rejected = object.get("rejected");
+  JsonObject reasons(rejected, "'rejected'");
+  for (const auto& item : rejected.items()) {
+    record.rejected[item.key()] = reasons.integer(item.key());
+  }
+  record.best_grids = read_grids(object, "best_grids");
+  record.paper_choice = read_grid(object.get("paper_choice"), "paper_choice");
+  record.simulated = read_grids(object, "simulated");
+  record.left_out = object.integer("left_out_at_work_limit");
+  record.verdict = object.text("verdict");
+  record.tau = read_optional(object, "kendall_tau");
+  record.regret = read_optional(object, "top1_regret");
+  object.finish();
+}
+
+json json_of_sent(const Record& record) {
+  json object = json::object();
+  for (Lane lane : all_lanes) object[name(lane)] = record.sent[static_cast<int>(lane)].value;
+  return object;
+}
+
+void read_sent(JsonObject object, Record& record) {
+  for (Lane lane : all_lanes) {
+    record.sent[static_cast<int>(lane)] = {object.number(name(lane))};
+  }
+  object.finish();
+}
+
+json json_of_roles(const Record& record) {
+  json object = json::object();
+  for (int role = 0; role < role_count; ++role) {
+    object[name(static_cast<Role>(role))] = record.memory_by_role[role].value;
+  }
+  return object;
+}
+
+void read_roles(JsonObject object, Record& record) {
+  for (int role = 0; role < role_count; ++role) {
+    record.memory_by_role[role] = {object.number(name(static_cast<Role>(role)))};
+  }
+  object.finish();
+}
+
+// The replay's outcome is the record's and is not written twice.
+json json_of_replay(const std::optional<ReplayAnswer>& replay) {
+  if (!replay) return json();
+  json object = json::parse(to_json(*replay));
+  object.erase("outcome");
+  object.erase("detail");  // a matter of an explanation, not of the record
+  return object;
+}
+
+}  // namespace
+
+std::string to_json(const Record& record) {
+  const json object{
+      {"format", format},
+      {"key", record.key},
+      {"fidelity", name(record.fidelity)},
+      {"devices", record.devices()},
+      {"point", json_of(record.point)},
+      {"outcome", json_of(record.outcome)},
+      {"estimated_s", record.estimated.value},
+      {"memory_B", record.memory.value},
+      {"memory_limit_B", record.memory_limit.value},
+      {"memory_by_role_B", json_of_roles(record)},
+      {"executed_flop_per_device", record.executed.value},
+      {"sent_B_per_device", json_of_sent(record)},
+      {"model_flop", record.model_flops.value},
+      {"model_flop_convention", model_flops_convention(record.point.options.recompute)},
+      {"advertised_peak_flop_per_s", record.advertised_peak.value},
+      {"empirical_peak_flop_per_s", record.empirical_peak.value},
+      {"search", json_of_search(record)},
+      {"replay", json_of_replay(record.replay)},
+      {"without_what_ifs_s", record.uniform ? json(record.uniform->value) : json()},
+      {"platform_title", record.platform_title},
+      {"platform_digest", record.platform_digest},
+      {"provenance", json_of(record.provenance)}};
+  return object.dump();
+}
+
+Record record_from_json(const std::string& text) {
+  const json value = parse_json(text, "the record");
+  JsonObject object(value, "record");
+  if (const std::string other = object.text("format"); other != format) {
+    throw OtherFormat("record: format '" + other + "' is not " + format);
+  }
+  Record record;
+  record.key = object.text("key");
+  record.fidelity = fidelity_named(object.text("fidelity"));
+  object.positive("devices");
+  record.point = read_point(object.object("point"));
+  record.outcome = read_outcome(object.object("outcome"));
+  record.estimated = {object.number("estimated_s")};
+  record.memory = {object.number("memory_B")};
+  record.memory_limit = {object.number("memory_limit_B")};
+  read_roles(object.object("memory_by_role_B"), record);
+  record.executed = {object.number("executed_flop_per_device")};
+  read_sent(object.object("sent_B_per_device"), record);
+  record.model_flops = {object.number("model_flop")};
+  object.text("model_flop_convention");
+  record.advertised_peak = {object.number("advertised_peak_flop_per_s")};
+  record.empirical_peak = {object.number("empirical_peak_flop_per_s")};
+  read_search(object.object("search"), record);
+  if (const json& replay = object.get("replay"); !replay.is_null()) {
+    json whole = replay;
+    whole["outcome"] = json_of(record.outcome);
+    record.replay = replay_answer_from_json(whole.dump());
+  }
+  if (const auto seconds = read_optional(object, "without_what_ifs_s")) {
+    record.uniform = Seconds{*seconds};
+  }
+  record.platform_title = object.text("platform_title");
+  record.platform_digest = object.text("platform_digest");
+  record.provenance = read_provenance(object.get("provenance"));
+  object.finish();
+  return record;
+}
+
+}  // namespace fourfold

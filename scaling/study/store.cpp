@@ -1,0 +1,123 @@
+// Append, sync, and repair after a kill; see store.hpp.
+#include "scaling/study/store.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+
+#include "scaling/study/record_json.hpp"
+
+namespace fourfold {
+namespace {
+
+[[noreturn]] void fail(const std::string& path, const std::string& what, int error) {
+  throw std::runtime_error(fmt::format("cannot {} {}: {}", what, path, std::strerror(error)));
+}
+
+// 0, or the error that stopped the write.
+int write_all(int file, const std::string& text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t count = write(file, text.data() + done, text.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return errno;
+    done += static_cast<std::size_t>(count);
+  }
+  return fsync(file) == 0 || errno == EINVAL ? 0 : errno;  // EINVAL: not a file that can be synced
+}
+
+}  // namespace
+
+Store::Store(const std::string& path, Opening opening) : path_(path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (error) fail(folder.string(), "make the folder", error.value());
+  file_ = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (file_ < 0) fail(path, "open", errno);
+  try {
+    if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
+      throw std::runtime_error(path +
+                               " is in use by another run of fourfold; wait for it to end "
+                               "or choose another folder with --output");
+    }
+    if (opening == Opening::fresh && ftruncate(file_, 0) != 0) fail(path, "empty", errno);
+    read();
+  } catch (...) {
+    close(file_);
+    throw;
+  }
+}
+
+Store::~Store() {
+  close(file_);
+}
+
+void Store::read() {
+  std::string content;
+  std::array<char, 65'536> buffer;
+  for (ssize_t count; (count = ::read(file_, buffer.data(), buffer.size())) != 0;) {
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail(path_, "read", errno);
+    content.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+  std::size_t begin = 0;
+  for (std::int64_t line = 1; begin < content.size(); ++line) {
+    const std::size_t end = content.find('\n', begin);
+    if (end == std::string::npos) return set_torn_line_aside(content.substr(begin), begin);
+    try {
+      records_.push_back(record_from_json(content.substr(begin, end - begin)));
+    } catch (const OtherFormat&) {
+      remark_ = fmt::format(
+          "{} holds records of another version of Fourfold: they are kept there and not used",
+          path_);
+    } catch (const std::exception& error) {
+      throw std::runtime_error(fmt::format(
+          "{}, line {}: {}; remove the line to run its point again, or start over with --fresh",
+          path_, line, error.what()));
+    }
+    begin = end + 1;
+  }
+}
+
+void Store::set_torn_line_aside(const std::string& torn, std::size_t whole_size) {
+  const std::string aside = path_ + ".torn";
+  const int file = open(aside.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (file < 0) fail(aside, "open", errno);
+  const int error = write_all(file, torn + '\n');
+  close(file);
+  if (error != 0) fail(aside, "write", error);
+  if (ftruncate(file_, static_cast<off_t>(whole_size)) != 0) fail(path_, "shorten", errno);
+  remark_ = fmt::format(
+      "the last record of {} was cut off in the middle; it was moved to {} and only its point is "
+      "run again",
+      path_, aside);
+}
+
+const Record* Store::with_key(const std::string& key) const {
+  for (auto record = records_.rbegin(); record != records_.rend(); ++record) {
+    if (record->key == key) return &*record;
+  }
+  return nullptr;
+}
+
+void Store::append(const Record& record) {
+  const off_t before = lseek(file_, 0, SEEK_END);
+  if (const int error = write_all(file_, to_json(record) + '\n'); error != 0) {
+    // What was written of the line goes; if even that fails, the next start finds it torn.
+    [[maybe_unused]] const int shortened = ftruncate(file_, before);
+    throw std::runtime_error(
+        fmt::format("cannot write to {}: {}; the {} records in it are kept: make room and run the "
+                    "same command again",
+                    path_, std::strerror(error), records_.size()));
+  }
+  records_.push_back(record);
+}
+
+}  // namespace fourfold

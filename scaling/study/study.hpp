@@ -1,0 +1,43 @@
+// A study is a campaign with its answers beside what was published: the rows of the table, the CSV
+// and the plots.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scaling/study/campaign.hpp"
+#include "scaling/study/published.hpp"
+#include "scaling/study/record.hpp"
+
+namespace fourfold {
+
+struct StudyRow {
+  std::string machine;
+  Record record;
+  std::optional<Seconds> published;  // seconds of one batch
+  // Whether the seconds were derived from published flop/s with the record's model flops.
+  bool derived = false;
+  std::optional<FlopsPerSecond> published_rate;
+  // What the machine's point with the fewest devices would give with perfect weak scaling.
+  FlopsPerSecond ideal_rate;
+
+  // Projected over published seconds, less 1; absent where nothing was published.
+  std::optional<double> deviation() const;
+};
+
+struct Study {
+  std::string title;
+  std::string published_source;
+  std::vector<StudyRow> rows;  // in the order of the campaign
+};
+
+// "frontier" for both "frontier" and "/home/me/frontier.toml".
+std::string machine_name(const std::string& platform);
+
+Study make_study(const Campaign& campaign, const std::vector<Record>& records);
+
+// Machines of a study in the order of their first row.
+std::vector<std::string> machines(const Study& study);
+
+}  // namespace fourfold

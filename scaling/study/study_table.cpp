@@ -1,0 +1,237 @@
+// A study as a table and as CSV; see study_table.hpp.
+#include "scaling/study/study_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "scaling/text/text_table.hpp"
+
+namespace fourfold {
+namespace {
+
+std::string dotted(const ProcessGrid& grid) {
+  std::string text = grid.str();
+  std::replace(text.begin(), text.end(), 'x', '.');
+  return text;
+}
+
+// Whether flop/s and shares of the peaks count recompute, for the heads of their columns.
+std::string flops_counted(const Study& study) {
+  bool with = false, without = false;
+  for (const StudyRow& row : study.rows) {
+    const bool full = row.record.point.options.recompute == Recompute::full;
+    with = with || full;
+    without = without || !full;
+  }
+  return with && without ? "see below" : with ? "recompute in" : "no recompute";
+}
+
+std::string main_table(const Study& study) {
+  const std::string counted_in = flops_counted(study);
+  TextTable table;
+  table.columns = {{"machine", "", Align::left},
+                   {"devices", ""},
+                   {"model", "", Align::left},
+                   {"grid", "x.y.z.data", Align::left},
+                   {"micro-", "batches"},
+                   {"ten best", "grids, s"},
+                   {"batch", "s"},
+                   {"Pflop/s", counted_in},
+                   {"% of advert.", counted_in},
+                   {"% of empir.", counted_in},
+                   {"exposed", "comm., %"},
+                   {"memory/device", "GB of GB"},
+                   {"published", "s"},
+                   {"deviation", "%"}};
+  std::string machine = study.rows.empty() ? "" : study.rows.front().machine;
+  for (const StudyRow& row : study.rows) {
+    if (row.machine != machine) table.rows.emplace_back();
+    machine = row.machine;
+    const Record& record = row.record;
+    const Spread best = spread(record);
+    const std::optional<double> deviation = row.deviation();
+    table.rows.push_back(
+        {row.machine, fmt::to_string(record.devices()), record.point.model.name,
+         dotted(record.point.grid), fmt::to_string(record.point.options.micro_batches),
+         fmt::format("{:.2f}-{:.2f}", best.least.value, best.most.value),
+         fmt::format("{:.2f}{}", record.seconds().value, record.verdict == "capped" ? "^" : " "),
+         fmt::format("{:.1f}", record.rate().value / 1e15),
+         fmt::format("{:.1f}", 100.0 * record.of_advertised()),
+         fmt::format("{:.1f}", 100.0 * record.of_empirical()),
+         fmt::format("{:.1f}", 100.0 * record.exposed_share()),
+         fmt::format("{:.1f} of {:.1f}", record.memory.value / 1e9,
+                     record.memory_limit.value / 1e9),
+         row.published ? fmt::format("{:.2f}{}", row.published->value, row.derived ? "*" : " ")
+                       : "- ",
+         deviation ? fmt::format("{:+.1f}", 100.0 * *deviation) : "-"});
+  }
+  return format(table);
+}
+
+std::string mean_of(const std::vector<double>& values, const char* unit) {
+  if (values.empty()) return "-";
+  double sum = 0.0;
+  for (double value : values) sum += value;
+  return fmt::format("{:.2f}{}", sum / static_cast<double>(values.size()), unit);
+}
+
+std::string machine_table(const Study& study) {
+  TextTable table;
+  table.columns = {{"machine", "", Align::left},
+                   {"rows", "compared"},
+                   {"mean |dev.|", "%"},
+                   {"worst", "%"},
+                   {"rank tau", "est. | sim."},
+                   {"top-1 regret", "est. | sim., %"},
+                   {"grids", "simulated"},
+                   {"candidates", "tried"},
+                   {"", "rejected by reason", Align::left}};
+  for (const std::string& machine : machines(study)) {
+    std::vector<double> deviations, taus, regrets;
+    double worst = 0.0;
+    std::int64_t tried = 0;
+    std::size_t simulated = 0;
+    std::map<std::string, std::int64_t> rejected;
+    for (const StudyRow& row : study.rows) {
+      if (row.machine != machine) continue;
+      if (const auto deviation = row.deviation()) {
+        deviations.push_back(100.0 * std::abs(*deviation));
+        if (std::abs(*deviation) > std::abs(worst)) worst = *deviation;
+      }
+      if (row.record.tau) taus.push_back(*row.record.tau);
+      if (row.record.regret) regrets.push_back(100.0 * *row.record.regret);
+      tried += row.record.tried;
+      simulated += row.record.simulated.size();
+      for (const auto& [reason, count] : row.record.rejected) rejected[reason] += count;
+    }
+    std::vector<std::string> reasons;
+    for (const auto& [reason, count] : rejected) {
+      reasons.push_back(fmt::format("{} {}", reason, count));
+    }
+    table.rows.push_back({machine, fmt::to_string(deviations.size()), mean_of(deviations, ""),
+                          deviations.empty() ? "-" : fmt::format("{:+.1f}", 100.0 * worst),
+                          mean_of(taus, ""), mean_of(regrets, ""), fmt::to_string(simulated),
+                          fmt::to_string(tried), fmt::format("{}", fmt::join(reasons, ", "))});
+  }
+  return "Deviation: these seconds against published ones. Rank tau (Kendall) and top-1 regret: "
+         "the\n"
+         "estimate's order of grids against the simulation's, means over points; nothing "
+         "published\n"
+         "goes into these two.\n\n" +
+         format(table);
+}
+
+std::string notes(const Study& study) {
+  std::set<std::string> conventions;
+  std::map<std::string, std::set<std::int64_t>> vocabularies;
+  bool derived = false, capped = false, simulated = false;
+  std::int64_t left_out = 0;
+  for (const StudyRow& row : study.rows) {
+    conventions.insert(model_flops_convention(row.record.point.options.recompute));
+    vocabularies[row.machine].insert(row.record.point.model.vocabulary);
+    derived = derived || row.derived;
+    left_out += row.record.left_out;
+    capped = capped || row.record.verdict == "capped";
+    simulated = simulated || simulates(row.record.fidelity);
+  }
+  std::vector<std::string> sizes;
+  for (const auto& [machine, numbers] : vocabularies) {
+    sizes.push_back(fmt::format("{} {}", machine, fmt::join(numbers, " and ")));
+  }
+  std::string text = fmt::format("Flop/s are model flops: {}. Vocabulary: {}.\n",
+                                 fmt::join(conventions, "; "), fmt::join(sizes, ", "));
+  text += simulated ? "Ten best grids: least to most seconds of the ten grids with the best "
+                      "estimates; those not simulated count as estimate x\n"
+                      "simulated / estimated of the chosen grid.\n"
+                    : "All seconds are estimated, none simulated.\n";
+  if (!study.published_source.empty()) text += "Published: " + study.published_source + ".\n";
+  if (derived) text += "* derived from the published flop/s with the model flops above.\n";
+  if (capped) {
+    text += "^ the limit on simulated grids was reached while the next estimate could still win.\n";
+  }
+  if (left_out > 0) {
+    text +=
+        fmt::format("{} grids were left out because their simulation took too long.\n", left_out);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string study_table(const Study& study) {
+  return study.title + "\n\n" + main_table(study) + '\n' + notes(study) + '\n' +
+         machine_table(study);
+}
+
+namespace {
+
+std::string number(double value) {
+  return fmt::format("{:.9g}", value);
+}
+
+template <typename Value>
+std::string number_or_nothing(const std::optional<Value>& value) {
+  return value ? number(value->value) : "";
+}
+
+}  // namespace
+
+std::string study_csv(const Study& study) {
+  std::string text =
+      "machine,devices,model,vocabulary,fidelity,grid,micro_batches,best_grids_least_s,"
+      "best_grids_most_s,batch_s,model_flop,flop_per_s,ideal_flop_per_s,of_advertised_peak,"
+      "of_empirical_peak,exposed_share,memory_B,memory_limit_B,compute_s,exposed_x_s,exposed_y_s,"
+      "exposed_z_s,exposed_data_s,estimated_s,kendall_tau,top1_regret,grids_simulated,"
+      "published_batch_s,published_is_derived,published_flop_per_s,deviation,"
+      "model_flop_convention\n";
+  for (const StudyRow& row : study.rows) {
+    const Record& record = row.record;
+    const Spread best = spread(record);
+    const auto exposed = [&](Lane lane) {
+      return record.outcome.exposed[static_cast<int>(lane)].value;
+    };
+    const auto optional_number = [](const std::optional<double>& value) {
+      return value ? number(*value) : std::string();
+    };
+    const std::vector<std::string> cells{
+        row.machine,
+        fmt::to_string(record.devices()),
+        record.point.model.name,
+        fmt::to_string(record.point.model.vocabulary),
+        name(record.fidelity),
+        record.point.grid.str(),
+        fmt::to_string(record.point.options.micro_batches),
+        number(best.least.value),
+        number(best.most.value),
+        number(record.seconds().value),
+        number(record.model_flops.value),
+        number(record.rate().value),
+        number(row.ideal_rate.value),
+        number(record.of_advertised()),
+        number(record.of_empirical()),
+        number(record.exposed_share()),
+        number(record.memory.value),
+        number(record.memory_limit.value),
+        number(record.outcome.compute.value),
+        number(exposed(Lane::x)),
+        number(exposed(Lane::y)),
+        number(exposed(Lane::z_gather) + exposed(Lane::z_reduce)),
+        number(exposed(Lane::data)),
+        number(record.estimated.value),
+        optional_number(record.tau),
+        optional_number(record.regret),
+        fmt::to_string(record.simulated.size()),
+        number_or_nothing(row.published),
+        row.published ? (row.derived ? "1" : "0") : "",
+        number_or_nothing(row.published_rate),
+        optional_number(row.deviation()),
+        '"' + model_flops_convention(record.point.options.recompute) + '"'};
+    text += fmt::format("{}\n", fmt::join(cells, ","));
+  }
+  return text;
+}
+
+}  // namespace fourfold

@@ -1,0 +1,161 @@
+// Sizes, algorithms and their costs as a table; see collective_table.hpp.
+#include "scaling/text/collective_table.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+
+#include "platforms/network/axis_rate.hpp"
+#include "scaling/text/text_table.hpp"
+
+namespace fourfold {
+namespace {
+
+constexpr double giga = 1e9;
+constexpr double micro = 1e-6;
+constexpr std::array all_kinds{CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
+                               CollectiveKind::all_reduce};
+constexpr std::array shown_algorithms{CollectiveAlgorithm::ring, CollectiveAlgorithm::tree,
+                                      CollectiveAlgorithm::recursive,
+                                      CollectiveAlgorithm::hierarchical};
+
+// 1 KiB to 2 GiB.
+constexpr std::int64_t smallest_buffer = std::int64_t{1} << 10;
+constexpr std::int64_t largest_buffer = std::int64_t{1} << 31;
+constexpr std::int64_t buffer_step = 8;
+
+double bus_factor(CollectiveKind kind, std::int64_t members) {
+  const double passes = kind == CollectiveKind::all_reduce ? 2.0 : 1.0;
+  return passes * static_cast<double>(members - 1) / static_cast<double>(members);
+}
+
+CollectiveRow row_of(const CollectiveLibrary& library, const CollectiveTask& task) {
+  const CollectiveChoice free = choose_collective(library, task, {});
+  CollectiveRow row{task.kind, task.buffer, {}};
+  for (CollectiveAlgorithm algorithm : shown_algorithms) {
+    CollectiveCell cell;
+    cell.algorithm = algorithm;
+    cell.refusal = misfit(task.kind, algorithm, task.shape);
+    if (cell.refusal.empty()) {
+      cell.choice = forced_collective(library, algorithm, task);
+      cell.bus_bandwidth =
+          task.buffer * bus_factor(task.kind, task.shape.members) / cell.choice.uncontended;
+      cell.automatic = algorithm == free.algorithm;
+    }
+    row.cells.push_back(cell);
+  }
+  return row;
+}
+
+std::string size_text(Bytes buffer) {
+  constexpr std::array units{"KiB", "MiB", "GiB"};
+  double value = buffer.value / 1024.0;
+  std::size_t unit = 0;
+  while (value >= 1024.0 && unit + 1 < units.size()) {
+    value /= 1024.0;
+    ++unit;
+  }
+  return fmt::format("{:g} {}", value, units[unit]);
+}
+
+std::string kind_text(const CollectiveTable& table, CollectiveKind kind) {
+  TextTable text;
+  text.columns = {{name(kind), "bytes", Align::right}};
+  for (CollectiveAlgorithm algorithm : shown_algorithms) {
+    text.columns.push_back({name(algorithm), "us"});
+    text.columns.push_back({"", "GB/s"});
+  }
+  std::set<std::string> refusals;
+  for (const CollectiveRow& row : table.rows) {
+    if (row.kind != kind) continue;
+    std::vector<std::string> cells{size_text(row.buffer)};
+    for (const CollectiveCell& cell : row.cells) {
+      if (!cell.refusal.empty()) {
+        refusals.insert(cell.refusal);
+        cells.insert(cells.end(), {"-", "-"});
+        continue;
+      }
+      cells.push_back(fmt::format("{}{:.1f}", cell.automatic ? "*" : "",
+                                  cell.choice.uncontended.value / micro));
+      cells.push_back(fmt::format("{:.2f}", cell.bus_bandwidth.value / giga));
+    }
+    text.rows.push_back(std::move(cells));
+  }
+  std::string result = format(text);
+  for (const std::string& refusal : refusals) result += "- " + refusal + ".\n";
+  return result;
+}
+
+}  // namespace
+
+CollectiveTable collective_table(const Platform& platform, std::int64_t devices,
+                                 std::int64_t stride) {
+  if (devices < 2) {
+    throw std::runtime_error("a collective needs at least 2 devices, not " +
+                             std::to_string(devices));
+  }
+  if (stride < 1) {
+    throw std::runtime_error("the stride is the distance between neighbours, at least 1, not " +
+                             std::to_string(stride));
+  }
+  if (stride > platform.devices() || devices > platform.devices() / stride) {
+    throw std::runtime_error(fmt::format("{} devices {} apart do not fit {}, which has {}", devices,
+                                         stride, platform.name, platform.devices()));
+  }
+  CollectiveTable table;
+  table.platform = platform.name;
+  table.library = platform.library.name;
+  table.shape = packed_group(devices, stride, platform.node.devices);
+  table.link_rate = AxisRates(platform).rate(stride, devices, devices * stride);
+  for (CollectiveKind kind : all_kinds) {
+    for (std::int64_t bytes = smallest_buffer; bytes <= largest_buffer; bytes *= buffer_step) {
+      const CollectiveTask task{kind, {static_cast<double>(bytes)}, table.shape, table.link_rate};
+      table.rows.push_back(row_of(platform.library, task));
+    }
+  }
+  return table;
+}
+
+std::string collective_text(const CollectiveTable& table) {
+  std::string text = fmt::format(
+      "{} devices of {}, {} apart, on {} {}; {}; links give each ring {:.1f} GB/s\n"
+      "time in us and bus bandwidth as nccl-tests define it; * is what the library chooses\n",
+      table.shape.members, table.platform, table.shape.stride, table.shape.nodes,
+      table.shape.nodes == 1 ? "node" : "nodes", table.library, table.link_rate.value / giga);
+  for (CollectiveKind kind : all_kinds) text += "\n" + kind_text(table, kind);
+  return text;
+}
+
+std::string collective_json(const CollectiveTable& table) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const CollectiveRow& row : table.rows) {
+    for (const CollectiveCell& cell : row.cells) {
+      nlohmann::json entry{{"collective", name(row.kind)},
+                           {"buffer_bytes", static_cast<std::int64_t>(row.buffer.value)},
+                           {"algorithm", name(cell.algorithm)}};
+      if (cell.refusal.empty()) {
+        entry["variant"] = name(cell.choice.algorithm);
+        entry["protocol"] = name(cell.choice.protocol);
+        entry["time_us"] = cell.choice.uncontended.value / micro;
+        entry["bus_bandwidth_GBps"] = cell.bus_bandwidth.value / giga;
+        entry["automatic"] = cell.automatic;
+      } else {
+        entry["refusal"] = cell.refusal;
+      }
+      rows.push_back(std::move(entry));
+    }
+  }
+  const nlohmann::json object{{"platform", table.platform},
+                              {"library", table.library},
+                              {"devices", table.shape.members},
+                              {"stride", table.shape.stride},
+                              {"nodes", table.shape.nodes},
+                              {"link_rate_GBps", table.link_rate.value / giga},
+                              {"collectives", rows}};
+  return object.dump() + "\n";
+}
+
+}  // namespace fourfold

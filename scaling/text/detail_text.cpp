@@ -1,0 +1,82 @@
+// Tables of a replay's detail; see detail_text.hpp.
+#include "scaling/text/detail_text.hpp"
+
+#include <fmt/format.h>
+
+#include "scaling/text/text_table.hpp"
+#include "support/prose.hpp"
+
+namespace fourfold {
+namespace {
+
+std::string percent(double part) {
+  return fmt::format("{:.1f}", 100.0 * part);
+}
+std::string seconds(Seconds time) {
+  return fmt::format("{:.3f}", time.value);
+}
+
+std::string links(const ReplayDetail& detail) {
+  if (detail.links.empty()) return "";
+  TextTable table;
+  table.columns = {{"links", "", Align::left}, {"capacity", "GB/s"},        {"in use", ""},
+                   {"all carry", "TB"},        {"mean use", "%"},           {"busiest", "%"},
+                   {"busiest carries", "GB"},  {"busiest", "", Align::left}};
+  for (const LinkUse& use : detail.links) {
+    table.rows.push_back({use.link_class, fmt::format("{:.1f}", use.capacity.value / 1e9),
+                          fmt::to_string(use.links), fmt::format("{:.3f}", use.bytes.value / 1e12),
+                          percent(use.mean_utilisation), percent(use.busiest_utilisation),
+                          fmt::format("{:.2f}", use.busiest_bytes.value / 1e9), use.busiest});
+  }
+  return "Links by kind and width, per direction; use is bytes / (capacity x step):\n" +
+         format(table) + '\n';
+}
+
+bool anybody_waits(const ReplayDetail& detail) {
+  for (const ClassUse& use : detail.classes) {
+    for (Seconds lane : use.late) {
+      if (lane.value > 0.0) return true;
+    }
+  }
+  return false;
+}
+
+std::string waiting(const ReplayDetail& detail) {
+  if (!anybody_waits(detail)) return "";
+  TextTable table;
+  table.columns = {{"devices", "", Align::left},
+                   {"count", ""},
+                   {"compute", "s"},
+                   {"communication", "exposed, s"}};
+  for (Lane lane : all_lanes) {
+    table.columns.push_back({fmt::format("waits on {}", name(lane)), "s"});
+  }
+  for (const ClassUse& use : detail.classes) {
+    Seconds moving;
+    for (std::size_t lane = 0; lane < lane_count; ++lane)
+      moving += use.exposed[lane] - use.late[lane];
+    table.rows.push_back(
+        {use.name, fmt::to_string(use.devices), seconds(use.compute), seconds(moving)});
+    for (Seconds late : use.late) table.rows.back().push_back(seconds(late));
+  }
+  std::string text = wrapped(
+                         "Who waits for whom, means over devices; a device waits on a lane while "
+                         "its group's collective cannot start, as a member comes later:\n") +
+                     format(table);
+  if (detail.latecomers.empty()) return text + '\n';
+  std::string last = "Last of a group to come, most waited for:";
+  for (const Latecomer& one : detail.latecomers) {
+    last += fmt::format("{} rank {} ({:.3f} s a device)",
+                        &one == &detail.latecomers.front() ? "" : ",", one.rank, one.waited.value);
+  }
+  return text + wrapped(last + ".") +
+         "\nTheir own groups are held up by them, and hold up others in turn.\n\n";
+}
+
+}  // namespace
+
+std::string detail_text(const ReplayDetail& detail) {
+  return links(detail) + waiting(detail);
+}
+
+}  // namespace fourfold

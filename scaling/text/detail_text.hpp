@@ -1,0 +1,13 @@
+// What only a simulation knows, as tables: the load of links and who waits for whom.
+#pragma once
+
+#include <string>
+
+#include "sim/question/replay_detail.hpp"
+
+namespace fourfold {
+
+// Tables, each followed by an empty line; empty if there is nothing to say.
+std::string detail_text(const ReplayDetail& detail);
+
+}  // namespace fourfold

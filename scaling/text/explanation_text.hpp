@@ -1,0 +1,17 @@
+// An explanation as text for people and as a JSON value.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "sim/explain/explanation.hpp"
+
+namespace fourfold {
+
+// Ends with the verdict. Every number with its unit.
+std::string explanation_text(const Explanation& explanation);
+
+// Keys end in their unit: s, B, B_per_s.
+nlohmann::json json_of(const Explanation& explanation);
+
+}  // namespace fourfold

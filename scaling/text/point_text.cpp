@@ -1,0 +1,170 @@
+// Text of one record; see point_text.hpp.
+#include "scaling/text/point_text.hpp"
+
+#include <fmt/format.h>
+
+#include "scaling/text/text_table.hpp"
+#include "support/prose.hpp"
+
+namespace fourfold {
+namespace {
+
+const char* on_or_off(bool value) {
+  return value ? "on" : "off";
+}
+
+std::string headline(const Record& record) {
+  const Point& point = record.point;
+  std::string text = fmt::format(
+      "{} on {} of {}\n{}\nGlobal batch {} of {} tokens, vocabulary {}.\n", point.model.name,
+      counted(record.devices(), "device"), point.platform, record.platform_title,
+      counted(point.global_batch, "sequence"), point.model.sequence, point.model.vocabulary);
+  for (const auto& [key, factor] : point.scales) {
+    text += fmt::format("What if: {} times {:g}.\n", key, factor);
+  }
+  for (const std::string& sentence : sentences(point.what_ifs, record.devices())) {
+    text += wrapped(fmt::format("What if: {}.", sentence)) + '\n';
+  }
+  return text + '\n';
+}
+
+// What the what-ifs of a simulated point do to it.
+std::string effect_of_what_ifs(const Record& record) {
+  if (!record.uniform) return "";
+  return fmt::format(
+      "Without what-ifs that tell ranks or links apart, this grid takes {:.3f} s: with them "
+      "{:+.2f} "
+      "%.\nThe grid was chosen without them.\n",
+      record.uniform->value, 100.0 * (record.seconds() / *record.uniform - 1.0));
+}
+
+std::string precision_text(const StepOptions& options) {
+  if (options.precision == Precision::fp32) return "fp32 throughout";
+  return fmt::format("gradient reduction precision {} along z, {} along data",
+                     name(options.reduce_precision_z()), name(options.reduce_precision_data()));
+}
+
+std::string options_text(const StepOptions& options) {
+  const Overlap& overlap = options.overlap;
+  return fmt::format(
+      "Options: {}; recompute {}; overlap of all-reduce {}, reduce-scatter {}, "
+      "all-gather {}, recompute's gathers {};\n"
+      "  in-flight blocks {}; weight gather {}; gradient reduction {}; data reduction {};\n"
+      "  {}.\n",
+      counted(options.micro_batches, "micro-batch"), name(options.recompute),
+      on_or_off(overlap.all_reduce), on_or_off(overlap.reduce_scatter),
+      on_or_off(overlap.all_gather), on_or_off(overlap.recompute_gather), options.in_flight_blocks,
+      name(options.weight_gather), name(options.gradient_reduction), name(options.data_reduction),
+      precision_text(options));
+}
+
+std::string breakdown(const Record& record) {
+  TextTable table;
+  table.columns = {{"part of the step", "", Align::left},
+                   {"seconds", ""},
+                   {"% of step", ""},
+                   {"sent/device", "GB"}};
+  const auto add = [&](const std::string& part, Seconds seconds, const std::string& sent) {
+    table.rows.push_back({part, fmt::format("{:.3f}", seconds.value),
+                          fmt::format("{:.1f}", 100.0 * (seconds / record.outcome.total)), sent});
+  };
+  add("compute", record.outcome.compute, "");
+  for (Lane lane : all_lanes) {
+    add(fmt::format("exposed communication, {}", name(lane)),
+        record.outcome.exposed[static_cast<int>(lane)],
+        fmt::format("{:.2f}", record.sent[static_cast<int>(lane)].value / 1e9));
+  }
+  table.rows.emplace_back();
+  add("one batch", record.outcome.total, "");
+  return format(table);
+}
+
+std::string memory_by_role(const Record& record) {
+  std::vector<std::string> parts;
+  for (int role = 0; role < role_count; ++role) {
+    parts.push_back(fmt::format("{} {:.1f} GB", name(static_cast<Role>(role)),
+                                record.memory_by_role[role].value / 1e9));
+  }
+  return wrapped(fmt::format("  At the peak: {}.", fmt::join(parts, ", "))) + '\n';
+}
+
+std::string search_counts(const Record& record) {
+  std::string text = fmt::format("{} of grid and micro-batches tried, {} feasible",
+                                 counted(record.tried, "combination"), record.feasible);
+  for (const auto& [reason, count] : record.rejected) {
+    text += fmt::format(", {} rejected by {}", count, reason);
+  }
+  text = wrapped(text + '.') + '\n';
+  if (!record.simulated.empty()) {
+    const std::string why = record.verdict == "settled" ? "the next estimate cannot win"
+                            : record.verdict == "exhausted"
+                                ? "there are no more"
+                                : "the limit was reached, the next might still win";
+    text += fmt::format("{} simulated: {}.", record.simulated.size(), why);
+    if (record.left_out > 0) {
+      text += fmt::format(" {} left out: too long to simulate.", record.left_out);
+    }
+    if (record.tau) text += fmt::format(" Kendall tau {:.2f},", *record.tau);
+    if (record.regret) text += fmt::format(" top-1 regret {:.2f} %", 100.0 * *record.regret);
+    text += record.tau ? " of estimate against simulation.\n" : "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string point_text(const Record& record) {
+  std::string text = headline(record);
+  text +=
+      fmt::format("Grid {} (x, y, z, data), {}: {:.3f} s per batch, {}", record.point.grid.str(),
+                  counted(record.point.options.micro_batches, "micro-batch"),
+                  record.seconds().value, name(record.fidelity));
+  if (simulates(record.fidelity)) {
+    text += fmt::format(" (estimated {:.3f} s)", record.estimated.value);
+  }
+  const double executed_rate = record.executed.value / record.seconds().value;
+  text += "\n\n" + breakdown(record) + '\n' + effect_of_what_ifs(record);
+  text += wrapped(fmt::format(
+      "{:.1f} Pflop/s of model flops ({}): {:.1f} % of advertised, {:.1f} % of "
+      "empirical peak.\n",
+      record.rate().value / 1e15, model_flops_convention(record.point.options.recompute),
+      100.0 * record.of_advertised(), 100.0 * record.of_empirical()));
+  text += fmt::format("{:.1f} Tflop/s per device of executed flops.\n", executed_rate / 1e12);
+  text += fmt::format("Memory per device {:.1f} GB of the {:.1f} GB that the reserve leaves.\n",
+                      record.memory.value / 1e9, record.memory_limit.value / 1e9);
+  text += memory_by_role(record);
+  return text + options_text(record.point.options) + search_counts(record);
+}
+
+// Reproductions want to know what the authors' own ranking leads to.
+std::string paper_choice(const Record& record) {
+  const GridSeconds& choice = record.paper_choice;
+  return wrapped(fmt::format(
+      "The paper's model (SC24 eqs. (1)-(7): ring bytes over bandwidth, no latency, nothing "
+      "hidden) ranks {} first of all that fit, with {:.2f} s of communication; estimated here at "
+      "{:.3f} s per batch.\n",
+      choice.grid.str(), choice.paper.value, choice.estimated.value));
+}
+
+std::string search_text(const Record& record) {
+  TextTable table;
+  table.columns = {{"grid", "", Align::left}, {"micro-", "batches"},        {"estimated", "s"},
+                   {"simulated", "s"},        {"simulated /", "estimated"}, {"paper's", "model, s"},
+                   {"", "", Align::left}};
+  const auto add = [&](const GridSeconds& grid) {
+    const bool chosen =
+        grid.grid == record.point.grid && grid.micro_batches == record.point.options.micro_batches;
+    table.rows.push_back(
+        {grid.grid.str(), fmt::to_string(grid.micro_batches),
+         fmt::format("{:.3f}", grid.estimated.value),
+         grid.simulated ? fmt::format("{:.3f}", grid.simulated->value) : "-",
+         grid.simulated ? fmt::format("{:.3f}", *grid.simulated / grid.estimated) : "-",
+         fmt::format("{:.2f}", grid.paper.value), chosen ? "<- best" : ""});
+  };
+  for (const GridSeconds& grid : record.best_grids) add(grid);
+  return headline(record) + "The ten best grids by estimate, each with its best micro-batches:\n" +
+         format(table) + '\n' + paper_choice(record) + search_counts(record) +
+         options_text(record.point.options);
+}
+
+}  // namespace fourfold

@@ -1,0 +1,17 @@
+// One answer as text for people: the projection of a point with its breakdown, and the search
+// behind.
+#pragma once
+
+#include <string>
+
+#include "scaling/study/record.hpp"
+
+namespace fourfold {
+
+// Seconds, where they went, memory, flop/s with their convention, every option, scales.
+std::string point_text(const Record& record);
+
+// The ten best grids with estimated and simulated seconds, what was rejected, tau and regret.
+std::string search_text(const Record& record);
+
+}  // namespace fourfold

@@ -1,0 +1,96 @@
+// Flops and bytes of a folded schedule on a grid; see count.hpp.
+#include "schedule/fold/count.hpp"
+
+namespace fourfold {
+
+void LocalSizes::evaluate(const Folded& folded, const ProcessGrid& grid, std::int64_t tokens) {
+  const std::size_t shapes = folded.shapes.size();
+  rows.resize(shapes);
+  cols.resize(shapes);
+  elements.resize(shapes);
+  for (std::size_t i = 0; i < shapes; ++i) {
+    const Shape& shape = folded.shapes[i];
+    rows[i] = shape.local_rows(grid, tokens);
+    cols[i] = shape.local_cols(grid);
+    const std::int64_t parts = shape.sharding.pieces.parts(grid);
+    elements[i] = (rows[i] * cols[i] + parts - 1) / parts;
+  }
+  bytes.resize(folded.sizes.size());
+  for (std::size_t i = 0; i < folded.sizes.size(); ++i) {
+    const Size& size = folded.sizes[i];
+    std::int64_t sum = 0;
+    for (const Size::Term& term : size.terms) {
+      sum += elements[static_cast<std::size_t>(term.shape)] * term.times;
+    }
+    bytes[i] = static_cast<double>(sum * bytes_per_element(size.precision));
+  }
+}
+
+Flops op_flops(const OpClass& op, const LocalSizes& sizes) {
+  const auto rows = [&](std::int32_t shape) {
+    return static_cast<double>(sizes.rows[static_cast<std::size_t>(shape)]);
+  };
+  const auto cols = [&](std::int32_t shape) {
+    return static_cast<double>(sizes.cols[static_cast<std::size_t>(shape)]);
+  };
+  if (op.kind == OpKind::gemm) {
+    const double free_b = op.form == GemmForm::nt ? rows(op.shape_b) : cols(op.shape_b);
+    return {2 * rows(op.shape_a) * cols(op.shape_a) * free_b};
+  }
+  if (op.kind == OpKind::attention) {
+    const bool forward = op.function == Function::forward;
+    // Forward reads tokens x 3h, backward's first operand is the gradient, tokens x h.
+    const double hidden = forward ? cols(op.shape_a) / 3 : cols(op.shape_a);
+    return {(forward ? 2.0 : 5.0) * static_cast<double>(op.sequence + 1) * rows(op.shape_a) *
+            hidden};
+  }
+  return {};
+}
+
+Bytes op_traffic(const OpClass& op, const LocalSizes& sizes) {
+  if (op.kind == OpKind::pack || op.kind == OpKind::unpack) return {};
+  double sum = 0;
+  // A lookup touches only the rows of its tokens: twice its result, or twice the gradient.
+  if (op.kind == OpKind::lookup) {
+    const bool forward = op.function == Function::forward;
+    return {2 * sizes.bytes[static_cast<std::size_t>(forward ? op.writes[0] : op.reads[0])]};
+  }
+  for (std::int32_t size : op.reads) sum += sizes.bytes[static_cast<std::size_t>(size)];
+  for (std::int32_t size : op.writes) sum += sizes.bytes[static_cast<std::size_t>(size)];
+  return {sum};
+}
+
+Counts count(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& grid) {
+  std::vector<std::int64_t> times(folded.bodies.size(), 0);
+  for (const BodyCycle& cycle : folded.cycles) {
+    for (const BodyRun& run : cycle.runs) {
+      times[static_cast<std::size_t>(run.body)] += run.repeats * cycle.repeats;
+    }
+  }
+  Counts counts;
+  for (std::size_t b = 0; b < folded.bodies.size(); ++b) {
+    const auto repeats = static_cast<double>(times[b]);
+    for (const FoldedStep& step : folded.bodies[b].steps) {
+      if (step.kind == IssueKind::compute) {
+        for (std::int32_t c : folded.bundles[static_cast<std::size_t>(step.index)]) {
+          const OpClass& op = folded.classes[static_cast<std::size_t>(c)];
+          (op.kind == OpKind::gemm ? counts.gemm : counts.attention) +=
+              op_flops(op, sizes) * repeats;
+        }
+      } else if (step.kind == IssueKind::start) {
+        const auto n = static_cast<double>(grid.extent(axis_of(step.lane)));
+        if (n == 1) continue;
+        const CollectiveClass& c = folded.collectives[static_cast<std::size_t>(step.index)];
+        const int lane = static_cast<int>(step.lane);
+        const Bytes buffer{sizes.bytes[static_cast<std::size_t>(c.buffer)] * repeats};
+        counts.payload[lane] += buffer;
+        counts.sent[lane] +=
+            buffer * ((c.kind == CollectiveKind::all_reduce ? 2 : 1) * (n - 1) / n);
+        counts.collectives[lane] += times[b];
+      }
+    }
+  }
+  return counts;
+}
+
+}  // namespace fourfold

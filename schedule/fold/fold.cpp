@@ -1,0 +1,276 @@
+// Finds the equal stretches of a schedule; see fold.hpp.
+#include "schedule/fold/fold.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "schedule/models/transformer.hpp"
+
+namespace fourfold {
+
+namespace {
+
+using Key = std::vector<std::int32_t>;
+
+struct KeyHash {
+  std::size_t operator()(const Key& key) const {
+    std::uint64_t hash = 1469598103934665603ULL;  // FNV-1a
+    for (std::int32_t part : key)
+      hash = (hash ^ static_cast<std::uint32_t>(part)) * 1099511628211ULL;
+    return static_cast<std::size_t>(hash);
+  }
+};
+
+// Numbers distinct keys in order of appearance.
+class Index {
+ public:
+  // The number of the key, and whether it is new.
+  std::pair<std::int32_t, bool> number(const Key& key) {
+    const auto next = static_cast<std::int32_t>(numbers_.size());
+    const auto [found, inserted] = numbers_.try_emplace(key, next);
+    return {found->second, inserted};
+  }
+
+ private:
+  std::unordered_map<Key, std::int32_t, KeyHash> numbers_;
+};
+
+class Folder {
+ public:
+  explicit Folder(const Schedule& schedule) : s_(schedule), p_(schedule.program) {
+    value_shape_.reserve(p_.values.size());
+    value_size_.reserve(p_.values.size());
+    for (std::size_t id = 0; id < p_.values.size(); ++id) {
+      value_shape_.push_back(shape(p_.values[id].shape));
+      value_size_.push_back(size(static_cast<Id>(id)));
+    }
+  }
+
+  Folded run() {
+    for (std::size_t id = 0; id < p_.values.size(); ++id) {
+      const Value& v = p_.values[id];
+      if (v.persistent) add_persistent(value_size_[id], v.role);
+    }
+    for (std::size_t i = 0; i < s_.sections.size(); ++i) {
+      const std::int32_t last = i + 1 < s_.sections.size()
+                                    ? s_.sections[i + 1].first
+                                    : static_cast<std::int32_t>(s_.stream.size());
+      section(s_.sections[i].section, s_.sections[i].first, last);
+    }
+    close_cycle();
+    return std::move(folded_);
+  }
+
+ private:
+  std::int32_t shape(const Shape& shape) {
+    const auto found = std::find(folded_.shapes.begin(), folded_.shapes.end(), shape);
+    if (found == folded_.shapes.end()) folded_.shapes.push_back(shape);
+    return static_cast<std::int32_t>(
+        std::find(folded_.shapes.begin(), folded_.shapes.end(), shape) - folded_.shapes.begin());
+  }
+
+  void add_terms(Id id, std::vector<Size::Term>& terms) const {
+    const Value& value = p_[id];
+    for (Id member : value.members) add_terms(member, terms);
+    if (!value.members.empty()) return;
+    const std::int32_t own = value_shape_[static_cast<std::size_t>(id)];
+    for (Size::Term& term : terms) {
+      if (term.shape == own) {
+        ++term.times;
+        return;
+      }
+    }
+    terms.push_back({own, 1});
+  }
+
+  std::int32_t size(Id id) {
+    Size size;
+    add_terms(id, size.terms);
+    size.precision = p_[id].precision;
+    Key key{static_cast<std::int32_t>(size.precision)};
+    for (const Size::Term& term : size.terms) key.insert(key.end(), {term.shape, term.times});
+    const auto [number, fresh] = size_index_.number(key);
+    if (fresh) folded_.sizes.push_back(std::move(size));
+    return number;
+  }
+
+  void add_persistent(std::int32_t size, Role role) {
+    for (BufferEvent& event : folded_.persistent) {
+      if (event.size == size && event.role == role) {
+        ++event.sign;
+        return;
+      }
+    }
+    folded_.persistent.push_back({size, 1, role, Existence::always, Axis::z});
+  }
+
+  std::int32_t size_of(Id id) const { return value_size_[static_cast<std::size_t>(id)]; }
+  std::int32_t shape_of(Id id) const { return value_shape_[static_cast<std::size_t>(id)]; }
+
+  std::int32_t op_class(const Op& op) {
+    key_ = {static_cast<std::int32_t>(op.kind), static_cast<std::int32_t>(op.function),
+            static_cast<std::int32_t>(op.form), static_cast<std::int32_t>(op.sequence)};
+    for (Id id : op.inputs) key_.insert(key_.end(), {size_of(id), shape_of(id)});
+    key_.push_back(-1);
+    for (Id id : op.outputs) key_.push_back(size_of(id));
+    const auto [number, fresh] = class_index_.number(key_);
+    if (fresh) {
+      OpClass c{op.kind, op.function, op.form, op.sequence, {}, {}, -1, -1};
+      for (Id id : op.inputs) c.reads.push_back(size_of(id));
+      for (Id id : op.outputs) c.writes.push_back(size_of(id));
+      c.shape_a = shape_of(op.inputs.at(0));
+      if (op.inputs.size() > 1) c.shape_b = shape_of(op.inputs[1]);
+      folded_.classes.push_back(std::move(c));
+    }
+    return number;
+  }
+
+  std::int32_t collective_class(const Op& op) {
+    const Id buffer = op.kind == OpKind::all_gather ? op.outputs[0] : op.inputs[0];
+    key_ = {static_cast<std::int32_t>(op.kind), static_cast<std::int32_t>(op.lane()),
+            size_of(buffer)};
+    const auto [number, fresh] = collective_index_.number(key_);
+    if (fresh) {
+      folded_.collectives.push_back({op.collective_kind(), op.lane(), size_of(buffer)});
+    }
+    return number;
+  }
+
+  void close_bundle(Body& body) {
+    if (bundle_.empty()) return;
+    const auto [number, fresh] = bundle_index_.number(bundle_);
+    if (fresh) folded_.bundles.push_back(bundle_);
+    body.steps.push_back({IssueKind::compute, {}, number, 0});
+    bundle_.clear();
+  }
+
+  void section(std::int32_t section, std::int32_t first, std::int32_t last) {
+    Body body;
+    body.section = section;
+    for (std::int32_t i = first; i < last; ++i) add(s_.stream[static_cast<std::size_t>(i)], body);
+    close_bundle(body);
+    Key key;
+    for (const FoldedStep& f : body.steps) {
+      key.insert(key.end(), {static_cast<std::int32_t>(f.kind), static_cast<std::int32_t>(f.lane),
+                             f.index, f.back});
+    }
+    for (const BufferEvent& e : body.events) {
+      key.insert(key.end(), {e.size, e.sign, static_cast<std::int32_t>(e.role),
+                             static_cast<std::int32_t>(e.existence)});
+    }
+    const auto [number, fresh] = body_index_.number(key);
+    if (fresh) folded_.bodies.push_back(std::move(body));
+    append_run(number, p_.sections[static_cast<std::size_t>(section)].micro_batch);
+  }
+
+  void add(const Issue& issue, Body& body) {
+    switch (issue.kind) {
+      case IssueKind::compute:
+        bundle_.push_back(op_class(p_.ops[static_cast<std::size_t>(issue.id)]));
+        break;
+      case IssueKind::start: {
+        close_bundle(body);
+        const Op& op = p_.ops[static_cast<std::size_t>(issue.id)];
+        ++posts_[static_cast<int>(op.lane())];
+        body.steps.push_back({IssueKind::start, op.lane(), collective_class(op), 0});
+        break;
+      }
+      case IssueKind::wait: {
+        const Lane lane = p_.ops[static_cast<std::size_t>(issue.id)].lane();
+        if (known_complete(lane, issue.back)) break;
+        close_bundle(body);
+        body.steps.push_back({IssueKind::wait, lane, 0, issue.back});
+        break;
+      }
+      case IssueKind::allocate:
+      case IssueKind::release:
+        body.events.push_back({size_of(issue.id), issue.kind == IssueKind::allocate ? 1 : -1,
+                               p_[issue.id].role, issue.existence, issue.axis});
+    }
+  }
+
+  // Lanes are FIFO: whoever waited for a post has waited for all before it.
+  bool known_complete(Lane lane, std::int32_t back) {
+    const std::int32_t post = posts_[static_cast<int>(lane)] - back;
+    std::int32_t& waited = waited_[static_cast<int>(lane)];
+    if (post <= waited) return true;
+    waited = post;
+    return false;
+  }
+
+  void append_run(std::int32_t body, std::int64_t micro_batch) {
+    if (micro_batch != open_.micro_batch) {
+      close_cycle();
+      open_.micro_batch = micro_batch;
+    }
+    if (!open_.runs.empty() && open_.runs.back().body == body) {
+      ++open_.runs.back().repeats;
+    } else {
+      open_.runs.push_back({body, 1});
+    }
+  }
+
+  void close_cycle() {
+    if (open_.runs.empty()) return;
+    std::vector<BodyCycle>& cycles = folded_.cycles;
+    if (!cycles.empty() && open_.micro_batch > 0 && cycles.back().runs == open_.runs) {
+      ++cycles.back().repeats;
+    } else {
+      cycles.push_back(open_);
+    }
+    open_ = {};
+  }
+
+  const Schedule& s_;
+  const Program& p_;
+  Folded folded_;
+  std::vector<std::int32_t> value_shape_, value_size_;
+  Index size_index_, class_index_, collective_index_, bundle_index_, body_index_;
+  Key key_, bundle_;
+  std::array<std::int32_t, lane_count> posts_{}, waited_{};
+  BodyCycle open_;
+};
+
+}  // namespace
+
+Folded fold(const Schedule& schedule) {
+  return Folder(schedule).run();
+}
+
+std::int64_t recorded_micro_batches(const Model& model, const StepOptions& options) {
+  const bool crosses = options.overlap.reduce_scatter &&
+                       options.gradient_reduction == GradientReduction::per_micro_batch;
+  // Sections of a backward pass that reduce-scatter: the layers, and the embedding.
+  const std::int64_t sections = model.layers + 1;
+  const std::int64_t lag = crosses ? (options.in_flight_blocks + sections - 1) / sections : 0;
+  return 3 + lag;
+}
+
+Folded folded_step(const Model& model, const StepOptions& options) {
+  StepOptions few = options;
+  few.micro_batches = std::min(options.micro_batches, recorded_micro_batches(model, options));
+  Folded folded = fold(issue(record_step(model, few), few));
+  if (options.micro_batches > few.micro_batches) stretch(folded, options.micro_batches);
+  return folded;
+}
+
+void stretch(Folded& folded, std::int64_t micro_batches) {
+  std::int64_t recorded = 0;
+  for (const BodyCycle& cycle : folded.cycles) {
+    if (cycle.micro_batch >= 0) recorded = cycle.micro_batch + cycle.repeats;
+  }
+  if (recorded < 3 || micro_batches < recorded) {
+    throw std::logic_error("fold: " + std::to_string(recorded) +
+                           " micro-batches cannot be stretched to " +
+                           std::to_string(micro_batches));
+  }
+  const std::int64_t middle = recorded - 2;
+  for (BodyCycle& cycle : folded.cycles) {
+    if (cycle.micro_batch < 0 || middle >= cycle.micro_batch + cycle.repeats) continue;
+    cycle.repeats += micro_batches - recorded;
+    return;
+  }
+}
+
+}  // namespace fourfold

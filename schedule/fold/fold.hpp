@@ -1,0 +1,100 @@
+// A folded schedule says equal stretches of the stream once: a body for each distinct section, runs
+// over layers, cycles over micro-batches. It serves every grid and is what the fast rungs evaluate.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schedule/collectives/collective.hpp"
+#include "schedule/models/model.hpp"
+#include "schedule/order/schedule.hpp"
+
+namespace fourfold {
+
+// Bytes of a value as a sum over shapes: a pack of eight biases is eight terms.
+struct Size {
+  struct Term {
+    std::int32_t shape = 0;
+    std::int32_t times = 1;
+    bool operator==(const Term&) const = default;
+  };
+  std::vector<Term> terms;
+  Precision precision = Precision::bf16;
+};
+
+// Compute operations that cost the same on every grid.
+struct OpClass {
+  OpKind kind = OpKind::map;
+  Function function = Function::none;
+  GemmForm form = GemmForm::nn;
+  std::int64_t sequence = 0;
+  std::vector<std::int32_t> reads, writes;  // sizes
+  std::int32_t shape_a = -1, shape_b = -1;  // operands of a gemm, first operand of attention
+};
+
+struct CollectiveClass {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  Lane lane = Lane::x;
+  std::int32_t buffer = 0;  // size of the whole buffer: gathered, or before scattering
+};
+
+struct FoldedStep {
+  IssueKind kind = IssueKind::compute;  // compute, start or wait
+  Lane lane = Lane::x;                  // start, wait
+  std::int32_t index = 0;               // compute: bundle; start: collective class
+  std::int32_t back = 0;                // wait
+  bool operator==(const FoldedStep&) const = default;
+};
+
+struct BufferEvent {
+  std::int32_t size = 0;
+  std::int32_t sign = 1;  // +1 allocated, -1 released; n: that many allocated
+  Role role = Role::activation;
+  Existence existence = Existence::always;
+  Axis axis = Axis::z;
+  bool operator==(const BufferEvent&) const = default;
+};
+
+struct Body {
+  std::int32_t section = 0;  // the first section of the program that it stands for
+  std::vector<FoldedStep> steps;
+  std::vector<BufferEvent> events;
+};
+
+struct BodyRun {
+  std::int32_t body = 0;
+  std::int64_t repeats = 1;
+  bool operator==(const BodyRun&) const = default;
+};
+
+struct BodyCycle {
+  std::vector<BodyRun> runs;
+  std::int64_t repeats = 1;
+  std::int64_t micro_batch = -1;  // the first one it stands for
+};
+
+struct Folded {
+  std::vector<Shape> shapes;
+  std::vector<Size> sizes;
+  std::vector<OpClass> classes;
+  std::vector<std::vector<std::int32_t>> bundles;  // classes computed one after the other
+  std::vector<CollectiveClass> collectives;
+  std::vector<Body> bodies;
+  std::vector<BodyCycle> cycles;
+  std::vector<BufferEvent> persistent;  // what is there before and after the step, by size and role
+};
+
+Folded fold(const Schedule& schedule);
+
+// Micro-batches that are enough to know all: the first ones until gradients that are put off come
+// from micro-batches alike (their sums begun, not just beginning), one that stands for all like it,
+// and the last. Example: 3 without ORS, 4 with a window of up to a whole backward pass.
+std::int64_t recorded_micro_batches(const Model& model, const StepOptions& options);
+
+// The folded step of a model for any number of micro-batches: a few are recorded, and the last but
+// one is repeated (tested against recording all).
+Folded folded_step(const Model& model, const StepOptions& options);
+// Makes a folded step of recorded_micro_batches() one of `micro_batches`, at least as many.
+void stretch(Folded& folded, std::int64_t micro_batches);
+
+}  // namespace fourfold

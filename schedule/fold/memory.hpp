@@ -1,0 +1,14 @@
+// Peak memory of a folded schedule on a grid, by liveness: what is in use when most is.
+#pragma once
+
+#include "schedule/fold/count.hpp"
+
+namespace fourfold {
+
+struct MemoryUse {
+  Bytes peak;
+  std::array<Bytes, role_count> by_role{};  // at the peak
+};
+MemoryUse peak_memory(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& grid);
+
+}  // namespace fourfold

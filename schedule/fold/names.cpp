@@ -1,0 +1,73 @@
+// Reads names off the recorded program; see names.hpp.
+#include "schedule/fold/names.hpp"
+
+#include <algorithm>
+
+#include "schedule/models/transformer.hpp"
+
+namespace fourfold {
+
+namespace {
+
+BodyNames names_of(const Schedule& schedule, std::size_t section) {
+  const auto first = static_cast<std::size_t>(schedule.sections[section].first);
+  const std::size_t last = section + 1 < schedule.sections.size()
+                               ? static_cast<std::size_t>(schedule.sections[section + 1].first)
+                               : schedule.stream.size();
+  BodyNames names;
+  for (std::size_t i = first; i < last; ++i) {
+    const Issue& issue = schedule.stream[i];
+    if (issue.kind != IssueKind::compute && issue.kind != IssueKind::start) continue;
+    const Op& op = schedule.program.ops[static_cast<std::size_t>(issue.id)];
+    auto& list = issue.kind == IssueKind::compute ? names.kernels : names.collectives;
+    list.push_back(op_name(schedule.program, op));
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string op_name(const Program& program, const Op& op) {
+  const Id id = op.kind == OpKind::update ? op.inputs.at(0) : op.outputs.at(0);
+  std::string text = without_layer(program[id].name) + ' ' + name(op.kind);
+  if (op.kind == OpKind::gemm) text += std::string(" ") + name(op.form);
+  if (op.function != Function::none) text += std::string(" ") + name(op.function);
+  if (is_collective(op.kind)) text += std::string(" ") + name(op.axis);
+  return text;
+}
+
+std::string without_layer(std::string name) {
+  const std::string prefix = "block";
+  if (!name.starts_with(prefix)) return name;
+  std::size_t end = prefix.size();
+  while (end < name.size() && name[end] >= '0' && name[end] <= '9') ++end;
+  return prefix + name.substr(end);
+}
+
+NamedStep named_step(const Model& model, const StepOptions& options) {
+  StepOptions few = options;
+  few.micro_batches = std::min(options.micro_batches, recorded_micro_batches(model, options));
+  const Schedule schedule = issue(record_step(model, few), few);
+  NamedStep step;
+  step.folded = fold(schedule);
+  for (const Body& body : step.folded.bodies) {
+    std::size_t section = 0;
+    while (schedule.sections.at(section).section != body.section) ++section;
+    step.bodies.push_back(names_of(schedule, section));
+  }
+  std::size_t next = 0;
+  for (const BodyCycle& cycle : step.folded.cycles) {
+    std::size_t sections = 0;
+    for (const BodyRun& run : cycle.runs) sections += static_cast<std::size_t>(run.repeats);
+    for (std::size_t i = 0; i < sections; ++i) {
+      const auto number = static_cast<std::size_t>(schedule.sections.at(next + i).section);
+      const Section& section = schedule.program.sections[number];
+      step.sections.push_back({section.name, section.micro_batch, section.layer});
+    }
+    next += sections * static_cast<std::size_t>(cycle.repeats);
+  }
+  if (options.micro_batches > few.micro_batches) stretch(step.folded, options.micro_batches);
+  return step;
+}
+
+}  // namespace fourfold

@@ -1,0 +1,100 @@
+// Recording of the gradients' way to the optimizer; see gradients.hpp.
+#include "schedule/models/gradients.hpp"
+
+namespace fourfold {
+
+std::size_t Bucket::join(const Parameter& parameter) {
+  parameters_.push_back(parameter);
+  sums_.push_back(-1);
+  return parameters_.size() - 1;
+}
+
+Precision Bucket::product_precision(const StepOptions& options) {
+  const bool summed_first =
+      options.gradient_reduction == GradientReduction::accumulated && options.micro_batches > 1;
+  return summed_first ? Precision::fp32 : options.reduce_precision_z();
+}
+
+void Bucket::give(Recorder& r, std::size_t slot, Id gradient, const MicroBatch& m,
+                  const StepOptions& options) {
+  const std::string name = r.value(gradient).name;
+  Id& sum = sums_[slot];
+  if (options.gradient_reduction == GradientReduction::accumulated) {
+    sum = m.first() ? gradient : r.add(name, {sum, gradient}, Precision::fp32);
+    if (!m.last()) return;
+    gradient = sum;
+    if (r.value(gradient).precision != options.reduce_precision_z()) {
+      gradient = r.map({Function::cast, name, options.reduce_precision_z()}, {gradient});
+    }
+    sum = -1;
+  }
+  const Id shard = r.reduce_scatter(gradient, Axis::z, Hiding::reduce_scatter);
+  if (sum == -1 && r.value(shard).precision == Precision::fp32) {
+    sum = shard;
+    return;
+  }
+  if (sum == -1) {
+    sum = r.map({Function::cast, name, Precision::fp32}, {shard});
+  } else {
+    sum = r.add(name, {sum, shard}, Precision::fp32);
+  }
+  r.defer_last();
+}
+
+void Bucket::reduce(Recorder& r, const StepOptions& options) {
+  reduced_ = r.pack(name_, sums_);
+  r.defer_last();
+  if (options.reduce_precision_data() == Precision::bf16) {
+    reduced_ = r.map({Function::cast, name_, Precision::bf16}, {reduced_});
+    r.defer_last();
+  }
+  reduced_ = r.all_reduce(reduced_, Axis::data, Hiding::data_reduce);
+  r.defer_last();
+}
+
+Id Bucket::square_sum(Recorder& r) const {
+  return r.reduce({Function::square_sum, name_ + ".norm", Precision::fp32}, {reduced_});
+}
+
+std::size_t SmallGradients::join(Axis axis, const Parameter& parameter) {
+  entries_.push_back({axis, parameter, -1});
+  return entries_.size() - 1;
+}
+
+void SmallGradients::give(Recorder& r, std::size_t slot, Id gradient, const MicroBatch& m) {
+  Id& sum = entries_[slot].sum;
+  sum = m.first() ? gradient : r.add(r.value(gradient).name, {sum, gradient}, Precision::fp32);
+}
+
+void SmallGradients::reduce(Recorder& r) {
+  std::vector<Id> packs;
+  for (Axis axis : {Axis::x, Axis::y}) {
+    std::vector<Id> members;
+    for (const Entry& entry : entries_) {
+      if (entry.axis == axis) members.push_back(entry.sum);
+    }
+    packs.push_back(r.pack(std::string("small.") + name(axis), members));
+  }
+  Id all = r.pack("small", packs);
+  all = r.all_reduce(all, Axis::z, Hiding::data_reduce);
+  all = r.all_reduce(all, Axis::data, Hiding::data_reduce);
+  reduced_ = r.unpack(all);
+}
+
+Id SmallGradients::square_sum(Recorder& r, Axis axis) const {
+  const std::string label = std::string("small.") + name(axis) + ".norm";
+  return r.reduce({Function::square_sum, label, Precision::fp32},
+                  {reduced_[axis == Axis::x ? 0 : 1]});
+}
+
+void SmallGradients::update(Recorder& r, Id norm_factor) const {
+  for (Axis axis : {Axis::x, Axis::y}) {
+    std::vector<Parameter> parameters;
+    for (const Entry& entry : entries_) {
+      if (entry.axis == axis) parameters.push_back(entry.parameter);
+    }
+    r.update(parameters, reduced_[axis == Axis::x ? 0 : 1], norm_factor);
+  }
+}
+
+}  // namespace fourfold

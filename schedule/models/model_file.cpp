@@ -1,0 +1,88 @@
+// Reads a model from TOML, refusing what it does not know; see model_file.hpp.
+#include "schedule/models/model_file.hpp"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <stdexcept>
+
+#include "support/nearest_name.hpp"
+
+namespace fourfold {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path folder() {
+  return fs::path(FOURFOLD_SOURCE_DIR) / "schedule" / "models";
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  throw std::runtime_error("model file " + path + ": " + why);
+}
+
+std::string path_of(const std::string& name_or_path) {
+  if (name_or_path.ends_with(".toml")) return name_or_path;
+  const fs::path path = folder() / (name_or_path + ".toml");
+  if (name_or_path.find('/') == std::string::npos && fs::exists(path)) return path.string();
+  throw std::runtime_error("unknown model \"" + name_or_path + "\"" +
+                           did_you_mean(name_or_path, known_models()) +
+                           " `fourfold models` lists all; a file of your own goes by its path, "
+                           "ending in .toml");
+}
+
+}  // namespace
+
+std::vector<std::string> known_models() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder())) {
+    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Model read_model(const std::string& name_or_path) {
+  const std::string path = path_of(name_or_path);
+  if (!fs::exists(path)) refuse(path, "there is no such file");
+  if (fs::is_directory(path)) refuse(path, "it is a folder; give the path of a TOML file");
+  if (!std::ifstream(path)) refuse(path, "it cannot be read");
+  toml::table table;
+  try {
+    table = toml::parse_file(path);
+  } catch (const toml::parse_error& error) {
+    refuse(path, "line " + std::to_string(error.source().begin.line) + ": " +
+                     std::string(error.description()));
+  }
+  Model model;
+  model.name = fs::path(path).stem().string();
+  const std::map<std::string, std::int64_t*> keys{{"layers", &model.layers},
+                                                  {"hidden", &model.hidden},
+                                                  {"heads", &model.heads},
+                                                  {"sequence_tokens", &model.sequence},
+                                                  {"vocabulary", &model.vocabulary}};
+  std::vector<std::string> known;
+  for (const auto& [key, target] : keys) known.push_back(key);
+  for (const auto& [key, node] : table) {
+    const std::string text(key.str());
+    if (!keys.contains(text))
+      refuse(path, "unknown key \"" + text + "\"" + did_you_mean(text, known));
+  }
+  for (const auto& [key, target] : keys) {
+    const auto value = table[key].value_exact<std::int64_t>();
+    if (!value || *value < 1) refuse(path, "\"" + key + "\" must be a whole number, at least 1");
+    *target = *value;
+  }
+  if (const std::string why = excess(model); !why.empty()) refuse(path, why);
+  if (model.hidden % model.heads != 0) {
+    refuse(path, "hidden = " + std::to_string(model.hidden) + " does not divide into " +
+                     std::to_string(model.heads) + " heads");
+  }
+  return model;
+}
+
+}  // namespace fourfold

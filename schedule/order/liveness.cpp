@@ -1,0 +1,139 @@
+// Finds last uses in issue order and writes lifetimes into the stream; see liveness.hpp.
+#include "schedule/order/liveness.hpp"
+
+#include <algorithm>
+
+namespace fourfold {
+
+namespace {
+
+// Whether a result may be written over an operand that is read for the last time. A cast's elements
+// change their width, so that it needs both buffers.
+bool in_place(const Op& op) {
+  return (op.kind == OpKind::map && op.function != Function::cast) || op.kind == OpKind::add ||
+         op.kind == OpKind::pack || op.kind == OpKind::unpack;
+}
+
+class Lifetimes {
+ public:
+  explicit Lifetimes(Schedule& schedule)
+      : schedule_(schedule), last_use_(schedule.program.values.size(), -1) {
+    const auto count = static_cast<std::int32_t>(schedule_.stream.size());
+    for (std::int32_t i = 0; i < count; ++i) {
+      const Issue& step = schedule_.stream[static_cast<std::size_t>(i)];
+      const Op& op = op_of(step);
+      // A collective reads until its wait; everything else when it is issued. A result nobody
+      // reads dies where it is made.
+      if (step.kind == IssueKind::start) continue;
+      for (Id input : op.inputs) last_use(input) = i;
+      for (Id output : op.outputs) last_use(output) = i;
+    }
+    for (Id id : schedule_.program.kept) last_use(id) = count;
+  }
+
+  void insert() {
+    std::vector<Issue> old = std::move(schedule_.stream);
+    schedule_.stream.clear();
+    std::size_t section = 0;
+    for (std::size_t i = 0; i < old.size(); ++i) {
+      while (section < schedule_.sections.size() &&
+             schedule_.sections[section].first == static_cast<std::int32_t>(i)) {
+        schedule_.sections[section++].first = static_cast<std::int32_t>(schedule_.stream.size());
+      }
+      now_ = static_cast<std::int32_t>(i);
+      const Issue& step = old[i];
+      const Op& op = op_of(step);
+      switch (step.kind) {
+        case IssueKind::compute:
+          compute(step, op);
+          break;
+        case IssueKind::start:
+          start(step, op);
+          break;
+        default:
+          wait(step, op);
+      }
+    }
+  }
+
+ private:
+  const Op& op_of(const Issue& step) const {
+    return schedule_.program.ops[static_cast<std::size_t>(step.id)];
+  }
+  std::int32_t& last_use(Id id) { return last_use_[static_cast<std::size_t>(id)]; }
+  bool persistent(Id id) const { return schedule_.program[id].persistent; }
+
+  void event(IssueKind kind, Id id, Existence existence, Axis axis) {
+    if (!persistent(id)) schedule_.stream.push_back({kind, id, 0, existence, axis});
+  }
+  void allocate(Id id) { event(IssueKind::allocate, id, existence_of(id), axis_of(id)); }
+
+  // A gathered weight is its own piece where nothing was cut.
+  Existence existence_of(Id id) const {
+    return schedule_.program[id].role == Role::gathered ? Existence::if_cut : Existence::always;
+  }
+  Axis axis_of(Id) const { return Axis::z; }
+
+  void release_dead_inputs(const Op& op) {
+    std::vector<Id> seen;
+    for (Id input : op.inputs) {
+      if (last_use(input) != now_ || std::count(seen.begin(), seen.end(), input) != 0) continue;
+      event(IssueKind::release, input, existence_of(input), axis_of(input));
+      seen.push_back(input);
+    }
+  }
+  void release_unread(const Op& op) {
+    for (Id output : op.outputs) {
+      if (last_use(output) == now_) {
+        event(IssueKind::release, output, existence_of(output), axis_of(output));
+      }
+    }
+  }
+  void allocate_outputs(const Op& op) {
+    for (Id output : op.outputs) allocate(output);
+  }
+
+  void compute(const Issue& step, const Op& op) {
+    if (in_place(op)) {
+      schedule_.stream.push_back(step);
+      release_dead_inputs(op);
+      allocate_outputs(op);
+    } else {
+      allocate_outputs(op);
+      schedule_.stream.push_back(step);
+      release_dead_inputs(op);
+    }
+    release_unread(op);
+  }
+
+  // An all-reduce whose operand dies with it works in place; its result takes over at the wait.
+  void start(const Issue& step, const Op& op) {
+    if (op.kind == OpKind::all_gather) allocate_outputs(op);
+    if (op.kind == OpKind::reduce_scatter) {
+      event(IssueKind::allocate, op.outputs[0], Existence::if_cut, op.axis);
+    }
+    schedule_.stream.push_back(step);
+  }
+
+  void wait(const Issue& step, const Op& op) {
+    schedule_.stream.push_back(step);
+    release_dead_inputs(op);
+    if (op.kind == OpKind::reduce_scatter) {
+      event(IssueKind::allocate, op.outputs[0], Existence::if_uncut, op.axis);
+    }
+    if (op.kind == OpKind::all_reduce) allocate_outputs(op);
+    release_unread(op);
+  }
+
+  Schedule& schedule_;
+  std::vector<std::int32_t> last_use_;
+  std::int32_t now_ = 0;
+};
+
+}  // namespace
+
+void insert_lifetimes(Schedule& schedule) {
+  Lifetimes(schedule).insert();
+}
+
+}  // namespace fourfold

@@ -1,0 +1,213 @@
+// Turns a program into its issue order; the rules stand in schedule.hpp.
+#include "schedule/order/schedule.hpp"
+
+#include <deque>
+
+#include "schedule/order/liveness.hpp"
+
+namespace fourfold {
+
+namespace {
+
+class Issuer {
+ public:
+  Issuer(const Program& program, const StepOptions& options)
+      : program_(program),
+        options_(options),
+        arrival_(program.values.size(), arrived),
+        post_number_(program.ops.size(), 0) {
+    for (std::int32_t i = 0; i < op_count(); ++i) {
+      const Op& op = op_at(i);
+      if (op.kind == OpKind::all_gather && hides(op)) gathers_.push_back(i);
+    }
+  }
+
+  std::vector<Issue> stream;
+  std::vector<IssueSection> sections;
+
+  void run() {
+    std::size_t next_section = 0;
+    for (std::int32_t i = 0; i < op_count(); ++i) {
+      while (next_section < program_.sections.size() &&
+             program_.sections[next_section].first_op == i) {
+        section_ = static_cast<std::int32_t>(next_section++);
+        sections.push_back({section_, static_cast<std::int32_t>(stream.size())});
+      }
+      visit(i);
+    }
+    // A step ends with nothing in flight, even if nobody reads the result.
+    for (std::size_t id = 0; id < arrival_.size(); ++id) await(static_cast<Id>(id));
+  }
+
+ private:
+  static constexpr std::int32_t arrived = -1;
+
+  // A reduce-scatter in flight and the book-keeping that waits with it.
+  struct Deferral {
+    std::int32_t op;
+    std::int32_t section;
+    std::vector<std::int32_t> after;
+  };
+
+  std::int32_t op_count() const { return static_cast<std::int32_t>(program_.ops.size()); }
+  const Op& op_at(std::int32_t i) const { return program_.ops[static_cast<std::size_t>(i)]; }
+  std::int32_t& arrival(Id id) { return arrival_[static_cast<std::size_t>(id)]; }
+
+  bool hides(const Op& op) const {
+    switch (op.hiding) {
+      case Hiding::all_reduce:
+        return options_.overlap.all_reduce;
+      case Hiding::reduce_scatter:
+        return options_.overlap.reduce_scatter;
+      case Hiding::all_gather:
+        return options_.overlap.all_gather;
+      case Hiding::recompute_gather:
+        return options_.overlap.all_gather && options_.overlap.recompute_gather;
+      case Hiding::data_reduce:
+        return true;
+      case Hiding::never:
+        break;
+    }
+    return false;
+  }
+
+  void visit(std::int32_t i) {
+    const Op& op = op_at(i);
+    if (next_gather_ < gathers_.size() && gathers_[next_gather_] == i) start_gather();
+    if (op.kind == OpKind::all_gather && hides(op)) return;  // started here or before
+    if (op.deferrable && put_off(i)) return;
+    for (Id input : op.inputs) await(input);
+    emit(i);
+    if (op.hiding == Hiding::reduce_scatter && hides(op)) limit_window();
+  }
+
+  void emit(std::int32_t i) {
+    const Op& op = op_at(i);
+    if (!is_collective(op.kind)) {
+      stream.push_back({IssueKind::compute, i, 0, {}, {}});
+      return;
+    }
+    start(i);
+    if (!hides(op)) {
+      wait(i);
+    } else if (op.hiding == Hiding::reduce_scatter) {
+      deferrals_.push_back({i, section_, {}});
+    }
+  }
+
+  void start(std::int32_t i) {
+    const Op& op = op_at(i);
+    stream.push_back({IssueKind::start, i, 0, {}, {}});
+    post_number_[static_cast<std::size_t>(i)] = ++posts_[static_cast<int>(op.lane())];
+    arrival(op.outputs[0]) = i;
+  }
+
+  void wait(std::int32_t i) {
+    const Op& op = op_at(i);
+    const std::int32_t back =
+        posts_[static_cast<int>(op.lane())] - post_number_[static_cast<std::size_t>(i)];
+    stream.push_back({IssueKind::wait, i, back, {}, {}});
+    arrival(op.outputs[0]) = arrived;
+  }
+
+  void start_gather() {
+    const std::int32_t i = gathers_[next_gather_++];
+    start(i);
+  }
+
+  // Makes sure that a value is there before the stream goes on.
+  void await(Id id) {
+    const std::int32_t producer = arrival(id);
+    if (producer == arrived) return;
+    const Op& op = op_at(producer);
+    if (deferrals_pending(producer)) {
+      retire_through(producer);
+      await(id);  // what was put off may itself have started a collective
+      return;
+    }
+    wait(producer);
+    // The prefetch: the next gather runs beside the product that is about to use this one.
+    if (op.kind == OpKind::all_gather && hides(op) && next_gather_ < gathers_.size() &&
+        gathers_[next_gather_] > producer) {
+      start_gather();
+    }
+  }
+
+  bool deferrals_pending(std::int32_t producer) const {
+    for (const Deferral& d : deferrals_) {
+      if (d.op == producer) return true;
+      for (std::int32_t after : d.after) {
+        if (after == producer) return true;
+      }
+    }
+    return false;
+  }
+
+  // Attaches book-keeping to the youngest reduce-scatter it depends on.
+  bool put_off(std::int32_t i) {
+    for (auto d = deferrals_.rbegin(); d != deferrals_.rend(); ++d) {
+      for (Id input : op_at(i).inputs) {
+        const std::int32_t producer = arrival(input);
+        if (producer == arrived) continue;
+        bool depends = d->op == producer;
+        for (std::int32_t after : d->after) depends = depends || after == producer;
+        if (!depends) continue;
+        d->after.push_back(i);
+        arrival(op_at(i).outputs[0]) = i;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void retire_oldest() {
+    const Deferral oldest = std::move(deferrals_.front());
+    deferrals_.pop_front();
+    wait(oldest.op);
+    for (std::int32_t i : oldest.after) {
+      arrival(op_at(i).outputs[0]) = arrived;
+      for (Id input : op_at(i).inputs) await(input);
+      emit(i);
+    }
+  }
+
+  void retire_through(std::int32_t producer) {
+    while (deferrals_pending(producer)) retire_oldest();
+  }
+
+  void limit_window() {
+    std::int64_t blocks = 0;
+    std::int32_t last = -1;
+    for (const Deferral& d : deferrals_) {
+      blocks += d.section != last ? 1 : 0;
+      last = d.section;
+    }
+    while (blocks > options_.in_flight_blocks && !deferrals_.empty()) {
+      const std::int32_t oldest = deferrals_.front().section;
+      while (!deferrals_.empty() && deferrals_.front().section == oldest) retire_oldest();
+      --blocks;
+    }
+  }
+
+  const Program& program_;
+  StepOptions options_;
+  std::vector<std::int32_t> arrival_;  // by value: the pending operation that gives it, or arrived
+  std::vector<std::int32_t> gathers_;  // prefetched gathers in program order
+  std::size_t next_gather_ = 0;
+  std::vector<std::int32_t> post_number_;
+  std::array<std::int32_t, lane_count> posts_{};
+  std::deque<Deferral> deferrals_;
+  std::int32_t section_ = -1;
+};
+
+}  // namespace
+
+Schedule issue(Program program, const StepOptions& options) {
+  Issuer issuer(program, options);
+  issuer.run();
+  Schedule schedule{std::move(program), std::move(issuer.stream), std::move(issuer.sections)};
+  insert_lifetimes(schedule);
+  return schedule;
+}
+
+}  // namespace fourfold

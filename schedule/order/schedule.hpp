@@ -1,0 +1,44 @@
+// A schedule is a program in issue order: what a device's stream does step by step, with starts and
+// waits of collectives moved apart where an overlap allows it, and the life of every buffer.
+#pragma once
+
+#include <vector>
+
+#include "schedule/program/program.hpp"
+
+namespace fourfold {
+
+enum class IssueKind : std::uint8_t { compute, start, wait, allocate, release };
+
+// A buffer of a collective exists only where the collective does something.
+enum class Existence : std::uint8_t { always, if_cut, if_uncut };
+
+struct Issue {
+  IssueKind kind = IssueKind::compute;
+  std::int32_t id = 0;    // compute, start, wait: operation; allocate, release: value
+  std::int32_t back = 0;  // wait: posts on the lane since the one that is waited for
+  Existence existence = Existence::always;  // allocate, release
+  Axis axis = Axis::x;                      // ... of the collective that `existence` speaks of
+
+  bool operator==(const Issue&) const = default;
+};
+
+// Where a section of the program begins in the stream.
+struct IssueSection {
+  std::int32_t section = 0;  // index into Program::sections
+  std::int32_t first = 0;    // index into Schedule::stream
+};
+
+struct Schedule {
+  Program program;
+  std::vector<Issue> stream;
+  std::vector<IssueSection> sections;
+};
+
+// Rules. Nothing starts before the stream reaches it. Overlap off: a wait right after its start.
+// OAR, ORS and data reductions wait before their first use; gradient book-keeping is put off with
+// them, until `in_flight_blocks` backward sections are in flight. OAG: the next gather starts when
+// the current one has been waited for, before the product that uses it.
+Schedule issue(Program program, const StepOptions& options);
+
+}  // namespace fourfold

@@ -1,0 +1,125 @@
+// Names of the program's parts and the local size of its values; see program.hpp.
+#include "schedule/program/program.hpp"
+
+namespace fourfold {
+
+const char* name(Precision precision) {
+  constexpr const char* names[]{"bf16", "fp32", "int32"};
+  return names[static_cast<int>(precision)];
+}
+
+const char* name(Recompute recompute) {
+  return recompute == Recompute::full ? "full" : "none";
+}
+
+const char* name(WeightGather gather) {
+  return gather == WeightGather::keep ? "keep" : "per-micro-batch";
+}
+
+const char* name(GradientReduction reduction) {
+  return reduction == GradientReduction::accumulated ? "accumulated" : "per-micro-batch";
+}
+
+const char* name(DataReduction reduction) {
+  return reduction == DataReduction::beside_backward ? "beside-backward" : "after-backward";
+}
+
+const char* name(Lane lane) {
+  constexpr const char* names[]{"x", "y", "z_gather", "z_reduce", "data"};
+  return names[static_cast<int>(lane)];
+}
+
+const char* name(Role role) {
+  constexpr const char* names[]{"parameters", "optimizer state", "gradients", "activations",
+                                "gathered weights"};
+  return names[static_cast<int>(role)];
+}
+
+const char* name(OpKind kind) {
+  constexpr const char* names[]{"gemm",       "attention", "lookup", "map",        "reduce",
+                                "add",        "pack",      "unpack", "all_gather", "reduce_scatter",
+                                "all_reduce", "update"};
+  return names[static_cast<int>(kind)];
+}
+
+const char* name(Function function) {
+  constexpr const char* names[]{"",
+                                "layer_norm",
+                                "layer_norm_backward",
+                                "bias",
+                                "bias_gelu",
+                                "gelu_backward",
+                                "bias_residual",
+                                "add_position",
+                                "softmax_loss",
+                                "softmax_backward",
+                                "cast",
+                                "norm_factor",
+                                "row_sum",
+                                "row_squares",
+                                "row_max",
+                                "row_exp_and_target",
+                                "layer_norm_sums",
+                                "layer_norm_parameters",
+                                "col_sum",
+                                "position_sum",
+                                "square_sum",
+                                "loss_sum",
+                                "forward",
+                                "backward"};
+  return names[static_cast<int>(function)];
+}
+
+const char* name(GemmForm form) {
+  constexpr const char* names[]{"NN", "NT", "TN"};
+  return names[static_cast<int>(form)];
+}
+
+Lane Op::lane() const {
+  switch (axis) {
+    case Axis::x:
+      return Lane::x;
+    case Axis::y:
+      return Lane::y;
+    case Axis::z:
+      return kind == OpKind::all_gather ? Lane::z_gather : Lane::z_reduce;
+    case Axis::data:
+      break;
+  }
+  return Lane::data;
+}
+
+CollectiveKind Op::collective_kind() const {
+  if (kind == OpKind::all_gather) return CollectiveKind::all_gather;
+  return kind == OpKind::reduce_scatter ? CollectiveKind::reduce_scatter
+                                        : CollectiveKind::all_reduce;
+}
+
+// The inverse of Recorder::update. A weight that is its own master stands among the outputs once.
+std::vector<Parameter> Op::updated() const {
+  const std::size_t count = (inputs.size() - 2) / 3;
+  std::vector<Parameter> parameters;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto state = inputs.begin() + 2 + static_cast<std::ptrdiff_t>(3 * i);
+    parameters.push_back({outputs[i * (outputs.size() / count)], state[0], state[1], state[2]});
+  }
+  return parameters;
+}
+
+std::int64_t Program::micro_batch_of(std::int32_t op) const {
+  std::int64_t micro_batch = -1;
+  for (const Section& section : sections) {
+    if (section.first_op <= op) micro_batch = section.micro_batch;
+  }
+  return micro_batch;
+}
+
+std::int64_t Program::local_elements(Id id, const ProcessGrid& grid, std::int64_t tokens) const {
+  const Value& value = (*this)[id];
+  if (value.members.empty()) return value.shape.local_elements(grid, tokens);
+  std::int64_t sum = 0;
+  for (Id member : value.members) sum += local_elements(member, grid, tokens);
+  return sum;
+}
+
+}  // namespace fourfold

@@ -1,0 +1,156 @@
+// The training step as a value: a straight line of operations on sharded matrices. It names axes,
+// never ranks; hosts, seconds and pointers do not occur in it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "schedule/collectives/collective.hpp"
+#include "schedule/program/lane.hpp"
+#include "schedule/program/sharding.hpp"
+#include "schedule/program/step_options.hpp"
+
+namespace fourfold {
+
+using Id = std::int32_t;  // index of a value in its program
+
+// What a value is for: memory is reported by role.
+enum class Role : std::uint8_t { parameter, optimizer, gradient, activation, gathered };
+inline constexpr int role_count = 5;
+const char* name(Role role);
+
+// What kind of weight a value is, or is the fp32 master of: decides how it starts and whether it
+// decays.
+enum class WeightKind : std::uint8_t {
+  none,
+  matrix,           // of a product, or an embedding
+  residual_matrix,  // of a product that ends in the residual stream
+  bias,
+  layer_norm,  // two rows: scales, offsets
+};
+
+struct Value {
+  std::string name;
+  Shape shape;
+  Precision precision = Precision::bf16;
+  Role role = Role::activation;
+  bool persistent = false;  // lives before and after the step: parameters, optimizer state, data
+  std::vector<Id> members;  // of a pack: its local block is theirs, one after the other
+  WeightKind weight = WeightKind::none;
+};
+
+// A trained matrix: its value and the fp32 state AdamW keeps for it, sharded alike. An fp32 weight
+// is its own master.
+struct Parameter {
+  Id weight = -1;
+  Id master = -1;
+  Id first_moment = -1;
+  Id second_moment = -1;
+};
+
+enum class OpKind : std::uint8_t {
+  gemm,       // op(A) op(B), op by GemmForm
+  attention,  // causal, local: whole sequences and whole heads
+  lookup,     // rows of a table by token, or their gradient
+  map,        // element by element
+  reduce,     // sums and maxima along rows, columns or everything; owed along the cut axes
+  add,        // sum of equally sharded values, owed reductions included
+  pack,
+  unpack,  // several small values as one flat value, and back: views, no bytes move
+  all_gather,
+  reduce_scatter,
+  all_reduce,
+  update,  // AdamW on a shard
+};
+const char* name(OpKind kind);
+constexpr bool is_collective(OpKind kind) {
+  return kind == OpKind::all_gather || kind == OpKind::reduce_scatter || kind == OpKind::all_reduce;
+}
+
+enum class Function : std::uint8_t {
+  none,
+  // map
+  layer_norm,
+  layer_norm_backward,
+  bias,
+  bias_gelu,
+  gelu_backward,
+  bias_residual,
+  add_position,
+  softmax_loss,
+  softmax_backward,
+  cast,
+  norm_factor,
+  // reduce
+  row_sum,
+  row_squares,
+  row_max,
+  row_exp_and_target,
+  layer_norm_sums,
+  layer_norm_parameters,
+  col_sum,
+  position_sum,
+  square_sum,
+  loss_sum,
+  // attention, lookup
+  forward,
+  backward,
+};
+const char* name(Function function);
+
+enum class GemmForm : std::uint8_t { nn, nt, tn };
+const char* name(GemmForm form);
+
+// Which overlap, if any, may move a collective's wait away from its start.
+enum class Hiding : std::uint8_t {
+  never,
+  all_reduce,
+  reduce_scatter,
+  all_gather,
+  recompute_gather,
+  data_reduce
+};
+
+struct Op {
+  OpKind kind = OpKind::map;
+  Function function = Function::none;
+  GemmForm form = GemmForm::nn;
+  Axis axis = Axis::x;            // collectives
+  Hiding hiding = Hiding::never;  // collectives
+  bool deferrable = false;        // may wait with its operands: gradient book-keeping
+  std::int64_t sequence = 0;      // attention: tokens of a sequence
+  std::vector<Id> inputs;
+  std::vector<Id> outputs;
+
+  Lane lane() const;                       // collectives
+  CollectiveKind collective_kind() const;  // collectives
+  std::vector<Parameter> updated() const;  // update: inputs[0] packs their gradients, in this order
+};
+
+// A stretch of the program that people have a name for: one block's forward in one micro-batch.
+struct Section {
+  std::string name;               // "forward", "backward", "head": the same for every layer
+  std::int64_t micro_batch = -1;  // -1: outside the micro-batch loop
+  std::int64_t layer = -1;
+  std::int32_t first_op = 0;
+};
+
+struct Program {
+  std::vector<Value> values;
+  std::vector<Op> ops;
+  std::vector<Section> sections;
+  std::vector<Id> kept;  // read after the step: never released
+  Id targets = -1;       // the words that follow the tokens
+  Id loss = -1;          // completed: the sum over the step's tokens
+  Id logits = -1;        // of an evaluation
+
+  const Value& operator[](Id id) const { return values[static_cast<std::size_t>(id)]; }
+
+  // -1 outside the micro-batch loop.
+  std::int64_t micro_batch_of(std::int32_t op) const;
+  // Elements on one device; a pack's are its members'.
+  std::int64_t local_elements(Id id, const ProcessGrid& grid, std::int64_t tokens) const;
+};
+
+}  // namespace fourfold

@@ -1,0 +1,82 @@
+// The recorder writes a program down, operation by operation, deriving each result's sharding from
+// its operands'. It refuses unsound programs in words: a forgotten all-reduce cannot be recorded.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schedule/program/program.hpp"
+
+namespace fourfold {
+
+// What a map, reduce, attention or lookup produces.
+struct Result {
+  Function function = Function::none;
+  std::string name;
+  Precision precision = Precision::bf16;
+};
+
+// Whether the program trains what it records, or only reads its weights.
+enum class OptimizerState : std::uint8_t { kept, none };
+
+// Every method throws std::invalid_argument with one sentence if its operands do not fit.
+class Recorder {
+ public:
+  explicit Recorder(Precision storage = Precision::bf16,
+                    OptimizerState state = OptimizerState::kept)
+      : storage_(storage), state_(state) {}
+
+  // Of weights and activations.
+  Precision storage() const { return storage_; }
+
+  void begin_section(const std::string& name, std::int64_t micro_batch, std::int64_t layer);
+
+  Parameter parameter(const std::string& name, const Shape& shape, WeightKind kind);
+  Id data(const std::string& name, const Shape& shape, Precision precision);
+
+  // op(A) op(B): op(A).cols = op(B).rows in extent and axes; gives rows of op(A), cols of op(B),
+  // owed (sum) along the contracted axes.
+  Id gemm(GemmForm form, Id a, Id b, const Result& result);
+  // Flat pieces along `axis` are put together: axis leaves pieces.
+  Id all_gather(Id value, Axis axis, Hiding hiding);
+  // The sum owed along `axis` is done and kept in pieces: axis moves from partial to pieces.
+  Id reduce_scatter(Id value, Axis axis, Hiding hiding);
+  // The sum or maximum owed along `axis` is done everywhere: axis leaves partial.
+  Id all_reduce(Id value, Axis axis, Hiding hiding);
+
+  // Element by element; the first operand gives the shape. Further operands are equally sharded, or
+  // row statistics, column vectors, or per-sequence tables that lie as the first one does.
+  Id map(const Result& result, const std::vector<Id>& operands);
+  // tokens x h from tokens x 3h (forward); tokens x 3h from gradient, qkv and output (backward).
+  Id attention(const Result& result, const std::vector<Id>& operands, std::int64_t sequence);
+  // Rows of a table (owed along the axes that cut its rows), or the table's gradient.
+  Id lookup(const Result& result, Id table_or_gradient, Id tokens, const Shape& table);
+  // Row statistics (tokens x cols, owed along column axes), column sums (owed along row axes), and
+  // square_sum (1 x 1, owed along every axis that cuts the operand).
+  Id reduce(const Result& result, const std::vector<Id>& operands, std::int64_t extent = 1);
+  Id add(const std::string& name, const std::vector<Id>& operands, Precision precision);
+  Id pack(const std::string& name, const std::vector<Id>& members);
+  std::vector<Id> unpack(Id packed);
+  void update(const std::vector<Parameter>& parameters, Id gradient, Id norm_factor);
+
+  // The last operation may be issued later, once its operands have arrived.
+  void defer_last();
+
+  const Value& value(Id id) const { return program_[id]; }
+  // The axes that cut a value, a pack's members included; refuses members cut by different axes.
+  AxisSet cuts(Id id) const;
+  // A value that is read after the step: it lives until the stream's end.
+  void keep(Id id) { program_.kept.push_back(id); }
+  Program finish() { return std::move(program_); }
+
+ private:
+  Id emit(Op op, Value value);
+  const Value& complete(Id id, const char* operation) const;
+  Id collective(OpKind kind, Id value, Axis axis, Hiding hiding);
+
+  Precision storage_;
+  OptimizerState state_;
+  Program program_;
+};
+
+}  // namespace fourfold

@@ -1,0 +1,74 @@
+// From words to ranks; see conditions.hpp.
+#include "sim/conditions/conditions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "sim/cost/lower.hpp"
+
+namespace fourfold {
+
+Mapping mapping_of(const Point& point, const Platform& platform) {
+  const std::int64_t ranks = point.grid.size();
+  const Placement& placement = point.what_ifs.placement;
+  switch (placement.by) {
+    case Placing::packed:
+      break;
+    case Placing::spread:
+      return Mapping::spread(ranks, platform);
+    case Placing::random:
+      return Mapping::random(ranks, platform, point.what_ifs.seed);
+    case Placing::nodes:
+      return Mapping::on_nodes(ranks, platform, placement.list);
+    case Placing::devices:
+      return Mapping::on_devices(ranks, platform, placement.list);
+  }
+  return Mapping::packed(ranks);
+}
+
+std::vector<double> compute_factors(const Point& point, const Mapping& mapping) {
+  const SlowDevices& slow = point.what_ifs.slow_devices;
+  if (slow.none()) return {};
+  std::vector<double> factors(static_cast<std::size_t>(mapping.ranks()), 1.0);
+  for (std::int64_t rank : evenly_spread_ranks(slow.count, mapping.ranks())) {
+    factors[static_cast<std::size_t>(rank)] = 1.0 / slow.speed;
+  }
+  for (std::int64_t device : slow.devices) {
+    const auto found = std::find(mapping.devices.begin(), mapping.devices.end(), device);
+    if (found == mapping.devices.end()) {
+      throw std::runtime_error(fmt::format(
+          "device {} is to be slow, but the job does not use it; it lies on {} devices, the last "
+          "is {}",
+          device, mapping.ranks(),
+          *std::max_element(mapping.devices.begin(), mapping.devices.end())));
+    }
+    factors[static_cast<std::size_t>(found - mapping.devices.begin())] = 1.0 / slow.speed;
+  }
+  return factors;
+}
+
+Jitter jitter_of(const WhatIfs& what_ifs) {
+  if (what_ifs.jitter_percent == 0.0) return {};
+  return Jitter(what_ifs.jitter_percent / 100.0, what_ifs.seed);
+}
+
+void refuse_idle_tuning(const Point& point, const Platform& platform) {
+  const CollectiveTuning& tuning = point.what_ifs.collective;
+  if (!tuning.algorithm) return;
+  const GroupShapes shapes = group_shapes(point, platform);
+  for (const CollectiveClass& one : folded_step(point.model, point.options).collectives) {
+    const GroupShape shape = shapes[static_cast<std::size_t>(axis_of(one.lane))];
+    if (applies(tuning, one.kind, shape)) return;
+  }
+  throw std::invalid_argument(fmt::format(
+      "the collective algorithm '{}' cannot take effect on grid {}: no group of it on {} can use "
+      "it "
+      "or would use anything else{}",
+      name(tuning), point.grid.str(), platform.name,
+      tuning.algorithm == CollectiveAlgorithm::tree ? "; a tree needs an all-reduce over nodes"
+                                                    : ""));
+}
+
+}  // namespace fourfold

@@ -1,0 +1,45 @@
+// Lowering puts seconds into a folded schedule: kernel times from the processor, collective costs
+// from the library, for one grid on one platform.
+#pragma once
+
+#include <array>
+
+#include "platforms/network/axis_rate.hpp"
+#include "platforms/platform.hpp"
+#include "schedule/fold/count.hpp"
+#include "sim/cost/timed_program.hpp"
+#include "sim/question/point.hpp"
+
+namespace fourfold {
+
+// Tokens of one micro-batch over all devices.
+std::int64_t micro_batch_tokens(const Point& point);
+
+// By axis: members of a group and the nodes they lie in.
+using GroupShapes = std::array<GroupShape, 4>;
+
+// On a packed mapping (device = rank), and wherever whole nodes are moved.
+GroupShapes group_shapes(const ProcessGrid& grid, std::int64_t devices_per_node);
+// By the placement of the point. Where a list of devices gives the groups of an axis different
+// numbers of nodes, the most count for all: a collective has one cost for all its groups.
+GroupShapes group_shapes(const Point& point, const Platform& platform);
+
+// Where a schedule is to run. The link rates by which the library tunes are those of a packed
+// mapping: it does not know more either.
+struct Target {
+  const ProcessGrid& grid;
+  const GroupShapes& shapes;
+  const AxisRates& rates;
+  const Platform& platform;
+  const CollectiveTuning& tuning;  // where it applies
+};
+
+// Whether the tuning can change how groups of this shape do such a collective: its algorithm is
+// possible there, and the library might choose or be given another.
+bool applies(const CollectiveTuning& tuning, CollectiveKind kind, GroupShape shape);
+
+// Fills `program`, reusing its storage. `sizes` must be evaluated for the same grid.
+void lower(const Folded& folded, const LocalSizes& sizes, const Target& target,
+           TimedProgram& program);
+
+}  // namespace fourfold

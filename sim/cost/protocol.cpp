@@ -1,0 +1,112 @@
+// The choice among the forms of a collective; see protocol.hpp, and protocol_forms.hpp for the
+// forms.
+#include "sim/cost/protocol.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "sim/cost/protocol_forms.hpp"
+
+namespace fourfold {
+namespace {
+
+void require_sound(Bytes buffer, BytesPerSecond link_rate) {
+  if (!(buffer.value >= 0.0)) {
+    throw std::invalid_argument("collective: a buffer of " + std::to_string(buffer.value) +
+                                " bytes; it must not be negative");
+  }
+  if (!(link_rate.value > 0.0)) {
+    throw std::invalid_argument("collective: links that give " + std::to_string(link_rate.value) +
+                                " bytes per second; it must be more than zero");
+  }
+}
+
+Bytes sent_by_member(const CollectiveCounts& ring, Bytes buffer) {
+  // Every member of a ring sends one chunk a round.
+  return buffer * (static_cast<double>(ring.hops_across + ring.hops_in_node) /
+                   static_cast<double>(ring.chunks));
+}
+
+CollectiveChoice faster(const CollectiveChoice& a, const CollectiveChoice& b) {
+  return b.uncontended < a.uncontended ? b : a;
+}
+
+CollectiveChoice best_tree(const CollectiveForms& forms, const CollectiveTask& task) {
+  const CollectiveCounts tree = counts(task.kind, CollectiveAlgorithm::tree, task.shape);
+  return faster(forms.tree(tree, task.buffer, WireProtocol::low_latency),
+                forms.tree(tree, task.buffer, WireProtocol::simple));
+}
+
+CollectiveChoice best_pairwise(const CollectiveForms& forms, CollectiveAlgorithm algorithm,
+                               const CollectiveTask& task) {
+  const CollectiveCounts pairs = counts(task.kind, algorithm, task.shape);
+  return faster(forms.pairwise(algorithm, pairs, task.buffer, WireProtocol::low_latency),
+                forms.pairwise(algorithm, pairs, task.buffer, WireProtocol::simple));
+}
+
+}  // namespace
+
+const char* name(WireProtocol protocol) {
+  return protocol == WireProtocol::low_latency ? "low latency" : "simple";
+}
+
+Seconds uncontended(const CollectiveCost& cost, BytesPerSecond link_rate) {
+  if (cost.work.value <= 0.0) return cost.delay;
+  return cost.delay + cost.work / std::min(cost.rate_cap, link_rate);
+}
+
+CollectiveChoice choose_collective(const CollectiveLibrary& library, CollectiveKind kind,
+                                   Bytes buffer, GroupShape shape, BytesPerSecond link_rate) {
+  require_sound(buffer, link_rate);
+  const CollectiveCounts ring = counts(kind, CollectiveAlgorithm::ring, shape);
+  if (shape.members == 1) return {};
+
+  const CollectiveForms forms(library, shape, link_rate);
+  const Bytes payload = sent_by_member(ring, buffer);
+  const CollectiveChoice best =
+      faster(forms.ring_low_latency(ring, payload), forms.ring_simple(ring, payload));
+  if (kind != CollectiveKind::all_reduce || shape.nodes == 1) return best;
+  return faster(best, best_tree(forms, {kind, buffer, shape, link_rate}));
+}
+
+CollectiveChoice forced_collective(const CollectiveLibrary& library, CollectiveAlgorithm algorithm,
+                                   const CollectiveTask& task) {
+  require_sound(task.buffer, task.link_rate);
+  const CollectiveCounts whole = counts(task.kind, algorithm, task.shape);
+  if (task.shape.members == 1) return {};
+
+  const CollectiveForms forms(library, task.shape, task.link_rate);
+  const Bytes payload = sent_by_member(whole, task.buffer);
+  switch (algorithm) {
+    case CollectiveAlgorithm::ring:
+      return faster(forms.ring_low_latency(whole, payload), forms.ring_simple(whole, payload));
+    case CollectiveAlgorithm::tree:
+      return best_tree(forms, task);
+    case CollectiveAlgorithm::recursive: {
+      const CollectiveChoice halving = best_pairwise(forms, algorithm, task);
+      if (task.kind != CollectiveKind::all_reduce) return halving;
+      return faster(halving, best_pairwise(forms, CollectiveAlgorithm::recursive_doubling, task));
+    }
+    case CollectiveAlgorithm::recursive_doubling:
+      return best_pairwise(forms, algorithm, task);
+    case CollectiveAlgorithm::hierarchical:
+      return faster(forms.hierarchical(whole, task.buffer, WireProtocol::low_latency),
+                    forms.hierarchical(whole, task.buffer, WireProtocol::simple));
+  }
+  throw std::logic_error("collective: an algorithm without a cost");
+}
+
+CollectiveChoice choose_collective(const CollectiveLibrary& library, const CollectiveTask& task,
+                                   const CollectiveTuning& tuning) {
+  const std::optional<CollectiveAlgorithm> forced = tuning.forced(task.kind);
+  if (forced) return forced_collective(library, *forced, task);
+  return choose_collective(library, task.kind, task.buffer, task.shape, task.link_rate);
+}
+
+CollectiveCost collective_cost(const CollectiveLibrary& library, CollectiveKind kind, Bytes buffer,
+                               GroupShape shape, BytesPerSecond link_rate) {
+  return choose_collective(library, kind, buffer, shape, link_rate).cost;
+}
+
+}  // namespace fourfold

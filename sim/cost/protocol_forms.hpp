@@ -1,0 +1,62 @@
+// Time of one collective by each algorithm and wire protocol, from the constants of the library.
+//
+// N nodes of g members, n = N g, k passes, S bytes, B = min(plateau, link rate); a, i: seconds per
+// hop across and inside nodes of the protocol; f, t: its fractions of the plateau in a ring and in
+// a tree; c a: a hop across that is not to the next node of a ring:
+//   ring, low latency  base + k ((N-1) a + (n-N) i) + k (n-1)/n S / (f B)
+//   ring, simple       base + ((k ((N-1) a + (n-N) i))^q + (k (n-1)/n S / B)^q)^(1/q)
+//   tree               base + 2 ceil(log2 N) c a + 2 (n/N - 1) i_low_latency + 2 S / (t B)
+// Forms found on NCCL on Perlmutter, 1-8 nodes; the hop and byte counts are those of schedule/.
+//
+// Nobody measured the others, which the libraries do not choose by themselves. They work in stages,
+// in node and across, one after the other. W = k (g-1)/g S bytes a member in node, at the plateau P
+// of a node's own ring, and V = k (N-1)/N S bytes a node across, at C = min(g plateau of one device
+// a node, plateau of g), or at what the links give:
+//   hierarchical, low latency  base + k ((N-1) a + (g-1) i) + W / (f P) + V / (f C)
+//   hierarchical, simple       base + ((k ((N-1) a + (g-1) i))^q + (W / P + V / C)^q)^(1/q)
+//   recursive                  base + k (log2 N c a + log2 g i) + W / (f P) + V / (f C)
+//   recursive doubling         base + log2 N c a + log2 g i + log2 g S / (f P) + g log2 N S / (f C)
+// An exchange waits for the one before it, so that latency and bandwidth of recursive ones add up.
+#pragma once
+
+#include "sim/cost/protocol.hpp"
+
+namespace fourfold {
+
+// The forms of one group, sharing what they have in common.
+class CollectiveForms {
+ public:
+  // The library must outlive this.
+  CollectiveForms(const CollectiveLibrary& library, GroupShape shape, BytesPerSecond link_rate);
+
+  // `payload`: bytes that every member sends.
+  CollectiveChoice ring_low_latency(const CollectiveCounts& ring, Bytes payload) const;
+  CollectiveChoice ring_simple(const CollectiveCounts& ring, Bytes payload) const;
+  CollectiveChoice tree(const CollectiveCounts& tree, Bytes buffer, WireProtocol wire) const;
+  CollectiveChoice hierarchical(const CollectiveCounts& counts, Bytes buffer,
+                                WireProtocol wire) const;
+  // Recursive halving and doubling, or doubling of whole buffers, as `algorithm` says.
+  CollectiveChoice pairwise(CollectiveAlgorithm algorithm, const CollectiveCounts& counts,
+                            Bytes buffer, WireProtocol wire) const;
+
+ private:
+  // Bytes of the stages with flags, and what the protocol makes of the plateaus.
+  struct Stages {
+    Seconds in_node;
+    Bytes across;  // a node; in one node, in a member
+    BytesPerSecond cap;
+  };
+  Stages stages(const CollectiveCounts& counts, Bytes buffer, WireProtocol wire) const;
+  double fraction(const Protocol& protocol) const;
+  CollectiveChoice finished(CollectiveAlgorithm algorithm, WireProtocol protocol,
+                            CollectiveCost cost) const;
+
+  const CollectiveLibrary& library_;
+  GroupShape shape_;
+  bool across_;
+  BytesPerSecond link_rate_;
+  BytesPerSecond plateau_;
+  Seconds base_;
+};
+
+}  // namespace fourfold

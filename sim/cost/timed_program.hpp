@@ -1,0 +1,85 @@
+// A schedule with seconds in it: what every device does, step by step, on one grid and one
+// platform. Both timed rungs interpret this value: the estimate in closed form, the replay with
+// SimGrid.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schedule/collectives/collective.hpp"
+#include "schedule/program/lane.hpp"
+#include "support/quantity.hpp"
+
+namespace fourfold {
+
+// What one collective costs its group, decided once, when it is posted.
+// Alone it takes delay + work / min(rate_cap, rate its links give).
+struct CollectiveCost {
+  Seconds delay;            // base, hops, and the part of latency that bandwidth does not hide
+  Bytes work;               // bytes that every member sends: 2 (n-1)/n S for a ring all-reduce of S
+  BytesPerSecond rate_cap;  // what the library's protocol sustains per member
+};
+
+// Ways to put a message on the wire: low_latency flags every 4 bytes with 4 bytes of its own, so
+// that no hop waits for a fence, and sends twice the payload; simple sends the payload and
+// synchronises.
+enum class WireProtocol : std::uint8_t { low_latency, simple };
+
+// A collective class: every post of the class has the same lane, bytes and cost.
+struct TimedCollective {
+  Lane lane = Lane::x;
+  CollectiveCost cost;
+  Seconds uncontended;  // with only the sibling groups of its own axis on the links
+  // What the library chose; decides nothing any more, as the cost has it all.
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;
+  WireProtocol protocol = WireProtocol::simple;
+};
+
+enum class StepKind : std::uint8_t { compute, post, wait };
+
+// One step of the issue stream. Lanes are FIFO, so a wait names its collective as "the back-th most
+// recent post on the lane" (0 = the most recent): the same in every repetition of a loop body.
+struct TimedStep {
+  StepKind kind = StepKind::compute;
+  Lane lane = Lane::x;           // post, wait
+  std::int32_t collective = -1;  // post: index into TimedProgram::collectives
+  std::int32_t back = 0;         // wait
+  Seconds duration;              // compute: nominal, all kernels up to the next post or wait
+};
+
+// steps[first, last) done `repeats` times in a row: a loop over layers.
+struct StepRun {
+  std::int32_t first = 0;
+  std::int32_t last = 0;
+  std::int64_t repeats = 1;
+};
+
+// runs[first, last) done `repeats` times in a row: a loop over micro-batches.
+struct RunCycle {
+  std::int32_t first = 0;
+  std::int32_t last = 0;
+  std::int64_t repeats = 1;
+};
+
+// Unrolled order: for each cycle, `repeats` times: for each of its runs, `repeats` times: its
+// steps.
+struct TimedProgram {
+  std::vector<TimedStep> steps;
+  std::vector<StepRun> runs;
+  std::vector<RunCycle> cycles;
+  std::vector<TimedCollective> collectives;
+  std::int32_t max_back = 0;  // the largest `back` of any wait
+  double interference = 0.0;  // see interference_charge
+};
+
+// Compute time lost to a collective that ran beside it: a communication kernel holds `interference`
+// of the compute units while it runs, so a collective of uncontended duration d that was in flight
+// during c seconds of compute costs the compute stream interference * min(d, c). It is charged as
+// compute at the collective's wait, before waiting. Static given the schedule, hence equal in both
+// rungs and monotone in every duration.
+constexpr Seconds interference_charge(double interference, Seconds uncontended,
+                                      Seconds compute_beside) {
+  return (uncontended < compute_beside ? uncontended : compute_beside) * interference;
+}
+
+}  // namespace fourfold

@@ -1,0 +1,177 @@
+// Enumerates grids and micro-batches, estimates what fits, counts what does not; see search.hpp.
+#include "sim/estimate/search.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+
+namespace fourfold {
+
+namespace {
+
+std::vector<std::int64_t> divisors(std::int64_t number) {
+  std::vector<std::int64_t> result;
+  for (std::int64_t d = 1; d * d <= number; ++d) {
+    if (number % d != 0) continue;
+    result.push_back(d);
+    if (d * d != number) result.push_back(number / d);
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+std::string gigabytes(Bytes bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f GB", bytes.value / 1e9);
+  return text;
+}
+
+class Search {
+ public:
+  Search(const Point& question, const Platform& platform)
+      : question_(question),
+        estimator_(platform, question_),
+        recorded_(recorded_micro_batches(question.model, question.options)) {}
+
+  void visit(const ProcessGrid& grid) {
+    const Model& model = question_.model;
+    const Misfit why = find_misfit(model, grid, question_.global_batch, 1);
+    if (why != Misfit::none) return reject(why);
+    const std::int64_t replicas = grid.extent(Axis::z) * grid.extent(Axis::data);
+    for (std::int64_t m : divisors(question_.global_batch / replicas)) {
+      ++result.tried;
+      const Folded& folded = step(m);
+      if (!fits(folded, grid, m)) continue;
+      result.feasible.push_back({grid, m, estimator_.evaluate(folded, grid, m)});
+    }
+  }
+
+  void finish() {
+    std::sort(result.feasible.begin(), result.feasible.end(),
+              [](const Candidate& a, const Candidate& b) {
+                const double ta = a.estimate.outcome.total.value;
+                const double tb = b.estimate.outcome.total.value;
+                if (ta != tb) return ta < tb;
+                if (!(a.grid == b.grid)) return before(a.grid, b.grid);
+                return a.micro_batches < b.micro_batches;
+              });
+    if (result.feasible.empty() && least_.value > 0) {
+      result.closest_miss =
+          "the closest, grid " + miss_.str() + " with " + std::to_string(miss_micro_batches_) +
+          " micro-batch" + (miss_micro_batches_ == 1 ? "" : "es") + ", needs " + gigabytes(least_) +
+          " per device of the usable " + gigabytes(estimator_.memory_limit());
+    }
+  }
+
+  SearchResult result;
+
+ private:
+  static bool before(const ProcessGrid& a, const ProcessGrid& b) {
+    for (Axis axis : all_axes) {
+      if (a.extent(axis) != b.extent(axis)) return a.extent(axis) < b.extent(axis);
+    }
+    return false;
+  }
+
+  void reject(Misfit why) {
+    ++result.tried;
+    const Rejection reason = why == Misfit::heads          ? Rejection::heads
+                             : why == Misfit::divisibility ? Rejection::divisibility
+                                                           : Rejection::batch;
+    ++result.rejected[reason];
+  }
+
+  bool fits(const Folded& folded, const ProcessGrid& grid, std::int64_t m) {
+    const Bytes need = estimator_.memory(folded, grid, m).peak;
+    if (need <= estimator_.memory_limit()) return true;
+    ++result.rejected[Rejection::memory];
+    if (least_.value == 0 || need < least_) {
+      least_ = need;
+      miss_ = grid;
+      miss_micro_batches_ = m;
+    }
+    return false;
+  }
+
+  // The folded step with m micro-batches: from recorded_ on they share one recording and
+  // differ in a count.
+  const Folded& step(std::int64_t m) {
+    std::unique_ptr<Folded>& slot = steps_[m];
+    if (slot) return *slot;
+    if (m > recorded_) {
+      slot = std::make_unique<Folded>(step(recorded_));
+      stretch(*slot, m);
+    } else {
+      StepOptions options = question_.options;
+      options.micro_batches = m;
+      slot = std::make_unique<Folded>(folded_step(question_.model, options));
+    }
+    return *slot;
+  }
+
+  Point question_;
+  Estimator estimator_;
+  std::int64_t recorded_;
+  std::map<std::int64_t, std::unique_ptr<Folded>> steps_;
+  Bytes least_;
+  ProcessGrid miss_;
+  std::int64_t miss_micro_batches_ = 0;
+};
+
+}  // namespace
+
+const char* name(Rejection reason) {
+  constexpr const char* names[]{"memory", "heads", "divisibility", "batch"};
+  return names[static_cast<int>(reason)];
+}
+
+SearchResult search(const Point& question, const Platform& platform, std::int64_t devices,
+                    const std::function<void(std::int64_t, std::int64_t)>& progress) {
+  if (devices < 1) throw std::runtime_error("a search needs at least 1 device");
+  if (devices > platform.devices()) {
+    throw std::runtime_error(platform.name + " has " + std::to_string(platform.devices()) +
+                             " devices (" + std::to_string(platform.nodes) + " nodes of " +
+                             std::to_string(platform.node.devices) + "), fewer than the " +
+                             std::to_string(devices) + " asked for");
+  }
+  std::vector<ProcessGrid> grids;
+  for (std::int64_t x : divisors(devices)) {
+    for (std::int64_t y : divisors(devices / x)) {
+      for (std::int64_t z : divisors(devices / x / y)) {
+        grids.emplace_back(x, y, z, devices / x / y / z);
+      }
+    }
+  }
+  Search search(question, platform);
+  for (std::size_t i = 0; i < grids.size(); ++i) {
+    if (progress && i % 16 == 0) {
+      progress(static_cast<std::int64_t>(i), static_cast<std::int64_t>(grids.size()));
+    }
+    search.visit(grids[i]);
+  }
+  search.finish();
+  return std::move(search.result);
+}
+
+double kendall_tau(const std::vector<double>& a, const std::vector<double>& b) {
+  std::int64_t agreeing = 0;
+  std::int64_t pairs = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    for (std::size_t j = i + 1; j < a.size(); ++j) {
+      const double product = (a[i] - a[j]) * (b[i] - b[j]);
+      agreeing += product > 0 ? 1 : product < 0 ? -1 : 0;
+      ++pairs;
+    }
+  }
+  return pairs == 0 ? 1.0 : static_cast<double>(agreeing) / static_cast<double>(pairs);
+}
+
+double top1_regret(const std::vector<double>& estimated, const std::vector<double>& simulated) {
+  if (estimated.empty()) return 0.0;
+  const auto chosen = std::min_element(estimated.begin(), estimated.end()) - estimated.begin();
+  const double best = *std::min_element(simulated.begin(), simulated.end());
+  return simulated[static_cast<std::size_t>(chosen)] / best - 1.0;
+}
+
+}  // namespace fourfold

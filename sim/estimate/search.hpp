@@ -1,0 +1,44 @@
+// The search: every process grid and micro-batch count that can run a model on so many devices,
+// estimated; the impossible ones counted by reason.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/estimate/estimate.hpp"
+#include "sim/question/point.hpp"
+
+namespace fourfold {
+
+struct Candidate {
+  ProcessGrid grid;
+  std::int64_t micro_batches = 1;
+  Estimate estimate;
+};
+
+enum class Rejection : std::uint8_t { memory, heads, divisibility, batch };
+const char* name(Rejection reason);
+
+struct SearchResult {
+  std::vector<Candidate> feasible;             // by estimated seconds, then by grid: deterministic
+  std::map<Rejection, std::int64_t> rejected;  // grids x micro-batches by reason
+  std::int64_t tried = 0;
+  // If nothing fits: the candidate that needs least memory, and how much.
+  std::string closest_miss;
+};
+
+// `question.grid` and `question.options.micro_batches` are ignored but for the grid's size.
+// Progress is called with (done, all) now and then. Throws std::runtime_error if the machine is too
+// small.
+SearchResult search(const Point& question, const Platform& platform, std::int64_t devices,
+                    const std::function<void(std::int64_t, std::int64_t)>& progress = {});
+
+// Agreement of two orders of the same candidates.
+double kendall_tau(const std::vector<double>& a, const std::vector<double>& b);
+// How much slower the estimate's first choice is than the best, by simulated seconds: 0.03 = 3 %.
+double top1_regret(const std::vector<double>& estimated, const std::vector<double>& simulated);
+
+}  // namespace fourfold

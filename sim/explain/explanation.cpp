@@ -1,0 +1,306 @@
+// Sums over the folded step; see explanation.hpp.
+#include "sim/explain/explanation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/cost/kernel_time.hpp"
+#include "sim/cost/lower.hpp"
+#include "sim/explain/ideal.hpp"
+
+namespace fourfold {
+
+namespace {
+
+// Loops of the simulated rung are extended from repetitions that are alike to rounding.
+constexpr double same_compute = 1e-5;
+
+std::vector<std::int64_t> times_done(const Folded& folded) {
+  std::vector<std::int64_t> times(folded.bodies.size(), 0);
+  for (const BodyCycle& cycle : folded.cycles) {
+    for (const BodyRun& run : cycle.runs) {
+      times[static_cast<std::size_t>(run.body)] += run.repeats * cycle.repeats;
+    }
+  }
+  return times;
+}
+
+double hop_factor(CollectiveKind kind) {
+  return kind == CollectiveKind::all_reduce ? 2.0 : 1.0;
+}
+
+// The part of a name that says which value: "block.qkv.weight all_gather z" is the value's name.
+std::string value_in(const std::string& name) {
+  return name.substr(0, name.find(' '));
+}
+
+// Means over all devices.
+Seconds mean_late(const ReplayDetail& detail, std::size_t lane) {
+  Seconds sum;
+  double devices = 0.0;
+  for (const ClassUse& use : detail.classes) {
+    sum += use.late[lane] * static_cast<double>(use.devices);
+    devices += static_cast<double>(use.devices);
+  }
+  return devices > 0.0 ? sum / devices : Seconds{};
+}
+
+std::string key_of(IdealPart part) {
+  std::string key = name(part);
+  std::ranges::replace(key, '-', '_');
+  return key;
+}
+
+std::vector<std::string> beyond_closed_form(const WhatIfs& what_ifs) {
+  std::vector<std::string> all;
+  if (what_ifs.placement.by != Placing::packed) {
+    all.emplace_back("placement (but for how many nodes a group lies in)");
+  }
+  if (what_ifs.jitter_percent > 0.0) all.emplace_back("jitter");
+  if (!what_ifs.slow_devices.none()) all.emplace_back("slow devices");
+  if (!what_ifs.degrade.empty()) all.emplace_back("degraded links");
+  if (!what_ifs.fail.empty()) all.emplace_back("failed links");
+  return all;
+}
+
+class Explainer {
+ public:
+  Explainer(const Point& point, const Platform& platform)
+      : point_(point),
+        platform_(platform),
+        estimate_(estimate(point, platform)),
+        program_(lower(point, platform)),
+        closed_form_(estimate(program_)),
+        step_(named_step(point.model, point.options)) {
+    sizes_.evaluate(step_.folded, point.grid, micro_batch_tokens(point));
+  }
+
+  Explanation explain(const std::optional<Simulated>& simulated) {
+    result_.outcome = simulated ? simulated->outcome : estimate_.outcome;
+    if (simulated) {
+      result_.detail = simulated->detail;
+      result_.not_in_closed_form = beyond_closed_form(point_.what_ifs);
+    }
+    result_.memory = estimate_.memory;
+    const Processor& processor = platform_.processor;
+    result_.memory_limit = processor.memory * processor.usable_memory;
+    result_.empirical_peak = processor.empirical_peak;
+    result_.advertised_peak = processor.advertised_peak;
+    compute();
+    collectives();
+    lanes();
+    ideals(simulated);
+    return std::move(result_);
+  }
+
+ private:
+  void compute() {
+    const std::vector<std::int64_t> times = times_done(step_.folded);
+    for (std::size_t b = 0; b < times.size(); ++b) {
+      for (const FoldedStep& step : step_.folded.bodies[b].steps) {
+        if (step.kind != IssueKind::compute) continue;
+        for (std::int32_t c : step_.folded.bundles[static_cast<std::size_t>(step.index)]) {
+          const OpClass& op = step_.folded.classes[static_cast<std::size_t>(c)];
+          result_.kernels[static_cast<std::size_t>(work_of(op))] +=
+              kernel_time(op, sizes_, platform_.processor) * static_cast<double>(times[b]);
+        }
+      }
+    }
+    for (Seconds kernels : result_.kernels) nominal_ += kernels;
+    const Seconds gemm = result_.kernels[static_cast<std::size_t>(Work::gemm)];
+    if (gemm.value > 0.0) result_.gemm_rate = estimate_.counts.gemm / gemm;
+    const Outcome& outcome = result_.outcome;
+    const Seconds beyond = outcome.compute - closed_form_.compute;
+    const bool slower = beyond.value > same_compute * closed_form_.compute.value;
+    result_.slower_devices = slower ? beyond : Seconds{};
+    result_.interference = outcome.compute - nominal_ - result_.slower_devices;
+    result_.last_device = outcome.total - outcome.compute - outcome.exposed_total();
+  }
+
+  void collectives() {
+    const Folded& folded = step_.folded;
+    const std::vector<std::int64_t> times = times_done(folded);
+    std::vector<CollectiveUse> uses(folded.collectives.size());
+    for (std::size_t b = 0; b < times.size(); ++b) {
+      std::size_t start = 0;
+      for (const FoldedStep& step : folded.bodies[b].steps) {
+        if (step.kind != IssueKind::start) continue;
+        CollectiveUse& use = uses[static_cast<std::size_t>(step.index)];
+        use.count += times[b];
+        const std::string value = value_in(step_.bodies[b].collectives.at(start++));
+        if (std::ranges::find(use.names, value) == use.names.end()) use.names.push_back(value);
+      }
+    }
+    for (std::size_t c = 0; c < uses.size(); ++c) {
+      const CollectiveClass& folded_class = folded.collectives[c];
+      const TimedCollective& timed = program_.collectives[c];
+      CollectiveUse& use = uses[c];
+      const std::int64_t members = point_.grid.extent(axis_of(folded_class.lane));
+      if (members == 1 || use.count == 0) continue;
+      use.kind = folded_class.kind;
+      use.lane = folded_class.lane;
+      use.buffer = {sizes_.bytes[static_cast<std::size_t>(folded_class.buffer)]};
+      use.algorithm = timed.algorithm;
+      use.protocol = timed.protocol;
+      use.each = timed.uncontended;
+      use.latency_share = timed.cost.delay / timed.uncontended;
+      use.bus_bandwidth = bus_bandwidth(use.kind, use.buffer, members, use.each);
+      if (result_.detail && c < result_.detail->flights.size()) {
+        use.flown = result_.detail->flights[c];
+        use.flown_bus_bandwidth = bus_bandwidth(use.kind, use.buffer, members, use.flown->mean);
+      }
+      LaneUse& lane = result_.lanes[static_cast<std::size_t>(use.lane)];
+      lane.collectives += use.count;
+      lane.latency += timed.cost.delay * static_cast<double>(use.count);
+      lane.sent += timed.cost.work * static_cast<double>(use.count);
+      result_.collectives.push_back(use);
+    }
+    std::ranges::stable_sort(result_.collectives,
+                             [](const auto& a, const auto& b) { return a.all() > b.all(); });
+  }
+
+  void lanes() {
+    for (Lane lane : all_lanes) {
+      const auto l = static_cast<std::size_t>(lane);
+      LaneUse& use = result_.lanes[l];
+      use.members = point_.grid.extent(axis_of(lane));
+      use.busy = result_.outcome.busy[l];
+      use.exposed = result_.outcome.exposed[l];
+      use.waiting = std::max(Seconds{}, use.exposed - use.busy);
+      if (result_.detail) use.waiting = mean_late(*result_.detail, l);
+      use.hidden = std::max(Seconds{}, use.busy + use.waiting - use.exposed);
+    }
+  }
+
+  void ideals(const std::optional<Simulated>& simulated) {
+    const Outcome& outcome = result_.outcome;
+    Seconds busiest = result_.detail ? result_.detail->longest_compute : outcome.compute;
+    for (Seconds lane : outcome.busy) busiest = std::max(busiest, lane);
+    for (IdealPart part : all_ideal_parts) {
+      // Walked anew, as faster products hide less.
+      const Seconds ideal = estimate(lower(point_, platform_, part)).total;
+      const double ratio = ideal / closed_form_.total;
+      result_.ideals.push_back({key_of(part), sentence(part), outcome.total * ratio,
+                                simulated ? "closed form's ratio" : "closed form"});
+    }
+    result_.ideals.insert(
+        result_.ideals.begin() + 1,
+        {"overlap", "perfect overlap: the busiest of compute and the lanes", busiest, "bound"});
+    if (!simulated) return;
+    for (const Ideal& rerun : simulated->reruns) {
+      const auto same = std::ranges::find(result_.ideals, rerun.key, &Ideal::key);
+      if (same == result_.ideals.end()) {
+        result_.ideals.push_back(rerun);
+      } else {
+        *same = rerun;
+      }
+    }
+  }
+
+  const Point& point_;
+  const Platform& platform_;
+  Estimate estimate_;
+  TimedProgram program_;
+  Outcome closed_form_;
+  NamedStep step_;
+  LocalSizes sizes_;
+  Seconds nominal_;
+  Explanation result_;
+};
+
+}  // namespace
+
+const char* name(Work work) {
+  constexpr const char* names[]{"matrix products", "attention", "memory-bound kernels",
+                                "optimizer"};
+  return names[static_cast<int>(work)];
+}
+
+Work work_of(const OpClass& op) {
+  switch (op.kind) {
+    case OpKind::gemm:
+      return Work::gemm;
+    case OpKind::attention:
+      return Work::attention;
+    case OpKind::update:
+      return Work::optimizer;
+    default:
+      return Work::memory_bound;
+  }
+}
+
+BytesPerSecond bus_bandwidth(CollectiveKind kind, Bytes buffer, std::int64_t members,
+                             Seconds seconds) {
+  if (seconds.value <= 0.0) return {};
+  const auto n = static_cast<double>(members);
+  return buffer * (hop_factor(kind) * (n - 1) / n) / seconds;
+}
+
+Explanation explain(const Point& point, const Platform& platform,
+                    const std::optional<Simulated>& simulated) {
+  return Explainer(point, platform).explain(simulated);
+}
+
+std::vector<std::pair<std::string, Seconds>> Explanation::parts() const {
+  std::vector<std::pair<std::string, Seconds>> parts;
+  for (Work work : all_works) parts.emplace_back(name(work), kernels[static_cast<int>(work)]);
+  parts.emplace_back("interference of collectives with kernels", interference);
+  parts.emplace_back("slower devices, on average", slower_devices);
+  for (Lane lane : all_lanes) {
+    parts.emplace_back(std::string("exposed communication, ") + fourfold::name(lane),
+                       outcome.exposed[static_cast<int>(lane)]);
+  }
+  parts.emplace_back("until the last device ends", last_device);
+  return parts;
+}
+
+std::string Explanation::verdict() const {
+  const auto percent = [this](Seconds part) { return 100.0 * (part / outcome.total); };
+  const Seconds exposed = outcome.exposed_total();
+  const Seconds network = std::ranges::find(ideals, "network", &Ideal::key)->time;
+  const double saved = percent(outcome.total - network);
+  if (slower_devices.value > 0.0 && waiting() * 2.0 > exposed) {
+    std::string text = fmt::format(
+        "Slower devices limit this run: the others wait for them during {:.1f} % of the step",
+        percent(waiting()));
+    if (const auto without = std::ranges::find(ideals, "without_slow_devices", &Ideal::key);
+        without != ideals.end()) {
+      text +=
+          fmt::format("; they cost {:.3f} s, {:.1f} % of it", (outcome.total - without->time).value,
+                      percent(outcome.total - without->time));
+    }
+    return text + '.';
+  }
+  const auto most = std::ranges::max_element(outcome.exposed);
+  const auto lane = static_cast<std::size_t>(most - outcome.exposed.begin());
+  const auto busiest = std::ranges::max_element(kernels);
+  const auto work = static_cast<std::size_t>(busiest - kernels.begin());
+  if (exposed > *busiest) {
+    const LaneUse& use = lanes[lane];
+    const double latency = use.busy.value > 0.0 ? std::min(1.0, use.latency / use.busy) : 0.0;
+    return fmt::format(
+        "Communication limits this run, most of all along {}: {:.1f} % of the step is exposed "
+        "there, "
+        "and {:.0f} % of that lane's time is {}; a network that takes no time would save {:.1f} %.",
+        fourfold::name(all_lanes[lane]), percent(*most), 100.0 * std::max(latency, 1.0 - latency),
+        latency > 0.5 ? "latency" : "bandwidth", saved);
+  }
+  std::string text = fmt::format("This run is limited by {}: {:.1f} % of the step",
+                                 fourfold::name(all_works[work]), percent(*busiest));
+  if (all_works[work] == Work::gemm) {
+    text += fmt::format(", done at {:.1f} % of the empirical peak",
+                        100.0 * (gemm_rate / empirical_peak));
+  }
+  if (exposed.value <= 0.0) return text + "; no communication is exposed.";
+  return text + fmt::format("; {:.1f} % is exposed communication, most of it along {}.",
+                            percent(exposed), fourfold::name(all_lanes[lane]));
+}
+
+Seconds Explanation::waiting() const {
+  Seconds sum;
+  for (const LaneUse& lane : lanes) sum += lane.waiting;
+  return sum;
+}
+
+}  // namespace fourfold

@@ -1,0 +1,25 @@
+// A step with one part of the machine made ideal: what that would save, asked of any timed rung.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/cost/timed_program.hpp"
+#include "sim/question/point.hpp"
+
+namespace fourfold {
+
+// network: collectives take no time and no computing units, but still wait for their members.
+// gemm_...: every matrix product runs at that peak, in any layout.
+enum class IdealPart : std::uint8_t { none, network, gemm_empirical, gemm_advertised };
+inline constexpr std::array<IdealPart, 3> all_ideal_parts{
+    IdealPart::network, IdealPart::gemm_empirical, IdealPart::gemm_advertised};
+const char* name(IdealPart part);  // "network", "gemm-empirical", ...
+std::string sentence(IdealPart part);
+
+// As lower() of sim/estimate.hpp, with the ideal part.
+TimedProgram lower(const Point& point, const Platform& platform, IdealPart ideal);
+
+}  // namespace fourfold

@@ -1,0 +1,113 @@
+// Walks the folded step beside the timed program that was lowered from it; see program_detail.hpp.
+#include "sim/explain/program_detail.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "sim/cost/kernel_time.hpp"
+#include "sim/cost/lower.hpp"
+
+namespace fourfold {
+
+namespace {
+
+// A body's steps beside timed steps: kernels of neighbouring bundles share one timed step.
+class Pairing {
+ public:
+  Pairing(const TimedProgram& program, const ProcessGrid& grid) : program_(program), grid_(grid) {}
+
+  bool idle(Lane lane) const { return grid_.extent(axis_of(lane)) == 1; }
+
+  // The timed step of a kernel: the next one, or the open one.
+  std::int32_t compute() {
+    if (!open_) expect(StepKind::compute);
+    open_ = true;
+    return next_ - 1;
+  }
+  std::int32_t communicate(StepKind kind) {
+    open_ = false;
+    expect(kind);
+    return next_ - 1;
+  }
+  void end_body() { open_ = false; }
+  void finish() const {
+    if (next_ != static_cast<std::int32_t>(program_.steps.size())) disagree();
+  }
+
+ private:
+  void expect(StepKind kind) {
+    if (next_ >= static_cast<std::int32_t>(program_.steps.size()) ||
+        program_.steps[static_cast<std::size_t>(next_)].kind != kind) {
+      disagree();
+    }
+    ++next_;
+  }
+  [[noreturn]] static void disagree() {
+    throw std::logic_error("a timeline was asked for with a program that is not its point's");
+  }
+
+  const TimedProgram& program_;
+  const ProcessGrid& grid_;
+  std::int32_t next_ = 0;
+  bool open_ = false;
+};
+
+}  // namespace
+
+ProgramDetail::ProgramDetail(const Point& point, const Platform& platform,
+                             const TimedProgram& program)
+    : program_(program), kernels_(program.steps.size()), post_names_(program.steps.size(), -1) {
+  NamedStep step = named_step(point.model, point.options);
+  LocalSizes sizes;
+  sizes.evaluate(step.folded, point.grid, micro_batch_tokens(point));
+  Pairing pairing(program, point.grid);
+  for (std::size_t b = 0; b < step.folded.bodies.size(); ++b) {
+    std::size_t kernel = 0;
+    std::size_t start = 0;
+    for (const FoldedStep& folded : step.folded.bodies[b].steps) {
+      if (folded.kind == IssueKind::compute) {
+        const auto timed = static_cast<std::size_t>(pairing.compute());
+        for (std::int32_t c : step.folded.bundles[static_cast<std::size_t>(folded.index)]) {
+          const OpClass& op = step.folded.classes[static_cast<std::size_t>(c)];
+          const Seconds time = kernel_time(op, sizes, platform.processor);
+          const std::string& name = step.bodies[b].kernels.at(kernel++);
+          if (time.value > 0.0) kernels_[timed].push_back({number(name), time});
+        }
+        continue;
+      }
+      const bool post = folded.kind == IssueKind::start;
+      const std::string* name = post ? &step.bodies[b].collectives.at(start++) : nullptr;
+      if (pairing.idle(folded.lane)) continue;
+      const std::int32_t timed = pairing.communicate(post ? StepKind::post : StepKind::wait);
+      if (post) post_names_[static_cast<std::size_t>(timed)] = number(*name);
+    }
+    pairing.end_body();
+  }
+  pairing.finish();
+  sections_ = std::move(step.sections);
+}
+
+std::int32_t ProgramDetail::number(const std::string& name) {
+  const auto found = std::find(names_.begin(), names_.end(), name);
+  if (found == names_.end()) names_.push_back(name);
+  return static_cast<std::int32_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
+}
+
+std::int64_t ProgramDetail::span_count() const {
+  std::int64_t count = 0;
+  for (const RunCycle& cycle : program_.cycles) {
+    for (std::int32_t r = cycle.first; r < cycle.last; ++r) {
+      const StepRun& run = program_.runs[static_cast<std::size_t>(r)];
+      std::int64_t spans = 0;
+      for (std::int32_t s = run.first; s < run.last; ++s) {
+        const auto kernels =
+            static_cast<std::int64_t>(kernels_[static_cast<std::size_t>(s)].size());
+        spans += std::max<std::int64_t>(1, kernels);
+      }
+      count += spans * run.repeats * cycle.repeats;
+    }
+  }
+  return count;
+}
+
+}  // namespace fourfold

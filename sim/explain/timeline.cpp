@@ -1,0 +1,210 @@
+// Unrolls a program along a device's log; see timeline.hpp.
+#include "sim/explain/timeline.hpp"
+
+#include <utility>
+
+namespace fourfold {
+
+namespace {
+
+bool sampled(std::int64_t repetition, std::int64_t repeats) {
+  return repetition < 2 || repetition == repeats / 2 || repetition + 2 >= repeats;
+}
+
+class Unrolling {
+ public:
+  Unrolling(const DeviceLog& log, const ProgramDetail& detail, const LoggedRepetitions& logged,
+            Repeated repeated)
+      : log_(log), detail_(detail), p_(detail.program()), logged_(logged), repeated_(repeated) {}
+
+  std::vector<Span> run() {
+    for (std::size_t c = 0; c < p_.cycles.size(); ++c) cycle(c);
+    compute_until(log_.end);
+    end_skip();
+    return std::move(spans_);
+  }
+
+ private:
+  void cycle(std::size_t number) {
+    const RunCycle& cycle = p_.cycles[number];
+    const std::int64_t walked = logged_.cycles[number];
+    const std::int32_t first_section = section_;
+    double before = 0.0;
+    for (std::int64_t i = 0; i < walked; ++i) {
+      before = now_ + offset_;
+      cycle_written_ = repeated_ == Repeated::all || sampled(i, cycle.repeats);
+      repetition_ = i;
+      section_ = first_section;
+      for (std::int32_t r = cycle.first; r < cycle.last; ++r) run_of(static_cast<std::size_t>(r));
+    }
+    cycle_written_ = true;
+    leave_out(cycle.repeats - walked, now_ + offset_ - before);
+  }
+
+  void run_of(std::size_t number) {
+    const StepRun& run = p_.runs[number];
+    const std::int64_t walked = logged_.runs[number];
+    double before = 0.0;
+    for (std::int64_t i = 0; i < walked; ++i) {
+      before = now_;
+      written_ = cycle_written_ && (repeated_ == Repeated::all || sampled(i, run.repeats));
+      for (std::int32_t s = run.first; s < run.last; ++s) step(s);
+      if (walked < run.repeats || i + 1 == walked) mark();
+      ++section_;
+    }
+    section_ += static_cast<std::int32_t>(run.repeats - walked);
+    leave_out(run.repeats - walked, now_ - before);
+  }
+
+  void step(std::int32_t number) {
+    const TimedStep& step = p_.steps[static_cast<std::size_t>(number)];
+    const auto lane = static_cast<std::size_t>(step.lane);
+    if (step.kind == StepKind::compute) {
+      for (const ProgramDetail::Kernel& kernel : detail_.kernels(number)) {
+        pending_.push_back({kernel, section_, written_});
+      }
+      nominal_ += step.duration.value;
+      return;
+    }
+    if (step.kind == StepKind::post) {
+      compute_until(log_.arrive.at(operation_));
+      const DeviceLog::Flight& flight = log_.flights[lane].at(posts_[lane].size());
+      posts_[lane].push_back({step.collective, nominal_});
+      add({SpanKind::collective,
+           step.lane,
+           detail_.post_name(number),
+           section_,
+           -1,
+           step.collective,
+           {flight.start},
+           {flight.finish}});
+    } else {
+      const Post& post =
+          posts_[lane].at(posts_[lane].size() - 1 - static_cast<std::size_t>(step.back));
+      const TimedCollective& awaited = p_.collectives[static_cast<std::size_t>(post.collective)];
+      charge_ = interference_charge(p_.interference, awaited.uncontended,
+                                    {nominal_ - post.compute_before})
+                    .value;
+      nominal_ += charge_;
+      const double arrive = log_.arrive.at(operation_);
+      compute_until(arrive);
+      if (log_.leave.at(operation_) > arrive) {
+        add({SpanKind::wait,
+             step.lane,
+             -1,
+             section_,
+             -1,
+             post.collective,
+             {arrive},
+             {log_.leave[operation_]}});
+      }
+    }
+    now_ = log_.leave.at(operation_++);
+  }
+
+  // Kernels and the charge fill the time up to `end` in proportion: a device may be slow.
+  void compute_until(double end) {
+    double work = charge_;
+    for (const Pending& pending : pending_) work += pending.kernel.time.value;
+    const double factor = work > 0.0 ? (end - now_) / work : 0.0;
+    for (const Pending& pending : pending_) {
+      const double until = now_ + pending.kernel.time.value * factor;
+      const bool written = std::exchange(written_, pending.written);
+      add({SpanKind::kernel, {}, pending.kernel.name, pending.section, -1, -1, {now_}, {until}});
+      written_ = written;
+      now_ = until;
+    }
+    if (charge_ > 0.0 && end > now_) {
+      add({SpanKind::interference, {}, -1, section_, -1, -1, {now_}, {end}});
+    }
+    pending_.clear();
+    charge_ = 0.0;
+    now_ = end;
+  }
+
+  void mark() {
+    if (!log_.marks.empty()) compute_until(log_.marks.at(marks_++));
+  }
+
+  // `count` more repetitions of `duration` that the log has not.
+  void leave_out(std::int64_t count, double duration) {
+    if (count == 0) return;
+    const double gap = static_cast<double>(count) * duration;
+    const bool written = std::exchange(written_, false);
+    add({SpanKind::skipped, {}, -1, section_ - 1, -1, -1, {now_}, {now_ + gap}});
+    written_ = written;
+    offset_ += gap;
+  }
+
+  void add(Span span) {
+    span.start.value += offset_;
+    span.end.value += offset_;
+    if (!written_) {
+      if (span.kind == SpanKind::collective) return;
+      if (skip_.end.value <= 0.0)
+        skip_ = {SpanKind::skipped, {}, -1, span.section, -1, -1, span.start, {}};
+      skip_.end = span.end;
+      return;
+    }
+    end_skip();
+    const NamedSection& section = detail_.sections().at(static_cast<std::size_t>(span.section));
+    span.micro_batch = section.micro_batch < 0 ? -1 : section.micro_batch + repetition_;
+    spans_.push_back(span);
+  }
+
+  void end_skip() {
+    if (skip_.end.value > 0.0) spans_.push_back(skip_);
+    skip_ = {};
+  }
+
+  struct Post {
+    std::int32_t collective = 0;
+    double compute_before = 0.0;
+  };
+  struct Pending {
+    ProgramDetail::Kernel kernel;
+    std::int32_t section = 0;
+    bool written = true;
+  };
+
+  const DeviceLog& log_;
+  const ProgramDetail& detail_;
+  const TimedProgram& p_;
+  const LoggedRepetitions& logged_;
+  Repeated repeated_;
+  std::vector<Span> spans_;
+  std::vector<Pending> pending_;
+  std::array<std::vector<Post>, lane_count> posts_;
+  double charge_ = 0.0;
+  double nominal_ = 0.0;  // compute so far, with charges
+  double now_ = 0.0;      // by the log's clock
+  double offset_ = 0.0;   // of what the log left out
+  std::size_t operation_ = 0;
+  std::size_t marks_ = 0;
+  std::int32_t section_ = 0;
+  std::int64_t repetition_ = 0;  // of the cycle
+  bool cycle_written_ = true;
+  bool written_ = true;
+  Span skip_;
+};
+
+}  // namespace
+
+const char* name(SpanKind kind) {
+  constexpr const char* names[]{"kernel", "interference", "wait", "collective", "not written"};
+  return names[static_cast<int>(kind)];
+}
+
+LoggedRepetitions LoggedRepetitions::all(const TimedProgram& program) {
+  LoggedRepetitions logged;
+  for (const StepRun& run : program.runs) logged.runs.push_back(run.repeats);
+  for (const RunCycle& cycle : program.cycles) logged.cycles.push_back(cycle.repeats);
+  return logged;
+}
+
+std::vector<Span> timeline(const DeviceLog& log, const ProgramDetail& detail,
+                           const LoggedRepetitions& logged, Repeated repeated) {
+  return Unrolling(log, detail, logged, repeated).run();
+}
+
+}  // namespace fourfold

@@ -1,0 +1,16 @@
+// An outcome as a JSON value, for the answer of fourfold-replay and for the records.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "sim/question/outcome.hpp"
+#include "support/json_object.hpp"
+
+namespace fourfold {
+
+// Seconds are written so that reading gives back the same bits.
+nlohmann::json json_of(const Outcome& outcome);
+// Throws std::runtime_error with a sentence on anything missing, unknown or negative.
+Outcome read_outcome(JsonObject object);
+
+}  // namespace fourfold

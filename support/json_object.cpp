@@ -1,0 +1,105 @@
+// Strict reading of JSON objects; see json_object.hpp.
+#include "support/json_object.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "support/nearest_name.hpp"
+
+namespace fourfold {
+
+JsonObject::JsonObject(const nlohmann::json& value, std::string where)
+    : value_(&value), where_(std::move(where)) {
+  if (!value.is_object()) fail("a JSON object is expected, not " + std::string(value.type_name()));
+}
+
+void JsonObject::fail(const std::string& what) const {
+  throw std::runtime_error(where_ + ": " + what);
+}
+
+bool JsonObject::has(const std::string& key) {
+  asked_.push_back(key);
+  return value_->contains(key);
+}
+
+const nlohmann::json& JsonObject::get(const std::string& key) {
+  asked_.push_back(key);
+  const auto found = value_->find(key);
+  if (found == value_->end()) fail("key '" + key + "' is missing");
+  return *found;
+}
+
+std::string JsonObject::text(const std::string& key) {
+  const nlohmann::json& value = get(key);
+  if (!value.is_string()) fail("'" + key + "' must be text");
+  return value.get<std::string>();
+}
+
+double JsonObject::number(const std::string& key) {
+  const nlohmann::json& value = get(key);
+  if (!value.is_number()) fail("'" + key + "' must be a number");
+  const double number = value.get<double>();
+  if (!std::isfinite(number)) fail("'" + key + "' must be finite");
+  return number;
+}
+
+std::int64_t JsonObject::integer(const std::string& key) {
+  const nlohmann::json& value = get(key);
+  const bool fits =
+      value.is_number_integer() &&
+      (!value.is_number_unsigned() ||
+       value.get<std::uint64_t>() <= std::uint64_t{std::numeric_limits<std::int64_t>::max()});
+  if (!fits || value.get<std::int64_t>() < 0)
+    fail("'" + key + "' must be a whole number, 0 or more");
+  return value.get<std::int64_t>();
+}
+
+std::int64_t JsonObject::positive(const std::string& key) {
+  const std::int64_t value = integer(key);
+  if (value < 1) fail("'" + key + "' must be at least 1");
+  return value;
+}
+
+bool JsonObject::flag(const std::string& key) {
+  const nlohmann::json& value = get(key);
+  if (!value.is_boolean()) fail("'" + key + "' must be true or false");
+  return value.get<bool>();
+}
+
+JsonObject JsonObject::object(const std::string& key) {
+  return JsonObject(get(key), where_ + ", '" + key + "'");
+}
+
+void JsonObject::allow_only(const std::vector<std::string>& known) const {
+  for (const auto& item : value_->items()) {
+    if (std::find(known.begin(), known.end(), item.key()) == known.end()) {
+      fail("unknown key '" + item.key() + "'" + did_you_mean(item.key(), known));
+    }
+  }
+}
+
+void JsonObject::finish() const {
+  allow_only(asked_);
+}
+
+std::size_t JsonObject::position(const std::string& key, const std::vector<std::string>& names) {
+  const std::string word = text(key);
+  const auto found = std::find(names.begin(), names.end(), word);
+  if (found == names.end())
+    fail("unknown value '" + word + "' of '" + key + "'" + did_you_mean(word, names));
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+nlohmann::json parse_json(const std::string& text, const std::string& where) {
+  nlohmann::json value = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (value.is_discarded()) {
+    throw std::runtime_error(where + " is no JSON: '" + text.substr(0, 60) +
+                             (text.size() > 60 ? "...'" : "'"));
+  }
+  return value;
+}
+
+}  // namespace fourfold

@@ -1,0 +1,34 @@
+// Blanks into line ends, and plurals; see prose.hpp.
+#include "support/prose.hpp"
+
+#include <algorithm>
+
+namespace fourfold {
+
+std::string wrapped(const std::string& text, std::size_t width) {
+  std::string result = text;
+  std::size_t line = 0;  // where the current line begins
+  while (line < result.size()) {
+    const std::size_t end = std::min(result.find('\n', line), result.size());
+    if (end - line <= width) {
+      line = end + 1;
+      continue;
+    }
+    std::size_t blank = result.rfind(' ', line + width);
+    if (blank == std::string::npos || blank <= line) blank = result.find(' ', line + width);
+    if (blank == std::string::npos || blank > end) {
+      line = end + 1;
+      continue;
+    }
+    result[blank] = '\n';
+    line = blank + 1;
+  }
+  return result;
+}
+
+std::string counted(std::int64_t number, const std::string& noun) {
+  const std::string ending = number == 1 ? "" : noun.ends_with("ch") ? "es" : "s";
+  return std::to_string(number) + ' ' + noun + ending;
+}
+
+}  // namespace fourfold
