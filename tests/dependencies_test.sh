@@ -85,7 +85,7 @@ includes engine/train |
 
 # platforms: machines know no model.
 includes platforms |
-  allow_only "$standard|^platforms/|^support/|^schedule/(collectives|program/(axis|lane))|^toml[+][+]/|^fmt/" \
+  allow_only "$standard|^platforms/|^support/|^schedule/(collectives|program/(process_grid|channel|lane))|^toml[+][+]/|^fmt/" \
     "platforms/ uses only itself, support/, axes and collectives, toml++ and fmt"
 
 # sim: the closed form without SimGrid; replay/ with it; witness/ shares nothing.
