@@ -4,6 +4,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "schedule/models/fit.hpp"
 #include "schedule/models/model_file.hpp"
 #include "schedule/models/transformer.hpp"
 #include "sim/estimate/search.hpp"
