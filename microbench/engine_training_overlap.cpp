@@ -41,7 +41,6 @@
 #include "engine/mpi/handles.hpp"
 #include "engine/mpi/lanes.hpp"
 #include "engine/mpi/session.hpp"
-#include "engine/train/flags/words.hpp"
 #include "microbench/alone_record.hpp"
 #include "microbench/apart.hpp"
 #include "microbench/ideal_walk.hpp"
@@ -50,6 +49,7 @@
 #include "schedule/models/model_file.hpp"
 #include "schedule/models/transformer.hpp"
 #include "schedule/order/schedule.hpp"
+#include "support/field.hpp"
 
 namespace fourfold {
 namespace {
@@ -248,10 +248,8 @@ int run(int argc, char** argv) {
     question.model = read_model(model);
     question.grid = ProcessGrid::parse(grid);
     question.options.precision = Precision::fp32;
-    question.options.recompute =
-        choice_named<Recompute>("recompute", recompute, {Recompute::none, Recompute::full});
-    question.options.data_reduction = choice_named<DataReduction>(
-        "data reduction", data, {DataReduction::after_backward, DataReduction::beside_backward});
+    question.options = step_fields().with(question.options, "--recompute", recompute);
+    question.options = step_fields().with(question.options, "--data-reduction", data);
     Measurement measurement(question, session.rank());
     measurement.run();
     measurement.report(session.rank() == 0);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 
@@ -85,12 +86,12 @@ void JsonObject::finish() const {
   allow_only(asked_);
 }
 
-std::size_t JsonObject::position(const std::string& key, const std::vector<std::string>& names) {
+std::string JsonObject::one_of(const std::string& key, const std::vector<std::string>& words) {
   const std::string word = text(key);
-  const auto found = std::find(names.begin(), names.end(), word);
-  if (found == names.end())
-    fail("unknown value '" + word + "' of '" + key + "'" + did_you_mean(word, names));
-  return static_cast<std::size_t>(found - names.begin());
+  if (std::find(words.begin(), words.end(), word) == words.end()) {
+    fail("unknown value '" + word + "' of '" + key + "'" + did_you_mean(word, words));
+  }
+  return word;
 }
 
 nlohmann::json parse_json(const std::string& text, const std::string& where) {

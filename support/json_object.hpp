@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -26,21 +26,15 @@ class JsonObject {
   bool flag(const std::string& key);
   JsonObject object(const std::string& key);
 
+  // The value of `key`, which is one of `words`.
+  std::string one_of(const std::string& key, const std::vector<std::string>& words);
+
+  [[noreturn]] void fail(const std::string& what) const;
+
   // Call last: throws if the object has a key that was not asked for.
   void finish() const;
 
-  // The one enumerator of `choices` whose name() is the value of `key`.
-  template <typename Choice>
-  Choice choice(const std::string& key, const std::vector<Choice>& choices) {
-    std::vector<std::string> names;
-    for (Choice candidate : choices) names.emplace_back(name(candidate));
-    return choices[position(key, names)];
-  }
-
  private:
-  std::size_t position(const std::string& key, const std::vector<std::string>& names);
-  [[noreturn]] void fail(const std::string& what) const;
-
   const nlohmann::json* value_;  // outlives this reader
   std::string where_;
   std::vector<std::string> asked_;

@@ -49,9 +49,9 @@ room() {
 below() { echo "^$1/[a-z0-9_]+[.]hpp$"; }  # the files of a room itself, not of the rooms in it
 
 # support: knows nothing of training; some of its headers belong to a library each.
-room support '(json_object|help_format|chrome_trace)[.]' '^nlohmann/|^CLI/|^fmt/' \
-  "only json_object, help_format and chrome_trace add a library"
-includes support . '(json_object|help_format|chrome_trace)[.]' |
+room support '/(json_object|field_json|help_format|field_flags|flag_checks|chrome_trace)[.]' \
+  '^nlohmann/|^CLI/|^fmt/' "only readers of JSON and of command lines add a library"
+includes support . '/(json_object|field_json|help_format|field_flags|flag_checks|chrome_trace)[.]' |
   allow_only "$standard|^support/" "support/ uses only itself and the standard library"
 
 # schedule: collectives -> program -> models -> order -> fold; the standard library, but for models.

@@ -4,12 +4,15 @@
 // which arguments to start it, before any mpirun.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "engine/mpi/session.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace fourfold {
 

@@ -1,4 +1,5 @@
 // fourfold campaign run FILE.
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "scaling/cli/commands.hpp"

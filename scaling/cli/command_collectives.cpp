@@ -1,10 +1,11 @@
 // fourfold collectives: what every algorithm costs a group of devices, by size.
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "scaling/cli/commands.hpp"
-#include "scaling/cli/flag_checks.hpp"
 #include "scaling/cli/output.hpp"
 #include "scaling/text/collective_table.hpp"
+#include "support/flag_checks.hpp"
 
 namespace fourfold {
 

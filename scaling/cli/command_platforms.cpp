@@ -1,6 +1,7 @@
 // fourfold platforms and fourfold models: what the other verbs work with.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "scaling/text/text_table.hpp"
 #include "schedule/models/model.hpp"
 #include "schedule/models/model_file.hpp"
+#include "support/field_json.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold {
@@ -97,13 +99,10 @@ std::string models_json() {
   nlohmann::json models = nlohmann::json::array();
   for (const std::string& name : known_models()) {
     const Model model = read_model(name);
-    models.push_back({{"name", model.name},
-                      {"layers", model.layers},
-                      {"hidden", model.hidden},
-                      {"heads", model.heads},
-                      {"sequence_tokens", model.sequence},
-                      {"vocabulary", model.vocabulary},
-                      {"parameters", std::llround(parameter_count(model))}});
+    nlohmann::json described = json_of(model_fields().values(model));
+    described["name"] = model.name;
+    described["parameters"] = std::llround(parameter_count(model));
+    models.push_back(std::move(described));
   }
   return models.dump() + '\n';
 }

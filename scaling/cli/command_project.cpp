@@ -1,5 +1,7 @@
 // fourfold project and fourfold search: one question, answered with a breakdown or with ten grids.
+#include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "scaling/cli/commands.hpp"
 #include "scaling/cli/output.hpp"

@@ -1,6 +1,7 @@
 // fourfold sample: has fourfold-engine draw text from a checkpoint.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "scaling/cli/commands.hpp"

@@ -1,4 +1,5 @@
 // fourfold show: the program of one training step.
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>

@@ -2,8 +2,11 @@
 // done if it was typed.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
+
+namespace CLI {
+class App;
+}
 
 namespace fourfold {
 

@@ -2,6 +2,7 @@
 // into one sentence and a status.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <memory>

@@ -1,34 +1,34 @@
 // The command line flags that ask one question: shared by the verbs project, search and show.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "scaling/find/question.hpp"
 #include "scaling/find/verdict.hpp"
+#include "support/field.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace fourfold {
 
 struct QuestionFlags {
   std::string platform, model, grid;
   std::int64_t devices = 0;
-  std::int64_t micro_batches = 0;  // 0: searched
   std::int64_t batch_tokens = 16'777'216;
-  std::int64_t vocabulary = 0;  // 0: the model file's
   std::vector<std::string> scales;
   std::string fidelity = "simulated";
   std::int64_t at_most_grids = 0;  // 0: the rule's
   std::int64_t work_limit = 0;     // 0: the rule's
-  // Options, by the names that records print; empty: the default.
-  std::string recompute, overlap, weight_gather, gradient_reduction, data_reduction;
-  std::string precision_z, precision_data;
-  std::int64_t in_flight_blocks = 0;
-  // What-ifs, by the words of sim/what_ifs.hpp; empty: none.
-  std::string placement, jitter, slow_devices, collective;
-  std::vector<std::string> degrade, fail;
-  std::int64_t seed = -1;  // none given
+  // What was typed, by keys of model_fields(), step_fields() and what_if_fields().
+  FieldValues model_values, options, what_ifs;
+
+  // Searched if absent.
+  std::optional<std::int64_t> micro_batches() const;
 };
 
 // Platform, devices, grid, batch, scales, fidelity.

@@ -2,7 +2,7 @@
 // sim/what_ifs.hpp, and placements that are listed in a file.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

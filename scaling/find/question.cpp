@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "schedule/models/model_file.hpp"
@@ -26,9 +27,9 @@ Fidelity fidelity_named(const std::string& word) {
   throw std::runtime_error("unknown fidelity '" + word + "'" + did_you_mean(word, known));
 }
 
-Model model_with(const std::string& name_or_path, std::int64_t vocabulary) {
+Model model_with(const std::string& name_or_path, const FieldValues& instead) {
   Model model = read_model(name_or_path);
-  if (vocabulary > 0) model.vocabulary = vocabulary;
+  model_fields().set(model, instead);
   if (const std::string why = excess(model); !why.empty()) throw std::runtime_error(why);
   return model;
 }

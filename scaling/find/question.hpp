@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
@@ -12,6 +12,7 @@
 #include "schedule/program/process_grid.hpp"
 #include "schedule/program/step_options.hpp"
 #include "sim/question/point.hpp"
+#include "support/field.hpp"
 
 namespace fourfold {
 
@@ -38,8 +39,8 @@ struct Question {
   std::optional<std::int64_t> micro_batches;  // searched if absent
 };
 
-// The model by name or path, with another vocabulary unless that is 0. Throws std::runtime_error.
-Model model_with(const std::string& name_or_path, std::int64_t vocabulary);
+// The model by name or path, with other values of its fields. Throws std::runtime_error.
+Model model_with(const std::string& name_or_path, const FieldValues& instead);
 
 // Sequences in a batch of so many tokens. Throws std::runtime_error if they do not come out whole.
 std::int64_t sequences_in(std::int64_t batch_tokens, const Model& model);

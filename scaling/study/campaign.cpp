@@ -5,11 +5,13 @@
 
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "scaling/cli/what_if_words.hpp"
 #include "scaling/study/toml_file.hpp"
 #include "sim/question/point_json.hpp"
+#include "support/field_json.hpp"
 #include "support/json_object.hpp"
 
 namespace fourfold {
@@ -35,14 +37,15 @@ StoppingRule read_rule(JsonObject object) {
 
 // The options of the file over the defaults; micro-batches are searched.
 StepOptions read_step_options(JsonObject& object) {
-  if (!object.has("options")) return {};
-  json options = json_of(StepOptions{});
-  const json& written = object.get("options");
-  if (written.is_object() && written.contains("micro_batches")) {
+  StepOptions options;
+  if (!object.has("options")) return options;
+  const FieldValues written =
+      read_given_fields(JsonObject(object.get("options"), "'options'"), step_fields().facts());
+  if (written.contains("micro_batches")) {
     throw std::runtime_error("micro_batches belong to a point, not to the options");
   }
-  options.merge_patch(written);
-  return read_options(JsonObject(options, "'options'"));
+  step_fields().set(options, written);
+  return options;
 }
 
 const json& list(JsonObject& object, const std::string& key) {
@@ -54,13 +57,13 @@ const json& list(JsonObject& object, const std::string& key) {
 }
 
 // One entry of a machine's points; `shared` has what all points have in common.
-Question read_question(const json& entry, const Question& shared, std::int64_t vocabulary,
+Question read_question(const json& entry, const Question& shared, const FieldValues& instead,
                        std::int64_t batch_tokens) {
   JsonObject object(entry, "a point of " + shared.platform);
   object.allow_only({"devices", "model", "grid", "micro_batches"});
   Question question = shared;
   question.devices = object.positive("devices");
-  question.model = model_with(object.text("model"), vocabulary);
+  question.model = model_with(object.text("model"), instead);
   if (object.has("grid")) question.grid = ProcessGrid::parse(object.text("grid"));
   if (object.has("micro_batches")) question.micro_batches = object.positive("micro_batches");
   question.global_batch = sequences_in(batch_tokens, question.model);
@@ -81,14 +84,15 @@ void read_machine(const json& entry, const Pattern& pattern, std::vector<Questio
   Question shared = pattern.question;
   shared.platform = object.text("platform");
   if (object.has("scales")) shared.scales = read_scales(object.get("scales"));
-  const std::int64_t vocabulary = object.has("vocabulary") ? object.positive("vocabulary") : 0;
+  FieldValues instead;  // of the models' own
+  if (object.has("vocabulary")) instead["vocabulary"] = object.positive("vocabulary");
   const json& points = list(object, "points");
   const Platform platform = read_platform(shared.platform, shared.scales);
   json what_if = pattern.what_if;
   if (object.has("what_if")) what_if.merge_patch(object.get("what_if"));
   shared.what_ifs = what_ifs_in(what_if, platform, pattern.folder);
   for (const json& point : points) {
-    questions.push_back(read_question(point, shared, vocabulary, pattern.batch_tokens));
+    questions.push_back(read_question(point, shared, instead, pattern.batch_tokens));
     if (questions.back().devices > platform.devices()) {
       throw std::runtime_error(fmt::format("{} has {} devices, {} are too many", platform.name,
                                            platform.devices(), questions.back().devices));

@@ -2,6 +2,7 @@
 #include "scaling/study/record.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "platforms/platform.hpp"
 #include "sim/cost/paper_model.hpp"

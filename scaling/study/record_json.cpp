@@ -1,6 +1,7 @@
 // Records as lines of JSON; see record_json.hpp. Keys end in their unit: s, B, flop.
 #include "scaling/study/record_json.hpp"
 
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "sim/question/outcome_json.hpp"

@@ -2,7 +2,7 @@
 // programs write.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace fourfold {

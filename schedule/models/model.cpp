@@ -1,26 +1,56 @@
 // The published formulas about a GPT model; see model.hpp.
 #include "schedule/models/model.hpp"
 
+#include "support/field.hpp"
+
 namespace fourfold {
 
-std::string excess(const Model& model) {
-  struct Extent {
-    const char* key;
-    std::int64_t value, most;
-    const char* reason;
-  };
-  const char* counted = "so that 64 bits count every byte of a step";
-  for (const Extent& one :
-       {Extent{"layers", model.layers, most_layers,
-               "as every operation of every layer is written down, 0.1 MB a layer"},
-        Extent{"hidden", model.hidden, most_hidden, counted},
-        Extent{"sequence_tokens", model.sequence, most_sequence, counted},
-        Extent{"vocabulary", model.vocabulary, most_vocabulary, counted}}) {
-    if (one.value <= one.most) continue;
-    return std::string(one.key) + " = " + std::to_string(one.value) + ", but it must be at most " +
-           std::to_string(one.most) + ", " + one.reason;
+namespace {
+
+constexpr const char* counted = "so that 64 bits count every byte of a step";
+
+std::vector<Field<Model>> rows() {
+  return {number_field<Model>(
+              {.key = "layers", .help = "transformer blocks"},
+              {.most = most_layers,
+               .reason = "as every operation of every layer is written down, 0.1 MB a layer"},
+              &Model::layers),
+          number_field<Model>({.key = "hidden", .help = "width; divides by `heads`"},
+                              {.most = most_hidden, .reason = counted}, &Model::hidden),
+          number_field<Model>({.key = "heads", .help = "attention heads"},
+                              {.most = most_hidden, .reason = "as each has a column at least"},
+                              &Model::heads),
+          number_field<Model>({.key = "sequence_tokens", .help = "tokens of a sequence"},
+                              {.most = most_sequence, .reason = counted}, &Model::sequence),
+          number_field<Model>({.key = "vocabulary",
+                               .flag = "--vocabulary",
+                               .help = "entries of the embedding, padded as in training"},
+                              {.most = most_vocabulary, .reason = counted}, &Model::vocabulary)};
+}
+
+std::vector<Field<Model>> record_rows() {
+  std::vector<Field<Model>> fields = rows();
+  for (Field<Model>& field : fields) {
+    if (field.facts.key == "sequence_tokens") field.facts.key = "sequence";
   }
-  return "";
+  fields.push_back(text_field<Model>({.key = "name", .help = "of the file"}, &Model::name));
+  return fields;
+}
+
+}  // namespace
+
+const FieldTable<Model>& model_fields() {
+  static const FieldTable<Model> table(rows());
+  return table;
+}
+
+const FieldTable<Model>& model_record_fields() {
+  static const FieldTable<Model> table(record_rows());
+  return table;
+}
+
+std::string excess(const Model& model) {
+  return out_of_range(model_fields().facts(), model_fields().values(model));
 }
 
 double parameter_count(const Model& model) {

@@ -10,6 +10,9 @@
 
 namespace fourfold {
 
+template <typename T>
+class FieldTable;
+
 struct Model {
   std::string name;
   std::int64_t layers = 0;
@@ -26,6 +29,12 @@ inline constexpr std::int64_t most_hidden = std::int64_t{1} << 20;
 inline constexpr std::int64_t most_sequence = std::int64_t{1} << 24;    // tokens
 inline constexpr std::int64_t most_vocabulary = std::int64_t{1} << 24;  // 16.8 million entries
 inline constexpr std::int64_t most_batch_tokens = std::int64_t{1} << 36;
+
+// What a model file says: numbers, each with its bounds. Records and checkpoints say the name as
+// well, and the sequence without its unit. A new field is a member above, a row there, and its line
+// in docs/campaigns.md.
+const FieldTable<Model>& model_fields();
+const FieldTable<Model>& model_record_fields();
 
 // Why the model is too large to be counted, as in "layers = 20000, but at most ..."; empty if it is
 // not.

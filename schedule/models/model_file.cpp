@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <stdexcept>
 
+#include "support/field.hpp"
 #include "support/nearest_name.hpp"
 
 namespace fourfold {
@@ -60,24 +60,22 @@ Model read_model(const std::string& name_or_path) {
   }
   Model model;
   model.name = fs::path(path).stem().string();
-  const std::map<std::string, std::int64_t*> keys{{"layers", &model.layers},
-                                                  {"hidden", &model.hidden},
-                                                  {"heads", &model.heads},
-                                                  {"sequence_tokens", &model.sequence},
-                                                  {"vocabulary", &model.vocabulary}};
   std::vector<std::string> known;
-  for (const auto& [key, target] : keys) known.push_back(key);
+  for (const FieldFacts& field : model_fields().facts()) known.push_back(field.key);
   for (const auto& [key, node] : table) {
     const std::string text(key.str());
-    if (!keys.contains(text))
+    if (std::find(known.begin(), known.end(), text) == known.end())
       refuse(path, "unknown key \"" + text + "\"" + did_you_mean(text, known));
   }
-  for (const auto& [key, target] : keys) {
+  FieldValues values;
+  for (const std::string& key : known) {
     const auto value = table[key].value_exact<std::int64_t>();
     if (!value || *value < 1) refuse(path, "\"" + key + "\" must be a whole number, at least 1");
-    *target = *value;
+    values[key] = *value;
   }
-  if (const std::string why = excess(model); !why.empty()) refuse(path, why);
+  if (const std::string why = out_of_range(model_fields().facts(), values); !why.empty())
+    refuse(path, why);
+  model_fields().set(model, values);
   if (model.hidden % model.heads != 0) {
     refuse(path, "hidden = " + std::to_string(model.hidden) + " does not divide into " +
                      std::to_string(model.heads) + " heads");

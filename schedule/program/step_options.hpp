@@ -6,6 +6,9 @@
 
 namespace fourfold {
 
+template <typename T>
+class FieldTable;
+
 enum class Precision : std::uint8_t { bf16, fp32, int32 };
 constexpr std::int64_t bytes_per_element(Precision p) {
   return p == Precision::bf16 ? 2 : 4;
@@ -66,5 +69,9 @@ struct StepOptions {
 // Most blocks that may be in flight: far above the layers of any model, so that sums cannot
 // overflow.
 inline constexpr std::int64_t most_in_flight_blocks = 1000;
+
+// Every option: its key in campaigns, points and records, its flag, and what it may be. A new one
+// is a member above, a row there, and its line in docs/campaigns.md.
+const FieldTable<StepOptions>& step_fields();
 
 }  // namespace fourfold

@@ -1,13 +1,17 @@
-// What-ifs as JSON: each is the word that people type; see what_ifs_json.hpp.
+// What-ifs as JSON: a table of fields, each of which is the word that people type; see
+// what_ifs_json.hpp.
 #include "sim/conditions/what_ifs_json.hpp"
 
 #include <fmt/format.h>
 
 #include <charconv>
 #include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 
+#include "support/field_json.hpp"
 #include "support/nearest_name.hpp"
 
 namespace fourfold {
@@ -101,68 +105,146 @@ Failure failure_in(const std::string& words) {
   return {words.substr(0, equals), static_cast<std::int64_t>(*cables)};
 }
 
-std::vector<std::string> words_in(JsonObject& object, const std::string& key) {
-  std::vector<std::string> words;
-  if (!object.has(key)) return words;
-  const json& list = object.get(key);
-  if (!list.is_array()) throw std::runtime_error("'" + key + "' must be a list of words");
-  for (const json& entry : list) {
-    if (!entry.is_string()) throw std::runtime_error("'" + key + "' must be a list of words");
-    words.push_back(entry.get<std::string>());
-  }
-  return words;
+Field<WhatIfs> placement_field() {
+  return {{.key = "placement",
+           .flag = "--placement",
+           .help = "packed (default), spread (nodes dealt out to the groups of the network in "
+                   "turn), random (nodes of the whole machine), nodes=LIST or devices=LIST such as "
+                   "0-7,12, nodes:FILE or devices:FILE with a number a line",
+           .kind = FreeText{}},
+          [](const WhatIfs& what_ifs) -> std::optional<FieldValue> {
+            const Placement& placement = what_ifs.placement;
+            if (placement.list.empty()) return std::string(name(placement.by));
+            return fmt::format("{}={}", name(placement.by), words_of(placement.list));
+          },
+          [](WhatIfs& what_ifs, const FieldValue& words) {
+            what_ifs.placement = placement_in(std::get<std::string>(words));
+          }};
+}
+
+Field<WhatIfs> jitter_field() {
+  return {{.key = "jitter",
+           .flag = "--jitter",
+           .help = "such as 2%: standard deviation of compute steps, lognormal, by rank and step",
+           .kind = FreeText{}},
+          [](const WhatIfs& what_ifs) -> std::optional<FieldValue> {
+            if (what_ifs.jitter_percent == 0.0) return std::nullopt;
+            return fmt::format("{}%", what_ifs.jitter_percent);
+          },
+          [](WhatIfs& what_ifs, const FieldValue& words) {
+            what_ifs.jitter_percent = percent_in(std::get<std::string>(words));
+          }};
+}
+
+Field<WhatIfs> slow_devices_field() {
+  return {{.key = "slow_devices",
+           .flag = "--slow-devices",
+           .help = "COUNT:SPEED, such as 1:0.5, evenly spread over the ranks; or DEVICES=SPEED, "
+                   "such as 17,4000=0.5",
+           .kind = FreeText{}},
+          [](const WhatIfs& what_ifs) -> std::optional<FieldValue> {
+            const SlowDevices& slow = what_ifs.slow_devices;
+            if (slow.none()) return std::nullopt;
+            return slow.devices.empty() ? fmt::format("{}:{}", slow.count, slow.speed)
+                                        : fmt::format("{}={}", words_of(slow.devices), slow.speed);
+          },
+          [](WhatIfs& what_ifs, const FieldValue& words) {
+            what_ifs.slow_devices = slow_devices_in(std::get<std::string>(words));
+          }};
+}
+
+// A list of faults, each a word.
+template <typename Fault>
+Field<WhatIfs> faults_field(FieldFacts facts, std::vector<Fault> WhatIfs::*member,
+                            std::string (*word)(const Fault&),
+                            Fault (*fault_in)(const std::string&)) {
+  facts.kind = FreeTexts{};
+  return {std::move(facts),
+          [member, word](const WhatIfs& what_ifs) -> std::optional<FieldValue> {
+            std::vector<std::string> words;
+            for (const Fault& fault : what_ifs.*member) words.push_back(word(fault));
+            return words.empty() ? std::nullopt : std::optional<FieldValue>(words);
+          },
+          [member, fault_in](WhatIfs& what_ifs, const FieldValue& words) {
+            (what_ifs.*member).clear();
+            for (const std::string& one : std::get<std::vector<std::string>>(words)) {
+              (what_ifs.*member).push_back(fault_in(one));
+            }
+          }};
+}
+
+std::string word_of(const Degradation& fault) {
+  return fmt::format("{}={}", fault.link, fault.speed);
+}
+
+std::string word_of(const Failure& fault) {
+  return fault.cables == 1 ? fault.link : fmt::format("{}={}", fault.link, fault.cables);
+}
+
+Field<WhatIfs> collective_field() {
+  return {{.key = "collective",
+           .flag = "--collective",
+           .help = "auto (default), ring, tree, recursive or hierarchical, where groups can; "
+                   "all-reduce:tree for one kind only",
+           .kind = FreeText{}},
+          [](const WhatIfs& what_ifs) -> std::optional<FieldValue> {
+            return name(what_ifs.collective);
+          },
+          [](WhatIfs& what_ifs, const FieldValue& words) {
+            what_ifs.collective = collective_tuning(std::get<std::string>(words));
+          }};
+}
+
+Field<WhatIfs> seed_field() {
+  Field<WhatIfs> field = number_field<WhatIfs>(
+      {.key = "seed", .flag = "--seed", .help = "of jitter and random placement (default 1)"},
+      {.least = 0, .most = std::numeric_limits<std::int64_t>::max()}, &WhatIfs::seed);
+  field.get = [](const WhatIfs& what_ifs) -> std::optional<FieldValue> {
+    if (!what_ifs.needs_seed()) return std::nullopt;
+    return static_cast<std::int64_t>(what_ifs.seed);
+  };
+  return field;
+}
+
+std::vector<Field<WhatIfs>> rows() {
+  return {placement_field(),
+          jitter_field(),
+          slow_devices_field(),
+          faults_field<Degradation>(
+              {.key = "degrade",
+               .flag = "--degrade",
+               .help = "LINK=FACTOR on the bandwidth, such as nic:17.2=0.5 (node, NIC), "
+                       "inner:17.0-1, local:3.0-5 (group, switches), global:3-9 (groups), "
+                       "device:5 (crossbar)"},
+              &WhatIfs::degrade, word_of, degradation_in),
+          faults_field<Failure>(
+              {.key = "fail",
+               .flag = "--fail",
+               .help = "LINK or LINK=CABLES: nic:17.2, local:3.0-5, global:3-9=2; what has no "
+                       "cable left is gone, and its traffic takes other ways"},
+              &WhatIfs::fail, word_of, failure_in),
+          collective_field(),
+          seed_field()};
 }
 
 }  // namespace
 
+const FieldTable<WhatIfs>& what_if_fields() {
+  static const FieldTable<WhatIfs> table(rows());
+  return table;
+}
+
 json json_of(const WhatIfs& what_ifs) {
-  const Placement& placement = what_ifs.placement;
-  json object{{"placement", name(placement.by)}, {"collective", name(what_ifs.collective)}};
-  if (!placement.list.empty()) {
-    object["placement"] = fmt::format("{}={}", name(placement.by), words_of(placement.list));
-  }
-  if (what_ifs.jitter_percent > 0.0) object["jitter"] = fmt::format("{}%", what_ifs.jitter_percent);
-  if (what_ifs.needs_seed()) object["seed"] = what_ifs.seed;
-  const SlowDevices& slow = what_ifs.slow_devices;
-  if (!slow.none()) {
-    object["slow_devices"] = slow.devices.empty()
-                                 ? fmt::format("{}:{}", slow.count, slow.speed)
-                                 : fmt::format("{}={}", words_of(slow.devices), slow.speed);
-  }
-  for (const Degradation& fault : what_ifs.degrade) {
-    object["degrade"].push_back(fmt::format("{}={}", fault.link, fault.speed));
-  }
-  for (const Failure& fault : what_ifs.fail) {
-    object["fail"].push_back(fault.cables == 1 ? fault.link
-                                               : fmt::format("{}={}", fault.link, fault.cables));
-  }
-  return object;
+  return json_of(what_if_fields().values(what_ifs));
 }
 
 WhatIfs read_what_ifs(JsonObject object) {
-  object.allow_only(
-      {"placement", "jitter", "slow_devices", "degrade", "fail", "collective", "seed"});
+  const FieldValues values = read_given_fields(object, what_if_fields().facts());
   WhatIfs what_ifs;
-  if (object.has("placement")) what_ifs.placement = placement_in(object.text("placement"));
-  if (object.has("jitter")) what_ifs.jitter_percent = percent_in(object.text("jitter"));
-  if (object.has("slow_devices")) {
-    what_ifs.slow_devices = slow_devices_in(object.text("slow_devices"));
-  }
-  for (const std::string& words : words_in(object, "degrade")) {
-    what_ifs.degrade.push_back(degradation_in(words));
-  }
-  for (const std::string& words : words_in(object, "fail")) {
-    what_ifs.fail.push_back(failure_in(words));
-  }
-  if (object.has("collective")) {
-    what_ifs.collective = collective_tuning(object.text("collective"));
-  }
-  if (object.has("seed")) {
-    what_ifs.seed = static_cast<std::uint64_t>(object.integer("seed"));
-    if (!what_ifs.needs_seed()) {
-      throw std::runtime_error(
-          "a seed takes effect only with jitter or with random placement; leave it out");
-    }
+  what_if_fields().set(what_ifs, values);
+  if (values.contains("seed") && !what_ifs.needs_seed()) {
+    throw std::runtime_error(
+        "a seed takes effect only with jitter or with random placement; leave it out");
   }
   return what_ifs;
 }

@@ -1,12 +1,19 @@
 // What-ifs as JSON: each is the word that people type.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "sim/conditions/what_ifs.hpp"
 #include "support/json_object.hpp"
 
 namespace fourfold {
+
+template <typename T>
+class FieldTable;
+
+// Every what-if: its key in campaigns, points and records, and its flag. One that is not said is
+// none.
+const FieldTable<WhatIfs>& what_if_fields();
 
 nlohmann::json json_of(const WhatIfs& what_ifs);
 // Throws std::runtime_error with a sentence on anything missing, unknown or impossible.

@@ -2,9 +2,11 @@
 // equal points give equal text.
 #include "sim/question/point.hpp"
 
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "sim/question/point_json.hpp"
+#include "support/field_json.hpp"
 #include "support/json_object.hpp"
 
 namespace fourfold {
@@ -14,23 +16,14 @@ using nlohmann::json;
 
 Model read_model_values(JsonObject object) {
   Model model;
-  model.name = object.text("name");
-  model.layers = object.positive("layers");
-  model.hidden = object.positive("hidden");
-  model.heads = object.positive("heads");
-  model.sequence = object.positive("sequence");
-  model.vocabulary = object.positive("vocabulary");
-  object.finish();
-  if (const std::string why = excess(model); !why.empty())
-    throw std::runtime_error("model: " + why);
+  model_record_fields().set(model, read_fields(object, model_record_fields().facts()));
   return model;
 }
 
 }  // namespace
 
 json json_of(const Model& model) {
-  return {{"name", model.name},   {"layers", model.layers},     {"hidden", model.hidden},
-          {"heads", model.heads}, {"sequence", model.sequence}, {"vocabulary", model.vocabulary}};
+  return json_of(model_record_fields().values(model));
 }
 
 json json_of(const Scales& scales) {
@@ -40,20 +33,7 @@ json json_of(const Scales& scales) {
 }
 
 json json_of(const StepOptions& options) {
-  return {{"micro_batches", options.micro_batches},
-          {"precision", name(options.precision)},
-          {"recompute", name(options.recompute)},
-          {"overlap",
-           {{"all_reduce", options.overlap.all_reduce},
-            {"reduce_scatter", options.overlap.reduce_scatter},
-            {"all_gather", options.overlap.all_gather},
-            {"recompute_gather", options.overlap.recompute_gather}}},
-          {"in_flight_blocks", options.in_flight_blocks},
-          {"weight_gather", name(options.weight_gather)},
-          {"gradient_reduction", name(options.gradient_reduction)},
-          {"data_reduction", name(options.data_reduction)},
-          {"grad_reduce_precision_z", name(options.reduce_precision_z())},
-          {"grad_reduce_precision_data", name(options.reduce_precision_data())}};
+  return json_of(step_fields().values(options));
 }
 
 json json_of(const Point& point) {
@@ -68,31 +48,7 @@ json json_of(const Point& point) {
 
 StepOptions read_options(JsonObject object) {
   StepOptions options;
-  options.micro_batches = object.positive("micro_batches");
-  const std::vector<Precision> precisions{Precision::bf16, Precision::fp32};
-  options.precision = object.choice("precision", precisions);
-  options.recompute = object.choice<Recompute>("recompute", {Recompute::none, Recompute::full});
-  JsonObject overlap = object.object("overlap");
-  options.overlap.all_reduce = overlap.flag("all_reduce");
-  options.overlap.reduce_scatter = overlap.flag("reduce_scatter");
-  options.overlap.all_gather = overlap.flag("all_gather");
-  options.overlap.recompute_gather = overlap.flag("recompute_gather");
-  overlap.finish();
-  options.in_flight_blocks = object.positive("in_flight_blocks");
-  if (options.in_flight_blocks > most_in_flight_blocks) {
-    throw std::runtime_error("options: " + std::to_string(options.in_flight_blocks) +
-                             " blocks cannot be in flight; 'in_flight_blocks' must be at most " +
-                             std::to_string(most_in_flight_blocks));
-  }
-  options.weight_gather = object.choice<WeightGather>(
-      "weight_gather", {WeightGather::per_micro_batch, WeightGather::keep});
-  options.gradient_reduction = object.choice<GradientReduction>(
-      "gradient_reduction", {GradientReduction::per_micro_batch, GradientReduction::accumulated});
-  options.data_reduction = object.choice<DataReduction>(
-      "data_reduction", {DataReduction::after_backward, DataReduction::beside_backward});
-  options.grad_reduce_precision_z = object.choice("grad_reduce_precision_z", precisions);
-  options.grad_reduce_precision_data = object.choice("grad_reduce_precision_data", precisions);
-  object.finish();
+  step_fields().set(options, read_fields(object, step_fields().facts()));
   return options;
 }
 

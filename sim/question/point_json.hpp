@@ -1,7 +1,7 @@
 // A point as a JSON value, for what contains one: the question to fourfold-replay, and the records.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "sim/conditions/what_ifs_json.hpp"
 #include "sim/question/point.hpp"

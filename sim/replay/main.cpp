@@ -2,17 +2,18 @@
 // one line of JSON. One point per process, as SimGrid has one engine per process.
 #include <sys/resource.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <iostream>
 #include <iterator>
+#include <limits>
+#include <memory>
 #include <new>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "sim/conditions/conditions.hpp"
@@ -24,24 +25,13 @@
 #include "sim/replay/flow_network.hpp"
 #include "sim/replay/listing.hpp"
 #include "sim/replay/replay.hpp"
+#include "support/flag_checks.hpp"
+#include "support/help_format.hpp"
+#include "support/nearest_name.hpp"
 
 namespace {
 
-constexpr const char* usage =
-    "usage: fourfold-replay [--full | --fidelity FIDELITY] [OPTIONS] < point.json\n"
-    "       fourfold-replay --listing < point.json\n"
-    "Simulates one training step and prints seconds and breakdown as one line of JSON.\n"
-    "  --fidelity flow      one flow a collective; layers extended from a checked few (default)\n"
-    "  --fidelity full      the same, every layer and micro-batch walked; also --full\n"
-    "  --fidelity s4u       stock SimGrid communications per ring edge, to 4096 devices\n"
-    "  --fidelity s4u-step  stock SimGrid communications step by step, to 1024 devices\n"
-    "  --explain            add the load of links, what collectives took and who waits for whom\n"
-    "  --timeline           the same, and logs of a few devices\n"
-    "  --ideal PART         with an ideal part: network, gemm-empirical or gemm-advertised\n"
-    "  --work-limit UNITS   end with status 3 beyond so much work; the answer says what it took\n"
-    "  --progress           lines `progress PART-DONE` on standard error, twice a second\n"
-    "  --listing            no simulation: the step as text for fourfold-witness\n"
-    "`fourfold project --fidelity simulated` writes such points and reads the answer.\n";
+constexpr int wrong_usage = 2;
 
 double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
@@ -53,61 +43,69 @@ struct Order {
   fourfold::DetailWanted detail = fourfold::DetailWanted::none;
   fourfold::IdealPart ideal = fourfold::IdealPart::none;
   bool progress = false;
+  bool listing = false;
   std::int64_t work_limit = 0;  // 0: none
 };
 
-bool set_fidelity(std::string_view word, Order& order) {
+void set_fidelity(const std::string& word, Order& order) {
   using fourfold::Carrier;
-  using fourfold::ReplayExtent;
-  order.extent = word == "full" ? ReplayExtent::full : ReplayExtent::extrapolated;
-  order.carrier = Carrier::flows;
-  if (word == "s4u") order.carrier = Carrier::stock_edges;
-  if (word == "s4u-step") order.carrier = Carrier::stock_steps;
-  return word == "flow" || word == "full" || order.carrier != Carrier::flows;
+  order.extent =
+      word == "full" ? fourfold::ReplayExtent::full : fourfold::ReplayExtent::extrapolated;
+  order.carrier = word == "s4u"        ? Carrier::stock_edges
+                  : word == "s4u-step" ? Carrier::stock_steps
+                                       : Carrier::flows;
 }
 
-bool set_ideal(std::string_view word, Order& order) {
-  for (fourfold::IdealPart part : fourfold::all_ideal_parts) {
-    if (word != fourfold::name(part)) continue;
-    order.ideal = part;
-    return true;
+// Adds an option that takes one of the words.
+CLI::Option* add_word(CLI::App& app, const std::string& flag, const std::vector<std::string>& words,
+                      const std::function<void(const std::string&)>& take,
+                      const std::string& help) {
+  return app.add_option_function<std::string>(flag, take, help)
+      ->check([words](const std::string& word) {
+        if (std::find(words.begin(), words.end(), word) != words.end()) return std::string();
+        return "'" + word + "' is not known" + fourfold::did_you_mean(word, words);
+      });
+}
+
+void add_flags(CLI::App& app, Order& order) {
+  using fourfold::DetailWanted;
+  CLI::Option* fidelity = add_word(
+      app, "--fidelity", {"flow", "full", "s4u", "s4u-step"},
+      [&order](const std::string& word) { set_fidelity(word, order); },
+      "flow: one flow a collective, layers extended from a checked few (default); full: the same, "
+      "every layer and micro-batch walked; s4u: stock SimGrid communications per ring edge, to "
+      "4096 devices; s4u-step: the same step by step, to 1024 devices");
+  app.add_flag_callback(
+         "--full", [&order] { set_fidelity("full", order); }, "--fidelity full")
+      ->excludes(fidelity);
+  CLI::Option* explain = app.add_flag_callback(
+      "--explain", [&order] { order.detail = DetailWanted::explanation; },
+      "add the load of links, what collectives took and who waits for whom");
+  app.add_flag_callback(
+         "--timeline", [&order] { order.detail = DetailWanted::timeline; },
+         "the same, and logs of a few devices")
+      ->excludes(explain);
+  std::vector<std::string> parts;
+  for (fourfold::IdealPart part : fourfold::all_ideal_parts) parts.emplace_back(name(part));
+  add_word(
+      app, "--ideal", parts,
+      [&order, parts](const std::string& word) {
+        const auto found = std::find(parts.begin(), parts.end(), word);
+        order.ideal = fourfold::all_ideal_parts.at(static_cast<std::size_t>(found - parts.begin()));
+      },
+      "with an ideal part: network, gemm-empirical or gemm-advertised");
+  app.add_option("--work-limit", order.work_limit,
+                 "UNITS: end with status 3 beyond so much work; the answer says what it took")
+      ->check(fourfold::whole_number(1, std::numeric_limits<std::int64_t>::max()));
+  app.add_flag("--progress", order.progress,
+               "lines `progress PART-DONE` on standard error, twice a second");
+  CLI::Option* listing = app.add_flag("--listing", order.listing,
+                                      "no simulation: the step as text for fourfold-witness");
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_name() == "--help") continue;
+    option->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+    if (option != listing) listing->excludes(option);
   }
-  return false;
-}
-
-bool set_work_limit(std::string_view word, Order& order) {
-  const auto [end, error] =
-      std::from_chars(word.data(), word.data() + word.size(), order.work_limit);
-  return error == std::errc() && end == word.data() + word.size() && order.work_limit > 0;
-}
-
-// None if the command line is not understood.
-std::optional<Order> order_of(const std::vector<std::string_view>& arguments) {
-  Order order;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string_view word = arguments[i];
-    const auto so_far = arguments.begin() + static_cast<std::ptrdiff_t>(i);
-    if (std::find(arguments.begin(), so_far, word) != so_far) return std::nullopt;  // said twice
-    const std::string_view value = i + 1 < arguments.size() ? arguments[i + 1] : "";
-    if (word == "--full") {
-      order.extent = fourfold::ReplayExtent::full;
-    } else if (word == "--explain") {
-      order.detail = fourfold::DetailWanted::explanation;
-    } else if (word == "--timeline") {
-      order.detail = fourfold::DetailWanted::timeline;
-    } else if (word == "--progress") {
-      order.progress = true;
-    } else if (word == "--fidelity" && set_fidelity(value, order)) {
-      ++i;
-    } else if (word == "--work-limit" && set_work_limit(value, order)) {
-      ++i;
-    } else if (word == "--ideal" && set_ideal(value, order)) {
-      ++i;
-    } else {
-      return std::nullopt;
-    }
-  }
-  return order;
 }
 
 // Says how much is done, twice a second at most.
@@ -172,18 +170,26 @@ std::string listing_of(const std::string& question) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<std::string_view> arguments(argv + 1, argv + argc);
-  const bool help = arguments == std::vector<std::string_view>{"--help"};
-  const bool listing = arguments == std::vector<std::string_view>{"--listing"};
-  const std::optional<Order> order = listing ? Order{} : order_of(arguments);
-  if (!order) {
-    std::fputs(usage, help ? stdout : stderr);
-    return help ? 0 : 2;
+  Order order;
+  CLI::App app(
+      "Simulates one training step and prints seconds and breakdown as one line of JSON. `fourfold "
+      "project --fidelity simulated` writes such points and reads the answer.");
+  app.name("fourfold-replay");
+  app.formatter(std::make_shared<fourfold::HelpFormat>());
+  add_flags(app, order);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help
+    return app.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    std::cerr << "fourfold-replay: " << error.what()
+              << "\nusage: fourfold-replay [OPTIONS] < point.json; --help explains the options\n";
+    return wrong_usage;
   }
   try {
     const std::string question{std::istreambuf_iterator<char>(std::cin), {}};
-    std::cout << (listing ? listing_of(question)
-                          : fourfold::to_json(answer(question, *order)) + '\n')
+    std::cout << (order.listing ? listing_of(question)
+                                : fourfold::to_json(answer(question, order)) + '\n')
               << std::flush;
     if (!std::cout) throw std::runtime_error("The answer could not be written to standard output.");
   } catch (const fourfold::FlowNetwork::TooMuchWork& error) {

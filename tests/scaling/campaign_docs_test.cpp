@@ -11,6 +11,7 @@
 #include "schedule/models/model.hpp"
 #include "schedule/models/model_file.hpp"
 #include "sim/question/point_json.hpp"
+#include "support/field.hpp"
 #include "tests/paths.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
@@ -44,8 +45,8 @@ std::set<std::string> allowed_by(const std::string& path) {
 }
 
 std::set<std::string> campaign_keys() {
-  std::set<std::string> keys = allowed_by("scaling/campaign.cpp");
-  keys.merge(allowed_by("sim/what_ifs_json.cpp"));
+  std::set<std::string> keys = allowed_by("scaling/study/campaign.cpp");
+  for (const FieldFacts& field : what_if_fields().facts()) keys.insert(field.key);
   const nlohmann::json options = json_of(StepOptions{});
   for (const auto& item : options.items()) keys.insert(item.key());
   for (const auto& item : options.at("overlap").items()) keys.insert(item.key());
@@ -69,7 +70,7 @@ TEST(CampaignDocs, HaveTheKeysOfTheReadersAndNoOthers) {
   ASSERT_GT(keys.size(), 35U);
 
   EXPECT_THAT(keys, IsSubsetOf(documented_keys(document)));
-  keys.insert({"layers", "hidden", "heads", "sequence_tokens"});
+  for (const FieldFacts& field : model_fields().facts()) keys.insert(field.key);
   EXPECT_THAT(documented_keys(document), IsSubsetOf(keys));
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "sim/question/replay_answer.hpp"

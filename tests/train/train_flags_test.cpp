@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "engine/train/checkpoint/choices_json.hpp"

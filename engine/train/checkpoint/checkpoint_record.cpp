@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "engine/train/checkpoint/checkpoint_checksum.hpp"
+#include "support/field_json.hpp"
+#include "support/json_object.hpp"
 
 namespace fourfold {
 
@@ -26,14 +29,11 @@ std::uint64_t from_hexadecimal(const std::string& text) {
   return number;
 }
 
-nlohmann::json json_of(const Model& model) {
-  return {{"name", model.name},   {"layers", model.layers},     {"hidden", model.hidden},
-          {"heads", model.heads}, {"sequence", model.sequence}, {"vocabulary", model.vocabulary}};
-}
-
 Model model_from(const nlohmann::json& json) {
-  return {json.at("name"),  json.at("layers"),   json.at("hidden"),
-          json.at("heads"), json.at("sequence"), json.at("vocabulary")};
+  Model model;
+  model_record_fields().set(
+      model, read_fields(JsonObject(json, "the model"), model_record_fields().facts()));
+  return model;
 }
 
 CheckpointRecord record_from(const nlohmann::json& json) {
@@ -59,7 +59,7 @@ std::string text_of(const CheckpointRecord& record) {
   const TrainingState& state = record.state;
   nlohmann::json json = {{"format", format_name},
                          {"version", format_version},
-                         {"model", json_of(state.model)},
+                         {"model", json_of(model_record_fields().values(state.model))},
                          {"step", state.step},
                          {"position", state.position},
                          {"seed", state.seed},

@@ -2,16 +2,18 @@
 #include "engine/train/checkpoint/choices_json.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "engine/train/flags/words.hpp"
+#include "schedule/program/step_options.hpp"
+#include "support/field.hpp"
 
 namespace fourfold {
 
 namespace {
 
 Precision precision_named(const std::string& word) {
-  return choice_named<Precision>("precision", word, {Precision::fp32, Precision::bf16});
+  return step_fields().with({}, "--precision", word).precision;
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // resumed run computes with the same kernels, bit by bit.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "engine/cpu/kernel_choices.hpp"
 

@@ -4,10 +4,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 
@@ -15,6 +16,7 @@
 #include "engine/train/checkpoint/checkpoint_folder.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/checkpoint/checkpoint_record.hpp"
+#include "support/field.hpp"
 
 namespace fourfold {
 
@@ -22,11 +24,18 @@ namespace {
 
 namespace files = std::filesystem;
 
-// What decides which numbers are trained; the model must be the same, anyway.
-constexpr std::array of_the_numbers{
-    "--data",  "--validation-data",    "--held-out",      "--order",       "--seed",
-    "--batch", "--precision",          "--learning-rate", "--clip",        "--beta1",
-    "--beta2", "--last-learning-rate", "--warm-up",       "--weight-decay"};
+// What decides which numbers are trained, beside the options of the step that do; the model must be
+// the same, anyway.
+std::vector<std::string> flags_of_the_numbers() {
+  std::vector<std::string> flags{"--data", "--validation-data", "--held-out", "--order", "--seed",
+                                 "--batch"};
+  for (const FieldFacts& field : step_fields().facts()) {
+    if (field.numbers) flags.push_back(field.flag);
+  }
+  flags.insert(flags.end(), {"--learning-rate", "--clip", "--beta1", "--beta2",
+                             "--last-learning-rate", "--warm-up", "--weight-decay"});
+  return flags;
+}
 
 bool speaks_of(const std::string& record, const std::string& data_file) {
   try {
@@ -71,10 +80,7 @@ std::string checkpoint_meant(const std::string& path) {
 }
 
 void expect_same_model(const Model& resumed, const Model& wanted) {
-  const auto numbers = [](const Model& m) {
-    return std::array{m.layers, m.hidden, m.heads, m.sequence, m.vocabulary};
-  };
-  if (numbers(resumed) == numbers(wanted)) return;
+  if (model_fields().values(resumed) == model_fields().values(wanted)) return;
   throw std::runtime_error(
       fmt::format("the resumed run trained {}, which cannot go on as {}; leave --model out, or "
                   "start a new run without --resume",
@@ -83,7 +89,7 @@ void expect_same_model(const Model& resumed, const Model& wanted) {
 
 std::vector<std::string> changes_since(const nlohmann::json& before, const CLI::App& now) {
   std::vector<std::string> changes;
-  for (const char* flag : of_the_numbers) {
+  for (const std::string& flag : flags_of_the_numbers()) {
     const CLI::Option* option = now.get_option_no_throw(flag);
     if (option == nullptr || option->count() == 0) continue;
     std::vector<std::string> old{option->get_default_str()};

@@ -2,12 +2,15 @@
 // with.
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "schedule/models/model.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace fourfold {
 

@@ -1,9 +1,11 @@
 // Reads and repeats flags; see command_line.hpp.
 #include "engine/train/flags/command_line.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "support/nearest_name.hpp"

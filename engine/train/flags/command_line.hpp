@@ -2,10 +2,14 @@
 // keep, so that a resumed run goes on with those that are not typed anew.
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+class ParseError;
+}  // namespace CLI
 
 namespace fourfold {
 

@@ -1,7 +1,10 @@
 // The flags of training, group by group; see flags.hpp.
 #include "engine/train/flags/flags.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "engine/train/flags/flag_group.hpp"
+#include "support/field_flags.hpp"
 
 namespace fourfold {
 
@@ -88,37 +91,21 @@ void add_where(CLI::App& verb, TrainFlags& flags) {
   group.add("--progress", flags.progress,
             "when collectives advance beside compute: tiles (between tiles of kernels), thread or "
             "none (only in waits)");
-  group.add("--overlap", flags.overlap,
-            "all, none, or some of oar,ors,oag,recompute: all-reduce, reduce-scatter, all-gather, "
-            "gathers of recompute");
-  StepOptions& options = flags.settings.options;
-  group
-      .add("--in-flight-blocks", options.in_flight_blocks,
-           "blocks whose reduce-scatters may be under way")
-      ->check(number(1, most_in_flight_blocks));
-  group.add("--weight-gather", flags.weight_gather, "along z: per-micro-batch or keep");
-  group.add("--gradient-reduction", flags.gradient_reduction,
-            "along z: per-micro-batch or accumulated");
-  group.add("--data-reduction", flags.data_reduction,
-            "along data: after-backward or beside-backward");
-  group.add("--precision", flags.precision,
-            "fp32, or bf16: storage and messages in bf16, sums and master weights in fp32");
-  group.add("--recompute", flags.recompute,
-            "activation checkpointing: full repeats each block's forward pass; none keeps it all");
   verb.add_flag("--tune-kernels", flags.settings.tune_kernels,
                 "time every matrix product over libraries and layouts in the first step")
       ->group("Ranks, and how they share the work");
   add_core_flag(group, flags.openblas_core);
 }
 
+void add_options(CLI::App& verb, TrainFlags& flags) {
+  add_field_flags(verb, "Options of the training step", step_fields().facts(), usual_options(),
+                  flags.options);
+}
+
 void add_how(CLI::App& verb, TrainFlags& flags) {
   FlagGroup group(verb, "Optimizer: AdamW with decoupled decay, warm-up and cosine");
   TrainSettings& s = flags.settings;
   group.add("--batch", s.batch, "sequences a step, on all ranks")->check(number(1));
-  group
-      .add("--micro-batches", s.options.micro_batches,
-           "parts of the batch, one after the other, their gradients summed")
-      ->check(number(1));
   group
       .add("--steps", s.length.steps,
            "train so many steps, those before a resume included; 0: no limit")
@@ -202,6 +189,7 @@ void add_sampling_flags(CLI::App& verb, SamplingSettings& sampling) {
 void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   add_what(verb, flags);
   add_where(verb, flags);
+  add_options(verb, flags);
   add_how(verb, flags);
   add_output(verb, flags);
   SamplingSettings& sampling = flags.settings.sampling;

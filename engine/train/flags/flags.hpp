@@ -2,14 +2,21 @@
 // hands the words on, so that they are read in one place.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 
 #include "engine/cpu/openblas_core.hpp"
 #include "engine/train/flags/settings.hpp"
+#include "support/field.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace fourfold {
+
+// The options of a step, where nothing is typed.
+FieldValues usual_options();
 
 // What was typed. Numbers are read in place, with the defaults of the settings; words are checked
 // by settings_of.
@@ -18,9 +25,7 @@ struct TrainFlags {
   std::string model = "gpt-bytes";
   std::string grid;        // empty: the ranks lie along data
   std::int64_t ranks = 0;  // 0: of the grid; without one, two, or one on a single core
-  std::string recompute = "none", precision = "fp32", overlap = "all";
-  std::string weight_gather = "per-micro-batch", gradient_reduction = "per-micro-batch";
-  std::string data_reduction = "after-backward";
+  FieldValues options;     // of the step, as typed
   std::string transport = "ring", progress = "tiles", order = "shuffled";
   std::string openblas_core = "auto";
 };

@@ -5,35 +5,15 @@
 
 #include "engine/batch.hpp"
 #include "engine/train/flags/flags.hpp"
-#include "engine/train/flags/words.hpp"
 #include "schedule/models/fit.hpp"
 #include "schedule/models/model_file.hpp"
+#include "support/field.hpp"
 
 namespace fourfold {
 
 namespace {
 
 constexpr double default_minutes = 1.5;
-
-StepOptions options_of(const TrainFlags& flags) {
-  StepOptions options = flags.settings.options;
-  options.recompute =
-      choice_named<Recompute>("--recompute", flags.recompute, {Recompute::none, Recompute::full});
-  options.overlap = overlap_named(flags.overlap);
-  options.weight_gather = choice_named<WeightGather>(
-      "--weight-gather", flags.weight_gather, {WeightGather::per_micro_batch, WeightGather::keep});
-  options.gradient_reduction = choice_named<GradientReduction>(
-      "--gradient-reduction", flags.gradient_reduction,
-      {GradientReduction::per_micro_batch, GradientReduction::accumulated});
-  options.data_reduction =
-      choice_named<DataReduction>("--data-reduction", flags.data_reduction,
-                                  {DataReduction::after_backward, DataReduction::beside_backward});
-  options.precision =
-      choice_named<Precision>("--precision", flags.precision, {Precision::fp32, Precision::bf16});
-  options.grad_reduce_precision_z = options.precision;
-  options.grad_reduce_precision_data = Precision::fp32;
-  return options;
-}
 
 // A batch that has sequences left over would leave ranks or micro-batches without work.
 void check_batch(const TrainSettings& settings) {
@@ -47,6 +27,14 @@ void check_batch(const TrainSettings& settings) {
 }
 
 }  // namespace
+
+// fp32 is what processors compute fastest in, and memory is there.
+FieldValues usual_options() {
+  FieldValues usual = step_fields().values({});
+  usual["precision"] = name(Precision::fp32);
+  usual["recompute"] = name(Recompute::none);
+  return usual;
+}
 
 ProcessGrid grid_of(const std::string& grid, std::int64_t ranks, std::int64_t otherwise) {
   if (grid.empty()) return ProcessGrid(1, 1, 1, ranks > 0 ? ranks : otherwise);
@@ -64,7 +52,8 @@ TrainSettings settings_of(const TrainFlags& flags) {
   settings.model = read_model(flags.model);
   const std::int64_t cores = std::max(1U, std::thread::hardware_concurrency());
   settings.grid = grid_of(flags.grid, flags.ranks, std::min<std::int64_t>(cores, 2));
-  settings.options = options_of(flags);
+  step_fields().set(settings.options, usual_options());
+  step_fields().set(settings.options, flags.options);
   settings.transport = parse_transport(flags.transport);
   settings.progress = parse_progress_mode(flags.progress);
   settings.data.order = parse_data_order(flags.order);

@@ -6,9 +6,9 @@
 #include <numbers>
 #include <thread>
 
-#include "engine/train/flags/words.hpp"
 #include "schedule/fold/fold.hpp"
 #include "schedule/fold/memory.hpp"
+#include "support/field_json.hpp"
 #include "support/processor_name.hpp"
 
 namespace fourfold {
@@ -95,8 +95,8 @@ std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
       "step        {} sequences, {} tokens, {} micro-batch{}; {}; recompute {}; "
       "overlap {}\n",
       settings.batch, facts.work.tokens, options.micro_batches,
-      options.micro_batches == 1 ? "" : "es", name(options.precision), name(options.recompute),
-      overlap_text(options.overlap));
+      options.micro_batches == 1 ? "" : "es", step_fields().word(options, "--precision"),
+      step_fields().word(options, "--recompute"), step_fields().word(options, "--overlap"));
   text += fmt::format(
       "optimizer   AdamW: learning rate {:g} after {} steps of warm-up, cosine to {:g}; weight "
       "decay {:g}, clipping at {:g}\n",
@@ -132,23 +132,19 @@ std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
 std::string header_json(const TrainSettings& settings, const RunFacts& facts) {
   const Model& model = settings.model;
   const StepOptions& options = settings.options;
+  nlohmann::ordered_json described{{"name", model.name}};
+  described.update(ordered_json_of(model_fields().facts(), model_fields().values(model)));
+  described["parameters"] = parameter_count(model);
   const nlohmann::ordered_json line{
       {"kind", "run"},
-      {"model",
-       {{"name", model.name},
-        {"layers", model.layers},
-        {"hidden", model.hidden},
-        {"heads", model.heads},
-        {"sequence_tokens", model.sequence},
-        {"vocabulary", model.vocabulary},
-        {"parameters", parameter_count(model)}}},
+      {"model", described},
       {"grid", settings.grid.str()},
       {"ranks", settings.grid.size()},
       {"batch_sequences", settings.batch},
       {"micro_batches", options.micro_batches},
-      {"precision", name(options.precision)},
-      {"recompute", name(options.recompute)},
-      {"overlap", overlap_text(options.overlap)},
+      {"precision", step_fields().word(options, "--precision")},
+      {"recompute", step_fields().word(options, "--recompute")},
+      {"overlap", step_fields().word(options, "--overlap")},
       {"transport", name(settings.transport)},
       {"progress", name(settings.progress)},
       {"learning_rate", settings.learning_rate.peak},

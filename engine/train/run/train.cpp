@@ -5,6 +5,7 @@
 
 #include <array>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "engine/cpu/fma_peak.hpp"

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
@@ -14,11 +15,11 @@
 #include "engine/train/flags/command_line.hpp"
 #include "engine/train/flags/flag_group.hpp"
 #include "engine/train/flags/flags.hpp"
-#include "engine/train/flags/words.hpp"
 #include "engine/train/run/agreement.hpp"
 #include "engine/train/sample/prompt.hpp"
 #include "engine/train/sample/sample.hpp"
 #include "engine/train/verbs.hpp"
+#include "support/field.hpp"
 #include "support/help_format.hpp"
 
 namespace fourfold {
@@ -65,7 +66,7 @@ void add_sample_flags(CLI::App& verb, SampleFlags& flags) {
 Precision trained_precision(const TrainingState& state) {
   const auto typed = state.trainer.value("typed", nlohmann::json::object());
   const auto words = typed.value("--precision", std::vector<std::string>{"fp32"});
-  return choice_named<Precision>("--precision", words.back(), {Precision::fp32, Precision::bf16});
+  return step_fields().with({}, "--precision", words.back()).precision;
 }
 
 // Collective: the checkpoint has a say.
@@ -74,8 +75,7 @@ SampleSettings settings_of(const SampleFlags& flags, const TrainingState& state)
   settings.grid = grid_of(flags.grid, flags.ranks, 1);
   settings.precision = flags.precision.empty()
                            ? trained_precision(state)
-                           : choice_named<Precision>("--precision", flags.precision,
-                                                     {Precision::fp32, Precision::bf16});
+                           : step_fields().with({}, "--precision", flags.precision).precision;
   if (flags.json) settings.screen = Screen::json;
   return settings;
 }

@@ -1,5 +1,5 @@
 // Checks of whole numbers and of words; see flag_checks.hpp.
-#include "scaling/cli/flag_checks.hpp"
+#include "support/flag_checks.hpp"
 
 #include <fmt/format.h>
 

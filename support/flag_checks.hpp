@@ -4,10 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 
-namespace fourfold {
+#include "support/field.hpp"
 
-// Of something that the machine has at least 1 of; 64 bits count beyond.
-inline constexpr std::int64_t most_of_anything = 1'000'000'000;
+namespace fourfold {
 
 // Refuses words that are no whole number from `least` to `most`; CLI11 alone takes a number beyond
 // 64 bits for the largest.

@@ -1,0 +1,100 @@
+// The table of the options of a step; see step_options.hpp. The first word of each is the usual
+// one.
+#include "schedule/program/step_options.hpp"
+
+#include "support/field.hpp"
+
+namespace fourfold {
+namespace {
+
+using Options = StepOptions;
+
+Field<Options> overlap(FieldFacts facts, const char* word, bool Overlap::*member) {
+  facts.flag = "--overlap";
+  return on_off_field<Options>(
+      std::move(facts),
+      {word}, [member](auto& options) -> auto& { return options.overlap.*member; });
+}
+
+// What is said is the precision in which gradients are reduced, which fp32 throughout decides.
+Field<Options> reduction(FieldFacts facts, std::vector<Precision> choices,
+                         Precision Options::*member, Precision (Options::*effective)() const) {
+  facts.numbers = true;
+  Field<Options> field = word_field<Options>(std::move(facts), std::move(choices), member);
+  field.get = [effective](const Options& options) -> std::optional<FieldValue> {
+    return std::string(name((options.*effective)()));
+  };
+  return field;
+}
+
+std::vector<Field<Options>> rows() {
+  return {
+      number_field<Options>({.key = "micro_batches",
+                             .flag = "--micro-batches",
+                             .help = "parts of the batch, one after the other, their gradients "
+                                     "summed"},
+                            {}, &Options::micro_batches),
+      word_field<Options>(
+          {.key = "precision",
+           .flag = "--precision",
+           .help = "of weights and activations, stored and sent; with bf16, sums and master "
+                   "weights are fp32",
+           .numbers = true},
+          std::vector{Precision::bf16, Precision::fp32}, &Options::precision),
+      word_field<Options>({.key = "recompute",
+                           .flag = "--recompute",
+                           .help = "activation checkpointing, which repeats each block's forward "
+                                   "pass in backward"},
+                          std::vector{Recompute::full, Recompute::none}, &Options::recompute),
+      overlap(
+          {.key = "overlap.all_reduce", .help = "backward all-reduces beside the weight gradients"},
+          "oar", &Overlap::all_reduce),
+      overlap({.key = "overlap.reduce_scatter",
+               .help = "gradient reduce-scatters beside the backward pass"},
+              "ors", &Overlap::reduce_scatter),
+      overlap(
+          {.key = "overlap.all_gather", .help = "the next layer's weight gather beside this layer"},
+          "oag", &Overlap::all_gather),
+      overlap({.key = "overlap.recompute_gather", .help = "that also in recompute"}, "recompute",
+              &Overlap::recompute_gather),
+      number_field<Options>({.key = "in_flight_blocks",
+                             .flag = "--in-flight-blocks",
+                             .help = "blocks whose reduce-scatters may be in flight"},
+                            {.most = most_in_flight_blocks}, &Options::in_flight_blocks),
+      word_field<Options>({.key = "weight_gather",
+                           .flag = "--weight-gather",
+                           .help = "gather weights along z anew for every micro-batch, or once"},
+                          std::vector{WeightGather::per_micro_batch, WeightGather::keep},
+                          &Options::weight_gather),
+      word_field<Options>(
+          {.key = "gradient_reduction",
+           .flag = "--gradient-reduction",
+           .help = "reduce-scatter along z per micro-batch, or sum locally first"},
+          std::vector{GradientReduction::per_micro_batch, GradientReduction::accumulated},
+          &Options::gradient_reduction),
+      word_field<Options>(
+          {.key = "data_reduction",
+           .flag = "--data-reduction",
+           .help = "all-reduce along data at the end, or block by block"},
+          std::vector{DataReduction::after_backward, DataReduction::beside_backward},
+          &Options::data_reduction),
+      reduction({.key = "grad_reduce_precision_z",
+                 .flag = "--grad-precision-z",
+                 .help = "of the reduction along z, unless all is fp32"},
+                {Precision::bf16, Precision::fp32}, &Options::grad_reduce_precision_z,
+                &Options::reduce_precision_z),
+      reduction({.key = "grad_reduce_precision_data",
+                 .flag = "--grad-precision-data",
+                 .help = "of the reduction along data, unless all is fp32"},
+                {Precision::fp32, Precision::bf16}, &Options::grad_reduce_precision_data,
+                &Options::reduce_precision_data)};
+}
+
+}  // namespace
+
+const FieldTable<StepOptions>& step_fields() {
+  static const FieldTable<StepOptions> table(rows());
+  return table;
+}
+
+}  // namespace fourfold
