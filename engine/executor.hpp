@@ -11,7 +11,7 @@
 #include "engine/communicator.hpp"
 #include "engine/weights.hpp"
 #include "schedule/models/model.hpp"
-#include "schedule/order/schedule.hpp"
+#include "schedule/order/issue.hpp"
 
 namespace fourfold {
 

@@ -14,14 +14,13 @@ namespace fourfold {
 namespace {
 
 constexpr std::size_t alignment = 64;
-const std::string master_suffix = ".master";
 
 Tensor block_of(const Value& value, const ProcessGrid& grid) {
   Tensor block;
   block.precision = value.precision;
   const bool flat = !value.shape.sharding.pieces.empty();
-  block.rows = flat ? 1 : value.shape.local_rows(grid, 0);
-  block.cols = flat ? value.shape.local_elements(grid, 0) : value.shape.local_cols(grid);
+  block.rows = flat ? 1 : value.shape.local_rows(grid, {});
+  block.cols = flat ? value.shape.local_elements(grid, {}) : value.shape.local_cols(grid, {});
   return block;
 }
 
@@ -31,12 +30,22 @@ Weights::Weights(const Program& program, const ProcessGrid& grid, std::int64_t r
     : grid_(grid), rank_(rank) {
   std::vector<std::size_t> first;
   std::size_t end = 0;
-  for (const Value& value : program.values) {
-    if (!value.persistent || value.precision == Precision::int32) continue;
-    stored_.push_back({value.name, value.shape, value.role, block_of(value, grid), value.weight});
+  const auto keep = [&](Id id, const Parameter& parameter, Kept kept) {
+    if (id == -1) return;
+    const Value& value = program[id];
+    const bool has_master = kept == Kept::weight && parameter.master != -1 &&
+                            parameter.master != parameter.weight;
+    stored_.push_back({value.label.full(), program[parameter.weight].label.full(), kept, has_master,
+                       value.shape, value.role, block_of(value, grid), value.weight});
     first.push_back(end);
     const auto bytes = static_cast<std::size_t>(stored_.back().block.bytes());
     end += (bytes + alignment - 1) / alignment * alignment;
+  };
+  for (const Parameter& parameter : program.parameters) {
+    keep(parameter.weight, parameter, Kept::weight);
+    if (parameter.master != parameter.weight) keep(parameter.master, parameter, Kept::master);
+    keep(parameter.first_moment, parameter, Kept::moment);
+    keep(parameter.second_moment, parameter, Kept::moment);
   }
   memory_.resize(end + alignment);
   void* base = memory_.data();
@@ -59,11 +68,8 @@ const Stored& Weights::operator[](const std::string& name) const {
 void Weights::initialise(const Model& model, std::uint64_t seed) {
   for (const Stored& stored : stored_) {
     std::fill_n(stored.block.data, stored.block.bytes(), std::byte{0});
-    const bool is_master = stored.name.ends_with(master_suffix);
-    if (!is_master && (stored.role != Role::parameter || has_master(stored.name))) continue;
-    std::string parameter = stored.name;
-    if (is_master) parameter.resize(parameter.size() - master_suffix.size());
-    const InitialWeights start(stored.kind, parameter, model.layers, seed);
+    if (stored.kept == Kept::moment || stored.has_master) continue;
+    const InitialWeights start(stored.kind, stored.parameter, model.layers, seed);
     const Placement place = placement(stored.shape, grid_, rank_);
     for (std::int64_t i = 0; i < stored.block.size(); ++i) {
       const auto where = place.global(i);
@@ -79,18 +85,12 @@ void Weights::initialise(const Model& model, std::uint64_t seed) {
   round_masters();
 }
 
-bool Weights::has_master(const std::string& parameter) const {
-  return std::any_of(stored_.begin(), stored_.end(), [&](const Stored& stored) {
-    return stored.name == parameter + master_suffix;
-  });
-}
-
 void Weights::round_masters() {
-  for (const Stored& stored : stored_) {
-    if (stored.role != Role::parameter || !has_master(stored.name)) continue;
-    const Tensor& master = (*this)[stored.name + master_suffix].block;
-    for (std::int64_t i = 0; i < master.size(); ++i) {
-      stored.block.bf16()[i] = bf16_bits(master.fp32()[i]);
+  for (std::size_t i = 0; i + 1 < stored_.size(); ++i) {
+    if (!stored_[i].has_master) continue;
+    const Tensor& master = stored_[i + 1].block;  // kept right behind its weight
+    for (std::int64_t e = 0; e < master.size(); ++e) {
+      stored_[i].block.bf16()[e] = bf16_bits(master.fp32()[e]);
     }
   }
 }

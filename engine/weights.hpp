@@ -12,8 +12,14 @@
 
 namespace fourfold {
 
+// What a block is to its parameter. An fp32 weight is its own master.
+enum class Kept : std::uint8_t { weight, master, moment };
+
 struct Stored {
-  std::string name;  // "block0.qkv.weight", "block0.qkv.weight.m", ".v", ".master"
+  std::string name;       // "block0.qkv.weight", "block0.qkv.weight.m", ".v", ".master"
+  std::string parameter;  // "block0.qkv.weight"
+  Kept kept = Kept::weight;
+  bool has_master = false;  // a weight that is rounded from a block of its own
   Shape shape;       // of the global matrix, with its sharding
   Role role = Role::parameter;
   Tensor block;  // this rank's, as engine/placement.hpp lays it out; padding is zero
@@ -40,8 +46,6 @@ class Weights {
   void round_masters();
 
  private:
-  bool has_master(const std::string& parameter) const;
-
   ProcessGrid grid_;
   std::int64_t rank_ = 0;
   std::vector<std::byte> memory_;  // all blocks, one after the other, each aligned to 64 bytes

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "schedule/order/liveness.hpp"
-#include "schedule/order/schedule.hpp"
+#include "schedule/order/issue.hpp"
 
 namespace fourfold {
 

@@ -23,7 +23,7 @@
 #include "microbench/distributed.hpp"
 #include "schedule/models/model.hpp"
 #include "schedule/models/model_file.hpp"
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold {
 namespace {

@@ -48,8 +48,8 @@
 #include "microbench/overlap_question.hpp"
 #include "microbench/samples.hpp"
 #include "schedule/models/model_file.hpp"
-#include "schedule/models/transformer.hpp"
-#include "schedule/order/schedule.hpp"
+#include "schedule/order/step.hpp"
+#include "schedule/order/issue.hpp"
 
 namespace fourfold {
 namespace {

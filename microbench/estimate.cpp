@@ -5,7 +5,7 @@
 #include <benchmark/benchmark.h>
 
 #include "schedule/models/model_file.hpp"
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 #include "sim/estimate/search.hpp"
 
 namespace fourfold {

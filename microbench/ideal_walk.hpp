@@ -13,7 +13,7 @@
 #include <limits>
 #include <vector>
 
-#include "schedule/order/schedule.hpp"
+#include "schedule/order/issue.hpp"
 
 namespace fourfold {
 

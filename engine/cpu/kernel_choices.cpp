@@ -45,7 +45,7 @@ std::vector<CountedProduct> products(const Program& program, const ProcessGrid& 
     if (op.kind != OpKind::gemm) continue;
     const auto tensor = [&](Id id) {
       const Value& value = program[id];
-      return Tensor{nullptr, value.shape.local_rows(grid, tokens), value.shape.local_cols(grid),
+      return Tensor{nullptr, value.shape.local_rows(grid, {tokens}), value.shape.local_cols(grid, {tokens}),
                     value.precision};
     };
     const Product product =

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/backend.hpp"
+#include "engine/reference/compute.hpp"
 
 namespace fourfold {
 
@@ -14,6 +15,11 @@ class ReferenceBackend : public Backend {
                const Progress& progress) override;
   void update(const reference::AdamWStep& step, const UpdateOperands& operands,
               const Progress& progress) override;
+  // A function of one's own: its description says the rest.
+  void add_kernel(const reference::Kernel<float>& kernel) { kernels_.add(kernel); }
+
+ private:
+  reference::Kernels<float> kernels_;
 };
 
 }  // namespace fourfold

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <map>
+#include <vector>
 
 #include "engine/backend.hpp"
+#include "engine/cpu/call.hpp"
 #include "engine/cpu/gemm_kernels.hpp"
 #include "engine/cpu/scratch.hpp"
 
@@ -28,6 +30,9 @@ class TunedBackend : public Backend {
   void update(const reference::AdamWStep& step, const UpdateOperands& operands,
               const Progress& progress) override;
 
+  // A function of one's own: its description says the rest.
+  void add_kernel(const KernelOf& kernel) { of_functions_.push_back(kernel); }
+
   // Memory kept for kernels to work in: grows to what the largest one needs.
   std::int64_t scratch_bytes() const { return scratch_.bytes(); }
 
@@ -36,6 +41,7 @@ class TunedBackend : public Backend {
 
   KernelChoices choices_;
   std::map<Product, GemmKernel> kernels_;  // the same, to look up
+  std::vector<KernelOf> of_functions_;
   GemmKernels gemm_;
   Scratch scratch_;
 };

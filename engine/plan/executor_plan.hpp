@@ -10,7 +10,7 @@
 #include "engine/communicator.hpp"
 #include "engine/plan/arena.hpp"
 #include "engine/weights.hpp"
-#include "schedule/order/schedule.hpp"
+#include "schedule/order/issue.hpp"
 
 namespace fourfold::work {
 

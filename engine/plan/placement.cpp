@@ -6,23 +6,11 @@
 
 namespace fourfold {
 
-std::int64_t part_index(const ProcessGrid& grid, std::int64_t rank, AxisSet axes) {
-  const std::array<std::int64_t, 4> coordinates = grid.coordinates(rank);
-  std::int64_t index = 0;
-  std::int64_t stride = 1;
-  for (Axis axis : all_axes) {
-    if (!axes.contains(axis)) continue;
-    index += stride * coordinates[static_cast<std::size_t>(axis)];
-    stride *= grid.extent(axis);
-  }
-  return index;
-}
-
-Part part_of(std::int64_t whole, const ProcessGrid& grid, std::int64_t rank, AxisSet axes) {
-  const std::int64_t parts = axes.parts(grid);
+Part part_of(std::int64_t whole, const ProcessGrid& grid, std::int64_t rank, const Cuts& cuts) {
+  const std::int64_t parts = cuts.parts(grid);
   Part part;
   part.extent = (whole + parts - 1) / parts;
-  part.first = part_index(grid, rank, axes) * part.extent;
+  part.first = cuts.part(grid, rank) * part.extent;
   part.valid = std::clamp<std::int64_t>(whole - part.first, 0, part.extent);
   return part;
 }
@@ -36,14 +24,14 @@ std::optional<std::pair<std::int64_t, std::int64_t>> Placement::global(std::int6
 }
 
 Placement placement(const Shape& shape, const ProcessGrid& grid, std::int64_t rank) {
-  if (shape.rows_are_tokens) {
+  if (!shape.rows.constant()) {
     throw std::logic_error("placement: a shape whose rows are tokens has no fixed rows");
   }
   Placement result;
-  result.rows = part_of(shape.rows, grid, rank, shape.sharding.rows);
-  result.cols = part_of(shape.cols, grid, rank, shape.sharding.cols);
-  result.elements = shape.local_elements(grid, 0);
-  result.first_element = part_index(grid, rank, shape.sharding.pieces) * result.elements;
+  result.rows = part_of(shape.rows.value({}), grid, rank, shape.sharding.rows);
+  result.cols = part_of(shape.cols.value({}), grid, rank, shape.sharding.cols);
+  result.elements = shape.local_elements(grid, {});
+  result.first_element = shape.sharding.pieces.part(grid, rank) * result.elements;
   return result;
 }
 

@@ -19,11 +19,7 @@ struct Part {
   bool holds(std::int64_t i) const { return i >= first && i < first + valid; }
 };
 
-// Position of a rank among the parts that `axes` cut something into: the first axis is innermost,
-// as in the order of ranks.
-std::int64_t part_index(const ProcessGrid& grid, std::int64_t rank, AxisSet axes);
-
-Part part_of(std::int64_t whole, const ProcessGrid& grid, std::int64_t rank, AxisSet axes);
+Part part_of(std::int64_t whole, const ProcessGrid& grid, std::int64_t rank, const Cuts& cuts);
 
 struct Placement {
   Part rows, cols;

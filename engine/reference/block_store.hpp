@@ -43,14 +43,12 @@ class BlockStore {
 
   // Names of the trained matrices in the program's order.
   std::vector<std::string> parameters() const;
-  bool holds_persistent(const std::string& name) const { return find(name).has_value(); }
   // Throws std::invalid_argument if no parameter or optimizer state has that name.
   Id persistent(const std::string& name) const;
   Matrix<T> global(const std::string& name) const;
-  void set(const std::string& name, const Matrix<T>& global);
+  void set(Id id, const Matrix<T>& global);
 
  private:
-  std::optional<Id> find(const std::string& name) const;
 
   Program program_;
   ProcessGrid grid_;

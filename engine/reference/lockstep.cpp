@@ -10,7 +10,7 @@
 #include "engine/reference/compute.hpp"
 #include "engine/reference/lockstep_collectives.hpp"
 #include "engine/reference/scatter.hpp"
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold {
 
@@ -34,10 +34,10 @@ Lockstep<T>::Lockstep(const Model& model, Schedule schedule, const ProcessGrid& 
     const Value& value = store_.program()[store_.persistent(parameter)];
     const Shape& shape = value.shape;
     const InitialWeights start(value.weight, parameter, model_.layers, seed);
-    Matrix<T> global(shape.rows, shape.cols);
-    for (std::int64_t i = 0; i < shape.rows * shape.cols; ++i) {
+    Matrix<T> global(shape.rows.value({}), shape.cols.value({}));
+    for (std::int64_t i = 0; i < global.rows * global.cols; ++i) {
       global.values[static_cast<std::size_t>(i)] =
-          static_cast<T>(start(i / shape.cols, i % shape.cols));
+          static_cast<T>(start(i / global.cols, i % global.cols));
     }
     set_weight(parameter, global);
   }
@@ -55,8 +55,12 @@ Matrix<T> Lockstep<T>::gradient(const std::string& parameter) const {
 
 template <typename T>
 void Lockstep<T>::set_weight(const std::string& parameter, const Matrix<T>& global) {
-  store_.set(parameter, global);
-  if (store_.holds_persistent(parameter + ".master")) store_.set(parameter + ".master", global);
+  const Id weight = store_.persistent(parameter);
+  for (const Parameter& of : store_.program().parameters) {
+    if (of.weight != weight) continue;
+    store_.set(weight, global);
+    if (of.master != -1 && of.master != weight) store_.set(of.master, global);
+  }
 }
 
 template <typename T>
@@ -151,7 +155,7 @@ void Lockstep<T>::kernel(std::int32_t i, const Batch& batch) {
         operands.inputs.push_back(block.view());
       }
     }
-    reference::compute(device, op, operands);
+    kernels_.compute(device, op, operands);
   }
   store_.put(op.outputs[0], std::move(results));
 }
@@ -169,7 +173,7 @@ void Lockstep<T>::unpack(const Op& op) {
   for (Id output : op.outputs) {
     store_[output] = store_.empty(output, micro_batch_tokens_);
     fourfold::unpack(store_[op.inputs[0]], first, store_[output]);
-    first += store_.program().local_elements(output, store_.grid(), micro_batch_tokens_);
+    first += store_.program().local_elements(output, store_.grid(), {micro_batch_tokens_});
   }
 }
 
@@ -191,7 +195,7 @@ void Lockstep<T>::update(const Op& op) {
     }
     store_.put(weight, store_[parameter.master]);
     gradients_[name_of(weight)] = std::move(own);
-    first += store_.program().local_elements(weight, store_.grid(), micro_batch_tokens_);
+    first += store_.program().local_elements(weight, store_.grid(), {micro_batch_tokens_});
   }
 }
 
@@ -245,7 +249,7 @@ void Lockstep<T>::wait(const Issue& issue) {
 // What a step reports are values of the program: its completed loss, and what clipping reads.
 template <typename T>
 void Lockstep<T>::observe(const Op& op) {
-  if (op.function == Function::norm_factor) {
+  if (op.is(functions::norm_factor)) {
     const T squares = store_[op.inputs[0]][0].values[0] + store_[op.inputs[1]][0].values[0];
     result_.gradient_norm = std::sqrt(static_cast<double>(squares));
   } else if (op.outputs[0] == store_.program().loss) {

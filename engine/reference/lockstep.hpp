@@ -11,8 +11,9 @@
 #include "engine/adamw.hpp"
 #include "engine/batch.hpp"
 #include "engine/reference/block_store.hpp"
+#include "engine/reference/compute.hpp"
 #include "schedule/models/model.hpp"
-#include "schedule/order/schedule.hpp"
+#include "schedule/order/issue.hpp"
 #include "support/quantity.hpp"
 
 namespace fourfold {
@@ -37,6 +38,9 @@ class Lockstep {
   Lockstep(const Model& model, Schedule schedule, const ProcessGrid& grid, std::uint64_t seed,
            Rounding rounding = Rounding::none);
 
+  // A function of one's own, for schedules that use it.
+  void add_kernel(const reference::Kernel<T>& kernel) { kernels_.add(kernel); }
+
   StepResult step(const Batch& batch, const AdamW& optimizer);
 
   std::vector<std::string> parameters() const { return store_.parameters(); }
@@ -49,7 +53,7 @@ class Lockstep {
   const Op& op_at(std::int32_t i) const {
     return store_.program().ops[static_cast<std::size_t>(i)];
   }
-  const std::string& name_of(Id id) const { return store_.program()[id].name; }
+  std::string name_of(Id id) const { return store_.program()[id].label.full(); }
   void expect_readable(Id id, const Op& op) const;
 
   void compute(std::int32_t i, const Batch& batch);
@@ -64,6 +68,7 @@ class Lockstep {
   Model model_;
   std::vector<Issue> stream_;
   BlockStore<T> store_;
+  reference::Kernels<T> kernels_;
   std::int64_t micro_batches_ = 1;
   std::map<std::string, Blocks<T>> gradients_;  // by parameter
   std::vector<std::int32_t> in_flight_;         // started collectives that nobody has waited for

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/reference/adamw_step.hpp"
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold::reference {
 namespace {

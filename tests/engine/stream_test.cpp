@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 #include "tests/engine/tiny.hpp"
 
 namespace fourfold {

@@ -11,7 +11,7 @@
 #include "engine/bf16.hpp"
 #include "engine/plan/placement.hpp"
 #include "engine/reference/compute.hpp"
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold {
 

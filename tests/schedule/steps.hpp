@@ -6,7 +6,7 @@
 
 #include "schedule/fold/count.hpp"
 #include "schedule/fold/memory.hpp"
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold {
 

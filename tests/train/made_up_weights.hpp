@@ -10,7 +10,7 @@
 #include "engine/plan/placement.hpp"
 #include "engine/train/checkpoint/checkpoint.hpp"
 #include "engine/weights.hpp"
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 #include "tests/train/shared_folder.hpp"
 
 namespace fourfold {

@@ -14,7 +14,7 @@
 #include "engine/mpi/lanes.hpp"
 #include "engine/plan/placement.hpp"
 #include "engine/reference/lockstep.hpp"
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold {
 

@@ -14,10 +14,8 @@ namespace fourfold {
 
 namespace {
 
-constexpr std::string_view master_suffix = ".master";
-
-AxisSet uncut_axes(const Shape& shape) {
-  AxisSet uncut;
+Cuts uncut_axes(const Shape& shape) {
+  Cuts uncut;
   for (Axis axis : all_axes) {
     if (!shape.sharding.cuts().contains(axis)) uncut = uncut.with(axis);
   }
@@ -58,17 +56,16 @@ void append_runs(std::vector<Run>& runs, std::size_t number, const SavedBlock& s
 
 CheckpointLayout::CheckpointLayout(const Weights& weights)
     : grid_(weights.grid()), rank_(weights.rank()) {
+  // A master is saved under its weight's name, and says all that the weight does.
   std::map<std::string, const Stored*> saved;
-  for (const Stored& stored : weights.all()) saved.try_emplace(stored.name, &stored);
   for (const Stored& stored : weights.all()) {
-    if (!stored.name.ends_with(master_suffix)) continue;
-    saved.erase(stored.name);
-    saved[stored.name.substr(0, stored.name.size() - master_suffix.size())] = &stored;
+    if (stored.has_master) continue;
+    saved[stored.kept == Kept::master ? stored.parameter : stored.name] = &stored;
   }
   std::int64_t first = 0;
   for (const auto& [name, stored] : saved) {
     const SavedBlock& block =
-        blocks_.emplace_back(SavedBlock{{name, stored->shape.rows, stored->shape.cols, first},
+        blocks_.emplace_back(SavedBlock{{name, stored->shape.rows.value({}), stored->shape.cols.value({}), first},
                                         stored->block,
                                         placement(stored->shape, weights.grid(), weights.rank()),
                                         uncut_axes(stored->shape)});
@@ -102,7 +99,7 @@ void CheckpointLayout::place_as_in(const std::vector<SavedMatrix>& file) {
 }
 
 bool CheckpointLayout::is_same_replica(const SavedBlock& block, std::int64_t other) const {
-  return part_index(grid_, rank_, block.uncut) == part_index(grid_, other, block.uncut);
+  return block.uncut.part(grid_, rank_) == block.uncut.part(grid_, other);
 }
 
 std::vector<Run> CheckpointLayout::runs(std::int64_t from, std::int64_t to) const {

@@ -23,7 +23,7 @@ struct SavedBlock {
   SavedMatrix matrix;
   Tensor block;
   Placement place;
-  AxisSet uncut;  // along these axes every rank holds the same block
+  Cuts uncut;  // along these axes every rank holds the same block
 };
 
 class CheckpointLayout {

@@ -18,7 +18,7 @@
 #include "engine/train/run/agreement.hpp"
 #include "engine/train/run/memory.hpp"
 #include "engine/train/run/run_folder.hpp"
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold {

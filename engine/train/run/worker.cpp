@@ -1,7 +1,7 @@
 // Executors over a machine's lanes; see machine.hpp.
 #include "engine/train/run/worker.hpp"
 
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold {
 

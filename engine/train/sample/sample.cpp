@@ -15,7 +15,7 @@
 #include "engine/train/run/agreement.hpp"
 #include "engine/train/run/stop.hpp"
 #include "engine/train/sample/prompt.hpp"
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold {
 
