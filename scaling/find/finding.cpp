@@ -170,7 +170,7 @@ void refuse_early(const Question& question, Fidelity fidelity, const Platform& p
     const Mapping mapping = mapping_of(point, platform);
     compute_factors(point, mapping);
     const Topology topology(platform, mapping.nodes(platform.node.devices),
-                            channels_of(folded_step(point.model, point.options)).size());
+                            folded_step(point.model, point.options).channels.size());
     FaultyLinks({question.what_ifs.degrade, question.what_ifs.fail}, topology, platform);
   } catch (const FindingFailed&) {
     throw;

@@ -62,7 +62,7 @@ Counts count(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& g
     }
   }
   const std::size_t channels = folded.channels.size();
-  Counts counts{{}, {}, std::vector<Bytes>(channels), std::vector<Bytes>(channels),
+  Counts counts{folded.channels, {}, {}, std::vector<Bytes>(channels), std::vector<Bytes>(channels),
                 std::vector<std::int64_t>(channels)};
   for (std::size_t b = 0; b < folded.bodies.size(); ++b) {
     const auto repeats = static_cast<double>(times[b]);

@@ -27,6 +27,7 @@ Flops op_flops(const OpClass& op, const LocalSizes& sizes);
 Bytes op_traffic(const OpClass& op, const LocalSizes& sizes);
 
 struct Counts {
+  std::vector<Channel> channels;
   Flops gemm;                  // per device
   Flops attention;             // per device
   std::vector<Bytes> payload;  // by channel: whole buffers of its collectives, per device

@@ -98,4 +98,8 @@ Program record_step(const Model& model, const StepOptions& options) {
   return record_step(model, options, one_by_one(options));
 }
 
+Program record_evaluation(const Model& model, const StepOptions& options) {
+  return Gpt::evaluation(model, options);
+}
+
 }  // namespace fourfold

@@ -21,4 +21,7 @@ Program record_step(const Model& model, const StepOptions& options, const Order&
 // In the order of one stage.
 Program record_step(const Model& model, const StepOptions& options);
 
+// The forward pass of one micro-batch alone; see Gpt::evaluation.
+Program record_evaluation(const Model& model, const StepOptions& options);
+
 }  // namespace fourfold

@@ -9,13 +9,13 @@
 namespace fourfold {
 
 // What an extent may count besides constants.
-enum class Counted : std::uint8_t { ones, tokens };
+enum class Counting : std::uint8_t { ones, tokens };
 
 // The values of the counted quantities in one layout.
 struct Quantities {
   std::int64_t tokens = 0;  // of one micro-batch over all devices
 
-  constexpr std::int64_t operator[](Counted counted) const { return counted == Counted::ones ? 1 : tokens; }
+  constexpr std::int64_t operator[](Counting counted) const { return counted == Counting::ones ? 1 : tokens; }
 };
 
 class Extent {
@@ -24,7 +24,7 @@ class Extent {
   constexpr Extent(std::int64_t constant) : times_(constant) {}  // NOLINT: 64 is an extent
 
   // times / over of the counted quantity. Example: tokens x 2 of 8 experts: of(tokens, 2, 8).
-  static constexpr Extent of(Counted counted, std::int64_t times = 1, std::int64_t over = 1) {
+  static constexpr Extent of(Counting counted, std::int64_t times = 1, std::int64_t over = 1) {
     Extent extent;
     const std::int64_t common = std::gcd(times, over);
     extent.times_ = times / common;
@@ -33,7 +33,7 @@ class Extent {
     return extent;
   }
 
-  constexpr bool constant() const { return counted_ == Counted::ones; }
+  constexpr bool constant() const { return counted_ == Counting::ones; }
   // Rounded up.
   constexpr std::int64_t value(const Quantities& quantities) const {
     return (times_ * quantities[counted_] + over_ - 1) / over_;
@@ -53,10 +53,10 @@ class Extent {
  private:
   std::int64_t times_ = 0;
   std::int64_t over_ = 1;
-  Counted counted_ = Counted::ones;
+  Counting counted_ = Counting::ones;
 };
 
 // The tokens of a micro-batch.
-inline constexpr Extent all_tokens = Extent::of(Counted::tokens);
+inline constexpr Extent all_tokens = Extent::of(Counting::tokens);
 
 }  // namespace fourfold

@@ -14,8 +14,8 @@ namespace fourfold {
 namespace {
 
 // Bandwidth that the links give a group of every axis; the axis of extent 1 has no group.
-std::array<BytesPerSecond, 4> link_rates(const ProcessGrid& grid, const AxisRates& rates) {
-  std::array<BytesPerSecond, 4> result{};
+std::array<BytesPerSecond, axis_count> link_rates(const ProcessGrid& grid, const AxisRates& rates) {
+  std::array<BytesPerSecond, axis_count> result{};
   for (Axis axis : all_axes) {
     if (grid.extent(axis) == 1) continue;
     result[static_cast<int>(axis)] = rates.rate(grid.stride(axis), grid.extent(axis), grid.size());
@@ -23,22 +23,7 @@ std::array<BytesPerSecond, 4> link_rates(const ProcessGrid& grid, const AxisRate
   return result;
 }
 
-// A lane's number is its channel's, too.
-ChannelNumber channel_of(Lane lane) {
-  return static_cast<ChannelNumber>(lane);
-}
-
-const std::vector<Channel>& channels_of_lanes() {
-  static const std::vector<Channel> channels{
-      {Axis::x, ""}, {Axis::y, ""}, {Axis::z, "gather"}, {Axis::z, "reduce"}, {Axis::data, ""}};
-  return channels;
-}
-
 }  // namespace
-
-std::vector<Channel> channels_of(const Folded& /*folded*/) {
-  return channels_of_lanes();
-}
 
 std::int64_t micro_batch_tokens(const Point& point) {
   return point.global_batch * point.model.sequence / point.options.micro_batches;
@@ -109,12 +94,12 @@ void lower(const Folded& folded, const LocalSizes& sizes, const Target& target,
            TimedProgram& program) {
   const auto& [grid, shapes, rates, platform, tuning] = target;
   const CollectiveTuning own_choice;
-  const std::array<BytesPerSecond, 4> link = link_rates(grid, rates);
+  const std::array<BytesPerSecond, axis_count> link = link_rates(grid, rates);
 
-  program.channels = channels_of_lanes();
+  program.channels = folded.channels;
   program.collectives.clear();
   for (const CollectiveClass& c : folded.collectives) {
-    const ChannelNumber channel = channel_of(c.lane);
+    const ChannelNumber channel = c.channel;
     const int axis = static_cast<int>(program.channels[static_cast<std::size_t>(channel)].axis);
     if (shapes[axis].members == 1) {
       program.collectives.push_back({channel, c.kind, {}, {}});
@@ -158,7 +143,7 @@ void lower(const Folded& folded, const LocalSizes& sizes, const Target& target,
         computes = true;
         continue;
       }
-      const ChannelNumber channel = channel_of(step.lane);
+      const ChannelNumber channel = step.channel;
       if (grid.extent(program.channels[static_cast<std::size_t>(channel)].axis) == 1) continue;
       flush();
       const bool post = step.kind == IssueKind::start;

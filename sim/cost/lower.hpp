@@ -39,9 +39,6 @@ struct Target {
 // possible there, and the library might choose or be given another.
 bool applies(const CollectiveTuning& tuning, CollectiveKind kind, GroupShape shape);
 
-// The channels of a schedule, in order.
-std::vector<Channel> channels_of(const Folded& folded);
-
 // Fills `program`, reusing its storage. `sizes` must be evaluated for the same grid.
 void lower(const Folded& folded, const LocalSizes& sizes, const Target& target,
            TimedProgram& program);

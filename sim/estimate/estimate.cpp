@@ -226,7 +226,7 @@ TimedProgram lower(const Point& point, const Platform& platform) {
   if (!why.empty()) throw std::runtime_error(why);
   const Folded folded = folded_step(point.model, point.options);
   LocalSizes sizes;
-  sizes.evaluate(folded, point.grid, micro_batch_tokens(point));
+  sizes.evaluate(folded, point.grid, {micro_batch_tokens(point)});
   TimedProgram program;
   const GroupShapes shapes = group_shapes(point, platform);
   lower(folded, sizes,
@@ -251,7 +251,8 @@ Bytes Estimator::memory_limit() const {
 
 MemoryUse Estimator::memory(const Folded& folded, const ProcessGrid& grid,
                             std::int64_t micro_batches) {
-  sizes_.evaluate(folded, grid, question_.global_batch * question_.model.sequence / micro_batches);
+  sizes_.evaluate(folded, grid,
+                  {question_.global_batch * question_.model.sequence / micro_batches});
   return peak_memory(folded, sizes_, grid);
 }
 

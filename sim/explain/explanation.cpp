@@ -74,7 +74,7 @@ class Explainer {
         program_(lower(point, platform)),
         closed_form_(estimate(program_)),
         step_(named_step(point.model, point.options)) {
-    sizes_.evaluate(step_.folded, point.grid, micro_batch_tokens(point));
+    sizes_.evaluate(step_.folded, point.grid, {micro_batch_tokens(point)});
   }
 
   Explanation explain(const std::optional<Simulated>& simulated) {

@@ -90,12 +90,12 @@ struct Case {
     operands.tokens = words;
     Matrix<T> result(output.tensor().rows, output.tensor().cols);
     operands.output = result.view();
-    reference::compute(device, op, operands);
+    reference::Kernels<T>().compute(device, op, operands);
     return result;
   }
   std::string described() const {
-    return std::string(name(op.kind)) + " " + name(op.function) + " " +
-           (op.kind == OpKind::gemm ? name(op.form) : "") + " -> " + (*program)[op.outputs[0]].name;
+    return std::string(name(op.kind)) + " " + op.function->name + " " +
+           (op.kind == OpKind::gemm ? name(op.form) : "") + " -> " + (*program)[op.outputs[0]].label.full();
   }
 };
 
@@ -103,9 +103,9 @@ inline Block empty_block(const Case& c, Id id, Precision run) {
   const Value& value = (*c.program)[id];
   const Precision precision = kept(value.precision, run);
   if (!value.members.empty() || !value.shape.sharding.pieces.empty()) {
-    return Block(1, c.program->local_elements(id, c.grid, c.tokens), precision);
+    return Block(1, c.program->local_elements(id, c.grid, {c.tokens}), precision);
   }
-  return Block(value.shape.local_rows(c.grid, c.tokens), value.shape.local_cols(c.grid), precision);
+  return Block(value.shape.local_rows(c.grid, {c.tokens}), value.shape.local_cols(c.grid, {c.tokens}), precision);
 }
 
 // Normal numbers of size 1; statistics of rows, which are sums of squares or of exponentials, are
@@ -141,7 +141,7 @@ inline std::vector<Case> cases_of(const Program& program, const StepCase& step) 
            {},       {}, {},        {}};
     c.device = {&program, step.grid, step.rank, step.model.hidden / step.model.heads,
                 c.tokens, 1.0};
-    std::string key = std::string(name(op.kind)) + name(op.function) + name(op.form);
+    std::string key = std::string(name(op.kind)) + op.function->name + name(op.form);
     for (Id input : op.inputs) {
       c.inputs.push_back(empty_block(c, input, step.run));
       const Tensor t = c.inputs.back().tensor();

@@ -105,7 +105,7 @@ class Audit {
     } else {
       for (Id input : op.inputs) {
         EXPECT_TRUE(ready_[static_cast<std::size_t>(input)])
-            << s_.program[input].name << " is read before it is there";
+            << s_.program[input].label.full() << " is read before it is there";
       }
     }
     if (issue.kind == IssueKind::start) {
@@ -199,8 +199,8 @@ TEST(Issue, DataReductionsRunAfterBackwardOrBesideIt) {
 
 TEST(Issue, AReductionThatNobodyReadsIsDoneAllTheSame) {
   Recorder r;
-  r.begin_section("alone", 0, 0);
-  const Shape owed{8, 8, {{}, {}, {}, {Axis::data}, Owed::sum}, false};
+  r.begin_section("alone", 0);
+  const Shape owed{8, 8, {{}, {}, {}, {Axis::data}, Owed::sum}};
   r.all_reduce(r.data("value", owed, Precision::fp32), Axis::data, Hiding::data_reduce);
 
   const Schedule s = issue(r.finish(), {});

@@ -33,4 +33,8 @@ void remove_unfinished(const std::string& folder);
 // Checkpoints before the newest `keep`. Damaged records stay, for people to look at.
 void remove_older(const std::string& folder, std::int64_t keep);
 
+// Paths of the finished checkpoints (their JSONs), oldest first; none if there is no such folder.
+// Not collective: of what this rank sees.
+std::vector<std::string> finished_checkpoints(const std::string& folder);
+
 }  // namespace fourfold

@@ -1,4 +1,6 @@
 // Reading: the record, then every checksum, and only then the weights; see checkpoint_read.hpp.
+#include "engine/train/checkpoint/checkpoint_read.hpp"
+
 #include <fmt/format.h>
 
 #include <filesystem>

@@ -3,15 +3,10 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "engine/train/checkpoint/checkpoint.hpp"
 
 namespace fourfold {
-
-// Paths of the finished checkpoints (their JSONs), oldest first; none if there is no such folder.
-// Not collective: of what this rank sees.
-std::vector<std::string> finished_checkpoints(const std::string& folder);
 
 // `path` is a checkpoint's JSON, or a folder, which means its newest. What training must know
 // before it can plan; reads the JSON only.
