@@ -23,7 +23,22 @@ std::array<BytesPerSecond, 4> link_rates(const ProcessGrid& grid, const AxisRate
   return result;
 }
 
+// A lane's number is its channel's, too.
+ChannelNumber channel_of(Lane lane) {
+  return static_cast<ChannelNumber>(lane);
+}
+
+const std::vector<Channel>& channels_of_lanes() {
+  static const std::vector<Channel> channels{
+      {Axis::x, ""}, {Axis::y, ""}, {Axis::z, "gather"}, {Axis::z, "reduce"}, {Axis::data, ""}};
+  return channels;
+}
+
 }  // namespace
+
+std::vector<Channel> channels_of(const Folded& /*folded*/) {
+  return channels_of_lanes();
+}
 
 std::int64_t micro_batch_tokens(const Point& point) {
   return point.global_batch * point.model.sequence / point.options.micro_batches;
@@ -96,11 +111,13 @@ void lower(const Folded& folded, const LocalSizes& sizes, const Target& target,
   const CollectiveTuning own_choice;
   const std::array<BytesPerSecond, 4> link = link_rates(grid, rates);
 
+  program.channels = channels_of_lanes();
   program.collectives.clear();
   for (const CollectiveClass& c : folded.collectives) {
-    const int axis = static_cast<int>(axis_of(c.lane));
+    const ChannelNumber channel = channel_of(c.lane);
+    const int axis = static_cast<int>(program.channels[static_cast<std::size_t>(channel)].axis);
     if (shapes[axis].members == 1) {
-      program.collectives.push_back({c.lane, {}, {}});
+      program.collectives.push_back({channel, c.kind, {}, {}});
       continue;
     }
     const CollectiveTask task{
@@ -108,7 +125,7 @@ void lower(const Folded& folded, const LocalSizes& sizes, const Target& target,
     const CollectiveChoice choice = choose_collective(
         platform.library, task, applies(tuning, c.kind, shapes[axis]) ? tuning : own_choice);
     program.collectives.push_back(
-        {c.lane, choice.cost, choice.uncontended, choice.algorithm, choice.protocol});
+        {channel, c.kind, choice.cost, choice.uncontended, choice.algorithm, choice.protocol});
   }
 
   std::vector<Seconds> classes;
@@ -141,14 +158,12 @@ void lower(const Folded& folded, const LocalSizes& sizes, const Target& target,
         computes = true;
         continue;
       }
-      if (grid.extent(axis_of(step.lane)) == 1) continue;
+      const ChannelNumber channel = channel_of(step.lane);
+      if (grid.extent(program.channels[static_cast<std::size_t>(channel)].axis) == 1) continue;
       flush();
       const bool post = step.kind == IssueKind::start;
-      program.steps.push_back({post ? StepKind::post : StepKind::wait,
-                               step.lane,
-                               post ? step.index : -1,
-                               step.back,
-                               {}});
+      program.steps.push_back(
+          {post ? StepKind::post : StepKind::wait, channel, post ? step.index : -1, step.back, {}});
       program.max_back = std::max(program.max_back, step.back);
     }
     flush();

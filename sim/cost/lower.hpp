@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include "platforms/network/axis_rate.hpp"
 #include "platforms/platform.hpp"
@@ -37,6 +38,9 @@ struct Target {
 // Whether the tuning can change how groups of this shape do such a collective: its algorithm is
 // possible there, and the library might choose or be given another.
 bool applies(const CollectiveTuning& tuning, CollectiveKind kind, GroupShape shape);
+
+// The channels of a schedule, in order.
+std::vector<Channel> channels_of(const Folded& folded);
 
 // Fills `program`, reusing its storage. `sizes` must be evaluated for the same grid.
 void lower(const Folded& folded, const LocalSizes& sizes, const Target& target,

@@ -17,7 +17,7 @@ namespace {
 struct NoLog {
   static constexpr bool whole = false;
   void operation(double, double) {}
-  void flight(int, double, double) {}
+  void flight(ChannelNumber, double, double) {}
 };
 
 struct WholeLog {
@@ -26,8 +26,8 @@ struct WholeLog {
     log.arrive.push_back(arrive);
     log.leave.push_back(leave);
   }
-  void flight(int lane, double start, double finish) {
-    log.flights[static_cast<std::size_t>(lane)].push_back({start, finish});
+  void flight(ChannelNumber channel, double start, double finish) {
+    log.flights[static_cast<std::size_t>(channel)].push_back({start, finish});
   }
   DeviceLog log;
 };
@@ -37,16 +37,20 @@ struct WholeLog {
 template <typename Log>
 class Walk {
  public:
-  explicit Walk(const TimedProgram& program) : p_(program), depth_(program.max_back + 1) {
-    for (auto& lane : recent_) lane.resize(static_cast<std::size_t>(depth_));
+  explicit Walk(const TimedProgram& program)
+      : p_(program),
+        depth_(program.max_back + 1),
+        channels_(program.channels.size()),
+        recent_(channels_.size() * static_cast<std::size_t>(depth_)) {
+    if constexpr (Log::whole) log.log.flights.resize(channels_.size());
   }
 
   Outcome run() {
     for (const RunCycle& cycle : p_.cycles) {
-      repeat(cycle.repeats, [&] {
+      repeat(cycle.repeats, before_cycle_, [&] {
         for (std::int32_t r = cycle.first; r < cycle.last; ++r) {
           const StepRun& loop = p_.runs[static_cast<std::size_t>(r)];
-          repeat(loop.repeats, [&] {
+          repeat(loop.repeats, before_run_, [&] {
             for (std::int32_t s = loop.first; s < loop.last; ++s) {
               step(p_.steps[static_cast<std::size_t>(s)]);
             }
@@ -54,8 +58,14 @@ class Walk {
         }
       });
     }
-    done_.total = {now_};
-    return done_;
+    Outcome outcome(p_.channels);
+    outcome.total = {now_};
+    outcome.compute = {compute_};
+    for (std::size_t c = 0; c < channels_.size(); ++c) {
+      outcome.exposed[c] = {channels_[c].exposed};
+      outcome.busy[c] = {channels_[c].busy};
+    }
+    return outcome;
   }
 
   Log log;
@@ -67,51 +77,58 @@ class Walk {
     double duration = 0.0;
     double compute_before = 0.0;
   };
-
-  struct Sums {
+  struct OfChannel {
+    double free = 0.0;
+    double exposed = 0.0;
+    double busy = 0.0;
+    std::int32_t next = 0;  // slot of `recent_`
+  };
+  // Before a round of a loop.
+  struct Before {
+    double now = 0.0;
     double compute = 0.0;
-    std::array<double, lane_count> exposed{}, busy{};
+    std::vector<OfChannel> channels;
+    std::vector<double> state;
   };
 
   // Runs `body`; once a round leaves the state as it found it, the rest is the same again and
   // again.
   template <typename Body>
-  void repeat(std::int64_t repeats, const Body& body) {
+  void repeat(std::int64_t repeats, Before& before, const Body& body) {
     if (repeats == 1) return body();
     if constexpr (Log::whole) {
       for (std::int64_t i = 0; i < repeats; ++i) body();
       return;
     }
-    std::vector<double> before = relative_state();
+    relative_state(before.state);
     for (std::int64_t i = 0; i < repeats; ++i) {
-      const double start = now_;
-      const Sums sums = sums_of(done_);
+      before.now = now_;
+      before.compute = compute_;
+      before.channels = channels_;
       body();
-      std::vector<double> after = relative_state();
-      if (i + 1 < repeats && same(before, after, now_ - start)) {
-        extend(repeats - i - 1, now_ - start, sums);
+      relative_state(after_);
+      if (i + 1 < repeats && same(before.state, after_, now_ - before.now)) {
+        extend(repeats - i - 1, before);
         return;
       }
-      before = std::move(after);
+      std::swap(before.state, after_);
     }
   }
 
-  // When lanes become free and posts finish, counted from now; the past is all alike.
-  std::vector<double> relative_state() const {
-    std::vector<double> state;
-    state.reserve(static_cast<std::size_t>(lane_count * (1 + 3 * depth_)));
-    for (int lane = 0; lane < lane_count; ++lane) {
-      state.push_back(std::max(0.0, free_[lane] - now_));
+  // When channels become free and posts finish, counted from now; the past is all alike.
+  void relative_state(std::vector<double>& state) const {
+    state.clear();
+    for (std::size_t c = 0; c < channels_.size(); ++c) {
+      state.push_back(std::max(0.0, channels_[c].free - now_));
       for (std::int32_t back = 0; back < depth_; ++back) {
-        const Post& post = recent(lane, back);
+        const Post& post = recent(c, back);
         state.push_back(std::max(0.0, post.finish - now_));
         // A post of the finished past can be waited for once more only to charge interference,
         // which is limited by its duration.
-        state.push_back(std::min(post.duration, done_.compute.value - post.compute_before));
+        state.push_back(std::min(post.duration, compute_ - post.compute_before));
         state.push_back(post.duration);
       }
     }
-    return state;
   }
 
   static bool same(const std::vector<double>& a, const std::vector<double>& b, double round) {
@@ -121,63 +138,61 @@ class Walk {
     return true;
   }
 
-  static Sums sums_of(const Outcome& o) {
-    Sums sums{o.compute.value, {}, {}};
-    for (int lane = 0; lane < lane_count; ++lane) {
-      sums.exposed[lane] = o.exposed[lane].value;
-      sums.busy[lane] = o.busy[lane].value;
-    }
-    return sums;
-  }
-
-  void extend(std::int64_t rounds, double round, const Sums& before) {
+  // `rounds` more like the one since `before`.
+  void extend(std::int64_t rounds, const Before& before) {
     const auto n = static_cast<double>(rounds);
-    const double compute = n * (done_.compute.value - before.compute);
-    done_.compute.value += compute;
-    for (int lane = 0; lane < lane_count; ++lane) {
-      done_.exposed[lane].value += n * (done_.exposed[lane].value - before.exposed[lane]);
-      done_.busy[lane].value += n * (done_.busy[lane].value - before.busy[lane]);
-      free_[lane] += n * round;
-      for (Post& post : recent_[lane]) {
-        post.finish += n * round;
-        post.compute_before += compute;
-      }
+    const double seconds = n * (now_ - before.now);
+    const double compute = n * (compute_ - before.compute);
+    compute_ += compute;
+    for (std::size_t c = 0; c < channels_.size(); ++c) {
+      OfChannel& channel = channels_[c];
+      channel.exposed += n * (channel.exposed - before.channels[c].exposed);
+      channel.busy += n * (channel.busy - before.channels[c].busy);
+      channel.free += seconds;
     }
-    now_ += n * round;
+    for (Post& post : recent_) {
+      post.finish += seconds;
+      post.compute_before += compute;
+    }
+    now_ += seconds;
   }
 
-  const Post& recent(int lane, std::int32_t back) const {
-    const auto& posts = recent_[lane];
-    return posts[static_cast<std::size_t>((count_[lane] + depth_ - 1 - back) % depth_)];
+  std::size_t slot(std::size_t channel, std::int32_t number) const {
+    return channel * static_cast<std::size_t>(depth_) + static_cast<std::size_t>(number);
+  }
+  const Post& recent(std::size_t channel, std::int32_t back) const {
+    return recent_[slot(channel, (channels_[channel].next + depth_ - 1 - back) % depth_)];
   }
 
   void compute(double duration) {
     now_ += duration;
-    done_.compute.value += duration;
+    compute_ += duration;
   }
 
   void step(const TimedStep& s) {
-    const int lane = static_cast<int>(s.lane);
     if (s.kind == StepKind::compute) {
       compute(s.duration.value);
-    } else if (s.kind == StepKind::post) {
+      return;
+    }
+    const auto c = static_cast<std::size_t>(s.channel);
+    OfChannel& channel = channels_[c];
+    if (s.kind == StepKind::post) {
       const double duration =
           p_.collectives[static_cast<std::size_t>(s.collective)].uncontended.value;
-      free_[lane] = std::max(free_[lane], now_) + duration;
+      channel.free = std::max(channel.free, now_) + duration;
       log.operation(now_, now_);
-      log.flight(lane, free_[lane] - duration, free_[lane]);
-      recent_[lane][static_cast<std::size_t>(count_[lane] % depth_)] = {free_[lane], duration,
-                                                                        done_.compute.value};
-      count_[lane] = (count_[lane] + 1) % depth_;
-      done_.busy[lane].value += duration;
+      log.flight(s.channel, channel.free - duration, channel.free);
+      recent_[slot(c, channel.next)] = {channel.free, duration, compute_};
+      channel.next = (channel.next + 1) % depth_;
+      channel.busy += duration;
     } else {
-      const Post& post = recent(lane, s.back);
-      compute(interference_charge(p_.interference, {post.duration},
-                                  {done_.compute.value - post.compute_before})
-                  .value);
+      const Post& post = recent(c, s.back);
+      compute(
+          interference_charge(p_.interference, {post.duration}, {compute_ - post.compute_before})
+              .value);
       log.operation(now_, std::max(now_, post.finish));
       if (post.finish > now_) {
-        done_.exposed[lane].value += post.finish - now_;
+        channel.exposed += post.finish - now_;
         now_ = post.finish;
       }
     }
@@ -186,10 +201,11 @@ class Walk {
   const TimedProgram& p_;
   std::int32_t depth_;
   double now_ = 0.0;
-  std::array<double, lane_count> free_{};
-  std::array<std::int32_t, lane_count> count_{};  // next slot of `recent_`
-  std::array<std::vector<Post>, lane_count> recent_;
-  Outcome done_;
+  double compute_ = 0.0;
+  std::vector<OfChannel> channels_;
+  std::vector<Post> recent_;  // the last `depth_` of each channel
+  Before before_cycle_, before_run_;
+  std::vector<double> after_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -13,10 +14,15 @@ namespace fourfold {
 
 namespace {
 
-constexpr const char* lane_titles[]{"x", "y", "z gather", "z reduce", "data"};
+// "z gather"
+std::string title_of(const Channel& channel) {
+  std::string title = name(channel);
+  std::ranges::replace(title, '_', ' ');
+  return title;
+}
 
 int thread_of(const Span& span) {
-  return span.kind == SpanKind::collective ? 1 + static_cast<int>(span.lane) : 0;
+  return span.kind == SpanKind::collective ? 1 + span.channel : 0;
 }
 
 std::string title_of(const Span& span, const ProgramDetail& detail) {
@@ -25,7 +31,8 @@ std::string title_of(const Span& span, const ProgramDetail& detail) {
     case SpanKind::collective:
       return detail.names().at(static_cast<std::size_t>(span.name));
     case SpanKind::wait:
-      return std::string("wait for ") + lane_titles[static_cast<int>(span.lane)];
+      return "wait for " +
+             title_of(detail.program().channels.at(static_cast<std::size_t>(span.channel)));
     case SpanKind::interference:
       return "interference of a collective";
     case SpanKind::skipped:
@@ -61,7 +68,8 @@ void add_event(const Span& span, std::int64_t rank, const ProgramDetail& detail,
                  arguments_of(span, detail));
 }
 
-void name_threads(const TracedDevice& device, std::string& text) {
+void name_threads(const TracedDevice& device, const std::vector<Channel>& channels,
+                  std::string& text) {
   const auto meta = [&](const char* what, int thread, const char* key,
                         const nlohmann::json& value) {
     const nlohmann::json event{{"ph", "M"},
@@ -74,9 +82,8 @@ void name_threads(const TracedDevice& device, std::string& text) {
   meta("process_name", 0, "name", device.role);
   meta("thread_name", 0, "name", "compute");
   meta("thread_sort_index", 0, "sort_index", 0);
-  for (Lane lane : all_lanes) {
-    const int thread = 1 + static_cast<int>(lane);
-    meta("thread_name", thread, "name", lane_titles[static_cast<int>(lane)]);
+  for (int thread = 1; thread <= static_cast<int>(channels.size()); ++thread) {
+    meta("thread_name", thread, "name", title_of(channels[static_cast<std::size_t>(thread) - 1]));
     meta("thread_sort_index", thread, "sort_index", thread);
   }
 }
@@ -107,7 +114,9 @@ std::string trace_json(const std::vector<TracedDevice>& devices, const ProgramDe
       {"devices", "A process is one device; its number is its rank in the process grid."}};
   std::string text =
       "{\"displayTimeUnit\":\"ms\",\"otherData\":" + other.dump() + ",\"traceEvents\":[";
-  for (const TracedDevice& device : devices) name_threads(device, text);
+  for (const TracedDevice& device : devices) {
+    name_threads(device, detail.program().channels, text);
+  }
   for (const TracedDevice& device : devices) {
     for (const Span& span : device.spans) add_event(span, device.rank, detail, text);
   }

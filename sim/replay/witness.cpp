@@ -13,6 +13,7 @@ Witness::Witness(const IssueStream& stream, const Communicators& communicators, 
     : stream_(stream),
       communicators_(communicators),
       ranks_(static_cast<std::size_t>(ranks)),
+      waits_(ranks_.size() * stream.posts.size()),
       recent_(static_cast<std::size_t>(communicators.count())),
       logs_(logged.size()),
       log_of_rank_(static_cast<std::size_t>(ranks), not_logged),
@@ -21,7 +22,7 @@ Witness::Witness(const IssueStream& stream, const Communicators& communicators, 
     throw std::invalid_argument("Logs of at most 127 ranks can be kept.");
   }
   for (const auto& posts : stream.posts) {
-    for (const LanePost& post : posts) {
+    for (const ChannelPost& post : posts) {
       const auto needed = static_cast<std::size_t>(post.collective) + 1;
       flights_.resize(std::max(flights_.size(), needed));
     }
@@ -29,9 +30,11 @@ Witness::Witness(const IssueStream& stream, const Communicators& communicators, 
   for (std::size_t i = 0; i < logged.size(); ++i) {
     const auto rank = static_cast<std::int32_t>(logged[i]);
     log_of_rank_.at(static_cast<std::size_t>(rank)) = static_cast<std::int8_t>(i);
-    for (Lane lane : all_lanes) {
-      if (stream.posts[static_cast<int>(lane)].empty()) continue;
-      const auto communicator = static_cast<std::size_t>(communicators.communicator(lane, rank));
+    logs_[i].flights.resize(stream.posts.size());
+    for (std::size_t c = 0; c < stream.posts.size(); ++c) {
+      if (stream.posts[c].empty()) continue;
+      const auto channel = static_cast<ChannelNumber>(c);
+      const auto communicator = static_cast<std::size_t>(communicators.communicator(channel, rank));
       logs_of_communicator_[communicator].push_back(static_cast<std::int8_t>(i));
     }
   }
@@ -60,13 +63,13 @@ double Witness::in_flight(const Recent& recent, Interval during) const {
 
 void Witness::wake(std::int32_t rank, const Operation& operation, Interval waited, LastPost last) {
   if (waited.to <= waited.from) return;
-  const auto lane = static_cast<std::size_t>(operation.lane);
   const double exposed = waited.to - waited.from;
-  const std::int32_t communicator = communicators_.communicator(operation.lane, rank);
+  const std::int32_t communicator = communicators_.communicator(operation.channel, rank);
   const double flying = in_flight(recent_[static_cast<std::size_t>(communicator)], waited);
   const double blamed = std::clamp(last.time - waited.from, 0.0, exposed);
-  ranks_[rank].exposed[lane] += exposed * weight(operation);
-  ranks_[rank].late[lane] += std::max(0.0, exposed - flying) * weight(operation);
+  const std::size_t own = static_cast<std::size_t>(rank) * channels() + operation.channel;
+  waits_[own].exposed += exposed * weight(operation);
+  waits_[own].late += std::max(0.0, exposed - flying) * weight(operation);
   ranks_[last.rank].blamed += blamed * weight(operation);
   if (log_of_rank_[rank] != not_logged) {
     DeviceLog& log = logs_[log_of_rank_[rank]];
@@ -76,8 +79,8 @@ void Witness::wake(std::int32_t rank, const Operation& operation, Interval waite
 }
 
 void Witness::finish(std::int32_t communicator, std::int32_t number, double started, double time) {
-  const auto lane = static_cast<std::size_t>(communicators_.lane(communicator));
-  const LanePost& post = stream_.posts[lane][static_cast<std::size_t>(number)];
+  const auto channel = static_cast<std::size_t>(communicators_.channel(communicator));
+  const ChannelPost& post = stream_.posts[channel][static_cast<std::size_t>(number)];
   const double weight = stream_.segments[static_cast<std::size_t>(post.segment)].weight;
   FlightUse& use = flights_[static_cast<std::size_t>(post.collective)];
   use.seconds += weight * (time - started);
@@ -86,7 +89,7 @@ void Witness::finish(std::int32_t communicator, std::int32_t number, double star
   Recent& recent = recent_[static_cast<std::size_t>(communicator)];
   recent.flights[recent.count++ % remembered] = {started, time};
   for (std::int8_t i : logs_of_communicator_[static_cast<std::size_t>(communicator)]) {
-    logs_[i].flights[lane].push_back({started, time});
+    logs_[i].flights[channel].push_back({started, time});
   }
 }
 
@@ -123,6 +126,8 @@ ReplayDetail summary(const Witness& witness, const DeviceClasses& classes) {
   for (const std::string& name : classes.names) {
     detail.classes.emplace_back();
     detail.classes.back().name = name;
+    detail.classes.back().exposed.resize(witness.channels());
+    detail.classes.back().late.resize(witness.channels());
   }
   for (std::size_t rank = 0; rank < witness.ranks().size(); ++rank) {
     const RankUse& rank_use = witness.ranks()[rank];
@@ -130,16 +135,17 @@ ReplayDetail summary(const Witness& witness, const DeviceClasses& classes) {
     ++use.devices;
     use.compute.value += rank_use.compute;
     detail.longest_compute.value = std::max(detail.longest_compute.value, rank_use.compute);
-    for (std::size_t lane = 0; lane < lane_count; ++lane) {
-      use.exposed[lane].value += rank_use.exposed[lane];
-      use.late[lane].value += rank_use.late[lane];
+    for (std::size_t channel = 0; channel < witness.channels(); ++channel) {
+      const RankWaits& waits = witness.waits(rank, channel);
+      use.exposed[channel].value += waits.exposed;
+      use.late[channel].value += waits.late;
     }
   }
   for (ClassUse& use : detail.classes) {
     const double share = 1.0 / static_cast<double>(use.devices);
     use.compute *= share;
-    for (Seconds& lane : use.exposed) lane *= share;
-    for (Seconds& lane : use.late) lane *= share;
+    for (Seconds& channel : use.exposed) channel *= share;
+    for (Seconds& channel : use.late) channel *= share;
   }
   detail.latecomers = latecomers_of(witness.ranks());
   return detail;

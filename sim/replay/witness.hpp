@@ -17,10 +17,14 @@ namespace fourfold {
 // Seconds of a whole step: cut loops are extended by the weights of their segments.
 struct RankUse {
   double compute = 0.0;
-  std::array<double, lane_count> exposed{};
-  // Of exposed: while none of the group's collectives is in flight, as some member comes later.
-  std::array<double, lane_count> late{};
   double blamed = 0.0;  // what others waited, in sum, until this rank posted as the last of a group
+};
+
+// The same by channel.
+struct RankWaits {
+  double exposed = 0.0;
+  // Of exposed: while none of the group's collectives is in flight, as some member comes later.
+  double late = 0.0;
 };
 
 struct FlightUse {
@@ -57,6 +61,10 @@ class Witness {
   void finish(std::int32_t communicator, std::int32_t number, double started, double time);
 
   const std::vector<RankUse>& ranks() const { return ranks_; }
+  std::size_t channels() const { return stream_.posts.size(); }
+  const RankWaits& waits(std::size_t rank, std::size_t channel) const {
+    return waits_[rank * channels() + channel];
+  }
   const std::vector<FlightUse>& flights() const { return flights_; }  // by collective
   const std::vector<DeviceLog>& logs() const { return logs_; }        // in the order of `logged`
 
@@ -80,6 +88,7 @@ class Witness {
   const IssueStream& stream_;
   const Communicators& communicators_;
   std::vector<RankUse> ranks_;
+  std::vector<RankWaits> waits_;  // by rank and channel
   std::vector<FlightUse> flights_;
   std::vector<Recent> recent_;  // by communicator
   std::vector<DeviceLog> logs_;

@@ -32,19 +32,19 @@ std::map<std::string, double> by_name(const Topology& topology, const Footprint&
   return shares;
 }
 
-TEST(topology, of_a_crossbar_is_a_port_out_and_in_per_device_and_lane) {
+TEST(topology, of_a_crossbar_is_a_port_out_and_in_per_device_and_channel) {
   const Platform shared = crossbar(4, Ports::shared);
-  const Platform separate = crossbar(4, Ports::private_per_lane);
+  const Platform separate = crossbar(4, Ports::private_per_channel);
 
   EXPECT_EQ(Topology(shared, 2).link_count(), 2 * 4 * 2);
-  EXPECT_EQ(Topology(separate, 2).link_count(), 2 * 4 * 5 * 2);
+  EXPECT_EQ(Topology(separate, 2, 5).link_count(), 2 * 4 * 5 * 2);
 }
 
-TEST(topology, lanes_of_a_crossbar_device_share_its_port_unless_it_has_one_each) {
+TEST(topology, channels_of_a_crossbar_device_share_its_port_unless_it_has_one_each) {
   const Platform shared = crossbar(4, Ports::shared);
-  const Platform separate = crossbar(4, Ports::private_per_lane);
+  const Platform separate = crossbar(4, Ports::private_per_channel);
   const Topology a(shared, 2);
-  const Topology b(separate, 2);
+  const Topology b(separate, 2, 5);
 
   EXPECT_EQ(by_name(a, a.ring_footprint({0, 5}, 0)), by_name(a, a.ring_footprint({0, 5}, 3)));
   EXPECT_EQ(by_name(b, b.ring_footprint({0, 5}, 3)),
@@ -218,7 +218,10 @@ TEST(topology, refuses_what_does_not_exist) {
   EXPECT_THROW(Topology(platform, platform.nodes + 1), std::invalid_argument);
   EXPECT_THROW(topology.route(0, 16, path), std::out_of_range);
   EXPECT_THROW(topology.ring_footprint({0, -1}, 0), std::out_of_range);
-  EXPECT_THROW(topology.ring_footprint({0, 1}, 5), std::out_of_range);
+  EXPECT_THROW(topology.ring_footprint({0, 1}, -1), std::out_of_range);
+  const Platform ports = crossbar(4, Ports::private_per_channel);
+  EXPECT_THROW(Topology(ports, 1, 5).ring_footprint({0, 1}, 5), std::out_of_range);
+  EXPECT_THROW(Topology(ports, 1).ring_footprint({0, 1}, 1), std::out_of_range);
 }
 
 TEST(topology, refuses_nodes_that_no_group_holds) {

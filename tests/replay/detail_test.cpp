@@ -51,7 +51,7 @@ struct Case {
 double counted_bytes(const Case& c) {
   const Counts counts = estimate(c.point, c.platform).counts;
   double bytes = 0.0;
-  for (Bytes lane : counts.sent) bytes += lane.value;
+  for (Bytes sent : counts.sent) bytes += sent.value;
   for (const RunCycle& cycle : c.program.cycles) {
     for (std::int32_t r = cycle.first; r < cycle.last; ++r) {
       const StepRun& run = c.program.runs[static_cast<std::size_t>(r)];
@@ -127,20 +127,21 @@ TEST(Classes, SumToTheOutcome) {
     const Replay result = c.run(ReplayExtent::extrapolated);
 
     Seconds compute;
-    std::array<Seconds, lane_count> exposed{};
+    const std::size_t channels = result.outcome.channels.size();
+    std::vector<Seconds> exposed(channels);
     for (const ClassUse& use : result.detail->classes) {
       const double share =
           static_cast<double>(use.devices) / static_cast<double>(c.point.grid.size());
       compute += use.compute * share;
-      for (std::size_t lane = 0; lane < lane_count; ++lane) {
-        exposed[lane] += use.exposed[lane] * share;
-        EXPECT_LE(use.late[lane], use.exposed[lane] * (1 + 1e-9));
-        EXPECT_GE(use.late[lane].value, 0.0);
+      for (std::size_t c = 0; c < channels; ++c) {
+        exposed[c] += use.exposed[c] * share;
+        EXPECT_LE(use.late[c], use.exposed[c] * (1 + 1e-9));
+        EXPECT_GE(use.late[c].value, 0.0);
       }
     }
     EXPECT_NEAR(compute.value, result.outcome.compute.value, 1e-9);
-    for (std::size_t lane = 0; lane < lane_count; ++lane) {
-      EXPECT_NEAR(exposed[lane].value, result.outcome.exposed[lane].value, 1e-9);
+    for (std::size_t c = 0; c < channels; ++c) {
+      EXPECT_NEAR(exposed[c].value, result.outcome.exposed[c].value, 1e-9);
     }
   }
 }
@@ -154,7 +155,7 @@ TEST(Classes, AllWaitForTheSlowDeviceAndItForNobody) {
   ASSERT_EQ(classes.size(), 6U);  // itself, x, y, z, data and the others
   const auto late = [](const ClassUse& use) {
     Seconds sum;
-    for (Seconds lane : use.late) sum += lane;
+    for (Seconds late : use.late) sum += late;
     return sum;
   };
   EXPECT_EQ(classes[0].name, "the slow device");

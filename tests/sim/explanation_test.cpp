@@ -50,31 +50,32 @@ TEST(Explanation, ExposedAndHiddenAreWhatIsInFlight) {
   for (const Point& point : points()) {
     const Explanation explanation = explain(point, read_platform(point.platform), std::nullopt);
 
-    for (const LaneUse& lane : explanation.lanes) {
-      EXPECT_NEAR(lane.exposed.value + lane.hidden.value, lane.busy.value, 1e-12) << title(point);
-      EXPECT_NEAR(lane.waiting.value, 0.0, 1e-12) << title(point);
-      EXPECT_LE(lane.latency.value, lane.busy.value + 1e-12) << title(point);
+    for (const ChannelUse& channel : explanation.channels) {
+      EXPECT_NEAR(channel.exposed.value + channel.hidden.value, channel.busy.value, 1e-12)
+          << title(point);
+      EXPECT_NEAR(channel.waiting.value, 0.0, 1e-12) << title(point);
+      EXPECT_LE(channel.latency.value, channel.busy.value + 1e-12) << title(point);
     }
   }
 }
 
-TEST(Explanation, CollectivesSumToTheirLanes) {
+TEST(Explanation, CollectivesSumToTheirChannels) {
   for (const Point& point : points()) {
     const Explanation explanation = explain(point, read_platform(point.platform), std::nullopt);
     const Counts counts = estimate(point, read_platform(point.platform)).counts;
 
-    std::array<double, lane_count> busy{};
-    std::array<std::int64_t, lane_count> count{};
+    const std::vector<Channel>& channels = explanation.outcome.channels;
+    std::vector<double> busy(channels.size());
+    std::vector<std::int64_t> count(channels.size());
     for (const CollectiveUse& use : explanation.collectives) {
-      busy[static_cast<std::size_t>(use.lane)] += use.all().value;
-      count[static_cast<std::size_t>(use.lane)] += use.count;
+      busy[static_cast<std::size_t>(use.channel)] += use.all().value;
+      count[static_cast<std::size_t>(use.channel)] += use.count;
       EXPECT_FALSE(use.names.empty());
     }
 
-    for (Lane lane : all_lanes) {
-      const auto l = static_cast<std::size_t>(lane);
-      EXPECT_NEAR(busy[l], explanation.outcome.busy[l].value, 1e-12) << title(point);
-      EXPECT_EQ(count[l], counts.collectives[l]) << title(point) << " " << name(lane);
+    for (std::size_t c = 0; c < channels.size(); ++c) {
+      EXPECT_NEAR(busy[c], explanation.outcome.busy[c].value, 1e-12) << title(point);
+      EXPECT_EQ(count[c], counts.collectives[c]) << title(point) << " " << name(channels[c]);
     }
   }
 }
