@@ -13,14 +13,10 @@
 #include "platforms/node/node_graph.hpp"
 #include "platforms/node/rings.hpp"
 #include "sim/replay/issue_stream.hpp"
+#include "sim/replay/strands.hpp"
 
 namespace fourfold {
 namespace {
-
-std::int64_t ring_steps(const ProcessGrid& grid, Axis axis) {
-  const std::int64_t hops = grid.extent(axis) - 1;
-  return axis == Axis::z ? hops : 2 * hops;
-}
 
 struct RankRing {
   double share = 1.0;
@@ -61,10 +57,10 @@ std::string listing(const TimedProgram& program, const ProcessGrid& grid, const 
   for (std::size_t i = 0; i < program.collectives.size(); ++i) {
     const TimedCollective& collective = program.collectives[i];
     const CollectiveCost& cost = collective.cost;
-    const Axis axis = program.channels[collective.channel].axis;
-    if (grid.extent(axis) == 1) continue;
+    const std::int64_t members = grid.extent(program.channels[collective.channel].axis);
+    if (members == 1) continue;
     fmt::format_to(out, "class {} {:.17g} {:.17g} {:.17g} {}\n", i, cost.delay.value,
-                   cost.work.value, cost.rate_cap.value, ring_steps(grid, axis));
+                   cost.work.value, cost.rate_cap.value, ring_steps(collective.kind, members));
   }
   for (std::size_t c = 0; c < program.channels.size(); ++c) {
     if (stream.posts[c].empty()) continue;

@@ -116,7 +116,7 @@ void Ranks::start_if_ready(ChannelNumber channel, std::int32_t communicator, dou
   state.running = true;
   state.started = std::max(next.last_post, not_before);
   const ChannelPost& post = stream_.posts[channel][state.finished];
-  network_.start(communicator, state.started, program_.collectives[post.collective].cost);
+  network_.start(communicator, state.started, program_.collectives[post.collective]);
 }
 
 void Ranks::finish(std::int32_t communicator, double time) {

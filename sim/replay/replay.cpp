@@ -55,19 +55,17 @@ std::vector<double> largest_caps(const TimedProgram& program) {
 }
 
 // The strands of all communicators, in their order; none where flows carry the collectives.
-std::vector<StrandedRing> rings_of(const TimedProgram& program, const Communicators& communicators,
-                                   const Mapping& mapping, const Topology& topology,
-                                   const Platform& platform, Carrier carrier) {
+std::vector<StrandedRing> rings_of(const Communicators& communicators, const Mapping& mapping,
+                                   const Topology& topology, const Platform& platform,
+                                   Carrier carrier) {
   std::vector<StrandedRing> rings;
   if (carrier == Carrier::flows) return rings;
   std::int64_t next = 0;
   for (std::int32_t c = 0; c < communicators.count(); ++c) {
     const ChannelNumber channel = communicators.channel(c);
-    const std::int32_t hops = communicators.extent(channel) - 1;
-    const Axis axis = program.channels[channel].axis;
     rings.push_back(
         {next, ring_strands(topology, platform, members_of(c, communicators, mapping), channel),
-         axis == Axis::z ? hops : 2 * hops});
+         communicators.extent(channel)});
     next += static_cast<std::int64_t>(rings.back().strands.size());
   }
   return rings;
@@ -112,7 +110,7 @@ class Job {
         load_(load_of(communicators_, {platform, topology_, mapping_, faults_},
                       {largest_caps(program), sent_by_channel(program)})),
         classes_(device_classes(grid, options.compute_factors)),
-        rings_(rings_of(program, communicators_, mapping_, topology_, platform, options.carrier)),
+        rings_(rings_of(communicators_, mapping_, topology_, platform, options.carrier)),
         machine_(topology_, all_strands(rings_)) {}
 
   std::vector<SegmentTimes> simulate(const IssueStream& stream, Replay& result) {

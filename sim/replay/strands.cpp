@@ -164,6 +164,12 @@ std::vector<Footprint> node_parts(const Topology& topology, const Platform& plat
 
 }  // namespace
 
+std::int32_t ring_steps(CollectiveKind kind, std::int64_t members) {
+  const GroupShape in_one_node{members, 1, 1};
+  return static_cast<std::int32_t>(
+      counts(kind, CollectiveAlgorithm::ring, in_one_node).hops_in_node);
+}
+
 std::vector<Strand> ring_strands(const Topology& topology, const Platform& platform,
                                  const std::vector<std::int64_t>& members, ChannelNumber channel) {
   if (members.size() < 2) return {};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "platforms/network/topology.hpp"
+#include "schedule/collectives/collective.hpp"
 
 namespace fourfold {
 
@@ -16,6 +17,9 @@ struct Strand {
   std::vector<std::int32_t> links;
   double share = 1.0;
 };
+
+// Steps that a ring of so many members takes, each of them sending one chunk.
+std::int32_t ring_steps(CollectiveKind kind, std::int64_t members);
 
 // The strands of Topology::ring_footprint(members, channel): inside nodes one per link, between
 // nodes one per ring and pair of nodes. Throws std::invalid_argument with a sentence where the

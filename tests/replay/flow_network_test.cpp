@@ -15,6 +15,10 @@ const Incidence& incidence() {
   return one;
 }
 
+TimedCollective costing(double delay, double work, double cap) {
+  return {0, CollectiveKind::all_reduce, {{delay}, {work}, {cap}}, {}};
+}
+
 std::map<std::int32_t, double> run(FlowNetwork& network) {
   std::map<std::int32_t, double> ends;
   network.on_finish([&ends](std::int32_t flow, double time) { ends[flow] = time; });
@@ -24,8 +28,8 @@ std::map<std::int32_t, double> run(FlowNetwork& network) {
 
 TEST(FlowNetwork, AloneAFlowTakesDelayAndWorkOverRate) {
   FlowNetwork network(incidence(), Parts::whole(3), {0.0});
-  network.start(0, 1.0, {{0.5}, {40.0}, {20.0}});  // link 10 < cap 20
-  network.start(2, 1.0, {{0.5}, {40.0}, {5.0}});   // cap 5 < link 10
+  network.start(0, 1.0, costing(0.5, 40.0, 20.0));  // link 10 < cap 20
+  network.start(2, 1.0, costing(0.5, 40.0, 5.0));   // cap 5 < link 10
 
   const auto ends = run(network);
 
@@ -36,8 +40,8 @@ TEST(FlowNetwork, AloneAFlowTakesDelayAndWorkOverRate) {
 TEST(FlowNetwork, FlowsShareALinkOnlyWhileTheyMove) {
   // Flow 0 moves alone from 0 to 1, shares from 1 to 3, is done; flow 1 goes on alone.
   FlowNetwork network(incidence(), Parts::whole(3), {0.0});
-  network.start(0, 0.0, {{0.0}, {20.0}, {100.0}});
-  network.start(1, 0.0, {{1.0}, {40.0}, {100.0}});  // a delay of 1 loads no link
+  network.start(0, 0.0, costing(0.0, 20.0, 100.0));
+  network.start(1, 0.0, costing(1.0, 40.0, 100.0));  // a delay of 1 loads no link
 
   const auto ends = run(network);
 
@@ -46,8 +50,8 @@ TEST(FlowNetwork, FlowsShareALinkOnlyWhileTheyMove) {
 }
 
 void share_a_link(FlowNetwork& network) {
-  network.start(0, 0.0, {{0.0}, {20.0}, {100.0}});
-  network.start(1, 0.0, {{1.0}, {40.0}, {100.0}});
+  network.start(0, 0.0, costing(0.0, 20.0, 100.0));
+  network.start(1, 0.0, costing(1.0, 40.0, 100.0));
 }
 
 TEST(FlowNetwork, ItsWorkIsCountedAndLimited) {
@@ -70,15 +74,15 @@ TEST(FlowNetwork, ItsWorkIsCountedAndLimited) {
 
 TEST(FlowNetwork, AFlowWithoutWorkEndsWithItsDelay) {
   FlowNetwork network(incidence(), Parts::whole(3), {0.0});
-  network.start(0, 0.0, {{0.25}, {0.0}, {1.0}});
+  network.start(0, 0.0, costing(0.25, 0.0, 1.0));
 
   EXPECT_DOUBLE_EQ(run(network).at(0), 0.25);
 }
 
 TEST(FlowNetwork, AQuantumMovesNoFlowThatIsAlone) {
   FlowNetwork network(incidence(), Parts::whole(3), {0.1});
-  network.start(0, 0.0, {{0.0}, {10.0}, {100.0}});
-  network.start(2, 0.05, {{0.0}, {10.0}, {100.0}});
+  network.start(0, 0.0, costing(0.0, 10.0, 100.0));
+  network.start(2, 0.05, costing(0.0, 10.0, 100.0));
 
   const auto ends = run(network);
 
@@ -91,8 +95,8 @@ TEST(FlowNetwork, AQuantumErrsByNoMoreThanItself) {
   std::map<double, std::map<std::int32_t, double>> ends;
   for (double q : {0.0, quantum}) {
     FlowNetwork network(incidence(), Parts::whole(3), {q});
-    network.start(0, 0.0, {{0.0}, {20.0}, {100.0}});
-    network.start(1, 0.009, {{0.0}, {20.0}, {100.0}});
+    network.start(0, 0.0, costing(0.0, 20.0, 100.0));
+    network.start(1, 0.009, costing(0.0, 20.0, 100.0));
     ends[q] = run(network);
   }
 
