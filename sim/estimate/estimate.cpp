@@ -32,25 +32,24 @@ struct WholeLog {
   DeviceLog log;
 };
 
-// A state in which the same body of a loop leads to the same increments: everything relative to
-// now.
+// The state of a walk is when channels become free and posts finish, counted from now; the past is
+// all alike. Where a round of a loop leaves the state as it found it, the same body leads to the
+// same increments for ever.
 template <typename Log>
 class Walk {
  public:
   explicit Walk(const TimedProgram& program)
-      : p_(program),
-        depth_(program.max_back + 1),
-        channels_(program.channels.size()),
-        recent_(channels_.size() * static_cast<std::size_t>(depth_)) {
+      : p_(program), channels_(program.channels.size()), posts_(channels_.size()) {
     if constexpr (Log::whole) log.log.flights.resize(channels_.size());
   }
 
   Outcome run() {
     for (const RunCycle& cycle : p_.cycles) {
-      repeat(cycle.repeats, before_cycle_, [&] {
+      repeat(cycle.repeats, before_turn_, [&] {
+        settled_ = extensions_.size();
         for (std::int32_t r = cycle.first; r < cycle.last; ++r) {
           const StepRun& loop = p_.runs[static_cast<std::size_t>(r)];
-          repeat(loop.repeats, before_run_, [&] {
+          repeat(loop.repeats, before_round_, [&] {
             for (std::int32_t s = loop.first; s < loop.last; ++s) {
               step(p_.steps[static_cast<std::size_t>(s)]);
             }
@@ -59,8 +58,8 @@ class Walk {
       });
     }
     Outcome outcome(p_.channels);
-    outcome.total = {now_};
-    outcome.compute = {compute_};
+    outcome.total = {now_.seconds};
+    outcome.compute = {now_.compute};
     for (std::size_t c = 0; c < channels_.size(); ++c) {
       outcome.exposed[c] = {channels_[c].exposed};
       outcome.busy[c] = {channels_[c].busy};
@@ -71,24 +70,38 @@ class Walk {
   Log log;
 
  private:
-  // One post that may still be waited for.
+  struct Moment {
+    double seconds = 0.0;
+    double compute = 0.0;
+  };
+  // A post that may still be waited for. Repetitions that were not walked moved it on: of those
+  // extensions it has had so many.
   struct Post {
     double finish = 0.0;
     double duration = 0.0;
     double compute_before = 0.0;
+    std::size_t extensions = 0;
+
+    void move(Moment by) {
+      finish += by.seconds;
+      compute_before += by.compute;
+      ++extensions;
+    }
   };
   struct OfChannel {
     double free = 0.0;
     double exposed = 0.0;
     double busy = 0.0;
-    std::int32_t next = 0;  // slot of `recent_`
+    std::size_t posts = 0;  // that were walked
   };
   // Before a round of a loop.
   struct Before {
-    double now = 0.0;
-    double compute = 0.0;
+    Moment now;
+    std::size_t extensions = 0;
     std::vector<OfChannel> channels;
-    std::vector<double> state;
+    // What was unlike the last time, and may well be again: a post by channel and number.
+    std::size_t channel = 0;
+    std::size_t number = 0;
   };
 
   // Runs `body`; once a round leaves the state as it found it, the rest is the same again and
@@ -100,73 +113,93 @@ class Walk {
       for (std::int64_t i = 0; i < repeats; ++i) body();
       return;
     }
-    relative_state(before.state);
     for (std::int64_t i = 0; i < repeats; ++i) {
       before.now = now_;
-      before.compute = compute_;
+      before.extensions = extensions_.size();
       before.channels = channels_;
       body();
-      relative_state(after_);
-      if (i + 1 < repeats && same(before.state, after_, now_ - before.now)) {
+      if (i + 1 < repeats && alike(before)) {
         extend(repeats - i - 1, before);
         return;
       }
-      std::swap(before.state, after_);
     }
   }
 
-  // When channels become free and posts finish, counted from now; the past is all alike.
-  void relative_state(std::vector<double>& state) const {
-    state.clear();
+  // Whether the state is that of `before` within rounding.
+  bool alike(Before& before) {
+    const double tolerance = 1e-12 * (now_.seconds - before.now.seconds);
+    if (channels_.empty()) return true;
+    if (!alike(before, before.channel, before.number, tolerance)) return false;
+    std::size_t most = 0;
     for (std::size_t c = 0; c < channels_.size(); ++c) {
-      state.push_back(std::max(0.0, channels_[c].free - now_));
-      for (std::int32_t back = 0; back < depth_; ++back) {
-        const Post& post = recent(c, back);
-        state.push_back(std::max(0.0, post.finish - now_));
-        // A post of the finished past can be waited for once more only to charge interference,
-        // which is limited by its duration.
-        state.push_back(std::min(post.duration, compute_ - post.compute_before));
-        state.push_back(post.duration);
+      const double free_before = std::max(0.0, before.channels[c].free - before.now.seconds);
+      const double free_after = std::max(0.0, channels_[c].free - now_.seconds);
+      if (std::abs(free_before - free_after) > tolerance) return false;
+      most = std::max(most, channels_[c].posts);
+    }
+    // The youngest first: they differ most often.
+    for (std::size_t back = 0; back < std::min(most, depth()); ++back) {
+      for (std::size_t c = 0; c < channels_.size(); ++c) {
+        if (back >= channels_[c].posts) continue;
+        const std::size_t number = channels_[c].posts - 1 - back;
+        if (alike(before, c, number, tolerance)) continue;
+        before.channel = c;
+        before.number = number;
+        return false;
       }
     }
+    return true;
   }
 
-  static bool same(const std::vector<double>& a, const std::vector<double>& b, double round) {
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      if (std::abs(a[i] - b[i]) > 1e-12 * round) return false;
-    }
-    return true;
+  // Whether post `number` is to now what the post as many back was to the round's beginning.
+  bool alike(const Before& before, std::size_t channel, std::size_t number, double tolerance) {
+    const std::size_t posts = channels_[channel].posts;
+    if (number >= posts || posts - number > depth()) return true;  // no part of the state
+    const std::size_t in_round = posts - before.channels[channel].posts;
+    const Post after = seen(channel, number, extensions_.size());
+    const Post then =
+        number < in_round ? Post{} : seen(channel, number - in_round, before.extensions);
+    const auto near = [&](double a, double b) { return std::abs(a - b) <= tolerance; };
+    return near(then.duration, after.duration) &&
+           near(std::max(0.0, then.finish - before.now.seconds),
+                std::max(0.0, after.finish - now_.seconds)) &&
+           // A post of the finished past can be waited for once more only to charge interference,
+           // which is limited by its duration.
+           near(std::min(then.duration, before.now.compute - then.compute_before),
+                std::min(after.duration, now_.compute - after.compute_before));
   }
 
   // `rounds` more like the one since `before`.
   void extend(std::int64_t rounds, const Before& before) {
     const auto n = static_cast<double>(rounds);
-    const double seconds = n * (now_ - before.now);
-    const double compute = n * (compute_ - before.compute);
-    compute_ += compute;
+    const Moment more{n * (now_.seconds - before.now.seconds),
+                      n * (now_.compute - before.now.compute)};
     for (std::size_t c = 0; c < channels_.size(); ++c) {
       OfChannel& channel = channels_[c];
       channel.exposed += n * (channel.exposed - before.channels[c].exposed);
       channel.busy += n * (channel.busy - before.channels[c].busy);
-      channel.free += seconds;
+      channel.free += more.seconds;
     }
-    for (Post& post : recent_) {
-      post.finish += seconds;
-      post.compute_before += compute;
-    }
-    now_ += seconds;
+    extensions_.push_back(more);
+    now_.seconds += more.seconds;
+    now_.compute += more.compute;
   }
 
-  std::size_t slot(std::size_t channel, std::int32_t number) const {
-    return channel * static_cast<std::size_t>(depth_) + static_cast<std::size_t>(number);
+  // The post as it stands after so many extensions, none of which lies before this turn.
+  Post seen(std::size_t channel, std::size_t number, std::size_t extensions) {
+    Post& post = posts_[channel][number];
+    while (post.extensions < settled_) post.move(extensions_[post.extensions]);
+    Post moved = post;
+    while (moved.extensions < extensions) moved.move(extensions_[moved.extensions]);
+    return moved;
   }
-  const Post& recent(std::size_t channel, std::int32_t back) const {
-    return recent_[slot(channel, (channels_[channel].next + depth_ - 1 - back) % depth_)];
-  }
+
+  // How many posts of a channel can still be waited for.
+  std::size_t depth() const { return static_cast<std::size_t>(p_.max_back) + 1; }
 
   void compute(double duration) {
-    now_ += duration;
-    compute_ += duration;
+    now_.seconds += duration;
+    now_.compute += duration;
   }
 
   void step(const TimedStep& s) {
@@ -179,33 +212,34 @@ class Walk {
     if (s.kind == StepKind::post) {
       const double duration =
           p_.collectives[static_cast<std::size_t>(s.collective)].uncontended.value;
-      channel.free = std::max(channel.free, now_) + duration;
-      log.operation(now_, now_);
+      channel.free = std::max(channel.free, now_.seconds) + duration;
+      log.operation(now_.seconds, now_.seconds);
       log.flight(s.channel, channel.free - duration, channel.free);
-      recent_[slot(c, channel.next)] = {channel.free, duration, compute_};
-      channel.next = (channel.next + 1) % depth_;
+      posts_[c].push_back({channel.free, duration, now_.compute, extensions_.size()});
+      ++channel.posts;
       channel.busy += duration;
     } else {
-      const Post& post = recent(c, s.back);
-      compute(
-          interference_charge(p_.interference, {post.duration}, {compute_ - post.compute_before})
-              .value);
-      log.operation(now_, std::max(now_, post.finish));
-      if (post.finish > now_) {
-        channel.exposed += post.finish - now_;
-        now_ = post.finish;
+      const auto back = static_cast<std::size_t>(s.back);
+      const Post post =
+          back < channel.posts ? seen(c, channel.posts - 1 - back, extensions_.size()) : Post{};
+      compute(interference_charge(p_.interference, {post.duration},
+                                  {now_.compute - post.compute_before})
+                  .value);
+      log.operation(now_.seconds, std::max(now_.seconds, post.finish));
+      if (post.finish > now_.seconds) {
+        channel.exposed += post.finish - now_.seconds;
+        now_.seconds = post.finish;
       }
     }
   }
 
   const TimedProgram& p_;
-  std::int32_t depth_;
-  double now_ = 0.0;
-  double compute_ = 0.0;
+  Moment now_;
   std::vector<OfChannel> channels_;
-  std::vector<Post> recent_;  // the last `depth_` of each channel
-  Before before_cycle_, before_run_;
-  std::vector<double> after_;
+  std::vector<std::vector<Post>> posts_;  // all that were walked, by channel
+  std::vector<Moment> extensions_;
+  std::size_t settled_ = 0;  // extensions before this turn of a cycle
+  Before before_turn_, before_round_;
 };
 
 }  // namespace

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
+
+#include "sim/cost/reach.hpp"
 
 namespace fourfold {
 
@@ -11,6 +14,14 @@ namespace {
 
 constexpr std::int64_t first_run_repetitions = 3;  // one to warm up, two to compare
 constexpr std::int64_t first_cycle_repetitions = 2;
+constexpr std::int64_t compared = 2;
+
+// No fewer than waits reach back to, or they would name other posts. Where that is more than the
+// first ones, so many come before all waits of a repetition find their posts in the loop itself,
+// and only from then on can two be alike.
+std::int64_t to_walk(std::int64_t repeats, std::int64_t reach, std::int64_t first) {
+  return std::min(repeats, reach > first ? reach + compared : first);
+}
 
 // One repetition of a loop, as far as repetitions are compared. With cut loops inside, `mean` and
 // `last` are already extended.
@@ -75,7 +86,11 @@ class Comparison {
   void add(const SegmentTimes& times, const SegmentTimes& before, double weight) {
     add_segment(current_, times, before, weight);
   }
-  double change() const { return count_ < 2 ? 0.0 : relative_change(before_, current_); }
+  // Infinite if there is nothing to compare with.
+  double change() const {
+    return count_ < 2 ? std::numeric_limits<double>::infinity()
+                      : relative_change(before_, current_);
+  }
 
  private:
   Repetition before_;
@@ -139,10 +154,15 @@ Outcome extend(const TimedProgram& program, const IssueStream& stream,
 }
 
 Repetitions first_repetitions(const TimedProgram& program, const ProcessGrid& grid) {
+  refuse_unsound(program, grid);
+  const Reach reach = reach_of(program);
   Repetitions repetitions = Repetitions::full(program);
-  for (std::int64_t& walked : repetitions.runs) walked = std::min(walked, first_run_repetitions);
-  for (std::int64_t& walked : repetitions.cycles) {
-    walked = std::min(walked, first_cycle_repetitions);
+  for (std::size_t r = 0; r < program.runs.size(); ++r) {
+    repetitions.runs[r] = to_walk(repetitions.runs[r], reach.runs[r], first_run_repetitions);
+  }
+  for (std::size_t c = 0; c < program.cycles.size(); ++c) {
+    repetitions.cycles[c] =
+        to_walk(repetitions.cycles[c], reach.cycles[c], first_cycle_repetitions);
   }
   while (true) {
     const IssueStream stream = unroll(program, grid, repetitions);

@@ -29,7 +29,8 @@ Outcome extend(const TimedProgram& program, const IssueStream& stream,
                const std::vector<SegmentTimes>& times);
 
 // As few repetitions of each loop as may be alike: two to compare, one to warm up, and more where
-// the compute time of a repetition, which needs no simulation, still changes.
+// waits reach farther back or where the compute time of a repetition, which needs no simulation,
+// still changes.
 Repetitions first_repetitions(const TimedProgram& program, const ProcessGrid& grid);
 
 // Twice as many repetitions of the loops that disagree by more than `tolerance`.

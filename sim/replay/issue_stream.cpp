@@ -142,7 +142,9 @@ void check_step(const TimedProgram& program, const ProcessGrid& grid, const Time
   }
 }
 
-void check(const TimedProgram& program, const ProcessGrid& grid) {
+}  // namespace
+
+void refuse_unsound(const TimedProgram& program, const ProcessGrid& grid) {
   const auto steps = static_cast<std::int64_t>(program.steps.size());
   const auto runs = static_cast<std::int64_t>(program.runs.size());
   for (const TimedStep& step : program.steps) check_step(program, grid, step);
@@ -157,8 +159,6 @@ void check(const TimedProgram& program, const ProcessGrid& grid) {
   }
 }
 
-}  // namespace
-
 Repetitions Repetitions::full(const TimedProgram& program) {
   Repetitions repetitions;
   for (const StepRun& run : program.runs) repetitions.runs.push_back(run.repeats);
@@ -168,7 +168,7 @@ Repetitions Repetitions::full(const TimedProgram& program) {
 
 IssueStream unroll(const TimedProgram& program, const ProcessGrid& grid,
                    const Repetitions& repetitions) {
-  check(program, grid);
+  refuse_unsound(program, grid);
   return Unroller(program, grid).unroll(repetitions);
 }
 

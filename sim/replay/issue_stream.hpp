@@ -51,9 +51,12 @@ struct IssueStream {
   std::vector<std::vector<ChannelPost>> posts;  // by channel
 };
 
-// Throws std::invalid_argument if the program is unsound: a wait without its post, a post without
-// its collective or channel, a duration below zero, a run or cycle out of range. Channels along an
-// axis of extent 1 are left out: their collectives have nothing to do.
+// Throws std::invalid_argument if the program is unsound: a post without its collective or channel,
+// a duration below zero, a run or cycle out of range.
+void refuse_unsound(const TimedProgram& program, const ProcessGrid& grid);
+
+// Throws as refuse_unsound, and on a wait without its post. Channels along an axis of extent 1 are
+// left out: their collectives have nothing to do.
 IssueStream unroll(const TimedProgram& program, const ProcessGrid& grid,
                    const Repetitions& repetitions);
 

@@ -8,13 +8,33 @@
 
 namespace fourfold {
 
+namespace {
+
+// The most collectives that can end while a rank waits once: those behind the one it waited for
+// before, on the same channel.
+std::size_t longest_wait(const IssueStream& stream) {
+  std::vector<std::int32_t> awaited(stream.posts.size(), -1);
+  std::int32_t most = 1;
+  for (const Operation& operation : stream.operations) {
+    if (operation.kind != Operation::Kind::wait) continue;
+    std::int32_t& last = awaited[static_cast<std::size_t>(operation.channel)];
+    most = std::max(most, operation.number - last);
+    last = std::max(last, operation.number);
+  }
+  return static_cast<std::size_t>(most);
+}
+
+}  // namespace
+
 Witness::Witness(const IssueStream& stream, const Communicators& communicators, std::int64_t ranks,
                  const std::vector<std::int64_t>& logged)
     : stream_(stream),
       communicators_(communicators),
       ranks_(static_cast<std::size_t>(ranks)),
       waits_(ranks_.size() * stream.posts.size()),
-      recent_(static_cast<std::size_t>(communicators.count())),
+      remembered_(longest_wait(stream)),
+      recent_(static_cast<std::size_t>(communicators.count()) * remembered_),
+      flown_(static_cast<std::size_t>(communicators.count()), 0),
       logs_(logged.size()),
       log_of_rank_(static_cast<std::size_t>(ranks), not_logged),
       logs_of_communicator_(static_cast<std::size_t>(communicators.count())) {
@@ -51,10 +71,11 @@ void Witness::log(std::int32_t rank, const Operation& operation, double clock) {
   log.leave.push_back(clock);  // until a wait turns out to be one
 }
 
-double Witness::in_flight(const Recent& recent, Interval during) const {
+double Witness::in_flight(std::size_t communicator, Interval during) const {
+  const std::size_t flown = flown_[communicator];
   double seconds = 0.0;
-  for (std::size_t back = 1; back <= std::min(recent.count, remembered); ++back) {
-    const Interval& flight = recent.flights[(recent.count - back) % remembered];
+  for (std::size_t back = 1; back <= std::min(flown, remembered_); ++back) {
+    const Interval& flight = recent_[communicator * remembered_ + (flown - back) % remembered_];
     if (flight.to <= during.from) break;
     seconds += std::min(flight.to, during.to) - std::max(flight.from, during.from);
   }
@@ -65,7 +86,7 @@ void Witness::wake(std::int32_t rank, const Operation& operation, Interval waite
   if (waited.to <= waited.from) return;
   const double exposed = waited.to - waited.from;
   const std::int32_t communicator = communicators_.communicator(operation.channel, rank);
-  const double flying = in_flight(recent_[static_cast<std::size_t>(communicator)], waited);
+  const double flying = in_flight(static_cast<std::size_t>(communicator), waited);
   const double blamed = std::clamp(last.time - waited.from, 0.0, exposed);
   const std::size_t own = static_cast<std::size_t>(rank) * channels() + operation.channel;
   waits_[own].exposed += exposed * weight(operation);
@@ -86,9 +107,9 @@ void Witness::finish(std::int32_t communicator, std::int32_t number, double star
   use.seconds += weight * (time - started);
   use.count += weight;
   use.longest = std::max(use.longest, time - started);
-  Recent& recent = recent_[static_cast<std::size_t>(communicator)];
-  recent.flights[recent.count++ % remembered] = {started, time};
-  for (std::int8_t i : logs_of_communicator_[static_cast<std::size_t>(communicator)]) {
+  const auto c = static_cast<std::size_t>(communicator);
+  recent_[c * remembered_ + flown_[c]++ % remembered_] = {started, time};
+  for (std::int8_t i : logs_of_communicator_[c]) {
     logs_[i].flights[channel].push_back({started, time});
   }
 }

@@ -2,7 +2,6 @@
 // collectives how long they fly, and for a few ranks a whole log.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -70,15 +69,7 @@ class Witness {
 
  private:
   static constexpr std::int8_t not_logged = -1;
-  // So many flights of a communicator are remembered: more than a rank can have posted and not yet
-  // waited for, up to the in-flight window of a schedule.
-  static constexpr std::size_t remembered = 8;
-
-  struct Recent {
-    std::array<Interval, remembered> flights{};
-    std::size_t count = 0;
-  };
-  double in_flight(const Recent& recent, Interval during) const;
+  double in_flight(std::size_t communicator, Interval during) const;
 
   double weight(const Operation& operation) const {
     return stream_.segments[operation.segment].weight;
@@ -90,7 +81,11 @@ class Witness {
   std::vector<RankUse> ranks_;
   std::vector<RankWaits> waits_;  // by rank and channel
   std::vector<FlightUse> flights_;
-  std::vector<Recent> recent_;  // by communicator
+  // The last flights of each communicator, as many as a wait can last: from the collective after
+  // the one that was waited for before to the one that is waited for.
+  std::size_t remembered_ = 1;
+  std::vector<Interval> recent_;    // by communicator and number modulo remembered_
+  std::vector<std::size_t> flown_;  // by communicator: how many
   std::vector<DeviceLog> logs_;
   std::vector<std::int8_t> log_of_rank_;
   std::vector<std::vector<std::int8_t>> logs_of_communicator_;  // whose members are logged

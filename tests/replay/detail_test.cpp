@@ -146,6 +146,16 @@ TEST(Classes, SumToTheOutcome) {
   }
 }
 
+// Gradients of many layers are posted at once along data, and only the last one is waited for.
+TEST(Classes, DevicesThatAreAlikeWaitForNobodyHoweverMuchTheyPost) {
+  const Replay result = Case(tiny("crossbar", {2, 2, 2, 4}, 24)).run(ReplayExtent::full);
+
+  ASSERT_GT(result.outcome.exposed_along(Axis::data).value, 0.0);
+  for (const ClassUse& use : result.detail->classes) {
+    for (Seconds late : use.late) EXPECT_NEAR(late.value, 0.0, 1e-12) << use.name;
+  }
+}
+
 TEST(Classes, AllWaitForTheSlowDeviceAndItForNobody) {
   Point point = tiny("crossbar", {2, 2, 2, 4});
   point.what_ifs.slow_devices = {1, {}, 0.1};

@@ -96,8 +96,8 @@ TEST(Estimate, ChargesInterferenceForWhatRanBesideCompute) {
 
 TEST(Estimate, OfLoopsIsThatOfTheProgramWrittenOut) {
   std::mt19937 random(31);
-  for (int i = 0; i < 300; ++i) {
-    const TimedProgram p = random_program(random);
+  for (int i = 0; i < 400; ++i) {
+    const TimedProgram p = random_program(random, i < 300 ? 3 : 1 + i % 50);
 
     const Outcome folded = estimate(p);
 
@@ -130,6 +130,33 @@ TEST(Estimate, OfRealStepsIsThatOfTheStepWrittenOut) {
       const Outcome folded = estimate(p);
 
       SCOPED_TRACE(grid.str() + " M=" + std::to_string(m));
+      expect_alike(folded, estimate(unrolled(p)));
+      EXPECT_NEAR(folded.total.value, naive_seconds(p), 1e-12 * folded.total.value);
+      expect_adds_up(folded);
+    }
+  }
+}
+
+// The whole range that the command line takes: from one block to more than there are in the step.
+TEST(Estimate, OfAnyInFlightWindowIsThatOfTheStepWrittenOut) {
+  const Platform crossbar = read_platform("crossbar");
+  const std::int64_t layers = 6;
+  for (std::int64_t window :
+       {std::int64_t{1}, std::int64_t{2}, std::int64_t{3}, std::int64_t{4}, std::int64_t{5}, layers,
+        layers + 1, 2 * layers, std::int64_t{1000}}) {
+    for (std::int64_t m : {1, 3, 8, 24}) {
+      Point point;
+      point.platform = "crossbar";
+      point.model = {"gpt-small", layers, 768, 12, 256, 1024};
+      point.grid = ProcessGrid(2, 2, 4, 2);
+      point.global_batch = 192;
+      point.options.micro_batches = m;
+      point.options.in_flight_blocks = window;
+      const TimedProgram p = lower(point, crossbar);
+
+      const Outcome folded = estimate(p);
+
+      SCOPED_TRACE("window " + std::to_string(window) + ", M=" + std::to_string(m));
       expect_alike(folded, estimate(unrolled(p)));
       EXPECT_NEAR(folded.total.value, naive_seconds(p), 1e-12 * folded.total.value);
       expect_adds_up(folded);

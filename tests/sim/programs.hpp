@@ -63,14 +63,14 @@ inline double naive_seconds(const TimedProgram& p) {
 
 // A program of loops within loops over random steps; the first cycle posts on every channel often
 // enough that each later wait has something to wait for.
-inline TimedProgram random_program(std::mt19937& random) {
+inline TimedProgram random_program(std::mt19937& random, std::int32_t max_back = 3) {
   const auto below = [&random](int n) { return static_cast<std::int32_t>(random() % n); };
   const auto seconds = [&random] {
     return Seconds{1e-3 * (1 + static_cast<double>(random() % 997))};
   };
   TimedProgram p;
   p.interference = random() % 2 == 0 ? 0.0 : 0.1;
-  p.max_back = 3;
+  p.max_back = max_back;
   p.channels = made_up_channels();
   const auto channels = static_cast<std::int32_t>(p.channels.size());
   for (ChannelNumber channel = 0; channel < channels; ++channel) {
@@ -80,7 +80,7 @@ inline TimedProgram random_program(std::mt19937& random) {
     const ChannelNumber channel = p.collectives[static_cast<std::size_t>(collective)].channel;
     p.steps.push_back({StepKind::post, channel, collective, 0, {}});
   };
-  for (std::int32_t i = 0; i < 4 * 2 * channels; ++i) post(i % (2 * channels));
+  for (std::int32_t i = 0; i < (max_back + 1) * 2 * channels; ++i) post(i % (2 * channels));
   p.runs.push_back({0, static_cast<std::int32_t>(p.steps.size()), 1});
   p.cycles.push_back({0, 1, 1});
   for (int c = 0; c < 1 + below(3); ++c) {
