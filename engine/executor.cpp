@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <stdexcept>
 
 #include "engine/batch.hpp"
@@ -26,15 +25,19 @@ std::int64_t micro_batches_of(const Program& program) {
 
 class Executor::Walk {
  public:
-  Walk(const Model& model, Schedule given, std::int64_t sequences, Weights& weights,
-       Backend& backend, LaneCommunicators lanes, Progress between_tiles)
+  Walk(const Model& model, Schedule given, std::int64_t sequences, ExecutorMeans means)
       : schedule(std::move(given)),
         model_(model),
         sequences_(sequences),
-        backend_(backend),
-        lanes_(lanes),
-        between_tiles_(std::move(between_tiles)),
-        arena_(0) {
+        backend_(means.backend),
+        memory_(means.backend.memory()),
+        lanes_(means.lanes),
+        between_tiles_(std::move(means.between_tiles)) {
+    const Weights& weights = means.weights;
+    if (&weights.device() != &memory_) {
+      throw std::invalid_argument(
+          "executor: weights are in the memory of another device than the backend's");
+    }
     check(model_, weights.grid());
     const std::int64_t micro_batches = micro_batches_of(schedule.program);
     check_divides(sequences_, weights.grid(), micro_batches);
@@ -42,7 +45,7 @@ class Executor::Walk {
     const std::int64_t tokens = sequences_ / micro_batches * model_.sequence;
     const BufferPlan buffers = plan_buffers(schedule, weights.grid(), tokens);
     const ArenaPlan arena = plan_arena(buffers.buffers);
-    arena_ = Arena(arena.bytes);
+    arena_ = memory_.allocate(arena.bytes);
     std::vector<std::byte*> addresses;
     for (std::int64_t offset : arena.offsets) addresses.push_back(arena_.data() + offset);
     plan_ = work::bind(schedule, tokens, weights, buffers, addresses);
@@ -68,7 +71,8 @@ class Executor::Walk {
     for (work::Item& item : plan_.items) {
       std::visit([this](auto& work) { this->run(work); }, item);
     }
-    result_.seconds = now_;
+    memory_.finish();
+    result_.seconds = seconds();
     return std::move(result_);
   }
 
@@ -103,6 +107,12 @@ class Executor::Walk {
     }
   }
 
+  float first_number(const Tensor& fp32) {
+    float number = 0.0F;
+    memory_.copy_out(reinterpret_cast<std::byte*>(&number), fp32.data, sizeof number);
+    return number;
+  }
+
   double seconds() const { return std::chrono::duration<double>(Clock::now() - began_).count(); }
 
   // One operation ends where the next one begins.
@@ -123,7 +133,7 @@ class Executor::Walk {
   }
 
   void run(work::Update& update) {
-    const float factor = *update.factor.fp32();
+    const float factor = first_number(update.factor);
     for (work::Update::Shard& shard : update.shards) {
       shard.operands.factor = factor;
       optimizer_.decay = shard.decays ? optimizer_.numbers.weight_decay : 0.0;
@@ -134,7 +144,7 @@ class Executor::Walk {
 
   void run(const work::Copy& copy) {
     for (const auto& [from, to] : copy.members) {
-      std::memmove(to.data, from.data, static_cast<std::size_t>(from.bytes()));
+      memory_.copy(to.data, from.data, from.bytes());
     }
     close_span(copy.op);
   }
@@ -149,27 +159,29 @@ class Executor::Walk {
     const double begin = now_;
     lanes_[static_cast<std::size_t>(finish.lane)]->finish(posts_[finish.number]);
     now_ = seconds();
-    Span& span = result_.spans[span_of_[finish.number]];
+    OpSpan& span = result_.spans[span_of_[finish.number]];
     span.end = now_;
     span.waited = now_ - begin;
     result_.exposed_seconds[static_cast<std::size_t>(finish.lane)] += span.waited;
   }
 
   void run(const work::ReadLoss& loss) {
-    result_.loss = static_cast<double>(*loss.sum.fp32()) / static_cast<double>(device_.step_tokens);
+    result_.loss =
+        static_cast<double>(first_number(loss.sum)) / static_cast<double>(device_.step_tokens);
   }
 
   void run(const work::ReadNorm& norm) {
-    const float squares = *norm.squares_x.fp32() + *norm.squares_y.fp32();
+    const float squares = first_number(norm.squares_x) + first_number(norm.squares_y);
     result_.gradient_norm = std::sqrt(static_cast<double>(squares));
   }
 
   Model model_;
   std::int64_t sequences_ = 0;
   Backend& backend_;
+  DeviceMemory& memory_;
   LaneCommunicators lanes_;
   Progress between_tiles_;
-  Arena arena_;
+  DeviceBlock arena_;
   work::Plan plan_;
   Device device_;
   std::size_t local_words_ = 0;
@@ -182,10 +194,9 @@ class Executor::Walk {
   double now_ = 0.0;  // seconds into the step at which the last operation ended
 };
 
-Executor::Executor(const Model& model, Schedule schedule, std::int64_t sequences, Weights& weights,
-                   Backend& backend, LaneCommunicators lanes, Progress between_tiles)
-    : walk_(std::make_unique<Walk>(model, std::move(schedule), sequences, weights, backend, lanes,
-                                   std::move(between_tiles))) {}
+Executor::Executor(const Model& model, Schedule schedule, std::int64_t sequences,
+                   ExecutorMeans means)
+    : walk_(std::make_unique<Walk>(model, std::move(schedule), sequences, std::move(means))) {}
 
 Executor::~Executor() = default;
 

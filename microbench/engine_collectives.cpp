@@ -10,6 +10,7 @@
 #include <functional>
 #include <vector>
 
+#include "engine/host_memory.hpp"
 #include "engine/mpi/handles.hpp"
 #include "engine/mpi/lanes.hpp"
 #include "engine/plan/ring_order.hpp"
@@ -55,7 +56,8 @@ void theirs(const CollectiveCall& call) {
 void side_by_side(benchmark::State& state, Transport transport, CollectiveKind kind) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   const std::int64_t elements = state.range(0) / 4 / ranks * ranks;
-  Lanes lanes(ProcessGrid(ranks, 1, 1, 1), transport, ProgressMode::none);
+  HostMemory memory;
+  Lanes lanes(ProcessGrid(ranks, 1, 1, 1), transport, ProgressMode::none, memory);
   Operands operands{std::vector<float>(static_cast<std::size_t>(elements), 1.0F),
                     std::vector<float>(static_cast<std::size_t>(elements), 2.0F)};
   const std::int64_t piece = elements / ranks;

@@ -11,6 +11,7 @@
 #include <functional>
 #include <vector>
 
+#include "engine/host_memory.hpp"
 #include "engine/mpi/handles.hpp"
 #include "engine/mpi/lanes.hpp"
 #include "microbench/distributed.hpp"
@@ -47,7 +48,8 @@ void overlap(benchmark::State& state, Transport transport, ProgressMode mode, Co
                       {reinterpret_cast<std::byte*>(to.data()), 1, elements, Precision::fp32}};
   if (kind == CollectiveKind::all_gather) call.send.cols = elements / ranks;
   if (kind == CollectiveKind::reduce_scatter) call.receive.cols = elements / ranks;
-  Lanes lanes(ProcessGrid(ranks, 1, 1, 1), transport, mode);
+  HostMemory memory;
+  Lanes lanes(ProcessGrid(ranks, 1, 1, 1), transport, mode, memory);
   Communicator& lane = lanes[Lane::x];
   Tile tile;
 

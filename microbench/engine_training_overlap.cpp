@@ -82,7 +82,7 @@ class Measurement {
         schedule_(issue(record_step(question.model, question.options), question.options)),
         apart_(apart(schedule_)),
         moved_(moved_apart(schedule_, question.grid)),
-        weights_(schedule_.program, question.grid, rank),
+        weights_(schedule_.program, question.grid, rank, backend_.memory()),
         batch_(local_batch(question, rank)),
         alone_(schedule_.program) {
     weights_.initialise(question.model, 1);
@@ -129,16 +129,18 @@ class Measurement {
   void add(const std::string& title, const Schedule& schedule, ProgressMode mode) {
     Walk walk;
     walk.title = title;
-    walk.lanes = std::make_unique<Lanes>(question_.grid, Transport::ring, mode);
+    walk.lanes = std::make_unique<Lanes>(question_.grid, Transport::ring, mode, backend_.memory());
     Lanes& lanes = *walk.lanes;
     LaneCommunicators communicators{};
     for (Lane lane : all_lanes) communicators[static_cast<std::size_t>(lane)] = &lanes[lane];
-    walk.executor = std::make_unique<Executor>(question_.model, schedule, question_.batch, weights_,
-                                               backend_, communicators, [this, &lanes] {
-                                                 const Clock::time_point called = Clock::now();
-                                                 lanes.between_tiles();
-                                                 calls_ += seconds_since(called);
-                                               });
+    const auto between_tiles = [this, &lanes] {
+      const Clock::time_point called = Clock::now();
+      lanes.between_tiles();
+      calls_ += seconds_since(called);
+    };
+    walk.executor =
+        std::make_unique<Executor>(question_.model, schedule, question_.batch,
+                                   ExecutorMeans{weights_, backend_, communicators, between_tiles});
     walks_.push_back(std::move(walk));
   }
 
@@ -154,7 +156,7 @@ class Measurement {
     Account account;
     account.calls = calls_;
     account.waited = step.exposed_seconds;
-    for (const Span& span : step.spans) {
+    for (const OpSpan& span : step.spans) {
       const auto op = static_cast<std::size_t>(span.op);
       const bool collective = is_collective(schedule_.program.ops[op].kind);
       if (!collective) account.kernels += span.end - span.start;
@@ -217,9 +219,9 @@ class Measurement {
   Question question_;
   Schedule schedule_, apart_;
   std::vector<bool> moved_;
+  TunedBackend backend_;
   Weights weights_;
   LocalBatch batch_;
-  TunedBackend backend_;
   std::vector<Walk> walks_;  // the first one hides nothing
   AloneRecord alone_;
   std::int64_t steps_ = 0;

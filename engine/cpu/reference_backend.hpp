@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/backend.hpp"
+#include "engine/host_memory.hpp"
 
 namespace fourfold {
 
@@ -10,10 +11,14 @@ namespace fourfold {
 // as recorded.
 class ReferenceBackend : public Backend {
  public:
+  DeviceMemory& memory() override { return memory_; }
   void compute(const Device& device, const Op& op, const KernelOperands& operands,
                const Progress& progress) override;
   void update(const reference::AdamWStep& step, const UpdateOperands& operands,
               const Progress& progress) override;
+
+ private:
+  HostMemory memory_;
 };
 
 }  // namespace fourfold

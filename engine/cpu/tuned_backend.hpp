@@ -7,6 +7,7 @@
 #include "engine/backend.hpp"
 #include "engine/cpu/gemm_kernels.hpp"
 #include "engine/cpu/scratch.hpp"
+#include "engine/host_memory.hpp"
 
 namespace fourfold {
 
@@ -23,6 +24,7 @@ class TunedBackend : public Backend {
   // nor its memory has to bear it.
   void prepare(const std::vector<CountedProduct>& products);
 
+  DeviceMemory& memory() override { return memory_; }
   void compute(const Device& device, const Op& op, const KernelOperands& operands,
                const Progress& progress) override;
   void update(const reference::AdamWStep& step, const UpdateOperands& operands,
@@ -38,6 +40,7 @@ class TunedBackend : public Backend {
   std::map<Product, GemmKernel> kernels_;  // the same, to look up
   GemmKernels gemm_;
   Scratch scratch_;
+  HostMemory memory_;
 };
 
 }  // namespace fourfold

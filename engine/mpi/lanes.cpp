@@ -17,14 +17,15 @@ namespace fourfold {
 
 namespace {
 
-std::unique_ptr<LaneTransport> made(Transport transport, MpiCommunicator line) {
+std::unique_ptr<LaneTransport> made(Transport transport, MpiCommunicator line,
+                                    DeviceMemory& memory) {
   switch (transport) {
     case Transport::ring:
-      return std::make_unique<RingTransport>(std::move(line));
+      return std::make_unique<RingTransport>(std::move(line), memory);
     case Transport::library:
-      return std::make_unique<LibraryTransport>(std::move(line));
+      return std::make_unique<LibraryTransport>(std::move(line), memory);
     case Transport::window:
-      return std::make_unique<WindowTransport>(std::move(line));
+      return std::make_unique<WindowTransport>(std::move(line), memory);
   }
   throw std::invalid_argument("no such transport");
 }
@@ -155,15 +156,15 @@ class Lanes::LockedLane final : public Communicator {
   LaneTransport& transport_;
 };
 
-Lanes::Lanes(const ProcessGrid& grid, Transport transport, ProgressMode mode)
+Lanes::Lanes(const ProcessGrid& grid, Transport transport, ProgressMode mode, DeviceMemory& memory)
     : mode_(mode), movement_(std::make_unique<Movement>()) {
   check_world(grid, mode);
   const std::int64_t rank = rank_in(MPI_COMM_WORLD);
   for (Lane lane : all_lanes) {
     const auto i = static_cast<std::size_t>(lane);
     const std::int64_t first = grid.line(rank, axis_of(lane)).front();
-    movement_->transports_[i] =
-        made(transport, split(MPI_COMM_WORLD, first, rank, std::string("lane ") + name(lane)));
+    movement_->transports_[i] = made(
+        transport, split(MPI_COMM_WORLD, first, rank, std::string("lane ") + name(lane)), memory);
     movement_->lanes_[i] = std::make_unique<LockedLane>(*movement_, *movement_->transports_[i]);
   }
   if (mode == ProgressMode::thread) movement_->start_thread();
@@ -181,6 +182,13 @@ Lanes::~Lanes() {
 
 Communicator& Lanes::operator[](Lane lane) {
   return *movement_->lanes_[static_cast<std::size_t>(lane)];
+}
+
+std::int64_t Lanes::staged_bytes() {
+  const Movement::Lock locked = movement_->lock();
+  std::int64_t sum = 0;
+  for (const auto& transport : movement_->transports_) sum += transport->staged_bytes();
+  return sum;
 }
 
 void Lanes::between_tiles() {

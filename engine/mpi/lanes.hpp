@@ -29,12 +29,16 @@ class Lanes {
  public:
   // Collective over MPI_COMM_WORLD, whose size must be the grid's; throws std::invalid_argument
   // otherwise, or if a window is asked for between nodes.
-  Lanes(const ProcessGrid& grid, Transport transport, ProgressMode mode);
+  // Operands are in the memory, which must outlive the lanes.
+  Lanes(const ProcessGrid& grid, Transport transport, ProgressMode mode, DeviceMemory& memory);
   ~Lanes();
   Lanes(const Lanes&) = delete;
   Lanes& operator=(const Lanes&) = delete;
 
   Communicator& operator[](Lane lane);
+  // That went through buffers of the host so far, in both directions, because MPI does not reach
+  // the device's memory.
+  std::int64_t staged_bytes();
   // What a kernel calls between tiles: moves all lanes on in mode `tiles`, unless nothing moved a
   // moment ago; does nothing otherwise.
   void between_tiles();

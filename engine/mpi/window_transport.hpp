@@ -1,11 +1,10 @@
 // Collectives through memory that the ranks of a node share: no message, one copy in and one copy
-// out. Sums are the ring's, bit by bit (engine/ring_order.hpp).
+// out. Sums are the ring's, bit by bit (engine/plan/ring_order.hpp).
 #pragma once
 
 #include <atomic>
 #include <vector>
 
-#include "engine/mpi/combine.hpp"
 #include "engine/mpi/transport.hpp"
 
 namespace fourfold {
@@ -24,9 +23,11 @@ namespace fourfold {
 class WindowTransport final : public LaneTransport {
  public:
   // `slot_bytes`: of a member's shares in one slot, for all the others together.
-  // Collective over the line; throws std::invalid_argument if it spans nodes.
-  explicit WindowTransport(MpiCommunicator line) : WindowTransport(std::move(line), 512 << 10) {}
-  WindowTransport(MpiCommunicator line, std::int64_t slot_bytes);
+  // Collective over the line; throws std::invalid_argument if it spans nodes, or if the device's
+  // memory is none that ranks can share.
+  WindowTransport(MpiCommunicator line, DeviceMemory& memory)
+      : WindowTransport(std::move(line), memory, 512 << 10) {}
+  WindowTransport(MpiCommunicator line, DeviceMemory& memory, std::int64_t slot_bytes);
 
  private:
   static constexpr std::int64_t slots = 8;

@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "engine/adamw.hpp"
-#include "engine/plan/placement.hpp"
+#include "engine/plan/block_place.hpp"
 
 namespace fourfold::work {
 

@@ -32,7 +32,7 @@ class EveryCollective : public testing::TestWithParam<Transport> {};
 
 TEST_P(EveryCollective, GivesTheBitsOfTheDocumentedOrder) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Lanes lanes(ProcessGrid(ranks, 1, 1, 1), GetParam(), ProgressMode::none);
+  Lanes lanes(ProcessGrid(ranks, 1, 1, 1), GetParam(), ProgressMode::none, host_memory());
   Communicator& lane = lanes[Lane::x];
   for (std::int64_t elements : odd_sizes(ranks)) {
     for (CollectiveKind kind : kinds) {
@@ -55,7 +55,7 @@ TEST_P(EveryCollective, GivesTheBitsOfTheDocumentedOrder) {
 // gather are exact.
 TEST(LibraryCollectives, AreNearTheSumAndEqualOnAllMembers) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Lanes lanes(ProcessGrid(1, 1, ranks, 1), Transport::library, ProgressMode::none);
+  Lanes lanes(ProcessGrid(1, 1, ranks, 1), Transport::library, ProgressMode::none, host_memory());
   Communicator& lane = lanes[Lane::z_gather];
   for (std::int64_t elements : odd_sizes(ranks)) {
     for (CollectiveKind kind : kinds) {
@@ -87,7 +87,7 @@ TEST(LibraryCollectives, AreNearTheSumAndEqualOnAllMembers) {
 TEST(EveryTransport, ReducesInPlace) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   for (Transport transport : {Transport::ring, Transport::library, Transport::window}) {
-    Lanes lanes(ProcessGrid(ranks, 1, 1, 1), transport, ProgressMode::none);
+    Lanes lanes(ProcessGrid(ranks, 1, 1, 1), transport, ProgressMode::none, host_memory());
     for (std::int64_t elements : odd_sizes(ranks)) {
       Trial trial(CollectiveKind::all_reduce, Owed::max, Precision::fp32, elements, ranks,
                   lanes[Lane::x].position());
@@ -105,7 +105,7 @@ TEST(EveryTransport, ReducesInPlace) {
 TEST(EveryTransport, LeavesWhatIsSentAlone) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   for (Transport transport : {Transport::ring, Transport::library, Transport::window}) {
-    Lanes lanes(ProcessGrid(ranks, 1, 1, 1), transport, ProgressMode::none);
+    Lanes lanes(ProcessGrid(ranks, 1, 1, 1), transport, ProgressMode::none, host_memory());
     for (CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::all_reduce}) {
       Trial trial(kind, Owed::sum, Precision::bf16, 1009, ranks, lanes[Lane::x].position());
       const std::vector<std::byte> before = trial.send.bytes;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/host_memory.hpp"
 #include "engine/mpi/lanes.hpp"
 #include "engine/mpi/session.hpp"
 
@@ -17,7 +18,8 @@ int main(int argc, char** argv) {
     if (who == "together") throw FailedTogether("this cannot work");
     // Outlives the lanes, which use it until they end.
     std::vector<float> values(1 << 20, 1.0F);
-    Lanes lanes(ProcessGrid(session.ranks(), 1, 1, 1), transport, mode);
+    HostMemory memory;
+    Lanes lanes(ProcessGrid(session.ranks(), 1, 1, 1), transport, mode, memory);
     const Tensor tensor{reinterpret_cast<std::byte*>(values.data()), 1, 1 << 20, Precision::fp32};
     const CollectiveCall call{CollectiveKind::all_reduce, Owed::sum, tensor, tensor};
     const Post first = lanes[Lane::x].start(call);

@@ -31,7 +31,7 @@ std::vector<ProcessGrid> grids() {
 TEST(Lanes, FollowTheLinesOfTheGrid) {
   const std::int64_t rank = rank_in(MPI_COMM_WORLD);
   for (const ProcessGrid& grid : grids()) {
-    Lanes lanes(grid, Transport::ring, ProgressMode::none);
+    Lanes lanes(grid, Transport::ring, ProgressMode::none, host_memory());
     for (Lane lane : all_lanes) {
       const std::vector<std::int64_t> line = grid.line(rank, axis_of(lane));
       const auto members = static_cast<std::int64_t>(line.size());
@@ -55,7 +55,7 @@ TEST(Lanes, FollowTheLinesOfTheGrid) {
 TEST(Lanes, WithOneMemberCopyOrLeaveTheMemoryAlone) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   for (Transport transport : {Transport::ring, Transport::library, Transport::window}) {
-    Lanes lanes(ProcessGrid(ranks, 1, 1, 1), transport, ProgressMode::none);
+    Lanes lanes(ProcessGrid(ranks, 1, 1, 1), transport, ProgressMode::none, host_memory());
     for (CollectiveKind kind :
          {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
       Trial trial(kind, Owed::sum, Precision::bf16, 13, 1, 0);
@@ -105,7 +105,7 @@ TEST_P(ManyAtOnce, GiveTheBitsOfTheDocumentedOrder) {
   std::shuffle(chosen.begin(), chosen.end(), std::mt19937(seed));
   if (chosen.size() > 5) chosen.resize(5);
   for (const ProcessGrid& grid : chosen) {
-    Lanes lanes(grid, transport, mode);
+    Lanes lanes(grid, transport, mode, host_memory());
     // The library adds in an order of its own, but a maximum is a maximum.
     const Owed owed = transport == Transport::library ? Owed::max : Owed::sum;
     Script script;
@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(Ours, ManyAtOnce,
 TEST(Lanes, FinishInTheOrderOfTheirStart) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   for (Transport transport : {Transport::ring, Transport::library, Transport::window}) {
-    Lanes lanes(ProcessGrid(1, 1, 1, ranks), transport, ProgressMode::none);
+    Lanes lanes(ProcessGrid(1, 1, 1, ranks), transport, ProgressMode::none, host_memory());
     Communicator& lane = lanes[Lane::data];
     Trial large(CollectiveKind::all_reduce, Owed::max, Precision::fp32, 150000, ranks,
                 lane.position());

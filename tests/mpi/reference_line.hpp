@@ -1,5 +1,5 @@
 // What a line's members bring to a collective and what they must hold after it, by plain loops in
-// the order that engine/ring_order.hpp documents.
+// the order that engine/plan/ring_order.hpp documents.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include "engine/bf16.hpp"
 #include "engine/communicator.hpp"
 #include "engine/plan/ring_order.hpp"
+#include "tests/host.hpp"
 
 namespace fourfold {
 

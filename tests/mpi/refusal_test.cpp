@@ -24,7 +24,8 @@ std::string refusal(const Action& action) {
 TEST(Refusal, AGridOfOtherSizeThanTheWorld) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   const ProcessGrid grid(ranks, 1, 3, 1);
-  const std::string said = refusal([&] { Lanes(grid, Transport::ring, ProgressMode::none); });
+  const std::string said =
+      refusal([&] { Lanes(grid, Transport::ring, ProgressMode::none, host_memory()); });
   EXPECT_EQ(said, "grid " + grid.str() + " needs " + std::to_string(3 * ranks) +
                       " ranks, but MPI has started " + std::to_string(ranks));
 }
@@ -44,7 +45,7 @@ TEST(Refusal, WordsThatNameNoTransport) {
 
 TEST(Refusal, OperandsThatDoNotFit) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Lanes lanes(ProcessGrid(ranks, 1, 1, 1), Transport::ring, ProgressMode::none);
+  Lanes lanes(ProcessGrid(ranks, 1, 1, 1), Transport::ring, ProgressMode::none, host_memory());
   Communicator& lane = lanes[Lane::x];
   Buffer whole(10 * ranks, Precision::fp32);
   Buffer piece(9, Precision::fp32);

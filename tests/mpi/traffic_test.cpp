@@ -26,7 +26,7 @@ std::int64_t sent_by(CollectiveKind kind, std::int64_t elements, std::int64_t me
 
 TEST(Traffic, ARingSendsExactlyWhatTheFormulaSays) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Lanes lanes(ProcessGrid(1, ranks, 1, 1), Transport::ring, ProgressMode::none);
+  Lanes lanes(ProcessGrid(1, ranks, 1, 1), Transport::ring, ProgressMode::none, host_memory());
   Communicator& lane = lanes[Lane::y];
   for (std::int64_t elements : {std::int64_t{0}, std::int64_t{1}, ranks - 1, ranks, ranks + 1,
                                 std::int64_t{1009}, 100000 * ranks}) {
@@ -54,7 +54,7 @@ TEST(Traffic, ARingSendsExactlyWhatTheFormulaSays) {
 
 TEST(Traffic, TheLibraryIsHandedEachBufferOnce) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Lanes lanes(ProcessGrid(1, 1, 1, ranks), Transport::library, ProgressMode::none);
+  Lanes lanes(ProcessGrid(1, 1, 1, ranks), Transport::library, ProgressMode::none, host_memory());
   Communicator& lane = lanes[Lane::data];
   for (CollectiveKind kind : kinds) {
     Trial trial(kind, Owed::sum, Precision::bf16, 1009, ranks, lane.position());
@@ -74,7 +74,7 @@ TEST(Traffic, TheLibraryIsHandedEachBufferOnce) {
 
 TEST(Traffic, AWindowHandsMpiNothing) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Lanes lanes(ProcessGrid(1, 1, ranks, 1), Transport::window, ProgressMode::none);
+  Lanes lanes(ProcessGrid(1, 1, ranks, 1), Transport::window, ProgressMode::none, host_memory());
   Communicator& lane = lanes[Lane::z_reduce];
   Trial trial(CollectiveKind::all_reduce, Owed::sum, Precision::fp32, 1009, ranks, lane.position());
   reset_mpi_traffic();

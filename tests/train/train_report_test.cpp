@@ -65,7 +65,7 @@ TEST(Trace, HasEveryLaneOfEveryRankAndOnlyCollectivesThatDoSomething) {
   const Model model{"tiny", 1, 8, 2, 4, 16};
   const Schedule schedule = issue(record_step(model, {}), {});
   const ProcessGrid grid(2, 1, 1, 1);
-  std::vector<Span> spans;
+  std::vector<OpSpan> spans;
   for (std::size_t op = 0; op < schedule.program.ops.size(); ++op) {
     const double start = 1e-3 * static_cast<double>(op);
     spans.push_back({static_cast<std::int32_t>(op), start, start + 5e-4, 1e-4});

@@ -24,7 +24,8 @@ std::string executed_flops_convention();
 
 // One rank's measurement of a step.
 struct RankStep {
-  double seconds = 0.0;  // from reading its words to the end of the update
+  double seconds = 0.0;           // from reading its words to the end of the update
+  std::int64_t staged_bytes = 0;  // went through the host, as MPI does not reach the device
   std::array<double, lane_count> exposed_seconds{};
 };
 
@@ -33,6 +34,7 @@ struct StepReport {
   double loss = 0.0, gradient_norm = 0.0, learning_rate = 0.0;
   double seconds = 0.0;                              // of the slowest rank
   std::array<double, lane_count> exposed_seconds{};  // mean over ranks, by lane
+  std::int64_t staged_bytes = 0;                     // of all ranks
   double seconds_left = -1.0;                        // -1: not known
   double done = 0.0;                                 // part of the run, 0 to 1
   StepWork work;

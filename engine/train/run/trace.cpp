@@ -30,7 +30,7 @@ class Events {
     }
   }
 
-  void add(std::int64_t rank, const Span& span) {
+  void add(std::int64_t rank, const OpSpan& span) {
     const Op& op = program_.ops.at(static_cast<std::size_t>(span.op));
     if (!is_collective(op.kind)) {
       event(rank, {op_name(program_, op), "kernel", 0, span.start, span.end, span.op});
@@ -104,7 +104,7 @@ std::string trace_json(const Program& program, const ProcessGrid& grid,
   Events events(program, grid);
   for (const TracedRank& rank : ranks) events.name_threads(rank.rank);
   for (const TracedRank& rank : ranks) {
-    for (const Span& span : rank.spans) events.add(rank.rank, span);
+    for (const OpSpan& span : rank.spans) events.add(rank.rank, span);
   }
   const nlohmann::json other{
       {"title", title},

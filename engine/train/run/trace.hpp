@@ -14,7 +14,7 @@ namespace fourfold {
 
 struct TracedRank {
   std::int64_t rank = 0;
-  std::vector<Span> spans;  // of ExecutedStep
+  std::vector<OpSpan> spans;  // of ExecutedStep
 };
 
 // A trace has about so many spans at most; with more, only some of the ranks are written.

@@ -29,7 +29,7 @@ namespace {
 std::string mpi_text() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
   int length = 0;
-  MPI_Get_library_version(version.data(), &length);
+  check_mpi(MPI_Get_library_version(version.data(), &length), "MPI_Get_library_version");
   const std::string text(version.data(), static_cast<std::size_t>(length));
   return text.substr(0, text.find(','));
 }
@@ -120,8 +120,8 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   std::optional<Data> opened;
   together([&] { opened.emplace(settings.data, settings.model); });
   const Data& data = *opened;
-  Lanes lanes(settings.grid, settings.transport, settings.progress);
   TunedBackend backend;
+  Lanes lanes(settings.grid, settings.transport, settings.progress, backend.memory());
   world.barrier();
   const std::vector<double> peaks = world.all(fma_peak_flops_per_second());
 
@@ -152,7 +152,8 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   give_back_free_memory();
   backend.prepare(products_of(settings));
   const MemoryGrowth growth;
-  Weights weights(record_step(settings.model, settings.options), settings.grid, world.rank());
+  Weights weights(record_step(settings.model, settings.options), settings.grid, world.rank(),
+                  backend.memory());
   if (settings.resume.empty()) {
     weights.initialise(settings.model, settings.seed);
   } else {

@@ -53,15 +53,15 @@ std::int64_t traced_step(const TrainSettings& settings, std::int64_t steps_befor
                                        settings.trace_step, amount(steps, "step")));
 }
 
-Trainer::Trainer(const TrainSettings& settings, const Machine& machine, const Data& data,
+Trainer::Trainer(const TrainSettings& settings, const Worker& worker, const Data& data,
                  Weights& weights, RunLog& log)
     : settings_(settings),
-      machine_(machine),
+      worker_(worker),
       data_(data),
       weights_(weights),
       log_(log),
       executor_(
-          training_executor(machine, settings.model, settings.options, settings.batch, weights)),
+          training_executor(worker, settings.model, settings.options, settings.batch, weights)),
       checkpoints_(settings.folder + "/checkpoints", settings.keep_checkpoints) {}
 
 TrainOutcome Trainer::run(TrainingState state, const RunFacts& facts, const MemoryGrowth& growth) {
@@ -84,8 +84,9 @@ TrainOutcome Trainer::run(TrainingState state, const RunFacts& facts, const Memo
 
 void Trainer::step() {
   const bool traced = !settings_.trace.empty() && trained_.steps_here + 1 == traced_step_;
-  if (traced) machine_.world.barrier();  // so that the ranks' clocks start together
+  if (traced) worker_.world.barrier();  // so that the ranks' clocks start together
   const double begin = now();
+  staged_before_ = worker_.lanes.staged_bytes();
   const LocalBatch batch = data_.training(
       state_.position,
       {weights_.grid(), weights_.rank(), settings_.batch, settings_.options.micro_batches});
@@ -115,8 +116,10 @@ bool Trainer::due_on_screen() const {
 
 // Everybody hears what everybody measured; rank 0's clock counts.
 StepReport Trainer::report_of(const ExecutedStep& executed, double learning_rate, double begin) {
-  const std::vector<RankWord> words = machine_.world.all(RankWord{
-      {now() - begin, executed.exposed_seconds}, stop_asked() ? 1.0 : 0.0, now() - began_});
+  const std::vector<RankWord> words = worker_.world.all(RankWord{
+      {now() - begin, worker_.lanes.staged_bytes() - staged_before_, executed.exposed_seconds},
+      stop_asked() ? 1.0 : 0.0,
+      now() - began_});
   std::vector<RankStep> ranks;
   for (const RankWord& word : words) {
     ranks.push_back(word.step);
@@ -142,7 +145,7 @@ void Trainer::report_growth(const RunFacts& facts, const MemoryGrowth& growth) {
     bool operator<(const RankMemory& other) const { return grown < other.grown; }
   };
   const std::vector<RankMemory> ranks =
-      machine_.world.all(RankMemory{growth.bytes(), growth.before()});
+      worker_.world.all(RankMemory{growth.bytes(), growth.before()});
   const RankMemory most = *std::max_element(ranks.begin(), ranks.end());
   log_.say(growth_text(most.grown, most.before, facts.counted));
   log_.record(
@@ -150,12 +153,12 @@ void Trainer::report_growth(const RunFacts& facts, const MemoryGrowth& growth) {
                   most.grown, facts.counted.peak.value, most.before));
 }
 
-void Trainer::write_trace(const std::vector<Span>& spans) {
-  const World& world = machine_.world;
+void Trainer::write_trace(const std::vector<OpSpan>& spans) {
+  const World& world = worker_.world;
   std::vector<TracedRank> ranks;
   for (std::int64_t rank : traced_ranks(world.size(), static_cast<std::int64_t>(spans.size()))) {
     if (world.rank() != rank && world.rank() != 0) continue;
-    std::vector<Span> its = world.to_first(spans, rank);
+    std::vector<OpSpan> its = world.to_first(spans, rank);
     if (world.rank() == 0) ranks.push_back({rank, std::move(its)});
   }
   together([&] {
@@ -174,7 +177,7 @@ void Trainer::write_trace(const std::vector<Span>& spans) {
 void Trainer::validate() {
   const double begin = now();
   if (!validation_) {
-    validation_.emplace(machine_, settings_.model, settings_.options,
+    validation_.emplace(worker_, settings_.model, settings_.options,
                         settings_.batch / settings_.options.micro_batches, weights_);
   }
   outcome_.validation_loss = validation_->loss(data_, settings_.validation_batches);
@@ -203,7 +206,7 @@ void Trainer::draw_texts() {
   const SamplingSettings& sampling = settings_.sampling;
   if (sampling.tokens == 0) return;
   if (!sampler_) {
-    sampler_.emplace(machine_, settings_.model, settings_.options, sampling.texts, weights_);
+    sampler_.emplace(worker_, settings_.model, settings_.options, sampling.texts, weights_);
   }
   const TokenFormat format = data_.training_words().files().front().format();
   const auto prompt = words_of_prompt(sampling.prompt, format, settings_.model.vocabulary);

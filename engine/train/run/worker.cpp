@@ -1,4 +1,4 @@
-// Executors over a machine's lanes; see machine.hpp.
+// Executors over a worker's lanes; see worker.hpp.
 #include "engine/train/run/worker.hpp"
 
 #include "schedule/models/transformer.hpp"
@@ -13,22 +13,23 @@ LaneCommunicators communicators(Lanes& lanes) {
   return result;
 }
 
-Progress between_tiles(Lanes& lanes) {
-  return [&lanes] { lanes.between_tiles(); };
+ExecutorMeans means(const Worker& worker, Weights& weights) {
+  return {weights, worker.backend, communicators(worker.lanes),
+          [&lanes = worker.lanes] { lanes.between_tiles(); }};
 }
 
 }  // namespace
 
-Executor training_executor(const Machine& machine, const Model& model, const StepOptions& options,
+Executor training_executor(const Worker& worker, const Model& model, const StepOptions& options,
                            std::int64_t sequences, Weights& weights) {
-  return Executor(model, issue(record_step(model, options), options), sequences, weights,
-                  machine.backend, communicators(machine.lanes), between_tiles(machine.lanes));
+  return Executor(model, issue(record_step(model, options), options), sequences,
+                  means(worker, weights));
 }
 
-Executor evaluation_executor(const Machine& machine, const Model& model, const StepOptions& options,
+Executor evaluation_executor(const Worker& worker, const Model& model, const StepOptions& options,
                              std::int64_t sequences, Weights& weights) {
-  return Executor(model, issue(record_evaluation(model, options), options), sequences, weights,
-                  machine.backend, communicators(machine.lanes), between_tiles(machine.lanes));
+  return Executor(model, issue(record_evaluation(model, options), options), sequences,
+                  means(worker, weights));
 }
 
 }  // namespace fourfold

@@ -88,10 +88,10 @@ Sample sample(const SampleSettings& settings, World& world) {
     prompt = words_of_prompt(sampling.prompt, result.format, model.vocabulary);
   });
 
-  Lanes lanes(settings.grid, Transport::ring, ProgressMode::tiles);
   TunedBackend backend;
+  Lanes lanes(settings.grid, Transport::ring, ProgressMode::tiles, backend.memory());
   const StepOptions options = options_of(settings);
-  Weights weights(record_evaluation(model, options), settings.grid, world.rank());
+  Weights weights(record_evaluation(model, options), settings.grid, world.rank(), backend.memory());
   read_checkpoint(settings.checkpoint, model, weights);
   Sampler sampler({world, lanes, backend}, model, options, sampling.texts, weights);
 
