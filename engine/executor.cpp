@@ -8,6 +8,7 @@
 
 #include "engine/batch.hpp"
 #include "engine/plan/executor_plan.hpp"
+#include "engine/plan/program_channels.hpp"
 
 namespace fourfold {
 
@@ -31,7 +32,8 @@ class Executor::Walk {
         sequences_(sequences),
         backend_(means.backend),
         memory_(means.backend.memory()),
-        lanes_(means.lanes),
+        channels_(channels_of(schedule.program)),
+        communicators_(std::move(means.communicators)),
         between_tiles_(std::move(means.between_tiles)) {
     const Weights& weights = means.weights;
     if (&weights.device() != &memory_) {
@@ -41,7 +43,7 @@ class Executor::Walk {
     check(model_, weights.grid());
     const std::int64_t micro_batches = micro_batches_of(schedule.program);
     check_divides(sequences_, weights.grid(), micro_batches);
-    for (Lane lane : all_lanes) expect_fits(weights.grid(), lane);
+    expect_communicators(weights.grid());
     const std::int64_t tokens = sequences_ / micro_batches * model_.sequence;
     const BufferPlan buffers = plan_buffers(schedule, weights.grid(), tokens);
     const ArenaPlan arena = plan_arena(buffers.buffers);
@@ -65,6 +67,7 @@ class Executor::Walk {
     optimizer_ = {optimizer, optimizer_step, 0.0};
     device_.clip_norm = optimizer.clip_norm;
     result_ = {};
+    result_.exposed_seconds.assign(channels_.size(), 0.0);
     result_.spans.reserve(plan_.spans);
     began_ = Clock::now();
     now_ = 0.0;
@@ -82,12 +85,19 @@ class Executor::Walk {
   Schedule schedule;
 
  private:
-  void expect_fits(const ProcessGrid& grid, Lane lane) const {
-    const Communicator* communicator = lanes_[static_cast<std::size_t>(lane)];
-    const std::int64_t extent = grid.extent(axis_of(lane));
-    if (extent == 1 || (communicator != nullptr && communicator->size() == extent)) return;
-    throw std::invalid_argument(std::string("executor: lane ") + name(lane) + " needs " +
-                                std::to_string(extent) + " members on grid " + grid.str());
+  void expect_communicators(const ProcessGrid& grid) const {
+    for (std::size_t i = 0; i < channels_.size(); ++i) {
+      const std::int64_t extent = grid.extent(channels_[i].axis);
+      const bool fits = i < communicators_.size() && communicators_[i] != nullptr &&
+                        communicators_[i]->size() == extent;
+      if (extent == 1 || fits) continue;
+      throw std::invalid_argument("executor: channel " + name(channels_[i]) + " needs " +
+                                  std::to_string(extent) + " members on grid " + grid.str());
+    }
+  }
+
+  Communicator& communicator(ChannelNumber channel) const {
+    return *communicators_[static_cast<std::size_t>(channel)];
   }
 
   void check_words(const LocalBatch& batch) const {
@@ -150,19 +160,19 @@ class Executor::Walk {
   }
 
   void run(const work::Start& start) {
-    posts_[start.number] = lanes_[static_cast<std::size_t>(start.lane)]->start(start.call);
+    posts_[start.number] = communicator(start.channel).start(start.call);
     span_of_[start.number] = result_.spans.size();
     close_span(start.op);
   }
 
   void run(const work::Finish& finish) {
     const double begin = now_;
-    lanes_[static_cast<std::size_t>(finish.lane)]->finish(posts_[finish.number]);
+    communicator(finish.channel).finish(posts_[finish.number]);
     now_ = seconds();
     OpSpan& span = result_.spans[span_of_[finish.number]];
     span.end = now_;
     span.waited = now_ - begin;
-    result_.exposed_seconds[static_cast<std::size_t>(finish.lane)] += span.waited;
+    result_.exposed_seconds[static_cast<std::size_t>(finish.channel)] += span.waited;
   }
 
   void run(const work::ReadLoss& loss) {
@@ -179,7 +189,8 @@ class Executor::Walk {
   std::int64_t sequences_ = 0;
   Backend& backend_;
   DeviceMemory& memory_;
-  LaneCommunicators lanes_;
+  std::vector<Channel> channels_;
+  std::vector<Communicator*> communicators_;
   Progress between_tiles_;
   DeviceBlock arena_;
   work::Plan plan_;

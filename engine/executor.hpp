@@ -2,7 +2,6 @@
 // collectives and nothing that the stream does not say.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <vector>
 
@@ -31,22 +30,19 @@ struct OpSpan {
 };
 
 struct ExecutedStep {
-  double loss = 0.0;           // mean over the step's tokens
-  double gradient_norm = 0.0;  // before clipping; 0 where the schedule has none
-  double seconds = 0.0;        // wall time on this rank
-  std::array<double, lane_count> exposed_seconds{};  // stood still in waits, by lane
-  std::vector<OpSpan> spans;                         // in stream order
+  double loss = 0.0;                    // mean over the step's tokens
+  double gradient_norm = 0.0;           // before clipping; 0 where the schedule has none
+  double seconds = 0.0;                 // wall time on this rank
+  std::vector<double> exposed_seconds;  // stood still in waits, by channel of the program
+  std::vector<OpSpan> spans;            // in stream order
 };
-
-// The communicator of each lane, by Lane.
-using LaneCommunicators = std::array<Communicator*, lane_count>;
 
 // What an executor works with; must outlive it. Several executors may share it (training and
 // evaluation). `between_tiles` is handed to kernels.
 struct ExecutorMeans {
   Weights& weights;  // on the backend's device
   Backend& backend;
-  LaneCommunicators lanes;
+  std::vector<Communicator*> communicators;  // by channel of the program
   Progress between_tiles;
 };
 

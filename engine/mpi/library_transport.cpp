@@ -27,7 +27,7 @@ MpiOperation commutative(MPI_User_function* function) {
 }  // namespace
 
 LibraryTransport::LibraryTransport(MpiCommunicator line, DeviceMemory& memory)
-    : LaneTransport(std::move(line), memory),
+    : ChannelTransport(std::move(line), memory),
       bf16_sum_(commutative(combine_bf16<Owed::sum>)),
       bf16_max_(commutative(combine_bf16<Owed::max>)) {
   MPI_Datatype made = MPI_DATATYPE_NULL;

@@ -7,7 +7,7 @@
 
 namespace fourfold {
 
-class LibraryTransport final : public LaneTransport {
+class LibraryTransport final : public ChannelTransport {
  public:
   LibraryTransport(MpiCommunicator line, DeviceMemory& memory);
 

@@ -5,7 +5,7 @@ namespace fourfold {
 
 namespace {
 
-constexpr int ring_tag = 1;  // messages of one lane are told apart by their order alone
+constexpr int ring_tag = 1;  // messages of one channel are told apart by their order alone
 
 // What is staged is cut as short as what is added, or its buffers would be as large as the rest.
 RingTransport::Segments segments_for(const DeviceMemory& memory, RingTransport::Segments wanted) {
@@ -16,7 +16,7 @@ RingTransport::Segments segments_for(const DeviceMemory& memory, RingTransport::
 }  // namespace
 
 RingTransport::RingTransport(MpiCommunicator line, DeviceMemory& device, Segments segments)
-    : LaneTransport(std::move(line), device), segments_(segments_for(device, segments)) {
+    : ChannelTransport(std::move(line), device), segments_(segments_for(device, segments)) {
   if (size() > 1) partial_sums_ = device.allocate(depth * segments_.added);
 }
 

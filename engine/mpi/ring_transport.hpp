@@ -9,7 +9,7 @@
 
 namespace fourfold {
 
-class RingTransport final : public LaneTransport {
+class RingTransport final : public ChannelTransport {
  public:
   // Most bytes of a message that is to be added, and of one that is to be stored. Shorter ones cost
   // more hand-shakes (microbench/engine_collectives.cpp).

@@ -1,5 +1,5 @@
-// What moves the bytes of one lane: collectives in the order they are started, moved on by whoever
-// has time. The three transports differ only in how one collective is done.
+// What moves the bytes of one channel: collectives in the order they are started, moved on by
+// whoever has time. The three transports differ only in how one collective is done.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace fourfold {
 
-class LaneTransport {
+class ChannelTransport {
  public:
   // Operands are in the device's memory, which must outlive the transport.
-  LaneTransport(MpiCommunicator line, DeviceMemory& memory);
-  virtual ~LaneTransport() = default;
-  LaneTransport(const LaneTransport&) = delete;
-  LaneTransport& operator=(const LaneTransport&) = delete;
+  ChannelTransport(MpiCommunicator line, DeviceMemory& memory);
+  virtual ~ChannelTransport() = default;
+  ChannelTransport(const ChannelTransport&) = delete;
+  ChannelTransport& operator=(const ChannelTransport&) = delete;
 
   std::int64_t size() const { return size_; }
   std::int64_t position() const { return position_; }

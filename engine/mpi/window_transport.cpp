@@ -40,7 +40,7 @@ std::byte* first_cache_line(std::byte* part, std::size_t bytes) {
 
 WindowTransport::WindowTransport(MpiCommunicator communicator, DeviceMemory& device,
                                  std::int64_t slot_bytes)
-    : LaneTransport(std::move(communicator), device) {
+    : ChannelTransport(std::move(communicator), device) {
   refuse_beside_the_host(device);
   if (size() == 1) return;
   refuse_between_nodes(line());

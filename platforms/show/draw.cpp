@@ -186,7 +186,6 @@ std::string draw_node(const Node& node) {
 
 namespace {
 
-constexpr double giga = 1e9;
 constexpr double tera = 1e12;
 
 std::string picture(const Platform& platform, const DragonflyNetwork& network) {

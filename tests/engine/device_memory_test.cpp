@@ -1,6 +1,7 @@
 // A device's memory as the engine sees it, on the processor and on a device that is kept apart.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 
 #include "engine/backend.hpp"
@@ -92,11 +93,12 @@ TEST_P(EveryMemory, StartsWithTheSameWeights) {
   }
 }
 
+constexpr std::array<const char*, 3> reach_names{"Host", "Mpi", "Device"};
+
 INSTANTIATE_TEST_SUITE_P(Reaches, EveryMemory,
                          testing::Values(Reach::host, Reach::mpi, Reach::device),
                          [](const auto& info) {
-                           constexpr const char* names[]{"Host", "Mpi", "Device"};
-                           return names[static_cast<int>(info.param)];
+                           return reach_names[static_cast<std::size_t>(info.param)];
                          });
 
 TEST(HostView, OfTheProcessorsMemoryIsThatMemory) {

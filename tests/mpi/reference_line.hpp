@@ -11,6 +11,7 @@
 #include "engine/bf16.hpp"
 #include "engine/communicator.hpp"
 #include "engine/plan/ring_order.hpp"
+#include "schedule/program/channel.hpp"
 #include "tests/host.hpp"
 
 namespace fourfold {
@@ -28,6 +29,11 @@ inline float contribution(std::int64_t member, std::int64_t element, Precision p
   const std::uint32_t exponent = 119U + ((x >> 23) & 15U);
   const float of_sign = std::bit_cast<float>((x & 0x80000000U) | exponent << 23 | (x & 0x7fffffU));
   return precision == Precision::bf16 ? rounded_to_bf16(of_sign) : of_sign;
+}
+
+// One along each axis but z, which has two.
+inline std::vector<Channel> all_channels() {
+  return {{Axis::x, ""}, {Axis::y, ""}, {Axis::z, "gather"}, {Axis::z, "reduce"}, {Axis::data, ""}};
 }
 
 // Memory for a tensor of one row.

@@ -18,13 +18,13 @@ MpiCommunicator world() {
   return split(MPI_COMM_WORLD, 0, rank_in(MPI_COMM_WORLD), "all");
 }
 
-void finish(LaneTransport& transport, Post post) {
+void finish(ChannelTransport& transport, Post post) {
   while (transport.finished() < post) {
     if (!transport.advance()) std::this_thread::yield();
   }
 }
 
-void expect_right_bits(LaneTransport& transport, std::int64_t elements) {
+void expect_right_bits(ChannelTransport& transport, std::int64_t elements) {
   for (CollectiveKind kind : kinds) {
     for (Precision precision : {Precision::fp32, Precision::bf16}) {
       Trial trial(kind, Owed::sum, precision, elements, transport.size(), transport.position());

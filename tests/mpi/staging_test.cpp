@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/mpi/channels.hpp"
 #include "engine/mpi/handles.hpp"
-#include "engine/mpi/lanes.hpp"
 #include "tests/apart_memory.hpp"
 #include "tests/mpi/reference_line.hpp"
 
@@ -52,21 +52,23 @@ std::int64_t moved_by(CollectiveKind kind, std::int64_t elements, std::int64_t m
 TEST(Staging, OfRingsIsWhatTheySendAndReceive) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   ApartMemory memory;
-  Lanes lanes(ProcessGrid(ranks, 1, 1, 1), Transport::ring, ProgressMode::none, memory);
-  Communicator& lane = lanes[Lane::x];
+  Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), Transport::ring,
+                    ProgressMode::none, memory);
+  Communicator& channel = channels[{Axis::x, ""}];
   for (std::int64_t elements :
        {std::int64_t{0}, std::int64_t{1}, ranks + 1, std::int64_t{1009}, std::int64_t{600011}}) {
     for (CollectiveKind kind : kinds) {
       for (Precision precision : {Precision::fp32, Precision::bf16}) {
-        const Trial trial(kind, Owed::sum, precision, elements, ranks, lane.position());
+        const Trial trial(kind, Owed::sum, precision, elements, ranks, channel.position());
         OnDevice operands(memory, trial);
-        const std::int64_t before = lanes.staged_bytes();
+        const std::int64_t before = channels.staged_bytes();
 
-        lane.finish(lane.start(operands.call));
+        channel.finish(channel.start(operands.call));
 
         EXPECT_TRUE(operands.holds(trial.expected)) << name(kind) << " of " << elements;
-        EXPECT_EQ(lanes.staged_bytes() - before,
-                  moved_by(kind, elements, ranks, lane.position()) * bytes_per_element(precision))
+        EXPECT_EQ(
+            channels.staged_bytes() - before,
+            moved_by(kind, elements, ranks, channel.position()) * bytes_per_element(precision))
             << name(kind) << " of " << elements;
       }
     }
@@ -76,20 +78,21 @@ TEST(Staging, OfRingsIsWhatTheySendAndReceive) {
 TEST(Staging, OfTheLibraryIsEveryOperandOnce) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   ApartMemory memory;
-  Lanes lanes(ProcessGrid(ranks, 1, 1, 1), Transport::library, ProgressMode::none, memory);
-  Communicator& lane = lanes[Lane::x];
+  Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), Transport::library,
+                    ProgressMode::none, memory);
+  Communicator& channel = channels[{Axis::x, ""}];
   constexpr std::int64_t elements = 1009;
   for (CollectiveKind kind : kinds) {
-    const Trial trial(kind, Owed::max, Precision::bf16, elements, ranks, lane.position());
+    const Trial trial(kind, Owed::max, Precision::bf16, elements, ranks, channel.position());
     OnDevice operands(memory, trial);
-    const std::int64_t before = lanes.staged_bytes();
+    const std::int64_t before = channels.staged_bytes();
 
-    lane.finish(lane.start(operands.call));
+    channel.finish(channel.start(operands.call));
 
     EXPECT_TRUE(operands.holds(trial.expected)) << name(kind);
-    const std::int64_t own = ring_chunk(elements, ranks, lane.position()).elements;
+    const std::int64_t own = ring_chunk(elements, ranks, channel.position()).elements;
     const std::int64_t both = kind == CollectiveKind::all_reduce ? 2 * elements : elements + own;
-    EXPECT_EQ(lanes.staged_bytes() - before, ranks == 1 ? 0 : 2 * both) << name(kind);
+    EXPECT_EQ(channels.staged_bytes() - before, ranks == 1 ? 0 : 2 * both) << name(kind);
   }
 }
 
@@ -98,17 +101,18 @@ TEST(Staging, IsNotNeededWhereMpiReachesTheDevice) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   ApartMemory memory(Reach::mpi);
   for (Transport transport : {Transport::ring, Transport::library}) {
-    Lanes lanes(ProcessGrid(1, 1, 1, ranks), transport, ProgressMode::none, memory);
-    Communicator& lane = lanes[Lane::data];
+    Channels channels(ProcessGrid(1, 1, 1, ranks), all_channels(), transport, ProgressMode::none,
+                      memory);
+    Communicator& channel = channels[{Axis::data, ""}];
     for (CollectiveKind kind : kinds) {
-      const Trial trial(kind, Owed::max, Precision::fp32, 1009, ranks, lane.position());
+      const Trial trial(kind, Owed::max, Precision::fp32, 1009, ranks, channel.position());
       OnDevice operands(memory, trial);
 
-      lane.finish(lane.start(operands.call));
+      channel.finish(channel.start(operands.call));
 
       EXPECT_TRUE(operands.holds(trial.expected)) << name(transport) << " " << name(kind);
     }
-    EXPECT_EQ(lanes.staged_bytes(), 0);
+    EXPECT_EQ(channels.staged_bytes(), 0);
   }
 }
 
@@ -117,7 +121,8 @@ TEST(Staging, DoesNotHelpAWindowWhichIsRefused) {
   for (Reach reach : {Reach::device, Reach::mpi}) {
     ApartMemory memory(reach);
     const auto window = [&] {
-      Lanes(ProcessGrid(ranks, 1, 1, 1), Transport::window, ProgressMode::none, memory);
+      Channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), Transport::window, ProgressMode::none,
+               memory);
     };
 
     EXPECT_THAT(window, testing::ThrowsMessage<std::invalid_argument>(

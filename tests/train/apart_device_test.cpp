@@ -46,7 +46,7 @@ void expect_the_processors_bits(const Case& what, const Means& means, Reach reac
     EXPECT_EQ(step.gradient_norm, expected.gradient_norm);
   }
   EXPECT_THAT(differences(plain.weights, apart.weights), IsEmpty());
-  EXPECT_EQ(plain.lanes.staged_bytes(), 0);
+  EXPECT_EQ(plain.channels.staged_bytes(), 0);
 }
 
 TEST(ApartDevice, TrainsTheBitsOfTheProcessor) {
@@ -81,13 +81,13 @@ TEST(ApartDevice, StagesWhatItsRanksSendAndReceive) {
     ReferenceBackend kernels;
     ApartBackend backend(kernels);
     OneRun run(what, {}, backend);
-    const std::int64_t before = run.lanes.staged_bytes();
+    const std::int64_t before = run.channels.staged_bytes();
     reset_mpi_traffic();
 
     run.step(1);
 
     const std::int64_t sent = bytes_sent();
-    EXPECT_EQ(on_all_ranks(run.lanes.staged_bytes() - before), 2 * on_all_ranks(sent))
+    EXPECT_EQ(on_all_ranks(run.channels.staged_bytes() - before), 2 * on_all_ranks(sent))
         << grid.str();
     EXPECT_EQ(sent > 0, grid.size() > 1) << grid.str();
   }
@@ -102,8 +102,9 @@ TEST(ApartDevice, RefusesWeightsOfAnother) {
   ReferenceBackend other;
 
   EXPECT_THAT(refusal([&] {
-                Executor(what.model, run.schedule, what.sequences,
-                         {run.weights, other, communicators(run.lanes), {}});
+                Executor(
+                    what.model, run.schedule, what.sequences,
+                    {run.weights, other, communicators(run.channels, run.schedule.program), {}});
               }),
               HasSubstr("weights are in the memory of another device"));
 }
@@ -155,7 +156,8 @@ WholeRun whole_run(Backend& backend, const ProcessGrid& grid) {
   RunLog log;
   if (world.rank() == 0) log.open(folder.file("log.jsonl"), settings.screen);
   const Data data(settings.data, settings.model);
-  Lanes lanes(grid, Transport::ring, ProgressMode::tiles, backend.memory());
+  Channels channels(grid, channels_of(record_step(settings.model, settings.options)),
+                    Transport::ring, ProgressMode::tiles, backend.memory());
   Weights weights(record_step(settings.model, settings.options), grid, world.rank(),
                   backend.memory());
   weights.initialise(settings.model, settings.seed);
@@ -163,7 +165,7 @@ WholeRun whole_run(Backend& backend, const ProcessGrid& grid) {
   state.model = settings.model;
   state.trainer = nlohmann::json::object();
   WholeRun run;
-  run.outcome = Trainer(settings, {world, lanes, backend}, data, weights, log)
+  run.outcome = Trainer(settings, {world, channels, backend}, data, weights, log)
                     .run(state, RunFacts{}, MemoryGrowth());
   world.barrier();
   std::string data_file = run.outcome.checkpoint;

@@ -10,9 +10,10 @@
 #include "engine/cpu/reference_backend.hpp"
 #include "engine/executor.hpp"
 #include "engine/initial_weights.hpp"
+#include "engine/mpi/channels.hpp"
 #include "engine/mpi/handles.hpp"
-#include "engine/mpi/lanes.hpp"
 #include "engine/plan/block_place.hpp"
+#include "engine/plan/program_channels.hpp"
 #include "engine/reference/lockstep.hpp"
 #include "schedule/models/transformer.hpp"
 
@@ -51,10 +52,8 @@ inline LocalBatch local_batch(const Batch& batch, const Case& run, std::int64_t 
   return local;
 }
 
-inline LaneCommunicators communicators(Lanes& lanes) {
-  LaneCommunicators result{};
-  for (Lane lane : all_lanes) result[static_cast<std::size_t>(lane)] = &lanes[lane];
-  return result;
+inline std::vector<Communicator*> communicators(Channels& channels, const Program& program) {
+  return channels.communicators(channels_of(program));
 }
 
 // Numbers of a size that all gradients feel, biases and norms included.
@@ -129,9 +128,11 @@ struct OneRun {
         rank(rank_in(MPI_COMM_WORLD)),
         schedule(issue(record_step(what.model, what.options), what.options)),
         weights(schedule.program, what.grid, rank, backend.memory()),
-        lanes(what.grid, means.transport, means.progress, backend.memory()),
+        channels(what.grid, channels_of(schedule.program), means.transport, means.progress,
+                 backend.memory()),
         executor(what.model, schedule, what.sequences,
-                 {weights, backend, communicators(lanes), [this] { lanes.between_tiles(); }}) {
+                 {weights, backend, communicators(channels, schedule.program),
+                  [this] { channels.between_tiles(); }}) {
     if (start == StartFrom::zeros) return;
     weights.initialise(what.model, run_seed);
     roughen(what.model, weights);
@@ -147,7 +148,7 @@ struct OneRun {
   std::int64_t rank = 0;
   Schedule schedule;
   Weights weights;
-  Lanes lanes;
+  Channels channels;
   Executor executor;
 };
 

@@ -12,6 +12,7 @@
 #include "engine/cpu/tune.hpp"
 #include "engine/cpu/tuned_backend.hpp"
 #include "engine/mpi/session.hpp"
+#include "engine/plan/program_channels.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/checkpoint/choices_json.hpp"
 #include "engine/train/checkpoint/resume.hpp"
@@ -120,8 +121,10 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   std::optional<Data> opened;
   together([&] { opened.emplace(settings.data, settings.model); });
   const Data& data = *opened;
+  const Program program = record_step(settings.model, settings.options);
   TunedBackend backend;
-  Lanes lanes(settings.grid, settings.transport, settings.progress, backend.memory());
+  Channels channels(settings.grid, channels_of(program), settings.transport, settings.progress,
+                    backend.memory());
   world.barrier();
   const std::vector<double> peaks = world.all(fma_peak_flops_per_second());
 
@@ -152,8 +155,7 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   give_back_free_memory();
   backend.prepare(products_of(settings));
   const MemoryGrowth growth;
-  Weights weights(record_step(settings.model, settings.options), settings.grid, world.rank(),
-                  backend.memory());
+  Weights weights(program, settings.grid, world.rank(), backend.memory());
   if (settings.resume.empty()) {
     weights.initialise(settings.model, settings.seed);
   } else {
@@ -167,7 +169,8 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   facts.trained_seconds = state.trainer.value("trained_seconds", 0.0);
   log.say(header_text(settings, facts));
   log.record(header_json(settings, facts));
-  return Trainer(settings, {world, lanes, backend}, data, weights, log).run(state, facts, growth);
+  return Trainer(settings, {world, channels, backend}, data, weights, log)
+      .run(state, facts, growth);
 }
 
 }  // namespace fourfold

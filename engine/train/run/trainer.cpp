@@ -8,9 +8,11 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <span>
 #include <stdexcept>
 
 #include "engine/mpi/session.hpp"
+#include "engine/plan/program_channels.hpp"
 #include "engine/train/run/agreement.hpp"
 #include "engine/train/run/stop.hpp"
 #include "engine/train/run/trace.hpp"
@@ -25,11 +27,24 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// What one rank tells the others after a step.
+// What one rank tells the others after a step. It travels as numbers, those by channel last.
 struct RankWord {
   RankStep step;
-  double stop_asked = 0.0;    // not 0: this rank was asked to stop
+  bool stop_asked = false;
   double seconds_here = 0.0;  // trained in this run, by its clock
+
+  std::vector<double> numbers() const {
+    std::vector<double> result{step.seconds, static_cast<double>(step.staged_bytes),
+                               stop_asked ? 1.0 : 0.0, seconds_here};
+    result.insert(result.end(), step.exposed_seconds.begin(), step.exposed_seconds.end());
+    return result;
+  }
+  static RankWord of(std::span<const double> numbers) {
+    const std::span<const double> exposed = numbers.subspan(4);
+    return {{numbers[0], static_cast<std::int64_t>(numbers[1]), {exposed.begin(), exposed.end()}},
+            numbers[2] != 0.0,
+            numbers[3]};
+  }
 };
 
 // Such a gradient has just been added to every weight: no checkpoint is to be made of them.
@@ -86,7 +101,7 @@ void Trainer::step() {
   const bool traced = !settings_.trace.empty() && trained_.steps_here + 1 == traced_step_;
   if (traced) worker_.world.barrier();  // so that the ranks' clocks start together
   const double begin = now();
-  staged_before_ = worker_.lanes.staged_bytes();
+  staged_before_ = worker_.channels.staged_bytes();
   const LocalBatch batch = data_.training(
       state_.position,
       {weights_.grid(), weights_.rank(), settings_.batch, settings_.options.micro_batches});
@@ -116,17 +131,21 @@ bool Trainer::due_on_screen() const {
 
 // Everybody hears what everybody measured; rank 0's clock counts.
 StepReport Trainer::report_of(const ExecutedStep& executed, double learning_rate, double begin) {
-  const std::vector<RankWord> words = worker_.world.all(RankWord{
-      {now() - begin, worker_.lanes.staged_bytes() - staged_before_, executed.exposed_seconds},
-      stop_asked() ? 1.0 : 0.0,
-      now() - began_});
+  const std::vector<double> own =
+      RankWord{{now() - begin, worker_.channels.staged_bytes() - staged_before_,
+                executed.exposed_seconds},
+               stop_asked(),
+               now() - began_}
+          .numbers();
+  const std::vector<double> all = worker_.world.all(own);
   std::vector<RankStep> ranks;
-  for (const RankWord& word : words) {
-    ranks.push_back(word.step);
-    outcome_.stopped = outcome_.stopped || word.stop_asked != 0.0;
-  }
   ++trained_.steps_here;
-  trained_.seconds_here = words.front().seconds_here;
+  for (std::size_t first = 0; first < all.size(); first += own.size()) {
+    const RankWord word = RankWord::of(std::span(all).subspan(first, own.size()));
+    ranks.push_back(word.step);
+    outcome_.stopped = outcome_.stopped || word.stop_asked;
+    if (first == 0) trained_.seconds_here = word.seconds_here;
+  }
   StepReport report;
   report.step = state_.step;
   report.loss = executed.loss;
@@ -135,6 +154,7 @@ StepReport Trainer::report_of(const ExecutedStep& executed, double learning_rate
   report.done = done();
   report.seconds_left = settings_.length.seconds_left(trained_);
   report.work = work_;
+  report.channels = channels_of(executor_.schedule().program);
   add_ranks(report, ranks);
   return report;
 }

@@ -1,35 +1,33 @@
-// Executors over a worker's lanes; see worker.hpp.
+// Executors over a worker's channels; see worker.hpp.
 #include "engine/train/run/worker.hpp"
 
+#include "engine/plan/program_channels.hpp"
 #include "schedule/models/transformer.hpp"
 
 namespace fourfold {
 
 namespace {
 
-LaneCommunicators communicators(Lanes& lanes) {
-  LaneCommunicators result{};
-  for (Lane lane : all_lanes) result[static_cast<std::size_t>(lane)] = &lanes[lane];
-  return result;
-}
-
-ExecutorMeans means(const Worker& worker, Weights& weights) {
-  return {weights, worker.backend, communicators(worker.lanes),
-          [&lanes = worker.lanes] { lanes.between_tiles(); }};
+Executor executor_of(const Worker& worker, const Model& model, Schedule schedule,
+                     std::int64_t sequences, Weights& weights) {
+  ExecutorMeans means{weights, worker.backend,
+                      worker.channels.communicators(channels_of(schedule.program)),
+                      [&channels = worker.channels] { channels.between_tiles(); }};
+  return Executor(model, std::move(schedule), sequences, std::move(means));
 }
 
 }  // namespace
 
 Executor training_executor(const Worker& worker, const Model& model, const StepOptions& options,
                            std::int64_t sequences, Weights& weights) {
-  return Executor(model, issue(record_step(model, options), options), sequences,
-                  means(worker, weights));
+  return executor_of(worker, model, issue(record_step(model, options), options), sequences,
+                     weights);
 }
 
 Executor evaluation_executor(const Worker& worker, const Model& model, const StepOptions& options,
                              std::int64_t sequences, Weights& weights) {
-  return Executor(model, issue(record_evaluation(model, options), options), sequences,
-                  means(worker, weights));
+  return executor_of(worker, model, issue(record_evaluation(model, options), options), sequences,
+                     weights);
 }
 
 }  // namespace fourfold

@@ -4,7 +4,7 @@
 
 #include "engine/backend.hpp"
 #include "engine/executor.hpp"
-#include "engine/mpi/lanes.hpp"
+#include "engine/mpi/channels.hpp"
 #include "engine/train/run/world.hpp"
 #include "engine/weights.hpp"
 
@@ -12,7 +12,7 @@ namespace fourfold {
 
 struct Worker {
   World& world;
-  Lanes& lanes;
+  Channels& channels;
   Backend& backend;
 };
 

@@ -11,6 +11,7 @@
 #include "engine/batch.hpp"
 #include "engine/cpu/openblas_core.hpp"
 #include "engine/cpu/tuned_backend.hpp"
+#include "engine/plan/program_channels.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/run/agreement.hpp"
 #include "engine/train/run/stop.hpp"
@@ -88,12 +89,14 @@ Sample sample(const SampleSettings& settings, World& world) {
     prompt = words_of_prompt(sampling.prompt, result.format, model.vocabulary);
   });
 
-  TunedBackend backend;
-  Lanes lanes(settings.grid, Transport::ring, ProgressMode::tiles, backend.memory());
   const StepOptions options = options_of(settings);
-  Weights weights(record_evaluation(model, options), settings.grid, world.rank(), backend.memory());
+  const Program program = record_evaluation(model, options);
+  TunedBackend backend;
+  Channels channels(settings.grid, channels_of(program), Transport::ring, ProgressMode::tiles,
+                    backend.memory());
+  Weights weights(program, settings.grid, world.rank(), backend.memory());
   read_checkpoint(settings.checkpoint, model, weights);
-  Sampler sampler({world, lanes, backend}, model, options, sampling.texts, weights);
+  Sampler sampler({world, channels, backend}, model, options, sampling.texts, weights);
 
   const bool grows = world.rank() == 0 && settings.screen == Screen::lines && sampling.texts == 1;
   Typewriter typewriter(result.format);
