@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "engine/plan/placement.hpp"
+#include "engine/plan/block_place.hpp"
 
 namespace fourfold {
 

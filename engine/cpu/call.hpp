@@ -5,7 +5,7 @@
 
 #include "engine/backend.hpp"
 #include "engine/cpu/scratch.hpp"
-#include "engine/plan/placement.hpp"
+#include "engine/plan/block_place.hpp"
 
 namespace fourfold {
 

@@ -4,6 +4,7 @@
 
 #include "engine/backend.hpp"
 #include "engine/reference/compute.hpp"
+#include "engine/host_memory.hpp"
 
 namespace fourfold {
 
@@ -11,6 +12,7 @@ namespace fourfold {
 // as recorded.
 class ReferenceBackend : public Backend {
  public:
+  DeviceMemory& memory() override { return memory_; }
   void compute(const Device& device, const Op& op, const KernelOperands& operands,
                const Progress& progress) override;
   void update(const reference::AdamWStep& step, const UpdateOperands& operands,
@@ -19,6 +21,7 @@ class ReferenceBackend : public Backend {
   void add_kernel(const reference::Kernel<float>& kernel) { kernels_.add(kernel); }
 
  private:
+  HostMemory memory_;
   reference::Kernels<float> kernels_;
 };
 

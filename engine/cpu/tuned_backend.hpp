@@ -9,6 +9,7 @@
 #include "engine/cpu/call.hpp"
 #include "engine/cpu/gemm_kernels.hpp"
 #include "engine/cpu/scratch.hpp"
+#include "engine/host_memory.hpp"
 
 namespace fourfold {
 
@@ -25,6 +26,7 @@ class TunedBackend : public Backend {
   // nor its memory has to bear it.
   void prepare(const std::vector<CountedProduct>& products);
 
+  DeviceMemory& memory() override { return memory_; }
   void compute(const Device& device, const Op& op, const KernelOperands& operands,
                const Progress& progress) override;
   void update(const reference::AdamWStep& step, const UpdateOperands& operands,
@@ -44,6 +46,7 @@ class TunedBackend : public Backend {
   std::vector<KernelOf> of_functions_;
   GemmKernels gemm_;
   Scratch scratch_;
+  HostMemory memory_;
 };
 
 }  // namespace fourfold

@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "engine/adamw.hpp"
-#include "engine/plan/placement.hpp"
+#include "engine/plan/block_place.hpp"
 
 namespace fourfold::work {
 
@@ -162,13 +162,14 @@ class Binder {
     collective_number_[static_cast<std::size_t>(i)] = plan_.collectives;
     const CollectiveCall call{op.collective_kind(), program_[op.inputs[0]].shape.sharding.owed,
                               at(op.inputs[0]), at(op.outputs[0])};
-    add_with_span(Start{i, op.lane(), call, plan_.collectives++});
+    add_with_span(Start{i, op.channel, call, plan_.collectives++});
   }
 
   void wait(std::int32_t i) {
     const Op& op = op_at(i);
     if (does_something(op)) {
-      plan_.items.push_back(Finish{op.lane(), collective_number_[static_cast<std::size_t>(i)]});
+      plan_.items.push_back(
+          Finish{op.channel, collective_number_[static_cast<std::size_t>(i)]});
     }
     if (op.outputs[0] == program_.loss) plan_.items.push_back(ReadLoss{at(program_.loss)});
   }

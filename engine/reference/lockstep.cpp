@@ -68,8 +68,10 @@ StepResult Lockstep<T>::step(const Batch& batch, const AdamW& optimizer) {
   check(batch, model_, store_.grid(), micro_batches_);
   micro_batch_tokens_ = batch.sequences / micro_batches_ * model_.sequence;
   optimizer_ = optimizer;
-  posts_ = {};
+  const std::size_t channels = store_.program().channels.size();
+  posts_.assign(channels, 0);
   result_ = {};
+  result_.payload.resize(channels);
   ++steps_done_;
   for (const Issue& issue : stream_) {
     switch (issue.kind) {
@@ -203,7 +205,7 @@ template <typename T>
 void Lockstep<T>::start(std::int32_t i) {
   const Op& op = op_at(i);
   expect_readable(op.inputs[0], op);
-  post_number_[static_cast<std::size_t>(i)] = ++posts_[static_cast<int>(op.lane())];
+  post_number_[static_cast<std::size_t>(i)] = ++posts_[static_cast<std::size_t>(op.channel)];
   in_flight_.push_back(i);
 }
 
@@ -214,8 +216,8 @@ void Lockstep<T>::wait(const Issue& issue) {
   const Id operand = op.inputs[0];
   const Id result = op.outputs[0];
   const auto found = std::find(in_flight_.begin(), in_flight_.end(), issue.id);
-  const std::int32_t posted_since =
-      posts_[static_cast<int>(op.lane())] - post_number_[static_cast<std::size_t>(issue.id)];
+  const std::int32_t posted_since = posts_[static_cast<std::size_t>(op.channel)] -
+                                    post_number_[static_cast<std::size_t>(issue.id)];
   if (found == in_flight_.end() || posted_since != issue.back) {
     throw std::logic_error(std::string("lockstep: a wait for what was not started, ") +
                            name(op.kind) + " of " + name_of(result));
@@ -238,7 +240,7 @@ void Lockstep<T>::wait(const Issue& issue) {
   if (store_.grid().extent(op.axis) > 1) {
     const std::size_t elements =
         std::max(store_[operand][0].values.size(), results[0].values.size());
-    result_.payload[static_cast<int>(op.lane())] +=
+    result_.payload[static_cast<std::size_t>(op.channel)] +=
         Bytes{static_cast<double>(elements) *
               static_cast<double>(bytes_per_element(store_.program()[operand].precision))};
   }

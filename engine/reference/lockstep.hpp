@@ -3,7 +3,6 @@
 // reads a value before its wait, after its release, or while an all-reduce may overwrite it.
 #pragma once
 
-#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -21,9 +20,9 @@ namespace fourfold {
 struct StepResult {
   double loss = 0.0;           // mean over the step's tokens
   double gradient_norm = 0.0;  // before clipping
-  // Bytes of one rank's buffers in the collectives of a lane, in the recorded precision: what is
-  // gathered, or what is reduced. Nothing where a line has one member.
-  std::array<Bytes, lane_count> payload{};
+  // Bytes of one rank's buffers in the collectives of a channel, by its number, in the recorded
+  // precision: what is gathered, or what is reduced. Nothing where a line has one member.
+  std::vector<Bytes> payload;
 };
 
 // T is double where it referees finite differences and grids, float where it stands for a real run.
@@ -72,8 +71,8 @@ class Lockstep {
   std::int64_t micro_batches_ = 1;
   std::map<std::string, Blocks<T>> gradients_;  // by parameter
   std::vector<std::int32_t> in_flight_;         // started collectives that nobody has waited for
-  std::vector<std::int32_t> post_number_;       // by operation: its number on its lane
-  std::array<std::int32_t, lane_count> posts_{};
+  std::vector<std::int32_t> post_number_;       // by operation: its number on its channel
+  std::vector<std::int32_t> posts_;             // by channel
   AdamW optimizer_;
   std::int64_t steps_done_ = 0;
   std::int64_t micro_batch_tokens_ = 0;

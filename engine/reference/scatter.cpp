@@ -9,7 +9,7 @@ namespace fourfold {
 template <typename T>
 Matrix<T> scatter(const Shape& shape, const ProcessGrid& grid, std::int64_t rank,
                   const std::function<T(std::int64_t, std::int64_t)>& element) {
-  const Placement place = placement(shape, grid, rank);
+  const BlockPlace place = block_place(shape, grid, rank);
   const bool flat = !shape.sharding.pieces.empty();
   Matrix<T> block =
       flat ? Matrix<T>(1, place.elements) : Matrix<T>(place.rows.extent, place.cols.extent);
@@ -39,7 +39,7 @@ Matrix<T> gather(const Shape& shape, const ProcessGrid& grid,
   Matrix<T> global(shape.rows.value({}), shape.cols.value({}));
   std::vector<bool> seen(global.values.size(), false);
   for (std::int64_t rank = 0; rank < grid.size(); ++rank) {
-    const Placement place = placement(shape, grid, rank);
+    const BlockPlace place = block_place(shape, grid, rank);
     const Matrix<T>& block = blocks.at(static_cast<std::size_t>(rank));
     for (std::int64_t i = 0; i < place.elements; ++i) {
       const T value = block.values.at(static_cast<std::size_t>(i));

@@ -24,11 +24,6 @@ const char* name(DataReduction reduction) {
   return reduction == DataReduction::beside_backward ? "beside-backward" : "after-backward";
 }
 
-const char* name(Lane lane) {
-  constexpr const char* names[]{"x", "y", "z_gather", "z_reduce", "data"};
-  return names[static_cast<int>(lane)];
-}
-
 const char* name(Role role) {
   constexpr const char* names[]{"parameters", "optimizer state", "gradients", "activations",
                                 "gathered weights"};

@@ -9,7 +9,6 @@
 #include "schedule/collectives/collective.hpp"
 #include "schedule/program/channel.hpp"
 #include "schedule/program/function.hpp"
-#include "schedule/program/lane.hpp"
 #include "schedule/program/sharding.hpp"
 #include "schedule/program/step_options.hpp"
 #include "schedule/program/turn.hpp"
@@ -120,7 +119,6 @@ struct Op {
   std::vector<Id> outputs{};
 
   bool is(const Function& other) const { return function == &other; }
-  Lane lane() const { return static_cast<Lane>(channel); }
   CollectiveKind collective_kind() const;  // collectives
   std::vector<Parameter> updated() const;  // update: inputs[0] packs their gradients, in this order
 };

@@ -14,7 +14,7 @@ Matrix<double> counted(std::int64_t rows, std::int64_t cols) {
   return matrix;
 }
 
-TEST(Placement, ElevenRowsOverFourDevicesLeavePaddingAtTheEnd) {
+TEST(BlockPlace, ElevenRowsOverFourDevicesLeavePaddingAtTheEnd) {
   const ProcessGrid grid(4, 1, 1, 1);
 
   const Part second = part_of(11, grid, 1, {Axis::x});
@@ -29,11 +29,11 @@ TEST(Placement, ElevenRowsOverFourDevicesLeavePaddingAtTheEnd) {
   EXPECT_FALSE(last.holds(11));
 }
 
-TEST(Placement, PartsBeyondTheMatrixAreEmpty) {
+TEST(BlockPlace, PartsBeyondTheMatrixAreEmpty) {
   EXPECT_EQ(part_of(5, ProcessGrid(4, 1, 1, 1), 3, {Axis::x}).valid, 0);
 }
 
-TEST(Placement, TheOrderOfCutsDecidesWhoHoldsWhat) {
+TEST(BlockPlace, TheOrderOfCutsDecidesWhoHoldsWhat) {
   const ProcessGrid grid(2, 1, 3, 2);
 
   // rank 7 = x 1, z 0, data 1
@@ -42,8 +42,8 @@ TEST(Placement, TheOrderOfCutsDecidesWhoHoldsWhat) {
   EXPECT_EQ(Cuts{Axis::x}.part(grid, 7), 1);
 }
 
-TEST(Placement, ShapesOfTokensAreRefused) {
-  EXPECT_THROW(placement({all_tokens, 4, {}}, ProcessGrid(), 0), std::logic_error);
+TEST(BlockPlace, ShapesOfTokensAreRefused) {
+  EXPECT_THROW(block_place({all_tokens, 4, {}}, ProcessGrid(), 0), std::logic_error);
 }
 
 // 3 x 4 cut by x into columns {1,2,5,6,9,10} and the rest, then by z into two flat pieces of three.

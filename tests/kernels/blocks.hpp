@@ -9,7 +9,7 @@
 
 #include "engine/backend.hpp"
 #include "engine/bf16.hpp"
-#include "engine/plan/placement.hpp"
+#include "engine/plan/block_place.hpp"
 #include "engine/reference/compute.hpp"
 #include "schedule/order/step.hpp"
 
@@ -29,7 +29,9 @@ class Block {
     return {reinterpret_cast<std::byte*>(memory_.data()), rows_, cols_, precision_};
   }
   std::int64_t size() const { return rows_ * cols_; }
-  float get(std::int64_t i) { return number(tensor(), i); }
+  float get(std::int64_t i) {
+    return precision_ == Precision::fp32 ? tensor().fp32()[i] : from_bf16_bits(tensor().bf16()[i]);
+  }
   void set(std::int64_t i, float x) {
     if (precision_ == Precision::fp32) {
       tensor().fp32()[i] = x;

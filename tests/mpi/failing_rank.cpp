@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/mpi/lanes.hpp"
+#include "engine/host_memory.hpp"
+#include "engine/mpi/channels.hpp"
 #include "engine/mpi/session.hpp"
 
 int main(int argc, char** argv) {
@@ -15,15 +16,17 @@ int main(int argc, char** argv) {
   return run_session(argc, argv, [&](const Session& session) {
     if (who == "all") throw std::invalid_argument("this cannot work");
     if (who == "together") throw FailedTogether("this cannot work");
-    // Outlives the lanes, which use it until they end.
+    // Outlives the channels, which use it until they end.
     std::vector<float> values(1 << 20, 1.0F);
-    Lanes lanes(ProcessGrid(session.ranks(), 1, 1, 1), transport, mode);
+    HostMemory memory;
+    Channels channels(ProcessGrid(session.ranks(), 1, 1, 1), {{Axis::x, ""}}, transport, mode,
+                      memory);
     const Tensor tensor{reinterpret_cast<std::byte*>(values.data()), 1, 1 << 20, Precision::fp32};
     const CollectiveCall call{CollectiveKind::all_reduce, Owed::sum, tensor, tensor};
-    const Post first = lanes[Lane::x].start(call);
+    const Post first = channels[{Axis::x, ""}].start(call);
     if (who == "one" && session.rank() == 1) throw std::runtime_error("something broke here");
-    lanes[Lane::x].finish(first);
-    lanes[Lane::x].start(call);  // not waited for: the end of the lanes does that
+    channels[{Axis::x, ""}].finish(first);
+    channels[{Axis::x, ""}].start(call);  // not waited for: the end of the channels does that
     return 0;
   });
 }

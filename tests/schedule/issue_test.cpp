@@ -97,7 +97,7 @@ class Audit {
     const auto i = static_cast<std::size_t>(issue.id);
     const Op& op = s_.program.ops[i];
     ++times_[i][static_cast<std::size_t>(issue.kind)];
-    auto& posts = posts_[static_cast<std::size_t>(op.lane())];
+    auto& posts = posts_[op.channel];
     if (issue.kind == IssueKind::wait) {
       ASSERT_LT(static_cast<std::size_t>(issue.back), posts.size());
       EXPECT_EQ(posts[posts.size() - 1 - static_cast<std::size_t>(issue.back)], issue.id);
@@ -136,7 +136,7 @@ class Audit {
   StepOptions options_;
   std::vector<Times> times_;
   std::vector<bool> ready_;
-  std::array<std::vector<std::int32_t>, lane_count> posts_;
+  std::map<ChannelNumber, std::vector<std::int32_t>> posts_;
   std::set<std::int32_t> in_flight_;  // reduce-scatters
 };
 

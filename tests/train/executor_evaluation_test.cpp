@@ -46,9 +46,10 @@ TEST(ExecutorEvaluation, SharesTheWeightsThatAreTrained) {
     what.options.precision = Precision::fp32;
     ReferenceBackend backend;
     OneRun run(what, {}, backend);
-    Executor evaluation(what.model,
-                        issue(record_evaluation(what.model, what.options), what.options),
-                        what.sequences, run.weights, backend, communicators(run.lanes), {});
+    Executor evaluation(
+        what.model, issue(record_evaluation(what.model, what.options), what.options),
+        what.sequences,
+        {run.weights, backend, communicators(run.channels, run.schedule.program), {}});
     for (std::int64_t number = 1; number <= 2; ++number) {
       const Batch batch =
           random_batch(what.model, what.sequences, static_cast<std::uint64_t>(number));
@@ -70,8 +71,8 @@ TEST(ExecutorRefusals, SayWhatDoesNotFit) {
   ReferenceBackend backend;
   OneRun run(what, {}, backend);
   const auto executor = [&](const Schedule& schedule, std::int64_t sequences) {
-    return Executor(what.model, schedule, sequences, run.weights, backend, communicators(run.lanes),
-                    {});
+    return Executor(what.model, schedule, sequences,
+                    {run.weights, backend, communicators(run.channels, run.schedule.program), {}});
   };
 
   LocalBatch too_few{what.sequences, {1, 2}, {2, 3}};

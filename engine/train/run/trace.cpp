@@ -13,35 +13,35 @@ namespace fourfold {
 
 namespace {
 
-constexpr const char* lane_titles[]{"x", "y", "z gather", "z reduce", "data"};
-
 class Events {
  public:
-  Events(const Program& program, const ProcessGrid& grid) : program_(program), grid_(grid) {}
+  Events(const Program& program, const ProcessGrid& grid)
+      : program_(program), channels_(program.channels), grid_(grid) {}
 
   void name_threads(std::int64_t rank) {
     meta(rank, 0, "process_name", "name", fmt::format("rank {}", rank));
     meta(rank, 0, "thread_name", "name", "compute");
     meta(rank, 0, "thread_sort_index", "sort_index", 0);
-    for (Lane lane : all_lanes) {
-      const int thread = 1 + static_cast<int>(lane);
-      meta(rank, thread, "thread_name", "name", lane_titles[static_cast<int>(lane)]);
+    for (std::size_t i = 0; i < channels_.size(); ++i) {
+      const int thread = thread_of(static_cast<ChannelNumber>(i));
+      meta(rank, thread, "thread_name", "name", name(channels_[i]));
       meta(rank, thread, "thread_sort_index", "sort_index", thread);
     }
   }
 
-  void add(std::int64_t rank, const Span& span) {
+  void add(std::int64_t rank, const OpSpan& span) {
     const Op& op = program_.ops.at(static_cast<std::size_t>(span.op));
     if (!is_collective(op.kind)) {
       event(rank, {op_name(program_, op), "kernel", 0, span.start, span.end, span.op});
       return;
     }
     if (grid_.extent(op.axis) == 1) return;
-    const int lane = static_cast<int>(op.lane());
-    event(rank, {op_name(program_, op), "collective", 1 + lane, span.start, span.end, span.op});
+    const ChannelNumber channel = op.channel;
+    event(rank,
+          {op_name(program_, op), "collective", thread_of(channel), span.start, span.end, span.op});
     if (span.waited > 0.0) {
-      event(rank, {std::string("wait for ") + lane_titles[lane], "wait", 0, span.end - span.waited,
-                   span.end, span.op});
+      event(rank, {"wait for " + name(channels_[static_cast<std::size_t>(channel)]), "wait", 0,
+                   span.end - span.waited, span.end, span.op});
     }
   }
 
@@ -55,6 +55,9 @@ class Events {
     double start, end;
     std::int32_t op;
   };
+
+  // Thread 0 computes.
+  static int thread_of(ChannelNumber channel) { return 1 + channel; }
 
   void meta(std::int64_t rank, int thread, const char* what, const char* key,
             const nlohmann::json& value) {
@@ -85,6 +88,7 @@ class Events {
   }
 
   const Program& program_;
+  std::vector<Channel> channels_;
   const ProcessGrid& grid_;
   std::string text_;
 };
@@ -104,7 +108,7 @@ std::string trace_json(const Program& program, const ProcessGrid& grid,
   Events events(program, grid);
   for (const TracedRank& rank : ranks) events.name_threads(rank.rank);
   for (const TracedRank& rank : ranks) {
-    for (const Span& span : rank.spans) events.add(rank.rank, span);
+    for (const OpSpan& span : rank.spans) events.add(rank.rank, span);
   }
   const nlohmann::json other{
       {"title", title},

@@ -1,5 +1,5 @@
-// Arithmetic of blocks and flat pieces; see placement.hpp.
-#include "engine/plan/placement.hpp"
+// Arithmetic of blocks and flat pieces; see block_place.hpp.
+#include "engine/plan/block_place.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -15,7 +15,7 @@ Part part_of(std::int64_t whole, const ProcessGrid& grid, std::int64_t rank, con
   return part;
 }
 
-std::optional<std::pair<std::int64_t, std::int64_t>> Placement::global(std::int64_t i) const {
+std::optional<std::pair<std::int64_t, std::int64_t>> BlockPlace::global(std::int64_t i) const {
   const std::int64_t in_block = first_element + i;
   const std::int64_t row = in_block / cols.extent;
   const std::int64_t col = in_block % cols.extent;
@@ -23,11 +23,11 @@ std::optional<std::pair<std::int64_t, std::int64_t>> Placement::global(std::int6
   return std::pair{rows.first + row, cols.first + col};
 }
 
-Placement placement(const Shape& shape, const ProcessGrid& grid, std::int64_t rank) {
+BlockPlace block_place(const Shape& shape, const ProcessGrid& grid, std::int64_t rank) {
   if (!shape.rows.constant()) {
-    throw std::logic_error("placement: a shape whose rows are tokens has no fixed rows");
+    throw std::logic_error("block_place: a shape whose rows are tokens has no fixed rows");
   }
-  Placement result;
+  BlockPlace result;
   result.rows = part_of(shape.rows.value({}), grid, rank, shape.sharding.rows);
   result.cols = part_of(shape.cols.value({}), grid, rank, shape.sharding.cols);
   result.elements = shape.local_elements(grid, {});

@@ -21,7 +21,7 @@ struct Part {
 
 Part part_of(std::int64_t whole, const ProcessGrid& grid, std::int64_t rank, const Cuts& cuts);
 
-struct Placement {
+struct BlockPlace {
   Part rows, cols;
   std::int64_t first_element = 0;  // of the block, where it is cut once more in flat pieces
   std::int64_t elements = 0;       // as Shape::local_elements
@@ -31,6 +31,6 @@ struct Placement {
 };
 
 // The shape's rows must not be tokens.
-Placement placement(const Shape& shape, const ProcessGrid& grid, std::int64_t rank);
+BlockPlace block_place(const Shape& shape, const ProcessGrid& grid, std::int64_t rank);
 
 }  // namespace fourfold
