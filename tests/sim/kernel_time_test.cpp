@@ -128,7 +128,7 @@ TEST(KernelTime, OfMapsIsMovingEveryOperandOnce) {
 
 TEST(KernelTime, OfALookupIsMovingItsRowsNotItsTable) {
   Kernel lookup(OpKind::lookup);
-  lookup.op.function = functions::forward;
+  lookup.op.function = &functions::lookup;
   lookup.op.reads = {lookup.matrix(50'000, 1000), lookup.matrix(100, 1)};
   lookup.op.writes = {lookup.matrix(100, 1000)};
 
@@ -138,8 +138,8 @@ TEST(KernelTime, OfALookupIsMovingItsRowsNotItsTable) {
 TEST(KernelTime, OfAttentionIsItsCausalFlopsAtItsOwnRate) {
   const std::int64_t s = 2048, tokens = 4 * s, h = 4096;
   Kernel forward(OpKind::attention), backward(OpKind::attention);
-  forward.op.function = functions::forward;
-  backward.op.function = functions::backward;
+  forward.op.function = &functions::attention;
+  backward.op.function = &functions::attention_backward;
   forward.op.sequence = backward.op.sequence = s;
   forward.op.shape_a = forward.matrix(tokens, 3 * h);
   backward.op.shape_a = backward.matrix(tokens, h);
