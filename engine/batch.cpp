@@ -6,11 +6,12 @@
 #include <string>
 
 #include "engine/plan/block_place.hpp"
+#include "schedule/models/fit.hpp"
 
 namespace fourfold {
 
 void check_divides(std::int64_t sequences, const ProcessGrid& grid, std::int64_t micro_batches) {
-  const std::int64_t parts = micro_batches * grid.extent(Axis::z) * grid.extent(Axis::data);
+  const std::int64_t parts = batch_unit(grid, micro_batches);
   if (sequences < 1 || sequences % parts != 0) {
     throw std::invalid_argument(
         "a batch of " + std::to_string(sequences) + " sequences does not divide among " +
@@ -45,15 +46,17 @@ void check(const Model& model, const ProcessGrid& grid) {
     throw std::invalid_argument("hidden size " + std::to_string(model.hidden) +
                                 " does not divide into " + std::to_string(model.heads) + " heads");
   }
-  if (model.heads % grid.extent(Axis::x) != 0) {
+  const Misfit why = find_misfit(model, grid);
+  if (why == Misfit::heads) {
     throw std::invalid_argument(std::to_string(model.heads) +
                                 " heads do not divide along x on grid " + grid.str() +
                                 "; x must divide the number of heads");
   }
-  if (model.hidden % grid.extent(Axis::y) != 0) {
+  if (why == Misfit::divisibility) {
+    const std::string axis = name(indivisible_axis(model, grid));
     throw std::invalid_argument("hidden size " + std::to_string(model.hidden) +
-                                " does not divide along y on grid " + grid.str() +
-                                "; y must divide the hidden size");
+                                " does not divide along " + axis + " on grid " + grid.str() + "; " +
+                                axis + " must divide the hidden size");
   }
 }
 

@@ -20,7 +20,7 @@ struct Stored {
   std::string parameter;  // "block0.qkv.weight"
   Kept kept = Kept::weight;
   bool has_master = false;  // a weight that is rounded from a block of its own
-  Shape shape;       // of the global matrix, with its sharding
+  Shape shape;              // of the global matrix, with its sharding
   Role role = Role::parameter;
   Tensor block;  // this rank's, as engine/plan/block_place.hpp lays it out; padding is zero
   WeightKind kind = WeightKind::none;

@@ -80,14 +80,12 @@ void side_by_side(benchmark::State& state, Transport transport, CollectiveKind k
     state.SetIterationTime(our_sample.back());
   }
 
-  const auto n = static_cast<double>(ranks);
   const double bandwidth = static_cast<double>(4 * elements) / quantile(our_sample, 0.5) * 1e-9;
   report(state, "ours", our_sample);
   report(state, "mpi", their_sample);
   state.counters["n"] = static_cast<double>(our_sample.size());
   state.counters["algbw_GBps"] = bandwidth;
-  state.counters["busbw_GBps"] =
-      bandwidth * (kind == CollectiveKind::all_reduce ? 2 : 1) * (n - 1) / n;
+  state.counters["busbw_GBps"] = bandwidth * part_sent(kind, ranks);
   state.counters["times_as_fast"] = quantile(their_sample, 0.5) / quantile(our_sample, 0.5);
 }
 

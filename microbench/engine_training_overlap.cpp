@@ -48,8 +48,8 @@
 #include "microbench/overlap_question.hpp"
 #include "microbench/samples.hpp"
 #include "schedule/models/model_file.hpp"
-#include "schedule/order/step.hpp"
 #include "schedule/order/issue.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold {
 namespace {

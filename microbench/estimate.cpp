@@ -4,6 +4,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "schedule/models/fit.hpp"
 #include "schedule/models/model_file.hpp"
 #include "schedule/order/step.hpp"
 #include "sim/estimate/search.hpp"

@@ -48,10 +48,10 @@ room() {
 }
 below() { echo "^$1/[a-z0-9_]+[.]hpp$"; }  # the files of a room itself, not of the rooms in it
 
-# support: knows nothing of training; two of its headers belong to a library each.
-room support '(json_object|help_format)[.]' '^nlohmann/|^CLI/|^fmt/' \
-  "only json_object and help_format add a library"
-includes support . '(json_object|help_format)[.]' |
+# support: knows nothing of training; some of its headers belong to a library each.
+room support '(json_object|help_format|chrome_trace)[.]' '^nlohmann/|^CLI/|^fmt/' \
+  "only json_object, help_format and chrome_trace add a library"
+includes support . '(json_object|help_format|chrome_trace)[.]' |
   allow_only "$standard|^support/" "support/ uses only itself and the standard library"
 
 # schedule: collectives -> program -> models -> order -> fold; the standard library, but for models.

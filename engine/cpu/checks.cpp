@@ -81,8 +81,8 @@ void check_operands(const Device& device, const Op& op, const KernelOperands& op
       check.numbers(operands.inputs[i], "operand " + std::to_string(i));
       continue;
     }
-    const Tensor& rows = op.function->result == ResultShape::looked_up ? operands.output
-                                                                       : operands.inputs[0];
+    const Tensor& rows =
+        op.function->result == ResultShape::looked_up ? operands.output : operands.inputs[0];
     if (static_cast<std::int64_t>(operands.words.size()) != rows.rows) {
       check.refuse("got " + std::to_string(operands.words.size()) + " words for " +
                    std::to_string(rows.rows) + " rows");

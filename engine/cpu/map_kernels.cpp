@@ -102,8 +102,8 @@ void cast(const KernelCall& call) {
 }
 
 void norm_factor(const KernelCall& call) {
-  call.out().fp32()[0] = reference::clip_factor(number(call.in(0), 0) + number(call.in(1), 0),
-      call.device.clip_norm);
+  call.out().fp32()[0] =
+      reference::clip_factor(number(call.in(0), 0) + number(call.in(1), 0), call.device.clip_norm);
 }
 
 }  // namespace

@@ -112,12 +112,9 @@ void loss_sum(const KernelCall& call) {
 
 std::span<const KernelOf> reduce_kernels() {
   static constexpr KernelOf kernels[]{
-      {&functions::row_sum, row_sum},
-      {&functions::row_squares, row_squares},
-      {&functions::col_sum, col_sum},
-      {&functions::position_sum, position_sum},
-      {&functions::square_sum, square_sum},
-      {&functions::loss_sum, loss_sum},
+      {&functions::row_sum, row_sum},       {&functions::row_squares, row_squares},
+      {&functions::col_sum, col_sum},       {&functions::position_sum, position_sum},
+      {&functions::square_sum, square_sum}, {&functions::loss_sum, loss_sum},
   };
   return kernels;
 }

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "engine/backend.hpp"
-#include "engine/reference/compute.hpp"
 #include "engine/host_memory.hpp"
+#include "engine/reference/compute.hpp"
 
 namespace fourfold {
 

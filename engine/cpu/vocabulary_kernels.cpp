@@ -123,12 +123,9 @@ void lookup_backward(const KernelCall& call) {
 
 std::span<const KernelOf> vocabulary_kernels() {
   static constexpr KernelOf kernels[]{
-      {&functions::row_max, row_max},
-      {&functions::row_exp_and_target, row_exp_and_target},
-      {&functions::softmax_loss, loss},
-      {&functions::softmax_backward, backward},
-      {&functions::lookup, lookup_forward},
-      {&functions::lookup_backward, lookup_backward},
+      {&functions::row_max, row_max},       {&functions::row_exp_and_target, row_exp_and_target},
+      {&functions::softmax_loss, loss},     {&functions::softmax_backward, backward},
+      {&functions::lookup, lookup_forward}, {&functions::lookup_backward, lookup_backward},
   };
   return kernels;
 }

@@ -168,8 +168,7 @@ class Binder {
   void wait(std::int32_t i) {
     const Op& op = op_at(i);
     if (does_something(op)) {
-      plan_.items.push_back(
-          Finish{op.channel, collective_number_[static_cast<std::size_t>(i)]});
+      plan_.items.push_back(Finish{op.channel, collective_number_[static_cast<std::size_t>(i)]});
     }
     if (op.outputs[0] == program_.loss) plan_.items.push_back(ReadLoss{at(program_.loss)});
   }

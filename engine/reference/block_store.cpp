@@ -57,7 +57,8 @@ Blocks<T> BlockStore<T>::empty(Id id, std::int64_t tokens) const {
   if (!value.members.empty() || !value.shape.sharding.pieces.empty()) {
     return Blocks<T>(ranks, {1, program_.local_elements(id, grid_, {tokens})});
   }
-  return Blocks<T>(ranks, {value.shape.local_rows(grid_, {tokens}), value.shape.local_cols(grid_, {tokens})});
+  return Blocks<T>(
+      ranks, {value.shape.local_rows(grid_, {tokens}), value.shape.local_cols(grid_, {tokens})});
 }
 
 template <typename T>

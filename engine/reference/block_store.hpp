@@ -24,6 +24,7 @@ class BlockStore {
   const ProcessGrid& grid() const { return grid_; }
 
   Blocks<T>& operator[](Id id) { return values_[static_cast<std::size_t>(id)]; }
+  const Blocks<T>& operator[](Id id) const { return values_[static_cast<std::size_t>(id)]; }
   // bf16 where values are kept in it; fp32 stands for all the digits of T.
   Precision kept_precision(Id id) const {
     return rounding_ == Rounding::recorded ? program_[id].precision : Precision::fp32;
@@ -49,7 +50,6 @@ class BlockStore {
   void set(Id id, const Matrix<T>& global);
 
  private:
-
   Program program_;
   ProcessGrid grid_;
   Rounding rounding_;

@@ -1,4 +1,4 @@
-// Dispatch to the reference kernels; see compute.hpp.
+// The reference kernels by function; see compute.hpp.
 #include "engine/reference/compute.hpp"
 
 #include <stdexcept>
@@ -47,109 +47,101 @@ Normalised<T> normalised(const Device& device, const Op& op, const Operands<T>& 
 template <typename T>
 Kernels<T>::Kernels()
     : of_functions_{
-      {&functions::layer_norm,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         layer_norm(normalised(device, op, o, 0), o.inputs[3], o.output);
-       }},
-      {&functions::layer_norm_backward,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         layer_norm_backward(o.inputs[0], normalised(device, op, o, 1), o.inputs[4], o.inputs[5], o.output);
-       }},
-      {&functions::bias,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         add_bias(o.inputs[0], o.inputs[1], o.output);
-       }},
-      {&functions::bias_gelu,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         bias_gelu(o.inputs[0], o.inputs[1], o.output);
-       }},
-      {&functions::gelu_backward,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         gelu_backward(o.inputs[0], o.inputs[1], o.inputs[2], o.output);
-       }},
-      {&functions::bias_residual,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         bias_residual(o.inputs[0], o.inputs[1], o.inputs[2], o.output);
-       }},
-      {&functions::add_position,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         add_position(o.inputs[0], o.inputs[1], o.output);
-       }},
-      {&functions::softmax_loss,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         softmax_loss(o.inputs[0], o.inputs[1], o.output);
-       }},
-      {&functions::softmax_backward,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         softmax_backward(Softmax<T>{o.inputs[0], o.inputs[1], o.inputs[2]}, o.tokens,
-                col_part(device, op.inputs[0]), device.step_tokens, o.output);
-       }},
-      {&functions::cast,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         copy(o.inputs[0], o.output);
-       }},
-      {&functions::norm_factor,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         o.output[0] = clip_factor(o.inputs[0][0] + o.inputs[1][0], device.clip_norm);
-       }},
-      {&functions::row_sum,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         row_sum(o.inputs[0], o.output);
-       }},
-      {&functions::row_squares,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         row_squares(o.inputs[0], o.inputs[1], columns(device, op.inputs[0]), o.output);
-       }},
-      {&functions::row_max,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         row_max(o.inputs[0], col_part(device, op.inputs[0]), o.output);
-       }},
-      {&functions::row_exp_and_target,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         row_exp_and_target(o.inputs[0], o.inputs[1], o.tokens, col_part(device, op.inputs[0]), o.output);
-       }},
-      {&functions::layer_norm_sums,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         layer_norm_sums(o.inputs[0], normalised(device, op, o, 1), o.inputs[4], o.output);
-       }},
-      {&functions::layer_norm_parameters,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         layer_norm_parameters(o.inputs[0], normalised(device, op, o, 1), o.output);
-       }},
-      {&functions::col_sum,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         col_sum(o.inputs[0], o.output);
-       }},
-      {&functions::position_sum,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         position_sum(o.inputs[0], o.output);
-       }},
-      {&functions::square_sum,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         square_sum(o.inputs[0], o.output);
-       }},
-      {&functions::loss_sum,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         sum_of_all(o.inputs[0], o.output);
-       }},
-      {&functions::attention,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         attention_forward(o.inputs[0], {op.sequence, device.head_columns}, o.output);
-       }},
-      {&functions::attention_backward,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         attention_backward(o.inputs[0], o.inputs[1], o.inputs[2],
-                            {op.sequence, device.head_columns}, o.output);
-       }},
-      {&functions::lookup,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         lookup_forward(o.inputs[0], o.tokens, row_part(device, op.inputs[0]), o.output);
-       }},
-      {&functions::lookup_backward,
-       [](const Device& device, const Op& op, const Operands<T>& o) {
-         lookup_backward(o.inputs[0], o.tokens, row_part(device, op.outputs[0]), o.output);
-       }},
-  } {}
+          {&functions::layer_norm,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             layer_norm(normalised(device, op, o, 0), o.inputs[3], o.output);
+           }},
+          {&functions::layer_norm_backward,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             layer_norm_backward(o.inputs[0], normalised(device, op, o, 1), o.inputs[4],
+                                 o.inputs[5], o.output);
+           }},
+          {&functions::bias,
+           [](const Device&, const Op&, const Operands<T>& o) {
+             add_bias(o.inputs[0], o.inputs[1], o.output);
+           }},
+          {&functions::bias_gelu,
+           [](const Device&, const Op&, const Operands<T>& o) {
+             bias_gelu(o.inputs[0], o.inputs[1], o.output);
+           }},
+          {&functions::gelu_backward,
+           [](const Device&, const Op&, const Operands<T>& o) {
+             gelu_backward(o.inputs[0], o.inputs[1], o.inputs[2], o.output);
+           }},
+          {&functions::bias_residual,
+           [](const Device&, const Op&, const Operands<T>& o) {
+             bias_residual(o.inputs[0], o.inputs[1], o.inputs[2], o.output);
+           }},
+          {&functions::add_position,
+           [](const Device&, const Op&, const Operands<T>& o) {
+             add_position(o.inputs[0], o.inputs[1], o.output);
+           }},
+          {&functions::softmax_loss,
+           [](const Device&, const Op&, const Operands<T>& o) {
+             softmax_loss(o.inputs[0], o.inputs[1], o.output);
+           }},
+          {&functions::softmax_backward,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             softmax_backward(Softmax<T>{o.inputs[0], o.inputs[1], o.inputs[2]}, o.tokens,
+                              col_part(device, op.inputs[0]), device.step_tokens, o.output);
+           }},
+          {&functions::cast,
+           [](const Device&, const Op&, const Operands<T>& o) { copy(o.inputs[0], o.output); }},
+          {&functions::norm_factor,
+           [](const Device& device, const Op&, const Operands<T>& o) {
+             o.output[0] = clip_factor(o.inputs[0][0] + o.inputs[1][0], device.clip_norm);
+           }},
+          {&functions::row_sum,
+           [](const Device&, const Op&, const Operands<T>& o) { row_sum(o.inputs[0], o.output); }},
+          {&functions::row_squares,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             row_squares(o.inputs[0], o.inputs[1], columns(device, op.inputs[0]), o.output);
+           }},
+          {&functions::row_max,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             row_max(o.inputs[0], col_part(device, op.inputs[0]), o.output);
+           }},
+          {&functions::row_exp_and_target,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             row_exp_and_target(o.inputs[0], o.inputs[1], o.tokens, col_part(device, op.inputs[0]),
+                                o.output);
+           }},
+          {&functions::layer_norm_sums,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             layer_norm_sums(o.inputs[0], normalised(device, op, o, 1), o.inputs[4], o.output);
+           }},
+          {&functions::layer_norm_parameters,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             layer_norm_parameters(o.inputs[0], normalised(device, op, o, 1), o.output);
+           }},
+          {&functions::col_sum,
+           [](const Device&, const Op&, const Operands<T>& o) { col_sum(o.inputs[0], o.output); }},
+          {&functions::position_sum,
+           [](const Device&, const Op&, const Operands<T>& o) {
+             position_sum(o.inputs[0], o.output);
+           }},
+          {&functions::square_sum, [](const Device&, const Op&,
+                                      const Operands<T>& o) { square_sum(o.inputs[0], o.output); }},
+          {&functions::loss_sum, [](const Device&, const Op&,
+                                    const Operands<T>& o) { sum_of_all(o.inputs[0], o.output); }},
+          {&functions::attention,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             attention_forward(o.inputs[0], {op.sequence, device.head_columns}, o.output);
+           }},
+          {&functions::attention_backward,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             attention_backward(o.inputs[0], o.inputs[1], o.inputs[2],
+                                {op.sequence, device.head_columns}, o.output);
+           }},
+          {&functions::lookup,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             lookup_forward(o.inputs[0], o.tokens, row_part(device, op.inputs[0]), o.output);
+           }},
+          {&functions::lookup_backward,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             lookup_backward(o.inputs[0], o.tokens, row_part(device, op.outputs[0]), o.output);
+           }},
+      } {}
 
 template <typename T>
 void Kernels<T>::compute(const Device& device, const Op& op, const Operands<T>& operands) const {

@@ -47,6 +47,8 @@ class Lockstep {
   Matrix<T> weight(const std::string& parameter) const { return store_.global(parameter); }
   Matrix<T> gradient(const std::string& parameter) const;
   void set_weight(const std::string& parameter, const Matrix<T>& global);
+  // What each rank holds of a value that the program keeps, after a step.
+  const Blocks<T>& kept(Id id) const { return store_[id]; }
 
  private:
   const Op& op_at(std::int32_t i) const {

@@ -9,6 +9,8 @@
 
 #include "scaling/find/nearby.hpp"
 #include "scaling/jobs/interrupt.hpp"
+#include "schedule/models/fit.hpp"
+#include "support/divisors.hpp"
 #include "support/prose.hpp"
 
 namespace fourfold {
@@ -23,12 +25,9 @@ SearchResult candidates_of_grid(const Question& question, const Platform& platfo
                     "extents multiply to the number of devices",
                     grid.str(), grid.size(), question.devices));
   }
-  const std::int64_t groups = grid.extent(Axis::z) * grid.extent(Axis::data);
-  const std::int64_t local_batch = std::max<std::int64_t>(question.global_batch / groups, 1);
-  std::vector<std::int64_t> counts;
-  for (std::int64_t count = 1; count <= local_batch; ++count) {
-    if (local_batch % count == 0) counts.push_back(count);
-  }
+  const std::int64_t local_batch =
+      std::max<std::int64_t>(question.global_batch / replicas(grid), 1);
+  std::vector<std::int64_t> counts = divisors(local_batch);
   if (question.micro_batches) counts = {*question.micro_batches};
 
   SearchResult result;

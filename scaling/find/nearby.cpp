@@ -1,41 +1,22 @@
-// Products of divisors around the count asked for; see nearby.hpp. A grid divides the heads by x,
-// the hidden size by x and y, and the batch by z x data and the micro-batches.
+// Products of divisors around the count asked for; see nearby.hpp.
 #include "scaling/find/nearby.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <vector>
 
+#include "schedule/models/fit.hpp"
 #include "sim/estimate/search.hpp"
+#include "support/divisors.hpp"
 #include "support/prose.hpp"
 
 namespace fourfold {
 namespace {
 
 constexpr int most_searched = 3;  // counts on either side, each with a whole search
-
-std::vector<std::int64_t> divisors(std::int64_t number) {
-  std::vector<std::int64_t> result;
-  for (std::int64_t d = 1; d * d <= number; ++d) {
-    if (number % d != 0) continue;
-    result.push_back(d);
-    if (d * d != number) result.push_back(number / d);
-  }
-  return result;
-}
-
-// Devices that x and y can share out.
-std::set<std::int64_t> model_parts(const Model& model) {
-  std::set<std::int64_t> parts;
-  for (std::int64_t x : divisors(std::gcd(model.heads, model.hidden))) {
-    for (std::int64_t y : divisors(model.hidden)) parts.insert(x * y);
-  }
-  return parts;
-}
 
 bool fits(const Question& question, const Platform& platform) {
   const Point pattern = point_of(question, ProcessGrid(question.devices, 1, 1, 1), 1);
@@ -64,10 +45,10 @@ std::string devices_nearby(const Question& question, const Platform& platform) {
   const std::int64_t micro_batches = question.micro_batches.value_or(1);
   if (question.global_batch % micro_batches != 0) return "";
   const std::set<std::int64_t> parts = model_parts(question.model);
-  for (std::int64_t replicas : divisors(question.global_batch / micro_batches)) {
+  for (std::int64_t copies : divisors(question.global_batch / micro_batches)) {
     for (std::int64_t part : parts) {
-      if (part > platform.devices() / replicas) break;
-      const std::int64_t count = part * replicas;
+      if (part > platform.devices() / copies) break;
+      const std::int64_t count = part * copies;
       if (count > question.devices) more.insert(count);
       if (count < question.devices) fewer.insert(count);
     }

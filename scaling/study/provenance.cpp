@@ -14,6 +14,7 @@
 
 #include "sim/question/provenance.hpp"
 #include "support/json_object.hpp"
+#include "support/processor_name.hpp"
 
 namespace fourfold {
 namespace {
@@ -21,15 +22,6 @@ namespace {
 std::string host_name() {
   std::array<char, 256> name{};
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
-}
-
-std::string cpu_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown";
 }
 
 }  // namespace
@@ -43,7 +35,7 @@ Provenance provenance_now() {
           .simgrid = from.simgrid_version,
           .executables = digest_of_executables(),
           .host = host_name(),
-          .cpu = cpu_name(),
+          .cpu = processor_name().value_or("unknown"),
           .time = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))};
 }
 

@@ -27,11 +27,6 @@ constexpr std::int64_t smallest_buffer = std::int64_t{1} << 10;
 constexpr std::int64_t largest_buffer = std::int64_t{1} << 31;
 constexpr std::int64_t buffer_step = 8;
 
-double bus_factor(CollectiveKind kind, std::int64_t members) {
-  const double passes = kind == CollectiveKind::all_reduce ? 2.0 : 1.0;
-  return passes * static_cast<double>(members - 1) / static_cast<double>(members);
-}
-
 CollectiveRow row_of(const CollectiveLibrary& library, const CollectiveTask& task) {
   const CollectiveChoice free = choose_collective(library, task, {});
   CollectiveRow row{task.kind, task.buffer, {}};
@@ -42,7 +37,7 @@ CollectiveRow row_of(const CollectiveLibrary& library, const CollectiveTask& tas
     if (cell.refusal.empty()) {
       cell.choice = forced_collective(library, algorithm, task);
       cell.bus_bandwidth =
-          task.buffer * bus_factor(task.kind, task.shape.members) / cell.choice.uncontended;
+          task.buffer * part_sent(task.kind, task.shape.members) / cell.choice.uncontended;
       cell.automatic = algorithm == free.algorithm;
     }
     row.cells.push_back(cell);

@@ -50,6 +50,12 @@ constexpr GroupShape packed_group(std::int64_t members, std::int64_t stride,
   return {members, (span + devices_per_node - 1) / devices_per_node, stride};
 }
 
+// Of its buffer, the part that each member of a ring sends: what a bus bandwidth counts.
+constexpr double part_sent(CollectiveKind kind, std::int64_t members) {
+  const auto n = static_cast<double>(members);
+  return (kind == CollectiveKind::all_reduce ? 2 : 1) * (n - 1) / n;
+}
+
 enum class Arrival : std::uint8_t { store, add };
 
 // `from` sends its present content of `chunk` to `to`, which keeps it or adds it to its own.

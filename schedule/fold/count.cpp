@@ -39,8 +39,7 @@ Flops op_flops(const OpClass& op, const LocalSizes& sizes) {
     return {2 * rows(op.shape_a) * cols(op.shape_a) * free_b};
   }
   if (op.function->flops == nullptr) return {};
-  return {op.function->flops(rows(op.shape_a), cols(op.shape_a),
-                             static_cast<double>(op.sequence))};
+  return {op.function->flops(rows(op.shape_a), cols(op.shape_a), static_cast<double>(op.sequence))};
 }
 
 Bytes op_traffic(const OpClass& op, const LocalSizes& sizes) {
@@ -62,7 +61,11 @@ Counts count(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& g
     }
   }
   const std::size_t channels = folded.channels.size();
-  Counts counts{folded.channels, {}, {}, std::vector<Bytes>(channels), std::vector<Bytes>(channels),
+  Counts counts{folded.channels,
+                {},
+                {},
+                std::vector<Bytes>(channels),
+                std::vector<Bytes>(channels),
                 std::vector<std::int64_t>(channels)};
   for (std::size_t b = 0; b < folded.bodies.size(); ++b) {
     const auto repeats = static_cast<double>(times[b]);

@@ -1,5 +1,5 @@
 // The counted rung: what a folded schedule does on a grid, as numbers that need no machine: flops,
-// bytes by lane.
+// bytes by channel.
 #pragma once
 
 #include <array>

@@ -123,8 +123,8 @@ class Folder {
   std::int32_t function_number(const Function* function) {
     const auto found = std::find(functions_.begin(), functions_.end(), function);
     if (found == functions_.end()) functions_.push_back(function);
-    return static_cast<std::int32_t>(
-        std::find(functions_.begin(), functions_.end(), function) - functions_.begin());
+    return static_cast<std::int32_t>(std::find(functions_.begin(), functions_.end(), function) -
+                                     functions_.begin());
   }
 
   std::int32_t op_class(const Op& op) {
@@ -147,8 +147,7 @@ class Folder {
 
   std::int32_t collective_class(const Op& op) {
     const Id buffer = op.kind == OpKind::all_gather ? op.outputs[0] : op.inputs[0];
-    key_ = {static_cast<std::int32_t>(op.kind), op.channel,
-            size_of(buffer)};
+    key_ = {static_cast<std::int32_t>(op.kind), op.channel, size_of(buffer)};
     const auto [number, fresh] = collective_index_.number(key_);
     if (fresh) {
       folded_.collectives.push_back({op.collective_kind(), op.channel, size_of(buffer)});

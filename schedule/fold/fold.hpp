@@ -86,7 +86,7 @@ struct Folded {
   std::vector<BufferEvent> persistent;  // what is there before and after the step, by size and role
   std::int64_t micro_batches = 0;       // that it stands for
   Steady steady;                        // as the order declares it
-  bool settled = false;  // whether the last period leaves in flight what it found
+  bool settled = false;                 // whether the last period leaves in flight what it found
 };
 
 Folded fold(const Schedule& schedule);

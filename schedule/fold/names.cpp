@@ -1,7 +1,6 @@
 // Reads names off the recorded program; see names.hpp.
 #include "schedule/fold/names.hpp"
 
-
 namespace fourfold {
 
 namespace {

@@ -92,9 +92,8 @@ class Printer {
       verb = std::string(start ? "start " : "wait ") + verb + " " + name(op.axis);
       if (!start) return line("  " + padded(verb, 32) + value.label.alike());
     }
-    line("  " + padded(verb, 32) + padded(value.label.alike(), 32) +
-         padded(extents(p, first), 18) + " " + name(value.precision) + "  " +
-         value.shape.sharding.str());
+    line("  " + padded(verb, 32) + padded(value.label.alike(), 32) + padded(extents(p, first), 18) +
+         " " + name(value.precision) + "  " + value.shape.sharding.str());
   }
 
   Model model_;

@@ -52,10 +52,10 @@ Forward<Block::Saved> Block::forward(const Recording& in, Id input, Hiding hidin
   saved.norm1 = normed1.saved;
   const auto qkv = qkv_.forward(in, normed1.output, hiding);
   saved.qkv = qkv.saved;
-  saved.qkv_out = r.map(in.stored(functions::bias, named("qkv")),
-                        {qkv.output, qkv_bias_.parameter.weight});
-  saved.attention_out = r.attention(in.stored(functions::attention, named("attention")),
-                                    {saved.qkv_out}, sequence_);
+  saved.qkv_out =
+      r.map(in.stored(functions::bias, named("qkv")), {qkv.output, qkv_bias_.parameter.weight});
+  saved.attention_out =
+      r.attention(in.stored(functions::attention, named("attention")), {saved.qkv_out}, sequence_);
   const auto projected = projection_.forward(in, saved.attention_out, hiding);
   saved.projection = projected.saved;
   const Id middle = r.map(in.stored(functions::bias_residual, named("middle")),
@@ -65,8 +65,8 @@ Forward<Block::Saved> Block::forward(const Recording& in, Id input, Hiding hidin
   const auto up = up_.forward(in, normed2.output, hiding);
   saved.up = up.saved;
   saved.up_out = up.output;
-  const Id activated = r.map(in.stored(functions::bias_gelu, named("gelu")),
-                             {up.output, up_bias_.parameter.weight});
+  const Id activated =
+      r.map(in.stored(functions::bias_gelu, named("gelu")), {up.output, up_bias_.parameter.weight});
   const auto down = down_.forward(in, activated, hiding);
   saved.down = down.saved;
   const Id output = r.map(in.stored(functions::bias_residual, named("output")),
@@ -85,16 +85,15 @@ Id Block::backward(const Recording& in, const Saved& kept, Id gradient) const {
                       {activated, saved.up_out, up_bias_.parameter.weight});
   const Id normed2 = up_.backward(in, saved.up, up);
   give_bias(in, up_bias_, up);
-  const Id middle = r.add(named("dmiddle"),
-                          {gradient, norm2_.backward(in, saved.norm2, normed2)}, r.storage());
+  const Id middle =
+      r.add(named("dmiddle"), {gradient, norm2_.backward(in, saved.norm2, normed2)}, r.storage());
   const Id attended = projection_.backward(in, saved.projection, middle);
   give_bias(in, projection_bias_, middle);
   const Id qkv = r.attention(in.stored(functions::attention_backward, named("dattention")),
                              {attended, saved.qkv_out, saved.attention_out}, sequence_);
   const Id normed1 = qkv_.backward(in, saved.qkv, qkv);
   give_bias(in, qkv_bias_, qkv);
-  return r.add(named("dinput"), {middle, norm1_.backward(in, saved.norm1, normed1)},
-               r.storage());
+  return r.add(named("dinput"), {middle, norm1_.backward(in, saved.norm1, normed1)}, r.storage());
 }
 
 }  // namespace fourfold

@@ -93,8 +93,7 @@ void Gpt::backward(const Turn& turn) {
   const Saved saved = std::move(found->second);
   saved_.erase(found);
   const Recording now = recording(turn);
-  const bool reduce_beside =
-      turn.last && options_.data_reduction == DataReduction::beside_backward;
+  const bool reduce_beside = turn.last && options_.data_reduction == DataReduction::beside_backward;
   // Right behind its forward, the head's backward goes on in the head's section.
   if (at_head_ != turn.micro_batch) r_.begin_section("head backward", -1);
   at_head_ = -1;

@@ -1,5 +1,5 @@
-// What layers have in common: they are functions of a pass. Forward returns what backward needs, and
-// no layer holds the state of a micro-batch, so that any order of passes can be recorded.
+// What layers have in common: they are functions of a pass. Forward returns what backward needs,
+// and no layer holds the state of a micro-batch, so that any order of passes can be recorded.
 #pragma once
 
 #include <map>

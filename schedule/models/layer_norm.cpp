@@ -27,8 +27,7 @@ Id LayerNorm::backward(const Recording& in, const Saved& saved, Id gradient) con
   const std::vector<Id> known{gradient, saved.input, saved.sum, saved.squares};
   std::vector<Id> operands = known;
   operands.push_back(scale_and_offset_.weight);
-  Id sums =
-      r.reduce({functions::layer_norm_sums, label_ + ".dsums", Precision::fp32}, operands, 2);
+  Id sums = r.reduce({functions::layer_norm_sums, label_ + ".dsums", Precision::fp32}, operands, 2);
   sums = r.all_reduce(sums, Axis::y, Hiding::never);
   const Id own = r.reduce(
       {functions::layer_norm_parameters, label_ + ".dparameters", Precision::fp32}, known, 2);

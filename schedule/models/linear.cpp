@@ -17,8 +17,7 @@ Linear::Linear(Recorder& r, Label label, const Shape& weight, WeightKind kind, B
 
 Forward<Linear::Saved> Linear::forward(const Recording& in, Id input, Hiding hiding) const {
   const Id full = gathered(in, weight_, hiding);
-  const Id partial =
-      in.r.gemm(GemmForm::nn, input, full, in.stored(functions::none, label_));
+  const Id partial = in.r.gemm(GemmForm::nn, input, full, in.stored(functions::none, label_));
   return {in.r.all_reduce(partial, in_, Hiding::never), {input, full}};
 }
 
@@ -28,9 +27,9 @@ Id Linear::backward(const Recording& in, const Saved& saved, Id gradient) const 
   const Id partial =
       r.gemm(GemmForm::nt, gradient, full, in.stored(functions::none, label_ + ".dinput"));
   const Id input_gradient = r.all_reduce(partial, out_, Hiding::all_reduce);
-  const Id weight_gradient = r.gemm(
-      GemmForm::tn, saved.input, gradient,
-      {functions::none, label_ + ".dweight", Bucket::product_precision(in.options)});
+  const Id weight_gradient =
+      r.gemm(GemmForm::tn, saved.input, gradient,
+             {functions::none, label_ + ".dweight", Bucket::product_precision(in.options)});
   bucket_->give(r, slot_, weight_gradient, in.turn, in.options);
   return input_gradient;
 }

@@ -18,8 +18,7 @@ Vocabulary::Vocabulary(Recorder& r, const Model& model, Gradients& gradients)
 
 Id Vocabulary::embed(const Recording& in, Id tokens) const {
   const Id full = gathered(in, table_, Hiding::all_gather);
-  Id rows =
-      in.r.lookup(in.stored(functions::lookup, "embedding"), full, tokens, table_shape_);
+  Id rows = in.r.lookup(in.stored(functions::lookup, "embedding"), full, tokens, table_shape_);
   rows = in.r.all_reduce(rows, Axis::x, Hiding::never);
   return in.r.map(in.stored(functions::add_position, "embedded"), {rows, positions_.weight});
 }
@@ -31,17 +30,16 @@ Forward<Vocabulary::Saved> Vocabulary::head(const Recording& in, Id input, Id ta
   saved.norm = normed.saved;
   saved.normed = normed.output;
   saved.table = gathered(in, table_, Hiding::all_gather);
-  saved.logits = r.gemm(GemmForm::nt, saved.normed, saved.table,
-                        in.stored(functions::none, "logits"));
+  saved.logits =
+      r.gemm(GemmForm::nt, saved.normed, saved.table, in.stored(functions::none, "logits"));
   saved.logits = r.all_reduce(saved.logits, Axis::y, Hiding::never);
-  saved.maxima =
-      r.reduce({functions::row_max, "logits.max", Precision::fp32}, {saved.logits});
+  saved.maxima = r.reduce({functions::row_max, "logits.max", Precision::fp32}, {saved.logits});
   saved.maxima = r.all_reduce(saved.maxima, Axis::x, Hiding::never);
   saved.sums = r.reduce({functions::row_exp_and_target, "logits.sums", Precision::fp32},
                         {saved.logits, saved.maxima, targets}, 2);
   saved.sums = r.all_reduce(saved.sums, Axis::x, Hiding::never);
-  const Id loss = r.map({functions::softmax_loss, "token_loss", Precision::fp32},
-                        {saved.maxima, saved.sums});
+  const Id loss =
+      r.map({functions::softmax_loss, "token_loss", Precision::fp32}, {saved.maxima, saved.sums});
   return {loss, saved};
 }
 
@@ -50,8 +48,8 @@ Vocabulary::HeadGradients Vocabulary::head_backward(const Recording& in, const S
   Recorder& r = in.r;
   const Id dlogits = r.map(in.stored(functions::softmax_backward, "dlogits"),
                            {saved.logits, saved.maxima, saved.sums, targets});
-  Id gradient = r.gemm(GemmForm::nn, dlogits, saved.table,
-                       in.stored(functions::none, "head.dinput"));
+  Id gradient =
+      r.gemm(GemmForm::nn, dlogits, saved.table, in.stored(functions::none, "head.dinput"));
   gradient = r.all_reduce(gradient, Axis::x, Hiding::all_reduce);
   const Id table =
       r.gemm(GemmForm::tn, dlogits, saved.normed,

@@ -213,9 +213,9 @@ class Issuer {
   std::vector<std::int32_t> post_number_;
   std::vector<std::int32_t> posts_;  // by channel
   std::deque<Deferral> deferrals_;
-  std::int64_t first_deferral_ = 0;         // number of the oldest that is pending
-  std::vector<std::int64_t> deferral_of_;   // by operation: the number of its deferral
-  std::int64_t blocks_put_off_ = 0;         // sections that deferrals come from
+  std::int64_t first_deferral_ = 0;        // number of the oldest that is pending
+  std::vector<std::int64_t> deferral_of_;  // by operation: the number of its deferral
+  std::int64_t blocks_put_off_ = 0;        // sections that deferrals come from
   std::int64_t period_ = none;
   std::int32_t section_ = -1;
 };

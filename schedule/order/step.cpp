@@ -35,8 +35,9 @@ std::string fault_of_steady(const Order& order) {
     const auto turn = static_cast<std::size_t>(i);
     const auto later = static_cast<std::size_t>(i + steady.turns);
     if (!alike(order.turns[turn], order.turns[later], steady.micro_batches)) {
-      return "order: turn " + std::to_string(later) + " is in the steady stretch, but not as turn " +
-             std::to_string(turn) + ", a period before it";
+      return "order: turn " + std::to_string(later) +
+             " is in the steady stretch, but not as turn " + std::to_string(turn) +
+             ", a period before it";
     }
   }
   return "";

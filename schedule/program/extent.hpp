@@ -15,7 +15,9 @@ enum class Counting : std::uint8_t { ones, tokens };
 struct Quantities {
   std::int64_t tokens = 0;  // of one micro-batch over all devices
 
-  constexpr std::int64_t operator[](Counting counted) const { return counted == Counting::ones ? 1 : tokens; }
+  constexpr std::int64_t operator[](Counting counted) const {
+    return counted == Counting::ones ? 1 : tokens;
+  }
 };
 
 class Extent {

@@ -14,9 +14,9 @@ namespace fourfold {
 enum class ResultShape : std::uint8_t {
   as_first,  // as the first operand: a map, element by element
   per_row,   // so many numbers for each row of the first operand: owed along what cuts its columns
-  per_column,  // so many for each of its columns: owed along what cuts its rows; a gradient
-  single,      // one number: owed along everything that cuts the operand
-  attended,    // a third of the columns: queries, keys and values in, values out
+  per_column,     // so many for each of its columns: owed along what cuts its rows; a gradient
+  single,         // one number: owed along everything that cuts the operand
+  attended,       // a third of the columns: queries, keys and values in, values out
   attended_from,  // three times the columns of the first operand: the gradient of that
   looked_up,      // a row of the table for each word: owed along what cuts the table's rows
   looked_up_from  // the table's gradient: owed along what cuts the words
@@ -86,20 +86,16 @@ inline constexpr Function square_sum{"square_sum", ResultShape::single};
 inline constexpr Function loss_sum{"loss_sum", ResultShape::single};
 
 // Attention: local, as rows are cut by whole sequences and columns by whole heads.
-inline constexpr Function attention{.name = "forward",
-                                    .result = ResultShape::attended,
-                                    .flops = attention_flops};
-inline constexpr Function attention_backward{.name = "backward",
-                                             .result = ResultShape::attended_from,
-                                             .flops = attention_backward_flops};
+inline constexpr Function attention{
+    .name = "forward", .result = ResultShape::attended, .flops = attention_flops};
+inline constexpr Function attention_backward{
+    .name = "backward", .result = ResultShape::attended_from, .flops = attention_backward_flops};
 
 // Lookups in a table whose rows are cut.
-inline constexpr Function lookup{.name = "forward",
-                                 .result = ResultShape::looked_up,
-                                 .traffic = Traffic::twice_result};
-inline constexpr Function lookup_backward{.name = "backward",
-                                          .result = ResultShape::looked_up_from,
-                                          .traffic = Traffic::twice_first};
+inline constexpr Function lookup{
+    .name = "forward", .result = ResultShape::looked_up, .traffic = Traffic::twice_result};
+inline constexpr Function lookup_backward{
+    .name = "backward", .result = ResultShape::looked_up_from, .traffic = Traffic::twice_first};
 
 }  // namespace functions
 

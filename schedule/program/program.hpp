@@ -1,5 +1,5 @@
-// The training step as a value: operations on sharded matrices in the order of their parts. It names
-// axes, never ranks; hosts, seconds and pointers do not occur in it.
+// The training step as a value: operations on sharded matrices in the order of their parts. It
+// names axes, never ranks; hosts, seconds and pointers do not occur in it.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,8 @@ struct Label {
   std::int64_t layer = -1;  // -1 where the owner stands once
 
   Label() = default;
-  Label(const char* text) : name(text) {}                    // NOLINT: a text is a label
-  Label(std::string text) : name(std::move(text)) {}         // NOLINT
+  Label(const char* text) : name(text) {}             // NOLINT: a text is a label
+  Label(std::string text) : name(std::move(text)) {}  // NOLINT
   Label(std::string own, std::string of, std::int64_t number)
       : name(std::move(own)), owner(std::move(of)), layer(number) {}
 
@@ -61,8 +61,8 @@ struct Value {
   WeightKind weight = WeightKind::none;
 };
 
-// A trained matrix: its value and the fp32 state AdamW keeps for it, sharded alike; no state where a
-// program only reads its weights. An fp32 weight is its own master.
+// A trained matrix: its value and the fp32 state AdamW keeps for it, sharded alike; no state where
+// a program only reads its weights. An fp32 weight is its own master.
 struct Parameter {
   Id weight = -1;
   Id master = -1;
@@ -109,12 +109,12 @@ struct Op {
   OpKind kind = OpKind::map;
   const Function* function = &functions::none;
   GemmForm form = GemmForm::nn;
-  ChannelNumber channel = -1;                // collectives
-  Axis axis = Axis::x;                       // collectives: the channel's
-  Direction direction = Direction::pieces;   // gathers, reduce-scatters
-  Hiding hiding = Hiding::never;             // collectives
-  bool deferrable = false;                   // may wait with its operands: gradient book-keeping
-  std::int64_t sequence = 0;                 // attention: tokens of a sequence
+  ChannelNumber channel = -1;               // collectives
+  Axis axis = Axis::x;                      // collectives: the channel's
+  Direction direction = Direction::pieces;  // gathers, reduce-scatters
+  Hiding hiding = Hiding::never;            // collectives
+  bool deferrable = false;                  // may wait with its operands: gradient book-keeping
+  std::int64_t sequence = 0;                // attention: tokens of a sequence
   std::vector<Id> inputs{};
   std::vector<Id> outputs{};
 

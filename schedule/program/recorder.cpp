@@ -15,8 +15,8 @@ namespace {
 
 std::string described(const Value& value) {
   const Shape& s = value.shape;
-  return value.label.full() + " (" + s.rows.str() + " x " + s.cols.str() + ", " +
-         s.sharding.str() + ")";
+  return value.label.full() + " (" + s.rows.str() + " x " + s.cols.str() + ", " + s.sharding.str() +
+         ")";
 }
 
 std::string described(const Value& value, Axis axis) {
@@ -53,8 +53,8 @@ ChannelNumber Recorder::declare(Axis axis, const std::string& purpose) {
   const Channel channel{axis, purpose};
   const auto found = std::find(channels.begin(), channels.end(), channel);
   if (found == channels.end()) channels.push_back(channel);
-  return static_cast<ChannelNumber>(
-      std::find(channels.begin(), channels.end(), channel) - channels.begin());
+  return static_cast<ChannelNumber>(std::find(channels.begin(), channels.end(), channel) -
+                                    channels.begin());
 }
 
 ChannelNumber Recorder::channel_of(OpKind kind, Axis axis) {
@@ -207,10 +207,9 @@ Id Recorder::lookup(const Result& result, Id table_or_gradient, Id tokens, const
   } else {
     refuse("lookup", std::string(result.function.name) + " is no lookup");
   }
-  return emit({.kind = OpKind::lookup,
-               .function = &result.function,
-               .inputs = {table_or_gradient, tokens}},
-              {result.label, shape, result.precision, role, false, {}});
+  return emit(
+      {.kind = OpKind::lookup, .function = &result.function, .inputs = {table_or_gradient, tokens}},
+      {result.label, shape, result.precision, role, false, {}});
 }
 
 Id Recorder::reduce(const Result& result, const std::vector<Id>& operands, std::int64_t extent) {
@@ -298,8 +297,7 @@ Id Recorder::reduce_scatter(Id id, Axis axis, Hiding hiding, Direction direction
     refuse("reduce_scatter", "no sum owed: " + described(value, axis));
   }
   if (!value.members.empty()) {
-    refuse("reduce_scatter",
-           "members of a pack keep their own pieces: " + described(value, axis));
+    refuse("reduce_scatter", "members of a pack keep their own pieces: " + described(value, axis));
   }
   if (direction == Direction::rows && value.shape.flat()) {
     refuse("reduce_scatter", "flat pieces have no rows to keep: " + described(value, axis));
@@ -321,9 +319,8 @@ Id Recorder::all_reduce(Id id, Axis axis, Hiding hiding) {
     refuse("all_reduce", "nothing owed: " + described(value, axis));
   }
   value.shape.sharding.partial = value.shape.sharding.partial.without(axis);
-  return collective(
-      {.kind = OpKind::all_reduce, .axis = axis, .hiding = hiding, .inputs = {id}},
-      std::move(value));
+  return collective({.kind = OpKind::all_reduce, .axis = axis, .hiding = hiding, .inputs = {id}},
+                    std::move(value));
 }
 
 AxisSet Recorder::cuts(Id id) const {

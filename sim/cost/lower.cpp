@@ -31,15 +31,6 @@ std::int64_t micro_batch_tokens(const Point& point) {
 
 namespace {
 
-GroupShape packed_shape(const ProcessGrid& grid, Axis axis, std::int64_t devices_per_node) {
-  const std::int64_t members = grid.extent(axis);
-  const std::int64_t span = grid.stride(axis) * members;
-  const std::int64_t stride = grid.stride(axis);
-  if (span <= devices_per_node) return {members, 1, stride};
-  if (stride >= devices_per_node) return {members, members, stride};
-  return {members, (span + devices_per_node - 1) / devices_per_node, stride};
-}
-
 // The most nodes that a group of `axis` lies in.
 std::int64_t most_nodes(const ProcessGrid& grid, Axis axis, const Mapping& mapping,
                         std::int64_t devices_per_node) {
@@ -74,7 +65,8 @@ bool applies(const CollectiveTuning& tuning, CollectiveKind kind, GroupShape sha
 GroupShapes group_shapes(const ProcessGrid& grid, std::int64_t devices_per_node) {
   GroupShapes shapes;
   for (Axis axis : all_axes) {
-    shapes[static_cast<std::size_t>(axis)] = packed_shape(grid, axis, devices_per_node);
+    shapes[static_cast<std::size_t>(axis)] =
+        packed_group(grid.extent(axis), grid.stride(axis), devices_per_node);
   }
   return shapes;
 }

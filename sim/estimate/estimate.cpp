@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "schedule/fold/memory.hpp"
+#include "schedule/models/fit.hpp"
 #include "sim/cost/lower.hpp"
 
 namespace fourfold {

@@ -6,20 +6,12 @@
 #include <memory>
 #include <stdexcept>
 
+#include "schedule/models/fit.hpp"
+#include "support/divisors.hpp"
+
 namespace fourfold {
 
 namespace {
-
-std::vector<std::int64_t> divisors(std::int64_t number) {
-  std::vector<std::int64_t> result;
-  for (std::int64_t d = 1; d * d <= number; ++d) {
-    if (number % d != 0) continue;
-    result.push_back(d);
-    if (d * d != number) result.push_back(number / d);
-  }
-  std::sort(result.begin(), result.end());
-  return result;
-}
 
 std::string gigabytes(Bytes bytes) {
   char text[32];
@@ -38,8 +30,7 @@ class Search {
     const Model& model = question_.model;
     const Misfit why = find_misfit(model, grid, question_.global_batch, 1);
     if (why != Misfit::none) return reject(why);
-    const std::int64_t replicas = grid.extent(Axis::z) * grid.extent(Axis::data);
-    for (std::int64_t m : divisors(question_.global_batch / replicas)) {
+    for (std::int64_t m : divisors(question_.global_batch / replicas(grid))) {
       ++result.tried;
       const Folded& folded = step(m);
       if (!fits(folded, grid, m)) continue;

@@ -27,10 +27,6 @@ std::vector<std::int64_t> times_done(const Folded& folded) {
   return times;
 }
 
-double hop_factor(CollectiveKind kind) {
-  return kind == CollectiveKind::all_reduce ? 2.0 : 1.0;
-}
-
 // The part of a name that says which value: "block.qkv.weight all_gather z" is the value's name.
 std::string value_in(const std::string& name) {
   return name.substr(0, name.find(' '));
@@ -238,8 +234,7 @@ Work work_of(const OpClass& op) {
 BytesPerSecond bus_bandwidth(CollectiveKind kind, Bytes buffer, std::int64_t members,
                              Seconds seconds) {
   if (seconds.value <= 0.0) return {};
-  const auto n = static_cast<double>(members);
-  return buffer * (hop_factor(kind) * (n - 1) / n) / seconds;
+  return buffer * part_sent(kind, members) / seconds;
 }
 
 Explanation explain(const Point& point, const Platform& platform,

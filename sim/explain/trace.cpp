@@ -1,25 +1,17 @@
-// Spans as complete events ("ph": "X"), stamps in microseconds; see trace.hpp.
+// Simulated spans as events; see trace.hpp.
 #include "sim/explain/trace.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "sim/cost/protocol.hpp"
+#include "support/chrome_trace.hpp"
 
 namespace fourfold {
 
 namespace {
-
-// "z gather"
-std::string title_of(const Channel& channel) {
-  std::string title = name(channel);
-  std::ranges::replace(title, '_', ' ');
-  return title;
-}
 
 int thread_of(const Span& span) {
   return span.kind == SpanKind::collective ? 1 + span.channel : 0;
@@ -32,7 +24,7 @@ std::string title_of(const Span& span, const ProgramDetail& detail) {
       return detail.names().at(static_cast<std::size_t>(span.name));
     case SpanKind::wait:
       return "wait for " +
-             title_of(detail.program().channels.at(static_cast<std::size_t>(span.channel)));
+             in_words(name(detail.program().channels.at(static_cast<std::size_t>(span.channel))));
     case SpanKind::interference:
       return "interference of a collective";
     case SpanKind::skipped:
@@ -43,11 +35,8 @@ std::string title_of(const Span& span, const ProgramDetail& detail) {
 
 std::string arguments_of(const Span& span, const ProgramDetail& detail) {
   const NamedSection& section = detail.sections().at(static_cast<std::size_t>(span.section));
-  std::string text = fmt::format("\"section\":\"{}\"", section.name);
-  if (section.layer >= 0 && span.kind != SpanKind::skipped) {
-    text += fmt::format(",\"layer\":{}", section.layer);
-  }
-  if (span.micro_batch >= 0) text += fmt::format(",\"micro_batch\":{}", span.micro_batch);
+  std::string text = place_arguments(
+      section.name, span.kind == SpanKind::skipped ? -1 : section.layer, span.micro_batch);
   if (span.kind == SpanKind::collective) {
     const TimedCollective& timed =
         detail.program().collectives.at(static_cast<std::size_t>(span.collective));
@@ -57,35 +46,16 @@ std::string arguments_of(const Span& span, const ProgramDetail& detail) {
   return text;
 }
 
-// Names of values hold only letters, digits, points and blanks: nothing needs escaping.
-void add_event(const Span& span, std::int64_t rank, const ProgramDetail& detail,
-               std::string& text) {
-  fmt::format_to(std::back_inserter(text),
-                 ",\n{{\"ph\":\"X\",\"name\":\"{}\",\"cat\":\"{}\",\"pid\":{},\"tid\":{},"
-                 "\"ts\":{:.4f},\"dur\":{:.4f},\"args\":{{{}}}}}",
-                 title_of(span, detail), name(span.kind), rank, thread_of(span),
-                 span.start.value * 1e6, (span.end - span.start).value * 1e6,
-                 arguments_of(span, detail));
+TraceEvent event_of(const Span& span, const ProgramDetail& detail) {
+  return {title_of(span, detail), name(span.kind), thread_of(span),
+          span.start.value,       span.end.value,  arguments_of(span, detail)};
 }
 
-void name_threads(const TracedDevice& device, const std::vector<Channel>& channels,
-                  std::string& text) {
-  const auto meta = [&](const char* what, int thread, const char* key,
-                        const nlohmann::json& value) {
-    const nlohmann::json event{{"ph", "M"},
-                               {"name", what},
-                               {"pid", device.rank},
-                               {"tid", thread},
-                               {"args", {{key, value}}}};
-    text += (text.ends_with("[") ? "\n" : ",\n") + event.dump();
-  };
-  meta("process_name", 0, "name", device.role);
-  meta("thread_name", 0, "name", "compute");
-  meta("thread_sort_index", 0, "sort_index", 0);
-  for (int thread = 1; thread <= static_cast<int>(channels.size()); ++thread) {
-    meta("thread_name", thread, "name", title_of(channels[static_cast<std::size_t>(thread) - 1]));
-    meta("thread_sort_index", thread, "sort_index", thread);
-  }
+// Compute, and a thread for each channel.
+std::vector<std::string> threads(const std::vector<Channel>& channels) {
+  std::vector<std::string> titles{"compute"};
+  for (const Channel& channel : channels) titles.push_back(in_words(name(channel)));
+  return titles;
 }
 
 bool leaves_out(const std::vector<TracedDevice>& devices) {
@@ -112,15 +82,14 @@ std::string trace_json(const std::vector<TracedDevice>& devices, const ProgramDe
                                         "alike, not written' stand for the others."
                                       : "Every layer and micro-batch is written."},
       {"devices", "A process is one device; its number is its rank in the process grid."}};
-  std::string text =
-      "{\"displayTimeUnit\":\"ms\",\"otherData\":" + other.dump() + ",\"traceEvents\":[";
+  ChromeTrace trace;
   for (const TracedDevice& device : devices) {
-    name_threads(device, detail.program().channels, text);
+    trace.name_process(device.rank, device.role, threads(detail.program().channels));
   }
   for (const TracedDevice& device : devices) {
-    for (const Span& span : device.spans) add_event(span, device.rank, detail, text);
+    for (const Span& span : device.spans) trace.add(device.rank, event_of(span, detail));
   }
-  return text + "\n]}\n";
+  return trace.text(other);
 }
 
 }  // namespace fourfold

@@ -27,12 +27,4 @@ std::string to_json(const Point& point);  // one line
 // Throws std::runtime_error with a sentence on anything missing, unknown or impossible.
 Point point_from_json(const std::string& text);
 
-// Why a grid cannot run a model, before memory is looked at.
-enum class Misfit : std::uint8_t { none, heads, divisibility, batch };
-Misfit find_misfit(const Model& model, const ProcessGrid& grid, std::int64_t global_batch,
-                   std::int64_t micro_batches);
-// The same as one sentence; empty if the grid can.
-std::string misfit(const Model& model, const ProcessGrid& grid, std::int64_t global_batch,
-                   std::int64_t micro_batches);
-
 }  // namespace fourfold

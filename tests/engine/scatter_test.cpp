@@ -70,10 +70,9 @@ TEST(Scatter, PadsWithZeros) {
 TEST(Scatter, GatherIsItsInverseOnEveryGrid) {
   for (const char* text : {"1x1x1x1", "2x3x1x1", "3x2x2x1", "1x2x5x2", "4x1x3x1", "2x2x2x2"}) {
     const ProcessGrid grid = ProcessGrid::parse(text);
-    for (const Shape& shape :
-         {Shape{7, 5, {{Axis::x}, {Axis::y}, {Axis::z}, {}, Owed::sum}},
-          Shape{1, 9, {{}, {Axis::y}, {}, {}, Owed::sum}},
-          Shape{4, 6, {{Axis::y}, {Axis::x}, {Axis::z}, {}, Owed::sum}}}) {
+    for (const Shape& shape : {Shape{7, 5, {{Axis::x}, {Axis::y}, {Axis::z}, {}, Owed::sum}},
+                               Shape{1, 9, {{}, {Axis::y}, {}, {}, Owed::sum}},
+                               Shape{4, 6, {{Axis::y}, {Axis::x}, {Axis::z}, {}, Owed::sum}}}) {
       const Matrix<double> global = counted(shape.rows.value({}), shape.cols.value({}));
       std::vector<Matrix<double>> blocks;
       for (std::int64_t rank = 0; rank < grid.size(); ++rank) {

@@ -88,9 +88,10 @@ TEST(Stream, RefusesAReadWhileAnAllReduceMayOverwriteIt) {
   Schedule schedule = sound();
   const auto start = find(schedule, IssueKind::start, OpKind::all_reduce);
   const Id operand = schedule.program.ops[static_cast<std::size_t>(start->id)].inputs[0];
-  schedule.program.ops.push_back(
-      {.kind = OpKind::reduce, .function = &functions::square_sum, .inputs = {operand},
-       .outputs = {operand}});
+  schedule.program.ops.push_back({.kind = OpKind::reduce,
+                                  .function = &functions::square_sum,
+                                  .inputs = {operand},
+                                  .outputs = {operand}});
 
   schedule.stream.insert(
       std::next(start),

@@ -97,7 +97,8 @@ struct Case {
   }
   std::string described() const {
     return std::string(name(op.kind)) + " " + op.function->name + " " +
-           (op.kind == OpKind::gemm ? name(op.form) : "") + " -> " + (*program)[op.outputs[0]].label.full();
+           (op.kind == OpKind::gemm ? name(op.form) : "") + " -> " +
+           (*program)[op.outputs[0]].label.full();
   }
 };
 
@@ -107,7 +108,8 @@ inline Block empty_block(const Case& c, Id id, Precision run) {
   if (!value.members.empty() || !value.shape.sharding.pieces.empty()) {
     return Block(1, c.program->local_elements(id, c.grid, {c.tokens}), precision);
   }
-  return Block(value.shape.local_rows(c.grid, {c.tokens}), value.shape.local_cols(c.grid, {c.tokens}), precision);
+  return Block(value.shape.local_rows(c.grid, {c.tokens}),
+               value.shape.local_cols(c.grid, {c.tokens}), precision);
 }
 
 // Normal numbers of size 1; statistics of rows, which are sums of squares or of exponentials, are

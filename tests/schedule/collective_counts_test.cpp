@@ -57,6 +57,17 @@ TEST(CollectiveCounts, FormulasEqualTheFoldOfTheRounds) {
   EXPECT_EQ(compare(CollectiveAlgorithm::hierarchical, 1), 3 * 130);
 }
 
+TEST(CollectiveCounts, OfARingAreThePartThatEveryMemberSends) {
+  for (CollectiveKind kind : all_kinds) {
+    for (std::int64_t members : {1, 2, 3, 8, 100}) {
+      const CollectiveCounts ring = counts(kind, CollectiveAlgorithm::ring, {members, 1});
+
+      EXPECT_DOUBLE_EQ(part_sent(kind, members),
+                       static_cast<double>(ring.sent_by_member) / static_cast<double>(ring.chunks));
+    }
+  }
+}
+
 TEST(CollectiveCounts, TreeFormulasEqualTheFoldOfTheRounds) {
   for (GroupShape shape : shapes()) {
     const CollectiveCounts formula =

@@ -216,8 +216,7 @@ TEST(CommunicationVolume, AVocabularyThatDoesNotDivideIsPaddedUp) {
 
   const Counts counts = counted(model, {}, grid, 4).counts;
 
-  EXPECT_EQ(sent(counts, "z_gather"),
-            sent(counted(padded, {}, grid, 4).counts, "z_gather"));
+  EXPECT_EQ(sent(counts, "z_gather"), sent(counted(padded, {}, grid, 4).counts, "z_gather"));
   EXPECT_EQ(counts.gemm.value, counted(padded, {}, grid, 4).counts.gemm.value);
 }
 

@@ -67,7 +67,8 @@ inline Flat flat(const Schedule& schedule) {
     if (issue.kind == IssueKind::start) {
       ++posts[channel];
       const bool gathers = op.kind == OpKind::all_gather;
-      result.steps.push_back(std::string("start ") + name(op.kind) + " " + name(p.channels[channel]) + " " +
+      result.steps.push_back(std::string("start ") + name(op.kind) + " " +
+                             name(p.channels[channel]) + " " +
                              size(gathers ? op.outputs[0] : op.inputs[0]));
     } else if (issue.kind == IssueKind::wait) {
       // Whoever waited for a post of a FIFO channel has waited for all before it.
@@ -120,9 +121,12 @@ inline Flat flat(const Folded& folded) {
       if (s.kind == IssueKind::start) {
         const CollectiveClass& c = folded.collectives[static_cast<std::size_t>(s.index)];
         one.steps.push_back(std::string("start ") + kinds[static_cast<int>(c.kind)] + " " +
-                            name(folded.channels[static_cast<std::size_t>(c.channel)]) + " " + size(c.buffer));
+                            name(folded.channels[static_cast<std::size_t>(c.channel)]) + " " +
+                            size(c.buffer));
       } else if (s.kind == IssueKind::wait) {
-        one.steps.push_back(std::string("wait ") + name(folded.channels[static_cast<std::size_t>(s.channel)]) + " " + std::to_string(s.back));
+        one.steps.push_back(std::string("wait ") +
+                            name(folded.channels[static_cast<std::size_t>(s.channel)]) + " " +
+                            std::to_string(s.back));
       } else {
         for (std::int32_t c : folded.bundles[static_cast<std::size_t>(s.index)]) {
           one.steps.push_back(classes[static_cast<std::size_t>(c)]);

@@ -82,7 +82,8 @@ TEST_F(RecorderTest, ReductionsOweAlongWhatCutsTheirOperand) {
 
   EXPECT_EQ(sharding(r.reduce(bf16(functions::row_sum), {input})).partial, AxisSet{y});
   EXPECT_EQ(sharding(r.reduce(bf16(functions::row_max), {input})).owed, Owed::max);
-  EXPECT_EQ(sharding(r.reduce(bf16(functions::col_sum), {input})).partial, (AxisSet{z, Axis::data}));
+  EXPECT_EQ(sharding(r.reduce(bf16(functions::col_sum), {input})).partial,
+            (AxisSet{z, Axis::data}));
   EXPECT_EQ(sharding(r.reduce(bf16(functions::square_sum), {weight})).partial, (AxisSet{x, y, z}));
 }
 

@@ -156,8 +156,8 @@ WholeRun whole_run(Backend& backend, const ProcessGrid& grid) {
   RunLog log;
   if (world.rank() == 0) log.open(folder.file("log.jsonl"), settings.screen);
   const Data data(settings.data, settings.model);
-  Channels channels(grid, record_step(settings.model, settings.options).channels,
-                    Transport::ring, ProgressMode::tiles, backend.memory());
+  Channels channels(grid, record_step(settings.model, settings.options).channels, Transport::ring,
+                    ProgressMode::tiles, backend.memory());
   Weights weights(record_step(settings.model, settings.options), grid, world.rank(),
                   backend.memory());
   weights.initialise(settings.model, settings.seed);

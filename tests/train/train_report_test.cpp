@@ -6,8 +6,8 @@
 
 #include "engine/train/run/step_report.hpp"
 #include "engine/train/run/trace.hpp"
-#include "schedule/order/step.hpp"
 #include "schedule/order/issue.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold {
 namespace {

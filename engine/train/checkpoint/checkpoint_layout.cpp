@@ -63,11 +63,11 @@ CheckpointLayout::CheckpointLayout(const Weights& weights)
   }
   std::int64_t first = 0;
   for (const auto& [name, stored] : saved) {
-    const SavedBlock& block =
-        blocks_.emplace_back(SavedBlock{{name, stored->shape.rows.value({}), stored->shape.cols.value({}), first},
-                                        stored->block,
-                                        block_place(stored->shape, weights.grid(), weights.rank()),
-                                        uncut_axes(stored->shape)});
+    const SavedBlock& block = blocks_.emplace_back(
+        SavedBlock{{name, stored->shape.rows.value({}), stored->shape.cols.value({}), first},
+                   stored->block,
+                   block_place(stored->shape, weights.grid(), weights.rank()),
+                   uncut_axes(stored->shape)});
     first += block.matrix.elements();
   }
 }

@@ -6,6 +6,7 @@
 #include "engine/batch.hpp"
 #include "engine/train/flags/flags.hpp"
 #include "engine/train/flags/words.hpp"
+#include "schedule/models/fit.hpp"
 #include "schedule/models/model_file.hpp"
 
 namespace fourfold {
@@ -36,8 +37,7 @@ StepOptions options_of(const TrainFlags& flags) {
 
 // A batch that has sequences left over would leave ranks or micro-batches without work.
 void check_batch(const TrainSettings& settings) {
-  const std::int64_t parts = settings.options.micro_batches * settings.grid.extent(Axis::z) *
-                             settings.grid.extent(Axis::data);
+  const std::int64_t parts = batch_unit(settings.grid, settings.options.micro_batches);
   if (settings.batch % parts != 0) {
     throw std::runtime_error(
         "a batch of " + std::to_string(settings.batch) + " sequences does not divide on grid " +

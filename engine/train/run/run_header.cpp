@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <numbers>
 #include <thread>
 
 #include "engine/train/flags/words.hpp"
 #include "schedule/fold/fold.hpp"
 #include "schedule/fold/memory.hpp"
+#include "support/processor_name.hpp"
 
 namespace fourfold {
 
@@ -76,15 +76,8 @@ MemoryUse counted_memory(const TrainSettings& settings) {
 }
 
 std::string cpu_text() {
-  std::ifstream file("/proc/cpuinfo");
-  std::string cpu = "unknown processor";
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t colon = line.find(": ");
-    if (!line.starts_with("model name") || colon == std::string::npos) continue;
-    cpu = line.substr(colon + 2);
-    break;
-  }
-  return fmt::format("{}, {} cores", cpu, std::thread::hardware_concurrency());
+  return fmt::format("{}, {} cores", processor_name().value_or("unknown processor"),
+                     std::thread::hardware_concurrency());
 }
 
 std::string header_text(const TrainSettings& settings, const RunFacts& facts) {

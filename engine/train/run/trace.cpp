@@ -1,4 +1,4 @@
-// Spans as complete events ("ph": "X"), stamps in microseconds; see trace.hpp.
+// Measured spans as events; see trace.hpp.
 #include "engine/train/run/trace.hpp"
 
 #include <fmt/format.h>
@@ -8,90 +8,44 @@
 #include <nlohmann/json.hpp>
 
 #include "schedule/fold/names.hpp"
+#include "support/chrome_trace.hpp"
 
 namespace fourfold {
 
 namespace {
 
-class Events {
- public:
-  Events(const Program& program, const ProcessGrid& grid)
-      : program_(program), channels_(program.channels), grid_(grid) {}
+// Compute, and a thread for each channel.
+std::vector<std::string> threads(const std::vector<Channel>& channels) {
+  std::vector<std::string> titles{"compute"};
+  for (const Channel& channel : channels) titles.push_back(in_words(name(channel)));
+  return titles;
+}
 
-  void name_threads(std::int64_t rank) {
-    meta(rank, 0, "process_name", "name", fmt::format("rank {}", rank));
-    meta(rank, 0, "thread_name", "name", "compute");
-    meta(rank, 0, "thread_sort_index", "sort_index", 0);
-    for (std::size_t i = 0; i < channels_.size(); ++i) {
-      const int thread = thread_of(static_cast<ChannelNumber>(i));
-      meta(rank, thread, "thread_name", "name", name(channels_[i]));
-      meta(rank, thread, "thread_sort_index", "sort_index", thread);
-    }
-  }
+std::string arguments_of(const Program& program, std::int32_t op) {
+  const auto after = std::upper_bound(
+      program.sections.begin(), program.sections.end(), op,
+      [](std::int32_t value, const Section& section) { return value < section.first_op; });
+  if (after == program.sections.begin()) return "";
+  const Section& section = *std::prev(after);
+  return place_arguments(section.name, section.layer, section.micro_batch);
+}
 
-  void add(std::int64_t rank, const OpSpan& span) {
-    const Op& op = program_.ops.at(static_cast<std::size_t>(span.op));
-    if (!is_collective(op.kind)) {
-      event(rank, {op_name(program_, op), "kernel", 0, span.start, span.end, span.op});
-      return;
-    }
-    if (grid_.extent(op.axis) == 1) return;
-    const ChannelNumber channel = op.channel;
-    event(rank,
-          {op_name(program_, op), "collective", thread_of(channel), span.start, span.end, span.op});
-    if (span.waited > 0.0) {
-      event(rank, {"wait for " + name(channels_[static_cast<std::size_t>(channel)]), "wait", 0,
-                   span.end - span.waited, span.end, span.op});
-    }
-  }
-
-  std::string text() const { return text_; }
-
- private:
-  struct Event {
-    std::string title;
-    const char* kind;
-    int thread;
-    double start, end;
-    std::int32_t op;
-  };
-
-  // Thread 0 computes.
-  static int thread_of(ChannelNumber channel) { return 1 + channel; }
-
-  void meta(std::int64_t rank, int thread, const char* what, const char* key,
-            const nlohmann::json& value) {
-    const nlohmann::json event{
-        {"ph", "M"}, {"name", what}, {"pid", rank}, {"tid", thread}, {"args", {{key, value}}}};
-    text_ += (text_.empty() ? "\n" : ",\n") + event.dump();
-  }
-
-  // Names of values hold only letters, digits, points and blanks: nothing needs escaping.
-  void event(std::int64_t rank, const Event& e) {
-    fmt::format_to(std::back_inserter(text_),
-                   ",\n{{\"ph\":\"X\",\"name\":\"{}\",\"cat\":\"{}\",\"pid\":{},\"tid\":{},"
-                   "\"ts\":{:.4f},\"dur\":{:.4f},\"args\":{{{}}}}}",
-                   e.title, e.kind, rank, e.thread, e.start * 1e6, (e.end - e.start) * 1e6,
-                   arguments(e.op));
-  }
-
-  std::string arguments(std::int32_t op) const {
-    const auto after = std::upper_bound(
-        program_.sections.begin(), program_.sections.end(), op,
-        [](std::int32_t value, const Section& section) { return value < section.first_op; });
-    if (after == program_.sections.begin()) return "";
-    const Section& section = *std::prev(after);
-    std::string text = fmt::format("\"section\":\"{}\"", section.name);
-    if (section.layer >= 0) text += fmt::format(",\"layer\":{}", section.layer);
-    if (section.micro_batch >= 0) text += fmt::format(",\"micro_batch\":{}", section.micro_batch);
-    return text;
-  }
-
-  const Program& program_;
-  std::vector<Channel> channels_;
-  const ProcessGrid& grid_;
-  std::string text_;
-};
+// What a span is on the screen: nothing along an axis of 1, its collective and the wait for it.
+std::vector<TraceEvent> events_of(const Program& program, const ProcessGrid& grid,
+                                  const OpSpan& span) {
+  const Op& op = program.ops.at(static_cast<std::size_t>(span.op));
+  TraceEvent event{op_name(program, op), "kernel", 0,
+                   span.start,           span.end, arguments_of(program, span.op)};
+  if (!is_collective(op.kind)) return {event};
+  if (grid.extent(op.axis) == 1) return {};
+  event.kind = "collective";
+  event.thread = 1 + op.channel;
+  if (span.waited <= 0.0) return {event};
+  return {event,
+          TraceEvent{
+              "wait for " + in_words(name(program.channels[static_cast<std::size_t>(op.channel)])),
+              "wait", 0, span.end - span.waited, span.end, event.arguments}};
+}
 
 }  // namespace
 
@@ -105,10 +59,14 @@ std::vector<std::int64_t> traced_ranks(std::int64_t ranks, std::int64_t spans_ea
 
 std::string trace_json(const Program& program, const ProcessGrid& grid,
                        const std::vector<TracedRank>& ranks, const std::string& title) {
-  Events events(program, grid);
-  for (const TracedRank& rank : ranks) events.name_threads(rank.rank);
+  ChromeTrace trace;
   for (const TracedRank& rank : ranks) {
-    for (const OpSpan& span : rank.spans) events.add(rank.rank, span);
+    trace.name_process(rank.rank, fmt::format("rank {}", rank.rank), threads(program.channels));
+  }
+  for (const TracedRank& rank : ranks) {
+    for (const OpSpan& span : rank.spans) {
+      for (const TraceEvent& event : events_of(program, grid, span)) trace.add(rank.rank, event);
+    }
   }
   const nlohmann::json other{
       {"title", title},
@@ -118,8 +76,7 @@ std::string trace_json(const Program& program, const ProcessGrid& grid,
       {"devices",
        "A process is one rank of the process grid, measured; collectives begin where "
        "they were started and end where they were waited for."}};
-  return "{\"displayTimeUnit\":\"ms\",\"otherData\":" + other.dump() + ",\"traceEvents\":[" +
-         events.text() + "\n]}\n";
+  return trace.text(other);
 }
 
 }  // namespace fourfold

@@ -1,10 +1,15 @@
 // Which grids cannot hold a model, and the sentence that says why.
+#include "schedule/models/fit.hpp"
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/question/point.hpp"
+#include "support/divisors.hpp"
 
 namespace fourfold {
 namespace {
+
+using ::testing::ElementsAre;
 
 // 12 heads, hidden 48: x may be 1, 2, 3, 4, 6, 12; y any divisor of 48.
 const Model model{"my-model", 2, 48, 12, 8, 96};
@@ -39,6 +44,39 @@ TEST(Misfit, OfNoneMeansThatEveryExtentDivides) {
       EXPECT_EQ(find_misfit(model, {x, y, 1, 1}, 24, 1) == Misfit::none, divides) << x << "x" << y;
     }
   }
+}
+
+TEST(Misfit, OfModelsIsThatOfAnyBatch) {
+  EXPECT_EQ(find_misfit(model, {8, 5, 5, 1}), Misfit::heads);
+  EXPECT_EQ(find_misfit(model, {2, 5, 5, 1}), Misfit::divisibility);
+  EXPECT_EQ(indivisible_axis(model, {2, 5, 5, 1}), Axis::y);
+  EXPECT_EQ(find_misfit(model, {2, 4, 5, 1}), Misfit::none);
+}
+
+TEST(ModelParts, AreTheProductsOfEveryXAndYThatFit) {
+  std::set<std::int64_t> products;
+  for (std::int64_t x = 1; x <= model.heads; ++x) {
+    for (std::int64_t y = 1; y <= model.hidden; ++y) {
+      if (find_misfit(model, {x, y, 1, 1}) == Misfit::none) products.insert(x * y);
+    }
+  }
+
+  EXPECT_EQ(model_parts(model), products);
+}
+
+TEST(BatchUnit, IsWhatEveryBatchThatFitsIsAMultipleOf) {
+  const ProcessGrid grid(1, 1, 3, 2);
+  for (std::int64_t batch = 1; batch <= 60; ++batch) {
+    const bool multiple = batch % batch_unit(grid, 4) == 0;
+
+    EXPECT_EQ(find_misfit(model, grid, batch, 4) == Misfit::none, multiple) << batch;
+  }
+}
+
+TEST(Divisors, AreAllOfThemInOrder) {
+  EXPECT_THAT(divisors(1), ElementsAre(1));
+  EXPECT_THAT(divisors(12), ElementsAre(1, 2, 3, 4, 6, 12));
+  EXPECT_THAT(divisors(49), ElementsAre(1, 7, 49));
 }
 
 }  // namespace

@@ -1,0 +1,33 @@
+// Which grids can share out a model and its batch: x cuts whole heads, x and y cut the hidden size,
+// z and data cut each micro-batch by whole sequences.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "schedule/models/model.hpp"
+#include "schedule/program/process_grid.hpp"
+
+namespace fourfold {
+
+// Why a grid cannot run a model, before memory is looked at: the first reason in this order.
+enum class Misfit : std::uint8_t { none, heads, divisibility, batch };
+Misfit find_misfit(const Model& model, const ProcessGrid& grid);  // whatever the batch
+Misfit find_misfit(const Model& model, const ProcessGrid& grid, std::int64_t global_batch,
+                   std::int64_t micro_batches);
+// The same as one sentence; empty if the grid can.
+std::string misfit(const Model& model, const ProcessGrid& grid, std::int64_t global_batch,
+                   std::int64_t micro_batches);
+
+// The axis, x or y, that the hidden size does not divide along, if the misfit is divisibility.
+Axis indivisible_axis(const Model& model, const ProcessGrid& grid);
+
+// Copies of the model, each with sequences of its own: z x data.
+std::int64_t replicas(const ProcessGrid& grid);
+// What a batch is a multiple of, in sequences.
+std::int64_t batch_unit(const ProcessGrid& grid, std::int64_t micro_batches);
+// The products x y among which the model can be shared out.
+std::set<std::int64_t> model_parts(const Model& model);
+
+}  // namespace fourfold
