@@ -50,19 +50,21 @@ void expect_the_processors_bits(const Case& what, const Means& means, Reach reac
 }
 
 TEST(ApartDevice, TrainsTheBitsOfTheProcessor) {
+  Case what;
   for (const ProcessGrid& grid : some_grids()) {
-    for (const Precision precision : {Precision::fp32, Precision::bf16}) {
-      Case what;
-      what.grid = grid;
-      what.options.precision = precision;
-      expect_the_processors_bits(what, {}, Reach::device);
-    }
+    what.grid = grid;
+    what.options.precision = Precision::fp32;
+    expect_the_processors_bits(what, {}, Reach::device);
   }
+  what.grid = some_grids().front();
+  what.options.precision = Precision::bf16;
+  expect_the_processors_bits(what, {}, Reach::device);
 }
 
 TEST(ApartDevice, MayBeAskedByAThreadThatMovesMessages) {
   Case what;
   what.grid = some_grids().front();
+  what.steps = 1;
   expect_the_processors_bits(what, {Transport::ring, ProgressMode::thread}, Reach::device);
   expect_the_processors_bits(what, {Transport::ring, ProgressMode::tiles}, Reach::device);
 }
@@ -145,10 +147,8 @@ WholeRun whole_run(Backend& backend, const ProcessGrid& grid) {
   settings.data.files = {folder.write("text.txt", text)};
   settings.grid = grid;
   settings.batch = 16;
-  settings.length.steps = 3;
-  settings.validate_every = 2;
+  settings.length.steps = 2;
   settings.validation_batches = 2;
-  settings.checkpoint_every = 2;
   settings.sampling.tokens = 4;
   settings.screen = Screen::silent;
   settings.folder = folder.path();
@@ -191,7 +191,7 @@ TEST(ApartDevice, ValidatesDrawsTextsAndSavesAsTheProcessorDoes) {
   EXPECT_EQ(run.outcome.validation_loss, expected.outcome.validation_loss);
   EXPECT_EQ(run.outcome.texts, expected.outcome.texts);
   EXPECT_EQ(run.checkpoint, expected.checkpoint);
-  ASSERT_EQ(run.steps.size(), 3U);
+  ASSERT_EQ(run.steps.size(), 2U);
   for (const nlohmann::json& step : run.steps) {
     EXPECT_EQ(step.contains("staged_B"), grid.size() > 1) << step;
   }
