@@ -214,6 +214,15 @@ TEST_F(RecorderTest, RefusesPacksOfWhatLiesDifferently) {
             "reduce_scatter: members of a pack keep their own pieces: two (owes sum {z}) along z");
 }
 
+TEST_F(RecorderTest, RefusesPacksOfTwoPrecisions) {
+  const Id half = matrix(8, 8, {{}, {x}, {}, {}, Owed::sum}, "half");
+  const Id full = r.data("full", {8, 8, {{}, {x}, {}, {}, Owed::sum}, false}, Precision::fp32);
+
+  EXPECT_THAT(refusal([&] { r.pack("both", {half, full}); }), HasSubstr("pack: members"));
+  EXPECT_THAT(refusal([&] { r.pack("both", {full, full, half}); }), HasSubstr("pack: members"));
+  EXPECT_EQ(refusal([&] { r.pack("both", {full, full}); }), "accepted");
+}
+
 TEST_F(RecorderTest, RefusesAnUpdateByAGradientOfAnotherShape) {
   const Parameter weight =
       r.parameter("weight", {8, 8, {{y}, {x}, {z}, {}, Owed::sum}, false}, WeightKind::matrix);
