@@ -75,9 +75,13 @@ Id Recorder::pack(const std::string& name, const std::vector<Id>& members) {
   const Value& first = program_[members.at(0)];
   for (Id member : members) {
     const Value& other = program_[member];
+    if (other.precision != first.precision) {
+      throw std::invalid_argument("pack: members differ in precision: " + first.name + " (" +
+                                  fourfold::name(first.precision) + ") and " + other.name + " (" +
+                                  fourfold::name(other.precision) + ")");
+    }
     if (!(other.shape.sharding.pieces == first.shape.sharding.pieces) ||
-        !(other.shape.sharding.partial == first.shape.sharding.partial) ||
-        other.precision != first.precision) {
+        !(other.shape.sharding.partial == first.shape.sharding.partial)) {
       throw std::invalid_argument("pack: members lie differently: " + first.name + " (" +
                                   first.shape.sharding.str() + ") and " + other.name + " (" +
                                   other.shape.sharding.str() + ")");

@@ -217,10 +217,14 @@ TEST_F(RecorderTest, RefusesPacksOfWhatLiesDifferently) {
 TEST_F(RecorderTest, RefusesPacksOfTwoPrecisions) {
   const Id half = matrix(8, 8, {{}, {x}, {}, {}, Owed::sum}, "half");
   const Id full = r.data("full", {8, 8, {{}, {x}, {}, {}, Owed::sum}, false}, Precision::fp32);
+  const auto packed = [&](const std::vector<Id>& members) {
+    return refusal([&] { r.pack("both", members); });
+  };
 
-  EXPECT_THAT(refusal([&] { r.pack("both", {half, full}); }), HasSubstr("pack: members"));
-  EXPECT_THAT(refusal([&] { r.pack("both", {full, full, half}); }), HasSubstr("pack: members"));
-  EXPECT_EQ(refusal([&] { r.pack("both", {full, full}); }), "accepted");
+  EXPECT_EQ(packed({half, full}), "pack: members differ in precision: half (bf16) and full (fp32)");
+  EXPECT_EQ(packed({full, full, half}),
+            "pack: members differ in precision: full (fp32) and half (bf16)");
+  EXPECT_EQ(packed({full, full}), "accepted");
 }
 
 TEST_F(RecorderTest, RefusesAnUpdateByAGradientOfAnotherShape) {
