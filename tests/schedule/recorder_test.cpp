@@ -82,7 +82,8 @@ TEST_F(RecorderTest, ReductionsOweAlongWhatCutsTheirOperand) {
 
   EXPECT_EQ(sharding(r.reduce(bf16(functions::row_sum), {input})).partial, AxisSet{y});
   EXPECT_EQ(sharding(r.reduce(bf16(functions::row_max), {input})).owed, Owed::max);
-  EXPECT_EQ(sharding(r.reduce(bf16(functions::col_sum), {input})).partial, (AxisSet{z, Axis::data}));
+  EXPECT_EQ(sharding(r.reduce(bf16(functions::col_sum), {input})).partial,
+            (AxisSet{z, Axis::data}));
   EXPECT_EQ(sharding(r.reduce(bf16(functions::square_sum), {weight})).partial, (AxisSet{x, y, z}));
 }
 
@@ -212,6 +213,19 @@ TEST_F(RecorderTest, RefusesPacksOfWhatLiesDifferently) {
               r.reduce_scatter(r.pack("two", {a, a}), z, Hiding::never);
             }),
             "reduce_scatter: members of a pack keep their own pieces: two (owes sum {z}) along z");
+}
+
+TEST_F(RecorderTest, RefusesPacksOfTwoPrecisions) {
+  const Id half = matrix(8, 8, {{}, {x}, {}, {}, Owed::sum}, "half");
+  const Id full = r.data("full", {8, 8, {{}, {x}, {}, {}, Owed::sum}}, Precision::fp32);
+  const auto packed = [&](const std::vector<Id>& members) {
+    return refusal([&] { r.pack("both", members); });
+  };
+
+  EXPECT_EQ(packed({half, full}), "pack: members differ in precision: half (bf16) and full (fp32)");
+  EXPECT_EQ(packed({full, full, half}),
+            "pack: members differ in precision: full (fp32) and half (bf16)");
+  EXPECT_EQ(packed({full, full}), "accepted");
 }
 
 TEST_F(RecorderTest, RefusesAnUpdateByAGradientOfAnotherShape) {
