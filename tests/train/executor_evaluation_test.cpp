@@ -87,5 +87,59 @@ TEST(ExecutorRefusals, SayWhatDoesNotFit) {
                std::invalid_argument);
 }
 
+// A lane of as many ranks as the job has, and one of a single rank, for an axis that is cut.
+TEST(ExecutorRefusals, NameTheLaneWhoseMembersAreNotThoseOfItsAxis) {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  if (ranks == 1) return;  // nothing is cut
+  Case what;
+  what.grid = {1, 1, 1, ranks};
+  what.sequences = 8;
+  ReferenceBackend backend;
+  OneRun run(what, {}, backend);
+  Lanes along_x({ranks, 1, 1, 1}, Transport::ring, ProgressMode::none);
+  const auto refusal = [&](const LaneCommunicators& lanes) -> std::string {
+    try {
+      Executor(what.model, run.schedule, what.sequences, run.weights, backend, lanes, {});
+    } catch (const std::invalid_argument& refused) {
+      return refused.what();
+    }
+    return "nothing was refused";
+  };
+  LaneCommunicators of_one = communicators(run.lanes);
+  of_one[static_cast<std::size_t>(Lane::data)] = &along_x[Lane::data];
+  LaneCommunicators missing = communicators(run.lanes);
+  missing[static_cast<std::size_t>(Lane::data)] = nullptr;
+  LaneCommunicators idle_missing = communicators(run.lanes);
+  idle_missing[static_cast<std::size_t>(Lane::x)] = nullptr;
+  const std::string sentence = "executor: lane " + std::string(name(Lane::data)) + " needs " +
+                               std::to_string(ranks) + " members on grid " + what.grid.str();
+
+  EXPECT_EQ(refusal(of_one), sentence);
+  EXPECT_EQ(refusal(missing), sentence);
+  EXPECT_EQ(refusal(communicators(run.lanes)), "nothing was refused");
+  EXPECT_EQ(refusal(idle_missing), "nothing was refused") << "no lane needs one member";
+}
+
+// Where two axes are cut, a lane over all ranks has too many members for either.
+TEST(ExecutorRefusals, TooManyMembersAreAsWrongAsTooFew) {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  if (ranks < 4) return;
+  Case what;
+  what.grid = {1, 1, 2, ranks / 2};
+  what.sequences = 8;
+  ReferenceBackend backend;
+  OneRun run(what, {}, backend);
+  Lanes along_z({1, 1, ranks, 1}, Transport::ring, ProgressMode::none);
+  for (Lane lane : {Lane::z_gather, Lane::z_reduce}) {
+    LaneCommunicators lanes = communicators(run.lanes);
+    lanes[static_cast<std::size_t>(lane)] = &along_z[lane];
+
+    EXPECT_THROW(
+        Executor(what.model, run.schedule, what.sequences, run.weights, backend, lanes, {}),
+        std::invalid_argument)
+        << name(lane);
+  }
+}
+
 }  // namespace
 }  // namespace fourfold
