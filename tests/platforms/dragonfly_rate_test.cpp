@@ -176,5 +176,14 @@ TEST(Polaris, APairAcrossAChassisBoundaryCountsIfItLiesAcrossIt) {
   EXPECT_NEAR(rates.rate(4, 2, 64).value, 23.8 * giga / 2, 1.0);  // none
 }
 
+// A stride of 125 nodes keeps three nodes of a group of 128 in it: from its first chassis to its
+// last, two devices a NIC. The hops of the other 13 nodes of the chassis leave the group.
+TEST(Frontier, HopsThatLeaveAGroupDoNotCountAmongItsChassis) {
+  Platform frontier = machine("frontier", Narrow::links_in_groups);
+  test::dragonfly_of(frontier).global_link_bandwidth = {1000 * giga};
+
+  EXPECT_NEAR(AxisRates(frontier).rate(1000, 2, 2000).value, giga / 6, 1.0);
+}
+
 }  // namespace
 }  // namespace fourfold

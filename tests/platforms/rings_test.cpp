@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <limits>
+#include <random>
 #include <set>
 #include <stdexcept>
 #include <vector>
@@ -225,6 +226,34 @@ TEST(node_rings, of_parts_of_large_nodes_load_no_link_beyond_its_capacity) {
       EXPECT_LE(fullest(graph, rings), 1 + 1e-9) << set;
       EXPECT_GT(fullest(graph, rings), 1 - 1e-9) << set;
     }
+  }
+}
+
+// Trees of random widths with some links across, and rings over most of their devices: nearest
+// neighbours lie such that a ring may cross a link twice, and its last hop may be its narrowest.
+TEST(node_rings, of_random_nodes_load_no_link_beyond_its_capacity) {
+  std::mt19937 random(11);
+  const auto below = [&random](int limit) {
+    return static_cast<int>(random() % static_cast<unsigned>(limit));
+  };
+  for (int round = 0; round < 300; ++round) {
+    const int devices = 9 + round % 5;
+    std::vector<Pair> pairs;
+    for (int device = 1; device < devices; ++device) {
+      pairs.push_back({below(device), device, 1.0 + below(40)});
+    }
+    for (int across = 0; across < round % 4; ++across) {
+      const int a = below(devices - 1);
+      pairs.push_back({a, a + 1 + below(devices - a - 1), 1.0 + below(40)});
+    }
+    const NodeGraph graph(linked_node(devices, pairs));
+    DeviceSet set = (DeviceSet{1} << devices) - 1;
+    for (int device = 9; device < devices; ++device) set &= ~(DeviceSet{random() % 2} << device);
+
+    const NodeRings rings = node_rings(graph, set);
+
+    EXPECT_GT(rings.rate, 0.0);
+    EXPECT_LE(fullest(graph, rings), 1 + 1e-9) << "round " << round;
   }
 }
 
