@@ -35,9 +35,10 @@ class ValidationOf : public testing::Test {
   SharedFolder folder_;
 
   // So many sequences to validate on, and one word more, the last target.
-  Data held_out(std::int64_t count) {
+  Data held_out(std::int64_t count) { return held_out_words(count * model_.sequence + 1); }
+  Data held_out_words(std::int64_t words) {
     std::string text;
-    for (std::int64_t i = 0; i < count * model_.sequence + 1; ++i) {
+    for (std::int64_t i = 0; i < words; ++i) {
       text += static_cast<char>('a' + i * i / 7 % 26);
     }
     DataOptions options;
@@ -104,6 +105,11 @@ TEST_F(ValidationOf, SequencesAfterTheLastBeginAgain) {
   EXPECT_EQ(data.validation(5, alone).tokens, data.validation(0, alone).tokens);
   EXPECT_EQ(data.validation(9, alone).targets, data.validation(4, alone).targets);
   EXPECT_NE(data.validation(4, alone).tokens, data.validation(0, alone).tokens);
+}
+
+TEST_F(ValidationOf, ASequenceWithoutItsLastTargetIsNone) {
+  EXPECT_EQ(held_out_words(5 * model_.sequence).validation_sequences(), 4);
+  EXPECT_EQ(held_out_words(5 * model_.sequence + 1).validation_sequences(), 5);
 }
 
 }  // namespace
