@@ -1,4 +1,5 @@
-// Sharding rules of the operations, and their refusals; see recorder.hpp.
+// Sharding rules of the operations; see recorder.hpp. It is long because every rule stands beside
+// its refusals.
 #include "schedule/program/recorder.hpp"
 
 #include <algorithm>

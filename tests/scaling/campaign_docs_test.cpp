@@ -44,8 +44,8 @@ std::set<std::string> allowed_by(const std::string& path) {
 }
 
 std::set<std::string> campaign_keys() {
-  std::set<std::string> keys = allowed_by("scaling/campaign.cpp");
-  keys.merge(allowed_by("sim/what_ifs_json.cpp"));
+  std::set<std::string> keys = allowed_by("scaling/study/campaign.cpp");
+  keys.merge(allowed_by("sim/conditions/what_ifs_json.cpp"));
   const nlohmann::json options = json_of(StepOptions{});
   for (const auto& item : options.items()) keys.insert(item.key());
   for (const auto& item : options.at("overlap").items()) keys.insert(item.key());

@@ -16,7 +16,7 @@ std::vector<MpiTraffic> traffic_of_a_step(const Case& what, Transport transport)
   reset_mpi_traffic();
   run.step(1);
   std::vector<MpiTraffic> traffic;
-  for (const Channel& channel : run.schedule.program).channels {
+  for (const Channel& channel : run.schedule.program.channels) {
     const auto found = mpi_traffic().find("channel " + name(channel));
     traffic.push_back(found == mpi_traffic().end() ? MpiTraffic{} : found->second);
   }

@@ -69,7 +69,7 @@ class RoughWeights {
  private:
   static WeightKind kind_of(const Model& model, const std::string& parameter) {
     for (const Value& value : record_step(model, {}).values) {
-      if (value.name == parameter) return value.weight;
+      if (value.label.full() == parameter) return value.weight;
     }
     throw std::invalid_argument("there is no parameter " + parameter);
   }
