@@ -340,9 +340,13 @@ Id Recorder::pack(const Label& label, const std::vector<Id>& members) {
   const Value& first = program_[members.at(0)];
   for (Id member : members) {
     const Value& other = program_[member];
+    if (other.precision != first.precision) {
+      refuse("pack", "members differ in precision: " + first.label.full() + " (" +
+                         name(first.precision) + ") and " + other.label.full() + " (" +
+                         name(other.precision) + ")");
+    }
     if (!(other.shape.sharding.pieces == first.shape.sharding.pieces) ||
-        !(other.shape.sharding.partial == first.shape.sharding.partial) ||
-        other.precision != first.precision) {
+        !(other.shape.sharding.partial == first.shape.sharding.partial)) {
       refuse("pack", "members lie differently: " + first.label.full() + " (" +
                          first.shape.sharding.str() + ") and " + other.label.full() + " (" +
                          other.shape.sharding.str() + ")");

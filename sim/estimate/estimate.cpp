@@ -243,6 +243,17 @@ class Walk {
   Before before_turn_, before_round_;
 };
 
+// The groups of the question on another grid. A point is made only where the list of its devices
+// matters: a search asks for thousands of grids.
+GroupShapes shapes_of(const Point& question, const ProcessGrid& grid, const Platform& platform) {
+  if (question.what_ifs.placement.by != Placing::devices) {
+    return group_shapes(grid, platform.node.devices);
+  }
+  Point placed = question;
+  placed.grid = grid;
+  return group_shapes(placed, platform);
+}
+
 }  // namespace
 
 Outcome estimate(const TimedProgram& program) {
@@ -298,7 +309,7 @@ Estimate Estimator::evaluate(const Folded& folded, const ProcessGrid& grid,
   result.counts = count(folded, sizes_, grid);
   result.model_flops =
       model_flops(question_.model, question_.global_batch, question_.options.recompute);
-  const GroupShapes shapes = group_shapes(grid, platform_.node.devices);
+  const GroupShapes shapes = shapes_of(question_, grid, platform_);
   lower(folded, sizes_, {grid, shapes, rates_, platform_, question_.what_ifs.collective}, program_);
   result.outcome = estimate(program_);
   return result;

@@ -1,12 +1,37 @@
 // A program whose ranks fail for tests/mpi_abort_test.sh: "one" (rank 1, while the others wait for
-// it in a collective), "all" (each by itself), "together", or "none".
+// it in a collective), "thread" (its progress thread, while it waits itself), "all" (each by
+// itself), "together", or "none".
+#include <atomic>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "engine/host_memory.hpp"
 #include "engine/mpi/channels.hpp"
+#include "engine/mpi/library.hpp"
 #include "engine/mpi/session.hpp"
+
+namespace {
+
+const std::thread::id main_thread = std::this_thread::get_id();
+std::atomic<bool> thread_fails = false;
+std::atomic<bool> thread_has_failed = false;
+
+}  // namespace
+
+// To the progress thread of the rank that fails the network is broken; until it has noticed,
+// nothing arrives for the main thread.
+extern "C" int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
+  if (!thread_fails) return PMPI_Test(request, flag, status);
+  if (std::this_thread::get_id() != main_thread) {
+    thread_has_failed = true;
+    return MPI_ERR_OTHER;
+  }
+  if (thread_has_failed) return PMPI_Test(request, flag, status);
+  *flag = 0;
+  return MPI_SUCCESS;
+}
 
 int main(int argc, char** argv) {
   using namespace fourfold;
@@ -23,6 +48,7 @@ int main(int argc, char** argv) {
                       memory);
     const Tensor tensor{reinterpret_cast<std::byte*>(values.data()), 1, 1 << 20, Precision::fp32};
     const CollectiveCall call{CollectiveKind::all_reduce, Owed::sum, tensor, tensor};
+    thread_fails = who == "thread" && session.rank() == 1;
     const Post first = channels[{Axis::x, ""}].start(call);
     if (who == "one" && session.rank() == 1) throw std::runtime_error("something broke here");
     channels[{Axis::x, ""}].finish(first);

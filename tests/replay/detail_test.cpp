@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "sim/conditions/conditions.hpp"
 #include "sim/estimate/estimate.hpp"
@@ -257,6 +258,22 @@ TEST(Timelines, OfCutLoopsSayWhatTheWholeOnesSay) {
     return sum;
   };
   EXPECT_NEAR(sum(cut), sum(whole), 1e-6 * sum(whole));
+}
+
+TEST(Timelines, OfCutLoopsPutKernelsWhereTheWholeOnesDo) {
+  const Case c(tiny("crossbar", {2, 2, 2, 2}, 12));
+  const ProgramDetail detail(c.point, c.platform, c.program);
+  const auto places = [&](ReplayExtent extent) {
+    const ReplayDetail told = *c.run(extent).detail;
+    std::set<std::pair<std::int32_t, std::int32_t>> found;  // section and kernel
+    for (const Span& span : timeline(told.timelines[0].log, detail, told.logged, Repeated::all)) {
+      if (span.kind == SpanKind::kernel) found.emplace(span.section, span.name);
+    }
+    return found;
+  };
+
+  EXPECT_TRUE(
+      std::ranges::includes(places(ReplayExtent::full), places(ReplayExtent::extrapolated)));
 }
 
 TEST(ReplayDetail, SurvivesJson) {

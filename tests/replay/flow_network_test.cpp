@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <map>
+#include <vector>
 
 namespace fourfold {
 namespace {
@@ -88,6 +89,29 @@ TEST(FlowNetwork, AQuantumMovesNoFlowThatIsAlone) {
 
   EXPECT_DOUBLE_EQ(ends.at(0), 1.0);
   EXPECT_DOUBLE_EQ(ends.at(2), 1.05);
+}
+
+// Ten flows come within nine hundredths of a second: the first needs no solve, has the link to
+// itself until the others are solved, and so leaves alone; those leave within a tenth of a second.
+// Nobody is left for whom the last one's leaving must be solved.
+TEST(FlowNetwork, WhatHappensWithinAQuantumSharesOneSolve) {
+  const Incidence crowded({10.0}, std::vector<Footprint>(10, {{0, 1.0}}));
+  const auto counts_with = [&](double quantum) {
+    FlowNetwork network(crowded, Parts::whole(10), {quantum});
+    for (int flow = 0; flow < 10; ++flow) {
+      network.start(flow, 0.01 * flow, costing(0.0, 10.0, 100.0));
+    }
+    run(network);
+    return network.counts();
+  };
+
+  const FlowNetwork::Counts together = counts_with(0.1);
+  const FlowNetwork::Counts apart = counts_with(0.0);
+
+  EXPECT_EQ(together.solves, 1 + 1 + 1);
+  EXPECT_EQ(apart.solves, 9 + 9);
+  EXPECT_EQ(together.events, apart.events);
+  EXPECT_EQ(together.finished, 10);
 }
 
 TEST(FlowNetwork, AQuantumErrsByNoMoreThanItself) {

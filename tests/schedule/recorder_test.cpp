@@ -215,6 +215,19 @@ TEST_F(RecorderTest, RefusesPacksOfWhatLiesDifferently) {
             "reduce_scatter: members of a pack keep their own pieces: two (owes sum {z}) along z");
 }
 
+TEST_F(RecorderTest, RefusesPacksOfTwoPrecisions) {
+  const Id half = matrix(8, 8, {{}, {x}, {}, {}, Owed::sum}, "half");
+  const Id full = r.data("full", {8, 8, {{}, {x}, {}, {}, Owed::sum}}, Precision::fp32);
+  const auto packed = [&](const std::vector<Id>& members) {
+    return refusal([&] { r.pack("both", members); });
+  };
+
+  EXPECT_EQ(packed({half, full}), "pack: members differ in precision: half (bf16) and full (fp32)");
+  EXPECT_EQ(packed({full, full, half}),
+            "pack: members differ in precision: full (fp32) and half (bf16)");
+  EXPECT_EQ(packed({full, full}), "accepted");
+}
+
 TEST_F(RecorderTest, RefusesAnUpdateByAGradientOfAnotherShape) {
   const Parameter weight =
       r.parameter("weight", {8, 8, {{y}, {x}, {z}, {}, Owed::sum}}, WeightKind::matrix);

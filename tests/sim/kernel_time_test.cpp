@@ -161,5 +161,20 @@ TEST(KernelTime, ALaunchComesOnTopButViewsTakeNoTime) {
   EXPECT_EQ(seconds(Kernel(OpKind::unpack), p), 0);
 }
 
+TEST(KernelTime, ALaunchComesOnTopOfComputingToo) {
+  Processor p = processor();
+  p.launch_overhead = {5e-6};
+  Kernel attention(OpKind::attention);
+  attention.op.function = &functions::attention;
+  attention.op.sequence = 2048;
+  attention.op.shape_a = attention.matrix(8192, 3 * 4096);
+
+  const double product_seconds = seconds(product(GemmForm::nn, 8000, 8000, 8000), p);
+  const double attention_seconds = seconds(attention, p);
+
+  EXPECT_DOUBLE_EQ(product_seconds, 2 * 8e3 * 8e3 * 8e3 / 200e12 + 5e-6);
+  EXPECT_DOUBLE_EQ(attention_seconds, 2.0 * 2049 * 8192 * 4096 / 80e12 + 5e-6);
+}
+
 }  // namespace
 }  // namespace fourfold
