@@ -89,7 +89,7 @@ TEST(Trace, HasEveryChannelOfEveryRankAndOnlyCollectivesThatDoSomething) {
     collectives += event.at("cat") == "collective";
     EXPECT_TRUE(event.at("args").contains("section"));
   }
-  EXPECT_EQ(channels, (std::set<std::string>{"compute", "x", "y", "z_gather", "z_reduce", "data"}));
+  EXPECT_EQ(channels, (std::set<std::string>{"compute", "x", "y", "z gather", "z reduce", "data"}));
   EXPECT_EQ(ranks, (std::set<int>{0, 1}));
   EXPECT_EQ(used, (std::set<int>{0, 1}));  // compute and x: the other axes have one member
   EXPECT_GT(kernels, 0);
