@@ -13,7 +13,7 @@ namespace {
 std::vector<double> all_logits(const Case& what, const Executor& executor, std::int64_t rank) {
   const Tensor own = executor.logits();
   const std::int64_t tokens = what.sequences * what.model.sequence;
-  const Part rows = part_of(tokens, what.grid, rank, {Axis::z, Axis::data});
+  const Part rows = part_of(tokens, what.grid, rank, {Axis::data, Axis::z});
   const Part cols = part_of(what.model.vocabulary, what.grid, rank, {Axis::x});
   std::vector<double> all(static_cast<std::size_t>(tokens * what.model.vocabulary), 0.0);
   for (std::int64_t r = 0; r < rows.extent; ++r) {
