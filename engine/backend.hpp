@@ -1,6 +1,7 @@
-// The kernel backend: all that a device computes, behind two calls, so that another kind of device
-// is another backend; with what it is told: blocks as tensors, and its place on the grid.
+// The backend: a device's memory and all that it computes, so that another kind of device is
+// another backend; with what it is told: blocks as tensors, and its place on the grid.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "engine/bf16.hpp"
+#include "engine/device_memory.hpp"
 #include "engine/reference/adamw_step.hpp"
 #include "schedule/program/program.hpp"
 #include "schedule/program/step_options.hpp"
@@ -17,21 +19,29 @@ namespace fourfold {
 // Row by row, without gaps. Does not own its memory: the arena and the weights do. Flat pieces and
 // packs have one row.
 struct Tensor {
-  std::byte* data = nullptr;
+  std::byte* data = nullptr;  // in the device's memory: only the backend follows it
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   Precision precision = Precision::fp32;
 
   std::int64_t size() const { return rows * cols; }
   std::int64_t bytes() const { return size() * bytes_per_element(precision); }
-  // The caller knows the precision.
+  // For the backend, which knows the precision.
   float* fp32() const { return reinterpret_cast<float*>(data); }
   std::uint16_t* bf16() const { return reinterpret_cast<std::uint16_t*>(data); }
 };
 
-// Element `i` of the block, whatever it is stored in.
-inline float number(const Tensor& tensor, std::int64_t i) {
-  return tensor.precision == Precision::fp32 ? tensor.fp32()[i] : from_bf16_bits(tensor.bf16()[i]);
+// The elements as fp32, brought to the host.
+inline std::vector<float> numbers_of(DeviceMemory& memory, const Tensor& tensor) {
+  std::vector<float> numbers(static_cast<std::size_t>(tensor.size()));
+  if (tensor.precision == Precision::fp32) {
+    memory.copy_out(reinterpret_cast<std::byte*>(numbers.data()), tensor.data, tensor.bytes());
+    return numbers;
+  }
+  std::vector<std::uint16_t> bits(numbers.size());
+  memory.copy_out(reinterpret_cast<std::byte*>(bits.data()), tensor.data, tensor.bytes());
+  std::transform(bits.begin(), bits.end(), numbers.begin(), from_bf16_bits);
+  return numbers;
 }
 
 // What a kernel has to know beside its operands: nothing here differs between two operations.
@@ -49,7 +59,8 @@ struct Device {
 using Progress = std::function<void()>;
 
 // Local blocks. `inputs` stand in the operation's order, an empty tensor where the operand is
-// words; those are in `words`. Of maps and adds, `output` may be the very memory of an input.
+// words; those are in `words`, in memory of the host that stays as it is until the step ends. Of
+// maps and adds, `output` may be the very memory of an input.
 struct KernelOperands {
   std::vector<Tensor> inputs;
   std::span<const std::int32_t> words;
@@ -67,6 +78,8 @@ struct UpdateOperands {
 class Backend {
  public:
   virtual ~Backend() = default;
+  // Where all operands are. What follows is in one order with what is asked of the memory.
+  virtual DeviceMemory& memory() = 0;
   // Everything but collectives, packs and the update. Sums are kept in fp32; a bf16 result is
   // rounded once, to nearest even.
   virtual void compute(const Device& device, const Op& op, const KernelOperands& operands,

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "engine/plan/placement.hpp"
+#include "engine/plan/block_place.hpp"
 #include "schedule/models/fit.hpp"
 
 namespace fourfold {
@@ -62,7 +62,7 @@ void check(const Model& model, const ProcessGrid& grid) {
 
 Share share(const ProcessGrid& grid, std::int64_t rank, std::int64_t micro_batch,
             std::int64_t micro_batch_tokens) {
-  const Part part = part_of(micro_batch_tokens, grid, rank, {Axis::z, Axis::data});
+  const Part part = part_of(micro_batch_tokens, grid, rank, {Axis::data, Axis::z});
   return {micro_batch * micro_batch_tokens + part.first, part.extent};
 }
 

@@ -1,6 +1,6 @@
-// A communicator of one lane: the collectives between this rank and the others of its line along
-// the lane's axis, in the order they are started. Narrow, so that another library can stand behind
-// it.
+// A communicator of one channel: the collectives between this rank and the others of its line along
+// the channel's axis, in the order they are started. Narrow, so that another library can stand
+// behind it.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace fourfold {
 
-// One collective of one lane. `send` and `receive` have one precision; sums of bf16 are formed in
-// fp32 hop by hop and sent in bf16.
+// One collective of one channel. `send` and `receive` have one precision; sums of bf16 are formed
+// in fp32 hop by hop and sent in bf16.
 //   all_reduce      equal extents; receive may be send's memory
 //   all_gather      send: this member's flat piece; receive: the whole, pieces in member order
 //   reduce_scatter  send: the whole, which may be overwritten; receive: this member's piece
@@ -24,7 +24,7 @@ struct CollectiveCall {
   Tensor send, receive;
 };
 
-// Which of a lane's collectives: they are numbered from 1 in the order they were started.
+// Which of a channel's collectives: they are numbered from 1 in the order they were started.
 using Post = std::int64_t;
 
 class Communicator {

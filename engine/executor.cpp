@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <stdexcept>
 
 #include "engine/batch.hpp"
@@ -26,23 +25,28 @@ std::int64_t micro_batches_of(const Program& program) {
 
 class Executor::Walk {
  public:
-  Walk(const Model& model, Schedule given, std::int64_t sequences, Weights& weights,
-       Backend& backend, LaneCommunicators lanes, Progress between_tiles)
+  Walk(const Model& model, Schedule given, std::int64_t sequences, ExecutorMeans means)
       : schedule(std::move(given)),
         model_(model),
         sequences_(sequences),
-        backend_(backend),
-        lanes_(lanes),
-        between_tiles_(std::move(between_tiles)),
-        arena_(0) {
+        backend_(means.backend),
+        memory_(means.backend.memory()),
+        channels_(schedule.program.channels),
+        communicators_(std::move(means.communicators)),
+        between_tiles_(std::move(means.between_tiles)) {
+    const Weights& weights = means.weights;
+    if (&weights.device() != &memory_) {
+      throw std::invalid_argument(
+          "executor: weights are in the memory of another device than the backend's");
+    }
     check(model_, weights.grid());
     const std::int64_t micro_batches = micro_batches_of(schedule.program);
     check_divides(sequences_, weights.grid(), micro_batches);
-    for (Lane lane : all_lanes) expect_fits(weights.grid(), lane);
+    expect_communicators(weights.grid());
     const std::int64_t tokens = sequences_ / micro_batches * model_.sequence;
     const BufferPlan buffers = plan_buffers(schedule, weights.grid(), tokens);
     const ArenaPlan arena = plan_arena(buffers.buffers);
-    arena_ = Arena(arena.bytes);
+    arena_ = memory_.allocate(arena.bytes);
     std::vector<std::byte*> addresses;
     for (std::int64_t offset : arena.offsets) addresses.push_back(arena_.data() + offset);
     plan_ = work::bind(schedule, tokens, weights, buffers, addresses);
@@ -62,13 +66,15 @@ class Executor::Walk {
     optimizer_ = {optimizer, optimizer_step, 0.0};
     device_.clip_norm = optimizer.clip_norm;
     result_ = {};
+    result_.exposed_seconds.assign(channels_.size(), 0.0);
     result_.spans.reserve(plan_.spans);
     began_ = Clock::now();
     now_ = 0.0;
     for (work::Item& item : plan_.items) {
       std::visit([this](auto& work) { this->run(work); }, item);
     }
-    result_.seconds = now_;
+    memory_.finish();
+    result_.seconds = seconds();
     return std::move(result_);
   }
 
@@ -78,12 +84,19 @@ class Executor::Walk {
   Schedule schedule;
 
  private:
-  void expect_fits(const ProcessGrid& grid, Lane lane) const {
-    const Communicator* communicator = lanes_[static_cast<std::size_t>(lane)];
-    const std::int64_t extent = grid.extent(axis_of(lane));
-    if (extent == 1 || (communicator != nullptr && communicator->size() == extent)) return;
-    throw std::invalid_argument(std::string("executor: lane ") + name(lane) + " needs " +
-                                std::to_string(extent) + " members on grid " + grid.str());
+  void expect_communicators(const ProcessGrid& grid) const {
+    for (std::size_t i = 0; i < channels_.size(); ++i) {
+      const std::int64_t extent = grid.extent(channels_[i].axis);
+      const bool fits = i < communicators_.size() && communicators_[i] != nullptr &&
+                        communicators_[i]->size() == extent;
+      if (extent == 1 || fits) continue;
+      throw std::invalid_argument("executor: channel " + name(channels_[i]) + " needs " +
+                                  std::to_string(extent) + " members on grid " + grid.str());
+    }
+  }
+
+  Communicator& communicator(ChannelNumber channel) const {
+    return *communicators_[static_cast<std::size_t>(channel)];
   }
 
   void check_words(const LocalBatch& batch) const {
@@ -101,6 +114,12 @@ class Executor::Walk {
                                     std::to_string(model_.vocabulary) + " words");
       }
     }
+  }
+
+  float first_number(const Tensor& fp32) {
+    float number = 0.0F;
+    memory_.copy_out(reinterpret_cast<std::byte*>(&number), fp32.data, sizeof number);
+    return number;
   }
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - began_).count(); }
@@ -123,7 +142,7 @@ class Executor::Walk {
   }
 
   void run(work::Update& update) {
-    const float factor = *update.factor.fp32();
+    const float factor = first_number(update.factor);
     for (work::Update::Shard& shard : update.shards) {
       shard.operands.factor = factor;
       optimizer_.decay = shard.decays ? optimizer_.numbers.weight_decay : 0.0;
@@ -134,42 +153,45 @@ class Executor::Walk {
 
   void run(const work::Copy& copy) {
     for (const auto& [from, to] : copy.members) {
-      std::memmove(to.data, from.data, static_cast<std::size_t>(from.bytes()));
+      memory_.copy(to.data, from.data, from.bytes());
     }
     close_span(copy.op);
   }
 
   void run(const work::Start& start) {
-    posts_[start.number] = lanes_[static_cast<std::size_t>(start.lane)]->start(start.call);
+    posts_[start.number] = communicator(start.channel).start(start.call);
     span_of_[start.number] = result_.spans.size();
     close_span(start.op);
   }
 
   void run(const work::Finish& finish) {
     const double begin = now_;
-    lanes_[static_cast<std::size_t>(finish.lane)]->finish(posts_[finish.number]);
+    communicator(finish.channel).finish(posts_[finish.number]);
     now_ = seconds();
-    Span& span = result_.spans[span_of_[finish.number]];
+    OpSpan& span = result_.spans[span_of_[finish.number]];
     span.end = now_;
     span.waited = now_ - begin;
-    result_.exposed_seconds[static_cast<std::size_t>(finish.lane)] += span.waited;
+    result_.exposed_seconds[static_cast<std::size_t>(finish.channel)] += span.waited;
   }
 
   void run(const work::ReadLoss& loss) {
-    result_.loss = static_cast<double>(*loss.sum.fp32()) / static_cast<double>(device_.step_tokens);
+    result_.loss =
+        static_cast<double>(first_number(loss.sum)) / static_cast<double>(device_.step_tokens);
   }
 
   void run(const work::ReadNorm& norm) {
-    const float squares = *norm.squares_x.fp32() + *norm.squares_y.fp32();
+    const float squares = first_number(norm.squares_x) + first_number(norm.squares_y);
     result_.gradient_norm = std::sqrt(static_cast<double>(squares));
   }
 
   Model model_;
   std::int64_t sequences_ = 0;
   Backend& backend_;
-  LaneCommunicators lanes_;
+  DeviceMemory& memory_;
+  std::vector<Channel> channels_;
+  std::vector<Communicator*> communicators_;
   Progress between_tiles_;
-  Arena arena_;
+  DeviceBlock arena_;
   work::Plan plan_;
   Device device_;
   std::size_t local_words_ = 0;
@@ -182,10 +204,9 @@ class Executor::Walk {
   double now_ = 0.0;  // seconds into the step at which the last operation ended
 };
 
-Executor::Executor(const Model& model, Schedule schedule, std::int64_t sequences, Weights& weights,
-                   Backend& backend, LaneCommunicators lanes, Progress between_tiles)
-    : walk_(std::make_unique<Walk>(model, std::move(schedule), sequences, weights, backend, lanes,
-                                   std::move(between_tiles))) {}
+Executor::Executor(const Model& model, Schedule schedule, std::int64_t sequences,
+                   ExecutorMeans means)
+    : walk_(std::make_unique<Walk>(model, std::move(schedule), sequences, std::move(means))) {}
 
 Executor::~Executor() = default;
 

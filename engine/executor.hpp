@@ -2,7 +2,6 @@
 // collectives and nothing that the stream does not say.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <vector>
 
@@ -11,7 +10,7 @@
 #include "engine/communicator.hpp"
 #include "engine/weights.hpp"
 #include "schedule/models/model.hpp"
-#include "schedule/order/schedule.hpp"
+#include "schedule/order/issue.hpp"
 
 namespace fourfold {
 
@@ -24,37 +23,41 @@ struct LocalBatch {
 
 // Start and end of one operation on this rank, in seconds since the step began. A collective lasts
 // from its start to the end of its wait; `waited` is the part of it that this rank stood still.
-struct Span {
+struct OpSpan {
   std::int32_t op = 0;
   double start = 0.0, end = 0.0;
   double waited = 0.0;
 };
 
 struct ExecutedStep {
-  double loss = 0.0;           // mean over the step's tokens
-  double gradient_norm = 0.0;  // before clipping; 0 where the schedule has none
-  double seconds = 0.0;        // wall time on this rank
-  std::array<double, lane_count> exposed_seconds{};  // stood still in waits, by lane
-  std::vector<Span> spans;                           // in stream order
+  double loss = 0.0;                    // mean over the step's tokens
+  double gradient_norm = 0.0;           // before clipping; 0 where the schedule has none
+  double seconds = 0.0;                 // wall time on this rank
+  std::vector<double> exposed_seconds;  // stood still in waits, by channel of the program
+  std::vector<OpSpan> spans;            // in stream order
 };
 
-// The communicator of each lane, by Lane.
-using LaneCommunicators = std::array<Communicator*, lane_count>;
+// What an executor works with; must outlive it. Several executors may share it (training and
+// evaluation). `between_tiles` is handed to kernels.
+struct ExecutorMeans {
+  Weights& weights;  // on the backend's device
+  Backend& backend;
+  std::vector<Communicator*> communicators;  // by channel of the program
+  Progress between_tiles;
+};
 
 class Executor {
  public:
-  // Plans the arena for this batch size. `between_tiles` is handed to kernels. Weights, backend and
-  // communicators must outlive the executor; several executors may share them (training and
-  // evaluation). Throws std::invalid_argument if grid, model and batch do not fit each other.
-  Executor(const Model& model, Schedule schedule, std::int64_t sequences, Weights& weights,
-           Backend& backend, LaneCommunicators lanes, Progress between_tiles);
+  // Plans the arena for this batch size. Throws std::invalid_argument if grid, model and batch do
+  // not fit each other.
+  Executor(const Model& model, Schedule schedule, std::int64_t sequences, ExecutorMeans means);
   ~Executor();
 
   // `optimizer_step` counts from 1. A schedule without updates ignores both.
   ExecutedStep step(const LocalBatch& batch, const AdamW& optimizer, std::int64_t optimizer_step);
 
   // Of a schedule that keeps them (record_evaluation): this rank's logits of the last micro-batch,
-  // local tokens x local vocabulary.
+  // local tokens x local vocabulary, in the device's memory.
   Tensor logits() const;
   std::int64_t arena_bytes() const;
   const Schedule& schedule() const;

@@ -2,48 +2,66 @@
 #include "engine/weights.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <stdexcept>
 
 #include "engine/bf16.hpp"
 #include "engine/initial_weights.hpp"
-#include "engine/plan/placement.hpp"
+#include "engine/plan/block_place.hpp"
 
 namespace fourfold {
 
 namespace {
 
-constexpr std::size_t alignment = 64;
-const std::string master_suffix = ".master";
+constexpr std::int64_t alignment = 64;
 
 Tensor block_of(const Value& value, const ProcessGrid& grid) {
   Tensor block;
   block.precision = value.precision;
   const bool flat = !value.shape.sharding.pieces.empty();
-  block.rows = flat ? 1 : value.shape.local_rows(grid, 0);
-  block.cols = flat ? value.shape.local_elements(grid, 0) : value.shape.local_cols(grid);
+  block.rows = flat ? 1 : value.shape.local_rows(grid, {});
+  block.cols = flat ? value.shape.local_elements(grid, {}) : value.shape.local_cols(grid, {});
   return block;
+}
+
+// Calls `work` with every stretch of the block, and the number of its first element: as long as a
+// copy of it may be beside all that a device holds.
+template <typename Work>
+void for_stretches(const Tensor& block, const Work& work) {
+  constexpr std::int64_t longest = std::int64_t{1} << 20;
+  const std::int64_t width = bytes_per_element(block.precision);
+  for (std::int64_t first = 0; first < block.size(); first += longest) {
+    const std::int64_t count = std::min(longest, block.size() - first);
+    work(Tensor{block.data + first * width, 1, count, block.precision}, first);
+  }
 }
 
 }  // namespace
 
-Weights::Weights(const Program& program, const ProcessGrid& grid, std::int64_t rank)
-    : grid_(grid), rank_(rank) {
-  std::vector<std::size_t> first;
-  std::size_t end = 0;
-  for (const Value& value : program.values) {
-    if (!value.persistent || value.precision == Precision::int32) continue;
-    stored_.push_back({value.name, value.shape, value.role, block_of(value, grid), value.weight});
+Weights::Weights(const Program& program, const ProcessGrid& grid, std::int64_t rank,
+                 DeviceMemory& device)
+    : grid_(grid), rank_(rank), device_(&device) {
+  std::vector<std::int64_t> first;
+  std::int64_t end = 0;
+  const auto keep = [&](Id id, const Parameter& parameter, Kept kept) {
+    if (id == -1) return;
+    const Value& value = program[id];
+    const bool has_master =
+        kept == Kept::weight && parameter.master != -1 && parameter.master != parameter.weight;
+    stored_.push_back({value.label.full(), program[parameter.weight].label.full(), kept, has_master,
+                       value.shape, value.role, block_of(value, grid), value.weight});
     first.push_back(end);
-    const auto bytes = static_cast<std::size_t>(stored_.back().block.bytes());
-    end += (bytes + alignment - 1) / alignment * alignment;
+    end += (stored_.back().block.bytes() + alignment - 1) / alignment * alignment;
+  };
+  for (const Parameter& parameter : program.parameters) {
+    keep(parameter.weight, parameter, Kept::weight);
+    if (parameter.master != parameter.weight) keep(parameter.master, parameter, Kept::master);
+    keep(parameter.first_moment, parameter, Kept::moment);
+    keep(parameter.second_moment, parameter, Kept::moment);
   }
-  memory_.resize(end + alignment);
-  void* base = memory_.data();
-  std::size_t space = memory_.size();
-  std::align(alignment, end, base, space);
+  memory_ = device.allocate(end);
+  device.fill_zeros(memory_.data(), end);
   for (std::size_t i = 0; i < stored_.size(); ++i) {
-    stored_[i].block.data = static_cast<std::byte*>(base) + first[i];
+    stored_[i].block.data = memory_.data() + first[i];
   }
 }
 
@@ -57,41 +75,46 @@ const Stored& Weights::operator[](const std::string& name) const {
 }
 
 void Weights::initialise(const Model& model, std::uint64_t seed) {
+  HostView view(*device_);
   for (const Stored& stored : stored_) {
-    std::fill_n(stored.block.data, stored.block.bytes(), std::byte{0});
-    const bool is_master = stored.name.ends_with(master_suffix);
-    if (!is_master && (stored.role != Role::parameter || has_master(stored.name))) continue;
-    std::string parameter = stored.name;
-    if (is_master) parameter.resize(parameter.size() - master_suffix.size());
-    const InitialWeights start(stored.kind, parameter, model.layers, seed);
-    const Placement place = placement(stored.shape, grid_, rank_);
-    for (std::int64_t i = 0; i < stored.block.size(); ++i) {
-      const auto where = place.global(i);
-      if (!where) continue;
-      const auto weight = static_cast<float>(start(where->first, where->second));
-      if (stored.block.precision == Precision::bf16) {
-        stored.block.bf16()[i] = bf16_bits(weight);
-      } else {
-        stored.block.fp32()[i] = weight;
-      }
+    if (stored.kept == Kept::moment || stored.has_master) {
+      device_->fill_zeros(stored.block.data, stored.block.bytes());
+      continue;
     }
+    const InitialWeights start(stored.kind, stored.parameter, model.layers, seed);
+    const BlockPlace place = block_place(stored.shape, grid_, rank_);
+    for_stretches(stored.block, [&](const Tensor& stretch, std::int64_t first) {
+      std::byte* const values = view.open(stretch.data, stretch.bytes());
+      for (std::int64_t i = 0; i < stretch.size(); ++i) {
+        const auto where = place.global(first + i);
+        const auto weight = where ? static_cast<float>(start(where->first, where->second)) : 0.0F;
+        if (stored.block.precision == Precision::bf16) {
+          reinterpret_cast<std::uint16_t*>(values)[i] = bf16_bits(weight);
+        } else {
+          reinterpret_cast<float*>(values)[i] = weight;
+        }
+      }
+      view.close();
+    });
   }
   round_masters();
 }
 
-bool Weights::has_master(const std::string& parameter) const {
-  return std::any_of(stored_.begin(), stored_.end(), [&](const Stored& stored) {
-    return stored.name == parameter + master_suffix;
-  });
-}
-
 void Weights::round_masters() {
-  for (const Stored& stored : stored_) {
-    if (stored.role != Role::parameter || !has_master(stored.name)) continue;
-    const Tensor& master = (*this)[stored.name + master_suffix].block;
-    for (std::int64_t i = 0; i < master.size(); ++i) {
-      stored.block.bf16()[i] = bf16_bits(master.fp32()[i]);
-    }
+  HostView of_master(*device_), of_weight(*device_);
+  for (std::size_t i = 0; i + 1 < stored_.size(); ++i) {
+    const Stored& stored = stored_[i];
+    if (!stored.has_master) continue;
+    const Tensor& block = stored_[i + 1].block;  // kept right behind its weight
+    for_stretches(block, [&](const Tensor& stretch, std::int64_t first) {
+      const std::int64_t count = stretch.size();
+      const auto* const master =
+          reinterpret_cast<const float*>(of_master.read(stretch.data, stretch.bytes()));
+      auto* const weight = reinterpret_cast<std::uint16_t*>(
+          of_weight.open(stored.block.data + 2 * first, 2 * count));
+      for (std::int64_t e = 0; e < count; ++e) weight[e] = bf16_bits(master[e]);
+      of_weight.close();
+    });
   }
 }
 

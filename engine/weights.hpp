@@ -12,39 +12,45 @@
 
 namespace fourfold {
 
+// What a block is to its parameter. An fp32 weight is its own master.
+enum class Kept : std::uint8_t { weight, master, moment };
+
 struct Stored {
-  std::string name;  // "block0.qkv.weight", "block0.qkv.weight.m", ".v", ".master"
-  Shape shape;       // of the global matrix, with its sharding
+  std::string name;       // "block0.qkv.weight", "block0.qkv.weight.m", ".v", ".master"
+  std::string parameter;  // "block0.qkv.weight"
+  Kept kept = Kept::weight;
+  bool has_master = false;  // a weight that is rounded from a block of its own
+  Shape shape;              // of the global matrix, with its sharding
   Role role = Role::parameter;
-  Tensor block;  // this rank's, as engine/placement.hpp lays it out; padding is zero
+  Tensor block;  // this rank's, as engine/plan/block_place.hpp lays it out; padding is zero
   WeightKind kind = WeightKind::none;
 };
 
 class Weights {
  public:
-  // All persistent values of the program but its words, as zeros.
-  Weights(const Program& program, const ProcessGrid& grid, std::int64_t rank);
+  // All persistent values of the program but its words, as zeros. The device must outlive them.
+  Weights(const Program& program, const ProcessGrid& grid, std::int64_t rank, DeviceMemory& device);
   Weights(Weights&&) = default;  // blocks point into the memory, which moves along
   Weights& operator=(Weights&&) = default;
 
+  DeviceMemory& device() const { return *device_; }
   // In the program's order. Blocks may be written to.
   const std::vector<Stored>& all() const { return stored_; }
   // Throws std::invalid_argument if nothing has that name.
   const Stored& operator[](const std::string& name) const;
   const ProcessGrid& grid() const { return grid_; }
   std::int64_t rank() const { return rank_; }
-  std::int64_t bytes() const { return static_cast<std::int64_t>(memory_.size()); }
+  std::int64_t bytes() const { return memory_.bytes(); }
   // Fills weights and masters as InitialWeights says, moments with zeros.
   void initialise(const Model& model, std::uint64_t seed);
   // Makes the bf16 weights from the fp32 masters, where there are both.
   void round_masters();
 
  private:
-  bool has_master(const std::string& parameter) const;
-
   ProcessGrid grid_;
   std::int64_t rank_ = 0;
-  std::vector<std::byte> memory_;  // all blocks, one after the other, each aligned to 64 bytes
+  DeviceMemory* device_ = nullptr;
+  DeviceBlock memory_;  // all blocks, one after the other, each aligned to 64 bytes
   std::vector<Stored> stored_;
 };
 

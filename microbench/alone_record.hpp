@@ -18,18 +18,18 @@ class AloneRecord {
   // share: a collective lasts from its last member's start to the last one's end.
   void add(const ExecutedStep& step, double origin) {
     std::vector<double> begins, ends;
-    for (const Span& span : step.spans) {
+    for (const OpSpan& span : step.spans) {
       begins.push_back(origin + span.start);
       ends.push_back(origin + span.end);
     }
     const int count = mpi_count(static_cast<std::int64_t>(begins.size()));
     for (std::vector<double>* times : {&begins, &ends}) {
-      check_mpi(MPI_Allreduce(MPI_IN_PLACE, times->data(), count, MPI_DOUBLE, MPI_MAX,
-                              MPI_COMM_WORLD),
-                "MPI_Allreduce");
+      check_mpi(
+          MPI_Allreduce(MPI_IN_PLACE, times->data(), count, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD),
+          "MPI_Allreduce");
     }
     for (std::size_t i = 0; i < step.spans.size(); ++i) {
-      const Span& span = step.spans[i];
+      const OpSpan& span = step.spans[i];
       const auto op = static_cast<std::size_t>(span.op);
       seconds_[op].push_back(collective(op) ? ends[i] - begins[i] : span.end - span.start);
     }
@@ -48,9 +48,9 @@ class AloneRecord {
     const auto ranks = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
     std::vector<double> all(ranks * ops);
     const int count = mpi_count(static_cast<std::int64_t>(ops));
-    check_mpi(MPI_Allgather(own.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE,
-                            MPI_COMM_WORLD),
-              "MPI_Allgather");
+    check_mpi(
+        MPI_Allgather(own.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, MPI_COMM_WORLD),
+        "MPI_Allgather");
     for (std::size_t r = 0; r < ranks; ++r) {
       const auto first = all.begin() + static_cast<std::ptrdiff_t>(r * ops);
       result.kernels.emplace_back(first, first + static_cast<std::ptrdiff_t>(ops));

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "schedule/order/issue.hpp"
 #include "schedule/order/liveness.hpp"
-#include "schedule/order/schedule.hpp"
 
 namespace fourfold {
 

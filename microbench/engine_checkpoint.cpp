@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/host_memory.hpp"
 #include "engine/mpi/handles.hpp"
 #include "engine/train/checkpoint/checkpoint.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
@@ -23,7 +24,7 @@
 #include "microbench/distributed.hpp"
 #include "schedule/models/model.hpp"
 #include "schedule/models/model_file.hpp"
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold {
 namespace {
@@ -59,7 +60,8 @@ void side_by_side(benchmark::State& state, const ProcessGrid& grid) {
   const std::string folder = "./bench-checkpoint";
   StepOptions options;
   options.precision = Precision::fp32;
-  Weights weights(record_step(model, options), grid, rank_in(MPI_COMM_WORLD));
+  HostMemory memory;
+  Weights weights(record_step(model, options), grid, rank_in(MPI_COMM_WORLD), memory);
   weights.initialise(model, 1);
   Checkpoints checkpoints(folder, 1);
   TrainingState training;

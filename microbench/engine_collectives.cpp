@@ -10,8 +10,9 @@
 #include <functional>
 #include <vector>
 
+#include "engine/host_memory.hpp"
+#include "engine/mpi/channels.hpp"
 #include "engine/mpi/handles.hpp"
-#include "engine/mpi/lanes.hpp"
 #include "engine/plan/ring_order.hpp"
 #include "microbench/distributed.hpp"
 
@@ -55,7 +56,9 @@ void theirs(const CollectiveCall& call) {
 void side_by_side(benchmark::State& state, Transport transport, CollectiveKind kind) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   const std::int64_t elements = state.range(0) / 4 / ranks * ranks;
-  Lanes lanes(ProcessGrid(ranks, 1, 1, 1), transport, ProgressMode::none);
+  HostMemory memory;
+  Channels channels(ProcessGrid(ranks, 1, 1, 1), {{Axis::x, ""}}, transport, ProgressMode::none,
+                    memory);
   Operands operands{std::vector<float>(static_cast<std::size_t>(elements), 1.0F),
                     std::vector<float>(static_cast<std::size_t>(elements), 2.0F)};
   const std::int64_t piece = elements / ranks;
@@ -64,7 +67,7 @@ void side_by_side(benchmark::State& state, Transport transport, CollectiveKind k
   if (kind == CollectiveKind::all_gather) call.send = operands.tensor(operands.whole, piece);
   if (kind == CollectiveKind::reduce_scatter) call.receive = operands.tensor(operands.other, piece);
 
-  const auto ours = [&] { lanes[Lane::x].finish(lanes[Lane::x].start(call)); };
+  const auto ours = [&] { channels[{Axis::x, ""}].finish(channels[{Axis::x, ""}].start(call)); };
   const auto library = [&] { theirs(call); };
   for (int warm_up = 0; warm_up < 3; ++warm_up) {
     seconds_of(ours);

@@ -15,7 +15,7 @@
 #include "engine/cpu/openblas_core.hpp"
 #include "engine/cpu/tune.hpp"
 #include "engine/cpu/tuned_backend.hpp"
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold {
 namespace {

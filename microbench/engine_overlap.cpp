@@ -11,8 +11,9 @@
 #include <functional>
 #include <vector>
 
+#include "engine/host_memory.hpp"
+#include "engine/mpi/channels.hpp"
 #include "engine/mpi/handles.hpp"
-#include "engine/mpi/lanes.hpp"
 #include "microbench/distributed.hpp"
 
 namespace fourfold {
@@ -47,22 +48,23 @@ void overlap(benchmark::State& state, Transport transport, ProgressMode mode, Co
                       {reinterpret_cast<std::byte*>(to.data()), 1, elements, Precision::fp32}};
   if (kind == CollectiveKind::all_gather) call.send.cols = elements / ranks;
   if (kind == CollectiveKind::reduce_scatter) call.receive.cols = elements / ranks;
-  Lanes lanes(ProcessGrid(ranks, 1, 1, 1), transport, mode);
-  Communicator& lane = lanes[Lane::x];
+  HostMemory memory;
+  Channels channels(ProcessGrid(ranks, 1, 1, 1), {{Axis::x, ""}}, transport, mode, memory);
+  Communicator& channel = channels[{Axis::x, ""}];
   Tile tile;
 
-  const auto communicate = [&] { lane.finish(lane.start(call)); };
+  const auto communicate = [&] { channel.finish(channel.start(call)); };
   std::int64_t tiles = 100;
   const auto compute = [&] {
     for (std::int64_t i = 0; i < tiles; ++i) {
       tile.compute();
-      lanes.between_tiles();
+      channels.between_tiles();
     }
   };
   const auto both = [&] {
-    const Post post = lane.start(call);
+    const Post post = channel.start(call);
     compute();
-    lane.finish(post);
+    channel.finish(post);
   };
   const double warm = std::max(seconds_of(communicate), seconds_of(communicate));
   const double of_tiles = std::min(seconds_of(compute), seconds_of(compute));

@@ -24,8 +24,8 @@
 // were always long enough. Both count the CPU's work for messages as not hidden.
 //
 // Where the rest is, mean over ranks: `kernels` how much longer kernels lasted than in t_apart, of
-// which `calls` were spent in calls for progress; `starts` in starting; and by lane how much longer
-// than in t_ideal the rank stood still. Run it under a limited network:
+// which `calls` were spent in calls for progress; `starts` in starting; and by channel how much
+// longer than in t_ideal the rank stood still. Run it under a limited network:
 // microbench/training_overlap.sh.
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -38,8 +38,8 @@
 
 #include "engine/cpu/tuned_backend.hpp"
 #include "engine/executor.hpp"
+#include "engine/mpi/channels.hpp"
 #include "engine/mpi/handles.hpp"
-#include "engine/mpi/lanes.hpp"
 #include "engine/mpi/session.hpp"
 #include "microbench/alone_record.hpp"
 #include "microbench/apart.hpp"
@@ -47,8 +47,8 @@
 #include "microbench/overlap_question.hpp"
 #include "microbench/samples.hpp"
 #include "schedule/models/model_file.hpp"
-#include "schedule/models/transformer.hpp"
-#include "schedule/order/schedule.hpp"
+#include "schedule/order/issue.hpp"
+#include "schedule/order/step.hpp"
 #include "support/field.hpp"
 
 namespace fourfold {
@@ -63,13 +63,13 @@ double seconds_since(Clock::time_point begin) {
 // What one rank did in one step, in seconds.
 struct Account {
   double kernels = 0.0, starts = 0.0, calls = 0.0;
-  std::array<double, lane_count> waited{};
+  std::vector<double> waited;  // by channel
 };
 
 // One way to walk, and what its steps took.
 struct Walk {
   std::string title;
-  std::unique_ptr<Lanes> lanes;
+  std::unique_ptr<Channels> channels;
   std::unique_ptr<Executor> executor;
   std::vector<double> seconds;    // of the slowest rank
   std::vector<Account> accounts;  // this rank's
@@ -81,8 +81,9 @@ class Measurement {
       : question_(question),
         schedule_(issue(record_step(question.model, question.options), question.options)),
         apart_(apart(schedule_)),
+        list_(schedule_.program).channels,
         moved_(moved_apart(schedule_, question.grid)),
-        weights_(schedule_.program, question.grid, rank),
+        weights_(schedule_.program, question.grid, rank, backend_.memory()),
         batch_(local_batch(question, rank)),
         alone_(schedule_.program) {
     weights_.initialise(question.model, 1);
@@ -119,7 +120,7 @@ class Measurement {
           ideal.seconds * 1e3, apart * 1e3, median(walks_.front().seconds) * 1e3);
       std::printf("%-7s %8s %9s %11s %13s   more than ideal, ms: %7s %7s %7s", "walk", "step ms",
                   "hidden %", "(quartiles)", "of all moved", "kernels", "calls", "starts");
-      for (Lane lane : lanes_in_use()) std::printf(" %8s", name(lane));
+      for (std::size_t i : channels_in_use()) std::printf(" %8s", name(list_[i]).c_str());
       std::printf("\n");
     }
     for (const Walk& walk : walks_) say(walk, {ideal, apart, moved}, speaks);
@@ -129,16 +130,17 @@ class Measurement {
   void add(const std::string& title, const Schedule& schedule, ProgressMode mode) {
     Walk walk;
     walk.title = title;
-    walk.lanes = std::make_unique<Lanes>(question_.grid, Transport::ring, mode);
-    Lanes& lanes = *walk.lanes;
-    LaneCommunicators communicators{};
-    for (Lane lane : all_lanes) communicators[static_cast<std::size_t>(lane)] = &lanes[lane];
-    walk.executor = std::make_unique<Executor>(question_.model, schedule, question_.batch, weights_,
-                                               backend_, communicators, [this, &lanes] {
-                                                 const Clock::time_point called = Clock::now();
-                                                 lanes.between_tiles();
-                                                 calls_ += seconds_since(called);
-                                               });
+    walk.channels =
+        std::make_unique<Channels>(question_.grid, list_, Transport::ring, mode, backend_.memory());
+    Channels& channels = *walk.channels;
+    const auto between_tiles = [this, &channels] {
+      const Clock::time_point called = Clock::now();
+      channels.between_tiles();
+      calls_ += seconds_since(called);
+    };
+    walk.executor = std::make_unique<Executor>(
+        question_.model, schedule, question_.batch,
+        ExecutorMeans{weights_, backend_, channels.communicators(list_), between_tiles});
     walks_.push_back(std::move(walk));
   }
 
@@ -154,7 +156,7 @@ class Measurement {
     Account account;
     account.calls = calls_;
     account.waited = step.exposed_seconds;
-    for (const Span& span : step.spans) {
+    for (const OpSpan& span : step.spans) {
       const auto op = static_cast<std::size_t>(span.op);
       const bool collective = is_collective(schedule_.program.ops[op].kind);
       if (!collective) account.kernels += span.end - span.start;
@@ -167,10 +169,10 @@ class Measurement {
     }
   }
 
-  std::vector<Lane> lanes_in_use() const {
-    std::vector<Lane> used;
-    for (Lane lane : all_lanes) {
-      if (question_.grid.extent(axis_of(lane)) > 1) used.push_back(lane);
+  std::vector<std::size_t> channels_in_use() const {
+    std::vector<std::size_t> used;
+    for (std::size_t i = 0; i < list_.size(); ++i) {
+      if (question_.grid.extent(list_[i].axis) > 1) used.push_back(i);
     }
     return used;
   }
@@ -205,8 +207,7 @@ class Measurement {
                   hidden(0.25, hideable), hidden(0.5, scale.moved), "", slower * 1e3, calls * 1e3,
                   starts * 1e3);
     }
-    for (Lane lane : lanes_in_use()) {
-      const auto i = static_cast<std::size_t>(lane);
+    for (std::size_t i : channels_in_use()) {
       const double waited =
           typical(walk, [i](const Account& account) { return account.waited[i]; });
       if (speaks) std::printf(" %8.0f", (waited - scale.ideal.waited[i]) * 1e3);
@@ -216,10 +217,11 @@ class Measurement {
 
   Question question_;
   Schedule schedule_, apart_;
+  std::vector<Channel> list_;
   std::vector<bool> moved_;
+  TunedBackend backend_;
   Weights weights_;
   LocalBatch batch_;
-  TunedBackend backend_;
   std::vector<Walk> walks_;  // the first one hides nothing
   AloneRecord alone_;
   std::int64_t steps_ = 0;

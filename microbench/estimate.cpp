@@ -6,7 +6,7 @@
 
 #include "schedule/models/fit.hpp"
 #include "schedule/models/model_file.hpp"
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 #include "sim/estimate/search.hpp"
 
 namespace fourfold {

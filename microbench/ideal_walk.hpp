@@ -2,7 +2,7 @@
 // that were measured alone. Kernels and collectives last as long as alone; the ranks share one link
 // (as they share a loopback), which is never idle while a collective may move, and serves the one
 // whose wait comes soonest in the stream, broken off and taken up again at no cost. A collective
-// may move from when its last member has started it and the lane's previous one is finished.
+// may move from when its last member has started it and the channel's previous one is finished.
 //
 // "Soonest needed first" is a strong order, not proven to be the best one; first come, first served
 // hides less. Where an axis has several lines, they are one collective here, of all ranks.
@@ -13,7 +13,7 @@
 #include <limits>
 #include <vector>
 
-#include "schedule/order/schedule.hpp"
+#include "schedule/order/issue.hpp"
 
 namespace fourfold {
 
@@ -23,8 +23,8 @@ struct AloneDurations {
 };
 
 struct IdealStep {
-  double seconds = 0.0;                     // of the slowest rank
-  std::array<double, lane_count> waited{};  // by lane, mean over ranks
+  double seconds = 0.0;        // of the slowest rank
+  std::vector<double> waited;  // by channel, mean over ranks
 };
 
 class IdealWalk {
@@ -37,7 +37,9 @@ class IdealWalk {
         started_(alone.collectives.size(), 0),
         left_(alone.collectives),
         finished_(alone.collectives.size(), false),
-        wait_at_(alone.collectives.size(), schedule.stream.size()) {
+        wait_at_(alone.collectives.size(), schedule.stream.size()),
+        channels_(schedule.program).size().channels {
+    for (Rank& rank : ranks_) rank.waited.assign(channels_.size(), 0.0);
     for (std::size_t i = 0; i < schedule.stream.size(); ++i) {
       if (schedule.stream[i].kind == IssueKind::wait) wait_at_[op_of(schedule.stream[i])] = i;
     }
@@ -55,9 +57,10 @@ class IdealWalk {
     }
     IdealStep step;
     step.seconds = now_;
+    step.waited.assign(channels_.size(), 0.0);
     for (const Rank& rank : ranks_) {
-      for (std::size_t lane = 0; lane < rank.waited.size(); ++lane) {
-        step.waited[lane] += rank.waited[lane] / static_cast<double>(ranks_.size());
+      for (std::size_t i = 0; i < channels_.size(); ++i) {
+        step.waited[i] += rank.waited[i] / static_cast<double>(ranks_.size());
       }
     }
     return step;
@@ -68,11 +71,12 @@ class IdealWalk {
     std::size_t next = 0;  // place in the stream
     double free_at = 0.0;  // when the last operation ends, or when the present wait began
     bool blocked = false;
-    std::array<double, lane_count> waited{};
+    std::vector<double> waited;  // by channel
   };
 
   static std::size_t op_of(const Issue& issue) { return static_cast<std::size_t>(issue.id); }
   const Op& op(std::size_t i) const { return schedule_.program.ops[i]; }
+  std::size_t channel(std::size_t i) const { return static_cast<std::size_t>(op(i).channel); }
 
   // Up to the first operation that lasts, or wait that blocks.
   void proceed(std::size_t r) {
@@ -85,7 +89,7 @@ class IdealWalk {
       if (issue.kind == IssueKind::wait && grid_.extent(op(i).axis) > 1) {
         rank.blocked = !finished_[i];
         if (rank.blocked) return;
-        rank.waited[static_cast<std::size_t>(op(i).lane())] += now_ - rank.free_at;
+        rank.waited[channel(i)] += now_ - rank.free_at;
         rank.free_at = now_;
       }
       if (issue.kind == IssueKind::start) rank.free_at = now_;
@@ -95,23 +99,23 @@ class IdealWalk {
 
   void start(std::size_t i) {
     if (++started_[i] == static_cast<int>(ranks_.size())) {
-      lanes_[static_cast<std::size_t>(op(i).lane())].push_back(i);
+      channels_[channel(i)].push_back(i);
     }
   }
 
-  // The lane whose oldest collective is needed soonest; null where nothing may move.
+  // The channel whose oldest collective is needed soonest; null where nothing may move.
   std::deque<std::size_t>* served() {
     std::deque<std::size_t>* soonest = nullptr;
-    for (std::deque<std::size_t>& lane : lanes_) {
-      if (lane.empty()) continue;
-      if (soonest == nullptr || needed(lane) < needed(*soonest)) soonest = &lane;
+    for (std::deque<std::size_t>& channel : channels_) {
+      if (channel.empty()) continue;
+      if (soonest == nullptr || needed(channel) < needed(*soonest)) soonest = &channel;
     }
     return soonest;
   }
-  // A lane is needed when any collective in it is: the ones before that one are in its way.
-  std::size_t needed(const std::deque<std::size_t>& lane) const {
+  // A channel is needed when any collective in it is: the ones before that one are in its way.
+  std::size_t needed(const std::deque<std::size_t>& channel) const {
     std::size_t soonest = schedule_.stream.size();
-    for (std::size_t i : lane) soonest = std::min(soonest, wait_at_[i]);
+    for (std::size_t i : channel) soonest = std::min(soonest, wait_at_[i]);
     return soonest;
   }
 
@@ -120,14 +124,14 @@ class IdealWalk {
     for (const Rank& rank : ranks_) {
       if (!rank.blocked && rank.free_at > now_) next = std::min(next, rank.free_at);
     }
-    std::deque<std::size_t>* const lane = served();
-    if (lane != nullptr && now_ + left_[lane->front()] <= next) {
-      now_ += left_[lane->front()];
-      finished_[lane->front()] = true;
-      lane->pop_front();
+    std::deque<std::size_t>* const channel = served();
+    if (channel != nullptr && now_ + left_[channel->front()] <= next) {
+      now_ += left_[channel->front()];
+      finished_[channel->front()] = true;
+      channel->pop_front();
       return;
     }
-    if (lane != nullptr) left_[lane->front()] -= next - now_;
+    if (channel != nullptr) left_[channel->front()] -= next - now_;
     now_ = next;
   }
 
@@ -139,8 +143,8 @@ class IdealWalk {
   std::vector<int> started_;  // by operation: on how many ranks
   std::vector<double> left_;  // by operation: seconds of the link still needed
   std::vector<bool> finished_;
-  std::vector<std::size_t> wait_at_;  // by operation: place in the stream
-  std::array<std::deque<std::size_t>, lane_count> lanes_;
+  std::vector<std::size_t> wait_at_;               // by operation: place in the stream
+  std::vector<std::deque<std::size_t>> channels_;  // collectives not finished, in order
 };
 
 }  // namespace fourfold

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# An exception on one rank ends the whole job at once, with one sentence, whatever the others are
-# waiting for; when all fail alike, the sentence is said once.
+# An exception on one rank, in its main or its progress thread, ends the whole job at once, with one
+# sentence, whatever the others are waiting for; when all fail alike, the sentence is said once.
 set -euo pipefail
 program=${FOURFOLD_BIN_DIR:?must name the folder of the executables}/failing-rank
 [ -x "$program" ] || { echo "$program is not built" >&2; exit 1; }
@@ -27,6 +27,15 @@ for transport in ring library window; do
     grep -qx "fourfold: rank 1: something broke here" "$said" || fail "$transport: rank 1's sentence is missing"
     run none "$transport" "$progress" || fail "$transport, $progress: a sound job failed"
   done
+done
+
+for transport in ring library; do
+  status=0
+  run thread "$transport" thread || status=$?
+  [ "$status" -ne 124 ] || fail "$transport: the job hung after rank 1's progress thread failed"
+  [ "$status" -ne 0 ] || fail "$transport: the job succeeded though rank 1's progress thread failed"
+  grep -q "^fourfold: rank 1: MPI_Test failed: " "$said" ||
+    fail "$transport: what rank 1's progress thread met is not said"
 done
 
 for who in all together; do

@@ -8,7 +8,8 @@
 
 namespace fourfold {
 
-// Bytes by the name of the communicator, which Lanes gives as "lane x", "lane z_gather", ...
+// Bytes by the name of the communicator, which Channels gives as "channel x", "channel z_gather",
+// ...
 struct MpiTraffic {
   std::int64_t messages = 0;       // of MPI_Isend
   std::int64_t sent = 0;           // bytes of MPI_Isend

@@ -142,23 +142,35 @@ class Head {
   float* scores_ = nullptr;
 };
 
-}  // namespace
-
-bool compute_attention(const KernelCall& call) {
-  const bool forward = call.op.function == Function::forward;
-  const Tensor& qkv = call.in(forward ? 0 : 1);
-  const std::int64_t heads = qkv.cols / (3 * call.device.head_columns);
-  for (std::int64_t row = 0; row < qkv.rows; row += call.op.sequence) {
+// Every head of every sequence: queries, keys and values stand in operand `qkv`.
+template <void (Head::*work)()>
+void for_each_head(const KernelCall& call, std::size_t qkv) {
+  const Tensor& t = call.in(qkv);
+  const std::int64_t heads = t.cols / (3 * call.device.head_columns);
+  for (std::int64_t row = 0; row < t.rows; row += call.op.sequence) {
     for (std::int64_t i = 0; i < heads; ++i) {
       Head head(call, row, i);
-      if (forward) {
-        head.forward();
-      } else {
-        head.backward();
-      }
+      (head.*work)();
     }
   }
-  return true;
+}
+
+void forward(const KernelCall& call) {
+  for_each_head<&Head::forward>(call, 0);
+}
+
+void backward(const KernelCall& call) {
+  for_each_head<&Head::backward>(call, 1);
+}
+
+}  // namespace
+
+std::span<const KernelOf> attention_kernels() {
+  static constexpr KernelOf kernels[]{
+      {&functions::attention, forward},
+      {&functions::attention_backward, backward},
+  };
+  return kernels;
 }
 
 }  // namespace fourfold

@@ -1,9 +1,11 @@
 // One call of a kernel: the operation, its operands, memory to work in and whom to let in between.
 #pragma once
 
+#include <span>
+
 #include "engine/backend.hpp"
 #include "engine/cpu/scratch.hpp"
-#include "engine/plan/placement.hpp"
+#include "engine/plan/block_place.hpp"
 
 namespace fourfold {
 
@@ -36,11 +38,17 @@ struct KernelCall {
   const Shape& shape(Id id) const { return (*device.program)[id].shape; }
   // This device's share of a value's rows and columns.
   Part row_part(Id id) const {
-    return part_of(shape(id).rows, device.grid, device.rank, shape(id).sharding.rows);
+    return part_of(shape(id).rows.value({}), device.grid, device.rank, shape(id).sharding.rows);
   }
   Part col_part(Id id) const {
-    return part_of(shape(id).cols, device.grid, device.rank, shape(id).sharding.cols);
+    return part_of(shape(id).cols.value({}), device.grid, device.rank, shape(id).sharding.cols);
   }
+};
+
+// The kernel of a function: one row of a backend's table.
+struct KernelOf {
+  const Function* function;
+  void (*compute)(const KernelCall& call);
 };
 
 }  // namespace fourfold

@@ -17,7 +17,7 @@ class Check {
   Check(const Op& op, const KernelOperands& operands) : op_(op), in_(operands.inputs) {
     operation_ = name(op.kind);
     if (op.kind == OpKind::gemm) operation_ += std::string(" ") + name(op.form);
-    if (op.function != Function::none) operation_ += std::string(" ") + name(op.function);
+    if (!op.is(functions::none)) operation_ += std::string(" ") + op.function->name;
   }
 
   [[noreturn]] void refuse(const std::string& why) const {
@@ -46,7 +46,8 @@ class Check {
     fits(out, "the result", tn ? in_[0].cols : in_[0].rows, cols);
   }
   void attention(std::int64_t head_columns, const Tensor& out) const {
-    const Tensor& qkv = op_.function == Function::forward ? in_[0] : in_[1];
+    const bool forward = op_.function->result == ResultShape::attended;
+    const Tensor& qkv = forward ? in_[0] : in_[1];
     if (op_.sequence < 1 || qkv.rows % op_.sequence != 0) {
       refuse(std::to_string(qkv.rows) + " rows are no whole sequences of " +
              std::to_string(op_.sequence));
@@ -55,7 +56,7 @@ class Check {
       refuse(std::to_string(qkv.cols) + " columns are no whole heads of 3 x " +
              std::to_string(head_columns));
     }
-    if (op_.function == Function::forward) return fits(out, "the result", qkv.rows, qkv.cols / 3);
+    if (forward) return fits(out, "the result", qkv.rows, qkv.cols / 3);
     fits(in_[0], "operand 0", qkv.rows, qkv.cols / 3);
     fits(in_[2], "operand 2", qkv.rows, qkv.cols / 3);
     fits(out, "the result", qkv.rows, qkv.cols);
@@ -80,9 +81,8 @@ void check_operands(const Device& device, const Op& op, const KernelOperands& op
       check.numbers(operands.inputs[i], "operand " + std::to_string(i));
       continue;
     }
-    const Tensor& rows = op.kind == OpKind::lookup && op.function == Function::forward
-                             ? operands.output
-                             : operands.inputs[0];
+    const Tensor& rows =
+        op.function->result == ResultShape::looked_up ? operands.output : operands.inputs[0];
     if (static_cast<std::int64_t>(operands.words.size()) != rows.rows) {
       check.refuse("got " + std::to_string(operands.words.size()) + " words for " +
                    std::to_string(rows.rows) + " rows");

@@ -45,8 +45,8 @@ std::vector<CountedProduct> products(const Program& program, const ProcessGrid& 
     if (op.kind != OpKind::gemm) continue;
     const auto tensor = [&](Id id) {
       const Value& value = program[id];
-      return Tensor{nullptr, value.shape.local_rows(grid, tokens), value.shape.local_cols(grid),
-                    value.precision};
+      return Tensor{nullptr, value.shape.local_rows(grid, {tokens}),
+                    value.shape.local_cols(grid, {tokens}), value.precision};
     };
     const Product product =
         product_of({op.form, tensor(op.inputs[0]), tensor(op.inputs[1]), tensor(op.outputs[0])});

@@ -20,7 +20,7 @@ class NormalisedInput {
   NormalisedInput(const KernelCall& call, std::size_t first)
       : sums_(call.in(first + 1)),
         squares_(call.in(first + 2)),
-        hidden_(static_cast<float>(call.shape(call.op.inputs[first]).cols)),
+        hidden_(static_cast<float>(call.shape(call.op.inputs[first]).cols.value({}))),
         rows_(call.in(first), call.scratch.floats(first_slot, call.in(first).cols)) {}
 
   const float* row(std::int64_t r) const { return rows_.row(r); }
@@ -111,23 +111,14 @@ void parameter_gradients(const KernelCall& call) {
 
 }  // namespace
 
-bool compute_layer_norm(const KernelCall& call) {
-  switch (call.op.function) {
-    case Function::layer_norm:
-      forward(call);
-      return true;
-    case Function::layer_norm_backward:
-      backward(call);
-      return true;
-    case Function::layer_norm_sums:
-      backward_sums(call);
-      return true;
-    case Function::layer_norm_parameters:
-      parameter_gradients(call);
-      return true;
-    default:
-      return false;
-  }
+std::span<const KernelOf> layer_norm_kernels() {
+  static constexpr KernelOf kernels[]{
+      {&functions::layer_norm, forward},
+      {&functions::layer_norm_backward, backward},
+      {&functions::layer_norm_sums, backward_sums},
+      {&functions::layer_norm_parameters, parameter_gradients},
+  };
+  return kernels;
 }
 
 }  // namespace fourfold

@@ -5,7 +5,6 @@
 
 namespace fourfold {
 
-// Each returns false where it does not know the function.
-bool compute_layer_norm(const KernelCall& call);
+std::span<const KernelOf> layer_norm_kernels();
 
 }  // namespace fourfold

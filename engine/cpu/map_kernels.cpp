@@ -101,39 +101,28 @@ void cast(const KernelCall& call) {
   }
 }
 
+void norm_factor(const KernelCall& call) {
+  call.out().fp32()[0] =
+      reference::clip_factor(number(call.in(0), 0) + number(call.in(1), 0), call.device.clip_norm);
+}
+
 }  // namespace
 
-bool compute_map(const KernelCall& call) {
-  switch (call.op.function) {
-    case Function::bias:
-      add_bias(call);
-      return true;
-    case Function::bias_gelu:
-      bias_gelu(call);
-      return true;
-    case Function::gelu_backward:
-      gelu_backward(call);
-      return true;
-    case Function::bias_residual:
-      bias_residual(call);
-      return true;
-    case Function::add_position:
-      add_position(call);
-      return true;
-    case Function::cast:
-      cast(call);
-      return true;
-    case Function::norm_factor:
-      call.out().fp32()[0] = reference::clip_factor(number(call.in(0), 0) + number(call.in(1), 0),
-                                                    call.device.clip_norm);
-      return true;
-    default:
-      return false;
-  }
+std::span<const KernelOf> map_kernels() {
+  static constexpr KernelOf kernels[]{
+      {&functions::bias, add_bias},
+      {&functions::bias_gelu, bias_gelu},
+      {&functions::gelu_backward, gelu_backward},
+      {&functions::bias_residual, bias_residual},
+      {&functions::add_position, add_position},
+      {&functions::cast, cast},
+      {&functions::norm_factor, norm_factor},
+  };
+  return kernels;
 }
 
 // The sum of a stretch is formed aside: the result may be the memory of any operand.
-bool compute_add(const KernelCall& call) {
+void compute_add(const KernelCall& call) {
   const Tensor& out = call.out();
   Pace pace(call.progress);
   float* const widened = call.scratch.floats(first_slot, 2 * stretch_numbers);
@@ -152,7 +141,6 @@ bool compute_add(const KernelCall& call) {
     writer.finish(i, n);
     pace.did(n);
   }
-  return true;
 }
 
 }  // namespace fourfold

@@ -5,8 +5,8 @@
 
 namespace fourfold {
 
-// Each returns false where it does not know the function.
-bool compute_map(const KernelCall& call);
-bool compute_add(const KernelCall& call);
+std::span<const KernelOf> map_kernels();
+// Of the operation `add`.
+void compute_add(const KernelCall& call);
 
 }  // namespace fourfold

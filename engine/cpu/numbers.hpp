@@ -3,9 +3,15 @@
 #pragma once
 
 #include "engine/backend.hpp"
+#include "engine/bf16.hpp"
 #include "engine/cpu/row_maps.hpp"
 
 namespace fourfold {
+
+// Element `i`, whatever the tensor is stored in.
+inline float number(const Tensor& tensor, std::int64_t i) {
+  return tensor.precision == Precision::fp32 ? tensor.fp32()[i] : from_bf16_bits(tensor.bf16()[i]);
+}
 
 class Reader {
  public:

@@ -26,7 +26,7 @@ void row_sum(const KernelCall& call) {
 void row_squares(const KernelCall& call) {
   const Tensor& x = call.in(0);
   Pace pace(call.progress);
-  const auto hidden = static_cast<float>(call.shape(call.op.inputs[0]).cols);
+  const auto hidden = static_cast<float>(call.shape(call.op.inputs[0]).cols.value({}));
   const Reader input(x, call.scratch.floats(first_slot, x.cols));
   for (std::int64_t r = 0; r < x.rows; ++r) {
     call.out().fp32()[r] = rows::squares(input.row(r), number(call.in(1), r) / hidden, x.cols);
@@ -100,31 +100,23 @@ void total(const KernelCall& call, const Sum& sum_of_stretch) {
   call.out().fp32()[0] = static_cast<float>(sum);
 }
 
+void square_sum(const KernelCall& call) {
+  total(call, [](const float* x, std::int64_t n) { return rows::squares(x, 0.0F, n); });
+}
+
+void loss_sum(const KernelCall& call) {
+  total(call, rows::sum);
+}
+
 }  // namespace
 
-bool compute_reduce(const KernelCall& call) {
-  switch (call.op.function) {
-    case Function::row_sum:
-      row_sum(call);
-      return true;
-    case Function::row_squares:
-      row_squares(call);
-      return true;
-    case Function::col_sum:
-      col_sum(call);
-      return true;
-    case Function::position_sum:
-      position_sum(call);
-      return true;
-    case Function::square_sum:
-      total(call, [](const float* x, std::int64_t n) { return rows::squares(x, 0.0F, n); });
-      return true;
-    case Function::loss_sum:
-      total(call, rows::sum);
-      return true;
-    default:
-      return false;
-  }
+std::span<const KernelOf> reduce_kernels() {
+  static constexpr KernelOf kernels[]{
+      {&functions::row_sum, row_sum},       {&functions::row_squares, row_squares},
+      {&functions::col_sum, col_sum},       {&functions::position_sum, position_sum},
+      {&functions::square_sum, square_sum}, {&functions::loss_sum, loss_sum},
+  };
+  return kernels;
 }
 
 }  // namespace fourfold

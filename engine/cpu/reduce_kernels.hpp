@@ -5,7 +5,6 @@
 
 namespace fourfold {
 
-// Each returns false where it does not know the function.
-bool compute_reduce(const KernelCall& call);
+std::span<const KernelOf> reduce_kernels();
 
 }  // namespace fourfold

@@ -3,7 +3,6 @@
 
 #include "engine/bf16.hpp"
 #include "engine/cpu/checks.hpp"
-#include "engine/reference/compute.hpp"
 
 namespace fourfold {
 
@@ -50,7 +49,7 @@ void ReferenceBackend::compute(const Device& device, const Op& op, const KernelO
   Matrix<float> result;
   if (out.precision == Precision::bf16) result = Matrix<float>(out.rows, out.cols);
   of_reference.output = out.precision == Precision::bf16 ? result.view() : fp32_view(out);
-  reference::compute(device, op, of_reference);
+  kernels_.compute(device, op, of_reference);
   if (out.precision == Precision::bf16) narrow(result.values.data(), out);
   if (progress) progress();
 }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "engine/backend.hpp"
+#include "engine/host_memory.hpp"
+#include "engine/reference/compute.hpp"
 
 namespace fourfold {
 
@@ -10,10 +12,17 @@ namespace fourfold {
 // as recorded.
 class ReferenceBackend : public Backend {
  public:
+  DeviceMemory& memory() override { return memory_; }
   void compute(const Device& device, const Op& op, const KernelOperands& operands,
                const Progress& progress) override;
   void update(const reference::AdamWStep& step, const UpdateOperands& operands,
               const Progress& progress) override;
+  // A function of one's own: its description says the rest.
+  void add_kernel(const reference::Kernel<float>& kernel) { kernels_.add(kernel); }
+
+ private:
+  HostMemory memory_;
+  reference::Kernels<float> kernels_;
 };
 
 }  // namespace fourfold

@@ -20,6 +20,11 @@ namespace fourfold {
 TunedBackend::TunedBackend() {
   use_one_thread();
   keep_packing_buffers();
+  for (const std::span<const KernelOf> room :
+       {map_kernels(), reduce_kernels(), layer_norm_kernels(), vocabulary_kernels(),
+        attention_kernels()}) {
+    of_functions_.insert(of_functions_.end(), room.begin(), room.end());
+  }
 }
 
 void TunedBackend::set_choices(KernelChoices choices) {
@@ -49,36 +54,17 @@ void TunedBackend::compute(const Device& device, const Op& op, const KernelOpera
                            const Progress& progress) {
   check_operands(device, op, operands);
   const KernelCall call{device, op, operands, scratch_, progress};
-  bool known = false;
-  switch (op.kind) {
-    case OpKind::gemm: {
-      const TensorProduct product{op.form, operands.inputs[0], operands.inputs[1], operands.output};
-      gemm_.multiply(product, kernel_of(product_of(product)), scratch_, progress);
-      known = true;
-      break;
-    }
-    case OpKind::attention:
-      known = compute_attention(call);
-      break;
-    case OpKind::lookup:
-      known = compute_lookup(call);
-      break;
-    case OpKind::map:
-      known = compute_map(call) || compute_layer_norm(call) || compute_softmax(call);
-      break;
-    case OpKind::reduce:
-      known = compute_reduce(call) || compute_layer_norm(call) || compute_softmax(call);
-      break;
-    case OpKind::add:
-      known = compute_add(call);
-      break;
-    default:
-      break;
+  if (op.kind == OpKind::gemm) {
+    const TensorProduct product{op.form, operands.inputs[0], operands.inputs[1], operands.output};
+    gemm_.multiply(product, kernel_of(product_of(product)), scratch_, progress);
+    return;
   }
-  if (!known) {
-    throw std::logic_error(std::string("tuned kernels: no kernel for ") + name(op.kind) + " " +
-                           name(op.function));
+  if (op.kind == OpKind::add) return compute_add(call);
+  for (const KernelOf& kernel : of_functions_) {
+    if (kernel.function == op.function) return kernel.compute(call);
   }
+  throw std::logic_error(std::string("tuned kernels: no kernel for ") + name(op.kind) + " " +
+                         op.function->name);
 }
 
 void TunedBackend::update(const reference::AdamWStep& step, const UpdateOperands& operands,

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <map>
+#include <vector>
 
 #include "engine/backend.hpp"
+#include "engine/cpu/call.hpp"
 #include "engine/cpu/gemm_kernels.hpp"
 #include "engine/cpu/scratch.hpp"
+#include "engine/host_memory.hpp"
 
 namespace fourfold {
 
@@ -23,10 +26,14 @@ class TunedBackend : public Backend {
   // nor its memory has to bear it.
   void prepare(const std::vector<CountedProduct>& products);
 
+  DeviceMemory& memory() override { return memory_; }
   void compute(const Device& device, const Op& op, const KernelOperands& operands,
                const Progress& progress) override;
   void update(const reference::AdamWStep& step, const UpdateOperands& operands,
               const Progress& progress) override;
+
+  // A function of one's own: its description says the rest.
+  void add_kernel(const KernelOf& kernel) { of_functions_.push_back(kernel); }
 
   // Memory kept for kernels to work in: grows to what the largest one needs.
   std::int64_t scratch_bytes() const { return scratch_.bytes(); }
@@ -36,8 +43,10 @@ class TunedBackend : public Backend {
 
   KernelChoices choices_;
   std::map<Product, GemmKernel> kernels_;  // the same, to look up
+  std::vector<KernelOf> of_functions_;
   GemmKernels gemm_;
   Scratch scratch_;
+  HostMemory memory_;
 };
 
 }  // namespace fourfold

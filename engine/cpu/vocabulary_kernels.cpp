@@ -121,32 +121,13 @@ void lookup_backward(const KernelCall& call) {
 
 }  // namespace
 
-bool compute_softmax(const KernelCall& call) {
-  switch (call.op.function) {
-    case Function::row_max:
-      row_max(call);
-      return true;
-    case Function::row_exp_and_target:
-      row_exp_and_target(call);
-      return true;
-    case Function::softmax_loss:
-      loss(call);
-      return true;
-    case Function::softmax_backward:
-      backward(call);
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool compute_lookup(const KernelCall& call) {
-  if (call.op.function == Function::forward) {
-    lookup_forward(call);
-  } else {
-    lookup_backward(call);
-  }
-  return true;
+std::span<const KernelOf> vocabulary_kernels() {
+  static constexpr KernelOf kernels[]{
+      {&functions::row_max, row_max},       {&functions::row_exp_and_target, row_exp_and_target},
+      {&functions::softmax_loss, loss},     {&functions::softmax_backward, backward},
+      {&functions::lookup, lookup_forward}, {&functions::lookup_backward, lookup_backward},
+  };
+  return kernels;
 }
 
 }  // namespace fourfold

@@ -5,8 +5,6 @@
 
 namespace fourfold {
 
-// Each returns false where it does not know the function.
-bool compute_softmax(const KernelCall& call);
-bool compute_lookup(const KernelCall& call);
+std::span<const KernelOf> vocabulary_kernels();
 
 }  // namespace fourfold

@@ -1,12 +1,15 @@
 // Calls of MPI's collectives, with a bf16 that MPI does not know; see library_transport.hpp.
 #include "engine/mpi/library_transport.hpp"
 
-#include "engine/mpi/combine.hpp"
+#include "engine/host_memory.hpp"
 #include "engine/plan/ring_order.hpp"
 
 namespace fourfold {
 
 namespace {
+
+// Where a message waits beside the device, if it must.
+constexpr std::size_t sent_slot = 0, received_slot = 1;
 
 // MPI gives the right operand first: inout = in (op) inout.
 template <Owed owed>
@@ -23,8 +26,8 @@ MpiOperation commutative(MPI_User_function* function) {
 
 }  // namespace
 
-LibraryTransport::LibraryTransport(MpiCommunicator line)
-    : LaneTransport(std::move(line)),
+LibraryTransport::LibraryTransport(MpiCommunicator line, DeviceMemory& memory)
+    : ChannelTransport(std::move(line), memory),
       bf16_sum_(commutative(combine_bf16<Owed::sum>)),
       bf16_max_(commutative(combine_bf16<Owed::max>)) {
   MPI_Datatype made = MPI_DATATYPE_NULL;
@@ -44,38 +47,74 @@ MPI_Op LibraryTransport::operation(const CollectiveCall& call) const {
 }
 
 void LibraryTransport::begin(const CollectiveCall& call) {
-  if (call.kind == CollectiveKind::reduce_scatter) clear_padding(call, size(), position());
-  const Tensor& whole = call.kind == CollectiveKind::all_gather ? call.receive : call.send;
-  if (whole.size() == 0) return;
-  const MPI_Datatype type = datatype(whole.precision);
-  if (call.kind == CollectiveKind::all_reduce) {
-    const void* from = call.send.data == call.receive.data ? MPI_IN_PLACE : call.send.data;
-    check_mpi(MPI_Iallreduce(from, call.receive.data, mpi_count(whole.size()), type,
-                             operation(call), line(), request_.address()),
-              "MPI_Iallreduce");
-    return;
-  }
-  extents_.clear();
-  firsts_.clear();
-  for (std::int64_t member = 0; member < size(); ++member) {
-    const RingChunk chunk = ring_chunk(whole.size(), size(), member);
-    extents_.push_back(mpi_count(chunk.elements));
-    firsts_.push_back(mpi_count(chunk.first));
-  }
-  if (call.kind == CollectiveKind::all_gather) {
-    const int own = extents_[static_cast<std::size_t>(position())];
-    check_mpi(MPI_Iallgatherv(call.send.data, own, type, call.receive.data, extents_.data(),
-                              firsts_.data(), type, line(), request_.address()),
-              "MPI_Iallgatherv");
-  } else {
-    check_mpi(MPI_Ireduce_scatter(call.send.data, call.receive.data, extents_.data(), type,
-                                  operation(call), line(), request_.address()),
-              "MPI_Ireduce_scatter");
+  call_ = call;
+  if (call.kind == CollectiveKind::reduce_scatter) clear_padding(call);
+  if ((call.kind == CollectiveKind::all_gather ? call.receive : call.send).size() == 0) return;
+  switch (call.kind) {
+    case CollectiveKind::all_reduce:
+      return post_all_reduce();
+    case CollectiveKind::all_gather:
+      return post_all_gather();
+    case CollectiveKind::reduce_scatter:
+      return post_reduce_scatter();
   }
 }
 
+void LibraryTransport::post_all_reduce() {
+  const std::int64_t bytes = call_.send.bytes();
+  const bool in_place = staging().direct() && call_.send.data == call_.receive.data;
+  const void* from =
+      in_place ? MPI_IN_PLACE : staging().outgoing(sent_slot, call_.send.data, bytes);
+  void* to = staging().incoming(received_slot, call_.receive.data, bytes);
+  check_mpi(MPI_Iallreduce(from, to, mpi_count(call_.send.size()), datatype(call_.send.precision),
+                           operation(call_), line(), request_.address()),
+            "MPI_Iallreduce");
+}
+
+// Extent and first element of every member's piece.
+void LibraryTransport::cut(std::int64_t elements) {
+  extents_.clear();
+  firsts_.clear();
+  for (std::int64_t member = 0; member < size(); ++member) {
+    const RingChunk chunk = ring_chunk(elements, size(), member);
+    extents_.push_back(mpi_count(chunk.elements));
+    firsts_.push_back(mpi_count(chunk.first));
+  }
+}
+
+void LibraryTransport::post_all_gather() {
+  cut(call_.receive.size());
+  const MPI_Datatype type = datatype(call_.receive.precision);
+  const int own = extents_[static_cast<std::size_t>(position())];
+  const std::int64_t own_bytes = own * bytes_per_element(call_.send.precision);
+  const void* from = staging().outgoing(sent_slot, call_.send.data, own_bytes);
+  void* to = staging().incoming(received_slot, call_.receive.data, received_bytes());
+  check_mpi(MPI_Iallgatherv(from, own, type, to, extents_.data(), firsts_.data(), type, line(),
+                            request_.address()),
+            "MPI_Iallgatherv");
+}
+
+void LibraryTransport::post_reduce_scatter() {
+  cut(call_.send.size());
+  const void* from = staging().outgoing(sent_slot, call_.send.data, call_.send.bytes());
+  void* to = staging().incoming(received_slot, call_.receive.data, received_bytes());
+  check_mpi(MPI_Ireduce_scatter(from, to, extents_.data(), datatype(call_.send.precision),
+                                operation(call_), line(), request_.address()),
+            "MPI_Ireduce_scatter");
+}
+
+// Without padding.
+std::int64_t LibraryTransport::received_bytes() const {
+  if (call_.kind != CollectiveKind::reduce_scatter) return call_.receive.bytes();
+  return ring_chunk(call_.send.size(), size(), position()).elements *
+         bytes_per_element(call_.send.precision);
+}
+
 bool LibraryTransport::step() {
-  return completed(request_);
+  const bool nothing_to_take = request_.empty();
+  if (!completed(request_)) return false;
+  if (!nothing_to_take) staging().arrived(received_slot, call_.receive.data, received_bytes());
+  return true;
 }
 
 }  // namespace fourfold

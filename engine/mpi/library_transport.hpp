@@ -7,21 +7,27 @@
 
 namespace fourfold {
 
-class LibraryTransport final : public LaneTransport {
+class LibraryTransport final : public ChannelTransport {
  public:
-  explicit LibraryTransport(MpiCommunicator line);
+  LibraryTransport(MpiCommunicator line, DeviceMemory& memory);
 
  private:
   void begin(const CollectiveCall& call) override;
   bool step() override;
   bool done() const override { return request_.empty(); }
 
+  void post_all_reduce();
+  void post_all_gather();
+  void post_reduce_scatter();
+  void cut(std::int64_t elements);
+  std::int64_t received_bytes() const;
   MPI_Datatype datatype(Precision precision) const;
   MPI_Op operation(const CollectiveCall& call) const;
 
   MpiDatatype bf16_;
   MpiOperation bf16_sum_, bf16_max_;
   std::vector<int> extents_, firsts_;  // of the pieces; the library reads them until it is done
+  CollectiveCall call_;
   MpiRequest request_;
 };
 

@@ -5,16 +5,19 @@ namespace fourfold {
 
 namespace {
 
-constexpr int ring_tag = 1;  // messages of one lane are told apart by their order alone
+constexpr int ring_tag = 1;  // messages of one channel are told apart by their order alone
+
+// What is staged is cut as short as what is added, or its buffers would be as large as the rest.
+RingTransport::Segments segments_for(const DeviceMemory& memory, RingTransport::Segments wanted) {
+  if (memory.reach() == Reach::device) wanted.stored = std::min(wanted.stored, wanted.added);
+  return wanted;
+}
 
 }  // namespace
 
-RingTransport::RingTransport(MpiCommunicator line, Segments segments)
-    : LaneTransport(std::move(line)), segments_(segments) {
-  if (size() > 1) {
-    staging_ = std::make_unique_for_overwrite<std::byte[]>(
-        static_cast<std::size_t>(depth * segments.added));
-  }
+RingTransport::RingTransport(MpiCommunicator line, DeviceMemory& device, Segments segments)
+    : ChannelTransport(std::move(line), device), segments_(segments_for(device, segments)) {
+  if (size() > 1) partial_sums_ = device.allocate(depth * segments_.added);
 }
 
 void RingTransport::begin(const CollectiveCall& call) {
@@ -34,8 +37,8 @@ void RingTransport::begin(const CollectiveCall& call) {
   ready_ = sent_ = RingCursor(walk, first_sent);
   posted_count_ = arrived_count_ = ready_count_ = sent_count_ = 0;
 
-  if (gather) place_own_piece(call, size(), position());
-  if (call.kind == CollectiveKind::reduce_scatter) clear_padding(call, size(), position());
+  if (gather) place_own_piece(call);
+  if (call.kind == CollectiveKind::reduce_scatter) clear_padding(call);
 }
 
 bool RingTransport::step() {
@@ -64,8 +67,12 @@ std::byte* RingTransport::place(const Tensor& tensor, std::int64_t element) cons
   return tensor.data + element * width_;
 }
 
-std::byte* RingTransport::staging(std::int64_t message) const {
-  return staging_.get() + message % depth * segments_.added;
+std::byte* RingTransport::partial_sum(std::int64_t message) const {
+  return partial_sums_.data() + message % depth * segments_.added;
+}
+
+std::byte* RingTransport::receive_place(const RingCursor& cursor, std::int64_t message) const {
+  return cursor.adds() ? partial_sum(message) : place(call_.receive, cursor.segment().first);
 }
 
 // Where the sum of an arrived segment goes: a reduce-scatter may overwrite what it sends, but for
@@ -86,11 +93,11 @@ bool RingTransport::post_receives() {
   bool moved = false;
   const int from = static_cast<int>((position() + size() - 1) % size());
   while (may_receive()) {
-    const RingChunk segment = posted_.segment();
-    std::byte* into = posted_.adds() ? staging(posted_count_) : place(call_.receive, segment.first);
-    MpiRequest& request = receives_[static_cast<std::size_t>(posted_count_ % depth)];
-    check_mpi(MPI_Irecv(into, mpi_count(segment.elements * width_), MPI_BYTE, from, ring_tag,
-                        line(), request.address()),
+    const std::int64_t bytes = posted_.segment().elements * width_;
+    const auto slot = static_cast<std::size_t>(posted_count_ % depth);
+    std::byte* const into = staging().incoming(slot, receive_place(posted_, posted_count_), bytes);
+    check_mpi(MPI_Irecv(into, mpi_count(bytes), MPI_BYTE, from, ring_tag, line(),
+                        receives_[slot].address()),
               "MPI_Irecv");
     posted_.next();
     ++posted_count_;
@@ -103,10 +110,13 @@ bool RingTransport::take_arrivals() {
   bool moved = false;
   while (arrived_count_ < posted_count_ &&
          completed(receives_[static_cast<std::size_t>(arrived_count_ % depth)])) {
+    const RingChunk segment = arrived_.segment();
+    staging().arrived(static_cast<std::size_t>(arrived_count_ % depth),
+                      receive_place(arrived_, arrived_count_), segment.elements * width_);
     if (arrived_.adds()) {
-      const RingChunk segment = arrived_.segment();
-      combine({call_.owed, call_.send.precision}, sum_place(arrived_), staging(arrived_count_),
-              place(call_.send, segment.first), segment.elements);
+      memory().reduce({call_.owed, call_.send.precision}, sum_place(arrived_),
+                      partial_sum(arrived_count_), place(call_.send, segment.first),
+                      segment.elements);
     }
     arrived_.next();
     ++arrived_count_;
@@ -120,9 +130,11 @@ bool RingTransport::post_sends() {
   bool moved = false;
   const int to = static_cast<int>((position() + 1) % size());
   while (may_send()) {
-    MpiRequest& request = sends_[static_cast<std::size_t>(ready_count_ % depth)];
-    check_mpi(MPI_Isend(send_place(ready_), mpi_count(ready_.segment().elements * width_), MPI_BYTE,
-                        to, ring_tag, line(), request.address()),
+    const std::int64_t bytes = ready_.segment().elements * width_;
+    const auto request = static_cast<std::size_t>(ready_count_ % depth);
+    const std::byte* const from = staging().outgoing(depth + request, send_place(ready_), bytes);
+    check_mpi(MPI_Isend(from, mpi_count(bytes), MPI_BYTE, to, ring_tag, line(),
+                        sends_[request].address()),
               "MPI_Isend");
     ready_.next();
     ++ready_count_;

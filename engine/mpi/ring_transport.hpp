@@ -1,17 +1,15 @@
-// Rings over point-to-point messages: sums in a fixed order (engine/ring_order.hpp), in bounded
-// memory, moved on whenever asked.
+// Rings over point-to-point messages: sums in a fixed order (engine/plan/ring_order.hpp), in
+// bounded memory, moved on whenever asked.
 #pragma once
 
 #include <array>
-#include <memory>
 
-#include "engine/mpi/combine.hpp"
 #include "engine/mpi/ring_cursor.hpp"
 #include "engine/mpi/transport.hpp"
 
 namespace fourfold {
 
-class RingTransport final : public LaneTransport {
+class RingTransport final : public ChannelTransport {
  public:
   // Most bytes of a message that is to be added, and of one that is to be stored. Shorter ones cost
   // more hand-shakes (microbench/engine_collectives.cpp).
@@ -20,8 +18,9 @@ class RingTransport final : public LaneTransport {
     std::int64_t stored = 16 << 20;
   };
 
-  explicit RingTransport(MpiCommunicator line) : RingTransport(std::move(line), Segments{}) {}
-  RingTransport(MpiCommunicator line, Segments segments);
+  RingTransport(MpiCommunicator line, DeviceMemory& memory)
+      : RingTransport(std::move(line), memory, Segments{}) {}
+  RingTransport(MpiCommunicator line, DeviceMemory& memory, Segments segments);
 
  private:
   static constexpr std::int64_t depth = 4;  // messages under way in each direction
@@ -38,7 +37,8 @@ class RingTransport final : public LaneTransport {
   bool may_receive() const;
   bool may_send() const;
   std::byte* place(const Tensor& tensor, std::int64_t element) const;
-  std::byte* staging(std::int64_t message) const;
+  std::byte* partial_sum(std::int64_t message) const;
+  std::byte* receive_place(const RingCursor& cursor, std::int64_t message) const;
   std::byte* sum_place(const RingCursor& cursor) const;
   std::byte* send_place(const RingCursor& cursor) const;
 
@@ -51,8 +51,8 @@ class RingTransport final : public LaneTransport {
   RingCursor sent_;         // the oldest segment still being sent
   // How many segments each cursor has passed.
   std::int64_t posted_count_ = 0, arrived_count_ = 0, ready_count_ = 0, sent_count_ = 0;
-  // The memory outlives the requests that use it.
-  std::unique_ptr<std::byte[]> staging_;
+  // Partial sums that have come, to be added to. The memory outlives the requests that use it.
+  DeviceBlock partial_sums_;
   std::array<MpiRequest, depth> receives_, sends_;
 };
 

@@ -17,8 +17,8 @@ namespace fourfold {
 
 namespace {
 
-// Sockets as Open MPI leaves them hold little, so that a wire stands idle from one call for progress
-// to the next; what these hold travels while ranks compute (microbench/README.md,
+// Sockets as Open MPI leaves them hold little, so that a wire stands idle from one call for
+// progress to the next; what these hold travels while ranks compute (microbench/README.md,
 // engine_training_overlap.cpp). What the user has set in the environment or for mpirun stays.
 void prefer_large_sockets() {
   const std::string bytes = std::to_string(4 << 20);

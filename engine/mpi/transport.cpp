@@ -1,7 +1,6 @@
-// The queue of a lane and the local parts of a collective; see transport.hpp.
+// The queue of a channel and the local parts of a collective; see transport.hpp.
 #include "engine/mpi/transport.hpp"
 
-#include <cstring>
 #include <stdexcept>
 
 #include "engine/plan/ring_order.hpp"
@@ -32,10 +31,14 @@ void check_operands(const CollectiveCall& call, std::int64_t members) {
 
 }  // namespace
 
-LaneTransport::LaneTransport(MpiCommunicator line)
-    : line_(std::move(line)), size_(size_of(line_.get())), position_(rank_in(line_.get())) {}
+ChannelTransport::ChannelTransport(MpiCommunicator line, DeviceMemory& memory)
+    : line_(std::move(line)),
+      memory_(memory),
+      staging_(memory),
+      size_(size_of(line_.get())),
+      position_(rank_in(line_.get())) {}
 
-Post LaneTransport::start(const CollectiveCall& call) {
+Post ChannelTransport::start(const CollectiveCall& call) {
   check_operands(call, size_);
   ++started_;
   if (size_ == 1) {
@@ -49,7 +52,7 @@ Post LaneTransport::start(const CollectiveCall& call) {
   return started_;
 }
 
-bool LaneTransport::advance() {
+bool ChannelTransport::advance() {
   if (idle()) return false;
   bool moved = step();
   while (!waiting_.empty() && done()) {
@@ -61,25 +64,23 @@ bool LaneTransport::advance() {
   return moved;
 }
 
-void place_own_piece(const CollectiveCall& call, std::int64_t members, std::int64_t position) {
-  const RingChunk own = ring_chunk(call.receive.size(), members, position);
+void ChannelTransport::place_own_piece(const CollectiveCall& call) {
+  const RingChunk own = ring_chunk(call.receive.size(), size_, position_);
   const std::int64_t width = bytes_per_element(call.receive.precision);
   if (own.elements == 0) return;
-  std::memmove(call.receive.data + own.first * width, call.send.data,
-               static_cast<std::size_t>(own.elements * width));
+  memory_.copy(call.receive.data + own.first * width, call.send.data, own.elements * width);
 }
 
-void clear_padding(const CollectiveCall& call, std::int64_t members, std::int64_t position) {
-  const std::int64_t valid = ring_chunk(call.send.size(), members, position).elements;
+void ChannelTransport::clear_padding(const CollectiveCall& call) {
+  const std::int64_t valid = ring_chunk(call.send.size(), size_, position_).elements;
   const std::int64_t width = bytes_per_element(call.receive.precision);
   if (valid == call.receive.size()) return;
-  std::memset(call.receive.data + valid * width, 0,
-              static_cast<std::size_t>((call.receive.size() - valid) * width));
+  memory_.fill_zeros(call.receive.data + valid * width, (call.receive.size() - valid) * width);
 }
 
-void copy_alone(const CollectiveCall& call) {
+void ChannelTransport::copy_alone(const CollectiveCall& call) {
   if (call.send.data == call.receive.data || call.send.size() == 0) return;
-  std::memmove(call.receive.data, call.send.data, static_cast<std::size_t>(call.send.bytes()));
+  memory_.copy(call.receive.data, call.send.data, call.send.bytes());
 }
 
 }  // namespace fourfold

@@ -1,5 +1,5 @@
-// What moves the bytes of one lane: collectives in the order they are started, moved on by whoever
-// has time. The three transports differ only in how one collective is done.
+// What moves the bytes of one channel: collectives in the order they are started, moved on by
+// whoever has time. The three transports differ only in how one collective is done.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,17 @@
 
 #include "engine/communicator.hpp"
 #include "engine/mpi/handles.hpp"
+#include "engine/mpi/staging.hpp"
 
 namespace fourfold {
 
-class LaneTransport {
+class ChannelTransport {
  public:
-  explicit LaneTransport(MpiCommunicator line);
-  virtual ~LaneTransport() = default;
-  LaneTransport(const LaneTransport&) = delete;
-  LaneTransport& operator=(const LaneTransport&) = delete;
+  // Operands are in the device's memory, which must outlive the transport.
+  ChannelTransport(MpiCommunicator line, DeviceMemory& memory);
+  virtual ~ChannelTransport() = default;
+  ChannelTransport(const ChannelTransport&) = delete;
+  ChannelTransport& operator=(const ChannelTransport&) = delete;
 
   std::int64_t size() const { return size_; }
   std::int64_t position() const { return position_; }
@@ -26,25 +28,32 @@ class LaneTransport {
   bool idle() const { return finished_ == started_; }
   // All collectives up to this one are finished.
   Post finished() const { return finished_; }
+  // That went through buffers of the host so far.
+  std::int64_t staged_bytes() const { return staging_.bytes(); }
 
  protected:
   MPI_Comm line() const { return line_.get(); }
+  DeviceMemory& memory() { return memory_; }
+  Staging& staging() { return staging_; }
   // Sets out with the oldest unfinished collective; only ever one at a time.
   virtual void begin(const CollectiveCall& call) = 0;
   virtual bool step() = 0;  // true if anything has moved
   virtual bool done() const = 0;
 
+  // What is neither sent nor computed: a member's own piece of an all-gather, and the padding of a
+  // reduce-scatter.
+  void place_own_piece(const CollectiveCall& call);
+  void clear_padding(const CollectiveCall& call);
+
  private:
+  void copy_alone(const CollectiveCall& call);
+
   MpiCommunicator line_;
+  DeviceMemory& memory_;
+  Staging staging_;
   std::int64_t size_ = 1, position_ = 0;
   std::deque<CollectiveCall> waiting_;  // the first one has begun
   Post started_ = 0, finished_ = 0;
 };
-
-// What is neither sent nor computed: a member's own piece of an all-gather, the padding of a
-// reduce-scatter, and everything where a line has one member.
-void place_own_piece(const CollectiveCall& call, std::int64_t members, std::int64_t position);
-void clear_padding(const CollectiveCall& call, std::int64_t members, std::int64_t position);
-void copy_alone(const CollectiveCall& call);
 
 }  // namespace fourfold

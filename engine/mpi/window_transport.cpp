@@ -1,7 +1,6 @@
 // The state machine of a shared window; see window_transport.hpp.
 #include "engine/mpi/window_transport.hpp"
 
-#include <cstring>
 #include <new>
 #include <stdexcept>
 
@@ -23,6 +22,13 @@ void refuse_between_nodes(MPI_Comm line) {
       " share this one; use ring");
 }
 
+void refuse_beside_the_host(const DeviceMemory& memory) {
+  if (memory.reach() == Reach::host) return;
+  throw std::invalid_argument(
+      "transport window needs blocks in the processor's own memory, which ranks share; the device "
+      "keeps its blocks apart, so use ring or library");
+}
+
 // MPI aligns a member's part of a window for no more than 8 bytes. Windows are mapped by pages, so
 // that every member finds the same place.
 std::byte* first_cache_line(std::byte* part, std::size_t bytes) {
@@ -32,8 +38,10 @@ std::byte* first_cache_line(std::byte* part, std::size_t bytes) {
 
 }  // namespace
 
-WindowTransport::WindowTransport(MpiCommunicator communicator, std::int64_t slot_bytes)
-    : LaneTransport(std::move(communicator)) {
+WindowTransport::WindowTransport(MpiCommunicator communicator, DeviceMemory& device,
+                                 std::int64_t slot_bytes)
+    : ChannelTransport(std::move(communicator), device) {
+  refuse_beside_the_host(device);
   if (size() == 1) return;
   refuse_between_nodes(line());
   share_bytes_ = std::max<std::int64_t>(slot_bytes / size() / 64 * 64, 64);
@@ -66,8 +74,8 @@ void WindowTransport::begin(const CollectiveCall& call) {
   const std::int64_t piece_bytes = ring_piece(elements_, size()) * width_;
   first_ = last_;
   last_ = first_ + (piece_bytes + share_bytes_ - 1) / share_bytes_;
-  if (gather) place_own_piece(call, size(), position());
-  if (call.kind == CollectiveKind::reduce_scatter) clear_padding(call, size(), position());
+  if (gather) place_own_piece(call);
+  if (call.kind == CollectiveKind::reduce_scatter) clear_padding(call);
 }
 
 bool WindowTransport::step() {
@@ -108,8 +116,8 @@ bool WindowTransport::offer() {
       const std::int64_t chunk = (position() + other) % size();
       const Stretch part = stretch(offered_, chunk);
       if (part.elements == 0) continue;
-      std::memcpy(share(position(), offered_, chunk), call_.send.data + part.first * width_,
-                  static_cast<std::size_t>(part.elements * width_));
+      memory().copy_out(share(position(), offered_, chunk), call_.send.data + part.first * width_,
+                        part.elements * width_);
     }
   }
   ++offered_;
@@ -121,10 +129,10 @@ bool WindowTransport::offer() {
 bool WindowTransport::reduce() {
   if (reduced_ == offered_ || !all_reached(&Counters::offered, reduced_ + 1)) return false;
   const Stretch part = stretch(reduced_, position());
-  const auto bytes = static_cast<std::size_t>(part.elements * width_);
+  const std::int64_t bytes = part.elements * width_;
   std::byte* shared = result(position(), reduced_);
   if (call_.kind == CollectiveKind::all_gather) {
-    if (bytes > 0) std::memcpy(shared, call_.send.data + part.offset * width_, bytes);
+    if (bytes > 0) memory().copy_out(shared, call_.send.data + part.offset * width_, bytes);
   } else if (bytes > 0) {
     const bool scatter = call_.kind == CollectiveKind::reduce_scatter;
     const Combination combination{call_.owed, call_.send.precision};
@@ -133,11 +141,13 @@ bool WindowTransport::reduce() {
     const std::byte* so_far = share(ring_member(size(), position(), 0), reduced_, position());
     for (std::int64_t place = 1; place + 1 < size(); ++place) {
       const std::int64_t member = ring_member(size(), position(), place);
-      combine(combination, shared, so_far, share(member, reduced_, position()), part.elements);
+      memory().reduce(combination, shared, so_far, share(member, reduced_, position()),
+                      part.elements);
       so_far = shared;
     }
-    combine(combination, scatter ? kept : shared, so_far, own, part.elements);
-    if (!scatter) std::memcpy(kept, shared, bytes);
+    memory().reduce(combination, scatter ? kept : shared, so_far, own, part.elements);
+    if (!scatter) memory().copy_in(kept, shared, bytes);
+    memory().finish();  // before the others hear of it
   }
   ++reduced_;
   counters_[static_cast<std::size_t>(position())]->reduced.store(reduced_,
@@ -153,8 +163,8 @@ bool WindowTransport::collect() {
       const std::int64_t chunk = (position() + other) % size();
       const Stretch part = stretch(collected_, chunk);
       if (part.elements == 0) continue;
-      std::memcpy(call_.receive.data + part.first * width_, result(chunk, collected_),
-                  static_cast<std::size_t>(part.elements * width_));
+      memory().copy_in(call_.receive.data + part.first * width_, result(chunk, collected_),
+                       part.elements * width_);
     }
   }
   ++collected_;

@@ -1,11 +1,10 @@
 // Collectives through memory that the ranks of a node share: no message, one copy in and one copy
-// out. Sums are the ring's, bit by bit (engine/ring_order.hpp).
+// out. Sums are the ring's, bit by bit (engine/plan/ring_order.hpp).
 #pragma once
 
 #include <atomic>
 #include <vector>
 
-#include "engine/mpi/combine.hpp"
 #include "engine/mpi/transport.hpp"
 
 namespace fourfold {
@@ -20,19 +19,21 @@ namespace fourfold {
 //
 // and tells the others by a counter of blocks. Areas hold `slots` blocks in turn; a slot is used
 // again when all members have collected what was in it, so a window of fixed size does for any
-// message. Counters never start again: a lane's collectives are in order on all members.
-class WindowTransport final : public LaneTransport {
+// message. Counters never start again: a channel's collectives are in order on all members.
+class WindowTransport final : public ChannelTransport {
  public:
   // `slot_bytes`: of a member's shares in one slot, for all the others together.
-  // Collective over the line; throws std::invalid_argument if it spans nodes.
-  explicit WindowTransport(MpiCommunicator line) : WindowTransport(std::move(line), 512 << 10) {}
-  WindowTransport(MpiCommunicator line, std::int64_t slot_bytes);
+  // Collective over the line; throws std::invalid_argument if it spans nodes, or if the device's
+  // memory is none that ranks can share.
+  WindowTransport(MpiCommunicator line, DeviceMemory& memory)
+      : WindowTransport(std::move(line), memory, 512 << 10) {}
+  WindowTransport(MpiCommunicator line, DeviceMemory& memory, std::int64_t slot_bytes);
 
  private:
   static constexpr std::int64_t slots = 8;
   static constexpr std::size_t cache_line = 64;
 
-  // Blocks that a member is through with, since the lane began.
+  // Blocks that a member is through with, since the channel began.
   struct Counters {
     alignas(cache_line) std::atomic<std::int64_t> offered;
     alignas(cache_line) std::atomic<std::int64_t> reduced;
@@ -49,7 +50,7 @@ class WindowTransport final : public LaneTransport {
   bool collect();
 
   bool all_reached(std::atomic<std::int64_t> Counters::*counter, std::int64_t block) const;
-  // Part of chunk `chunk` that belongs to the lane's block `block`, in elements of the whole.
+  // Part of chunk `chunk` that belongs to the channel's block `block`, in elements of the whole.
   struct Stretch {
     std::int64_t first = 0, elements = 0, offset = 0;
   };
@@ -61,7 +62,7 @@ class WindowTransport final : public LaneTransport {
   std::int64_t width_ = 4;
   std::int64_t elements_ = 0;  // of the whole
   std::int64_t share_bytes_ = 0;
-  // Lane-wide numbers of blocks: the call's are first_ to last_ - 1.
+  // Channel-wide numbers of blocks: the call's are first_ to last_ - 1.
   std::int64_t first_ = 0, last_ = 0;
   std::int64_t offered_ = 0, reduced_ = 0, collected_ = 0;
   std::vector<Counters*> counters_;  // by member, in the window

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <new>
 #include <numeric>
 
 namespace fourfold {
@@ -97,13 +96,6 @@ std::int64_t least_bytes(const std::vector<PlannedBuffer>& buffers) {
   std::int64_t now = 0, most = 0;
   for (std::int64_t c : change) most = std::max(most, now += c);
   return most;
-}
-
-Arena::Arena(std::int64_t bytes)
-    : bytes_(bytes),
-      memory_(static_cast<std::byte*>(
-          std::aligned_alloc(alignment, static_cast<std::size_t>(rounded_up(bytes + 1))))) {
-  if (memory_ == nullptr) throw std::bad_alloc();
 }
 
 }  // namespace fourfold

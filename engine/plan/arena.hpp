@@ -2,9 +2,6 @@
 // anything runs so that buffers which are never in use together share addresses.
 #pragma once
 
-#include <cstddef>
-#include <cstdlib>
-#include <memory>
 #include <vector>
 
 #include "engine/plan/buffers.hpp"
@@ -21,20 +18,5 @@ struct ArenaPlan {
 ArenaPlan plan_arena(const std::vector<PlannedBuffer>& buffers);
 // Most bytes in use at any one step: no plan needs less.
 std::int64_t least_bytes(const std::vector<PlannedBuffer>& buffers);
-
-// Pages are touched when they are first written to. Throws std::bad_alloc.
-class Arena {
- public:
-  explicit Arena(std::int64_t bytes);
-  std::byte* data() const { return memory_.get(); }
-  std::int64_t bytes() const { return bytes_; }
-
- private:
-  struct Free {
-    void operator()(std::byte* memory) const { std::free(memory); }
-  };
-  std::int64_t bytes_ = 0;
-  std::unique_ptr<std::byte, Free> memory_;
-};
 
 }  // namespace fourfold

@@ -73,7 +73,8 @@ class Planner {
   Block& block(std::int32_t i) { return blocks_[static_cast<std::size_t>(i)]; }
   bool dies_here(Id id) const { return released_at_[static_cast<std::size_t>(id)] == now_; }
   std::int64_t bytes(Id id) const {
-    return program_.local_elements(id, grid_, tokens_) * bytes_per_element(program_[id].precision);
+    return program_.local_elements(id, grid_, {tokens_}) *
+           bytes_per_element(program_[id].precision);
   }
 
   // The outermost block that `inner` lies in.
@@ -155,7 +156,8 @@ class Planner {
     const bool in_place = op.kind == OpKind::all_reduce || grid_.extent(op.axis) == 1;
     if (!in_place) return create(output);
     if (op.kind != OpKind::all_gather && program_[input].persistent) {
-      throw std::logic_error("buffers: a collective would overwrite " + program_[input].name);
+      throw std::logic_error("buffers: a collective would overwrite " +
+                             program_[input].label.full());
     }
     place(output) = place(input);
   }
@@ -164,7 +166,7 @@ class Planner {
     const Id input = op.inputs[0];
     const bool overwritten = op.kind == OpKind::all_reduce;
     if (overwritten && !dies_here(input)) {
-      throw std::logic_error("buffers: " + program_[input].name +
+      throw std::logic_error("buffers: " + program_[input].label.full() +
                              " is read after its all-reduce, which works in place");
     }
   }

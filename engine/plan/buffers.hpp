@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "schedule/order/schedule.hpp"
+#include "schedule/order/issue.hpp"
 
 namespace fourfold {
 

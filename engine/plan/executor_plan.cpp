@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "engine/adamw.hpp"
-#include "engine/plan/placement.hpp"
+#include "engine/plan/block_place.hpp"
 
 namespace fourfold::work {
 
@@ -60,10 +60,10 @@ class Binder {
     result.precision = value.precision;
     if (!value.members.empty() || !value.shape.sharding.pieces.empty()) {
       result.rows = 1;
-      result.cols = program_.local_elements(id, grid, tokens_);
+      result.cols = program_.local_elements(id, grid, {tokens_});
     } else {
-      result.rows = value.shape.local_rows(grid, tokens_);
-      result.cols = value.shape.local_cols(grid);
+      result.rows = value.shape.local_rows(grid, {tokens_});
+      result.cols = value.shape.local_cols(grid, {tokens_});
     }
     if (slot.buffer != -1) {
       result.data = addresses[static_cast<std::size_t>(slot.buffer)] + slot.offset;
@@ -74,10 +74,10 @@ class Binder {
   }
 
   const Tensor& stored(const Value& value, const Tensor& expected) const {
-    const Stored& stored = weights_[value.name];
+    const Stored& stored = weights_[value.label.full()];
     if (stored.block.precision != expected.precision || stored.block.rows != expected.rows ||
         stored.block.cols != expected.cols) {
-      throw std::invalid_argument("executor: the block of " + value.name +
+      throw std::invalid_argument("executor: the block of " + value.label.full() +
                                   " does not fit the schedule; weights and schedule must be of one "
                                   "model, grid and precision");
     }
@@ -86,7 +86,7 @@ class Binder {
 
   void compute(std::int32_t i) {
     const Op& op = op_at(i);
-    if (op.function == Function::norm_factor) {
+    if (op.is(functions::norm_factor)) {
       plan_.items.push_back(ReadNorm{at(op.inputs[0]), at(op.inputs[1])});
     }
     switch (op.kind) {
@@ -110,7 +110,7 @@ class Binder {
       kernel.operands.inputs.push_back(is_words(input) ? Tensor{} : at(input));
       if (!is_words(input)) continue;
       const std::int64_t count =
-          part_of(tokens_, weights_.grid(), weights_.rank(), {Axis::z, Axis::data}).extent;
+          part_of(tokens_, weights_.grid(), weights_.rank(), {Axis::data, Axis::z}).extent;
       kernel.words = input == program_.targets ? Words::targets : Words::tokens;
       kernel.first_word = static_cast<std::size_t>(program_.micro_batch_of(i) * count);
       kernel.word_count = static_cast<std::size_t>(count);
@@ -162,13 +162,13 @@ class Binder {
     collective_number_[static_cast<std::size_t>(i)] = plan_.collectives;
     const CollectiveCall call{op.collective_kind(), program_[op.inputs[0]].shape.sharding.owed,
                               at(op.inputs[0]), at(op.outputs[0])};
-    add_with_span(Start{i, op.lane(), call, plan_.collectives++});
+    add_with_span(Start{i, op.channel, call, plan_.collectives++});
   }
 
   void wait(std::int32_t i) {
     const Op& op = op_at(i);
     if (does_something(op)) {
-      plan_.items.push_back(Finish{op.lane(), collective_number_[static_cast<std::size_t>(i)]});
+      plan_.items.push_back(Finish{op.channel, collective_number_[static_cast<std::size_t>(i)]});
     }
     if (op.outputs[0] == program_.loss) plan_.items.push_back(ReadLoss{at(program_.loss)});
   }

@@ -10,7 +10,8 @@
 #include "engine/communicator.hpp"
 #include "engine/plan/arena.hpp"
 #include "engine/weights.hpp"
-#include "schedule/order/schedule.hpp"
+#include "schedule/order/issue.hpp"
+#include "schedule/program/channel.hpp"
 
 namespace fourfold::work {
 
@@ -42,12 +43,12 @@ struct Copy {
 // Collectives along an axis of extent 1 are not on the list: their operand is their result.
 struct Start {
   std::int32_t op = 0;
-  Lane lane = Lane::x;
+  ChannelNumber channel = 0;
   CollectiveCall call;
   std::size_t number = 0;  // of the step's collectives
 };
 struct Finish {
-  Lane lane = Lane::x;
+  ChannelNumber channel = 0;
   std::size_t number = 0;
 };
 

@@ -34,7 +34,7 @@ void BlockStore<T>::put(Id id, Blocks<T> blocks) {
 template <typename T>
 void BlockStore<T>::release(Id id) {
   if (!holds(id)) {
-    throw std::logic_error("lockstep: " + program_[id].name + " is released but not there");
+    throw std::logic_error("lockstep: " + program_[id].label.full() + " is released but not there");
   }
   (*this)[id].clear();
 }
@@ -45,7 +45,7 @@ void BlockStore<T>::expect_step_is_over() const {
     const bool kept =
         std::count(program_.kept.begin(), program_.kept.end(), static_cast<Id>(i)) > 0;
     if (!program_.values[i].persistent && !kept && !values_[i].empty()) {
-      throw std::logic_error("lockstep: nobody released " + program_.values[i].name);
+      throw std::logic_error("lockstep: nobody released " + program_.values[i].label.full());
     }
   }
 }
@@ -55,32 +55,27 @@ Blocks<T> BlockStore<T>::empty(Id id, std::int64_t tokens) const {
   const Value& value = program_[id];
   const auto ranks = static_cast<std::size_t>(grid_.size());
   if (!value.members.empty() || !value.shape.sharding.pieces.empty()) {
-    return Blocks<T>(ranks, {1, program_.local_elements(id, grid_, tokens)});
+    return Blocks<T>(ranks, {1, program_.local_elements(id, grid_, {tokens})});
   }
-  return Blocks<T>(ranks, {value.shape.local_rows(grid_, tokens), value.shape.local_cols(grid_)});
+  return Blocks<T>(
+      ranks, {value.shape.local_rows(grid_, {tokens}), value.shape.local_cols(grid_, {tokens})});
 }
 
 template <typename T>
 std::vector<std::string> BlockStore<T>::parameters() const {
   std::vector<std::string> names;
-  for (const Value& value : program_.values) {
-    if (value.persistent && value.role == Role::parameter) names.push_back(value.name);
+  for (const Parameter& parameter : program_.parameters) {
+    names.push_back(program_[parameter.weight].label.full());
   }
   return names;
 }
 
 template <typename T>
-std::optional<Id> BlockStore<T>::find(const std::string& name) const {
+Id BlockStore<T>::persistent(const std::string& name) const {
   for (std::size_t i = 0; i < values_.size(); ++i) {
     const Id id = static_cast<Id>(i);
-    if (program_[id].persistent && !is_words(id) && program_[id].name == name) return id;
+    if (program_[id].persistent && !is_words(id) && program_[id].label.full() == name) return id;
   }
-  return std::nullopt;
-}
-
-template <typename T>
-Id BlockStore<T>::persistent(const std::string& name) const {
-  if (const std::optional<Id> id = find(name)) return *id;
   throw std::invalid_argument("the program has no parameter " + name);
 }
 
@@ -91,8 +86,7 @@ Matrix<T> BlockStore<T>::global(const std::string& name) const {
 }
 
 template <typename T>
-void BlockStore<T>::set(const std::string& name, const Matrix<T>& global) {
-  const Id id = persistent(name);
+void BlockStore<T>::set(Id id, const Matrix<T>& global) {
   Blocks<T> blocks;
   for (std::int64_t rank = 0; rank < grid_.size(); ++rank) {
     blocks.push_back(scatter(program_[id].shape, grid_, rank, global));

@@ -24,6 +24,7 @@ class BlockStore {
   const ProcessGrid& grid() const { return grid_; }
 
   Blocks<T>& operator[](Id id) { return values_[static_cast<std::size_t>(id)]; }
+  const Blocks<T>& operator[](Id id) const { return values_[static_cast<std::size_t>(id)]; }
   // bf16 where values are kept in it; fp32 stands for all the digits of T.
   Precision kept_precision(Id id) const {
     return rounding_ == Rounding::recorded ? program_[id].precision : Precision::fp32;
@@ -43,15 +44,12 @@ class BlockStore {
 
   // Names of the trained matrices in the program's order.
   std::vector<std::string> parameters() const;
-  bool holds_persistent(const std::string& name) const { return find(name).has_value(); }
   // Throws std::invalid_argument if no parameter or optimizer state has that name.
   Id persistent(const std::string& name) const;
   Matrix<T> global(const std::string& name) const;
-  void set(const std::string& name, const Matrix<T>& global);
+  void set(Id id, const Matrix<T>& global);
 
  private:
-  std::optional<Id> find(const std::string& name) const;
-
   Program program_;
   ProcessGrid grid_;
   Rounding rounding_;

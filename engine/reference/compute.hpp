@@ -19,8 +19,24 @@ struct Operands {
   View<T> output;
 };
 
+// The meaning of one function.
+template <typename T>
+struct Kernel {
+  const Function* function;
+  void (*compute)(const Device& device, const Op& op, const Operands<T>& operands);
+};
+
 // Everything but collectives, packs and the update, which are not kernels of one output.
 template <typename T>
-void compute(const Device& device, const Op& op, const Operands<T>& operands);
+class Kernels {
+ public:
+  Kernels();
+  // A function of one's own: its description says the rest.
+  void add(const Kernel<T>& kernel) { of_functions_.push_back(kernel); }
+  void compute(const Device& device, const Op& op, const Operands<T>& operands) const;
+
+ private:
+  std::vector<Kernel<T>> of_functions_;
+};
 
 }  // namespace fourfold::reference

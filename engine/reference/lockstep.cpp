@@ -10,7 +10,7 @@
 #include "engine/reference/compute.hpp"
 #include "engine/reference/lockstep_collectives.hpp"
 #include "engine/reference/scatter.hpp"
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold {
 
@@ -34,10 +34,10 @@ Lockstep<T>::Lockstep(const Model& model, Schedule schedule, const ProcessGrid& 
     const Value& value = store_.program()[store_.persistent(parameter)];
     const Shape& shape = value.shape;
     const InitialWeights start(value.weight, parameter, model_.layers, seed);
-    Matrix<T> global(shape.rows, shape.cols);
-    for (std::int64_t i = 0; i < shape.rows * shape.cols; ++i) {
+    Matrix<T> global(shape.rows.value({}), shape.cols.value({}));
+    for (std::int64_t i = 0; i < global.rows * global.cols; ++i) {
       global.values[static_cast<std::size_t>(i)] =
-          static_cast<T>(start(i / shape.cols, i % shape.cols));
+          static_cast<T>(start(i / global.cols, i % global.cols));
     }
     set_weight(parameter, global);
   }
@@ -55,8 +55,12 @@ Matrix<T> Lockstep<T>::gradient(const std::string& parameter) const {
 
 template <typename T>
 void Lockstep<T>::set_weight(const std::string& parameter, const Matrix<T>& global) {
-  store_.set(parameter, global);
-  if (store_.holds_persistent(parameter + ".master")) store_.set(parameter + ".master", global);
+  const Id weight = store_.persistent(parameter);
+  for (const Parameter& of : store_.program().parameters) {
+    if (of.weight != weight) continue;
+    store_.set(weight, global);
+    if (of.master != -1 && of.master != weight) store_.set(of.master, global);
+  }
 }
 
 template <typename T>
@@ -64,8 +68,10 @@ StepResult Lockstep<T>::step(const Batch& batch, const AdamW& optimizer) {
   check(batch, model_, store_.grid(), micro_batches_);
   micro_batch_tokens_ = batch.sequences / micro_batches_ * model_.sequence;
   optimizer_ = optimizer;
-  posts_ = {};
+  const std::size_t channels = store_.program().channels.size();
+  posts_.assign(channels, 0);
   result_ = {};
+  result_.payload.resize(channels);
   ++steps_done_;
   for (const Issue& issue : stream_) {
     switch (issue.kind) {
@@ -151,7 +157,7 @@ void Lockstep<T>::kernel(std::int32_t i, const Batch& batch) {
         operands.inputs.push_back(block.view());
       }
     }
-    reference::compute(device, op, operands);
+    kernels_.compute(device, op, operands);
   }
   store_.put(op.outputs[0], std::move(results));
 }
@@ -169,7 +175,7 @@ void Lockstep<T>::unpack(const Op& op) {
   for (Id output : op.outputs) {
     store_[output] = store_.empty(output, micro_batch_tokens_);
     fourfold::unpack(store_[op.inputs[0]], first, store_[output]);
-    first += store_.program().local_elements(output, store_.grid(), micro_batch_tokens_);
+    first += store_.program().local_elements(output, store_.grid(), {micro_batch_tokens_});
   }
 }
 
@@ -191,7 +197,7 @@ void Lockstep<T>::update(const Op& op) {
     }
     store_.put(weight, store_[parameter.master]);
     gradients_[name_of(weight)] = std::move(own);
-    first += store_.program().local_elements(weight, store_.grid(), micro_batch_tokens_);
+    first += store_.program().local_elements(weight, store_.grid(), {micro_batch_tokens_});
   }
 }
 
@@ -199,7 +205,7 @@ template <typename T>
 void Lockstep<T>::start(std::int32_t i) {
   const Op& op = op_at(i);
   expect_readable(op.inputs[0], op);
-  post_number_[static_cast<std::size_t>(i)] = ++posts_[static_cast<int>(op.lane())];
+  post_number_[static_cast<std::size_t>(i)] = ++posts_[static_cast<std::size_t>(op.channel)];
   in_flight_.push_back(i);
 }
 
@@ -210,8 +216,8 @@ void Lockstep<T>::wait(const Issue& issue) {
   const Id operand = op.inputs[0];
   const Id result = op.outputs[0];
   const auto found = std::find(in_flight_.begin(), in_flight_.end(), issue.id);
-  const std::int32_t posted_since =
-      posts_[static_cast<int>(op.lane())] - post_number_[static_cast<std::size_t>(issue.id)];
+  const std::int32_t posted_since = posts_[static_cast<std::size_t>(op.channel)] -
+                                    post_number_[static_cast<std::size_t>(issue.id)];
   if (found == in_flight_.end() || posted_since != issue.back) {
     throw std::logic_error(std::string("lockstep: a wait for what was not started, ") +
                            name(op.kind) + " of " + name_of(result));
@@ -234,7 +240,7 @@ void Lockstep<T>::wait(const Issue& issue) {
   if (store_.grid().extent(op.axis) > 1) {
     const std::size_t elements =
         std::max(store_[operand][0].values.size(), results[0].values.size());
-    result_.payload[static_cast<int>(op.lane())] +=
+    result_.payload[static_cast<std::size_t>(op.channel)] +=
         Bytes{static_cast<double>(elements) *
               static_cast<double>(bytes_per_element(store_.program()[operand].precision))};
   }
@@ -245,7 +251,7 @@ void Lockstep<T>::wait(const Issue& issue) {
 // What a step reports are values of the program: its completed loss, and what clipping reads.
 template <typename T>
 void Lockstep<T>::observe(const Op& op) {
-  if (op.function == Function::norm_factor) {
+  if (op.is(functions::norm_factor)) {
     const T squares = store_[op.inputs[0]][0].values[0] + store_[op.inputs[1]][0].values[0];
     result_.gradient_norm = std::sqrt(static_cast<double>(squares));
   } else if (op.outputs[0] == store_.program().loss) {

@@ -9,7 +9,7 @@ namespace fourfold {
 template <typename T>
 Matrix<T> scatter(const Shape& shape, const ProcessGrid& grid, std::int64_t rank,
                   const std::function<T(std::int64_t, std::int64_t)>& element) {
-  const Placement place = placement(shape, grid, rank);
+  const BlockPlace place = block_place(shape, grid, rank);
   const bool flat = !shape.sharding.pieces.empty();
   Matrix<T> block =
       flat ? Matrix<T>(1, place.elements) : Matrix<T>(place.rows.extent, place.cols.extent);
@@ -23,10 +23,10 @@ Matrix<T> scatter(const Shape& shape, const ProcessGrid& grid, std::int64_t rank
 template <typename T>
 Matrix<T> scatter(const Shape& shape, const ProcessGrid& grid, std::int64_t rank,
                   const Matrix<T>& global) {
-  if (global.rows != shape.rows || global.cols != shape.cols) {
+  if (Extent(global.rows) != shape.rows || Extent(global.cols) != shape.cols) {
     throw std::invalid_argument("scatter: the matrix is " + std::to_string(global.rows) + " x " +
                                 std::to_string(global.cols) + ", its shape says " +
-                                std::to_string(shape.rows) + " x " + std::to_string(shape.cols));
+                                shape.rows.str() + " x " + shape.cols.str());
   }
   const std::function<T(std::int64_t, std::int64_t)> element =
       [&global](std::int64_t row, std::int64_t col) { return global(row, col); };
@@ -36,10 +36,10 @@ Matrix<T> scatter(const Shape& shape, const ProcessGrid& grid, std::int64_t rank
 template <typename T>
 Matrix<T> gather(const Shape& shape, const ProcessGrid& grid,
                  const std::vector<Matrix<T>>& blocks) {
-  Matrix<T> global(shape.rows, shape.cols);
+  Matrix<T> global(shape.rows.value({}), shape.cols.value({}));
   std::vector<bool> seen(global.values.size(), false);
   for (std::int64_t rank = 0; rank < grid.size(); ++rank) {
-    const Placement place = placement(shape, grid, rank);
+    const BlockPlace place = block_place(shape, grid, rank);
     const Matrix<T>& block = blocks.at(static_cast<std::size_t>(rank));
     for (std::int64_t i = 0; i < place.elements; ++i) {
       const T value = block.values.at(static_cast<std::size_t>(i));

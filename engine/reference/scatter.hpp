@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "engine/plan/placement.hpp"
+#include "engine/plan/block_place.hpp"
 #include "engine/reference/matrix.hpp"
 
 namespace fourfold {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <span>
 
-#include "engine/plan/placement.hpp"
+#include "engine/plan/block_place.hpp"
 #include "engine/reference/matrix.hpp"
 
 namespace fourfold::reference {

@@ -179,13 +179,13 @@ Key global_detours_key(const std::string& part) {
 }
 
 KeyTable crossbar_keys() {
-  return {"network",
-          "crossbar",
-          "An ideal switch: nothing contends but the ports of the devices. For comparisons.",
-          {kind_key("crossbar"),
-           {"private_port_per_lane", KeyForm::flag, "false",
-            "true: each of the five lanes of a device has a port of its own.", "",
-            "Exposed communication."}}};
+  return {
+      "network",
+      "crossbar",
+      "An ideal switch: nothing contends but the ports of the devices. For comparisons.",
+      {kind_key("crossbar"),
+       {"private_port_per_lane", KeyForm::flag, "false",
+        "true: each channel of a device has a port of its own.", "", "Exposed communication."}}};
 }
 
 KeyTable dragonfly_keys() {

@@ -12,7 +12,7 @@ namespace fourfold {
 
 // Nothing contends but the ports of the devices.
 struct CrossbarNetwork {
-  bool private_port_per_lane = false;  // else the five lanes of a device share one port
+  bool private_port_per_lane = false;  // else the channels of a device share one port
 };
 
 // Groups of fully connected switches; every pair of groups is joined directly.

@@ -18,7 +18,7 @@ Node network_node(const Platform& platform) {
 
 }  // namespace
 
-Topology::Topology(const Platform& platform, std::int64_t nodes)
+Topology::Topology(const Platform& platform, std::int64_t nodes, std::size_t channels)
     : name_(platform.name),
       nodes_(nodes),
       devices_per_node_(platform.node.devices),
@@ -41,8 +41,9 @@ Topology::Topology(const Platform& platform, std::int64_t nodes)
 
   std::int64_t count = 0;
   if (const auto* crossbar = std::get_if<CrossbarNetwork>(&platform.network)) {
-    lanes_ = crossbar->private_port_per_lane ? lane_count : 1;
-    count = nodes * devices_per_node_ * lanes_ * 2;
+    port_per_channel_ = crossbar->private_port_per_lane;
+    ports_ = port_per_channel_ ? static_cast<std::int32_t>(channels) : 1;
+    count = nodes * devices_per_node_ * ports_ * 2;
   } else {
     const auto unserved = std::find(nic_of_.begin(), nic_of_.end(), -1);
     if (unserved != nic_of_.end()) {
@@ -88,9 +89,9 @@ std::string Topology::link_name(std::int32_t link) const {
   const std::int32_t node = fabric_ ? link / links_per_node_ : 0;
   switch (kind(link)) {
     case LinkKind::port: {
-      const std::int32_t lane = link / 2 % lanes_;
-      const std::string which = lanes_ > 1 ? fmt::format(" lane {}", lane) : "";
-      return fmt::format("device {}{} {}", link / 2 / lanes_, which, link % 2 == 0 ? "out" : "in");
+      const std::int32_t port = link / 2 % ports_;
+      const std::string which = ports_ > 1 ? fmt::format(" lane {}", port) : "";
+      return fmt::format("device {}{} {}", link / 2 / ports_, which, link % 2 == 0 ? "out" : "in");
     }
     case LinkKind::inner:
       return fmt::format("node {} {}", node, graph_.link_name(link % links_per_node_));
@@ -132,8 +133,8 @@ Port Topology::port(std::int64_t device) const {
   return {index / devices_per_node_, nic_of_[index % devices_per_node_]};
 }
 
-std::int32_t Topology::port_out(std::int64_t device, int lane) const {
-  return (check(device) * lanes_ + (lanes_ > 1 ? lane : 0)) * 2;
+std::int32_t Topology::port_out(std::int64_t device, ChannelNumber channel) const {
+  return (check(device) * ports_ + (port_per_channel_ ? channel : 0)) * 2;
 }
 
 void Topology::ring_edge(Port from, Port to, double share, Footprint& footprint) const {
@@ -231,17 +232,17 @@ std::vector<Topology::NodeMembers> Topology::by_node(
   return nodes;
 }
 
-Footprint Topology::ring_footprint(const std::vector<std::int64_t>& members, int lane) const {
-  if (lane < 0 || lane >= lane_count) {
-    throw std::out_of_range(
-        fmt::format("lane {} does not exist: lanes are 0..{}", lane, lane_count - 1));
+Footprint Topology::ring_footprint(const std::vector<std::int64_t>& members,
+                                   ChannelNumber channel) const {
+  if (channel < 0 || (port_per_channel_ && channel >= ports_)) {
+    throw std::out_of_range(fmt::format("channel {} has no port", channel));
   }
   Footprint footprint;
   if (members.size() < 2) return footprint;
   if (!fabric_) {
     for (std::int64_t member : members) {
-      footprint.push_back({port_out(member, lane), 1.0});
-      footprint.push_back({port_out(member, lane) + 1, 1.0});
+      footprint.push_back({port_out(member, channel), 1.0});
+      footprint.push_back({port_out(member, channel) + 1, 1.0});
     }
     merge(footprint);
     return footprint;

@@ -12,6 +12,7 @@
 #include "scaling/jobs/launch.hpp"
 #include "sim/conditions/conditions.hpp"
 #include "sim/conditions/link_faults.hpp"
+#include "sim/cost/lower.hpp"
 #include "sim/question/replay_answer.hpp"
 #include "support/prose.hpp"
 
@@ -168,7 +169,8 @@ void refuse_early(const Question& question, Fidelity fidelity, const Platform& p
     }
     const Mapping mapping = mapping_of(point, platform);
     compute_factors(point, mapping);
-    const Topology topology(platform, mapping.nodes(platform.node.devices));
+    const Topology topology(platform, mapping.nodes(platform.node.devices),
+                            folded_step(point.model, point.options).channels.size());
     FaultyLinks({question.what_ifs.degrade, question.what_ifs.fail}, topology, platform);
   } catch (const FindingFailed&) {
     throw;

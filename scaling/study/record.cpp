@@ -95,7 +95,8 @@ Record make_record(const Question& question, const Finding& finding, Fidelity fi
   record.memory_by_role = winner.estimate.memory.by_role;
   record.memory_limit = platform.processor.memory * platform.processor.usable_memory;
   record.executed = winner.estimate.counts.executed();
-  record.sent = winner.estimate.counts.sent;
+  const Counts& counts = winner.estimate.counts;
+  record.sent.assign(counts.sent.begin(), counts.sent.end());
   record.model_flops = winner.estimate.model_flops;
   record.advertised_peak = platform.processor.advertised_peak;
   record.empirical_peak = platform.processor.empirical_peak;

@@ -35,7 +35,7 @@ struct Record {
   Bytes memory_limit;                              // what the reserve leaves
   std::array<Bytes, role_count> memory_by_role{};  // at the peak
   Flops executed;                                  // per device, what the kernels do
-  std::array<Bytes, lane_count> sent{};            // per device, by rings
+  std::vector<Bytes> sent;                         // per device, by rings; as Outcome::channels
   Flops model_flops;  // all devices, in the convention named beside it in every file
   FlopsPerSecond advertised_peak, empirical_peak;  // per device
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "sim/question/channel_json.hpp"
 #include "sim/question/outcome_json.hpp"
 #include "sim/question/point_json.hpp"
 #include "support/json_object.hpp"
@@ -90,19 +91,6 @@ void read_search(JsonObject object, Record& record) {
   object.finish();
 }
 
-json json_of_sent(const Record& record) {
-  json object = json::object();
-  for (Lane lane : all_lanes) object[name(lane)] = record.sent[static_cast<int>(lane)].value;
-  return object;
-}
-
-void read_sent(JsonObject object, Record& record) {
-  for (Lane lane : all_lanes) {
-    record.sent[static_cast<int>(lane)] = {object.number(name(lane))};
-  }
-  object.finish();
-}
-
 json json_of_roles(const Record& record) {
   json object = json::object();
   for (int role = 0; role < role_count; ++role) {
@@ -142,7 +130,7 @@ std::string to_json(const Record& record) {
       {"memory_limit_B", record.memory_limit.value},
       {"memory_by_role_B", json_of_roles(record)},
       {"executed_flop_per_device", record.executed.value},
-      {"sent_B_per_device", json_of_sent(record)},
+      {"sent_B_per_device", json_by_channel(record.outcome.channels, record.sent)},
       {"model_flop", record.model_flops.value},
       {"model_flop_convention", model_flops_convention(record.point.options.recompute)},
       {"advertised_peak_flop_per_s", record.advertised_peak.value},
@@ -173,7 +161,7 @@ Record record_from_json(const std::string& text) {
   record.memory_limit = {object.number("memory_limit_B")};
   read_roles(object.object("memory_by_role_B"), record);
   record.executed = {object.number("executed_flop_per_device")};
-  read_sent(object.object("sent_B_per_device"), record);
+  record.sent = read_by_channel<Bytes>(object.object("sent_B_per_device"), record.outcome.channels);
   record.model_flops = {object.number("model_flop")};
   object.text("model_flop_convention");
   record.advertised_peak = {object.number("advertised_peak_flop_per_s")};

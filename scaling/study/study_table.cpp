@@ -190,8 +190,8 @@ std::string study_csv(const Study& study) {
   for (const StudyRow& row : study.rows) {
     const Record& record = row.record;
     const Spread best = spread(record);
-    const auto exposed = [&](Lane lane) {
-      return record.outcome.exposed[static_cast<int>(lane)].value;
+    const auto exposed = [&](Axis axis) {
+      return number(record.outcome.exposed_along(axis).value);
     };
     const auto optional_number = [](const std::optional<double>& value) {
       return value ? number(*value) : std::string();
@@ -216,10 +216,10 @@ std::string study_csv(const Study& study) {
         number(record.memory.value),
         number(record.memory_limit.value),
         number(record.outcome.compute.value),
-        number(exposed(Lane::x)),
-        number(exposed(Lane::y)),
-        number(exposed(Lane::z_gather) + exposed(Lane::z_reduce)),
-        number(exposed(Lane::data)),
+        exposed(Axis::x),
+        exposed(Axis::y),
+        exposed(Axis::z),
+        exposed(Axis::data),
         number(record.estimated.value),
         optional_number(record.tau),
         optional_number(record.regret),

@@ -34,27 +34,26 @@ std::string links(const ReplayDetail& detail) {
 
 bool anybody_waits(const ReplayDetail& detail) {
   for (const ClassUse& use : detail.classes) {
-    for (Seconds lane : use.late) {
-      if (lane.value > 0.0) return true;
+    for (Seconds late : use.late) {
+      if (late.value > 0.0) return true;
     }
   }
   return false;
 }
 
-std::string waiting(const ReplayDetail& detail) {
+std::string waiting(const ReplayDetail& detail, const std::vector<Channel>& channels) {
   if (!anybody_waits(detail)) return "";
   TextTable table;
   table.columns = {{"devices", "", Align::left},
                    {"count", ""},
                    {"compute", "s"},
                    {"communication", "exposed, s"}};
-  for (Lane lane : all_lanes) {
-    table.columns.push_back({fmt::format("waits on {}", name(lane)), "s"});
+  for (const Channel& channel : channels) {
+    table.columns.push_back({fmt::format("waits on {}", name(channel)), "s"});
   }
   for (const ClassUse& use : detail.classes) {
     Seconds moving;
-    for (std::size_t lane = 0; lane < lane_count; ++lane)
-      moving += use.exposed[lane] - use.late[lane];
+    for (std::size_t c = 0; c < channels.size(); ++c) moving += use.exposed[c] - use.late[c];
     table.rows.push_back(
         {use.name, fmt::to_string(use.devices), seconds(use.compute), seconds(moving)});
     for (Seconds late : use.late) table.rows.back().push_back(seconds(late));
@@ -75,8 +74,8 @@ std::string waiting(const ReplayDetail& detail) {
 
 }  // namespace
 
-std::string detail_text(const ReplayDetail& detail) {
-  return links(detail) + waiting(detail);
+std::string detail_text(const ReplayDetail& detail, const std::vector<Channel>& channels) {
+  return links(detail) + waiting(detail, channels);
 }
 
 }  // namespace fourfold

@@ -8,6 +8,6 @@
 namespace fourfold {
 
 // Tables, each followed by an empty line; empty if there is nothing to say.
-std::string detail_text(const ReplayDetail& detail);
+std::string detail_text(const ReplayDetail& detail, const std::vector<Channel>& channels);
 
 }  // namespace fourfold

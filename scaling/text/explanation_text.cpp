@@ -47,20 +47,24 @@ std::string critical_path(const Explanation& explanation) {
   return format(table);
 }
 
-std::string lanes(const Explanation& explanation) {
+std::string channel_name(const Explanation& explanation, std::size_t channel) {
+  return name(explanation.outcome.channels.at(channel));
+}
+
+std::string channels(const Explanation& explanation) {
   TextTable table;
   table.columns = {{"lane", "", Align::left},   {"members", ""},    {"collectives", "a device"},
                    {"in flight", "s"},          {"+ waiting", "s"}, {"= exposed", "s"},
                    {"+ hidden", "s"},           {"hidden", "%"},    {"latency", "s"},
                    {"on the wire", "GB/device"}};
-  for (Lane lane : all_lanes) {
-    const LaneUse& use = explanation.lanes[static_cast<std::size_t>(lane)];
+  for (std::size_t c = 0; c < explanation.channels.size(); ++c) {
+    const ChannelUse& use = explanation.channels[c];
     if (use.collectives == 0) continue;
     const double hidden = use.busy.value > 0.0 ? use.hidden / use.busy : 0.0;
-    table.rows.push_back({name(lane), fmt::to_string(use.members), fmt::to_string(use.collectives),
-                          seconds(use.busy), seconds(use.waiting), seconds(use.exposed),
-                          seconds(use.hidden), percent(hidden), seconds(use.latency),
-                          fmt::format("{:.2f}", use.sent.value / 1e9)});
+    table.rows.push_back({channel_name(explanation, c), fmt::to_string(use.members),
+                          fmt::to_string(use.collectives), seconds(use.busy), seconds(use.waiting),
+                          seconds(use.exposed), seconds(use.hidden), percent(hidden),
+                          seconds(use.latency), fmt::format("{:.2f}", use.sent.value / 1e9)});
   }
   std::string text =
       table.rows.empty() ? "No axis is cut: nothing is communicated.\n" : format(table);
@@ -109,9 +113,13 @@ std::string collectives(const Explanation& explanation) {
         {{"time each", "ms"}, {"latency", "%"}, {"bus bandwidth", "GB/s"}, {"all", "s"}});
   }
   for (const CollectiveUse& use : explanation.collectives) {
-    std::vector<std::string> row{
-        name(use.lane),        name(use.kind),      names_of(use),     fmt::to_string(use.count),
-        megabytes(use.buffer), name(use.algorithm), name(use.protocol)};
+    std::vector<std::string> row{channel_name(explanation, static_cast<std::size_t>(use.channel)),
+                                 name(use.kind),
+                                 names_of(use),
+                                 fmt::to_string(use.count),
+                                 megabytes(use.buffer),
+                                 name(use.algorithm),
+                                 name(use.protocol)};
     if (flown && use.flown) {
       row.insert(row.end(), {milliseconds(use.flown->mean), milliseconds(use.flown->longest),
                              fmt::format("{:.3f}", use.flown_bus_bandwidth.value / 1e9),
@@ -172,18 +180,18 @@ std::string limits(const Explanation& explanation) {
          "\n\n";
 }
 
-nlohmann::json json_of(const LaneUse& use) {
+nlohmann::json json_of(const ChannelUse& use) {
   return {{"members", use.members},         {"collectives_per_device", use.collectives},
           {"in_flight_s", use.busy.value},  {"exposed_s", use.exposed.value},
           {"hidden_s", use.hidden.value},   {"waiting_for_devices_s", use.waiting.value},
           {"latency_s", use.latency.value}, {"sent_on_wire_B_per_device", use.sent.value}};
 }
 
-nlohmann::json json_of(const CollectiveUse& use) {
+nlohmann::json json_of(const CollectiveUse& use, const std::string& channel) {
   return {
       {"names", use.names},
       {"kind", name(use.kind)},
-      {"lane", name(use.lane)},
+      {"lane", channel},
       {"count_per_device", use.count},
       {"buffer_B", use.buffer.value},
       {"algorithm", name(use.algorithm)},
@@ -202,8 +210,8 @@ nlohmann::json json_of(const CollectiveUse& use) {
 }  // namespace
 
 std::string explanation_text(const Explanation& explanation) {
-  std::string text = critical_path(explanation) + '\n' + lanes(explanation) + '\n';
-  if (explanation.detail) text += detail_text(*explanation.detail);
+  std::string text = critical_path(explanation) + '\n' + channels(explanation) + '\n';
+  if (explanation.detail) text += detail_text(*explanation.detail, explanation.outcome.channels);
   return text + collectives(explanation) + '\n' + limits(explanation) + memory(explanation) + '\n' +
          ideals(explanation) + '\n' + wrapped(explanation.verdict()) + '\n';
 }
@@ -211,12 +219,15 @@ std::string explanation_text(const Explanation& explanation) {
 nlohmann::json json_of(const Explanation& explanation) {
   nlohmann::json parts = nlohmann::json::object();
   for (const auto& [part, time] : explanation.parts()) parts[part] = time.value;
-  nlohmann::json all_of_lanes = nlohmann::json::object();
-  for (Lane lane : all_lanes) {
-    all_of_lanes[name(lane)] = json_of(explanation.lanes[static_cast<std::size_t>(lane)]);
+  nlohmann::json by_channel = nlohmann::json::object();
+  for (std::size_t c = 0; c < explanation.channels.size(); ++c) {
+    by_channel[channel_name(explanation, c)] = json_of(explanation.channels[c]);
   }
   nlohmann::json collectives = nlohmann::json::array();
-  for (const CollectiveUse& use : explanation.collectives) collectives.push_back(json_of(use));
+  for (const CollectiveUse& use : explanation.collectives) {
+    const auto channel = static_cast<std::size_t>(use.channel);
+    collectives.push_back(json_of(use, channel_name(explanation, channel)));
+  }
   nlohmann::json roles = nlohmann::json::object();
   for (int role = 0; role < role_count; ++role) {
     roles[name(static_cast<Role>(role))] = explanation.memory.by_role[role].value;
@@ -227,14 +238,16 @@ nlohmann::json json_of(const Explanation& explanation) {
   }
   return {{"total_s", explanation.outcome.total.value},
           {"critical_path_s", parts},
-          {"lanes", all_of_lanes},
+          {"lanes", by_channel},
           {"collectives", collectives},
           {"memory_at_peak_B", roles},
           {"memory_peak_B", explanation.memory.peak.value},
           {"memory_limit_B", explanation.memory_limit.value},
           {"gemm_rate_flop_per_s", explanation.gemm_rate.value},
           {"ideals", ideals},
-          {"simulation", explanation.detail ? json_of_sums(*explanation.detail) : nlohmann::json()},
+          {"simulation", explanation.detail
+                             ? json_of_sums(*explanation.detail, explanation.outcome.channels)
+                             : nlohmann::json()},
           {"not_in_closed_form", explanation.not_in_closed_form},
           {"verdict", explanation.verdict()}};
 }

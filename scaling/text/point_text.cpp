@@ -69,10 +69,10 @@ std::string breakdown(const Record& record) {
                           fmt::format("{:.1f}", 100.0 * (seconds / record.outcome.total)), sent});
   };
   add("compute", record.outcome.compute, "");
-  for (Lane lane : all_lanes) {
-    add(fmt::format("exposed communication, {}", name(lane)),
-        record.outcome.exposed[static_cast<int>(lane)],
-        fmt::format("{:.2f}", record.sent[static_cast<int>(lane)].value / 1e9));
+  const Outcome& outcome = record.outcome;
+  for (std::size_t c = 0; c < outcome.channels.size(); ++c) {
+    add(fmt::format("exposed communication, {}", name(outcome.channels[c])), outcome.exposed[c],
+        fmt::format("{:.2f}", record.sent.at(c).value / 1e9));
   }
   table.rows.emplace_back();
   add("one batch", record.outcome.total, "");

@@ -3,15 +3,16 @@
 
 namespace fourfold {
 
-void LocalSizes::evaluate(const Folded& folded, const ProcessGrid& grid, std::int64_t tokens) {
+void LocalSizes::evaluate(const Folded& folded, const ProcessGrid& grid,
+                          const Quantities& quantities) {
   const std::size_t shapes = folded.shapes.size();
   rows.resize(shapes);
   cols.resize(shapes);
   elements.resize(shapes);
   for (std::size_t i = 0; i < shapes; ++i) {
     const Shape& shape = folded.shapes[i];
-    rows[i] = shape.local_rows(grid, tokens);
-    cols[i] = shape.local_cols(grid);
+    rows[i] = shape.local_rows(grid, quantities);
+    cols[i] = shape.local_cols(grid, quantities);
     const std::int64_t parts = shape.sharding.pieces.parts(grid);
     elements[i] = (rows[i] * cols[i] + parts - 1) / parts;
   }
@@ -37,26 +38,18 @@ Flops op_flops(const OpClass& op, const LocalSizes& sizes) {
     const double free_b = op.form == GemmForm::nt ? rows(op.shape_b) : cols(op.shape_b);
     return {2 * rows(op.shape_a) * cols(op.shape_a) * free_b};
   }
-  if (op.kind == OpKind::attention) {
-    const bool forward = op.function == Function::forward;
-    // Forward reads tokens x 3h, backward's first operand is the gradient, tokens x h.
-    const double hidden = forward ? cols(op.shape_a) / 3 : cols(op.shape_a);
-    return {(forward ? 2.0 : 5.0) * static_cast<double>(op.sequence + 1) * rows(op.shape_a) *
-            hidden};
-  }
-  return {};
+  if (op.function->flops == nullptr) return {};
+  return {op.function->flops(rows(op.shape_a), cols(op.shape_a), static_cast<double>(op.sequence))};
 }
 
 Bytes op_traffic(const OpClass& op, const LocalSizes& sizes) {
   if (op.kind == OpKind::pack || op.kind == OpKind::unpack) return {};
+  const auto bytes = [&](std::int32_t size) { return sizes.bytes[static_cast<std::size_t>(size)]; };
+  if (op.function->traffic == Traffic::twice_result) return {2 * bytes(op.writes[0])};
+  if (op.function->traffic == Traffic::twice_first) return {2 * bytes(op.reads[0])};
   double sum = 0;
-  // A lookup touches only the rows of its tokens: twice its result, or twice the gradient.
-  if (op.kind == OpKind::lookup) {
-    const bool forward = op.function == Function::forward;
-    return {2 * sizes.bytes[static_cast<std::size_t>(forward ? op.writes[0] : op.reads[0])]};
-  }
-  for (std::int32_t size : op.reads) sum += sizes.bytes[static_cast<std::size_t>(size)];
-  for (std::int32_t size : op.writes) sum += sizes.bytes[static_cast<std::size_t>(size)];
+  for (std::int32_t size : op.reads) sum += bytes(size);
+  for (std::int32_t size : op.writes) sum += bytes(size);
   return {sum};
 }
 
@@ -67,7 +60,13 @@ Counts count(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& g
       times[static_cast<std::size_t>(run.body)] += run.repeats * cycle.repeats;
     }
   }
-  Counts counts;
+  const std::size_t channels = folded.channels.size();
+  Counts counts{folded.channels,
+                {},
+                {},
+                std::vector<Bytes>(channels),
+                std::vector<Bytes>(channels),
+                std::vector<std::int64_t>(channels)};
   for (std::size_t b = 0; b < folded.bodies.size(); ++b) {
     const auto repeats = static_cast<double>(times[b]);
     for (const FoldedStep& step : folded.bodies[b].steps) {
@@ -78,15 +77,15 @@ Counts count(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& g
               op_flops(op, sizes) * repeats;
         }
       } else if (step.kind == IssueKind::start) {
-        const auto n = static_cast<double>(grid.extent(axis_of(step.lane)));
+        const auto channel = static_cast<std::size_t>(step.channel);
+        const auto n = static_cast<double>(grid.extent(folded.channels[channel].axis));
         if (n == 1) continue;
         const CollectiveClass& c = folded.collectives[static_cast<std::size_t>(step.index)];
-        const int lane = static_cast<int>(step.lane);
         const Bytes buffer{sizes.bytes[static_cast<std::size_t>(c.buffer)] * repeats};
-        counts.payload[lane] += buffer;
-        counts.sent[lane] +=
+        counts.payload[channel] += buffer;
+        counts.sent[channel] +=
             buffer * ((c.kind == CollectiveKind::all_reduce ? 2 : 1) * (n - 1) / n);
-        counts.collectives[lane] += times[b];
+        counts.collectives[channel] += times[b];
       }
     }
   }

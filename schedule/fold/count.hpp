@@ -1,5 +1,5 @@
 // The counted rung: what a folded schedule does on a grid, as numbers that need no machine: flops,
-// bytes by lane.
+// bytes by channel.
 #pragma once
 
 #include <array>
@@ -15,23 +15,24 @@ namespace fourfold {
 struct LocalSizes {
   std::vector<std::int64_t> rows, cols, elements;  // by shape
   std::vector<double> bytes;                       // by size
-  // `tokens`: of one micro-batch over all devices. Reuses the vectors' storage.
-  void evaluate(const Folded& folded, const ProcessGrid& grid, std::int64_t tokens);
+  // Reuses the vectors' storage.
+  void evaluate(const Folded& folded, const ProcessGrid& grid, const Quantities& quantities);
 };
 
-// Multiply-add counted as two. A gemm on local blocks m x k and k x n: 2 m n k. Causal attention
-// over sequences of s: forward 2 (s+1) tokens h (half of the full 4 s tokens h), backward 5/2 of
-// it, as a kernel does that repeats the scores. Element-wise work is counted as bytes, not flops.
+// Multiply-add counted as two. A gemm on local blocks m x k and k x n: 2 m n k; otherwise what the
+// function's description says.
 Flops op_flops(const OpClass& op, const LocalSizes& sizes);
-// HBM traffic if every operand is read and every result written once.
+// HBM traffic, as the function's description says: every operand is read and every result written
+// once, but for lookups.
 Bytes op_traffic(const OpClass& op, const LocalSizes& sizes);
 
 struct Counts {
-  Flops gemm;                               // per device
-  Flops attention;                          // per device
-  std::array<Bytes, lane_count> payload{};  // whole buffers of the lane's collectives, per device
-  std::array<Bytes, lane_count> sent{};  // what a ring sends: 2 (n-1)/n or (n-1)/n of the payload
-  std::array<std::int64_t, lane_count> collectives{};
+  std::vector<Channel> channels;
+  Flops gemm;                  // per device
+  Flops attention;             // per device
+  std::vector<Bytes> payload;  // by channel: whole buffers of its collectives, per device
+  std::vector<Bytes> sent;     // by channel: what a ring sends, 2 (n-1)/n or (n-1)/n of the payload
+  std::vector<std::int64_t> collectives;  // by channel
   Flops executed() const { return gemm + attention; }
 };
 // Collectives along an axis of extent 1 do nothing and are not counted.

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold {
 
@@ -38,7 +38,11 @@ class Index {
 
 class Folder {
  public:
-  explicit Folder(const Schedule& schedule) : s_(schedule), p_(schedule.program) {
+  explicit Folder(const Schedule& schedule)
+      : s_(schedule),
+        p_(schedule.program),
+        posts_(p_.channels.size(), 0),
+        waited_(p_.channels.size(), 0) {
     value_shape_.reserve(p_.values.size());
     value_size_.reserve(p_.values.size());
     for (std::size_t id = 0; id < p_.values.size(); ++id) {
@@ -59,6 +63,13 @@ class Folder {
       section(s_.sections[i].section, s_.sections[i].first, last);
     }
     close_cycle();
+    folded_.channels = p_.channels;
+    for (const Section& section : p_.sections) {
+      folded_.micro_batches = std::max(folded_.micro_batches, section.micro_batch + 1);
+    }
+    folded_.steady = p_.order.steady;
+    const std::vector<InFlight>& at = s_.at_period;
+    folded_.settled = at.size() >= 2 && at[at.size() - 1] == at[at.size() - 2];
     return std::move(folded_);
   }
 
@@ -108,8 +119,16 @@ class Folder {
   std::int32_t size_of(Id id) const { return value_size_[static_cast<std::size_t>(id)]; }
   std::int32_t shape_of(Id id) const { return value_shape_[static_cast<std::size_t>(id)]; }
 
+  // In order of appearance: an address is no number.
+  std::int32_t function_number(const Function* function) {
+    const auto found = std::find(functions_.begin(), functions_.end(), function);
+    if (found == functions_.end()) functions_.push_back(function);
+    return static_cast<std::int32_t>(std::find(functions_.begin(), functions_.end(), function) -
+                                     functions_.begin());
+  }
+
   std::int32_t op_class(const Op& op) {
-    key_ = {static_cast<std::int32_t>(op.kind), static_cast<std::int32_t>(op.function),
+    key_ = {static_cast<std::int32_t>(op.kind), function_number(op.function),
             static_cast<std::int32_t>(op.form), static_cast<std::int32_t>(op.sequence)};
     for (Id id : op.inputs) key_.insert(key_.end(), {size_of(id), shape_of(id)});
     key_.push_back(-1);
@@ -128,11 +147,10 @@ class Folder {
 
   std::int32_t collective_class(const Op& op) {
     const Id buffer = op.kind == OpKind::all_gather ? op.outputs[0] : op.inputs[0];
-    key_ = {static_cast<std::int32_t>(op.kind), static_cast<std::int32_t>(op.lane()),
-            size_of(buffer)};
+    key_ = {static_cast<std::int32_t>(op.kind), op.channel, size_of(buffer)};
     const auto [number, fresh] = collective_index_.number(key_);
     if (fresh) {
-      folded_.collectives.push_back({op.collective_kind(), op.lane(), size_of(buffer)});
+      folded_.collectives.push_back({op.collective_kind(), op.channel, size_of(buffer)});
     }
     return number;
   }
@@ -152,8 +170,7 @@ class Folder {
     close_bundle(body);
     Key key;
     for (const FoldedStep& f : body.steps) {
-      key.insert(key.end(), {static_cast<std::int32_t>(f.kind), static_cast<std::int32_t>(f.lane),
-                             f.index, f.back});
+      key.insert(key.end(), {static_cast<std::int32_t>(f.kind), f.channel, f.index, f.back});
     }
     for (const BufferEvent& e : body.events) {
       key.insert(key.end(), {e.size, e.sign, static_cast<std::int32_t>(e.role),
@@ -161,7 +178,7 @@ class Folder {
     }
     const auto [number, fresh] = body_index_.number(key);
     if (fresh) folded_.bodies.push_back(std::move(body));
-    append_run(number, p_.sections[static_cast<std::size_t>(section)].micro_batch);
+    append_run(number, p_.sections[static_cast<std::size_t>(section)]);
   }
 
   void add(const Issue& issue, Body& body) {
@@ -172,15 +189,15 @@ class Folder {
       case IssueKind::start: {
         close_bundle(body);
         const Op& op = p_.ops[static_cast<std::size_t>(issue.id)];
-        ++posts_[static_cast<int>(op.lane())];
-        body.steps.push_back({IssueKind::start, op.lane(), collective_class(op), 0});
+        ++posts_[static_cast<std::size_t>(op.channel)];
+        body.steps.push_back({IssueKind::start, op.channel, collective_class(op), 0});
         break;
       }
       case IssueKind::wait: {
-        const Lane lane = p_.ops[static_cast<std::size_t>(issue.id)].lane();
-        if (known_complete(lane, issue.back)) break;
+        const ChannelNumber channel = p_.ops[static_cast<std::size_t>(issue.id)].channel;
+        if (known_complete(channel, issue.back)) break;
         close_bundle(body);
-        body.steps.push_back({IssueKind::wait, lane, 0, issue.back});
+        body.steps.push_back({IssueKind::wait, channel, 0, issue.back});
         break;
       }
       case IssueKind::allocate:
@@ -190,19 +207,21 @@ class Folder {
     }
   }
 
-  // Lanes are FIFO: whoever waited for a post has waited for all before it.
-  bool known_complete(Lane lane, std::int32_t back) {
-    const std::int32_t post = posts_[static_cast<int>(lane)] - back;
-    std::int32_t& waited = waited_[static_cast<int>(lane)];
+  // Channels are FIFO: whoever waited for a post has waited for all before it.
+  bool known_complete(ChannelNumber channel, std::int32_t back) {
+    const std::int32_t post = posts_[static_cast<std::size_t>(channel)] - back;
+    std::int32_t& waited = waited_[static_cast<std::size_t>(channel)];
     if (post <= waited) return true;
     waited = post;
     return false;
   }
 
-  void append_run(std::int32_t body, std::int64_t micro_batch) {
-    if (micro_batch != open_.micro_batch) {
+  void append_run(std::int32_t body, const Section& section) {
+    const std::int64_t period = p_.order.period_of(section.turn);
+    if (section.micro_batch != open_.micro_batch || period != open_.period) {
       close_cycle();
-      open_.micro_batch = micro_batch;
+      open_.micro_batch = section.micro_batch;
+      open_.period = period;
     }
     if (!open_.runs.empty() && open_.runs.back().body == body) {
       ++open_.runs.back().repeats;
@@ -216,6 +235,7 @@ class Folder {
     std::vector<BodyCycle>& cycles = folded_.cycles;
     if (!cycles.empty() && open_.micro_batch > 0 && cycles.back().runs == open_.runs) {
       ++cycles.back().repeats;
+      cycles.back().period = std::max(cycles.back().period, open_.period);
     } else {
       cycles.push_back(open_);
     }
@@ -228,7 +248,8 @@ class Folder {
   std::vector<std::int32_t> value_shape_, value_size_;
   Index size_index_, class_index_, collective_index_, bundle_index_, body_index_;
   Key key_, bundle_;
-  std::array<std::int32_t, lane_count> posts_{}, waited_{};
+  std::vector<std::int32_t> posts_, waited_;  // by channel
+  std::vector<const Function*> functions_;
   BodyCycle open_;
 };
 
@@ -247,28 +268,30 @@ std::int64_t recorded_micro_batches(const Model& model, const StepOptions& optio
   return 3 + lag;
 }
 
-Folded folded_step(const Model& model, const StepOptions& options) {
+Schedule recorded_schedule(const Model& model, const StepOptions& options) {
   StepOptions few = options;
   few.micro_batches = std::min(options.micro_batches, recorded_micro_batches(model, options));
-  Folded folded = fold(issue(record_step(model, few), few));
-  if (options.micro_batches > few.micro_batches) stretch(folded, options.micro_batches);
+  return issue(record_step(model, few), few);
+}
+
+Folded folded_step(const Model& model, const StepOptions& options) {
+  Folded folded = fold(recorded_schedule(model, options));
+  if (options.micro_batches > folded.micro_batches) stretch(folded, options.micro_batches);
   return folded;
 }
 
 void stretch(Folded& folded, std::int64_t micro_batches) {
-  std::int64_t recorded = 0;
-  for (const BodyCycle& cycle : folded.cycles) {
-    if (cycle.micro_batch >= 0) recorded = cycle.micro_batch + cycle.repeats;
-  }
-  if (recorded < 3 || micro_batches < recorded) {
-    throw std::logic_error("fold: " + std::to_string(recorded) +
+  const std::int64_t missing = micro_batches - folded.micro_batches;
+  if (folded.steady.periods < 1 || !folded.settled || missing < 0) {
+    throw std::logic_error("fold: " + std::to_string(folded.micro_batches) +
                            " micro-batches cannot be stretched to " +
-                           std::to_string(micro_batches));
+                           std::to_string(micro_batches) +
+                           (folded.settled ? "" : ": what is in flight has not settled"));
   }
-  const std::int64_t middle = recorded - 2;
   for (BodyCycle& cycle : folded.cycles) {
-    if (cycle.micro_batch < 0 || middle >= cycle.micro_batch + cycle.repeats) continue;
-    cycle.repeats += micro_batches - recorded;
+    if (cycle.period + 1 < folded.steady.periods) continue;
+    cycle.repeats += missing / folded.steady.micro_batches;
+    folded.micro_batches = micro_batches;
     return;
   }
 }

@@ -7,7 +7,7 @@
 
 #include "schedule/collectives/collective.hpp"
 #include "schedule/models/model.hpp"
-#include "schedule/order/schedule.hpp"
+#include "schedule/order/issue.hpp"
 
 namespace fourfold {
 
@@ -25,7 +25,7 @@ struct Size {
 // Compute operations that cost the same on every grid.
 struct OpClass {
   OpKind kind = OpKind::map;
-  Function function = Function::none;
+  const Function* function = &functions::none;
   GemmForm form = GemmForm::nn;
   std::int64_t sequence = 0;
   std::vector<std::int32_t> reads, writes;  // sizes
@@ -34,13 +34,13 @@ struct OpClass {
 
 struct CollectiveClass {
   CollectiveKind kind = CollectiveKind::all_reduce;
-  Lane lane = Lane::x;
+  ChannelNumber channel = 0;
   std::int32_t buffer = 0;  // size of the whole buffer: gathered, or before scattering
 };
 
 struct FoldedStep {
   IssueKind kind = IssueKind::compute;  // compute, start or wait
-  Lane lane = Lane::x;                  // start, wait
+  ChannelNumber channel = 0;            // start, wait
   std::int32_t index = 0;               // compute: bundle; start: collective class
   std::int32_t back = 0;                // wait
   bool operator==(const FoldedStep&) const = default;
@@ -71,9 +71,11 @@ struct BodyCycle {
   std::vector<BodyRun> runs;
   std::int64_t repeats = 1;
   std::int64_t micro_batch = -1;  // the first one it stands for
+  std::int64_t period = -1;       // of the order's steady stretch, the last one it stands for
 };
 
 struct Folded {
+  std::vector<Channel> channels;
   std::vector<Shape> shapes;
   std::vector<Size> sizes;
   std::vector<OpClass> classes;
@@ -82,19 +84,27 @@ struct Folded {
   std::vector<Body> bodies;
   std::vector<BodyCycle> cycles;
   std::vector<BufferEvent> persistent;  // what is there before and after the step, by size and role
+  std::int64_t micro_batches = 0;       // that it stands for
+  Steady steady;                        // as the order declares it
+  bool settled = false;                 // whether the last period leaves in flight what it found
 };
 
 Folded fold(const Schedule& schedule);
 
-// Micro-batches that are enough to know all: the first ones until gradients that are put off come
-// from micro-batches alike (their sums begun, not just beginning), one that stands for all like it,
-// and the last. Example: 3 without ORS, 4 with a window of up to a whole backward pass.
+// Micro-batches that are enough to know all: those outside the order's steady stretch, one period
+// that stands for all, and before it as many as it takes until gradients that are put off come from
+// micro-batches alike. Example: 3 without ORS, 4 with a window of up to a whole backward pass.
 std::int64_t recorded_micro_batches(const Model& model, const StepOptions& options);
 
-// The folded step of a model for any number of micro-batches: a few are recorded, and the last but
-// one is repeated (tested against recording all).
+// The folded step of a model for any number of micro-batches: a few are recorded, and the last
+// period of the order's steady stretch is repeated (tested against recording all).
 Folded folded_step(const Model& model, const StepOptions& options);
-// Makes a folded step of recorded_micro_batches() one of `micro_batches`, at least as many.
+
+// Makes a folded step one of more micro-batches. Throws std::logic_error if it has no steady
+// stretch, or if that has not settled.
 void stretch(Folded& folded, std::int64_t micro_batches);
+
+// Recorded with as many micro-batches as are enough, at most those asked for, and issued.
+Schedule recorded_schedule(const Model& model, const StepOptions& options);
 
 }  // namespace fourfold

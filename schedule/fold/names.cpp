@@ -1,10 +1,6 @@
 // Reads names off the recorded program; see names.hpp.
 #include "schedule/fold/names.hpp"
 
-#include <algorithm>
-
-#include "schedule/models/transformer.hpp"
-
 namespace fourfold {
 
 namespace {
@@ -29,25 +25,15 @@ BodyNames names_of(const Schedule& schedule, std::size_t section) {
 
 std::string op_name(const Program& program, const Op& op) {
   const Id id = op.kind == OpKind::update ? op.inputs.at(0) : op.outputs.at(0);
-  std::string text = without_layer(program[id].name) + ' ' + name(op.kind);
+  std::string text = program[id].label.alike() + ' ' + name(op.kind);
   if (op.kind == OpKind::gemm) text += std::string(" ") + name(op.form);
-  if (op.function != Function::none) text += std::string(" ") + name(op.function);
+  if (!op.is(functions::none)) text += std::string(" ") + op.function->name;
   if (is_collective(op.kind)) text += std::string(" ") + name(op.axis);
   return text;
 }
 
-std::string without_layer(std::string name) {
-  const std::string prefix = "block";
-  if (!name.starts_with(prefix)) return name;
-  std::size_t end = prefix.size();
-  while (end < name.size() && name[end] >= '0' && name[end] <= '9') ++end;
-  return prefix + name.substr(end);
-}
-
 NamedStep named_step(const Model& model, const StepOptions& options) {
-  StepOptions few = options;
-  few.micro_batches = std::min(options.micro_batches, recorded_micro_batches(model, options));
-  const Schedule schedule = issue(record_step(model, few), few);
+  const Schedule schedule = recorded_schedule(model, options);
   NamedStep step;
   step.folded = fold(schedule);
   for (const Body& body : step.folded.bodies) {
@@ -66,7 +52,9 @@ NamedStep named_step(const Model& model, const StepOptions& options) {
     }
     next += sections * static_cast<std::size_t>(cycle.repeats);
   }
-  if (options.micro_batches > few.micro_batches) stretch(step.folded, options.micro_batches);
+  if (options.micro_batches > step.folded.micro_batches) {
+    stretch(step.folded, options.micro_batches);
+  }
   return step;
 }
 

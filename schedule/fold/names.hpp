@@ -9,9 +9,6 @@
 
 namespace fourfold {
 
-// "block17.qkv" reads "block.qkv".
-std::string without_layer(std::string name);
-
 // "block.qkv gemm NN", "block.qkv.weight all_gather z".
 std::string op_name(const Program& program, const Op& op);
 

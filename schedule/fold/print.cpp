@@ -6,7 +6,7 @@
 
 #include "schedule/fold/fold.hpp"
 #include "schedule/fold/names.hpp"
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold {
 
@@ -23,7 +23,7 @@ std::string extents(const Program& program, Id id) {
     return "pack of " + std::to_string(value.members.size()) + " values";
   }
   const Shape& s = value.shape;
-  return (s.rows_are_tokens ? "tokens" : std::to_string(s.rows)) + " x " + std::to_string(s.cols);
+  return s.rows.str() + " x " + s.cols.str();
 }
 
 class Printer {
@@ -84,17 +84,16 @@ class Printer {
     const Op& op = p.ops[static_cast<std::size_t>(issue.id)];
     std::string verb = name(op.kind);
     if (op.kind == OpKind::gemm) verb += std::string(" ") + name(op.form);
-    if (op.function != Function::none) verb += std::string(" ") + name(op.function);
+    if (!op.is(functions::none)) verb += std::string(" ") + op.function->name;
     const Id first = op.kind == OpKind::update ? op.inputs[0] : op.outputs[0];
     const Value& value = p[first];
     if (is_collective(op.kind)) {
       const bool start = issue.kind == IssueKind::start;
       verb = std::string(start ? "start " : "wait ") + verb + " " + name(op.axis);
-      if (!start) return line("  " + padded(verb, 32) + without_layer(value.name));
+      if (!start) return line("  " + padded(verb, 32) + value.label.alike());
     }
-    line("  " + padded(verb, 32) + padded(without_layer(value.name), 32) +
-         padded(extents(p, first), 18) + " " + name(value.precision) + "  " +
-         value.shape.sharding.str());
+    line("  " + padded(verb, 32) + padded(value.label.alike(), 32) + padded(extents(p, first), 18) +
+         " " + name(value.precision) + "  " + value.shape.sharding.str());
   }
 
   Model model_;

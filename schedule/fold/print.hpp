@@ -9,7 +9,7 @@
 namespace fourfold {
 
 // The training step in program order: one micro-batch's sections once, equal layers folded to a
-// line that says so; then, for each lane, how the schedule moves starts and waits apart.
+// line that says so; then, for each channel, how the schedule moves starts and waits apart.
 std::string print_program(const Model& model, const StepOptions& options);
 
 }  // namespace fourfold

@@ -10,21 +10,21 @@ constexpr Axis y = Axis::y;
 
 }  // namespace
 
-Block::Block(Recorder& r, const Model& model, std::int64_t layer, SmallGradients& small)
-    : name_("block" + std::to_string(layer)),
+Block::Block(Recorder& r, const Model& model, std::int64_t layer, Gradients& gradients)
+    : layer_(layer),
       sequence_(model.sequence),
-      small_(&small),
-      bucket_(name_ + ".gradients"),
-      norm1_(r, name_ + ".norm1", model.hidden, small),
-      norm2_(r, name_ + ".norm2", model.hidden, small),
-      qkv_(r, name_ + ".qkv", weight_shape(model.hidden, 3 * model.hidden, y, x),
-           WeightKind::matrix, bucket_),
-      projection_(r, name_ + ".projection", weight_shape(model.hidden, model.hidden, x, y),
-                  WeightKind::residual_matrix, bucket_),
-      up_(r, name_ + ".up", weight_shape(model.hidden, 4 * model.hidden, y, x), WeightKind::matrix,
-          bucket_),
-      down_(r, name_ + ".down", weight_shape(4 * model.hidden, model.hidden, x, y),
-            WeightKind::residual_matrix, bucket_),
+      small_(&gradients.small),
+      bucket_(&gradients.bucket(named("gradients"))),
+      norm1_(r, named("norm1"), model.hidden, *small_),
+      norm2_(r, named("norm2"), model.hidden, *small_),
+      qkv_(r, named("qkv"), weight_shape(model.hidden, 3 * model.hidden, y, x), WeightKind::matrix,
+           *bucket_),
+      projection_(r, named("projection"), weight_shape(model.hidden, model.hidden, x, y),
+                  WeightKind::residual_matrix, *bucket_),
+      up_(r, named("up"), weight_shape(model.hidden, 4 * model.hidden, y, x), WeightKind::matrix,
+          *bucket_),
+      down_(r, named("down"), weight_shape(4 * model.hidden, model.hidden, x, y),
+            WeightKind::residual_matrix, *bucket_),
       qkv_bias_(bias(r, "qkv", 3 * model.hidden, x)),
       projection_bias_(bias(r, "projection", model.hidden, y)),
       up_bias_(bias(r, "up", 4 * model.hidden, x)),
@@ -32,60 +32,68 @@ Block::Block(Recorder& r, const Model& model, std::int64_t layer, SmallGradients
 
 Block::Bias Block::bias(Recorder& r, const std::string& name, std::int64_t columns, Axis axis) {
   Bias result;
-  result.parameter =
-      r.parameter(name_ + "." + name + ".bias",
-                  {1, columns, {{}, {axis}, {}, {}, Owed::sum}, false}, WeightKind::bias);
+  result.parameter = r.parameter(named(name) + ".bias",
+                                 {1, columns, {{}, {axis}, {}, {}, Owed::sum}}, WeightKind::bias);
   result.slot = small_->join(axis, result.parameter);
   return result;
 }
 
-void Block::give_bias(Recorder& r, const Bias& bias, Id gradient, const MicroBatch& m) {
-  const std::string label = r.value(bias.parameter.weight).name + ".gradient";
-  small_->give(r, bias.slot, r.reduce({Function::col_sum, label, Precision::fp32}, {gradient}), m);
+void Block::give_bias(const Recording& in, const Bias& bias, Id gradient) const {
+  const Label label = in.r.value(bias.parameter.weight).label + ".gradient";
+  const Id sum = in.r.reduce({functions::col_sum, label, Precision::fp32}, {gradient});
+  in.gradients.small.give(in.r, bias.slot, sum, in.turn);
 }
 
-Id Block::forward(Recorder& r, Id input, const StepOptions& options, Hiding hiding) {
-  const auto stored = [&](Function f, const char* label) {
-    return Result{f, name_ + label, r.storage()};
-  };
-  input_ = input;
-  const Id normed1 = norm1_.forward(r, input);
-  qkv_out_ = r.map(stored(Function::bias, ".qkv"),
-                   {qkv_.forward(r, normed1, options, hiding), qkv_bias_.parameter.weight});
-  attention_out_ = r.attention(stored(Function::forward, ".attention"), {qkv_out_}, sequence_);
-  const Id middle = r.map(stored(Function::bias_residual, ".middle"),
-                          {projection_.forward(r, attention_out_, options, hiding),
-                           projection_bias_.parameter.weight, input});
-  const Id normed2 = norm2_.forward(r, middle);
-  up_out_ = up_.forward(r, normed2, options, hiding);
+Forward<Block::Saved> Block::forward(const Recording& in, Id input, Hiding hiding) const {
+  Recorder& r = in.r;
+  Saved saved;
+  saved.input = input;
+  const auto normed1 = norm1_.forward(in, input);
+  saved.norm1 = normed1.saved;
+  const auto qkv = qkv_.forward(in, normed1.output, hiding);
+  saved.qkv = qkv.saved;
+  saved.qkv_out =
+      r.map(in.stored(functions::bias, named("qkv")), {qkv.output, qkv_bias_.parameter.weight});
+  saved.attention_out =
+      r.attention(in.stored(functions::attention, named("attention")), {saved.qkv_out}, sequence_);
+  const auto projected = projection_.forward(in, saved.attention_out, hiding);
+  saved.projection = projected.saved;
+  const Id middle = r.map(in.stored(functions::bias_residual, named("middle")),
+                          {projected.output, projection_bias_.parameter.weight, input});
+  const auto normed2 = norm2_.forward(in, middle);
+  saved.norm2 = normed2.saved;
+  const auto up = up_.forward(in, normed2.output, hiding);
+  saved.up = up.saved;
+  saved.up_out = up.output;
   const Id activated =
-      r.map(stored(Function::bias_gelu, ".gelu"), {up_out_, up_bias_.parameter.weight});
-  return r.map(stored(Function::bias_residual, ".output"),
-               {down_.forward(r, activated, options, hiding), down_bias_.parameter.weight, middle});
+      r.map(in.stored(functions::bias_gelu, named("gelu")), {up.output, up_bias_.parameter.weight});
+  const auto down = down_.forward(in, activated, hiding);
+  saved.down = down.saved;
+  const Id output = r.map(in.stored(functions::bias_residual, named("output")),
+                          {down.output, down_bias_.parameter.weight, middle});
+  return {output, saved};
 }
 
-Id Block::backward(Recorder& r, Id gradient, const MicroBatch& m, const StepOptions& options) {
-  const auto stored = [&](Function f, const char* label) {
-    return Result{f, name_ + label, r.storage()};
-  };
-  if (options.recompute == Recompute::full) {
-    forward(r, input_, options, Hiding::recompute_gather);
-  }
-  const Id activated = down_.backward(r, gradient, m, options);
-  give_bias(r, down_bias_, gradient, m);
-  const Id up = r.map(stored(Function::gelu_backward, ".dgelu"),
-                      {activated, up_out_, up_bias_.parameter.weight});
-  const Id normed2 = up_.backward(r, up, m, options);
-  give_bias(r, up_bias_, up, m);
+Id Block::backward(const Recording& in, const Saved& kept, Id gradient) const {
+  Recorder& r = in.r;
+  const Saved saved = in.options.recompute == Recompute::full
+                          ? forward(in, kept.input, Hiding::recompute_gather).saved
+                          : kept;
+  const Id activated = down_.backward(in, saved.down, gradient);
+  give_bias(in, down_bias_, gradient);
+  const Id up = r.map(in.stored(functions::gelu_backward, named("dgelu")),
+                      {activated, saved.up_out, up_bias_.parameter.weight});
+  const Id normed2 = up_.backward(in, saved.up, up);
+  give_bias(in, up_bias_, up);
   const Id middle =
-      r.add(name_ + ".dmiddle", {gradient, norm2_.backward(r, normed2, m)}, r.storage());
-  const Id attended = projection_.backward(r, middle, m, options);
-  give_bias(r, projection_bias_, middle, m);
-  const Id qkv = r.attention(stored(Function::backward, ".dattention"),
-                             {attended, qkv_out_, attention_out_}, sequence_);
-  const Id normed1 = qkv_.backward(r, qkv, m, options);
-  give_bias(r, qkv_bias_, qkv, m);
-  return r.add(name_ + ".dinput", {middle, norm1_.backward(r, normed1, m)}, r.storage());
+      r.add(named("dmiddle"), {gradient, norm2_.backward(in, saved.norm2, normed2)}, r.storage());
+  const Id attended = projection_.backward(in, saved.projection, middle);
+  give_bias(in, projection_bias_, middle);
+  const Id qkv = r.attention(in.stored(functions::attention_backward, named("dattention")),
+                             {attended, saved.qkv_out, saved.attention_out}, sequence_);
+  const Id normed1 = qkv_.backward(in, saved.qkv, qkv);
+  give_bias(in, qkv_bias_, qkv);
+  return r.add(named("dinput"), {middle, norm1_.backward(in, saved.norm1, normed1)}, r.storage());
 }
 
 }  // namespace fourfold

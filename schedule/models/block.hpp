@@ -12,33 +12,36 @@ namespace fourfold {
 
 class Block {
  public:
-  Block(Recorder& r, const Model& model, std::int64_t layer, SmallGradients& small);
+  struct Saved {
+    Id input = -1, qkv_out = -1, attention_out = -1, up_out = -1;
+    LayerNorm::Saved norm1, norm2;
+    Linear::Saved qkv, projection, up, down;
+  };
+
+  Block(Recorder& r, const Model& model, std::int64_t layer, Gradients& gradients);
 
   // tokens x hidden, columns cut by y, to the same. `hiding` is that of the weight gathers.
-  Id forward(Recorder& r, Id input, const StepOptions& options, Hiding hiding);
+  Forward<Saved> forward(const Recording& in, Id input, Hiding hiding) const;
   // Repeats forward first if activations were not kept.
-  Id backward(Recorder& r, Id gradient, const MicroBatch& m, const StepOptions& options);
-  Bucket& bucket() { return bucket_; }
-
-  Block(const Block&) = delete;  // the layers point into the bucket
-  Block& operator=(const Block&) = delete;
+  Id backward(const Recording& in, const Saved& saved, Id gradient) const;
+  Bucket& bucket() const { return *bucket_; }
 
  private:
   struct Bias {
     Parameter parameter;
     std::size_t slot = 0;
   };
+  Label named(const std::string& name) const { return {name, "block", layer_}; }
   Bias bias(Recorder& r, const std::string& name, std::int64_t columns, Axis axis);
-  void give_bias(Recorder& r, const Bias& bias, Id gradient, const MicroBatch& m);
+  void give_bias(const Recording& in, const Bias& bias, Id gradient) const;
 
-  std::string name_;
+  std::int64_t layer_ = 0;
   std::int64_t sequence_ = 0;
   SmallGradients* small_;
-  Bucket bucket_;
+  Bucket* bucket_;
   LayerNorm norm1_, norm2_;
   Linear qkv_, projection_, up_, down_;
   Bias qkv_bias_, projection_bias_, up_bias_, down_bias_;
-  Id input_ = -1, qkv_out_ = -1, attention_out_ = -1, up_out_ = -1;
 };
 
 }  // namespace fourfold

@@ -15,16 +15,16 @@ Precision Bucket::product_precision(const StepOptions& options) {
   return summed_first ? Precision::fp32 : options.reduce_precision_z();
 }
 
-void Bucket::give(Recorder& r, std::size_t slot, Id gradient, const MicroBatch& m,
+void Bucket::give(Recorder& r, std::size_t slot, Id gradient, const Turn& turn,
                   const StepOptions& options) {
-  const std::string name = r.value(gradient).name;
+  const Label name = r.value(gradient).label;
   Id& sum = sums_[slot];
   if (options.gradient_reduction == GradientReduction::accumulated) {
-    sum = m.first() ? gradient : r.add(name, {sum, gradient}, Precision::fp32);
-    if (!m.last()) return;
+    sum = turn.first ? gradient : r.add(name, {sum, gradient}, Precision::fp32);
+    if (!turn.last) return;
     gradient = sum;
     if (r.value(gradient).precision != options.reduce_precision_z()) {
-      gradient = r.map({Function::cast, name, options.reduce_precision_z()}, {gradient});
+      gradient = r.map({functions::cast, name, options.reduce_precision_z()}, {gradient});
     }
     sum = -1;
   }
@@ -34,7 +34,7 @@ void Bucket::give(Recorder& r, std::size_t slot, Id gradient, const MicroBatch& 
     return;
   }
   if (sum == -1) {
-    sum = r.map({Function::cast, name, Precision::fp32}, {shard});
+    sum = r.map({functions::cast, name, Precision::fp32}, {shard});
   } else {
     sum = r.add(name, {sum, shard}, Precision::fp32);
   }
@@ -42,10 +42,10 @@ void Bucket::give(Recorder& r, std::size_t slot, Id gradient, const MicroBatch& 
 }
 
 void Bucket::reduce(Recorder& r, const StepOptions& options) {
-  reduced_ = r.pack(name_, sums_);
+  reduced_ = r.pack(label_, sums_);
   r.defer_last();
   if (options.reduce_precision_data() == Precision::bf16) {
-    reduced_ = r.map({Function::cast, name_, Precision::bf16}, {reduced_});
+    reduced_ = r.map({functions::cast, label_, Precision::bf16}, {reduced_});
     r.defer_last();
   }
   reduced_ = r.all_reduce(reduced_, Axis::data, Hiding::data_reduce);
@@ -53,7 +53,7 @@ void Bucket::reduce(Recorder& r, const StepOptions& options) {
 }
 
 Id Bucket::square_sum(Recorder& r) const {
-  return r.reduce({Function::square_sum, name_ + ".norm", Precision::fp32}, {reduced_});
+  return r.reduce({functions::square_sum, label_ + ".norm", Precision::fp32}, {reduced_});
 }
 
 std::size_t SmallGradients::join(Axis axis, const Parameter& parameter) {
@@ -61,9 +61,9 @@ std::size_t SmallGradients::join(Axis axis, const Parameter& parameter) {
   return entries_.size() - 1;
 }
 
-void SmallGradients::give(Recorder& r, std::size_t slot, Id gradient, const MicroBatch& m) {
+void SmallGradients::give(Recorder& r, std::size_t slot, Id gradient, const Turn& turn) {
   Id& sum = entries_[slot].sum;
-  sum = m.first() ? gradient : r.add(r.value(gradient).name, {sum, gradient}, Precision::fp32);
+  sum = turn.first ? gradient : r.add(r.value(gradient).label, {sum, gradient}, Precision::fp32);
 }
 
 void SmallGradients::reduce(Recorder& r) {
@@ -83,7 +83,7 @@ void SmallGradients::reduce(Recorder& r) {
 
 Id SmallGradients::square_sum(Recorder& r, Axis axis) const {
   const std::string label = std::string("small.") + name(axis) + ".norm";
-  return r.reduce({Function::square_sum, label, Precision::fp32},
+  return r.reduce({functions::square_sum, label, Precision::fp32},
                   {reduced_[axis == Axis::x ? 0 : 1]});
 }
 

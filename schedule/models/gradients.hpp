@@ -1,7 +1,9 @@
 // Gradients on their way from a weight product to the optimizer: reduced along z, summed over
-// micro-batches in fp32, reduced along data, clipped, applied.
+// micro-batches in fp32, reduced along data, clipped, applied. Layers join once and give in every
+// backward pass; the sums are the step's, not theirs.
 #pragma once
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -9,31 +11,23 @@
 
 namespace fourfold {
 
-// Where a micro-batch stands in its step: the first starts the sums, the last completes them.
-struct MicroBatch {
-  std::int64_t index = 0;
-  std::int64_t count = 1;
-  bool first() const { return index == 0; }
-  bool last() const { return index + 1 == count; }
-};
-
 // Parameters whose gradients are all-reduced along data as one bucket: the four weights of a block.
 class Bucket {
  public:
-  explicit Bucket(std::string name) : name_(std::move(name)) {}
+  explicit Bucket(Label label) : label_(std::move(label)) {}
   std::size_t join(const Parameter& parameter);
 
   // Precision in which the weight product leaves a gradient of this bucket.
   static Precision product_precision(const StepOptions& options);
   // One micro-batch's gradient of member `slot`, owed along z and data.
-  void give(Recorder& r, std::size_t slot, Id gradient, const MicroBatch& m, const StepOptions& o);
+  void give(Recorder& r, std::size_t slot, Id gradient, const Turn& turn, const StepOptions& o);
   // The last micro-batch's gradients are all given: all-reduce along data.
   void reduce(Recorder& r, const StepOptions& options);
   Id square_sum(Recorder& r) const;
   void update(Recorder& r, Id norm_factor) const { r.update(parameters_, reduced_, norm_factor); }
 
  private:
-  std::string name_;
+  Label label_;
   std::vector<Parameter> parameters_;
   std::vector<Id> sums_;
   Id reduced_ = -1;
@@ -45,7 +39,7 @@ class SmallGradients {
  public:
   // `axis` cuts the columns of the parameter.
   std::size_t join(Axis axis, const Parameter& parameter);
-  void give(Recorder& r, std::size_t slot, Id gradient, const MicroBatch& m);
+  void give(Recorder& r, std::size_t slot, Id gradient, const Turn& turn);
   void reduce(Recorder& r);
   // Squares owed along x of the x-cut tensors, along y of the y-cut ones.
   Id square_sum(Recorder& r, Axis axis) const;
@@ -59,6 +53,14 @@ class SmallGradients {
   };
   std::vector<Entry> entries_;
   std::vector<Id> reduced_;  // x-cut pack, y-cut pack
+};
+
+// All gradients of a step.
+struct Gradients {
+  std::deque<Bucket> buckets;  // layers keep references: a deque moves nothing
+  SmallGradients small;
+
+  Bucket& bucket(Label label) { return buckets.emplace_back(std::move(label)); }
 };
 
 }  // namespace fourfold

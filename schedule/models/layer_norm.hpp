@@ -2,27 +2,26 @@
 // passes, because E[x^2] - E[x]^2 cancels.
 #pragma once
 
-#include <string>
-
-#include "schedule/models/gradients.hpp"
-#include "schedule/program/recorder.hpp"
+#include "schedule/models/layer.hpp"
 
 namespace fourfold {
 
 class LayerNorm {
  public:
-  LayerNorm(Recorder& r, const std::string& name, std::int64_t hidden, SmallGradients& small);
+  struct Saved {
+    Id input = -1, sum = -1, squares = -1;
+  };
 
-  Id forward(Recorder& r, Id input);
+  LayerNorm(Recorder& r, Label label, std::int64_t hidden, SmallGradients& small);
+
+  Forward<Saved> forward(const Recording& in, Id input) const;
   // Gradient of the input, and of scale and offset (2 x hidden) to the small gradients.
-  Id backward(Recorder& r, Id gradient, const MicroBatch& m);
+  Id backward(const Recording& in, const Saved& saved, Id gradient) const;
 
  private:
-  std::string name_;
+  Label label_;
   Parameter scale_and_offset_;  // 2 x hidden, columns cut by y
-  SmallGradients* small_ = nullptr;
   std::size_t slot_ = 0;
-  Id input_ = -1, sum_ = -1, squares_ = -1;
 };
 
 }  // namespace fourfold

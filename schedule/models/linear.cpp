@@ -4,47 +4,33 @@
 namespace fourfold {
 
 Shape weight_shape(std::int64_t k, std::int64_t n, Axis in, Axis out) {
-  return {k, n, {{in}, {out}, {Axis::z}, {}, Owed::sum}, false};
+  return {k, n, {{in}, {out}, {Axis::z}, {}, Owed::sum}};
 }
 
-Id GatheredWeight::gather(Recorder& r, const StepOptions& options, Hiding hiding) {
-  if (gathered_ == -1 || options.weight_gather == WeightGather::per_micro_batch) {
-    gathered_ = r.all_gather(parameter_.weight, Axis::z, hiding);
-  }
-  return gathered_;
-}
-
-Id GatheredWeight::for_backward(Recorder& r, const StepOptions& options) {
-  if (options.recompute == Recompute::full) return gathered_;
-  return gather(r, options, Hiding::all_gather);
-}
-
-Linear::Linear(Recorder& r, const std::string& name, const Shape& weight, WeightKind kind,
-               Bucket& bucket)
-    : name_(name), bucket_(&bucket) {
+Linear::Linear(Recorder& r, Label label, const Shape& weight, WeightKind kind, Bucket& bucket)
+    : label_(std::move(label)), bucket_(&bucket) {
   in_ = weight.sharding.rows.contains(Axis::y) ? Axis::y : Axis::x;
   out_ = in_ == Axis::y ? Axis::x : Axis::y;
-  const Parameter parameter = r.parameter(name + ".weight", weight, kind);
-  weight_ = GatheredWeight(parameter);
-  slot_ = bucket.join(parameter);
+  weight_ = r.parameter(label_ + ".weight", weight, kind);
+  slot_ = bucket.join(weight_);
 }
 
-Id Linear::forward(Recorder& r, Id input, const StepOptions& options, Hiding hiding) {
-  input_ = input;
-  const Id full = weight_.gather(r, options, hiding);
-  const Id partial = r.gemm(GemmForm::nn, input, full, {Function::none, name_, r.storage()});
-  return r.all_reduce(partial, in_, Hiding::never);
+Forward<Linear::Saved> Linear::forward(const Recording& in, Id input, Hiding hiding) const {
+  const Id full = gathered(in, weight_, hiding);
+  const Id partial = in.r.gemm(GemmForm::nn, input, full, in.stored(functions::none, label_));
+  return {in.r.all_reduce(partial, in_, Hiding::never), {input, full}};
 }
 
-Id Linear::backward(Recorder& r, Id gradient, const MicroBatch& m, const StepOptions& options) {
-  const Id full = weight_.for_backward(r, options);
+Id Linear::backward(const Recording& in, const Saved& saved, Id gradient) const {
+  Recorder& r = in.r;
+  const Id full = gathered_for_backward(in, weight_, saved.weight);
   const Id partial =
-      r.gemm(GemmForm::nt, gradient, full, {Function::none, name_ + ".dinput", r.storage()});
+      r.gemm(GemmForm::nt, gradient, full, in.stored(functions::none, label_ + ".dinput"));
   const Id input_gradient = r.all_reduce(partial, out_, Hiding::all_reduce);
   const Id weight_gradient =
-      r.gemm(GemmForm::tn, input_, gradient,
-             {Function::none, name_ + ".dweight", Bucket::product_precision(options)});
-  bucket_->give(r, slot_, weight_gradient, m, options);
+      r.gemm(GemmForm::tn, saved.input, gradient,
+             {functions::none, label_ + ".dweight", Bucket::product_precision(in.options)});
+  bucket_->give(r, slot_, weight_gradient, in.turn, in.options);
   return input_gradient;
 }
 

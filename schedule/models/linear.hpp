@@ -2,47 +2,32 @@
 // `in`, output columns by `out`, the weight cut by both and once more, in flat pieces, along z.
 #pragma once
 
-#include <string>
-
-#include "schedule/models/gradients.hpp"
-#include "schedule/program/recorder.hpp"
+#include "schedule/models/layer.hpp"
 
 namespace fourfold {
 
-// A weight cut along z: gathered before use, anew or once a step.
-class GatheredWeight {
- public:
-  GatheredWeight() = default;
-  explicit GatheredWeight(const Parameter& parameter) : parameter_(parameter) {}
-  // Gathers if it must; with WeightGather::keep only the first time.
-  Id gather(Recorder& r, const StepOptions& options, Hiding hiding);
-  // The gathered weight backward uses: what recompute gathered, or a gather of its own.
-  Id for_backward(Recorder& r, const StepOptions& options);
-
- private:
-  Parameter parameter_;
-  Id gathered_ = -1;
-};
-
 class Linear {
  public:
+  struct Saved {
+    Id input = -1;
+    Id weight = -1;  // gathered
+  };
+
   // The alternate-layer swap is {in: y, out: x} against {in: x, out: y}.
-  Linear(Recorder& r, const std::string& name, const Shape& weight, WeightKind kind,
-         Bucket& bucket);
+  Linear(Recorder& r, Label label, const Shape& weight, WeightKind kind, Bucket& bucket);
 
   // O = I W, reduced along the contracted axis. The forward all-reduce is not hidden.
-  Id forward(Recorder& r, Id input, const StepOptions& options, Hiding hiding);
+  Forward<Saved> forward(const Recording& in, Id input, Hiding hiding) const;
   // dI = dO W^T, its all-reduce running beside dW = I^T dO, which goes to the bucket.
-  Id backward(Recorder& r, Id gradient, const MicroBatch& m, const StepOptions& options);
+  Id backward(const Recording& in, const Saved& saved, Id gradient) const;
 
  private:
-  std::string name_;
+  Label label_;
   Axis in_ = Axis::y;
   Axis out_ = Axis::x;
-  GatheredWeight weight_;
+  Parameter weight_;
   Bucket* bucket_ = nullptr;
   std::size_t slot_ = 0;
-  Id input_ = -1;
 };
 
 // k x n, rows cut by `in`, columns by `out`, pieces along z.

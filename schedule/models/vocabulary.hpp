@@ -11,35 +11,37 @@ namespace fourfold {
 
 class Vocabulary {
  public:
-  Vocabulary(Recorder& r, const Model& model, SmallGradients& small);
+  // What the head's backward needs.
+  struct Saved {
+    LayerNorm::Saved norm;
+    Id normed = -1, table = -1, maxima = -1, sums = -1;
+    Id logits = -1;  // tokens x vocabulary, columns cut by x
+  };
+  // What comes back from the head: the gradient of its input, and the table's share.
+  struct HeadGradients {
+    Id input = -1;
+    Id table = -1;
+  };
+
+  Vocabulary(Recorder& r, const Model& model, Gradients& gradients);
 
   // tokens x hidden, columns cut by y.
-  Id embed(Recorder& r, Id tokens, const StepOptions& options);
+  Id embed(const Recording& in, Id tokens) const;
   // The loss of each token (tokens x 1), from the last block's output.
-  Id head(Recorder& r, Id input, Id targets, const StepOptions& options);
-  // After head: tokens x vocabulary, columns cut by x.
-  Id logits() const { return logits_; }
-  // Gradient of head's input; the table's share is kept for embed_backward.
-  Id head_backward(Recorder& r, Id targets, const MicroBatch& m, const StepOptions& options);
+  Forward<Saved> head(const Recording& in, Id input, Id targets) const;
+  HeadGradients head_backward(const Recording& in, const Saved& saved, Id targets) const;
   // The table's gradient from both ends, and the positions'.
-  void embed_backward(Recorder& r, Id gradient, Id tokens, const MicroBatch& m,
-                      const StepOptions& options);
-  Bucket& bucket() { return bucket_; }
-
-  Vocabulary(const Vocabulary&) = delete;
-  Vocabulary& operator=(const Vocabulary&) = delete;
+  void embed_backward(const Recording& in, Id gradient, Id tokens, Id table_gradient) const;
+  Bucket& bucket() const { return *bucket_; }
 
  private:
   Shape table_shape_;
   std::int64_t sequence_ = 0;
-  SmallGradients* small_;
-  Bucket bucket_{"vocabulary.gradients"};
-  GatheredWeight table_;
+  Bucket* bucket_;
+  LayerNorm norm_;
+  Parameter table_;
   Parameter positions_;
   std::size_t positions_slot_ = 0;
-  LayerNorm norm_;
-  Id normed_ = -1, logits_ = -1, maxima_ = -1, sums_ = -1;
-  Id gathered_ = -1, table_gradient_ = -1;
 };
 
 }  // namespace fourfold

@@ -7,17 +7,23 @@ namespace fourfold {
 
 namespace {
 
-// Whether a result may be written over an operand that is read for the last time. A cast's elements
-// change their width, so that it needs both buffers.
+// Whether a result may be written over an operand that is read for the last time.
 bool in_place(const Op& op) {
-  return (op.kind == OpKind::map && op.function != Function::cast) || op.kind == OpKind::add ||
+  return (op.kind == OpKind::map && op.function->in_place) || op.kind == OpKind::add ||
          op.kind == OpKind::pack || op.kind == OpKind::unpack;
 }
 
 class Lifetimes {
  public:
   explicit Lifetimes(Schedule& schedule)
-      : schedule_(schedule), last_use_(schedule.program.values.size(), -1) {
+      : schedule_(schedule),
+        last_use_(schedule.program.values.size(), -1),
+        gathered_by_(schedule.program.values.size(), nullptr) {
+    for (const Op& op : schedule_.program.ops) {
+      if (op.kind == OpKind::all_gather) {
+        gathered_by_[static_cast<std::size_t>(op.outputs[0])] = &op;
+      }
+    }
     const auto count = static_cast<std::int32_t>(schedule_.stream.size());
     for (std::int32_t i = 0; i < count; ++i) {
       const Issue& step = schedule_.stream[static_cast<std::size_t>(i)];
@@ -68,11 +74,12 @@ class Lifetimes {
   }
   void allocate(Id id) { event(IssueKind::allocate, id, existence_of(id), axis_of(id)); }
 
-  // A gathered weight is its own piece where nothing was cut.
+  // What is gathered is its own piece where nothing was cut.
+  const Op* gathered_by(Id id) const { return gathered_by_[static_cast<std::size_t>(id)]; }
   Existence existence_of(Id id) const {
-    return schedule_.program[id].role == Role::gathered ? Existence::if_cut : Existence::always;
+    return gathered_by(id) != nullptr ? Existence::if_cut : Existence::always;
   }
-  Axis axis_of(Id) const { return Axis::z; }
+  Axis axis_of(Id id) const { return gathered_by(id) != nullptr ? gathered_by(id)->axis : Axis::z; }
 
   void release_dead_inputs(const Op& op) {
     std::vector<Id> seen;
@@ -127,6 +134,7 @@ class Lifetimes {
 
   Schedule& schedule_;
   std::vector<std::int32_t> last_use_;
+  std::vector<const Op*> gathered_by_;  // by value; null where no gather made it
   std::int32_t now_ = 0;
 };
 

@@ -2,7 +2,7 @@
 // step that reads it.
 #pragma once
 
-#include "schedule/order/schedule.hpp"
+#include "schedule/order/issue.hpp"
 
 namespace fourfold {
 

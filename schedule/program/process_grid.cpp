@@ -6,7 +6,7 @@
 namespace fourfold {
 
 const char* name(Axis axis) {
-  constexpr std::array<const char*, 4> names{"x", "y", "z", "data"};
+  constexpr std::array<const char*, axis_count> names{"x", "y", "z", "data"};
   return names[static_cast<int>(axis)];
 }
 
@@ -34,18 +34,18 @@ std::int64_t ProcessGrid::stride(Axis axis) const {
   return product;
 }
 
-std::array<std::int64_t, 4> ProcessGrid::coordinates(std::int64_t rank) const {
-  std::array<std::int64_t, 4> result{};
-  for (int i = 0; i < 4; ++i) {
+Coordinates ProcessGrid::coordinates(std::int64_t rank) const {
+  Coordinates result{};
+  for (std::size_t i = 0; i < axis_count; ++i) {
     result[i] = rank % extents_[i];
     rank /= extents_[i];
   }
   return result;
 }
 
-std::int64_t ProcessGrid::rank(const std::array<std::int64_t, 4>& coordinates) const {
+std::int64_t ProcessGrid::rank(const Coordinates& coordinates) const {
   std::int64_t result = 0;
-  for (int i = 3; i >= 0; --i) result = result * extents_[i] + coordinates[i];
+  for (std::size_t i = axis_count; i-- > 0;) result = result * extents_[i] + coordinates[i];
   return result;
 }
 

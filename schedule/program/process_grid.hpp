@@ -11,9 +11,13 @@ namespace fourfold {
 
 enum class Axis : std::uint8_t { x, y, z, data };
 
-inline constexpr std::array<Axis, 4> all_axes{Axis::x, Axis::y, Axis::z, Axis::data};
+inline constexpr std::array all_axes{Axis::x, Axis::y, Axis::z, Axis::data};
+inline constexpr std::size_t axis_count = all_axes.size();
 
 const char* name(Axis axis);
+
+// A rank's place along each axis.
+using Coordinates = std::array<std::int64_t, axis_count>;
 
 class ProcessGrid {
  public:
@@ -22,13 +26,20 @@ class ProcessGrid {
   ProcessGrid(std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t data);
 
   std::int64_t extent(Axis axis) const { return extents_[static_cast<int>(axis)]; }
-  std::int64_t size() const { return extents_[0] * extents_[1] * extents_[2] * extents_[3]; }
+  std::int64_t size() const {
+    std::int64_t product = 1;
+    for (std::int64_t extent : extents_) product *= extent;
+    return product;
+  }
 
   // Distance in ranks between neighbours on `axis`: the product of the inner extents.
   std::int64_t stride(Axis axis) const;
 
-  std::array<std::int64_t, 4> coordinates(std::int64_t rank) const;
-  std::int64_t rank(const std::array<std::int64_t, 4>& coordinates) const;
+  Coordinates coordinates(std::int64_t rank) const;
+  std::int64_t coordinate(std::int64_t rank, Axis axis) const {
+    return rank / stride(axis) % extent(axis);
+  }
+  std::int64_t rank(const Coordinates& coordinates) const;
 
   // The ranks that differ from `rank` only along `axis`, in order of their coordinate.
   // Example: grid 2x2x1x2, line(5, y) = {5, 7}.
@@ -42,7 +53,7 @@ class ProcessGrid {
   bool operator==(const ProcessGrid&) const = default;
 
  private:
-  std::array<std::int64_t, 4> extents_{1, 1, 1, 1};
+  Coordinates extents_{1, 1, 1, 1};
 };
 
 }  // namespace fourfold

@@ -24,11 +24,6 @@ const char* name(DataReduction reduction) {
   return reduction == DataReduction::beside_backward ? "beside-backward" : "after-backward";
 }
 
-const char* name(Lane lane) {
-  constexpr const char* names[]{"x", "y", "z_gather", "z_reduce", "data"};
-  return names[static_cast<int>(lane)];
-}
-
 const char* name(Role role) {
   constexpr const char* names[]{"parameters", "optimizer state", "gradients", "activations",
                                 "gathered weights"};
@@ -42,51 +37,18 @@ const char* name(OpKind kind) {
   return names[static_cast<int>(kind)];
 }
 
-const char* name(Function function) {
-  constexpr const char* names[]{"",
-                                "layer_norm",
-                                "layer_norm_backward",
-                                "bias",
-                                "bias_gelu",
-                                "gelu_backward",
-                                "bias_residual",
-                                "add_position",
-                                "softmax_loss",
-                                "softmax_backward",
-                                "cast",
-                                "norm_factor",
-                                "row_sum",
-                                "row_squares",
-                                "row_max",
-                                "row_exp_and_target",
-                                "layer_norm_sums",
-                                "layer_norm_parameters",
-                                "col_sum",
-                                "position_sum",
-                                "square_sum",
-                                "loss_sum",
-                                "forward",
-                                "backward"};
-  return names[static_cast<int>(function)];
-}
-
 const char* name(GemmForm form) {
   constexpr const char* names[]{"NN", "NT", "TN"};
   return names[static_cast<int>(form)];
 }
 
-Lane Op::lane() const {
-  switch (axis) {
-    case Axis::x:
-      return Lane::x;
-    case Axis::y:
-      return Lane::y;
-    case Axis::z:
-      return kind == OpKind::all_gather ? Lane::z_gather : Lane::z_reduce;
-    case Axis::data:
-      break;
-  }
-  return Lane::data;
+std::string Label::full() const {
+  if (owner.empty()) return name;
+  return owner + (layer < 0 ? "" : std::to_string(layer)) + "." + name;
+}
+
+std::string Label::alike() const {
+  return owner.empty() ? name : owner + "." + name;
 }
 
 CollectiveKind Op::collective_kind() const {
@@ -114,11 +76,12 @@ std::int64_t Program::micro_batch_of(std::int32_t op) const {
   return micro_batch;
 }
 
-std::int64_t Program::local_elements(Id id, const ProcessGrid& grid, std::int64_t tokens) const {
+std::int64_t Program::local_elements(Id id, const ProcessGrid& grid,
+                                     const Quantities& quantities) const {
   const Value& value = (*this)[id];
-  if (value.members.empty()) return value.shape.local_elements(grid, tokens);
+  if (value.members.empty()) return value.shape.local_elements(grid, quantities);
   std::int64_t sum = 0;
-  for (Id member : value.members) sum += local_elements(member, grid, tokens);
+  for (Id member : value.members) sum += local_elements(member, grid, quantities);
   return sum;
 }
 

@@ -1,5 +1,5 @@
-// The training step as a value: a straight line of operations on sharded matrices. It names axes,
-// never ranks; hosts, seconds and pointers do not occur in it.
+// The training step as a value: operations on sharded matrices in the order of their parts. It
+// names axes, never ranks; hosts, seconds and pointers do not occur in it.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "schedule/collectives/collective.hpp"
-#include "schedule/program/lane.hpp"
+#include "schedule/program/channel.hpp"
+#include "schedule/program/function.hpp"
 #include "schedule/program/sharding.hpp"
 #include "schedule/program/step_options.hpp"
+#include "schedule/program/turn.hpp"
 
 namespace fourfold {
 
@@ -30,8 +32,27 @@ enum class WeightKind : std::uint8_t {
   layer_norm,  // two rows: scales, offsets
 };
 
-struct Value {
+// What a value is called: "qkv.weight" of layer 17 of the blocks.
+struct Label {
   std::string name;
+  std::string owner;        // "block": what layers are alike in; empty outside them
+  std::int64_t layer = -1;  // -1 where the owner stands once
+
+  Label() = default;
+  Label(const char* text) : name(text) {}             // NOLINT: a text is a label
+  Label(std::string text) : name(std::move(text)) {}  // NOLINT
+  Label(std::string own, std::string of, std::int64_t number)
+      : name(std::move(own)), owner(std::move(of)), layer(number) {}
+
+  Label operator+(const std::string& suffix) const { return {name + suffix, owner, layer}; }
+  // "block17.qkv.weight": one value's, as in checkpoints.
+  std::string full() const;
+  // "block.qkv.weight": the same for all layers, as in tables and traces.
+  std::string alike() const;
+};
+
+struct Value {
+  Label label;
   Shape shape;
   Precision precision = Precision::bf16;
   Role role = Role::activation;
@@ -40,8 +61,8 @@ struct Value {
   WeightKind weight = WeightKind::none;
 };
 
-// A trained matrix: its value and the fp32 state AdamW keeps for it, sharded alike. An fp32 weight
-// is its own master.
+// A trained matrix: its value and the fp32 state AdamW keeps for it, sharded alike; no state where
+// a program only reads its weights. An fp32 weight is its own master.
 struct Parameter {
   Id weight = -1;
   Id master = -1;
@@ -68,37 +89,6 @@ constexpr bool is_collective(OpKind kind) {
   return kind == OpKind::all_gather || kind == OpKind::reduce_scatter || kind == OpKind::all_reduce;
 }
 
-enum class Function : std::uint8_t {
-  none,
-  // map
-  layer_norm,
-  layer_norm_backward,
-  bias,
-  bias_gelu,
-  gelu_backward,
-  bias_residual,
-  add_position,
-  softmax_loss,
-  softmax_backward,
-  cast,
-  norm_factor,
-  // reduce
-  row_sum,
-  row_squares,
-  row_max,
-  row_exp_and_target,
-  layer_norm_sums,
-  layer_norm_parameters,
-  col_sum,
-  position_sum,
-  square_sum,
-  loss_sum,
-  // attention, lookup
-  forward,
-  backward,
-};
-const char* name(Function function);
-
 enum class GemmForm : std::uint8_t { nn, nt, tn };
 const char* name(GemmForm form);
 
@@ -112,18 +102,23 @@ enum class Hiding : std::uint8_t {
   data_reduce
 };
 
+// Which direction a gather or a reduce-scatter acts on.
+enum class Direction : std::uint8_t { pieces, rows };
+
 struct Op {
   OpKind kind = OpKind::map;
-  Function function = Function::none;
+  const Function* function = &functions::none;
   GemmForm form = GemmForm::nn;
-  Axis axis = Axis::x;            // collectives
-  Hiding hiding = Hiding::never;  // collectives
-  bool deferrable = false;        // may wait with its operands: gradient book-keeping
-  std::int64_t sequence = 0;      // attention: tokens of a sequence
-  std::vector<Id> inputs;
-  std::vector<Id> outputs;
+  ChannelNumber channel = -1;               // collectives
+  Axis axis = Axis::x;                      // collectives: the channel's
+  Direction direction = Direction::pieces;  // gathers, reduce-scatters
+  Hiding hiding = Hiding::never;            // collectives
+  bool deferrable = false;                  // may wait with its operands: gradient book-keeping
+  std::int64_t sequence = 0;                // attention: tokens of a sequence
+  std::vector<Id> inputs{};
+  std::vector<Id> outputs{};
 
-  Lane lane() const;                       // collectives
+  bool is(const Function& other) const { return function == &other; }
   CollectiveKind collective_kind() const;  // collectives
   std::vector<Parameter> updated() const;  // update: inputs[0] packs their gradients, in this order
 };
@@ -134,10 +129,14 @@ struct Section {
   std::int64_t micro_batch = -1;  // -1: outside the micro-batch loop
   std::int64_t layer = -1;
   std::int32_t first_op = 0;
+  std::int64_t turn = 0;  // of Program::order
 };
 
 struct Program {
+  std::vector<Channel> channels;
+  Order order;
   std::vector<Value> values;
+  std::vector<Parameter> parameters;
   std::vector<Op> ops;
   std::vector<Section> sections;
   std::vector<Id> kept;  // read after the step: never released
@@ -150,7 +149,7 @@ struct Program {
   // -1 outside the micro-batch loop.
   std::int64_t micro_batch_of(std::int32_t op) const;
   // Elements on one device; a pack's are its members'.
-  std::int64_t local_elements(Id id, const ProcessGrid& grid, std::int64_t tokens) const;
+  std::int64_t local_elements(Id id, const ProcessGrid& grid, const Quantities& quantities) const;
 };
 
 }  // namespace fourfold

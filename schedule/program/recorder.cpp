@@ -1,6 +1,8 @@
-// Sharding rules of the operations, and their refusals; see recorder.hpp.
+// Sharding rules of the operations; see recorder.hpp. It is long because every rule stands beside
+// its refusals.
 #include "schedule/program/recorder.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace fourfold {
@@ -13,8 +15,12 @@ namespace {
 
 std::string described(const Value& value) {
   const Shape& s = value.shape;
-  return value.name + " (" + (s.rows_are_tokens ? "tokens" : std::to_string(s.rows)) + " x " +
-         std::to_string(s.cols) + ", " + s.sharding.str() + ")";
+  return value.label.full() + " (" + s.rows.str() + " x " + s.cols.str() + ", " + s.sharding.str() +
+         ")";
+}
+
+std::string described(const Value& value, Axis axis) {
+  return value.label.full() + " (" + value.shape.sharding.str() + ") along " + name(axis);
 }
 
 Shape transposed(const Shape& shape) {
@@ -26,22 +32,48 @@ Shape transposed(const Shape& shape) {
 
 // Whether `other` can stand beside `first` in a map: same block, or constant along one direction.
 bool lies_as(const Shape& first, const Shape& other) {
-  const bool same_rows = other.rows_are_tokens == first.rows_are_tokens &&
-                         (first.rows_are_tokens || other.rows == first.rows) &&
-                         other.sharding.rows == first.sharding.rows;
+  const bool same_rows = other.rows == first.rows && other.sharding.rows == first.sharding.rows;
   const bool same_cols = other.cols == first.cols && other.sharding.cols == first.sharding.cols;
-  const bool no_rows = !other.rows_are_tokens && other.sharding.rows.empty();
+  const bool no_rows = other.rows.constant() && other.sharding.rows.empty();
+  const bool one = other.rows == Extent(1) && other.cols == Extent(1);
   if (other.sharding.pieces != first.sharding.pieces) return false;
   return (same_rows && (same_cols || other.sharding.cols.empty())) || (no_rows && same_cols) ||
-         (no_rows && other.rows * other.cols == 1);
+         (no_rows && one);
+}
+
+// Which direction's cuts a gather or a reduce-scatter acts on.
+Cuts& cuts_of(Sharding& sharding, Direction direction) {
+  return direction == Direction::rows ? sharding.rows : sharding.pieces;
 }
 
 }  // namespace
 
-void Recorder::begin_section(const std::string& name, std::int64_t micro_batch,
-                             std::int64_t layer) {
-  program_.sections.push_back(
-      {name, micro_batch, layer, static_cast<std::int32_t>(program_.ops.size())});
+ChannelNumber Recorder::declare(Axis axis, const std::string& purpose) {
+  std::vector<Channel>& channels = program_.channels;
+  const Channel channel{axis, purpose};
+  const auto found = std::find(channels.begin(), channels.end(), channel);
+  if (found == channels.end()) channels.push_back(channel);
+  return static_cast<ChannelNumber>(std::find(channels.begin(), channels.end(), channel) -
+                                    channels.begin());
+}
+
+ChannelNumber Recorder::channel_of(OpKind kind, Axis axis) {
+  const Channel own{axis, kind == OpKind::all_gather ? "gather" : "reduce"};
+  const std::vector<Channel>& channels = program_.channels;
+  const auto found = std::find(channels.begin(), channels.end(), own);
+  if (found != channels.end()) return static_cast<ChannelNumber>(found - channels.begin());
+  return declare(axis, "");
+}
+
+void Recorder::begin_turn(const Turn& turn) {
+  program_.order.turns.push_back(turn);
+}
+
+void Recorder::begin_section(const std::string& name, std::int64_t layer) {
+  if (program_.order.turns.empty()) program_.order.turns.emplace_back();
+  program_.sections.push_back({name, program_.order.turns.back().micro_batch, layer,
+                               static_cast<std::int32_t>(program_.ops.size()),
+                               static_cast<std::int64_t>(program_.order.turns.size()) - 1});
 }
 
 Id Recorder::emit(Op op, Value value) {
@@ -60,25 +92,27 @@ const Value& Recorder::complete(Id id, const char* operation) const {
   return value;
 }
 
-Parameter Recorder::parameter(const std::string& name, const Shape& shape, WeightKind kind) {
+Parameter Recorder::parameter(const Label& label, const Shape& shape, WeightKind kind) {
   const auto add = [&](const std::string& suffix, Precision precision, Role role,
                        WeightKind kept = WeightKind::none) {
-    program_.values.push_back({name + suffix, shape, precision, role, true, {}, kept});
+    program_.values.push_back({label + suffix, shape, precision, role, true, {}, kept});
     return static_cast<Id>(program_.values.size() - 1);
   };
   Parameter result;
   result.weight = add("", storage_, Role::parameter, kind);
-  if (state_ == OptimizerState::none) return result;
-  result.master = storage_ == Precision::fp32
-                      ? result.weight
-                      : add(".master", Precision::fp32, Role::optimizer, kind);
-  result.first_moment = add(".m", Precision::fp32, Role::optimizer);
-  result.second_moment = add(".v", Precision::fp32, Role::optimizer);
+  if (state_ == OptimizerState::kept) {
+    result.master = storage_ == Precision::fp32
+                        ? result.weight
+                        : add(".master", Precision::fp32, Role::optimizer, kind);
+    result.first_moment = add(".m", Precision::fp32, Role::optimizer);
+    result.second_moment = add(".v", Precision::fp32, Role::optimizer);
+  }
+  program_.parameters.push_back(result);
   return result;
 }
 
-Id Recorder::data(const std::string& name, const Shape& shape, Precision precision) {
-  program_.values.push_back({name, shape, precision, Role::activation, true, {}});
+Id Recorder::data(const Label& label, const Shape& shape, Precision precision) {
+  program_.values.push_back({label, shape, precision, Role::activation, true, {}});
   return static_cast<Id>(program_.values.size() - 1);
 }
 
@@ -86,9 +120,7 @@ Id Recorder::gemm(GemmForm form, Id a, Id b, const Result& result) {
   const Value& left = complete(a, "gemm");
   const Value& right = complete(b, "gemm");
   for (const Value* operand : {&left, &right}) {
-    if (!operand->shape.sharding.pieces.empty()) {
-      refuse("gemm", "operand still in pieces: " + described(*operand));
-    }
+    if (operand->shape.flat()) refuse("gemm", "operand still in pieces: " + described(*operand));
   }
   const bool tn = form == GemmForm::tn;
   // Tokens are contracted (TN) or are the rows of the result; they are never columns of one.
@@ -96,123 +128,123 @@ Id Recorder::gemm(GemmForm form, Id a, Id b, const Result& result) {
   const Shape inner_left = tn ? first : transposed(first);
   const Shape inner_right = form == GemmForm::nt ? transposed(right.shape) : right.shape;
   if (inner_left.rows != inner_right.rows ||
-      (tn && first.rows_are_tokens != right.shape.rows_are_tokens) ||
       inner_left.sharding.rows != inner_right.sharding.rows) {
     refuse("gemm", "contracted extents differ: " + described(left) + " with " + described(right) +
                        " as " + name(form));
   }
   Shape shape;
   shape.rows = inner_left.cols;
-  shape.rows_are_tokens = !tn && first.rows_are_tokens;
   shape.cols = inner_right.cols;
   shape.sharding.rows = inner_left.sharding.cols;
   shape.sharding.cols = inner_right.sharding.cols;
-  shape.sharding.partial = inner_left.sharding.rows;
-  if (shape.sharding.rows.overlaps(shape.sharding.cols) ||
-      shape.sharding.rows.overlaps(shape.sharding.partial) ||
-      shape.sharding.cols.overlaps(shape.sharding.partial)) {
+  shape.sharding.partial = inner_left.sharding.rows.set();
+  const AxisSet rows = shape.sharding.rows.set();
+  const AxisSet cols = shape.sharding.cols.set();
+  if (rows.overlaps(cols) || rows.overlaps(shape.sharding.partial) ||
+      cols.overlaps(shape.sharding.partial)) {
     refuse("gemm", "one axis cuts two directions: " + described(left) + " with " +
                        described(right) + " as " + name(form));
   }
   // A product that contracts the tokens is the gradient of a weight.
   const Role role = tn ? Role::gradient : Role::activation;
-  Op op{OpKind::gemm, result.function, form, {}, {}, false, 0, {a, b}, {}};
-  return emit(std::move(op), {result.name, shape, result.precision, role, false, {}});
+  Op op{.kind = OpKind::gemm, .function = &result.function, .form = form, .inputs = {a, b}};
+  return emit(std::move(op), {result.label, shape, result.precision, role, false, {}});
 }
 
 Id Recorder::map(const Result& result, const std::vector<Id>& operands) {
-  const std::string operation = std::string("map ") + name(result.function);
-  // A change of precision is linear: what is owed stays owed.
-  const bool linear = result.function == Function::cast;
+  const std::string operation = std::string("map ") + result.function.name;
+  if (result.function.result != ResultShape::as_first) refuse(operation, "is no map");
   const Value& first = program_[operands.at(0)];
   for (Id operand : operands) {
-    const Value& other = linear ? program_[operand] : complete(operand, operation.c_str());
+    const Value& other =
+        result.function.linear ? program_[operand] : complete(operand, operation.c_str());
     if (!lies_as(first.shape, other.shape)) {
       refuse(operation,
              "operands lie differently: " + described(first) + " and " + described(other));
     }
   }
-  Value value{result.name, first.shape, result.precision, first.role, false, first.members};
-  return emit({OpKind::map, result.function, {}, {}, {}, false, 0, operands, {}}, std::move(value));
+  Value value{result.label, first.shape, result.precision, first.role, false, first.members};
+  return emit({.kind = OpKind::map, .function = &result.function, .inputs = operands},
+              std::move(value));
 }
 
 Id Recorder::attention(const Result& result, const std::vector<Id>& operands,
                        std::int64_t sequence) {
   for (Id operand : operands) complete(operand, "attention");
-  const bool forward = result.function == Function::forward;
   Shape shape = program_[operands.at(0)].shape;
-  if (!shape.rows_are_tokens) refuse("attention", "rows must be tokens");
-  shape.cols = forward ? shape.cols / 3 : shape.cols * 3;
-  return emit({OpKind::attention, result.function, {}, {}, {}, false, sequence, operands, {}},
-              {result.name, shape, result.precision, Role::activation, false, {}});
+  if (shape.rows.constant()) refuse("attention", "rows must be tokens");
+  if (result.function.result == ResultShape::attended) {
+    shape.cols = shape.cols / 3;
+  } else if (result.function.result == ResultShape::attended_from) {
+    shape.cols = shape.cols * 3;
+  } else {
+    refuse("attention", std::string(result.function.name) + " is no attention");
+  }
+  return emit({.kind = OpKind::attention,
+               .function = &result.function,
+               .sequence = sequence,
+               .inputs = operands},
+              {result.label, shape, result.precision, Role::activation, false, {}});
 }
 
 Id Recorder::lookup(const Result& result, Id table_or_gradient, Id tokens, const Shape& table) {
   const Value& source = complete(table_or_gradient, "lookup");
   const Value& ids = complete(tokens, "lookup");
-  if (!source.shape.sharding.pieces.empty()) {
-    refuse("lookup", "table still in pieces: " + described(source));
-  }
+  if (source.shape.flat()) refuse("lookup", "table still in pieces: " + described(source));
   Shape shape;
   Role role = Role::activation;
   shape.cols = table.cols;
   shape.sharding.cols = table.sharding.cols;
-  if (result.function == Function::forward) {
-    shape.rows_are_tokens = true;
+  if (result.function.result == ResultShape::looked_up) {
+    shape.rows = ids.shape.rows;
     shape.sharding.rows = ids.shape.sharding.rows;
-    shape.sharding.partial = table.sharding.rows;
-  } else {
+    shape.sharding.partial = table.sharding.rows.set();
+  } else if (result.function.result == ResultShape::looked_up_from) {
     shape.rows = table.rows;
     shape.sharding.rows = table.sharding.rows;
-    shape.sharding.partial = ids.shape.sharding.rows;
+    shape.sharding.partial = ids.shape.sharding.rows.set();
     role = Role::gradient;
+  } else {
+    refuse("lookup", std::string(result.function.name) + " is no lookup");
   }
   return emit(
-      {OpKind::lookup, result.function, {}, {}, {}, false, 0, {table_or_gradient, tokens}, {}},
-      {result.name, shape, result.precision, role, false, {}});
+      {.kind = OpKind::lookup, .function = &result.function, .inputs = {table_or_gradient, tokens}},
+      {result.label, shape, result.precision, role, false, {}});
 }
 
 Id Recorder::reduce(const Result& result, const std::vector<Id>& operands, std::int64_t extent) {
-  const std::string operation = std::string("reduce ") + name(result.function);
+  const std::string operation = std::string("reduce ") + result.function.name;
   for (Id operand : operands) complete(operand, operation.c_str());
   const Value& first = program_[operands.at(0)];
   Shape shape;
   Role role = Role::activation;
-  switch (result.function) {
-    case Function::row_sum:
-    case Function::row_squares:
-    case Function::row_max:
-    case Function::row_exp_and_target:
-    case Function::layer_norm_sums:
+  switch (result.function.result) {
+    case ResultShape::per_row:
       shape.rows = first.shape.rows;
-      shape.rows_are_tokens = first.shape.rows_are_tokens;
       shape.cols = extent;
       shape.sharding.rows = first.shape.sharding.rows;
-      shape.sharding.partial = first.shape.sharding.cols;
+      shape.sharding.partial = first.shape.sharding.cols.set();
       break;
-    case Function::col_sum:
-    case Function::position_sum:
-    case Function::layer_norm_parameters:
+    case ResultShape::per_column:
       shape.rows = extent;
       shape.cols = first.shape.cols;
       shape.sharding.cols = first.shape.sharding.cols;
-      shape.sharding.partial = first.shape.sharding.rows;
+      shape.sharding.partial = first.shape.sharding.rows.set();
       role = Role::gradient;
       break;
-    case Function::square_sum:
-    case Function::loss_sum:
+    case ResultShape::single:
       shape.rows = shape.cols = 1;
       shape.sharding.partial = cuts(operands[0]);
       break;
     default:
       refuse(operation, "is no reduction");
   }
-  if (result.function == Function::row_max) shape.sharding.owed = Owed::max;
-  return emit({OpKind::reduce, result.function, {}, {}, {}, false, 0, operands, {}},
-              {result.name, shape, result.precision, role, false, {}});
+  shape.sharding.owed = result.function.owed;
+  return emit({.kind = OpKind::reduce, .function = &result.function, .inputs = operands},
+              {result.label, shape, result.precision, role, false, {}});
 }
 
-Id Recorder::add(const std::string& name, const std::vector<Id>& operands, Precision precision) {
+Id Recorder::add(const Label& label, const std::vector<Id>& operands, Precision precision) {
   const Value& first = program_[operands.at(0)];
   for (Id operand : operands) {
     const Value& other = program_[operand];
@@ -221,60 +253,74 @@ Id Recorder::add(const std::string& name, const std::vector<Id>& operands, Preci
       refuse("add", "operands lie differently: " + described(first) + " and " + described(other));
     }
   }
-  return emit({OpKind::add, Function::none, {}, {}, {}, false, 0, operands, {}},
-              {name, first.shape, precision, first.role, false, first.members});
+  return emit({.kind = OpKind::add, .inputs = operands},
+              {label, first.shape, precision, first.role, false, first.members});
 }
 
-namespace {
-
-std::string described(const Value& value, Axis axis) {
-  return value.name + " (" + value.shape.sharding.str() + ") along " + name(axis);
-}
-
-}  // namespace
-
-Id Recorder::collective(OpKind kind, Id id, Axis axis, Hiding hiding) {
-  Value value = program_[id];
-  if (kind != OpKind::all_reduce && !value.members.empty()) {
-    throw std::invalid_argument(std::string(fourfold::name(kind)) +
-                                ": members of a pack keep their "
-                                "own pieces: " +
-                                described(value, axis));
-  }
+Id Recorder::collective(Op op, Value value) {
+  op.channel = channel_of(op.kind, op.axis);
   value.persistent = false;
-  if (kind == OpKind::all_gather) value.role = Role::gathered;
+  return emit(std::move(op), std::move(value));
+}
+
+Id Recorder::all_gather(Id id, Axis axis, Hiding hiding, Direction direction) {
+  Value value = program_[id];
+  Cuts& cuts = cuts_of(value.shape.sharding, direction);
+  const char* what = direction == Direction::rows ? "rows" : "pieces";
+  if (!cuts.contains(axis)) {
+    refuse("all_gather", std::string("not in ") + what + ": " + described(value, axis));
+  }
+  if (!cuts.innermost_is(axis)) {
+    refuse("all_gather", std::string("only the innermost axis of ") + what +
+                             " can be gathered: " + described(value, axis));
+  }
+  if (!value.members.empty()) {
+    refuse("all_gather", "members of a pack keep their own pieces: " + described(value, axis));
+  }
+  if (direction == Direction::rows && value.shape.flat()) {
+    refuse("all_gather", "rows of flat pieces cannot be gathered: " + described(value, axis));
+  }
+  cuts = cuts.without_innermost();
+  value.role = Role::gathered;
+  return collective({.kind = OpKind::all_gather,
+                     .axis = axis,
+                     .direction = direction,
+                     .hiding = hiding,
+                     .inputs = {id}},
+                    std::move(value));
+}
+
+Id Recorder::reduce_scatter(Id id, Axis axis, Hiding hiding, Direction direction) {
+  Value value = program_[id];
   Sharding& sharding = value.shape.sharding;
-  if (kind == OpKind::all_gather) {
-    sharding.pieces = sharding.pieces.without(axis);
-  } else {
-    sharding.partial = sharding.partial.without(axis);
+  if (!sharding.partial.contains(axis) || sharding.owed != Owed::sum) {
+    refuse("reduce_scatter", "no sum owed: " + described(value, axis));
   }
-  if (kind == OpKind::reduce_scatter) sharding.pieces = sharding.pieces.with(axis);
-  return emit({kind, Function::none, {}, axis, hiding, false, 0, {id}, {}}, std::move(value));
-}
-
-Id Recorder::all_gather(Id id, Axis axis, Hiding hiding) {
-  const Value& value = program_[id];
-  if (!value.shape.sharding.pieces.contains(axis)) {
-    throw std::invalid_argument("all_gather: not in pieces: " + described(value, axis));
+  if (!value.members.empty()) {
+    refuse("reduce_scatter", "members of a pack keep their own pieces: " + described(value, axis));
   }
-  return collective(OpKind::all_gather, id, axis, hiding);
-}
-
-Id Recorder::reduce_scatter(Id id, Axis axis, Hiding hiding) {
-  const Value& value = program_[id];
-  if (!value.shape.sharding.partial.contains(axis) || value.shape.sharding.owed != Owed::sum) {
-    throw std::invalid_argument("reduce_scatter: no sum owed: " + described(value, axis));
+  if (direction == Direction::rows && value.shape.flat()) {
+    refuse("reduce_scatter", "flat pieces have no rows to keep: " + described(value, axis));
   }
-  return collective(OpKind::reduce_scatter, id, axis, hiding);
+  sharding.partial = sharding.partial.without(axis);
+  Cuts& cuts = cuts_of(sharding, direction);
+  cuts = cuts.with(axis);
+  return collective({.kind = OpKind::reduce_scatter,
+                     .axis = axis,
+                     .direction = direction,
+                     .hiding = hiding,
+                     .inputs = {id}},
+                    std::move(value));
 }
 
 Id Recorder::all_reduce(Id id, Axis axis, Hiding hiding) {
-  const Value& value = program_[id];
+  Value value = program_[id];
   if (!value.shape.sharding.partial.contains(axis)) {
-    throw std::invalid_argument("all_reduce: nothing owed: " + described(value, axis));
+    refuse("all_reduce", "nothing owed: " + described(value, axis));
   }
-  return collective(OpKind::all_reduce, id, axis, hiding);
+  value.shape.sharding.partial = value.shape.sharding.partial.without(axis);
+  return collective({.kind = OpKind::all_reduce, .axis = axis, .hiding = hiding, .inputs = {id}},
+                    std::move(value));
 }
 
 AxisSet Recorder::cuts(Id id) const {
@@ -283,34 +329,37 @@ AxisSet Recorder::cuts(Id id) const {
   const AxisSet first = cuts(value.members.front());
   for (Id member : value.members) {
     if (!(cuts(member) == first)) {
-      throw std::invalid_argument("square_sum: members of " + value.name +
-                                  " are cut by different axes: " + first.str() + " and " +
-                                  cuts(member).str());
+      refuse("square_sum", "members of " + value.label.full() + " are cut by different axes: " +
+                               first.str() + " and " + cuts(member).str());
     }
   }
   return first;
 }
 
-Id Recorder::pack(const std::string& name, const std::vector<Id>& members) {
+Id Recorder::pack(const Label& label, const std::vector<Id>& members) {
   const Value& first = program_[members.at(0)];
   for (Id member : members) {
     const Value& other = program_[member];
+    if (other.precision != first.precision) {
+      refuse("pack", "members differ in precision: " + first.label.full() + " (" +
+                         name(first.precision) + ") and " + other.label.full() + " (" +
+                         name(other.precision) + ")");
+    }
     if (!(other.shape.sharding.pieces == first.shape.sharding.pieces) ||
-        !(other.shape.sharding.partial == first.shape.sharding.partial) ||
-        other.precision != first.precision) {
-      throw std::invalid_argument("pack: members lie differently: " + first.name + " (" +
-                                  first.shape.sharding.str() + ") and " + other.name + " (" +
-                                  other.shape.sharding.str() + ")");
+        !(other.shape.sharding.partial == first.shape.sharding.partial)) {
+      refuse("pack", "members lie differently: " + first.label.full() + " (" +
+                         first.shape.sharding.str() + ") and " + other.label.full() + " (" +
+                         other.shape.sharding.str() + ")");
     }
   }
-  Value value{name, {}, first.precision, first.role, false, members};
+  Value value{label, {}, first.precision, first.role, false, members};
   value.shape.sharding.pieces = first.shape.sharding.pieces;
   value.shape.sharding.partial = first.shape.sharding.partial;
-  return emit({OpKind::pack, Function::none, {}, {}, {}, false, 0, members, {}}, std::move(value));
+  return emit({.kind = OpKind::pack, .inputs = members}, std::move(value));
 }
 
 std::vector<Id> Recorder::unpack(Id packed) {
-  Op op{OpKind::unpack, Function::none, {}, {}, {}, false, 0, {packed}, {}};
+  Op op{.kind = OpKind::unpack, .inputs = {packed}};
   const Sharding sharding = program_[packed].shape.sharding;
   const std::vector<Id> members = program_[packed].members;
   for (Id member : members) {
@@ -334,12 +383,12 @@ void Recorder::update(const std::vector<Parameter>& parameters, Id gradient, Id 
     const Value& own = program_[members.empty() ? gradient : members.at(i)];
     if (own.shape.rows != weight.shape.rows || own.shape.cols != weight.shape.cols ||
         !(own.shape.sharding.cuts() == weight.shape.sharding.cuts())) {
-      throw std::invalid_argument("update: gradient lies differently: " + weight.name + " (" +
-                                  weight.shape.sharding.str() + ") and " + own.name + " (" +
-                                  own.shape.sharding.str() + ")");
+      refuse("update", "gradient lies differently: " + weight.label.full() + " (" +
+                           weight.shape.sharding.str() + ") and " + own.label.full() + " (" +
+                           own.shape.sharding.str() + ")");
     }
   }
-  Op op{OpKind::update, Function::none, {}, {}, {}, false, 0, {gradient, norm_factor}, {}};
+  Op op{.kind = OpKind::update, .inputs = {gradient, norm_factor}};
   for (const Parameter& p : parameters) {
     op.inputs.insert(op.inputs.end(), {p.master, p.first_moment, p.second_moment});
     if (p.weight != p.master) op.outputs.push_back(p.weight);
@@ -350,6 +399,11 @@ void Recorder::update(const std::vector<Parameter>& parameters, Id gradient, Id 
 
 void Recorder::defer_last() {
   program_.ops.back().deferrable = true;
+}
+
+Program Recorder::finish(const Steady& steady) {
+  program_.order.steady = steady;
+  return std::move(program_);
 }
 
 }  // namespace fourfold

@@ -11,8 +11,8 @@ namespace fourfold {
 
 // What a map, reduce, attention or lookup produces.
 struct Result {
-  Function function = Function::none;
-  std::string name;
+  const Function& function;
+  Label label;
   Precision precision = Precision::bf16;
 };
 
@@ -29,18 +29,27 @@ class Recorder {
   // Of weights and activations.
   Precision storage() const { return storage_; }
 
-  void begin_section(const std::string& name, std::int64_t micro_batch, std::int64_t layer);
+  // A channel of its own for one purpose along an axis: "gather" carries the gathers, "reduce" the
+  // reductions and reduce-scatters, "" whatever has none of its own. An axis that nobody spoke of
+  // gets a channel for everything when it is first used.
+  ChannelNumber declare(Axis axis, const std::string& purpose);
 
-  Parameter parameter(const std::string& name, const Shape& shape, WeightKind kind);
-  Id data(const std::string& name, const Shape& shape, Precision precision);
+  // What follows is recorded for this turn of the order.
+  void begin_turn(const Turn& turn);
+  void begin_section(const std::string& name, std::int64_t layer);
+
+  Parameter parameter(const Label& label, const Shape& shape, WeightKind kind);
+  Id data(const Label& label, const Shape& shape, Precision precision);
 
   // op(A) op(B): op(A).cols = op(B).rows in extent and axes; gives rows of op(A), cols of op(B),
   // owed (sum) along the contracted axes.
   Id gemm(GemmForm form, Id a, Id b, const Result& result);
-  // Flat pieces along `axis` are put together: axis leaves pieces.
-  Id all_gather(Id value, Axis axis, Hiding hiding);
-  // The sum owed along `axis` is done and kept in pieces: axis moves from partial to pieces.
-  Id reduce_scatter(Id value, Axis axis, Hiding hiding);
+  // Flat pieces, or rows, along `axis` are put together: axis, which must be the innermost cut,
+  // leaves.
+  Id all_gather(Id value, Axis axis, Hiding hiding, Direction direction = Direction::pieces);
+  // The sum owed along `axis` is done and kept in pieces, or by rows: axis moves from partial to
+  // the innermost cut.
+  Id reduce_scatter(Id value, Axis axis, Hiding hiding, Direction direction = Direction::pieces);
   // The sum or maximum owed along `axis` is done everywhere: axis leaves partial.
   Id all_reduce(Id value, Axis axis, Hiding hiding);
 
@@ -54,8 +63,8 @@ class Recorder {
   // Row statistics (tokens x cols, owed along column axes), column sums (owed along row axes), and
   // square_sum (1 x 1, owed along every axis that cuts the operand).
   Id reduce(const Result& result, const std::vector<Id>& operands, std::int64_t extent = 1);
-  Id add(const std::string& name, const std::vector<Id>& operands, Precision precision);
-  Id pack(const std::string& name, const std::vector<Id>& members);
+  Id add(const Label& label, const std::vector<Id>& operands, Precision precision);
+  Id pack(const Label& label, const std::vector<Id>& members);
   std::vector<Id> unpack(Id packed);
   void update(const std::vector<Parameter>& parameters, Id gradient, Id norm_factor);
 
@@ -67,12 +76,14 @@ class Recorder {
   AxisSet cuts(Id id) const;
   // A value that is read after the step: it lives until the stream's end.
   void keep(Id id) { program_.kept.push_back(id); }
-  Program finish() { return std::move(program_); }
+  // The program of an order that was recorded turn by turn.
+  Program finish(const Steady& steady = {});
 
  private:
   Id emit(Op op, Value value);
   const Value& complete(Id id, const char* operation) const;
-  Id collective(OpKind kind, Id value, Axis axis, Hiding hiding);
+  Id collective(Op op, Value value);
+  ChannelNumber channel_of(OpKind kind, Axis axis);
 
   Precision storage_;
   OptimizerState state_;

@@ -11,6 +11,12 @@ std::int64_t divided_up(std::int64_t whole, std::int64_t parts) {
 
 }  // namespace
 
+std::string Extent::str() const {
+  if (constant()) return std::to_string(value({}));
+  if (times_ == 1 && over_ == 1) return "tokens";
+  return std::to_string(times_) + (over_ == 1 ? "" : "/" + std::to_string(over_)) + " tokens";
+}
+
 std::string AxisSet::str() const {
   std::string text = "{";
   for (Axis axis : all_axes) {
@@ -21,9 +27,21 @@ std::string AxisSet::str() const {
   return text + '}';
 }
 
+std::string Cuts::str() const {
+  std::string text = "{";
+  for (Axis axis : *this) text += (text.size() > 1 ? "," : "") + std::string(name(axis));
+  return text + '}';
+}
+
+std::int64_t Cuts::part(const ProcessGrid& grid, std::int64_t rank) const {
+  std::int64_t part = 0;
+  for (Axis axis : *this) part = part * grid.extent(axis) + grid.coordinate(rank, axis);
+  return part;
+}
+
 std::string Sharding::str() const {
   std::string text;
-  const auto append = [&text](const char* what, AxisSet axes) {
+  const auto append = [&text](const char* what, const auto& axes) {
     if (axes.empty()) return;
     if (!text.empty()) text += ' ';
     text += what + axes.str();
@@ -35,16 +53,17 @@ std::string Sharding::str() const {
   return text.empty() ? "replicated" : text;
 }
 
-std::int64_t Shape::local_rows(const ProcessGrid& grid, std::int64_t tokens) const {
-  return divided_up(rows_are_tokens ? tokens : rows, sharding.rows.parts(grid));
+std::int64_t Shape::local_rows(const ProcessGrid& grid, const Quantities& quantities) const {
+  return divided_up(rows.value(quantities), sharding.rows.parts(grid));
 }
 
-std::int64_t Shape::local_cols(const ProcessGrid& grid) const {
-  return divided_up(cols, sharding.cols.parts(grid));
+std::int64_t Shape::local_cols(const ProcessGrid& grid, const Quantities& quantities) const {
+  return divided_up(cols.value(quantities), sharding.cols.parts(grid));
 }
 
-std::int64_t Shape::local_elements(const ProcessGrid& grid, std::int64_t tokens) const {
-  return divided_up(local_rows(grid, tokens) * local_cols(grid), sharding.pieces.parts(grid));
+std::int64_t Shape::local_elements(const ProcessGrid& grid, const Quantities& quantities) const {
+  return divided_up(local_rows(grid, quantities) * local_cols(grid, quantities),
+                    sharding.pieces.parts(grid));
 }
 
 }  // namespace fourfold

@@ -58,8 +58,10 @@ void refuse_idle_tuning(const Point& point, const Platform& platform) {
   const CollectiveTuning& tuning = point.what_ifs.collective;
   if (!tuning.algorithm) return;
   const GroupShapes shapes = group_shapes(point, platform);
-  for (const CollectiveClass& one : folded_step(point.model, point.options).collectives) {
-    const GroupShape shape = shapes[static_cast<std::size_t>(axis_of(one.lane))];
+  const Folded folded = folded_step(point.model, point.options);
+  for (const CollectiveClass& one : folded.collectives) {
+    const Axis axis = folded.channels[static_cast<std::size_t>(one.channel)].axis;
+    const GroupShape shape = shapes[static_cast<std::size_t>(axis)];
     if (applies(tuning, one.kind, shape)) return;
   }
   throw std::invalid_argument(fmt::format(

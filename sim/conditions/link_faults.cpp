@@ -10,8 +10,6 @@
 #include <utility>
 #include <variant>
 
-#include "schedule/program/lane.hpp"
-
 namespace fourfold {
 namespace {
 
@@ -59,8 +57,9 @@ std::string of_nic(std::int64_t node, std::int64_t nic, const char* direction) {
   return fmt::format("node {} nic {} {}", node, nic, direction);
 }
 
-// The names that topology gives to the directions of a link; a crossbar's ports may have lanes.
-std::vector<std::string> topology_names(const std::string& word) {
+// The names that topology gives to the directions of a link; a crossbar may have several ports a
+// device.
+std::vector<std::string> topology_names(const std::string& word, std::int32_t ports_per_device) {
   const std::optional<LinkWord> link = parsed(word);
   if (!link) return {word, word + " up", word + " down"};
   const std::vector<std::int64_t>& n = link->numbers;
@@ -75,9 +74,9 @@ std::vector<std::string> topology_names(const std::string& word) {
   if (link->kind == "global") return {between_groups(n[0], n[1]), between_groups(n[1], n[0])};
   std::vector<std::string> ports{fmt::format("device {} out", n[0]),
                                  fmt::format("device {} in", n[0])};
-  for (int lane = 0; lane < lane_count; ++lane) {
-    ports.push_back(fmt::format("device {} lane {} out", n[0], lane));
-    ports.push_back(fmt::format("device {} lane {} in", n[0], lane));
+  for (std::int32_t port = 0; port < ports_per_device; ++port) {
+    ports.push_back(fmt::format("device {} lane {} out", n[0], port));
+    ports.push_back(fmt::format("device {} lane {} in", n[0], port));
   }
   return ports;
 }
@@ -125,7 +124,7 @@ FaultyLinks::FaultyLinks(const LinkFaults& faults, const Topology& topology,
 const std::vector<std::int32_t>& FaultyLinks::remember(const std::string& link,
                                                        const Platform& platform) {
   Fault fault{link, {}};
-  for (const std::string& name : topology_names(link)) {
+  for (const std::string& name : topology_names(link, topology_.ports())) {
     const auto found = by_name_.find(name);
     if (found != by_name_.end()) fault.directions.push_back(found->second);
   }

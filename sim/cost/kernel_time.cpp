@@ -35,9 +35,9 @@ Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Processor&
     if (op.form == GemmForm::nt) computing *= processor.layout_penalty_nt;
     if (op.form == GemmForm::tn) computing *= processor.layout_penalty_tn;
   } else if (op.kind == OpKind::attention) {
-    computing =
-        op_flops(op, sizes) / (op.function == Function::forward ? processor.attention_forward
-                                                                : processor.attention_backward);
+    computing = op_flops(op, sizes) / (op.function->result == ResultShape::attended
+                                           ? processor.attention_forward
+                                           : processor.attention_backward);
   }
   return std::max(computing, moving) + processor.launch_overhead;
 }

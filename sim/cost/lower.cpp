@@ -14,8 +14,8 @@ namespace fourfold {
 namespace {
 
 // Bandwidth that the links give a group of every axis; the axis of extent 1 has no group.
-std::array<BytesPerSecond, 4> link_rates(const ProcessGrid& grid, const AxisRates& rates) {
-  std::array<BytesPerSecond, 4> result{};
+std::array<BytesPerSecond, axis_count> link_rates(const ProcessGrid& grid, const AxisRates& rates) {
+  std::array<BytesPerSecond, axis_count> result{};
   for (Axis axis : all_axes) {
     if (grid.extent(axis) == 1) continue;
     result[static_cast<int>(axis)] = rates.rate(grid.stride(axis), grid.extent(axis), grid.size());
@@ -86,13 +86,15 @@ void lower(const Folded& folded, const LocalSizes& sizes, const Target& target,
            TimedProgram& program) {
   const auto& [grid, shapes, rates, platform, tuning] = target;
   const CollectiveTuning own_choice;
-  const std::array<BytesPerSecond, 4> link = link_rates(grid, rates);
+  const std::array<BytesPerSecond, axis_count> link = link_rates(grid, rates);
 
+  program.channels = folded.channels;
   program.collectives.clear();
   for (const CollectiveClass& c : folded.collectives) {
-    const int axis = static_cast<int>(axis_of(c.lane));
+    const ChannelNumber channel = c.channel;
+    const int axis = static_cast<int>(program.channels[static_cast<std::size_t>(channel)].axis);
     if (shapes[axis].members == 1) {
-      program.collectives.push_back({c.lane, {}, {}});
+      program.collectives.push_back({channel, c.kind, {}, {}});
       continue;
     }
     const CollectiveTask task{
@@ -100,7 +102,7 @@ void lower(const Folded& folded, const LocalSizes& sizes, const Target& target,
     const CollectiveChoice choice = choose_collective(
         platform.library, task, applies(tuning, c.kind, shapes[axis]) ? tuning : own_choice);
     program.collectives.push_back(
-        {c.lane, choice.cost, choice.uncontended, choice.algorithm, choice.protocol});
+        {channel, c.kind, choice.cost, choice.uncontended, choice.algorithm, choice.protocol});
   }
 
   std::vector<Seconds> classes;
@@ -133,14 +135,12 @@ void lower(const Folded& folded, const LocalSizes& sizes, const Target& target,
         computes = true;
         continue;
       }
-      if (grid.extent(axis_of(step.lane)) == 1) continue;
+      const ChannelNumber channel = step.channel;
+      if (grid.extent(program.channels[static_cast<std::size_t>(channel)].axis) == 1) continue;
       flush();
       const bool post = step.kind == IssueKind::start;
-      program.steps.push_back({post ? StepKind::post : StepKind::wait,
-                               step.lane,
-                               post ? step.index : -1,
-                               step.back,
-                               {}});
+      program.steps.push_back(
+          {post ? StepKind::post : StepKind::wait, channel, post ? step.index : -1, step.back, {}});
       program.max_back = std::max(program.max_back, step.back);
     }
     flush();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include "platforms/network/axis_rate.hpp"
 #include "platforms/platform.hpp"

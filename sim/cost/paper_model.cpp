@@ -33,9 +33,10 @@ BytesPerSecond paper_bandwidth(const ProcessGrid& grid, Axis axis, const Platfor
 Seconds paper_communication(const Counts& counts, const ProcessGrid& grid,
                             const Platform& platform) {
   Seconds sum;
-  for (Lane lane : all_lanes) {
-    if (grid.extent(axis_of(lane)) == 1) continue;
-    sum += counts.sent[static_cast<int>(lane)] / paper_bandwidth(grid, axis_of(lane), platform);
+  for (std::size_t channel = 0; channel < counts.sent.size(); ++channel) {
+    const Axis axis = counts.channels[channel].axis;
+    if (grid.extent(axis) == 1) continue;
+    sum += counts.sent[channel] / paper_bandwidth(grid, axis, platform);
   }
   return sum;
 }

@@ -4,10 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "schedule/collectives/collective.hpp"
-#include "schedule/program/lane.hpp"
+#include "schedule/program/channel.hpp"
 #include "support/quantity.hpp"
 
 namespace fourfold {
@@ -25,9 +26,10 @@ struct CollectiveCost {
 // synchronises.
 enum class WireProtocol : std::uint8_t { low_latency, simple };
 
-// A collective class: every post of the class has the same lane, bytes and cost.
+// A collective class: every post of the class has the same channel, kind, bytes and cost.
 struct TimedCollective {
-  Lane lane = Lane::x;
+  ChannelNumber channel = 0;
+  CollectiveKind kind = CollectiveKind::all_reduce;
   CollectiveCost cost;
   Seconds uncontended;  // with only the sibling groups of its own axis on the links
   // What the library chose; decides nothing any more, as the cost has it all.
@@ -37,11 +39,12 @@ struct TimedCollective {
 
 enum class StepKind : std::uint8_t { compute, post, wait };
 
-// One step of the issue stream. Lanes are FIFO, so a wait names its collective as "the back-th most
-// recent post on the lane" (0 = the most recent): the same in every repetition of a loop body.
+// One step of the issue stream. Channels are FIFO, so a wait names its collective as "the back-th
+// most recent post on the channel" (0 = the most recent): the same in every repetition of a loop
+// body.
 struct TimedStep {
   StepKind kind = StepKind::compute;
-  Lane lane = Lane::x;           // post, wait
+  ChannelNumber channel = 0;     // post, wait
   std::int32_t collective = -1;  // post: index into TimedProgram::collectives
   std::int32_t back = 0;         // wait
   Seconds duration;              // compute: nominal, all kernels up to the next post or wait
@@ -61,9 +64,15 @@ struct RunCycle {
   std::int64_t repeats = 1;
 };
 
+// Channels are listed in this order, so that lists which were read back by name have it too.
+inline bool in_order(const Channel& first, const Channel& second) {
+  return std::tie(first.axis, first.purpose) < std::tie(second.axis, second.purpose);
+}
+
 // Unrolled order: for each cycle, `repeats` times: for each of its runs, `repeats` times: its
 // steps.
 struct TimedProgram {
+  std::vector<Channel> channels;  // in order
   std::vector<TimedStep> steps;
   std::vector<StepRun> runs;
   std::vector<RunCycle> cycles;

@@ -18,7 +18,7 @@ namespace {
 struct NoLog {
   static constexpr bool whole = false;
   void operation(double, double) {}
-  void flight(int, double, double) {}
+  void flight(ChannelNumber, double, double) {}
 };
 
 struct WholeLog {
@@ -27,27 +27,30 @@ struct WholeLog {
     log.arrive.push_back(arrive);
     log.leave.push_back(leave);
   }
-  void flight(int lane, double start, double finish) {
-    log.flights[static_cast<std::size_t>(lane)].push_back({start, finish});
+  void flight(ChannelNumber channel, double start, double finish) {
+    log.flights[static_cast<std::size_t>(channel)].push_back({start, finish});
   }
   DeviceLog log;
 };
 
-// A state in which the same body of a loop leads to the same increments: everything relative to
-// now.
+// The state of a walk is when channels become free and posts finish, counted from now; the past is
+// all alike. Where a round of a loop leaves the state as it found it, the same body leads to the
+// same increments for ever.
 template <typename Log>
 class Walk {
  public:
-  explicit Walk(const TimedProgram& program) : p_(program), depth_(program.max_back + 1) {
-    for (auto& lane : recent_) lane.resize(static_cast<std::size_t>(depth_));
+  explicit Walk(const TimedProgram& program)
+      : p_(program), channels_(program.channels.size()), posts_(channels_.size()) {
+    if constexpr (Log::whole) log.log.flights.resize(channels_.size());
   }
 
   Outcome run() {
     for (const RunCycle& cycle : p_.cycles) {
-      repeat(cycle.repeats, [&] {
+      repeat(cycle.repeats, before_turn_, [&] {
+        settled_ = extensions_.size();
         for (std::int32_t r = cycle.first; r < cycle.last; ++r) {
           const StepRun& loop = p_.runs[static_cast<std::size_t>(r)];
-          repeat(loop.repeats, [&] {
+          repeat(loop.repeats, before_round_, [&] {
             for (std::int32_t s = loop.first; s < loop.last; ++s) {
               step(p_.steps[static_cast<std::size_t>(s)]);
             }
@@ -55,143 +58,201 @@ class Walk {
         }
       });
     }
-    done_.total = {now_};
-    return done_;
+    Outcome outcome(p_.channels);
+    outcome.total = {now_.seconds};
+    outcome.compute = {now_.compute};
+    for (std::size_t c = 0; c < channels_.size(); ++c) {
+      outcome.exposed[c] = {channels_[c].exposed};
+      outcome.busy[c] = {channels_[c].busy};
+    }
+    return outcome;
   }
 
   Log log;
 
  private:
-  // One post that may still be waited for.
+  struct Moment {
+    double seconds = 0.0;
+    double compute = 0.0;
+  };
+  // A post that may still be waited for. Repetitions that were not walked moved it on: of those
+  // extensions it has had so many.
   struct Post {
     double finish = 0.0;
     double duration = 0.0;
     double compute_before = 0.0;
-  };
+    std::size_t extensions = 0;
 
-  struct Sums {
-    double compute = 0.0;
-    std::array<double, lane_count> exposed{}, busy{};
+    void move(Moment by) {
+      finish += by.seconds;
+      compute_before += by.compute;
+      ++extensions;
+    }
+  };
+  struct OfChannel {
+    double free = 0.0;
+    double exposed = 0.0;
+    double busy = 0.0;
+    std::size_t posts = 0;  // that were walked
+  };
+  // Before a round of a loop.
+  struct Before {
+    Moment now;
+    std::size_t extensions = 0;
+    std::vector<OfChannel> channels;
+    // What was unlike the last time, and may well be again: a post by channel and number.
+    std::size_t channel = 0;
+    std::size_t number = 0;
   };
 
   // Runs `body`; once a round leaves the state as it found it, the rest is the same again and
   // again.
   template <typename Body>
-  void repeat(std::int64_t repeats, const Body& body) {
+  void repeat(std::int64_t repeats, Before& before, const Body& body) {
     if (repeats == 1) return body();
     if constexpr (Log::whole) {
       for (std::int64_t i = 0; i < repeats; ++i) body();
       return;
     }
-    std::vector<double> before = relative_state();
     for (std::int64_t i = 0; i < repeats; ++i) {
-      const double start = now_;
-      const Sums sums = sums_of(done_);
+      before.now = now_;
+      before.extensions = extensions_.size();
+      before.channels = channels_;
       body();
-      std::vector<double> after = relative_state();
-      if (i + 1 < repeats && same(before, after, now_ - start)) {
-        extend(repeats - i - 1, now_ - start, sums);
+      if (i + 1 < repeats && alike(before)) {
+        extend(repeats - i - 1, before);
         return;
       }
-      before = std::move(after);
     }
   }
 
-  // When lanes become free and posts finish, counted from now; the past is all alike.
-  std::vector<double> relative_state() const {
-    std::vector<double> state;
-    state.reserve(static_cast<std::size_t>(lane_count * (1 + 3 * depth_)));
-    for (int lane = 0; lane < lane_count; ++lane) {
-      state.push_back(std::max(0.0, free_[lane] - now_));
-      for (std::int32_t back = 0; back < depth_; ++back) {
-        const Post& post = recent(lane, back);
-        state.push_back(std::max(0.0, post.finish - now_));
-        // A post of the finished past can be waited for once more only to charge interference,
-        // which is limited by its duration.
-        state.push_back(std::min(post.duration, done_.compute.value - post.compute_before));
-        state.push_back(post.duration);
+  // Whether the state is that of `before` within rounding.
+  bool alike(Before& before) {
+    const double tolerance = 1e-12 * (now_.seconds - before.now.seconds);
+    if (channels_.empty()) return true;
+    if (!alike(before, before.channel, before.number, tolerance)) return false;
+    std::size_t most = 0;
+    for (std::size_t c = 0; c < channels_.size(); ++c) {
+      const double free_before = std::max(0.0, before.channels[c].free - before.now.seconds);
+      const double free_after = std::max(0.0, channels_[c].free - now_.seconds);
+      if (std::abs(free_before - free_after) > tolerance) return false;
+      most = std::max(most, channels_[c].posts);
+    }
+    // The youngest first: they differ most often.
+    for (std::size_t back = 0; back < std::min(most, depth()); ++back) {
+      for (std::size_t c = 0; c < channels_.size(); ++c) {
+        if (back >= channels_[c].posts) continue;
+        const std::size_t number = channels_[c].posts - 1 - back;
+        if (alike(before, c, number, tolerance)) continue;
+        before.channel = c;
+        before.number = number;
+        return false;
       }
-    }
-    return state;
-  }
-
-  static bool same(const std::vector<double>& a, const std::vector<double>& b, double round) {
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      if (std::abs(a[i] - b[i]) > 1e-12 * round) return false;
     }
     return true;
   }
 
-  static Sums sums_of(const Outcome& o) {
-    Sums sums{o.compute.value, {}, {}};
-    for (int lane = 0; lane < lane_count; ++lane) {
-      sums.exposed[lane] = o.exposed[lane].value;
-      sums.busy[lane] = o.busy[lane].value;
-    }
-    return sums;
+  // Whether post `number` is to now what the post as many back was to the round's beginning.
+  bool alike(const Before& before, std::size_t channel, std::size_t number, double tolerance) {
+    const std::size_t posts = channels_[channel].posts;
+    if (number >= posts || posts - number > depth()) return true;  // no part of the state
+    const std::size_t in_round = posts - before.channels[channel].posts;
+    const Post after = seen(channel, number, extensions_.size());
+    const Post then =
+        number < in_round ? Post{} : seen(channel, number - in_round, before.extensions);
+    const auto near = [&](double a, double b) { return std::abs(a - b) <= tolerance; };
+    return near(then.duration, after.duration) &&
+           near(std::max(0.0, then.finish - before.now.seconds),
+                std::max(0.0, after.finish - now_.seconds)) &&
+           // A post of the finished past can be waited for once more only to charge interference,
+           // which is limited by its duration.
+           near(std::min(then.duration, before.now.compute - then.compute_before),
+                std::min(after.duration, now_.compute - after.compute_before));
   }
 
-  void extend(std::int64_t rounds, double round, const Sums& before) {
+  // `rounds` more like the one since `before`.
+  void extend(std::int64_t rounds, const Before& before) {
     const auto n = static_cast<double>(rounds);
-    const double compute = n * (done_.compute.value - before.compute);
-    done_.compute.value += compute;
-    for (int lane = 0; lane < lane_count; ++lane) {
-      done_.exposed[lane].value += n * (done_.exposed[lane].value - before.exposed[lane]);
-      done_.busy[lane].value += n * (done_.busy[lane].value - before.busy[lane]);
-      free_[lane] += n * round;
-      for (Post& post : recent_[lane]) {
-        post.finish += n * round;
-        post.compute_before += compute;
-      }
+    const Moment more{n * (now_.seconds - before.now.seconds),
+                      n * (now_.compute - before.now.compute)};
+    for (std::size_t c = 0; c < channels_.size(); ++c) {
+      OfChannel& channel = channels_[c];
+      channel.exposed += n * (channel.exposed - before.channels[c].exposed);
+      channel.busy += n * (channel.busy - before.channels[c].busy);
+      channel.free += more.seconds;
     }
-    now_ += n * round;
+    extensions_.push_back(more);
+    now_.seconds += more.seconds;
+    now_.compute += more.compute;
   }
 
-  const Post& recent(int lane, std::int32_t back) const {
-    const auto& posts = recent_[lane];
-    return posts[static_cast<std::size_t>((count_[lane] + depth_ - 1 - back) % depth_)];
+  // The post as it stands after so many extensions, none of which lies before this turn.
+  Post seen(std::size_t channel, std::size_t number, std::size_t extensions) {
+    Post& post = posts_[channel][number];
+    while (post.extensions < settled_) post.move(extensions_[post.extensions]);
+    Post moved = post;
+    while (moved.extensions < extensions) moved.move(extensions_[moved.extensions]);
+    return moved;
   }
+
+  // How many posts of a channel can still be waited for.
+  std::size_t depth() const { return static_cast<std::size_t>(p_.max_back) + 1; }
 
   void compute(double duration) {
-    now_ += duration;
-    done_.compute.value += duration;
+    now_.seconds += duration;
+    now_.compute += duration;
   }
 
   void step(const TimedStep& s) {
-    const int lane = static_cast<int>(s.lane);
     if (s.kind == StepKind::compute) {
       compute(s.duration.value);
-    } else if (s.kind == StepKind::post) {
+      return;
+    }
+    const auto c = static_cast<std::size_t>(s.channel);
+    OfChannel& channel = channels_[c];
+    if (s.kind == StepKind::post) {
       const double duration =
           p_.collectives[static_cast<std::size_t>(s.collective)].uncontended.value;
-      free_[lane] = std::max(free_[lane], now_) + duration;
-      log.operation(now_, now_);
-      log.flight(lane, free_[lane] - duration, free_[lane]);
-      recent_[lane][static_cast<std::size_t>(count_[lane] % depth_)] = {free_[lane], duration,
-                                                                        done_.compute.value};
-      count_[lane] = (count_[lane] + 1) % depth_;
-      done_.busy[lane].value += duration;
+      channel.free = std::max(channel.free, now_.seconds) + duration;
+      log.operation(now_.seconds, now_.seconds);
+      log.flight(s.channel, channel.free - duration, channel.free);
+      posts_[c].push_back({channel.free, duration, now_.compute, extensions_.size()});
+      ++channel.posts;
+      channel.busy += duration;
     } else {
-      const Post& post = recent(lane, s.back);
+      const auto back = static_cast<std::size_t>(s.back);
+      const Post post =
+          back < channel.posts ? seen(c, channel.posts - 1 - back, extensions_.size()) : Post{};
       compute(interference_charge(p_.interference, {post.duration},
-                                  {done_.compute.value - post.compute_before})
+                                  {now_.compute - post.compute_before})
                   .value);
-      log.operation(now_, std::max(now_, post.finish));
-      if (post.finish > now_) {
-        done_.exposed[lane].value += post.finish - now_;
-        now_ = post.finish;
+      log.operation(now_.seconds, std::max(now_.seconds, post.finish));
+      if (post.finish > now_.seconds) {
+        channel.exposed += post.finish - now_.seconds;
+        now_.seconds = post.finish;
       }
     }
   }
 
   const TimedProgram& p_;
-  std::int32_t depth_;
-  double now_ = 0.0;
-  std::array<double, lane_count> free_{};
-  std::array<std::int32_t, lane_count> count_{};  // next slot of `recent_`
-  std::array<std::vector<Post>, lane_count> recent_;
-  Outcome done_;
+  Moment now_;
+  std::vector<OfChannel> channels_;
+  std::vector<std::vector<Post>> posts_;  // all that were walked, by channel
+  std::vector<Moment> extensions_;
+  std::size_t settled_ = 0;  // extensions before this turn of a cycle
+  Before before_turn_, before_round_;
 };
+
+// The groups of the question on another grid. A point is made only where the list of its devices
+// matters: a search asks for thousands of grids.
+GroupShapes shapes_of(const Point& question, const ProcessGrid& grid, const Platform& platform) {
+  if (question.what_ifs.placement.by != Placing::devices) {
+    return group_shapes(grid, platform.node.devices);
+  }
+  Point placed = question;
+  placed.grid = grid;
+  return group_shapes(placed, platform);
+}
 
 }  // namespace
 
@@ -211,7 +272,7 @@ TimedProgram lower(const Point& point, const Platform& platform) {
   if (!why.empty()) throw std::runtime_error(why);
   const Folded folded = folded_step(point.model, point.options);
   LocalSizes sizes;
-  sizes.evaluate(folded, point.grid, micro_batch_tokens(point));
+  sizes.evaluate(folded, point.grid, {micro_batch_tokens(point)});
   TimedProgram program;
   const GroupShapes shapes = group_shapes(point, platform);
   lower(folded, sizes,
@@ -236,7 +297,8 @@ Bytes Estimator::memory_limit() const {
 
 MemoryUse Estimator::memory(const Folded& folded, const ProcessGrid& grid,
                             std::int64_t micro_batches) {
-  sizes_.evaluate(folded, grid, question_.global_batch * question_.model.sequence / micro_batches);
+  sizes_.evaluate(folded, grid,
+                  {question_.global_batch * question_.model.sequence / micro_batches});
   return peak_memory(folded, sizes_, grid);
 }
 
@@ -247,7 +309,7 @@ Estimate Estimator::evaluate(const Folded& folded, const ProcessGrid& grid,
   result.counts = count(folded, sizes_, grid);
   result.model_flops =
       model_flops(question_.model, question_.global_batch, question_.options.recompute);
-  const GroupShapes shapes = group_shapes(grid, platform_.node.devices);
+  const GroupShapes shapes = shapes_of(question_, grid, platform_);
   lower(folded, sizes_, {grid, shapes, rates_, platform_, question_.what_ifs.collective}, program_);
   result.outcome = estimate(program_);
   return result;

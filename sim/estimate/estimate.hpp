@@ -1,5 +1,5 @@
 // The estimated rung: seconds of one training step in closed form, latency-bandwidth per operation
-// and max-plus over the lanes, in microseconds of our own time.
+// and max-plus over the channels, in microseconds of our own time.
 #pragma once
 
 #include "platforms/network/axis_rate.hpp"
@@ -14,8 +14,8 @@
 namespace fourfold {
 
 // Walks a timed program once for all devices, which are alike on this rung: a post starts when the
-// stream reaches it and its lane is free, a wait holds the stream. Loops are walked until the state
-// repeats and then extended exactly.
+// stream reaches it and its channel is free, a wait holds the stream. Loops are walked until the
+// state repeats and then extended exactly.
 Outcome estimate(const TimedProgram& program);
 
 // The same walk, every repetition of every loop, with the clock at each step: for a timeline.

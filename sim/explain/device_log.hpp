@@ -2,10 +2,7 @@
 // Both timed rungs can write one; a timeline reads it.
 #pragma once
 
-#include <array>
 #include <vector>
-
-#include "schedule/program/lane.hpp"
 
 namespace fourfold {
 
@@ -20,7 +17,7 @@ struct DeviceLog {
   // At the end of each repetition of a loop that is cut short, and at the end of every other loop;
   // may be empty if nothing is cut short.
   std::vector<double> marks;
-  std::array<std::vector<Flight>, lane_count> flights;  // by lane, in the order of posts
+  std::vector<std::vector<Flight>> flights;  // by channel, in the order of posts
   double end = 0.0;
 };
 

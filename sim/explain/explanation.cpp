@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "sim/cost/kernel_time.hpp"
 #include "sim/cost/lower.hpp"
@@ -32,11 +33,11 @@ std::string value_in(const std::string& name) {
 }
 
 // Means over all devices.
-Seconds mean_late(const ReplayDetail& detail, std::size_t lane) {
+Seconds mean_late(const ReplayDetail& detail, std::size_t channel) {
   Seconds sum;
   double devices = 0.0;
   for (const ClassUse& use : detail.classes) {
-    sum += use.late[lane] * static_cast<double>(use.devices);
+    sum += use.late[channel] * static_cast<double>(use.devices);
     devices += static_cast<double>(use.devices);
   }
   return devices > 0.0 ? sum / devices : Seconds{};
@@ -69,11 +70,15 @@ class Explainer {
         program_(lower(point, platform)),
         closed_form_(estimate(program_)),
         step_(named_step(point.model, point.options)) {
-    sizes_.evaluate(step_.folded, point.grid, micro_batch_tokens(point));
+    sizes_.evaluate(step_.folded, point.grid, {micro_batch_tokens(point)});
   }
 
   Explanation explain(const std::optional<Simulated>& simulated) {
     result_.outcome = simulated ? simulated->outcome : estimate_.outcome;
+    if (result_.outcome.channels != program_.channels) {
+      throw std::runtime_error("The simulated step has other channels than the point.");
+    }
+    result_.channels.resize(program_.channels.size());
     if (simulated) {
       result_.detail = simulated->detail;
       result_.not_in_closed_form = beyond_closed_form(point_.what_ifs);
@@ -85,7 +90,7 @@ class Explainer {
     result_.advertised_peak = processor.advertised_peak;
     compute();
     collectives();
-    lanes();
+    channels();
     ideals(simulated);
     return std::move(result_);
   }
@@ -132,10 +137,11 @@ class Explainer {
       const CollectiveClass& folded_class = folded.collectives[c];
       const TimedCollective& timed = program_.collectives[c];
       CollectiveUse& use = uses[c];
-      const std::int64_t members = point_.grid.extent(axis_of(folded_class.lane));
+      const Channel& channel = program_.channels[static_cast<std::size_t>(timed.channel)];
+      const std::int64_t members = point_.grid.extent(channel.axis);
       if (members == 1 || use.count == 0) continue;
-      use.kind = folded_class.kind;
-      use.lane = folded_class.lane;
+      use.kind = timed.kind;
+      use.channel = timed.channel;
       use.buffer = {sizes_.bytes[static_cast<std::size_t>(folded_class.buffer)]};
       use.algorithm = timed.algorithm;
       use.protocol = timed.protocol;
@@ -146,25 +152,24 @@ class Explainer {
         use.flown = result_.detail->flights[c];
         use.flown_bus_bandwidth = bus_bandwidth(use.kind, use.buffer, members, use.flown->mean);
       }
-      LaneUse& lane = result_.lanes[static_cast<std::size_t>(use.lane)];
-      lane.collectives += use.count;
-      lane.latency += timed.cost.delay * static_cast<double>(use.count);
-      lane.sent += timed.cost.work * static_cast<double>(use.count);
+      ChannelUse& sums = result_.channels[static_cast<std::size_t>(use.channel)];
+      sums.collectives += use.count;
+      sums.latency += timed.cost.delay * static_cast<double>(use.count);
+      sums.sent += timed.cost.work * static_cast<double>(use.count);
       result_.collectives.push_back(use);
     }
     std::ranges::stable_sort(result_.collectives,
                              [](const auto& a, const auto& b) { return a.all() > b.all(); });
   }
 
-  void lanes() {
-    for (Lane lane : all_lanes) {
-      const auto l = static_cast<std::size_t>(lane);
-      LaneUse& use = result_.lanes[l];
-      use.members = point_.grid.extent(axis_of(lane));
-      use.busy = result_.outcome.busy[l];
-      use.exposed = result_.outcome.exposed[l];
+  void channels() {
+    for (std::size_t c = 0; c < program_.channels.size(); ++c) {
+      ChannelUse& use = result_.channels[c];
+      use.members = point_.grid.extent(program_.channels[c].axis);
+      use.busy = result_.outcome.busy[c];
+      use.exposed = result_.outcome.exposed[c];
       use.waiting = std::max(Seconds{}, use.exposed - use.busy);
-      if (result_.detail) use.waiting = mean_late(*result_.detail, l);
+      if (result_.detail) use.waiting = mean_late(*result_.detail, c);
       use.hidden = std::max(Seconds{}, use.busy + use.waiting - use.exposed);
     }
   }
@@ -172,7 +177,7 @@ class Explainer {
   void ideals(const std::optional<Simulated>& simulated) {
     const Outcome& outcome = result_.outcome;
     Seconds busiest = result_.detail ? result_.detail->longest_compute : outcome.compute;
-    for (Seconds lane : outcome.busy) busiest = std::max(busiest, lane);
+    for (Seconds channel : outcome.busy) busiest = std::max(busiest, channel);
     for (IdealPart part : all_ideal_parts) {
       // Walked anew, as faster products hide less.
       const Seconds ideal = estimate(lower(point_, platform_, part)).total;
@@ -242,9 +247,9 @@ std::vector<std::pair<std::string, Seconds>> Explanation::parts() const {
   for (Work work : all_works) parts.emplace_back(name(work), kernels[static_cast<int>(work)]);
   parts.emplace_back("interference of collectives with kernels", interference);
   parts.emplace_back("slower devices, on average", slower_devices);
-  for (Lane lane : all_lanes) {
-    parts.emplace_back(std::string("exposed communication, ") + fourfold::name(lane),
-                       outcome.exposed[static_cast<int>(lane)]);
+  for (std::size_t c = 0; c < outcome.channels.size(); ++c) {
+    parts.emplace_back("exposed communication, " + fourfold::name(outcome.channels[c]),
+                       outcome.exposed[c]);
   }
   parts.emplace_back("until the last device ends", last_device);
   return parts;
@@ -268,18 +273,18 @@ std::string Explanation::verdict() const {
     return text + '.';
   }
   const auto most = std::ranges::max_element(outcome.exposed);
-  const auto lane = static_cast<std::size_t>(most - outcome.exposed.begin());
+  const auto channel = static_cast<std::size_t>(most - outcome.exposed.begin());
   const auto busiest = std::ranges::max_element(kernels);
   const auto work = static_cast<std::size_t>(busiest - kernels.begin());
   if (exposed > *busiest) {
-    const LaneUse& use = lanes[lane];
+    const ChannelUse& use = channels[channel];
     const double latency = use.busy.value > 0.0 ? std::min(1.0, use.latency / use.busy) : 0.0;
     return fmt::format(
         "Communication limits this run, most of all along {}: {:.1f} % of the step is exposed "
         "there, "
         "and {:.0f} % of that lane's time is {}; a network that takes no time would save {:.1f} %.",
-        fourfold::name(all_lanes[lane]), percent(*most), 100.0 * std::max(latency, 1.0 - latency),
-        latency > 0.5 ? "latency" : "bandwidth", saved);
+        fourfold::name(outcome.channels[channel]), percent(*most),
+        100.0 * std::max(latency, 1.0 - latency), latency > 0.5 ? "latency" : "bandwidth", saved);
   }
   std::string text = fmt::format("This run is limited by {}: {:.1f} % of the step",
                                  fourfold::name(all_works[work]), percent(*busiest));
@@ -289,12 +294,12 @@ std::string Explanation::verdict() const {
   }
   if (exposed.value <= 0.0) return text + "; no communication is exposed.";
   return text + fmt::format("; {:.1f} % is exposed communication, most of it along {}.",
-                            percent(exposed), fourfold::name(all_lanes[lane]));
+                            percent(exposed), fourfold::name(outcome.channels[channel]));
 }
 
 Seconds Explanation::waiting() const {
   Seconds sum;
-  for (const LaneUse& lane : lanes) sum += lane.waiting;
+  for (const ChannelUse& channel : channels) sum += channel.waiting;
   return sum;
 }
 

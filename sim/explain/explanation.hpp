@@ -26,25 +26,25 @@ inline constexpr std::array<Work, work_count> all_works{Work::gemm, Work::attent
 const char* name(Work work);
 Work work_of(const OpClass& op);
 
-// A lane of one device. exposed + hidden = busy + waiting, where both are means over devices.
-struct LaneUse {
+// A channel of one device. exposed + hidden = busy + waiting, where both are means over devices.
+struct ChannelUse {
   std::int64_t members = 1;
   std::int64_t collectives = 0;
-  Seconds busy;     // a collective of the lane in flight
+  Seconds busy;     // a collective of the channel in flight
   Seconds exposed;  // the device waits for one
-  Seconds hidden;   // in flight while the device computes or waits for another lane
+  Seconds hidden;   // in flight while the device computes or waits for another channel
   Seconds waiting;  // of exposed: nothing is in flight yet, as other devices come later
   Seconds latency;  // of busy: start, hops, what bandwidth does not hide; alone on the links
   Bytes sent;       // on the wire, flags of the low-latency protocol included
 };
 
-// All posts of one lane, kind and size.
+// All posts of one channel, kind and size.
 struct CollectiveUse {
   std::vector<std::string> names;  // of the values they carry, each once
   CollectiveKind kind = CollectiveKind::all_reduce;
-  Lane lane = Lane::x;
-  std::int64_t count = 0;  // a device and step
-  Bytes buffer;            // as nccl-tests counts it: gathered, or before scattering
+  ChannelNumber channel = 0;  // in Outcome::channels
+  std::int64_t count = 0;     // a device and step
+  Bytes buffer;               // as nccl-tests counts it: gathered, or before scattering
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;
   WireProtocol protocol = WireProtocol::simple;
   Seconds each;                // by the closed form: only the groups of its own axis on the links
@@ -73,10 +73,10 @@ struct Simulated {
 struct Explanation {
   Outcome outcome;  // what is explained
   std::array<Seconds, work_count> kernels{};
-  Seconds interference;    // kernels slowed by collectives beside them
-  Seconds slower_devices;  // compute beyond the nominal, mean over devices
-  Seconds last_device;     // until the last device ends, beyond the mean device's end
-  std::array<LaneUse, lane_count> lanes{};
+  Seconds interference;              // kernels slowed by collectives beside them
+  Seconds slower_devices;            // compute beyond the nominal, mean over devices
+  Seconds last_device;               // until the last device ends, beyond the mean device's end
+  std::vector<ChannelUse> channels;  // as Outcome::channels
   std::vector<CollectiveUse> collectives;  // most seconds first
   MemoryUse memory;                        // at the peak
   Bytes memory_limit;
@@ -88,7 +88,7 @@ struct Explanation {
 
   // What the critical path is made of, in seconds that sum to the total.
   std::vector<std::pair<std::string, Seconds>> parts() const;
-  // For devices that come later, all lanes.
+  // For devices that come later, all channels.
   Seconds waiting() const;
   // One sentence: what limits this run.
   std::string verdict() const;

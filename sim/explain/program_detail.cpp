@@ -16,7 +16,9 @@ class Pairing {
  public:
   Pairing(const TimedProgram& program, const ProcessGrid& grid) : program_(program), grid_(grid) {}
 
-  bool idle(Lane lane) const { return grid_.extent(axis_of(lane)) == 1; }
+  bool idle(ChannelNumber channel) const {
+    return grid_.extent(program_.channels[static_cast<std::size_t>(channel)].axis) == 1;
+  }
 
   // The timed step of a kernel: the next one, or the open one.
   std::int32_t compute() {
@@ -59,7 +61,7 @@ ProgramDetail::ProgramDetail(const Point& point, const Platform& platform,
     : program_(program), kernels_(program.steps.size()), post_names_(program.steps.size(), -1) {
   NamedStep step = named_step(point.model, point.options);
   LocalSizes sizes;
-  sizes.evaluate(step.folded, point.grid, micro_batch_tokens(point));
+  sizes.evaluate(step.folded, point.grid, {micro_batch_tokens(point)});
   Pairing pairing(program, point.grid);
   for (std::size_t b = 0; b < step.folded.bodies.size(); ++b) {
     std::size_t kernel = 0;
@@ -77,7 +79,7 @@ ProgramDetail::ProgramDetail(const Point& point, const Platform& platform,
       }
       const bool post = folded.kind == IssueKind::start;
       const std::string* name = post ? &step.bodies[b].collectives.at(start++) : nullptr;
-      if (pairing.idle(folded.lane)) continue;
+      if (pairing.idle(folded.channel)) continue;
       const std::int32_t timed = pairing.communicate(post ? StepKind::post : StepKind::wait);
       if (post) post_names_[static_cast<std::size_t>(timed)] = number(*name);
     }

@@ -15,7 +15,12 @@ class Unrolling {
  public:
   Unrolling(const DeviceLog& log, const ProgramDetail& detail, const LoggedRepetitions& logged,
             Repeated repeated)
-      : log_(log), detail_(detail), p_(detail.program()), logged_(logged), repeated_(repeated) {}
+      : log_(log),
+        detail_(detail),
+        p_(detail.program()),
+        logged_(logged),
+        repeated_(repeated),
+        posts_(p_.channels.size()) {}
 
   std::vector<Span> run() {
     for (std::size_t c = 0; c < p_.cycles.size(); ++c) cycle(c);
@@ -58,7 +63,7 @@ class Unrolling {
 
   void step(std::int32_t number) {
     const TimedStep& step = p_.steps[static_cast<std::size_t>(number)];
-    const auto lane = static_cast<std::size_t>(step.lane);
+    const auto channel = static_cast<std::size_t>(step.channel);
     if (step.kind == StepKind::compute) {
       for (const ProgramDetail::Kernel& kernel : detail_.kernels(number)) {
         pending_.push_back({kernel, section_, written_});
@@ -68,10 +73,10 @@ class Unrolling {
     }
     if (step.kind == StepKind::post) {
       compute_until(log_.arrive.at(operation_));
-      const DeviceLog::Flight& flight = log_.flights[lane].at(posts_[lane].size());
-      posts_[lane].push_back({step.collective, nominal_});
+      const DeviceLog::Flight& flight = log_.flights[channel].at(posts_[channel].size());
+      posts_[channel].push_back({step.collective, nominal_});
       add({SpanKind::collective,
-           step.lane,
+           step.channel,
            detail_.post_name(number),
            section_,
            -1,
@@ -80,7 +85,7 @@ class Unrolling {
            {flight.finish}});
     } else {
       const Post& post =
-          posts_[lane].at(posts_[lane].size() - 1 - static_cast<std::size_t>(step.back));
+          posts_[channel].at(posts_[channel].size() - 1 - static_cast<std::size_t>(step.back));
       const TimedCollective& awaited = p_.collectives[static_cast<std::size_t>(post.collective)];
       charge_ = interference_charge(p_.interference, awaited.uncontended,
                                     {nominal_ - post.compute_before})
@@ -90,7 +95,7 @@ class Unrolling {
       compute_until(arrive);
       if (log_.leave.at(operation_) > arrive) {
         add({SpanKind::wait,
-             step.lane,
+             step.channel,
              -1,
              section_,
              -1,
@@ -174,7 +179,7 @@ class Unrolling {
   Repeated repeated_;
   std::vector<Span> spans_;
   std::vector<Pending> pending_;
-  std::array<std::vector<Post>, lane_count> posts_;
+  std::vector<std::vector<Post>> posts_;  // by channel
   double charge_ = 0.0;
   double nominal_ = 0.0;  // compute so far, with charges
   double now_ = 0.0;      // by the log's clock

@@ -1,5 +1,5 @@
 // A timeline is the start and end of everything a device does in a step: kernels one by one, waits,
-// and the collectives in flight on every lane.
+// and the collectives in flight on every channel.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ const char* name(SpanKind kind);
 
 struct Span {
   SpanKind kind = SpanKind::kernel;
-  Lane lane = Lane::x;       // wait, collective
-  std::int32_t name = -1;    // index into Timeline::names; kernel, collective
-  std::int32_t section = 0;  // index into NamedStep::sections
+  ChannelNumber channel = 0;  // wait, collective
+  std::int32_t name = -1;     // index into Timeline::names; kernel, collective
+  std::int32_t section = 0;   // index into NamedStep::sections
   std::int64_t micro_batch = -1;
   std::int32_t collective = -1;  // index into TimedProgram::collectives
   Seconds start, end;

@@ -14,7 +14,7 @@ namespace fourfold {
 namespace {
 
 int thread_of(const Span& span) {
-  return span.kind == SpanKind::collective ? 1 + static_cast<int>(span.lane) : 0;
+  return span.kind == SpanKind::collective ? 1 + span.channel : 0;
 }
 
 std::string title_of(const Span& span, const ProgramDetail& detail) {
@@ -23,7 +23,8 @@ std::string title_of(const Span& span, const ProgramDetail& detail) {
     case SpanKind::collective:
       return detail.names().at(static_cast<std::size_t>(span.name));
     case SpanKind::wait:
-      return "wait for " + in_words(name(span.lane));
+      return "wait for " +
+             in_words(name(detail.program().channels.at(static_cast<std::size_t>(span.channel))));
     case SpanKind::interference:
       return "interference of a collective";
     case SpanKind::skipped:
@@ -50,10 +51,10 @@ TraceEvent event_of(const Span& span, const ProgramDetail& detail) {
           span.start.value,       span.end.value,  arguments_of(span, detail)};
 }
 
-// Compute, and a thread for each lane.
-std::vector<std::string> threads() {
+// Compute, and a thread for each channel.
+std::vector<std::string> threads(const std::vector<Channel>& channels) {
   std::vector<std::string> titles{"compute"};
-  for (Lane lane : all_lanes) titles.push_back(in_words(name(lane)));
+  for (const Channel& channel : channels) titles.push_back(in_words(name(channel)));
   return titles;
 }
 
@@ -83,7 +84,7 @@ std::string trace_json(const std::vector<TracedDevice>& devices, const ProgramDe
       {"devices", "A process is one device; its number is its rank in the process grid."}};
   ChromeTrace trace;
   for (const TracedDevice& device : devices) {
-    trace.name_process(device.rank, device.role, threads());
+    trace.name_process(device.rank, device.role, threads(detail.program().channels));
   }
   for (const TracedDevice& device : devices) {
     for (const Span& span : device.spans) trace.add(device.rank, event_of(span, detail));

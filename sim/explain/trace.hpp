@@ -11,7 +11,7 @@ namespace fourfold {
 
 struct TracedDevice {
   std::int64_t rank = 0;
-  std::string role;  // "rank 0", "slowest device": what people read beside the lanes
+  std::string role;  // "rank 0", "slowest device": what people read beside its threads
   std::vector<Span> spans;
 };
 
@@ -21,7 +21,7 @@ inline constexpr std::int64_t most_spans = 150'000;
 // Whether `devices` timelines of a program can have every repetition.
 Repeated repeated_in_trace(const ProgramDetail& detail, std::int64_t devices);
 
-// A process for each device; lanes are its threads: compute, x, y, z gather, z reduce, data.
+// A process for each device; its threads are compute and the channels, "z gather" and so on.
 std::string trace_json(const std::vector<TracedDevice>& devices, const ProgramDetail& detail,
                        const std::string& title);
 

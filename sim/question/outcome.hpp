@@ -1,10 +1,9 @@
 // What a timed rung found out about one training step: the seconds and where they went.
 #pragma once
 
-#include <array>
-#include <cstdint>
+#include <vector>
 
-#include "schedule/program/lane.hpp"
+#include "schedule/program/channel.hpp"
 #include "support/quantity.hpp"
 
 namespace fourfold {
@@ -13,13 +12,26 @@ namespace fourfold {
 // compute + sum of exposed = total on every device.
 struct Outcome {
   Seconds total;
-  Seconds compute;                            // with interference charges
-  std::array<Seconds, lane_count> exposed{};  // waiting for a collective of the lane
-  std::array<Seconds, lane_count> busy{};     // a collective of the lane in flight
+  Seconds compute;                // with interference charges
+  std::vector<Channel> channels;  // of the timed program, in its order
+  std::vector<Seconds> exposed;   // by channel: waiting for a collective of it
+  std::vector<Seconds> busy;      // by channel: a collective of it in flight
+
+  Outcome() = default;
+  explicit Outcome(const std::vector<Channel>& of)
+      : channels(of), exposed(of.size()), busy(of.size()) {}
 
   Seconds exposed_total() const {
     Seconds sum;
-    for (Seconds lane : exposed) sum += lane;
+    for (Seconds channel : exposed) sum += channel;
+    return sum;
+  }
+  // Over all channels along an axis.
+  Seconds exposed_along(Axis axis) const {
+    Seconds sum;
+    for (std::size_t c = 0; c < channels.size(); ++c) {
+      if (channels[c].axis == axis) sum += exposed[c];
+    }
     return sum;
   }
 };

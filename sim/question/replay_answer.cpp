@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "sim/question/channel_json.hpp"
 #include "sim/question/outcome_json.hpp"
 #include "support/json_object.hpp"
 
@@ -11,23 +12,21 @@ namespace {
 
 using nlohmann::json;
 
+void refuse_negative(Seconds time, const std::string& key) {
+  if (time.value < 0.0) throw std::runtime_error("'" + key + "' is negative: no such time exists");
+}
+
 Seconds read_seconds(JsonObject& object, const std::string& key) {
-  const double seconds = object.number(key);
-  if (seconds < 0.0) throw std::runtime_error("'" + key + "' is negative: no such time exists");
-  return {seconds};
+  const Seconds time{object.number(key)};
+  refuse_negative(time, key);
+  return time;
 }
 
-json json_of_lanes(const std::array<Seconds, lane_count>& seconds) {
-  json object = json::object();
-  for (Lane lane : all_lanes) object[name(lane)] = seconds[static_cast<int>(lane)].value;
-  return object;
-}
-
-std::array<Seconds, lane_count> read_lanes(JsonObject object) {
-  std::array<Seconds, lane_count> seconds;
-  for (Lane lane : all_lanes) seconds[static_cast<int>(lane)] = read_seconds(object, name(lane));
-  object.finish();
-  return seconds;
+std::vector<Seconds> read_channels(JsonObject& object, const std::string& key,
+                                   const std::vector<Channel>& channels) {
+  std::vector<Seconds> times = read_by_channel<Seconds>(object.object(key), channels);
+  for (std::size_t c = 0; c < channels.size(); ++c) refuse_negative(times[c], name(channels[c]));
+  return times;
 }
 
 }  // namespace
@@ -35,16 +34,17 @@ std::array<Seconds, lane_count> read_lanes(JsonObject object) {
 json json_of(const Outcome& outcome) {
   return {{"total_s", outcome.total.value},
           {"compute_s", outcome.compute.value},
-          {"exposed_s", json_of_lanes(outcome.exposed)},
-          {"busy_s", json_of_lanes(outcome.busy)}};
+          {"exposed_s", json_by_channel(outcome.channels, outcome.exposed)},
+          {"busy_s", json_by_channel(outcome.channels, outcome.busy)}};
 }
 
 Outcome read_outcome(JsonObject object) {
   Outcome outcome;
   outcome.total = read_seconds(object, "total_s");
   outcome.compute = read_seconds(object, "compute_s");
-  outcome.exposed = read_lanes(object.object("exposed_s"));
-  outcome.busy = read_lanes(object.object("busy_s"));
+  outcome.channels = channels_in(object.get("exposed_s"));
+  outcome.exposed = read_channels(object, "exposed_s", outcome.channels);
+  outcome.busy = read_channels(object, "busy_s", outcome.channels);
   object.finish();
   return outcome;
 }
@@ -58,7 +58,7 @@ std::string to_json(const ReplayAnswer& answer) {
               {"cpu_s", answer.cpu_s},
               {"peak_rss_MiB", answer.peak_rss_MiB},
               {"simgrid", answer.simgrid}};
-  if (answer.detail) object["detail"] = json_of(*answer.detail);
+  if (answer.detail) object["detail"] = json_of(*answer.detail, answer.outcome.channels);
   return object.dump();
 }
 
@@ -74,7 +74,9 @@ ReplayAnswer replay_answer_from_json(const std::string& text) {
   answer.cpu_s = object.number("cpu_s");
   answer.peak_rss_MiB = object.number("peak_rss_MiB");
   answer.simgrid = object.text("simgrid");
-  if (object.has("detail")) answer.detail = read_detail(object.object("detail"));
+  if (object.has("detail")) {
+    answer.detail = read_detail(object.object("detail"), answer.outcome.channels);
+  }
   object.finish();
   return answer;
 }

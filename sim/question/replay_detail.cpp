@@ -2,26 +2,14 @@
 #include "sim/question/replay_detail.hpp"
 
 #include <stdexcept>
+#include <utility>
+
+#include "sim/question/channel_json.hpp"
 
 namespace fourfold {
 namespace {
 
 using nlohmann::json;
-
-json json_of_lanes(const std::array<Seconds, lane_count>& seconds) {
-  json object = json::object();
-  for (Lane lane : all_lanes) object[name(lane)] = seconds[static_cast<std::size_t>(lane)].value;
-  return object;
-}
-
-std::array<Seconds, lane_count> read_lanes(JsonObject object) {
-  std::array<Seconds, lane_count> seconds;
-  for (Lane lane : all_lanes) {
-    seconds[static_cast<std::size_t>(lane)] = {object.number(name(lane))};
-  }
-  object.finish();
-  return seconds;
-}
 
 json json_of(const LinkUse& use) {
   return {{"class", use.link_class},
@@ -48,22 +36,22 @@ LinkUse read_link(JsonObject object) {
   return use;
 }
 
-ClassUse read_class(JsonObject object) {
+ClassUse read_class(JsonObject object, const std::vector<Channel>& channels) {
   ClassUse use;
   use.name = object.text("class");
   use.devices = object.positive("devices");
   use.compute = {object.number("compute_s")};
-  use.exposed = read_lanes(object.object("exposed_s"));
-  use.late = read_lanes(object.object("waiting_for_later_devices_s"));
+  use.exposed = read_by_channel<Seconds>(object.object("exposed_s"), channels);
+  use.late = read_by_channel<Seconds>(object.object("waiting_for_later_devices_s"), channels);
   object.finish();
   return use;
 }
 
 json json_of(const DeviceTimeline& timeline) {
   json flights = json::array();
-  for (const auto& lane : timeline.log.flights) {
+  for (const auto& channel : timeline.log.flights) {
     json pairs = json::array();
-    for (const DeviceLog::Flight& flight : lane) pairs.push_back({flight.start, flight.finish});
+    for (const DeviceLog::Flight& flight : channel) pairs.push_back({flight.start, flight.finish});
     flights.push_back(std::move(pairs));
   }
   return {{"rank", timeline.rank},           {"class", timeline.name},
@@ -79,10 +67,10 @@ DeviceTimeline read_timeline(JsonObject object) {
   timeline.log.arrive = object.get("arrive_s").get<std::vector<double>>();
   timeline.log.leave = object.get("leave_s").get<std::vector<double>>();
   timeline.log.marks = object.get("marks_s").get<std::vector<double>>();
-  const json& flights = object.get("flights_s");
-  for (std::size_t lane = 0; lane < lane_count; ++lane) {
-    for (const json& pair : flights.at(lane)) {
-      timeline.log.flights[lane].push_back({pair.at(0).get<double>(), pair.at(1).get<double>()});
+  for (const json& pairs : object.get("flights_s")) {
+    std::vector<DeviceLog::Flight>& flights = timeline.log.flights.emplace_back();
+    for (const json& pair : pairs) {
+      flights.push_back({pair.at(0).get<double>(), pair.at(1).get<double>()});
     }
   }
   timeline.log.end = object.number("end_s");
@@ -100,7 +88,7 @@ std::vector<Item> read_list(JsonObject& object, const std::string& key, Read rea
 
 }  // namespace
 
-json json_of_sums(const ReplayDetail& detail) {
+json json_of_sums(const ReplayDetail& detail, const std::vector<Channel>& channels) {
   json links = json::array();
   for (const LinkUse& use : detail.links) links.push_back(json_of(use));
   json flights = json::array();
@@ -112,8 +100,8 @@ json json_of_sums(const ReplayDetail& detail) {
     classes.push_back({{"class", use.name},
                        {"devices", use.devices},
                        {"compute_s", use.compute.value},
-                       {"exposed_s", json_of_lanes(use.exposed)},
-                       {"waiting_for_later_devices_s", json_of_lanes(use.late)}});
+                       {"exposed_s", json_by_channel(channels, use.exposed)},
+                       {"waiting_for_later_devices_s", json_by_channel(channels, use.late)}});
   }
   json latecomers = json::array();
   for (const Latecomer& one : detail.latecomers) {
@@ -126,8 +114,8 @@ json json_of_sums(const ReplayDetail& detail) {
           {"longest_compute_s", detail.longest_compute.value}};
 }
 
-json json_of(const ReplayDetail& detail) {
-  json object = json_of_sums(detail);
+json json_of(const ReplayDetail& detail, const std::vector<Channel>& channels) {
+  json object = json_of_sums(detail, channels);
   object["logged"] = {{"runs", detail.logged.runs}, {"cycles", detail.logged.cycles}};
   object["timelines"] = json::array();
   for (const DeviceTimeline& timeline : detail.timelines) {
@@ -136,14 +124,16 @@ json json_of(const ReplayDetail& detail) {
   return object;
 }
 
-ReplayDetail read_detail(JsonObject object) {
+ReplayDetail read_detail(JsonObject object, const std::vector<Channel>& channels) {
   ReplayDetail detail;
   try {
     detail.links = read_list<LinkUse>(object, "links", read_link);
     detail.flights = read_list<FlightTimes>(object, "flights", [](JsonObject one) {
       return FlightTimes{{one.number("mean_s")}, {one.number("longest_s")}};
     });
-    detail.classes = read_list<ClassUse>(object, "device_classes", read_class);
+    detail.classes = read_list<ClassUse>(object, "device_classes", [&](JsonObject one) {
+      return read_class(std::move(one), channels);
+    });
     detail.latecomers = read_list<Latecomer>(object, "latecomers", [](JsonObject one) {
       return Latecomer{one.integer("rank"), {one.number("waited_for_s_per_device")}};
     });

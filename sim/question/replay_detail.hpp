@@ -2,13 +2,12 @@
 // as they really flew, who waits for whom, and logs of a few devices.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "schedule/program/lane.hpp"
+#include "schedule/program/channel.hpp"
 #include "sim/explain/device_log.hpp"
 #include "sim/explain/timeline.hpp"
 #include "support/json_object.hpp"
@@ -42,9 +41,9 @@ struct ClassUse {
   std::string name;
   std::int64_t devices = 0;
   Seconds compute;
-  std::array<Seconds, lane_count> exposed{};
+  std::vector<Seconds> exposed;  // by channel
   // Of exposed: while none of its group's collectives is in flight, as some member comes later.
-  std::array<Seconds, lane_count> late{};
+  std::vector<Seconds> late;
 };
 
 // A rank that others wait for, as the last of a group to post.
@@ -69,10 +68,11 @@ struct ReplayDetail {
   std::vector<DeviceTimeline> timelines;
 };
 
-nlohmann::json json_of(const ReplayDetail& detail);
+// `channels`: of the program that was replayed.
+nlohmann::json json_of(const ReplayDetail& detail, const std::vector<Channel>& channels);
 // The same without what only a trace is made of.
-nlohmann::json json_of_sums(const ReplayDetail& detail);
+nlohmann::json json_of_sums(const ReplayDetail& detail, const std::vector<Channel>& channels);
 // Throws std::runtime_error with a sentence on anything missing or unknown.
-ReplayDetail read_detail(JsonObject object);
+ReplayDetail read_detail(JsonObject object, const std::vector<Channel>& channels);
 
 }  // namespace fourfold

@@ -6,31 +6,28 @@
 
 namespace fourfold {
 
-Communicators::Communicators(const ProcessGrid& grid, const std::array<bool, lane_count>& used) {
-  if (grid.size() > std::numeric_limits<std::int32_t>::max() / lane_count) {
+Communicators::Communicators(const ProcessGrid& grid, const std::vector<Channel>& channels,
+                             const std::vector<bool>& used) {
+  const auto most = std::numeric_limits<std::int32_t>::max();
+  if (grid.size() > most / static_cast<std::int64_t>(channels.size() + 1)) {
     throw std::invalid_argument("The grid " + grid.str() + " has too many ranks to be replayed.");
   }
   const auto ranks = static_cast<std::int32_t>(grid.size());
-  for (Lane lane : all_lanes) {
-    const int l = static_cast<int>(lane);
-    const auto extent = static_cast<std::int32_t>(grid.extent(axis_of(lane)));
-    const auto stride = static_cast<std::int32_t>(grid.stride(axis_of(lane)));
-    extent_[l] = extent;
-    stride_[l] = stride;
-    std::int32_t lines = 0;
-    if (used[l] && extent > 1) {
-      lines = ranks / extent;
-      std::vector<std::int32_t>& line = line_[static_cast<int>(axis_of(lane))];
-      line.resize(ranks);
-      for (std::int32_t rank = 0; rank < ranks; ++rank) {
-        line[rank] = rank / (stride * extent) * stride + rank % stride;
-      }
-      for (std::int32_t i = 0; i < lines; ++i) {
-        lane_of_.push_back(lane);
-        member_.push_back(i / stride * stride * extent + i % stride);
-      }
+  for (std::size_t c = 0; c < channels.size(); ++c) {
+    const Axis axis = channels[c].axis;
+    const auto extent = static_cast<std::int32_t>(grid.extent(axis));
+    const auto stride = static_cast<std::int32_t>(grid.stride(axis));
+    channels_.push_back({count(), extent, stride, axis});
+    if (!used[c] || extent == 1) continue;
+    std::vector<std::int32_t>& line = line_[static_cast<int>(axis)];
+    line.resize(ranks);
+    for (std::int32_t rank = 0; rank < ranks; ++rank) {
+      line[rank] = rank / (stride * extent) * stride + rank % stride;
     }
-    first_[l + 1] = first_[l] + lines;
+    for (std::int32_t i = 0; i < ranks / extent; ++i) {
+      channel_of_.push_back(static_cast<ChannelNumber>(c));
+      member_.push_back(i / stride * stride * extent + i % stride);
+    }
   }
 }
 

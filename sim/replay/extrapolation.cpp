@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
+
+#include "sim/cost/reach.hpp"
 
 namespace fourfold {
 
@@ -11,14 +14,25 @@ namespace {
 
 constexpr std::int64_t first_run_repetitions = 3;  // one to warm up, two to compare
 constexpr std::int64_t first_cycle_repetitions = 2;
+constexpr std::int64_t compared = 2;
+
+// No fewer than waits reach back to, or they would name other posts. Where that is more than the
+// first ones, so many come before all waits of a repetition find their posts in the loop itself,
+// and only from then on can two be alike.
+std::int64_t to_walk(std::int64_t repeats, std::int64_t reach, std::int64_t first) {
+  return std::min(repeats, reach > first ? reach + compared : first);
+}
 
 // One repetition of a loop, as far as repetitions are compared. With cut loops inside, `mean` and
 // `last` are already extended.
 struct Repetition {
   double mean = 0.0;  // seconds, mean over ranks
   double last = 0.0;  // seconds by which the last rank's end moves
-  std::array<double, lane_count> exposed{};
-  std::array<std::optional<double>, lane_count> lag{};  // lane's end behind the mean rank's
+  struct OfChannel {
+    double exposed = 0.0;
+    std::optional<double> lag;  // the channel's end behind the mean rank's
+  };
+  std::vector<OfChannel> channels;
 };
 
 // Charges for interference depend on earlier ones, so compute settles geometrically, not at once.
@@ -33,16 +47,18 @@ std::vector<SegmentTimes> compute_alone(const IssueStream& stream) {
     times.emplace_back();
     times.back().end = now;
     times.back().last_end = now;
+    times.back().channels.resize(stream.posts.size());
   }
   return times;
 }
 
 double relative_change(const Repetition& before, const Repetition& after) {
   double change = std::max(std::abs(after.mean - before.mean), std::abs(after.last - before.last));
-  for (int lane = 0; lane < lane_count; ++lane) {
-    change = std::max(change, std::abs(after.exposed[lane] - before.exposed[lane]));
-    if (!before.lag[lane] || !after.lag[lane]) continue;
-    change = std::max(change, std::abs(*after.lag[lane] - *before.lag[lane]));
+  for (std::size_t c = 0; c < before.channels.size(); ++c) {
+    const Repetition::OfChannel& was = before.channels[c];
+    const Repetition::OfChannel& is = after.channels[c];
+    change = std::max(change, std::abs(is.exposed - was.exposed));
+    if (was.lag && is.lag) change = std::max(change, std::abs(*is.lag - *was.lag));
   }
   return change == 0.0 ? 0.0 : change / after.mean;
 }
@@ -51,9 +67,11 @@ void add_segment(Repetition& repetition, const SegmentTimes& times, const Segmen
                  double weight) {
   repetition.mean += weight * (times.end - before.end);
   repetition.last += weight * (times.last_end - before.last_end);
-  for (int lane = 0; lane < lane_count; ++lane) {
-    repetition.exposed[lane] += weight * times.exposed[lane];
-    if (times.lane_end[lane] > 0.0) repetition.lag[lane] = times.lane_end[lane] - times.end;
+  repetition.channels.resize(times.channels.size());
+  for (std::size_t c = 0; c < times.channels.size(); ++c) {
+    Repetition::OfChannel& channel = repetition.channels[c];
+    channel.exposed += weight * times.channels[c].exposed;
+    if (times.channels[c].end > 0.0) channel.lag = times.channels[c].end - times.end;
   }
 }
 
@@ -68,7 +86,11 @@ class Comparison {
   void add(const SegmentTimes& times, const SegmentTimes& before, double weight) {
     add_segment(current_, times, before, weight);
   }
-  double change() const { return count_ < 2 ? 0.0 : relative_change(before_, current_); }
+  // Infinite if there is nothing to compare with.
+  double change() const {
+    return count_ < 2 ? std::numeric_limits<double>::infinity()
+                      : relative_change(before_, current_);
+  }
 
  private:
   Repetition before_;
@@ -91,9 +113,10 @@ Disagreement disagreement(const TimedProgram& program, const IssueStream& stream
                      std::vector<double>(program.cycles.size(), 0.0)};
   Comparison in_run;
   Comparison in_cycle;
+  const SegmentTimes start;
   for (std::size_t s = 0; s < times.size(); ++s) {
     const Segment& segment = stream.segments[s];
-    const SegmentTimes before = s == 0 ? SegmentTimes{} : times[s - 1];
+    const SegmentTimes& before = s == 0 ? start : times[s - 1];
     const bool same_cycle = s > 0 && stream.segments[s - 1].cycle == segment.cycle;
     const bool same_turn =
         same_cycle && stream.segments[s - 1].cycle_repetition == segment.cycle_repetition;
@@ -111,8 +134,9 @@ Disagreement disagreement(const TimedProgram& program, const IssueStream& stream
   return found;
 }
 
-Outcome extend(const IssueStream& stream, const std::vector<SegmentTimes>& times) {
-  Outcome outcome;
+Outcome extend(const TimedProgram& program, const IssueStream& stream,
+               const std::vector<SegmentTimes>& times) {
+  Outcome outcome(program.channels);
   bool cut = false;
   for (std::size_t s = 0; s < times.size(); ++s) {
     const double weight = stream.segments[s].weight;
@@ -120,9 +144,9 @@ Outcome extend(const IssueStream& stream, const std::vector<SegmentTimes>& times
     const double before = s == 0 ? 0.0 : times[s - 1].last_end;
     outcome.total += Seconds{weight * (times[s].last_end - before)};
     outcome.compute += Seconds{weight * times[s].compute};
-    for (int lane = 0; lane < lane_count; ++lane) {
-      outcome.exposed[lane] += Seconds{weight * times[s].exposed[lane]};
-      outcome.busy[lane] += Seconds{weight * times[s].busy[lane]};
+    for (std::size_t c = 0; c < times[s].channels.size(); ++c) {
+      outcome.exposed[c] += Seconds{weight * times[s].channels[c].exposed};
+      outcome.busy[c] += Seconds{weight * times[s].channels[c].busy};
     }
   }
   if (!cut && !times.empty()) outcome.total = Seconds{times.back().last_end};
@@ -130,10 +154,15 @@ Outcome extend(const IssueStream& stream, const std::vector<SegmentTimes>& times
 }
 
 Repetitions first_repetitions(const TimedProgram& program, const ProcessGrid& grid) {
+  refuse_unsound(program, grid);
+  const Reach reach = reach_of(program);
   Repetitions repetitions = Repetitions::full(program);
-  for (std::int64_t& walked : repetitions.runs) walked = std::min(walked, first_run_repetitions);
-  for (std::int64_t& walked : repetitions.cycles) {
-    walked = std::min(walked, first_cycle_repetitions);
+  for (std::size_t r = 0; r < program.runs.size(); ++r) {
+    repetitions.runs[r] = to_walk(repetitions.runs[r], reach.runs[r], first_run_repetitions);
+  }
+  for (std::size_t c = 0; c < program.cycles.size(); ++c) {
+    repetitions.cycles[c] =
+        to_walk(repetitions.cycles[c], reach.cycles[c], first_cycle_repetitions);
   }
   while (true) {
     const IssueStream stream = unroll(program, grid, repetitions);

@@ -11,8 +11,8 @@
 namespace fourfold {
 
 // How far the last two repetitions of a cut loop are from being alike, relative to one repetition:
-// in the time they take, in what is exposed, and in how far each lane lags behind its ranks, as a
-// growing backlog would hold the ranks up later. Zero for loops that are not cut.
+// in the time they take, in what is exposed, and in how far each channel lags behind its ranks, as
+// a growing backlog would hold the ranks up later. Zero for loops that are not cut.
 struct Disagreement {
   std::vector<double> runs;
   std::vector<double> cycles;
@@ -25,10 +25,12 @@ Disagreement disagreement(const TimedProgram& program, const IssueStream& stream
 
 // The outcome of the whole program. compute + sum of exposed is the mean over ranks of their end;
 // total is the end of the last one.
-Outcome extend(const IssueStream& stream, const std::vector<SegmentTimes>& times);
+Outcome extend(const TimedProgram& program, const IssueStream& stream,
+               const std::vector<SegmentTimes>& times);
 
 // As few repetitions of each loop as may be alike: two to compare, one to warm up, and more where
-// the compute time of a repetition, which needs no simulation, still changes.
+// waits reach farther back or where the compute time of a repetition, which needs no simulation,
+// still changes.
 Repetitions first_repetitions(const TimedProgram& program, const ProcessGrid& grid);
 
 // Twice as many repetitions of the loops that disagree by more than `tolerance`.

@@ -41,7 +41,8 @@ void FlowNetwork::schedule(std::int32_t flow, double time) {
   queue_.push(time, {flow, ++flows_[flow].version});
 }
 
-void FlowNetwork::start(std::int32_t communicator, double time, const CollectiveCost& cost) {
+void FlowNetwork::start(std::int32_t communicator, double time, const TimedCollective& collective) {
+  const CollectiveCost& cost = collective.cost;
   collectives_[communicator] = {cost.work.value, cost.rate_cap.value,
                                 parts_.first[communicator + 1] - parts_.first[communicator]};
   const std::int32_t first = parts_.first[communicator];

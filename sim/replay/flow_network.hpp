@@ -45,7 +45,7 @@ class FlowNetwork : public Transport {
   // each flow keeping its own exact start. The Incidence must outlive the network.
   FlowNetwork(const Incidence& incidence, Parts parts, Seconds quantum);
 
-  void start(std::int32_t communicator, double time, const CollectiveCost& cost) override;
+  void start(std::int32_t communicator, double time, const TimedCollective& collective) override;
 
   // When something happens next; infinity if nothing is in flight.
   double next_time();

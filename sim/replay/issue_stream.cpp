@@ -1,4 +1,4 @@
-// Unrolls loops, numbers collectives by lane and charges interference at the waits.
+// Unrolls loops, numbers collectives by channel and charges interference at the waits.
 #include "sim/replay/issue_stream.hpp"
 
 #include <cmath>
@@ -15,10 +15,10 @@ void require(bool holds, const std::string& sentence) {
 
 class Unroller {
  public:
-  Unroller(const TimedProgram& program, const ProcessGrid& grid) : program_(program) {
-    for (Lane lane : all_lanes) {
-      idle_[static_cast<int>(lane)] = grid.extent(axis_of(lane)) == 1;
-    }
+  Unroller(const TimedProgram& program, const ProcessGrid& grid)
+      : program_(program), compute_before_post_(program.channels.size()) {
+    stream_.posts.resize(program.channels.size());
+    for (const Channel& channel : program.channels) idle_.push_back(grid.extent(channel.axis) == 1);
   }
 
   IssueStream unroll(const Repetitions& repetitions) {
@@ -54,17 +54,16 @@ class Unroller {
       segment.run_weight = last ? 1.0 + static_cast<double>(run.repeats - walked) : 1.0;
       segment.weight = cycle_weight * segment.run_weight;
       segment.compute = Seconds{compute_in_segment_};
-      emit(Operation::Kind::mark, Lane::x, 0);
+      emit(Operation::Kind::mark, 0, 0);
       stream_.segments.push_back(segment);
       compute_in_segment_ = 0.0;
     }
   }
 
   void walk(const TimedStep& step) {
-    const int lane = static_cast<int>(step.lane);
     if (step.kind == StepKind::compute) {
       compute(step.duration.value);
-    } else if (idle_[lane]) {
+    } else if (idle_[step.channel]) {
       return;
     } else if (step.kind == StepKind::post) {
       post(step);
@@ -74,23 +73,22 @@ class Unroller {
   }
 
   void post(const TimedStep& step) {
-    const int lane = static_cast<int>(step.lane);
-    const auto number = static_cast<std::int32_t>(stream_.posts[lane].size());
-    stream_.posts[lane].push_back({step.collective, segment_number()});
-    compute_before_post_[lane].push_back(compute_so_far_);
-    emit(Operation::Kind::post, step.lane, number);
+    std::vector<ChannelPost>& posts = stream_.posts[step.channel];
+    const auto number = static_cast<std::int32_t>(posts.size());
+    posts.push_back({step.collective, segment_number()});
+    compute_before_post_[step.channel].push_back(compute_so_far_);
+    emit(Operation::Kind::post, step.channel, number);
   }
 
   void wait(const TimedStep& step) {
-    const int lane = static_cast<int>(step.lane);
-    const std::int64_t number =
-        static_cast<std::int64_t>(stream_.posts[lane].size()) - 1 - step.back;
-    require(number >= 0, std::string("The program waits for a collective on lane ") +
-                             name(step.lane) + " that it has not posted.");
-    const auto& collective = program_.collectives[stream_.posts[lane][number].collective];
-    const Seconds beside{compute_so_far_ - compute_before_post_[lane][number]};
+    const std::vector<ChannelPost>& posts = stream_.posts[step.channel];
+    const std::int64_t number = static_cast<std::int64_t>(posts.size()) - 1 - step.back;
+    require(number >= 0, "The program waits for a collective on channel " +
+                             name(program_.channels[step.channel]) + " that it has not posted.");
+    const auto& collective = program_.collectives[posts[number].collective];
+    const Seconds beside{compute_so_far_ - compute_before_post_[step.channel][number]};
     compute(interference_charge(program_.interference, collective.uncontended, beside).value);
-    emit(Operation::Kind::wait, step.lane, static_cast<std::int32_t>(number));
+    emit(Operation::Kind::wait, step.channel, static_cast<std::int32_t>(number));
   }
 
   void compute(double seconds) {
@@ -101,15 +99,16 @@ class Unroller {
 
   std::int32_t segment_number() const { return static_cast<std::int32_t>(stream_.segments.size()); }
 
-  void emit(Operation::Kind kind, Lane lane, std::int32_t number) {
-    stream_.operations.push_back({Seconds{pending_compute_}, kind, lane, number, segment_number()});
+  void emit(Operation::Kind kind, ChannelNumber channel, std::int32_t number) {
+    stream_.operations.push_back(
+        {Seconds{pending_compute_}, kind, channel, number, segment_number()});
     pending_compute_ = 0.0;
   }
 
   const TimedProgram& program_;
-  std::array<bool, lane_count> idle_{};
+  std::vector<bool> idle_;  // by channel
   IssueStream stream_;
-  std::array<std::vector<double>, lane_count> compute_before_post_;
+  std::vector<std::vector<double>> compute_before_post_;  // by channel
   double compute_so_far_ = 0.0;
   double pending_compute_ = 0.0;
   double compute_in_segment_ = 0.0;
@@ -120,8 +119,8 @@ void check_post(const TimedProgram& program, const TimedStep& step) {
               step.collective < static_cast<std::int64_t>(program.collectives.size()),
           "The program posts a collective that it does not describe.");
   const TimedCollective& collective = program.collectives[step.collective];
-  require(collective.lane == step.lane,
-          "The program posts a collective on a lane that is not its own.");
+  require(collective.channel == step.channel,
+          "The program posts a collective on a channel that is not its own.");
   require(collective.cost.delay.value >= 0.0 && collective.cost.work.value >= 0.0 &&
               collective.cost.rate_cap.value > 0.0,
           "The program posts a collective with a negative cost, or with a rate cap of zero.");
@@ -131,16 +130,21 @@ void check_step(const TimedProgram& program, const ProcessGrid& grid, const Time
   if (step.kind == StepKind::compute) {
     require(std::isfinite(step.duration.value) && step.duration.value >= 0.0,
             "The program has a compute step whose duration is not a number of seconds.");
-  } else if (grid.extent(axis_of(step.lane)) == 1) {
     return;
-  } else if (step.kind == StepKind::wait) {
+  }
+  require(step.channel >= 0 && step.channel < static_cast<ChannelNumber>(program.channels.size()),
+          "The program posts on a channel that it does not declare.");
+  if (grid.extent(program.channels[step.channel].axis) == 1) return;
+  if (step.kind == StepKind::wait) {
     require(step.back >= 0, "The program waits for a collective of the future.");
   } else {
     check_post(program, step);
   }
 }
 
-void check(const TimedProgram& program, const ProcessGrid& grid) {
+}  // namespace
+
+void refuse_unsound(const TimedProgram& program, const ProcessGrid& grid) {
   const auto steps = static_cast<std::int64_t>(program.steps.size());
   const auto runs = static_cast<std::int64_t>(program.runs.size());
   for (const TimedStep& step : program.steps) check_step(program, grid, step);
@@ -155,8 +159,6 @@ void check(const TimedProgram& program, const ProcessGrid& grid) {
   }
 }
 
-}  // namespace
-
 Repetitions Repetitions::full(const TimedProgram& program) {
   Repetitions repetitions;
   for (const StepRun& run : program.runs) repetitions.runs.push_back(run.repeats);
@@ -166,7 +168,7 @@ Repetitions Repetitions::full(const TimedProgram& program) {
 
 IssueStream unroll(const TimedProgram& program, const ProcessGrid& grid,
                    const Repetitions& repetitions) {
-  check(program, grid);
+  refuse_unsound(program, grid);
   return Unroller(program, grid).unroll(repetitions);
 }
 

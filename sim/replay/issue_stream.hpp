@@ -2,7 +2,6 @@
 // their first few repetitions; segments remember how often each piece stands for itself.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -35,13 +34,13 @@ struct Operation {
   enum class Kind : std::uint8_t { post, wait, mark };
   Seconds compute;  // done before it
   Kind kind = Kind::mark;
-  Lane lane = Lane::x;      // post, wait
-  std::int32_t number = 0;  // post, wait: of the collective on its lane
+  ChannelNumber channel = 0;  // post, wait
+  std::int32_t number = 0;    // post, wait: of the collective on its channel
   std::int32_t segment = 0;
 };
 
-// What a lane carries, in order.
-struct LanePost {
+// What a channel carries, in order.
+struct ChannelPost {
   std::int32_t collective = 0;  // index into TimedProgram::collectives
   std::int32_t segment = 0;
 };
@@ -49,12 +48,15 @@ struct LanePost {
 struct IssueStream {
   std::vector<Operation> operations;  // ends with the mark of the last segment
   std::vector<Segment> segments;
-  std::array<std::vector<LanePost>, lane_count> posts;
+  std::vector<std::vector<ChannelPost>> posts;  // by channel
 };
 
-// Throws std::invalid_argument if the program is unsound: a wait without its post, a post without
-// its collective, a duration below zero, a run or cycle out of range. Lanes of extent 1 are left
-// out: their collectives have nothing to do.
+// Throws std::invalid_argument if the program is unsound: a post without its collective or channel,
+// a duration below zero, a run or cycle out of range.
+void refuse_unsound(const TimedProgram& program, const ProcessGrid& grid);
+
+// Throws as refuse_unsound, and on a wait without its post. Channels along an axis of extent 1 are
+// left out: their collectives have nothing to do.
 IssueStream unroll(const TimedProgram& program, const ProcessGrid& grid,
                    const Repetitions& repetitions);
 

@@ -7,8 +7,8 @@
 
 namespace fourfold {
 
-std::array<double, lane_count> sent_by_lane(const TimedProgram& program) {
-  std::array<double, lane_count> sent{};
+std::vector<double> sent_by_channel(const TimedProgram& program) {
+  std::vector<double> sent(program.channels.size(), 0.0);
   for (const RunCycle& cycle : program.cycles) {
     for (std::int32_t r = cycle.first; r < cycle.last; ++r) {
       const StepRun& run = program.runs[static_cast<std::size_t>(r)];
@@ -16,7 +16,7 @@ std::array<double, lane_count> sent_by_lane(const TimedProgram& program) {
       for (std::int32_t s = run.first; s < run.last; ++s) {
         const TimedStep& step = program.steps[static_cast<std::size_t>(s)];
         if (step.kind != StepKind::post) continue;
-        sent[static_cast<std::size_t>(step.lane)] +=
+        sent[static_cast<std::size_t>(step.channel)] +=
             times * program.collectives[static_cast<std::size_t>(step.collective)].cost.work.value;
       }
     }

@@ -1,7 +1,6 @@
 // How much the links of a machine carry in a step, by class of links.
 #pragma once
 
-#include <array>
 #include <vector>
 
 #include "platforms/network/topology.hpp"
@@ -11,8 +10,8 @@
 
 namespace fourfold {
 
-// Bytes that a member of every lane's groups sends in a whole step.
-std::array<double, lane_count> sent_by_lane(const TimedProgram& program);
+// Bytes that a member of every channel's groups sends in a whole step.
+std::vector<double> sent_by_channel(const TimedProgram& program);
 
 // `bytes`: by link. The most used class first; links that carry nothing are left out.
 std::vector<LinkUse> link_use(const std::vector<double>& bytes, const Topology& topology,

@@ -13,20 +13,10 @@
 #include "platforms/node/node_graph.hpp"
 #include "platforms/node/rings.hpp"
 #include "sim/replay/issue_stream.hpp"
+#include "sim/replay/strands.hpp"
 
 namespace fourfold {
 namespace {
-
-constexpr const char* lane_words[lane_count] = {"x", "y", "z_gather", "z_reduce", "data"};
-
-const char* word(Lane lane) {
-  return lane_words[static_cast<int>(lane)];
-}
-
-std::int64_t ring_steps(const ProcessGrid& grid, Lane lane) {
-  const std::int64_t hops = grid.extent(axis_of(lane)) - 1;
-  return lane == Lane::z_gather || lane == Lane::z_reduce ? hops : 2 * hops;
-}
 
 struct RankRing {
   double share = 1.0;
@@ -65,18 +55,20 @@ std::string listing(const TimedProgram& program, const ProcessGrid& grid, const 
   std::string text = fmt::format("ranks {}\n", grid.size());
   auto out = std::back_inserter(text);
   for (std::size_t i = 0; i < program.collectives.size(); ++i) {
-    const auto& [lane, cost, uncontended, algorithm, protocol] = program.collectives[i];
-    if (grid.extent(axis_of(lane)) == 1) continue;
+    const TimedCollective& collective = program.collectives[i];
+    const CollectiveCost& cost = collective.cost;
+    const std::int64_t members = grid.extent(program.channels[collective.channel].axis);
+    if (members == 1) continue;
     fmt::format_to(out, "class {} {:.17g} {:.17g} {:.17g} {}\n", i, cost.delay.value,
-                   cost.work.value, cost.rate_cap.value, ring_steps(grid, lane));
+                   cost.work.value, cost.rate_cap.value, ring_steps(collective.kind, members));
   }
-  for (Lane lane : all_lanes) {
-    if (stream.posts[static_cast<int>(lane)].empty()) continue;
+  for (std::size_t c = 0; c < program.channels.size(); ++c) {
+    if (stream.posts[c].empty()) continue;
     for (std::int64_t rank = 0; rank < grid.size(); ++rank) {
-      const std::vector<std::int64_t> line = grid.line(rank, axis_of(lane));
+      const std::vector<std::int64_t> line = grid.line(rank, program.channels[c].axis);
       if (line.front() != rank) continue;
       for (const RankRing& ring : rings_of(line, platform)) {
-        fmt::format_to(out, "ring {} {:.17g} {}\n", word(lane), ring.share,
+        fmt::format_to(out, "ring {} {:.17g} {}\n", name(program.channels[c]), ring.share,
                        fmt::join(ring.ranks, " "));
       }
     }
@@ -89,12 +81,13 @@ std::string listing(const TimedProgram& program, const ProcessGrid& grid, const 
       fmt::format_to(out, "compute {:.17g}\n", operation.compute.value);
     }
     if (operation.kind == Operation::Kind::mark) continue;
-    const auto& posts = stream.posts[static_cast<int>(operation.lane)];
+    const auto& posts = stream.posts[operation.channel];
     if (operation.kind == Operation::Kind::post) {
-      fmt::format_to(out, "post {} {}\n", word(operation.lane),
+      fmt::format_to(out, "post {} {}\n", name(program.channels[operation.channel]),
                      posts[static_cast<std::size_t>(operation.number)].collective);
     } else {
-      fmt::format_to(out, "wait {} {}\n", word(operation.lane), operation.number);
+      fmt::format_to(out, "wait {} {}\n", name(program.channels[operation.channel]),
+                     operation.number);
     }
   }
   return text;

@@ -15,11 +15,11 @@ namespace fourfold {
 //
 //   ranks 16
 //   class 3 1.2e-4 8e6 2e10 6       number, delay s, bytes a member sends, bytes/s at most, steps
-//   ring z_gather 0.5 0 4 8 12      lane, part of the bytes, ranks in the order of the ring
+//   ring z_gather 0.5 0 4 8 12      channel, part of the bytes, ranks in the order of the ring
 //   factor 7 2.0                    rank 7 computes twice as long as the steps say
 //   compute 1.5e-3                  from here on: what every rank does, in order
 //   post z_gather 3                 a collective of class 3
-//   wait z_gather 0                 until collective 0 of the lane, counted from 0, is done
+//   wait z_gather 0                 until collective 0 of the channel, counted from 0, is done
 //
 // Rings are those of the replay: in a node what the library finds there, over nodes of one member
 // each a single one. Throws std::invalid_argument with a sentence where groups have several members

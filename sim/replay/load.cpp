@@ -15,11 +15,11 @@ namespace fourfold {
 
 std::vector<std::int64_t> members_of(std::int32_t communicator, const Communicators& communicators,
                                      const Mapping& mapping) {
-  const Lane lane = communicators.lane(communicator);
+  const ChannelNumber channel = communicators.channel(communicator);
   std::vector<std::int64_t> members;
-  for (std::int32_t i = 0; i < communicators.extent(lane); ++i) {
+  for (std::int32_t i = 0; i < communicators.extent(channel); ++i) {
     members.push_back(mapping.devices[communicators.first_member(communicator) +
-                                      std::int64_t{i} * communicators.stride(lane)]);
+                                      std::int64_t{i} * communicators.stride(channel)]);
   }
   return members;
 }
@@ -60,7 +60,7 @@ std::vector<Footprint> merged(std::span<Footprint> loads, std::int32_t first,
 
 }  // namespace
 
-Load load_of(const Communicators& communicators, const Ground& ground, const LaneWork& work) {
+Load load_of(const Communicators& communicators, const Ground& ground, const ChannelWork& work) {
   std::vector<double> capacities;
   for (std::int32_t link = 0; link < ground.topology.link_count(); ++link) {
     capacities.push_back(ground.faults.capacity(link));
@@ -68,17 +68,17 @@ Load load_of(const Communicators& communicators, const Ground& ground, const Lan
   std::vector<Footprint> footprints;
   std::vector<double> bounds;
   for (std::int32_t c = 0; c < communicators.count(); ++c) {
-    const int lane = static_cast<int>(communicators.lane(c));
-    bounds.push_back(work.caps[lane]);
+    const ChannelNumber channel = communicators.channel(c);
+    bounds.push_back(work.caps[channel]);
     footprints.push_back(
-        ground.topology.ring_footprint(members_of(c, communicators, ground.mapping), lane));
+        ground.topology.ring_footprint(members_of(c, communicators, ground.mapping), channel));
   }
   ground.faults.refuse_idle(footprints);
   std::vector<double> bytes(capacities.size(), 0.0);
   for (std::int32_t c = 0; c < communicators.count(); ++c) {
     ground.faults.reroute(footprints[c]);
     for (const LinkShare& entry : footprints[c]) {
-      bytes[entry.link] += entry.share * work.sent[static_cast<int>(communicators.lane(c))];
+      bytes[entry.link] += entry.share * work.sent[communicators.channel(c)];
     }
   }
   // What is not needed any more is let go at once: of a whole machine these are hundreds of MiB.
@@ -97,9 +97,9 @@ Load load_of(const Communicators& communicators, const Ground& ground, const Lan
     if (may_be_held_up[c] == 0) {
       edges.push_back(std::move(footprints[c]));
     } else {
-      for (Footprint& edge : ring_parts(ground.topology, ground.platform,
-                                        members_of(c, communicators, ground.mapping),
-                                        static_cast<int>(communicators.lane(c)))) {
+      for (Footprint& edge :
+           ring_parts(ground.topology, ground.platform,
+                      members_of(c, communicators, ground.mapping), communicators.channel(c))) {
         ground.faults.reroute(edge);
         edges.push_back(std::move(edge));
       }

@@ -2,7 +2,6 @@
 // links of each part.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -33,12 +32,12 @@ struct Ground {
   const FaultyLinks& faults;
 };
 
-// By lane: the rate that collectives reach at most, and the bytes per unit of share in a step.
-struct LaneWork {
-  std::array<double, lane_count> caps{};
-  std::array<double, lane_count> sent{};
+// By channel: the rate that collectives reach at most, and the bytes per unit of share in a step.
+struct ChannelWork {
+  std::vector<double> caps;
+  std::vector<double> sent;
 };
 
-Load load_of(const Communicators& communicators, const Ground& ground, const LaneWork& work);
+Load load_of(const Communicators& communicators, const Ground& ground, const ChannelWork& work);
 
 }  // namespace fourfold

@@ -13,18 +13,21 @@ Ranks::Ranks(const IssueStream& stream, const TimedProgram& program,
       communicators_(communicators),
       network_(network),
       states_(communicators.count()),
-      sums_(stream.segments.size()) {
+      boards_(stream.posts.size()),
+      sums_(stream.segments.size()),
+      channel_sums_(stream.segments.size() * stream.posts.size()),
+      last_of_segment_(stream.posts.size()) {
   for (std::int32_t c = 0; c < communicators.count(); ++c) {
-    Board& board = boards_[static_cast<int>(communicators.lane(c))];
+    Board& board = boards_[communicators.channel(c)];
     if (board.communicators++ == 0) board.first = c;
   }
-  for (int lane = 0; lane < lane_count; ++lane) {
-    Board& board = boards_[lane];
+  for (std::size_t channel = 0; channel < boards_.size(); ++channel) {
+    Board& board = boards_[channel];
     board.pending.resize(static_cast<std::size_t>(board.communicators) * board.depth);
-    const std::vector<LanePost>& posts = stream.posts[lane];
+    const std::vector<ChannelPost>& posts = stream.posts[channel];
     for (std::size_t i = 0; i < posts.size(); ++i) {
       const bool last = i + 1 == posts.size() || posts[i + 1].segment != posts[i].segment;
-      last_of_segment_[lane].push_back(last ? 1 : 0);
+      last_of_segment_[channel].push_back(last ? 1 : 0);
     }
   }
 }
@@ -39,15 +42,16 @@ void Ranks::start(std::int64_t count) {
   for (std::int32_t rank = 0; rank < count; ++rank) walk(rank);
 }
 
-Ranks::Pending& Ranks::pending(Lane lane, std::int32_t communicator, std::int32_t number) {
-  Board& board = boards_[static_cast<int>(lane)];
-  while (number - states_[communicator].finished >= board.depth) deepen(lane);
+Ranks::Pending& Ranks::pending(ChannelNumber channel, std::int32_t communicator,
+                               std::int32_t number) {
+  Board& board = boards_[channel];
+  while (number - states_[communicator].finished >= board.depth) deepen(channel);
   const std::size_t row = static_cast<std::size_t>(communicator - board.first) * board.depth;
   return board.pending[row + (number & (board.depth - 1))];
 }
 
-void Ranks::deepen(Lane lane) {
-  Board& board = boards_[static_cast<int>(lane)];
+void Ranks::deepen(ChannelNumber channel) {
+  Board& board = boards_[channel];
   std::vector<Pending> deeper(board.pending.size() * 2);
   for (std::int32_t c = 0; c < board.communicators; ++c) {
     const std::size_t row = static_cast<std::size_t>(c) * board.depth;
@@ -79,11 +83,11 @@ void Ranks::walk(std::int32_t index) {
     } else if (operation.kind == Operation::Kind::post) {
       post(index, operation);
     } else {
-      Communicator& state = states_[communicators_.communicator(operation.lane, index)];
+      Communicator& state = states_[communicators_.communicator(operation.channel, index)];
       if (state.finished > operation.number) continue;
       ++state.waiting;
       rank.awaited = operation.number;
-      rank.waits_on = static_cast<std::int8_t>(operation.lane);
+      rank.waits_on = operation.channel;
       walked_ += rank.next - begin;
       return;
     }
@@ -93,51 +97,50 @@ void Ranks::walk(std::int32_t index) {
 }
 
 void Ranks::post(std::int32_t rank, const Operation& operation) {
-  const std::int32_t communicator = communicators_.communicator(operation.lane, rank);
-  Pending& posted = pending(operation.lane, communicator, operation.number);
+  const std::int32_t communicator = communicators_.communicator(operation.channel, rank);
+  Pending& posted = pending(operation.channel, communicator, operation.number);
   if (posted.posts == 0 || ranks_[rank].clock > posted.last_post) {
     posted.last_post = ranks_[rank].clock;
     posted.last_rank = rank;
   }
   ++posted.posts;
   if (posted.posts == 1) ++in_flight_;
-  start_if_ready(operation.lane, communicator, states_[communicator].finished_at);
+  start_if_ready(operation.channel, communicator, states_[communicator].finished_at);
 }
 
-void Ranks::start_if_ready(Lane lane, std::int32_t communicator, double not_before) {
+void Ranks::start_if_ready(ChannelNumber channel, std::int32_t communicator, double not_before) {
   Communicator& state = states_[communicator];
   if (state.running) return;
-  const Pending& next = pending(lane, communicator, state.finished);
-  if (next.posts < communicators_.extent(lane)) return;
+  const Pending& next = pending(channel, communicator, state.finished);
+  if (next.posts < communicators_.extent(channel)) return;
   state.running = true;
   state.started = std::max(next.last_post, not_before);
-  const LanePost& post = stream_.posts[static_cast<int>(lane)][state.finished];
-  network_.start(communicator, state.started, program_.collectives[post.collective].cost);
+  const ChannelPost& post = stream_.posts[channel][state.finished];
+  network_.start(communicator, state.started, program_.collectives[post.collective]);
 }
 
 void Ranks::finish(std::int32_t communicator, double time) {
   Communicator& state = states_[communicator];
-  const Lane lane = communicators_.lane(communicator);
-  const int l = static_cast<int>(lane);
-  const std::int32_t members = communicators_.extent(lane);
+  const ChannelNumber channel = communicators_.channel(communicator);
+  const std::int32_t members = communicators_.extent(channel);
   const std::int32_t number = state.finished;
-  const Pending posted = std::exchange(pending(lane, communicator, number), {});
+  const Pending posted = std::exchange(pending(channel, communicator, number), {});
   if (witness_ != nullptr) witness_->finish(communicator, number, state.started, time);
   state.running = false;
   state.finished_at = time;
   ++state.finished;
   --in_flight_;
-  SegmentTimes& posted_in = sums_[stream_.posts[l][number].segment];
-  posted_in.busy[l] += (time - state.started) * members;
-  if (last_of_segment_[l][number]) posted_in.lane_end[l] += time * members;
-  if (static_cast<std::size_t>(state.finished) < stream_.posts[l].size()) {
-    start_if_ready(lane, communicator, time);
+  SegmentTimes::OfChannel& posted_in = sums_of(channel, stream_.posts[channel][number].segment);
+  posted_in.busy += (time - state.started) * members;
+  if (last_of_segment_[channel][number]) posted_in.end += time * members;
+  if (static_cast<std::size_t>(state.finished) < stream_.posts[channel].size()) {
+    start_if_ready(channel, communicator, time);
   }
   if (state.waiting == 0) return;
   std::int32_t rank = communicators_.first_member(communicator);
-  for (std::int32_t i = 0; i < members; ++i, rank += communicators_.stride(lane)) {
+  for (std::int32_t i = 0; i < members; ++i, rank += communicators_.stride(channel)) {
     Rank& member = ranks_[rank];
-    if (member.waits_on != l || member.awaited > number) continue;
+    if (member.waits_on != channel || member.awaited > number) continue;
     --state.waiting;
     member.waits_on = waits_for_nothing;
     if (witness_ != nullptr) {
@@ -145,7 +148,7 @@ void Ranks::finish(std::int32_t communicator, double time) {
                      {posted.last_rank, posted.last_post});
     }
     if (time > member.clock) {
-      sums_[stream_.operations[member.next].segment].exposed[l] += time - member.clock;
+      sums_of(channel, stream_.operations[member.next].segment).exposed += time - member.clock;
       member.clock = time;
     }
     ++member.next;
@@ -167,10 +170,12 @@ std::vector<SegmentTimes> Ranks::segment_times() const {
     times[s].end /= count;
     times[s].compute = jitter_ != nullptr ? times[s].compute / count
                                           : stream_.segments[s].compute.value * factors / count;
-    for (int lane = 0; lane < lane_count; ++lane) {
-      times[s].exposed[lane] /= count;
-      times[s].busy[lane] /= count;
-      times[s].lane_end[lane] /= count;
+    const auto first = channel_sums_.begin() + static_cast<std::ptrdiff_t>(s * boards_.size());
+    times[s].channels.assign(first, first + static_cast<std::ptrdiff_t>(boards_.size()));
+    for (SegmentTimes::OfChannel& channel : times[s].channels) {
+      channel.exposed /= count;
+      channel.busy /= count;
+      channel.end /= count;
     }
   }
   return times;

@@ -2,7 +2,6 @@
 // collectives; in between a rank runs ahead of the simulation, as nothing can disturb it there.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -19,9 +18,12 @@ struct SegmentTimes {
   double end = 0.0;       // of the segment's last operation
   double last_end = 0.0;  // the maximum over ranks
   double compute = 0.0;
-  std::array<double, lane_count> exposed{};
-  std::array<double, lane_count> busy{};      // of collectives posted in the segment
-  std::array<double, lane_count> lane_end{};  // of the last collective posted in the segment
+  struct OfChannel {
+    double exposed = 0.0;
+    double busy = 0.0;  // of collectives posted in the segment
+    double end = 0.0;   // of the last collective posted in the segment
+  };
+  std::vector<OfChannel> channels;
 };
 
 // A collective of a communicator starts when all members have posted it and the one before it on
@@ -52,13 +54,13 @@ class Ranks {
   std::vector<SegmentTimes> segment_times() const;
 
  private:
-  static constexpr std::int8_t waits_for_nothing = -1;
+  static constexpr ChannelNumber waits_for_nothing = -1;
 
   struct Rank {
     double clock = 0.0;
-    std::int32_t next = 0;                     // operation
-    std::int32_t awaited = 0;                  // number of the collective it waits for ...
-    std::int8_t waits_on = waits_for_nothing;  // ... and its lane
+    std::int32_t next = 0;                       // operation
+    std::int32_t awaited = 0;                    // number of the collective it waits for ...
+    ChannelNumber waits_on = waits_for_nothing;  // ... and its channel
   };
   struct Communicator {
     double started = 0.0;
@@ -73,7 +75,7 @@ class Ranks {
     std::int32_t posts = 0;
     std::int32_t last_rank = 0;  // who made the last post
   };
-  // The pending collectives of the communicators of a lane: a ring of `depth` each.
+  // The pending collectives of the communicators of a channel: a ring of `depth` each.
   struct Board {
     std::vector<Pending> pending;
     std::int32_t depth = 4;  // a power of two
@@ -81,11 +83,14 @@ class Ranks {
     std::int32_t communicators = 0;
   };
 
-  Pending& pending(Lane lane, std::int32_t communicator, std::int32_t number);
-  void deepen(Lane lane);
+  Pending& pending(ChannelNumber channel, std::int32_t communicator, std::int32_t number);
+  void deepen(ChannelNumber channel);
   void walk(std::int32_t rank);
   void post(std::int32_t rank, const Operation& operation);
-  void start_if_ready(Lane lane, std::int32_t communicator, double not_before);
+  void start_if_ready(ChannelNumber channel, std::int32_t communicator, double not_before);
+  SegmentTimes::OfChannel& sums_of(ChannelNumber channel, std::int32_t segment) {
+    return channel_sums_[static_cast<std::size_t>(segment) * boards_.size() + channel];
+  }
   void mark(const Rank& rank, std::int32_t segment);
 
   const IssueStream& stream_;
@@ -97,9 +102,10 @@ class Ranks {
   const Jitter* jitter_ = nullptr;
   Witness* witness_ = nullptr;
   std::vector<Communicator> states_;
-  std::array<Board, lane_count> boards_;
+  std::vector<Board> boards_;  // by channel
   std::vector<SegmentTimes> sums_;
-  std::array<std::vector<std::int8_t>, lane_count> last_of_segment_;
+  std::vector<SegmentTimes::OfChannel> channel_sums_;      // by segment and channel
+  std::vector<std::vector<std::int8_t>> last_of_segment_;  // by channel and number
   std::size_t ended_ = 0;
   std::int64_t in_flight_ = 0;
   std::int64_t walked_ = 0;

@@ -2,7 +2,6 @@
 #include "sim/replay/replay.hpp"
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -37,19 +36,19 @@ Mapping mapping_for(const ProcessGrid& grid, const Platform& platform,
   return options.mapping.devices.empty() ? Mapping::packed(grid.size()) : options.mapping;
 }
 
-std::array<bool, lane_count> used_lanes(const TimedProgram& program) {
-  std::array<bool, lane_count> used{};
+std::vector<bool> used_channels(const TimedProgram& program) {
+  std::vector<bool> used(program.channels.size(), false);
   for (const TimedStep& step : program.steps) {
-    if (step.kind == StepKind::post) used[static_cast<int>(step.lane)] = true;
+    if (step.kind == StepKind::post) used[step.channel] = true;
   }
   return used;
 }
 
-// What a lane's collectives can reach at most.
-std::array<double, lane_count> largest_caps(const TimedProgram& program) {
-  std::array<double, lane_count> caps{};
+// What a channel's collectives can reach at most.
+std::vector<double> largest_caps(const TimedProgram& program) {
+  std::vector<double> caps(program.channels.size(), 0.0);
   for (const TimedCollective& collective : program.collectives) {
-    double& cap = caps[static_cast<int>(collective.lane)];
+    double& cap = caps[collective.channel];
     cap = std::max(cap, collective.cost.rate_cap.value);
   }
   return caps;
@@ -63,13 +62,10 @@ std::vector<StrandedRing> rings_of(const Communicators& communicators, const Map
   if (carrier == Carrier::flows) return rings;
   std::int64_t next = 0;
   for (std::int32_t c = 0; c < communicators.count(); ++c) {
-    const Lane lane = communicators.lane(c);
-    const std::int32_t hops = communicators.extent(lane) - 1;
-    const bool gathers = lane == Lane::z_gather || lane == Lane::z_reduce;
-    rings.push_back({next,
-                     ring_strands(topology, platform, members_of(c, communicators, mapping),
-                                  static_cast<int>(lane)),
-                     gathers ? hops : 2 * hops});
+    const ChannelNumber channel = communicators.channel(c);
+    rings.push_back(
+        {next, ring_strands(topology, platform, members_of(c, communicators, mapping), channel),
+         communicators.extent(channel)});
     next += static_cast<std::int64_t>(rings.back().strands.size());
   }
   return rings;
@@ -108,11 +104,11 @@ class Job {
         grid_(grid),
         options_(options),
         mapping_(mapping_for(grid, platform, options)),
-        topology_(platform, mapping_.nodes(platform.node.devices)),
-        communicators_(grid, used_lanes(program)),
+        topology_(platform, mapping_.nodes(platform.node.devices), program.channels.size()),
+        communicators_(grid, program.channels, used_channels(program)),
         faults_(options.faults, topology_, platform),
         load_(load_of(communicators_, {platform, topology_, mapping_, faults_},
-                      {largest_caps(program), sent_by_lane(program)})),
+                      {largest_caps(program), sent_by_channel(program)})),
         classes_(device_classes(grid, options.compute_factors)),
         rings_(rings_of(communicators_, mapping_, topology_, platform, options.carrier)),
         machine_(topology_, all_strands(rings_)) {}
@@ -224,7 +220,7 @@ Replay replay(const TimedProgram& program, const ProcessGrid& grid, const Platfo
     ++result.attempts;
     Repetitions more = more_repetitions(program, repetitions, found, options.tolerance);
     if (more == repetitions) {
-      result.outcome = extend(stream, times);
+      result.outcome = extend(program, stream, times);
       result.extrapolated = !(repetitions == full);
       result.disagreement = found.largest();
       if (options.detail != DetailWanted::none) {

@@ -21,7 +21,7 @@ StockNetwork::StockNetwork(const std::vector<StrandedRing>& rings, const Machine
     const auto number = static_cast<std::int32_t>(rings_.size());
     const auto first = static_cast<std::int64_t>(wires_.size());
     const auto count = static_cast<std::int64_t>(ring.strands.size());
-    rings_.push_back({first, count, 0, motion == RingMotion::steps ? ring.steps : 1, 0.0, 0.0});
+    rings_.push_back({first, count, 0, ring.members, 1, 0.0, 0.0});
     std::multimap<std::int64_t, std::int64_t> starting_at;
     for (std::int64_t i = 0; i < count; ++i) {
       wires_.push_back({number, ring.strands[i].share, {}, {}, 0, {}});
@@ -45,8 +45,10 @@ StockNetwork::StockNetwork(const std::vector<StrandedRing>& rings, const Machine
   });
 }
 
-void StockNetwork::start(std::int32_t flow, double time, const CollectiveCost& cost) {
+void StockNetwork::start(std::int32_t flow, double time, const TimedCollective& collective) {
+  const CollectiveCost& cost = collective.cost;
   Ring& ring = rings_[flow];
+  ring.pieces = motion_ == RingMotion::steps ? ring_steps(collective.kind, ring.members) : 1;
   ring.bytes = cost.work.value;
   ring.cap = cost.rate_cap.value;
   const double begin_time = std::max(now(), time + cost.delay.value);

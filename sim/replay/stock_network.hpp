@@ -16,15 +16,15 @@ namespace fourfold {
 // How the strands of a ring depend on each other.
 //
 // edges: not at all; each carries all its bytes at once and takes what rate it gets.
-// steps: as in a true ring. A strand carries its bytes in as many pieces as the ring has steps, and
-//        may send piece k once it has sent piece k - 1 and the device it starts from has received
-//        all its pieces k - 1.
+// steps: as in a true ring. A strand carries its bytes in as many pieces as the collective has
+//        steps, and may send piece k once it has sent piece k - 1 and the device it starts from has
+//        received all its pieces k - 1.
 enum class RingMotion : std::uint8_t { edges, steps };
 
 struct StrandedRing {
   std::int64_t first_strand = 0;  // in the machine
   std::vector<Strand> strands;
-  std::int32_t steps = 1;
+  std::int32_t members = 2;
 };
 
 class StockNetwork : public Transport {
@@ -33,7 +33,7 @@ class StockNetwork : public Transport {
   StockNetwork(const std::vector<StrandedRing>& rings, const Machine& machine, RingMotion motion);
 
   // Delays are paid before the first byte moves, as in the flow network.
-  void start(std::int32_t flow, double time, const CollectiveCost& cost) override;
+  void start(std::int32_t flow, double time, const TimedCollective& collective) override;
 
   std::int64_t communications() const { return communications_; }
   std::int64_t finished() const { return collectives_; }
@@ -51,7 +51,8 @@ class StockNetwork : public Transport {
     std::int64_t first_wire = 0;
     std::int64_t wires = 0;
     std::int64_t left = 0;  // wires that are not done
-    std::int32_t pieces = 1;
+    std::int32_t members = 2;
+    std::int32_t pieces = 1;  // of the collective that is under way
     double bytes = 0.0;
     double cap = 0.0;
   };

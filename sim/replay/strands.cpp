@@ -95,12 +95,13 @@ bool adds_up(const std::vector<Footprint>& parts, const Footprint& whole) {
 }
 
 std::vector<Strand> crossbar_strands(const Topology& topology,
-                                     const std::vector<std::int64_t>& members, int lane) {
+                                     const std::vector<std::int64_t>& members,
+                                     ChannelNumber channel) {
   std::vector<Strand> strands;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const std::int64_t from = members[i];
     const std::int64_t to = members[(i + 1) % members.size()];
-    const Footprint ports = topology.ring_footprint({from, to}, lane);  // of the lower one first
+    const Footprint ports = topology.ring_footprint({from, to}, channel);  // of the lower one first
     const std::size_t lower = from < to ? 0 : 2;
     strands.push_back({from, to, {ports[lower].link, ports[3 - lower].link}, 1.0});
   }
@@ -137,7 +138,7 @@ std::vector<Footprint> footprints_of(const std::vector<Strand>& strands) {
 }
 
 std::vector<Footprint> node_parts(const Topology& topology, const Platform& platform,
-                                  const std::vector<std::int64_t>& members, int lane) {
+                                  const std::vector<std::int64_t>& members, ChannelNumber channel) {
   const NodeGraph graph(platform.node);
   const std::vector<NodeMembers> nodes = by_node(platform, members);
   std::vector<Strand> strands = strands_across(nodes, platform.node.nics.size());
@@ -148,7 +149,7 @@ std::vector<Footprint> node_parts(const Topology& topology, const Platform& plat
       strands.insert(strands.end(), inner->begin(), inner->end());
       continue;
     }
-    parts.push_back(topology.ring_footprint(node.devices, lane));
+    parts.push_back(topology.ring_footprint(node.devices, channel));
     for (LinkShare& entry : parts.back()) entry.share *= along;
     if (parts.back().empty()) parts.pop_back();
   }
@@ -163,13 +164,19 @@ std::vector<Footprint> node_parts(const Topology& topology, const Platform& plat
 
 }  // namespace
 
+std::int32_t ring_steps(CollectiveKind kind, std::int64_t members) {
+  const GroupShape in_one_node{members, 1, 1};
+  return static_cast<std::int32_t>(
+      counts(kind, CollectiveAlgorithm::ring, in_one_node).hops_in_node);
+}
+
 std::vector<Strand> ring_strands(const Topology& topology, const Platform& platform,
-                                 const std::vector<std::int64_t>& members, int lane) {
+                                 const std::vector<std::int64_t>& members, ChannelNumber channel) {
   if (members.size() < 2) return {};
   const bool ports = std::holds_alternative<CrossbarNetwork>(platform.network);
-  std::vector<Strand> strands =
-      ports ? crossbar_strands(topology, members, lane) : node_strands(topology, platform, members);
-  if (!adds_up(footprints_of(strands), topology.ring_footprint(members, lane))) {
+  std::vector<Strand> strands = ports ? crossbar_strands(topology, members, channel)
+                                      : node_strands(topology, platform, members);
+  if (!adds_up(footprints_of(strands), topology.ring_footprint(members, channel))) {
     throw std::invalid_argument(
         "A stock communication takes one path, but " + platform.name +
         " spreads messages over several: these fidelities need a platform file with "
@@ -179,12 +186,12 @@ std::vector<Strand> ring_strands(const Topology& topology, const Platform& platf
 }
 
 std::vector<Footprint> ring_parts(const Topology& topology, const Platform& platform,
-                                  const std::vector<std::int64_t>& members, int lane) {
+                                  const std::vector<std::int64_t>& members, ChannelNumber channel) {
   if (members.size() < 2) return {};
   const bool ports = std::holds_alternative<CrossbarNetwork>(platform.network);
-  std::vector<Footprint> parts = ports ? footprints_of(crossbar_strands(topology, members, lane))
-                                       : node_parts(topology, platform, members, lane);
-  if (!adds_up(parts, topology.ring_footprint(members, lane))) {
+  std::vector<Footprint> parts = ports ? footprints_of(crossbar_strands(topology, members, channel))
+                                       : node_parts(topology, platform, members, channel);
+  if (!adds_up(parts, topology.ring_footprint(members, channel))) {
     throw std::logic_error("The parts of a ring do not add up to what it loads.");
   }
   return parts;

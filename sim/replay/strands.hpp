@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "platforms/network/topology.hpp"
+#include "schedule/collectives/collective.hpp"
 
 namespace fourfold {
 
@@ -17,16 +18,19 @@ struct Strand {
   double share = 1.0;
 };
 
-// The strands of Topology::ring_footprint(members, lane): inside nodes one per link, between nodes
-// one per ring and pair of nodes. Throws std::invalid_argument with a sentence where the topology
-// spreads a transfer over several paths, which one communication cannot take, or where devices of a
-// node meet in a switch.
-std::vector<Strand> ring_strands(const Topology& topology, const Platform& platform,
-                                 const std::vector<std::int64_t>& members, int lane);
+// Steps that a ring of so many members takes, each of them sending one chunk.
+std::int32_t ring_steps(CollectiveKind kind, std::int64_t members);
 
-// What moves for itself in Topology::ring_footprint(members, lane), detours and all: the loads of
-// its strands; where the devices of a node meet in a switch, all of the ring inside that node.
+// The strands of Topology::ring_footprint(members, channel): inside nodes one per link, between
+// nodes one per ring and pair of nodes. Throws std::invalid_argument with a sentence where the
+// topology spreads a transfer over several paths, which one communication cannot take, or where
+// devices of a node meet in a switch.
+std::vector<Strand> ring_strands(const Topology& topology, const Platform& platform,
+                                 const std::vector<std::int64_t>& members, ChannelNumber channel);
+
+// What moves for itself in Topology::ring_footprint(members, channel), detours and all: the loads
+// of its strands; where the devices of a node meet in a switch, all of the ring inside that node.
 std::vector<Footprint> ring_parts(const Topology& topology, const Platform& platform,
-                                  const std::vector<std::int64_t>& members, int lane);
+                                  const std::vector<std::int64_t>& members, ChannelNumber channel);
 
 }  // namespace fourfold

@@ -19,7 +19,7 @@ class Transport {
 
   // The collective of communicator `flow`, idle until now, starts at `time`, which must not lie
   // before the current instant.
-  virtual void start(std::int32_t flow, double time, const CollectiveCost& cost) = 0;
+  virtual void start(std::int32_t flow, double time, const TimedCollective& collective) = 0;
 
  protected:
   Finished finished_;

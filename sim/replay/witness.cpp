@@ -8,12 +8,33 @@
 
 namespace fourfold {
 
+namespace {
+
+// The most collectives that can end while a rank waits once: those behind the one it waited for
+// before, on the same channel.
+std::size_t longest_wait(const IssueStream& stream) {
+  std::vector<std::int32_t> awaited(stream.posts.size(), -1);
+  std::int32_t most = 1;
+  for (const Operation& operation : stream.operations) {
+    if (operation.kind != Operation::Kind::wait) continue;
+    std::int32_t& last = awaited[static_cast<std::size_t>(operation.channel)];
+    most = std::max(most, operation.number - last);
+    last = std::max(last, operation.number);
+  }
+  return static_cast<std::size_t>(most);
+}
+
+}  // namespace
+
 Witness::Witness(const IssueStream& stream, const Communicators& communicators, std::int64_t ranks,
                  const std::vector<std::int64_t>& logged)
     : stream_(stream),
       communicators_(communicators),
       ranks_(static_cast<std::size_t>(ranks)),
-      recent_(static_cast<std::size_t>(communicators.count())),
+      waits_(ranks_.size() * stream.posts.size()),
+      remembered_(longest_wait(stream)),
+      recent_(static_cast<std::size_t>(communicators.count()) * remembered_),
+      flown_(static_cast<std::size_t>(communicators.count()), 0),
       logs_(logged.size()),
       log_of_rank_(static_cast<std::size_t>(ranks), not_logged),
       logs_of_communicator_(static_cast<std::size_t>(communicators.count())) {
@@ -21,7 +42,7 @@ Witness::Witness(const IssueStream& stream, const Communicators& communicators, 
     throw std::invalid_argument("Logs of at most 127 ranks can be kept.");
   }
   for (const auto& posts : stream.posts) {
-    for (const LanePost& post : posts) {
+    for (const ChannelPost& post : posts) {
       const auto needed = static_cast<std::size_t>(post.collective) + 1;
       flights_.resize(std::max(flights_.size(), needed));
     }
@@ -29,9 +50,11 @@ Witness::Witness(const IssueStream& stream, const Communicators& communicators, 
   for (std::size_t i = 0; i < logged.size(); ++i) {
     const auto rank = static_cast<std::int32_t>(logged[i]);
     log_of_rank_.at(static_cast<std::size_t>(rank)) = static_cast<std::int8_t>(i);
-    for (Lane lane : all_lanes) {
-      if (stream.posts[static_cast<int>(lane)].empty()) continue;
-      const auto communicator = static_cast<std::size_t>(communicators.communicator(lane, rank));
+    logs_[i].flights.resize(stream.posts.size());
+    for (std::size_t c = 0; c < stream.posts.size(); ++c) {
+      if (stream.posts[c].empty()) continue;
+      const auto channel = static_cast<ChannelNumber>(c);
+      const auto communicator = static_cast<std::size_t>(communicators.communicator(channel, rank));
       logs_of_communicator_[communicator].push_back(static_cast<std::int8_t>(i));
     }
   }
@@ -48,10 +71,11 @@ void Witness::log(std::int32_t rank, const Operation& operation, double clock) {
   log.leave.push_back(clock);  // until a wait turns out to be one
 }
 
-double Witness::in_flight(const Recent& recent, Interval during) const {
+double Witness::in_flight(std::size_t communicator, Interval during) const {
+  const std::size_t flown = flown_[communicator];
   double seconds = 0.0;
-  for (std::size_t back = 1; back <= std::min(recent.count, remembered); ++back) {
-    const Interval& flight = recent.flights[(recent.count - back) % remembered];
+  for (std::size_t back = 1; back <= std::min(flown, remembered_); ++back) {
+    const Interval& flight = recent_[communicator * remembered_ + (flown - back) % remembered_];
     if (flight.to <= during.from) break;
     seconds += std::min(flight.to, during.to) - std::max(flight.from, during.from);
   }
@@ -60,13 +84,13 @@ double Witness::in_flight(const Recent& recent, Interval during) const {
 
 void Witness::wake(std::int32_t rank, const Operation& operation, Interval waited, LastPost last) {
   if (waited.to <= waited.from) return;
-  const auto lane = static_cast<std::size_t>(operation.lane);
   const double exposed = waited.to - waited.from;
-  const std::int32_t communicator = communicators_.communicator(operation.lane, rank);
-  const double flying = in_flight(recent_[static_cast<std::size_t>(communicator)], waited);
+  const std::int32_t communicator = communicators_.communicator(operation.channel, rank);
+  const double flying = in_flight(static_cast<std::size_t>(communicator), waited);
   const double blamed = std::clamp(last.time - waited.from, 0.0, exposed);
-  ranks_[rank].exposed[lane] += exposed * weight(operation);
-  ranks_[rank].late[lane] += std::max(0.0, exposed - flying) * weight(operation);
+  const std::size_t own = static_cast<std::size_t>(rank) * channels() + operation.channel;
+  waits_[own].exposed += exposed * weight(operation);
+  waits_[own].late += std::max(0.0, exposed - flying) * weight(operation);
   ranks_[last.rank].blamed += blamed * weight(operation);
   if (log_of_rank_[rank] != not_logged) {
     DeviceLog& log = logs_[log_of_rank_[rank]];
@@ -76,17 +100,17 @@ void Witness::wake(std::int32_t rank, const Operation& operation, Interval waite
 }
 
 void Witness::finish(std::int32_t communicator, std::int32_t number, double started, double time) {
-  const auto lane = static_cast<std::size_t>(communicators_.lane(communicator));
-  const LanePost& post = stream_.posts[lane][static_cast<std::size_t>(number)];
+  const auto channel = static_cast<std::size_t>(communicators_.channel(communicator));
+  const ChannelPost& post = stream_.posts[channel][static_cast<std::size_t>(number)];
   const double weight = stream_.segments[static_cast<std::size_t>(post.segment)].weight;
   FlightUse& use = flights_[static_cast<std::size_t>(post.collective)];
   use.seconds += weight * (time - started);
   use.count += weight;
   use.longest = std::max(use.longest, time - started);
-  Recent& recent = recent_[static_cast<std::size_t>(communicator)];
-  recent.flights[recent.count++ % remembered] = {started, time};
-  for (std::int8_t i : logs_of_communicator_[static_cast<std::size_t>(communicator)]) {
-    logs_[i].flights[lane].push_back({started, time});
+  const auto c = static_cast<std::size_t>(communicator);
+  recent_[c * remembered_ + flown_[c]++ % remembered_] = {started, time};
+  for (std::int8_t i : logs_of_communicator_[c]) {
+    logs_[i].flights[channel].push_back({started, time});
   }
 }
 
@@ -123,6 +147,8 @@ ReplayDetail summary(const Witness& witness, const DeviceClasses& classes) {
   for (const std::string& name : classes.names) {
     detail.classes.emplace_back();
     detail.classes.back().name = name;
+    detail.classes.back().exposed.resize(witness.channels());
+    detail.classes.back().late.resize(witness.channels());
   }
   for (std::size_t rank = 0; rank < witness.ranks().size(); ++rank) {
     const RankUse& rank_use = witness.ranks()[rank];
@@ -130,16 +156,17 @@ ReplayDetail summary(const Witness& witness, const DeviceClasses& classes) {
     ++use.devices;
     use.compute.value += rank_use.compute;
     detail.longest_compute.value = std::max(detail.longest_compute.value, rank_use.compute);
-    for (std::size_t lane = 0; lane < lane_count; ++lane) {
-      use.exposed[lane].value += rank_use.exposed[lane];
-      use.late[lane].value += rank_use.late[lane];
+    for (std::size_t channel = 0; channel < witness.channels(); ++channel) {
+      const RankWaits& waits = witness.waits(rank, channel);
+      use.exposed[channel].value += waits.exposed;
+      use.late[channel].value += waits.late;
     }
   }
   for (ClassUse& use : detail.classes) {
     const double share = 1.0 / static_cast<double>(use.devices);
     use.compute *= share;
-    for (Seconds& lane : use.exposed) lane *= share;
-    for (Seconds& lane : use.late) lane *= share;
+    for (Seconds& channel : use.exposed) channel *= share;
+    for (Seconds& channel : use.late) channel *= share;
   }
   detail.latecomers = latecomers_of(witness.ranks());
   return detail;

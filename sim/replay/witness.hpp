@@ -2,7 +2,6 @@
 // collectives how long they fly, and for a few ranks a whole log.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -17,10 +16,14 @@ namespace fourfold {
 // Seconds of a whole step: cut loops are extended by the weights of their segments.
 struct RankUse {
   double compute = 0.0;
-  std::array<double, lane_count> exposed{};
-  // Of exposed: while none of the group's collectives is in flight, as some member comes later.
-  std::array<double, lane_count> late{};
   double blamed = 0.0;  // what others waited, in sum, until this rank posted as the last of a group
+};
+
+// The same by channel.
+struct RankWaits {
+  double exposed = 0.0;
+  // Of exposed: while none of the group's collectives is in flight, as some member comes later.
+  double late = 0.0;
 };
 
 struct FlightUse {
@@ -57,20 +60,16 @@ class Witness {
   void finish(std::int32_t communicator, std::int32_t number, double started, double time);
 
   const std::vector<RankUse>& ranks() const { return ranks_; }
+  std::size_t channels() const { return stream_.posts.size(); }
+  const RankWaits& waits(std::size_t rank, std::size_t channel) const {
+    return waits_[rank * channels() + channel];
+  }
   const std::vector<FlightUse>& flights() const { return flights_; }  // by collective
   const std::vector<DeviceLog>& logs() const { return logs_; }        // in the order of `logged`
 
  private:
   static constexpr std::int8_t not_logged = -1;
-  // So many flights of a communicator are remembered: more than a rank can have posted and not yet
-  // waited for, up to the in-flight window of a schedule.
-  static constexpr std::size_t remembered = 8;
-
-  struct Recent {
-    std::array<Interval, remembered> flights{};
-    std::size_t count = 0;
-  };
-  double in_flight(const Recent& recent, Interval during) const;
+  double in_flight(std::size_t communicator, Interval during) const;
 
   double weight(const Operation& operation) const {
     return stream_.segments[operation.segment].weight;
@@ -80,8 +79,13 @@ class Witness {
   const IssueStream& stream_;
   const Communicators& communicators_;
   std::vector<RankUse> ranks_;
+  std::vector<RankWaits> waits_;  // by rank and channel
   std::vector<FlightUse> flights_;
-  std::vector<Recent> recent_;  // by communicator
+  // The last flights of each communicator, as many as a wait can last: from the collective after
+  // the one that was waited for before to the one that is waited for.
+  std::size_t remembered_ = 1;
+  std::vector<Interval> recent_;    // by communicator and number modulo remembered_
+  std::vector<std::size_t> flown_;  // by communicator: how many
   std::vector<DeviceLog> logs_;
   std::vector<std::int8_t> log_of_rank_;
   std::vector<std::vector<std::int8_t>> logs_of_communicator_;  // whose members are logged

@@ -9,13 +9,13 @@
 namespace witness {
 namespace {
 
-// A lane is known from its first ring on.
-int lane_named(Listing& listing, const std::string& name) {
-  auto& lanes = listing.lanes;
-  const auto same = [&](const Lane& lane) { return lane.name == name; };
-  auto found = std::find_if(lanes.begin(), lanes.end(), same);
-  if (found == lanes.end()) found = lanes.insert(found, Lane{name, {}});
-  return static_cast<int>(found - lanes.begin());
+// A channel is known from its first ring on.
+int channel_named(Listing& listing, const std::string& name) {
+  auto& channels = listing.channels;
+  const auto same = [&](const Channel& channel) { return channel.name == name; };
+  auto found = std::find_if(channels.begin(), channels.end(), same);
+  if (found == channels.end()) found = channels.insert(found, Channel{name, {}});
+  return static_cast<int>(found - channels.begin());
 }
 
 bool read_class(std::istringstream& words, Listing& listing) {
@@ -29,16 +29,16 @@ bool read_class(std::istringstream& words, Listing& listing) {
 }
 
 bool read_ring(std::istringstream& words, Listing& listing) {
-  std::string lane;
+  std::string channel;
   Ring ring;
-  words >> lane >> ring.share;
+  words >> channel >> ring.share;
   if (!words) return false;
   for (int rank = 0; words >> rank;) {
     if (rank < 0 || rank >= listing.ranks) return false;
     ring.ranks.push_back(rank);
   }
   if (ring.ranks.size() < 2 || !words.eof()) return false;
-  listing.lanes[lane_named(listing, lane)].rings.push_back(ring);
+  listing.channels[channel_named(listing, channel)].rings.push_back(ring);
   return true;
 }
 
@@ -67,10 +67,10 @@ bool read_line(const std::string& keyword, std::istringstream& words, Listing& l
     words >> step.seconds;
   } else if (keyword == "post" || keyword == "wait") {
     step.kind = keyword == "post" ? Step::Kind::post : Step::Kind::wait;
-    std::string lane;
-    words >> lane >> step.number;
-    step.lane = lane_named(listing, lane);
-    if (listing.lanes[step.lane].rings.empty()) return false;
+    std::string channel;
+    words >> channel >> step.number;
+    step.channel = channel_named(listing, channel);
+    if (listing.channels[step.channel].rings.empty()) return false;
     const int classes = static_cast<int>(listing.classes.size());
     if (step.number < 0 || (keyword == "post" && step.number >= classes)) return false;
   } else {

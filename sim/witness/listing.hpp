@@ -18,7 +18,7 @@ struct Ring {
   std::vector<int> ranks;
 };
 
-struct Lane {
+struct Channel {
   std::string name;
   std::vector<Ring> rings;  // of all its groups
 };
@@ -27,14 +27,14 @@ struct Step {
   enum class Kind { compute, post, wait };
   Kind kind = Kind::compute;
   double seconds = 0.0;  // compute
-  int lane = 0;          // post, wait: index into Listing::lanes
-  int number = 0;        // post: of the class; wait: of the collective on its lane
+  int channel = 0;       // post, wait: index into Listing::channels
+  int number = 0;        // post: of the class; wait: of the collective on its channel
 };
 
 struct Listing {
   int ranks = 0;
   std::vector<Class> classes;  // by their number
-  std::vector<Lane> lanes;
+  std::vector<Channel> channels;
   std::vector<double> factors;  // by rank, on compute
   std::vector<Step> steps;
 };

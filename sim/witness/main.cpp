@@ -6,7 +6,7 @@
 //
 // A device is several single-threaded processes on its host, as compute stream and channels of a
 // GPU run side by side: rank d walks the steps of device d, and rank (1 + l) ranks + d carries its
-// collectives on lane l, each ring step by step. HOSTS lists a host per device, so that smpirun,
+// collectives on channel l, each ring step by step. HOSTS lists a host per device, so that smpirun,
 // which deals hosts out in turn, puts the processes of a device on its host.
 //
 // `barrier`: the members of a group meet in a barrier before every collective and then pay its
@@ -33,41 +33,41 @@ using witness::Listing;
 using witness::Ring;
 using witness::Step;
 
-constexpr int post_tag = 1000;  // above the tags of rings, which are their channels
+constexpr int post_tag = 1000;  // above the tags of rings, which are their numbers
 constexpr int done_tag = 1001;
 
 enum class Start { free, barrier };
 
-// One process per device on this lane: its place in the ring of each channel.
-struct Channel {
+// One process per device on this channel: its place in each ring.
+struct Place {
   double share = 1.0;
   int previous = 0;  // world ranks
   int next = 0;
 };
 
-std::vector<Channel> channels_of(const Listing& listing, int lane, int device) {
-  std::vector<Channel> channels;
-  const int first = (1 + lane) * listing.ranks;
-  for (const Ring& ring : listing.lanes[lane].rings) {
+std::vector<Place> places_of(const Listing& listing, int channel, int device) {
+  std::vector<Place> places;
+  const int first = (1 + channel) * listing.ranks;
+  for (const Ring& ring : listing.channels[channel].rings) {
     const auto here = std::find(ring.ranks.begin(), ring.ranks.end(), device);
     if (here == ring.ranks.end()) continue;
     const std::size_t n = ring.ranks.size();
     const std::size_t place = here - ring.ranks.begin();
-    channels.push_back(
+    places.push_back(
         {ring.share, first + ring.ranks[(place + n - 1) % n], first + ring.ranks[(place + 1) % n]});
   }
-  return channels;
+  return places;
 }
 
 // All devices that share a ring with this one have the same lowest member.
-int group_of(const Listing& listing, int lane, int device) {
-  for (const Ring& ring : listing.lanes[lane].rings) {
+int group_of(const Listing& listing, int channel, int device) {
+  for (const Ring& ring : listing.channels[channel].rings) {
     if (std::find(ring.ranks.begin(), ring.ranks.end(), device) != ring.ranks.end()) {
       return *std::min_element(ring.ranks.begin(), ring.ranks.end());
     }
   }
-  throw std::runtime_error("device " + std::to_string(device) + " is in no ring of lane " +
-                           listing.lanes[lane].name);
+  throw std::runtime_error("device " + std::to_string(device) + " is in no ring of channel " +
+                           listing.channels[channel].name);
 }
 
 int message_bytes(double bytes) {
@@ -78,29 +78,28 @@ int message_bytes(double bytes) {
 }
 
 // `scratch` is sent and received at once: what is in it does not matter.
-void ring_step(const std::vector<Channel>& channels, double bytes, void* scratch) {
+void ring_step(const std::vector<Place>& places, double bytes, void* scratch) {
   std::vector<MPI_Request> requests;
-  for (std::size_t c = 0; c < channels.size(); ++c) {
-    const int count = message_bytes(bytes * channels[c].share);
+  for (std::size_t c = 0; c < places.size(); ++c) {
+    const int count = message_bytes(bytes * places[c].share);
     const int tag = static_cast<int>(c);
-    MPI_Irecv(scratch, count, MPI_BYTE, channels[c].previous, tag, MPI_COMM_WORLD,
+    MPI_Irecv(scratch, count, MPI_BYTE, places[c].previous, tag, MPI_COMM_WORLD,
               &requests.emplace_back());
-    MPI_Isend(scratch, count, MPI_BYTE, channels[c].next, tag, MPI_COMM_WORLD,
+    MPI_Isend(scratch, count, MPI_BYTE, places[c].next, tag, MPI_COMM_WORLD,
               &requests.emplace_back());
   }
   MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
 }
 
 // A step lasts at least as long as the protocol needs for its bytes.
-void ring(const Class& collective, const std::vector<Channel>& channels, Start start,
-          void* scratch) {
+void ring(const Class& collective, const std::vector<Place>& places, Start start, void* scratch) {
   using simgrid::s4u::this_actor::sleep_for;
   const double bytes = collective.bytes / collective.steps;
   if (start == Start::barrier) sleep_for(collective.delay_s);
   for (int step = 0; step < collective.steps; ++step) {
     if (start == Start::free) sleep_for(collective.delay_s / collective.steps);
     const double begin = MPI_Wtime();
-    ring_step(channels, bytes, scratch);
+    ring_step(places, bytes, scratch);
     const double end = begin + bytes / collective.bytes_per_s;
     if (end > MPI_Wtime()) sleep_for(end - MPI_Wtime());
   }
@@ -119,38 +118,38 @@ void* common_scratch(const Listing& listing, int rank) {
   return reinterpret_cast<void*>(address);
 }
 
-// What the processes of a lane have.
+// What the processes of a channel have.
 struct Carrier {
-  int lane = 0;
+  int channel = 0;
   int device = 0;
   MPI_Comm group = MPI_COMM_NULL;
   void* scratch = nullptr;
 };
 
 void carry(const Listing& listing, const Carrier& carrier, Start start) {
-  const auto [lane, device, group, scratch] = carrier;
-  const std::vector<Channel> channels = channels_of(listing, lane, device);
+  const auto [channel, device, group, scratch] = carrier;
+  const std::vector<Place> places = places_of(listing, channel, device);
   int token = 0;
   for (const Step& step : listing.steps) {
-    if (step.kind != Step::Kind::post || step.lane != lane) continue;
+    if (step.kind != Step::Kind::post || step.channel != channel) continue;
     MPI_Recv(&token, 1, MPI_INT, device, post_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (start == Start::barrier) MPI_Barrier(group);
-    ring(listing.classes[step.number], channels, start, scratch);
+    ring(listing.classes[step.number], places, start, scratch);
     MPI_Send(&token, 1, MPI_INT, device, done_tag, MPI_COMM_WORLD);
   }
 }
 
 void walk(const Listing& listing, int device) {
-  std::vector<int> done(listing.lanes.size());
+  std::vector<int> done(listing.channels.size());
   int token = 0;
   for (const Step& step : listing.steps) {
-    const int carrier = (1 + step.lane) * listing.ranks + device;
+    const int carrier = (1 + step.channel) * listing.ranks + device;
     if (step.kind == Step::Kind::compute) {
       simgrid::s4u::this_actor::sleep_for(step.seconds * listing.factors[device]);
     } else if (step.kind == Step::Kind::post) {
       MPI_Send(&token, 1, MPI_INT, carrier, post_tag, MPI_COMM_WORLD);
     } else {
-      for (int& count = done[step.lane]; count <= step.number; ++count) {
+      for (int& count = done[step.channel]; count <= step.number; ++count) {
         MPI_Recv(&token, 1, MPI_INT, carrier, done_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       }
     }
@@ -163,25 +162,26 @@ void run(const std::string& path, Start start) {
   int size = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  const int needed = listing.ranks * (1 + static_cast<int>(listing.lanes.size()));
+  const int needed = listing.ranks * (1 + static_cast<int>(listing.channels.size()));
   if (size != needed) {
     throw std::runtime_error("the listing has " + std::to_string(listing.ranks) + " ranks and " +
-                             std::to_string(listing.lanes.size()) + " lanes: start " +
+                             std::to_string(listing.channels.size()) + " channels: start " +
                              std::to_string(needed) + " processes, not " + std::to_string(size));
   }
   const int device = rank % listing.ranks;
-  const int lane = rank / listing.ranks - 1;
+  const int channel = rank / listing.ranks - 1;
   MPI_Comm group = MPI_COMM_NULL;
-  const int color = lane < 0 ? 0 : 1 + lane * listing.ranks + group_of(listing, lane, device);
+  const int color =
+      channel < 0 ? 0 : 1 + channel * listing.ranks + group_of(listing, channel, device);
   MPI_Comm_split(MPI_COMM_WORLD, color, device, &group);
   void* scratch = common_scratch(listing, rank);
   MPI_Barrier(MPI_COMM_WORLD);
 
   const double begin = MPI_Wtime();
-  if (lane < 0) {
+  if (channel < 0) {
     walk(listing, device);
   } else {
-    carry(listing, {lane, device, group, scratch}, start);
+    carry(listing, {channel, device, group, scratch}, start);
   }
   const double seconds = MPI_Wtime() - begin;
 

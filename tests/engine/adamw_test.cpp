@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/reference/adamw_step.hpp"
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold::reference {
 namespace {
@@ -55,7 +55,7 @@ TEST(AdamW, DecaysMatricesAndEmbeddingsOnly) {
   const Program program = record_step({"small", 1, 12, 4, 5, 11}, {});
   std::map<std::string, bool> decayed;
   for (const Value& value : program.values) {
-    if (value.role == Role::parameter) decayed[value.name] = decays(value.weight);
+    if (value.role == Role::parameter) decayed[value.label.full()] = decays(value.weight);
   }
   EXPECT_TRUE(decayed.at("block0.up.weight"));
   EXPECT_TRUE(decayed.at("block0.down.weight"));

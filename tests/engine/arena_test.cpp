@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <random>
 
+#include "engine/host_memory.hpp"
 #include "engine/weights.hpp"
 #include "tests/schedule/steps.hpp"
 
@@ -23,10 +24,11 @@ Measured measured(const Model& model, const StepOptions& options, const ProcessG
   const std::int64_t tokens = sequences * model.sequence / options.micro_batches;
   const Schedule schedule = issue(record_step(model, options), options);
   const BufferPlan plan = plan_buffers(schedule, grid, tokens);
+  HostMemory memory;
   Measured result;
   result.arena = static_cast<double>(plan_arena(plan.buffers).bytes);
   result.least = static_cast<double>(least_bytes(plan.buffers));
-  result.persistent = static_cast<double>(Weights(schedule.program, grid, 0).bytes());
+  result.persistent = static_cast<double>(Weights(schedule.program, grid, 0, memory).bytes());
   result.counted = counted(model, options, grid, sequences).memory.peak.value;
   return result;
 }

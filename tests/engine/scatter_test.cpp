@@ -14,7 +14,7 @@ Matrix<double> counted(std::int64_t rows, std::int64_t cols) {
   return matrix;
 }
 
-TEST(Placement, ElevenRowsOverFourDevicesLeavePaddingAtTheEnd) {
+TEST(BlockPlace, ElevenRowsOverFourDevicesLeavePaddingAtTheEnd) {
   const ProcessGrid grid(4, 1, 1, 1);
 
   const Part second = part_of(11, grid, 1, {Axis::x});
@@ -29,25 +29,26 @@ TEST(Placement, ElevenRowsOverFourDevicesLeavePaddingAtTheEnd) {
   EXPECT_FALSE(last.holds(11));
 }
 
-TEST(Placement, PartsBeyondTheMatrixAreEmpty) {
+TEST(BlockPlace, PartsBeyondTheMatrixAreEmpty) {
   EXPECT_EQ(part_of(5, ProcessGrid(4, 1, 1, 1), 3, {Axis::x}).valid, 0);
 }
 
-TEST(Placement, FirstAxisOfASetIsInnermost) {
+TEST(BlockPlace, TheOrderOfCutsDecidesWhoHoldsWhat) {
   const ProcessGrid grid(2, 1, 3, 2);
 
   // rank 7 = x 1, z 0, data 1
-  EXPECT_EQ(part_index(grid, 7, {Axis::z, Axis::data}), 3);
-  EXPECT_EQ(part_index(grid, 7, {Axis::x}), 1);
+  EXPECT_EQ((Cuts{Axis::data, Axis::z}.part(grid, 7)), 3);
+  EXPECT_EQ((Cuts{Axis::z, Axis::data}.part(grid, 7)), 1);
+  EXPECT_EQ(Cuts{Axis::x}.part(grid, 7), 1);
 }
 
-TEST(Placement, ShapesOfTokensAreRefused) {
-  EXPECT_THROW(placement({0, 4, {}, true}, ProcessGrid(), 0), std::logic_error);
+TEST(BlockPlace, ShapesOfTokensAreRefused) {
+  EXPECT_THROW(block_place({all_tokens, 4, {}}, ProcessGrid(), 0), std::logic_error);
 }
 
 // 3 x 4 cut by x into columns {1,2,5,6,9,10} and the rest, then by z into two flat pieces of three.
 TEST(Scatter, CutsBlocksOnceMoreInFlatPieces) {
-  const Shape shape{3, 4, {{}, {Axis::x}, {Axis::z}, {}, Owed::sum}, false};
+  const Shape shape{3, 4, {{}, {Axis::x}, {Axis::z}, {}, Owed::sum}};
   const ProcessGrid grid(2, 1, 2, 1);
 
   const Matrix<double> first = scatter(shape, grid, 0, counted(3, 4));
@@ -58,7 +59,7 @@ TEST(Scatter, CutsBlocksOnceMoreInFlatPieces) {
 }
 
 TEST(Scatter, PadsWithZeros) {
-  const Shape shape{3, 2, {{Axis::x}, {}, {}, {}, Owed::sum}, false};
+  const Shape shape{3, 2, {{Axis::x}, {}, {}, {}, Owed::sum}};
 
   const Matrix<double> last = scatter(shape, ProcessGrid(2, 1, 1, 1), 1, counted(3, 2));
 
@@ -69,16 +70,15 @@ TEST(Scatter, PadsWithZeros) {
 TEST(Scatter, GatherIsItsInverseOnEveryGrid) {
   for (const char* text : {"1x1x1x1", "2x3x1x1", "3x2x2x1", "1x2x5x2", "4x1x3x1", "2x2x2x2"}) {
     const ProcessGrid grid = ProcessGrid::parse(text);
-    for (const Shape& shape :
-         {Shape{7, 5, {{Axis::x}, {Axis::y}, {Axis::z}, {}, Owed::sum}, false},
-          Shape{1, 9, {{}, {Axis::y}, {}, {}, Owed::sum}, false},
-          Shape{4, 6, {{Axis::y}, {Axis::x}, {Axis::z}, {}, Owed::sum}, false}}) {
-      const Matrix<double> global = counted(shape.rows, shape.cols);
+    for (const Shape& shape : {Shape{7, 5, {{Axis::x}, {Axis::y}, {Axis::z}, {}, Owed::sum}},
+                               Shape{1, 9, {{}, {Axis::y}, {}, {}, Owed::sum}},
+                               Shape{4, 6, {{Axis::y}, {Axis::x}, {Axis::z}, {}, Owed::sum}}}) {
+      const Matrix<double> global = counted(shape.rows.value({}), shape.cols.value({}));
       std::vector<Matrix<double>> blocks;
       for (std::int64_t rank = 0; rank < grid.size(); ++rank) {
         blocks.push_back(scatter(shape, grid, rank, global));
         EXPECT_EQ(static_cast<std::int64_t>(blocks.back().values.size()),
-                  shape.local_elements(grid, 0));
+                  shape.local_elements(grid, {}));
       }
       EXPECT_TRUE(gather(shape, grid, blocks) == global) << text;
     }
@@ -86,7 +86,7 @@ TEST(Scatter, GatherIsItsInverseOnEveryGrid) {
 }
 
 TEST(Scatter, GatherRefusesReplicasThatDriftedApartAndPaddingThatIsNotZero) {
-  const Shape shape{3, 2, {{Axis::x}, {}, {}, {}, Owed::sum}, false};
+  const Shape shape{3, 2, {{Axis::x}, {}, {}, {}, Owed::sum}};
   const ProcessGrid grid(2, 2, 1, 1);
   std::vector<Matrix<double>> blocks;
   for (std::int64_t rank = 0; rank < grid.size(); ++rank) {
@@ -102,7 +102,7 @@ TEST(Scatter, GatherRefusesReplicasThatDriftedApartAndPaddingThatIsNotZero) {
 }
 
 TEST(Scatter, RefusesAMatrixOfOtherExtents) {
-  EXPECT_THROW(scatter({3, 2, {}, false}, ProcessGrid(), 0, counted(2, 3)), std::invalid_argument);
+  EXPECT_THROW(scatter<double>({3, 2, {}}, ProcessGrid(), 0, counted(2, 3)), std::invalid_argument);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 #include "tests/engine/tiny.hpp"
 
 namespace fourfold {
@@ -77,7 +77,7 @@ TEST(Stream, RefusesAValueThatNobodyReleases) {
   const auto release =
       std::find_if(schedule.stream.begin(), schedule.stream.end(),
                    [](const Issue& issue) { return issue.kind == IssueKind::release; });
-  const std::string name = schedule.program[release->id].name;
+  const std::string name = schedule.program[release->id].label.full();
 
   schedule.stream.erase(release);
 
@@ -88,8 +88,10 @@ TEST(Stream, RefusesAReadWhileAnAllReduceMayOverwriteIt) {
   Schedule schedule = sound();
   const auto start = find(schedule, IssueKind::start, OpKind::all_reduce);
   const Id operand = schedule.program.ops[static_cast<std::size_t>(start->id)].inputs[0];
-  schedule.program.ops.push_back(
-      {OpKind::reduce, Function::square_sum, {}, {}, {}, false, 0, {operand}, {operand}});
+  schedule.program.ops.push_back({.kind = OpKind::reduce,
+                                  .function = &functions::square_sum,
+                                  .inputs = {operand},
+                                  .outputs = {operand}});
 
   schedule.stream.insert(
       std::next(start),
@@ -104,7 +106,7 @@ TEST(Stream, RefusesToEndWithACollectiveInFlight) {
       std::find_if(schedule.stream.rbegin(), schedule.stream.rend(), [&](const Issue& issue) {
         return issue.kind == IssueKind::wait &&
                schedule.program[schedule.program.ops[static_cast<std::size_t>(issue.id)].outputs[0]]
-                       .name == "loss";
+                       .label.full() == "loss";
       });
   const Id output = schedule.program.ops[static_cast<std::size_t>(last->id)].outputs[0];
   const Id input = schedule.program.ops[static_cast<std::size_t>(last->id)].inputs[0];

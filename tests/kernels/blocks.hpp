@@ -9,9 +9,9 @@
 
 #include "engine/backend.hpp"
 #include "engine/bf16.hpp"
-#include "engine/plan/placement.hpp"
+#include "engine/plan/block_place.hpp"
 #include "engine/reference/compute.hpp"
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold {
 
@@ -29,7 +29,9 @@ class Block {
     return {reinterpret_cast<std::byte*>(memory_.data()), rows_, cols_, precision_};
   }
   std::int64_t size() const { return rows_ * cols_; }
-  float get(std::int64_t i) { return number(tensor(), i); }
+  float get(std::int64_t i) {
+    return precision_ == Precision::fp32 ? tensor().fp32()[i] : from_bf16_bits(tensor().bf16()[i]);
+  }
   void set(std::int64_t i, float x) {
     if (precision_ == Precision::fp32) {
       tensor().fp32()[i] = x;
@@ -90,12 +92,13 @@ struct Case {
     operands.tokens = words;
     Matrix<T> result(output.tensor().rows, output.tensor().cols);
     operands.output = result.view();
-    reference::compute(device, op, operands);
+    reference::Kernels<T>().compute(device, op, operands);
     return result;
   }
   std::string described() const {
-    return std::string(name(op.kind)) + " " + name(op.function) + " " +
-           (op.kind == OpKind::gemm ? name(op.form) : "") + " -> " + (*program)[op.outputs[0]].name;
+    return std::string(name(op.kind)) + " " + op.function->name + " " +
+           (op.kind == OpKind::gemm ? name(op.form) : "") + " -> " +
+           (*program)[op.outputs[0]].label.full();
   }
 };
 
@@ -103,9 +106,10 @@ inline Block empty_block(const Case& c, Id id, Precision run) {
   const Value& value = (*c.program)[id];
   const Precision precision = kept(value.precision, run);
   if (!value.members.empty() || !value.shape.sharding.pieces.empty()) {
-    return Block(1, c.program->local_elements(id, c.grid, c.tokens), precision);
+    return Block(1, c.program->local_elements(id, c.grid, {c.tokens}), precision);
   }
-  return Block(value.shape.local_rows(c.grid, c.tokens), value.shape.local_cols(c.grid), precision);
+  return Block(value.shape.local_rows(c.grid, {c.tokens}),
+               value.shape.local_cols(c.grid, {c.tokens}), precision);
 }
 
 // Normal numbers of size 1; statistics of rows, which are sums of squares or of exponentials, are
@@ -141,7 +145,7 @@ inline std::vector<Case> cases_of(const Program& program, const StepCase& step) 
            {},       {}, {},        {}};
     c.device = {&program, step.grid, step.rank, step.model.hidden / step.model.heads,
                 c.tokens, 1.0};
-    std::string key = std::string(name(op.kind)) + name(op.function) + name(op.form);
+    std::string key = std::string(name(op.kind)) + op.function->name + name(op.form);
     for (Id input : op.inputs) {
       c.inputs.push_back(empty_block(c, input, step.run));
       const Tensor t = c.inputs.back().tensor();

@@ -8,6 +8,8 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
+#include <string>
 
 #include "engine/cpu/fma_peak.hpp"
 #include "engine/cpu/sgemm.hpp"
@@ -109,16 +111,58 @@ TEST(OpenblasCore, DISABLED_StartedAnew) {
   std::printf("anew: %s\n", value == nullptr ? "no" : value);
 }
 
+// What GoogleTest reads from the environment is for this process: a shard of one test may be empty.
+constexpr const char* without_test_settings =
+    "-u GTEST_TOTAL_SHARDS -u GTEST_SHARD_INDEX -u GTEST_SHARD_STATUS_FILE -u GTEST_REPEAT "
+    "-u GTEST_SHUFFLE -u GTEST_OUTPUT ";
+
 std::string printed_by_start(const std::string& environment, const std::string& test) {
   const std::string command =
-      "env " + environment + " '" + executable_path("tests-kernels") + "' " +
-      "--gtest_also_run_disabled_tests --gtest_filter=OpenblasCore.DISABLED_" + test + " 2>&1";
+      "env " + (without_test_settings + environment) + " '" + executable_path("tests-kernels") +
+      "' " + "--gtest_also_run_disabled_tests --gtest_filter=OpenblasCore.DISABLED_" + test +
+      " 2>&1";
   std::FILE* const pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return "";
   std::string text;
   std::array<char, 256> buffer;
   while (std::fgets(buffer.data(), buffer.size(), pipe) != nullptr) text += buffer.data();
   return pclose(pipe) == 0 ? text : "failed: " + text;
+}
+
+// A variable of the environment while a test runs.
+class Setting {
+ public:
+  Setting(const char* name, const char* value) : name_(name) {
+    if (const char* const before = std::getenv(name)) before_ = before;
+    setenv(name, value, 1);
+  }
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
+  ~Setting() {
+    if (before_) {
+      setenv(name_, before_->c_str(), 1);
+    } else {
+      unsetenv(name_);
+    }
+  }
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+// However the tests are shared out, what they start runs its one test once.
+TEST(OpenblasCore, IsTestedAlikeInEveryShard) {
+  const Setting shards("GTEST_TOTAL_SHARDS", "2");
+  const Setting repeat("GTEST_REPEAT", "2");
+  for (const char* index : {"0", "1"}) {
+    const Setting shard("GTEST_SHARD_INDEX", index);
+
+    const std::string text = printed_by_start("-u OPENBLAS_CORETYPE", "Started");
+
+    EXPECT_THAT(text, HasSubstr("core is right: "));
+    EXPECT_EQ(text.find("core is right: "), text.rfind("core is right: "));
+  }
 }
 
 TEST(OpenblasCore, IsRepairedInSilence) {

@@ -125,9 +125,9 @@ TEST_P(LongAttention, AgreesWithTheReferenceInDouble) {
   int tried = 0;
   for (Case& c : cases_of(program, {model, {1, 1, 1, 1}, 0, 2, GetParam()})) {
     if (c.op.kind != OpKind::attention) continue;
-    if (c.op.function == Function::backward) {  // its third operand is the forward's result
+    if (c.op.is(functions::attention_backward)) {  // its third operand is the forward's result
       Case forward = c;
-      forward.op.function = Function::forward;
+      forward.op.function = &functions::attention;
       forward.op.inputs = {c.op.inputs[1]};
       forward.inputs = {c.inputs[1]};
       const Matrix<double> output = [&] {

@@ -1,5 +1,5 @@
 // Both timed rungs interpret one program: where nothing contends they must give the same seconds,
-// and where lanes share a port the simulation must be the slower one.
+// and where channels share a port the simulation must be the slower one.
 #include <gtest/gtest.h>
 
 #include "schedule/models/model_file.hpp"
@@ -24,10 +24,10 @@ void expect_equal(const Outcome& estimated, const Outcome& simulated, const std:
   const double tolerance = 1e-6 * estimated.total.value;
   EXPECT_NEAR(estimated.total.value, simulated.total.value, tolerance) << what;
   EXPECT_NEAR(estimated.compute.value, simulated.compute.value, tolerance) << what;
-  for (Lane lane : all_lanes) {
-    const int l = static_cast<int>(lane);
-    EXPECT_NEAR(estimated.exposed[l].value, simulated.exposed[l].value, tolerance) << what;
-    EXPECT_NEAR(estimated.busy[l].value, simulated.busy[l].value, tolerance) << what;
+  ASSERT_EQ(estimated.channels, simulated.channels);
+  for (std::size_t c = 0; c < estimated.channels.size(); ++c) {
+    EXPECT_NEAR(estimated.exposed[c].value, simulated.exposed[c].value, tolerance) << what;
+    EXPECT_NEAR(estimated.busy[c].value, simulated.busy[c].value, tolerance) << what;
   }
 }
 
@@ -114,7 +114,7 @@ TEST(SharedPort, IsNeverFasterThanTheEstimate) {
 }
 
 // Gathers along z fly beside the all-reduces along x and y, and the port is too narrow for both.
-TEST(SharedPort, IsStrictlySlowerWhereLanesOverlap) {
+TEST(SharedPort, IsStrictlySlowerWhereChannelsOverlap) {
   const Platform& shared = platform("crossbar-shared");
   for (const ProcessGrid& grid :
        {ProcessGrid(2, 2, 2, 2), ProcessGrid(3, 2, 4, 5), ProcessGrid(4, 4, 8, 8)}) {
@@ -129,7 +129,7 @@ TEST(SharedPort, IsStrictlySlowerWhereLanesOverlap) {
 }
 
 // With a single axis nothing else is in flight, so there is nothing to share with.
-TEST(SharedPort, IsNoSlowerWhereOneLaneIsAlone) {
+TEST(SharedPort, IsNoSlowerWhereOneChannelIsAlone) {
   const Platform& shared = platform("crossbar-shared");
   for (const ProcessGrid& grid : {ProcessGrid(8, 1, 1, 1), ProcessGrid(1, 1, 1, 8)}) {
     const Point point = point_on("crossbar-shared", short_model(), grid);

@@ -21,7 +21,7 @@ using testing::short_model;
 
 // The estimate gives every collective the rate it has among the sibling groups of its axis: the
 // mean over links of a kind. The simulation resolves single links, so a ring that happens to lie on
-// less loaded ones may be a little faster; the sum over lanes and layers stays within this.
+// less loaded ones may be a little faster; the sum over channels and layers stays within this.
 constexpr double faster_by_at_most = 0.02;
 
 std::vector<Point> points_on_machines() {
@@ -68,10 +68,8 @@ TEST(Machines, ExtendedLayersEqualAllLayers) {
 void expect_same_bits(const Outcome& a, const Outcome& b) {
   EXPECT_EQ(a.total.value, b.total.value);
   EXPECT_EQ(a.compute.value, b.compute.value);
-  for (int lane = 0; lane < lane_count; ++lane) {
-    EXPECT_EQ(a.exposed[lane].value, b.exposed[lane].value);
-    EXPECT_EQ(a.busy[lane].value, b.busy[lane].value);
-  }
+  EXPECT_EQ(a.exposed, b.exposed);
+  EXPECT_EQ(a.busy, b.busy);
 }
 
 TEST(Machines, TwoRunsGiveTheSameBits) {

@@ -83,13 +83,15 @@ class Witness : public ::testing::Test {
     options.compute_factors = compute_factors(point, Mapping::packed(point.grid.size()));
     const std::string step = listing(program, point.grid, platform, options.compute_factors);
     std::string hosts;
-    std::int64_t lanes = 0;
-    for (Lane lane : all_lanes) lanes += point.grid.extent(axis_of(lane)) > 1 ? 1 : 0;
+    std::int64_t channels = 0;
+    for (const Channel& channel : program.channels) {
+      channels += point.grid.extent(channel.axis) > 1 ? 1 : 0;
+    }
     for (std::int64_t i = 0; i < point.grid.size(); ++i) hosts += fmt::format("device-{}\n", i);
     write("step.txt", step);
     write("hosts", hosts);
     write("platform.xml", simgrid_xml(platform, point.grid.size()));
-    const std::int64_t processes = point.grid.size() * (1 + lanes);
+    const std::int64_t processes = point.grid.size() * (1 + channels);
 
     Answers result{replay(program, point.grid, platform, options).outcome.total.value,
                    seconds(processes, "barrier"), seconds(processes, "")};

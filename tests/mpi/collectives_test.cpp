@@ -2,8 +2,8 @@
 // order of sums is ours.
 #include <gtest/gtest.h>
 
+#include "engine/mpi/channels.hpp"
 #include "engine/mpi/handles.hpp"
-#include "engine/mpi/lanes.hpp"
 #include "tests/mpi/reference_line.hpp"
 
 namespace fourfold {
@@ -32,17 +32,18 @@ class EveryCollective : public testing::TestWithParam<Transport> {};
 
 TEST_P(EveryCollective, GivesTheBitsOfTheDocumentedOrder) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Lanes lanes(ProcessGrid(ranks, 1, 1, 1), GetParam(), ProgressMode::none);
-  Communicator& lane = lanes[Lane::x];
+  Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), GetParam(), ProgressMode::none,
+                    host_memory());
+  Communicator& channel = channels[{Axis::x, ""}];
   for (std::int64_t elements : odd_sizes(ranks)) {
     for (CollectiveKind kind : kinds) {
       for (Precision precision : {Precision::fp32, Precision::bf16}) {
         for (Owed owed : {Owed::sum, Owed::max}) {
           const bool gather = kind == CollectiveKind::all_gather;
           if (gather && owed == Owed::max) continue;
-          Trial trial(kind, owed, precision, elements, ranks, lane.position());
+          Trial trial(kind, owed, precision, elements, ranks, channel.position());
 
-          lane.finish(lane.start(trial.call));
+          channel.finish(channel.start(trial.call));
 
           EXPECT_TRUE(trial.equal()) << described(trial.call, elements);
         }
@@ -55,15 +56,16 @@ TEST_P(EveryCollective, GivesTheBitsOfTheDocumentedOrder) {
 // gather are exact.
 TEST(LibraryCollectives, AreNearTheSumAndEqualOnAllMembers) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Lanes lanes(ProcessGrid(1, 1, ranks, 1), Transport::library, ProgressMode::none);
-  Communicator& lane = lanes[Lane::z_gather];
+  Channels channels(ProcessGrid(1, 1, ranks, 1), all_channels(), Transport::library,
+                    ProgressMode::none, host_memory());
+  Communicator& channel = channels[{Axis::z, "gather"}];
   for (std::int64_t elements : odd_sizes(ranks)) {
     for (CollectiveKind kind : kinds) {
       for (Precision precision : {Precision::fp32, Precision::bf16}) {
         for (Owed owed : {Owed::sum, Owed::max}) {
-          Trial trial(kind, owed, precision, elements, ranks, lane.position());
+          Trial trial(kind, owed, precision, elements, ranks, channel.position());
 
-          lane.finish(lane.start(trial.call));
+          channel.finish(channel.start(trial.call));
 
           const std::string what = described(trial.call, elements);
           if (kind == CollectiveKind::all_gather || owed == Owed::max) {
@@ -87,14 +89,15 @@ TEST(LibraryCollectives, AreNearTheSumAndEqualOnAllMembers) {
 TEST(EveryTransport, ReducesInPlace) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   for (Transport transport : {Transport::ring, Transport::library, Transport::window}) {
-    Lanes lanes(ProcessGrid(ranks, 1, 1, 1), transport, ProgressMode::none);
+    Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), transport, ProgressMode::none,
+                      host_memory());
     for (std::int64_t elements : odd_sizes(ranks)) {
       Trial trial(CollectiveKind::all_reduce, Owed::max, Precision::fp32, elements, ranks,
-                  lanes[Lane::x].position());
+                  channels[{Axis::x, ""}].position());
       trial.receive.bytes = trial.send.bytes;
       trial.call.send = trial.call.receive = trial.receive.tensor();
 
-      lanes[Lane::x].finish(lanes[Lane::x].start(trial.call));
+      channels[{Axis::x, ""}].finish(channels[{Axis::x, ""}].start(trial.call));
 
       EXPECT_TRUE(trial.equal()) << name(transport) << " " << elements;
     }
@@ -105,12 +108,14 @@ TEST(EveryTransport, ReducesInPlace) {
 TEST(EveryTransport, LeavesWhatIsSentAlone) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   for (Transport transport : {Transport::ring, Transport::library, Transport::window}) {
-    Lanes lanes(ProcessGrid(ranks, 1, 1, 1), transport, ProgressMode::none);
+    Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), transport, ProgressMode::none,
+                      host_memory());
     for (CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::all_reduce}) {
-      Trial trial(kind, Owed::sum, Precision::bf16, 1009, ranks, lanes[Lane::x].position());
+      Trial trial(kind, Owed::sum, Precision::bf16, 1009, ranks,
+                  channels[{Axis::x, ""}].position());
       const std::vector<std::byte> before = trial.send.bytes;
 
-      lanes[Lane::x].finish(lanes[Lane::x].start(trial.call));
+      channels[{Axis::x, ""}].finish(channels[{Axis::x, ""}].start(trial.call));
 
       EXPECT_EQ(trial.send.bytes, before) << name(transport) << " " << name(kind);
     }

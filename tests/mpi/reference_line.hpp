@@ -1,5 +1,5 @@
 // What a line's members bring to a collective and what they must hold after it, by plain loops in
-// the order that engine/ring_order.hpp documents.
+// the order that engine/plan/ring_order.hpp documents.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,8 @@
 #include "engine/bf16.hpp"
 #include "engine/communicator.hpp"
 #include "engine/plan/ring_order.hpp"
+#include "schedule/program/channel.hpp"
+#include "tests/host.hpp"
 
 namespace fourfold {
 
@@ -27,6 +29,11 @@ inline float contribution(std::int64_t member, std::int64_t element, Precision p
   const std::uint32_t exponent = 119U + ((x >> 23) & 15U);
   const float of_sign = std::bit_cast<float>((x & 0x80000000U) | exponent << 23 | (x & 0x7fffffU));
   return precision == Precision::bf16 ? rounded_to_bf16(of_sign) : of_sign;
+}
+
+// One along each axis but z, which has two.
+inline std::vector<Channel> all_channels() {
+  return {{Axis::x, ""}, {Axis::y, ""}, {Axis::z, "gather"}, {Axis::z, "reduce"}, {Axis::data, ""}};
 }
 
 // Memory for a tensor of one row.

@@ -1,9 +1,9 @@
-// What lanes refuse, in words that say what would be right.
+// What channels refuse, in words that say what would be right.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/mpi/channels.hpp"
 #include "engine/mpi/handles.hpp"
-#include "engine/mpi/lanes.hpp"
 #include "tests/mpi/reference_line.hpp"
 
 namespace fourfold {
@@ -24,7 +24,8 @@ std::string refusal(const Action& action) {
 TEST(Refusal, AGridOfOtherSizeThanTheWorld) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   const ProcessGrid grid(ranks, 1, 3, 1);
-  const std::string said = refusal([&] { Lanes(grid, Transport::ring, ProgressMode::none); });
+  const std::string said = refusal(
+      [&] { Channels(grid, all_channels(), Transport::ring, ProgressMode::none, host_memory()); });
   EXPECT_EQ(said, "grid " + grid.str() + " needs " + std::to_string(3 * ranks) +
                       " ranks, but MPI has started " + std::to_string(ranks));
 }
@@ -44,14 +45,15 @@ TEST(Refusal, WordsThatNameNoTransport) {
 
 TEST(Refusal, OperandsThatDoNotFit) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Lanes lanes(ProcessGrid(ranks, 1, 1, 1), Transport::ring, ProgressMode::none);
-  Communicator& lane = lanes[Lane::x];
+  Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), Transport::ring,
+                    ProgressMode::none, host_memory());
+  Communicator& channel = channels[{Axis::x, ""}];
   Buffer whole(10 * ranks, Precision::fp32);
   Buffer piece(9, Precision::fp32);
   Buffer halves(10 * ranks, Precision::bf16);
   Buffer words(10 * ranks, Precision::int32);
   const auto start = [&](CollectiveKind kind, Buffer& send, Buffer& receive) {
-    return refusal([&] { lane.start({kind, Owed::sum, send.tensor(), receive.tensor()}); });
+    return refusal([&] { channel.start({kind, Owed::sum, send.tensor(), receive.tensor()}); });
   };
 
   EXPECT_EQ(start(CollectiveKind::reduce_scatter, whole, piece),
@@ -63,7 +65,7 @@ TEST(Refusal, OperandsThatDoNotFit) {
   EXPECT_THAT(start(CollectiveKind::all_reduce, piece, whole), HasSubstr("equal extents"));
   EXPECT_THAT(start(CollectiveKind::all_reduce, whole, halves), HasSubstr("from fp32 to bf16"));
   EXPECT_THAT(start(CollectiveKind::all_reduce, words, words), HasSubstr("both operands"));
-  EXPECT_FALSE(lane.progress()) << "what is refused is not under way";
+  EXPECT_FALSE(channel.progress()) << "what is refused is not under way";
 }
 
 TEST(Refusal, MoreElementsThanOneCallCanCount) {

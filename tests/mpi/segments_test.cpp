@@ -18,13 +18,13 @@ MpiCommunicator world() {
   return split(MPI_COMM_WORLD, 0, rank_in(MPI_COMM_WORLD), "all");
 }
 
-void finish(LaneTransport& transport, Post post) {
+void finish(ChannelTransport& transport, Post post) {
   while (transport.finished() < post) {
     if (!transport.advance()) std::this_thread::yield();
   }
 }
 
-void expect_right_bits(LaneTransport& transport, std::int64_t elements) {
+void expect_right_bits(ChannelTransport& transport, std::int64_t elements) {
   for (CollectiveKind kind : kinds) {
     for (Precision precision : {Precision::fp32, Precision::bf16}) {
       Trial trial(kind, Owed::sum, precision, elements, transport.size(), transport.position());
@@ -40,7 +40,7 @@ TEST(Segments, OfARingMayBeOfAnyLength) {
   // Longer to add, longer to store, and equal; a round has up to a few dozen.
   for (const RingTransport::Segments segments :
        {RingTransport::Segments{64, 24}, {16, 400}, {100, 100}}) {
-    RingTransport transport(world(), segments);
+    RingTransport transport(world(), host_memory(), segments);
     for (std::int64_t elements : {1, 7, 100, 1009}) {
       expect_right_bits(transport, elements * transport.size());
       expect_right_bits(transport, elements * transport.size() + 1);
@@ -49,7 +49,7 @@ TEST(Segments, OfARingMayBeOfAnyLength) {
 }
 
 TEST(Segments, OfAWindowUseItsSlotsInTurn) {
-  WindowTransport transport(world(), 1);  // the smallest: one cache line a share
+  WindowTransport transport(world(), host_memory(), 1);  // the smallest: one cache line a share
   for (std::int64_t elements : {1, 7, 100, 1009}) {
     expect_right_bits(transport, elements * transport.size());
     expect_right_bits(transport, elements * transport.size() + 1);
@@ -57,7 +57,7 @@ TEST(Segments, OfAWindowUseItsSlotsInTurn) {
 }
 
 TEST(Segments, OfEqualRingsAreSharedByNoTwoCollectives) {
-  RingTransport transport(world(), {64, 64});
+  RingTransport transport(world(), host_memory(), {64, 64});
   std::vector<Trial> trials;
   for (std::int64_t i = 0; i < 30; ++i) {
     trials.emplace_back(kinds[static_cast<std::size_t>(i % 3)], Owed::sum, Precision::fp32, 37 * i,

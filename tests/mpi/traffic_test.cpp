@@ -1,8 +1,8 @@
 // Bytes handed to MPI, intercepted through PMPI, are what the formulas of the collectives say.
 #include <gtest/gtest.h>
 
+#include "engine/mpi/channels.hpp"
 #include "engine/mpi/handles.hpp"
-#include "engine/mpi/lanes.hpp"
 #include "tests/mpi/reference_line.hpp"
 #include "tests/pmpi_counter.hpp"
 
@@ -26,22 +26,23 @@ std::int64_t sent_by(CollectiveKind kind, std::int64_t elements, std::int64_t me
 
 TEST(Traffic, ARingSendsExactlyWhatTheFormulaSays) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Lanes lanes(ProcessGrid(1, ranks, 1, 1), Transport::ring, ProgressMode::none);
-  Communicator& lane = lanes[Lane::y];
+  Channels channels(ProcessGrid(1, ranks, 1, 1), all_channels(), Transport::ring,
+                    ProgressMode::none, host_memory());
+  Communicator& channel = channels[{Axis::y, ""}];
   for (std::int64_t elements : {std::int64_t{0}, std::int64_t{1}, ranks - 1, ranks, ranks + 1,
                                 std::int64_t{1009}, 100000 * ranks}) {
     for (CollectiveKind kind : kinds) {
       for (Precision precision : {Precision::fp32, Precision::bf16}) {
-        Trial trial(kind, Owed::sum, precision, elements, ranks, lane.position());
+        Trial trial(kind, Owed::sum, precision, elements, ranks, channel.position());
         reset_mpi_traffic();
 
-        lane.finish(lane.start(trial.call));
+        channel.finish(channel.start(trial.call));
 
         const std::map<std::string, MpiTraffic>& counted = mpi_traffic();
-        const auto found = counted.find("lane y");
+        const auto found = counted.find("channel y");
         const std::int64_t sent = found == counted.end() ? 0 : found->second.sent;
         const std::int64_t width = bytes_per_element(precision);
-        EXPECT_EQ(sent, sent_by(kind, elements, ranks, lane.position()) * width)
+        EXPECT_EQ(sent, sent_by(kind, elements, ranks, channel.position()) * width)
             << name(kind) << " of " << elements;
         std::int64_t total = 0;
         MPI_Allreduce(&sent, &total, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
@@ -54,32 +55,35 @@ TEST(Traffic, ARingSendsExactlyWhatTheFormulaSays) {
 
 TEST(Traffic, TheLibraryIsHandedEachBufferOnce) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Lanes lanes(ProcessGrid(1, 1, 1, ranks), Transport::library, ProgressMode::none);
-  Communicator& lane = lanes[Lane::data];
+  Channels channels(ProcessGrid(1, 1, 1, ranks), all_channels(), Transport::library,
+                    ProgressMode::none, host_memory());
+  Communicator& channel = channels[{Axis::data, ""}];
   for (CollectiveKind kind : kinds) {
-    Trial trial(kind, Owed::sum, Precision::bf16, 1009, ranks, lane.position());
+    Trial trial(kind, Owed::sum, Precision::bf16, 1009, ranks, channel.position());
     reset_mpi_traffic();
 
-    lane.finish(lane.start(trial.call));
+    channel.finish(channel.start(trial.call));
 
     const std::map<std::string, MpiTraffic>& counted = mpi_traffic();
     if (ranks == 1) {
       EXPECT_TRUE(counted.empty());
       continue;
     }
-    EXPECT_EQ(counted.at("lane data").collectives, 1);
-    EXPECT_EQ(counted.at("lane data").whole_buffers, 2 * 1009);
+    EXPECT_EQ(counted.at("channel data").collectives, 1);
+    EXPECT_EQ(counted.at("channel data").whole_buffers, 2 * 1009);
   }
 }
 
 TEST(Traffic, AWindowHandsMpiNothing) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Lanes lanes(ProcessGrid(1, 1, ranks, 1), Transport::window, ProgressMode::none);
-  Communicator& lane = lanes[Lane::z_reduce];
-  Trial trial(CollectiveKind::all_reduce, Owed::sum, Precision::fp32, 1009, ranks, lane.position());
+  Channels channels(ProcessGrid(1, 1, ranks, 1), all_channels(), Transport::window,
+                    ProgressMode::none, host_memory());
+  Communicator& channel = channels[{Axis::z, "reduce"}];
+  Trial trial(CollectiveKind::all_reduce, Owed::sum, Precision::fp32, 1009, ranks,
+              channel.position());
   reset_mpi_traffic();
 
-  lane.finish(lane.start(trial.call));
+  channel.finish(channel.start(trial.call));
 
   EXPECT_TRUE(mpi_traffic().empty());
 }

@@ -95,7 +95,7 @@ inline Platform torus(Node node, std::vector<std::int64_t> extents) {
   return platform;
 }
 
-enum class Ports { shared, private_per_lane };
+enum class Ports { shared, private_per_channel };
 
 inline Platform crossbar(int devices_per_node, Ports ports) {
   Platform platform;
@@ -103,7 +103,7 @@ inline Platform crossbar(int devices_per_node, Ports ports) {
   platform.nodes = 4096;
   platform.node.devices = devices_per_node;
   platform.node.nics.push_back({{25 * giga}, {}});
-  platform.network = CrossbarNetwork{ports == Ports::private_per_lane};
+  platform.network = CrossbarNetwork{ports == Ports::private_per_channel};
   return platform;
 }
 

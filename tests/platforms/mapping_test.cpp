@@ -9,6 +9,7 @@
 
 #include "platforms/network/topology.hpp"
 #include "schedule/program/process_grid.hpp"
+#include "tests/platforms/machines_for_tests.hpp"
 
 namespace fourfold {
 namespace {
@@ -50,6 +51,44 @@ TEST(mapping, spread_deals_nodes_out_to_groups) {
   EXPECT_EQ(mapping.devices[8 * 76 + 3], 76 * 128 * 8 + 3);
   EXPECT_EQ(mapping.devices[8 * 77], 8);
   EXPECT_THROW(Mapping::spread(8, read_platform("crossbar")), std::invalid_argument);
+}
+
+std::vector<std::int64_t> nodes_of(const Mapping& mapping, std::int64_t devices_per_node) {
+  std::vector<std::int64_t> nodes;
+  for (std::int64_t rank = 0; rank < mapping.ranks(); rank += devices_per_node) {
+    nodes.push_back(mapping.devices[static_cast<std::size_t>(rank)] / devices_per_node);
+  }
+  return nodes;
+}
+
+TEST(mapping, spread_on_a_tree_of_two_tiers_deals_nodes_out_to_leaves) {
+  const Platform tree = test::fat_tree(test::switched_node(2, 300), 1, {{4, 1.0}, {3, 1.0}});
+
+  EXPECT_EQ(nodes_of(Mapping::spread(16, tree), 2),
+            (std::vector<std::int64_t>{0, 4, 8, 1, 5, 9, 2, 6}));
+}
+
+TEST(mapping, spread_on_a_tree_of_three_tiers_deals_nodes_out_to_pods) {
+  const Platform tree =
+      test::fat_tree(test::switched_node(2, 300), 1, {{2, 1.0}, {3, 2.0}, {3, 1.0}});
+
+  EXPECT_EQ(nodes_of(Mapping::spread(10, tree), 2), (std::vector<std::int64_t>{0, 6, 12, 1, 7}));
+}
+
+// 5 nodes of 3 x 2 are there, and 2 rails change nothing: the last part has one node.
+TEST(mapping, spread_passes_over_parts_that_are_full) {
+  Platform tree = test::fat_tree(test::switched_node(2, 300), 2, {{2, 1.0}, {3, 1.0}});
+  tree.nodes = 5;
+
+  EXPECT_EQ(nodes_of(Mapping::spread(10, tree), 2), (std::vector<std::int64_t>{0, 2, 4, 1, 3}));
+  EXPECT_EQ(nodes_of(Mapping::spread(9, tree), 2), (std::vector<std::int64_t>{0, 2, 4, 1, 3}));
+  EXPECT_THROW(Mapping::spread(11, tree), std::invalid_argument);
+}
+
+TEST(mapping, spread_needs_a_second_tier) {
+  const Platform one_switch = test::fat_tree(test::switched_node(2, 300), 1, {{4, 1.0}});
+
+  EXPECT_THROW(Mapping::spread(4, one_switch), std::invalid_argument);
 }
 
 TEST(mapping, spread_over_everything_uses_every_device_once) {

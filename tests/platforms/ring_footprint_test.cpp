@@ -97,6 +97,58 @@ TEST(ring_footprint, gathers_members_of_a_node_however_they_are_ordered) {
   EXPECT_EQ(in_order, shuffled);
 }
 
+// Nodes follow one another as the list first names them, each with all its members: devices of
+// groups 0, 1 and 2 in turn, and back from the last node to the first.
+TEST(ring_footprint, of_a_list_that_alternates_between_nodes_visits_each_node_once) {
+  const Platform platform = perlmutter();
+  const Topology topology(platform, 3 * 128);
+  constexpr std::int64_t second = 128 * 4;
+  constexpr std::int64_t third = 2 * 128 * 4;
+
+  const auto names = by_name(
+      topology,
+      topology.ring_footprint({third, 0, third + 1, second + 2, 1, second, third + 3, 2}, 0));
+
+  EXPECT_EQ(names.at("group 2 -> group 0"), 1.0);
+  EXPECT_EQ(names.at("group 0 -> group 1"), 1.0);
+  EXPECT_EQ(names.at("group 1 -> group 2"), 1.0);
+  EXPECT_EQ(names.count("group 0 -> group 2") + names.count("group 2 -> group 1"), 0U);
+  // Two rings, as the second node has two members; of the other nodes' three NICs they use two.
+  EXPECT_EQ(names.at("node 128 nic 0 out"), 0.5);
+  EXPECT_EQ(names.at("node 128 nic 2 in"), 0.5);
+  EXPECT_EQ(names.at("node 256 nic 0 out"), 0.5);
+  EXPECT_EQ(names.at("node 256 nic 1 out"), 0.5);
+  EXPECT_EQ(names.at("node 0 nic 1 in"), 0.5);
+}
+
+// Whichever way a list walks through the members of its nodes, rings are the same as long as the
+// nodes come in the same order.
+TEST(ring_footprint, depends_on_the_order_of_nodes_alone) {
+  const Platform platform = frontier({3, 8});
+  const Topology topology(platform, 300);
+  const auto line_by_line = [](const std::vector<std::int64_t>& nodes) {
+    std::vector<std::int64_t> list;
+    for (std::int64_t node : nodes) {
+      for (std::int64_t member = 0; member < 8; ++member) list.push_back(node * 8 + member);
+    }
+    return list;
+  };
+  const auto in_turns = [](const std::vector<std::int64_t>& nodes) {
+    std::vector<std::int64_t> list;
+    for (std::int64_t member = 0; member < 8; ++member) {
+      for (std::int64_t node : nodes) list.push_back(node * 8 + member);
+    }
+    return list;
+  };
+
+  const auto in_turn = by_name(topology, topology.ring_footprint(in_turns({9, 200, 3}), 0));
+  const auto in_line = by_name(topology, topology.ring_footprint(line_by_line({9, 200, 3}), 0));
+  const auto other = by_name(topology, topology.ring_footprint(line_by_line({9, 3, 200}), 0));
+
+  EXPECT_EQ(in_turn, in_line);
+  EXPECT_NE(in_turn, other);
+}
+
 TEST(ring_footprint, of_one_member_is_empty) {
   const Platform platform = frontier();
   const Topology topology(platform, 1);

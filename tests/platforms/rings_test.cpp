@@ -6,7 +6,10 @@
 
 #include <bit>
 #include <limits>
+#include <random>
+#include <set>
 #include <stdexcept>
+#include <vector>
 
 #include "tests/platforms/machines_for_tests.hpp"
 
@@ -119,6 +122,160 @@ TEST(node_rings, of_more_than_eight_devices_still_pass_every_device) {
 
   EXPECT_GE(rings.rate, 4 * 28 * giga);
   EXPECT_LE(rings.rate, 11 * 28 * giga * (1 + 1e-9));
+}
+
+struct Pair {
+  int a, b;
+  double width;  // GB/s
+};
+
+Node linked_node(int devices, const std::vector<Pair>& pairs) {
+  Node node;
+  node.devices = devices;
+  for (const Pair& pair : pairs) node.links.push_back({pair.a, pair.b, {pair.width * giga}, ""});
+  return node;
+}
+
+// No ring without detours: a line, a star, a comb, and two meshes that one link joins.
+Node line_node(int devices) {
+  std::vector<Pair> pairs;
+  for (int i = 0; i + 1 < devices; ++i) pairs.push_back({i, i + 1, 10.0 + i});
+  return linked_node(devices, pairs);
+}
+Node star_node(int devices) {
+  std::vector<Pair> pairs;
+  for (int i = 1; i < devices; ++i) pairs.push_back({0, i, 20.0 + i % 3});
+  return linked_node(devices, pairs);
+}
+Node comb_node(int devices) {
+  std::vector<Pair> pairs;
+  for (int i = 0; i + 2 < devices; i += 2) pairs.push_back({i, i + 2, 30.0});
+  for (int i = 0; i + 1 < devices; i += 2) pairs.push_back({i, i + 1, 7.0 + i});
+  return linked_node(devices, pairs);
+}
+Node two_meshes_node(int devices) {
+  const int half = devices / 2;
+  std::vector<Pair> pairs{{half - 1, half, 12.0}};
+  for (int a = 0; a < devices; ++a) {
+    for (int b = a + 1; b < devices; ++b) {
+      if ((a < half) == (b < half)) pairs.push_back({a, b, 40.0});
+    }
+  }
+  return linked_node(devices, pairs);
+}
+
+// The fullest link as a part of its capacity.
+double fullest(const NodeGraph& graph, const NodeRings& rings) {
+  double fullest = 0.0;
+  for (const LinkShare& share : rings.shares) {
+    fullest = std::max(fullest, share.share * rings.rate / graph.capacity(share.link));
+  }
+  return fullest;
+}
+
+// What rings load on links, added up from their members and the paths between them.
+Footprint walked(const NodeGraph& graph, const NodeRings& rings) {
+  Footprint sum;
+  for (const NodeRing& ring : rings.rings) {
+    for (std::size_t i = 0; i < ring.order.size(); ++i) {
+      const int next = ring.order[(i + 1) % ring.order.size()];
+      for (std::int32_t link : graph.path(ring.order[i], next)) sum.push_back({link, ring.share});
+    }
+  }
+  merge(sum);
+  return sum;
+}
+
+TEST(node_rings, of_9_to_13_devices_with_detours_load_no_link_beyond_its_capacity) {
+  for (int devices = 9; devices <= 13; ++devices) {
+    for (const Node& node :
+         {line_node(devices), star_node(devices), comb_node(devices), two_meshes_node(devices)}) {
+      const NodeGraph graph(node);
+
+      const NodeRings rings = node_rings(graph, (DeviceSet{1} << devices) - 1);
+
+      EXPECT_GT(rings.rate, 0.0);
+      EXPECT_LE(fullest(graph, rings), 1 + 1e-9) << devices;
+      EXPECT_GT(fullest(graph, rings), 1 - 1e-9) << devices;
+      double shares = 0.0;
+      for (const NodeRing& ring : rings.rings) {
+        shares += ring.share;
+        EXPECT_EQ(std::set<int>(ring.order.begin(), ring.order.end()).size(),
+                  static_cast<std::size_t>(devices));
+        EXPECT_EQ(ring.order.size(), static_cast<std::size_t>(devices));
+      }
+      EXPECT_NEAR(shares, 1.0, 1e-12);
+      const Footprint expected = walked(graph, rings);
+      ASSERT_EQ(rings.shares.size(), expected.size());
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_EQ(rings.shares[i].link, expected[i].link);
+        EXPECT_NEAR(rings.shares[i].share, expected[i].share, 1e-12);
+      }
+    }
+  }
+}
+
+// Some of the devices, so that detours pass through others.
+TEST(node_rings, of_parts_of_large_nodes_load_no_link_beyond_its_capacity) {
+  for (const Node& node : {line_node(13), comb_node(12), two_meshes_node(12)}) {
+    const NodeGraph graph(node);
+    for (DeviceSet set : {DeviceSet{0x5b7}, DeviceSet{0xdb7}, DeviceSet{0xffe}, DeviceSet{0x555}}) {
+      const NodeRings rings = node_rings(graph, set);
+
+      EXPECT_GT(rings.rate, 0.0);
+      EXPECT_LE(fullest(graph, rings), 1 + 1e-9) << set;
+      EXPECT_GT(fullest(graph, rings), 1 - 1e-9) << set;
+    }
+  }
+}
+
+// Trees of random widths with some links across, and rings over most of their devices: nearest
+// neighbours lie such that a ring may cross a link twice, and its last hop may be its narrowest.
+TEST(node_rings, of_random_nodes_load_no_link_beyond_its_capacity) {
+  std::mt19937 random(11);
+  const auto below = [&random](int limit) {
+    return static_cast<int>(random() % static_cast<unsigned>(limit));
+  };
+  for (int round = 0; round < 300; ++round) {
+    const int devices = 9 + round % 5;
+    std::vector<Pair> pairs;
+    for (int device = 1; device < devices; ++device) {
+      pairs.push_back({below(device), device, 1.0 + below(40)});
+    }
+    for (int across = 0; across < round % 4; ++across) {
+      const int a = below(devices - 1);
+      pairs.push_back({a, a + 1 + below(devices - a - 1), 1.0 + below(40)});
+    }
+    const NodeGraph graph(linked_node(devices, pairs));
+    DeviceSet set = (DeviceSet{1} << devices) - 1;
+    for (int device = 9; device < devices; ++device) set &= ~(DeviceSet{random() % 2} << device);
+
+    const NodeRings rings = node_rings(graph, set);
+
+    EXPECT_GT(rings.rate, 0.0);
+    EXPECT_LE(fullest(graph, rings), 1 + 1e-9) << "round " << round;
+  }
+}
+
+// Every link of a line is crossed once forth and once back by the best ring: as wide as the
+// narrowest. Hand-set orders that zigzag cross it more often.
+TEST(node_rings, on_a_line_of_devices_go_up_and_come_back) {
+  const NodeGraph graph(line_node(11));
+
+  EXPECT_NEAR(node_rings(graph, (DeviceSet{1} << 11) - 1).rate, 10 * giga, 1.0);
+}
+
+// Direct rings where there are any: 12 devices in a circle need no detour, and both ways round are
+// used.
+TEST(node_rings, of_a_circle_of_twelve_are_its_two_ways_round) {
+  std::vector<Pair> pairs;
+  for (int i = 0; i < 12; ++i) pairs.push_back({i, (i + 1) % 12, 25.0});
+  const NodeGraph graph(linked_node(12, pairs));
+
+  const NodeRings rings = node_rings(graph, (DeviceSet{1} << 12) - 1);
+
+  EXPECT_NEAR(rings.rate, 50 * giga, 1.0);
+  EXPECT_EQ(rings.shares.size(), 24U);
 }
 
 TEST(node_rings, of_one_device_are_none) {

@@ -32,19 +32,19 @@ std::map<std::string, double> by_name(const Topology& topology, const Footprint&
   return shares;
 }
 
-TEST(topology, of_a_crossbar_is_a_port_out_and_in_per_device_and_lane) {
+TEST(topology, of_a_crossbar_is_a_port_out_and_in_per_device_and_channel) {
   const Platform shared = crossbar(4, Ports::shared);
-  const Platform separate = crossbar(4, Ports::private_per_lane);
+  const Platform separate = crossbar(4, Ports::private_per_channel);
 
   EXPECT_EQ(Topology(shared, 2).link_count(), 2 * 4 * 2);
-  EXPECT_EQ(Topology(separate, 2).link_count(), 2 * 4 * 5 * 2);
+  EXPECT_EQ(Topology(separate, 2, 5).link_count(), 2 * 4 * 5 * 2);
 }
 
-TEST(topology, lanes_of_a_crossbar_device_share_its_port_unless_it_has_one_each) {
+TEST(topology, channels_of_a_crossbar_device_share_its_port_unless_it_has_one_each) {
   const Platform shared = crossbar(4, Ports::shared);
-  const Platform separate = crossbar(4, Ports::private_per_lane);
+  const Platform separate = crossbar(4, Ports::private_per_channel);
   const Topology a(shared, 2);
-  const Topology b(separate, 2);
+  const Topology b(separate, 2, 5);
 
   EXPECT_EQ(by_name(a, a.ring_footprint({0, 5}, 0)), by_name(a, a.ring_footprint({0, 5}, 3)));
   EXPECT_EQ(by_name(b, b.ring_footprint({0, 5}, 3)),
@@ -209,6 +209,37 @@ TEST(topology, detours_of_a_group_load_all_other_groups_evenly) {
   EXPECT_LT(most, 1.5 * 1024 * (8.0 / 9) / 72);
 }
 
+// The cables to other groups, four a pair, end on the switches of a group in turn, the next group's
+// in the middle: 73 x 4 ends on 32 switches are nine or ten a switch.
+TEST(topology, cables_between_groups_are_dealt_out_to_the_switches) {
+  const Platform platform = frontier();
+  const Topology topology(platform, platform.nodes);
+  std::map<std::string, std::set<std::int64_t>> pairs_of_switch;
+  std::set<std::string> of_the_next;
+  for (std::int64_t peer = 1; peer < 74; ++peer) {
+    // By four sending nodes and NICs a message meets all four cables of a pair.
+    for (std::int64_t node = 0; node < 4; ++node) {
+      for (std::int64_t nic = 0; nic < 4; ++nic) {
+        std::vector<std::int32_t> path;
+        topology.minimal_route(node * 8 + 2 * nic, peer * 1024, path);
+        const std::string hop = topology.link_name(path[1]);
+        const std::string prefix = "group 0 switch " + std::to_string(nic) + " -> switch ";
+        const bool ends_here = hop.starts_with("group 0 -> ");
+        const std::string gateway = ends_here ? std::to_string(nic) : hop.substr(prefix.size());
+        ASSERT_TRUE(ends_here || hop.starts_with(prefix)) << hop;
+        pairs_of_switch[gateway].insert(peer);
+        if (peer == 1) of_the_next.insert(gateway);
+      }
+    }
+  }
+
+  EXPECT_EQ(of_the_next, (std::set<std::string>{"16", "17", "18", "19"}));
+  EXPECT_EQ(pairs_of_switch.size(), 32U);
+  for (const auto& [gateway, peers] : pairs_of_switch) {
+    EXPECT_TRUE(peers.size() == 9 || peers.size() == 10) << gateway << " has " << peers.size();
+  }
+}
+
 TEST(topology, refuses_what_does_not_exist) {
   const Platform platform = frontier();
   const Topology topology(platform, 2);
@@ -218,7 +249,10 @@ TEST(topology, refuses_what_does_not_exist) {
   EXPECT_THROW(Topology(platform, platform.nodes + 1), std::invalid_argument);
   EXPECT_THROW(topology.route(0, 16, path), std::out_of_range);
   EXPECT_THROW(topology.ring_footprint({0, -1}, 0), std::out_of_range);
-  EXPECT_THROW(topology.ring_footprint({0, 1}, 5), std::out_of_range);
+  EXPECT_THROW(topology.ring_footprint({0, 1}, -1), std::out_of_range);
+  const Platform ports = crossbar(4, Ports::private_per_channel);
+  EXPECT_THROW(Topology(ports, 1, 5).ring_footprint({0, 1}, 5), std::out_of_range);
+  EXPECT_THROW(Topology(ports, 1).ring_footprint({0, 1}, 1), std::out_of_range);
 }
 
 TEST(topology, refuses_nodes_that_no_group_holds) {

@@ -53,8 +53,10 @@ struct Case {
 struct Driven {
   Driven(const Case& one, const Mapping& placed)
       : mapping(placed),
-        topology(*one.platform, mapping.nodes(one.platform->node.devices)),
-        communicators(one.grid, all_used()),
+        topology(*one.platform, mapping.nodes(one.platform->node.devices),
+                 one.program.channels.size()),
+        communicators(one.grid, one.program.channels,
+                      std::vector<bool>(one.program.channels.size(), true)),
         stream(unroll(one.program, one.grid, Repetitions::full(one.program))),
         load(load_of(communicators,
                      {*one.platform, topology, mapping,
@@ -73,18 +75,13 @@ struct Driven {
     return ranks.segment_times();
   }
 
-  static std::array<bool, lane_count> all_used() {
-    std::array<bool, lane_count> used{};
-    used.fill(true);
-    return used;
-  }
-  static LaneWork work_of(const TimedProgram& program) {
-    LaneWork work;
+  static ChannelWork work_of(const TimedProgram& program) {
+    const std::size_t channels = program.channels.size();
+    ChannelWork work{std::vector<double>(channels, 0.0), std::vector<double>(channels, 1.0)};
     for (const TimedCollective& collective : program.collectives) {
-      double& cap = work.caps[static_cast<int>(collective.lane)];
+      double& cap = work.caps[collective.channel];
       cap = std::max(cap, collective.cost.rate_cap.value);
     }
-    work.sent.fill(1.0);
     return work;
   }
 

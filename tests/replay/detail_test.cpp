@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "sim/conditions/conditions.hpp"
 #include "sim/estimate/estimate.hpp"
@@ -51,7 +52,7 @@ struct Case {
 double counted_bytes(const Case& c) {
   const Counts counts = estimate(c.point, c.platform).counts;
   double bytes = 0.0;
-  for (Bytes lane : counts.sent) bytes += lane.value;
+  for (Bytes sent : counts.sent) bytes += sent.value;
   for (const RunCycle& cycle : c.program.cycles) {
     for (std::int32_t r = cycle.first; r < cycle.last; ++r) {
       const StepRun& run = c.program.runs[static_cast<std::size_t>(r)];
@@ -127,21 +128,32 @@ TEST(Classes, SumToTheOutcome) {
     const Replay result = c.run(ReplayExtent::extrapolated);
 
     Seconds compute;
-    std::array<Seconds, lane_count> exposed{};
+    const std::size_t channels = result.outcome.channels.size();
+    std::vector<Seconds> exposed(channels);
     for (const ClassUse& use : result.detail->classes) {
       const double share =
           static_cast<double>(use.devices) / static_cast<double>(c.point.grid.size());
       compute += use.compute * share;
-      for (std::size_t lane = 0; lane < lane_count; ++lane) {
-        exposed[lane] += use.exposed[lane] * share;
-        EXPECT_LE(use.late[lane], use.exposed[lane] * (1 + 1e-9));
-        EXPECT_GE(use.late[lane].value, 0.0);
+      for (std::size_t c = 0; c < channels; ++c) {
+        exposed[c] += use.exposed[c] * share;
+        EXPECT_LE(use.late[c], use.exposed[c] * (1 + 1e-9));
+        EXPECT_GE(use.late[c].value, 0.0);
       }
     }
     EXPECT_NEAR(compute.value, result.outcome.compute.value, 1e-9);
-    for (std::size_t lane = 0; lane < lane_count; ++lane) {
-      EXPECT_NEAR(exposed[lane].value, result.outcome.exposed[lane].value, 1e-9);
+    for (std::size_t c = 0; c < channels; ++c) {
+      EXPECT_NEAR(exposed[c].value, result.outcome.exposed[c].value, 1e-9);
     }
+  }
+}
+
+// Gradients of many layers are posted at once along data, and only the last one is waited for.
+TEST(Classes, DevicesThatAreAlikeWaitForNobodyHoweverMuchTheyPost) {
+  const Replay result = Case(tiny("crossbar", {2, 2, 2, 4}, 24)).run(ReplayExtent::full);
+
+  ASSERT_GT(result.outcome.exposed_along(Axis::data).value, 0.0);
+  for (const ClassUse& use : result.detail->classes) {
+    for (Seconds late : use.late) EXPECT_NEAR(late.value, 0.0, 1e-12) << use.name;
   }
 }
 
@@ -154,7 +166,7 @@ TEST(Classes, AllWaitForTheSlowDeviceAndItForNobody) {
   ASSERT_EQ(classes.size(), 6U);  // itself, x, y, z, data and the others
   const auto late = [](const ClassUse& use) {
     Seconds sum;
-    for (Seconds lane : use.late) sum += lane;
+    for (Seconds late : use.late) sum += late;
     return sum;
   };
   EXPECT_EQ(classes[0].name, "the slow device");
@@ -246,6 +258,22 @@ TEST(Timelines, OfCutLoopsSayWhatTheWholeOnesSay) {
     return sum;
   };
   EXPECT_NEAR(sum(cut), sum(whole), 1e-6 * sum(whole));
+}
+
+TEST(Timelines, OfCutLoopsPutKernelsWhereTheWholeOnesDo) {
+  const Case c(tiny("crossbar", {2, 2, 2, 2}, 12));
+  const ProgramDetail detail(c.point, c.platform, c.program);
+  const auto places = [&](ReplayExtent extent) {
+    const ReplayDetail told = *c.run(extent).detail;
+    std::set<std::pair<std::int32_t, std::int32_t>> found;  // section and kernel
+    for (const Span& span : timeline(told.timelines[0].log, detail, told.logged, Repeated::all)) {
+      if (span.kind == SpanKind::kernel) found.emplace(span.section, span.name);
+    }
+    return found;
+  };
+
+  EXPECT_TRUE(
+      std::ranges::includes(places(ReplayExtent::full), places(ReplayExtent::extrapolated)));
 }
 
 TEST(ReplayDetail, SurvivesJson) {

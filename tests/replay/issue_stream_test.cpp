@@ -14,14 +14,14 @@ using testing::ProgramBuilder;
 
 const ProcessGrid grid(2, 2, 2, 2);
 
-TEST(IssueStream, NumbersCollectivesByLaneAndFindsThemFromBehind) {
+TEST(IssueStream, NumbersCollectivesByChannelAndFindsThemFromBehind) {
   ProgramBuilder builder;
-  const std::int32_t x = builder.collective(Lane::x, 0.0, 1.0, 1.0);
-  const std::int32_t y = builder.collective(Lane::y, 0.0, 1.0, 1.0);
+  const std::int32_t x = builder.collective(on::x, 0.0, 1.0, 1.0);
+  const std::int32_t y = builder.collective(on::y, 0.0, 1.0, 1.0);
   builder.post(x);
   builder.post(y);
   builder.post(x);
-  builder.wait(Lane::x, 1);
+  builder.wait(on::x, 1);
   builder.run(2);
   builder.cycle(1);
   const TimedProgram program = builder.take();
@@ -29,7 +29,7 @@ TEST(IssueStream, NumbersCollectivesByLaneAndFindsThemFromBehind) {
   const IssueStream stream = unroll(program, grid, Repetitions::full(program));
 
   ASSERT_EQ(stream.operations.size(), 9u);
-  EXPECT_EQ(stream.posts[static_cast<int>(Lane::x)].size(), 4u);
+  EXPECT_EQ(stream.posts[on::x].size(), 4u);
   EXPECT_EQ(stream.operations[3].number, 0);  // the wait of the first round: x has 0 and 1
   EXPECT_EQ(stream.operations[7].number, 2);  // of the second: x has 0 to 3
   EXPECT_EQ(stream.operations[8].kind, Operation::Kind::mark);
@@ -62,14 +62,14 @@ TEST(IssueStream, WeighsTheLastRepetitionOfACutLoopForAllThatAreLeftOut) {
 
 TEST(IssueStream, ChargesInterferenceAtTheWaitForWhatRanBeside) {
   ProgramBuilder builder;
-  const std::int32_t x = builder.collective(Lane::x, 0.0, 4.0, 1.0);  // 4 s
+  const std::int32_t x = builder.collective(on::x, 0.0, 4.0, 1.0);  // 4 s
   builder.interference(0.1);
   builder.post(x);
   builder.compute(3.0);
-  builder.wait(Lane::x, 0);  // 3 of its 4 s were beside compute
+  builder.wait(on::x, 0);  // 3 of its 4 s were beside compute
   builder.post(x);
   builder.compute(9.0);
-  builder.wait(Lane::x, 0);  // all 4 s were
+  builder.wait(on::x, 0);  // all 4 s were
   builder.run(1);
   builder.cycle(1);
   const TimedProgram program = builder.take();
@@ -80,11 +80,11 @@ TEST(IssueStream, ChargesInterferenceAtTheWaitForWhatRanBeside) {
   EXPECT_DOUBLE_EQ(stream.operations[3].compute.value, 9.0 + 0.4);
 }
 
-TEST(IssueStream, LeavesOutLanesWithNobodyToTalkTo) {
+TEST(IssueStream, LeavesOutChannelsWithNobodyToTalkTo) {
   ProgramBuilder builder;
-  const std::int32_t x = builder.collective(Lane::x, 0.0, 0.0, 0.0);
+  const std::int32_t x = builder.collective(on::x, 0.0, 0.0, 0.0);
   builder.post(x);
-  builder.wait(Lane::x, 0);
+  builder.wait(on::x, 0);
   builder.run(1);
   builder.cycle(1);
   const TimedProgram program = builder.take();
@@ -102,14 +102,14 @@ TEST(IssueStream, RefusesUnsoundPrograms) {
     EXPECT_THROW(unroll(program, grid, Repetitions::full(program)), std::invalid_argument);
   };
   ProgramBuilder waits_for_nothing;
-  waits_for_nothing.wait(Lane::x, 0);
+  waits_for_nothing.wait(on::x, 0);
   refuses(waits_for_nothing);
   ProgramBuilder waits_too_far_back;
-  waits_too_far_back.post(waits_too_far_back.collective(Lane::x, 0.0, 1.0, 1.0));
-  waits_too_far_back.wait(Lane::x, 1);
+  waits_too_far_back.post(waits_too_far_back.collective(on::x, 0.0, 1.0, 1.0));
+  waits_too_far_back.wait(on::x, 1);
   refuses(waits_too_far_back);
   ProgramBuilder without_rate;
-  without_rate.post(without_rate.collective(Lane::x, 0.0, 1.0, 0.0));
+  without_rate.post(without_rate.collective(on::x, 0.0, 1.0, 0.0));
   refuses(without_rate);
   ProgramBuilder negative_compute;
   negative_compute.compute(-1.0);

@@ -38,34 +38,35 @@ Bounds bounds_of(const Case& one) {
   Driven driven(one, placement_of(one));
   const std::int64_t ranks = one.grid.size();
   std::vector<double> clock(ranks, 0.0);
-  std::array<std::vector<std::vector<double>>, lane_count> ends;  // by number, by rank
+  // By channel, number and rank.
+  std::vector<std::vector<std::vector<double>>> ends(one.program.channels.size());
   Bounds bounds;
   for (const Operation& operation : driven.stream.operations) {
     for (double& now : clock) now += operation.compute.value;
     bounds.in_sequence += operation.compute.value * static_cast<double>(ranks);
-    const int lane = static_cast<int>(operation.lane);
+    const ChannelNumber channel = operation.channel;
     if (operation.kind == Operation::Kind::wait) {
       for (std::int64_t r = 0; r < ranks; ++r) {
-        clock[r] = std::max(clock[r], ends[lane][operation.number][r]);
+        clock[r] = std::max(clock[r], ends[channel][operation.number][r]);
       }
     }
     if (operation.kind != Operation::Kind::post) continue;
-    const std::int32_t collective = driven.stream.posts[lane][operation.number].collective;
+    const std::int32_t collective = driven.stream.posts[channel][operation.number].collective;
     std::vector<double> end(ranks, 0.0);
     for (std::int64_t r = 0; r < ranks; ++r) {
-      const std::vector<std::int64_t> line = one.grid.line(r, axis_of(operation.lane));
+      const std::vector<std::int64_t> line = one.grid.line(r, one.program.channels[channel].axis);
       double rate = std::numeric_limits<double>::infinity();
       for (const LinkShare& entry :
-           driven.topology.ring_footprint(driven.mapping.apply(line), lane)) {
+           driven.topology.ring_footprint(driven.mapping.apply(line), channel)) {
         rate = std::min(rate, driven.topology.capacity(entry.link).value / entry.share);
       }
       const double duration = alone(one.program.collectives[collective].cost, rate);
-      double start = ends[lane].empty() ? 0.0 : ends[lane].back()[r];
+      double start = ends[channel].empty() ? 0.0 : ends[channel].back()[r];
       for (std::int64_t member : line) start = std::max(start, clock[member]);
       end[r] = start + duration;
       if (r == line.front()) bounds.in_sequence += duration;
     }
-    ends[lane].push_back(std::move(end));
+    ends[channel].push_back(std::move(end));
   }
   bounds.apart = *std::ranges::max_element(clock);
   return bounds;
@@ -103,15 +104,15 @@ TEST(Metamorphic, SharesAreFairAndWithinCapacityAtEveryInstant) {
   std::int64_t instants = 0;
   for (std::uint32_t seed = 0; seed < 60; ++seed) {
     Case one(seed);
-    // One cap a lane, so that the cap of a flow is known from outside.
+    // One cap a channel, so that the cap of a flow is known from outside.
     for (TimedCollective& collective : one.program.collectives) {
-      collective.cost.rate_cap = {4e9 * (1 + static_cast<int>(collective.lane))};
+      collective.cost.rate_cap = {4e9 * (1 + collective.channel)};
     }
     Driven driven(one, placement_of(one));
     std::vector<double> caps(driven.load.incidence.flow_count());
     for (std::int32_t c = 0; c < driven.communicators.count(); ++c) {
       for (std::int32_t f = driven.load.parts.first[c]; f < driven.load.parts.first[c + 1]; ++f) {
-        caps[f] = 4e9 * (1 + static_cast<int>(driven.communicators.lane(c)));
+        caps[f] = 4e9 * (1 + driven.communicators.channel(c));
       }
     }
 
@@ -123,9 +124,9 @@ TEST(Metamorphic, SharesAreFairAndWithinCapacityAtEveryInstant) {
 
     EXPECT_TRUE(driven.ranks.done()) << one.name;  // what starts ends
     std::int64_t posted = 0;
-    for (Lane lane : all_lanes) {
-      posted += static_cast<std::int64_t>(driven.stream.posts[static_cast<int>(lane)].size()) *
-                (one.grid.size() / one.grid.extent(axis_of(lane)));
+    for (std::size_t c = 0; c < driven.stream.posts.size(); ++c) {
+      posted += static_cast<std::int64_t>(driven.stream.posts[c].size()) *
+                (one.grid.size() / one.grid.extent(one.program.channels[c].axis));
     }
     EXPECT_EQ(driven.network.counts().finished, posted) << one.name;
   }
@@ -171,10 +172,10 @@ TEST(Metamorphic, AnAxisOfExtentOneCostsNothing) {
     const Case one(seed);
 
     for (const SegmentTimes& segment : times_of(one)) {
-      for (Lane lane : all_lanes) {
-        if (one.grid.extent(axis_of(lane)) > 1) continue;
-        EXPECT_EQ(segment.busy[static_cast<int>(lane)], 0.0) << one.name;
-        EXPECT_EQ(segment.exposed[static_cast<int>(lane)], 0.0) << one.name;
+      for (std::size_t c = 0; c < segment.channels.size(); ++c) {
+        if (one.grid.extent(one.program.channels[c].axis) > 1) continue;
+        EXPECT_EQ(segment.channels[c].busy, 0.0) << one.name;
+        EXPECT_EQ(segment.channels[c].exposed, 0.0) << one.name;
       }
     }
   }

@@ -8,24 +8,28 @@
 #include <vector>
 
 #include "sim/cost/timed_program.hpp"
+#include "tests/channels.hpp"
 
 namespace fourfold::testing {
 
 class ProgramBuilder {
  public:
-  std::int32_t collective(Lane lane, double delay, double work, double cap) {
-    program_.collectives.push_back({lane, {{delay}, {work}, {cap}}, {delay + work / cap}});
+  ProgramBuilder() { program_.channels = made_up_channels(); }
+
+  std::int32_t collective(ChannelNumber channel, double delay, double work, double cap,
+                          CollectiveKind kind = CollectiveKind::all_reduce) {
+    program_.collectives.push_back({channel, kind, {{delay}, {work}, {cap}}, {delay + work / cap}});
     return static_cast<std::int32_t>(program_.collectives.size()) - 1;
   }
   void compute(double seconds) {
-    program_.steps.push_back({StepKind::compute, Lane::x, -1, 0, {seconds}});
+    program_.steps.push_back({StepKind::compute, 0, -1, 0, {seconds}});
   }
   void post(std::int32_t collective) {
     program_.steps.push_back(
-        {StepKind::post, program_.collectives[collective].lane, collective, 0, {}});
+        {StepKind::post, program_.collectives[collective].channel, collective, 0, {}});
   }
-  void wait(Lane lane, std::int32_t back) {
-    program_.steps.push_back({StepKind::wait, lane, -1, back, {}});
+  void wait(ChannelNumber channel, std::int32_t back) {
+    program_.steps.push_back({StepKind::wait, channel, -1, back, {}});
     program_.max_back = std::max(program_.max_back, back);
   }
   // The steps since the last run become a run.
@@ -49,15 +53,17 @@ class ProgramBuilder {
   std::int32_t cycle_begin_ = 0;
 };
 
-// A few steps on all lanes in random order, repeated; every wait names one of the last three posts.
+// A few steps on all channels in random order, repeated; every wait names one of the last three
+// posts.
 inline TimedProgram random_program(std::uint32_t seed) {
   std::mt19937 random(seed);
   const auto below = [&random](int limit) { return static_cast<int>(random() % limit); };
   ProgramBuilder builder;
   std::vector<std::int32_t> classes;
-  for (Lane lane : all_lanes) {
+  const auto channels = static_cast<ChannelNumber>(made_up_channels().size());
+  for (ChannelNumber channel = 0; channel < channels; ++channel) {
     for (int i = 0; i < 2; ++i) {
-      classes.push_back(builder.collective(lane, 1e-6 * (1 + below(50)), 1e5 * (1 + below(100)),
+      classes.push_back(builder.collective(channel, 1e-6 * (1 + below(50)), 1e5 * (1 + below(100)),
                                            1e9 * (1 + below(20))));
     }
   }
@@ -68,14 +74,14 @@ inline TimedProgram random_program(std::uint32_t seed) {
   }
   builder.run(1);
   for (int step = 0; step < 30; ++step) {
-    const Lane lane = all_lanes[static_cast<std::size_t>(below(lane_count))];
+    const ChannelNumber channel = below(channels);
     const int kind = below(3);
     if (kind == 0) builder.compute(1e-5 * below(200));
-    if (kind == 1) builder.post(classes[2 * static_cast<std::size_t>(lane) + below(2)]);
-    if (kind == 2) builder.wait(lane, below(3));
+    if (kind == 1) builder.post(classes[2 * channel + below(2)]);
+    if (kind == 2) builder.wait(channel, below(3));
   }
   builder.run(5);
-  for (Lane lane : all_lanes) builder.wait(lane, 0);
+  for (ChannelNumber channel = 0; channel < channels; ++channel) builder.wait(channel, 0);
   builder.run(1);
   builder.cycle(3);
   return builder.take();
@@ -96,37 +102,39 @@ struct Training {
 
 inline TimedProgram training_program(const Training& training) {
   ProgramBuilder builder;
-  const std::int32_t gather = builder.collective(Lane::z_gather, 1e-4, training.gather_work, 20e9);
-  const std::int32_t scatter = builder.collective(Lane::z_reduce, 1e-4, training.reduce_work, 20e9);
-  const std::int32_t along_x = builder.collective(Lane::x, 5e-5, 10e6, 20e9);
-  const std::int32_t along_y = builder.collective(Lane::y, 5e-5, 10e6, 20e9);
-  const std::int32_t along_data = builder.collective(Lane::data, 1e-3, 100e6, 20e9);
+  const std::int32_t gather = builder.collective(on::z_gather, 1e-4, training.gather_work, 20e9,
+                                                 CollectiveKind::all_gather);
+  const std::int32_t scatter = builder.collective(on::z_reduce, 1e-4, training.reduce_work, 20e9,
+                                                  CollectiveKind::reduce_scatter);
+  const std::int32_t along_x = builder.collective(on::x, 5e-5, 10e6, 20e9);
+  const std::int32_t along_y = builder.collective(on::y, 5e-5, 10e6, 20e9);
+  const std::int32_t along_data = builder.collective(on::data, 1e-3, 100e6, 20e9);
   builder.interference(training.interference);
   builder.post(gather);
   builder.run(1);
   builder.post(gather);
-  builder.wait(Lane::z_gather, 1);
+  builder.wait(on::z_gather, 1);
   builder.compute(training.layer_compute);
   builder.post(along_y);
-  builder.wait(Lane::y, 0);
+  builder.wait(on::y, 0);
   builder.run(training.layers);
   for (std::int32_t i = 0; i < training.window; ++i) builder.post(scatter);
   builder.run(1);
   builder.post(gather);
-  builder.wait(Lane::z_gather, 1);
+  builder.wait(on::z_gather, 1);
   builder.compute(training.layer_compute);
   builder.post(along_x);
   builder.compute(training.layer_compute);
   builder.post(scatter);
-  builder.wait(Lane::x, 0);
-  builder.wait(Lane::z_reduce, training.window);
+  builder.wait(on::x, 0);
+  builder.wait(on::z_reduce, training.window);
   builder.run(training.layers);
-  builder.wait(Lane::z_gather, 0);
-  builder.wait(Lane::z_reduce, 0);
+  builder.wait(on::z_gather, 0);
+  builder.wait(on::z_reduce, 0);
   builder.run(1);
   builder.cycle(training.micro_batches);
   builder.post(along_data);
-  builder.wait(Lane::data, 0);
+  builder.wait(on::data, 0);
   builder.compute(training.layer_compute);
   builder.run(1);
   builder.cycle(1);

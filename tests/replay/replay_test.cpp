@@ -44,31 +44,32 @@ double walk(const TimedProgram& program, const ProcessGrid& grid,
   const IssueStream stream = unroll(program, grid, Repetitions::full(program));
   const std::int64_t ranks = grid.size();
   std::vector<double> clock(ranks, 0.0);
-  std::array<std::vector<std::vector<double>>, lane_count> ends;  // by number, by rank
+  // By channel, number and rank.
+  std::vector<std::vector<std::vector<double>>> ends(program.channels.size());
   for (const Operation& operation : stream.operations) {
     for (std::int64_t rank = 0; rank < ranks; ++rank) {
       clock[rank] += operation.compute.value * (factors.empty() ? 1.0 : factors[rank]);
     }
-    const int lane = static_cast<int>(operation.lane);
+    const ChannelNumber channel = operation.channel;
     if (operation.kind == Operation::Kind::wait) {
       for (std::int64_t rank = 0; rank < ranks; ++rank) {
-        clock[rank] = std::max(clock[rank], ends[lane][operation.number][rank]);
+        clock[rank] = std::max(clock[rank], ends[channel][operation.number][rank]);
       }
     }
     if (operation.kind != Operation::Kind::post) continue;
     const CollectiveCost& cost =
-        program.collectives[stream.posts[lane][operation.number].collective].cost;
+        program.collectives[stream.posts[channel][operation.number].collective].cost;
     const double duration =
         cost.delay.value + cost.work.value / std::min(cost.rate_cap.value, port_bandwidth);
     std::vector<double> end(ranks, 0.0);
     for (std::int64_t rank = 0; rank < ranks; ++rank) {
-      double start = ends[lane].empty() ? 0.0 : ends[lane].back()[rank];
-      for (std::int64_t member : grid.line(rank, axis_of(operation.lane))) {
+      double start = ends[channel].empty() ? 0.0 : ends[channel].back()[rank];
+      for (std::int64_t member : grid.line(rank, program.channels[channel].axis)) {
         start = std::max(start, clock[member]);
       }
       end[rank] = start + duration;
     }
-    ends[lane].push_back(std::move(end));
+    ends[channel].push_back(std::move(end));
   }
   return *std::ranges::max_element(clock);
 }
@@ -115,14 +116,14 @@ TEST(Replay, EqualsTheWalkWhenRanksComputeAtTheirOwnPace) {
   }
 }
 
-TEST(Replay, LanesThatOverlapHinderEachOtherOnASharedPort) {
+TEST(Replay, ChannelsThatOverlapHinderEachOtherOnASharedPort) {
   ProgramBuilder builder;
-  const std::int32_t x = builder.collective(Lane::x, 1e-5, 25e6, 25e9);  // 1 ms alone
-  const std::int32_t y = builder.collective(Lane::y, 1e-5, 25e6, 25e9);
+  const std::int32_t x = builder.collective(on::x, 1e-5, 25e6, 25e9);  // 1 ms alone
+  const std::int32_t y = builder.collective(on::y, 1e-5, 25e6, 25e9);
   builder.post(x);
   builder.post(y);
-  builder.wait(Lane::x, 0);
-  builder.wait(Lane::y, 0);
+  builder.wait(on::x, 0);
+  builder.wait(on::y, 0);
   builder.run(1);
   builder.cycle(1);
   const TimedProgram program = builder.take();
@@ -135,11 +136,11 @@ TEST(Replay, LanesThatOverlapHinderEachOtherOnASharedPort) {
   EXPECT_NEAR(shared, 1e-5 + 2e-3, 1e-12);
 }
 
-TEST(Replay, LanesThatDoNotOverlapDoNotFeelASharedPort) {
+TEST(Replay, ChannelsThatDoNotOverlapDoNotFeelASharedPort) {
   ProgramBuilder builder;
-  for (Lane lane : {Lane::x, Lane::y}) {
-    builder.post(builder.collective(lane, 1e-5, 25e6, 25e9));
-    builder.wait(lane, 0);
+  for (ChannelNumber channel : {on::x, on::y}) {
+    builder.post(builder.collective(channel, 1e-5, 25e6, 25e9));
+    builder.wait(channel, 0);
   }
   builder.run(1);
   builder.cycle(1);
@@ -150,14 +151,14 @@ TEST(Replay, LanesThatDoNotOverlapDoNotFeelASharedPort) {
             replay(program, grid, shared_ports()).outcome.total.value);
 }
 
-TEST(Replay, ALaneDoesOneCollectiveAfterTheOther) {
+TEST(Replay, AChannelDoesOneCollectiveAfterTheOther) {
   ProgramBuilder builder;
-  const std::int32_t slow = builder.collective(Lane::x, 0.0, 25e6, 25e9);  // 1 ms
-  const std::int32_t quick = builder.collective(Lane::x, 1e-4, 0.0, 25e9);
+  const std::int32_t slow = builder.collective(on::x, 0.0, 25e6, 25e9);  // 1 ms
+  const std::int32_t quick = builder.collective(on::x, 1e-4, 0.0, 25e9);
   builder.post(slow);
   builder.post(quick);
   builder.compute(5e-4);
-  builder.wait(Lane::x, 0);  // the quick one, which stands behind the slow one
+  builder.wait(on::x, 0);  // the quick one, which stands behind the slow one
   builder.run(1);
   builder.cycle(1);
 
@@ -165,8 +166,8 @@ TEST(Replay, ALaneDoesOneCollectiveAfterTheOther) {
 
   EXPECT_NEAR(result.outcome.total.value, 1e-3 + 1e-4, 1e-12);
   EXPECT_NEAR(result.outcome.compute.value, 5e-4, 1e-15);
-  EXPECT_NEAR(result.outcome.exposed[static_cast<int>(Lane::x)].value, 6e-4, 1e-12);
-  EXPECT_NEAR(result.outcome.busy[static_cast<int>(Lane::x)].value, 1.1e-3, 1e-12);
+  EXPECT_NEAR(result.outcome.exposed[on::x].value, 6e-4, 1e-12);
+  EXPECT_NEAR(result.outcome.busy[on::x].value, 1.1e-3, 1e-12);
 }
 
 TEST(Replay, WhatStartsEndsAndTimeAddsUp) {
@@ -175,9 +176,9 @@ TEST(Replay, WhatStartsEndsAndTimeAddsUp) {
     const TimedProgram program = random_program(seed);
     const IssueStream stream = unroll(program, grid, Repetitions::full(program));
     std::int64_t posted = 0;
-    for (Lane lane : all_lanes) {
-      posted += static_cast<std::int64_t>(stream.posts[static_cast<int>(lane)].size()) *
-                (grid.size() / grid.extent(axis_of(lane)));
+    for (std::size_t c = 0; c < stream.posts.size(); ++c) {
+      posted += static_cast<std::int64_t>(stream.posts[c].size()) *
+                (grid.size() / grid.extent(program.channels[c].axis));
     }
 
     const Replay result = replay(program, grid, shared_ports(), full());
@@ -229,10 +230,9 @@ TEST_P(Extrapolation, EqualsTheFullReplayWhereNothingContends) {
   EXPECT_LT(extended.collectives, whole.collectives);
   EXPECT_NEAR(extended.outcome.total.value, total, 1e-9 * total);
   EXPECT_NEAR(extended.outcome.compute.value, whole.outcome.compute.value, 1e-9 * total);
-  for (int lane = 0; lane < lane_count; ++lane) {
-    EXPECT_NEAR(extended.outcome.exposed[lane].value, whole.outcome.exposed[lane].value,
-                1e-9 * total);
-    EXPECT_NEAR(extended.outcome.busy[lane].value, whole.outcome.busy[lane].value, 1e-9 * total);
+  for (std::size_t c = 0; c < program.channels.size(); ++c) {
+    EXPECT_NEAR(extended.outcome.exposed[c].value, whole.outcome.exposed[c].value, 1e-9 * total);
+    EXPECT_NEAR(extended.outcome.busy[c].value, whole.outcome.busy[c].value, 1e-9 * total);
   }
 }
 

@@ -76,7 +76,8 @@ double with_flows(const Topology& topology, const std::vector<Ring>& rings) {
   double end = 0.0;
   network.on_finish([&end](std::int32_t, double time) { end = std::max(end, time); });
   for (std::size_t i = 0; i < rings.size(); ++i) {
-    network.start(static_cast<std::int32_t>(i), 0.0, {{0.0}, {rings[i].bytes_per_edge}, {1e15}});
+    network.start(static_cast<std::int32_t>(i), 0.0,
+                  {0, {}, {{0.0}, {rings[i].bytes_per_edge}, {1e15}}, {}});
   }
   Machine machine(topology);
   machine.run(network);

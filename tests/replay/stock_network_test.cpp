@@ -11,6 +11,7 @@
 
 #include "sim/estimate/estimate.hpp"
 #include "sim/replay/replay.hpp"
+#include "tests/replay/programs.hpp"
 
 namespace fourfold {
 namespace {
@@ -167,6 +168,24 @@ TEST(StockNetwork, SLOW_FollowsTheEdgesOnNodesDrawnAtRandom) {
 TEST(StockNetwork, SLOW_AgreesWithFlowsOn512Devices) {
   const Platform platform = on_minimal_routes("frontier");
   expect_agreement(ProcessGrid(8, 4, 4, 4), platform, {}, agreement);
+}
+
+// Both kinds ride one channel, as small gradients and sharded ones do along z.
+TEST(StockNetwork, GivesEveryCollectiveTheStepsOfItsKind) {
+  const auto communications = [](CollectiveKind kind) {
+    testing::ProgramBuilder builder;
+    builder.post(builder.collective(on::z_reduce, 1e-5, 1e6, 25e9, kind));
+    builder.wait(on::z_reduce, 0);
+    builder.run(1);
+    builder.cycle(1);
+    ReplayOptions options;
+    options.carrier = Carrier::stock_steps;
+    return replay(builder.take(), ProcessGrid(1, 1, 4, 1), read_platform("crossbar"), options)
+        .events;
+  };
+
+  EXPECT_EQ(communications(CollectiveKind::reduce_scatter), 4 * 3);
+  EXPECT_EQ(communications(CollectiveKind::all_reduce), 4 * 2 * 3);
 }
 
 TEST(StockNetwork, RefusesWhatItCannotDo) {

@@ -28,10 +28,10 @@ ReplayOptions full() {
 // Each of `steps` times: compute, then an all-reduce along data that all wait for.
 TimedProgram data_parallel(std::int64_t steps, double compute, double work) {
   ProgramBuilder builder;
-  const std::int32_t reduce = builder.collective(Lane::data, 1e-5, work, 1e12);
+  const std::int32_t reduce = builder.collective(on::data, 1e-5, work, 1e12);
   builder.compute(compute);
   builder.post(reduce);
-  builder.wait(Lane::data, 0);
+  builder.wait(on::data, 0);
   builder.run(steps);
   builder.cycle(1);
   return builder.take();
@@ -40,10 +40,10 @@ TimedProgram data_parallel(std::int64_t steps, double compute, double work) {
 // Rings along z over whole machines of nodes, wide enough to fill NICs.
 TimedProgram heavy_rings(std::int64_t steps) {
   ProgramBuilder builder;
-  const std::int32_t gather = builder.collective(Lane::z_gather, 1e-5, 5e8, 1e12);
+  const std::int32_t gather = builder.collective(on::z_gather, 1e-5, 5e8, 1e12);
   builder.compute(1e-3);
   builder.post(gather);
-  builder.wait(Lane::z_gather, 0);
+  builder.wait(on::z_gather, 0);
   builder.run(steps);
   builder.cycle(1);
   return builder.take();
@@ -80,10 +80,9 @@ TEST(WhatIfReplay, OneSlowDeviceHoldsUpItsDataParallelGroup) {
   // All wait for the slow device in every step: total = steps (2 compute + reduce); the other seven
   // wait `compute` longer than before.
   const double reduce = 1e-5 + work / port_bandwidth;
-  const int data = static_cast<int>(Lane::data);
   EXPECT_NEAR(sound.total.value, steps * (compute + reduce), 1e-9);
   EXPECT_NEAR(slow.total.value, steps * (2 * compute + reduce), 1e-9);
-  EXPECT_NEAR(slow.exposed[data].value, steps * (reduce + compute * 7.0 / 8.0), 1e-9);
+  EXPECT_NEAR(slow.exposed[on::data].value, steps * (reduce + compute * 7.0 / 8.0), 1e-9);
   EXPECT_NEAR(slow.compute.value, steps * compute * 9.0 / 8.0, 1e-9);
 }
 
@@ -96,7 +95,7 @@ TEST(WhatIfReplay, ASlowDeviceLeavesOtherGroupsAlone) {
   const Outcome slow = replay(data_parallel(4, 1e-3, 0.0), grid, crossbar, options).outcome;
 
   // Two ranks wait 10 us a step, rank 3 waits 1 ms longer, and so the mean is 0.25 ms more.
-  EXPECT_NEAR(slow.exposed[static_cast<int>(Lane::data)].value, 4 * (1e-5 + 0.25e-3), 1e-9);
+  EXPECT_NEAR(slow.exposed[on::data].value, 4 * (1e-5 + 0.25e-3), 1e-9);
 }
 
 TEST(WhatIfReplay, JitterWithoutCollectivesAddsUpTheDraws) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "scaling/study/record.hpp"
+#include "tests/channels.hpp"
 
 namespace fourfold {
 
@@ -17,16 +18,17 @@ inline Record made_up_record() {
   record.point.options.micro_batches = 2;
   record.point.what_ifs.jitter_percent = 2.0;
   record.uniform = Seconds{19.5};
+  record.outcome.channels = made_up_channels();
   record.outcome.total = {20.0};
   record.outcome.compute = {15.0};
-  record.outcome.exposed = {{{1.0}, {0.5}, {2.0}, {1.0}, {0.5}}};
-  record.outcome.busy = {{{2.0}, {1.0}, {9.0}, {4.0}, {1.0 / 3.0}}};
+  record.outcome.exposed = {{1.0}, {0.5}, {2.0}, {1.0}, {0.5}};
+  record.outcome.busy = {{2.0}, {1.0}, {9.0}, {4.0}, {1.0 / 3.0}};
   record.estimated = {16.0};
   record.memory = {30.25e9};
   record.memory_limit = {54.4e9};
   record.memory_by_role = {{{2e9}, {6e9}, {4e9}, {15.25e9}, {3e9}}};
   record.executed = {1.5e15};
-  record.sent = {{{1e9}, {2e9}, {3e9}, {4e9}, {5e9}}};
+  record.sent = {{1e9}, {2e9}, {3e9}, {4e9}, {5e9}};
   record.model_flops = {1e19};
   record.advertised_peak = {191.5e12};
   record.empirical_peak = {125e12};

@@ -2,6 +2,7 @@
 // way: two of them are equal if they would make a device do the same.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -17,8 +18,7 @@ struct Flat {
 };
 
 inline std::string in_words(const Shape& s) {
-  return (s.rows_are_tokens ? "tokens" : std::to_string(s.rows)) + "x" + std::to_string(s.cols) +
-         " " + s.sharding.str();
+  return s.rows.str() + "x" + s.cols.str() + " " + s.sharding.str();
 }
 
 // "2 of 48x1 cols {y}, fp32": shapes in alphabetical order.
@@ -54,7 +54,7 @@ inline Flat flat(const Schedule& schedule) {
   }
   const auto size = [&](Id id) { return sizes[static_cast<std::size_t>(id)]; };
   Flat result;
-  std::array<std::int32_t, lane_count> posts{}, waited{};
+  std::vector<std::int32_t> posts(p.channels.size()), waited(p.channels.size());
   for (const Issue& issue : schedule.stream) {
     if (issue.kind == IssueKind::allocate || issue.kind == IssueKind::release) {
       result.events.push_back(event_in_words(issue.kind == IssueKind::allocate, size(issue.id),
@@ -62,20 +62,22 @@ inline Flat flat(const Schedule& schedule) {
       continue;
     }
     const Op& op = p.ops[static_cast<std::size_t>(issue.id)];
-    const auto lane = static_cast<std::size_t>(op.lane());
+    // Operations that are no collectives have no channel and use none.
+    const auto channel = static_cast<std::size_t>(std::max(op.channel, 0));
     if (issue.kind == IssueKind::start) {
-      ++posts[lane];
+      ++posts[channel];
       const bool gathers = op.kind == OpKind::all_gather;
-      result.steps.push_back(std::string("start ") + name(op.kind) + " " + name(op.lane()) + " " +
+      result.steps.push_back(std::string("start ") + name(op.kind) + " " +
+                             name(p.channels[channel]) + " " +
                              size(gathers ? op.outputs[0] : op.inputs[0]));
     } else if (issue.kind == IssueKind::wait) {
-      // Whoever waited for a post of a FIFO lane has waited for all before it.
-      if (posts[lane] - issue.back <= waited[lane]) continue;
-      waited[lane] = posts[lane] - issue.back;
-      result.steps.push_back(std::string("wait ") + name(op.lane()) + " " +
+      // Whoever waited for a post of a FIFO channel has waited for all before it.
+      if (posts[channel] - issue.back <= waited[channel]) continue;
+      waited[channel] = posts[channel] - issue.back;
+      result.steps.push_back(std::string("wait ") + name(p.channels[channel]) + " " +
                              std::to_string(issue.back));
     } else {
-      std::string text = std::string(name(op.kind)) + " " + name(op.function) + " " +
+      std::string text = std::string(name(op.kind)) + " " + op.function->name + " " +
                          name(op.form) + " " + std::to_string(op.sequence) + " reads";
       for (Id id : op.inputs) text += " [" + size(id) + "]";
       text += " writes";
@@ -101,7 +103,7 @@ inline Flat flat(const Folded& folded) {
   const auto size = [&](std::int32_t i) { return sizes[static_cast<std::size_t>(i)]; };
   std::vector<std::string> classes;
   for (const OpClass& c : folded.classes) {
-    std::string text = std::string(name(c.kind)) + " " + name(c.function) + " " + name(c.form) +
+    std::string text = std::string(name(c.kind)) + " " + c.function->name + " " + name(c.form) +
                        " " + std::to_string(c.sequence) + " reads";
     for (std::int32_t i : c.reads) text += " [" + size(i) + "]";
     text += " writes";
@@ -119,9 +121,12 @@ inline Flat flat(const Folded& folded) {
       if (s.kind == IssueKind::start) {
         const CollectiveClass& c = folded.collectives[static_cast<std::size_t>(s.index)];
         one.steps.push_back(std::string("start ") + kinds[static_cast<int>(c.kind)] + " " +
-                            name(c.lane) + " " + size(c.buffer));
+                            name(folded.channels[static_cast<std::size_t>(c.channel)]) + " " +
+                            size(c.buffer));
       } else if (s.kind == IssueKind::wait) {
-        one.steps.push_back(std::string("wait ") + name(s.lane) + " " + std::to_string(s.back));
+        one.steps.push_back(std::string("wait ") +
+                            name(folded.channels[static_cast<std::size_t>(s.channel)]) + " " +
+                            std::to_string(s.back));
       } else {
         for (std::int32_t c : folded.bundles[static_cast<std::size_t>(s.index)]) {
           one.steps.push_back(classes[static_cast<std::size_t>(c)]);

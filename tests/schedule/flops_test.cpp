@@ -117,7 +117,7 @@ TEST(ParameterCount, IsWhatTheStepHasBesidesThePublishedFormulasOwnOmissions) {
 
   const Folded folded = folded_step(model, {});
   LocalSizes sizes;
-  sizes.evaluate(folded, ProcessGrid(), 8);
+  sizes.evaluate(folded, ProcessGrid(), {8});
   double weights = 0;
   for (const BufferEvent& e : folded.persistent) {
     if (e.role == Role::parameter) {

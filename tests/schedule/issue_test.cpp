@@ -97,7 +97,7 @@ class Audit {
     const auto i = static_cast<std::size_t>(issue.id);
     const Op& op = s_.program.ops[i];
     ++times_[i][static_cast<std::size_t>(issue.kind)];
-    auto& posts = posts_[static_cast<std::size_t>(op.lane())];
+    auto& posts = posts_[op.channel];
     if (issue.kind == IssueKind::wait) {
       ASSERT_LT(static_cast<std::size_t>(issue.back), posts.size());
       EXPECT_EQ(posts[posts.size() - 1 - static_cast<std::size_t>(issue.back)], issue.id);
@@ -105,7 +105,7 @@ class Audit {
     } else {
       for (Id input : op.inputs) {
         EXPECT_TRUE(ready_[static_cast<std::size_t>(input)])
-            << s_.program[input].name << " is read before it is there";
+            << s_.program[input].label.full() << " is read before it is there";
       }
     }
     if (issue.kind == IssueKind::start) {
@@ -136,7 +136,7 @@ class Audit {
   StepOptions options_;
   std::vector<Times> times_;
   std::vector<bool> ready_;
-  std::array<std::vector<std::int32_t>, lane_count> posts_;
+  std::map<ChannelNumber, std::vector<std::int32_t>> posts_;
   std::set<std::int32_t> in_flight_;  // reduce-scatters
 };
 
@@ -199,8 +199,8 @@ TEST(Issue, DataReductionsRunAfterBackwardOrBesideIt) {
 
 TEST(Issue, AReductionThatNobodyReadsIsDoneAllTheSame) {
   Recorder r;
-  r.begin_section("alone", 0, 0);
-  const Shape owed{8, 8, {{}, {}, {}, {Axis::data}, Owed::sum}, false};
+  r.begin_section("alone", 0);
+  const Shape owed{8, 8, {{}, {}, {}, {Axis::data}, Owed::sum}};
   r.all_reduce(r.data("value", owed, Precision::fp32), Axis::data, Hiding::data_reduce);
 
   const Schedule s = issue(r.finish(), {});

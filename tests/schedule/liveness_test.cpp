@@ -38,16 +38,19 @@ class NaiveWalk {
   void step(const Issue& issue) {
     if (issue.kind == IssueKind::allocate) {
       if (exists(issue)) {
-        EXPECT_TRUE(live_.insert(issue.id).second) << p_[issue.id].name << " is allocated twice";
+        EXPECT_TRUE(live_.insert(issue.id).second)
+            << p_[issue.id].label.full() << " is allocated twice";
       }
     } else if (issue.kind == IssueKind::release) {
       if (exists(issue)) {
-        EXPECT_EQ(live_.erase(issue.id), 1u) << p_[issue.id].name << " is released without life";
+        EXPECT_EQ(live_.erase(issue.id), 1u)
+            << p_[issue.id].label.full() << " is released without life";
       }
     } else {
       for (Id input : p_.ops[static_cast<std::size_t>(issue.id)].inputs) {
         const bool is_its_piece = p_[input].role == Role::gathered && grid_.extent(Axis::z) == 1;
-        EXPECT_TRUE(is_its_piece || live_.contains(input)) << p_[input].name << " is read dead";
+        EXPECT_TRUE(is_its_piece || live_.contains(input))
+            << p_[input].label.full() << " is read dead";
       }
     }
   }
@@ -55,7 +58,7 @@ class NaiveWalk {
   double bytes_in_use() const {
     double sum = 0;
     for (Id id : live_) {
-      sum += static_cast<double>(p_.local_elements(id, grid_, tokens_) *
+      sum += static_cast<double>(p_.local_elements(id, grid_, {tokens_}) *
                                  bytes_per_element(p_[id].precision));
     }
     return sum;

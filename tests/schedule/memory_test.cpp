@@ -31,16 +31,19 @@ MemoryUse one_layer(std::int64_t m, std::int64_t k, std::int64_t n, const Proces
   options.recompute = Recompute::none;
   options.overlap = no_overlap;
   Recorder r;
-  r.begin_section("layer", 0, 0);
-  const AxisSet rows{Axis::z, Axis::data};
+  r.begin_section("layer", 0);
+  const Cuts rows{Axis::data, Axis::z};
   const Id input =
-      r.data("input", {0, k, {rows, {Axis::y}, {}, {}, Owed::sum}, true}, Precision::bf16);
+      r.data("input", {all_tokens, k, {rows, {Axis::y}, {}, {}, Owed::sum}}, Precision::bf16);
   const Id gradient =
-      r.data("gradient", {0, n, {rows, {Axis::x}, {}, {}, Owed::sum}, true}, Precision::bf16);
+      r.data("gradient", {all_tokens, n, {rows, {Axis::x}, {}, {}, Owed::sum}}, Precision::bf16);
   Bucket bucket("bucket");
   Linear linear(r, "fc", weight_shape(k, n, Axis::y, Axis::x), WeightKind::matrix, bucket);
-  linear.forward(r, input, options, Hiding::all_gather);
-  linear.backward(r, gradient, {0, 1}, options);
+  std::map<Id, Id> kept;
+  Gradients gradients;
+  const Turn turn{StepPart::backward, 0, true, true};
+  const Recording in{r, options, turn, kept, gradients};
+  linear.backward(in, linear.forward(in, input, Hiding::all_gather).saved, gradient);
   bucket.reduce(r, options);
   return counted(fold(issue(r.finish(), options)), grid, m).memory;
 }

@@ -19,7 +19,7 @@ TEST(Precision32, NothingIsBf16AndNothingIsCast) {
     const Program program = record_step(small_model(2), options);
 
     for (const Value& value : program.values) EXPECT_NE(value.precision, Precision::bf16);
-    for (const Op& op : program.ops) EXPECT_NE(op.function, Function::cast);
+    for (const Op& op : program.ops) EXPECT_FALSE(op.is(functions::cast));
   }
 }
 
@@ -40,7 +40,7 @@ TEST(Precision16, CastsOnlyWhereThePrecisionChanges) {
     const Program program = record_step(small_model(2), random_options(random, 1 + i % 3));
 
     for (const Op& op : program.ops) {
-      if (op.function != Function::cast) continue;
+      if (!op.is(functions::cast)) continue;
       EXPECT_NE(program[op.inputs[0]].precision, program[op.outputs[0]].precision);
     }
   }
@@ -52,7 +52,7 @@ TEST(Evaluation, IsTheForwardPassOfAStep) {
   const Program step = record_step(small_model(3), options);
   std::vector<Op> expected = step.ops;
   const auto head_end = std::find_if(expected.begin(), expected.end(), [](const Op& op) {
-    return op.function == Function::softmax_backward;
+    return op.is(functions::softmax_backward);
   });
   const auto forward_ops = head_end - expected.begin();
 
@@ -64,7 +64,8 @@ TEST(Evaluation, IsTheForwardPassOfAStep) {
   for (std::size_t i = 0; i + 2 < evaluation.ops.size(); ++i) {
     EXPECT_EQ(evaluation.ops[i].kind, step.ops[i].kind);
     EXPECT_EQ(evaluation.ops[i].function, step.ops[i].function);
-    EXPECT_EQ(evaluation[evaluation.ops[i].outputs[0]].name, step[step.ops[i].outputs[0]].name);
+    EXPECT_EQ(evaluation[evaluation.ops[i].outputs[0]].label.full(),
+              step[step.ops[i].outputs[0]].label.full());
   }
   EXPECT_EQ(evaluation.ops.back().kind, OpKind::all_reduce);
 }
@@ -75,7 +76,7 @@ TEST(Evaluation, KeepsLossAndLogitsToTheEndAndNoOptimizerState) {
   std::multiset<std::string> left;
   for (const Issue& issue : schedule.stream) {
     const std::string name = issue.kind == IssueKind::allocate || issue.kind == IssueKind::release
-                                 ? schedule.program[issue.id].name
+                                 ? schedule.program[issue.id].label.full()
                                  : "";
     if (issue.kind == IssueKind::allocate) left.insert(name);
     if (issue.kind == IssueKind::release) left.erase(left.find(name));

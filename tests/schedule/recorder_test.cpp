@@ -17,23 +17,23 @@ constexpr Axis x = Axis::x, y = Axis::y, z = Axis::z;
 // Values lying in the ways of a training step, before anything is recorded.
 class RecorderTest : public ::testing::Test {
  protected:
-  Id tokens(std::int64_t cols, AxisSet cut, const std::string& name = "input") {
-    return r.data(name, {0, cols, {{z, Axis::data}, cut, {}, {}, Owed::sum}, true},
+  Id tokens(std::int64_t cols, const Cuts& cut, const std::string& name = "input") {
+    return r.data(name, {all_tokens, cols, {{Axis::data, z}, cut, {}, {}, Owed::sum}},
                   Precision::bf16);
   }
   Id matrix(std::int64_t rows, std::int64_t cols, const Sharding& sharding,
             const std::string& name = "weight") {
-    return r.data(name, {rows, cols, sharding, false}, Precision::bf16);
+    return r.data(name, {rows, cols, sharding}, Precision::bf16);
   }
   Id owed(Owed owed, const std::string& name = "out") {
-    return r.data(name, {0, 8, {{z, Axis::data}, {x}, {}, {y}, owed}, true}, Precision::bf16);
+    return r.data(name, {all_tokens, 8, {{Axis::data, z}, {x}, {}, {y}, owed}}, Precision::bf16);
   }
   const Sharding& sharding(Id id) const { return r.value(id).shape.sharding; }
 
   Recorder r;
 };
 
-Result bf16(Function function = Function::none) {
+Result bf16(const Function& function = functions::none) {
   return {function, "result", Precision::bf16};
 }
 
@@ -55,8 +55,8 @@ TEST_F(RecorderTest, AProductOwesAlongTheContractedAxes) {
   const Id backward = r.gemm(GemmForm::nt, gradient, weight, bf16());
   const Id own = r.gemm(GemmForm::tn, input, gradient, bf16());
 
-  EXPECT_EQ(sharding(forward), (Sharding{{z, Axis::data}, {x}, {}, {y}, Owed::sum}));
-  EXPECT_EQ(sharding(backward), (Sharding{{z, Axis::data}, {y}, {}, {x}, Owed::sum}));
+  EXPECT_EQ(sharding(forward), (Sharding{{Axis::data, z}, {x}, {}, {y}, Owed::sum}));
+  EXPECT_EQ(sharding(backward), (Sharding{{Axis::data, z}, {y}, {}, {x}, Owed::sum}));
   EXPECT_EQ(sharding(own), (Sharding{{y}, {x}, {}, {z, Axis::data}, Owed::sum}));
   EXPECT_EQ(r.value(own).shape.rows, 8);
   EXPECT_EQ(r.value(own).shape.cols, 6);
@@ -80,10 +80,11 @@ TEST_F(RecorderTest, ReductionsOweAlongWhatCutsTheirOperand) {
   const Id input = tokens(8, {y});
   const Id weight = matrix(8, 8, {{y}, {x}, {z}, {}, Owed::sum});
 
-  EXPECT_EQ(sharding(r.reduce(bf16(Function::row_sum), {input})).partial, AxisSet{y});
-  EXPECT_EQ(sharding(r.reduce(bf16(Function::row_max), {input})).owed, Owed::max);
-  EXPECT_EQ(sharding(r.reduce(bf16(Function::col_sum), {input})).partial, (AxisSet{z, Axis::data}));
-  EXPECT_EQ(sharding(r.reduce(bf16(Function::square_sum), {weight})).partial, (AxisSet{x, y, z}));
+  EXPECT_EQ(sharding(r.reduce(bf16(functions::row_sum), {input})).partial, AxisSet{y});
+  EXPECT_EQ(sharding(r.reduce(bf16(functions::row_max), {input})).owed, Owed::max);
+  EXPECT_EQ(sharding(r.reduce(bf16(functions::col_sum), {input})).partial,
+            (AxisSet{z, Axis::data}));
+  EXPECT_EQ(sharding(r.reduce(bf16(functions::square_sum), {weight})).partial, (AxisSet{x, y, z}));
 }
 
 TEST_F(RecorderTest, RefusesAForgottenAllReduceWhereverItIsRead) {
@@ -91,20 +92,20 @@ TEST_F(RecorderTest, RefusesAForgottenAllReduceWhereverItIsRead) {
   const Id ids = tokens(1, {}, "ids");
   const auto not_reduced = [](const std::string& operation) {
     return operation +
-           ": operand not reduced: out (tokens x 8, rows {z,data} cols {x} owes sum {y})";
+           ": operand not reduced: out (tokens x 8, rows {data,z} cols {x} owes sum {y})";
   };
 
-  EXPECT_EQ(refusal([&] { r.map(bf16(Function::bias_gelu), {out}); }),
+  EXPECT_EQ(refusal([&] { r.map(bf16(functions::bias_gelu), {out}); }),
             not_reduced("map bias_gelu"));
   EXPECT_EQ(refusal([&] { r.gemm(GemmForm::nn, out, out, bf16()); }), not_reduced("gemm"));
-  EXPECT_EQ(refusal([&] { r.attention(bf16(Function::forward), {out}, 4); }),
+  EXPECT_EQ(refusal([&] { r.attention(bf16(functions::attention), {out}, 4); }),
             not_reduced("attention"));
-  EXPECT_EQ(refusal([&] { r.lookup(bf16(Function::forward), out, ids, {}); }),
+  EXPECT_EQ(refusal([&] { r.lookup(bf16(functions::lookup), out, ids, {}); }),
             not_reduced("lookup"));
-  EXPECT_EQ(refusal([&] { r.reduce(bf16(Function::row_sum), {out}); }),
+  EXPECT_EQ(refusal([&] { r.reduce(bf16(functions::row_sum), {out}); }),
             not_reduced("reduce row_sum"));
   EXPECT_EQ(refusal([&] { r.update({}, out, ids); }), not_reduced("update"));
-  EXPECT_EQ(refusal([&] { r.map(bf16(Function::cast), {out}); }), "accepted")
+  EXPECT_EQ(refusal([&] { r.map(bf16(functions::cast), {out}); }), "accepted")
       << "a cast is linear: what is owed stays owed";
 }
 
@@ -118,14 +119,14 @@ TEST_F(RecorderTest, RefusesProductsThatDoNotFit) {
   EXPECT_EQ(refusal([&] { r.gemm(GemmForm::nn, input, pieces, bf16()); }),
             "gemm: operand still in pieces: weight (8 x 6, rows {y} cols {x} pieces {z})");
   EXPECT_EQ(refusal([&] { r.gemm(GemmForm::nn, input, tall, bf16()); }),
-            "gemm: contracted extents differ: input (tokens x 8, rows {z,data} cols {y}) with tall "
+            "gemm: contracted extents differ: input (tokens x 8, rows {data,z} cols {y}) with tall "
             "(9 x 6, rows {y} cols {x}) as NN");
   EXPECT_THAT(refusal([&] { r.gemm(GemmForm::nn, input, swapped, bf16()); }),
               HasSubstr("gemm: contracted extents differ"));
   EXPECT_THAT(refusal([&] { r.gemm(GemmForm::tn, input, swapped, bf16()); }),
               HasSubstr("gemm: contracted extents differ"));
   EXPECT_EQ(refusal([&] { r.gemm(GemmForm::nn, input, twice, bf16()); }),
-            "gemm: one axis cuts two directions: input (tokens x 8, rows {z,data} cols {y}) with "
+            "gemm: one axis cuts two directions: input (tokens x 8, rows {data,z} cols {y}) with "
             "twice (8 x 6, rows {y} cols {z}) as NN");
 }
 
@@ -133,10 +134,10 @@ TEST_F(RecorderTest, RefusesOperandsThatLieDifferently) {
   const Id a = tokens(8, {x}, "a");
   const Id b = tokens(8, {y}, "b");
   const std::string both =
-      "a (tokens x 8, rows {z,data} cols {x}) and b (tokens x 8, rows {z,data} cols {y})";
+      "a (tokens x 8, rows {data,z} cols {x}) and b (tokens x 8, rows {data,z} cols {y})";
 
   EXPECT_EQ(refusal([&] {
-              r.map(bf16(Function::gelu_backward), {a, b});
+              r.map(bf16(functions::gelu_backward), {a, b});
             }),
             "map gelu_backward: operands lie differently: " + both);
   EXPECT_EQ(refusal([&] {
@@ -157,9 +158,9 @@ TEST_F(RecorderTest, MapsTakeRowStatisticsAndColumnVectorsAsTheyLie) {
   const Id column = matrix(1, 8, {{}, {x}, {}, {}, Owed::sum}, "column");
   const Id wrong = matrix(1, 8, {{}, {y}, {}, {}, Owed::sum}, "wrong");
 
-  EXPECT_EQ(refusal([&] { r.map(bf16(Function::bias), {a, row, column}); }), "accepted");
+  EXPECT_EQ(refusal([&] { r.map(bf16(functions::bias), {a, row, column}); }), "accepted");
   EXPECT_THAT(refusal([&] {
-                r.map(bf16(Function::bias), {a, wrong});
+                r.map(bf16(functions::bias), {a, wrong});
               }),
               HasSubstr("map bias: operands lie differently: a"));
 }
@@ -168,16 +169,16 @@ TEST_F(RecorderTest, RefusesAttentionWithoutTokensAndLookupInPieces) {
   const Id pieces = matrix(96, 8, {{x}, {y}, {z}, {}, Owed::sum}, "table");
   const Id ids = tokens(1, {}, "ids");
 
-  EXPECT_EQ(refusal([&] { r.attention(bf16(Function::forward), {pieces}, 4); }),
+  EXPECT_EQ(refusal([&] { r.attention(bf16(functions::attention), {pieces}, 4); }),
             "attention: rows must be tokens");
-  EXPECT_EQ(refusal([&] { r.lookup(bf16(Function::forward), pieces, ids, {}); }),
+  EXPECT_EQ(refusal([&] { r.lookup(bf16(functions::lookup), pieces, ids, {}); }),
             "lookup: table still in pieces: table (96 x 8, rows {x} cols {y} pieces {z})");
 }
 
 TEST_F(RecorderTest, RefusesAReductionByAFunctionThatReducesNothing) {
   const Id input = tokens(8, {y});
 
-  EXPECT_EQ(refusal([&] { r.reduce(bf16(Function::bias_gelu), {input}); }),
+  EXPECT_EQ(refusal([&] { r.reduce(bf16(functions::bias_gelu), {input}); }),
             "reduce bias_gelu: is no reduction");
 }
 
@@ -192,7 +193,7 @@ TEST_F(RecorderTest, RefusesCollectivesWithoutCause) {
   EXPECT_EQ(refusal([&] { r.reduce_scatter(whole, z, Hiding::never); }),
             "reduce_scatter: no sum owed: weight (rows {y} cols {x}) along z");
   EXPECT_EQ(refusal([&] { r.reduce_scatter(maximum, y, Hiding::never); }),
-            "reduce_scatter: no sum owed: maximum (rows {z,data} cols {x} owes max {y}) along y");
+            "reduce_scatter: no sum owed: maximum (rows {data,z} cols {x} owes max {y}) along y");
 }
 
 TEST_F(RecorderTest, RefusesPacksOfWhatLiesDifferently) {
@@ -205,7 +206,7 @@ TEST_F(RecorderTest, RefusesPacksOfWhatLiesDifferently) {
             }),
             "pack: members lie differently: a (cols {x} owes sum {z}) and b (cols {x})");
   EXPECT_EQ(refusal([&] {
-              r.reduce(bf16(Function::square_sum), {r.pack("mixed", {b, c})});
+              r.reduce(bf16(functions::square_sum), {r.pack("mixed", {b, c})});
             }),
             "square_sum: members of mixed are cut by different axes: {x} and {y}");
   EXPECT_EQ(refusal([&] {
@@ -214,9 +215,22 @@ TEST_F(RecorderTest, RefusesPacksOfWhatLiesDifferently) {
             "reduce_scatter: members of a pack keep their own pieces: two (owes sum {z}) along z");
 }
 
+TEST_F(RecorderTest, RefusesPacksOfTwoPrecisions) {
+  const Id half = matrix(8, 8, {{}, {x}, {}, {}, Owed::sum}, "half");
+  const Id full = r.data("full", {8, 8, {{}, {x}, {}, {}, Owed::sum}}, Precision::fp32);
+  const auto packed = [&](const std::vector<Id>& members) {
+    return refusal([&] { r.pack("both", members); });
+  };
+
+  EXPECT_EQ(packed({half, full}), "pack: members differ in precision: half (bf16) and full (fp32)");
+  EXPECT_EQ(packed({full, full, half}),
+            "pack: members differ in precision: full (fp32) and half (bf16)");
+  EXPECT_EQ(packed({full, full}), "accepted");
+}
+
 TEST_F(RecorderTest, RefusesAnUpdateByAGradientOfAnotherShape) {
   const Parameter weight =
-      r.parameter("weight", {8, 8, {{y}, {x}, {z}, {}, Owed::sum}, false}, WeightKind::matrix);
+      r.parameter("weight", {8, 8, {{y}, {x}, {z}, {}, Owed::sum}}, WeightKind::matrix);
   const Id whole = matrix(8, 8, {{y}, {x}, {}, {}, Owed::sum}, "gradient");
   const Id factor = matrix(1, 1, {}, "factor");
 

@@ -6,7 +6,7 @@
 
 #include "schedule/fold/count.hpp"
 #include "schedule/fold/memory.hpp"
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold {
 
@@ -24,7 +24,7 @@ struct Counted {
 
 inline Counted counted(Folded folded, const ProcessGrid& grid, std::int64_t tokens) {
   Counted result{std::move(folded), {}, {}, {}};
-  result.sizes.evaluate(result.folded, grid, tokens);
+  result.sizes.evaluate(result.folded, grid, {tokens});
   result.counts = count(result.folded, result.sizes, grid);
   result.memory = peak_memory(result.folded, result.sizes, grid);
   return result;

@@ -17,9 +17,10 @@ void expect_alike(const Outcome& a, const Outcome& b) {
   const double scale = 1e-12 * b.total.value;
   EXPECT_NEAR(a.total.value, b.total.value, scale);
   EXPECT_NEAR(a.compute.value, b.compute.value, scale);
-  for (std::size_t lane = 0; lane < lane_count; ++lane) {
-    EXPECT_NEAR(a.exposed[lane].value, b.exposed[lane].value, scale);
-    EXPECT_NEAR(a.busy[lane].value, b.busy[lane].value, 1e-12 * b.busy[lane].value + scale);
+  ASSERT_EQ(a.channels, b.channels);
+  for (std::size_t c = 0; c < a.channels.size(); ++c) {
+    EXPECT_NEAR(a.exposed[c].value, b.exposed[c].value, scale);
+    EXPECT_NEAR(a.busy[c].value, b.busy[c].value, 1e-12 * b.busy[c].value + scale);
   }
 }
 
@@ -30,74 +31,74 @@ void expect_adds_up(const Outcome& o) {
 constexpr TimedStep compute(double seconds) {
   return {StepKind::compute, {}, -1, 0, {seconds}};
 }
-constexpr TimedStep post(Lane lane, std::int32_t collective) {
-  return {StepKind::post, lane, collective, 0, {}};
+constexpr TimedStep post(ChannelNumber channel, std::int32_t collective) {
+  return {StepKind::post, channel, collective, 0, {}};
 }
-constexpr TimedStep wait(Lane lane, std::int32_t back = 0) {
-  return {StepKind::wait, lane, -1, back, {}};
+constexpr TimedStep wait(ChannelNumber channel, std::int32_t back = 0) {
+  return {StepKind::wait, channel, -1, back, {}};
 }
 
 // Steps done `repeats` times, with one collective of 3 s on x and one of 5 s on y.
 TimedProgram loop(std::vector<TimedStep> steps, std::int64_t repeats, double interference = 0) {
   TimedProgram p;
+  p.channels = made_up_channels();
   p.runs = {{0, static_cast<std::int32_t>(steps.size()), repeats}};
   p.steps = std::move(steps);
   p.cycles = {{0, 1, 1}};
-  p.collectives = {{Lane::x, {}, {3}}, {Lane::y, {}, {5}}};
+  p.collectives = {{on::x, {}, {}, {3}}, {on::y, {}, {}, {5}}};
   p.max_back = 1;
   p.interference = interference;
   return p;
 }
 
 TEST(Estimate, OfAWaitRightAfterItsPostIsTheSum) {
-  const Outcome o = estimate(loop({compute(2), post(Lane::x, 0), wait(Lane::x)}, 10));
+  const Outcome o = estimate(loop({compute(2), post(on::x, 0), wait(on::x)}, 10));
 
   EXPECT_DOUBLE_EQ(o.total.value, 10 * (2 + 3));
   EXPECT_DOUBLE_EQ(o.compute.value, 20);
-  EXPECT_DOUBLE_EQ(o.exposed[static_cast<std::size_t>(Lane::x)].value, 30);
+  EXPECT_DOUBLE_EQ(o.exposed[on::x].value, 30);
 }
 
 TEST(Estimate, OfComputeBesideACollectiveIsTheLonger) {
   const auto beside = [](double seconds) {
-    return estimate(loop({post(Lane::x, 0), compute(seconds), wait(Lane::x)}, 7)).total.value;
+    return estimate(loop({post(on::x, 0), compute(seconds), wait(on::x)}, 7)).total.value;
   };
 
   EXPECT_DOUBLE_EQ(beside(2), 7 * 3);
   EXPECT_DOUBLE_EQ(beside(4), 7 * 4);
 }
 
-TEST(Estimate, OfTwoLanesRunsThemSideBySideAndOneLaneInTurn) {
-  const auto both =
-      estimate(loop({post(Lane::x, 0), post(Lane::y, 1), wait(Lane::x), wait(Lane::y)}, 4));
-  const auto in_turn = estimate(loop({post(Lane::x, 0), post(Lane::x, 0), wait(Lane::x)}, 4));
+TEST(Estimate, OfTwoChannelsRunsThemSideBySideAndOneChannelInTurn) {
+  const auto both = estimate(loop({post(on::x, 0), post(on::y, 1), wait(on::x), wait(on::y)}, 4));
+  const auto in_turn = estimate(loop({post(on::x, 0), post(on::x, 0), wait(on::x)}, 4));
 
   EXPECT_DOUBLE_EQ(both.total.value, 4 * 5);
   EXPECT_DOUBLE_EQ(in_turn.total.value, 4 * (3 + 3));
-  EXPECT_DOUBLE_EQ(both.busy[static_cast<std::size_t>(Lane::y)].value, 4 * 5);
+  EXPECT_DOUBLE_EQ(both.busy[on::y].value, 4 * 5);
 }
 
 TEST(Estimate, OfAWaitForTheOneBeforeLetsTheLastRun) {
   // Every round waits for the post of the round before: of 100 posts 99 must end.
-  const Outcome o = estimate(loop({post(Lane::x, 0), compute(2), wait(Lane::x, 1)}, 100));
+  const Outcome o = estimate(loop({post(on::x, 0), compute(2), wait(on::x, 1)}, 100));
 
   EXPECT_DOUBLE_EQ(o.total.value, 99 * 3);
 }
 
 TEST(Estimate, ChargesInterferenceForWhatRanBesideCompute) {
   // Of 3 s, 2 s beside compute: 10 % of them are lost, and the wait is shorter by as much.
-  const Outcome o = estimate(loop({post(Lane::x, 0), compute(2), wait(Lane::x)}, 1, 0.1));
+  const Outcome o = estimate(loop({post(on::x, 0), compute(2), wait(on::x)}, 1, 0.1));
   EXPECT_DOUBLE_EQ(o.compute.value, 2.2);
   EXPECT_DOUBLE_EQ(o.total.value, 3);
 
   // All 3 s beside 4 s of compute: 10 % of three.
-  const Outcome hidden = estimate(loop({post(Lane::x, 0), compute(4), wait(Lane::x)}, 1, 0.1));
+  const Outcome hidden = estimate(loop({post(on::x, 0), compute(4), wait(on::x)}, 1, 0.1));
   EXPECT_DOUBLE_EQ(hidden.total.value, 4.3);
 }
 
 TEST(Estimate, OfLoopsIsThatOfTheProgramWrittenOut) {
   std::mt19937 random(31);
-  for (int i = 0; i < 300; ++i) {
-    const TimedProgram p = random_program(random);
+  for (int i = 0; i < 400; ++i) {
+    const TimedProgram p = random_program(random, i < 300 ? 3 : 1 + i % 50);
 
     const Outcome folded = estimate(p);
 
@@ -130,6 +131,33 @@ TEST(Estimate, OfRealStepsIsThatOfTheStepWrittenOut) {
       const Outcome folded = estimate(p);
 
       SCOPED_TRACE(grid.str() + " M=" + std::to_string(m));
+      expect_alike(folded, estimate(unrolled(p)));
+      EXPECT_NEAR(folded.total.value, naive_seconds(p), 1e-12 * folded.total.value);
+      expect_adds_up(folded);
+    }
+  }
+}
+
+// The whole range that the command line takes: from one block to more than there are in the step.
+TEST(Estimate, OfAnyInFlightWindowIsThatOfTheStepWrittenOut) {
+  const Platform crossbar = read_platform("crossbar");
+  const std::int64_t layers = 6;
+  for (std::int64_t window :
+       {std::int64_t{1}, std::int64_t{2}, std::int64_t{3}, std::int64_t{4}, std::int64_t{5}, layers,
+        layers + 1, 2 * layers, std::int64_t{1000}}) {
+    for (std::int64_t m : {1, 3, 8, 24}) {
+      Point point;
+      point.platform = "crossbar";
+      point.model = {"gpt-small", layers, 768, 12, 256, 1024};
+      point.grid = ProcessGrid(2, 2, 4, 2);
+      point.global_batch = 192;
+      point.options.micro_batches = m;
+      point.options.in_flight_blocks = window;
+      const TimedProgram p = lower(point, crossbar);
+
+      const Outcome folded = estimate(p);
+
+      SCOPED_TRACE("window " + std::to_string(window) + ", M=" + std::to_string(m));
       expect_alike(folded, estimate(unrolled(p)));
       EXPECT_NEAR(folded.total.value, naive_seconds(p), 1e-12 * folded.total.value);
       expect_adds_up(folded);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sim/cost/lower.hpp"
 #include "sim/explain/timeline.hpp"
 
@@ -50,31 +52,32 @@ TEST(Explanation, ExposedAndHiddenAreWhatIsInFlight) {
   for (const Point& point : points()) {
     const Explanation explanation = explain(point, read_platform(point.platform), std::nullopt);
 
-    for (const LaneUse& lane : explanation.lanes) {
-      EXPECT_NEAR(lane.exposed.value + lane.hidden.value, lane.busy.value, 1e-12) << title(point);
-      EXPECT_NEAR(lane.waiting.value, 0.0, 1e-12) << title(point);
-      EXPECT_LE(lane.latency.value, lane.busy.value + 1e-12) << title(point);
+    for (const ChannelUse& channel : explanation.channels) {
+      EXPECT_NEAR(channel.exposed.value + channel.hidden.value, channel.busy.value, 1e-12)
+          << title(point);
+      EXPECT_NEAR(channel.waiting.value, 0.0, 1e-12) << title(point);
+      EXPECT_LE(channel.latency.value, channel.busy.value + 1e-12) << title(point);
     }
   }
 }
 
-TEST(Explanation, CollectivesSumToTheirLanes) {
+TEST(Explanation, CollectivesSumToTheirChannels) {
   for (const Point& point : points()) {
     const Explanation explanation = explain(point, read_platform(point.platform), std::nullopt);
     const Counts counts = estimate(point, read_platform(point.platform)).counts;
 
-    std::array<double, lane_count> busy{};
-    std::array<std::int64_t, lane_count> count{};
+    const std::vector<Channel>& channels = explanation.outcome.channels;
+    std::vector<double> busy(channels.size());
+    std::vector<std::int64_t> count(channels.size());
     for (const CollectiveUse& use : explanation.collectives) {
-      busy[static_cast<std::size_t>(use.lane)] += use.all().value;
-      count[static_cast<std::size_t>(use.lane)] += use.count;
+      busy[static_cast<std::size_t>(use.channel)] += use.all().value;
+      count[static_cast<std::size_t>(use.channel)] += use.count;
       EXPECT_FALSE(use.names.empty());
     }
 
-    for (Lane lane : all_lanes) {
-      const auto l = static_cast<std::size_t>(lane);
-      EXPECT_NEAR(busy[l], explanation.outcome.busy[l].value, 1e-12) << title(point);
-      EXPECT_EQ(count[l], counts.collectives[l]) << title(point) << " " << name(lane);
+    for (std::size_t c = 0; c < channels.size(); ++c) {
+      EXPECT_NEAR(busy[c], explanation.outcome.busy[c].value, 1e-12) << title(point);
+      EXPECT_EQ(count[c], counts.collectives[c]) << title(point) << " " << name(channels[c]);
     }
   }
 }
@@ -117,6 +120,99 @@ TEST(Explanation, SlowerDevicesHaveTheirPart) {
   EXPECT_GT(explanation.waiting().value, 0.0);
   EXPECT_EQ(explanation.verdict().find("Slower devices limit this run"), 0U)
       << explanation.verdict();
+}
+
+TEST(Explanation, ChannelsSendAndPayInLatencyWhatTheirPostsDo) {
+  for (const Point& point : points()) {
+    const Platform platform = read_platform(point.platform);
+    const TimedProgram program = lower(point, platform);
+    std::vector<Seconds> latency(program.channels.size());
+    std::vector<Bytes> sent(program.channels.size());
+    for (const RunCycle& cycle : program.cycles) {
+      for (std::int32_t r = cycle.first; r < cycle.last; ++r) {
+        const StepRun& run = program.runs[static_cast<std::size_t>(r)];
+        const auto times = static_cast<double>(run.repeats * cycle.repeats);
+        for (std::int32_t s = run.first; s < run.last; ++s) {
+          const TimedStep& step = program.steps[static_cast<std::size_t>(s)];
+          if (step.kind != StepKind::post) continue;
+          const auto& cost = program.collectives[static_cast<std::size_t>(step.collective)].cost;
+          latency[step.channel] += cost.delay * times;
+          sent[step.channel] += cost.work * times;
+        }
+      }
+    }
+
+    const Explanation explanation = explain(point, platform, std::nullopt);
+
+    ASSERT_EQ(explanation.channels.size(), program.channels.size());
+    for (std::size_t c = 0; c < program.channels.size(); ++c) {
+      const ChannelUse& use = explanation.channels[c];
+      EXPECT_NEAR(use.latency.value, latency[c].value, 1e-12) << title(point);
+      EXPECT_NEAR(use.sent.value, sent[c].value, 1e-9 * sent[c].value) << title(point);
+    }
+  }
+}
+
+// Simulated seconds that are twice the closed form's, flights too, and half a second until the last
+// device ends.
+TEST(Explanation, OfASimulationIsInItsOwnSeconds) {
+  const Point point = tiny("crossbar", {2, 2, 2, 2});
+  const Platform platform = read_platform("crossbar");
+  const Explanation closed_form = explain(point, platform, std::nullopt);
+  Simulated simulated{closed_form.outcome, ReplayDetail{}, {}};
+  simulated.outcome.total = closed_form.outcome.total * 2.0;
+  simulated.outcome.exposed[0] +=
+      closed_form.outcome.total - Seconds{0.5};  // so that half a second is left
+  simulated.detail->longest_compute = {7.0};
+  for (const TimedCollective& one : lower(point, platform).collectives) {
+    simulated.detail->flights.push_back({one.uncontended * 2.0, one.uncontended * 3.0});
+  }
+
+  const Explanation explanation = explain(point, platform, simulated);
+
+  EXPECT_NEAR(explanation.last_device.value, 0.5, 1e-12);
+  ASSERT_FALSE(explanation.collectives.empty());
+  for (const CollectiveUse& use : explanation.collectives) {
+    EXPECT_NEAR(use.flown_bus_bandwidth.value, use.bus_bandwidth.value / 2,
+                1e-9 * use.bus_bandwidth.value);
+    EXPECT_DOUBLE_EQ(use.flown->longest.value, 3 * use.each.value);
+  }
+  ASSERT_EQ(explanation.ideals.size(), closed_form.ideals.size());
+  for (std::size_t i = 0; i < explanation.ideals.size(); ++i) {
+    const Ideal& ideal = explanation.ideals[i];
+    const double expected = ideal.key == "overlap" ? 7.0 : 2 * closed_form.ideals[i].time.value;
+    EXPECT_NEAR(ideal.time.value, expected, 1e-12) << ideal.key;
+  }
+}
+
+// One device of four waits 2 s for others, three wait 0.4 s: 0.8 s on average. Of 3 s exposed 2.2 s
+// are in flight, and of 5 s in flight the rest is hidden.
+TEST(Explanation, HiddenIsInFlightLessExposedWhereDevicesWaitForOthers) {
+  const Point point = tiny("crossbar", {2, 2, 2, 2});
+  const Platform platform = read_platform("crossbar");
+  Simulated simulated;
+  simulated.outcome = estimate(point, platform).outcome;
+  const std::size_t channels = simulated.outcome.channels.size();
+  const auto y =
+      static_cast<std::size_t>(std::ranges::find(simulated.outcome.channels, Channel{Axis::y, ""}) -
+                               simulated.outcome.channels.begin());
+  ASSERT_LT(y, channels);
+  simulated.outcome.busy[y] = {5.0};
+  simulated.outcome.exposed[y] = {3.0};
+  simulated.detail.emplace();
+  simulated.detail->classes.resize(2);
+  for (ClassUse& one : simulated.detail->classes)
+    one.exposed = one.late = std::vector<Seconds>(channels);
+  simulated.detail->classes[0].devices = 1;
+  simulated.detail->classes[0].late[y] = {2.0};
+  simulated.detail->classes[1].devices = 3;
+  simulated.detail->classes[1].late[y] = {0.4};
+
+  const ChannelUse use = explain(point, platform, simulated).channels[y];
+
+  EXPECT_NEAR(use.waiting.value, 0.8, 1e-12);
+  EXPECT_NEAR(use.hidden.value, 2.8, 1e-12);
+  EXPECT_NEAR((use.exposed + use.hidden).value, (use.busy + use.waiting).value, 1e-12);
 }
 
 // nccl-tests, doc/PERFORMANCE.md: busbw = S/t * (n-1)/n, all-reduce twice that.

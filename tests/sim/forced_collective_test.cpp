@@ -99,6 +99,42 @@ TEST(ForcedCollective, LargeRecursiveAllReduceHalvesAndDoubles) {
   EXPECT_NEAR(choice.uncontended.value, 170e-6 + 0.03 + 0.15, 1e-9);
 }
 
+// With exponent 2 both times are sides of a right-angled triangle: 3 x 20 + 3 x 10 = 90 us of hops
+// beside 4 MB in node at 200 GB/s and 4 MB across at 40 GB/s, 20 + 100 us, are 150 us.
+TEST(ForcedCollective, SimpleHierarchicalOverlapsByTheExponent) {
+  CollectiveLibrary library = simple_sums();
+  library.overlap_exponent = 2.0;
+
+  const CollectiveChoice choice = forced_collective(library, CollectiveAlgorithm::hierarchical,
+                                                    {gather, {16e6 / 3}, {16, 4}, unlimited});
+
+  EXPECT_EQ(choice.protocol, WireProtocol::simple);
+  EXPECT_NEAR(choice.uncontended.value, 10e-6 + 150e-6, 1e-12);
+}
+
+// Up and down over 4 nodes of 4 members: 10 + 2 x 2 x 2 x 2 us across and 2 x 3 x 1 us in node, and
+// 2 x 8 B at 0.05 x 70 GB/s.
+TEST(ForcedCollective, SmallTree) {
+  const CollectiveChoice choice = forced_collective(simple_sums(), CollectiveAlgorithm::tree,
+                                                    {reduce, {8.0}, {16, 4}, unlimited});
+
+  EXPECT_EQ(choice.protocol, WireProtocol::low_latency);
+  EXPECT_NEAR(choice.cost.delay.value, 32e-6, 1e-15);
+  EXPECT_NEAR(choice.uncontended.value, 32e-6 + 16.0 / 3.5e9, 1e-15);
+}
+
+// 4 GB: 10 + 2 x 2 x 1.5 x 20 us across, 2 x 3 x 1 us in node, where a simple tree keeps the pace
+// of low latency, and 2 x 4 GB at 0.8 of 70 GB/s; on slower links at 0.8 of theirs.
+TEST(ForcedCollective, LargeTree) {
+  const CollectiveChoice choice = forced_collective(simple_sums(), CollectiveAlgorithm::tree,
+                                                    {reduce, {4e9}, {16, 4}, unlimited});
+
+  EXPECT_EQ(choice.protocol, WireProtocol::simple);
+  EXPECT_NEAR(choice.cost.delay.value, 136e-6, 1e-12);
+  EXPECT_NEAR(choice.uncontended.value, 136e-6 + 8e9 / 56e9, 1e-9);
+  EXPECT_NEAR(uncontended(choice.cost, {10e9}).value, 136e-6 + 1.0, 1e-9);
+}
+
 TEST(ForcedCollective, HierarchicalInOneNodeIsItsRing) {
   const CollectiveTask task{gather, {1e9}, {4, 1}, unlimited};
 

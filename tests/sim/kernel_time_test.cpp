@@ -128,7 +128,7 @@ TEST(KernelTime, OfMapsIsMovingEveryOperandOnce) {
 
 TEST(KernelTime, OfALookupIsMovingItsRowsNotItsTable) {
   Kernel lookup(OpKind::lookup);
-  lookup.op.function = Function::forward;
+  lookup.op.function = &functions::lookup;
   lookup.op.reads = {lookup.matrix(50'000, 1000), lookup.matrix(100, 1)};
   lookup.op.writes = {lookup.matrix(100, 1000)};
 
@@ -138,8 +138,8 @@ TEST(KernelTime, OfALookupIsMovingItsRowsNotItsTable) {
 TEST(KernelTime, OfAttentionIsItsCausalFlopsAtItsOwnRate) {
   const std::int64_t s = 2048, tokens = 4 * s, h = 4096;
   Kernel forward(OpKind::attention), backward(OpKind::attention);
-  forward.op.function = Function::forward;
-  backward.op.function = Function::backward;
+  forward.op.function = &functions::attention;
+  backward.op.function = &functions::attention_backward;
   forward.op.sequence = backward.op.sequence = s;
   forward.op.shape_a = forward.matrix(tokens, 3 * h);
   backward.op.shape_a = backward.matrix(tokens, h);
@@ -159,6 +159,21 @@ TEST(KernelTime, ALaunchComesOnTopButViewsTakeNoTime) {
   EXPECT_DOUBLE_EQ(seconds(small, p), without + 5e-6);
   EXPECT_EQ(seconds(Kernel(OpKind::pack), p), 0);
   EXPECT_EQ(seconds(Kernel(OpKind::unpack), p), 0);
+}
+
+TEST(KernelTime, ALaunchComesOnTopOfComputingToo) {
+  Processor p = processor();
+  p.launch_overhead = {5e-6};
+  Kernel attention(OpKind::attention);
+  attention.op.function = &functions::attention;
+  attention.op.sequence = 2048;
+  attention.op.shape_a = attention.matrix(8192, 3 * 4096);
+
+  const double product_seconds = seconds(product(GemmForm::nn, 8000, 8000, 8000), p);
+  const double attention_seconds = seconds(attention, p);
+
+  EXPECT_DOUBLE_EQ(product_seconds, 2 * 8e3 * 8e3 * 8e3 / 200e12 + 5e-6);
+  EXPECT_DOUBLE_EQ(attention_seconds, 2.0 * 2049 * 8192 * 4096 / 80e12 + 5e-6);
 }
 
 }  // namespace

@@ -34,9 +34,8 @@ TEST(PaperModel, InsideANodeTheMeasuredTableCounts) {
 TEST(PaperModel, SecondsAddUpOverAxesThatAreCut) {
   const Platform platform = four_devices_a_node();
   Counts counts;
-  counts.sent[static_cast<int>(Lane::x)] = {225e9};
-  counts.sent[static_cast<int>(Lane::z_gather)] = {40e9};
-  counts.sent[static_cast<int>(Lane::z_reduce)] = {20e9};
+  counts.channels = {{Axis::x, ""}, {Axis::z, "gather"}, {Axis::z, "reduce"}};
+  counts.sent = {{225e9}, {40e9}, {20e9}};
 
   EXPECT_DOUBLE_EQ(paper_communication(counts, ProcessGrid(4, 1, 8, 1), platform).value, 4.0);
   EXPECT_DOUBLE_EQ(paper_communication(counts, ProcessGrid(1, 1, 8, 1), platform).value, 0.75);

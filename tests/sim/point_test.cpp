@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "sim/question/replay_answer.hpp"
+#include "tests/channels.hpp"
 
 namespace fourfold {
 namespace {
@@ -122,9 +123,11 @@ TEST(ReplayAnswerJson, KeepsEveryBit) {
   ReplayAnswer answer;
   answer.outcome.total = {18.490000000000002};
   answer.outcome.compute = {1.0 / 3.0};
-  for (int lane = 0; lane < lane_count; ++lane) {
-    answer.outcome.exposed[lane] = {0.1 * (lane + 1)};
-    answer.outcome.busy[lane] = {std::numeric_limits<double>::min() * (lane + 1)};
+  answer.outcome.channels = made_up_channels();
+  for (std::size_t c = 0; c < answer.outcome.channels.size(); ++c) {
+    const auto factor = static_cast<double>(c + 1);
+    answer.outcome.exposed.push_back({0.1 * factor});
+    answer.outcome.busy.push_back({std::numeric_limits<double>::min() * factor});
   }
   answer.extrapolated = true;
   answer.extrapolation_check = 1e-9;
@@ -138,6 +141,7 @@ TEST(ReplayAnswerJson, KeepsEveryBit) {
 
   EXPECT_EQ(again.outcome.total, answer.outcome.total);
   EXPECT_EQ(again.outcome.compute, answer.outcome.compute);
+  EXPECT_EQ(again.outcome.channels, answer.outcome.channels);
   EXPECT_EQ(again.outcome.exposed, answer.outcome.exposed);
   EXPECT_EQ(again.outcome.busy, answer.outcome.busy);
   EXPECT_EQ(again.extrapolated, answer.extrapolated);
@@ -147,6 +151,17 @@ TEST(ReplayAnswerJson, KeepsEveryBit) {
   EXPECT_EQ(again.cpu_s, answer.cpu_s);
   EXPECT_EQ(again.peak_rss_MiB, answer.peak_rss_MiB);
   EXPECT_EQ(again.simgrid, answer.simgrid);
+}
+
+TEST(ReplayAnswerJson, RefusesNumbersOfAChannelThatCannotBe) {
+  ReplayAnswer answer;
+  answer.outcome = Outcome(made_up_channels());
+  std::string text = to_json(answer);
+  for (std::size_t at; (at = text.find("z_gather")) != std::string::npos;) {
+    text.replace(at, 8, "w_gather");
+  }
+
+  EXPECT_THROW(replay_answer_from_json(text), std::runtime_error);
 }
 
 TEST(ReplayAnswerJson, RefusesTheEmptyAnswerOfADeadProcess) {

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "sim/cost/timed_program.hpp"
+#include "tests/channels.hpp"
 
 namespace fourfold {
 
@@ -33,25 +34,25 @@ inline TimedProgram unrolled(const TimedProgram& p) {
   return result;
 }
 
-// Seconds by the definition: every post remembered, every lane FIFO, no loop known.
+// Seconds by the definition: every post remembered, every channel FIFO, no loop known.
 inline double naive_seconds(const TimedProgram& p) {
   struct Post {
     double finish, duration, compute_before;
   };
-  std::array<std::vector<Post>, lane_count> posts;
+  std::vector<std::vector<Post>> posts(p.channels.size());
   double now = 0, compute = 0;
   for (const TimedStep& step : unrolled_steps(p)) {
-    auto& lane = posts[static_cast<std::size_t>(step.lane)];
+    auto& channel = posts[static_cast<std::size_t>(step.channel)];
     if (step.kind == StepKind::compute) {
       now += step.duration.value;
       compute += step.duration.value;
     } else if (step.kind == StepKind::post) {
       const double takes =
           p.collectives[static_cast<std::size_t>(step.collective)].uncontended.value;
-      const double begins = lane.empty() ? now : std::max(now, lane.back().finish);
-      lane.push_back({begins + takes, takes, compute});
+      const double begins = channel.empty() ? now : std::max(now, channel.back().finish);
+      channel.push_back({begins + takes, takes, compute});
     } else {
-      const Post& post = lane[lane.size() - 1 - static_cast<std::size_t>(step.back)];
+      const Post& post = channel[channel.size() - 1 - static_cast<std::size_t>(step.back)];
       const double charge = p.interference * std::min(post.duration, compute - post.compute_before);
       compute += charge;
       now = std::max(now + charge, post.finish);
@@ -60,24 +61,26 @@ inline double naive_seconds(const TimedProgram& p) {
   return now;
 }
 
-// A program of loops within loops over random steps; the first cycle posts on every lane often
+// A program of loops within loops over random steps; the first cycle posts on every channel often
 // enough that each later wait has something to wait for.
-inline TimedProgram random_program(std::mt19937& random) {
+inline TimedProgram random_program(std::mt19937& random, std::int32_t max_back = 3) {
   const auto below = [&random](int n) { return static_cast<std::int32_t>(random() % n); };
   const auto seconds = [&random] {
     return Seconds{1e-3 * (1 + static_cast<double>(random() % 997))};
   };
   TimedProgram p;
   p.interference = random() % 2 == 0 ? 0.0 : 0.1;
-  p.max_back = 3;
-  for (Lane lane : all_lanes) {
-    for (int i = 0; i < 2; ++i) p.collectives.push_back({lane, {}, seconds()});
+  p.max_back = max_back;
+  p.channels = made_up_channels();
+  const auto channels = static_cast<std::int32_t>(p.channels.size());
+  for (ChannelNumber channel = 0; channel < channels; ++channel) {
+    for (int i = 0; i < 2; ++i) p.collectives.push_back({channel, {}, {}, seconds()});
   }
   const auto post = [&](std::int32_t collective) {
-    const Lane lane = p.collectives[static_cast<std::size_t>(collective)].lane;
-    p.steps.push_back({StepKind::post, lane, collective, 0, {}});
+    const ChannelNumber channel = p.collectives[static_cast<std::size_t>(collective)].channel;
+    p.steps.push_back({StepKind::post, channel, collective, 0, {}});
   };
-  for (std::int32_t i = 0; i < 4 * 2 * lane_count; ++i) post(i % (2 * lane_count));
+  for (std::int32_t i = 0; i < (max_back + 1) * 2 * channels; ++i) post(i % (2 * channels));
   p.runs.push_back({0, static_cast<std::int32_t>(p.steps.size()), 1});
   p.cycles.push_back({0, 1, 1});
   for (int c = 0; c < 1 + below(3); ++c) {
@@ -85,16 +88,16 @@ inline TimedProgram random_program(std::mt19937& random) {
     for (int r = 0; r < 1 + below(3); ++r) {
       StepRun run{static_cast<std::int32_t>(p.steps.size()), 0, 1 + below(40)};
       for (int s = 0; s < 2 + below(12); ++s) {
-        const Lane lane = all_lanes[static_cast<std::size_t>(below(lane_count))];
+        const ChannelNumber channel = below(channels);
         switch (below(3)) {
           case 0:
             p.steps.push_back({StepKind::compute, {}, -1, 0, seconds()});
             break;
           case 1:
-            post(below(2 * lane_count));
+            post(below(2 * channels));
             break;
           default:
-            p.steps.push_back({StepKind::wait, lane, -1, below(p.max_back + 1), {}});
+            p.steps.push_back({StepKind::wait, channel, -1, below(p.max_back + 1), {}});
         }
       }
       run.last = static_cast<std::int32_t>(p.steps.size());

@@ -63,6 +63,15 @@ TEST(Protocol, LargeGatherIsASimpleRing) {
   EXPECT_NEAR(choice.cost.rate_cap.value, 70e9, 1.0);
 }
 
+// 4 members in one node, 400 B: 5 + 3 x 1 us and 300 B at 0.4 x 200 GB/s.
+TEST(Protocol, SmallGatherInANodeHasTheConstantsOfANode) {
+  const CollectiveChoice choice =
+      choose_collective(simple_sums(), CollectiveKind::all_gather, {400.0}, {4, 1}, unlimited);
+
+  EXPECT_EQ(choice.protocol, WireProtocol::low_latency);
+  EXPECT_NEAR(choice.uncontended.value, 8e-6 + 300.0 / 80e9, 1e-15);
+}
+
 // 256 nodes, one member each: 10 + 2 x 8 x 4 us up and down a tree against 2 x 255 x 2 us in a
 // ring.
 TEST(Protocol, SmallAllReduceOverManyNodesIsATree) {
@@ -81,6 +90,26 @@ TEST(Protocol, AllReduceInsideANodeHasNoTree) {
 
   EXPECT_EQ(choice.algorithm, CollectiveAlgorithm::ring);
   EXPECT_NEAR(choice.uncontended.value, 5e-6 + 6 * 10e-6 + 6e9 / 200e9, 1e-12);
+}
+
+// With exponent 2 both times are sides of a right-angled triangle. 3 x 20 + 12 x 10 = 180 us of
+// hops and 16.8 MB at 70 GB/s, 240 us, take 300 us; 9.45 MB, 135 us, take 225 us.
+TEST(Protocol, LatencyAndBandwidthOfASimpleRingOverlapByTheExponent) {
+  CollectiveLibrary library = simple_sums();
+  library.overlap_exponent = 2.0;
+  const auto kind = CollectiveKind::all_gather;
+
+  const CollectiveChoice large = choose_collective(library, kind, {17.92e6}, {16, 4}, unlimited);
+  const CollectiveChoice small = choose_collective(library, kind, {10.08e6}, {16, 4}, unlimited);
+  const CollectiveChoice slow = choose_collective(library, kind, {8.96e6}, {16, 4}, {35e9});
+
+  for (const CollectiveChoice& choice : {large, small, slow}) {
+    EXPECT_EQ(choice.protocol, WireProtocol::simple);
+  }
+  EXPECT_NEAR(large.cost.delay.value, 10e-6 + (300e-6 - 240e-6), 1e-12);
+  EXPECT_NEAR(large.uncontended.value, 10e-6 + 300e-6, 1e-12);
+  EXPECT_NEAR(small.uncontended.value, 10e-6 + 225e-6, 1e-12);
+  EXPECT_NEAR(slow.uncontended.value, 10e-6 + 300e-6, 1e-12);  // half the bytes at half the rate
 }
 
 TEST(Protocol, PlateauIsInterpolatedInDevicesPerNode) {

@@ -152,6 +152,33 @@ TEST(Search, OfAModelThatFitsNowhereSaysHowFarOff) {
   EXPECT_GT(std::stod(result.closest_miss.substr(needs)), 14 * parameter_count(point.model) / 8e9);
 }
 
+TEST(Search, TheClosestMissIsTheOneThatNeedsLeast) {
+  Point point = question("gpt-80b");
+  point.global_batch = 8;
+  const Platform platform = read_platform("perlmutter");
+  Estimator estimator(platform, point);
+  Bytes least{1e30};
+  std::string closest;
+  for (const ProcessGrid& grid : factorisations(8)) {
+    if (find_misfit(point.model, grid, point.global_batch, 1) != Misfit::none) continue;
+    const std::int64_t share =
+        point.global_batch / (grid.extent(Axis::z) * grid.extent(Axis::data));
+    for (std::int64_t m = 1; m <= share; ++m) {
+      if (share % m != 0) continue;
+      point.options.micro_batches = m;
+      const Bytes need = estimator.memory(folded_step(point.model, point.options), grid, m).peak;
+      if (need < least) {
+        least = need;
+        closest = grid.str() + " with " + std::to_string(m) + " micro-batch";
+      }
+    }
+  }
+
+  const SearchResult result = search(point, platform, 8);
+
+  EXPECT_THAT(result.closest_miss, HasSubstr("the closest, grid " + closest));
+}
+
 TEST(Search, RefusesMoreDevicesThanTheMachineHas) {
   const Platform platform = read_platform("perlmutter");
   try {

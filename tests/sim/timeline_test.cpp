@@ -62,7 +62,7 @@ TEST(Timeline, SpansSumToTheOutcome) {
   EXPECT_NEAR((sum(spans, SpanKind::kernel) + sum(spans, SpanKind::interference)).value,
               c.outcome.compute.value, 1e-9);
   Seconds busy;
-  for (Seconds lane : c.outcome.busy) busy += lane;
+  for (Seconds channel : c.outcome.busy) busy += channel;
   EXPECT_NEAR(sum(spans, SpanKind::collective).value, busy.value, 1e-9);
   EXPECT_EQ(sum(spans, SpanKind::skipped).value, 0.0);
 }
@@ -79,7 +79,7 @@ TEST(Timeline, KernelsSumToTheExplanation) {
   EXPECT_NEAR(kernels.value, explained.value, 1e-9);
 }
 
-TEST(Timeline, ComputeLaneHasNoOverlapAndNoHole) {
+TEST(Timeline, ComputeHasNoOverlapAndNoHole) {
   const Case c(tiny(12, {2, 2, 2, 2}));
   for (Repeated repeated : {Repeated::all, Repeated::sampled}) {
     double now = 0.0;
@@ -136,13 +136,14 @@ TEST(Trace, IsJsonWhoseWaitsSumToWhatIsExposed) {
       trace_json({{0, "rank 0", c.spans(Repeated::all)}}, c.detail, "tiny \"quoted\""));
 
   double waits = 0.0;
-  std::vector<std::string> lanes;
+  std::vector<std::string> threads;
   for (const nlohmann::json& event : trace.at("traceEvents")) {
     if (event.at("ph") == "X" && event.at("cat") == "wait") waits += event.at("dur").get<double>();
-    if (event.at("name") == "thread_name") lanes.push_back(event.at("args").at("name"));
+    if (event.at("name") == "thread_name") threads.push_back(event.at("args").at("name"));
   }
   EXPECT_NEAR(waits * 1e-6, c.outcome.exposed_total().value, 1e-6 * c.outcome.total.value);
-  EXPECT_EQ(lanes, (std::vector<std::string>{"compute", "x", "y", "z gather", "z reduce", "data"}));
+  EXPECT_EQ(threads,
+            (std::vector<std::string>{"compute", "x", "y", "z gather", "z reduce", "data"}));
   EXPECT_EQ(trace.at("otherData").at("title"), "tiny \"quoted\"");
 }
 

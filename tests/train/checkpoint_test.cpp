@@ -96,7 +96,7 @@ TEST(checkpoint, bf16_resumes_what_fp32_wrote) {
       made_up_state(10),
       made_up_weights(training_program(small_model(), Precision::fp32), some_grid(), 1));
   const Program program = training_program(small_model(), Precision::bf16);
-  Weights weights(program, some_grid(), world_rank());
+  Weights weights(program, some_grid(), world_rank(), host_memory());
 
   read_checkpoint(folder.path(), small_model(), weights);
 
@@ -110,8 +110,8 @@ TEST(checkpoint, weights_for_sampling_take_what_they_need) {
   Checkpoints checkpoints(folder.path());
   checkpoints.write(made_up_state(10), trained);
   Program forward = program;
-  std::erase_if(forward.values, [](const Value& value) { return value.role != Role::parameter; });
-  Weights weights(forward, some_grid(), world_rank());
+  for (Parameter& p : forward.parameters) p.master = p.first_moment = p.second_moment = -1;
+  Weights weights(forward, some_grid(), world_rank(), host_memory());
 
   read_checkpoint(folder.path(), small_model(), weights);
 
@@ -171,7 +171,7 @@ TEST(checkpoint, a_step_written_again_replaces_itself) {
   for (std::uint64_t seed : {1, 2, 3}) {
     checkpoints.write(made_up_state(10), made_up_weights(program, some_grid(), seed));
   }
-  Weights weights(program, some_grid(), world_rank());
+  Weights weights(program, some_grid(), world_rank(), host_memory());
 
   read_checkpoint(folder.path(), small_model(), weights);
 

@@ -176,6 +176,30 @@ TEST(data, validation_is_the_end_of_every_file_and_never_trained_on) {
   }
 }
 
+// 39 words to train on and sequences of 16: an epoch is one sequence, cut at any of 23 places. Over
+// many epochs every word is read, the last as a target alone, and none of what is held out.
+TEST(data, epochs_are_cut_at_every_place_up_to_the_last_word) {
+  const SharedFolder folder;
+  std::string text;
+  for (int i = 0; i < 39; ++i) text += static_cast<char>('A' + i);
+  DataOptions options = options_of(folder.write("a.txt", text + std::string(39, 'z')));
+  options.held_out = 0.5;
+  const Data data(options, byte_model(16));
+  std::set<std::int32_t> first, targets;
+  for (std::int64_t epoch = 0; epoch < 600; ++epoch) {
+    const LocalBatch batch = data.training(epoch, on_one_rank(1));
+    first.insert(batch.tokens.front());
+    targets.insert(batch.targets.begin(), batch.targets.end());
+  }
+
+  EXPECT_EQ(data.training_words().words(), 39);
+  EXPECT_EQ(data.training_sequences(), 1);
+  EXPECT_EQ(first.size(), 23U);
+  EXPECT_EQ(targets.size(), 38U);
+  EXPECT_EQ(*targets.begin(), 'B');
+  EXPECT_EQ(*targets.rbegin(), 'A' + 38);
+}
+
 TEST(data, a_file_to_validate_on_leaves_the_others_whole) {
   const SharedFolder folder;
   DataOptions options = options_of(folder.write("a.txt", std::string(100, 'a')));

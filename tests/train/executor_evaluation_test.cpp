@@ -2,6 +2,8 @@
 // reports, and its logits are what the loss was made of.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/train/one_run.hpp"
 
 namespace fourfold {
@@ -11,7 +13,7 @@ namespace {
 std::vector<double> all_logits(const Case& what, const Executor& executor, std::int64_t rank) {
   const Tensor own = executor.logits();
   const std::int64_t tokens = what.sequences * what.model.sequence;
-  const Part rows = part_of(tokens, what.grid, rank, {Axis::z, Axis::data});
+  const Part rows = part_of(tokens, what.grid, rank, {Axis::data, Axis::z});
   const Part cols = part_of(what.model.vocabulary, what.grid, rank, {Axis::x});
   std::vector<double> all(static_cast<std::size_t>(tokens * what.model.vocabulary), 0.0);
   for (std::int64_t r = 0; r < rows.extent; ++r) {
@@ -46,9 +48,10 @@ TEST(ExecutorEvaluation, SharesTheWeightsThatAreTrained) {
     what.options.precision = Precision::fp32;
     ReferenceBackend backend;
     OneRun run(what, {}, backend);
-    Executor evaluation(what.model,
-                        issue(record_evaluation(what.model, what.options), what.options),
-                        what.sequences, run.weights, backend, communicators(run.lanes), {});
+    Executor evaluation(
+        what.model, issue(record_evaluation(what.model, what.options), what.options),
+        what.sequences,
+        {run.weights, backend, communicators(run.channels, run.schedule.program), {}});
     for (std::int64_t number = 1; number <= 2; ++number) {
       const Batch batch =
           random_batch(what.model, what.sequences, static_cast<std::uint64_t>(number));
@@ -70,8 +73,8 @@ TEST(ExecutorRefusals, SayWhatDoesNotFit) {
   ReferenceBackend backend;
   OneRun run(what, {}, backend);
   const auto executor = [&](const Schedule& schedule, std::int64_t sequences) {
-    return Executor(what.model, schedule, sequences, run.weights, backend, communicators(run.lanes),
-                    {});
+    return Executor(what.model, schedule, sequences,
+                    {run.weights, backend, communicators(run.channels, run.schedule.program), {}});
   };
 
   LocalBatch too_few{what.sequences, {1, 2}, {2, 3}};
@@ -85,6 +88,72 @@ TEST(ExecutorRefusals, SayWhatDoesNotFit) {
   other.precision = Precision::fp32;
   EXPECT_THROW(executor(issue(record_step(what.model, other), other), what.sequences),
                std::invalid_argument);
+}
+
+// Of the program, the channel along an axis for a purpose.
+std::size_t number_of(const Channel& channel, const Program& program) {
+  return static_cast<std::size_t>(std::ranges::find(program.channels, channel) -
+                                  program.channels.begin());
+}
+
+// Communicators of as many ranks as the job has, and of a single rank, for an axis that is cut.
+TEST(ExecutorRefusals, NameTheChannelWhoseMembersAreNotThoseOfItsAxis) {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  if (ranks == 1) return;  // nothing is cut
+  Case what;
+  what.grid = {1, 1, 1, ranks};
+  what.sequences = 8;
+  ReferenceBackend backend;
+  OneRun run(what, {}, backend);
+  const Program& program = run.schedule.program;
+  Channels along_x({ranks, 1, 1, 1}, program.channels, Transport::ring, ProgressMode::none,
+                   backend.memory());
+  const auto refusal = [&](const std::vector<Communicator*>& all) -> std::string {
+    try {
+      Executor(what.model, run.schedule, what.sequences, {run.weights, backend, all, {}});
+    } catch (const std::invalid_argument& refused) {
+      return refused.what();
+    }
+    return "nothing was refused";
+  };
+  const Channel data{Axis::data, ""};
+  std::vector<Communicator*> of_one = communicators(run.channels, program);
+  of_one.at(number_of(data, program)) = &along_x[data];
+  std::vector<Communicator*> missing = communicators(run.channels, program);
+  missing.at(number_of(data, program)) = nullptr;
+  std::vector<Communicator*> idle_missing = communicators(run.channels, program);
+  idle_missing.at(number_of({Axis::x, ""}, program)) = nullptr;
+  const std::string sentence = "executor: channel data needs " + std::to_string(ranks) +
+                               " members on grid " + what.grid.str();
+
+  EXPECT_EQ(refusal(of_one), sentence);
+  EXPECT_EQ(refusal(missing), sentence);
+  EXPECT_EQ(refusal(communicators(run.channels, program)), "nothing was refused");
+  EXPECT_EQ(refusal(idle_missing), "nothing was refused") << "no channel needs one member";
+}
+
+// Where two axes are cut, a communicator of all ranks has too many members for either.
+TEST(ExecutorRefusals, TooManyMembersAreAsWrongAsTooFew) {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  if (ranks < 4) return;
+  Case what;
+  what.grid = {1, 1, 2, ranks / 2};
+  what.sequences = 8;
+  ReferenceBackend backend;
+  OneRun run(what, {}, backend);
+  const Program& program = run.schedule.program;
+  Channels along_z({1, 1, ranks, 1}, program.channels, Transport::ring, ProgressMode::none,
+                   backend.memory());
+  for (const char* purpose : {"gather", "reduce"}) {
+    const Channel channel{Axis::z, purpose};
+    std::vector<Communicator*> all = communicators(run.channels, program);
+    all.at(number_of(channel, program)) = &along_z[channel];
+
+    EXPECT_THROW(
+        Executor(what.model, run.schedule, what.sequences, {run.weights, backend, all, {}}),
+        std::invalid_argument)
+        << name(channel);
+  }
 }
 
 }  // namespace

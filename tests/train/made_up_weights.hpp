@@ -2,15 +2,15 @@
 // them between grids.
 #pragma once
 
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "engine/initial_weights.hpp"
-#include "engine/plan/placement.hpp"
+#include "engine/plan/block_place.hpp"
 #include "engine/train/checkpoint/checkpoint.hpp"
 #include "engine/weights.hpp"
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
+#include "tests/host.hpp"
 #include "tests/train/shared_folder.hpp"
 
 namespace fourfold {
@@ -49,31 +49,38 @@ inline float made_up_element(const NormalNumbers& of_matrix, std::int64_t row, s
   return static_cast<float>(of_matrix[static_cast<std::uint64_t>(row * 1000 + col)]);
 }
 
-inline Weights made_up_weights(const Program& program, const ProcessGrid& grid,
-                               std::uint64_t seed) {
-  Weights weights(program, grid, world_rank());
+inline Weights made_up_weights(const Program& program, const ProcessGrid& grid, std::uint64_t seed,
+                               DeviceMemory& device = host_memory()) {
+  Weights weights(program, grid, world_rank(), device);
+  HostView view(device);
   for (const Stored& stored : weights.all()) {
     if (stored.block.precision != Precision::fp32) continue;
     const NormalNumbers numbers(seed, saved_name(stored.name));
-    const Placement place = placement(stored.shape, grid, world_rank());
+    const BlockPlace place = block_place(stored.shape, grid, world_rank());
+    auto* const block =
+        reinterpret_cast<float*>(view.open(stored.block.data, stored.block.bytes()));
     for (std::int64_t i = 0; i < place.elements; ++i) {
       const auto where = place.global(i);
-      if (!where) continue;
-      stored.block.fp32()[i] = made_up_element(numbers, where->first, where->second);
+      block[i] = where ? made_up_element(numbers, where->first, where->second) : 0.0F;
     }
+    view.close();
   }
   weights.round_masters();
   return weights;
 }
 
-// Names of blocks that differ in a single bit on this rank.
+// The block's bytes, brought to the host.
+inline std::vector<std::byte> bytes_of(DeviceMemory& memory, const Tensor& block) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(block.bytes()));
+  memory.copy_out(bytes.data(), block.data, block.bytes());
+  return bytes;
+}
+
+// Names of blocks that differ in a single bit on this rank, whatever device they are on.
 inline std::vector<std::string> differences(const Weights& a, const Weights& b) {
   std::vector<std::string> names;
   for (const Stored& stored : a.all()) {
-    const Tensor& other = b[stored.name].block;
-    if (stored.block.bytes() != other.bytes() ||
-        std::memcmp(stored.block.data, other.data,
-                    static_cast<std::size_t>(stored.block.bytes())) != 0) {
+    if (bytes_of(a.device(), stored.block) != bytes_of(b.device(), b[stored.name].block)) {
       names.push_back(stored.name);
     }
   }

@@ -10,11 +10,11 @@
 #include "engine/cpu/reference_backend.hpp"
 #include "engine/executor.hpp"
 #include "engine/initial_weights.hpp"
+#include "engine/mpi/channels.hpp"
 #include "engine/mpi/handles.hpp"
-#include "engine/mpi/lanes.hpp"
-#include "engine/plan/placement.hpp"
+#include "engine/plan/block_place.hpp"
 #include "engine/reference/lockstep.hpp"
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold {
 
@@ -51,10 +51,8 @@ inline LocalBatch local_batch(const Batch& batch, const Case& run, std::int64_t 
   return local;
 }
 
-inline LaneCommunicators communicators(Lanes& lanes) {
-  LaneCommunicators result{};
-  for (Lane lane : all_lanes) result[static_cast<std::size_t>(lane)] = &lanes[lane];
-  return result;
+inline std::vector<Communicator*> communicators(Channels& channels, const Program& program) {
+  return channels.communicators(program.channels);
 }
 
 // Numbers of a size that all gradients feel, biases and norms included.
@@ -71,7 +69,7 @@ class RoughWeights {
  private:
   static WeightKind kind_of(const Model& model, const std::string& parameter) {
     for (const Value& value : record_step(model, {}).values) {
-      if (value.name == parameter) return value.weight;
+      if (value.label.full() == parameter) return value.weight;
     }
     throw std::invalid_argument("there is no parameter " + parameter);
   }
@@ -81,16 +79,21 @@ class RoughWeights {
 };
 
 inline void roughen(const Model& model, Weights& weights) {
+  HostView view(weights.device());
   for (const Stored& stored : weights.all()) {
     if (stored.kind == WeightKind::none || stored.block.precision != Precision::fp32) continue;
     std::string name = stored.name;
     const std::string suffix = ".master";
     if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
     const RoughWeights rough(model, name);
-    const Placement place = placement(stored.shape, weights.grid(), weights.rank());
+    const BlockPlace place = block_place(stored.shape, weights.grid(), weights.rank());
+    auto* const block =
+        reinterpret_cast<float*>(view.open(stored.block.data, stored.block.bytes()));
     for (std::int64_t i = 0; i < stored.block.size(); ++i) {
-      if (const auto at = place.global(i)) stored.block.fp32()[i] = rough(at->first, at->second);
+      const auto at = place.global(i);
+      block[i] = at ? rough(at->first, at->second) : 0.0F;
     }
+    view.close();
   }
   weights.round_masters();
 }
@@ -123,10 +126,12 @@ struct OneRun {
       : what(given),
         rank(rank_in(MPI_COMM_WORLD)),
         schedule(issue(record_step(what.model, what.options), what.options)),
-        weights(schedule.program, what.grid, rank),
-        lanes(what.grid, means.transport, means.progress),
-        executor(what.model, schedule, what.sequences, weights, backend, communicators(lanes),
-                 [this] { lanes.between_tiles(); }) {
+        weights(schedule.program, what.grid, rank, backend.memory()),
+        channels(what.grid, schedule.program.channels, means.transport, means.progress,
+                 backend.memory()),
+        executor(what.model, schedule, what.sequences,
+                 {weights, backend, communicators(channels, schedule.program),
+                  [this] { channels.between_tiles(); }}) {
     if (start == StartFrom::zeros) return;
     weights.initialise(what.model, run_seed);
     roughen(what.model, weights);
@@ -142,7 +147,7 @@ struct OneRun {
   std::int64_t rank = 0;
   Schedule schedule;
   Weights weights;
-  Lanes lanes;
+  Channels channels;
   Executor executor;
 };
 

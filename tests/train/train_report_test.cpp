@@ -6,8 +6,8 @@
 
 #include "engine/train/run/step_report.hpp"
 #include "engine/train/run/trace.hpp"
-#include "schedule/models/transformer.hpp"
-#include "schedule/order/schedule.hpp"
+#include "schedule/order/issue.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold {
 namespace {
@@ -21,10 +21,9 @@ StepReport example() {
   report.seconds_left = 75.0;
   report.done = 0.5;
   report.work = {.tokens = 1000, .executed = {4e9}, .model = {5e9}, .peak = {4e11}};
-  RankStep fast{.seconds = 0.01, .exposed_seconds = {}};
-  RankStep slow{.seconds = 0.02, .exposed_seconds = {}};
-  fast.exposed_seconds[static_cast<int>(Lane::data)] = 0.004;
-  slow.exposed_seconds[static_cast<int>(Lane::x)] = 0.002;
+  report.channels = {{Axis::x, ""}, {Axis::z, "gather"}, {Axis::data, ""}};
+  const RankStep fast{.seconds = 0.01, .staged_bytes = 0, .exposed_seconds = {0.0, 0.0, 0.004}};
+  const RankStep slow{.seconds = 0.02, .staged_bytes = 0, .exposed_seconds = {0.002, 0.0, 0.0}};
   add_ranks(report, {fast, slow});
   return report;
 }
@@ -58,14 +57,16 @@ TEST(StepReport, IsOneLineOfJson) {
   EXPECT_DOUBLE_EQ(line.at("loss"), 4.125);
   EXPECT_DOUBLE_EQ(line.at("model_flop_per_s"), 2.5e11);
   EXPECT_DOUBLE_EQ(line.at("part_of_peak"), 0.5);
+  EXPECT_EQ(line.at("exposed_s").size(), 3U);
   EXPECT_DOUBLE_EQ(line.at("exposed_s").at("data"), 0.002);
+  EXPECT_DOUBLE_EQ(line.at("exposed_s").at("z_gather"), 0.0);
 }
 
-TEST(Trace, HasEveryLaneOfEveryRankAndOnlyCollectivesThatDoSomething) {
+TEST(Trace, HasEveryChannelOfEveryRankAndOnlyCollectivesThatDoSomething) {
   const Model model{"tiny", 1, 8, 2, 4, 16};
   const Schedule schedule = issue(record_step(model, {}), {});
   const ProcessGrid grid(2, 1, 1, 1);
-  std::vector<Span> spans;
+  std::vector<OpSpan> spans;
   for (std::size_t op = 0; op < schedule.program.ops.size(); ++op) {
     const double start = 1e-3 * static_cast<double>(op);
     spans.push_back({static_cast<std::int32_t>(op), start, start + 5e-4, 1e-4});
@@ -75,12 +76,12 @@ TEST(Trace, HasEveryLaneOfEveryRankAndOnlyCollectivesThatDoSomething) {
       trace_json(schedule.program, grid, {{0, spans}, {1, spans}}, "a \"title\"");
   const nlohmann::json trace = nlohmann::json::parse(text);
 
-  std::set<std::string> lanes;
+  std::set<std::string> channels;
   std::set<int> ranks, used;
   std::int64_t kernels = 0, waits = 0, collectives = 0;
   for (const nlohmann::json& event : trace.at("traceEvents")) {
     ranks.insert(event.at("pid").get<int>());
-    if (event.at("name") == "thread_name") lanes.insert(event.at("args").at("name"));
+    if (event.at("name") == "thread_name") channels.insert(event.at("args").at("name"));
     if (event.at("ph") != "X") continue;
     used.insert(event.at("tid").get<int>());
     kernels += event.at("cat") == "kernel";
@@ -88,7 +89,7 @@ TEST(Trace, HasEveryLaneOfEveryRankAndOnlyCollectivesThatDoSomething) {
     collectives += event.at("cat") == "collective";
     EXPECT_TRUE(event.at("args").contains("section"));
   }
-  EXPECT_EQ(lanes, (std::set<std::string>{"compute", "x", "y", "z gather", "z reduce", "data"}));
+  EXPECT_EQ(channels, (std::set<std::string>{"compute", "x", "y", "z gather", "z reduce", "data"}));
   EXPECT_EQ(ranks, (std::set<int>{0, 1}));
   EXPECT_EQ(used, (std::set<int>{0, 1}));  // compute and x: the other axes have one member
   EXPECT_GT(kernels, 0);

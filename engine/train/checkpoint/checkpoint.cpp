@@ -57,8 +57,9 @@ std::map<std::string, std::uint64_t> write_data(const std::string& path, const s
   std::vector<std::uint64_t> sums =
       write_elements(file, layout, static_cast<std::int64_t>(head.size()));
   together([&] { file.sync(); });
-  MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_UINT64_T, MPI_SUM,
-                MPI_COMM_WORLD);
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_UINT64_T,
+                          MPI_SUM, MPI_COMM_WORLD),
+            "MPI_Allreduce");
   std::map<std::string, std::uint64_t> checksums;
   for (std::size_t i = 0; i < sums.size(); ++i) checksums[layout.blocks()[i].matrix.name] = sums[i];
   return checksums;

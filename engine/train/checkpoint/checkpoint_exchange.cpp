@@ -1,12 +1,11 @@
 // Two all-to-alls a round, of places and of elements; see checkpoint_exchange.hpp.
 #include "engine/train/checkpoint/checkpoint_exchange.hpp"
 
-#define OMPI_SKIP_MPICXX 1
-#include <mpi.h>
-
 #include <algorithm>
 #include <numeric>
 #include <span>
+
+#include "engine/mpi/handles.hpp"
 
 namespace fourfold {
 
@@ -28,19 +27,21 @@ template <typename T>
 void all_to_all(const std::vector<T>& sent, const std::vector<int>& sent_counts,
                 std::vector<T>& received, MPI_Datatype type) {
   std::vector<int> counts(sent_counts.size());
-  MPI_Alltoall(sent_counts.data(), 1, MPI_INT, counts.data(), 1, MPI_INT, MPI_COMM_WORLD);
+  check_mpi(MPI_Alltoall(sent_counts.data(), 1, MPI_INT, counts.data(), 1, MPI_INT, MPI_COMM_WORLD),
+            "MPI_Alltoall");
   const std::vector<int> from = offsets_of(sent_counts), to = offsets_of(counts);
   received.resize(static_cast<std::size_t>(to.back() + counts.back()));
-  MPI_Alltoallv(sent.data(), sent_counts.data(), from.data(), type, received.data(), counts.data(),
-                to.data(), type, MPI_COMM_WORLD);
+  check_mpi(MPI_Alltoallv(sent.data(), sent_counts.data(), from.data(), type, received.data(),
+                          counts.data(), to.data(), type, MPI_COMM_WORLD),
+            "MPI_Alltoallv");
 }
 
 }  // namespace
 
-CheckpointExchange::CheckpointExchange(const CheckpointLayout& layout) : layout_(layout) {
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
-}
+CheckpointExchange::CheckpointExchange(const CheckpointLayout& layout)
+    : layout_(layout),
+      rank_(mpi_count(rank_in(MPI_COMM_WORLD))),
+      ranks_(mpi_count(size_of(MPI_COMM_WORLD))) {}
 
 std::int64_t CheckpointExchange::round_elements() const {
   return std::min(ranks_ * stretch_elements, longest_round);
@@ -66,16 +67,15 @@ void CheckpointExchange::collect(ElementRange round) {
     const ElementRange stretch = stretch_of(round, writer);
     const std::size_t places = places_.size(), elements = elements_.size();
     for (const Run& run : layout_.runs(stretch.from, stretch.to)) {
-      const SavedBlock& block = layout_.blocks()[run.matrix];
-      if (!layout_.is_same_replica(block, writer)) continue;
+      if (!layout_.is_same_replica(layout_.blocks()[run.matrix], writer)) continue;
       if (writer == rank_) {
-        copy_out(block, run, own_.data() + (run.element - stretch.from));
+        layout_.copy_out(run, own_.data() + (run.element - stretch.from));
         continue;
       }
       places_.insert(places_.end(), {run.element - stretch.from, run.count});
       const std::size_t begin = elements_.size();
       elements_.resize(begin + static_cast<std::size_t>(run.count));
-      copy_out(block, run, elements_.data() + begin);
+      layout_.copy_out(run, elements_.data() + begin);
     }
     const auto to = static_cast<std::size_t>(writer);
     sent_places_[to] = static_cast<int>(places_.size() - places);

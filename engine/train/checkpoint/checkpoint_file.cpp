@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "engine/mpi/handles.hpp"
 #include "engine/train/run/agreement.hpp"
 
 namespace fourfold {
@@ -37,10 +38,10 @@ CheckpointFile::CheckpointFile(const std::string& path, FileAccess access)
     throw std::runtime_error(fmt::format("{} cannot be opened: {}", path, std::strerror(errno)));
   });
   const int mode = reads ? MPI_MODE_RDONLY : MPI_MODE_WRONLY;
-  MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
+  check_mpi(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN), "MPI_File_set_errhandler");
   expect(MPI_File_open(MPI_COMM_WORLD, path.c_str(), mode, MPI_INFO_NULL, &file_),
          "cannot be opened");
-  MPI_File_set_errhandler(file_, MPI_ERRORS_RETURN);
+  check_mpi(MPI_File_set_errhandler(file_, MPI_ERRORS_RETURN), "MPI_File_set_errhandler");
   if (!reads) plain_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
 }
 
@@ -59,7 +60,7 @@ void CheckpointFile::expect(int code, const char* what) const {
 
 void CheckpointFile::expect_count(MPI_Status& status, MPI_Datatype type, std::int64_t count) const {
   int done = 0;
-  MPI_Get_count(&status, type, &done);
+  check_mpi(MPI_Get_count(&status, type, &done), "MPI_Get_count");
   if (done == count) return;
   throw std::runtime_error(fmt::format("{} {} only {} of {} elements", path_,
                                        access_ == FileAccess::read ? "gave" : "took", done, count));
@@ -114,16 +115,16 @@ void CheckpointFile::show(const Round& round) {
     lengths.push_back(narrowed(run.count));
     places.push_back(narrowed(run.element - round.first_element));
   }
-  MPI_Datatype view = MPI_FLOAT;
+  MpiDatatype runs;
   if (!lengths.empty()) {
-    MPI_Type_indexed(narrowed(static_cast<std::int64_t>(lengths.size())), lengths.data(),
-                     places.data(), MPI_FLOAT, &view);
-    MPI_Type_commit(&view);
+    check_mpi(MPI_Type_indexed(narrowed(static_cast<std::int64_t>(lengths.size())), lengths.data(),
+                               places.data(), MPI_FLOAT, runs.address()),
+              "MPI_Type_indexed");
+    check_mpi(MPI_Type_commit(runs.address()), "MPI_Type_commit");
   }
-  const int code =
-      MPI_File_set_view(file_, round.first_byte, MPI_FLOAT, view, "native", MPI_INFO_NULL);
-  if (!lengths.empty()) MPI_Type_free(&view);
-  expect(code, "cannot be viewed");
+  const MPI_Datatype view = lengths.empty() ? MPI_FLOAT : runs.get();
+  expect(MPI_File_set_view(file_, round.first_byte, MPI_FLOAT, view, "native", MPI_INFO_NULL),
+         "cannot be viewed");
 }
 
 void CheckpointFile::read_round(const Round& round, std::span<float> values) {

@@ -3,13 +3,11 @@
 // agreement.hpp.
 #pragma once
 
-#define OMPI_SKIP_MPICXX 1
-#include <mpi.h>
-
 #include <cstdint>
 #include <span>
 #include <string>
 
+#include "engine/mpi/library.hpp"
 #include "engine/train/checkpoint/checkpoint_layout.hpp"
 
 namespace fourfold {

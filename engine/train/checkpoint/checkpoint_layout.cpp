@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <stdexcept>
 
@@ -14,10 +13,8 @@ namespace fourfold {
 
 namespace {
 
-constexpr std::string_view master_suffix = ".master";
-
-AxisSet uncut_axes(const Shape& shape) {
-  AxisSet uncut;
+Cuts uncut_axes(const Shape& shape) {
+  Cuts uncut;
   for (Axis axis : all_axes) {
     if (!shape.sharding.cuts().contains(axis)) uncut = uncut.with(axis);
   }
@@ -27,7 +24,7 @@ AxisSet uncut_axes(const Shape& shape) {
 // Appends what the block has of elements [from, to) of its matrix.
 void append_runs(std::vector<Run>& runs, std::size_t number, const SavedBlock& saved,
                  std::int64_t from, std::int64_t to) {
-  const Placement& place = saved.place;
+  const BlockPlace& place = saved.place;
   const std::int64_t whole_cols = saved.matrix.cols;
   const std::int64_t piece_end = place.first_element + place.elements;
   const std::int64_t first_row = std::max({std::int64_t{0}, from / whole_cols - place.rows.first,
@@ -57,21 +54,20 @@ void append_runs(std::vector<Run>& runs, std::size_t number, const SavedBlock& s
 }  // namespace
 
 CheckpointLayout::CheckpointLayout(const Weights& weights)
-    : grid_(weights.grid()), rank_(weights.rank()) {
+    : grid_(weights.grid()), rank_(weights.rank()), device_(weights.device()) {
+  // A master is saved under its weight's name, and says all that the weight does.
   std::map<std::string, const Stored*> saved;
-  for (const Stored& stored : weights.all()) saved.try_emplace(stored.name, &stored);
   for (const Stored& stored : weights.all()) {
-    if (!stored.name.ends_with(master_suffix)) continue;
-    saved.erase(stored.name);
-    saved[stored.name.substr(0, stored.name.size() - master_suffix.size())] = &stored;
+    if (stored.has_master) continue;
+    saved[stored.kept == Kept::master ? stored.parameter : stored.name] = &stored;
   }
   std::int64_t first = 0;
   for (const auto& [name, stored] : saved) {
-    const SavedBlock& block =
-        blocks_.emplace_back(SavedBlock{{name, stored->shape.rows, stored->shape.cols, first},
-                                        stored->block,
-                                        placement(stored->shape, weights.grid(), weights.rank()),
-                                        uncut_axes(stored->shape)});
+    const SavedBlock& block = blocks_.emplace_back(
+        SavedBlock{{name, stored->shape.rows.value({}), stored->shape.cols.value({}), first},
+                   stored->block,
+                   block_place(stored->shape, weights.grid(), weights.rank()),
+                   uncut_axes(stored->shape)});
     first += block.matrix.elements();
   }
 }
@@ -102,7 +98,7 @@ void CheckpointLayout::place_as_in(const std::vector<SavedMatrix>& file) {
 }
 
 bool CheckpointLayout::is_same_replica(const SavedBlock& block, std::int64_t other) const {
-  return part_index(grid_, rank_, block.uncut) == part_index(grid_, other, block.uncut);
+  return block.uncut.part(grid_, rank_) == block.uncut.part(grid_, other);
 }
 
 std::vector<Run> CheckpointLayout::runs(std::int64_t from, std::int64_t to) const {
@@ -116,24 +112,32 @@ std::vector<Run> CheckpointLayout::runs(std::int64_t from, std::int64_t to) cons
   return runs;
 }
 
-void copy_out(const SavedBlock& saved, const Run& run, float* out) {
-  const auto count = static_cast<std::size_t>(run.count);
-  if (saved.block.precision == Precision::fp32) {
-    std::memcpy(out, saved.block.fp32() + run.local, count * sizeof(float));
+void CheckpointLayout::copy_out(const Run& run, float* out) const {
+  const Tensor& block = blocks_[run.matrix].block;
+  const std::int64_t width = bytes_per_element(block.precision);
+  const std::byte* const from = block.data + run.local * width;
+  if (block.precision == Precision::fp32) {
+    device_.copy_out(reinterpret_cast<std::byte*>(out), from, run.count * width);
     return;
   }
-  const std::uint16_t* block = saved.block.bf16() + run.local;
-  for (std::size_t i = 0; i < count; ++i) out[i] = from_bf16_bits(block[i]);
+  HostView view(device_);
+  const auto* const bits =
+      reinterpret_cast<const std::uint16_t*>(view.read(from, run.count * width));
+  for (std::int64_t i = 0; i < run.count; ++i) out[i] = from_bf16_bits(bits[i]);
 }
 
-void copy_in(const SavedBlock& saved, const Run& run, const float* in) {
-  const auto count = static_cast<std::size_t>(run.count);
-  if (saved.block.precision == Precision::fp32) {
-    std::memcpy(saved.block.fp32() + run.local, in, count * sizeof(float));
+void CheckpointLayout::copy_in(const Run& run, const float* in) const {
+  const Tensor& block = blocks_[run.matrix].block;
+  const std::int64_t width = bytes_per_element(block.precision);
+  std::byte* const to = block.data + run.local * width;
+  if (block.precision == Precision::fp32) {
+    device_.copy_in(to, reinterpret_cast<const std::byte*>(in), run.count * width);
     return;
   }
-  std::uint16_t* block = saved.block.bf16() + run.local;
-  for (std::size_t i = 0; i < count; ++i) block[i] = bf16_bits(in[i]);
+  HostView view(device_);
+  auto* const bits = reinterpret_cast<std::uint16_t*>(view.open(to, run.count * width));
+  for (std::int64_t i = 0; i < run.count; ++i) bits[i] = bf16_bits(in[i]);
+  view.close();
 }
 
 }  // namespace fourfold

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/plan/placement.hpp"
+#include "engine/plan/block_place.hpp"
 #include "engine/train/checkpoint/safetensors.hpp"
 #include "engine/weights.hpp"
 
@@ -22,14 +22,14 @@ struct Run {
 struct SavedBlock {
   SavedMatrix matrix;
   Tensor block;
-  Placement place;
-  AxisSet uncut;  // along these axes every rank holds the same block
+  BlockPlace place;
+  Cuts uncut;  // along these axes every rank holds the same block
 };
 
 class CheckpointLayout {
  public:
   // Matrices in the order of their names. A weight that has a master is left out, and the master
-  // takes its name.
+  // takes its name. The device must outlive the layout.
   explicit CheckpointLayout(const Weights& weights);
 
   const std::vector<SavedBlock>& blocks() const { return blocks_; }
@@ -44,14 +44,16 @@ class CheckpointLayout {
   // Runs within elements [from, to) of the data, in the order of the file.
   std::vector<Run> runs(std::int64_t from, std::int64_t to) const;
 
+  // Elements of a run as fp32: from its block on the device to `out`, and back, rounded to the
+  // block's precision.
+  void copy_out(const Run& run, float* out) const;
+  void copy_in(const Run& run, const float* in) const;
+
  private:
   ProcessGrid grid_;
   std::int64_t rank_ = 0;
+  DeviceMemory& device_;
   std::vector<SavedBlock> blocks_;
 };
-
-// Elements of a run as fp32: from its block to `out`, and back, rounded to the block's precision.
-void copy_out(const SavedBlock& block, const Run& run, float* out);
-void copy_in(const SavedBlock& block, const Run& run, const float* in);
 
 }  // namespace fourfold

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "engine/mpi/handles.hpp"
 #include "engine/mpi/session.hpp"
 #include "engine/train/checkpoint/checkpoint_checksum.hpp"
 #include "engine/train/checkpoint/checkpoint_file.hpp"
@@ -102,10 +103,8 @@ OpenData open_data(const std::string& record_path, const CheckpointRecord& recor
 
 // Every rank reads its share of the pieces; the sums are everybody's.
 void verify(OpenData& data, const CheckpointRecord& record) {
-  int rank = 0;
-  int size = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const std::int64_t rank = rank_in(MPI_COMM_WORLD);
+  const std::int64_t size = size_of(MPI_COMM_WORLD);
   std::vector<std::uint64_t> sums(data.matrices.size(), 0);
   together([&] {
     std::vector<float> values;
@@ -116,8 +115,9 @@ void verify(OpenData& data, const CheckpointRecord& record) {
       add_checksums(data.matrices, at, values, sums);
     }
   });
-  MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_UINT64_T, MPI_SUM,
-                MPI_COMM_WORLD);
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_UINT64_T,
+                          MPI_SUM, MPI_COMM_WORLD),
+            "MPI_Allreduce");
   for (std::size_t i = 0; i < sums.size(); ++i) {
     const auto expected = record.checksums.find(data.matrices[i].name);
     if (expected != record.checksums.end() && expected->second == sums[i]) continue;
@@ -143,7 +143,7 @@ void fill(OpenData& data, Weights& weights) {
     together([&] { data.file->read_round({data.first_byte + 4 * from, from, runs}, values); });
     const float* next = values.data();
     for (const Run& run : runs) {
-      copy_in(layout.blocks()[run.matrix], run, next);
+      layout.copy_in(run, next);
       next += run.count;
     }
   }

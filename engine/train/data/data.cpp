@@ -8,10 +8,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <filesystem>
 #include <stdexcept>
 
 #include "engine/batch.hpp"
+#include "engine/mpi/handles.hpp"
+#include "engine/train/run/agreement.hpp"
 #include "support/random.hpp"
 
 namespace fourfold {
@@ -156,23 +159,10 @@ std::string Data::description() const {
                      validation_.words());
 }
 
-}  // namespace fourfold
-
-#define OMPI_SKIP_MPICXX 1
-#include <mpi.h>
-
-#include <cmath>
-
-#include "engine/train/run/agreement.hpp"
-
-namespace fourfold {
-
 double unigram_entropy(const WordStream& words, std::int64_t vocabulary) {
   constexpr std::int64_t piece = 65'536;
-  int rank = 0;
-  int size = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const std::int64_t rank = rank_in(MPI_COMM_WORLD);
+  const std::int64_t size = size_of(MPI_COMM_WORLD);
   std::vector<std::int64_t> counts(static_cast<std::size_t>(vocabulary), 0);
   together([&] {
     std::vector<std::int32_t> read;
@@ -183,8 +173,9 @@ double unigram_entropy(const WordStream& words, std::int64_t vocabulary) {
       for (std::int32_t word : read) ++counts[static_cast<std::size_t>(word)];
     }
   });
-  MPI_Allreduce(MPI_IN_PLACE, counts.data(), static_cast<int>(vocabulary), MPI_INT64_T, MPI_SUM,
-                MPI_COMM_WORLD);
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, counts.data(), mpi_count(vocabulary), MPI_INT64_T, MPI_SUM,
+                          MPI_COMM_WORLD),
+            "MPI_Allreduce");
   double entropy = 0.0;
   for (std::int64_t count : counts) {
     if (count == 0) continue;

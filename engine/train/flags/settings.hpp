@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/adamw.hpp"
-#include "engine/mpi/lanes.hpp"
+#include "engine/mpi/channels.hpp"
 #include "engine/train/data/data.hpp"
 #include "engine/train/run/run_length.hpp"
 #include "schedule/models/model.hpp"

@@ -1,55 +1,47 @@
 // Agreement by one small all-reduce; see agreement.hpp.
 #include "engine/train/run/agreement.hpp"
 
-#define OMPI_SKIP_MPICXX 1
-#include <mpi.h>
-
 #include <algorithm>
 #include <exception>
 #include <string>
 
+#include "engine/mpi/handles.hpp"
 #include "engine/mpi/session.hpp"
 
 namespace fourfold {
 
 namespace {
 
-int world_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-
 void broadcast(std::string& text, int root) {
   constexpr std::size_t longest = std::size_t{1} << 30;
   int length = static_cast<int>(std::min(text.size(), longest));
-  MPI_Bcast(&length, 1, MPI_INT, root, MPI_COMM_WORLD);
+  check_mpi(MPI_Bcast(&length, 1, MPI_INT, root, MPI_COMM_WORLD), "MPI_Bcast");
   text.resize(static_cast<std::size_t>(length));
-  MPI_Bcast(text.data(), length, MPI_CHAR, root, MPI_COMM_WORLD);
+  check_mpi(MPI_Bcast(text.data(), length, MPI_CHAR, root, MPI_COMM_WORLD), "MPI_Bcast");
 }
 
 }  // namespace
 
 void together(const std::function<void()>& work) {
-  int size = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const int nobody = mpi_count(size_of(MPI_COMM_WORLD));
   std::string sentence;
-  int failed = size;
+  int failed = nobody;
   try {
     work();
   } catch (const std::exception& error) {
     sentence = error.what();
-    failed = world_rank();
+    failed = mpi_count(rank_in(MPI_COMM_WORLD));
   }
-  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  if (failed == size) return;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD),
+            "MPI_Allreduce");
+  if (failed == nobody) return;
   broadcast(sentence, failed);
   throw FailedTogether(sentence);
 }
 
 void on_first_rank(const std::function<void()>& work) {
   together([&] {
-    if (world_rank() == 0) work();
+    if (rank_in(MPI_COMM_WORLD) == 0) work();
   });
 }
 

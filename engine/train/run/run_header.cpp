@@ -26,7 +26,7 @@ Counted counted(const TrainSettings& settings) {
   const Folded folded = folded_step(settings.model, settings.options);
   LocalSizes sizes;
   sizes.evaluate(folded, settings.grid,
-                 settings.batch * settings.model.sequence / settings.options.micro_batches);
+                 {settings.batch * settings.model.sequence / settings.options.micro_batches});
   return {count(folded, sizes, settings.grid), peak_memory(folded, sizes, settings.grid)};
 }
 

@@ -21,12 +21,13 @@ double StepReport::exposed() const {
 
 void add_ranks(StepReport& report, const std::vector<RankStep>& ranks) {
   report.seconds = 0.0;
-  report.exposed_seconds = {};
+  report.exposed_seconds.assign(report.channels.size(), 0.0);
+  report.staged_bytes = 0;
   for (const RankStep& rank : ranks) {
     report.seconds = std::max(report.seconds, rank.seconds);
-    for (std::size_t lane = 0; lane < rank.exposed_seconds.size(); ++lane) {
-      report.exposed_seconds[lane] +=
-          rank.exposed_seconds[lane] / static_cast<double>(ranks.size());
+    report.staged_bytes += rank.staged_bytes;
+    for (std::size_t i = 0; i < report.channels.size(); ++i) {
+      report.exposed_seconds[i] += rank.exposed_seconds[i] / static_cast<double>(ranks.size());
     }
   }
 }
@@ -43,21 +44,22 @@ std::string screen_line(const StepReport& report) {
 
 std::string json_line(const StepReport& report) {
   nlohmann::ordered_json exposed;
-  for (Lane lane : all_lanes) {
-    exposed[name(lane)] = report.exposed_seconds[static_cast<std::size_t>(lane)];
+  for (std::size_t i = 0; i < report.channels.size(); ++i) {
+    exposed[name(report.channels[i])] = report.exposed_seconds[i];
   }
-  const nlohmann::ordered_json line{{"kind", "step"},
-                                    {"step", report.step},
-                                    {"loss", report.loss},
-                                    {"gradient_norm", report.gradient_norm},
-                                    {"learning_rate", report.learning_rate},
-                                    {"seconds", report.seconds},
-                                    {"tokens_per_s", report.tokens_per_second()},
-                                    {"executed_flop_per_s", report.rate().value},
-                                    {"model_flop_per_s", report.work.model.value / report.seconds},
-                                    {"part_of_peak", report.rate() / report.work.peak},
-                                    {"exposed_s", exposed},
-                                    {"done", report.done}};
+  nlohmann::ordered_json line{{"kind", "step"},
+                              {"step", report.step},
+                              {"loss", report.loss},
+                              {"gradient_norm", report.gradient_norm},
+                              {"learning_rate", report.learning_rate},
+                              {"seconds", report.seconds},
+                              {"tokens_per_s", report.tokens_per_second()},
+                              {"executed_flop_per_s", report.rate().value},
+                              {"model_flop_per_s", report.work.model.value / report.seconds},
+                              {"part_of_peak", report.rate() / report.work.peak},
+                              {"exposed_s", exposed},
+                              {"done", report.done}};
+  if (report.staged_bytes > 0) line["staged_B"] = report.staged_bytes;
   return line.dump();
 }
 

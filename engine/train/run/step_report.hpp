@@ -1,12 +1,12 @@
 // What a step tells people: one line on the screen and one line of JSON in the log.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "engine/executor.hpp"
+#include "schedule/program/channel.hpp"
 #include "support/quantity.hpp"
 
 namespace fourfold {
@@ -24,17 +24,20 @@ std::string executed_flops_convention();
 
 // One rank's measurement of a step.
 struct RankStep {
-  double seconds = 0.0;  // from reading its words to the end of the update
-  std::array<double, lane_count> exposed_seconds{};
+  double seconds = 0.0;                 // from reading its words to the end of the update
+  std::int64_t staged_bytes = 0;        // went through the host, as MPI does not reach the device
+  std::vector<double> exposed_seconds;  // by channel
 };
 
 struct StepReport {
   std::int64_t step = 0;
   double loss = 0.0, gradient_norm = 0.0, learning_rate = 0.0;
-  double seconds = 0.0;                              // of the slowest rank
-  std::array<double, lane_count> exposed_seconds{};  // mean over ranks, by lane
-  double seconds_left = -1.0;                        // -1: not known
-  double done = 0.0;                                 // part of the run, 0 to 1
+  double seconds = 0.0;                 // of the slowest rank
+  std::vector<Channel> channels;        // of the program
+  std::vector<double> exposed_seconds;  // mean over ranks, by channel
+  std::int64_t staged_bytes = 0;        // of all ranks
+  double seconds_left = -1.0;           // -1: not known
+  double done = 0.0;                    // part of the run, 0 to 1
   StepWork work;
 
   double exposed() const;

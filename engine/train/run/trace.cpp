@@ -14,10 +14,10 @@ namespace fourfold {
 
 namespace {
 
-// Compute, and a thread for each lane.
-std::vector<std::string> threads() {
+// Compute, and a thread for each channel.
+std::vector<std::string> threads(const std::vector<Channel>& channels) {
   std::vector<std::string> titles{"compute"};
-  for (Lane lane : all_lanes) titles.push_back(in_words(name(lane)));
+  for (const Channel& channel : channels) titles.push_back(in_words(name(channel)));
   return titles;
 }
 
@@ -32,17 +32,19 @@ std::string arguments_of(const Program& program, std::int32_t op) {
 
 // What a span is on the screen: nothing along an axis of 1, its collective and the wait for it.
 std::vector<TraceEvent> events_of(const Program& program, const ProcessGrid& grid,
-                                  const Span& span) {
+                                  const OpSpan& span) {
   const Op& op = program.ops.at(static_cast<std::size_t>(span.op));
   TraceEvent event{op_name(program, op), "kernel", 0,
                    span.start,           span.end, arguments_of(program, span.op)};
   if (!is_collective(op.kind)) return {event};
   if (grid.extent(op.axis) == 1) return {};
   event.kind = "collective";
-  event.thread = 1 + static_cast<int>(op.lane());
+  event.thread = 1 + op.channel;
   if (span.waited <= 0.0) return {event};
-  return {event, TraceEvent{"wait for " + in_words(name(op.lane())), "wait", 0,
-                            span.end - span.waited, span.end, event.arguments}};
+  return {event,
+          TraceEvent{
+              "wait for " + in_words(name(program.channels[static_cast<std::size_t>(op.channel)])),
+              "wait", 0, span.end - span.waited, span.end, event.arguments}};
 }
 
 }  // namespace
@@ -59,10 +61,10 @@ std::string trace_json(const Program& program, const ProcessGrid& grid,
                        const std::vector<TracedRank>& ranks, const std::string& title) {
   ChromeTrace trace;
   for (const TracedRank& rank : ranks) {
-    trace.name_process(rank.rank, fmt::format("rank {}", rank.rank), threads());
+    trace.name_process(rank.rank, fmt::format("rank {}", rank.rank), threads(program.channels));
   }
   for (const TracedRank& rank : ranks) {
-    for (const Span& span : rank.spans) {
+    for (const OpSpan& span : rank.spans) {
       for (const TraceEvent& event : events_of(program, grid, span)) trace.add(rank.rank, event);
     }
   }

@@ -1,5 +1,5 @@
-// A step as it ran, as a Chrome/Perfetto trace in the lanes of the simulator's: a process for each
-// rank; its threads are compute, x, y, z gather, z reduce and data.
+// A step as it ran, as a Chrome/Perfetto trace like the simulator's: a process for each rank; its
+// threads are compute and the channels of the program.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace fourfold {
 
 struct TracedRank {
   std::int64_t rank = 0;
-  std::vector<Span> spans;  // of ExecutedStep
+  std::vector<OpSpan> spans;  // of ExecutedStep
 };
 
 // A trace has about so many spans at most; with more, only some of the ranks are written.

@@ -19,7 +19,7 @@
 #include "engine/train/run/agreement.hpp"
 #include "engine/train/run/memory.hpp"
 #include "engine/train/run/run_folder.hpp"
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold {
@@ -30,7 +30,7 @@ namespace {
 std::string mpi_text() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
   int length = 0;
-  MPI_Get_library_version(version.data(), &length);
+  check_mpi(MPI_Get_library_version(version.data(), &length), "MPI_Get_library_version");
   const std::string text(version.data(), static_cast<std::size_t>(length));
   return text.substr(0, text.find(','));
 }
@@ -121,8 +121,10 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   std::optional<Data> opened;
   together([&] { opened.emplace(settings.data, settings.model); });
   const Data& data = *opened;
-  Lanes lanes(settings.grid, settings.transport, settings.progress);
+  const Program program = record_step(settings.model, settings.options);
   TunedBackend backend;
+  Channels channels(settings.grid, program.channels, settings.transport, settings.progress,
+                    backend.memory());
   world.barrier();
   const std::vector<double> peaks = world.all(fma_peak_flops_per_second());
 
@@ -153,7 +155,7 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   give_back_free_memory();
   backend.prepare(products_of(settings));
   const MemoryGrowth growth;
-  Weights weights(record_step(settings.model, settings.options), settings.grid, world.rank());
+  Weights weights(program, settings.grid, world.rank(), backend.memory());
   if (settings.resume.empty()) {
     weights.initialise(settings.model, settings.seed);
   } else {
@@ -167,7 +169,8 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   facts.trained_seconds = state.trainer.value("trained_seconds", 0.0);
   log.say(header_text(settings, facts));
   log.record(header_json(settings, facts));
-  return Trainer(settings, {world, lanes, backend}, data, weights, log).run(state, facts, growth);
+  return Trainer(settings, {world, channels, backend}, data, weights, log)
+      .run(state, facts, growth);
 }
 
 }  // namespace fourfold

@@ -9,6 +9,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numbers>
+#include <span>
 #include <stdexcept>
 
 #include "engine/mpi/session.hpp"
@@ -26,11 +27,24 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// What one rank tells the others after a step.
+// What one rank tells the others after a step. It travels as numbers, those by channel last.
 struct RankWord {
   RankStep step;
-  double stop_asked = 0.0;    // not 0: this rank was asked to stop
+  bool stop_asked = false;
   double seconds_here = 0.0;  // trained in this run, by its clock
+
+  std::vector<double> numbers() const {
+    std::vector<double> result{step.seconds, static_cast<double>(step.staged_bytes),
+                               stop_asked ? 1.0 : 0.0, seconds_here};
+    result.insert(result.end(), step.exposed_seconds.begin(), step.exposed_seconds.end());
+    return result;
+  }
+  static RankWord of(std::span<const double> numbers) {
+    const std::span<const double> exposed = numbers.subspan(4);
+    return {{numbers[0], static_cast<std::int64_t>(numbers[1]), {exposed.begin(), exposed.end()}},
+            numbers[2] != 0.0,
+            numbers[3]};
+  }
 };
 
 // Such a gradient has just been added to every weight: no checkpoint is to be made of them.
@@ -54,15 +68,15 @@ std::int64_t traced_step(const TrainSettings& settings, std::int64_t steps_befor
                                        settings.trace_step, amount(steps, "step")));
 }
 
-Trainer::Trainer(const TrainSettings& settings, const Machine& machine, const Data& data,
+Trainer::Trainer(const TrainSettings& settings, const Worker& worker, const Data& data,
                  Weights& weights, RunLog& log)
     : settings_(settings),
-      machine_(machine),
+      worker_(worker),
       data_(data),
       weights_(weights),
       log_(log),
       executor_(
-          training_executor(machine, settings.model, settings.options, settings.batch, weights)),
+          training_executor(worker, settings.model, settings.options, settings.batch, weights)),
       checkpoints_(settings.folder + "/checkpoints", settings.keep_checkpoints) {}
 
 TrainOutcome Trainer::run(TrainingState state, const RunFacts& facts, const MemoryGrowth& growth) {
@@ -85,8 +99,9 @@ TrainOutcome Trainer::run(TrainingState state, const RunFacts& facts, const Memo
 
 void Trainer::step() {
   const bool traced = !settings_.trace.empty() && trained_.steps_here + 1 == traced_step_;
-  if (traced) machine_.world.barrier();  // so that the ranks' clocks start together
+  if (traced) worker_.world.barrier();  // so that the ranks' clocks start together
   const double begin = now();
+  staged_before_ = worker_.channels.staged_bytes();
   const LocalBatch batch = data_.training(
       state_.position,
       {weights_.grid(), weights_.rank(), settings_.batch, settings_.options.micro_batches});
@@ -116,15 +131,21 @@ bool Trainer::due_on_screen() const {
 
 // Everybody hears what everybody measured; rank 0's clock counts.
 StepReport Trainer::report_of(const ExecutedStep& executed, double learning_rate, double begin) {
-  const std::vector<RankWord> words = machine_.world.all(RankWord{
-      {now() - begin, executed.exposed_seconds}, stop_asked() ? 1.0 : 0.0, now() - began_});
+  const std::vector<double> own =
+      RankWord{{now() - begin, worker_.channels.staged_bytes() - staged_before_,
+                executed.exposed_seconds},
+               stop_asked(),
+               now() - began_}
+          .numbers();
+  const std::vector<double> all = worker_.world.all(own);
   std::vector<RankStep> ranks;
-  for (const RankWord& word : words) {
-    ranks.push_back(word.step);
-    outcome_.stopped = outcome_.stopped || word.stop_asked != 0.0;
-  }
   ++trained_.steps_here;
-  trained_.seconds_here = words.front().seconds_here;
+  for (std::size_t first = 0; first < all.size(); first += own.size()) {
+    const RankWord word = RankWord::of(std::span(all).subspan(first, own.size()));
+    ranks.push_back(word.step);
+    outcome_.stopped = outcome_.stopped || word.stop_asked;
+    if (first == 0) trained_.seconds_here = word.seconds_here;
+  }
   StepReport report;
   report.step = state_.step;
   report.loss = executed.loss;
@@ -133,6 +154,7 @@ StepReport Trainer::report_of(const ExecutedStep& executed, double learning_rate
   report.done = done();
   report.seconds_left = settings_.length.seconds_left(trained_);
   report.work = work_;
+  report.channels = executor_.schedule().program.channels;
   add_ranks(report, ranks);
   return report;
 }
@@ -143,7 +165,7 @@ void Trainer::report_growth(const RunFacts& facts, const MemoryGrowth& growth) {
     bool operator<(const RankMemory& other) const { return grown < other.grown; }
   };
   const std::vector<RankMemory> ranks =
-      machine_.world.all(RankMemory{growth.bytes(), growth.before()});
+      worker_.world.all(RankMemory{growth.bytes(), growth.before()});
   const RankMemory most = *std::max_element(ranks.begin(), ranks.end());
   log_.say(growth_text(most.grown, most.before, facts.counted));
   log_.record(
@@ -151,12 +173,12 @@ void Trainer::report_growth(const RunFacts& facts, const MemoryGrowth& growth) {
                   most.grown, facts.counted.peak.value, most.before));
 }
 
-void Trainer::write_trace(const std::vector<Span>& spans) {
-  const World& world = machine_.world;
+void Trainer::write_trace(const std::vector<OpSpan>& spans) {
+  const World& world = worker_.world;
   std::vector<TracedRank> ranks;
   for (std::int64_t rank : traced_ranks(world.size(), static_cast<std::int64_t>(spans.size()))) {
     if (world.rank() != rank && world.rank() != 0) continue;
-    std::vector<Span> its = world.to_first(spans, rank);
+    std::vector<OpSpan> its = world.to_first(spans, rank);
     if (world.rank() == 0) ranks.push_back({rank, std::move(its)});
   }
   together([&] {
@@ -175,7 +197,7 @@ void Trainer::write_trace(const std::vector<Span>& spans) {
 void Trainer::validate() {
   const double begin = now();
   if (!validation_) {
-    validation_.emplace(machine_, settings_.model, settings_.options,
+    validation_.emplace(worker_, settings_.model, settings_.options,
                         settings_.batch / settings_.options.micro_batches, weights_);
   }
   outcome_.validation_loss = validation_->loss(data_, settings_.validation_batches);
@@ -204,7 +226,7 @@ void Trainer::draw_texts() {
   const SamplingSettings& sampling = settings_.sampling;
   if (sampling.tokens == 0) return;
   if (!sampler_) {
-    sampler_.emplace(machine_, settings_.model, settings_.options, sampling.texts, weights_);
+    sampler_.emplace(worker_, settings_.model, settings_.options, sampling.texts, weights_);
   }
   const TokenFormat format = data_.training_words().files().front().format();
   const auto prompt = words_of_prompt(sampling.prompt, format, settings_.model.vocabulary);

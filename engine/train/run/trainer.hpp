@@ -33,7 +33,7 @@ class Trainer {
  public:
   // Weights are set, from their start or from a checkpoint, of which `state` tells; all that is
   // handed in must outlive the trainer. Collective, as run() is.
-  Trainer(const TrainSettings& settings, const Machine& machine, const Data& data, Weights& weights,
+  Trainer(const TrainSettings& settings, const Worker& worker, const Data& data, Weights& weights,
           RunLog& log);
 
   // `facts` are those of the header; the measured growth of memory is set against its count.
@@ -43,7 +43,7 @@ class Trainer {
   void step();
   StepReport report_of(const ExecutedStep& executed, double learning_rate, double begin);
   void report_growth(const RunFacts& facts, const MemoryGrowth& growth);
-  void write_trace(const std::vector<Span>& spans);
+  void write_trace(const std::vector<OpSpan>& spans);
   void validate();
   void write_checkpoint();
   void draw_texts();
@@ -53,7 +53,7 @@ class Trainer {
   double done() const { return settings_.length.done(trained_); }
 
   TrainSettings settings_;
-  Machine machine_;
+  Worker worker_;
   const Data& data_;
   Weights& weights_;
   RunLog& log_;
@@ -65,8 +65,9 @@ class Trainer {
   StepWork work_;
   TrainOutcome outcome_;
   std::int64_t traced_step_ = 0;
-  double began_ = 0.0;    // on this rank's clock
-  double said_at_ = 0.0;  // when the last line of a step was said, in seconds of this run
+  std::int64_t staged_before_ = 0;  // bytes, in steps before this one and between steps
+  double began_ = 0.0;              // on this rank's clock
+  double said_at_ = 0.0;            // when the last line of a step was said, in seconds of this run
   Trained trained_;  // by rank 0's clock, on all ranks: when to end must not depend on the rank
 };
 

@@ -5,11 +5,11 @@
 
 namespace fourfold {
 
-Validation::Validation(const Machine& machine, const Model& model, const StepOptions& options,
+Validation::Validation(const Worker& worker, const Model& model, const StepOptions& options,
                        std::int64_t sequences, Weights& weights)
     : model_(model),
       share_{weights.grid(), weights.rank(), sequences, 1},
-      executor_(evaluation_executor(machine, model, options, sequences, weights)) {}
+      executor_(evaluation_executor(worker, model, options, sequences, weights)) {}
 
 std::int64_t Validation::batches_in(const Data& data, std::int64_t batches) const {
   const std::int64_t whole = data.validation_sequences() / share_.sequences;

@@ -8,8 +8,8 @@ namespace fourfold {
 
 class Validation {
  public:
-  // Batches of so many sequences; the data and what the machine names must outlive it.
-  Validation(const Machine& machine, const Model& model, const StepOptions& options,
+  // Batches of so many sequences; the data and what the worker names must outlive it.
+  Validation(const Worker& worker, const Model& model, const StepOptions& options,
              std::int64_t sequences, Weights& weights);
 
   // Mean loss over the first `batches` batches of the held-out part, or as many as it has. The same

@@ -1,34 +1,32 @@
-// Executors over a machine's lanes; see machine.hpp.
+// Executors over a worker's channels; see worker.hpp.
 #include "engine/train/run/worker.hpp"
 
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold {
 
 namespace {
 
-LaneCommunicators communicators(Lanes& lanes) {
-  LaneCommunicators result{};
-  for (Lane lane : all_lanes) result[static_cast<std::size_t>(lane)] = &lanes[lane];
-  return result;
-}
-
-Progress between_tiles(Lanes& lanes) {
-  return [&lanes] { lanes.between_tiles(); };
+Executor executor_of(const Worker& worker, const Model& model, Schedule schedule,
+                     std::int64_t sequences, Weights& weights) {
+  ExecutorMeans means{weights, worker.backend,
+                      worker.channels.communicators(schedule.program.channels),
+                      [&channels = worker.channels] { channels.between_tiles(); }};
+  return Executor(model, std::move(schedule), sequences, std::move(means));
 }
 
 }  // namespace
 
-Executor training_executor(const Machine& machine, const Model& model, const StepOptions& options,
+Executor training_executor(const Worker& worker, const Model& model, const StepOptions& options,
                            std::int64_t sequences, Weights& weights) {
-  return Executor(model, issue(record_step(model, options), options), sequences, weights,
-                  machine.backend, communicators(machine.lanes), between_tiles(machine.lanes));
+  return executor_of(worker, model, issue(record_step(model, options), options), sequences,
+                     weights);
 }
 
-Executor evaluation_executor(const Machine& machine, const Model& model, const StepOptions& options,
+Executor evaluation_executor(const Worker& worker, const Model& model, const StepOptions& options,
                              std::int64_t sequences, Weights& weights) {
-  return Executor(model, issue(record_evaluation(model, options), options), sequences, weights,
-                  machine.backend, communicators(machine.lanes), between_tiles(machine.lanes));
+  return executor_of(worker, model, issue(record_evaluation(model, options), options), sequences,
+                     weights);
 }
 
 }  // namespace fourfold

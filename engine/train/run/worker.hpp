@@ -4,22 +4,22 @@
 
 #include "engine/backend.hpp"
 #include "engine/executor.hpp"
-#include "engine/mpi/lanes.hpp"
+#include "engine/mpi/channels.hpp"
 #include "engine/train/run/world.hpp"
 #include "engine/weights.hpp"
 
 namespace fourfold {
 
-struct Machine {
+struct Worker {
   World& world;
-  Lanes& lanes;
+  Channels& channels;
   Backend& backend;
 };
 
-// An executor on that machine: of a training step, or of a forward pass alone.
-Executor training_executor(const Machine& machine, const Model& model, const StepOptions& options,
+// An executor of that worker: of a training step, or of a forward pass alone.
+Executor training_executor(const Worker& worker, const Model& model, const StepOptions& options,
                            std::int64_t sequences, Weights& weights);
-Executor evaluation_executor(const Machine& machine, const Model& model, const StepOptions& options,
+Executor evaluation_executor(const Worker& worker, const Model& model, const StepOptions& options,
                              std::int64_t sequences, Weights& weights);
 
 }  // namespace fourfold

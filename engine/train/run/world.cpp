@@ -18,42 +18,35 @@ int narrow(std::size_t count) {
 
 }  // namespace
 
-World::World() {
-  MPI_Comm_dup(MPI_COMM_WORLD, &communicator_);
-  int rank = 0, size = 1;
-  MPI_Comm_rank(communicator_, &rank);
-  MPI_Comm_size(communicator_, &size);
-  rank_ = rank;
-  size_ = size;
-}
-
-World::~World() {
-  MPI_Comm_free(&communicator_);
-}
+World::World()
+    : communicator_(split(MPI_COMM_WORLD, 0, rank_in(MPI_COMM_WORLD), "world of the run")),
+      rank_(rank_in(communicator_.get())),
+      size_(size_of(communicator_.get())) {}
 
 std::int64_t World::ranks_on_this_node() const {
-  MPI_Comm node = MPI_COMM_NULL;
-  MPI_Comm_split_type(communicator_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-  int size = 1;
-  MPI_Comm_size(node, &size);
-  MPI_Comm_free(&node);
-  return size;
+  MPI_Comm made = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(communicator_.get(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &made),
+            "MPI_Comm_split_type");
+  const MpiCommunicator node(made);
+  return size_of(node.get());
 }
 
 void World::barrier() const {
-  MPI_Barrier(communicator_);
+  check_mpi(MPI_Barrier(communicator_.get()), "MPI_Barrier");
 }
 
 void World::all_bytes(const void* own, std::size_t bytes, void* every) const {
-  MPI_Allgather(own, narrow(bytes), MPI_BYTE, every, narrow(bytes), MPI_BYTE, communicator_);
+  const int count = narrow(bytes);
+  check_mpi(MPI_Allgather(own, count, MPI_BYTE, every, count, MPI_BYTE, communicator_.get()),
+            "MPI_Allgather");
 }
 
 std::string World::from_first(const std::string& text) const {
   std::string result = text;
   int length = narrow(text.size());
-  MPI_Bcast(&length, 1, MPI_INT, 0, communicator_);
+  check_mpi(MPI_Bcast(&length, 1, MPI_INT, 0, communicator_.get()), "MPI_Bcast");
   result.resize(static_cast<std::size_t>(length));
-  MPI_Bcast(result.data(), length, MPI_BYTE, 0, communicator_);
+  check_mpi(MPI_Bcast(result.data(), length, MPI_BYTE, 0, communicator_.get()), "MPI_Bcast");
   return result;
 }
 
@@ -62,15 +55,18 @@ std::string World::bytes_to_first(const std::string& own, std::int64_t sender) c
   if (sender == 0) return rank_ == 0 ? own : std::string();
   const int from = static_cast<int>(sender);
   if (rank_ == sender) {
-    MPI_Send(own.data(), narrow(own.size()), MPI_BYTE, 0, tag, communicator_);
+    check_mpi(MPI_Send(own.data(), narrow(own.size()), MPI_BYTE, 0, tag, communicator_.get()),
+              "MPI_Send");
   }
   if (rank_ != 0) return {};
   MPI_Status status;
-  MPI_Probe(from, tag, communicator_, &status);
+  check_mpi(MPI_Probe(from, tag, communicator_.get(), &status), "MPI_Probe");
   int length = 0;
-  MPI_Get_count(&status, MPI_BYTE, &length);
+  check_mpi(MPI_Get_count(&status, MPI_BYTE, &length), "MPI_Get_count");
   std::string received(static_cast<std::size_t>(length), '\0');
-  MPI_Recv(received.data(), length, MPI_BYTE, from, tag, communicator_, MPI_STATUS_IGNORE);
+  check_mpi(MPI_Recv(received.data(), length, MPI_BYTE, from, tag, communicator_.get(),
+                     MPI_STATUS_IGNORE),
+            "MPI_Recv");
   return received;
 }
 

@@ -2,21 +2,19 @@
 // and whether to stop. A communicator of its own, so that the schedule's never carry it.
 #pragma once
 
-#define OMPI_SKIP_MPICXX 1
-#include <mpi.h>
-
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "engine/mpi/handles.hpp"
+
 namespace fourfold {
 
 class World {
  public:
   World();  // collective; MPI has been started
-  ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
@@ -55,7 +53,7 @@ class World {
   void all_bytes(const void* own, std::size_t bytes, void* every) const;
   std::string bytes_to_first(const std::string& own, std::int64_t sender) const;
 
-  MPI_Comm communicator_ = MPI_COMM_NULL;
+  MpiCommunicator communicator_;
   std::int64_t rank_ = 0;
   std::int64_t size_ = 1;
 };

@@ -15,7 +15,7 @@
 #include "engine/train/run/agreement.hpp"
 #include "engine/train/run/stop.hpp"
 #include "engine/train/sample/prompt.hpp"
-#include "schedule/models/transformer.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold {
 
@@ -88,12 +88,14 @@ Sample sample(const SampleSettings& settings, World& world) {
     prompt = words_of_prompt(sampling.prompt, result.format, model.vocabulary);
   });
 
-  Lanes lanes(settings.grid, Transport::ring, ProgressMode::tiles);
-  TunedBackend backend;
   const StepOptions options = options_of(settings);
-  Weights weights(record_evaluation(model, options), settings.grid, world.rank());
+  const Program program = record_evaluation(model, options);
+  TunedBackend backend;
+  Channels channels(settings.grid, program.channels, Transport::ring, ProgressMode::tiles,
+                    backend.memory());
+  Weights weights(program, settings.grid, world.rank(), backend.memory());
   read_checkpoint(settings.checkpoint, model, weights);
-  Sampler sampler({world, lanes, backend}, model, options, sampling.texts, weights);
+  Sampler sampler({world, channels, backend}, model, options, sampling.texts, weights);
 
   const bool grows = world.rank() == 0 && settings.screen == Screen::lines && sampling.texts == 1;
   Typewriter typewriter(result.format);

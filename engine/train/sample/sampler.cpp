@@ -5,7 +5,7 @@
 #include <random>
 
 #include "engine/batch.hpp"
-#include "engine/plan/placement.hpp"
+#include "engine/plan/block_place.hpp"
 #include "engine/train/sample/pick.hpp"
 #include "engine/train/sample/prompt.hpp"
 
@@ -20,15 +20,16 @@ std::int64_t rounded_up(std::int64_t count, const ProcessGrid& grid) {
 
 }  // namespace
 
-Sampler::Sampler(const Machine& machine, const Model& model, const StepOptions& options,
+Sampler::Sampler(const Worker& worker, const Model& model, const StepOptions& options,
                  std::int64_t texts, Weights& weights)
-    : world_(machine.world),
+    : world_(worker.world),
+      device_(weights.device()),
       model_(model),
       grid_(weights.grid()),
       rank_(weights.rank()),
       texts_(texts),
       sequences_(rounded_up(texts, grid_)),
-      executor_(evaluation_executor(machine, model, options, sequences_, weights)) {}
+      executor_(evaluation_executor(worker, model, options, sequences_, weights)) {}
 
 // The last words of each text; what follows them is padding that no earlier word sees.
 LocalBatch Sampler::batch_of(const Texts& texts) const {
@@ -48,13 +49,14 @@ LocalBatch Sampler::batch_of(const Texts& texts) const {
   return batch;
 }
 
-std::vector<float> Sampler::own_logits(std::int64_t row) const {
+std::vector<float> Sampler::own_logits(std::int64_t row) {
   const Tensor logits = executor_.logits();
+  const std::int64_t row_bytes = logits.cols * bytes_per_element(logits.precision);
   std::vector<float> values;
   for (std::int64_t r = row; r < logits.rows; r += model_.sequence) {
-    for (std::int64_t c = 0; c < logits.cols; ++c) {
-      values.push_back(number(logits, r * logits.cols + c));
-    }
+    const Tensor of_row{logits.data + r * row_bytes, 1, logits.cols, logits.precision};
+    const std::vector<float> numbers = numbers_of(device_, of_row);
+    values.insert(values.end(), numbers.begin(), numbers.end());
   }
   return values;
 }

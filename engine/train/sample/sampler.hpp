@@ -20,8 +20,8 @@ using HearWord = std::function<bool(const Texts& texts)>;
 class Sampler {
  public:
   // `texts` is rounded up to what z x data divides. No forward pass yet.
-  Sampler(const Machine& machine, const Model& model, const StepOptions& options,
-          std::int64_t texts, Weights& weights);
+  Sampler(const Worker& worker, const Model& model, const StepOptions& options, std::int64_t texts,
+          Weights& weights);
 
   // Prompt and drawn words of each text, the same on every rank and, to rounding, on every grid.
   // Text i depends on seed and i only. Longer texts see their last words only, as many as fit into
@@ -31,11 +31,12 @@ class Sampler {
 
  private:
   LocalBatch batch_of(const Texts& texts) const;
-  std::vector<float> own_logits(std::int64_t row) const;
+  std::vector<float> own_logits(std::int64_t row);
   // Of the word that follows each text, one text after the other.
   std::vector<float> next_logits(const Texts& texts);
 
   const World& world_;
+  DeviceMemory& device_;
   Model model_;
   ProcessGrid grid_;
   std::int64_t rank_ = 0;

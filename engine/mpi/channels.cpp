@@ -1,6 +1,7 @@
-// A rank's communicators, one behind each lane, and how they are moved on; see lanes.hpp.
-#include "engine/mpi/lanes.hpp"
+// A rank's communicators, one behind each channel, and how they are moved on; see channels.hpp.
+#include "engine/mpi/channels.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
@@ -17,14 +18,15 @@ namespace fourfold {
 
 namespace {
 
-std::unique_ptr<LaneTransport> made(Transport transport, MpiCommunicator line) {
+std::unique_ptr<ChannelTransport> made(Transport transport, MpiCommunicator line,
+                                       DeviceMemory& memory) {
   switch (transport) {
     case Transport::ring:
-      return std::make_unique<RingTransport>(std::move(line));
+      return std::make_unique<RingTransport>(std::move(line), memory);
     case Transport::library:
-      return std::make_unique<LibraryTransport>(std::move(line));
+      return std::make_unique<LibraryTransport>(std::move(line), memory);
     case Transport::window:
-      return std::make_unique<WindowTransport>(std::move(line));
+      return std::make_unique<WindowTransport>(std::move(line), memory);
   }
   throw std::invalid_argument("no such transport");
 }
@@ -51,7 +53,7 @@ void check_world(const ProcessGrid& grid, ProgressMode mode) {
 }  // namespace
 
 // Everything that may be touched by two threads, behind one mutex; MPI is only used under it.
-class Lanes::Movement {
+class Channels::Movement {
  public:
   using Lock = std::unique_lock<std::mutex>;
 
@@ -60,13 +62,13 @@ class Lanes::Movement {
   // What follows needs the lock.
   bool advance() {
     bool moved = false;
-    for (const std::unique_ptr<LaneTransport>& transport : transports_) {
+    for (const std::unique_ptr<ChannelTransport>& transport : transports_) {
       if (!transport->idle()) moved |= transport->advance();
     }
     return moved;
   }
   bool idle() const {
-    for (const std::unique_ptr<LaneTransport>& transport : transports_) {
+    for (const std::unique_ptr<ChannelTransport>& transport : transports_) {
       if (!transport->idle()) return false;
     }
     return true;
@@ -89,8 +91,9 @@ class Lanes::Movement {
     thread_.join();
   }
 
-  std::array<std::unique_ptr<LaneTransport>, lane_count> transports_;
-  std::array<std::unique_ptr<Communicator>, lane_count> lanes_;
+  // By place on the list.
+  std::vector<std::unique_ptr<ChannelTransport>> transports_;
+  std::vector<std::unique_ptr<Communicator>> communicators_;
 
  private:
   void run() {
@@ -116,9 +119,9 @@ class Lanes::Movement {
   std::thread thread_;
 };
 
-class Lanes::LockedLane final : public Communicator {
+class Channels::LockedChannel final : public Communicator {
  public:
-  LockedLane(Movement& movement, LaneTransport& transport)
+  LockedChannel(Movement& movement, ChannelTransport& transport)
       : movement_(movement), transport_(transport) {}
 
   std::int64_t size() const override { return transport_.size(); }
@@ -152,26 +155,27 @@ class Lanes::LockedLane final : public Communicator {
 
  private:
   Movement& movement_;
-  LaneTransport& transport_;
+  ChannelTransport& transport_;
 };
 
-Lanes::Lanes(const ProcessGrid& grid, Transport transport, ProgressMode mode)
-    : mode_(mode), movement_(std::make_unique<Movement>()) {
+Channels::Channels(const ProcessGrid& grid, const std::vector<Channel>& list, Transport transport,
+                   ProgressMode mode, DeviceMemory& memory)
+    : list_(list), mode_(mode), movement_(std::make_unique<Movement>()) {
   check_world(grid, mode);
   const std::int64_t rank = rank_in(MPI_COMM_WORLD);
-  for (Lane lane : all_lanes) {
-    const auto i = static_cast<std::size_t>(lane);
-    const std::int64_t first = grid.line(rank, axis_of(lane)).front();
-    movement_->transports_[i] =
-        made(transport, split(MPI_COMM_WORLD, first, rank, std::string("lane ") + name(lane)));
-    movement_->lanes_[i] = std::make_unique<LockedLane>(*movement_, *movement_->transports_[i]);
+  for (const Channel& channel : list_) {
+    const std::int64_t first = grid.line(rank, channel.axis).front();
+    MpiCommunicator line = split(MPI_COMM_WORLD, first, rank, "channel " + name(channel));
+    movement_->transports_.push_back(made(transport, std::move(line), memory));
+    movement_->communicators_.push_back(
+        std::make_unique<LockedChannel>(*movement_, *movement_->transports_.back()));
   }
   if (mode == ProgressMode::thread) movement_->start_thread();
 }
 
 // What is still under way is finished, so that no other rank waits for this one for ever; after an
 // exception the job ends without.
-Lanes::~Lanes() {
+Channels::~Channels() {
   movement_->stop_thread();
   const Movement::Lock locked = movement_->lock();
   while (std::uncaught_exceptions() == 0 && !movement_->idle()) {
@@ -179,11 +183,28 @@ Lanes::~Lanes() {
   }
 }
 
-Communicator& Lanes::operator[](Lane lane) {
-  return *movement_->lanes_[static_cast<std::size_t>(lane)];
+Communicator& Channels::operator[](const Channel& channel) {
+  const auto found = std::find(list_.begin(), list_.end(), channel);
+  if (found == list_.end()) {
+    throw std::invalid_argument("no communicator was made for channel " + name(channel));
+  }
+  return *movement_->communicators_[static_cast<std::size_t>(found - list_.begin())];
 }
 
-void Lanes::between_tiles() {
+std::vector<Communicator*> Channels::communicators(const std::vector<Channel>& of_program) {
+  std::vector<Communicator*> result;
+  for (const Channel& channel : of_program) result.push_back(&(*this)[channel]);
+  return result;
+}
+
+std::int64_t Channels::staged_bytes() {
+  const Movement::Lock locked = movement_->lock();
+  std::int64_t sum = 0;
+  for (const auto& transport : movement_->transports_) sum += transport->staged_bytes();
+  return sum;
+}
+
+void Channels::between_tiles() {
   if (mode_ != ProgressMode::tiles) return;
   const auto now = std::chrono::steady_clock::now();
   if (now < next_look_) return;

@@ -1,9 +1,10 @@
-// Loops over two buffers, compiled for several vector widths; see combine.hpp.
-#include "engine/mpi/combine.hpp"
+// Copies, and sums compiled for several vector widths; see host_memory.hpp.
+#include "engine/host_memory.hpp"
 
 #include <bit>
-
-#include "schedule/program/step_options.hpp"
+#include <cstdlib>
+#include <cstring>
+#include <new>
 
 // The build has no -march flag: the loader picks the widest version that the CPU has.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
@@ -73,6 +74,39 @@ void combine(Combination combination, std::byte* result, const std::byte* so_far
                                 reinterpret_cast<const float*>(so_far),
                                 reinterpret_cast<const float*>(own), elements);
   }
+}
+
+std::byte* HostMemory::take(std::int64_t bytes) {
+  constexpr std::size_t alignment = 64;
+  const std::size_t lines = static_cast<std::size_t>(bytes) / alignment + 1;
+  void* const memory = std::aligned_alloc(alignment, lines * alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  return static_cast<std::byte*>(memory);
+}
+
+void HostMemory::give_back(std::byte* data) noexcept {
+  std::free(data);
+}
+
+void HostMemory::copy_in(std::byte* to, const std::byte* host, std::int64_t bytes) {
+  copy(to, host, bytes);
+}
+
+void HostMemory::copy_out(std::byte* host, const std::byte* from, std::int64_t bytes) {
+  copy(host, from, bytes);
+}
+
+void HostMemory::copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
+  if (bytes > 0) std::memmove(to, from, static_cast<std::size_t>(bytes));
+}
+
+void HostMemory::fill_zeros(std::byte* at, std::int64_t bytes) {
+  if (bytes > 0) std::memset(at, 0, static_cast<std::size_t>(bytes));
+}
+
+void HostMemory::reduce(Combination combination, std::byte* result, const std::byte* so_far,
+                        const std::byte* own, std::int64_t elements) {
+  combine(combination, result, so_far, own, elements);
 }
 
 }  // namespace fourfold

@@ -1,10 +1,11 @@
-// Lanes of many grids side by side: members and order of lines, several collectives under way on
-// several lanes, and the same bits in every way to progress.
-#include "engine/mpi/lanes.hpp"
+// Channels of many grids side by side: members and order of lines, several collectives under way on
+// several channels, and the same bits in every way to progress.
+#include "engine/mpi/channels.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <random>
 
@@ -28,72 +29,74 @@ std::vector<ProcessGrid> grids() {
   return found;
 }
 
-TEST(Lanes, FollowTheLinesOfTheGrid) {
+TEST(Channels, FollowTheLinesOfTheGrid) {
   const std::int64_t rank = rank_in(MPI_COMM_WORLD);
   for (const ProcessGrid& grid : grids()) {
-    Lanes lanes(grid, Transport::ring, ProgressMode::none);
-    for (Lane lane : all_lanes) {
-      const std::vector<std::int64_t> line = grid.line(rank, axis_of(lane));
+    Channels channels(grid, all_channels(), Transport::ring, ProgressMode::none, host_memory());
+    for (const Channel& channel : all_channels()) {
+      const std::vector<std::int64_t> line = grid.line(rank, channel.axis);
       const auto members = static_cast<std::int64_t>(line.size());
-      ASSERT_EQ(lanes[lane].size(), members) << grid.str();
-      ASSERT_EQ(line[static_cast<std::size_t>(lanes[lane].position())], rank) << grid.str();
+      ASSERT_EQ(channels[channel].size(), members) << grid.str();
+      ASSERT_EQ(line[static_cast<std::size_t>(channels[channel].position())], rank) << grid.str();
       Buffer own(1, Precision::fp32);
       Buffer all(members, Precision::fp32);
       own.set(0, static_cast<float>(rank));
 
-      lanes[lane].finish(
-          lanes[lane].start({CollectiveKind::all_gather, Owed::sum, own.tensor(), all.tensor()}));
+      channels[channel].finish(channels[channel].start(
+          {CollectiveKind::all_gather, Owed::sum, own.tensor(), all.tensor()}));
 
       for (std::int64_t i = 0; i < members; ++i) {
         EXPECT_EQ(all.tensor().fp32()[i], static_cast<float>(line[static_cast<std::size_t>(i)]))
-            << grid.str() << " lane " << name(lane);
+            << grid.str() << " channel " << name(channel);
       }
     }
   }
 }
 
-TEST(Lanes, WithOneMemberCopyOrLeaveTheMemoryAlone) {
+TEST(Channels, WithOneMemberCopyOrLeaveTheMemoryAlone) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   for (Transport transport : {Transport::ring, Transport::library, Transport::window}) {
-    Lanes lanes(ProcessGrid(ranks, 1, 1, 1), transport, ProgressMode::none);
+    Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), transport, ProgressMode::none,
+                      host_memory());
+    Communicator& y = channels[{Axis::y, ""}];
     for (CollectiveKind kind :
          {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
       Trial trial(kind, Owed::sum, Precision::bf16, 13, 1, 0);
-      const Post post = lanes[Lane::y].start(trial.call);
+      const Post post = y.start(trial.call);
       EXPECT_TRUE(trial.equal());
-      EXPECT_FALSE(lanes[Lane::y].progress());
-      lanes[Lane::y].finish(post);
+      EXPECT_FALSE(y.progress());
+      y.finish(post);
     }
   }
 }
 
-// A random script that is the same on all ranks: starts on random lanes, and waits in any order.
+// A random script that is the same on all ranks: starts on random channels, and waits in any order.
 struct Script {
   std::vector<std::unique_ptr<Trial>> trials;
-  std::vector<std::pair<Lane, Post>> posts;
+  std::vector<std::pair<Channel, Post>> posts;
 };
 
-void play(Lanes& lanes, Owed owed, std::uint32_t seed, Script& script) {
+void play(Channels& channels, Owed owed, std::uint32_t seed, Script& script) {
   std::mt19937 random(seed);
   std::vector<std::size_t> open;
   for (int turn = 0; turn < 30; ++turn) {
-    const Lane lane = all_lanes[random() % lane_count];
+    const Channel channel = all_channels()[random() % all_channels().size()];
     const auto kind = static_cast<CollectiveKind>(random() % 3);
     const Precision precision = random() % 2 == 0 ? Precision::fp32 : Precision::bf16;
     const std::int64_t elements = turn % 10 == 5 ? 70000 + random() % 60000 : random() % 3000;
-    Communicator& communicator = lanes[lane];
+    Communicator& communicator = channels[channel];
     script.trials.push_back(std::make_unique<Trial>(kind, owed, precision, elements,
                                                     communicator.size(), communicator.position()));
-    script.posts.emplace_back(lane, communicator.start(script.trials.back()->call));
+    script.posts.emplace_back(channel, communicator.start(script.trials.back()->call));
     open.push_back(script.posts.size() - 1);
-    lanes.between_tiles();
+    channels.between_tiles();
     if (open.size() < 8) continue;
     const std::size_t chosen = random() % open.size();
     const auto [waited, post] = script.posts[open[chosen]];
-    lanes[waited].finish(post);
+    channels[waited].finish(post);
     open.erase(open.begin() + static_cast<std::ptrdiff_t>(chosen));
   }
-  for (std::size_t i : open) lanes[script.posts[i].first].finish(script.posts[i].second);
+  for (std::size_t i : open) channels[script.posts[i].first].finish(script.posts[i].second);
 }
 
 class ManyAtOnce : public testing::TestWithParam<std::tuple<Transport, ProgressMode>> {};
@@ -105,19 +108,19 @@ TEST_P(ManyAtOnce, GiveTheBitsOfTheDocumentedOrder) {
   std::shuffle(chosen.begin(), chosen.end(), std::mt19937(seed));
   if (chosen.size() > 5) chosen.resize(5);
   for (const ProcessGrid& grid : chosen) {
-    Lanes lanes(grid, transport, mode);
+    Channels channels(grid, all_channels(), transport, mode, host_memory());
     // The library adds in an order of its own, but a maximum is a maximum.
     const Owed owed = transport == Transport::library ? Owed::max : Owed::sum;
     Script script;
 
-    play(lanes, owed, ++seed, script);
+    play(channels, owed, ++seed, script);
 
-    std::array<Post, lane_count> last{};
+    std::map<std::string, Post> last;
     for (std::size_t i = 0; i < script.trials.size(); ++i) {
-      const auto [lane, post] = script.posts[i];
-      EXPECT_EQ(post, ++last[static_cast<std::size_t>(lane)]) << "numbered in order of start";
+      const auto& [channel, post] = script.posts[i];
+      EXPECT_EQ(post, ++last[name(channel)]) << "numbered in order of start";
       EXPECT_TRUE(script.trials[i]->equal())
-          << grid.str() << " lane " << name(lane) << " collective " << post;
+          << grid.str() << " channel " << name(channel) << " collective " << post;
     }
   }
 }
@@ -132,24 +135,40 @@ INSTANTIATE_TEST_SUITE_P(Ours, ManyAtOnce,
                                   name(std::get<1>(info.param));
                          });
 
-// What was started later on the same lane is never finished earlier.
-TEST(Lanes, FinishInTheOrderOfTheirStart) {
+// What was started later on the same channel is never finished earlier.
+TEST(Channels, FinishInTheOrderOfTheirStart) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   for (Transport transport : {Transport::ring, Transport::library, Transport::window}) {
-    Lanes lanes(ProcessGrid(1, 1, 1, ranks), transport, ProgressMode::none);
-    Communicator& lane = lanes[Lane::data];
+    Channels channels(ProcessGrid(1, 1, 1, ranks), all_channels(), transport, ProgressMode::none,
+                      host_memory());
+    Communicator& channel = channels[{Axis::data, ""}];
     Trial large(CollectiveKind::all_reduce, Owed::max, Precision::fp32, 150000, ranks,
-                lane.position());
-    Trial small(CollectiveKind::all_reduce, Owed::max, Precision::fp32, 1, ranks, lane.position());
-    lane.start(large.call);
-    const Post second = lane.start(small.call);
+                channel.position());
+    Trial small(CollectiveKind::all_reduce, Owed::max, Precision::fp32, 1, ranks,
+                channel.position());
+    channel.start(large.call);
+    const Post second = channel.start(small.call);
 
-    lane.finish(second);
+    channel.finish(second);
 
     EXPECT_TRUE(large.equal()) << name(transport);
     EXPECT_TRUE(small.equal()) << name(transport);
-    EXPECT_FALSE(lane.progress());
+    EXPECT_FALSE(channel.progress());
   }
+}
+
+// Communicators are what the list says: a purpose is any word, an axis may have several.
+TEST(Channels, AreThoseOfTheList) {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  const std::vector<Channel> list{{Axis::y, "first"}, {Axis::y, "second"}};
+
+  Channels channels(ProcessGrid(1, ranks, 1, 1), list, Transport::ring, ProgressMode::none,
+                    host_memory());
+
+  EXPECT_NE(&channels[list[0]], &channels[list[1]]);
+  EXPECT_EQ(channels[list[1]].size(), ranks);
+  EXPECT_EQ(channels.communicators({list[1]}), std::vector<Communicator*>{&channels[list[1]]});
+  EXPECT_THROW((channels[{Axis::y, ""}]), std::invalid_argument);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ enum class Existence : std::uint8_t { always, if_cut, if_uncut };
 struct Issue {
   IssueKind kind = IssueKind::compute;
   std::int32_t id = 0;    // compute, start, wait: operation; allocate, release: value
-  std::int32_t back = 0;  // wait: posts on the lane since the one that is waited for
+  std::int32_t back = 0;  // wait: posts on the channel since the one that is waited for
   Existence existence = Existence::always;  // allocate, release
   Axis axis = Axis::x;                      // ... of the collective that `existence` speaks of
 
@@ -29,10 +29,15 @@ struct IssueSection {
   std::int32_t first = 0;    // index into Schedule::stream
 };
 
+// What is on its way where a period of the order begins, seen from there: distances in operations
+// to what is in flight or put off. The steady state has come where two periods begin alike.
+using InFlight = std::vector<std::int64_t>;
+
 struct Schedule {
   Program program;
   std::vector<Issue> stream;
   std::vector<IssueSection> sections;
+  std::vector<InFlight> at_period;  // where each period begins, and where the last one ends
 };
 
 // Rules. Nothing starts before the stream reaches it. Overlap off: a wait right after its start.

@@ -19,13 +19,9 @@ struct Part {
   bool holds(std::int64_t i) const { return i >= first && i < first + valid; }
 };
 
-// Position of a rank among the parts that `axes` cut something into: the first axis is innermost,
-// as in the order of ranks.
-std::int64_t part_index(const ProcessGrid& grid, std::int64_t rank, AxisSet axes);
+Part part_of(std::int64_t whole, const ProcessGrid& grid, std::int64_t rank, const Cuts& cuts);
 
-Part part_of(std::int64_t whole, const ProcessGrid& grid, std::int64_t rank, AxisSet axes);
-
-struct Placement {
+struct BlockPlace {
   Part rows, cols;
   std::int64_t first_element = 0;  // of the block, where it is cut once more in flat pieces
   std::int64_t elements = 0;       // as Shape::local_elements
@@ -35,6 +31,6 @@ struct Placement {
 };
 
 // The shape's rows must not be tokens.
-Placement placement(const Shape& shape, const ProcessGrid& grid, std::int64_t rank);
+BlockPlace block_place(const Shape& shape, const ProcessGrid& grid, std::int64_t rank);
 
 }  // namespace fourfold

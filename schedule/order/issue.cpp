@@ -1,6 +1,7 @@
-// Turns a program into its issue order; the rules stand in schedule.hpp.
-#include "schedule/order/schedule.hpp"
+// Turns a program into its issue order; the rules stand in issue.hpp.
+#include "schedule/order/issue.hpp"
 
+#include <algorithm>
 #include <deque>
 
 #include "schedule/order/liveness.hpp"
@@ -15,7 +16,9 @@ class Issuer {
       : program_(program),
         options_(options),
         arrival_(program.values.size(), arrived),
-        post_number_(program.ops.size(), 0) {
+        post_number_(program.ops.size(), 0),
+        posts_(program.channels.size(), 0),
+        deferral_of_(program.ops.size(), none) {
     for (std::int32_t i = 0; i < op_count(); ++i) {
       const Op& op = op_at(i);
       if (op.kind == OpKind::all_gather && hides(op)) gathers_.push_back(i);
@@ -24,12 +27,14 @@ class Issuer {
 
   std::vector<Issue> stream;
   std::vector<IssueSection> sections;
+  std::vector<InFlight> at_period;
 
   void run() {
     std::size_t next_section = 0;
     for (std::int32_t i = 0; i < op_count(); ++i) {
       while (next_section < program_.sections.size() &&
              program_.sections[next_section].first_op == i) {
+        note_period(program_.sections[next_section].turn, i);
         section_ = static_cast<std::int32_t>(next_section++);
         sections.push_back({section_, static_cast<std::int32_t>(stream.size())});
       }
@@ -41,6 +46,7 @@ class Issuer {
 
  private:
   static constexpr std::int32_t arrived = -1;
+  static constexpr std::int64_t none = -1;
 
   // A reduce-scatter in flight and the book-keeping that waits with it.
   struct Deferral {
@@ -48,6 +54,26 @@ class Issuer {
     std::int32_t section;
     std::vector<std::int32_t> after;
   };
+
+  // Where a period begins, and where the steady stretch ends.
+  void note_period(std::int64_t turn, std::int32_t op) {
+    const std::int64_t period = program_.order.period_of(turn);
+    if (period == period_) return;
+    if (period != -1 || period_ != -1) at_period.push_back(in_flight(op));
+    period_ = period;
+  }
+
+  InFlight in_flight(std::int32_t now) const {
+    InFlight distances;
+    for (std::size_t id = 0; id < arrival_.size(); ++id) {
+      if (arrival_[id] != arrived) distances.push_back(arrival_[id] - now);
+    }
+    for (const Deferral& d : deferrals_) {
+      distances.push_back(d.op - now);
+      for (std::int32_t after : d.after) distances.push_back(after - now);
+    }
+    return distances;
+  }
 
   std::int32_t op_count() const { return static_cast<std::int32_t>(program_.ops.size()); }
   const Op& op_at(std::int32_t i) const { return program_.ops[static_cast<std::size_t>(i)]; }
@@ -91,6 +117,8 @@ class Issuer {
     if (!hides(op)) {
       wait(i);
     } else if (op.hiding == Hiding::reduce_scatter) {
+      if (deferrals_.empty() || deferrals_.back().section != section_) ++blocks_put_off_;
+      deferral_of_[static_cast<std::size_t>(i)] = first_deferral_ + deferral_count();
       deferrals_.push_back({i, section_, {}});
     }
   }
@@ -98,14 +126,14 @@ class Issuer {
   void start(std::int32_t i) {
     const Op& op = op_at(i);
     stream.push_back({IssueKind::start, i, 0, {}, {}});
-    post_number_[static_cast<std::size_t>(i)] = ++posts_[static_cast<int>(op.lane())];
+    post_number_[static_cast<std::size_t>(i)] = ++posts_[static_cast<std::size_t>(op.channel)];
     arrival(op.outputs[0]) = i;
   }
 
   void wait(std::int32_t i) {
     const Op& op = op_at(i);
     const std::int32_t back =
-        posts_[static_cast<int>(op.lane())] - post_number_[static_cast<std::size_t>(i)];
+        posts_[static_cast<std::size_t>(op.channel)] - post_number_[static_cast<std::size_t>(i)];
     stream.push_back({IssueKind::wait, i, back, {}, {}});
     arrival(op.outputs[0]) = arrived;
   }
@@ -133,36 +161,34 @@ class Issuer {
     }
   }
 
-  bool deferrals_pending(std::int32_t producer) const {
-    for (const Deferral& d : deferrals_) {
-      if (d.op == producer) return true;
-      for (std::int32_t after : d.after) {
-        if (after == producer) return true;
-      }
-    }
-    return false;
+  std::int64_t deferral_count() const { return static_cast<std::int64_t>(deferrals_.size()); }
+  // The deferral, by number, that an operation is or waits with; none where it has been retired.
+  std::int64_t deferral_of(std::int32_t op) const {
+    const std::int64_t number = deferral_of_[static_cast<std::size_t>(op)];
+    return number < first_deferral_ ? none : number;
   }
+
+  bool deferrals_pending(std::int32_t producer) const { return deferral_of(producer) != none; }
 
   // Attaches book-keeping to the youngest reduce-scatter it depends on.
   bool put_off(std::int32_t i) {
-    for (auto d = deferrals_.rbegin(); d != deferrals_.rend(); ++d) {
-      for (Id input : op_at(i).inputs) {
-        const std::int32_t producer = arrival(input);
-        if (producer == arrived) continue;
-        bool depends = d->op == producer;
-        for (std::int32_t after : d->after) depends = depends || after == producer;
-        if (!depends) continue;
-        d->after.push_back(i);
-        arrival(op_at(i).outputs[0]) = i;
-        return true;
-      }
+    std::int64_t youngest = none;
+    for (Id input : op_at(i).inputs) {
+      const std::int32_t producer = arrival(input);
+      if (producer != arrived) youngest = std::max(youngest, deferral_of(producer));
     }
-    return false;
+    if (youngest == none) return false;
+    deferrals_[static_cast<std::size_t>(youngest - first_deferral_)].after.push_back(i);
+    deferral_of_[static_cast<std::size_t>(i)] = youngest;
+    arrival(op_at(i).outputs[0]) = i;
+    return true;
   }
 
   void retire_oldest() {
     const Deferral oldest = std::move(deferrals_.front());
     deferrals_.pop_front();
+    ++first_deferral_;
+    if (deferrals_.empty() || deferrals_.front().section != oldest.section) --blocks_put_off_;
     wait(oldest.op);
     for (std::int32_t i : oldest.after) {
       arrival(op_at(i).outputs[0]) = arrived;
@@ -176,17 +202,7 @@ class Issuer {
   }
 
   void limit_window() {
-    std::int64_t blocks = 0;
-    std::int32_t last = -1;
-    for (const Deferral& d : deferrals_) {
-      blocks += d.section != last ? 1 : 0;
-      last = d.section;
-    }
-    while (blocks > options_.in_flight_blocks && !deferrals_.empty()) {
-      const std::int32_t oldest = deferrals_.front().section;
-      while (!deferrals_.empty() && deferrals_.front().section == oldest) retire_oldest();
-      --blocks;
-    }
+    while (blocks_put_off_ > options_.in_flight_blocks) retire_oldest();
   }
 
   const Program& program_;
@@ -195,8 +211,12 @@ class Issuer {
   std::vector<std::int32_t> gathers_;  // prefetched gathers in program order
   std::size_t next_gather_ = 0;
   std::vector<std::int32_t> post_number_;
-  std::array<std::int32_t, lane_count> posts_{};
+  std::vector<std::int32_t> posts_;  // by channel
   std::deque<Deferral> deferrals_;
+  std::int64_t first_deferral_ = 0;        // number of the oldest that is pending
+  std::vector<std::int64_t> deferral_of_;  // by operation: the number of its deferral
+  std::int64_t blocks_put_off_ = 0;        // sections that deferrals come from
+  std::int64_t period_ = none;
   std::int32_t section_ = -1;
 };
 
@@ -205,7 +225,8 @@ class Issuer {
 Schedule issue(Program program, const StepOptions& options) {
   Issuer issuer(program, options);
   issuer.run();
-  Schedule schedule{std::move(program), std::move(issuer.stream), std::move(issuer.sections)};
+  Schedule schedule{std::move(program), std::move(issuer.stream), std::move(issuer.sections),
+                    std::move(issuer.at_period)};
   insert_lifetimes(schedule);
   return schedule;
 }

@@ -1,0 +1,61 @@
+// All communicators of a rank, one a channel of the program, and what makes them progress while
+// the rank computes.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/communicator.hpp"
+#include "schedule/program/channel.hpp"
+#include "schedule/program/process_grid.hpp"
+
+namespace fourfold {
+
+// Who moves the bytes: our rings over point-to-point messages (sums in a fixed order), the MPI
+// library's own non-blocking collectives, or a window of memory shared within a node.
+enum class Transport : std::uint8_t { ring, library, window };
+// When collectives advance beside compute: between tiles of kernels, in a thread, or only in waits.
+// A wait for one channel moves all of them on. In mode `thread`, this rank may use MPI for other
+// things only while no channel has anything under way.
+enum class ProgressMode : std::uint8_t { tiles, thread, none };
+
+const char* name(Transport transport);
+const char* name(ProgressMode mode);
+// Throw std::invalid_argument that lists the known names.
+Transport parse_transport(const std::string& text);
+ProgressMode parse_progress_mode(const std::string& text);
+
+class Channels {
+ public:
+  // Makes a communicator for each channel of the list, and nothing else. Collective over
+  // MPI_COMM_WORLD, whose size must be the grid's; throws std::invalid_argument otherwise, or if a
+  // window is asked for between nodes. Operands are in the memory, which must outlive the channels.
+  Channels(const ProcessGrid& grid, const std::vector<Channel>& list, Transport transport,
+           ProgressMode mode, DeviceMemory& memory);
+  ~Channels();
+  Channels(const Channels&) = delete;
+  Channels& operator=(const Channels&) = delete;
+
+  // Throws std::invalid_argument if it is not on the list.
+  Communicator& operator[](const Channel& channel);
+  // Of each channel of a program, which may have fewer than the list, by its number there.
+  std::vector<Communicator*> communicators(const std::vector<Channel>& of_program);
+  // That went through buffers of the host so far, in both directions, because MPI does not reach
+  // the device's memory.
+  std::int64_t staged_bytes();
+  // What a kernel calls between tiles: moves all channels on in mode `tiles`, unless nothing moved
+  // a moment ago; does nothing otherwise.
+  void between_tiles();
+
+ private:
+  class LockedChannel;
+  class Movement;
+  std::vector<Channel> list_;
+  ProgressMode mode_;
+  std::chrono::steady_clock::time_point next_look_;
+  std::unique_ptr<Movement> movement_;
+};
+
+}  // namespace fourfold

@@ -1,0 +1,102 @@
+// What a function of the step is, said once: how its result lies, what it costs, and whether it may
+// overwrite what it reads. Recording, counting, liveness, checks and printing read these
+// descriptions; only kernels stand elsewhere, one a backend. A new function is one more of them,
+// wherever it is defined: its identity is its address.
+#pragma once
+
+#include <cstdint>
+
+#include "schedule/program/sharding.hpp"
+
+namespace fourfold {
+
+// How the result lies.
+enum class ResultShape : std::uint8_t {
+  as_first,  // as the first operand: a map, element by element
+  per_row,   // so many numbers for each row of the first operand: owed along what cuts its columns
+  per_column,     // so many for each of its columns: owed along what cuts its rows; a gradient
+  single,         // one number: owed along everything that cuts the operand
+  attended,       // a third of the columns: queries, keys and values in, values out
+  attended_from,  // three times the columns of the first operand: the gradient of that
+  looked_up,      // a row of the table for each word: owed along what cuts the table's rows
+  looked_up_from  // the table's gradient: owed along what cuts the words
+};
+
+// Bytes that pass between memory and compute units.
+enum class Traffic : std::uint8_t {
+  all,           // every operand is read once and the result written once
+  twice_result,  // the rows that are looked up, and the result
+  twice_first    // the gradient, and the rows of the table it is added to
+};
+
+// Flops of an operation on its local first operand: rows, columns, and tokens of a sequence.
+// Element-wise work is counted as bytes, so most functions have none.
+using CountFlops = double (*)(double rows, double cols, double sequence);
+
+struct Function {
+  const char* name;
+  ResultShape result = ResultShape::as_first;
+  Owed owed = Owed::sum;
+  // A sum that is owed may pass through: f(a) + f(b) = f(a + b).
+  bool linear = false;
+  // The result may take over the memory of an operand that is read for the last time.
+  bool in_place = true;
+  CountFlops flops = nullptr;
+  Traffic traffic = Traffic::all;
+};
+
+namespace functions {
+
+// Multiply-add counted as two. Causal attention over sequences of s: half of the full 4 s tokens h,
+// diagonal included; backward 5/2 of it, as a kernel does that repeats the scores.
+inline double attention_flops(double rows, double cols, double sequence) {
+  return 2.0 * (sequence + 1) * rows * (cols / 3);
+}
+inline double attention_backward_flops(double rows, double cols, double sequence) {
+  return 5.0 * (sequence + 1) * rows * cols;
+}
+
+// Where an operation's kind says it all: products, sums, packs, collectives.
+inline constexpr Function none{""};
+
+// Maps.
+inline constexpr Function layer_norm{"layer_norm"};
+inline constexpr Function layer_norm_backward{"layer_norm_backward"};
+inline constexpr Function bias{"bias"};
+inline constexpr Function bias_gelu{"bias_gelu"};
+inline constexpr Function gelu_backward{"gelu_backward"};
+inline constexpr Function bias_residual{"bias_residual"};
+inline constexpr Function add_position{"add_position"};
+inline constexpr Function softmax_loss{"softmax_loss"};
+inline constexpr Function softmax_backward{"softmax_backward"};
+// Elements change their width, so that both buffers are needed.
+inline constexpr Function cast{.name = "cast", .linear = true, .in_place = false};
+inline constexpr Function norm_factor{"norm_factor"};
+
+// Reductions.
+inline constexpr Function row_sum{"row_sum", ResultShape::per_row};
+inline constexpr Function row_squares{"row_squares", ResultShape::per_row};
+inline constexpr Function row_max{"row_max", ResultShape::per_row, Owed::max};
+inline constexpr Function row_exp_and_target{"row_exp_and_target", ResultShape::per_row};
+inline constexpr Function layer_norm_sums{"layer_norm_sums", ResultShape::per_row};
+inline constexpr Function layer_norm_parameters{"layer_norm_parameters", ResultShape::per_column};
+inline constexpr Function col_sum{"col_sum", ResultShape::per_column};
+inline constexpr Function position_sum{"position_sum", ResultShape::per_column};
+inline constexpr Function square_sum{"square_sum", ResultShape::single};
+inline constexpr Function loss_sum{"loss_sum", ResultShape::single};
+
+// Attention: local, as rows are cut by whole sequences and columns by whole heads.
+inline constexpr Function attention{
+    .name = "forward", .result = ResultShape::attended, .flops = attention_flops};
+inline constexpr Function attention_backward{
+    .name = "backward", .result = ResultShape::attended_from, .flops = attention_backward_flops};
+
+// Lookups in a table whose rows are cut.
+inline constexpr Function lookup{
+    .name = "forward", .result = ResultShape::looked_up, .traffic = Traffic::twice_result};
+inline constexpr Function lookup_backward{
+    .name = "backward", .result = ResultShape::looked_up_from, .traffic = Traffic::twice_first};
+
+}  // namespace functions
+
+}  // namespace fourfold

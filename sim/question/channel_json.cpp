@@ -1,0 +1,33 @@
+// Names of channels to channels; see channel_json.hpp.
+#include "sim/question/channel_json.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "sim/cost/timed_program.hpp"
+
+namespace fourfold {
+namespace {
+
+Channel channel_named(const std::string& word) {
+  const std::size_t end = std::min(word.find('_'), word.size());
+  const std::string purpose = end < word.size() ? word.substr(end + 1) : "";
+  for (Axis axis : all_axes) {
+    const Channel channel{axis, purpose};
+    if (name(channel) == word) return channel;
+  }
+  throw std::runtime_error("'" + word + "' is no channel: its name begins with x, y, z or data");
+}
+
+}  // namespace
+
+std::vector<Channel> channels_in(const nlohmann::json& object) {
+  if (!object.is_object()) throw std::runtime_error("numbers by channels are no JSON object");
+  std::vector<Channel> channels;
+  for (const auto& item : object.items()) channels.push_back(channel_named(item.key()));
+  std::ranges::sort(channels, in_order);
+  return channels;
+}
+
+}  // namespace fourfold

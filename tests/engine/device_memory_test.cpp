@@ -1,0 +1,141 @@
+// A device's memory as the engine sees it, on the processor and on a device that is kept apart.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+
+#include "engine/backend.hpp"
+#include "engine/weights.hpp"
+#include "schedule/order/step.hpp"
+#include "tests/apart_memory.hpp"
+
+namespace fourfold {
+namespace {
+
+std::vector<float> read(DeviceMemory& memory, const std::byte* at, std::int64_t elements) {
+  return numbers_of(memory, {const_cast<std::byte*>(at), 1, elements, Precision::fp32});
+}
+
+void write(DeviceMemory& memory, std::byte* at, const std::vector<float>& values) {
+  memory.copy_in(at, reinterpret_cast<const std::byte*>(values.data()),
+                 static_cast<std::int64_t>(4 * values.size()));
+}
+
+class EveryMemory : public testing::TestWithParam<Reach> {
+ protected:
+  EveryMemory() : apart_(GetParam()) {}
+  DeviceMemory& memory() {
+    if (GetParam() == Reach::host) return host_;
+    return apart_;
+  }
+
+ private:
+  HostMemory host_;
+  ApartMemory apart_;
+};
+
+TEST_P(EveryMemory, CopiesSumsAndForgetsInTheOrderItWasAsked) {
+  const DeviceBlock block = memory().allocate(64);
+  std::byte* const a = block.data();
+
+  write(memory(), a, {1, 2, 3, 4});
+  memory().copy(a + 16, a, 16);
+  memory().fill_zeros(a, 8);
+  memory().reduce({Owed::sum, Precision::fp32}, a + 32, a, a + 16, 4);
+  memory().reduce({Owed::max, Precision::fp32}, a, a + 32, a + 16, 2);
+  memory().copy(a + 4, a, 8);  // onto itself
+
+  EXPECT_EQ(read(memory(), a, 4), (std::vector<float>{1, 1, 2, 4}));
+  EXPECT_EQ(read(memory(), a + 32, 4), (std::vector<float>{1, 2, 6, 8}));
+}
+
+TEST_P(EveryMemory, AlignsItsBlocks) {
+  for (std::int64_t bytes : {0, 1, 64, 1000}) {
+    const DeviceBlock block = memory().allocate(bytes);
+
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block.data()) % 64, 0U);
+    EXPECT_EQ(block.bytes(), bytes);
+  }
+}
+
+TEST_P(EveryMemory, IsReadAndWrittenThroughAView) {
+  const DeviceBlock block = memory().allocate(32);
+  HostView view(memory());
+  write(memory(), block.data(), {1, 2, 3, 4, 5, 6, 7, 8});
+
+  float second = 0.0F;
+  std::memcpy(&second, view.read(block.data() + 4, 4), 4);
+  std::memset(view.open(block.data() + 8, 8), 0, 8);
+  view.close();
+
+  EXPECT_EQ(second, 2.0F);
+  EXPECT_EQ(read(memory(), block.data(), 8), (std::vector<float>{1, 2, 0, 0, 5, 6, 7, 8}));
+}
+
+// The numbers of the first step are those of the processor, in either precision.
+TEST_P(EveryMemory, StartsWithTheSameWeights) {
+  const Model model{"small", 2, 16, 8, 3, 11};
+  const ProcessGrid grid(2, 1, 2, 1);
+  HostMemory host;
+  for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+    StepOptions options;
+    options.precision = precision;
+    const Program program = record_step(model, options);
+    Weights expected(program, grid, 1, host), weights(program, grid, 1, memory());
+
+    expected.initialise(model, 7);
+    weights.initialise(model, 7);
+
+    for (const Stored& stored : weights.all()) {
+      EXPECT_EQ(numbers_of(memory(), stored.block), numbers_of(host, expected[stored.name].block))
+          << stored.name;
+    }
+  }
+}
+
+constexpr std::array<const char*, 3> reach_names{"Host", "Mpi", "Device"};
+
+INSTANTIATE_TEST_SUITE_P(Reaches, EveryMemory,
+                         testing::Values(Reach::host, Reach::mpi, Reach::device),
+                         [](const auto& info) {
+                           return reach_names[static_cast<std::size_t>(info.param)];
+                         });
+
+TEST(HostView, OfTheProcessorsMemoryIsThatMemory) {
+  HostMemory memory;
+  const DeviceBlock block = memory.allocate(8);
+  HostView view(memory);
+
+  EXPECT_EQ(view.read(block.data(), 8), block.data());
+  EXPECT_EQ(view.open(block.data(), 8), block.data());
+}
+
+TEST(ApartMemory, KillsWhoFollowsItsAddresses) {
+  ApartMemory memory;
+  const DeviceBlock block = memory.allocate(8);
+
+  EXPECT_DEATH(*block.data() = std::byte{1}, "");
+}
+
+TEST(ApartMemory, RefusesAddressesThatAreNotItsOwn) {
+  ApartMemory memory;
+  const DeviceBlock block = memory.allocate(8);
+  float host = 0.0F;
+
+  EXPECT_THROW(memory.fill_zeros(reinterpret_cast<std::byte*>(&host), 4), std::logic_error);
+  EXPECT_THROW(memory.fill_zeros(block.data() + 4, 8), std::logic_error);
+}
+
+TEST(ApartMemory, DoesNothingBeforeSomebodyWaits) {
+  ApartMemory memory(Reach::mpi);
+  const DeviceBlock block = memory.allocate(1);
+
+  memory.fill_zeros(block.data(), 1);
+
+  EXPECT_NE(*block.data(), std::byte{0});
+  memory.finish();
+  EXPECT_EQ(*block.data(), std::byte{0});
+}
+
+}  // namespace
+}  // namespace fourfold

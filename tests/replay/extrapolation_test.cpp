@@ -1,0 +1,235 @@
+// When repetitions of a loop count as alike: each quantity that is compared, and programs whose
+// repetitions drift apart only slowly.
+#include "sim/replay/extrapolation.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sim/replay/replay.hpp"
+#include "tests/replay/cases.hpp"
+
+namespace fourfold {
+namespace {
+
+using testing::ProgramBuilder;
+
+const ProcessGrid grid(2, 2, 2, 2);
+
+const Platform& crossbar() {
+  static const Platform platform = read_platform("crossbar");
+  return platform;
+}
+
+// Micro-batches of 2 ms of compute beside reduce-scatters of `flight` seconds, each waited for two
+// micro-batches later: the channel falls behind until it holds the ranks up.
+TimedProgram falling_behind(double flight, std::int64_t micro_batches) {
+  ProgramBuilder builder;
+  const std::int32_t nothing = builder.collective(on::z_reduce, 0.0, 0.0, 1.0);
+  const std::int32_t scatter = builder.collective(on::z_reduce, flight, 0.0, 1.0);
+  builder.post(nothing);
+  builder.post(nothing);
+  builder.run(1);
+  builder.cycle(1);
+  builder.compute(2e-3);
+  builder.post(scatter);
+  builder.wait(on::z_reduce, 2);
+  builder.run(1);
+  builder.cycle(micro_batches);
+  builder.wait(on::z_reduce, 0);
+  builder.run(1);
+  builder.cycle(1);
+  return builder.take();
+}
+
+// The channel falls 0.1 ms behind a micro-batch and may be 4 ms late: the first forty are alike but
+// for that, and what they take is 4.7 % less than what the others take.
+TEST(Extrapolation, SeesACycleThatFallsBehindBeforeItHoldsAnybodyUp) {
+  const TimedProgram program = falling_behind(2.1e-3, 200);
+  ReplayOptions full;
+  full.extent = ReplayExtent::full;
+
+  const Replay extended = replay(program, grid, crossbar());
+  const Replay whole = replay(program, grid, crossbar(), full);
+
+  EXPECT_NEAR(whole.outcome.total.value, 2e-3 + 200 * 2.1e-3, 1e-9);
+  EXPECT_NEAR(extended.outcome.total.value, whole.outcome.total.value, 1e-9);
+  EXPECT_GT(extended.attempts, 1);
+}
+
+// Whoever accepts such a cycle says how far its repetitions differ: by 0.1 ms of lag in 2 ms.
+TEST(Extrapolation, SaysByHowMuchAnAcceptedCycleDrifts) {
+  const TimedProgram program = falling_behind(2.1e-3, 200);
+  ReplayOptions lenient;
+  lenient.tolerance = 0.06;
+
+  const Replay accepted = replay(program, grid, crossbar(), lenient);
+
+  EXPECT_TRUE(accepted.extrapolated);
+  EXPECT_EQ(accepted.attempts, 1);
+  EXPECT_NEAR(accepted.disagreement, 0.05, 1e-6);
+}
+
+TEST(Extrapolation, ExtendsACycleThatKeepsPaceFromTwoRepetitions) {
+  const TimedProgram program = falling_behind(1.9e-3, 200);
+
+  const Replay extended = replay(program, grid, crossbar());
+
+  EXPECT_EQ(extended.attempts, 1);
+  EXPECT_NEAR(extended.disagreement, 0.0, 1e-9);
+  EXPECT_NEAR(extended.outcome.total.value, 200 * 2e-3 + 1.9e-3, 1e-9);
+}
+
+TEST(Extrapolation, SpendsOneWorkLimitOnAllItsAttempts) {
+  const TimedProgram program = falling_behind(2.1e-3, 50);
+  const Replay unlimited = replay(program, grid, crossbar());
+  ReplayOptions enough;
+  enough.work_limit = unlimited.work;
+  ReplayOptions too_little;
+  too_little.work_limit = unlimited.work - 1;
+
+  ASSERT_GT(unlimited.attempts, 1);
+  EXPECT_NO_THROW(replay(program, grid, crossbar(), enough));
+  EXPECT_THROW(replay(program, grid, crossbar(), too_little), FlowNetwork::TooMuchWork);
+}
+
+// Posted together after 1 s of compute: they end after 3 and 6 s, and the next segment's after 8.
+TEST(SegmentTimes, EndAChannelWithTheLastCollectiveThatTheSegmentPosts) {
+  ProgramBuilder builder;
+  const std::int32_t two_seconds = builder.collective(on::data, 2.0, 0.0, 1.0);
+  const std::int32_t three_seconds = builder.collective(on::data, 3.0, 0.0, 1.0);
+  builder.compute(1.0);
+  builder.post(two_seconds);
+  builder.post(three_seconds);
+  builder.run(1);
+  builder.post(two_seconds);
+  builder.run(1);
+  builder.wait(on::data, 0);
+  builder.run(1);
+  builder.cycle(1);
+  testing::Case one(0);
+  one.platform = &crossbar();
+  one.grid = ProcessGrid(1, 1, 1, 3);
+  one.options.mapping = {};
+  one.program = builder.take();
+
+  const std::vector<SegmentTimes> times = testing::times_of(one);
+
+  ASSERT_EQ(times.size(), 3U);
+  EXPECT_DOUBLE_EQ(times[0].channels[on::data].end, 6.0);
+  EXPECT_DOUBLE_EQ(times[0].channels[on::data].busy, 5.0);
+  EXPECT_DOUBLE_EQ(times[1].channels[on::data].end, 8.0);
+  EXPECT_EQ(times[2].channels[on::data].end, 0.0);
+  EXPECT_DOUBLE_EQ(times[2].channels[on::data].exposed, 7.0);
+}
+
+// A loop of 100 layers, of which three are walked, in each of 50 micro-batches, of which two are.
+struct Walked {
+  TimedProgram program;
+  IssueStream stream;
+  std::vector<SegmentTimes> times;  // all repetitions alike
+
+  Walked() {
+    ProgramBuilder builder;
+    builder.compute(1.0);
+    builder.run(100);
+    builder.cycle(50);
+    program = builder.take();
+    stream = unroll(program, grid, {{3}, {2}});
+    for (std::size_t s = 0; s < stream.segments.size(); ++s) {
+      SegmentTimes segment;
+      segment.end = static_cast<double>(s + 1);
+      segment.last_end = segment.end;
+      segment.channels.resize(program.channels.size());
+      segment.channels[0].exposed = 0.25;
+      segment.channels[1].end = segment.end + 0.5;
+      times.push_back(segment);
+    }
+  }
+  Disagreement found() const { return disagreement(program, stream, times); }
+};
+
+TEST(Disagreement, OfRepetitionsThatAreAlikeIsNone) {
+  const Disagreement found = Walked().found();
+
+  ASSERT_EQ(found.runs.size(), 1U);
+  ASSERT_EQ(found.cycles.size(), 1U);
+  EXPECT_NEAR(found.largest(), 0.0, 1e-12);
+}
+
+// The last layer of the second micro-batch takes a tenth longer than the one before it, and stands
+// for 98: the micro-batch takes 109.8 instead of 100.
+TEST(Disagreement, ComparesTheMeanRankInRunsAndCycles) {
+  Walked walked;
+  walked.times[5].end += 0.1;
+  walked.times[5].channels[1].end += 0.1;
+
+  const Disagreement found = walked.found();
+
+  EXPECT_NEAR(found.runs[0], 0.1 / 1.1, 1e-12);
+  EXPECT_NEAR(found.cycles[0], 9.8 / 109.8, 1e-12);
+}
+
+TEST(Disagreement, ComparesTheLastRankInRunsAndCycles) {
+  Walked walked;
+  walked.times[5].last_end += 0.1;
+
+  const Disagreement found = walked.found();
+
+  EXPECT_NEAR(found.runs[0], 0.1, 1e-12);
+  EXPECT_NEAR(found.cycles[0], 9.8 / 100.0, 1e-12);
+}
+
+TEST(Disagreement, ComparesWhatIsExposedInRunsAndCycles) {
+  Walked walked;
+  walked.times[5].channels[0].exposed -= 0.1;
+
+  const Disagreement found = walked.found();
+
+  EXPECT_NEAR(found.runs[0], 0.1, 1e-12);
+  EXPECT_NEAR(found.cycles[0], 9.8 / 100.0, 1e-12);
+}
+
+TEST(Disagreement, ComparesHowFarAChannelLagsInRunsAndCycles) {
+  Walked walked;
+  walked.times[5].channels[1].end += 0.1;
+
+  const Disagreement found = walked.found();
+
+  EXPECT_NEAR(found.runs[0], 0.1, 1e-12);
+  EXPECT_NEAR(found.cycles[0], 0.1 / 100.0, 1e-12);
+}
+
+// A layer of the first micro-batch that differs from the one before it.
+TEST(Disagreement, RemembersTheWorstOfARunInAllRepetitionsOfItsCycle) {
+  Walked walked;
+  walked.times[2].last_end += 0.1;
+  walked.times[3].last_end += 0.1;
+  walked.times[4].last_end += 0.1;
+  walked.times[5].last_end += 0.1;
+
+  EXPECT_NEAR(walked.found().runs[0], 0.1, 1e-12);
+}
+
+// What is charged for a collective beside compute grows from one micro-batch to the next until the
+// wait is for one that was posted five micro-batches before.
+TEST(FirstRepetitions, AreAsManyAsTheComputeOfACycleNeedsToSettle) {
+  ProgramBuilder builder;
+  const std::int32_t scatter = builder.collective(on::z_reduce, 1.0, 0.0, 1.0);
+  builder.interference(0.1);
+  for (int i = 0; i < 5; ++i) builder.post(scatter);
+  builder.run(1);
+  builder.cycle(1);
+  builder.compute(1e-3);
+  builder.post(scatter);
+  builder.wait(on::z_reduce, 5);
+  builder.run(1);
+  builder.cycle(100);
+  const TimedProgram program = builder.take();
+
+  const Repetitions first = first_repetitions(program, grid);
+
+  EXPECT_GT(first.cycles[1], 5);
+  EXPECT_LT(first.cycles[1], 100);
+}
+
+}  // namespace
+}  // namespace fourfold

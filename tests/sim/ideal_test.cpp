@@ -1,0 +1,69 @@
+// Ideal parts, by hand: what a network that takes no time and products at a peak leave.
+#include "sim/explain/ideal.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sim/estimate/estimate.hpp"
+
+namespace fourfold {
+namespace {
+
+Point one_device() {
+  Point point;
+  point.platform = "crossbar";
+  point.model = {"wide", 2, 8192, 8, 256, 8192};
+  point.global_batch = 64;
+  return point;
+}
+
+// All products run at 50 Tflop/s, and so long that nothing else bounds them.
+Platform flat_rate() {
+  Platform platform = read_platform("crossbar");
+  platform.processor.gemm = {{1, {50e12}}};
+  platform.processor.memory_bandwidth = {1e15};
+  platform.processor.empirical_peak = {100e12};
+  platform.processor.advertised_peak = {200e12};
+  return platform;
+}
+
+TEST(Ideal, ProductsAtAPeakTakeTheirFlopsAtThatRate) {
+  const Point point = one_device();
+  const Platform platform = flat_rate();
+  const double flops = estimate(point, platform).counts.gemm.value;
+  const double real = estimate(lower(point, platform)).total.value;
+
+  const double empirical = estimate(lower(point, platform, IdealPart::gemm_empirical)).total.value;
+  const double advertised =
+      estimate(lower(point, platform, IdealPart::gemm_advertised)).total.value;
+
+  EXPECT_NEAR(real - empirical, flops / 50e12 - flops / 100e12, 1e-9 * real);
+  EXPECT_NEAR(real - advertised, flops / 50e12 - flops / 200e12, 1e-9 * real);
+}
+
+TEST(Ideal, ProductsAtAPeakPayNoPenaltyForTheirLayout) {
+  const Point point = one_device();
+  Platform platform = flat_rate();
+  const double plain = estimate(lower(point, platform, IdealPart::gemm_empirical)).total.value;
+  platform.processor.layout_penalty_nt = 1.5;
+  platform.processor.layout_penalty_tn = 2.0;
+
+  const double ideal = estimate(lower(point, platform, IdealPart::gemm_empirical)).total.value;
+
+  EXPECT_EQ(ideal, plain);
+}
+
+TEST(Ideal, NetworkLeavesTheComputeOfKernelsAlone) {
+  Point point = one_device();
+  point.grid = ProcessGrid(2, 2, 2, 2);
+  Platform platform = flat_rate();
+  const Outcome ideal = estimate(lower(point, platform, IdealPart::network));
+  platform.processor.interference = 0.0;
+
+  const Outcome real = estimate(lower(point, platform));
+
+  EXPECT_EQ(ideal.total, real.compute);
+  EXPECT_EQ(ideal.exposed_total().value, 0.0);
+}
+
+}  // namespace
+}  // namespace fourfold

@@ -1,0 +1,114 @@
+// What faults do to links: capacities where several meet on one link, and the ways that traffic
+// takes instead.
+#include "sim/conditions/link_faults.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <stdexcept>
+#include <string>
+
+#include "tests/platforms/machines_for_tests.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::HasSubstr;
+
+// 130 nodes of Frontier: NICs of 25 GB/s, four cables of 25 GB/s between two groups.
+class LinkFaultsTest : public ::testing::Test {
+ protected:
+  std::int32_t link(const std::string& name) const {
+    for (std::int32_t i = 0; i < topology.link_count(); ++i) {
+      if (topology.link_name(i) == name) return i;
+    }
+    ADD_FAILURE() << name;
+    return 0;
+  }
+  FaultyLinks with(std::vector<Degradation> degrade, std::vector<Failure> fail) const {
+    return FaultyLinks({std::move(degrade), std::move(fail)}, topology, platform);
+  }
+  // Where a load of 1 on the link goes.
+  std::map<std::string, double> moved(const FaultyLinks& faults, const std::string& name) const {
+    Footprint footprint{{link(name), 1.0}};
+    faults.reroute(footprint);
+    std::map<std::string, double> shares;
+    for (const LinkShare& entry : footprint) shares[topology.link_name(entry.link)] += entry.share;
+    return shares;
+  }
+  std::string refusal(std::vector<Failure> fail) const {
+    try {
+      with({}, std::move(fail));
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+
+  Platform platform = test::frontier();
+  Topology topology{platform, 130};
+};
+
+TEST_F(LinkFaultsTest, ADegradedBundleThatLosesACableHasWhatBothLeave) {
+  const FaultyLinks faults = with({{"global:0-1", 0.5}}, {{"global:0-1", 1}});
+
+  EXPECT_DOUBLE_EQ(faults.capacity(link("group 0 -> group 1")), 0.5 * 3 * 25e9);
+  EXPECT_DOUBLE_EQ(faults.capacity(link("group 1 -> group 0")), 0.5 * 3 * 25e9);
+  EXPECT_DOUBLE_EQ(faults.capacity(link("group 0 -> group 2")), 4 * 25e9);
+}
+
+TEST_F(LinkFaultsTest, OneDirectionMayBeWorseThanTheOther) {
+  const FaultyLinks faults = with({{"nic:5.2", 0.5}, {"node 5 nic 2 out", 0.2}}, {});
+
+  EXPECT_DOUBLE_EQ(faults.capacity(link("node 5 nic 2 out")), 0.1 * 25e9);
+  EXPECT_DOUBLE_EQ(faults.capacity(link("node 5 nic 2 in")), 0.5 * 25e9);
+  EXPECT_DOUBLE_EQ(faults.capacity(link("node 5 nic 1 out")), 25e9);
+  EXPECT_DOUBLE_EQ(faults.capacity(link("node 4 nic 2 out")), 25e9);
+}
+
+TEST_F(LinkFaultsTest, TrafficOfAFailedNicIsSharedByThoseThatAreLeft) {
+  const FaultyLinks one = with({}, {{"nic:3.2", 1}});
+  const FaultyLinks two = with({}, {{"nic:3.2", 1}, {"nic:3.0", 1}});
+  const std::map<std::string, double> sound{{"node 4 nic 2 out", 1.0}};
+
+  EXPECT_EQ(moved(one, "node 3 nic 2 in"),
+            (std::map<std::string, double>{{"node 3 nic 0 in", 1.0 / 3},
+                                           {"node 3 nic 1 in", 1.0 / 3},
+                                           {"node 3 nic 3 in", 1.0 / 3}}));
+  for (const char* failed : {"node 3 nic 0 out", "node 3 nic 2 out"}) {
+    EXPECT_EQ(moved(two, failed), (std::map<std::string, double>{{"node 3 nic 1 out", 0.5},
+                                                                 {"node 3 nic 3 out", 0.5}}));
+  }
+  EXPECT_EQ(moved(two, "node 4 nic 2 out"), sound);
+}
+
+// 74 groups: 72 others, 71 where the way through group 5 has failed as well.
+TEST_F(LinkFaultsTest, TrafficOfAFailedGroupPairGoesThroughAllOtherGroups) {
+  const auto one = moved(with({}, {{"global:0-1", 4}}), "group 0 -> group 1");
+  const auto two = moved(with({}, {{"global:0-1", 4}, {"global:1-5", 4}}), "group 0 -> group 1");
+
+  EXPECT_EQ(one.size(), 2U * 72);
+  EXPECT_DOUBLE_EQ(one.at("group 0 -> group 5"), 1.0 / 72);
+  EXPECT_DOUBLE_EQ(one.at("group 73 -> group 1"), 1.0 / 72);
+  EXPECT_EQ(two.size(), 2U * 71);
+  EXPECT_FALSE(two.contains("group 0 -> group 5"));
+  EXPECT_DOUBLE_EQ(two.at("group 6 -> group 1"), 1.0 / 71);
+}
+
+TEST_F(LinkFaultsTest, TrafficOfAFailedSwitchPairGoesThroughTheOtherSwitchesOfItsGroup) {
+  const auto shares = moved(with({}, {{"local:1.3-9", 1}}), "group 1 switch 9 -> switch 3");
+
+  EXPECT_EQ(shares.size(), 2U * 30);
+  EXPECT_DOUBLE_EQ(shares.at("group 1 switch 9 -> switch 31"), 1.0 / 30);
+  EXPECT_DOUBLE_EQ(shares.at("group 1 switch 31 -> switch 3"), 1.0 / 30);
+}
+
+TEST_F(LinkFaultsTest, RefusesToLoseTheLastNicOfANode) {
+  EXPECT_THAT(refusal({{"nic:3.0", 1}, {"nic:3.1", 1}, {"nic:3.2", 1}, {"nic:3.3", 1}}),
+              HasSubstr("nothing is left that could carry the traffic of 'node 3 nic"));
+  EXPECT_EQ(refusal({{"nic:3.0", 1}, {"nic:3.1", 1}, {"nic:3.2", 1}, {"nic:2.3", 1}}), "accepted");
+}
+
+}  // namespace
+}  // namespace fourfold
