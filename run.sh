@@ -18,7 +18,7 @@ TEXT
 fi
 
 set_up fourfold fourfold-replay fourfold-engine
-[ -x build/bin/fourfold ] || stop "the build left no build/bin/fourfold; is scaling/main.cpp there?"
+[ -x build/bin/fourfold ] || stop "the build left no build/bin/fourfold; is scaling/cli/main.cpp there?"
 [ -r "$campaign" ] || stop "$campaign is missing; restore it with: git checkout -- $campaign"
 
 say "running build/bin/fourfold campaign run $campaign $*"

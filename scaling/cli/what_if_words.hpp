@@ -1,5 +1,5 @@
 // What-ifs as people write them, in campaigns and on the command line: the words of
-// sim/what_ifs.hpp, and placements that are listed in a file.
+// sim/conditions/what_ifs.hpp, and placements that are listed in a file.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -15,8 +15,8 @@ namespace fourfold {
 std::string draw_plots(const std::string& folder, const std::vector<std::string>& machines,
                        const std::string& published_source);
 
-// Writes loss.png and loss.svg into `folder` from its loss.csv (scaling/loss_table.hpp). Returns a
-// sentence, as above.
+// Writes loss.png and loss.svg into `folder` from its loss.csv (scaling/study/loss_table.hpp).
+// Returns a sentence, as above.
 std::string draw_loss_curve(const std::string& folder, const LossTable& losses);
 
 }  // namespace fourfold

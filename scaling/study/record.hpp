@@ -22,7 +22,7 @@ struct GridSeconds {
   std::int64_t micro_batches = 1;
   Seconds estimated;
   std::optional<Seconds> simulated;
-  Seconds paper;  // communication by the paper's own model, sim/paper_model.hpp
+  Seconds paper;  // communication by the paper's own model, sim/cost/paper_model.hpp
 };
 
 struct Record {

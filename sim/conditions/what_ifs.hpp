@@ -53,7 +53,7 @@ struct WhatIfs {
   Placement placement;
   double jitter_percent = 0.0;  // "2%": see Jitter
   SlowDevices slow_devices;
-  std::vector<Degradation> degrade;  // sim/link_faults.hpp knows the links' names
+  std::vector<Degradation> degrade;  // sim/conditions/link_faults.hpp knows the links' names
   std::vector<Failure> fail;
   CollectiveTuning collective;
   std::uint64_t seed = 1;  // of jitter and of random placement

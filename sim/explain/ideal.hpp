@@ -19,7 +19,7 @@ inline constexpr std::array<IdealPart, 3> all_ideal_parts{
 const char* name(IdealPart part);  // "network", "gemm-empirical", ...
 std::string sentence(IdealPart part);
 
-// As lower() of sim/estimate.hpp, with the ideal part.
+// As lower() of sim/estimate/estimate.hpp, with the ideal part.
 TimedProgram lower(const Point& point, const Platform& platform, IdealPart ideal);
 
 }  // namespace fourfold

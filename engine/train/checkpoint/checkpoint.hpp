@@ -23,7 +23,7 @@ namespace fourfold {
 struct TrainingState {
   Model model;
   std::int64_t step = 0;      // optimizer steps done
-  std::int64_t position = 0;  // sequences of the training data read (engine/train/data.hpp)
+  std::int64_t position = 0;  // sequences of the training data read (engine/train/data/data.hpp)
   std::uint64_t seed = 0;
   nlohmann::json trainer;  // options, kernel choices: stored and returned as it is
 };

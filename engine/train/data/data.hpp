@@ -18,8 +18,8 @@ const char* name(DataOrder order);
 DataOrder parse_data_order(const std::string& text);
 
 struct DataOptions {
-  std::vector<std::string> files;             // names or patterns ("shards/train_*.bin"), or none:
-                                              // the text that Debian ships (engine/train/text.hpp)
+  std::vector<std::string> files;  // names or patterns ("shards/train_*.bin"), or none:
+                                   // the text that Debian ships (engine/train/data/data.hpp)
   std::vector<std::string> validation_files;  // none: the end of every file is held out
   double held_out = 0.1;                      // share of each file, where that is so
   DataOrder order = DataOrder::shuffled;
