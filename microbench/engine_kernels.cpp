@@ -52,8 +52,8 @@ class Values {
     for (const Value& value : program_.values) {
       const Id id = static_cast<Id>(&value - program_.values.data());
       const bool flat = !value.members.empty();
-      Tensor t{nullptr, flat ? 1 : value.shape.local_rows(grid_, tokens()),
-               flat ? program_.local_elements(id, grid_, tokens()) : value.shape.local_cols(grid_),
+      Tensor t{nullptr, flat ? 1 : value.shape.local_rows(grid_, {tokens()}),
+               flat ? program_.local_elements(id, grid_, {tokens()}) : value.shape.local_cols(grid_, {tokens()}),
                value.precision};
       memory_.push_back(std::make_unique<std::byte[]>(static_cast<std::size_t>(t.bytes() + 64)));
       const auto address = reinterpret_cast<std::uintptr_t>(memory_.back().get());
@@ -199,7 +199,7 @@ void register_operations(const Values& values, Precision precision) {
   std::map<std::string, const Op*> first;
   for (const Op& op : values.program().ops) {
     if (!Values::is_kernel(op) || op.kind == OpKind::gemm) continue;
-    first.try_emplace(std::string(name(op.kind)) + " " + name(op.function), &op);
+    first.try_emplace(std::string(name(op.kind)) + " " + op.function->name, &op);
   }
   for (const auto& [label, op] : first) {
     benchmark::RegisterBenchmark(

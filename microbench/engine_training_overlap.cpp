@@ -81,7 +81,7 @@ class Measurement {
       : question_(question),
         schedule_(issue(record_step(question.model, question.options), question.options)),
         apart_(apart(schedule_)),
-        list_(schedule_.program).channels,
+        list_(schedule_.program.channels),
         moved_(moved_apart(schedule_, question.grid)),
         weights_(schedule_.program, question.grid, rank, backend_.memory()),
         batch_(local_batch(question, rank)),

@@ -38,7 +38,7 @@ class IdealWalk {
         left_(alone.collectives),
         finished_(alone.collectives.size(), false),
         wait_at_(alone.collectives.size(), schedule.stream.size()),
-        channels_(schedule.program).size().channels {
+        channels_(schedule.program.channels.size()) {
     for (Rank& rank : ranks_) rank.waited.assign(channels_.size(), 0.0);
     for (std::size_t i = 0; i < schedule.stream.size(); ++i) {
       if (schedule.stream[i].kind == IssueKind::wait) wait_at_[op_of(schedule.stream[i])] = i;
