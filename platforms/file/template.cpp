@@ -32,7 +32,8 @@ std::string comment(const std::string& prose, const std::string& indent) {
   const std::size_t blanks = std::min(prose.find_first_not_of(' '), prose.size());
   std::istringstream words(prose);
   std::string text, word;
-  std::string line = "#" + prose.substr(0, blanks);
+  std::string line("#");
+  line.append(prose, 0, blanks);
   while (words >> word) {
     if (line.size() + 1 + word.size() > width) {
       text += line + '\n';

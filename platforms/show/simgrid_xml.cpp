@@ -42,7 +42,7 @@ std::string escaped(const std::string& text) {
 // Two hyphens in a row may not stand in a comment.
 std::string in_comment(std::string text) {
   for (std::size_t at = text.find("--"); at != std::string::npos; at = text.find("--", at)) {
-    text.replace(at, 2, "- ");
+    text[at + 1] = ' ';
   }
   return text;
 }

@@ -14,7 +14,9 @@ std::int64_t divided_up(std::int64_t whole, std::int64_t parts) {
 std::string Extent::str() const {
   if (constant()) return std::to_string(value({}));
   if (times_ == 1 && over_ == 1) return "tokens";
-  return std::to_string(times_) + (over_ == 1 ? "" : "/" + std::to_string(over_)) + " tokens";
+  std::string text = std::to_string(times_);
+  if (over_ != 1) text.append(1, '/').append(std::to_string(over_));
+  return text.append(" tokens");
 }
 
 std::string AxisSet::str() const {
@@ -29,7 +31,7 @@ std::string AxisSet::str() const {
 
 std::string Cuts::str() const {
   std::string text = "{";
-  for (Axis axis : *this) text += (text.size() > 1 ? "," : "") + std::string(name(axis));
+  for (Axis axis : *this) text.append(text.size() > 1 ? "," : "").append(name(axis));
   return text + '}';
 }
 

@@ -66,7 +66,9 @@ std::vector<std::int32_t> words_of_prompt(const std::string& prompt, TokenFormat
 std::string readable(const std::vector<std::int32_t>& words, TokenFormat format) {
   std::string text;
   if (format != TokenFormat::text) {
-    for (std::int32_t word : words) text += (text.empty() ? "" : " ") + std::to_string(word);
+    for (std::int32_t word : words) {
+      text.append(text.empty() ? "" : " ").append(std::to_string(word));
+    }
     return text;
   }
   std::string bytes;
