@@ -22,7 +22,9 @@ struct LocalBatch {
 };
 
 // Start and end of one operation on this rank, in seconds since the step began. A collective lasts
-// from its start to the end of its wait; `waited` is the part of it that this rank stood still.
+// from its start to the end of its wait; `waited` is the part of it that this rank stood still. Of
+// a device that computes later than it is asked, only the step as a whole is timed: it ends when
+// the device is through.
 struct OpSpan {
   std::int32_t op = 0;
   double start = 0.0, end = 0.0;
