@@ -130,6 +130,13 @@ StepOptions options_of(const QuestionFlags& flags) {
     throw std::runtime_error(
         "--overlap recompute cannot take effect: --recompute none gathers nothing anew");
   }
+  for (const auto& [key, flag] :
+       {std::pair{"grad_reduce_precision_z", "--grad-precision-z"},
+        std::pair{"grad_reduce_precision_data", "--grad-precision-data"}}) {
+    if (options.precision != Precision::fp32 || !flags.options.contains(key)) continue;
+    throw std::runtime_error(
+        fmt::format("{} cannot take effect: --precision fp32 means fp32 throughout", flag));
+  }
   if (flags.options.contains("in_flight_blocks") && !options.overlap.reduce_scatter) {
     throw std::runtime_error(
         "--in-flight-blocks cannot take effect: --overlap is without ors, so no reduce-scatter is "

@@ -78,13 +78,12 @@ Counts count(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& g
         }
       } else if (step.kind == IssueKind::start) {
         const auto channel = static_cast<std::size_t>(step.channel);
-        const auto n = static_cast<double>(grid.extent(folded.channels[channel].axis));
-        if (n == 1) continue;
+        const std::int64_t members = grid.extent(folded.channels[channel].axis);
+        if (members == 1) continue;
         const CollectiveClass& c = folded.collectives[static_cast<std::size_t>(step.index)];
         const Bytes buffer{sizes.bytes[static_cast<std::size_t>(c.buffer)] * repeats};
         counts.payload[channel] += buffer;
-        counts.sent[channel] +=
-            buffer * ((c.kind == CollectiveKind::all_reduce ? 2 : 1) * (n - 1) / n);
+        counts.sent[channel] += buffer * part_sent(c.kind, members);
         counts.collectives[channel] += times[b];
       }
     }

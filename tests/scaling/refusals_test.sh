@@ -55,6 +55,8 @@ refused "--overlap recompute cannot take effect" project "${point[@]}" --devices
   --recompute none --overlap recompute
 refused "--in-flight-blocks cannot take effect" project "${point[@]}" --devices 8 \
   --overlap none --in-flight-blocks 3
+refused "--grad-precision-z cannot take effect" project "${point[@]}" --devices 8 \
+  --precision fp32 --grad-precision-z bf16
 refused "unknown flag '--micro-batches'" show --model gpt-5b --micro-batches 2
 refused "hidden size 12288 does not divide by y = 8192" project --platform frontier \
   --model gpt-80b --devices 8192 --grid 1x8192x1x1 --fidelity estimated

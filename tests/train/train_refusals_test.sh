@@ -47,6 +47,7 @@ refused 1 "unknown --precision" --precision fp16
 refused 1 "has no effect without --trace" --trace-step 3
 refused 1 "has no effect: this run has 2 steps" --trace "$work/trace.json" --trace-step 3 --steps 2
 refused 1 "--prompt has no effect with --tokens 0" --prompt now --tokens 0
+refused 1 "--grad-precision-z has no effect with --precision fp32" --grad-precision-z fp32
 refused 1 "has no effect beside --validation-data" --held-out 0.2 --validation-data "$0"
 refused 1 "has no effect without --recompute full" --overlap oar,recompute
 refused 1 "has no effect with --json" --json --print-every 1

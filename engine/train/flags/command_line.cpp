@@ -44,6 +44,10 @@ void refuse_without_effect(const CLI::App& verb) {
   if (!typed(verb, "--trace")) refuse({"--trace-step"}, "without --trace FILE");
   if (typed(verb, "--validation-data")) refuse({"--held-out"}, "beside --validation-data");
   if (typed(verb, "--json")) refuse({"--print-every"}, "with --json, which prints every step");
+  if (!typed(verb, "--resume") && value("--precision") == "fp32") {
+    refuse({"--grad-precision-z", "--grad-precision-data"},
+           "with --precision fp32, which is fp32 throughout");
+  }
   if (value("--tokens") == "0") {
     refuse({"--prompt", "--texts", "--temperature", "--sample-seed", "--sample-every"},
            "with --tokens 0: no text is drawn");
