@@ -2,9 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "schedule/program/recorder.hpp"
+#include "tests/refusal.hpp"
 
 namespace fourfold {
 namespace {
@@ -12,15 +11,6 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr Axis x = Axis::x, z = Axis::z, data = Axis::data;
-
-std::string refusal(const std::function<void()>& record) {
-  try {
-    record();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "accepted";
-}
 
 TEST(Extent, IsAConstantOrARationalTimesTheTokens) {
   const Extent expert = Extent::of(Counting::tokens, 6, 8);  // 2 of 8 experts, capacity 1.5 x 2

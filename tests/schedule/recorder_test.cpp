@@ -4,8 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <stdexcept>
+#include "tests/refusal.hpp"
 
 namespace fourfold {
 namespace {
@@ -35,15 +34,6 @@ class RecorderTest : public ::testing::Test {
 
 Result bf16(const Function& function = functions::none) {
   return {function, "result", Precision::bf16};
-}
-
-std::string refusal(const std::function<void()>& record) {
-  try {
-    record();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "accepted";
 }
 
 TEST_F(RecorderTest, AProductOwesAlongTheContractedAxes) {
