@@ -44,7 +44,9 @@ std::vector<Case> cases(const Point& point) {
       for (std::int64_t z = 1; x * y * z <= devices; z *= 2) {
         const ProcessGrid grid(x, y, z, devices / (x * y * z));
         for (std::int64_t m = 1; m <= point.global_batch; m *= 2) {
-          if (find_misfit(point.model, grid, point.global_batch, m) == Misfit::none) {
+          StepOptions options = point.options;
+          options.micro_batches = m;
+          if (find_misfit(point.model, grid, point.global_batch, options) == Misfit::none) {
             result.push_back({grid, m});
           }
         }
@@ -61,15 +63,15 @@ class Steps {
   explicit Steps(const Point& question)
       : question_(question), recorded_(recorded_micro_batches(question.model, question.options)) {}
 
-  const Folded& of(std::int64_t micro_batches) {
+  const std::vector<Folded>& of(std::int64_t micro_batches) {
     const auto [slot, fresh] = steps_.try_emplace(micro_batches);
     if (!fresh) return slot->second;
     if (micro_batches > recorded_) {
       slot->second = of(recorded_);
-      stretch(slot->second, micro_batches);
+      stretch(slot->second.front(), micro_batches);
     } else {
       question_.options.micro_batches = micro_batches;
-      slot->second = folded_step(question_.model, question_.options);
+      slot->second = folded_stages(question_.model, question_.options, 1);
     }
     return slot->second;
   }
@@ -77,7 +79,7 @@ class Steps {
  private:
   Point question_;
   std::int64_t recorded_;
-  std::map<std::int64_t, Folded> steps_;
+  std::map<std::int64_t, std::vector<Folded>> steps_;
 };
 
 // Points a second on one core, each one memory, counts, lowering and walk from the folded program;

@@ -57,6 +57,25 @@ void LibraryTransport::begin(const CollectiveCall& call) {
       return post_all_gather();
     case CollectiveKind::reduce_scatter:
       return post_reduce_scatter();
+    case CollectiveKind::send:
+      return post_message();
+  }
+}
+
+// The first member sends, the second receives.
+void LibraryTransport::post_message() {
+  const Tensor& own = position() == 0 ? call_.send : call_.receive;
+  const int count = mpi_count(own.size());
+  const MPI_Datatype type = datatype(own.precision);
+  constexpr int tag = 0;
+  if (position() == 0) {
+    check_mpi(MPI_Isend(staging().outgoing(sent_slot, own.data, own.bytes()), count, type, 1, tag,
+                        line(), request_.address()),
+              "MPI_Isend");
+  } else {
+    check_mpi(MPI_Irecv(staging().incoming(received_slot, own.data, own.bytes()), count, type, 0,
+                        tag, line(), request_.address()),
+              "MPI_Irecv");
   }
 }
 

@@ -19,6 +19,7 @@ class LibraryTransport final : public ChannelTransport {
   void post_all_reduce();
   void post_all_gather();
   void post_reduce_scatter();
+  void post_message();
   void cut(std::int64_t elements);
   std::int64_t received_bytes() const;
   MPI_Datatype datatype(Precision precision) const;

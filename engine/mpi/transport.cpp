@@ -15,6 +15,10 @@ void check_operands(const CollectiveCall& call, std::int64_t members) {
                                 name(call.send.precision) + " to " + name(call.receive.precision) +
                                 ": both operands must be fp32, or both bf16");
   }
+  if (call.kind == CollectiveKind::send) {
+    if (members <= 2) return;
+    throw std::invalid_argument("a message joins two members, not " + std::to_string(members));
+  }
   const std::int64_t sent = call.send.size();
   const std::int64_t received = call.receive.size();
   std::int64_t expected = sent;

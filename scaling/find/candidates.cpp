@@ -35,9 +35,17 @@ SearchResult candidates_of_grid(const Question& question, const Platform& platfo
   const Bytes limit = platform.processor.memory * platform.processor.usable_memory;
   Bytes least{limit.value * 1e9};
   for (std::int64_t count : counts) {
-    const std::string reason = misfit(question.model, grid, question.global_batch, count);
-    if (!reason.empty()) throw FindingFailed(reason);
-    const Estimate found = estimate(point_of(question, grid, count), platform);
+    const Point point = point_of(question, grid, count);
+    const std::string reason = misfit(point.model, grid, point.global_batch, point.options);
+    if (!reason.empty()) {
+      // The order of micro-batches takes some counts only; everything else no count can mend.
+      const bool of_order =
+          find_misfit(point.model, grid, point.global_batch, point.options) == Misfit::order;
+      if (!of_order || counts.size() == 1) throw FindingFailed(reason);
+      ++result.rejected[Rejection::order];
+      continue;
+    }
+    const Estimate found = estimate(point, platform);
     least = std::min(least, found.memory.peak);
     if (found.memory.peak <= limit) {
       result.feasible.push_back({grid, count, found});

@@ -53,7 +53,7 @@ std::vector<Pass> swept(CollectiveKind kind, const std::vector<Pass>& reduce,
 }  // namespace
 
 const char* name(CollectiveKind kind) {
-  constexpr std::array<const char*, 3> names{"all-gather", "reduce-scatter", "all-reduce"};
+  constexpr std::array<const char*, 4> names{"all-gather", "reduce-scatter", "all-reduce", "send"};
   return names[static_cast<int>(kind)];
 }
 
@@ -77,6 +77,11 @@ std::string misfit(CollectiveKind kind, CollectiveAlgorithm algorithm, GroupShap
     return "collective: " + std::to_string(rings) +
            " rings cannot each leave a node from another member among " + group_text(shape) +
            "; give 1 to " + std::to_string(shape.members / shape.nodes);
+  }
+  if (kind == CollectiveKind::send &&
+      (shape.members > 2 || algorithm != CollectiveAlgorithm::ring || rings != 1)) {
+    return "collective: a send goes from one member to another, as one ring; not a " +
+           what_text(kind, algorithm) + " among " + group_text(shape);
   }
   const bool whole_buffers = algorithm == CollectiveAlgorithm::tree ||
                              algorithm == CollectiveAlgorithm::recursive_doubling;
@@ -109,6 +114,7 @@ CollectiveProgram collective_program(CollectiveKind kind, CollectiveAlgorithm al
                                 " members are too many to write out round by round");
   }
   if (shape.members == 1) return {shape, 1, {}};
+  if (kind == CollectiveKind::send) return {shape, 1, {Pass{Round{Transfer{0, 1, 0}}}}};
   const auto members = static_cast<std::int32_t>(shape.members);
   const auto ring_count = static_cast<std::int32_t>(rings);
   switch (algorithm) {
@@ -138,6 +144,11 @@ namespace {
 
 std::int64_t ceil_log2(std::int64_t n) {
   return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(n - 1)));
+}
+
+CollectiveCounts send_counts(GroupShape shape) {
+  const std::int64_t across = shape.nodes > 1 ? 1 : 0;
+  return {across, 1 - across, 1, across, 1 - across, across, 1, across};
 }
 
 CollectiveCounts ring_counts(std::int64_t passes, GroupShape shape, std::int64_t rings) {
@@ -212,6 +223,7 @@ CollectiveCounts counts(CollectiveKind kind, CollectiveAlgorithm algorithm, Grou
   const std::string why = misfit(kind, algorithm, shape, rings);
   if (!why.empty()) throw std::invalid_argument(why);
   if (shape.members == 1) return {};
+  if (kind == CollectiveKind::send) return send_counts(shape);
   const std::int64_t passes = kind == CollectiveKind::all_reduce ? 2 : 1;
   const std::int64_t per_node = shape.members / shape.nodes;
   CollectiveCounts result;

@@ -8,7 +8,8 @@
 
 namespace fourfold {
 
-enum class CollectiveKind : std::uint8_t { all_gather, reduce_scatter, all_reduce };
+// A send joins two members: the first one's buffer goes to the second.
+enum class CollectiveKind : std::uint8_t { all_gather, reduce_scatter, all_reduce, send };
 // ring                member i sends to i + 1, one chunk a round.
 // tree                two halves of the buffer over two complementary binary trees of nodes.
 // recursive           pairs at doubling or halving distance exchange ever more or fewer chunks.
@@ -50,8 +51,10 @@ constexpr GroupShape packed_group(std::int64_t members, std::int64_t stride,
   return {members, (span + devices_per_node - 1) / devices_per_node, stride};
 }
 
-// Of its buffer, the part that each member of a ring sends: what a bus bandwidth counts.
+// Of its buffer, the part that each member of a ring sends, or the sender of a message: what a bus
+// bandwidth counts.
 constexpr double part_sent(CollectiveKind kind, std::int64_t members) {
+  if (kind == CollectiveKind::send) return 1;
   const auto n = static_cast<double>(members);
   return (kind == CollectiveKind::all_reduce ? 2 : 1) * (n - 1) / n;
 }

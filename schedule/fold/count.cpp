@@ -1,6 +1,8 @@
 // Flops and bytes of a folded schedule on a grid; see count.hpp.
 #include "schedule/fold/count.hpp"
 
+#include <algorithm>
+
 namespace fourfold {
 
 void LocalSizes::evaluate(const Folded& folded, const ProcessGrid& grid,
@@ -78,17 +80,45 @@ Counts count(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& g
         }
       } else if (step.kind == IssueKind::start) {
         const auto channel = static_cast<std::size_t>(step.channel);
-        const std::int64_t members = grid.extent(folded.channels[channel].axis);
-        if (members == 1) continue;
+        const std::int64_t size = members(folded.channels[channel], grid);
+        if (size == 1) continue;
         const CollectiveClass& c = folded.collectives[static_cast<std::size_t>(step.index)];
         const Bytes buffer{sizes.bytes[static_cast<std::size_t>(c.buffer)] * repeats};
         counts.payload[channel] += buffer;
-        counts.sent[channel] += buffer * part_sent(c.kind, members);
+        counts.sent[channel] += buffer * part_sent(c.kind, size);
         counts.collectives[channel] += times[b];
       }
     }
   }
   return counts;
+}
+
+Counts mean(const std::vector<Counts>& stages) {
+  if (stages.size() == 1) return stages.front();
+  Counts sum;
+  const auto share = 1.0 / static_cast<double>(stages.size());
+  for (const Counts& stage : stages) {
+    sum.gemm += stage.gemm * share;
+    sum.attention += stage.attention * share;
+    for (std::size_t c = 0; c < stage.channels.size(); ++c) {
+      const auto found = std::ranges::find(sum.channels, stage.channels[c]);
+      const auto at = static_cast<std::size_t>(found - sum.channels.begin());
+      if (found == sum.channels.end()) {
+        sum.channels.push_back(stage.channels[c]);
+        sum.payload.emplace_back();
+        sum.sent.emplace_back();
+        sum.collectives.emplace_back();
+      }
+      sum.payload[at] += stage.payload[c] * share;
+      sum.sent[at] += stage.sent[c] * share;
+      sum.collectives[at] += stage.collectives[c];
+    }
+  }
+  for (std::int64_t& collectives : sum.collectives) {
+    collectives = (collectives + static_cast<std::int64_t>(stages.size()) - 1) /
+                  static_cast<std::int64_t>(stages.size());
+  }
+  return sum;
 }
 
 }  // namespace fourfold

@@ -35,7 +35,9 @@ struct Counts {
   std::vector<std::int64_t> collectives;  // by channel
   Flops executed() const { return gemm + attention; }
 };
-// Collectives along an axis of extent 1 do nothing and are not counted.
+// Collectives of groups of one do nothing and are not counted; a message is counted on both sides.
 Counts count(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& grid);
+// The mean over the stages of a pipeline, whose devices are equally many.
+Counts mean(const std::vector<Counts>& stages);
 
 }  // namespace fourfold

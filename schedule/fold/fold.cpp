@@ -68,8 +68,10 @@ class Folder {
       folded_.micro_batches = std::max(folded_.micro_batches, section.micro_batch + 1);
     }
     folded_.steady = p_.order.steady;
-    const std::vector<InFlight>& at = s_.at_period;
-    folded_.settled = at.size() >= 2 && at[at.size() - 1] == at[at.size() - 2];
+    folded_.settled = s_.at_period.size() == p_.order.steady.size();
+    for (const std::vector<InFlight>& at : s_.at_period) {
+      folded_.settled &= at.size() >= 2 && at[at.size() - 1] == at[at.size() - 2];
+    }
     return std::move(folded_);
   }
 
@@ -146,7 +148,7 @@ class Folder {
   }
 
   std::int32_t collective_class(const Op& op) {
-    const Id buffer = op.kind == OpKind::all_gather ? op.outputs[0] : op.inputs[0];
+    const Id buffer = op.buffer();
     key_ = {static_cast<std::int32_t>(op.kind), op.channel, size_of(buffer)};
     const auto [number, fresh] = collective_index_.number(key_);
     if (fresh) {
@@ -216,9 +218,12 @@ class Folder {
     return false;
   }
 
+  // A cycle is a period of a steady stretch, and outside them a micro-batch.
   void append_run(std::int32_t body, const Section& section) {
-    const std::int64_t period = p_.order.period_of(section.turn);
-    if (section.micro_batch != open_.micro_batch || period != open_.period) {
+    const Order::Period period = p_.order.period_of(section.turn);
+    const bool goes_on = period == open_.period &&
+                         (period.stretch != -1 || section.micro_batch == open_.micro_batch);
+    if (!goes_on) {
       close_cycle();
       open_.micro_batch = section.micro_batch;
       open_.period = period;
@@ -233,9 +238,13 @@ class Folder {
   void close_cycle() {
     if (open_.runs.empty()) return;
     std::vector<BodyCycle>& cycles = folded_.cycles;
-    if (!cycles.empty() && open_.micro_batch > 0 && cycles.back().runs == open_.runs) {
+    const bool again = !cycles.empty() && open_.micro_batch > 0 && cycles.back().runs == open_.runs;
+    // Where two stretches meet they stay apart.
+    const bool joins = again && (cycles.back().period.stretch == open_.period.stretch ||
+                                 cycles.back().period.stretch == -1 || open_.period.stretch == -1);
+    if (joins) {
       ++cycles.back().repeats;
-      cycles.back().period = std::max(cycles.back().period, open_.period);
+      if (open_.period.stretch != -1) cycles.back().period = open_.period;
     } else {
       cycles.push_back(open_);
     }
@@ -259,41 +268,60 @@ Folded fold(const Schedule& schedule) {
   return Folder(schedule).run();
 }
 
-std::int64_t recorded_micro_batches(const Model& model, const StepOptions& options) {
+std::int64_t recorded_micro_batches(const Model& model, const StepOptions& options,
+                                    const Stage& stage) {
   const bool crosses = options.overlap.reduce_scatter &&
                        options.gradient_reduction == GradientReduction::per_micro_batch;
-  // Sections of a backward pass that reduce-scatter: the layers, and the embedding.
-  const std::int64_t sections = model.layers + 1;
+  // Sections of a period's backward passes that reduce-scatter: the layers, and the vocabulary on
+  // the stages that have it.
+  const std::int64_t layers = model.layers / (stage.count * options.chunks) * options.chunks;
+  const std::int64_t sections = std::max<std::int64_t>(1, layers) + (stage.count == 1 ? 1 : 0);
   const std::int64_t lag = crosses ? (options.in_flight_blocks + sections - 1) / sections : 0;
-  return 3 + lag;
+  // The last send of the first micro-batch is under way when the first period begins.
+  const std::int64_t sends = stage.count > 1 ? 1 : 0;
+  return settling_micro_batches(options, stage, 1 + std::max(lag, sends));
 }
 
-Schedule recorded_schedule(const Model& model, const StepOptions& options) {
+Schedule recorded_schedule(const Model& model, const StepOptions& options, const Stage& stage) {
   StepOptions few = options;
-  few.micro_batches = std::min(options.micro_batches, recorded_micro_batches(model, options));
-  return issue(record_step(model, few), few);
+  few.micro_batches =
+      std::min(options.micro_batches, recorded_micro_batches(model, options, stage));
+  return issue(record_step(model, few, stage), few);
 }
 
-Folded folded_step(const Model& model, const StepOptions& options) {
-  Folded folded = fold(recorded_schedule(model, options));
+Folded folded_step(const Model& model, const StepOptions& options, const Stage& stage) {
+  Folded folded = fold(recorded_schedule(model, options, stage));
   if (options.micro_batches > folded.micro_batches) stretch(folded, options.micro_batches);
   return folded;
 }
 
+std::vector<Folded> folded_stages(const Model& model, const StepOptions& options,
+                                  std::int64_t stages) {
+  std::vector<Folded> result;
+  for (std::int64_t i = 0; i < stages; ++i) {
+    result.push_back(folded_step(model, options, {i, stages}));
+  }
+  return result;
+}
+
 void stretch(Folded& folded, std::int64_t micro_batches) {
   const std::int64_t missing = micro_batches - folded.micro_batches;
-  if (folded.steady.periods < 1 || !folded.settled || missing < 0) {
+  bool periods = !folded.steady.empty();
+  for (const Steady& steady : folded.steady) periods &= steady.periods >= 1;
+  if (!periods || !folded.settled || missing < 0) {
     throw std::logic_error("fold: " + std::to_string(folded.micro_batches) +
                            " micro-batches cannot be stretched to " +
                            std::to_string(micro_batches) +
                            (folded.settled ? "" : ": what is in flight has not settled"));
   }
-  for (BodyCycle& cycle : folded.cycles) {
-    if (cycle.period + 1 < folded.steady.periods) continue;
-    cycle.repeats += missing / folded.steady.micro_batches;
-    folded.micro_batches = micro_batches;
-    return;
+  for (std::size_t i = 0; i < folded.steady.size(); ++i) {
+    Steady& steady = folded.steady[i];
+    const Order::Period last{static_cast<std::int64_t>(i), steady.periods - 1};
+    const auto cycle = std::find_if(folded.cycles.begin(), folded.cycles.end(),
+                                    [&](const BodyCycle& c) { return c.period == last; });
+    cycle->repeats += missing / steady.micro_batches;
   }
+  folded.micro_batches = micro_batches;
 }
 
 }  // namespace fourfold

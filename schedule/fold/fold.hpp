@@ -71,7 +71,7 @@ struct BodyCycle {
   std::vector<BodyRun> runs;
   std::int64_t repeats = 1;
   std::int64_t micro_batch = -1;  // the first one it stands for
-  std::int64_t period = -1;       // of the order's steady stretch, the last one it stands for
+  Order::Period period;           // of a steady stretch, the last one it stands for
 };
 
 struct Folded {
@@ -85,26 +85,31 @@ struct Folded {
   std::vector<BodyCycle> cycles;
   std::vector<BufferEvent> persistent;  // what is there before and after the step, by size and role
   std::int64_t micro_batches = 0;       // that it stands for
-  Steady steady;                        // as the order declares it
-  bool settled = false;                 // whether the last period leaves in flight what it found
+  std::vector<Steady> steady;           // as the order declares them
+  bool settled = false;  // whether their last periods leave in flight what they found
 };
 
 Folded fold(const Schedule& schedule);
 
-// Micro-batches that are enough to know all: those outside the order's steady stretch, one period
+// Micro-batches that are enough to know all: those outside the order's steady stretches, one period
 // that stands for all, and before it as many as it takes until gradients that are put off come from
-// micro-batches alike. Example: 3 without ORS, 4 with a window of up to a whole backward pass.
-std::int64_t recorded_micro_batches(const Model& model, const StepOptions& options);
+// micro-batches alike. Example: 3 on one stage without ORS, 4 with a window of up to a whole
+// backward pass.
+std::int64_t recorded_micro_batches(const Model& model, const StepOptions& options,
+                                    const Stage& stage = {});
 
-// The folded step of a model for any number of micro-batches: a few are recorded, and the last
-// period of the order's steady stretch is repeated (tested against recording all).
-Folded folded_step(const Model& model, const StepOptions& options);
+// The folded step of a stage for any number of micro-batches: a few are recorded, and the last
+// periods of the order's steady stretches are repeated (tested against recording all).
+Folded folded_step(const Model& model, const StepOptions& options, const Stage& stage = {});
+// Those of all stages.
+std::vector<Folded> folded_stages(const Model& model, const StepOptions& options,
+                                  std::int64_t stages);
 
 // Makes a folded step one of more micro-batches. Throws std::logic_error if it has no steady
-// stretch, or if that has not settled.
+// stretch, or if one has not settled.
 void stretch(Folded& folded, std::int64_t micro_batches);
 
 // Recorded with as many micro-batches as are enough, at most those asked for, and issued.
-Schedule recorded_schedule(const Model& model, const StepOptions& options);
+Schedule recorded_schedule(const Model& model, const StepOptions& options, const Stage& stage = {});
 
 }  // namespace fourfold

@@ -24,16 +24,17 @@ BodyNames names_of(const Schedule& schedule, std::size_t section) {
 }  // namespace
 
 std::string op_name(const Program& program, const Op& op) {
-  const Id id = op.kind == OpKind::update ? op.inputs.at(0) : op.outputs.at(0);
+  const Id id =
+      op.kind == OpKind::update || op.kind == OpKind::send ? op.inputs.at(0) : op.outputs.at(0);
   std::string text = program[id].label.alike() + ' ' + name(op.kind);
   if (op.kind == OpKind::gemm) text += std::string(" ") + name(op.form);
   if (!op.is(functions::none)) text += std::string(" ") + op.function->name;
-  if (is_collective(op.kind)) text += std::string(" ") + name(op.axis);
+  if (is_posted(op.kind)) text += std::string(" ") + name(op.axis);
   return text;
 }
 
-NamedStep named_step(const Model& model, const StepOptions& options) {
-  const Schedule schedule = recorded_schedule(model, options);
+NamedStep named_step(const Model& model, const StepOptions& options, const Stage& stage) {
+  const Schedule schedule = recorded_schedule(model, options, stage);
   NamedStep step;
   step.folded = fold(schedule);
   for (const Body& body : step.folded.bodies) {

@@ -33,6 +33,6 @@ struct NamedStep {
   std::vector<NamedSection> sections;
 };
 
-NamedStep named_step(const Model& model, const StepOptions& options);
+NamedStep named_step(const Model& model, const StepOptions& options, const Stage& stage = {});
 
 }  // namespace fourfold

@@ -23,20 +23,45 @@ std::set<std::int64_t> model_parts(const Model& model) {
   return parts;
 }
 
-Misfit find_misfit(const Model& model, const ProcessGrid& grid) {
+Misfit find_misfit(const Model& model, const ProcessGrid& grid, std::int64_t chunks) {
   const std::int64_t x = grid.extent(Axis::x);
   const std::int64_t y = grid.extent(Axis::y);
   if (model.heads % x != 0) return Misfit::heads;
   if (model.hidden % x != 0 || model.hidden % y != 0) return Misfit::divisibility;
+  if (grid.extent(Axis::pipe) > model.layers / chunks) return Misfit::layers;
   return Misfit::none;
 }
 
 Misfit find_misfit(const Model& model, const ProcessGrid& grid, std::int64_t global_batch,
-                   std::int64_t micro_batches) {
-  const Misfit of_model = find_misfit(model, grid);
+                   const StepOptions& options) {
+  const Misfit of_model = find_misfit(model, grid, options.chunks);
   if (of_model != Misfit::none) return of_model;
-  const bool shared_out = micro_batches >= 1 && global_batch % batch_unit(grid, micro_batches) == 0;
+  if (!order_misfit(options, grid.extent(Axis::pipe)).empty()) return Misfit::order;
+  const bool shared_out =
+      options.micro_batches >= 1 && global_batch % batch_unit(grid, options.micro_batches) == 0;
   return shared_out ? Misfit::none : Misfit::batch;
+}
+
+std::string order_misfit(const StepOptions& options, std::int64_t stages) {
+  const bool interleaved = options.order == PipelineOrder::interleaved;
+  if (interleaved && options.chunks < 2) {
+    return "the interleaved order needs at least 2 chunks of layers on each stage: --chunks 2";
+  }
+  if (!interleaved && options.chunks > 1) {
+    return std::string("the order ") + name(options.order) + " has 1 chunk on each stage, not " +
+           std::to_string(options.chunks) + "; several are for --order interleaved";
+  }
+  if (interleaved && stages == 1) {
+    return "the interleaved order needs at least 2 stages: give the grid a pipe axis";
+  }
+  if (interleaved && options.micro_batches % stages != 0) {
+    const std::int64_t below = options.micro_batches / stages * stages;
+    return "the interleaved order takes micro-batches in groups of as many as there are stages: " +
+           std::to_string(options.micro_batches) + " are no multiple of " + std::to_string(stages) +
+           "; the nearest are " + (below > 0 ? std::to_string(below) + " and " : "") +
+           std::to_string(below + stages);
+  }
+  return "";
 }
 
 Axis indivisible_axis(const Model& model, const ProcessGrid& grid) {
@@ -44,10 +69,11 @@ Axis indivisible_axis(const Model& model, const ProcessGrid& grid) {
 }
 
 std::string misfit(const Model& model, const ProcessGrid& grid, std::int64_t global_batch,
-                   std::int64_t micro_batches) {
+                   const StepOptions& options) {
+  const std::int64_t micro_batches = options.micro_batches;
   const std::string where = "grid " + grid.str() + " does not fit " + model.name + ": ";
   const auto text = [](std::int64_t number) { return std::to_string(number); };
-  switch (find_misfit(model, grid, global_batch, micro_batches)) {
+  switch (find_misfit(model, grid, global_batch, options)) {
     case Misfit::none:
       break;
     case Misfit::heads:
@@ -59,6 +85,13 @@ std::string misfit(const Model& model, const ProcessGrid& grid, std::int64_t glo
       return where + "hidden size " + text(model.hidden) + " does not divide by " + name(axis) +
              " = " + text(grid.extent(axis)) + "; x and y must be divisors of it";
     }
+    case Misfit::layers:
+      return where + text(model.layers) + " layers cannot be dealt out to " +
+             text(grid.extent(Axis::pipe)) + " stages of " + text(options.chunks) +
+             (options.chunks == 1 ? " chunk" : " chunks") +
+             " each; stages x chunks must be at most the layers";
+    case Misfit::order:
+      return where + order_misfit(options, grid.extent(Axis::pipe));
     case Misfit::batch:
       return where + "a batch of " + text(global_batch) + " sequences does not divide into " +
              text(micro_batches) +

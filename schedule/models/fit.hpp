@@ -1,5 +1,5 @@
 // Which grids can share out a model and its batch: x cuts whole heads, x and y cut the hidden size,
-// z and data cut each micro-batch by whole sequences.
+// z and data cut each micro-batch by whole sequences, pipe cuts the layers.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,21 @@
 
 #include "schedule/models/model.hpp"
 #include "schedule/program/process_grid.hpp"
+#include "schedule/program/step_options.hpp"
 
 namespace fourfold {
 
 // Why a grid cannot run a model, before memory is looked at: the first reason in this order.
-enum class Misfit : std::uint8_t { none, heads, divisibility, batch };
-Misfit find_misfit(const Model& model, const ProcessGrid& grid);  // whatever the batch
+enum class Misfit : std::uint8_t { none, heads, divisibility, layers, order, batch };
+Misfit find_misfit(const Model& model, const ProcessGrid& grid,
+                   std::int64_t chunks = 1);  // whatever the batch
 Misfit find_misfit(const Model& model, const ProcessGrid& grid, std::int64_t global_batch,
-                   std::int64_t micro_batches);
+                   const StepOptions& options);
 // The same as one sentence; empty if the grid can.
 std::string misfit(const Model& model, const ProcessGrid& grid, std::int64_t global_batch,
-                   std::int64_t micro_batches);
+                   const StepOptions& options);
+// Why an order of micro-batches cannot be done on so many stages, as a sentence; empty if it can.
+std::string order_misfit(const StepOptions& options, std::int64_t stages);
 
 // The axis, x or y, that the hidden size does not divide along, if the misfit is divisibility.
 Axis indivisible_axis(const Model& model, const ProcessGrid& grid);

@@ -1,13 +1,27 @@
 // Parts of a GPT's training step; see gpt.hpp.
 #include "schedule/models/gpt.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
 namespace fourfold {
 
-Gpt::Gpt(const Model& model, const StepOptions& options, OptimizerState state)
-    : options_(options), r_(options.precision, state), model_(model) {}
+std::pair<std::int64_t, std::int64_t> layers_of_chunk(std::int64_t layers, std::int64_t chunks,
+                                                      std::int64_t chunk) {
+  const std::int64_t each = layers / chunks;
+  const std::int64_t rest = layers % chunks;
+  const std::int64_t first_longer = (chunks - rest + 1) / 2;
+  const auto before = [&](std::int64_t c) {
+    return c * each + std::clamp<std::int64_t>(c - first_longer, 0, rest);
+  };
+  return {before(chunk), before(chunk + 1)};
+}
+
+Gpt::Gpt(const Model& model, const StepOptions& options, const Stage& stage, OptimizerState state)
+    : options_(options), r_(options.precision, state), model_(model) {
+  r_.begin_stage(stage);
+}
 
 void Gpt::record(const Turn& turn) {
   r_.begin_turn(turn);
@@ -25,29 +39,36 @@ void Gpt::record(const Turn& turn) {
   }
 }
 
-Program Gpt::program(const Steady& steady) {
+Program Gpt::program(const std::vector<Steady>& steady) {
   Program program = r_.finish(steady);
   program.targets = targets_;
   program.loss = loss_;
   return program;
 }
 
-Program Gpt::evaluation(const Model& model, const StepOptions& options) {
+Program Gpt::evaluation(const Model& model, const StepOptions& options, const Stage& stage) {
   StepOptions forward = options;
   forward.micro_batches = 1;
   forward.recompute = Recompute::none;
-  Gpt gpt(model, forward, OptimizerState::none);
+  Gpt gpt(model, forward, stage, OptimizerState::none);
   gpt.record({StepPart::start});
-  gpt.record({StepPart::forward, 0, true, true});
+  for (std::int64_t chunk = 0; chunk < options.chunks; ++chunk) {
+    gpt.record({StepPart::forward, 0, true, true, chunk});
+  }
   gpt.r_.begin_turn({StepPart::finish});
   gpt.r_.begin_section("finish", -1);
   gpt.complete_loss();
+  if (!stage.last()) return gpt.program();
   gpt.r_.keep(gpt.loss_);
-  const Id logits = gpt.saved_.at(0).head.logits;
+  const Id logits = gpt.saved_.at({0, options.chunks - 1}).head.logits;
   gpt.r_.keep(logits);
   Program program = gpt.program();
   program.logits = logits;
   return program;
+}
+
+Channel Gpt::forward_to() const {
+  return forward_from((stage().index + stage().count - 1) % stage().count, stage().count);
 }
 
 void Gpt::start() {
@@ -57,35 +78,57 @@ void Gpt::start() {
   r_.declare(Axis::data, "");
   r_.begin_section("start", -1);
   const Shape token_column{all_tokens, 1, {{Axis::data, Axis::z}, {}, {}, {}, Owed::sum}};
-  tokens_ = r_.data("tokens", token_column, Precision::int32);
-  targets_ = r_.data("targets", token_column, Precision::int32);
-  vocabulary_.emplace_back(r_, model_, gradients_);
-  for (std::int64_t layer = 0; layer < model_.layers; ++layer) {
-    blocks_.emplace_back(r_, model_, layer, gradients_);
+  if (stage().first()) tokens_ = r_.data("tokens", token_column, Precision::int32);
+  if (stage().last()) targets_ = r_.data("targets", token_column, Precision::int32);
+  if (stage().first() || stage().last()) vocabulary_.emplace_back(r_, model_, gradients_);
+  const std::int64_t all = stage().count * options_.chunks;
+  for (std::int64_t c = 0; c < options_.chunks; ++c) {
+    const std::int64_t number = c * stage().count + stage().index;
+    const auto [first, next] = layers_of_chunk(model_.layers, all, number);
+    Chunk chunk{blocks_.size(), 0, number == 0, number + 1 == all};
+    for (std::int64_t layer = first; layer < next; ++layer) {
+      blocks_.emplace_back(r_, model_, layer, gradients_);
+    }
+    chunk.last = blocks_.size();
+    chunks_.push_back(chunk);
   }
 }
 
 void Gpt::forward(const Turn& turn) {
   const Recording now = recording(turn);
-  Saved& saved = saved_[turn.micro_batch];
-  r_.begin_section("embedding", -1);
-  Id stream = vocabulary_.front().embed(now, tokens_);
-  for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
-    r_.begin_section("forward", static_cast<std::int64_t>(layer));
-    auto block = blocks_[layer].forward(now, stream, Hiding::all_gather);
+  const Chunk& own = chunk(turn);
+  const Pass pass{turn.micro_batch, turn.chunk};
+  Saved& saved = saved_[pass];
+  Id stream = -1;
+  if (own.begins) {
+    r_.begin_section("embedding", -1);
+    stream = vocabulary_.front().embed(now, tokens_);
+  } else {
+    r_.begin_section("receive", -1);
+    stream = r_.receive("received", Block::stream(model_), forward_to());
+  }
+  for (std::size_t b = own.first; b < own.last; ++b) {
+    r_.begin_section("forward", blocks_[b].layer());
+    auto block = blocks_[b].forward(now, stream, Hiding::all_gather);
     saved.blocks.push_back(block.saved);
     stream = block.output;
+  }
+  if (!own.ends) {
+    r_.begin_section("send", -1);
+    r_.send(stream, forward_from(stage().index, stage().count));
+    return;
   }
   r_.begin_section("head", -1);
   const auto head = vocabulary_.front().head(now, stream, targets_);
   saved.head = head.saved;
   const Id loss = r_.reduce({functions::loss_sum, "loss", Precision::fp32}, {head.output});
   loss_ = loss_ == -1 ? loss : r_.add("loss", {loss_, loss}, Precision::fp32);
-  at_head_ = turn.micro_batch;
+  at_head_ = pass;
 }
 
 void Gpt::backward(const Turn& turn) {
-  const auto found = saved_.find(turn.micro_batch);
+  const Pass pass{turn.micro_batch, turn.chunk};
+  const auto found = saved_.find(pass);
   if (found == saved_.end()) {
     throw std::invalid_argument("order: the backward of micro-batch " +
                                 std::to_string(turn.micro_batch) + " comes before its forward");
@@ -93,19 +136,35 @@ void Gpt::backward(const Turn& turn) {
   const Saved saved = std::move(found->second);
   saved_.erase(found);
   const Recording now = recording(turn);
+  const Chunk& own = chunk(turn);
   const bool reduce_beside = turn.last && options_.data_reduction == DataReduction::beside_backward;
-  // Right behind its forward, the head's backward goes on in the head's section.
-  if (at_head_ != turn.micro_batch) r_.begin_section("head backward", -1);
-  at_head_ = -1;
-  const auto head = vocabulary_.front().head_backward(now, saved.head, targets_);
-  Id stream = head.input;
-  for (std::size_t layer = blocks_.size(); layer-- > 0;) {
-    r_.begin_section("backward", static_cast<std::int64_t>(layer));
-    stream = blocks_[layer].backward(now, saved.blocks[layer], stream);
-    if (reduce_beside) blocks_[layer].bucket().reduce(r_, options_);
+  Id stream = -1;
+  std::vector<Id> of_table;
+  if (own.ends) {
+    // Right behind its forward, the head's backward goes on in the head's section.
+    if (at_head_ != pass) r_.begin_section("head backward", -1);
+    const auto head = vocabulary_.front().head_backward(now, saved.head, targets_);
+    stream = head.input;
+    of_table.push_back(head.table);
+    if (!own.begins) vocabulary_.front().give(now, of_table);
+  } else {
+    r_.begin_section("receive gradient", -1);
+    stream = r_.receive("received.gradient", Block::stream(model_), backward_to());
   }
-  r_.begin_section("embedding backward", -1);
-  vocabulary_.front().embed_backward(now, stream, tokens_, head.table);
+  at_head_ = {-1, -1};
+  for (std::size_t b = own.last; b-- > own.first;) {
+    r_.begin_section("backward", blocks_[b].layer());
+    stream = blocks_[b].backward(now, saved.blocks[b - own.first], stream);
+    if (reduce_beside) blocks_[b].bucket().reduce(r_, options_);
+  }
+  if (own.begins) {
+    r_.begin_section("embedding backward", -1);
+    of_table.push_back(vocabulary_.front().embed_backward(now, stream, tokens_));
+    vocabulary_.front().give(now, of_table);
+  } else {
+    r_.begin_section("send gradient", -1);
+    r_.send(stream, backward_from(stage().index));
+  }
 }
 
 void Gpt::reduce() {
@@ -115,34 +174,44 @@ void Gpt::reduce() {
   }
 }
 
+// The last stage knows it.
 void Gpt::complete_loss() {
+  if (loss_ == -1) return;
   for (Axis axis : {Axis::z, Axis::data}) loss_ = r_.all_reduce(loss_, axis, Hiding::never);
 }
 
 // Clipping: a gradient's squares are owed along exactly the axes that cut it, so nothing is
-// counted twice; scalars are reduced in a fixed order.
-void Gpt::finish() {
+// counted twice; scalars are reduced in a fixed order. The first stage counts the table for both
+// that have it.
+Id Gpt::norm_factor() {
+  const auto everywhere = [this](Id squares, Axis axis) {
+    if (stage().count > 1) squares = r_.owe_along_pipe(squares);
+    squares = r_.all_reduce(squares, axis, Hiding::never);
+    return stage().count > 1 ? r_.all_reduce(squares, Axis::pipe, Hiding::never) : squares;
+  };
   SmallGradients& small = gradients_.small;
-  const Bucket& table = vocabulary_.front().bucket();
-  r_.begin_section("finish", -1);
-  vocabulary_.front().bucket().reduce(r_, options_);
-  small.reduce(r_);
-  complete_loss();
-  std::vector<Id> squares{table.square_sum(r_)};
+  Id squares = stage().first() ? vocabulary_.front().bucket().square_sum(r_) : -1;
   for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
     r_.begin_section("norm", -1);
-    squares.push_back(
-        r_.add("norm", {squares.back(), block->bucket().square_sum(r_)}, Precision::fp32));
+    const Id own = block->bucket().square_sum(r_);
+    squares = squares == -1 ? own : r_.add("norm", {squares, own}, Precision::fp32);
   }
   r_.begin_section("clip", -1);
-  Id weights = squares.back();
-  for (Axis axis : {Axis::z, Axis::y}) weights = r_.all_reduce(weights, axis, Hiding::never);
-  Id x_cut = r_.add("norm.x", {weights, small.square_sum(r_, Axis::x)}, Precision::fp32);
-  x_cut = r_.all_reduce(x_cut, Axis::x, Hiding::never);
-  const Id y_cut = r_.all_reduce(small.square_sum(r_, Axis::y), Axis::y, Hiding::never);
-  const Id factor =
-      r_.map({functions::norm_factor, "clip_factor", Precision::fp32}, {x_cut, y_cut});
-  table.update(r_, factor);
+  for (Axis axis : {Axis::z, Axis::y}) squares = r_.all_reduce(squares, axis, Hiding::never);
+  const Id x_cut = everywhere(
+      r_.add("norm.x", {squares, small.square_sum(r_, Axis::x)}, Precision::fp32), Axis::x);
+  const Id y_cut = everywhere(small.square_sum(r_, Axis::y), Axis::y);
+  return r_.map({functions::norm_factor, "clip_factor", Precision::fp32}, {x_cut, y_cut});
+}
+
+void Gpt::finish() {
+  SmallGradients& small = gradients_.small;
+  r_.begin_section("finish", -1);
+  for (Vocabulary& vocabulary : vocabulary_) vocabulary.bucket().reduce(r_, options_);
+  small.reduce(r_);
+  complete_loss();
+  const Id factor = norm_factor();
+  for (Vocabulary& vocabulary : vocabulary_) vocabulary.bucket().update(r_, factor);
   small.update(r_, factor);
   for (Block& block : blocks_) {
     r_.begin_section("update", -1);

@@ -1,9 +1,11 @@
-// A GPT as the parts of a training step, written once: forward and backward of a micro-batch,
-// reduction of gradients, clipping and AdamW; and its forward pass alone. An order says when each
-// part is done (schedule/order/); everything that needs the algorithm interprets the program.
+// A stage of a GPT as the parts of a training step, written once: forward and backward of a
+// micro-batch, reduction of gradients, clipping and AdamW; and its forward pass alone. An order
+// says when each part is done (schedule/order/); everything that needs the algorithm interprets the
+// program.
 #pragma once
 
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "schedule/models/block.hpp"
@@ -15,42 +17,65 @@ namespace fourfold {
 
 class Gpt {
  public:
-  Gpt(const Model& model, const StepOptions& options, OptimizerState state);
+  Gpt(const Model& model, const StepOptions& options, const Stage& stage, OptimizerState state);
 
   // Records one part. A backward must follow its forward, reduce and finish everything else.
   void record(const Turn& turn);
-  Program program(const Steady& steady = {});
+  Program program(const std::vector<Steady>& steady = {});
 
   // The forward pass of one micro-batch alone, whatever `options` say of micro-batches and
-  // recompute: it keeps the completed "loss" (sum over the tokens) and "logits" for who reads them
-  // afterwards.
-  static Program evaluation(const Model& model, const StepOptions& options);
+  // recompute: on the last stage it keeps the completed "loss" (sum over the tokens) and "logits"
+  // for who reads them afterwards.
+  static Program evaluation(const Model& model, const StepOptions& options, const Stage& stage);
 
  private:
-  // What the backward of one micro-batch needs.
+  // What the backward of a chunk needs of one micro-batch.
   struct Saved {
     std::vector<Block::Saved> blocks;
     Vocabulary::Saved head;
   };
+  using Pass = std::pair<std::int64_t, std::int64_t>;  // micro-batch and chunk
+  // Blocks of a chunk, and where it stands among the chunks of all stages.
+  struct Chunk {
+    std::size_t first = 0, last = 0;  // in blocks_
+    bool begins = false;              // with the embedding
+    bool ends = false;                // with the head
+  };
 
   Recording recording(const Turn& turn) { return {r_, options_, turn, kept_, gradients_}; }
+  Stage stage() const { return r_.stage(); }
+  const Chunk& chunk(const Turn& turn) const {
+    return chunks_[static_cast<std::size_t>(turn.chunk)];
+  }
+  // The channels by which micro-batches reach this stage, and gradients come back to it.
+  Channel forward_to() const;
+  Channel backward_to() const { return backward_from((stage().index + 1) % stage().count); }
+
   void start();
   void forward(const Turn& turn);
   void backward(const Turn& turn);
   void reduce();
   void finish();
   void complete_loss();
+  Id norm_factor();
 
   StepOptions options_;
   Recorder r_;
   Gradients gradients_;
   std::map<Id, Id> kept_;
-  std::vector<Vocabulary> vocabulary_;  // one; made at the start
+  std::vector<Vocabulary> vocabulary_;  // one on the stages that have it; made at the start
   std::vector<Block> blocks_;
+  std::vector<Chunk> chunks_;
   Model model_;
-  std::map<std::int64_t, Saved> saved_;  // by micro-batch in flight
-  std::int64_t at_head_ = -1;            // the micro-batch whose forward was the last part
+  std::map<Pass, Saved> saved_;  // in flight
+  Pass at_head_{-1, -1};         // whose forward through the head was the last part
   Id tokens_ = -1, targets_ = -1, loss_ = -1;
 };
+
+// The layers of a chunk, of `chunks` that all stages have together: equally many, the rest dealt
+// out from the middle of the model on, as its ends have the vocabulary's work. The first layer, and
+// the first of the next chunk.
+std::pair<std::int64_t, std::int64_t> layers_of_chunk(std::int64_t layers, std::int64_t chunks,
+                                                      std::int64_t chunk);
 
 }  // namespace fourfold

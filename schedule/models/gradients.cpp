@@ -18,6 +18,7 @@ Precision Bucket::product_precision(const StepOptions& options) {
 void Bucket::give(Recorder& r, std::size_t slot, Id gradient, const Turn& turn,
                   const StepOptions& options) {
   const Label name = r.value(gradient).label;
+  if (tied_) gradient = r.owe_along_pipe(gradient);
   Id& sum = sums_[slot];
   if (options.gradient_reduction == GradientReduction::accumulated) {
     sum = turn.first ? gradient : r.add(name, {sum, gradient}, Precision::fp32);
@@ -49,6 +50,9 @@ void Bucket::reduce(Recorder& r, const StepOptions& options) {
     r.defer_last();
   }
   reduced_ = r.all_reduce(reduced_, Axis::data, Hiding::data_reduce);
+  r.defer_last();
+  if (!tied_) return;
+  reduced_ = r.all_reduce_ends(reduced_, Hiding::data_reduce);
   r.defer_last();
 }
 

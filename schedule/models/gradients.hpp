@@ -16,6 +16,9 @@ class Bucket {
  public:
   explicit Bucket(Label label) : label_(std::move(label)) {}
   std::size_t join(const Parameter& parameter);
+  // The first and the last stage have a copy of its parameters each, and use them differently:
+  // their gradients are summed.
+  void tie_ends() { tied_ = true; }
 
   // Precision in which the weight product leaves a gradient of this bucket.
   static Precision product_precision(const StepOptions& options);
@@ -30,6 +33,7 @@ class Bucket {
   Label label_;
   std::vector<Parameter> parameters_;
   std::vector<Id> sums_;
+  bool tied_ = false;
   Id reduced_ = -1;
 };
 

@@ -6,13 +6,15 @@ namespace fourfold {
 Vocabulary::Vocabulary(Recorder& r, const Model& model, Gradients& gradients)
     : table_shape_(weight_shape(model.vocabulary, model.hidden, Axis::x, Axis::y)),
       sequence_(model.sequence),
-      bucket_(&gradients.bucket("vocabulary.gradients")),
-      norm_(r, "final_norm", model.hidden, gradients.small),
-      table_(r.parameter("table", table_shape_, WeightKind::matrix)),
-      positions_(r.parameter("positions",
-                             {sequence_, model.hidden, {{}, {Axis::y}, {}, {}, Owed::sum}},
-                             WeightKind::matrix)) {
+      bucket_(&gradients.bucket("vocabulary.gradients")) {
+  if (r.stage().last()) norm_.emplace(r, "final_norm", model.hidden, gradients.small);
+  table_ = r.parameter("table", table_shape_, WeightKind::matrix);
   bucket_->join(table_);
+  if (r.stage().count > 1) bucket_->tie_ends();
+  if (!r.stage().first()) return;
+  positions_ =
+      r.parameter("positions", {sequence_, model.hidden, {{}, {Axis::y}, {}, {}, Owed::sum}},
+                  WeightKind::matrix);
   positions_slot_ = gradients.small.join(Axis::y, positions_);
 }
 
@@ -26,7 +28,7 @@ Id Vocabulary::embed(const Recording& in, Id tokens) const {
 Forward<Vocabulary::Saved> Vocabulary::head(const Recording& in, Id input, Id targets) const {
   Recorder& r = in.r;
   Saved saved;
-  const auto normed = norm_.forward(in, input);
+  const auto normed = norm_->forward(in, input);
   saved.norm = normed.saved;
   saved.normed = normed.output;
   saved.table = gathered(in, table_, Hiding::all_gather);
@@ -54,20 +56,24 @@ Vocabulary::HeadGradients Vocabulary::head_backward(const Recording& in, const S
   const Id table =
       r.gemm(GemmForm::tn, dlogits, saved.normed,
              {functions::none, "table.dweight", Bucket::product_precision(in.options)});
-  return {norm_.backward(in, saved.norm, gradient), table};
+  return {norm_->backward(in, saved.norm, gradient), table};
 }
 
-void Vocabulary::embed_backward(const Recording& in, Id gradient, Id tokens,
-                                Id table_gradient) const {
+Id Vocabulary::embed_backward(const Recording& in, Id gradient, Id tokens) const {
   Recorder& r = in.r;
   const Id positions = r.reduce({functions::position_sum, "positions.gradient", Precision::fp32},
                                 {gradient}, sequence_);
   in.gradients.small.give(r, positions_slot_, positions, in.turn);
+  return r.lookup(
+      {functions::lookup_backward, "table.dlookup", Bucket::product_precision(in.options)},
+      gradient, tokens, table_shape_);
+}
+
+void Vocabulary::give(const Recording& in, const std::vector<Id>& gradients) const {
   const Precision precision = Bucket::product_precision(in.options);
-  const Id looked_up = r.lookup({functions::lookup_backward, "table.dlookup", precision}, gradient,
-                                tokens, table_shape_);
-  const Id both = r.add("table.gradient", {table_gradient, looked_up}, precision);
-  bucket_->give(r, 0, both, in.turn, in.options);
+  const Id sum =
+      gradients.size() == 1 ? gradients.front() : in.r.add("table.gradient", gradients, precision);
+  bucket_->give(in.r, 0, sum, in.turn, in.options);
 }
 
 }  // namespace fourfold

@@ -1,7 +1,9 @@
 // Both ends of a GPT that know the vocabulary: token and position embedding, and the output head
 // with softmax cross-entropy over a sharded vocabulary. They share one table, rows cut by x,
-// columns by y.
+// columns by y; in a pipeline the first and the last stage have a copy each.
 #pragma once
+
+#include <optional>
 
 #include "schedule/models/layer_norm.hpp"
 #include "schedule/models/linear.hpp"
@@ -25,20 +27,22 @@ class Vocabulary {
 
   Vocabulary(Recorder& r, const Model& model, Gradients& gradients);
 
-  // tokens x hidden, columns cut by y.
+  // On the first stage: tokens x hidden, columns cut by y.
   Id embed(const Recording& in, Id tokens) const;
-  // The loss of each token (tokens x 1), from the last block's output.
+  // On the last stage: the loss of each token (tokens x 1), from the last block's output.
   Forward<Saved> head(const Recording& in, Id input, Id targets) const;
   HeadGradients head_backward(const Recording& in, const Saved& saved, Id targets) const;
-  // The table's gradient from both ends, and the positions'.
-  void embed_backward(const Recording& in, Id gradient, Id tokens, Id table_gradient) const;
+  // The positions' gradient, and what the embedding adds to the table's.
+  Id embed_backward(const Recording& in, Id gradient, Id tokens) const;
+  // One micro-batch's gradient of the table: from the embedding, the head, or both.
+  void give(const Recording& in, const std::vector<Id>& gradients) const;
   Bucket& bucket() const { return *bucket_; }
 
  private:
   Shape table_shape_;
   std::int64_t sequence_ = 0;
   Bucket* bucket_;
-  LayerNorm norm_;
+  std::optional<LayerNorm> norm_;  // before the head
   Parameter table_;
   Parameter positions_;
   std::size_t positions_slot_ = 0;

@@ -18,16 +18,19 @@ class Issuer {
         arrival_(program.values.size(), arrived),
         post_number_(program.ops.size(), 0),
         posts_(program.channels.size(), 0),
+        messages_(program.channels.size()),
         deferral_of_(program.ops.size(), none) {
     for (std::int32_t i = 0; i < op_count(); ++i) {
       const Op& op = op_at(i);
       if (op.kind == OpKind::all_gather && hides(op)) gathers_.push_back(i);
+      if (op.kind == OpKind::receive) messages_of(op).to_receive.push_back(i);
+      if (op.kind == OpKind::send) ++messages_of(op).to_send;
     }
   }
 
   std::vector<Issue> stream;
   std::vector<IssueSection> sections;
-  std::vector<InFlight> at_period;
+  std::vector<std::vector<InFlight>> at_period;
 
   void run() {
     std::size_t next_section = 0;
@@ -41,6 +44,7 @@ class Issuer {
       visit(i);
     }
     // A step ends with nothing in flight, even if nobody reads the result.
+    for (Messages& messages : messages_) await_send(messages);
     for (std::size_t id = 0; id < arrival_.size(); ++id) await(static_cast<Id>(id));
   }
 
@@ -55,11 +59,25 @@ class Issuer {
     std::vector<std::int32_t> after;
   };
 
-  // Where a period begins, and where the steady stretch ends.
+  // Of a channel that carries messages: one way only.
+  struct Messages {
+    std::vector<std::int32_t> to_receive;  // in program order
+    std::size_t received = 0;              // of them, started
+    std::int64_t to_send = 0;              // that have not started
+    std::int32_t sending = arrived;        // the send that nobody has waited for
+  };
+
+  // Where a period begins, and where a steady stretch ends.
   void note_period(std::int64_t turn, std::int32_t op) {
-    const std::int64_t period = program_.order.period_of(turn);
+    const Order::Period period = program_.order.period_of(turn);
     if (period == period_) return;
-    if (period != -1 || period_ != -1) at_period.push_back(in_flight(op));
+    const InFlight now = in_flight(op);
+    for (const std::int64_t stretch : {period_.stretch, period.stretch}) {
+      if (stretch == none) continue;
+      at_period.resize(std::max(at_period.size(), static_cast<std::size_t>(stretch + 1)));
+      at_period[static_cast<std::size_t>(stretch)].push_back(now);
+      if (period_.stretch == period.stretch) break;
+    }
     period_ = period;
   }
 
@@ -67,6 +85,9 @@ class Issuer {
     InFlight distances;
     for (std::size_t id = 0; id < arrival_.size(); ++id) {
       if (arrival_[id] != arrived) distances.push_back(arrival_[id] - now);
+    }
+    for (const Messages& messages : messages_) {
+      if (messages.sending != arrived) distances.push_back(messages.sending - now);
     }
     for (const Deferral& d : deferrals_) {
       distances.push_back(d.op - now);
@@ -77,6 +98,7 @@ class Issuer {
 
   std::int32_t op_count() const { return static_cast<std::int32_t>(program_.ops.size()); }
   const Op& op_at(std::int32_t i) const { return program_.ops[static_cast<std::size_t>(i)]; }
+  Messages& messages_of(const Op& op) { return messages_[static_cast<std::size_t>(op.channel)]; }
   std::int32_t& arrival(Id id) { return arrival_[static_cast<std::size_t>(id)]; }
 
   bool hides(const Op& op) const {
@@ -91,6 +113,8 @@ class Issuer {
         return options_.overlap.all_gather && options_.overlap.recompute_gather;
       case Hiding::data_reduce:
         return true;
+      case Hiding::message:
+        return options_.overlap.messages;
       case Hiding::never:
         break;
     }
@@ -101,8 +125,10 @@ class Issuer {
     const Op& op = op_at(i);
     if (next_gather_ < gathers_.size() && gathers_[next_gather_] == i) start_gather();
     if (op.kind == OpKind::all_gather && hides(op)) return;  // started here or before
+    if (op.kind == OpKind::receive) return receive(op);
     if (op.deferrable && put_off(i)) return;
     for (Id input : op.inputs) await(input);
+    if (op.kind == OpKind::send) return send(i);
     emit(i);
     if (op.hiding == Hiding::reduce_scatter && hides(op)) limit_window();
   }
@@ -123,11 +149,39 @@ class Issuer {
     }
   }
 
+  // The first receive of a channel is posted where it stands, later ones when the one before has
+  // arrived; without overlap all where they stand.
+  void receive(const Op& op) {
+    Messages& messages = messages_of(op);
+    if (messages.received == 0 || !hides(op)) start_receive(messages);
+    if (!hides(op)) await(op.outputs[0]);
+  }
+
+  void start_receive(Messages& messages) {
+    if (messages.received == messages.to_receive.size()) return;
+    start(messages.to_receive[messages.received++]);
+  }
+
+  // A channel has one send under way at a time, which holds its buffer until it is done.
+  void send(std::int32_t i) {
+    Messages& messages = messages_of(op_at(i));
+    await_send(messages);
+    start(i);
+    messages.sending = i;
+    --messages.to_send;
+  }
+
+  void await_send(Messages& messages) {
+    if (messages.sending == arrived) return;
+    wait(messages.sending);
+    messages.sending = arrived;
+  }
+
   void start(std::int32_t i) {
     const Op& op = op_at(i);
     stream.push_back({IssueKind::start, i, 0, {}, {}});
     post_number_[static_cast<std::size_t>(i)] = ++posts_[static_cast<std::size_t>(op.channel)];
-    arrival(op.outputs[0]) = i;
+    for (Id output : op.outputs) arrival(output) = i;
   }
 
   void wait(std::int32_t i) {
@@ -135,7 +189,7 @@ class Issuer {
     const std::int32_t back =
         posts_[static_cast<std::size_t>(op.channel)] - post_number_[static_cast<std::size_t>(i)];
     stream.push_back({IssueKind::wait, i, back, {}, {}});
-    arrival(op.outputs[0]) = arrived;
+    for (Id output : op.outputs) arrival(output) = arrived;
   }
 
   void start_gather() {
@@ -154,6 +208,12 @@ class Issuer {
       return;
     }
     wait(producer);
+    if (op.kind == OpKind::receive) {
+      if (hides(op)) start_receive(messages_of(op));
+      for (Messages& messages : messages_) {
+        if (messages.to_send == 0) await_send(messages);
+      }
+    }
     // The prefetch: the next gather runs beside the product that is about to use this one.
     if (op.kind == OpKind::all_gather && hides(op) && next_gather_ < gathers_.size() &&
         gathers_[next_gather_] > producer) {
@@ -212,11 +272,12 @@ class Issuer {
   std::size_t next_gather_ = 0;
   std::vector<std::int32_t> post_number_;
   std::vector<std::int32_t> posts_;  // by channel
+  std::vector<Messages> messages_;   // by channel
   std::deque<Deferral> deferrals_;
   std::int64_t first_deferral_ = 0;        // number of the oldest that is pending
   std::vector<std::int64_t> deferral_of_;  // by operation: the number of its deferral
   std::int64_t blocks_put_off_ = 0;        // sections that deferrals come from
-  std::int64_t period_ = none;
+  Order::Period period_;
   std::int32_t section_ = -1;
 };
 

@@ -37,13 +37,16 @@ struct Schedule {
   Program program;
   std::vector<Issue> stream;
   std::vector<IssueSection> sections;
-  std::vector<InFlight> at_period;  // where each period begins, and where the last one ends
+  // By steady stretch: where each of its periods begins, and where the last one ends.
+  std::vector<std::vector<InFlight>> at_period;
 };
 
 // Rules. Nothing starts before the stream reaches it. Overlap off: a wait right after its start.
 // OAR, ORS and data reductions wait before their first use; gradient book-keeping is put off with
 // them, until `in_flight_blocks` backward sections are in flight. OAG: the next gather starts when
-// the current one has been waited for, before the product that uses it.
+// the current one has been waited for, before the product that uses it. Messages: the next receive
+// is posted when the current one has arrived, without overlap where it stands; a send is waited for
+// before the next on its channel, and the last one when something else has arrived.
 Schedule issue(Program program, const StepOptions& options);
 
 }  // namespace fourfold

@@ -115,7 +115,7 @@ class Lifetimes {
 
   // An all-reduce whose operand dies with it works in place; its result takes over at the wait.
   void start(const Issue& step, const Op& op) {
-    if (op.kind == OpKind::all_gather) allocate_outputs(op);
+    if (op.kind == OpKind::all_gather || op.kind == OpKind::receive) allocate_outputs(op);
     if (op.kind == OpKind::reduce_scatter) {
       event(IssueKind::allocate, op.outputs[0], Existence::if_cut, op.axis);
     }

@@ -23,8 +23,7 @@ bool alike(const Turn& turn, const Turn& later, std::int64_t micro_batches) {
   return moved == later;
 }
 
-std::string fault_of_steady(const Order& order) {
-  const Steady& steady = order.steady;
+std::string fault_of(const Steady& steady, const Order& order) {
   if (steady.periods == 0) return "";
   const auto count = static_cast<std::int64_t>(order.turns.size());
   if (steady.first < 0 || steady.turns < 1 ||
@@ -43,23 +42,85 @@ std::string fault_of_steady(const Order& order) {
   return "";
 }
 
+// The k-th pass of all chunks of a stage, forward or backward: micro-batches go through the chunks
+// in groups of as many as there are stages, as in Megatron-LM.
+struct Passes {
+  Stage stage;
+  std::int64_t chunks = 1;
+  std::int64_t micro_batches = 1;
+
+  std::int64_t count() const { return micro_batches * chunks; }
+  Turn at(StepPart part, std::int64_t k) const {
+    const std::int64_t group = chunks > 1 ? stage.count : 1;
+    const std::int64_t round = k / group;
+    const std::int64_t in_turn = round % chunks;
+    const std::int64_t micro_batch = round / chunks * group + k % group;
+    return {part, micro_batch, micro_batch == 0, micro_batch + 1 == micro_batches,
+            part == StepPart::forward ? in_turn : chunks - 1 - in_turn};
+  }
+};
+
+// `warm_up` forwards, then one forward and one backward in turn, then the backwards that are left.
+void alternate(const Passes& passes, std::int64_t warm_up, Order& order) {
+  const std::int64_t count = passes.count();
+  for (std::int64_t k = 0; k < warm_up; ++k) {
+    order.turns.push_back(passes.at(StepPart::forward, k));
+  }
+  const auto begin = static_cast<std::int64_t>(order.turns.size());
+  for (std::int64_t k = 0; k < count; ++k) {
+    if (warm_up + k < count) {
+      order.turns.push_back(passes.at(StepPart::forward, warm_up + k));
+    }
+    order.turns.push_back(passes.at(StepPart::backward, k));
+  }
+  // Steady from where the first micro-batch has passed back to where the last one comes in.
+  const std::int64_t group = passes.chunks > 1 ? passes.stage.count : 1;
+  const std::int64_t in_period = group * passes.chunks;
+  const std::int64_t from = in_period;
+  const std::int64_t to = count - in_period - warm_up;
+  order.steady.push_back(
+      {begin + 2 * from, 2 * in_period, std::max<std::int64_t>(0, (to - from) / in_period), group});
+}
+
+// Forwards before the first backward, if there are so many.
+std::int64_t warm_up(const StepOptions& options, const Stage& stage) {
+  const std::int64_t after = stage.count - stage.index - 1;
+  const bool interleaved = options.order == PipelineOrder::interleaved;
+  return interleaved ? 2 * after + (options.chunks - 1) * stage.count : after;
+}
+
+void all_forward_then_backward(const Passes& passes, Order& order) {
+  for (StepPart part : {StepPart::forward, StepPart::backward}) {
+    const auto begin = static_cast<std::int64_t>(order.turns.size());
+    for (std::int64_t k = 0; k < passes.count(); ++k) order.turns.push_back(passes.at(part, k));
+    order.steady.push_back({begin + 1, 1, std::max<std::int64_t>(0, passes.count() - 2), 1});
+  }
+}
+
 }  // namespace
 
-Order one_by_one(const StepOptions& options) {
-  const std::int64_t count = options.micro_batches;
+Order order_of(const StepOptions& options, const Stage& stage) {
+  const Passes passes{stage, options.chunks, options.micro_batches};
   Order order;
   order.turns.push_back({StepPart::start});
-  for (std::int64_t i = 0; i < count; ++i) {
-    for (StepPart part : {StepPart::forward, StepPart::backward}) {
-      order.turns.push_back({part, i, i == 0, i + 1 == count});
-    }
+  if (options.order == PipelineOrder::gpipe) {
+    all_forward_then_backward(passes, order);
+  } else {
+    alternate(passes, std::min(warm_up(options, stage), passes.count()), order);
   }
   if (options.data_reduction == DataReduction::after_backward) {
     order.turns.push_back({StepPart::reduce});
   }
   order.turns.push_back({StepPart::finish});
-  order.steady = {3, 2, std::max<std::int64_t>(0, count - 2), 1};
   return order;
+}
+
+std::int64_t settling_micro_batches(const StepOptions& options, const Stage& stage,
+                                    std::int64_t periods) {
+  if (options.order == PipelineOrder::gpipe) return 2 + periods;
+  const std::int64_t group = options.chunks > 1 ? stage.count : 1;
+  const std::int64_t warm = (warm_up(options, stage) + options.chunks - 1) / options.chunks;
+  return (2 + periods) * group + (warm + group - 1) / group * group;
 }
 
 std::string fault(const Order& order) {
@@ -71,36 +132,44 @@ std::string fault(const Order& order) {
       std::count_if(order.turns.begin(), order.turns.end(), finishes) != 1) {
     return "order: it must end with the one finish";
   }
-  std::map<std::int64_t, int> passes;  // by micro-batch: 1 after its forward, 2 after its backward
+  // By chunk and micro-batch: 1 after its forward, 2 after its backward.
+  std::map<std::pair<std::int64_t, std::int64_t>, int> passes;
   for (const Turn& turn : order.turns) {
-    if (turn.part == StepPart::forward && passes[turn.micro_batch]++ != 0) {
+    int& done = passes[{turn.chunk, turn.micro_batch}];
+    if (turn.part == StepPart::forward && done++ != 0) {
       return numbered("forward", turn.micro_batch) + " comes twice";
     }
-    if (turn.part == StepPart::backward && passes[turn.micro_batch]++ != 1) {
+    if (turn.part == StepPart::backward && done++ != 1) {
       return numbered("backward", turn.micro_batch) +
-             (passes[turn.micro_batch] == 1 ? " comes before its forward" : " comes twice");
+             (done == 1 ? " comes before its forward" : " comes twice");
     }
     if (turn.part != StepPart::reduce && !finishes(turn)) continue;
-    for (const auto& [micro_batch, done] : passes) {
-      if (done != 2) return numbered("backward", micro_batch) + " does not come";
+    for (const auto& [pass, passed] : passes) {
+      if (pass.second >= 0 && passed != 2)
+        return numbered("backward", pass.second) + " does not come";
     }
   }
-  return fault_of_steady(order);
+  std::string why;
+  for (const Steady& steady : order.steady) {
+    if (why.empty()) why = fault_of(steady, order);
+  }
+  return why;
 }
 
-Program record_step(const Model& model, const StepOptions& options, const Order& order) {
+Program record_step(const Model& model, const StepOptions& options, const Order& order,
+                    const Stage& stage) {
   if (const std::string why = fault(order); !why.empty()) throw std::invalid_argument(why);
-  Gpt gpt(model, options, OptimizerState::kept);
+  Gpt gpt(model, options, stage, OptimizerState::kept);
   for (const Turn& turn : order.turns) gpt.record(turn);
   return gpt.program(order.steady);
 }
 
-Program record_step(const Model& model, const StepOptions& options) {
-  return record_step(model, options, one_by_one(options));
+Program record_step(const Model& model, const StepOptions& options, const Stage& stage) {
+  return record_step(model, options, order_of(options, stage), stage);
 }
 
-Program record_evaluation(const Model& model, const StepOptions& options) {
-  return Gpt::evaluation(model, options);
+Program record_evaluation(const Model& model, const StepOptions& options, const Stage& stage) {
+  return Gpt::evaluation(model, options, stage);
 }
 
 }  // namespace fourfold

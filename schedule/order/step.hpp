@@ -1,5 +1,5 @@
-// The whole training step: the parts of a model in an order. One stage knows one order today,
-// forward and backward of each micro-batch in turn.
+// The whole training step of a stage: the parts of a model in an order, forward and backward of
+// each micro-batch in the sequence that the options name.
 #pragma once
 
 #include "schedule/models/model.hpp"
@@ -7,21 +7,25 @@
 
 namespace fourfold {
 
-// Start; forward and backward of each micro-batch; reduction, if it is put after them; finish. All
-// micro-batches but the first and the last are alike.
-Order one_by_one(const StepOptions& options);
+// Start; forwards and backwards of the stage's chunks in the order of the options; reduction, if it
+// is put after them; finish. All micro-batches but the first and the last are alike.
+Order order_of(const StepOptions& options, const Stage& stage = {});
+// How many micro-batches it takes until an order of this kind has so many periods in each of its
+// steady stretches.
+std::int64_t settling_micro_batches(const StepOptions& options, const Stage& stage,
+                                    std::int64_t periods);
 
 // Why an order cannot be done, as a sentence; empty if it can: it starts and finishes, no backward
-// comes before its forward, each micro-batch has one of either, and the steady stretch it declares
-// says the same turns again and again.
+// comes before its forward, each micro-batch has one of either in each chunk, and the steady
+// stretches it declares say the same turns again and again.
 std::string fault(const Order& order);
 
 // Throws std::invalid_argument with the sentence of `fault`.
-Program record_step(const Model& model, const StepOptions& options, const Order& order);
-// In the order of one stage.
-Program record_step(const Model& model, const StepOptions& options);
+Program record_step(const Model& model, const StepOptions& options, const Order& order,
+                    const Stage& stage = {});
+Program record_step(const Model& model, const StepOptions& options, const Stage& stage = {});
 
 // The forward pass of one micro-batch alone; see Gpt::evaluation.
-Program record_evaluation(const Model& model, const StepOptions& options);
+Program record_evaluation(const Model& model, const StepOptions& options, const Stage& stage = {});
 
 }  // namespace fourfold

@@ -1,17 +1,19 @@
 // Rank arithmetic of the process grid; see process_grid.hpp.
 #include "schedule/program/process_grid.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 namespace fourfold {
 
 const char* name(Axis axis) {
-  constexpr std::array<const char*, axis_count> names{"x", "y", "z", "data"};
+  constexpr std::array<const char*, axis_count> names{"x", "y", "z", "data", "pipe"};
   return names[static_cast<int>(axis)];
 }
 
-ProcessGrid::ProcessGrid(std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t data)
-    : extents_{x, y, z, data} {
+ProcessGrid::ProcessGrid(const Coordinates& extents) : extents_(extents) {
   constexpr std::int64_t most_ranks = 1'000'000'000;
   std::int64_t ranks = 1;
   for (Axis axis : all_axes) {
@@ -61,30 +63,92 @@ std::vector<std::int64_t> ProcessGrid::line(std::int64_t rank, Axis axis) const 
 
 std::string ProcessGrid::str() const {
   std::string text;
+  const bool named = extent(Axis::pipe) > 1;
   for (Axis axis : all_axes) {
-    if (axis != Axis::x) text += 'x';
+    if (named && extent(axis) == 1) continue;
+    if (!named && axis == Axis::pipe) continue;
+    if (!text.empty()) text += named ? ',' : 'x';
+    if (named) text += std::string(name(axis)) + '=';
     text += std::to_string(extent(axis));
   }
   return text;
 }
 
-ProcessGrid ProcessGrid::parse(const std::string& text) {
-  std::array<std::int64_t, 4> extents{};
+namespace {
+
+[[noreturn]] void refuse(const std::string& text, const std::string& why) {
+  throw std::invalid_argument("'" + text + "' is no process grid: " + why);
+}
+
+// The number at `position`, which moves behind it; nothing where there is none.
+std::optional<std::int64_t> number_at(const std::string& text, std::size_t& position) {
+  if (position >= text.size() || text[position] < '0' || text[position] > '9') return {};
+  std::size_t used = 0;
+  const std::int64_t number = std::stoll(text.substr(position, 18), &used);
+  position += used;
+  return number;
+}
+
+Axis axis_called(const std::string& text, const std::string& called) {
+  constexpr std::array<std::pair<const char*, Axis>, 4> others{
+      {{"tp", Axis::x}, {"fsdp", Axis::z}, {"dp", Axis::data}, {"pp", Axis::pipe}}};
+  for (Axis axis : all_axes) {
+    if (called == name(axis)) return axis;
+  }
+  for (const auto& [other, axis] : others) {
+    if (called == other) return axis;
+  }
+  refuse(text, "'" + called +
+                   "' is no axis; the axes are x (or tp), y, z (or fsdp), data (or dp) and pipe "
+                   "(or pp)");
+}
+
+// "x=8,pipe=16,data=8"
+Coordinates named_extents(const std::string& text) {
+  Coordinates extents{};
   std::size_t position = 0;
-  int count = 0;
-  while (count < 4 && position < text.size() && text[position] >= '0' && text[position] <= '9') {
-    std::size_t used = 0;
-    const std::string rest = text.substr(position, 18);
-    extents[count++] = std::stoll(rest, &used);
-    position += used;
-    if (position < text.size() && text[position] == 'x' && count < 4) ++position;
+  while (true) {
+    const std::size_t equals = text.find('=', position);
+    if (equals == std::string::npos) {
+      refuse(text, "write each extent with its axis, such as x=8,data=8,pipe=16");
+    }
+    const Axis axis = axis_called(text, text.substr(position, equals - position));
+    position = equals + 1;
+    const auto number = number_at(text, position);
+    if (!number || (position < text.size() && text[position] != ',')) {
+      refuse(text, std::string("the extent of axis ") + name(axis) + " must be a whole number");
+    }
+    std::int64_t& extent = extents[static_cast<std::size_t>(axis)];
+    if (extent != 0) refuse(text, std::string("axis ") + name(axis) + " stands there twice");
+    extent = *number;
+    if (extent == 0) refuse(text, std::string("the extent of axis ") + name(axis) + " is 0");
+    if (position == text.size()) break;
+    ++position;
   }
-  if (count != 4 || position != text.size()) {
-    throw std::invalid_argument("'" + text +
-                                "' is no process grid: write four extents as XxYxZxDATA, "
-                                "such as 8x4x16x64");
+  for (std::int64_t& extent : extents) extent = std::max<std::int64_t>(extent, 1);
+  return extents;
+}
+
+}  // namespace
+
+ProcessGrid ProcessGrid::parse(const std::string& text) {
+  if (text.find('=') != std::string::npos) return ProcessGrid(named_extents(text));
+  Coordinates extents{1, 1, 1, 1, 1};
+  constexpr std::size_t unnamed = 4;
+  std::size_t position = 0;
+  std::size_t count = 0;
+  while (count < unnamed) {
+    const auto number = number_at(text, position);
+    if (!number) break;
+    extents[count++] = *number;
+    if (position < text.size() && text[position] == 'x' && count < unnamed) ++position;
   }
-  return ProcessGrid(extents[0], extents[1], extents[2], extents[3]);
+  if (count != unnamed || position != text.size()) {
+    refuse(text,
+           "write four extents as XxYxZxDATA, such as 8x4x16x64, or name them, such as "
+           "x=8,data=8,pipe=16");
+  }
+  return ProcessGrid(extents);
 }
 
 }  // namespace fourfold

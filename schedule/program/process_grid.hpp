@@ -1,5 +1,6 @@
-// The process grid Gx x Gy x Gz x Gdata: extents, and the map between a rank and its coordinates.
-// x is innermost (ranks that differ only in x are neighbours), then y, z, data, as in AxoNN.
+// The process grid Gx x Gy x Gz x Gdata x Gpipe: extents, and the map between a rank and its
+// coordinates. x is innermost (ranks that differ only in x are neighbours), then y, z, data, as in
+// AxoNN; the stages of a pipeline are outermost, as in Megatron-LM.
 #pragma once
 
 #include <array>
@@ -9,9 +10,9 @@
 
 namespace fourfold {
 
-enum class Axis : std::uint8_t { x, y, z, data };
+enum class Axis : std::uint8_t { x, y, z, data, pipe };
 
-inline constexpr std::array all_axes{Axis::x, Axis::y, Axis::z, Axis::data};
+inline constexpr std::array all_axes{Axis::x, Axis::y, Axis::z, Axis::data, Axis::pipe};
 inline constexpr std::size_t axis_count = all_axes.size();
 
 const char* name(Axis axis);
@@ -23,7 +24,10 @@ class ProcessGrid {
  public:
   ProcessGrid() = default;
   // Throws std::invalid_argument if an extent is below 1 or the grid beyond all machines.
-  ProcessGrid(std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t data);
+  ProcessGrid(std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t data,
+              std::int64_t pipe = 1)
+      : ProcessGrid(Coordinates{x, y, z, data, pipe}) {}
+  explicit ProcessGrid(const Coordinates& extents);
 
   std::int64_t extent(Axis axis) const { return extents_[static_cast<int>(axis)]; }
   std::int64_t size() const {
@@ -45,15 +49,16 @@ class ProcessGrid {
   // Example: grid 2x2x1x2, line(5, y) = {5, 7}.
   std::vector<std::int64_t> line(std::int64_t rank, Axis axis) const;
 
-  // "8x4x16x64", the form people type and read.
+  // "8x4x16x64", the form people type and read; with a pipeline "x=8,data=64,pipe=16".
   std::string str() const;
-  // Inverse of str(); throws std::invalid_argument with a sentence if the text is no grid.
+  // Reads both forms of str(); what is not named is 1, and tp, fsdp, dp and pp are x, z, data and
+  // pipe. Throws std::invalid_argument with a sentence if the text is no grid.
   static ProcessGrid parse(const std::string& text);
 
   bool operator==(const ProcessGrid&) const = default;
 
  private:
-  Coordinates extents_{1, 1, 1, 1};
+  Coordinates extents_{1, 1, 1, 1, 1};
 };
 
 }  // namespace fourfold

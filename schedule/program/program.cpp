@@ -24,6 +24,11 @@ const char* name(DataReduction reduction) {
   return reduction == DataReduction::beside_backward ? "beside-backward" : "after-backward";
 }
 
+const char* name(PipelineOrder order) {
+  constexpr const char* names[]{"1f1b", "gpipe", "interleaved"};
+  return names[static_cast<int>(order)];
+}
+
 const char* name(Role role) {
   constexpr const char* names[]{"parameters", "optimizer state", "gradients", "activations",
                                 "gathered weights"};
@@ -31,9 +36,9 @@ const char* name(Role role) {
 }
 
 const char* name(OpKind kind) {
-  constexpr const char* names[]{"gemm",       "attention", "lookup", "map",        "reduce",
-                                "add",        "pack",      "unpack", "all_gather", "reduce_scatter",
-                                "all_reduce", "update"};
+  constexpr const char* names[]{
+      "gemm",   "attention",  "lookup",         "map",        "reduce", "add",     "pack",
+      "unpack", "all_gather", "reduce_scatter", "all_reduce", "send",   "receive", "update"};
   return names[static_cast<int>(kind)];
 }
 
@@ -52,9 +57,14 @@ std::string Label::alike() const {
 }
 
 CollectiveKind Op::collective_kind() const {
+  if (is_message(kind)) return CollectiveKind::send;
   if (kind == OpKind::all_gather) return CollectiveKind::all_gather;
   return kind == OpKind::reduce_scatter ? CollectiveKind::reduce_scatter
                                         : CollectiveKind::all_reduce;
+}
+
+Id Op::buffer() const {
+  return kind == OpKind::all_gather || kind == OpKind::receive ? outputs[0] : inputs[0];
 }
 
 // The inverse of Recorder::update. A weight that is its own master stands among the outputs once.

@@ -82,11 +82,20 @@ enum class OpKind : std::uint8_t {
   all_gather,
   reduce_scatter,
   all_reduce,
-  update,  // AdamW on a shard
+  send,
+  receive,  // of a message between stages
+  update,   // AdamW on a shard
 };
 const char* name(OpKind kind);
 constexpr bool is_collective(OpKind kind) {
   return kind == OpKind::all_gather || kind == OpKind::reduce_scatter || kind == OpKind::all_reduce;
+}
+constexpr bool is_message(OpKind kind) {
+  return kind == OpKind::send || kind == OpKind::receive;
+}
+// Whether it is posted on a channel, and waited for later.
+constexpr bool is_posted(OpKind kind) {
+  return is_collective(kind) || is_message(kind);
 }
 
 enum class GemmForm : std::uint8_t { nn, nt, tn };
@@ -99,7 +108,8 @@ enum class Hiding : std::uint8_t {
   reduce_scatter,
   all_gather,
   recompute_gather,
-  data_reduce
+  data_reduce,
+  message
 };
 
 // Which direction a gather or a reduce-scatter acts on.
@@ -109,17 +119,19 @@ struct Op {
   OpKind kind = OpKind::map;
   const Function* function = &functions::none;
   GemmForm form = GemmForm::nn;
-  ChannelNumber channel = -1;               // collectives
-  Axis axis = Axis::x;                      // collectives: the channel's
+  ChannelNumber channel = -1;               // collectives, messages
+  Axis axis = Axis::x;                      // the channel's
   Direction direction = Direction::pieces;  // gathers, reduce-scatters
-  Hiding hiding = Hiding::never;            // collectives
+  Hiding hiding = Hiding::never;            // collectives, messages
   bool deferrable = false;                  // may wait with its operands: gradient book-keeping
   std::int64_t sequence = 0;                // attention: tokens of a sequence
   std::vector<Id> inputs{};
   std::vector<Id> outputs{};
 
   bool is(const Function& other) const { return function == &other; }
-  CollectiveKind collective_kind() const;  // collectives
+  CollectiveKind collective_kind() const;  // collectives, messages
+  Id buffer()
+      const;  // of a collective or a message: the whole of what is gathered, reduced or sent
   std::vector<Parameter> updated() const;  // update: inputs[0] packs their gradients, in this order
 };
 
@@ -132,7 +144,9 @@ struct Section {
   std::int64_t turn = 0;  // of Program::order
 };
 
+// What the devices of one stage do in a step.
 struct Program {
+  Stage stage;
   std::vector<Channel> channels;
   Order order;
   std::vector<Value> values;
@@ -142,12 +156,15 @@ struct Program {
   std::vector<Id> kept;  // read after the step: never released
   Id targets = -1;       // the words that follow the tokens
   Id loss = -1;          // completed: the sum over the step's tokens
-  Id logits = -1;        // of an evaluation
+  Id logits = -1;        // of an evaluation, on the last stage
 
   const Value& operator[](Id id) const { return values[static_cast<std::size_t>(id)]; }
 
   // -1 outside the micro-batch loop.
   std::int64_t micro_batch_of(std::int32_t op) const;
+  const Channel& channel_of(const Op& op) const {
+    return channels[static_cast<std::size_t>(op.channel)];
+  }
   // Elements on one device; a pack's are its members'.
   std::int64_t local_elements(Id id, const ProcessGrid& grid, const Quantities& quantities) const;
 };

@@ -48,9 +48,8 @@ Cuts& cuts_of(Sharding& sharding, Direction direction) {
 
 }  // namespace
 
-ChannelNumber Recorder::declare(Axis axis, const std::string& purpose) {
+ChannelNumber Recorder::declare(const Channel& channel) {
   std::vector<Channel>& channels = program_.channels;
-  const Channel channel{axis, purpose};
   const auto found = std::find(channels.begin(), channels.end(), channel);
   if (found == channels.end()) channels.push_back(channel);
   return static_cast<ChannelNumber>(std::find(channels.begin(), channels.end(), channel) -
@@ -258,7 +257,7 @@ Id Recorder::add(const Label& label, const std::vector<Id>& operands, Precision 
 }
 
 Id Recorder::collective(Op op, Value value) {
-  op.channel = channel_of(op.kind, op.axis);
+  if (op.channel == -1) op.channel = channel_of(op.kind, op.axis);
   value.persistent = false;
   return emit(std::move(op), std::move(value));
 }
@@ -314,13 +313,51 @@ Id Recorder::reduce_scatter(Id id, Axis axis, Hiding hiding, Direction direction
 }
 
 Id Recorder::all_reduce(Id id, Axis axis, Hiding hiding) {
-  Value value = program_[id];
-  if (!value.shape.sharding.partial.contains(axis)) {
-    refuse("all_reduce", "nothing owed: " + described(value, axis));
+  return reduced_everywhere(
+      {.kind = OpKind::all_reduce, .axis = axis, .hiding = hiding, .inputs = {id}});
+}
+
+Id Recorder::all_reduce_ends(Id id, Hiding hiding) {
+  return reduced_everywhere({.kind = OpKind::all_reduce,
+                             .channel = declare({Axis::pipe, "ends", Group::ends}),
+                             .axis = Axis::pipe,
+                             .hiding = hiding,
+                             .inputs = {id}});
+}
+
+Id Recorder::reduced_everywhere(Op op) {
+  Value value = program_[op.inputs[0]];
+  if (!value.shape.sharding.partial.contains(op.axis)) {
+    refuse("all_reduce", "nothing owed: " + described(value, op.axis));
   }
-  value.shape.sharding.partial = value.shape.sharding.partial.without(axis);
-  return collective({.kind = OpKind::all_reduce, .axis = axis, .hiding = hiding, .inputs = {id}},
-                    std::move(value));
+  value.shape.sharding.partial = value.shape.sharding.partial.without(op.axis);
+  return collective(std::move(op), std::move(value));
+}
+
+Id Recorder::owe_along_pipe(Id id) {
+  AxisSet& partial = program_.values[static_cast<std::size_t>(id)].shape.sharding.partial;
+  partial = partial.with(Axis::pipe);
+  return id;
+}
+
+void Recorder::send(Id id, const Channel& channel) {
+  complete(id, "send");
+  program_.ops.push_back({.kind = OpKind::send,
+                          .channel = declare(channel),
+                          .axis = channel.axis,
+                          .hiding = Hiding::message,
+                          .inputs = {id}});
+}
+
+Id Recorder::receive(const Label& label, const Shape& shape, const Channel& channel) {
+  if (!shape.sharding.partial.empty()) {
+    refuse("receive", "a sum is owed: " + label.full() + " (" + shape.sharding.str() + ")");
+  }
+  return emit({.kind = OpKind::receive,
+               .channel = declare(channel),
+               .axis = channel.axis,
+               .hiding = Hiding::message},
+              {label, shape, storage_, Role::activation, false, {}});
 }
 
 AxisSet Recorder::cuts(Id id) const {
@@ -401,7 +438,7 @@ void Recorder::defer_last() {
   program_.ops.back().deferrable = true;
 }
 
-Program Recorder::finish(const Steady& steady) {
+Program Recorder::finish(const std::vector<Steady>& steady) {
   program_.order.steady = steady;
   return std::move(program_);
 }

@@ -32,8 +32,13 @@ class Recorder {
   // A channel of its own for one purpose along an axis: "gather" carries the gathers, "reduce" the
   // reductions and reduce-scatters, "" whatever has none of its own. An axis that nobody spoke of
   // gets a channel for everything when it is first used.
-  ChannelNumber declare(Axis axis, const std::string& purpose);
+  ChannelNumber declare(Axis axis, const std::string& purpose) {
+    return declare(Channel{axis, purpose});
+  }
+  ChannelNumber declare(const Channel& channel);
 
+  void begin_stage(const Stage& stage) { program_.stage = stage; }
+  const Stage& stage() const { return program_.stage; }
   // What follows is recorded for this turn of the order.
   void begin_turn(const Turn& turn);
   void begin_section(const std::string& name, std::int64_t layer);
@@ -52,6 +57,15 @@ class Recorder {
   Id reduce_scatter(Id value, Axis axis, Hiding hiding, Direction direction = Direction::pieces);
   // The sum or maximum owed along `axis` is done everywhere: axis leaves partial.
   Id all_reduce(Id value, Axis axis, Hiding hiding);
+
+  // The same among the first and the last stage of a pipeline only.
+  Id all_reduce_ends(Id value, Hiding hiding);
+  // A value is this stage's part of a sum that other stages have parts of: owed along pipe.
+  Id owe_along_pipe(Id value);
+  // The same matrix, sharded alike, goes to the next stage of the channel, and comes from the one
+  // before.
+  void send(Id value, const Channel& channel);
+  Id receive(const Label& label, const Shape& shape, const Channel& channel);
 
   // Element by element; the first operand gives the shape. Further operands are equally sharded, or
   // row statistics, column vectors, or per-sequence tables that lie as the first one does.
@@ -77,12 +91,13 @@ class Recorder {
   // A value that is read after the step: it lives until the stream's end.
   void keep(Id id) { program_.kept.push_back(id); }
   // The program of an order that was recorded turn by turn.
-  Program finish(const Steady& steady = {});
+  Program finish(const std::vector<Steady>& steady = {});
 
  private:
   Id emit(Op op, Value value);
   const Value& complete(Id id, const char* operation) const;
   Id collective(Op op, Value value);
+  Id reduced_everywhere(Op op);
   ChannelNumber channel_of(OpKind kind, Axis axis);
 
   Precision storage_;

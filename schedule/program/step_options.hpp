@@ -26,17 +26,26 @@ enum class GradientReduction : std::uint8_t { per_micro_batch, accumulated };
 // block's bucket beside the backward pass of the blocks before it.
 enum class DataReduction : std::uint8_t { after_backward, beside_backward };
 
+// In which sequence the stages of a pipeline do their micro-batches. 1f1b: as many forwards as it
+// takes to the last stage and back, then one forward, one backward (PipeDream-flush, Megatron-LM);
+// gpipe: all forwards, then all backwards; interleaved: 1f1b over several chunks of layers a stage
+// (Megatron-LM, SC21). With one stage 1f1b is forward and backward of each micro-batch in turn.
+enum class PipelineOrder : std::uint8_t { one_f_one_b, gpipe, interleaved };
+
+const char* name(PipelineOrder order);
 const char* name(Recompute recompute);
 const char* name(WeightGather gather);
 const char* name(GradientReduction reduction);
 const char* name(DataReduction reduction);
 
-// The paper's three overlaps; off means a wait right after the start.
+// The paper's three overlaps, and that of messages between stages; off means a wait right after the
+// start.
 struct Overlap {
   bool all_reduce = true;        // OAR: backward all-reduce beside the dW product
   bool reduce_scatter = true;    // ORS: gradient reduce-scatters beside the backward pass
   bool all_gather = true;        // OAG: the next layer's weight gather beside this layer
   bool recompute_gather = true;  // OAG also for the gathers of recompute
+  bool messages = true;          // receives are posted ahead, sends waited for at the next one
   bool operator==(const Overlap&) const = default;
 };
 
@@ -52,6 +61,8 @@ struct StepOptions {
   WeightGather weight_gather = WeightGather::per_micro_batch;
   GradientReduction gradient_reduction = GradientReduction::per_micro_batch;
   DataReduction data_reduction = DataReduction::after_backward;
+  PipelineOrder order = PipelineOrder::one_f_one_b;
+  std::int64_t chunks = 1;  // of layers on each stage: the virtual stages of the interleaved order
   Precision grad_reduce_precision_z = Precision::bf16;
   Precision grad_reduce_precision_data = Precision::fp32;
   bool operator==(const StepOptions&) const = default;

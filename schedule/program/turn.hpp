@@ -15,13 +15,14 @@ enum class StepPart : std::uint8_t {
   finish     // once: clipping and the update
 };
 
-// One part for one micro-batch. Variants: the first backward starts sums of gradients and the first
-// forward gathers what is kept; on the last hang reductions. All others are alike.
+// One part for one micro-batch. Variants: the first backward of a chunk starts sums of gradients
+// and the first forward gathers what is kept; on the last hang reductions. All others are alike.
 struct Turn {
   StepPart part = StepPart::start;
   std::int64_t micro_batch = -1;  // -1: no micro-batch's
   bool first = false;
   bool last = false;
+  std::int64_t chunk = 0;  // of this stage's, counted from 0
 
   bool operator==(const Turn&) const = default;
 };
@@ -36,17 +37,37 @@ struct Steady {
   std::int64_t micro_batches = 0;  // of one period
 };
 
-// What the devices of one stage do, turn by turn.
+// What the devices of one stage do, turn by turn. Steady stretches come one after the other.
 struct Order {
   std::vector<Turn> turns;
-  Steady steady;
+  std::vector<Steady> steady;
 
-  // The period that a turn belongs to, counted from 0; -1 outside the steady stretch.
-  std::int64_t period_of(std::int64_t turn) const {
-    if (steady.turns == 0 || turn < steady.first) return -1;
-    const std::int64_t period = (turn - steady.first) / steady.turns;
-    return period < steady.periods ? period : -1;
+  // The period of a steady stretch that a turn belongs to, both counted from 0.
+  struct Period {
+    std::int64_t stretch = -1;  // -1: none
+    std::int64_t number = -1;
+    bool operator==(const Period&) const = default;
+  };
+  Period period_of(std::int64_t turn) const {
+    for (std::size_t i = 0; i < steady.size(); ++i) {
+      const Steady& s = steady[i];
+      if (s.turns == 0 || turn < s.first) continue;
+      const std::int64_t number = (turn - s.first) / s.turns;
+      if (number < s.periods) return {static_cast<std::int64_t>(i), number};
+    }
+    return {};
   }
+};
+
+// A stage of a pipeline: a stretch of the model's layers, in one piece or in chunks dealt out in
+// turn. One stage has the whole model.
+struct Stage {
+  std::int64_t index = 0;
+  std::int64_t count = 1;
+
+  bool first() const { return index == 0; }
+  bool last() const { return index + 1 == count; }
+  bool operator==(const Stage&) const = default;
 };
 
 }  // namespace fourfold

@@ -58,11 +58,13 @@ void refuse_idle_tuning(const Point& point, const Platform& platform) {
   const CollectiveTuning& tuning = point.what_ifs.collective;
   if (!tuning.algorithm) return;
   const GroupShapes shapes = group_shapes(point, platform);
-  const Folded folded = folded_step(point.model, point.options);
-  for (const CollectiveClass& one : folded.collectives) {
-    const Axis axis = folded.channels[static_cast<std::size_t>(one.channel)].axis;
-    const GroupShape shape = shapes[static_cast<std::size_t>(axis)];
-    if (applies(tuning, one.kind, shape)) return;
+  const std::int64_t stages = point.grid.extent(Axis::pipe);
+  for (const Folded& folded : folded_stages(point.model, point.options, stages)) {
+    for (const CollectiveClass& one : folded.collectives) {
+      const Channel& channel = folded.channels[static_cast<std::size_t>(one.channel)];
+      const GroupShape shape = group_shape(channel, point.grid, shapes, platform.node.devices);
+      if (applies(tuning, one.kind, shape)) return;
+    }
   }
   throw std::invalid_argument(fmt::format(
       "the collective algorithm '{}' cannot take effect on grid {}: no group of it on {} can use "

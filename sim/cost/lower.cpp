@@ -13,14 +13,21 @@ namespace fourfold {
 
 namespace {
 
-// Bandwidth that the links give a group of every axis; the axis of extent 1 has no group.
-std::array<BytesPerSecond, axis_count> link_rates(const ProcessGrid& grid, const AxisRates& rates) {
-  std::array<BytesPerSecond, axis_count> result{};
-  for (Axis axis : all_axes) {
-    if (grid.extent(axis) == 1) continue;
-    result[static_cast<int>(axis)] = rates.rate(grid.stride(axis), grid.extent(axis), grid.size());
+// Bandwidth that the links give a group of a channel, while all groups like it are busy.
+BytesPerSecond link_rate(const Channel& channel, const ProcessGrid& grid, const AxisRates& rates) {
+  const std::int64_t stride = grid.stride(channel.axis);
+  const std::int64_t extent = grid.extent(channel.axis);
+  switch (channel.group) {
+    case Group::line:
+      return rates.rate(stride, extent, grid.size());
+    case Group::ends:
+    case Group::wrap:
+    case Group::wrap_back:
+      // As if there were as many pairs at that distance as devices between the ends.
+      return rates.rate(stride * (extent - 1), 2, 2 * stride * (extent - 1));
+    default:
+      return rates.rate(stride, 2, grid.size() / extent * (extent / 2 * 2));
   }
-  return result;
 }
 
 }  // namespace
@@ -82,81 +89,154 @@ GroupShapes group_shapes(const Point& point, const Platform& platform) {
   return shapes;
 }
 
-void lower(const Folded& folded, const LocalSizes& sizes, const Target& target,
-           TimedProgram& program) {
-  const auto& [grid, shapes, rates, platform, tuning] = target;
-  const CollectiveTuning own_choice;
-  const std::array<BytesPerSecond, axis_count> link = link_rates(grid, rates);
+GroupShape group_shape(const Channel& channel, const ProcessGrid& grid, const GroupShapes& shapes,
+                       std::int64_t devices_per_node) {
+  const GroupShape line = shapes[static_cast<std::size_t>(channel.axis)];
+  if (channel.group == Group::line || line.members == 1) return line;
+  const std::int64_t stride = grid.stride(channel.axis);
+  const bool neighbours = channel.group != Group::ends && channel.group != Group::wrap &&
+                          channel.group != Group::wrap_back;
+  if (neighbours) {
+    GroupShape pair = packed_group(2, stride, devices_per_node);
+    pair.nodes = std::min(pair.nodes, line.nodes);
+    return pair;
+  }
+  return {2, line.nodes > 1 ? 2 : 1, stride * (line.members - 1)};
+}
 
-  program.channels = folded.channels;
-  program.collectives.clear();
-  for (const CollectiveClass& c : folded.collectives) {
-    const ChannelNumber channel = c.channel;
-    const int axis = static_cast<int>(program.channels[static_cast<std::size_t>(channel)].axis);
-    if (shapes[axis].members == 1) {
-      program.collectives.push_back({channel, c.kind, {}, {}});
-      continue;
+namespace {
+
+// Lowers one stage after the other into a program whose channels are known.
+class Lowering {
+ public:
+  Lowering(const Target& target, TimedProgram& program) : target_(target), program_(program) {
+    for (const Channel& channel : program_.channels) {
+      shapes_.push_back(
+          group_shape(channel, target.grid, target.shapes, target.platform.node.devices));
+      rates_.push_back(shapes_.back().members == 1 ? BytesPerSecond{}
+                                                   : link_rate(channel, target.grid, target.rates));
     }
-    const CollectiveTask task{
-        c.kind, {sizes.bytes[static_cast<std::size_t>(c.buffer)]}, shapes[axis], link[axis]};
-    const CollectiveChoice choice = choose_collective(
-        platform.library, task, applies(tuning, c.kind, shapes[axis]) ? tuning : own_choice);
-    program.collectives.push_back(
-        {channel, c.kind, choice.cost, choice.uncontended, choice.algorithm, choice.protocol});
   }
 
-  std::vector<Seconds> classes;
-  classes.reserve(folded.classes.size());
-  for (const OpClass& op : folded.classes) {
-    classes.push_back(kernel_time(op, sizes, platform.processor));
+  void stage(const Folded& folded, const LocalSizes& sizes) {
+    channel_of_.clear();
+    for (const Channel& channel : folded.channels) {
+      const auto found = std::find(program_.channels.begin(), program_.channels.end(), channel);
+      channel_of_.push_back(static_cast<ChannelNumber>(found - program_.channels.begin()));
+    }
+    first_collective_ = static_cast<std::int32_t>(program_.collectives.size());
+    for (const CollectiveClass& c : folded.collectives) collective(c, sizes);
+    classes_.clear();
+    for (const OpClass& op : folded.classes) {
+      classes_.push_back(kernel_time(op, sizes, target_.platform.processor));
+    }
+    bodies_.clear();
+    for (const Body& body : folded.bodies) add(body, folded);
+    const auto first = static_cast<std::int32_t>(program_.cycles.size());
+    for (const BodyCycle& cycle : folded.cycles) add(cycle);
+    program_.stages.push_back({first, static_cast<std::int32_t>(program_.cycles.size())});
   }
 
-  program.steps.clear();
-  program.runs.clear();
-  program.cycles.clear();
-  program.max_back = 0;
-  program.interference = platform.processor.interference;
-  std::vector<StepRun> bodies;
-  bodies.reserve(folded.bodies.size());
-  for (const Body& body : folded.bodies) {
-    StepRun run{static_cast<std::int32_t>(program.steps.size()), 0, 1};
+ private:
+  ChannelNumber channel(ChannelNumber of_stage) const {
+    return channel_of_[static_cast<std::size_t>(of_stage)];
+  }
+
+  void collective(const CollectiveClass& c, const LocalSizes& sizes) {
+    const ChannelNumber number = channel(c.channel);
+    const GroupShape shape = shapes_[static_cast<std::size_t>(number)];
+    if (shape.members == 1) {
+      program_.collectives.push_back({number, c.kind, {}, {}});
+      return;
+    }
+    const CollectiveTask task{c.kind,
+                              {sizes.bytes[static_cast<std::size_t>(c.buffer)]},
+                              shape,
+                              rates_[static_cast<std::size_t>(number)]};
+    const CollectiveChoice choice =
+        choose_collective(target_.platform.library, task,
+                          applies(target_.tuning, c.kind, shape) ? target_.tuning : own_choice_);
+    program_.collectives.push_back(
+        {number, c.kind, choice.cost, choice.uncontended, choice.algorithm, choice.protocol});
+  }
+
+  void add(const Body& body, const Folded& folded) {
+    StepRun run{static_cast<std::int32_t>(program_.steps.size()), 0, 1};
     Seconds pending;
     bool computes = false;
     const auto flush = [&] {
-      if (computes) program.steps.push_back({StepKind::compute, {}, -1, 0, pending});
+      if (computes) program_.steps.push_back({StepKind::compute, {}, -1, 0, pending});
       pending = {};
       computes = false;
     };
     for (const FoldedStep& step : body.steps) {
       if (step.kind == IssueKind::compute) {
         for (std::int32_t c : folded.bundles[static_cast<std::size_t>(step.index)]) {
-          pending += classes[static_cast<std::size_t>(c)];
+          pending += classes_[static_cast<std::size_t>(c)];
         }
         computes = true;
         continue;
       }
-      const ChannelNumber channel = step.channel;
-      if (grid.extent(program.channels[static_cast<std::size_t>(channel)].axis) == 1) continue;
+      const ChannelNumber number = channel(step.channel);
+      if (shapes_[static_cast<std::size_t>(number)].members == 1) continue;
       flush();
       const bool post = step.kind == IssueKind::start;
-      program.steps.push_back(
-          {post ? StepKind::post : StepKind::wait, channel, post ? step.index : -1, step.back, {}});
-      program.max_back = std::max(program.max_back, step.back);
+      program_.steps.push_back({post ? StepKind::post : StepKind::wait,
+                                number,
+                                post ? first_collective_ + step.index : -1,
+                                step.back,
+                                {}});
+      program_.max_back = std::max(program_.max_back, step.back);
     }
     flush();
-    run.last = static_cast<std::int32_t>(program.steps.size());
-    bodies.push_back(run);
+    run.last = static_cast<std::int32_t>(program_.steps.size());
+    bodies_.push_back(run);
   }
-  for (const BodyCycle& cycle : folded.cycles) {
-    RunCycle timed{static_cast<std::int32_t>(program.runs.size()), 0, cycle.repeats};
+
+  void add(const BodyCycle& cycle) {
+    RunCycle timed{static_cast<std::int32_t>(program_.runs.size()), 0, cycle.repeats};
     for (const BodyRun& run : cycle.runs) {
-      StepRun steps = bodies[static_cast<std::size_t>(run.body)];
+      StepRun steps = bodies_[static_cast<std::size_t>(run.body)];
       steps.repeats = run.repeats;
-      program.runs.push_back(steps);
+      program_.runs.push_back(steps);
     }
-    timed.last = static_cast<std::int32_t>(program.runs.size());
-    program.cycles.push_back(timed);
+    timed.last = static_cast<std::int32_t>(program_.runs.size());
+    program_.cycles.push_back(timed);
   }
+
+  const Target& target_;
+  TimedProgram& program_;
+  const CollectiveTuning own_choice_;
+  std::vector<GroupShape> shapes_;     // by channel of the program
+  std::vector<BytesPerSecond> rates_;  // by channel of the program
+  std::vector<ChannelNumber> channel_of_;
+  std::vector<Seconds> classes_;
+  std::vector<StepRun> bodies_;
+  std::int32_t first_collective_ = 0;
+};
+
+}  // namespace
+
+void lower(const std::vector<Folded>& stages, const std::vector<LocalSizes>& sizes,
+           const Target& target, TimedProgram& program) {
+  program.channels = stages.front().channels;
+  if (stages.size() > 1) {
+    for (const Folded& stage : stages) {
+      for (const Channel& channel : stage.channels) {
+        if (std::ranges::count(program.channels, channel) == 0) program.channels.push_back(channel);
+      }
+    }
+    std::ranges::sort(program.channels, in_order);
+  }
+  program.collectives.clear();
+  program.steps.clear();
+  program.runs.clear();
+  program.cycles.clear();
+  program.stages.clear();
+  program.max_back = 0;
+  program.interference = target.platform.processor.interference;
+  Lowering lowering(target, program);
+  for (std::size_t i = 0; i < stages.size(); ++i) lowering.stage(stages[i], sizes[i]);
 }
 
 }  // namespace fourfold

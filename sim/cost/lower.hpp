@@ -1,5 +1,5 @@
-// Lowering puts seconds into a folded schedule: kernel times from the processor, collective costs
-// from the library, for one grid on one platform.
+// Lowering puts seconds into the folded schedules of all stages: kernel times from the processor,
+// collective costs from the library, for one grid on one platform.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace fourfold {
 std::int64_t micro_batch_tokens(const Point& point);
 
 // By axis: members of a group and the nodes they lie in.
-using GroupShapes = std::array<GroupShape, 4>;
+using GroupShapes = std::array<GroupShape, axis_count>;
 
 // On a packed mapping (device = rank), and wherever whole nodes are moved.
 GroupShapes group_shapes(const ProcessGrid& grid, std::int64_t devices_per_node);
@@ -39,8 +39,13 @@ struct Target {
 // possible there, and the library might choose or be given another.
 bool applies(const CollectiveTuning& tuning, CollectiveKind kind, GroupShape shape);
 
-// Fills `program`, reusing its storage. `sizes` must be evaluated for the same grid.
-void lower(const Folded& folded, const LocalSizes& sizes, const Target& target,
-           TimedProgram& program);
+// Of a channel: a line's shape is its axis's; a pair of stages, and the two ends of a pipeline, lie
+// in one node or in two.
+GroupShape group_shape(const Channel& channel, const ProcessGrid& grid, const GroupShapes& shapes,
+                       std::int64_t devices_per_node);
+
+// Fills `program`, reusing its storage. `sizes` must be evaluated for the same grid, by stage.
+void lower(const std::vector<Folded>& stages, const std::vector<LocalSizes>& sizes,
+           const Target& target, TimedProgram& program);
 
 }  // namespace fourfold

@@ -1,6 +1,6 @@
-// A schedule with seconds in it: what every device does, step by step, on one grid and one
-// platform. Both timed rungs interpret this value: the estimate in closed form, the replay with
-// SimGrid.
+// The schedules of all stages with seconds in them: what every device does, step by step, on one
+// grid and one platform. Both timed rungs interpret this value: the estimate in closed form, the
+// replay with SimGrid.
 #pragma once
 
 #include <cstdint>
@@ -69,16 +69,28 @@ inline bool in_order(const Channel& first, const Channel& second) {
   return std::tie(first.axis, first.purpose) < std::tie(second.axis, second.purpose);
 }
 
-// Unrolled order: for each cycle, `repeats` times: for each of its runs, `repeats` times: its
-// steps.
+// cycles[first, last): what the devices of one stage do.
+struct StageCycles {
+  std::int32_t first = 0;
+  std::int32_t last = 0;
+};
+
+// Unrolled order of a stage: for each of its cycles, `repeats` times: for each of its runs,
+// `repeats` times: its steps. Stages meet on the channels along pipe.
 struct TimedProgram {
   std::vector<Channel> channels;  // in order
   std::vector<TimedStep> steps;
   std::vector<StepRun> runs;
   std::vector<RunCycle> cycles;
+  std::vector<StageCycles> stages;  // one after the other; none: one stage has all cycles
   std::vector<TimedCollective> collectives;
   std::int32_t max_back = 0;  // the largest `back` of any wait
   double interference = 0.0;  // see interference_charge
+
+  std::vector<StageCycles> by_stage() const {
+    if (!stages.empty()) return stages;
+    return {{0, static_cast<std::int32_t>(cycles.size())}};
+  }
 };
 
 // Compute time lost to a collective that ran beside it: a communication kernel holds `interference`

@@ -33,31 +33,112 @@ struct WholeLog {
   DeviceLog log;
 };
 
+// What joins stages: by channel and group of stages, when the last member posted the k-th message
+// or collective, and when it is done.
+class Meetings {
+ public:
+  explicit Meetings(const TimedProgram& program)
+      : stages_(static_cast<std::int64_t>(program.by_stage().size())) {
+    for (const Channel& channel : program.channels) {
+      joins_.push_back(stages_ > 1 && channel.axis == Axis::pipe);
+      groups_.emplace_back();
+      if (!joins_.back()) continue;
+      for (std::int64_t stage = 0; stage < stages_; ++stage) {
+        const std::vector<std::int64_t> stages = group(channel, stages_, stage);
+        groups_.back().push_back(stages.empty() ? -1 : *std::ranges::min_element(stages));
+      }
+      of_channel_.resize(groups_.size());
+      of_channel_.back().resize(static_cast<std::size_t>(stages_));
+      for (std::int64_t stage = 0; stage < stages_; ++stage) {
+        const std::vector<std::int64_t> stages = group(channel, stages_, stage);
+        if (!stages.empty()) {
+          of_channel_.back()[static_cast<std::size_t>(groups_.back()[stage])].members =
+              stages.size();
+        }
+      }
+    }
+    of_channel_.resize(groups_.size());
+  }
+
+  bool joins(ChannelNumber channel) const { return joins_[static_cast<std::size_t>(channel)]; }
+
+  void post(ChannelNumber channel, std::int64_t stage, std::size_t number, double now,
+            double duration) {
+    Group& group = at(channel, stage);
+    if (group.meetings.size() <= number) group.meetings.resize(number + 1);
+    Meeting& meeting = group.meetings[number];
+    meeting.last_post = std::max(meeting.last_post, now);
+    if (++meeting.posts < group.members) return;
+    const double free = number == 0 ? 0.0 : group.meetings[number - 1].finish;
+    meeting.finish = std::max(free, meeting.last_post) + duration;
+    ++group.done;
+  }
+  bool known(ChannelNumber channel, std::int64_t stage, std::size_t number) {
+    return number < at(channel, stage).done;
+  }
+  double finish(ChannelNumber channel, std::int64_t stage, std::size_t number) {
+    return at(channel, stage).meetings[number].finish;
+  }
+
+ private:
+  struct Meeting {
+    std::size_t posts = 0;
+    double last_post = 0.0;
+    double finish = 0.0;
+  };
+  struct Group {
+    std::size_t members = 0;
+    std::size_t done = 0;
+    std::vector<Meeting> meetings;
+  };
+
+  Group& at(ChannelNumber channel, std::int64_t stage) {
+    const auto c = static_cast<std::size_t>(channel);
+    return of_channel_[c][static_cast<std::size_t>(groups_[c][static_cast<std::size_t>(stage)])];
+  }
+
+  std::int64_t stages_;
+  std::vector<bool> joins_;                        // by channel
+  std::vector<std::vector<std::int64_t>> groups_;  // by channel and stage: its group's first stage
+  std::vector<std::vector<Group>> of_channel_;     // by channel and first stage
+};
+
 // The state of a walk is when channels become free and posts finish, counted from now; the past is
 // all alike. Where a round of a loop leaves the state as it found it, the same body leads to the
 // same increments for ever.
 template <typename Log>
 class Walk {
  public:
-  explicit Walk(const TimedProgram& program)
-      : p_(program), channels_(program.channels.size()), posts_(channels_.size()) {
+  Walk(const TimedProgram& program, std::int64_t stage, Meetings& meetings)
+      : p_(program),
+        stage_(stage),
+        meetings_(meetings),
+        channels_(program.channels.size()),
+        posts_(channels_.size()) {
+    const StageCycles cycles = program.by_stage()[static_cast<std::size_t>(stage)];
+    cycle_ = cycles.first;
+    last_cycle_ = cycles.last;
     if constexpr (Log::whole) log.log.flights.resize(channels_.size());
   }
 
-  Outcome run() {
-    for (const RunCycle& cycle : p_.cycles) {
-      repeat(cycle.repeats, before_turn_, [&] {
-        settled_ = extensions_.size();
-        for (std::int32_t r = cycle.first; r < cycle.last; ++r) {
-          const StepRun& loop = p_.runs[static_cast<std::size_t>(r)];
-          repeat(loop.repeats, before_round_, [&] {
-            for (std::int32_t s = loop.first; s < loop.last; ++s) {
-              step(p_.steps[static_cast<std::size_t>(s)]);
-            }
-          });
-        }
-      });
+  // Goes on until the end, or until another stage must post something first. Where stages meet,
+  // the loop over micro-batches is walked turn by turn.
+  bool walk() {
+    for (; cycle_ < last_cycle_; ++cycle_) {
+      const RunCycle& cycle = p_.cycles[static_cast<std::size_t>(cycle_)];
+      if (p_.stages.size() <= 1) {
+        repeat(cycle.repeats, before_turn_, [&] { turn(cycle); });
+        continue;
+      }
+      for (; turn_ < cycle.repeats; ++turn_) {
+        if (!turn(cycle)) return false;
+      }
+      turn_ = 0;
     }
+    return true;
+  }
+
+  Outcome outcome() const {
     Outcome outcome(p_.channels);
     outcome.total = {now_.seconds};
     outcome.compute = {now_.compute};
@@ -67,6 +148,9 @@ class Walk {
     }
     return outcome;
   }
+
+  // A number that grows as it goes on.
+  std::size_t steps() const { return steps_; }
 
   Log log;
 
@@ -105,6 +189,81 @@ class Walk {
     std::size_t number = 0;
   };
 
+  // One turn of a cycle, from where it was left.
+  bool turn(const RunCycle& cycle) {
+    settled_ = extensions_.size();
+    if (run_ < cycle.first || run_ >= cycle.last) run_ = cycle.first;
+    for (; run_ < cycle.last; ++run_) {
+      const StepRun& loop = p_.runs[static_cast<std::size_t>(run_)];
+      if (!meets(loop)) {
+        repeat(loop.repeats, before_round_, [&] {
+          for (std::int32_t s = loop.first; s < loop.last; ++s) {
+            step(p_.steps[static_cast<std::size_t>(s)]);
+          }
+        });
+        continue;
+      }
+      for (; round_ < loop.repeats; ++round_) {
+        if (step_ < loop.first || step_ >= loop.last) step_ = loop.first;
+        for (; step_ < loop.last; ++step_) {
+          if (!meet(p_.steps[static_cast<std::size_t>(step_)])) return false;
+          ++steps_;
+        }
+        step_ = -1;
+      }
+      round_ = 0;
+    }
+    run_ = -1;
+    return true;
+  }
+
+  // Whether a run has steps that join stages.
+  bool meets(const StepRun& run) const {
+    if (p_.stages.size() <= 1) return false;
+    for (std::int32_t s = run.first; s < run.last; ++s) {
+      const TimedStep& step = p_.steps[static_cast<std::size_t>(s)];
+      if (step.kind != StepKind::compute && meetings_.joins(step.channel)) return true;
+    }
+    return false;
+  }
+
+  // A step that may join stages; false if it must wait for another stage's post.
+  bool meet(const TimedStep& s) {
+    if (s.kind == StepKind::compute || !meetings_.joins(s.channel)) {
+      step(s);
+      return true;
+    }
+    const auto c = static_cast<std::size_t>(s.channel);
+    OfChannel& channel = channels_[c];
+    if (s.kind == StepKind::post) {
+      const double duration =
+          p_.collectives[static_cast<std::size_t>(s.collective)].uncontended.value;
+      meetings_.post(s.channel, stage_, channel.posts, now_.seconds, duration);
+      log.operation(now_.seconds, now_.seconds);
+      posts_[c].push_back({0.0, duration, now_.compute, 0});
+      ++channel.posts;
+      channel.busy += duration;
+      return true;
+    }
+    const std::size_t number = channel.posts - 1 - static_cast<std::size_t>(s.back);
+    if (!meetings_.known(s.channel, stage_, number)) return false;
+    const Post& post = posts_[c][number];
+    const double finish = meetings_.finish(s.channel, stage_, number);
+    compute(
+        interference_charge(p_.interference, {post.duration}, {now_.compute - post.compute_before})
+            .value);
+    log.flight(s.channel, finish - post.duration, finish);
+    wait(channel, finish);
+    return true;
+  }
+
+  void wait(OfChannel& channel, double finish) {
+    log.operation(now_.seconds, std::max(now_.seconds, finish));
+    if (finish <= now_.seconds) return;
+    channel.exposed += finish - now_.seconds;
+    now_.seconds = finish;
+  }
+
   // Runs `body`; once a round leaves the state as it found it, the rest is the same again and
   // again.
   template <typename Body>
@@ -141,7 +300,7 @@ class Walk {
     // The youngest first: they differ most often.
     for (std::size_t back = 0; back < std::min(most, depth()); ++back) {
       for (std::size_t c = 0; c < channels_.size(); ++c) {
-        if (back >= channels_[c].posts) continue;
+        if (back >= channels_[c].posts || meetings_.joins(static_cast<ChannelNumber>(c))) continue;
         const std::size_t number = channels_[c].posts - 1 - back;
         if (alike(before, c, number, tolerance)) continue;
         before.channel = c;
@@ -155,7 +314,8 @@ class Walk {
   // Whether post `number` is to now what the post as many back was to the round's beginning.
   bool alike(const Before& before, std::size_t channel, std::size_t number, double tolerance) {
     const std::size_t posts = channels_[channel].posts;
-    if (number >= posts || posts - number > depth()) return true;  // no part of the state
+    if (meetings_.joins(static_cast<ChannelNumber>(channel))) return true;  // no loop waits for it
+    if (number >= posts || posts - number > depth()) return true;           // no part of the state
     const std::size_t in_round = posts - before.channels[channel].posts;
     const Post after = seen(channel, number, extensions_.size());
     const Post then =
@@ -226,15 +386,17 @@ class Walk {
       compute(interference_charge(p_.interference, {post.duration},
                                   {now_.compute - post.compute_before})
                   .value);
-      log.operation(now_.seconds, std::max(now_.seconds, post.finish));
-      if (post.finish > now_.seconds) {
-        channel.exposed += post.finish - now_.seconds;
-        now_.seconds = post.finish;
-      }
+      wait(channel, post.finish);
     }
   }
 
   const TimedProgram& p_;
+  const std::int64_t stage_;
+  Meetings& meetings_;
+  // Where it is.
+  std::int32_t cycle_ = 0, last_cycle_ = 0, run_ = -1, step_ = -1;
+  std::int64_t turn_ = 0, round_ = 0;
+  std::size_t steps_ = 0;
   Moment now_;
   std::vector<OfChannel> channels_;
   std::vector<std::vector<Post>> posts_;  // all that were walked, by channel
@@ -256,36 +418,101 @@ GroupShapes shapes_of(const Point& question, const ProcessGrid& grid, const Plat
 
 }  // namespace
 
+namespace {
+
+// All stages, each as far as it can go, until all are through.
+template <typename Log>
+std::vector<Walk<Log>> walked(const TimedProgram& program, Meetings& meetings) {
+  const auto stages = static_cast<std::int64_t>(program.by_stage().size());
+  std::vector<Walk<Log>> walks;
+  walks.reserve(static_cast<std::size_t>(stages));
+  for (std::int64_t i = 0; i < stages; ++i) walks.emplace_back(program, i, meetings);
+  std::vector<bool> through(walks.size(), false);
+  while (std::ranges::count(through, false) > 0) {
+    bool moved = false;
+    for (std::size_t i = 0; i < walks.size(); ++i) {
+      if (through[i]) continue;
+      const std::size_t before = walks[i].steps();
+      through[i] = walks[i].walk();
+      moved |= through[i] || walks[i].steps() != before;
+    }
+    if (!moved) {
+      throw std::invalid_argument(
+          "The stages of the pipeline wait for each other for ever: a send or a receive of the "
+          "order stands in the wrong place.");
+    }
+  }
+  return walks;
+}
+
+// Stages have equally many devices: times are means, and the last one ends the step.
+Outcome mean(const std::vector<Outcome>& stages) {
+  if (stages.size() == 1) return stages.front();
+  const double share = 1.0 / static_cast<double>(stages.size());
+  Outcome sum(stages.front().channels);
+  for (const Outcome& stage : stages) {
+    sum.total = std::max(sum.total, stage.total);
+    sum.compute += stage.compute * share;
+    for (std::size_t c = 0; c < sum.channels.size(); ++c) {
+      sum.exposed[c] += stage.exposed[c] * share;
+      sum.busy[c] += stage.busy[c] * share;
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
 Outcome estimate(const TimedProgram& program) {
-  return Walk<NoLog>(program).run();
+  Meetings meetings(program);
+  std::vector<Outcome> stages;
+  for (const auto& walk : walked<NoLog>(program, meetings)) stages.push_back(walk.outcome());
+  return mean(stages);
 }
 
 DeviceLog estimated_log(const TimedProgram& program) {
-  Walk<WholeLog> walk(program);
-  walk.log.log.end = walk.run().total.value;
-  return std::move(walk.log.log);
+  Meetings meetings(program);
+  std::vector<Walk<WholeLog>> walks = walked<WholeLog>(program, meetings);
+  walks.front().log.log.end = walks.front().outcome().total.value;
+  return std::move(walks.front().log.log);
 }
 
-TimedProgram lower(const Point& point, const Platform& platform) {
-  const std::string why =
-      misfit(point.model, point.grid, point.global_batch, point.options.micro_batches);
+namespace {
+
+void refuse_misfit(const Point& point) {
+  const std::string why = misfit(point.model, point.grid, point.global_batch, point.options);
   if (!why.empty()) throw std::runtime_error(why);
-  const Folded folded = folded_step(point.model, point.options);
-  LocalSizes sizes;
-  sizes.evaluate(folded, point.grid, {micro_batch_tokens(point)});
+}
+
+std::vector<Folded> stages_of(const Point& point) {
+  return folded_stages(point.model, point.options, point.grid.extent(Axis::pipe));
+}
+
+const MemoryUse& fullest(const std::vector<MemoryUse>& stages) {
+  return *std::ranges::max_element(
+      stages, [](const MemoryUse& a, const MemoryUse& b) { return a.peak < b.peak; });
+}
+
+}  // namespace
+
+TimedProgram lower(const Point& point, const Platform& platform) {
+  refuse_misfit(point);
+  const std::vector<Folded> stages = stages_of(point);
+  std::vector<LocalSizes> sizes(stages.size());
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    sizes[i].evaluate(stages[i], point.grid, {micro_batch_tokens(point)});
+  }
   TimedProgram program;
   const GroupShapes shapes = group_shapes(point, platform);
-  lower(folded, sizes,
+  lower(stages, sizes,
         {point.grid, shapes, AxisRates(platform), platform, point.what_ifs.collective}, program);
   return program;
 }
 
 Estimate estimate(const Point& point, const Platform& platform) {
-  const std::string why =
-      misfit(point.model, point.grid, point.global_batch, point.options.micro_batches);
-  if (!why.empty()) throw std::runtime_error(why);
+  refuse_misfit(point);
   return Estimator(platform, point)
-      .evaluate(folded_step(point.model, point.options), point.grid, point.options.micro_batches);
+      .evaluate(stages_of(point), point.grid, point.options.micro_batches);
 }
 
 Estimator::Estimator(const Platform& platform, const Point& question)
@@ -295,22 +522,32 @@ Bytes Estimator::memory_limit() const {
   return platform_.processor.memory * platform_.processor.usable_memory;
 }
 
-MemoryUse Estimator::memory(const Folded& folded, const ProcessGrid& grid,
-                            std::int64_t micro_batches) {
-  sizes_.evaluate(folded, grid,
-                  {question_.global_batch * question_.model.sequence / micro_batches});
-  return peak_memory(folded, sizes_, grid);
+std::vector<MemoryUse> Estimator::memory(const std::vector<Folded>& stages, const ProcessGrid& grid,
+                                         std::int64_t micro_batches) {
+  const Quantities quantities{question_.global_batch * question_.model.sequence / micro_batches};
+  std::vector<MemoryUse> uses;
+  sizes_.resize(stages.size());
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    sizes_[i].evaluate(stages[i], grid, quantities);
+    uses.push_back(peak_memory(stages[i], sizes_[i], grid));
+  }
+  return uses;
 }
 
-Estimate Estimator::evaluate(const Folded& folded, const ProcessGrid& grid,
+Estimate Estimator::evaluate(const std::vector<Folded>& stages, const ProcessGrid& grid,
                              std::int64_t micro_batches) {
   Estimate result;
-  result.memory = memory(folded, grid, micro_batches);
-  result.counts = count(folded, sizes_, grid);
+  result.stage_memory = memory(stages, grid, micro_batches);
+  result.memory = fullest(result.stage_memory);
+  std::vector<Counts> counts;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    counts.push_back(count(stages[i], sizes_[i], grid));
+  }
+  result.counts = mean(counts);
   result.model_flops =
       model_flops(question_.model, question_.global_batch, question_.options.recompute);
   const GroupShapes shapes = shapes_of(question_, grid, platform_);
-  lower(folded, sizes_, {grid, shapes, rates_, platform_, question_.what_ifs.collective}, program_);
+  lower(stages, sizes_, {grid, shapes, rates_, platform_, question_.what_ifs.collective}, program_);
   result.outcome = estimate(program_);
   return result;
 }

@@ -13,12 +13,15 @@
 
 namespace fourfold {
 
-// Walks a timed program once for all devices, which are alike on this rung: a post starts when the
-// stream reaches it and its channel is free, a wait holds the stream. Loops are walked until the
-// state repeats and then extended exactly.
+// Walks a timed program once for all devices of a stage, which are alike on this rung: a post
+// starts when the stream reaches it and its channel is free, a wait holds the stream. Loops are
+// walked until the state repeats and then extended exactly. Stages go on until they need a message;
+// what joins stages starts when the last of them has posted it. Times are means over the stages.
+// Throws std::invalid_argument if stages wait for each other for ever.
 Outcome estimate(const TimedProgram& program);
 
-// The same walk, every repetition of every loop, with the clock at each step: for a timeline.
+// The same walk, every repetition of every loop, with the clock at each step: for a timeline, of
+// the first stage.
 DeviceLog estimated_log(const TimedProgram& program);
 
 // The timed program of a point (records, schedules, folds, lowers).
@@ -28,8 +31,9 @@ TimedProgram lower(const Point& point, const Platform& platform);
 // Everything about a point that needs no simulation.
 struct Estimate {
   Outcome outcome;
-  MemoryUse memory;   // peak per device, without the platform's reserve
-  Counts counts;      // per device
+  MemoryUse memory;  // peak per device, without the platform's reserve, on the fullest stage
+  std::vector<MemoryUse> stage_memory;
+  Counts counts;      // per device, the mean over the stages
   Flops model_flops;  // all devices, the published convention
 };
 Estimate estimate(const Point& point, const Platform& platform);
@@ -41,16 +45,19 @@ class Estimator {
   Estimator(const Platform& platform, const Point& question);
 
   Bytes memory_limit() const;
-  // `folded` must be the step of the question with that number of micro-batches, and the grid fit.
-  Estimate evaluate(const Folded& folded, const ProcessGrid& grid, std::int64_t micro_batches);
-  // Peak memory alone: less than half the work.
-  MemoryUse memory(const Folded& folded, const ProcessGrid& grid, std::int64_t micro_batches);
+  // `stages` must be the step of the question with that number of micro-batches on as many stages
+  // as the grid has, and the grid fit.
+  Estimate evaluate(const std::vector<Folded>& stages, const ProcessGrid& grid,
+                    std::int64_t micro_batches);
+  // Peak memory alone, by stage: less than half the work.
+  std::vector<MemoryUse> memory(const std::vector<Folded>& stages, const ProcessGrid& grid,
+                                std::int64_t micro_batches);
 
  private:
   const Platform& platform_;
   const Point& question_;
   AxisRates rates_;
-  LocalSizes sizes_;
+  std::vector<LocalSizes> sizes_;  // by stage
   TimedProgram program_;
 };
 

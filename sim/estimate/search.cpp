@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <memory>
 #include <stdexcept>
 
 #include "schedule/models/fit.hpp"
@@ -24,17 +23,20 @@ class Search {
   Search(const Point& question, const Platform& platform)
       : question_(question),
         estimator_(platform, question_),
-        recorded_(recorded_micro_batches(question.model, question.options)) {}
+        one_(question.options),
+        recorded_(recorded_micro_batches(question.model, question.options)) {
+    one_.micro_batches = 1;
+  }
 
   void visit(const ProcessGrid& grid) {
     const Model& model = question_.model;
-    const Misfit why = find_misfit(model, grid, question_.global_batch, 1);
+    const Misfit why = find_misfit(model, grid, question_.global_batch, one_);
     if (why != Misfit::none) return reject(why);
     for (std::int64_t m : divisors(question_.global_batch / replicas(grid))) {
       ++result.tried;
-      const Folded& folded = step(m);
-      if (!fits(folded, grid, m)) continue;
-      result.feasible.push_back({grid, m, estimator_.evaluate(folded, grid, m)});
+      const std::vector<Folded>& stages = step(m);
+      if (!fits(stages, grid, m)) continue;
+      result.feasible.push_back({grid, m, estimator_.evaluate(stages, grid, m)});
     }
   }
 
@@ -65,16 +67,28 @@ class Search {
     return false;
   }
 
-  void reject(Misfit why) {
-    ++result.tried;
-    const Rejection reason = why == Misfit::heads          ? Rejection::heads
-                             : why == Misfit::divisibility ? Rejection::divisibility
-                                                           : Rejection::batch;
-    ++result.rejected[reason];
+  static Rejection rejection(Misfit why) {
+    switch (why) {
+      case Misfit::heads:
+        return Rejection::heads;
+      case Misfit::divisibility:
+        return Rejection::divisibility;
+      case Misfit::layers:
+        return Rejection::layers;
+      case Misfit::order:
+        return Rejection::order;
+      default:
+        return Rejection::batch;
+    }
   }
 
-  bool fits(const Folded& folded, const ProcessGrid& grid, std::int64_t m) {
-    const Bytes need = estimator_.memory(folded, grid, m).peak;
+  void reject(Misfit why) {
+    ++result.tried;
+    ++result.rejected[rejection(why)];
+  }
+
+  bool fits(const std::vector<Folded>& stages, const ProcessGrid& grid, std::int64_t m) {
+    const Bytes need = estimator_.memory(stages, grid, m).front().peak;
     if (need <= estimator_.memory_limit()) return true;
     ++result.rejected[Rejection::memory];
     if (least_.value == 0 || need < least_) {
@@ -87,24 +101,25 @@ class Search {
 
   // The folded step with m micro-batches: from recorded_ on they share one recording and
   // differ in a count.
-  const Folded& step(std::int64_t m) {
-    std::unique_ptr<Folded>& slot = steps_[m];
-    if (slot) return *slot;
+  const std::vector<Folded>& step(std::int64_t m) {
+    std::vector<Folded>& slot = steps_[m];
+    if (!slot.empty()) return slot;
     if (m > recorded_) {
-      slot = std::make_unique<Folded>(step(recorded_));
-      stretch(*slot, m);
+      slot = step(recorded_);
+      stretch(slot.front(), m);
     } else {
       StepOptions options = question_.options;
       options.micro_batches = m;
-      slot = std::make_unique<Folded>(folded_step(question_.model, options));
+      slot = folded_stages(question_.model, options, 1);
     }
-    return *slot;
+    return slot;
   }
 
   Point question_;
   Estimator estimator_;
+  StepOptions one_;  // of one micro-batch
   std::int64_t recorded_;
-  std::map<std::int64_t, std::unique_ptr<Folded>> steps_;
+  std::map<std::int64_t, std::vector<Folded>> steps_;  // of one stage, by micro-batches
   Bytes least_;
   ProcessGrid miss_;
   std::int64_t miss_micro_batches_ = 0;
@@ -113,7 +128,7 @@ class Search {
 }  // namespace
 
 const char* name(Rejection reason) {
-  constexpr const char* names[]{"memory", "heads", "divisibility", "batch"};
+  constexpr const char* names[]{"memory", "heads", "divisibility", "layers", "order", "batch"};
   return names[static_cast<int>(reason)];
 }
 

@@ -19,7 +19,7 @@ struct Candidate {
   Estimate estimate;
 };
 
-enum class Rejection : std::uint8_t { memory, heads, divisibility, batch };
+enum class Rejection : std::uint8_t { memory, heads, divisibility, layers, order, batch };
 const char* name(Rejection reason);
 
 struct SearchResult {

@@ -41,7 +41,7 @@ class Communicators {
   };
 
   std::vector<Lines> channels_;
-  std::array<std::vector<std::int32_t>, 4> line_;  // by axis: the number of a rank's line
+  std::array<std::vector<std::int32_t>, axis_count> line_;  // by axis: the number of a rank's line
   std::vector<ChannelNumber> channel_of_;
   std::vector<std::int32_t> member_;
 };

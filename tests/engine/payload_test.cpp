@@ -18,7 +18,8 @@ TEST(Payload, EqualsTheCountedRungOnEveryChannel) {
 
       const Counts expected = counted(model, options, grid, sequences).counts;
       Lockstep<float> run(model, options, grid, tiny_seed);
-      const StepResult result = run.step(random_batch(model, sequences, tiny_seed), {});
+      const StageResult result =
+          run.step(random_batch(model, sequences, tiny_seed), {}).stages.front();
 
       ASSERT_EQ(result.payload.size(), expected.payload.size());
       for (std::size_t channel = 0; channel < result.payload.size(); ++channel) {

@@ -1,5 +1,5 @@
-// Orders: what one stage does, which orders are refused, and that the stretch an order calls steady
-// is one.
+// Orders: what a stage does turn by turn, which orders are refused, and that the stretches that an
+// order calls steady are some.
 #include <gtest/gtest.h>
 
 #include "schedule/order/step.hpp"
@@ -11,7 +11,97 @@ namespace {
 Order of(std::int64_t micro_batches) {
   StepOptions options;
   options.micro_batches = micro_batches;
-  return one_by_one(options);
+  return order_of(options);
+}
+
+// "F0 F1 B0": forwards and backwards by micro-batch; with several chunks "F0.1".
+std::string passes(const StepOptions& options, const Stage& stage) {
+  std::string text;
+  for (const Turn& turn : order_of(options, stage).turns) {
+    if (turn.micro_batch < 0) continue;
+    text += text.empty() ? "" : " ";
+    text += (turn.part == StepPart::forward ? "F" : "B") + std::to_string(turn.micro_batch);
+    if (options.chunks > 1) text += "." + std::to_string(turn.chunk);
+  }
+  return text;
+}
+
+StepOptions with(PipelineOrder order, std::int64_t micro_batches, std::int64_t chunks = 1) {
+  StepOptions options;
+  options.order = order;
+  options.micro_batches = micro_batches;
+  options.chunks = chunks;
+  return options;
+}
+
+TEST(Order, OfGpipeIsAllForwardsThenAllBackwards) {
+  EXPECT_EQ(passes(with(PipelineOrder::gpipe, 3), {1, 4}), "F0 F1 F2 B0 B1 B2");
+}
+
+TEST(Order, OfOneForwardOneBackwardStartsWithAsManyForwardsAsStagesFollow) {
+  const StepOptions options = with(PipelineOrder::one_f_one_b, 4);
+
+  EXPECT_EQ(passes(options, {0, 3}), "F0 F1 F2 B0 F3 B1 B2 B3");
+  EXPECT_EQ(passes(options, {1, 3}), "F0 F1 B0 F2 B1 F3 B2 B3");
+  EXPECT_EQ(passes(options, {2, 3}), "F0 B0 F1 B1 F2 B2 F3 B3");
+  EXPECT_EQ(passes(with(PipelineOrder::one_f_one_b, 2), {0, 8}), "F0 F1 B0 B1");
+}
+
+// Megatron-LM's, for 2 stages of 2 chunks: written out from its rule by hand.
+TEST(Order, OfInterleavedChunksGoesThroughThemInGroupsOfAsManyMicroBatchesAsStages) {
+  const StepOptions options = with(PipelineOrder::interleaved, 4, 2);
+
+  EXPECT_EQ(passes(options, {0, 2}),
+            "F0.0 F1.0 F0.1 F1.1 F2.0 B0.1 F3.0 B1.1 F2.1 B0.0 F3.1 B1.0 B2.1 B3.1 B2.0 B3.0");
+  EXPECT_EQ(passes(options, {1, 2}),
+            "F0.0 F1.0 F0.1 B0.1 F1.1 B1.1 F2.0 B0.0 F3.0 B1.0 F2.1 B2.1 F3.1 B3.1 B2.0 B3.0");
+}
+
+// What parallelism.md's table says is in flight at a stage.
+TEST(Order, HasAsManyPassesInFlightAsItsTableSays) {
+  const auto most = [](const StepOptions& options, const Stage& stage) {
+    std::int64_t now = 0;
+    std::int64_t most = 0;
+    for (const Turn& turn : order_of(options, stage).turns) {
+      now += turn.part == StepPart::forward ? 1 : turn.part == StepPart::backward ? -1 : 0;
+      most = std::max(most, now);
+    }
+    return most;
+  };
+  for (std::int64_t p : {1, 2, 4, 8}) {
+    for (std::int64_t i = 0; i < p; ++i) {
+      for (std::int64_t m : {p, 2 * p, 5 * p}) {
+        EXPECT_EQ(most(with(PipelineOrder::gpipe, m), {i, p}), m);
+        EXPECT_EQ(most(with(PipelineOrder::one_f_one_b, m), {i, p}), std::min(p - i, m));
+        for (std::int64_t v : {2, 3}) {
+          if (p == 1) continue;
+          EXPECT_EQ(most(with(PipelineOrder::interleaved, m, v), {i, p}),
+                    std::min(m * v, 2 * (p - i - 1) + (v - 1) * p + 1));
+        }
+      }
+    }
+  }
+}
+
+TEST(Order, OfEveryKindCanBeDoneAndDeclaresWhatIsSteady) {
+  for (std::int64_t p : {1, 2, 3, 4}) {
+    for (std::int64_t i = 0; i < p; ++i) {
+      for (std::int64_t periods : {1, 3}) {
+        for (const StepOptions& kind :
+             {with(PipelineOrder::gpipe, 1), with(PipelineOrder::one_f_one_b, 1),
+              with(PipelineOrder::interleaved, 1, 2), with(PipelineOrder::interleaved, 1, 3)}) {
+          StepOptions options = kind;
+          if (p == 1 && options.chunks > 1) continue;
+          options.micro_batches = settling_micro_batches(options, {i, p}, periods);
+
+          const Order order = order_of(options, {i, p});
+
+          EXPECT_EQ(fault(order), "");
+          for (const Steady& steady : order.steady) EXPECT_GE(steady.periods, periods);
+        }
+      }
+    }
+  }
 }
 
 TEST(Order, OfOneStageIsForwardAndBackwardInTurn) {
@@ -33,12 +123,12 @@ TEST(Order, OfOneStageIsForwardAndBackwardInTurn) {
 TEST(Order, CallsAllButTheFirstAndTheLastMicroBatchSteady) {
   const Order order = of(6);
 
-  EXPECT_EQ(order.steady.periods, 4);
-  EXPECT_EQ(order.period_of(0), -1);
-  EXPECT_EQ(order.period_of(1), -1) << "the first forward gathers what is kept";
-  EXPECT_EQ(order.period_of(3), 0);
-  EXPECT_EQ(order.period_of(10), 3);
-  EXPECT_EQ(order.period_of(11), -1) << "reductions hang on the last backward";
+  EXPECT_EQ(order.steady.front().periods, 4);
+  EXPECT_EQ(order.period_of(0).number, -1);
+  EXPECT_EQ(order.period_of(1).number, -1) << "the first forward gathers what is kept";
+  EXPECT_EQ(order.period_of(3).number, 0);
+  EXPECT_EQ(order.period_of(10).number, 3);
+  EXPECT_EQ(order.period_of(11).number, -1) << "reductions hang on the last backward";
 }
 
 TEST(Order, IsRefusedInWordsWhereItCannotBeDone) {
@@ -61,10 +151,10 @@ TEST(Order, IsRefusedInWordsWhereItCannotBeDone) {
 
 TEST(Order, IsRefusedWhereItsSteadyStretchIsNone) {
   Order early = of(5);
-  early.steady.first = 1;
-  early.steady.periods = 4;
+  early.steady.front().first = 1;
+  early.steady.front().periods = 4;
   Order beyond = of(5);
-  beyond.steady.periods = 9;
+  beyond.steady.front().periods = 9;
 
   EXPECT_EQ(fault(early),
             "order: turn 3 is in the steady stretch, but not as turn 1, a period "
@@ -123,6 +213,30 @@ TEST(Steady, IsNotSettledBeforeTheWindowHasFilled) {
 
   EXPECT_FALSE(folded.settled);
   EXPECT_THROW(stretch(folded, 20), std::logic_error);
+}
+
+TEST(Fold, OfAStageIsItsScheduleForEveryOrder) {
+  const ProcessGrid grid(1, 2, 2, 1, 4);
+  std::mt19937 random(5);
+  for (PipelineOrder order :
+       {PipelineOrder::gpipe, PipelineOrder::one_f_one_b, PipelineOrder::interleaved}) {
+    for (std::int64_t i = 0; i < 4; ++i) {
+      StepOptions options = random_options(random, 24);
+      options.order = order;
+      options.chunks = order == PipelineOrder::interleaved ? 2 : 1;
+      options.overlap.messages = random() % 2 == 0;
+      const Model model = small_model(9);
+
+      const auto folded = counted(folded_step(model, options, {i, 4}), grid, 48);
+      const auto whole =
+          counted(fold(issue(record_step(model, options, Stage{i, 4}), options)), grid, 48);
+
+      EXPECT_EQ(folded.memory.peak.value, whole.memory.peak.value)
+          << "stage " << i << " " << described(options);
+      EXPECT_EQ(folded.counts.payload, whole.counts.payload) << described(options);
+      EXPECT_EQ(folded.counts.executed().value, whole.counts.executed().value);
+    }
+  }
 }
 
 TEST(Fold, WrittenOutIsTheScheduleForWindowsOfAnySize) {

@@ -178,12 +178,12 @@ TEST(Estimate, OfAPointIsThatOfItsTimedProgram) {
 TEST(Estimate, AnEstimatorThatHasSeenOtherGridsSaysTheSame) {
   const Platform frontier = read_platform("frontier");
   const Point point = point_of("frontier", "gpt-10b", ProcessGrid(8, 2, 4, 16), 4);
-  const Folded folded = folded_step(point.model, point.options);
+  const std::vector<Folded> one_stage = folded_stages(point.model, point.options, 1);
   Estimator used(frontier, point);
-  used.evaluate(folded, ProcessGrid(1, 1, 1024, 1), 4);
-  used.evaluate(folded, ProcessGrid(2, 1, 1, 512), 4);
+  used.evaluate(one_stage, ProcessGrid(1, 1, 1024, 1), 4);
+  used.evaluate(one_stage, ProcessGrid(2, 1, 1, 512), 4);
 
-  const Estimate again = used.evaluate(folded, point.grid, 4);
+  const Estimate again = used.evaluate(one_stage, point.grid, 4);
 
   const Estimate fresh = estimate(point, frontier);
   EXPECT_EQ(again.outcome.total, fresh.outcome.total);
@@ -201,7 +201,8 @@ TEST(Estimate, RefusesAGridThatDoesNotFitInWords) {
       refused(point, frontier);
       FAIL() << "accepted";
     } catch (const std::runtime_error& error) {
-      EXPECT_STREQ(error.what(), misfit(point.model, point.grid, point.global_batch, 1).c_str());
+      EXPECT_STREQ(error.what(),
+                   misfit(point.model, point.grid, point.global_batch, point.options).c_str());
     }
   }
 }

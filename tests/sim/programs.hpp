@@ -28,6 +28,7 @@ inline std::vector<TimedStep> unrolled_steps(const TimedProgram& p) {
 // The same program with every repetition written out.
 inline TimedProgram unrolled(const TimedProgram& p) {
   TimedProgram result = p;
+  result.stages.clear();
   result.steps = unrolled_steps(p);
   result.runs = {{0, static_cast<std::int32_t>(result.steps.size()), 1}};
   result.cycles = {{0, 1, 1}};

@@ -64,7 +64,7 @@ TEST(Search, AccountsForEveryGridAndMicroBatch) {
   std::int64_t tried = 0;
   std::set<std::pair<std::string, std::int64_t>> candidates;
   for (const ProcessGrid& grid : factorisations(96)) {
-    switch (find_misfit(point.model, grid, point.global_batch, 1)) {
+    switch (find_misfit(point.model, grid, point.global_batch, point.options)) {
       case Misfit::heads:
         ++expected[Rejection::heads], ++tried;
         continue;
@@ -74,6 +74,9 @@ TEST(Search, AccountsForEveryGridAndMicroBatch) {
       case Misfit::batch:
         ++expected[Rejection::batch], ++tried;
         continue;
+      case Misfit::layers:
+      case Misfit::order:
+        FAIL() << "a search has one stage";
       case Misfit::none:
         break;
     }
@@ -160,13 +163,14 @@ TEST(Search, TheClosestMissIsTheOneThatNeedsLeast) {
   Bytes least{1e30};
   std::string closest;
   for (const ProcessGrid& grid : factorisations(8)) {
-    if (find_misfit(point.model, grid, point.global_batch, 1) != Misfit::none) continue;
+    if (find_misfit(point.model, grid, point.global_batch, point.options) != Misfit::none) continue;
     const std::int64_t share =
         point.global_batch / (grid.extent(Axis::z) * grid.extent(Axis::data));
     for (std::int64_t m = 1; m <= share; ++m) {
       if (share % m != 0) continue;
       point.options.micro_batches = m;
-      const Bytes need = estimator.memory(folded_step(point.model, point.options), grid, m).peak;
+      const Bytes need =
+          estimator.memory(folded_stages(point.model, point.options, 1), grid, m).front().peak;
       if (need < least) {
         least = need;
         closest = grid.str() + " with " + std::to_string(m) + " micro-batch";

@@ -1,0 +1,254 @@
+// Walks a schedule for all ranks of a stage; see stage_walk.hpp.
+#include "engine/reference/stage_walk.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "engine/reference/adamw_step.hpp"
+#include "engine/reference/lockstep_collectives.hpp"
+#include "engine/reference/scatter.hpp"
+
+namespace fourfold {
+
+template <typename T>
+StageWalk<T>::StageWalk(const Model& model, Schedule schedule, const ProcessGrid& grid,
+                        Rounding rounding, Mailboxes<T>& mailboxes)
+    : model_(model),
+      stream_(std::move(schedule.stream)),
+      store_(std::move(schedule.program), grid, rounding),
+      mailboxes_(mailboxes),
+      post_number_(store_.program().ops.size(), 0) {
+  for (const Section& section : program().sections) {
+    micro_batches_ = std::max(micro_batches_, section.micro_batch + 1);
+  }
+}
+
+template <typename T>
+void StageWalk<T>::begin(const Batch& batch, const AdamW& optimizer, std::int64_t steps_done) {
+  batch_ = &batch;
+  micro_batch_tokens_ = batch.sequences / micro_batches_ * model_.sequence;
+  optimizer_ = optimizer;
+  steps_done_ = steps_done;
+  const std::size_t channels = program().channels.size();
+  posts_.assign(channels, 0);
+  result_ = {};
+  result_.payload.resize(channels);
+  next_ = 0;
+}
+
+template <typename T>
+bool StageWalk<T>::walk() {
+  for (; next_ < stream_.size(); ++next_) {
+    const Issue& issue = stream_[next_];
+    switch (issue.kind) {
+      case IssueKind::compute:
+        compute(issue.id);
+        break;
+      case IssueKind::start:
+        start(issue.id);
+        break;
+      case IssueKind::wait:
+        if (joins_stages(op_at(issue.id)) && post_of(issue.id).number > 0 &&
+            !mailboxes_.complete(post_of(issue.id))) {
+          return false;
+        }
+        wait(issue);
+        break;
+      case IssueKind::allocate:
+        break;
+      case IssueKind::release:
+        store_.release(issue.id);
+        break;
+    }
+  }
+  return true;
+}
+
+template <typename T>
+StageResult StageWalk<T>::end() {
+  if (!in_flight_.empty()) {
+    throw std::logic_error("lockstep: the step ends while a collective is in flight");
+  }
+  store_.expect_step_is_over();
+  return std::move(result_);
+}
+
+template <typename T>
+void StageWalk<T>::expect_readable(Id id, const Op& op) const {
+  const auto refuse = [&](const char* when) {
+    throw std::logic_error(std::string("lockstep: ") + name(op.kind) + " reads " + name_of(id) +
+                           when);
+  };
+  if (!store_.holds(id)) refuse(" before it is there or after its release");
+  for (std::int32_t i : in_flight_) {
+    if (op_at(i).kind == OpKind::all_reduce && op_at(i).inputs[0] == id) {
+      refuse(" while an all-reduce may overwrite it");
+    }
+  }
+}
+
+template <typename T>
+void StageWalk<T>::compute(std::int32_t i) {
+  const Op& op = op_at(i);
+  for (Id input : op.inputs) {
+    if (!store_.is_words(input)) expect_readable(input, op);
+  }
+  switch (op.kind) {
+    case OpKind::pack:
+      return pack(op);
+    case OpKind::unpack:
+      return unpack(op);
+    case OpKind::update:
+      return update(op);
+    default:
+      kernel(i);
+  }
+  observe(op);
+}
+
+template <typename T>
+void StageWalk<T>::kernel(std::int32_t i) {
+  const Op& op = op_at(i);
+  Blocks<T> results = store_.empty(op.outputs[0], micro_batch_tokens_);
+  Device device{&store_.program(),
+                store_.grid(),
+                0,
+                model_.hidden / model_.heads,
+                micro_batch_tokens_ * micro_batches_,
+                optimizer_.clip_norm};
+  for (device.rank = 0; device.rank < device.grid.size(); ++device.rank) {
+    const auto rank = static_cast<std::size_t>(device.rank);
+    reference::Operands<T> operands;
+    operands.output = results[rank].view();
+    for (Id input : op.inputs) {
+      if (store_.is_words(input)) {
+        const Share own = share(device.grid, device.rank, store_.program().micro_batch_of(i),
+                                micro_batch_tokens_);
+        const auto& words = input == store_.program().targets ? batch_->targets : batch_->tokens;
+        operands.tokens = {words.data() + own.first, static_cast<std::size_t>(own.count)};
+        operands.inputs.push_back({});
+      } else {
+        const Matrix<T>& block = store_[input][rank];
+        operands.inputs.push_back(block.view());
+      }
+    }
+    kernels_.compute(device, op, operands);
+  }
+  store_.put(op.outputs[0], std::move(results));
+}
+
+template <typename T>
+void StageWalk<T>::pack(const Op& op) {
+  std::vector<const Blocks<T>*> members;
+  for (Id member : op.inputs) members.push_back(&store_[member]);
+  store_[op.outputs[0]] = packed(members);
+}
+
+template <typename T>
+void StageWalk<T>::unpack(const Op& op) {
+  std::int64_t first = 0;
+  for (Id output : op.outputs) {
+    store_[output] = store_.empty(output, micro_batch_tokens_);
+    fourfold::unpack(store_[op.inputs[0]], first, store_[output]);
+    first += store_.program().local_elements(output, store_.grid(), {micro_batch_tokens_});
+  }
+}
+
+template <typename T>
+void StageWalk<T>::update(const Op& op) {
+  std::int64_t first = 0;
+  for (const Parameter& parameter : op.updated()) {
+    const Id weight = parameter.weight;
+    const double decay = decays(store_.program()[weight].weight) ? optimizer_.weight_decay : 0.0;
+    Blocks<T> own = store_.empty(weight, micro_batch_tokens_);
+    fourfold::unpack(store_[op.inputs[0]], first, own);
+    for (std::size_t rank = 0; rank < own.size(); ++rank) {
+      const Matrix<T>& gradient = own[rank];
+      reference::adamw({optimizer_, steps_done_, decay}, gradient.view(),
+                       store_[op.inputs[1]][rank].values[0],
+                       reference::Shard<T>{store_[parameter.master][rank].view(),
+                                           store_[parameter.first_moment][rank].view(),
+                                           store_[parameter.second_moment][rank].view()});
+    }
+    store_.put(weight, store_[parameter.master]);
+    gradients_[name_of(weight)] = std::move(own);
+    first += store_.program().local_elements(weight, store_.grid(), {micro_batch_tokens_});
+  }
+}
+
+template <typename T>
+void StageWalk<T>::start(std::int32_t i) {
+  const Op& op = op_at(i);
+  for (Id input : op.inputs) expect_readable(input, op);
+  post_number_[static_cast<std::size_t>(i)] = ++posts_[static_cast<std::size_t>(op.channel)];
+  in_flight_.push_back(i);
+  if (!joins_stages(op)) return;
+  if (op.inputs.empty()) return mailboxes_.give(post_of(i), op, {}, Owed::sum, Precision::fp32);
+  const Id input = op.inputs[0];
+  mailboxes_.give(post_of(i), op, store_[input], program()[input].shape.sharding.owed,
+                  store_.kept_precision(input));
+}
+
+// The values move at the wait: a result is never there before, and an operand must last until then.
+template <typename T>
+void StageWalk<T>::wait(const Issue& issue) {
+  const Op& op = op_at(issue.id);
+  const auto found = std::find(in_flight_.begin(), in_flight_.end(), issue.id);
+  const std::int32_t posted_since = posts_[static_cast<std::size_t>(op.channel)] -
+                                    post_number_[static_cast<std::size_t>(issue.id)];
+  if (found == in_flight_.end() || posted_since != issue.back) {
+    throw std::logic_error(std::string("lockstep: a wait for what was not started, ") +
+                           name(op.kind) + " of " + name_of(op.buffer()));
+  }
+  in_flight_.erase(found);
+  for (Id input : op.inputs) expect_readable(input, op);
+  Blocks<T> results = joins_stages(op) ? mailboxes_.result(post_of(issue.id), op) : reduced(op);
+  if (joins_stages(op) || store_.grid().extent(op.axis) > 1) {
+    const Id input = op.inputs.empty() ? op.outputs[0] : op.inputs[0];
+    const std::size_t before = op.inputs.empty() ? 0 : store_[input][0].values.size();
+    const std::size_t after = results.empty() ? 0 : results[0].values.size();
+    result_.payload[static_cast<std::size_t>(op.channel)] +=
+        Bytes{static_cast<double>(std::max(before, after)) *
+              static_cast<double>(bytes_per_element(program()[input].precision))};
+  }
+  if (op.outputs.empty()) return;
+  store_.put(op.outputs[0], std::move(results));
+  observe(op);
+}
+
+template <typename T>
+Blocks<T> StageWalk<T>::reduced(const Op& op) {
+  const Id operand = op.inputs[0];
+  Blocks<T> results = store_.empty(op.outputs[0], micro_batch_tokens_);
+  const LineCollective<T> collective{&store_.grid(), op.axis, &store_[operand], &results,
+                                     store_.kept_precision(operand)};
+  switch (op.kind) {
+    case OpKind::all_gather:
+      collective.all_gather();
+      break;
+    case OpKind::reduce_scatter:
+      collective.reduce_scatter();
+      break;
+    default:
+      collective.all_reduce(program()[operand].shape.sharding.owed);
+  }
+  return results;
+}
+
+// What a step reports are values of the program: its completed loss, and what clipping reads.
+template <typename T>
+void StageWalk<T>::observe(const Op& op) {
+  if (op.is(functions::norm_factor)) {
+    const T squares = store_[op.inputs[0]][0].values[0] + store_[op.inputs[1]][0].values[0];
+    result_.gradient_norm = std::sqrt(static_cast<double>(squares));
+  } else if (op.outputs[0] == store_.program().loss) {
+    const auto tokens = static_cast<double>(micro_batch_tokens_ * micro_batches_);
+    result_.loss = static_cast<double>(store_[op.outputs[0]][0].values[0]) / tokens;
+  }
+}
+
+template class StageWalk<float>;
+template class StageWalk<double>;
+
+}  // namespace fourfold
