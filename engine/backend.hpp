@@ -52,6 +52,11 @@ struct Device {
   std::int64_t head_columns = 0;  // hidden / heads
   std::int64_t step_tokens = 0;   // of all micro-batches on all devices: the loss is their mean
   double clip_norm = 1.0;
+
+  // The row of the whole value that is this device's first; parts of rows are equal.
+  std::int64_t first_row(Id value, std::int64_t local_rows) const {
+    return (*program)[value].shape.sharding.rows.part(grid, rank) * local_rows;
+  }
 };
 
 // Called between tiles of long work, so that collectives advance meanwhile; may be empty. The

@@ -114,7 +114,7 @@ BENCHMARK(estimate_every_point)->Unit(benchmark::kMillisecond);
 void search_all(benchmark::State& state) {
   const Platform platform = read_platform("frontier");
   std::int64_t tried = 0;
-  for (auto _ : state) tried += search(question(), platform, devices).tried;
+  for (auto _ : state) tried += search(question(), platform, {devices}).tried;
   state.counters["tried/s"] =
       benchmark::Counter(static_cast<double>(tried), benchmark::Counter::kIsRate);
 }

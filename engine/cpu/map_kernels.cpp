@@ -82,8 +82,9 @@ void add_position(const KernelCall& call) {
   const Reader input = rows.reader(0);
   const Reader positions = rows.reader(1);
   const std::int64_t sequence = call.in(1).rows;
+  const std::int64_t first = call.device.first_row(call.op.outputs[0], call.out().rows);
   rows.for_each([&](std::int64_t r, float* out) {
-    rows::add(input.row(r), positions.row(r % sequence), call.out().cols, out);
+    rows::add(input.row(r), positions.row((first + r) % sequence), call.out().cols, out);
   });
 }
 

@@ -75,12 +75,16 @@ void position_sum(const KernelCall& call) {
   Pace pace(call.progress);
   const Reader input(x, call.scratch.floats(first_slot, x.cols));
   const Writer writer(out, call.scratch.floats(first_slot + 1, x.cols));
+  const std::int64_t first = call.device.first_row(call.op.inputs[0], x.rows) % out.rows;
   for (std::int64_t p = 0; p < out.rows; ++p) {
     float* const sums = writer.row(p);
-    rows::copy(input.row(p), x.cols, sums);
-    for (std::int64_t r = p + out.rows; r < x.rows; r += out.rows) {
-      rows::accumulate(input.row(r), x.cols, sums);
+    std::int64_t r = (p - first + out.rows) % out.rows;
+    if (r < x.rows) {
+      rows::copy(input.row(r), x.cols, sums);
+    } else {
+      std::fill_n(sums, x.cols, 0.0F);  // another device has the position
     }
+    for (r += out.rows; r < x.rows; r += out.rows) rows::accumulate(input.row(r), x.cols, sums);
     writer.finish_row(p);
     pace.did(x.cols * (x.rows / out.rows));
   }

@@ -73,8 +73,9 @@ Kernels<T>::Kernels()
              bias_residual(o.inputs[0], o.inputs[1], o.inputs[2], o.output);
            }},
           {&functions::add_position,
-           [](const Device&, const Op&, const Operands<T>& o) {
-             add_position(o.inputs[0], o.inputs[1], o.output);
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             add_position(o.inputs[0], o.inputs[1],
+                          device.first_row(op.outputs[0], o.output.rows), o.output);
            }},
           {&functions::softmax_loss,
            [](const Device&, const Op&, const Operands<T>& o) {
@@ -117,8 +118,8 @@ Kernels<T>::Kernels()
           {&functions::col_sum,
            [](const Device&, const Op&, const Operands<T>& o) { col_sum(o.inputs[0], o.output); }},
           {&functions::position_sum,
-           [](const Device&, const Op&, const Operands<T>& o) {
-             position_sum(o.inputs[0], o.output);
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             position_sum(o.inputs[0], device.first_row(op.inputs[0], o.inputs[0].rows), o.output);
            }},
           {&functions::square_sum, [](const Device&, const Op&,
                                       const Operands<T>& o) { square_sum(o.inputs[0], o.output); }},

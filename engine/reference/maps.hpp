@@ -55,22 +55,23 @@ void bias_residual(View<const T> input, View<const T> bias, View<const T> residu
   }
 }
 
-// Rows are whole sequences: row r stands at position r mod sequence, and the table has that many
-// rows.
+// Row r is row first + r of all, and stands at position (first + r) mod sequence: the table has that
+// many rows.
 template <typename T>
-void add_position(View<const T> input, View<const T> positions, View<T> out) {
+void add_position(View<const T> input, View<const T> positions, std::int64_t first, View<T> out) {
   for (std::int64_t r = 0; r < out.rows; ++r) {
     for (std::int64_t c = 0; c < out.cols; ++c) {
-      out(r, c) = input(r, c) + positions(r % positions.rows, c);
+      out(r, c) = input(r, c) + positions((first + r) % positions.rows, c);
     }
   }
 }
 
 template <typename T>
-void position_sum(View<const T> gradient, View<T> out) {
+void position_sum(View<const T> gradient, std::int64_t first, View<T> out) {
   for (std::int64_t i = 0; i < out.size(); ++i) out[i] = T{};
   for (std::int64_t r = 0; r < gradient.rows; ++r) {
-    for (std::int64_t c = 0; c < gradient.cols; ++c) out(r % out.rows, c) += gradient(r, c);
+    const std::int64_t position = (first + r) % out.rows;
+    for (std::int64_t c = 0; c < gradient.cols; ++c) out(position, c) += gradient(r, c);
   }
 }
 

@@ -7,12 +7,15 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 
 #include "scaling/cli/what_if_words.hpp"
 #include "sim/question/point_json.hpp"
+#include "support/divisors.hpp"
 #include "support/field_flags.hpp"
 #include "support/field_json.hpp"
 #include "support/flag_checks.hpp"
@@ -48,8 +51,8 @@ Scales scales_of(const std::vector<std::string>& entries) {
 void add_machine_flags(CLI::App& verb, QuestionFlags& flags) {
   verb.add_option("--platform", flags.platform, "machine: a name (fourfold platforms) or a file")
       ->required();
-  verb.add_option("--devices", flags.devices, "GPUs, or GCDs on MI250X")
-      ->required()
+  verb.add_option("--devices", flags.devices,
+                  "GPUs, or GCDs on MI250X; those of --grid if it is given")
       ->check(whole_number(1));
   verb.add_option("--batch-tokens", flags.batch_tokens, "global batch in tokens")
       ->capture_default_str()
@@ -74,8 +77,14 @@ void add_machine_flags(CLI::App& verb, QuestionFlags& flags) {
 void add_model_flags(CLI::App& verb, QuestionFlags& flags) {
   verb.add_option("--model", flags.model, "a name (fourfold models) or a file")->required();
   add_field_flags(verb, "Options", model_fields().facts(), {}, flags.model_values);
-  verb.add_option("--grid", flags.grid, "process grid XxYxZxDATA; searched if absent")
+  verb.add_option(
+          "--grid", flags.grid,
+          "process grid XxYxZxDATA, or by name, such as x=8,pipe=16,data=8 (tp, fsdp, dp and "
+          "pp are x, z, data and pipe); searched if absent")
       ->check(some_word());
+  verb.add_option("--stages", flags.stages,
+                  "lengths of pipelines to search: a list such as 1,2,4, or all")
+      ->capture_default_str();
   FieldValues usual = step_fields().values({});
   usual.erase("micro_batches");
   add_field_flags(verb, "Options of the training step (defaults: as the published code)",
@@ -149,17 +158,54 @@ WhatIfs what_ifs_of(const QuestionFlags& flags) {
   return what_ifs_in(json_of(flags.what_ifs), read_platform(flags.platform), "");
 }
 
+namespace {
+
+// "1,2,4", or all that divide the devices and have layers.
+std::vector<std::int64_t> stages_of(const QuestionFlags& flags, const Question& question) {
+  if (question.grid && flags.stages != QuestionFlags{}.stages) {
+    throw std::runtime_error("--stages cannot take effect: --grid says how many there are");
+  }
+  const std::int64_t most = question.model.layers / question.options.chunks;
+  std::vector<std::int64_t> stages;
+  if (flags.stages == "all") {
+    std::ranges::copy_if(divisors(question.devices), std::back_inserter(stages),
+                         [most](std::int64_t count) { return count <= most; });
+    return stages;
+  }
+  std::stringstream list(flags.stages);
+  for (std::string word; std::getline(list, word, ',');) {
+    std::int64_t count = 0;
+    const auto parsed = std::from_chars(word.data(), word.data() + word.size(), count);
+    if (parsed.ec != std::errc() || parsed.ptr != word.data() + word.size() || count < 1) {
+      throw std::runtime_error("--stages '" + flags.stages +
+                               "' is no list of whole numbers, such as 1,2,4, nor all");
+    }
+    if (question.devices % count != 0) {
+      throw std::runtime_error(fmt::format("--stages: {} stages do not divide {} devices", count,
+                                           question.devices));
+    }
+    stages.push_back(count);
+  }
+  return stages;
+}
+
+}  // namespace
+
 Question question_of(const QuestionFlags& flags) {
   refuse_idle(flags);
   Question question;
   question.platform = flags.platform;
   question.scales = scales_of(flags.scales);
   question.model = model_of(flags);
-  question.devices = flags.devices;
+  if (!flags.grid.empty()) question.grid = ProcessGrid::parse(flags.grid);
+  if (flags.devices == 0 && !question.grid) {
+    throw std::runtime_error("--devices is required, or a --grid that says how many there are");
+  }
+  question.devices = flags.devices == 0 ? question.grid->size() : flags.devices;
   question.global_batch = sequences_in(flags.batch_tokens, question.model);
   question.options = options_of(flags);
   question.what_ifs = what_ifs_of(flags);
-  if (!flags.grid.empty()) question.grid = ProcessGrid::parse(flags.grid);
+  question.stages = stages_of(flags, question);
   question.micro_batches = flags.micro_batches();
   return question;
 }

@@ -18,6 +18,7 @@ namespace fourfold {
 
 struct QuestionFlags {
   std::string platform, model, grid;
+  std::string stages = "1";
   std::int64_t devices = 0;
   std::int64_t batch_tokens = 16'777'216;
   std::vector<std::string> scales;

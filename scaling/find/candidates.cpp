@@ -99,7 +99,7 @@ SearchResult candidates(const Question& question, const Platform& platform, cons
 
   const Point pattern = point_of(question, ProcessGrid(question.devices, 1, 1, 1), 1);
   SearchResult result =
-      search(pattern, platform, question.devices, [&](std::int64_t done, std::int64_t all) {
+      search(pattern, platform, {question.devices, question.stages}, [&](std::int64_t done, std::int64_t all) {
         stop_if_interrupted();
         watch(fmt::format("estimated {} of {} candidates", done, all),
               static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(all, 1)));

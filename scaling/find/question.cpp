@@ -73,6 +73,7 @@ nlohmann::json json_of(const Question& question) {
                         {"global_batch_sequences", question.global_batch},
                         {"options", options},
                         {"what_ifs", json_of(question.what_ifs)}};
+  if (question.stages != std::vector<std::int64_t>{1}) object["stages"] = question.stages;
   if (question.grid) object["grid"] = question.grid->str();
   if (question.micro_batches) object["micro_batches"] = *question.micro_batches;
   return object;

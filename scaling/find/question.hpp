@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "platforms/platform.hpp"
 #include "schedule/models/model.hpp"
@@ -36,6 +37,7 @@ struct Question {
   StepOptions options;            // its micro_batches are not looked at
   WhatIfs what_ifs;
   std::optional<ProcessGrid> grid;            // searched if absent
+  std::vector<std::int64_t> stages{1};        // lengths of pipelines that are searched
   std::optional<std::int64_t> micro_batches;  // searched if absent
 };
 

@@ -92,6 +92,11 @@ Record make_record(const Question& question, const Finding& finding, Fidelity fi
   record.outcome = simulated ? finding.outcome() : winner.estimate.outcome;
   record.estimated = winner.estimate.outcome.total;
   record.memory = winner.estimate.memory.peak;
+  if (winner.estimate.stage_memory.size() > 1) {
+    for (const MemoryUse& use : winner.estimate.stage_memory) {
+      record.memory_by_stage.push_back(use.peak);
+    }
+  }
   record.memory_by_role = winner.estimate.memory.by_role;
   record.memory_limit = platform.processor.memory * platform.processor.usable_memory;
   record.executed = winner.estimate.counts.executed();

@@ -32,6 +32,7 @@ struct Record {
   Outcome outcome;
   Seconds estimated;                               // of the same point
   Bytes memory;                                    // peak per device, without the reserve
+  std::vector<Bytes> memory_by_stage;              // of a pipeline; the fullest one's is `memory`
   Bytes memory_limit;                              // what the reserve leaves
   std::array<Bytes, role_count> memory_by_role{};  // at the peak
   Flops executed;                                  // per device, what the kernels do

@@ -118,29 +118,32 @@ json json_of_replay(const std::optional<ReplayAnswer>& replay) {
 }  // namespace
 
 std::string to_json(const Record& record) {
-  const json object{
-      {"format", format},
-      {"key", record.key},
-      {"fidelity", name(record.fidelity)},
-      {"devices", record.devices()},
-      {"point", json_of(record.point)},
-      {"outcome", json_of(record.outcome)},
-      {"estimated_s", record.estimated.value},
-      {"memory_B", record.memory.value},
-      {"memory_limit_B", record.memory_limit.value},
-      {"memory_by_role_B", json_of_roles(record)},
-      {"executed_flop_per_device", record.executed.value},
-      {"sent_B_per_device", json_by_channel(record.outcome.channels, record.sent)},
-      {"model_flop", record.model_flops.value},
-      {"model_flop_convention", model_flops_convention(record.point.options.recompute)},
-      {"advertised_peak_flop_per_s", record.advertised_peak.value},
-      {"empirical_peak_flop_per_s", record.empirical_peak.value},
-      {"search", json_of_search(record)},
-      {"replay", json_of_replay(record.replay)},
-      {"without_what_ifs_s", record.uniform ? json(record.uniform->value) : json()},
-      {"platform_title", record.platform_title},
-      {"platform_digest", record.platform_digest},
-      {"provenance", json_of(record.provenance)}};
+  json object{{"format", format},
+              {"key", record.key},
+              {"fidelity", name(record.fidelity)},
+              {"devices", record.devices()},
+              {"point", json_of(record.point)},
+              {"outcome", json_of(record.outcome)},
+              {"estimated_s", record.estimated.value},
+              {"memory_B", record.memory.value},
+              {"memory_limit_B", record.memory_limit.value},
+              {"memory_by_role_B", json_of_roles(record)},
+              {"executed_flop_per_device", record.executed.value},
+              {"sent_B_per_device", json_by_channel(record.outcome.channels, record.sent)},
+              {"model_flop", record.model_flops.value},
+              {"model_flop_convention", model_flops_convention(record.point.options.recompute)},
+              {"advertised_peak_flop_per_s", record.advertised_peak.value},
+              {"empirical_peak_flop_per_s", record.empirical_peak.value},
+              {"search", json_of_search(record)},
+              {"replay", json_of_replay(record.replay)},
+              {"without_what_ifs_s", record.uniform ? json(record.uniform->value) : json()},
+              {"platform_title", record.platform_title},
+              {"platform_digest", record.platform_digest},
+              {"provenance", json_of(record.provenance)}};
+  if (!record.memory_by_stage.empty()) {
+    json& stages = object["memory_by_stage_B"] = json::array();
+    for (Bytes bytes : record.memory_by_stage) stages.push_back(bytes.value);
+  }
   return object.dump();
 }
 
@@ -158,6 +161,11 @@ Record record_from_json(const std::string& text) {
   record.outcome = read_outcome(object.object("outcome"));
   record.estimated = {object.number("estimated_s")};
   record.memory = {object.number("memory_B")};
+  if (object.has("memory_by_stage_B")) {
+    for (const json& bytes : object.get("memory_by_stage_B")) {
+      record.memory_by_stage.push_back({bytes.get<double>()});
+    }
+  }
   record.memory_limit = {object.number("memory_limit_B")};
   read_roles(object.object("memory_by_role_B"), record);
   record.executed = {object.number("executed_flop_per_device")};

@@ -44,18 +44,29 @@ std::string precision_text(const StepOptions& options) {
                      name(options.reduce_precision_z()), name(options.reduce_precision_data()));
 }
 
-std::string options_text(const StepOptions& options) {
+// What one stage has nothing of.
+std::string pipeline_text(const Point& point) {
+  const StepOptions& options = point.options;
+  if (point.grid.extent(Axis::pipe) == 1) return "";
+  return fmt::format(";\n  order {}{}; overlap of messages {}", name(options.order),
+                     options.chunks == 1 ? "" : fmt::format(" of {} chunks", options.chunks),
+                     on_or_off(options.overlap.messages));
+}
+
+std::string options_text(const Point& point) {
+  const StepOptions& options = point.options;
   const Overlap& overlap = options.overlap;
+  const std::string pipeline = pipeline_text(point);
   return fmt::format(
       "Options: {}; recompute {}; overlap of all-reduce {}, reduce-scatter {}, "
       "all-gather {}, recompute's gathers {};\n"
       "  in-flight blocks {}; weight gather {}; gradient reduction {}; data reduction {};\n"
-      "  {}.\n",
+      "  {}{}.\n",
       counted(options.micro_batches, "micro-batch"), name(options.recompute),
       on_or_off(overlap.all_reduce), on_or_off(overlap.reduce_scatter),
       on_or_off(overlap.all_gather), on_or_off(overlap.recompute_gather), options.in_flight_blocks,
       name(options.weight_gather), name(options.gradient_reduction), name(options.data_reduction),
-      precision_text(options));
+      precision_text(options), pipeline);
 }
 
 std::string breakdown(const Record& record) {
@@ -70,9 +81,21 @@ std::string breakdown(const Record& record) {
   };
   add("compute", record.outcome.compute, "");
   const Outcome& outcome = record.outcome;
+  Seconds messages = Seconds{} - outcome.bubble;
+  Bytes of_messages;
   for (std::size_t c = 0; c < outcome.channels.size(); ++c) {
+    if (outcome.channels[c].axis == Axis::pipe) {
+      messages += outcome.exposed[c];
+      of_messages += record.sent.at(c);
+      continue;
+    }
     add(fmt::format("exposed communication, {}", name(outcome.channels[c])), outcome.exposed[c],
         fmt::format("{:.2f}", record.sent.at(c).value / 1e9));
+  }
+  if (record.point.grid.extent(Axis::pipe) > 1) {
+    add("exposed messages between stages", messages,
+        fmt::format("{:.2f}", of_messages.value / 1e9));
+    add("pipeline bubble", outcome.bubble, "");
   }
   table.rows.emplace_back();
   add("one batch", record.outcome.total, "");
@@ -86,6 +109,15 @@ std::string memory_by_role(const Record& record) {
                                 record.memory_by_role[role].value / 1e9));
   }
   return wrapped(fmt::format("  At the peak: {}.", fmt::join(parts, ", "))) + '\n';
+}
+
+std::string memory_by_stage(const Record& record) {
+  if (record.memory_by_stage.empty()) return "";
+  std::vector<std::string> stages;
+  for (Bytes bytes : record.memory_by_stage) {
+    stages.push_back(fmt::format("{:.1f}", bytes.value / 1e9));
+  }
+  return wrapped(fmt::format("  By stage: {} GB.", fmt::join(stages, ", "))) + '\n';
 }
 
 std::string search_counts(const Record& record) {
@@ -115,10 +147,10 @@ std::string search_counts(const Record& record) {
 
 std::string point_text(const Record& record) {
   std::string text = headline(record);
-  text +=
-      fmt::format("Grid {} (x, y, z, data), {}: {:.3f} s per batch, {}", record.point.grid.str(),
-                  counted(record.point.options.micro_batches, "micro-batch"),
-                  record.seconds().value, name(record.fidelity));
+  text += fmt::format("Grid {}{}, {}: {:.3f} s per batch, {}", record.point.grid.str(),
+                      record.point.grid.extent(Axis::pipe) == 1 ? " (x, y, z, data)" : "",
+                      counted(record.point.options.micro_batches, "micro-batch"),
+                      record.seconds().value, name(record.fidelity));
   if (simulates(record.fidelity)) {
     text += fmt::format(" (estimated {:.3f} s)", record.estimated.value);
   }
@@ -132,8 +164,8 @@ std::string point_text(const Record& record) {
   text += fmt::format("{:.1f} Tflop/s per device of executed flops.\n", executed_rate / 1e12);
   text += fmt::format("Memory per device {:.1f} GB of the {:.1f} GB that the reserve leaves.\n",
                       record.memory.value / 1e9, record.memory_limit.value / 1e9);
-  text += memory_by_role(record);
-  return text + options_text(record.point.options) + search_counts(record);
+  text += memory_by_role(record) + memory_by_stage(record);
+  return text + options_text(record.point) + search_counts(record);
 }
 
 // Reproductions want to know what the authors' own ranking leads to.
@@ -164,7 +196,7 @@ std::string search_text(const Record& record) {
   for (const GridSeconds& grid : record.best_grids) add(grid);
   return headline(record) + "The ten best grids by estimate, each with its best micro-batches:\n" +
          format(table) + '\n' + paper_choice(record) + search_counts(record) +
-         options_text(record.point.options);
+         options_text(record.point);
 }
 
 }  // namespace fourfold

@@ -2,6 +2,7 @@
 #include "schedule/fold/count.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace fourfold {
 
@@ -93,6 +94,28 @@ Counts count(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& g
   return counts;
 }
 
+namespace {
+
+// As timed programs list channels: by axis, then by purpose.
+void put_in_order(Counts& counts) {
+  std::vector<std::size_t> order(counts.channels.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+    return in_order(counts.channels[a], counts.channels[b]);
+  });
+  const auto sorted = [&](const auto& list) {
+    auto result = list;
+    for (std::size_t i = 0; i < order.size(); ++i) result[i] = list[order[i]];
+    return result;
+  };
+  counts.payload = sorted(counts.payload);
+  counts.sent = sorted(counts.sent);
+  counts.collectives = sorted(counts.collectives);
+  counts.channels = sorted(counts.channels);
+}
+
+}  // namespace
+
 Counts mean(const std::vector<Counts>& stages) {
   if (stages.size() == 1) return stages.front();
   Counts sum;
@@ -114,6 +137,7 @@ Counts mean(const std::vector<Counts>& stages) {
       sum.collectives[at] += stage.collectives[c];
     }
   }
+  put_in_order(sum);
   for (std::int64_t& collectives : sum.collectives) {
     collectives = (collectives + static_cast<std::int64_t>(stages.size()) - 1) /
                   static_cast<std::int64_t>(stages.size());

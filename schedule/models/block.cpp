@@ -30,10 +30,6 @@ Block::Block(Recorder& r, const Model& model, std::int64_t layer, Gradients& gra
       up_bias_(bias(r, "up", 4 * model.hidden, x)),
       down_bias_(bias(r, "down", model.hidden, y)) {}
 
-Shape Block::stream(const Model& model) {
-  return {all_tokens, model.hidden, {{Axis::data, Axis::z}, {Axis::y}, {}, {}, Owed::sum}};
-}
-
 Block::Bias Block::bias(Recorder& r, const std::string& name, std::int64_t columns, Axis axis) {
   Bias result;
   result.parameter = r.parameter(named(name) + ".bias",

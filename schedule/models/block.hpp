@@ -26,8 +26,6 @@ class Block {
   Id backward(const Recording& in, const Saved& saved, Id gradient) const;
   Bucket& bucket() const { return *bucket_; }
   std::int64_t layer() const { return layer_; }
-  // What passes between blocks: tokens x hidden, columns cut by y.
-  static Shape stream(const Model& model);
 
  private:
   struct Bias {

@@ -39,7 +39,11 @@ Misfit find_misfit(const Model& model, const ProcessGrid& grid, std::int64_t glo
   if (!order_misfit(options, grid.extent(Axis::pipe)).empty()) return Misfit::order;
   const bool shared_out =
       options.micro_batches >= 1 && global_batch % batch_unit(grid, options.micro_batches) == 0;
-  return shared_out ? Misfit::none : Misfit::batch;
+  if (!shared_out) return Misfit::batch;
+  const std::int64_t tokens =
+      model.sequence * (global_batch / batch_unit(grid, options.micro_batches));
+  const bool whole = !options.sequence_parallel || tokens % grid.extent(Axis::x) == 0;
+  return whole ? Misfit::none : Misfit::tokens;
 }
 
 std::string order_misfit(const StepOptions& options, std::int64_t stages) {
@@ -97,6 +101,11 @@ std::string misfit(const Model& model, const ProcessGrid& grid, std::int64_t glo
              text(micro_batches) +
              " micro-batches of whole sequences on z x data = " + text(grid.extent(Axis::z)) +
              " x " + text(grid.extent(Axis::data)) + " shares";
+    case Misfit::tokens:
+      return where + "sequence parallelism cuts the " +
+             text(model.sequence * (global_batch / batch_unit(grid, micro_batches))) +
+             " tokens of a micro-batch on a device by x = " + text(grid.extent(Axis::x)) +
+             ", which must divide them";
   }
   return "";
 }

@@ -13,7 +13,7 @@
 namespace fourfold {
 
 // Why a grid cannot run a model, before memory is looked at: the first reason in this order.
-enum class Misfit : std::uint8_t { none, heads, divisibility, layers, order, batch };
+enum class Misfit : std::uint8_t { none, heads, divisibility, layers, order, batch, tokens };
 Misfit find_misfit(const Model& model, const ProcessGrid& grid,
                    std::int64_t chunks = 1);  // whatever the batch
 Misfit find_misfit(const Model& model, const ProcessGrid& grid, std::int64_t global_batch,

@@ -105,7 +105,7 @@ void Gpt::forward(const Turn& turn) {
     stream = vocabulary_.front().embed(now, tokens_);
   } else {
     r_.begin_section("receive", -1);
-    stream = r_.receive("received", Block::stream(model_), forward_to());
+    stream = r_.receive("received", stream_shape(model_.hidden, options_), forward_to());
   }
   for (std::size_t b = own.first; b < own.last; ++b) {
     r_.begin_section("forward", blocks_[b].layer());
@@ -149,7 +149,7 @@ void Gpt::backward(const Turn& turn) {
     if (!own.begins) vocabulary_.front().give(now, of_table);
   } else {
     r_.begin_section("receive gradient", -1);
-    stream = r_.receive("received.gradient", Block::stream(model_), backward_to());
+    stream = r_.receive("received.gradient", stream_shape(model_.hidden, options_), backward_to());
   }
   at_head_ = {-1, -1};
   for (std::size_t b = own.last; b-- > own.first;) {

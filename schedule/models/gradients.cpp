@@ -79,6 +79,11 @@ void SmallGradients::reduce(Recorder& r) {
     }
     packs.push_back(r.pack(std::string("small.") + name(axis), members));
   }
+  // Where tokens are cut by x, what stands outside the pairs of products is summed along it, too.
+  Id& outside = packs.back();
+  if (r.value(outside).shape.sharding.partial.contains(Axis::x)) {
+    outside = r.all_reduce(outside, Axis::x, Hiding::never);
+  }
   Id all = r.pack("small", packs);
   all = r.all_reduce(all, Axis::z, Hiding::data_reduce);
   all = r.all_reduce(all, Axis::data, Hiding::data_reduce);

@@ -3,6 +3,22 @@
 
 namespace fourfold {
 
+Shape stream_shape(std::int64_t hidden, const StepOptions& options) {
+  Shape shape{all_tokens, hidden, {{Axis::data, Axis::z}, {Axis::y}, {}, {}, Owed::sum}};
+  if (options.sequence_parallel) shape.sharding.rows = shape.sharding.rows.with(Axis::x);
+  return shape;
+}
+
+Id whole_tokens(const Recording& in, Id stream, Hiding hiding) {
+  if (!in.options.sequence_parallel) return stream;
+  return in.r.all_gather(stream, Axis::x, hiding, Direction::rows);
+}
+
+Id summed_stream(const Recording& in, Id partial, Hiding hiding) {
+  if (!in.options.sequence_parallel) return in.r.all_reduce(partial, Axis::x, hiding);
+  return in.r.reduce_scatter(partial, Axis::x, hiding, Direction::rows);
+}
+
 Id gathered(const Recording& in, const Parameter& parameter, Hiding hiding) {
   if (in.options.weight_gather == WeightGather::per_micro_batch) {
     return in.r.all_gather(parameter.weight, Axis::z, hiding);

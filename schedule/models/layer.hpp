@@ -32,6 +32,14 @@ struct Forward {
   Saved saved;
 };
 
+// What passes between blocks: tokens x hidden, columns cut by y; rows by x, too, where sequences are
+// parallel.
+Shape stream_shape(std::int64_t hidden, const StepOptions& options);
+// Tokens that are cut by x put together, if they are: before a product. And a sum along x kept by
+// tokens, or everywhere: after one.
+Id whole_tokens(const Recording& in, Id stream, Hiding hiding);
+Id summed_stream(const Recording& in, Id partial, Hiding hiding);
+
 // A weight that is used whole: gathered along z anew, or once a step.
 Id gathered(const Recording& in, const Parameter& parameter, Hiding hiding);
 // The gathered weight backward uses: what recompute gathered, or a gather of its own.

@@ -17,18 +17,25 @@ Linear::Linear(Recorder& r, Label label, const Shape& weight, WeightKind kind, B
 
 Forward<Linear::Saved> Linear::forward(const Recording& in, Id input, Hiding hiding) const {
   const Id full = gathered(in, weight_, hiding);
-  const Id partial = in.r.gemm(GemmForm::nn, input, full, in.stored(functions::none, label_));
-  return {in.r.all_reduce(partial, in_, Hiding::never), {input, full}};
+  const Id tokens = in_ == Axis::y ? whole_tokens(in, input, Hiding::never) : input;
+  const Id partial = in.r.gemm(GemmForm::nn, tokens, full, in.stored(functions::none, label_));
+  const Id output = in_ == Axis::x ? summed_stream(in, partial, Hiding::never)
+                                   : in.r.all_reduce(partial, in_, Hiding::never);
+  return {output, {input, full}};
 }
 
 Id Linear::backward(const Recording& in, const Saved& saved, Id gradient) const {
   Recorder& r = in.r;
   const Id full = gathered_for_backward(in, weight_, saved.weight);
+  if (in_ == Axis::x) gradient = whole_tokens(in, gradient, Hiding::never);
+  // Beside the product for the input's gradient.
+  const Id input = in_ == Axis::y ? whole_tokens(in, saved.input, Hiding::all_reduce) : saved.input;
   const Id partial =
       r.gemm(GemmForm::nt, gradient, full, in.stored(functions::none, label_ + ".dinput"));
-  const Id input_gradient = r.all_reduce(partial, out_, Hiding::all_reduce);
+  const Id input_gradient = out_ == Axis::x ? summed_stream(in, partial, Hiding::all_reduce)
+                                            : r.all_reduce(partial, out_, Hiding::all_reduce);
   const Id weight_gradient =
-      r.gemm(GemmForm::tn, saved.input, gradient,
+      r.gemm(GemmForm::tn, input, gradient,
              {functions::none, label_ + ".dweight", Bucket::product_precision(in.options)});
   bucket_->give(r, slot_, weight_gradient, in.turn, in.options);
   return input_gradient;

@@ -21,7 +21,7 @@ Vocabulary::Vocabulary(Recorder& r, const Model& model, Gradients& gradients)
 Id Vocabulary::embed(const Recording& in, Id tokens) const {
   const Id full = gathered(in, table_, Hiding::all_gather);
   Id rows = in.r.lookup(in.stored(functions::lookup, "embedding"), full, tokens, table_shape_);
-  rows = in.r.all_reduce(rows, Axis::x, Hiding::never);
+  rows = summed_stream(in, rows, Hiding::never);
   return in.r.map(in.stored(functions::add_position, "embedded"), {rows, positions_.weight});
 }
 
@@ -31,9 +31,10 @@ Forward<Vocabulary::Saved> Vocabulary::head(const Recording& in, Id input, Id ta
   const auto normed = norm_->forward(in, input);
   saved.norm = normed.saved;
   saved.normed = normed.output;
+  const Id tokens = whole_tokens(in, saved.normed, Hiding::never);
   saved.table = gathered(in, table_, Hiding::all_gather);
   saved.logits =
-      r.gemm(GemmForm::nt, saved.normed, saved.table, in.stored(functions::none, "logits"));
+      r.gemm(GemmForm::nt, tokens, saved.table, in.stored(functions::none, "logits"));
   saved.logits = r.all_reduce(saved.logits, Axis::y, Hiding::never);
   saved.maxima = r.reduce({functions::row_max, "logits.max", Precision::fp32}, {saved.logits});
   saved.maxima = r.all_reduce(saved.maxima, Axis::x, Hiding::never);
@@ -50,11 +51,12 @@ Vocabulary::HeadGradients Vocabulary::head_backward(const Recording& in, const S
   Recorder& r = in.r;
   const Id dlogits = r.map(in.stored(functions::softmax_backward, "dlogits"),
                            {saved.logits, saved.maxima, saved.sums, targets});
+  const Id normed = whole_tokens(in, saved.normed, Hiding::all_reduce);
   Id gradient =
       r.gemm(GemmForm::nn, dlogits, saved.table, in.stored(functions::none, "head.dinput"));
-  gradient = r.all_reduce(gradient, Axis::x, Hiding::all_reduce);
+  gradient = summed_stream(in, gradient, Hiding::all_reduce);
   const Id table =
-      r.gemm(GemmForm::tn, dlogits, saved.normed,
+      r.gemm(GemmForm::tn, dlogits, normed,
              {functions::none, "table.dweight", Bucket::product_precision(in.options)});
   return {norm_->backward(in, saved.norm, gradient), table};
 }
@@ -66,7 +68,7 @@ Id Vocabulary::embed_backward(const Recording& in, Id gradient, Id tokens) const
   in.gradients.small.give(r, positions_slot_, positions, in.turn);
   return r.lookup(
       {functions::lookup_backward, "table.dlookup", Bucket::product_precision(in.options)},
-      gradient, tokens, table_shape_);
+      whole_tokens(in, gradient, Hiding::never), tokens, table_shape_);
 }
 
 void Vocabulary::give(const Recording& in, const std::vector<Id>& gradients) const {

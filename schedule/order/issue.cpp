@@ -22,7 +22,7 @@ class Issuer {
         deferral_of_(program.ops.size(), none) {
     for (std::int32_t i = 0; i < op_count(); ++i) {
       const Op& op = op_at(i);
-      if (op.kind == OpKind::all_gather && hides(op)) gathers_.push_back(i);
+      if (prefetched(op)) gathers_.push_back(i);
       if (op.kind == OpKind::receive) messages_of(op).to_receive.push_back(i);
       if (op.kind == OpKind::send) ++messages_of(op).to_send;
     }
@@ -121,10 +121,15 @@ class Issuer {
     return false;
   }
 
+  // Gathers of weights are; those of activations start when their operand is there.
+  bool prefetched(const Op& op) const {
+    return op.kind == OpKind::all_gather && op.direction == Direction::pieces && hides(op);
+  }
+
   void visit(std::int32_t i) {
     const Op& op = op_at(i);
     if (next_gather_ < gathers_.size() && gathers_[next_gather_] == i) start_gather();
-    if (op.kind == OpKind::all_gather && hides(op)) return;  // started here or before
+    if (prefetched(op)) return;  // started here or before
     if (op.kind == OpKind::receive) return receive(op);
     if (op.deferrable && put_off(i)) return;
     for (Id input : op.inputs) await(input);
@@ -215,7 +220,7 @@ class Issuer {
       }
     }
     // The prefetch: the next gather runs beside the product that is about to use this one.
-    if (op.kind == OpKind::all_gather && hides(op) && next_gather_ < gathers_.size() &&
+    if (prefetched(op) && next_gather_ < gathers_.size() &&
         gathers_[next_gather_] > producer) {
       start_gather();
     }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "schedule/program/process_grid.hpp"
@@ -37,6 +38,11 @@ struct Channel {
 inline std::string name(const Channel& channel) {
   return channel.purpose.empty() ? fourfold::name(channel.axis)
                                  : fourfold::name(channel.axis) + ("_" + channel.purpose);
+}
+
+// Channels are listed in this order, so that lists which were read back by name have it too.
+inline bool in_order(const Channel& first, const Channel& second) {
+  return std::tie(first.axis, first.purpose) < std::tie(second.axis, second.purpose);
 }
 
 // Index into the channels that a program declares.

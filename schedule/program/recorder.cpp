@@ -280,7 +280,7 @@ Id Recorder::all_gather(Id id, Axis axis, Hiding hiding, Direction direction) {
     refuse("all_gather", "rows of flat pieces cannot be gathered: " + described(value, axis));
   }
   cuts = cuts.without_innermost();
-  value.role = Role::gathered;
+  if (direction == Direction::pieces) value.role = Role::gathered;
   return collective({.kind = OpKind::all_gather,
                      .axis = axis,
                      .direction = direction,

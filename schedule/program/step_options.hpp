@@ -63,6 +63,10 @@ struct StepOptions {
   DataReduction data_reduction = DataReduction::after_backward;
   PipelineOrder order = PipelineOrder::one_f_one_b;
   std::int64_t chunks = 1;  // of layers on each stage: the virtual stages of the interleaved order
+  // Between blocks the tokens are cut by x as well (Korthikanti et al., arXiv:2205.05198): the
+  // all-reduce along x after a pair of products becomes a reduce-scatter, and an all-gather stands
+  // before the next.
+  bool sequence_parallel = false;
   Precision grad_reduce_precision_z = Precision::bf16;
   Precision grad_reduce_precision_data = Precision::fp32;
   bool operator==(const StepOptions&) const = default;

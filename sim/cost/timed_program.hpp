@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <tuple>
 #include <vector>
 
 #include "schedule/collectives/collective.hpp"
@@ -63,11 +62,6 @@ struct RunCycle {
   std::int32_t last = 0;
   std::int64_t repeats = 1;
 };
-
-// Channels are listed in this order, so that lists which were read back by name have it too.
-inline bool in_order(const Channel& first, const Channel& second) {
-  return std::tie(first.axis, first.purpose) < std::tie(second.axis, second.purpose);
-}
 
 // cycles[first, last): what the devices of one stage do.
 struct StageCycles {

@@ -142,6 +142,7 @@ class Walk {
     Outcome outcome(p_.channels);
     outcome.total = {now_.seconds};
     outcome.compute = {now_.compute};
+    outcome.bubble = {bubble_};
     for (std::size_t c = 0; c < channels_.size(); ++c) {
       outcome.exposed[c] = {channels_[c].exposed};
       outcome.busy[c] = {channels_[c].busy};
@@ -252,6 +253,7 @@ class Walk {
     compute(
         interference_charge(p_.interference, {post.duration}, {now_.compute - post.compute_before})
             .value);
+    bubble_ += std::max(0.0, finish - post.duration - now_.seconds);
     log.flight(s.channel, finish - post.duration, finish);
     wait(channel, finish);
     return true;
@@ -397,6 +399,7 @@ class Walk {
   std::int32_t cycle_ = 0, last_cycle_ = 0, run_ = -1, step_ = -1;
   std::int64_t turn_ = 0, round_ = 0;
   std::size_t steps_ = 0;
+  double bubble_ = 0.0;
   Moment now_;
   std::vector<OfChannel> channels_;
   std::vector<std::vector<Post>> posts_;  // all that were walked, by channel
@@ -453,6 +456,7 @@ Outcome mean(const std::vector<Outcome>& stages) {
   for (const Outcome& stage : stages) {
     sum.total = std::max(sum.total, stage.total);
     sum.compute += stage.compute * share;
+    sum.bubble += stage.bubble * share;
     for (std::size_t c = 0; c < sum.channels.size(); ++c) {
       sum.exposed[c] += stage.exposed[c] * share;
       sum.busy[c] += stage.busy[c] * share;

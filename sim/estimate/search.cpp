@@ -23,18 +23,24 @@ class Search {
   Search(const Point& question, const Platform& platform)
       : question_(question),
         estimator_(platform, question_),
-        one_(question.options),
-        recorded_(recorded_micro_batches(question.model, question.options)) {
-    one_.micro_batches = 1;
-  }
+        whole_model_(recorded_micro_batches(question.model, question.options)) {}
 
   void visit(const ProcessGrid& grid) {
-    const Model& model = question_.model;
-    const Misfit why = find_misfit(model, grid, question_.global_batch, one_);
+    const Misfit why = find_misfit(question_.model, grid, question_.options.chunks);
     if (why != Misfit::none) return reject(why);
+    if (question_.global_batch % replicas(grid) != 0) return reject(Misfit::batch);
+    const std::int64_t length = grid.extent(Axis::pipe);
     for (std::int64_t m : divisors(question_.global_batch / replicas(grid))) {
+      StepOptions options = question_.options;
+      options.micro_batches = m;
+      const Misfit with_options =
+          find_misfit(question_.model, grid, question_.global_batch, options);
+      if (with_options != Misfit::none) {
+        reject(with_options);
+        continue;
+      }
       ++result.tried;
-      const std::vector<Folded>& stages = step(m);
+      const std::vector<Folded>& stages = step(length, m);
       if (!fits(stages, grid, m)) continue;
       result.feasible.push_back({grid, m, estimator_.evaluate(stages, grid, m)});
     }
@@ -88,7 +94,10 @@ class Search {
   }
 
   bool fits(const std::vector<Folded>& stages, const ProcessGrid& grid, std::int64_t m) {
-    const Bytes need = estimator_.memory(stages, grid, m).front().peak;
+    Bytes need;
+    for (const MemoryUse& use : estimator_.memory(stages, grid, m)) {
+      need = std::max(need, use.peak);
+    }
     if (need <= estimator_.memory_limit()) return true;
     ++result.rejected[Rejection::memory];
     if (least_.value == 0 || need < least_) {
@@ -99,27 +108,27 @@ class Search {
     return false;
   }
 
-  // The folded step with m micro-batches: from recorded_ on they share one recording and
-  // differ in a count.
-  const std::vector<Folded>& step(std::int64_t m) {
-    std::vector<Folded>& slot = steps_[m];
+  // The folded step with m micro-batches: many share a recording of as many as tell all, and differ
+  // in a count.
+  const std::vector<Folded>& step(std::int64_t stages, std::int64_t m) {
+    std::vector<Folded>& slot = steps_[{stages, m}];
     if (!slot.empty()) return slot;
-    if (m > recorded_) {
-      slot = step(recorded_);
+    if (stages == 1 && m > whole_model_) {
+      slot = step(1, whole_model_);
       stretch(slot.front(), m);
     } else {
       StepOptions options = question_.options;
       options.micro_batches = m;
-      slot = folded_stages(question_.model, options, 1);
+      slot = folded_stages(question_.model, options, stages);
     }
     return slot;
   }
 
   Point question_;
   Estimator estimator_;
-  StepOptions one_;  // of one micro-batch
-  std::int64_t recorded_;
-  std::map<std::int64_t, std::vector<Folded>> steps_;  // of one stage, by micro-batches
+  std::int64_t whole_model_;  // micro-batches that tell all of one stage
+  // By stages and micro-batches.
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Folded>> steps_;
   Bytes least_;
   ProcessGrid miss_;
   std::int64_t miss_micro_batches_ = 0;
@@ -132,8 +141,9 @@ const char* name(Rejection reason) {
   return names[static_cast<int>(reason)];
 }
 
-SearchResult search(const Point& question, const Platform& platform, std::int64_t devices,
+SearchResult search(const Point& question, const Platform& platform, const SearchSpace& space,
                     const std::function<void(std::int64_t, std::int64_t)>& progress) {
+  const std::int64_t devices = space.devices;
   if (devices < 1) throw std::runtime_error("a search needs at least 1 device");
   if (devices > platform.devices()) {
     throw std::runtime_error(platform.name + " has " + std::to_string(platform.devices()) +
@@ -142,10 +152,14 @@ SearchResult search(const Point& question, const Platform& platform, std::int64_
                              std::to_string(devices) + " asked for");
   }
   std::vector<ProcessGrid> grids;
-  for (std::int64_t x : divisors(devices)) {
-    for (std::int64_t y : divisors(devices / x)) {
-      for (std::int64_t z : divisors(devices / x / y)) {
-        grids.emplace_back(x, y, z, devices / x / y / z);
+  for (std::int64_t stages : space.stages) {
+    if (devices % stages != 0) continue;
+    const std::int64_t each = devices / stages;
+    for (std::int64_t x : divisors(each)) {
+      for (std::int64_t y : divisors(each / x)) {
+        for (std::int64_t z : divisors(each / x / y)) {
+          grids.emplace_back(x, y, z, each / x / y / z, stages);
+        }
       }
     }
   }

@@ -1,5 +1,5 @@
-// The search: every process grid and micro-batch count that can run a model on so many devices,
-// estimated; the impossible ones counted by reason.
+// The search: every process grid and micro-batch count that can run a model on so many devices, in
+// pipelines of the lengths asked for, estimated; the impossible ones counted by reason.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,16 @@ struct SearchResult {
   std::string closest_miss;
 };
 
-// `question.grid` and `question.options.micro_batches` are ignored but for the grid's size.
-// Progress is called with (done, all) now and then. Throws std::runtime_error if the machine is too
+// What is searched: all grids of so many devices whose pipeline has one of these lengths, with all
+// micro-batches.
+struct SearchSpace {
+  std::int64_t devices = 1;
+  std::vector<std::int64_t> stages{1};
+};
+
+// The point's grid and micro-batches are ignored, its order and chunks are kept. Progress is called with (done, all) now and then. Throws std::runtime_error if the machine is too
 // small.
-SearchResult search(const Point& question, const Platform& platform, std::int64_t devices,
+SearchResult search(const Point& question, const Platform& platform, const SearchSpace& space,
                     const std::function<void(std::int64_t, std::int64_t)>& progress = {});
 
 // Agreement of two orders of the same candidates.

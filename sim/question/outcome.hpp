@@ -16,6 +16,9 @@ struct Outcome {
   std::vector<Channel> channels;  // of the timed program, in its order
   std::vector<Seconds> exposed;   // by channel: waiting for a collective of it
   std::vector<Seconds> busy;      // by channel: a collective of it in flight
+  // The pipeline's bubble, a part of what is exposed along pipe: waiting for a stage that has not
+  // posted its part yet.
+  Seconds bubble;
 
   Outcome() = default;
   explicit Outcome(const std::vector<Channel>& of)

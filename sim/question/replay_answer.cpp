@@ -32,10 +32,12 @@ std::vector<Seconds> read_channels(JsonObject& object, const std::string& key,
 }  // namespace
 
 json json_of(const Outcome& outcome) {
-  return {{"total_s", outcome.total.value},
-          {"compute_s", outcome.compute.value},
-          {"exposed_s", json_by_channel(outcome.channels, outcome.exposed)},
-          {"busy_s", json_by_channel(outcome.channels, outcome.busy)}};
+  json object{{"total_s", outcome.total.value},
+              {"compute_s", outcome.compute.value},
+              {"exposed_s", json_by_channel(outcome.channels, outcome.exposed)},
+              {"busy_s", json_by_channel(outcome.channels, outcome.busy)}};
+  if (outcome.bubble.value > 0) object["bubble_s"] = outcome.bubble.value;
+  return object;
 }
 
 Outcome read_outcome(JsonObject object) {
@@ -45,6 +47,7 @@ Outcome read_outcome(JsonObject object) {
   outcome.channels = channels_in(object.get("exposed_s"));
   outcome.exposed = read_channels(object, "exposed_s", outcome.channels);
   outcome.busy = read_channels(object, "busy_s", outcome.channels);
+  if (object.has("bubble_s")) outcome.bubble = read_seconds(object, "bubble_s");
   object.finish();
   return outcome;
 }

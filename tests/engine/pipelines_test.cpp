@@ -14,10 +14,12 @@ struct Case {
   const char* grid;
   PipelineOrder order = PipelineOrder::one_f_one_b;
   std::int64_t chunks = 1;
+  bool sequence_parallel = false;
 };
 
 std::string text(const Case& c) {
-  return std::string(c.grid) + " " + name(c.order) + " " + std::to_string(c.chunks);
+  return std::string(c.grid) + " " + name(c.order) + " " + std::to_string(c.chunks) +
+         (c.sequence_parallel ? " by tokens" : "");
 }
 
 class Pipelines : public testing::TestWithParam<Case> {};
@@ -32,9 +34,11 @@ TEST_P(Pipelines, TrainWhatOneDeviceTrains) {
     options.order = what.order;
     options.chunks = what.chunks;
     options.overlap.messages = messages;
+    options.sequence_parallel = what.sequence_parallel;
     StepOptions plain = options;
     plain.order = PipelineOrder::one_f_one_b;
     plain.chunks = 1;
+    plain.sequence_parallel = false;
     const AdamW optimizer;
     Lockstep<double> alone(model, plain, ProcessGrid(), tiny_seed);
     Lockstep<double> run(model, options, grid, tiny_seed);
@@ -70,7 +74,13 @@ INSTANTIATE_TEST_SUITE_P(Grids, Pipelines,
                                          Case{"x=2,pipe=2", PipelineOrder::interleaved, 2},
                                          Case{"y=2,pipe=2"}, Case{"z=2,pipe=2"},
                                          Case{"data=2,pipe=2", PipelineOrder::gpipe},
-                                         Case{"x=2,z=2,data=2,pipe=4"}),
+                                         Case{"x=2,z=2,data=2,pipe=4"},
+                    Case{"2x1x1x1", PipelineOrder::one_f_one_b, 1, true},
+                    Case{"4x1x1x1", PipelineOrder::one_f_one_b, 1, true},
+                    Case{"2x2x2x1", PipelineOrder::one_f_one_b, 1, true},
+                    Case{"2x1x1x2", PipelineOrder::gpipe, 1, true},
+                    Case{"x=2,pipe=2", PipelineOrder::interleaved, 2, true},
+                    Case{"x=2,y=2,pipe=4", PipelineOrder::one_f_one_b, 1, true}),
                          [](const auto& param) {
                            std::string name = text(param.param);
                            for (char& c : name)

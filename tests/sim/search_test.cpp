@@ -36,7 +36,7 @@ std::vector<ProcessGrid> factorisations(std::int64_t number) {
 
 std::int64_t grids_tried(std::int64_t devices) {
   std::int64_t all = 0;
-  search(question("gpt-5b"), read_platform("perlmutter"), devices,
+  search(question("gpt-5b"), read_platform("perlmutter"), {devices},
          [&all](std::int64_t, std::int64_t count) { all = count; });
   return all;
 }
@@ -58,7 +58,7 @@ TEST(Search, AccountsForEveryGridAndMicroBatch) {
   const Point point = question("gpt-40b");
   const Platform platform = read_platform("perlmutter");
 
-  const SearchResult result = search(point, platform, 96);
+  const SearchResult result = search(point, platform, {96});
 
   std::map<Rejection, std::int64_t> expected;
   std::int64_t tried = 0;
@@ -76,6 +76,7 @@ TEST(Search, AccountsForEveryGridAndMicroBatch) {
         continue;
       case Misfit::layers:
       case Misfit::order:
+      case Misfit::tokens:
         FAIL() << "a search has one stage";
       case Misfit::none:
         break;
@@ -105,7 +106,7 @@ TEST(Search, EstimatesWhatItKeepsAsThePointAlone) {
   Point point = question("gpt-5b");
   const Platform platform = read_platform("perlmutter");
 
-  const SearchResult result = search(point, platform, 64);
+  const SearchResult result = search(point, platform, {64});
 
   ASSERT_GT(result.feasible.size(), 20u);
   for (std::size_t i = 0; i < result.feasible.size(); i += result.feasible.size() / 20) {
@@ -121,8 +122,8 @@ TEST(Search, EstimatesWhatItKeepsAsThePointAlone) {
 TEST(Search, SortsByTimeKeepsOnlyWhatFitsAndRepeatsItself) {
   const Platform platform = read_platform("frontier");
 
-  const SearchResult first = search(question("gpt-10b"), platform, 128);
-  const SearchResult second = search(question("gpt-10b"), platform, 128);
+  const SearchResult first = search(question("gpt-10b"), platform, {128});
+  const SearchResult second = search(question("gpt-10b"), platform, {128});
 
   const Bytes limit = platform.processor.memory * platform.processor.usable_memory;
   ASSERT_EQ(first.feasible.size(), second.feasible.size());
@@ -144,7 +145,7 @@ TEST(Search, OfAModelThatFitsNowhereSaysHowFarOff) {
   const Point point = question("gpt-80b");
   const Platform platform = read_platform("perlmutter");
 
-  const SearchResult result = search(point, platform, 8);
+  const SearchResult result = search(point, platform, {8});
 
   // 14 bytes a parameter on 8 devices of 40 GB: no grid can do.
   EXPECT_TRUE(result.feasible.empty());
@@ -178,7 +179,7 @@ TEST(Search, TheClosestMissIsTheOneThatNeedsLeast) {
     }
   }
 
-  const SearchResult result = search(point, platform, 8);
+  const SearchResult result = search(point, platform, {8});
 
   EXPECT_THAT(result.closest_miss, HasSubstr("the closest, grid " + closest));
 }
@@ -186,13 +187,13 @@ TEST(Search, TheClosestMissIsTheOneThatNeedsLeast) {
 TEST(Search, RefusesMoreDevicesThanTheMachineHas) {
   const Platform platform = read_platform("perlmutter");
   try {
-    search(question("gpt-5b"), platform, 8192);
+    search(question("gpt-5b"), platform, {8192});
     FAIL() << "accepted";
   } catch (const std::runtime_error& error) {
     EXPECT_STREQ(error.what(),
                  "perlmutter has 6144 devices (1536 nodes of 4), fewer than the 8192 asked for");
   }
-  EXPECT_THROW(search(question("gpt-5b"), platform, 0), std::runtime_error);
+  EXPECT_THROW(search(question("gpt-5b"), platform, {0}), std::runtime_error);
 }
 
 TEST(Ranking, KendallTauIsOneMinusOneOrBetween) {
