@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-# Plants the faults of faults.toml one at a time, in a tree of its own, and tells which tests notice.
+# Plants the faults of faults.toml one at a time, in a copy of the sources: do the tests notice?
 """How many plausible faults do the tests notice?
 
-  tests/faults/plant.py --check                     every fault can still be planted (a test runs this)
-  tests/faults/plant.py --list                      ids, rooms and what is wrong
-  tests/faults/plant.py --build /tmp/faults         plants all; hours. Interrupt it and go on at will
+  tests/faults/plant.py --check               every fault can be planted (faults_test.sh runs this)
+  tests/faults/plant.py --list                ids, rooms and what is wrong
+  tests/faults/plant.py --build /tmp/faults   plants all, in an hour; interrupt it and go on at will
   tests/faults/plant.py --build /tmp/faults --only ring-stores-too-early --again
 
 A fault is one wrong line or two, such as a tired engineer writes: see faults.toml. The sources are
 copied to BUILD/tree and built in BUILD/build; your own tree is only read. Each fault is planted in
-the copy, built and met by the tests of its room until one fails; those that pass are planted once
-more in the end and met by all other tests but the slow ones. What came of a fault is appended to
-BUILD/results.jsonl; one that stands there is not planted again unless it has changed or --again is
-given. First of all the tests run without any fault: one that fails then would seem to notice
-everything. The table at the end:
+the copy, built and met by the tests of its room until one fails. Those that pass are planted once
+more, all at once, and met by all tests but the slow ones; where tests fail, each fault meets these
+tests alone. What came of a fault is appended to BUILD/results.jsonl; one that stands there is not
+planted again unless it has changed or --again is given. First of all the tests run without any
+fault: one that fails then would seem to notice everything. The table at the end:
 
   noticed       a test failed
   not noticed   all passed: write the test that is missing, or take the fault out if it is harmless
@@ -23,6 +23,7 @@ A new fault is one more entry of faults.toml; `old` must stand exactly once in i
 """
 
 import argparse
+import contextlib
 import datetime
 import hashlib
 import json
@@ -165,22 +166,34 @@ class Site:
     def build(self, target):
         return run(["ninja", "-C", self.build_folder, "-j", str(self.jobs), target])
 
-    # The first test of these that fails, or none; `chosen` and `left_out` are regular expressions.
-    def first_failure(self, chosen, left_out):
+    # Names of the tests that fail of those that the regular expression chooses; with `how` "first",
+    # no more than one.
+    def failures(self, chosen, how):
+        stopping = ["--stop-on-failure"] if how == "first" else []
         result = run(["ctest", "--test-dir", self.build_folder, "-j", str(self.ctest_jobs),
-                      "--stop-on-failure", "--output-on-failure", "-LE", "^slow$",
-                      "-R", chosen, "-E", left_out])
+                      "--output-on-failure", "-LE", "^slow$", "-R", chosen, "-E", BLIND, *stopping])
         self.said = result.stdout
-        failed = re.search(r"Test +#\d+: (\S+).*\*\*\*(?!Not Run)", result.stdout)
-        if failed:
-            return failed.group(1)
-        if result.returncode != 0:
-            stop(f"ctest says neither which test failed nor that all passed:\n{result.stdout[-4000:]}")
-        return None
+        failed = re.findall(r"Test +#\d+: (\S+).*\*\*\*(?!Not Run)", result.stdout)
+        if result.returncode != 0 and not failed:
+            stop(f"ctest says neither which test failed nor that all passed:\n{self.said[-4000:]}")
+        return failed[:1] if how == "first" else failed
 
-    def write(self, fault, text):
-        with open(os.path.join(self.tree, fault["file"]), "w", encoding="utf-8") as file:
-            file.write(text)
+    # The sources with these faults while the block runs.
+    @contextlib.contextmanager
+    def planted(self, faults):
+        right = {fault["file"]: source(self.tree, fault) for fault in faults}
+        try:
+            for fault in faults:
+                text = source(self.tree, fault)
+                if text.count(fault["old"]) != 1:
+                    stop(f"{fault['id']} cannot be planted beside the others of {fault['file']}")
+                with open(os.path.join(self.tree, fault["file"]), "w", encoding="utf-8") as file:
+                    file.write(text.replace(fault["old"], fault["new"]))
+            yield
+        finally:
+            for name, text in right.items():
+                with open(os.path.join(self.tree, name), "w", encoding="utf-8") as file:
+                    file.write(text)
 
 
 # What came of the fault that stands in the tree: (outcome, the test that noticed it).
@@ -188,23 +201,31 @@ def meet_its_room(site, fault):
     for folder in TESTS_OF_ROOM[fault["room"]]:
         if site.build(f"tests-{folder}").returncode != 0:
             return "not built", None
-        test = site.first_failure(tests_in(folder), BLIND)
-        if test:
+        # Not the folder's scripts: they start programs, which are not built yet.
+        for test in site.failures(rf"^{folder}\.", "first"):
             return "noticed", test
     return PASSED_ROOM, None
 
 
-def meet_the_others(site, fault):
-    if site.build("all").returncode != 0:
-        return "not built", None
-    met = [tests_in(folder) for folder in TESTS_OF_ROOM[fault["room"]]]
-    test = site.first_failure(".", "|".join([BLIND] + met))
-    return ("noticed", test) if test else ("not noticed", None)
+# What meets one fault after those of its room: the tests that fail when all of them are planted.
+def others(site, faults):
+    print(f"planting {len(faults)} that passed their rooms at once", flush=True)
+    with site.planted(faults):
+        built = site.build("all")
+        if built.returncode != 0:
+            stop(f"faults that build alone do not build together:\n{built.stdout[-4000:]}")
+        failing = site.failures(".", "all")
+    print(f"{len(failing)} tests fail: {' '.join(failing) or 'none'}", flush=True)
 
+    def meet(site, _):
+        if failing:
+            site.build("all")
+            chosen = "|".join(f"^{re.escape(test)}$" for test in failing)
+            for test in site.failures(chosen, "first"):
+                return "noticed", test
+        return "not noticed", None
 
-# Of the folder's executable; its scripts start programs, and are among the others.
-def tests_in(folder):
-    return rf"^{folder}\."
+    return meet
 
 
 def results_in(path):
@@ -238,7 +259,7 @@ def table(faults, results):
     for outcome in ["not noticed", "not built", PASSED_ROOM, None]:
         for fault in faults:
             if outcome_of(fault, results) == outcome:
-                text += f"{outcome or 'not met'}: {fault['id']} ({fault['file']}): {fault['what']}\n"
+                text += f"{outcome or 'not met'}: {fault['id']}, {fault['file']}: {fault['what']}\n"
     return text
 
 
@@ -247,8 +268,7 @@ def expect_sound(site):
     built = site.build("all")
     if built.returncode != 0:
         stop(f"the sources do not build:\n{built.stdout[-4000:]}")
-    test = site.first_failure(".", BLIND)
-    if test:
+    for test in site.failures(".", "first"):
         stop(f"{test} fails without any fault; nothing can be said of the others:\n"
              f"{site.said[-4000:]}")
 
@@ -256,13 +276,9 @@ def expect_sound(site):
 def plant_all(faults, site, meet, results_path, known):
     began, done = time.monotonic(), 0
     for fault in faults:
-        right = source(site.tree, fault)
         start = time.monotonic()
-        site.write(fault, right.replace(fault["old"], fault["new"]))
-        try:
+        with site.planted([fault]):
             outcome, test = meet(site, fault)
-        finally:
-            site.write(fault, right)
         result = {"id": fault["id"], "fault": digest(fault), "room": fault["room"],
                   "outcome": outcome, "test": test, "seconds": round(time.monotonic() - start, 1)}
         with open(results_path, "a", encoding="utf-8") as file:
@@ -271,7 +287,8 @@ def plant_all(faults, site, meet, results_path, known):
         done += 1
         left = (time.monotonic() - began) / done * (len(faults) - done)
         print(f"{done} of {len(faults)}  {fault['id']}: {outcome}{' by ' + test if test else ''}, "
-              f"{result['seconds']:.0f} s; {datetime.timedelta(seconds=round(left))} left", flush=True)
+              f"{result['seconds']:.0f} s; {datetime.timedelta(seconds=round(left))} left",
+              flush=True)
 
 
 def main():
@@ -318,7 +335,8 @@ def main():
                  if options.again or outcome_of(fault, results) is None]
         plant_all(first, site, meet_its_room, results_path, results)
         second = [fault for fault in chosen if outcome_of(fault, results) == PASSED_ROOM]
-        plant_all(second, site, meet_the_others, results_path, results)
+        if second:
+            plant_all(second, site, others(site, second), results_path, results)
     print(table(chosen, results), end="")
 
 
