@@ -50,7 +50,7 @@ TESTS_OF_ROOM = {
     "sim/estimate": ["sim"],
     "sim/conditions": ["sim", "replay"],
     "sim/explain": ["sim"],
-    "sim/question": ["sim"],
+    "sim/question": ["sim", "replay"],
     "sim/replay": ["replay", "ladder"],
     "engine": ["engine", "kernels"],
     "engine/cpu": ["kernels"],
