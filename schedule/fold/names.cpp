@@ -42,19 +42,26 @@ NamedStep named_step(const Model& model, const StepOptions& options, const Stage
     while (schedule.sections.at(section).section != body.section) ++section;
     step.bodies.push_back(names_of(schedule, section));
   }
+  const std::vector<BodyCycle> recorded = step.folded.cycles;
+  if (options.micro_batches > step.folded.micro_batches) {
+    stretch(step.folded, options.micro_batches);
+  }
   std::size_t next = 0;
-  for (const BodyCycle& cycle : step.folded.cycles) {
+  std::int64_t unrecorded = 0;  // micro-batches before a section that only repeats stand for
+  for (std::size_t c = 0; c < recorded.size(); ++c) {
+    const BodyCycle& cycle = recorded[c];
     std::size_t sections = 0;
     for (const BodyRun& run : cycle.runs) sections += static_cast<std::size_t>(run.repeats);
     for (std::size_t i = 0; i < sections; ++i) {
       const auto number = static_cast<std::size_t>(schedule.sections.at(next + i).section);
       const Section& section = schedule.program.sections[number];
-      step.sections.push_back({section.name, section.micro_batch, section.layer});
+      const bool of_one = section.micro_batch >= 0;
+      step.sections.push_back(
+          {section.name, of_one ? section.micro_batch + unrecorded : -1, section.layer});
     }
     next += sections * static_cast<std::size_t>(cycle.repeats);
-  }
-  if (options.micro_batches > step.folded.micro_batches) {
-    stretch(step.folded, options.micro_batches);
+    unrecorded +=
+        (step.folded.cycles[c].repeats - cycle.repeats) * step.folded.steady.micro_batches;
   }
   return step;
 }
