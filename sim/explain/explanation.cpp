@@ -306,9 +306,19 @@ std::vector<std::pair<std::string, Seconds>> Explanation::parts() const {
   for (Work work : all_works) parts.emplace_back(name(work), kernels[static_cast<int>(work)]);
   parts.emplace_back("interference of collectives with kernels", interference);
   parts.emplace_back("slower devices, on average", slower_devices);
+  bool pipeline = false;
   for (std::size_t c = 0; c < outcome.channels.size(); ++c) {
+    if (outcome.channels[c].axis == Axis::pipe) {
+      pipeline = true;
+      continue;
+    }
     parts.emplace_back("exposed communication, " + fourfold::name(outcome.channels[c]),
                        outcome.exposed[c]);
+  }
+  if (pipeline) {
+    parts.emplace_back("exposed messages between stages",
+                       outcome.exposed_along(Axis::pipe) - outcome.bubble);
+    parts.emplace_back("pipeline bubble", outcome.bubble);
   }
   parts.emplace_back("until the last device ends", last_device);
   return parts;

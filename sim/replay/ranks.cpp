@@ -133,7 +133,8 @@ void Ranks::finish(std::int32_t communicator, double time) {
   const std::int32_t distance = communicators_.distance(channel);
   const std::int32_t number = state.finished;
   const Pending posted = std::exchange(pending(channel, communicator, number), {});
-  if (witness_ != nullptr) witness_->finish(communicator, number, state.started, time);
+  const double started = state.started;
+  if (witness_ != nullptr) witness_->finish(communicator, number, started, time);
   state.running = false;
   state.finished_at = time;
   ++state.finished;
@@ -164,7 +165,7 @@ void Ranks::finish(std::int32_t communicator, double time) {
     if (time > member.clock) {
       sums_of(stage, channel, operation.segment).exposed += time - member.clock;
       if (communicators_.joins_stages(channel)) {
-        stage.sums[operation.segment].bubble += std::max(0.0, state.started - member.clock);
+        stage.sums[operation.segment].bubble += std::max(0.0, started - member.clock);
       }
       member.clock = time;
     }
