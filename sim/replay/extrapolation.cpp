@@ -262,6 +262,11 @@ Disagreement disagreement(const TimedProgram& program, const std::vector<IssueSt
   for (std::size_t i = 0; i < streams.size(); ++i) {
     periods.push_back(compare(streams[i], times[i], found));
   }
+  if (getenv("DBG")) {
+    for (std::size_t i = 0; i < streams.size(); ++i)
+      for (auto& [c, t] : periods[i])
+        fprintf(stderr, "stage %zu cycle %d of %ld weight %f T %.9f change %.3g\n", i, c, program.cycles[c].repeats, streams[i].segments.back().weight, t, found.cycles[c]);
+  }
   compare_stages(periods, found);
   return found;
 }
