@@ -30,18 +30,29 @@ void write_trace_of(const Record& record, const std::string& path) {
   const Platform platform = read_platform(record.point.platform, record.point.scales);
   const TimedProgram program = lower(record.point, platform);
   const ProgramDetail detail(record.point, platform, program);
+  const ProcessGrid& grid = record.point.grid;
+  const std::int64_t stages = grid.extent(Axis::pipe);
   std::vector<TracedDevice> devices;
   if (!record.replay || !record.replay->detail) {
-    devices.push_back({0, "every device: they are alike in the closed form",
-                       timeline(estimated_log(program), detail, LoggedRepetitions::all(program),
-                                repeated_in_trace(detail, 1))});
+    const LoggedRepetitions logged = LoggedRepetitions::all(program);
+    const Repeated repeated = repeated_in_trace(detail, 1);  // all stages together have its spans
+    for (std::int64_t stage = 0; stage < stages; ++stage) {
+      const std::string role =
+          stages == 1
+              ? "every device: they are alike in the closed form"
+              : fmt::format("every device of stage {}: they are alike in the closed form", stage);
+      devices.push_back({stage * grid.stride(Axis::pipe), role,
+                         timeline(estimated_log(program, stage), detail, logged, repeated, stage)});
+    }
   } else {
     const ReplayDetail& replay = *record.replay->detail;
-    const Repeated repeated =
-        repeated_in_trace(detail, static_cast<std::int64_t>(replay.timelines.size()));
+    const auto timelines = static_cast<std::int64_t>(replay.timelines.size());
+    const Repeated repeated = repeated_in_trace(detail, (timelines + stages - 1) / stages);
     for (const DeviceTimeline& one : replay.timelines) {
-      devices.push_back({one.rank, fmt::format("rank {}: {}", one.rank, one.name),
-                         timeline(one.log, detail, replay.logged, repeated)});
+      const std::int64_t stage = grid.coordinate(one.rank, Axis::pipe);
+      const std::string place = stages == 1 ? "" : fmt::format(", stage {}", stage);
+      devices.push_back({one.rank, fmt::format("rank {}{}: {}", one.rank, place, one.name),
+                         timeline(one.log, detail, replay.logged, repeated, stage)});
     }
   }
   write_whole_file(path, trace_json(devices, detail, title_of(record)));

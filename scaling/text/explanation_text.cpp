@@ -70,13 +70,15 @@ std::string channels(const Explanation& explanation) {
       table.rows.empty() ? "No axis is cut: nothing is communicated.\n" : format(table);
   if (explanation.waiting().value <= 0.0) return text;
   const bool alike = explanation.not_in_closed_form.empty();
+  const char* why = explanation.outcome.bubble.value > 0.0
+                        ? " Along pipe that is a stage without a micro-batch to work on."
+                    : alike ? " Devices that compute alike come at different times where their "
+                              "other groups share links with different neighbours."
+                            : "";
   return text + wrapped(fmt::format(
                     "Waiting: nothing of the lane is in flight yet, as a member of the group comes "
                     "later; {:.3f} s on all lanes.{}\n",
-                    explanation.waiting().value,
-                    alike ? " Devices that compute alike come at different times where their other "
-                            "groups share links with different neighbours."
-                          : ""));
+                    explanation.waiting().value, why));
 }
 
 std::string names_of(const CollectiveUse& use) {

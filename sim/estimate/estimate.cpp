@@ -448,23 +448,6 @@ std::vector<Walk<Log>> walked(const TimedProgram& program, Meetings& meetings) {
   return walks;
 }
 
-// Stages have equally many devices: times are means, and the last one ends the step.
-Outcome mean(const std::vector<Outcome>& stages) {
-  if (stages.size() == 1) return stages.front();
-  const double share = 1.0 / static_cast<double>(stages.size());
-  Outcome sum(stages.front().channels);
-  for (const Outcome& stage : stages) {
-    sum.total = std::max(sum.total, stage.total);
-    sum.compute += stage.compute * share;
-    sum.bubble += stage.bubble * share;
-    for (std::size_t c = 0; c < sum.channels.size(); ++c) {
-      sum.exposed[c] += stage.exposed[c] * share;
-      sum.busy[c] += stage.busy[c] * share;
-    }
-  }
-  return sum;
-}
-
 }  // namespace
 
 Outcome estimate(const TimedProgram& program) {
@@ -474,11 +457,12 @@ Outcome estimate(const TimedProgram& program) {
   return mean(stages);
 }
 
-DeviceLog estimated_log(const TimedProgram& program) {
+DeviceLog estimated_log(const TimedProgram& program, std::int64_t stage) {
   Meetings meetings(program);
   std::vector<Walk<WholeLog>> walks = walked<WholeLog>(program, meetings);
-  walks.front().log.log.end = walks.front().outcome().total.value;
-  return std::move(walks.front().log.log);
+  Walk<WholeLog>& walk = walks.at(static_cast<std::size_t>(stage));
+  walk.log.log.end = walk.outcome().total.value;
+  return std::move(walk.log.log);
 }
 
 namespace {

@@ -20,9 +20,9 @@ namespace fourfold {
 // Throws std::invalid_argument if stages wait for each other for ever.
 Outcome estimate(const TimedProgram& program);
 
-// The same walk, every repetition of every loop, with the clock at each step: for a timeline, of
-// the first stage.
-DeviceLog estimated_log(const TimedProgram& program);
+// The same walk, every repetition of every loop, with the clock at each step: for a timeline of the
+// devices of a stage.
+DeviceLog estimated_log(const TimedProgram& program, std::int64_t stage = 0);
 
 // The timed program of a point (records, schedules, folds, lowers).
 // Throws std::runtime_error if the grid does not fit the model.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "sim/cost/kernel_time.hpp"
@@ -68,9 +69,15 @@ class Explainer {
         platform_(platform),
         estimate_(estimate(point, platform)),
         program_(lower(point, platform)),
-        closed_form_(estimate(program_)),
-        step_(named_step(point.model, point.options)) {
-    sizes_.evaluate(step_.folded, point.grid, {micro_batch_tokens(point)});
+        closed_form_(estimate(program_)) {
+    const std::int64_t stages = point.grid.extent(Axis::pipe);
+    for (std::int64_t stage = 0; stage < stages; ++stage) {
+      steps_.push_back(named_step(point.model, point.options, {stage, stages}));
+      sizes_.emplace_back();
+      sizes_.back().evaluate(steps_.back().folded, point.grid, {micro_batch_tokens(point)});
+    }
+    share_ = 1.0 / static_cast<double>(stages);
+    counts_of_channels_.resize(program_.channels.size(), 0.0);
   }
 
   Explanation explain(const std::optional<Simulated>& simulated) {
@@ -88,26 +95,34 @@ class Explainer {
     result_.memory_limit = processor.memory * processor.usable_memory;
     result_.empirical_peak = processor.empirical_peak;
     result_.advertised_peak = processor.advertised_peak;
+    for (std::size_t stage = 0; stage < steps_.size(); ++stage) kernels(stage);
     compute();
-    collectives();
+    for (std::size_t stage = 0; stage < steps_.size(); ++stage) collectives(stage);
+    finish_collectives();
     channels();
     ideals(simulated);
     return std::move(result_);
   }
 
  private:
-  void compute() {
-    const std::vector<std::int64_t> times = times_done(step_.folded);
+  // Stages have equally many devices: all sums are means over them.
+  void kernels(std::size_t stage) {
+    const Folded& folded = steps_[stage].folded;
+    const std::vector<std::int64_t> times = times_done(folded);
     for (std::size_t b = 0; b < times.size(); ++b) {
-      for (const FoldedStep& step : step_.folded.bodies[b].steps) {
+      for (const FoldedStep& step : folded.bodies[b].steps) {
         if (step.kind != IssueKind::compute) continue;
-        for (std::int32_t c : step_.folded.bundles[static_cast<std::size_t>(step.index)]) {
-          const OpClass& op = step_.folded.classes[static_cast<std::size_t>(c)];
+        for (std::int32_t c : folded.bundles[static_cast<std::size_t>(step.index)]) {
+          const OpClass& op = folded.classes[static_cast<std::size_t>(c)];
           result_.kernels[static_cast<std::size_t>(work_of(op))] +=
-              kernel_time(op, sizes_, platform_.processor) * static_cast<double>(times[b]);
+              kernel_time(op, sizes_[stage], platform_.processor) *
+              (static_cast<double>(times[b]) * share_);
         }
       }
     }
+  }
+
+  void compute() {
     for (Seconds kernels : result_.kernels) nominal_ += kernels;
     const Seconds gemm = result_.kernels[static_cast<std::size_t>(Work::gemm)];
     if (gemm.value > 0.0) result_.gemm_rate = estimate_.counts.gemm / gemm;
@@ -119,44 +134,84 @@ class Explainer {
     result_.last_device = outcome.total - outcome.compute - outcome.exposed_total();
   }
 
-  void collectives() {
-    const Folded& folded = step_.folded;
-    const std::vector<std::int64_t> times = times_done(folded);
-    std::vector<CollectiveUse> uses(folded.collectives.size());
+  void collectives(std::size_t stage) {
+    const NamedStep& step = steps_[stage];
+    const std::vector<std::int64_t> times = times_done(step.folded);
+    std::vector<CollectiveUse> uses(step.folded.collectives.size());
+    std::vector<double> counts(uses.size(), 0.0);
     for (std::size_t b = 0; b < times.size(); ++b) {
       std::size_t start = 0;
-      for (const FoldedStep& step : folded.bodies[b].steps) {
-        if (step.kind != IssueKind::start) continue;
-        CollectiveUse& use = uses[static_cast<std::size_t>(step.index)];
-        use.count += times[b];
-        const std::string value = value_in(step_.bodies[b].collectives.at(start++));
-        if (std::ranges::find(use.names, value) == use.names.end()) use.names.push_back(value);
+      for (const FoldedStep& folded : step.folded.bodies[b].steps) {
+        if (folded.kind != IssueKind::start) continue;
+        CollectiveUse& use = uses[static_cast<std::size_t>(folded.index)];
+        counts[static_cast<std::size_t>(folded.index)] += static_cast<double>(times[b]) * share_;
+        add_name(use, value_in(step.bodies[b].collectives.at(start++)));
       }
     }
-    for (std::size_t c = 0; c < uses.size(); ++c) {
-      const CollectiveClass& folded_class = folded.collectives[c];
-      const TimedCollective& timed = program_.collectives[c];
+    for (std::size_t c = 0; c < uses.size(); ++c, ++next_class_) {
+      const TimedCollective& timed = program_.collectives.at(next_class_);
       CollectiveUse& use = uses[c];
       const Channel& channel = program_.channels[static_cast<std::size_t>(timed.channel)];
-      const std::int64_t members = point_.grid.extent(channel.axis);
-      if (members == 1 || use.count == 0) continue;
+      const std::int64_t members = fourfold::members(channel, point_.grid);
+      if (members == 1 || counts[c] == 0.0) continue;
       use.kind = timed.kind;
       use.channel = timed.channel;
-      use.buffer = {sizes_.bytes[static_cast<std::size_t>(folded_class.buffer)]};
+      use.buffer = {
+          sizes_[stage].bytes[static_cast<std::size_t>(step.folded.collectives[c].buffer)]};
       use.algorithm = timed.algorithm;
       use.protocol = timed.protocol;
       use.each = timed.uncontended;
       use.latency_share = timed.cost.delay / timed.uncontended;
       use.bus_bandwidth = bus_bandwidth(use.kind, use.buffer, members, use.each);
-      if (result_.detail && c < result_.detail->flights.size()) {
-        use.flown = result_.detail->flights[c];
-        use.flown_bus_bandwidth = bus_bandwidth(use.kind, use.buffer, members, use.flown->mean);
+      if (result_.detail && next_class_ < result_.detail->flights.size()) {
+        use.flown = result_.detail->flights[next_class_];
       }
       ChannelUse& sums = result_.channels[static_cast<std::size_t>(use.channel)];
-      sums.collectives += use.count;
-      sums.latency += timed.cost.delay * static_cast<double>(use.count);
-      sums.sent += timed.cost.work * static_cast<double>(use.count);
+      counts_of_channels_[static_cast<std::size_t>(use.channel)] += counts[c];
+      sums.latency += timed.cost.delay * counts[c];
+      // Of a message one member sends, and another receives.
+      const double senders = use.kind == CollectiveKind::send ? 0.5 : 1.0;
+      sums.sent += timed.cost.work * (counts[c] * senders);
+      add(use, counts[c]);
+    }
+  }
+
+  static void add_name(CollectiveUse& use, const std::string& name) {
+    if (std::ranges::find(use.names, name) == use.names.end()) use.names.push_back(name);
+  }
+
+  // Beside the same of another stage.
+  void add(const CollectiveUse& use, double count) {
+    const auto same = std::ranges::find_if(result_.collectives, [&](const CollectiveUse& one) {
+      return one.channel == use.channel && one.kind == use.kind &&
+             one.buffer.value == use.buffer.value && one.each.value == use.each.value;
+    });
+    if (steps_.size() == 1 || same == result_.collectives.end()) {
       result_.collectives.push_back(use);
+      counts_.push_back(count);
+      return;
+    }
+    double& so_far = counts_[static_cast<std::size_t>(same - result_.collectives.begin())];
+    if (use.flown && same->flown) {
+      same->flown->mean = (same->flown->mean * so_far + use.flown->mean * count) / (so_far + count);
+      same->flown->longest = std::max(same->flown->longest, use.flown->longest);
+    }
+    so_far += count;
+    for (const std::string& name : use.names) add_name(*same, name);
+  }
+
+  // Counts are whole from here on.
+  void finish_collectives() {
+    for (std::size_t c = 0; c < counts_of_channels_.size(); ++c) {
+      result_.channels[c].collectives = std::llround(counts_of_channels_[c]);
+    }
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+      CollectiveUse& use = result_.collectives[i];
+      use.count = std::llround(counts_[i]);
+      if (!use.flown) continue;
+      const Channel& channel = program_.channels[static_cast<std::size_t>(use.channel)];
+      use.flown_bus_bandwidth = bus_bandwidth(
+          use.kind, use.buffer, fourfold::members(channel, point_.grid), use.flown->mean);
     }
     std::ranges::stable_sort(result_.collectives,
                              [](const auto& a, const auto& b) { return a.all() > b.all(); });
@@ -165,7 +220,7 @@ class Explainer {
   void channels() {
     for (std::size_t c = 0; c < program_.channels.size(); ++c) {
       ChannelUse& use = result_.channels[c];
-      use.members = point_.grid.extent(program_.channels[c].axis);
+      use.members = members(program_.channels[c], point_.grid);
       use.busy = result_.outcome.busy[c];
       use.exposed = result_.outcome.exposed[c];
       use.waiting = std::max(Seconds{}, use.exposed - use.busy);
@@ -204,8 +259,12 @@ class Explainer {
   Estimate estimate_;
   TimedProgram program_;
   Outcome closed_form_;
-  NamedStep step_;
-  LocalSizes sizes_;
+  std::vector<NamedStep> steps_;   // by stage
+  std::vector<LocalSizes> sizes_;  // by stage
+  double share_ = 1.0;             // of the devices, a stage's
+  std::vector<double> counts_;     // of result_.collectives
+  std::vector<double> counts_of_channels_;
+  std::size_t next_class_ = 0;  // in TimedProgram::collectives, stage after stage
   Seconds nominal_;
   Explanation result_;
 };
@@ -247,9 +306,19 @@ std::vector<std::pair<std::string, Seconds>> Explanation::parts() const {
   for (Work work : all_works) parts.emplace_back(name(work), kernels[static_cast<int>(work)]);
   parts.emplace_back("interference of collectives with kernels", interference);
   parts.emplace_back("slower devices, on average", slower_devices);
+  bool pipeline = false;
   for (std::size_t c = 0; c < outcome.channels.size(); ++c) {
+    if (outcome.channels[c].axis == Axis::pipe) {
+      pipeline = true;
+      continue;
+    }
     parts.emplace_back("exposed communication, " + fourfold::name(outcome.channels[c]),
                        outcome.exposed[c]);
+  }
+  if (pipeline) {
+    parts.emplace_back("exposed messages between stages",
+                       outcome.exposed_along(Axis::pipe) - outcome.bubble);
+    parts.emplace_back("pipeline bubble", outcome.bubble);
   }
   parts.emplace_back("until the last device ends", last_device);
   return parts;
@@ -271,6 +340,13 @@ std::string Explanation::verdict() const {
                       percent(outcome.total - without->time));
     }
     return text + '.';
+  }
+  if (exposed > *std::ranges::max_element(kernels) && outcome.bubble * 2.0 > exposed) {
+    return fmt::format(
+        "The pipeline limits this run: stages wait for each other during {:.1f} % of the step; "
+        "more "
+        "micro-batches or fewer stages would shorten that.",
+        percent(outcome.bubble));
   }
   const auto most = std::ranges::max_element(outcome.exposed);
   const auto channel = static_cast<std::size_t>(most - outcome.exposed.begin());

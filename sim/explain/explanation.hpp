@@ -26,7 +26,8 @@ inline constexpr std::array<Work, work_count> all_works{Work::gemm, Work::attent
 const char* name(Work work);
 Work work_of(const OpClass& op);
 
-// A channel of one device. exposed + hidden = busy + waiting, where both are means over devices.
+// A channel of one device; on several stages the mean over them. exposed + hidden = busy + waiting,
+// where both are means over devices.
 struct ChannelUse {
   std::int64_t members = 1;
   std::int64_t collectives = 0;
@@ -43,7 +44,7 @@ struct CollectiveUse {
   std::vector<std::string> names;  // of the values they carry, each once
   CollectiveKind kind = CollectiveKind::all_reduce;
   ChannelNumber channel = 0;  // in Outcome::channels
-  std::int64_t count = 0;     // a device and step
+  std::int64_t count = 0;     // a device and step; on several stages their mean, rounded
   Bytes buffer;               // as nccl-tests counts it: gathered, or before scattering
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;
   WireProtocol protocol = WireProtocol::simple;

@@ -9,16 +9,12 @@
 
 namespace fourfold {
 
-namespace {
-
 // A body's steps beside timed steps: kernels of neighbouring bundles share one timed step.
-class Pairing {
+class ProgramDetail::Pairing {
  public:
   Pairing(const TimedProgram& program, const ProcessGrid& grid) : program_(program), grid_(grid) {}
 
-  bool idle(ChannelNumber channel) const {
-    return grid_.extent(program_.channels[static_cast<std::size_t>(channel)].axis) == 1;
-  }
+  bool idle(const Channel& channel) const { return members(channel, grid_) == 1; }
 
   // The timed step of a kernel: the next one, or the open one.
   std::int32_t compute() {
@@ -54,39 +50,52 @@ class Pairing {
   bool open_ = false;
 };
 
-}  // namespace
-
 ProgramDetail::ProgramDetail(const Point& point, const Platform& platform,
                              const TimedProgram& program)
     : program_(program), kernels_(program.steps.size()), post_names_(program.steps.size(), -1) {
-  NamedStep step = named_step(point.model, point.options);
-  LocalSizes sizes;
-  sizes.evaluate(step.folded, point.grid, {micro_batch_tokens(point)});
   Pairing pairing(program, point.grid);
-  for (std::size_t b = 0; b < step.folded.bodies.size(); ++b) {
-    std::size_t kernel = 0;
-    std::size_t start = 0;
-    for (const FoldedStep& folded : step.folded.bodies[b].steps) {
-      if (folded.kind == IssueKind::compute) {
-        const auto timed = static_cast<std::size_t>(pairing.compute());
-        for (std::int32_t c : step.folded.bundles[static_cast<std::size_t>(folded.index)]) {
-          const OpClass& op = step.folded.classes[static_cast<std::size_t>(c)];
-          const Seconds time = kernel_time(op, sizes, platform.processor);
-          const std::string& name = step.bodies[b].kernels.at(kernel++);
-          if (time.value > 0.0) kernels_[timed].push_back({number(name), time});
-        }
-        continue;
-      }
-      const bool post = folded.kind == IssueKind::start;
-      const std::string* name = post ? &step.bodies[b].collectives.at(start++) : nullptr;
-      if (pairing.idle(folded.channel)) continue;
-      const std::int32_t timed = pairing.communicate(post ? StepKind::post : StepKind::wait);
-      if (post) post_names_[static_cast<std::size_t>(timed)] = number(*name);
+  const std::int64_t stages = point.grid.extent(Axis::pipe);
+  for (std::int64_t stage = 0; stage < stages; ++stage) {
+    const NamedStep step = named_step(point.model, point.options, {stage, stages});
+    LocalSizes sizes;
+    sizes.evaluate(step.folded, point.grid, {micro_batch_tokens(point)});
+    std::vector<Seconds> times;
+    for (const OpClass& op : step.folded.classes) {
+      times.push_back(kernel_time(op, sizes, platform.processor));
     }
-    pairing.end_body();
+    for (std::size_t b = 0; b < step.folded.bodies.size(); ++b) add(step, b, times, pairing);
+    first_sections_.push_back(static_cast<std::int32_t>(sections_.size()));
+    sections_.insert(sections_.end(), step.sections.begin(), step.sections.end());
+    for (const BodyCycle& cycle : step.folded.cycles) {
+      const std::int64_t stretch = cycle.period.stretch;
+      micro_batches_.push_back(
+          stretch < 0 ? 1 : step.folded.steady.at(static_cast<std::size_t>(stretch)).micro_batches);
+    }
   }
   pairing.finish();
-  sections_ = std::move(step.sections);
+}
+
+void ProgramDetail::add(const NamedStep& step, std::size_t body, const std::vector<Seconds>& times,
+                        Pairing& pairing) {
+  std::size_t kernel = 0;
+  std::size_t start = 0;
+  for (const FoldedStep& folded : step.folded.bodies[body].steps) {
+    if (folded.kind == IssueKind::compute) {
+      const auto timed = static_cast<std::size_t>(pairing.compute());
+      for (std::int32_t c : step.folded.bundles[static_cast<std::size_t>(folded.index)]) {
+        const Seconds time = times[static_cast<std::size_t>(c)];
+        const std::string& name = step.bodies[body].kernels.at(kernel++);
+        if (time.value > 0.0) kernels_[timed].push_back({number(name), time});
+      }
+      continue;
+    }
+    const bool post = folded.kind == IssueKind::start;
+    const std::string* name = post ? &step.bodies[body].collectives.at(start++) : nullptr;
+    if (pairing.idle(step.folded.channels[static_cast<std::size_t>(folded.channel)])) continue;
+    const std::int32_t timed = pairing.communicate(post ? StepKind::post : StepKind::wait);
+    if (post) post_names_[static_cast<std::size_t>(timed)] = number(*name);
+  }
+  pairing.end_body();
 }
 
 std::int32_t ProgramDetail::number(const std::string& name) {

@@ -27,12 +27,20 @@ class ProgramDetail {
   const std::vector<Kernel>& kernels(std::int32_t step) const { return kernels_.at(step); }
   std::int32_t post_name(std::int32_t step) const { return post_names_.at(step); }
   const std::vector<std::string>& names() const { return names_; }
+  // Those of all stages, one after the other.
   const std::vector<NamedSection>& sections() const { return sections_; }
+  std::int32_t first_section(std::int64_t stage) const { return first_sections_.at(stage); }
+  // By how many micro-batches the repetitions of a cycle differ.
+  std::int64_t micro_batches(std::size_t cycle) const { return micro_batches_.at(cycle); }
   const TimedProgram& program() const { return program_; }
   // Spans of a timeline with every repetition, roughly.
   std::int64_t span_count() const;
 
  private:
+  // Names the steps of a body, which follow those that were paired before.
+  class Pairing;
+  void add(const NamedStep& step, std::size_t body, const std::vector<Seconds>& times,
+           Pairing& pairing);
   std::int32_t number(const std::string& name);
 
   const TimedProgram& program_;
@@ -40,6 +48,8 @@ class ProgramDetail {
   std::vector<std::int32_t> post_names_;      // by step
   std::vector<std::string> names_;
   std::vector<NamedSection> sections_;
+  std::vector<std::int32_t> first_sections_;  // by stage
+  std::vector<std::int64_t> micro_batches_;   // by cycle
 };
 
 }  // namespace fourfold

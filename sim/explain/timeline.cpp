@@ -14,16 +14,18 @@ bool sampled(std::int64_t repetition, std::int64_t repeats) {
 class Unrolling {
  public:
   Unrolling(const DeviceLog& log, const ProgramDetail& detail, const LoggedRepetitions& logged,
-            Repeated repeated)
+            Repeated repeated, std::int64_t stage)
       : log_(log),
         detail_(detail),
         p_(detail.program()),
         logged_(logged),
         repeated_(repeated),
-        posts_(p_.channels.size()) {}
+        stage_(p_.by_stage().at(static_cast<std::size_t>(stage))),
+        posts_(p_.channels.size()),
+        section_(detail.first_section(stage)) {}
 
   std::vector<Span> run() {
-    for (std::size_t c = 0; c < p_.cycles.size(); ++c) cycle(c);
+    for (std::int32_t c = stage_.first; c < stage_.last; ++c) cycle(static_cast<std::size_t>(c));
     compute_until(log_.end);
     end_skip();
     return std::move(spans_);
@@ -38,7 +40,7 @@ class Unrolling {
     for (std::int64_t i = 0; i < walked; ++i) {
       before = now_ + offset_;
       cycle_written_ = repeated_ == Repeated::all || sampled(i, cycle.repeats);
-      repetition_ = i;
+      micro_batch_ = i * detail_.micro_batches(number);
       section_ = first_section;
       for (std::int32_t r = cycle.first; r < cycle.last; ++r) run_of(static_cast<std::size_t>(r));
     }
@@ -153,7 +155,7 @@ class Unrolling {
     }
     end_skip();
     const NamedSection& section = detail_.sections().at(static_cast<std::size_t>(span.section));
-    span.micro_batch = section.micro_batch < 0 ? -1 : section.micro_batch + repetition_;
+    span.micro_batch = section.micro_batch < 0 ? -1 : section.micro_batch + micro_batch_;
     spans_.push_back(span);
   }
 
@@ -177,6 +179,7 @@ class Unrolling {
   const TimedProgram& p_;
   const LoggedRepetitions& logged_;
   Repeated repeated_;
+  StageCycles stage_;
   std::vector<Span> spans_;
   std::vector<Pending> pending_;
   std::vector<std::vector<Post>> posts_;  // by channel
@@ -187,7 +190,7 @@ class Unrolling {
   std::size_t operation_ = 0;
   std::size_t marks_ = 0;
   std::int32_t section_ = 0;
-  std::int64_t repetition_ = 0;  // of the cycle
+  std::int64_t micro_batch_ = 0;  // since the cycle's first repetition
   bool cycle_written_ = true;
   bool written_ = true;
   Span skip_;
@@ -208,8 +211,8 @@ LoggedRepetitions LoggedRepetitions::all(const TimedProgram& program) {
 }
 
 std::vector<Span> timeline(const DeviceLog& log, const ProgramDetail& detail,
-                           const LoggedRepetitions& logged, Repeated repeated) {
-  return Unrolling(log, detail, logged, repeated).run();
+                           const LoggedRepetitions& logged, Repeated repeated, std::int64_t stage) {
+  return Unrolling(log, detail, logged, repeated, stage).run();
 }
 
 }  // namespace fourfold

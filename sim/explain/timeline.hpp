@@ -24,7 +24,7 @@ struct Span {
   SpanKind kind = SpanKind::kernel;
   ChannelNumber channel = 0;  // wait, collective
   std::int32_t name = -1;     // index into Timeline::names; kernel, collective
-  std::int32_t section = 0;   // index into NamedStep::sections
+  std::int32_t section = 0;   // index into ProgramDetail::sections
   std::int64_t micro_batch = -1;
   std::int32_t collective = -1;  // index into TimedProgram::collectives
   Seconds start, end;
@@ -40,8 +40,10 @@ struct LoggedRepetitions {
   static LoggedRepetitions all(const TimedProgram& program);
 };
 
-// Repetitions that the log has not are left as gaps of their length, so that stamps are true.
+// Of a device of that stage. Repetitions that the log has not are left as gaps of their length, so
+// that stamps are true.
 std::vector<Span> timeline(const DeviceLog& log, const ProgramDetail& detail,
-                           const LoggedRepetitions& logged, Repeated repeated);
+                           const LoggedRepetitions& logged, Repeated repeated,
+                           std::int64_t stage = 0);
 
 }  // namespace fourfold

@@ -10,14 +10,28 @@
 namespace fourfold {
 namespace {
 
+// What stages of a pipeline say to each other.
+std::vector<Channel> between_stages() {
+  std::vector<Channel> channels{{Axis::pipe, "ends", Group::ends}};
+  for (const std::int64_t stage : {0, 1, 2}) {
+    channels.push_back(forward_from(stage, 3));
+    channels.push_back(backward_from(stage));
+  }
+  return channels;
+}
+
 Channel channel_named(const std::string& word) {
+  for (const Channel& channel : between_stages()) {
+    if (name(channel) == word) return channel;
+  }
   const std::size_t end = std::min(word.find('_'), word.size());
   const std::string purpose = end < word.size() ? word.substr(end + 1) : "";
   for (Axis axis : all_axes) {
     const Channel channel{axis, purpose};
     if (name(channel) == word) return channel;
   }
-  throw std::runtime_error("'" + word + "' is no channel: its name begins with x, y, z or data");
+  throw std::runtime_error("'" + word +
+                           "' is no channel: its name begins with x, y, z, data or pipe");
 }
 
 }  // namespace

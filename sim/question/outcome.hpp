@@ -1,6 +1,7 @@
 // What a timed rung found out about one training step: the seconds and where they went.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "schedule/program/channel.hpp"
@@ -38,5 +39,23 @@ struct Outcome {
     return sum;
   }
 };
+
+// Of all stages of a pipeline, which have equally many devices: times are means, and the last one
+// ends the step.
+inline Outcome mean(const std::vector<Outcome>& stages) {
+  if (stages.size() == 1) return stages.front();
+  const double share = 1.0 / static_cast<double>(stages.size());
+  Outcome sum(stages.front().channels);
+  for (const Outcome& stage : stages) {
+    sum.total = std::max(sum.total, stage.total);
+    sum.compute += stage.compute * share;
+    sum.bubble += stage.bubble * share;
+    for (std::size_t c = 0; c < sum.channels.size(); ++c) {
+      sum.exposed[c] += stage.exposed[c] * share;
+      sum.busy[c] += stage.busy[c] * share;
+    }
+  }
+  return sum;
+}
 
 }  // namespace fourfold

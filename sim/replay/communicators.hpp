@@ -1,8 +1,7 @@
-// The communicators of a process grid, one per channel and line of ranks, numbered without gaps:
+// The communicators of a process grid, one per channel and group of ranks, numbered without gaps:
 // they are the flows of a replay. Channels that carry nothing have none.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -17,33 +16,58 @@ class Communicators {
   Communicators(const ProcessGrid& grid, const std::vector<Channel>& channels,
                 const std::vector<bool>& used);
 
-  std::int32_t count() const { return static_cast<std::int32_t>(member_.size()); }
+  std::int32_t count() const { return static_cast<std::int32_t>(first_member_.size()); }
   std::int32_t channels() const { return static_cast<std::int32_t>(channels_.size()); }
-  std::int32_t extent(ChannelNumber channel) const { return channels_[channel].extent; }
+  std::int32_t members(ChannelNumber channel) const { return channels_[channel].members; }
   ChannelNumber channel(std::int32_t communicator) const { return channel_of_[communicator]; }
 
+  // Of a rank that is in a group of the channel.
   std::int32_t communicator(ChannelNumber channel, std::int32_t rank) const {
-    const Lines& lines = channels_[channel];
-    return lines.first + line_[static_cast<int>(lines.axis)][rank];
+    const Groups& groups = channels_[channel];
+    return groups.first + numbers_[groups.numbering][rank];
   }
 
-  // Members are first_member, first_member + stride, ...: extent of them.
-  std::int32_t first_member(std::int32_t communicator) const { return member_[communicator]; }
-  std::int32_t stride(ChannelNumber channel) const { return channels_[channel].stride; }
+  // Members are first_member, first_member + distance, ...: as many as the channel says. Of a
+  // message the sender is the first, and the distance to the receiver may be negative.
+  std::int32_t first_member(std::int32_t communicator) const { return first_member_[communicator]; }
+  std::int32_t distance(ChannelNumber channel) const { return channels_[channel].distance; }
+
+  // Whether the channel carries messages, from the first member to the second; else all send alike.
+  bool one_way(ChannelNumber channel) const { return channels_[channel].one_way; }
+  // Whether its groups have members on several stages.
+  bool joins_stages(ChannelNumber channel) const { return channels_[channel].joins_stages; }
+  // Stages have equally many ranks, one after the other.
+  std::int32_t stage(std::int32_t rank) const { return rank / ranks_per_stage_; }
+  std::int32_t ranks_per_stage() const { return ranks_per_stage_; }
 
  private:
-  // Of a channel: the lines of ranks along its axis.
-  struct Lines {
+  // Of a channel.
+  struct Groups {
     std::int32_t first = 0;  // communicator
-    std::int32_t extent = 1;
-    std::int32_t stride = 1;
+    std::int32_t members = 1;
+    std::int32_t distance = 1;
+    std::int32_t numbering = 0;  // index into numbers_
+    bool one_way = false;
+    bool joins_stages = false;
+  };
+  // How ranks are grouped: what two channels may have in common.
+  struct Numbering {
     Axis axis = Axis::x;
+    Group group = Group::line;
+
+    bool operator==(const Numbering&) const = default;
   };
 
-  std::vector<Lines> channels_;
-  std::array<std::vector<std::int32_t>, axis_count> line_;  // by axis: the number of a rank's line
+  void number(const ProcessGrid& grid, const Channel& channel);
+
+  std::int32_t ranks_per_stage_ = 1;
+  std::vector<Groups> channels_;
+  std::vector<Numbering> numberings_;
+  // By numbering and rank: the number of the rank's group, those of lower ranks first.
+  std::vector<std::vector<std::int32_t>> numbers_;
+  std::vector<std::vector<std::int32_t>> first_members_;  // by numbering and group
   std::vector<ChannelNumber> channel_of_;
-  std::vector<std::int32_t> member_;
+  std::vector<std::int32_t> first_member_;
 };
 
 }  // namespace fourfold

@@ -20,17 +20,23 @@ struct Disagreement {
   double largest() const;
 };
 
-Disagreement disagreement(const TimedProgram& program, const IssueStream& stream,
-                          const std::vector<SegmentTimes>& times);
+// `streams` and `times`: by stage.
+Disagreement disagreement(const TimedProgram& program, const std::vector<IssueStream>& streams,
+                          const std::vector<std::vector<SegmentTimes>>& times);
 
 // The outcome of the whole program. compute + sum of exposed is the mean over ranks of their end;
 // total is the end of the last one.
-Outcome extend(const TimedProgram& program, const IssueStream& stream,
-               const std::vector<SegmentTimes>& times);
+Outcome extend(const TimedProgram& program, const std::vector<IssueStream>& streams,
+               const std::vector<std::vector<SegmentTimes>>& times);
 
 // As few repetitions of each loop as may be alike: two to compare, one to warm up, and more where
 // waits reach farther back or where the compute time of a repetition, which needs no simulation,
 // still changes.
+//
+// Of a program of several stages only the cycles over micro-batches are cut, all stages by the same
+// number of repetitions, so that they still meet message by message; the stage with the fewest
+// keeps more than it takes to fill the pipeline. Nothing is cut where stages do not repeat the
+// same.
 Repetitions first_repetitions(const TimedProgram& program, const ProcessGrid& grid);
 
 // Twice as many repetitions of the loops that disagree by more than `tolerance`.

@@ -18,18 +18,18 @@ class Unroller {
   Unroller(const TimedProgram& program, const ProcessGrid& grid)
       : program_(program), compute_before_post_(program.channels.size()) {
     stream_.posts.resize(program.channels.size());
-    for (const Channel& channel : program.channels) idle_.push_back(grid.extent(channel.axis) == 1);
+    for (const Channel& channel : program.channels) idle_.push_back(members(channel, grid) == 1);
   }
 
-  IssueStream unroll(const Repetitions& repetitions) {
-    for (std::size_t c = 0; c < program_.cycles.size(); ++c) {
+  IssueStream unroll(const StageCycles& stage, const Repetitions& repetitions) {
+    for (std::int32_t c = stage.first; c < stage.last; ++c) {
       const RunCycle& cycle = program_.cycles[c];
       for (std::int64_t i = 0; i < repetitions.cycles[c]; ++i) {
         const bool last = i + 1 == repetitions.cycles[c];
         const double weight =
             last ? 1.0 + static_cast<double>(cycle.repeats - repetitions.cycles[c]) : 1.0;
         Segment segment;
-        segment.cycle = static_cast<std::int32_t>(c);
+        segment.cycle = c;
         segment.cycle_repetition = i;
         segment.weight = weight;
         for (std::int32_t r = cycle.first; r < cycle.last; ++r) {
@@ -134,7 +134,7 @@ void check_step(const TimedProgram& program, const ProcessGrid& grid, const Time
   }
   require(step.channel >= 0 && step.channel < static_cast<ChannelNumber>(program.channels.size()),
           "The program posts on a channel that it does not declare.");
-  if (grid.extent(program.channels[step.channel].axis) == 1) return;
+  if (members(program.channels[step.channel], grid) == 1) return;
   if (step.kind == StepKind::wait) {
     require(step.back >= 0, "The program waits for a collective of the future.");
   } else {
@@ -157,6 +157,17 @@ void refuse_unsound(const TimedProgram& program, const ProcessGrid& grid) {
         0 <= cycle.first && cycle.first <= cycle.last && cycle.last <= runs && cycle.repeats >= 1,
         "A cycle of the program names runs that do not exist, or has no repetition.");
   }
+  const auto cycles = static_cast<std::int32_t>(program.cycles.size());
+  const std::vector<StageCycles> stages = program.by_stage();
+  std::int32_t next = 0;
+  for (const StageCycles& stage : stages) {
+    require(stage.first == next && stage.first <= stage.last && stage.last <= cycles,
+            "A stage of the program names cycles that do not exist, or that are another stage's.");
+    next = stage.last;
+  }
+  require(static_cast<std::int64_t>(stages.size()) == grid.extent(Axis::pipe),
+          "The program has " + std::to_string(stages.size()) + " stages, but the grid " +
+              grid.str() + " has " + std::to_string(grid.extent(Axis::pipe)) + ".");
 }
 
 Repetitions Repetitions::full(const TimedProgram& program) {
@@ -166,10 +177,49 @@ Repetitions Repetitions::full(const TimedProgram& program) {
   return repetitions;
 }
 
-IssueStream unroll(const TimedProgram& program, const ProcessGrid& grid,
-                   const Repetitions& repetitions) {
+namespace {
+
+bool alike(const CollectiveCost& a, const CollectiveCost& b) {
+  return a.delay.value == b.delay.value && a.work.value == b.work.value &&
+         a.rate_cap.value == b.rate_cap.value;
+}
+
+// What joins stages is posted by all members alike, message by message.
+void refuse_unmatched(const TimedProgram& program, const std::vector<IssueStream>& streams) {
+  const auto stages = static_cast<std::int64_t>(streams.size());
+  for (std::size_t c = 0; c < program.channels.size(); ++c) {
+    const Channel& channel = program.channels[c];
+    if (channel.axis != Axis::pipe || stages == 1) continue;
+    for (std::int64_t stage = 0; stage < stages; ++stage) {
+      const std::vector<ChannelPost>& own = streams[static_cast<std::size_t>(stage)].posts[c];
+      const std::vector<std::int64_t> members = group(channel, stages, stage);
+      const std::int64_t first = members.empty() ? stage : members.front();
+      const std::vector<ChannelPost>& others = streams[static_cast<std::size_t>(first)].posts[c];
+      require(own.empty() || !members.empty(), "Stage " + std::to_string(stage) + " posts on " +
+                                                   name(channel) + ", where it has no partner.");
+      bool agree = own.size() == others.size();
+      for (std::size_t i = 0; agree && i < own.size(); ++i) {
+        agree = alike(program.collectives[own[i].collective].cost,
+                      program.collectives[others[i].collective].cost);
+      }
+      require(agree, "Stages " + std::to_string(first) + " and " + std::to_string(stage) +
+                         " do not post the same on channel " + name(channel) +
+                         ": what one sends the other one must receive.");
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<IssueStream> unroll(const TimedProgram& program, const ProcessGrid& grid,
+                                const Repetitions& repetitions) {
   refuse_unsound(program, grid);
-  return Unroller(program, grid).unroll(repetitions);
+  std::vector<IssueStream> streams;
+  for (const StageCycles& stage : program.by_stage()) {
+    streams.push_back(Unroller(program, grid).unroll(stage, repetitions));
+  }
+  refuse_unmatched(program, streams);
+  return streams;
 }
 
 }  // namespace fourfold

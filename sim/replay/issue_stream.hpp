@@ -1,5 +1,6 @@
-// A timed program unrolled: the one list of operations that every rank walks. Loops may be cut to
-// their first few repetitions; segments remember how often each piece stands for itself.
+// A timed program unrolled: for each stage the one list of operations that its ranks walk. Loops
+// may be cut to their first few repetitions; segments remember how often each piece stands for
+// itself.
 #pragma once
 
 #include <cstdint>
@@ -52,12 +53,13 @@ struct IssueStream {
 };
 
 // Throws std::invalid_argument if the program is unsound: a post without its collective or channel,
-// a duration below zero, a run or cycle out of range.
+// a duration below zero, a run, cycle or stage out of range, not one stage for each of the grid's.
 void refuse_unsound(const TimedProgram& program, const ProcessGrid& grid);
 
-// Throws as refuse_unsound, and on a wait without its post. Channels along an axis of extent 1 are
+// By stage. Throws as refuse_unsound, on a wait without its post, and where the members of a group
+// of several stages post different things on its channel. Channels along an axis of extent 1 are
 // left out: their collectives have nothing to do.
-IssueStream unroll(const TimedProgram& program, const ProcessGrid& grid,
-                   const Repetitions& repetitions);
+std::vector<IssueStream> unroll(const TimedProgram& program, const ProcessGrid& grid,
+                                const Repetitions& repetitions);
 
 }  // namespace fourfold

@@ -7,9 +7,12 @@
 
 namespace fourfold {
 
-std::vector<double> sent_by_channel(const TimedProgram& program) {
+namespace {
+
+std::vector<double> sent_by_channel(const TimedProgram& program, const StageCycles& stage) {
   std::vector<double> sent(program.channels.size(), 0.0);
-  for (const RunCycle& cycle : program.cycles) {
+  for (std::int32_t c = stage.first; c < stage.last; ++c) {
+    const RunCycle& cycle = program.cycles[static_cast<std::size_t>(c)];
     for (std::int32_t r = cycle.first; r < cycle.last; ++r) {
       const StepRun& run = program.runs[static_cast<std::size_t>(r)];
       const auto times = static_cast<double>(run.repeats * cycle.repeats);
@@ -20,6 +23,16 @@ std::vector<double> sent_by_channel(const TimedProgram& program) {
             times * program.collectives[static_cast<std::size_t>(step.collective)].cost.work.value;
       }
     }
+  }
+  return sent;
+}
+
+}  // namespace
+
+std::vector<std::vector<double>> sent_by_channel(const TimedProgram& program) {
+  std::vector<std::vector<double>> sent;
+  for (const StageCycles& stage : program.by_stage()) {
+    sent.push_back(sent_by_channel(program, stage));
   }
   return sent;
 }

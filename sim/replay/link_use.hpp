@@ -10,8 +10,8 @@
 
 namespace fourfold {
 
-// Bytes that a member of every channel's groups sends in a whole step.
-std::vector<double> sent_by_channel(const TimedProgram& program);
+// By stage and channel: bytes that a member of its groups sends in a whole step.
+std::vector<std::vector<double>> sent_by_channel(const TimedProgram& program);
 
 // `bytes`: by link. The most used class first; links that carry nothing are left out.
 std::vector<LinkUse> link_use(const std::vector<double>& bytes, const Topology& topology,

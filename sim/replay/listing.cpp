@@ -51,7 +51,13 @@ std::vector<RankRing> rings_of(const std::vector<std::int64_t>& line, const Plat
 
 std::string listing(const TimedProgram& program, const ProcessGrid& grid, const Platform& platform,
                     const std::vector<double>& factors) {
-  const IssueStream stream = unroll(program, grid, Repetitions::full(program));
+  if (grid.extent(Axis::pipe) > 1) {
+    throw std::invalid_argument(
+        "A listing says what every rank does, but the stages of a pipeline do different things: "
+        "the "
+        "witness takes grids without pipe.");
+  }
+  const IssueStream stream = unroll(program, grid, Repetitions::full(program)).front();
   std::string text = fmt::format("ranks {}\n", grid.size());
   auto out = std::back_inserter(text);
   for (std::size_t i = 0; i < program.collectives.size(); ++i) {

@@ -17,9 +17,9 @@ std::vector<std::int64_t> members_of(std::int32_t communicator, const Communicat
                                      const Mapping& mapping) {
   const ChannelNumber channel = communicators.channel(communicator);
   std::vector<std::int64_t> members;
-  for (std::int32_t i = 0; i < communicators.extent(channel); ++i) {
+  for (std::int32_t i = 0; i < communicators.members(channel); ++i) {
     members.push_back(mapping.devices[communicators.first_member(communicator) +
-                                      std::int64_t{i} * communicators.stride(channel)]);
+                                      std::int64_t{i} * communicators.distance(channel)]);
   }
   return members;
 }
@@ -58,6 +58,24 @@ std::vector<Footprint> merged(std::span<Footprint> loads, std::int32_t first,
   return parts;
 }
 
+Footprint footprint_of(std::int32_t communicator, const Communicators& communicators,
+                       const Ground& ground) {
+  const ChannelNumber channel = communicators.channel(communicator);
+  const std::vector<std::int64_t> members = members_of(communicator, communicators, ground.mapping);
+  return communicators.one_way(channel) ? message_footprint(ground.topology, ground.platform,
+                                                            {members[0], members[1]}, channel)
+                                        : ground.topology.ring_footprint(members, channel);
+}
+
+// What moves for itself.
+std::vector<Footprint> parts_of(std::int32_t communicator, const Communicators& communicators,
+                                const Ground& ground) {
+  const ChannelNumber channel = communicators.channel(communicator);
+  if (communicators.one_way(channel)) return {footprint_of(communicator, communicators, ground)};
+  return ring_parts(ground.topology, ground.platform,
+                    members_of(communicator, communicators, ground.mapping), channel);
+}
+
 }  // namespace
 
 Load load_of(const Communicators& communicators, const Ground& ground, const ChannelWork& work) {
@@ -68,17 +86,16 @@ Load load_of(const Communicators& communicators, const Ground& ground, const Cha
   std::vector<Footprint> footprints;
   std::vector<double> bounds;
   for (std::int32_t c = 0; c < communicators.count(); ++c) {
-    const ChannelNumber channel = communicators.channel(c);
-    bounds.push_back(work.caps[channel]);
-    footprints.push_back(
-        ground.topology.ring_footprint(members_of(c, communicators, ground.mapping), channel));
+    bounds.push_back(work.caps[communicators.channel(c)]);
+    footprints.push_back(footprint_of(c, communicators, ground));
   }
   ground.faults.refuse_idle(footprints);
   std::vector<double> bytes(capacities.size(), 0.0);
   for (std::int32_t c = 0; c < communicators.count(); ++c) {
     ground.faults.reroute(footprints[c]);
+    const std::vector<double>& sent = work.sent[communicators.stage(communicators.first_member(c))];
     for (const LinkShare& entry : footprints[c]) {
-      bytes[entry.link] += entry.share * work.sent[communicators.channel(c)];
+      bytes[entry.link] += entry.share * sent[communicators.channel(c)];
     }
   }
   // What is not needed any more is let go at once: of a whole machine these are hundreds of MiB.
@@ -97,9 +114,7 @@ Load load_of(const Communicators& communicators, const Ground& ground, const Cha
     if (may_be_held_up[c] == 0) {
       edges.push_back(std::move(footprints[c]));
     } else {
-      for (Footprint& edge :
-           ring_parts(ground.topology, ground.platform,
-                      members_of(c, communicators, ground.mapping), communicators.channel(c))) {
+      for (Footprint& edge : parts_of(c, communicators, ground)) {
         ground.faults.reroute(edge);
         edges.push_back(std::move(edge));
       }

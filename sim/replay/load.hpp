@@ -20,7 +20,7 @@ struct Load {
   std::vector<double> bytes;  // by link of the topology, in the whole step
 };
 
-// The devices of a communicator's members, in ring order.
+// The devices of a communicator's members, in ring order, or the sender before the receiver.
 std::vector<std::int64_t> members_of(std::int32_t communicator, const Communicators& communicators,
                                      const Mapping& mapping);
 
@@ -32,10 +32,10 @@ struct Ground {
   const FaultyLinks& faults;
 };
 
-// By channel: the rate that collectives reach at most, and the bytes per unit of share in a step.
+// The rate that collectives reach at most, and the bytes per unit of share in a step.
 struct ChannelWork {
-  std::vector<double> caps;
-  std::vector<double> sent;
+  std::vector<double> caps;               // by channel
+  std::vector<std::vector<double>> sent;  // by stage and channel
 };
 
 Load load_of(const Communicators& communicators, const Ground& ground, const ChannelWork& work);

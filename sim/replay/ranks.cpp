@@ -6,28 +6,31 @@
 
 namespace fourfold {
 
-Ranks::Ranks(const IssueStream& stream, const TimedProgram& program,
+Ranks::Ranks(const std::vector<IssueStream>& streams, const TimedProgram& program,
              const Communicators& communicators, Transport& network)
-    : stream_(stream),
-      program_(program),
+    : program_(program),
       communicators_(communicators),
       network_(network),
       states_(communicators.count()),
-      boards_(stream.posts.size()),
-      sums_(stream.segments.size()),
-      channel_sums_(stream.segments.size() * stream.posts.size()),
-      last_of_segment_(stream.posts.size()) {
+      boards_(program.channels.size()) {
   for (std::int32_t c = 0; c < communicators.count(); ++c) {
     Board& board = boards_[communicators.channel(c)];
     if (board.communicators++ == 0) board.first = c;
   }
-  for (std::size_t channel = 0; channel < boards_.size(); ++channel) {
-    Board& board = boards_[channel];
+  for (Board& board : boards_) {
     board.pending.resize(static_cast<std::size_t>(board.communicators) * board.depth);
-    const std::vector<ChannelPost>& posts = stream.posts[channel];
-    for (std::size_t i = 0; i < posts.size(); ++i) {
-      const bool last = i + 1 == posts.size() || posts[i + 1].segment != posts[i].segment;
-      last_of_segment_[channel].push_back(last ? 1 : 0);
+  }
+  for (const IssueStream& stream : streams) {
+    Stage& stage = stages_.emplace_back();
+    stage.stream = &stream;
+    stage.sums.resize(stream.segments.size());
+    stage.channel_sums.resize(stream.segments.size() * boards_.size());
+    for (const std::vector<ChannelPost>& posts : stream.posts) {
+      std::vector<std::int8_t>& last_of_segment = stage.last_of_segment.emplace_back();
+      for (std::size_t i = 0; i < posts.size(); ++i) {
+        const bool last = i + 1 == posts.size() || posts[i + 1].segment != posts[i].segment;
+        last_of_segment.push_back(last ? 1 : 0);
+      }
     }
   }
 }
@@ -67,19 +70,21 @@ void Ranks::deepen(ChannelNumber channel) {
 
 void Ranks::walk(std::int32_t index) {
   Rank& rank = ranks_[index];
-  const auto end = static_cast<std::int32_t>(stream_.operations.size());
+  Stage& stage = stage_of(index);
+  const std::vector<Operation>& operations = stage.stream->operations;
+  const auto end = static_cast<std::int32_t>(operations.size());
   const std::int32_t begin = rank.next;
   for (; rank.next < end; ++rank.next) {
-    const Operation& operation = stream_.operations[rank.next];
+    const Operation& operation = operations[rank.next];
     double compute = operation.compute.value * factors_[index];
     if (jitter_ != nullptr) {
       compute *= jitter_->factor(index, rank.next);
-      sums_[operation.segment].compute += compute;
+      stage.sums[operation.segment].compute += compute;
     }
     rank.clock += compute;
     if (witness_ != nullptr) witness_->reach(index, operation, compute, rank.clock);
     if (operation.kind == Operation::Kind::mark) {
-      mark(rank, operation.segment);
+      mark(rank, stage, operation.segment);
     } else if (operation.kind == Operation::Kind::post) {
       post(index, operation);
     } else {
@@ -112,43 +117,56 @@ void Ranks::start_if_ready(ChannelNumber channel, std::int32_t communicator, dou
   Communicator& state = states_[communicator];
   if (state.running) return;
   const Pending& next = pending(channel, communicator, state.finished);
-  if (next.posts < communicators_.extent(channel)) return;
+  if (next.posts < communicators_.members(channel)) return;
   state.running = true;
   state.started = std::max(next.last_post, not_before);
-  const ChannelPost& post = stream_.posts[channel][state.finished];
+  const Stage& stage = stage_of(communicators_.first_member(communicator));
+  const ChannelPost& post = stage.stream->posts[channel][state.finished];
   network_.start(communicator, state.started, program_.collectives[post.collective]);
 }
 
 void Ranks::finish(std::int32_t communicator, double time) {
   Communicator& state = states_[communicator];
   const ChannelNumber channel = communicators_.channel(communicator);
-  const std::int32_t members = communicators_.extent(channel);
+  const std::int32_t members = communicators_.members(channel);
+  const std::int32_t first = communicators_.first_member(communicator);
+  const std::int32_t distance = communicators_.distance(channel);
   const std::int32_t number = state.finished;
   const Pending posted = std::exchange(pending(channel, communicator, number), {});
-  if (witness_ != nullptr) witness_->finish(communicator, number, state.started, time);
+  const double started = state.started;
+  if (witness_ != nullptr) witness_->finish(communicator, number, started, time);
   state.running = false;
   state.finished_at = time;
   ++state.finished;
   --in_flight_;
-  SegmentTimes::OfChannel& posted_in = sums_of(channel, stream_.posts[channel][number].segment);
-  posted_in.busy += (time - state.started) * members;
-  if (last_of_segment_[channel][number]) posted_in.end += time * members;
-  if (static_cast<std::size_t>(state.finished) < stream_.posts[channel].size()) {
+  if (communicators_.joins_stages(channel)) {
+    for (std::int32_t i = 0; i < members; ++i) {
+      add_flight(stage_of(first + i * distance), communicator, number, 1);
+    }
+  } else {
+    add_flight(stage_of(first), communicator, number, members);
+  }
+  const std::size_t posts = stage_of(first).stream->posts[channel].size();
+  if (static_cast<std::size_t>(state.finished) < posts) {
     start_if_ready(channel, communicator, time);
   }
   if (state.waiting == 0) return;
-  std::int32_t rank = communicators_.first_member(communicator);
-  for (std::int32_t i = 0; i < members; ++i, rank += communicators_.stride(channel)) {
+  std::int32_t rank = first;
+  for (std::int32_t i = 0; i < members; ++i, rank += distance) {
     Rank& member = ranks_[rank];
     if (member.waits_on != channel || member.awaited > number) continue;
     --state.waiting;
     member.waits_on = waits_for_nothing;
+    Stage& stage = stage_of(rank);
+    const Operation& operation = stage.stream->operations[member.next];
     if (witness_ != nullptr) {
-      witness_->wake(rank, stream_.operations[member.next], {member.clock, time},
-                     {posted.last_rank, posted.last_post});
+      witness_->wake(rank, operation, {member.clock, time}, {posted.last_rank, posted.last_post});
     }
     if (time > member.clock) {
-      sums_of(channel, stream_.operations[member.next].segment).exposed += time - member.clock;
+      sums_of(stage, channel, operation.segment).exposed += time - member.clock;
+      if (communicators_.joins_stages(channel)) {
+        stage.sums[operation.segment].bubble += std::max(0.0, started - member.clock);
+      }
       member.clock = time;
     }
     ++member.next;
@@ -156,21 +174,44 @@ void Ranks::finish(std::int32_t communicator, double time) {
   }
 }
 
-void Ranks::mark(const Rank& rank, std::int32_t segment) {
-  sums_[segment].end += rank.clock;
-  sums_[segment].last_end = std::max(sums_[segment].last_end, rank.clock);
+void Ranks::add_flight(Stage& stage, std::int32_t communicator, std::int32_t number,
+                       std::int32_t members) {
+  const ChannelNumber channel = communicators_.channel(communicator);
+  const Communicator& state = states_[communicator];
+  const ChannelPost& post = stage.stream->posts[channel][number];
+  SegmentTimes::OfChannel& posted_in = sums_of(stage, channel, post.segment);
+  posted_in.busy += (state.finished_at - state.started) * members;
+  if (stage.last_of_segment[channel][number]) posted_in.end += state.finished_at * members;
 }
 
-std::vector<SegmentTimes> Ranks::segment_times() const {
-  std::vector<SegmentTimes> times = sums_;
-  const auto count = static_cast<double>(ranks_.size());
+void Ranks::mark(const Rank& rank, Stage& stage, std::int32_t segment) {
+  SegmentTimes& sums = stage.sums[segment];
+  sums.end += rank.clock;
+  sums.last_end = std::max(sums.last_end, rank.clock);
+}
+
+std::vector<std::vector<SegmentTimes>> Ranks::segment_times() const {
+  std::vector<std::vector<SegmentTimes>> times;
+  for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
+    times.push_back(segment_times(stage));
+  }
+  return times;
+}
+
+std::vector<SegmentTimes> Ranks::segment_times(std::size_t number) const {
+  const Stage& stage = stages_[number];
+  std::vector<SegmentTimes> times = stage.sums;
+  const auto ranks = static_cast<std::size_t>(communicators_.ranks_per_stage());
+  const auto count = static_cast<double>(ranks);
   double factors = 0.0;
-  for (double factor : factors_) factors += factor;
+  for (std::size_t i = 0; i < ranks; ++i) factors += factors_[number * ranks + i];
   for (std::size_t s = 0; s < times.size(); ++s) {
     times[s].end /= count;
-    times[s].compute = jitter_ != nullptr ? times[s].compute / count
-                                          : stream_.segments[s].compute.value * factors / count;
-    const auto first = channel_sums_.begin() + static_cast<std::ptrdiff_t>(s * boards_.size());
+    times[s].bubble /= count;
+    times[s].compute = jitter_ != nullptr
+                           ? times[s].compute / count
+                           : stage.stream->segments[s].compute.value * factors / count;
+    const auto first = stage.channel_sums.begin() + static_cast<std::ptrdiff_t>(s * boards_.size());
     times[s].channels.assign(first, first + static_cast<std::ptrdiff_t>(boards_.size()));
     for (SegmentTimes::OfChannel& channel : times[s].channels) {
       channel.exposed /= count;

@@ -1,5 +1,6 @@
-// All ranks of a job: each is a program counter over the issue stream and a clock. Ranks meet in
-// collectives; in between a rank runs ahead of the simulation, as nothing can disturb it there.
+// All ranks of a job: each is a program counter over the issue stream of its stage and a clock.
+// Ranks meet in collectives; in between a rank runs ahead of the simulation, as nothing can disturb
+// it there.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +14,12 @@
 
 namespace fourfold {
 
-// What happened in one segment, as means over ranks unless said otherwise.
+// What happened in one segment of a stage, as means over its ranks unless said otherwise.
 struct SegmentTimes {
   double end = 0.0;       // of the segment's last operation
   double last_end = 0.0;  // the maximum over ranks
   double compute = 0.0;
+  double bubble = 0.0;  // see Outcome::bubble
   struct OfChannel {
     double exposed = 0.0;
     double busy = 0.0;  // of collectives posted in the segment
@@ -27,13 +29,13 @@ struct SegmentTimes {
 };
 
 // A collective of a communicator starts when all members have posted it and the one before it on
-// the communicator is done.
+// the communicator is done. A message is one of two members.
 class Ranks {
  public:
-  // Everything handed in must outlive the ranks. Rank i computes factors[i] times as long as the
-  // stream says; no factors mean 1 for all.
-  Ranks(const IssueStream& stream, const TimedProgram& program, const Communicators& communicators,
-        Transport& network);
+  // `streams`: by stage. Everything handed in must outlive the ranks. Rank i computes factors[i]
+  // times as long as its stream says; no factors mean 1 for all.
+  Ranks(const std::vector<IssueStream>& streams, const TimedProgram& program,
+        const Communicators& communicators, Transport& network);
   void set_factors(std::vector<double> factors);
   // Besides, each operation's compute takes jitter's factor for (rank, operation).
   void set_jitter(const Jitter* jitter) { jitter_ = jitter->none() ? nullptr : jitter; }
@@ -48,10 +50,10 @@ class Ranks {
   // Operations that ranks have done, of all ranks.
   std::int64_t walked() const { return walked_; }
 
-  // True if all ranks have walked the whole stream and no collective is left.
+  // True if all ranks have walked their whole stream and no collective is left.
   bool done() const { return ended_ == ranks_.size() && in_flight_ == 0; }
-  // To be called when done.
-  std::vector<SegmentTimes> segment_times() const;
+  // By stage. To be called when done.
+  std::vector<std::vector<SegmentTimes>> segment_times() const;
 
  private:
   static constexpr ChannelNumber waits_for_nothing = -1;
@@ -83,17 +85,29 @@ class Ranks {
     std::int32_t communicators = 0;
   };
 
+  // What the ranks of a stage walk, and what they did.
+  struct Stage {
+    const IssueStream* stream = nullptr;
+    std::vector<SegmentTimes> sums;
+    std::vector<SegmentTimes::OfChannel> channel_sums;      // by segment and channel
+    std::vector<std::vector<std::int8_t>> last_of_segment;  // by channel and number
+  };
+
+  Stage& stage_of(std::int32_t rank) { return stages_[communicators_.stage(rank)]; }
   Pending& pending(ChannelNumber channel, std::int32_t communicator, std::int32_t number);
   void deepen(ChannelNumber channel);
   void walk(std::int32_t rank);
   void post(std::int32_t rank, const Operation& operation);
   void start_if_ready(ChannelNumber channel, std::int32_t communicator, double not_before);
-  SegmentTimes::OfChannel& sums_of(ChannelNumber channel, std::int32_t segment) {
-    return channel_sums_[static_cast<std::size_t>(segment) * boards_.size() + channel];
+  // Collective `number` of a communicator, which `members` members of this stage took part in.
+  void add_flight(Stage& stage, std::int32_t communicator, std::int32_t number,
+                  std::int32_t members);
+  SegmentTimes::OfChannel& sums_of(Stage& stage, ChannelNumber channel, std::int32_t segment) {
+    return stage.channel_sums[static_cast<std::size_t>(segment) * boards_.size() + channel];
   }
-  void mark(const Rank& rank, std::int32_t segment);
+  void mark(const Rank& rank, Stage& stage, std::int32_t segment);
+  std::vector<SegmentTimes> segment_times(std::size_t stage) const;
 
-  const IssueStream& stream_;
   const TimedProgram& program_;
   const Communicators& communicators_;
   Transport& network_;
@@ -103,9 +117,7 @@ class Ranks {
   Witness* witness_ = nullptr;
   std::vector<Communicator> states_;
   std::vector<Board> boards_;  // by channel
-  std::vector<SegmentTimes> sums_;
-  std::vector<SegmentTimes::OfChannel> channel_sums_;      // by segment and channel
-  std::vector<std::vector<std::int8_t>> last_of_segment_;  // by channel and number
+  std::vector<Stage> stages_;
   std::size_t ended_ = 0;
   std::int64_t in_flight_ = 0;
   std::int64_t walked_ = 0;

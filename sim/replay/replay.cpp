@@ -63,9 +63,12 @@ std::vector<StrandedRing> rings_of(const Communicators& communicators, const Map
   std::int64_t next = 0;
   for (std::int32_t c = 0; c < communicators.count(); ++c) {
     const ChannelNumber channel = communicators.channel(c);
-    rings.push_back(
-        {next, ring_strands(topology, platform, members_of(c, communicators, mapping), channel),
-         communicators.extent(channel)});
+    const std::vector<std::int64_t> members = members_of(c, communicators, mapping);
+    rings.push_back({next,
+                     communicators.one_way(channel)
+                         ? message_strands(topology, platform, {members[0], members[1]}, channel)
+                         : ring_strands(topology, platform, members, channel),
+                     communicators.members(channel)});
     next += static_cast<std::int64_t>(rings.back().strands.size());
   }
   return rings;
@@ -94,6 +97,7 @@ void refuse_beyond_reference(const ProcessGrid& grid, const ReplayOptions& optio
       std::to_string(grid.size()) + ": the default fidelity replays any number.");
 }
 
+constexpr std::int64_t most_logged_stages = 32;
 constexpr std::int64_t collectives_between_reports = 4096;
 
 class Job {
@@ -113,9 +117,11 @@ class Job {
         rings_(rings_of(communicators_, mapping_, topology_, platform, options.carrier)),
         machine_(topology_, all_strands(rings_)) {}
 
-  std::vector<SegmentTimes> simulate(const IssueStream& stream, Replay& result) {
+  // By stage.
+  std::vector<std::vector<SegmentTimes>> simulate(const std::vector<IssueStream>& streams,
+                                                  Replay& result) {
     if (options_.detail != DetailWanted::none) {
-      witness_.emplace(stream, communicators_, grid_.size(), logged_ranks());
+      witness_.emplace(streams, communicators_, grid_.size(), logged_ranks());
     }
     if (options_.carrier == Carrier::flows) {
       FlowNetwork network(load_.incidence, load_.parts,
@@ -123,7 +129,7 @@ class Job {
                               ? options_.quantum
                               : std::min(Seconds{1e-4}, estimate(program_).total * 1e-5));
       if (options_.work_limit > 0) network.limit_work(options_.work_limit - result.work);
-      std::vector<SegmentTimes> times = walk(stream, network, [&] { machine_.run(network); });
+      auto times = walk(streams, network, [&] { machine_.run(network); });
       const FlowNetwork::Counts& counts = network.counts();
       result.collectives += counts.finished;
       result.events += counts.events;
@@ -135,7 +141,7 @@ class Job {
     StockNetwork network(
         rings_, machine_,
         options_.carrier == Carrier::stock_edges ? RingMotion::edges : RingMotion::steps);
-    std::vector<SegmentTimes> times = walk(stream, network, [&] { machine_.run(); });
+    auto times = walk(streams, network, [&] { machine_.run(); });
     result.collectives += network.finished();
     result.events += network.communications();
     return times;
@@ -157,18 +163,32 @@ class Job {
  private:
   std::vector<std::int64_t> logged_ranks() const {
     if (options_.detail != DetailWanted::timeline) return {};
-    return classes_.samples();
+    std::vector<std::int64_t> ranks = classes_.samples();
+    const std::int64_t stages = grid_.extent(Axis::pipe);
+    if (stages == 1) return ranks;
+    // Besides, the first device of each stage, or of some evenly spread over them.
+    const std::int64_t shown = std::min(stages, most_logged_stages);
+    for (std::int64_t i = 0; i < shown; ++i) {
+      ranks.push_back(i * stages / shown * grid_.stride(Axis::pipe));
+    }
+    std::ranges::sort(ranks);
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    return ranks;
   }
 
-  // All ranks from the start to the end of the stream; `run` lets the transport's time pass.
+  // All ranks from the start to the end of their streams; `run` lets the transport's time pass.
   template <typename Run>
-  std::vector<SegmentTimes> walk(const IssueStream& stream, Transport& transport, Run run) {
-    Ranks ranks(stream, program_, communicators_, transport);
+  std::vector<std::vector<SegmentTimes>> walk(const std::vector<IssueStream>& streams,
+                                              Transport& transport, Run run) {
+    Ranks ranks(streams, program_, communicators_, transport);
     ranks.set_factors(options_.compute_factors);
     ranks.set_jitter(&options_.jitter);
     if (witness_) ranks.set_witness(&*witness_);
-    const double operations =
-        static_cast<double>(stream.operations.size()) * static_cast<double>(grid_.size());
+    double operations = 0.0;
+    for (const IssueStream& stream : streams) {
+      operations +=
+          static_cast<double>(stream.operations.size()) * communicators_.ranks_per_stage();
+    }
     std::int64_t finished = 0;
     transport.on_finish([&](std::int32_t flow, double time) {
       ranks.finish(flow, time);
@@ -178,6 +198,11 @@ class Job {
     });
     ranks.start(grid_.size());
     run();
+    if (!ranks.done() && streams.size() > 1) {
+      throw std::invalid_argument(
+          "The stages of the pipeline wait for each other for ever: a send or a receive of the "
+          "order stands in the wrong place.");
+    }
     if (!ranks.done()) throw std::logic_error("The replay stopped before all ranks had ended.");
     return ranks.segment_times();
   }
@@ -214,13 +239,13 @@ Replay replay(const TimedProgram& program, const ProcessGrid& grid, const Platfo
   Job job(program, grid, platform, options);
   Replay result;
   while (true) {
-    const IssueStream stream = unroll(program, grid, repetitions);
-    const std::vector<SegmentTimes> times = job.simulate(stream, result);
-    const Disagreement found = disagreement(program, stream, times);
+    const std::vector<IssueStream> streams = unroll(program, grid, repetitions);
+    const std::vector<std::vector<SegmentTimes>> times = job.simulate(streams, result);
+    const Disagreement found = disagreement(program, streams, times);
     ++result.attempts;
     Repetitions more = more_repetitions(program, repetitions, found, options.tolerance);
     if (more == repetitions) {
-      result.outcome = extend(program, stream, times);
+      result.outcome = extend(program, streams, times);
       result.extrapolated = !(repetitions == full);
       result.disagreement = found.largest();
       if (options.detail != DetailWanted::none) {

@@ -170,27 +170,61 @@ std::int32_t ring_steps(CollectiveKind kind, std::int64_t members) {
       counts(kind, CollectiveAlgorithm::ring, in_one_node).hops_in_node);
 }
 
+namespace {
+
+bool has_ports(const Platform& platform) {
+  return std::holds_alternative<CrossbarNetwork>(platform.network);
+}
+
+void refuse_several_paths(const std::vector<Strand>& strands, const Footprint& whole,
+                          const Platform& platform) {
+  if (adds_up(footprints_of(strands), whole)) return;
+  throw std::invalid_argument(
+      "A stock communication takes one path, but " + platform.name +
+      " spreads messages over several: these fidelities need a platform file with "
+      "local_detours = 0 and global_detours = 0 under [network].");
+}
+
+}  // namespace
+
 std::vector<Strand> ring_strands(const Topology& topology, const Platform& platform,
                                  const std::vector<std::int64_t>& members, ChannelNumber channel) {
   if (members.size() < 2) return {};
-  const bool ports = std::holds_alternative<CrossbarNetwork>(platform.network);
-  std::vector<Strand> strands = ports ? crossbar_strands(topology, members, channel)
-                                      : node_strands(topology, platform, members);
-  if (!adds_up(footprints_of(strands), topology.ring_footprint(members, channel))) {
-    throw std::invalid_argument(
-        "A stock communication takes one path, but " + platform.name +
-        " spreads messages over several: these fidelities need a platform file with "
-        "local_detours = 0 and global_detours = 0 under [network].");
+  std::vector<Strand> strands = has_ports(platform) ? crossbar_strands(topology, members, channel)
+                                                    : node_strands(topology, platform, members);
+  refuse_several_paths(strands, topology.ring_footprint(members, channel), platform);
+  return strands;
+}
+
+Footprint message_footprint(const Topology& topology, const Platform& platform, MessageEnds ends,
+                            ChannelNumber channel) {
+  if (has_ports(platform)) {
+    return footprints_of({crossbar_strands(topology, {ends.from, ends.to}, channel).front()})
+        .front();
   }
+  Footprint footprint;
+  topology.route(ends.from, ends.to, footprint);
+  merge(footprint);
+  return footprint;
+}
+
+std::vector<Strand> message_strands(const Topology& topology, const Platform& platform,
+                                    MessageEnds ends, ChannelNumber channel) {
+  if (has_ports(platform)) {
+    return {crossbar_strands(topology, {ends.from, ends.to}, channel).front()};
+  }
+  std::vector<Strand> strands{{ends.from, ends.to, {}, 1.0}};
+  topology.minimal_route(ends.from, ends.to, strands.front().links);
+  refuse_several_paths(strands, message_footprint(topology, platform, ends, channel), platform);
   return strands;
 }
 
 std::vector<Footprint> ring_parts(const Topology& topology, const Platform& platform,
                                   const std::vector<std::int64_t>& members, ChannelNumber channel) {
   if (members.size() < 2) return {};
-  const bool ports = std::holds_alternative<CrossbarNetwork>(platform.network);
-  std::vector<Footprint> parts = ports ? footprints_of(crossbar_strands(topology, members, channel))
-                                       : node_parts(topology, platform, members, channel);
+  std::vector<Footprint> parts = has_ports(platform)
+                                     ? footprints_of(crossbar_strands(topology, members, channel))
+                                     : node_parts(topology, platform, members, channel);
   if (!adds_up(parts, topology.ring_footprint(members, channel))) {
     throw std::logic_error("The parts of a ring do not add up to what it loads.");
   }

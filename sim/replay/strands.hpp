@@ -33,4 +33,16 @@ std::vector<Strand> ring_strands(const Topology& topology, const Platform& platf
 std::vector<Footprint> ring_parts(const Topology& topology, const Platform& platform,
                                   const std::vector<std::int64_t>& members, ChannelNumber channel);
 
+// A message goes one way, inside a node on the path between the two devices.
+struct MessageEnds {
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+};
+// What it loads, detours and all. A message there and one back load what a ring of two loads.
+Footprint message_footprint(const Topology& topology, const Platform& platform, MessageEnds ends,
+                            ChannelNumber channel);
+// Throws as ring_strands where the topology spreads it over several paths.
+std::vector<Strand> message_strands(const Topology& topology, const Platform& platform,
+                                    MessageEnds ends, ChannelNumber channel);
+
 }  // namespace fourfold

@@ -12,27 +12,29 @@ namespace {
 
 // The most collectives that can end while a rank waits once: those behind the one it waited for
 // before, on the same channel.
-std::size_t longest_wait(const IssueStream& stream) {
-  std::vector<std::int32_t> awaited(stream.posts.size(), -1);
+std::size_t longest_wait(const std::vector<IssueStream>& streams) {
   std::int32_t most = 1;
-  for (const Operation& operation : stream.operations) {
-    if (operation.kind != Operation::Kind::wait) continue;
-    std::int32_t& last = awaited[static_cast<std::size_t>(operation.channel)];
-    most = std::max(most, operation.number - last);
-    last = std::max(last, operation.number);
+  for (const IssueStream& stream : streams) {
+    std::vector<std::int32_t> awaited(stream.posts.size(), -1);
+    for (const Operation& operation : stream.operations) {
+      if (operation.kind != Operation::Kind::wait) continue;
+      std::int32_t& last = awaited[static_cast<std::size_t>(operation.channel)];
+      most = std::max(most, operation.number - last);
+      last = std::max(last, operation.number);
+    }
   }
   return static_cast<std::size_t>(most);
 }
 
 }  // namespace
 
-Witness::Witness(const IssueStream& stream, const Communicators& communicators, std::int64_t ranks,
-                 const std::vector<std::int64_t>& logged)
-    : stream_(stream),
+Witness::Witness(const std::vector<IssueStream>& streams, const Communicators& communicators,
+                 std::int64_t ranks, const std::vector<std::int64_t>& logged)
+    : streams_(streams),
       communicators_(communicators),
       ranks_(static_cast<std::size_t>(ranks)),
-      waits_(ranks_.size() * stream.posts.size()),
-      remembered_(longest_wait(stream)),
+      waits_(ranks_.size() * channels()),
+      remembered_(longest_wait(streams)),
       recent_(static_cast<std::size_t>(communicators.count()) * remembered_),
       flown_(static_cast<std::size_t>(communicators.count()), 0),
       logs_(logged.size()),
@@ -41,18 +43,20 @@ Witness::Witness(const IssueStream& stream, const Communicators& communicators, 
   if (logged.size() > std::numeric_limits<std::int8_t>::max()) {
     throw std::invalid_argument("Logs of at most 127 ranks can be kept.");
   }
-  for (const auto& posts : stream.posts) {
-    for (const ChannelPost& post : posts) {
-      const auto needed = static_cast<std::size_t>(post.collective) + 1;
-      flights_.resize(std::max(flights_.size(), needed));
+  for (const IssueStream& stream : streams) {
+    for (const auto& posts : stream.posts) {
+      for (const ChannelPost& post : posts) {
+        const auto needed = static_cast<std::size_t>(post.collective) + 1;
+        flights_.resize(std::max(flights_.size(), needed));
+      }
     }
   }
   for (std::size_t i = 0; i < logged.size(); ++i) {
     const auto rank = static_cast<std::int32_t>(logged[i]);
     log_of_rank_.at(static_cast<std::size_t>(rank)) = static_cast<std::int8_t>(i);
-    logs_[i].flights.resize(stream.posts.size());
-    for (std::size_t c = 0; c < stream.posts.size(); ++c) {
-      if (stream.posts[c].empty()) continue;
+    logs_[i].flights.resize(channels());
+    for (std::size_t c = 0; c < channels(); ++c) {
+      if (stream_of(rank).posts[c].empty()) continue;
       const auto channel = static_cast<ChannelNumber>(c);
       const auto communicator = static_cast<std::size_t>(communicators.communicator(channel, rank));
       logs_of_communicator_[communicator].push_back(static_cast<std::int8_t>(i));
@@ -89,9 +93,9 @@ void Witness::wake(std::int32_t rank, const Operation& operation, Interval waite
   const double flying = in_flight(static_cast<std::size_t>(communicator), waited);
   const double blamed = std::clamp(last.time - waited.from, 0.0, exposed);
   const std::size_t own = static_cast<std::size_t>(rank) * channels() + operation.channel;
-  waits_[own].exposed += exposed * weight(operation);
-  waits_[own].late += std::max(0.0, exposed - flying) * weight(operation);
-  ranks_[last.rank].blamed += blamed * weight(operation);
+  waits_[own].exposed += exposed * weight(rank, operation);
+  waits_[own].late += std::max(0.0, exposed - flying) * weight(rank, operation);
+  ranks_[last.rank].blamed += blamed * weight(rank, operation);
   if (log_of_rank_[rank] != not_logged) {
     DeviceLog& log = logs_[log_of_rank_[rank]];
     log.leave.back() = waited.to;
@@ -101,17 +105,27 @@ void Witness::wake(std::int32_t rank, const Operation& operation, Interval waite
 
 void Witness::finish(std::int32_t communicator, std::int32_t number, double started, double time) {
   const auto channel = static_cast<std::size_t>(communicators_.channel(communicator));
-  const ChannelPost& post = stream_.posts[channel][static_cast<std::size_t>(number)];
-  const double weight = stream_.segments[static_cast<std::size_t>(post.segment)].weight;
-  FlightUse& use = flights_[static_cast<std::size_t>(post.collective)];
-  use.seconds += weight * (time - started);
-  use.count += weight;
-  use.longest = std::max(use.longest, time - started);
+  const std::int32_t first = communicators_.first_member(communicator);
+  const ChannelNumber on = communicators_.channel(communicator);
+  // What joins stages is of another class on each of them.
+  const std::int32_t classes = communicators_.joins_stages(on) ? communicators_.members(on) : 1;
+  for (std::int32_t i = 0; i < classes; ++i) {
+    const IssueStream& stream = stream_of(first + i * communicators_.distance(on));
+    add_flight(stream, stream.posts[channel][static_cast<std::size_t>(number)], time - started);
+  }
   const auto c = static_cast<std::size_t>(communicator);
   recent_[c * remembered_ + flown_[c]++ % remembered_] = {started, time};
   for (std::int8_t i : logs_of_communicator_[c]) {
     logs_[i].flights[channel].push_back({started, time});
   }
+}
+
+void Witness::add_flight(const IssueStream& stream, const ChannelPost& post, double seconds) {
+  const double weight = stream.segments[static_cast<std::size_t>(post.segment)].weight;
+  FlightUse& use = flights_[static_cast<std::size_t>(post.collective)];
+  use.seconds += weight * seconds;
+  use.count += weight;
+  use.longest = std::max(use.longest, seconds);
 }
 
 namespace {

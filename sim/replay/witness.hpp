@@ -36,9 +36,10 @@ struct FlightUse {
 
 class Witness {
  public:
-  // Everything handed in must outlive the witness. `logged`: ranks of which a log is kept.
-  Witness(const IssueStream& stream, const Communicators& communicators, std::int64_t ranks,
-          const std::vector<std::int64_t>& logged);
+  // `streams`: by stage. Everything handed in must outlive the witness. `logged`: ranks of which a
+  // log is kept.
+  Witness(const std::vector<IssueStream>& streams, const Communicators& communicators,
+          std::int64_t ranks, const std::vector<std::int64_t>& logged);
 
   struct Interval {
     double from = 0.0;
@@ -51,7 +52,7 @@ class Witness {
 
   // The rank has done the operation's compute and is at the operation itself.
   void reach(std::int32_t rank, const Operation& operation, double compute, double clock) {
-    ranks_[rank].compute += compute * weight(operation);
+    ranks_[rank].compute += compute * weight(rank, operation);
     if (log_of_rank_[rank] != not_logged) log(rank, operation, clock);
   }
   // The rank waited, from its own clock to the end of the collective; `to` may lie before `from`.
@@ -60,7 +61,7 @@ class Witness {
   void finish(std::int32_t communicator, std::int32_t number, double started, double time);
 
   const std::vector<RankUse>& ranks() const { return ranks_; }
-  std::size_t channels() const { return stream_.posts.size(); }
+  std::size_t channels() const { return streams_.front().posts.size(); }
   const RankWaits& waits(std::size_t rank, std::size_t channel) const {
     return waits_[rank * channels() + channel];
   }
@@ -71,12 +72,16 @@ class Witness {
   static constexpr std::int8_t not_logged = -1;
   double in_flight(std::size_t communicator, Interval during) const;
 
-  double weight(const Operation& operation) const {
-    return stream_.segments[operation.segment].weight;
+  const IssueStream& stream_of(std::int32_t rank) const {
+    return streams_[communicators_.stage(rank)];
   }
+  double weight(std::int32_t rank, const Operation& operation) const {
+    return stream_of(rank).segments[operation.segment].weight;
+  }
+  void add_flight(const IssueStream& stream, const ChannelPost& post, double seconds);
   void log(std::int32_t rank, const Operation& operation, double clock);
 
-  const IssueStream& stream_;
+  const std::vector<IssueStream>& streams_;
   const Communicators& communicators_;
   std::vector<RankUse> ranks_;
   std::vector<RankWaits> waits_;  // by rank and channel

@@ -57,13 +57,13 @@ struct Driven {
                  one.program.channels.size()),
         communicators(one.grid, one.program.channels,
                       std::vector<bool>(one.program.channels.size(), true)),
-        stream(unroll(one.program, one.grid, Repetitions::full(one.program))),
+        streams(unroll(one.program, one.grid, Repetitions::full(one.program))),
         load(load_of(communicators,
                      {*one.platform, topology, mapping,
                       FaultyLinks(one.options.faults, topology, *one.platform)},
                      work_of(one.program))),
         network(load.incidence, load.parts, one.options.quantum),
-        ranks(stream, one.program, communicators, network) {
+        ranks(streams, one.program, communicators, network) {
     network.on_finish([this](std::int32_t c, double time) { ranks.finish(c, time); });
     ranks.set_factors(one.options.compute_factors);
     ranks.set_jitter(&one.options.jitter);
@@ -72,12 +72,12 @@ struct Driven {
   std::vector<SegmentTimes> run(const ProcessGrid& grid) {
     ranks.start(grid.size());
     while (!std::isinf(network.next_time())) network.advance();
-    return ranks.segment_times();
+    return ranks.segment_times().front();
   }
 
   static ChannelWork work_of(const TimedProgram& program) {
     const std::size_t channels = program.channels.size();
-    ChannelWork work{std::vector<double>(channels, 0.0), std::vector<double>(channels, 1.0)};
+    ChannelWork work{std::vector<double>(channels, 0.0), {std::vector<double>(channels, 1.0)}};
     for (const TimedCollective& collective : program.collectives) {
       double& cap = work.caps[collective.channel];
       cap = std::max(cap, collective.cost.rate_cap.value);
@@ -88,7 +88,7 @@ struct Driven {
   Mapping mapping;
   Topology topology;
   Communicators communicators;
-  IssueStream stream;
+  std::vector<IssueStream> streams;  // of the one stage
   Load load;
   FlowNetwork network;
   Ranks ranks;

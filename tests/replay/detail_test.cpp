@@ -219,6 +219,37 @@ TEST(Timelines, OfReplaysAreWhole) {
   }
 }
 
+TEST(Timelines, OfEveryStageAreWhole) {
+  for (PipelineOrder order :
+       {PipelineOrder::gpipe, PipelineOrder::one_f_one_b, PipelineOrder::interleaved}) {
+    Point point = tiny("frontier", {2, 1, 2, 1, 3}, 8);
+    point.options.order = order;
+    point.options.chunks = order == PipelineOrder::interleaved ? 2 : 1;
+    point.options.micro_batches = 36;
+    point.global_batch = 72;
+    const Case c(point);
+    const ProgramDetail detail(c.point, c.platform, c.program);
+    for (ReplayExtent extent : {ReplayExtent::extrapolated, ReplayExtent::full}) {
+      const Replay result = c.run(extent);
+      std::set<std::int64_t> stages;
+      for (const DeviceTimeline& one : result.detail->timelines) {
+        const std::int64_t stage = c.point.grid.coordinate(one.rank, Axis::pipe);
+        stages.insert(stage);
+        double now = 0.0;
+        for (const Span& span :
+             timeline(one.log, detail, result.detail->logged, Repeated::all, stage)) {
+          if (span.kind == SpanKind::collective) continue;
+          EXPECT_NEAR(span.start.value, now, 1e-9) << one.rank;
+          now = span.end.value;
+        }
+        EXPECT_LE(now, result.outcome.total.value * (1 + 1e-6));
+        EXPECT_GE(now, result.outcome.total.value * 0.8) << one.rank;
+      }
+      EXPECT_EQ(stages.size(), 3U);
+    }
+  }
+}
+
 TEST(Timelines, OfASlowDeviceHaveItsKernelsTwiceAsLong) {
   const Case c = uneven_cases().front();
   const ProgramDetail detail(c.point, c.platform, c.program);

@@ -133,7 +133,7 @@ struct Walked {
     builder.run(100);
     builder.cycle(50);
     program = builder.take();
-    stream = unroll(program, grid, {{3}, {2}});
+    stream = unroll(program, grid, {{3}, {2}}).front();
     for (std::size_t s = 0; s < stream.segments.size(); ++s) {
       SegmentTimes segment;
       segment.end = static_cast<double>(s + 1);
@@ -144,7 +144,7 @@ struct Walked {
       times.push_back(segment);
     }
   }
-  Disagreement found() const { return disagreement(program, stream, times); }
+  Disagreement found() const { return disagreement(program, {stream}, {times}); }
 };
 
 TEST(Disagreement, OfRepetitionsThatAreAlikeIsNone) {

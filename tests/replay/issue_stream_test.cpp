@@ -26,7 +26,7 @@ TEST(IssueStream, NumbersCollectivesByChannelAndFindsThemFromBehind) {
   builder.cycle(1);
   const TimedProgram program = builder.take();
 
-  const IssueStream stream = unroll(program, grid, Repetitions::full(program));
+  const IssueStream stream = unroll(program, grid, Repetitions::full(program)).front();
 
   ASSERT_EQ(stream.operations.size(), 9u);
   EXPECT_EQ(stream.posts[on::x].size(), 4u);
@@ -47,7 +47,7 @@ TEST(IssueStream, WeighsTheLastRepetitionOfACutLoopForAllThatAreLeftOut) {
   cut.runs[0] = 3;
   cut.cycles[0] = 2;
 
-  const IssueStream stream = unroll(program, grid, cut);
+  const IssueStream stream = unroll(program, grid, cut).front();
 
   // 10 = 1 + 1 + 8 layers, 4 = 1 + 3 micro-batches.
   ASSERT_EQ(stream.segments.size(), 8u);
@@ -74,7 +74,7 @@ TEST(IssueStream, ChargesInterferenceAtTheWaitForWhatRanBeside) {
   builder.cycle(1);
   const TimedProgram program = builder.take();
 
-  const IssueStream stream = unroll(program, grid, Repetitions::full(program));
+  const IssueStream stream = unroll(program, grid, Repetitions::full(program)).front();
 
   EXPECT_DOUBLE_EQ(stream.operations[1].compute.value, 3.0 + 0.3);
   EXPECT_DOUBLE_EQ(stream.operations[3].compute.value, 9.0 + 0.4);
@@ -89,7 +89,8 @@ TEST(IssueStream, LeavesOutChannelsWithNobodyToTalkTo) {
   builder.cycle(1);
   const TimedProgram program = builder.take();
 
-  const IssueStream stream = unroll(program, ProcessGrid(1, 2, 2, 2), Repetitions::full(program));
+  const IssueStream stream =
+      unroll(program, ProcessGrid(1, 2, 2, 2), Repetitions::full(program)).front();
 
   EXPECT_EQ(stream.operations.size(), 1u);  // the mark
 }

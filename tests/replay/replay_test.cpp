@@ -41,7 +41,7 @@ ReplayOptions full() {
 // when the last member has posted it and the one before is done, and takes delay + work / rate.
 double walk(const TimedProgram& program, const ProcessGrid& grid,
             const std::vector<double>& factors = {}) {
-  const IssueStream stream = unroll(program, grid, Repetitions::full(program));
+  const IssueStream stream = unroll(program, grid, Repetitions::full(program)).front();
   const std::int64_t ranks = grid.size();
   std::vector<double> clock(ranks, 0.0);
   // By channel, number and rank.
@@ -174,7 +174,7 @@ TEST(Replay, WhatStartsEndsAndTimeAddsUp) {
   const ProcessGrid grid(2, 3, 2, 2);
   for (std::uint32_t seed = 0; seed < 10; ++seed) {
     const TimedProgram program = random_program(seed);
-    const IssueStream stream = unroll(program, grid, Repetitions::full(program));
+    const IssueStream stream = unroll(program, grid, Repetitions::full(program)).front();
     std::int64_t posted = 0;
     for (std::size_t c = 0; c < stream.posts.size(); ++c) {
       posted += static_cast<std::int64_t>(stream.posts[c].size()) *

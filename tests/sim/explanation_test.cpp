@@ -27,6 +27,21 @@ std::vector<Point> points() {
           tiny("perlmutter", {8, 1, 2, 4})};
 }
 
+// A pipeline of three stages in every order, with layers that cannot be dealt out evenly.
+std::vector<Point> pipelines() {
+  std::vector<Point> all(3, tiny("crossbar", {2, 1, 2, 1, 3}));
+  for (Point& point : all) {
+    point.model.layers = 7;
+    point.options.micro_batches = 6;
+    point.global_batch = 12;
+  }
+  all[0].options.order = PipelineOrder::gpipe;
+  all[1].options.order = PipelineOrder::one_f_one_b;
+  all[2].options.order = PipelineOrder::interleaved;
+  all[2].options.chunks = 2;
+  return all;
+}
+
 std::string title(const Point& point) {
   return point.platform + " " + point.grid.str();
 }
@@ -45,6 +60,31 @@ TEST(Explanation, PartsSumToTheStep) {
     EXPECT_NEAR(sum.value, explanation.outcome.total.value, 1e-12) << title(point);
     EXPECT_EQ(explanation.outcome.total, estimate(point, platform).outcome.total);
     EXPECT_EQ(explanation.slower_devices.value, 0.0);
+  }
+}
+
+TEST(Explanation, OfAPipelineSumsItsStages) {
+  for (const Point& point : pipelines()) {
+    const Platform platform = read_platform(point.platform);
+
+    const Explanation explanation = explain(point, platform, std::nullopt);
+
+    Seconds sum;
+    for (const auto& [part, time] : explanation.parts()) {
+      sum += time;
+      EXPECT_GE(time.value, -1e-9) << name(point.options.order) << ": " << part;
+    }
+    EXPECT_NEAR(sum.value, explanation.outcome.total.value, 1e-9);
+    EXPECT_GT(explanation.outcome.bubble.value, 0.0);
+    std::vector<double> busy(explanation.channels.size());
+    for (const CollectiveUse& use : explanation.collectives) {
+      busy[static_cast<std::size_t>(use.channel)] += use.all().value;
+    }
+    for (std::size_t c = 0; c < busy.size(); ++c) {
+      // Counts are means over three stages, rounded.
+      EXPECT_NEAR(busy[c], explanation.outcome.busy[c].value, 0.2 * busy[c])
+          << name(explanation.outcome.channels[c]);
+    }
   }
 }
 

@@ -163,6 +163,23 @@ TEST(ReplayAnswerJson, KeepsEveryBit) {
   EXPECT_EQ(again.simgrid, answer.simgrid);
 }
 
+TEST(ReplayAnswerJson, KeepsWhoIsInTheGroupsOfAPipeline) {
+  ReplayAnswer answer;
+  answer.outcome = Outcome({{Axis::data, ""},
+                            {Axis::pipe, ""},
+                            backward_from(1),
+                            backward_from(2),
+                            backward_from(0),
+                            {Axis::pipe, "ends", Group::ends},
+                            forward_from(0, 4),
+                            forward_from(1, 4),
+                            forward_from(3, 4)});
+
+  const ReplayAnswer again = replay_answer_from_json(to_json(answer));
+
+  EXPECT_EQ(again.outcome.channels, answer.outcome.channels);
+}
+
 TEST(ReplayAnswerJson, RefusesNumbersOfAChannelThatCannotBe) {
   ReplayAnswer answer;
   answer.outcome = Outcome(made_up_channels());

@@ -68,6 +68,40 @@ TEST(Timeline, SpansSumToTheOutcome) {
   EXPECT_EQ(sum(spans, SpanKind::skipped).value, 0.0);
 }
 
+TEST(Timeline, StagesSumToTheOutcome) {
+  for (PipelineOrder order :
+       {PipelineOrder::gpipe, PipelineOrder::one_f_one_b, PipelineOrder::interleaved}) {
+    Point point = tiny(7, {2, 1, 2, 1, 3});
+    point.options.order = order;
+    point.options.chunks = order == PipelineOrder::interleaved ? 2 : 1;
+    point.options.micro_batches = 12;
+    point.global_batch = 24;
+    const Case c(point);
+    Seconds waits, kernels;
+    double last = 0.0;
+    for (std::int64_t stage = 0; stage < 3; ++stage) {
+      double now = 0.0;
+
+      const std::vector<Span> spans =
+          timeline(estimated_log(c.program, stage), c.detail, LoggedRepetitions::all(c.program),
+                   Repeated::all, stage);
+
+      for (const Span& span : spans) {
+        if (span.kind == SpanKind::collective) continue;
+        EXPECT_NEAR(span.start.value, now, 1e-9) << name(order);
+        now = span.end.value;
+        EXPECT_LT(span.micro_batch, 12) << name(order);
+      }
+      last = std::max(last, now);
+      waits += sum(spans, SpanKind::wait);
+      kernels += sum(spans, SpanKind::kernel) + sum(spans, SpanKind::interference);
+    }
+    EXPECT_NEAR(last, c.outcome.total.value, 1e-9) << name(order);
+    EXPECT_NEAR(waits.value / 3, c.outcome.exposed_total().value, 1e-9) << name(order);
+    EXPECT_NEAR(kernels.value / 3, c.outcome.compute.value, 1e-9) << name(order);
+  }
+}
+
 // The explanation's closed form and the timeline's kernels are the same work.
 TEST(Timeline, KernelsSumToTheExplanation) {
   const Case c(tiny(5, {2, 2, 2, 2}));

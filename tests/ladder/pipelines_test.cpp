@@ -1,0 +1,272 @@
+// Pipelines on both timed rungs: the same seconds where nothing contends, no fewer where channels
+// share a port, and what a slow stage does to the others.
+#include <gtest/gtest.h>
+
+#include "sim/conditions/conditions.hpp"
+#include "sim/replay/replay.hpp"
+#include "tests/ladder/points.hpp"
+#include "tests/refusal.hpp"
+
+namespace fourfold {
+namespace {
+
+using testing::describe;
+using testing::point_on;
+
+const Platform& platform(const std::string& name) {
+  static const Platform own = read_platform("crossbar");
+  static const Platform shared = read_platform("crossbar-shared");
+  return name == "crossbar" ? own : shared;
+}
+
+// Two layers a chunk, and one more than can be dealt out evenly.
+Point pipeline_on(const std::string& platform, const ProcessGrid& grid, PipelineOrder order,
+                  std::int64_t chunks = 1) {
+  const std::int64_t stages = grid.extent(Axis::pipe);
+  Point point =
+      point_on(platform, {"gpt-deep", 2 * stages * chunks + 1, 3840, 120, 2048, 51'200}, grid);
+  point.options.order = order;
+  point.options.chunks = chunks;
+  point.options.micro_batches = 2 * stages;
+  point.global_batch *= point.options.micro_batches;
+  return point;
+}
+
+std::vector<Point> orders_on(const std::string& platform, const ProcessGrid& grid) {
+  return {pipeline_on(platform, grid, PipelineOrder::gpipe),
+          pipeline_on(platform, grid, PipelineOrder::one_f_one_b),
+          pipeline_on(platform, grid, PipelineOrder::interleaved, 2),
+          pipeline_on(platform, grid, PipelineOrder::interleaved, 3)};
+}
+
+void expect_equal(const Outcome& estimated, const Outcome& simulated, const std::string& what) {
+  const double tolerance = 1e-6 * estimated.total.value;
+  EXPECT_NEAR(estimated.total.value, simulated.total.value, tolerance) << what;
+  EXPECT_NEAR(estimated.compute.value, simulated.compute.value, tolerance) << what;
+  EXPECT_NEAR(estimated.bubble.value, simulated.bubble.value, tolerance) << what;
+  ASSERT_EQ(estimated.channels, simulated.channels);
+  for (std::size_t c = 0; c < estimated.channels.size(); ++c) {
+    EXPECT_NEAR(estimated.exposed[c].value, simulated.exposed[c].value, tolerance)
+        << name(estimated.channels[c]) << ' ' << what;
+    EXPECT_NEAR(estimated.busy[c].value, simulated.busy[c].value, tolerance)
+        << name(estimated.channels[c]) << ' ' << what;
+  }
+}
+
+void compare_on_private_ports(const Point& point) {
+  const TimedProgram program = lower(point, platform("crossbar"));
+
+  const Outcome estimated = estimate(program);
+  const Outcome simulated = replay(program, point.grid, platform("crossbar")).outcome;
+
+  expect_equal(estimated, simulated, describe(point));
+}
+
+TEST(Pipelines, EqualTheEstimateInEveryOrder) {
+  for (const ProcessGrid& grid :
+       {ProcessGrid(1, 1, 1, 1, 2), ProcessGrid(2, 2, 2, 1, 2), ProcessGrid(1, 1, 1, 1, 4),
+        ProcessGrid(2, 3, 1, 2, 4), ProcessGrid(2, 1, 2, 2, 8), ProcessGrid(1, 1, 3, 2, 3)}) {
+    for (const Point& point : orders_on("crossbar", grid)) compare_on_private_ports(point);
+  }
+}
+
+TEST(Pipelines, EqualTheEstimateWithoutOverlap) {
+  const ProcessGrid grid(2, 1, 2, 2, 4);
+  for (Point point : orders_on("crossbar", grid)) {
+    point.options.overlap.messages = false;
+    compare_on_private_ports(point);
+    point.options.overlap = {false, false, false, false, false};
+    compare_on_private_ports(point);
+  }
+}
+
+TEST(Pipelines, EqualTheEstimateWithWeightsKeptAndGradientsSummed) {
+  for (Point point : orders_on("crossbar", ProcessGrid(1, 2, 2, 2, 4))) {
+    point.options.weight_gather = WeightGather::keep;
+    point.options.gradient_reduction = GradientReduction::accumulated;
+    point.options.data_reduction = DataReduction::beside_backward;
+    compare_on_private_ports(point);
+  }
+}
+
+TEST(Pipelines, ExtendedMicroBatchesEqualAllMicroBatches) {
+  for (const char* name : {"crossbar", "crossbar-shared"}) {
+    for (Point point : orders_on(name, ProcessGrid(2, 1, 2, 1, 4))) {
+      point.options.micro_batches = 96;
+      point.global_batch = 2 * 96;
+      const TimedProgram program = lower(point, platform(name));
+      ReplayOptions all;
+      all.extent = ReplayExtent::full;
+
+      const Replay extended = replay(program, point.grid, platform(name));
+      const Replay whole = replay(program, point.grid, platform(name), all);
+
+      EXPECT_TRUE(extended.extrapolated) << describe(point);
+      EXPECT_LT(extended.collectives, whole.collectives) << describe(point);
+      expect_equal(whole.outcome, extended.outcome, describe(point));
+    }
+  }
+}
+
+TEST(Pipelines, AreNoFasterThanTheEstimateOnASharedPort) {
+  const Platform& shared = platform("crossbar-shared");
+  for (const ProcessGrid& grid : {ProcessGrid(2, 1, 2, 2, 2), ProcessGrid(1, 2, 2, 2, 4)}) {
+    for (const Point& point : orders_on("crossbar-shared", grid)) {
+      const TimedProgram program = lower(point, shared);
+
+      const double estimated = estimate(program).total.value;
+      const double simulated = replay(program, grid, shared).outcome.total.value;
+
+      EXPECT_GE(simulated, estimated * (1.0 - 1e-9)) << describe(point);
+    }
+  }
+}
+
+TEST(Pipelines, AreSlowerWhereMessagesMeetOtherTrafficInAPort) {
+  const Platform& shared = platform("crossbar-shared");
+  const Point point =
+      pipeline_on("crossbar-shared", ProcessGrid(2, 2, 2, 2, 4), PipelineOrder::one_f_one_b);
+  const TimedProgram program = lower(point, shared);
+
+  const double estimated = estimate(program).total.value;
+  const double simulated = replay(program, point.grid, shared).outcome.total.value;
+
+  EXPECT_GT(simulated, estimated * 1.001);
+}
+
+TEST(Pipelines, GiveTheSameBitsAgain) {
+  const Platform& shared = platform("crossbar-shared");
+  for (const Point& point : orders_on("crossbar-shared", ProcessGrid(2, 1, 2, 2, 4))) {
+    const TimedProgram program = lower(point, shared);
+
+    const Replay once = replay(program, point.grid, shared);
+    const Replay again = replay(program, point.grid, shared);
+
+    EXPECT_EQ(once.outcome.total.value, again.outcome.total.value) << describe(point);
+    EXPECT_EQ(once.events, again.events) << describe(point);
+  }
+}
+
+TEST(Pipelines, SlowWithASlowDeviceOnAnyOfTheirStages) {
+  const Point point =
+      pipeline_on("crossbar", ProcessGrid(2, 1, 1, 2, 4), PipelineOrder::one_f_one_b);
+  const TimedProgram program = lower(point, platform("crossbar"));
+  const double sound = replay(program, point.grid, platform("crossbar")).outcome.total.value;
+  for (std::int64_t rank = 0; rank < point.grid.size(); rank += 5) {
+    ReplayOptions options;
+    options.compute_factors.assign(static_cast<std::size_t>(point.grid.size()), 1.0);
+    options.compute_factors[static_cast<std::size_t>(rank)] = 1.5;
+
+    const double slow =
+        replay(program, point.grid, platform("crossbar"), options).outcome.total.value;
+
+    EXPECT_GT(slow, 1.01 * sound) << "rank " << rank;
+    EXPECT_LT(slow, 1.5 * sound) << "rank " << rank;
+  }
+}
+
+TEST(Pipelines, AreSlowerWithJitter) {
+  const Point point =
+      pipeline_on("crossbar", ProcessGrid(2, 1, 1, 2, 4), PipelineOrder::one_f_one_b);
+  const TimedProgram program = lower(point, platform("crossbar"));
+  WhatIfs what_ifs;
+  what_ifs.jitter_percent = 5.0;
+  ReplayOptions options;
+  options.jitter = jitter_of(what_ifs);
+
+  const double sound = replay(program, point.grid, platform("crossbar")).outcome.total.value;
+  const double jittered =
+      replay(program, point.grid, platform("crossbar"), options).outcome.total.value;
+
+  EXPECT_GT(jittered, 1.005 * sound);
+}
+
+// Two stages that meet on these channels, one after the other: each posts and waits.
+TimedProgram two_stages(const std::vector<ChannelNumber>& first,
+                        const std::vector<ChannelNumber>& second) {
+  TimedProgram program;
+  program.channels = {backward_from(1), forward_from(0, 2)};
+  for (ChannelNumber channel : {0, 1}) {
+    program.collectives.push_back(
+        {channel, CollectiveKind::send, {{1e-6}, {1e6}, {1e10}}, {1e-6 + 1e-4}});
+  }
+  for (const std::vector<ChannelNumber>& stage : {first, second}) {
+    const auto begin = static_cast<std::int32_t>(program.steps.size());
+    for (ChannelNumber channel : stage) {
+      program.steps.push_back({StepKind::compute, 0, -1, 0, {1e-3}});
+      program.steps.push_back({StepKind::post, channel, channel, 0, {}});
+      program.steps.push_back({StepKind::wait, channel, -1, 0, {}});
+    }
+    const auto number = static_cast<std::int32_t>(program.stages.size());
+    program.runs.push_back({begin, static_cast<std::int32_t>(program.steps.size()), 1});
+    program.cycles.push_back({number, number + 1, 1});
+    program.stages.push_back({number, number + 1});
+  }
+  return program;
+}
+
+std::string refusal_of(const TimedProgram& program, Carrier carrier) {
+  ReplayOptions options;
+  options.carrier = carrier;
+  options.quantum = Seconds{1e-9};
+  return refusal(
+      [&] { replay(program, ProcessGrid(1, 1, 1, 1, 2), platform("crossbar"), options); });
+}
+
+TEST(Pipelines, ThatWaitForEachOtherForEverAreRefused) {
+  const TimedProgram sound = two_stages({1, 0}, {1, 0});
+  const TimedProgram crossed = two_stages({1, 0}, {0, 1});
+
+  const std::string why =
+      "The stages of the pipeline wait for each other for ever: a send or a receive of the order "
+      "stands in the wrong place.";
+  EXPECT_EQ(refusal_of(sound, Carrier::flows), "accepted");
+  EXPECT_EQ(refusal_of(crossed, Carrier::flows), why);
+  EXPECT_EQ(refusal_of(crossed, Carrier::stock_edges), why);
+}
+
+TEST(Pipelines, WithAMessageThatNobodyReceivesAreRefused) {
+  EXPECT_EQ(refusal_of(two_stages({1, 1}, {1}), Carrier::flows),
+            "Stages 0 and 1 do not post the same on channel pipe_forward_even: what one sends the "
+            "other one must receive.");
+}
+
+TEST(Pipelines, OfOtherStagesThanTheGridAreRefused) {
+  EXPECT_EQ(refusal([] {
+              replay(two_stages({1, 0}, {1, 0}), ProcessGrid(2, 1, 1, 1), platform("crossbar"));
+            }),
+            "The program has 2 stages, but the grid 2x1x1x1 has 1.");
+}
+
+TEST(Pipelines, TakeTheirMessagesOneWay) {
+  for (const char* name : {"perlmutter", "polaris", "frontier", "alps"}) {
+    const Platform machine = read_platform(name);
+    const std::int64_t per_node = machine.node.devices;
+    for (const ProcessGrid& grid :
+         {ProcessGrid(1, 1, 1, 1, 2), ProcessGrid(per_node, 1, 1, 1, 2)}) {
+      ReplayOptions options;
+      options.detail = DetailWanted::explanation;
+      const TimedProgram there = two_stages({1}, {1});
+      const TimedProgram back = two_stages({0}, {0});
+
+      const Replay forward = replay(there, grid, machine, options);
+      const Replay backward = replay(back, grid, machine, options);
+
+      const auto bytes = [](const Replay& replay) {
+        double sum = 0.0;
+        for (const LinkUse& use : replay.detail->links) sum += use.bytes.value;
+        return sum;
+      };
+      EXPECT_GT(bytes(forward), 0.0);
+      EXPECT_NEAR(bytes(forward), bytes(backward), 1e-6 * bytes(forward)) << name;
+      for (const LinkUse& use : forward.detail->links) {
+        if (use.link_class != "NIC") continue;
+        // Out at the sender's, in at the receiver's.
+        EXPECT_NEAR(use.bytes.value, 2.0 * 1e6 * static_cast<double>(per_node), 1.0) << name;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fourfold
