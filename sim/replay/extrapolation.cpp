@@ -186,7 +186,7 @@ double Disagreement::largest() const {
 
 namespace {
 
-// Returns how long the last repetition of each cut cycle takes.
+// Returns how long the repetition of each cut cycle takes that stands for others.
 std::vector<std::pair<std::int32_t, double>> compare(const IssueStream& stream,
                                                      const std::vector<SegmentTimes>& times,
                                                      Disagreement& found) {
@@ -261,11 +261,6 @@ Disagreement disagreement(const TimedProgram& program, const std::vector<IssueSt
   std::vector<std::vector<std::pair<std::int32_t, double>>> periods;
   for (std::size_t i = 0; i < streams.size(); ++i) {
     periods.push_back(compare(streams[i], times[i], found));
-  }
-  if (getenv("DBG")) {
-    for (std::size_t i = 0; i < streams.size(); ++i)
-      for (auto& [c, t] : periods[i])
-        fprintf(stderr, "stage %zu cycle %d of %ld weight %f T %.9f change %.3g\n", i, c, program.cycles[c].repeats, streams[i].segments.back().weight, t, found.cycles[c]);
   }
   compare_stages(periods, found);
   return found;

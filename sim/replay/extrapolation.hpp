@@ -10,7 +10,8 @@
 
 namespace fourfold {
 
-// How far the last two repetitions of a cut loop are from being alike, relative to one repetition:
+// How far the repetition of a cut loop that stands for others and the one before it are from being
+// alike, relative to one repetition:
 // in the time they take, in what is exposed, and in how far each channel lags behind its ranks, as
 // a growing backlog would hold the ranks up later. Zero for loops that are not cut.
 struct Disagreement {
