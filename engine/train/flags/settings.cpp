@@ -28,6 +28,12 @@ void check_batch(const TrainSettings& settings) {
 
 }  // namespace
 
+void check_pipeline(const TrainSettings& settings) {
+  const Misfit why = find_misfit(settings.model, settings.grid, settings.batch, settings.options);
+  if (why != Misfit::layers && why != Misfit::order) return;
+  throw std::runtime_error(misfit(settings.model, settings.grid, settings.batch, settings.options));
+}
+
 // fp32 is what processors compute fastest in, and memory is there.
 FieldValues usual_options() {
   FieldValues usual = step_fields().values({});
@@ -56,11 +62,12 @@ TrainSettings settings_of(const TrainFlags& flags) {
   step_fields().set(settings.options, flags.options);
   settings.transport = parse_transport(flags.transport);
   settings.progress = parse_progress_mode(flags.progress);
-  settings.data.order = parse_data_order(flags.order);
+  settings.data.order = parse_data_order(flags.data_order);
   settings.data.seed = settings.seed;
   if (settings.length.steps == 0 && settings.length.minutes == 0.0) {
     settings.length.minutes = default_minutes;
   }
+  check_pipeline(settings);
   check(settings.model, settings.grid);
   check_batch(settings);
   return settings;
