@@ -22,8 +22,8 @@ sequence_tokens = 32
 vocabulary = 256
 TOML
 for ((i = 0; i < 300; i++)); do echo "she sells sea shells by the sea shore"; done >"$work/text.txt"
-common=(--model "$work/small.toml" --data "$work/text.txt" --batch 8 --micro-batches 4 --tokens 8
-  --learning-rate 0.01 --warm-up 2)
+what=(--model "$work/small.toml" --data "$work/text.txt" --tokens 8)
+common=("${what[@]}" --batch 8 --micro-batches 4 --learning-rate 0.01 --warm-up 2)
 
 # ran NAME ARGUMENTS...: trains in the folder of that name.
 ran() {
@@ -71,14 +71,24 @@ done
 refused() {
   local sentence=$1 said status=0
   shift
-  said=$("$fourfold" train "${common[@]}" --steps 2 --folder "$work/refused" "$@" 2>&1 >/dev/null) ||
+  said=$("$fourfold" train "${what[@]}" --steps 2 --folder "$work/refused" "$@" 2>&1 >/dev/null) ||
     status=$?
   if [ "$status" -ne 1 ] || [ "$(wc -l <<<"$said")" -ne 1 ] || [[ $said != "fourfold: "*"$sentence"* ]]; then
     fail "train $*: status $status, said: $said; expected: $sentence"
   fi
 }
 refused "4 layers cannot be dealt out to 8 stages" --grid pipe=8
-refused "4 are no multiple of 3" --grid pipe=3 --order interleaved --chunks 2
+refused "3 are no multiple of 2; the nearest are 2 and 4" --grid pipe=2 --order interleaved --chunks 2 \
+  --micro-batches 3 --batch 6
 refused "give the grid a pipe axis" --order interleaved --chunks 2
 refused "has 2 ranks, not 4" --ranks 4 --grid pipe=2
+# Under a user's mpirun the ranks agree on the sentence.
+status=0
+said=$(mpirun --allow-run-as-root --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -n 4 \
+  "${fourfold}-engine" train "${what[@]}" --grid pipe=2 --steps 2 --folder "$work/refused" 2>&1 >/dev/null) ||
+  status=$?
+if [ "$status" -ne 1 ] || [[ $said == *MPI_ABORT* ]] ||
+  [ "$(grep -c '^fourfold: grid pipe=2 needs 2 ranks, but mpirun has started 4$' <<<"$said")" -ne 1 ]; then
+  fail "a grid of other ranks: status $status, said: $said"
+fi
 echo "pipelines train as one rank does"

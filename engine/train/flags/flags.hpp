@@ -40,6 +40,10 @@ CoreWish core_wish(const std::string& openblas_core);
 // where that is 0, too. Throws std::runtime_error if they do not agree.
 ProcessGrid grid_of(const std::string& grid, std::int64_t ranks, std::int64_t otherwise);
 
+// Throws std::runtime_error with a sentence unless the ranks that mpirun has started are those of
+// the grid.
+void expect_ranks(const ProcessGrid& grid, std::int64_t started);
+
 // Throws std::runtime_error or std::invalid_argument with one sentence about a name that is not
 // known, a number out of range, or a batch, model and grid that do not fit each other.
 TrainSettings settings_of(const TrainFlags& flags);

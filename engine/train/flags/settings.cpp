@@ -53,6 +53,13 @@ ProcessGrid grid_of(const std::string& grid, std::int64_t ranks, std::int64_t ot
   return parsed;
 }
 
+void expect_ranks(const ProcessGrid& grid, std::int64_t started) {
+  if (grid.size() == started) return;
+  throw std::runtime_error("grid " + grid.str() + " needs " + std::to_string(grid.size()) +
+                           (grid.size() == 1 ? " rank" : " ranks") + ", but mpirun has started " +
+                           std::to_string(started));
+}
+
 TrainSettings settings_of(const TrainFlags& flags) {
   TrainSettings settings = flags.settings;
   settings.model = read_model(flags.model);

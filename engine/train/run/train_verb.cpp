@@ -113,7 +113,10 @@ int train_here(const Typed& typed, const Session& session) {
   World world;
   const Request request = request_of(typed);
   TrainSettings settings;
-  together([&] { settings = settings_on(session.ranks(), request); });
+  together([&] {
+    settings = settings_on(session.ranks(), request);
+    expect_ranks(settings.grid, session.ranks());
+  });
   settings.folder = world.from_first(settings.folder);
   train(settings, world);
   return 0;

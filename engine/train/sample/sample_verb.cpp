@@ -109,7 +109,10 @@ int sample_here(const SampleFlags& typed) {
   const SampleFlags flags = found(typed);
   const TrainingState state = read_training_state(flags.settings.checkpoint);
   SampleSettings settings;
-  together([&] { settings = settings_of(flags, state); });
+  together([&] {
+    settings = settings_of(flags, state);
+    expect_ranks(settings.grid, world.size());
+  });
   sample(settings, world);
   return 0;
 }
