@@ -125,7 +125,8 @@ struct OneRun {
          StartFrom start = StartFrom::rough_weights)
       : what(given),
         rank(rank_in(MPI_COMM_WORLD)),
-        schedule(issue(record_step(what.model, what.options), what.options)),
+        schedule(
+            issue(record_step(what.model, what.options, stage_of(what.grid, rank)), what.options)),
         weights(schedule.program, what.grid, rank, backend.memory()),
         channels(what.grid, schedule.program.channels, means.transport, means.progress,
                  backend.memory()),
@@ -166,15 +167,32 @@ struct Referee {
   std::vector<StepResult> steps;
 };
 
-// All grids of as many ranks as there are, in order.
-inline std::vector<ProcessGrid> grids_of_all_ranks() {
-  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+// All grids of so many ranks on one stage, in order.
+inline std::vector<ProcessGrid> grids_of_ranks(std::int64_t ranks) {
   std::vector<ProcessGrid> grids;
   for (std::int64_t x = 1; x <= ranks; ++x) {
     for (std::int64_t y = 1; y <= ranks / x; ++y) {
       for (std::int64_t z = 1; z <= ranks / x / y; ++z) {
         if (ranks % (x * y * z) == 0) grids.emplace_back(x, y, z, ranks / (x * y * z));
       }
+    }
+  }
+  return grids;
+}
+
+inline std::vector<ProcessGrid> grids_of_all_ranks() {
+  return grids_of_ranks(size_of(MPI_COMM_WORLD));
+}
+
+// All grids of as many ranks with a pipeline of so many stages at most, in order.
+inline std::vector<ProcessGrid> pipelines_of_all_ranks(std::int64_t most_stages) {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  std::vector<ProcessGrid> grids;
+  for (std::int64_t stages = 2; stages <= std::min(most_stages, ranks); ++stages) {
+    if (ranks % stages != 0) continue;
+    for (const ProcessGrid& stage : grids_of_ranks(ranks / stages)) {
+      grids.emplace_back(stage.extent(Axis::x), stage.extent(Axis::y), stage.extent(Axis::z),
+                         stage.extent(Axis::data), stages);
     }
   }
   return grids;

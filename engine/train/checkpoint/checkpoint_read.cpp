@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 
 #include "engine/mpi/handles.hpp"
@@ -126,13 +127,21 @@ void verify(OpenData& data, const CheckpointRecord& record) {
   }
 }
 
+// Collective: what one stage lacks, another may find.
+CheckpointLayout layout_of(const OpenData& data, const Weights& weights) {
+  std::optional<CheckpointLayout> layout;
+  together([&] {
+    try {
+      layout.emplace(weights, data.matrices);
+    } catch (const std::runtime_error& error) {
+      throw std::runtime_error(data.path + " " + error.what());
+    }
+  });
+  return *std::move(layout);
+}
+
 void fill(OpenData& data, Weights& weights) {
-  CheckpointLayout layout(weights);
-  try {
-    layout.place_as_in(data.matrices);
-  } catch (const std::runtime_error& error) {
-    throw std::runtime_error(data.path + " " + error.what());
-  }
+  const CheckpointLayout layout = layout_of(data, weights);
   const std::int64_t end = data.matrices.back().first + data.matrices.back().elements();
   std::vector<float> values;
   for (std::int64_t from = 0; from < end; from += round_elements) {
