@@ -25,13 +25,15 @@ Cuts uncut_axes(const Shape& shape) {
 
 // What a checkpoint has of this rank's blocks, by the names it has there. A master is saved under
 // its weight's name, and says all that the weight does.
-std::map<std::string, const Stored*> saved_blocks(const Weights& weights) {
-  std::map<std::string, const Stored*> saved;
+std::map<std::string, const Stored*> blocks_in(const Weights& weights, CheckpointBlocks which) {
+  std::map<std::string, const Stored*> saved, weights_of_masters;
   for (const Stored& stored : weights.all()) {
     if (stored.has_master) continue;
-    saved[stored.kept == Kept::master ? stored.parameter : stored.name] = &stored;
+    const Stored*& known = saved[stored.kept == Kept::master ? stored.parameter : stored.name];
+    if (known != nullptr) weights_of_masters[stored.parameter] = known;
+    known = &stored;
   }
-  return saved;
+  return which == CheckpointBlocks::saved ? saved : weights_of_masters;
 }
 
 // Appends what the block has of elements [from, to) of its matrix.
@@ -83,11 +85,12 @@ std::vector<SavedMatrix> saved_matrices(const Model& model) {
   return matrices;
 }
 
-CheckpointLayout::CheckpointLayout(const Weights& weights, const std::vector<SavedMatrix>& file)
+CheckpointLayout::CheckpointLayout(const Weights& weights, const std::vector<SavedMatrix>& file,
+                                   CheckpointBlocks which)
     : grid_(weights.grid()), rank_(weights.rank()), device_(weights.device()), matrices_(file) {
   std::map<std::string, const SavedMatrix*> by_name;
   for (const SavedMatrix& matrix : matrices_) by_name[matrix.name] = &matrix;
-  for (const auto& [name, stored] : saved_blocks(weights)) {
+  for (const auto& [name, stored] : blocks_in(weights, which)) {
     const auto found = by_name.find(name);
     if (found == by_name.end()) throw std::runtime_error("does not hold " + name);
     const SavedMatrix& matrix = *found->second;

@@ -30,13 +30,17 @@ struct SavedBlock {
 // All matrices of a checkpoint of the model, in the order of their names, one behind the other.
 std::vector<SavedMatrix> saved_matrices(const Model& model);
 
+// What is saved; or, to be read besides, weights whose masters other ranks have parts of (ZeRO).
+enum class CheckpointBlocks : std::uint8_t { saved, weights_of_masters };
+
 class CheckpointLayout {
  public:
   // Where this rank's blocks are in a file of these matrices. A weight that has a master is left
   // out, and the master takes its name. The device must outlive the layout. Throws
   // std::runtime_error with half a sentence that follows the file's name, if one of the matrices is
   // missing or of other extents.
-  CheckpointLayout(const Weights& weights, const std::vector<SavedMatrix>& file);
+  CheckpointLayout(const Weights& weights, const std::vector<SavedMatrix>& file,
+                   CheckpointBlocks which = CheckpointBlocks::saved);
 
   std::int64_t stage() const { return grid_.coordinate(rank_, Axis::pipe); }
   // Those of this rank, in the order of the file.

@@ -30,7 +30,7 @@ void check_batch(const TrainSettings& settings) {
 
 void check_pipeline(const TrainSettings& settings) {
   const Misfit why = find_misfit(settings.model, settings.grid, settings.batch, settings.options);
-  if (why != Misfit::layers && why != Misfit::order) return;
+  if (why != Misfit::layers && why != Misfit::order && why != Misfit::tokens) return;
   throw std::runtime_error(misfit(settings.model, settings.grid, settings.batch, settings.options));
 }
 
