@@ -1,6 +1,8 @@
 // Tensors to and from the matrices that the reference kernels know; see reference_backend.hpp.
 #include "engine/cpu/reference_backend.hpp"
 
+#include <algorithm>
+
 #include "engine/bf16.hpp"
 #include "engine/cpu/checks.hpp"
 

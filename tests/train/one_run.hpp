@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/batch.hpp"
+#include "engine/bf16.hpp"
 #include "engine/cpu/reference_backend.hpp"
 #include "engine/executor.hpp"
 #include "engine/initial_weights.hpp"
@@ -81,17 +82,21 @@ class RoughWeights {
 inline void roughen(const Model& model, Weights& weights) {
   HostView view(weights.device());
   for (const Stored& stored : weights.all()) {
-    if (stored.kind == WeightKind::none || stored.block.precision != Precision::fp32) continue;
+    if (stored.kind == WeightKind::none || stored.has_master) continue;
     std::string name = stored.name;
     const std::string suffix = ".master";
     if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
     const RoughWeights rough(model, name);
     const BlockPlace place = block_place(stored.shape, weights.grid(), weights.rank());
-    auto* const block =
-        reinterpret_cast<float*>(view.open(stored.block.data, stored.block.bytes()));
+    std::byte* const block = view.open(stored.block.data, stored.block.bytes());
     for (std::int64_t i = 0; i < stored.block.size(); ++i) {
       const auto at = place.global(i);
-      block[i] = at ? rough(at->first, at->second) : 0.0F;
+      const float number = at ? rough(at->first, at->second) : 0.0F;
+      if (stored.block.precision == Precision::bf16) {
+        reinterpret_cast<std::uint16_t*>(block)[i] = bf16_bits(number);
+      } else {
+        reinterpret_cast<float*>(block)[i] = number;
+      }
     }
     view.close();
   }
