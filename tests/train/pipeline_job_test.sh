@@ -43,10 +43,10 @@ alike() {
 }
 
 ran one "${common[@]}" --ranks 1 --steps 6
-ran 1f1b "${common[@]}" --ranks 4 --grid x=1,pipe=2,data=2 --order 1f1b --steps 6 --checkpoint-every 3 \
+ran 1f1b "${common[@]}" --ranks 4 --grid x=1,pipe=2,data=2 --order 1f1b --zero 1 --steps 6 --checkpoint-every 3 \
   --keep-checkpoints 3 --trace "$work/trace.json"
-ran gpipe "${common[@]}" --grid pipe=4 --order gpipe --steps 6 --transport window
-ran interleaved "${common[@]}" --grid pipe=2,x=2 --order interleaved --chunks 2 --steps 6 \
+ran gpipe "${common[@]}" --grid data=2,pipe=2 --order gpipe --zero 3 --steps 6 --transport window
+ran interleaved "${common[@]}" --grid pipe=2,x=2 --order interleaved --chunks 2 --sequence-parallel on --steps 6 \
   --transport library --progress thread
 for order in 1f1b gpipe interleaved; do
   alike one $order 6
@@ -59,7 +59,7 @@ grep -q '"cat":"message"' "$work/trace.json" || fail "no message is traced"
 # On with one rank, on with other stages, and text from any.
 ran resumed --resume "$work/1f1b/checkpoints/step-00000003.json" --grid 1x1x1x1
 alike one resumed 3
-ran staged --resume "$work/one" --grid pipe=2 --order gpipe --steps 8
+ran staged --resume "$work/one" --grid data=2,pipe=2 --order gpipe --zero 2 --steps 8
 [ "$(losses staged | wc -l)" -eq 2 ] || fail "two stages do not go on with what one rank trained"
 for grid in 1x1x1x1 pipe=3 x=2,pipe=2; do
   "$fourfold" sample --checkpoint "$work/1f1b" --prompt 'she sells' --temperature 0 --tokens 8 \

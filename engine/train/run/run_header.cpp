@@ -37,11 +37,15 @@ std::vector<Counted> counted(const TrainSettings& settings) {
   return stages;
 }
 
-// "2x1x1x2 (x, y, z, data)", "x=2,pipe=2, order 1f1b".
+// "2x1x1x2 (x, y, z, data)", "x=2,pipe=2, order 1f1b, ZeRO 1".
 std::string grid_text(const ProcessGrid& grid, const StepOptions& options) {
-  if (grid.extent(Axis::pipe) == 1) return grid.str() + " (x, y, z, data)";
-  return fmt::format("{}, order {}{}", grid.str(), name(options.order),
-                     options.chunks == 1 ? "" : fmt::format(" of {} chunks", options.chunks));
+  std::string further;
+  if (options.zero > 0) further += fmt::format(", ZeRO {}", options.zero);
+  if (options.sequence_parallel) further += ", sequence parallel";
+  if (grid.extent(Axis::pipe) == 1) return grid.str() + " (x, y, z, data)" + further;
+  return fmt::format("{}, order {}{}{}", grid.str(), name(options.order),
+                     options.chunks == 1 ? "" : fmt::format(" of {} chunks", options.chunks),
+                     further);
 }
 
 // "weights 7.3, optimizer 14.6, ..." in MB.
