@@ -16,6 +16,9 @@ namespace {
 constexpr std::int64_t first_run_repetitions = 3;  // one to warm up, two to compare
 constexpr std::int64_t first_cycle_repetitions = 2;
 constexpr std::int64_t compared = 2;
+// Stages that are faster than others run ahead of them while the pipeline fills, and settle only
+// when their queues are empty: what changes slowly still changes a lot in many rounds.
+constexpr double round_tolerance = 1e-6;
 
 // No fewer than waits reach back to, or they would name other posts. Where that is more than the
 // first ones, so many come before all waits of a repetition find their posts in the loop itself,
@@ -25,14 +28,15 @@ std::int64_t to_walk(std::int64_t repeats, std::int64_t reach, std::int64_t firs
 }
 
 // Of a program of several stages: by stage the cycles that are cut, each beside those of the other
-// stages that it meets. Those have at least so many repetitions that `least` of them are fewer.
+// stages that it meets. They are worth it if half of them can be left out, and what repeats while
+// the pipeline fills is shorter.
 std::vector<std::vector<std::size_t>> long_cycles(const TimedProgram& program, std::int64_t least) {
   std::vector<std::vector<std::size_t>> cycles;
   for (const StageCycles& stage : program.by_stage()) {
     cycles.emplace_back();
     for (std::int32_t c = stage.first; c < stage.last; ++c) {
       const auto cycle = static_cast<std::size_t>(c);
-      if (program.cycles[cycle].repeats > least) cycles.back().push_back(cycle);
+      if (program.cycles[cycle].repeats >= 2 * least) cycles.back().push_back(cycle);
     }
   }
   return cycles;
@@ -304,7 +308,7 @@ Repetitions first_repetitions(const TimedProgram& program, const ProcessGrid& gr
 Repetitions more_repetitions(const TimedProgram& program, Repetitions repetitions,
                              const Disagreement& found, double tolerance) {
   if (program.by_stage().size() > 1) {
-    if (found.largest() <= tolerance) return repetitions;
+    if (found.largest() <= std::min(tolerance, round_tolerance)) return repetitions;
     return cut_alike(program, 2 * fewest_kept(program, repetitions));
   }
   for (std::size_t r = 0; r < program.runs.size(); ++r) {
