@@ -45,8 +45,10 @@ Weights::Weights(const Program& program, const ProcessGrid& grid, std::int64_t r
   const auto keep = [&](Id id, const Parameter& parameter, Kept kept) {
     if (id == -1) return;
     const Value& value = program[id];
-    const bool has_master =
-        kept == Kept::weight && parameter.master != -1 && parameter.master != parameter.weight;
+    // Whose weight can be rounded from it without asking other ranks.
+    const bool has_master = kept == Kept::weight && parameter.master != -1 &&
+                            parameter.master != parameter.weight &&
+                            program[parameter.master].shape == value.shape;
     stored_.push_back({value.label.full(), program[parameter.weight].label.full(), kept, has_master,
                        value.shape, value.role, block_of(value, grid), value.weight});
     first.push_back(end);

@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <cstddef>
 #include <numeric>
 
 namespace fourfold {
@@ -34,6 +35,34 @@ void count_collective(std::int64_t elements, MPI_Datatype type, MPI_Comm communi
   traffic.whole_buffers += bytes_of(elements, type);
 }
 
+struct Place {
+  const void* data;
+  std::int64_t bytes;
+
+  const std::byte* begin() const { return static_cast<const std::byte*>(data); }
+  const std::byte* end() const { return begin() + bytes; }
+};
+
+// Where messages under way lie, by the request that stands for them.
+using UnderWay = std::map<const MPI_Request*, Place>;
+struct Messages {
+  UnderWay sends, receives;
+};
+Messages& messages() {
+  static Messages all;
+  return all;
+}
+
+void note_message(UnderWay& own, const UnderWay& others, const Place& place,
+                  const MPI_Request* request, MPI_Comm communicator) {
+  for (const auto& [other, used] : others) {
+    if (used.begin() < place.end() && place.begin() < used.end()) {
+      ++traffic_of(communicator).clashes;
+    }
+  }
+  own.insert_or_assign(request, place);
+}
+
 std::int64_t summed(const int* counts, MPI_Comm communicator) {
   int members = 0;
   PMPI_Comm_size(communicator, &members);
@@ -58,7 +87,31 @@ int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag,
   fourfold::MpiTraffic& traffic = fourfold::traffic_of(communicator);
   ++traffic.messages;
   traffic.sent += fourfold::bytes_of(count, type);
+  fourfold::note_message(fourfold::messages().sends, fourfold::messages().receives,
+                         {data, fourfold::bytes_of(count, type)}, request, communicator);
   return PMPI_Isend(data, count, type, to, tag, communicator, request);
+}
+
+int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm communicator,
+              MPI_Request* request) {
+  fourfold::note_message(fourfold::messages().receives, fourfold::messages().sends,
+                         {data, fourfold::bytes_of(count, type)}, request, communicator);
+  return PMPI_Irecv(data, count, type, from, tag, communicator, request);
+}
+
+int MPI_Test(MPI_Request* request, int* done, MPI_Status* status) {
+  const int result = PMPI_Test(request, done, status);
+  if (*done != 0) {
+    fourfold::messages().sends.erase(request);
+    fourfold::messages().receives.erase(request);
+  }
+  return result;
+}
+
+int MPI_Wait(MPI_Request* request, MPI_Status* status) {
+  fourfold::messages().sends.erase(request);
+  fourfold::messages().receives.erase(request);
+  return PMPI_Wait(request, status);
 }
 
 int MPI_Iallreduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op operation,

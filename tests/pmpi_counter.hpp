@@ -15,6 +15,9 @@ struct MpiTraffic {
   std::int64_t sent = 0;           // bytes of MPI_Isend
   std::int64_t collectives = 0;    // MPI_Iallreduce, MPI_Iallgatherv, MPI_Ireduce_scatter
   std::int64_t whole_buffers = 0;  // bytes of theirs: of an all-gather what is received
+  // Messages handed over in memory that one under way, in the other direction, still uses: MPI
+  // forbids that, although it may well go right.
+  std::int64_t clashes = 0;
 };
 
 // Since the last reset, on this rank. Not for use while another thread is inside MPI.

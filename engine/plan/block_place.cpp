@@ -7,16 +7,20 @@
 namespace fourfold {
 
 Part part_of(std::int64_t whole, const ProcessGrid& grid, std::int64_t rank, const Cuts& cuts) {
-  const std::int64_t parts = cuts.parts(grid);
-  Part part;
-  part.extent = (whole + parts - 1) / parts;
-  part.first = cuts.part(grid, rank) * part.extent;
-  part.valid = std::clamp<std::int64_t>(whole - part.first, 0, part.extent);
+  Part part{0, whole, whole};
+  for (Axis axis : cuts) {
+    const std::int64_t parts = grid.extent(axis);
+    part.extent = (part.extent + parts - 1) / parts;
+    const std::int64_t before = grid.coordinate(rank, axis) * part.extent;
+    part.first += before;
+    part.valid = std::clamp<std::int64_t>(part.valid - before, 0, part.extent);
+  }
   return part;
 }
 
 std::optional<std::pair<std::int64_t, std::int64_t>> BlockPlace::global(std::int64_t i) const {
   const std::int64_t in_block = first_element + i;
+  if (i >= valid_elements) return std::nullopt;
   const std::int64_t row = in_block / cols.extent;
   const std::int64_t col = in_block % cols.extent;
   if (row >= rows.valid || col >= cols.valid) return std::nullopt;
@@ -30,8 +34,11 @@ BlockPlace block_place(const Shape& shape, const ProcessGrid& grid, std::int64_t
   BlockPlace result;
   result.rows = part_of(shape.rows.value({}), grid, rank, shape.sharding.rows);
   result.cols = part_of(shape.cols.value({}), grid, rank, shape.sharding.cols);
-  result.elements = shape.local_elements(grid, {});
-  result.first_element = shape.sharding.pieces.part(grid, rank) * result.elements;
+  const Part piece =
+      part_of(result.rows.extent * result.cols.extent, grid, rank, shape.sharding.pieces);
+  result.elements = piece.extent;
+  result.first_element = piece.first;
+  result.valid_elements = piece.valid;
   return result;
 }
 

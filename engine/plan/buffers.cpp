@@ -33,6 +33,11 @@ class Planner {
     for (std::size_t id = 0; id < places_.size(); ++id) {
       if (program_.values[id].persistent) places_[id].persistent = static_cast<Id>(id);
     }
+    for (const Op& op : program_.ops) {
+      // What is gathered into what persists is that itself where nothing is cut.
+      if (op.kind != OpKind::all_gather || !program_[op.outputs[0]].persistent) continue;
+      if (grid_.extent(op.axis) == 1) places_[op.inputs[0]].persistent = op.outputs[0];
+    }
     std::int32_t step = 0;
     for (std::size_t i = 0; i < schedule_.stream.size(); ++i) {
       const Issue& issue = schedule_.stream[i];

@@ -91,8 +91,7 @@ Matrix<T> Lockstep<T>::gradient(const std::string& parameter) const {
   for (const auto& walk : walks_) {
     const auto found = walk->gradients().find(parameter);
     if (found == walk->gradients().end()) continue;
-    const BlockStore<T>& store = walk->store();
-    return gather(store.program()[store.persistent(parameter)].shape, grid_, found->second);
+    return gather(found->second.shape, grid_, found->second.blocks);
   }
   throw std::invalid_argument("no step has given a gradient of " + parameter);
 }

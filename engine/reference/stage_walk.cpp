@@ -172,7 +172,7 @@ void StageWalk<T>::update(const Op& op) {
                                            store_[parameter.second_moment][rank].view()});
     }
     store_.put(weight, store_[parameter.master]);
-    gradients_[name_of(weight)] = std::move(own);
+    gradients_[name_of(weight)] = {program()[weight].shape, std::move(own)};
     first += store_.program().local_elements(weight, store_.grid(), {micro_batch_tokens_});
   }
 }

@@ -40,7 +40,11 @@ class StageWalk {
   const Program& program() const { return store_.program(); }
   reference::Kernels<T>& kernels() { return kernels_; }
   // Of the last step, by parameter.
-  const std::map<std::string, Blocks<T>>& gradients() const { return gradients_; }
+  struct Gradient {
+    Shape shape;
+    Blocks<T> blocks;
+  };
+  const std::map<std::string, Gradient>& gradients() const { return gradients_; }
   std::int64_t micro_batches() const { return micro_batches_; }
 
   // A step begins; `steps_done` counts it. The batch must last until it ends.
@@ -79,7 +83,7 @@ class StageWalk {
   Mailboxes<T>& mailboxes_;
   reference::Kernels<T> kernels_;
   std::int64_t micro_batches_ = 1;
-  std::map<std::string, Blocks<T>> gradients_;
+  std::map<std::string, Gradient> gradients_;
   std::vector<std::int32_t> in_flight_;    // started posts that nobody has waited for
   std::vector<std::int32_t> post_number_;  // by operation: its number on its channel
   std::vector<std::int32_t> posts_;        // by channel

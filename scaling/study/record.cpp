@@ -41,12 +41,14 @@ std::vector<GridSeconds> ten_best_grids(const Finding& finding, std::size_t chos
   return best;
 }
 
-// Least communication by the paper's model; the first of equals, which is the faster by estimate.
+// Least communication by the paper's model, which knows no pipelines; the first of equals, which is
+// the faster by estimate.
 GridSeconds paper_choice(const Finding& finding, const Platform& platform) {
   GridSeconds choice = grid_seconds(finding, 0, platform);
   for (std::size_t i = 1; i < finding.search.feasible.size(); ++i) {
     const GridSeconds other = grid_seconds(finding, i, platform);
-    if (other.paper < choice.paper) choice = other;
+    if (other.grid.extent(Axis::pipe) > 1) continue;
+    if (choice.grid.extent(Axis::pipe) > 1 || other.paper < choice.paper) choice = other;
   }
   return choice;
 }

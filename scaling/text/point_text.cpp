@@ -44,19 +44,22 @@ std::string precision_text(const StepOptions& options) {
                      name(options.reduce_precision_z()), name(options.reduce_precision_data()));
 }
 
-// What one stage has nothing of.
-std::string pipeline_text(const Point& point) {
+// What the published code has nothing of.
+std::string further_text(const Point& point) {
   const StepOptions& options = point.options;
-  if (point.grid.extent(Axis::pipe) == 1) return "";
-  return fmt::format(";\n  order {}{}; overlap of messages {}", name(options.order),
-                     options.chunks == 1 ? "" : fmt::format(" of {} chunks", options.chunks),
-                     on_or_off(options.overlap.messages));
+  std::string text;
+  if (options.zero > 0) text += fmt::format("; ZeRO {}", options.zero);
+  if (options.sequence_parallel) text += "; sequence parallelism";
+  if (point.grid.extent(Axis::pipe) == 1) return text;
+  return text + fmt::format(";\n  order {}{}; overlap of messages {}", name(options.order),
+                            options.chunks == 1 ? "" : fmt::format(" of {} chunks", options.chunks),
+                            on_or_off(options.overlap.messages));
 }
 
 std::string options_text(const Point& point) {
   const StepOptions& options = point.options;
   const Overlap& overlap = options.overlap;
-  const std::string pipeline = pipeline_text(point);
+  const std::string further = further_text(point);
   return fmt::format(
       "Options: {}; recompute {}; overlap of all-reduce {}, reduce-scatter {}, "
       "all-gather {}, recompute's gathers {};\n"
@@ -66,7 +69,7 @@ std::string options_text(const Point& point) {
       on_or_off(overlap.all_reduce), on_or_off(overlap.reduce_scatter),
       on_or_off(overlap.all_gather), on_or_off(overlap.recompute_gather), options.in_flight_blocks,
       name(options.weight_gather), name(options.gradient_reduction), name(options.data_reduction),
-      precision_text(options), pipeline);
+      precision_text(options), further);
 }
 
 std::string breakdown(const Record& record) {
@@ -171,6 +174,7 @@ std::string point_text(const Record& record) {
 // Reproductions want to know what the authors' own ranking leads to.
 std::string paper_choice(const Record& record) {
   const GridSeconds& choice = record.paper_choice;
+  if (choice.grid.extent(Axis::pipe) > 1) return "";
   return wrapped(fmt::format(
       "The paper's model (SC24 eqs. (1)-(7): ring bytes over bandwidth, no latency, nothing "
       "hidden) ranks {} first of all that fit, with {:.2f} s of communication; estimated here at "
@@ -191,7 +195,8 @@ std::string search_text(const Record& record) {
          fmt::format("{:.3f}", grid.estimated.value),
          grid.simulated ? fmt::format("{:.3f}", grid.simulated->value) : "-",
          grid.simulated ? fmt::format("{:.3f}", *grid.simulated / grid.estimated) : "-",
-         fmt::format("{:.2f}", grid.paper.value), chosen ? "<- best" : ""});
+         grid.grid.extent(Axis::pipe) > 1 ? "-" : fmt::format("{:.2f}", grid.paper.value),
+         chosen ? "<- best" : ""});
   };
   for (const GridSeconds& grid : record.best_grids) add(grid);
   return headline(record) + "The ten best grids by estimate, each with its best micro-batches:\n" +

@@ -1,6 +1,9 @@
 // Reads names off the recorded program; see names.hpp.
 #include "schedule/fold/names.hpp"
 
+#include <map>
+#include <set>
+
 namespace fourfold {
 
 namespace {
@@ -42,19 +45,34 @@ NamedStep named_step(const Model& model, const StepOptions& options, const Stage
     while (schedule.sections.at(section).section != body.section) ++section;
     step.bodies.push_back(names_of(schedule, section));
   }
+  const std::vector<BodyCycle> recorded = step.folded.cycles;
+  if (options.micro_batches > step.folded.micro_batches) {
+    stretch(step.folded, options.micro_batches);
+  }
   std::size_t next = 0;
-  for (const BodyCycle& cycle : step.folded.cycles) {
+  // Micro-batches before a section that only repeats stand for: their passes of the same kind.
+  std::map<StepPart, std::int64_t> unrecorded;
+  for (std::size_t c = 0; c < recorded.size(); ++c) {
+    const BodyCycle& cycle = recorded[c];
     std::size_t sections = 0;
     for (const BodyRun& run : cycle.runs) sections += static_cast<std::size_t>(run.repeats);
     for (std::size_t i = 0; i < sections; ++i) {
       const auto number = static_cast<std::size_t>(schedule.sections.at(next + i).section);
       const Section& section = schedule.program.sections[number];
-      step.sections.push_back({section.name, section.micro_batch, section.layer});
+      const Turn& turn = schedule.program.order.turns[static_cast<std::size_t>(section.turn)];
+      const bool of_one = section.micro_batch >= 0;
+      step.sections.push_back(
+          {section.name, of_one ? section.micro_batch + unrecorded[turn.part] : -1, section.layer});
     }
     next += sections * static_cast<std::size_t>(cycle.repeats);
-  }
-  if (options.micro_batches > step.folded.micro_batches) {
-    stretch(step.folded, options.micro_batches);
+    const std::int64_t more = step.folded.cycles[c].repeats - cycle.repeats;
+    if (more == 0) continue;
+    const Steady& steady = step.folded.steady[static_cast<std::size_t>(cycle.period.stretch)];
+    std::set<StepPart> parts;
+    for (std::int64_t t = 0; t < steady.turns; ++t) {
+      parts.insert(schedule.program.order.turns[static_cast<std::size_t>(steady.first + t)].part);
+    }
+    for (StepPart part : parts) unrecorded[part] += more * steady.micro_batches;
   }
   return step;
 }

@@ -19,7 +19,7 @@ std::pair<std::int64_t, std::int64_t> layers_of_chunk(std::int64_t layers, std::
 }
 
 Gpt::Gpt(const Model& model, const StepOptions& options, const Stage& stage, OptimizerState state)
-    : options_(options), r_(options.precision, state), model_(model) {
+    : options_(options), r_(options.precision, state), gradients_{options, {}, {}}, model_(model) {
   r_.begin_stage(stage);
 }
 
@@ -75,7 +75,11 @@ void Gpt::start() {
   // z has two channels, so that a weight gather never queues behind a gradient's reduce-scatter.
   for (Axis axis : {Axis::x, Axis::y}) r_.declare(axis, "");
   for (const char* purpose : {"gather", "reduce"}) r_.declare(Axis::z, purpose);
-  r_.declare(Axis::data, "");
+  if (options_.cuts_optimizer()) {
+    for (const char* purpose : {"gather", "reduce"}) r_.declare(Axis::data, purpose);
+  } else {
+    r_.declare(Axis::data, "");
+  }
   r_.begin_section("start", -1);
   const Shape token_column{all_tokens, 1, {{Axis::data, Axis::z}, {}, {}, {}, Owed::sum}};
   if (stage().first()) tokens_ = r_.data("tokens", token_column, Precision::int32);
@@ -197,6 +201,7 @@ Id Gpt::norm_factor() {
     squares = squares == -1 ? own : r_.add("norm", {squares, own}, Precision::fp32);
   }
   r_.begin_section("clip", -1);
+  if (options_.cuts_optimizer()) squares = r_.all_reduce(squares, Axis::data, Hiding::never);
   for (Axis axis : {Axis::z, Axis::y}) squares = r_.all_reduce(squares, axis, Hiding::never);
   const Id x_cut = everywhere(
       r_.add("norm.x", {squares, small.square_sum(r_, Axis::x)}, Precision::fp32), Axis::x);

@@ -3,6 +3,13 @@
 
 namespace fourfold {
 
+Parameter Bucket::weight(Recorder& r, const Label& label, Shape shape, WeightKind kind) const {
+  shape.sharding.pieces = {Axis::z};
+  Shape state = shape;
+  if (options_.cuts_optimizer()) state.sharding.pieces = {Axis::z, Axis::data};
+  return r.parameter(label, options_.cuts_weights() ? state : shape, kind, state);
+}
+
 std::size_t Bucket::join(const Parameter& parameter) {
   parameters_.push_back(parameter);
   sums_.push_back(-1);
@@ -29,7 +36,12 @@ void Bucket::give(Recorder& r, std::size_t slot, Id gradient, const Turn& turn,
     }
     sum = -1;
   }
-  const Id shard = r.reduce_scatter(gradient, Axis::z, Hiding::reduce_scatter);
+  // With ZeRO 2 and 3 the reduction along data is what runs beside the backward pass.
+  Id shard = r.reduce_scatter(gradient, Axis::z,
+                              options.cuts_gradients() ? Hiding::never : Hiding::reduce_scatter);
+  if (options.cuts_gradients()) {
+    shard = r.reduce_scatter(shard, Axis::data, Hiding::reduce_scatter);
+  }
   if (sum == -1 && r.value(shard).precision == Precision::fp32) {
     sum = shard;
     return;
@@ -42,7 +54,30 @@ void Bucket::give(Recorder& r, std::size_t slot, Id gradient, const Turn& turn,
   r.defer_last();
 }
 
+void Bucket::reduce_in_pieces(Recorder& r, const StepOptions& options) {
+  std::vector<Id> pieces;
+  for (Id sum : sums_) {
+    const Label name = r.value(sum).label;
+    const Precision precision = options.reduce_precision_data();
+    if (!options.cuts_gradients()) {
+      if (precision == Precision::bf16) {
+        sum = r.map({functions::cast, name, precision}, {sum});
+        r.defer_last();
+      }
+      sum = r.reduce_scatter(sum, Axis::data, Hiding::data_reduce);
+      r.defer_last();
+    }
+    pieces.push_back(sum);
+  }
+  reduced_ = r.pack(label_, pieces);
+  r.defer_last();
+}
+
 void Bucket::reduce(Recorder& r, const StepOptions& options) {
+  if (options.cuts_optimizer()) {
+    reduce_in_pieces(r, options);
+    return reduce_ends(r);
+  }
   reduced_ = r.pack(label_, sums_);
   r.defer_last();
   if (options.reduce_precision_data() == Precision::bf16) {
@@ -51,6 +86,10 @@ void Bucket::reduce(Recorder& r, const StepOptions& options) {
   }
   reduced_ = r.all_reduce(reduced_, Axis::data, Hiding::data_reduce);
   r.defer_last();
+  reduce_ends(r);
+}
+
+void Bucket::reduce_ends(Recorder& r) {
   if (!tied_) return;
   reduced_ = r.all_reduce_ends(reduced_, Hiding::data_reduce);
   r.defer_last();

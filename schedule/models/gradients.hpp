@@ -1,6 +1,6 @@
 // Gradients on their way from a weight product to the optimizer: reduced along z, summed over
-// micro-batches in fp32, reduced along data, clipped, applied. Layers join once and give in every
-// backward pass; the sums are the step's, not theirs.
+// micro-batches in fp32, reduced along data (with ZeRO in pieces), clipped, applied. Layers join
+// once and give in every backward pass; the sums are the step's, not theirs.
 #pragma once
 
 #include <deque>
@@ -14,7 +14,12 @@ namespace fourfold {
 // Parameters whose gradients are all-reduced along data as one bucket: the four weights of a block.
 class Bucket {
  public:
-  explicit Bucket(Label label) : label_(std::move(label)) {}
+  explicit Bucket(Label label, const StepOptions& options = {})
+      : label_(std::move(label)), options_(options) {}
+
+  // A matrix, rows and columns cut as `shape` says, in flat pieces along z, and with ZeRO along
+  // data.
+  Parameter weight(Recorder& r, const Label& label, Shape shape, WeightKind kind) const;
   std::size_t join(const Parameter& parameter);
   // The first and the last stage have a copy of its parameters each, and use them differently:
   // their gradients are summed.
@@ -24,13 +29,17 @@ class Bucket {
   static Precision product_precision(const StepOptions& options);
   // One micro-batch's gradient of member `slot`, owed along z and data.
   void give(Recorder& r, std::size_t slot, Id gradient, const Turn& turn, const StepOptions& o);
-  // The last micro-batch's gradients are all given: all-reduce along data.
+  // The last micro-batch's gradients are all given: all-reduce along data, or reduce-scatter.
   void reduce(Recorder& r, const StepOptions& options);
   Id square_sum(Recorder& r) const;
   void update(Recorder& r, Id norm_factor) const { r.update(parameters_, reduced_, norm_factor); }
 
  private:
+  void reduce_in_pieces(Recorder& r, const StepOptions& options);
+  void reduce_ends(Recorder& r);
+
   Label label_;
+  StepOptions options_;
   std::vector<Parameter> parameters_;
   std::vector<Id> sums_;
   bool tied_ = false;
@@ -61,10 +70,11 @@ class SmallGradients {
 
 // All gradients of a step.
 struct Gradients {
+  StepOptions options;
   std::deque<Bucket> buckets;  // layers keep references: a deque moves nothing
   SmallGradients small;
 
-  Bucket& bucket(Label label) { return buckets.emplace_back(std::move(label)); }
+  Bucket& bucket(Label label) { return buckets.emplace_back(std::move(label), options); }
 };
 
 }  // namespace fourfold

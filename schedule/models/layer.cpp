@@ -19,13 +19,23 @@ Id summed_stream(const Recording& in, Id partial, Hiding hiding) {
   return in.r.reduce_scatter(partial, Axis::x, hiding, Direction::rows);
 }
 
+namespace {
+
+// What is cut along data besides is gathered there first; that gather is the one that is hidden.
+Id whole_weight(const Recording& in, Id weight, Hiding hiding) {
+  if (!in.options.cuts_weights()) return in.r.all_gather(weight, Axis::z, hiding);
+  return in.r.all_gather(in.r.all_gather(weight, Axis::data, hiding), Axis::z, Hiding::never);
+}
+
+}  // namespace
+
 Id gathered(const Recording& in, const Parameter& parameter, Hiding hiding) {
   if (in.options.weight_gather == WeightGather::per_micro_batch) {
-    return in.r.all_gather(parameter.weight, Axis::z, hiding);
+    return whole_weight(in, parameter.weight, hiding);
   }
   const auto found = in.kept.find(parameter.weight);
   if (found != in.kept.end()) return found->second;
-  return in.kept[parameter.weight] = in.r.all_gather(parameter.weight, Axis::z, hiding);
+  return in.kept[parameter.weight] = whole_weight(in, parameter.weight, hiding);
 }
 
 Id gathered_for_backward(const Recording& in, const Parameter& parameter, Id by_recompute) {

@@ -4,14 +4,14 @@
 namespace fourfold {
 
 Shape weight_shape(std::int64_t k, std::int64_t n, Axis in, Axis out) {
-  return {k, n, {{in}, {out}, {Axis::z}, {}, Owed::sum}};
+  return {k, n, {{in}, {out}, {}, {}, Owed::sum}};
 }
 
 Linear::Linear(Recorder& r, Label label, const Shape& weight, WeightKind kind, Bucket& bucket)
     : label_(std::move(label)), bucket_(&bucket) {
   in_ = weight.sharding.rows.contains(Axis::y) ? Axis::y : Axis::x;
   out_ = in_ == Axis::y ? Axis::x : Axis::y;
-  weight_ = r.parameter(label_ + ".weight", weight, kind);
+  weight_ = bucket.weight(r, label_ + ".weight", weight, kind);
   slot_ = bucket.join(weight_);
 }
 

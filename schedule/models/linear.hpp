@@ -30,7 +30,7 @@ class Linear {
   std::size_t slot_ = 0;
 };
 
-// k x n, rows cut by `in`, columns by `out`, pieces along z.
+// k x n, rows cut by `in`, columns by `out`; a bucket says how its weights lie in pieces.
 Shape weight_shape(std::int64_t k, std::int64_t n, Axis in, Axis out);
 
 }  // namespace fourfold

@@ -8,7 +8,7 @@ Vocabulary::Vocabulary(Recorder& r, const Model& model, Gradients& gradients)
       sequence_(model.sequence),
       bucket_(&gradients.bucket("vocabulary.gradients")) {
   if (r.stage().last()) norm_.emplace(r, "final_norm", model.hidden, gradients.small);
-  table_ = r.parameter("table", table_shape_, WeightKind::matrix);
+  table_ = bucket_->weight(r, "table", table_shape_, WeightKind::matrix);
   bucket_->join(table_);
   if (r.stage().count > 1) bucket_->tie_ends();
   if (!r.stage().first()) return;
@@ -33,8 +33,7 @@ Forward<Vocabulary::Saved> Vocabulary::head(const Recording& in, Id input, Id ta
   saved.normed = normed.output;
   const Id tokens = whole_tokens(in, saved.normed, Hiding::never);
   saved.table = gathered(in, table_, Hiding::all_gather);
-  saved.logits =
-      r.gemm(GemmForm::nt, tokens, saved.table, in.stored(functions::none, "logits"));
+  saved.logits = r.gemm(GemmForm::nt, tokens, saved.table, in.stored(functions::none, "logits"));
   saved.logits = r.all_reduce(saved.logits, Axis::y, Hiding::never);
   saved.maxima = r.reduce({functions::row_max, "logits.max", Precision::fp32}, {saved.logits});
   saved.maxima = r.all_reduce(saved.maxima, Axis::x, Hiding::never);

@@ -121,9 +121,10 @@ class Issuer {
     return false;
   }
 
-  // Gathers of weights are; those of activations start when their operand is there.
+  // Gathers of weights before a product are; others start when their operand is there.
   bool prefetched(const Op& op) const {
-    return op.kind == OpKind::all_gather && op.direction == Direction::pieces && hides(op);
+    const bool of_weight = op.hiding == Hiding::all_gather || op.hiding == Hiding::recompute_gather;
+    return op.kind == OpKind::all_gather && of_weight && hides(op);
   }
 
   void visit(std::int32_t i) {
@@ -220,8 +221,7 @@ class Issuer {
       }
     }
     // The prefetch: the next gather runs beside the product that is about to use this one.
-    if (prefetched(op) && next_gather_ < gathers_.size() &&
-        gathers_[next_gather_] > producer) {
+    if (prefetched(op) && next_gather_ < gathers_.size() && gathers_[next_gather_] > producer) {
       start_gather();
     }
   }

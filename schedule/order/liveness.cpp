@@ -20,9 +20,10 @@ class Lifetimes {
         last_use_(schedule.program.values.size(), -1),
         gathered_by_(schedule.program.values.size(), nullptr) {
     for (const Op& op : schedule_.program.ops) {
-      if (op.kind == OpKind::all_gather) {
-        gathered_by_[static_cast<std::size_t>(op.outputs[0])] = &op;
-      }
+      if (op.kind != OpKind::all_gather) continue;
+      // What is gathered into what persists is that itself where nothing was cut.
+      const bool into = schedule_.program[op.outputs[0]].persistent;
+      gathered_by_[static_cast<std::size_t>(into ? op.inputs[0] : op.outputs[0])] = &op;
     }
     const auto count = static_cast<std::int32_t>(schedule_.stream.size());
     for (std::int32_t i = 0; i < count; ++i) {
@@ -77,7 +78,12 @@ class Lifetimes {
   // What is gathered is its own piece where nothing was cut.
   const Op* gathered_by(Id id) const { return gathered_by_[static_cast<std::size_t>(id)]; }
   Existence existence_of(Id id) const {
-    return gathered_by(id) != nullptr ? Existence::if_cut : Existence::always;
+    const Op* gather = gathered_by(id);
+    return gather == nullptr || takes_over(*gather) ? Existence::always : Existence::if_cut;
+  }
+  // A gather of what does not persist takes over its piece where nothing was cut.
+  bool takes_over(const Op& op) const {
+    return op.kind == OpKind::all_gather && !persistent(op.inputs[0]) && !persistent(op.outputs[0]);
   }
   Axis axis_of(Id id) const { return gathered_by(id) != nullptr ? gathered_by(id)->axis : Axis::z; }
 
@@ -115,8 +121,8 @@ class Lifetimes {
 
   // An all-reduce whose operand dies with it works in place; its result takes over at the wait.
   void start(const Issue& step, const Op& op) {
-    if (op.kind == OpKind::all_gather || op.kind == OpKind::receive) allocate_outputs(op);
-    if (op.kind == OpKind::reduce_scatter) {
+    if (op.kind == OpKind::receive) allocate_outputs(op);
+    if (op.kind == OpKind::all_gather || op.kind == OpKind::reduce_scatter) {
       event(IssueKind::allocate, op.outputs[0], Existence::if_cut, op.axis);
     }
     schedule_.stream.push_back(step);
@@ -125,7 +131,7 @@ class Lifetimes {
   void wait(const Issue& step, const Op& op) {
     schedule_.stream.push_back(step);
     release_dead_inputs(op);
-    if (op.kind == OpKind::reduce_scatter) {
+    if (op.kind == OpKind::reduce_scatter || takes_over(op)) {
       event(IssueKind::allocate, op.outputs[0], Existence::if_uncut, op.axis);
     }
     if (op.kind == OpKind::all_reduce) allocate_outputs(op);

@@ -91,20 +91,21 @@ const Value& Recorder::complete(Id id, const char* operation) const {
   return value;
 }
 
-Parameter Recorder::parameter(const Label& label, const Shape& shape, WeightKind kind) {
-  const auto add = [&](const std::string& suffix, Precision precision, Role role,
+Parameter Recorder::parameter(const Label& label, const Shape& shape, WeightKind kind,
+                              const Shape& state) {
+  const auto add = [&](const std::string& suffix, const Shape& lies, Precision precision, Role role,
                        WeightKind kept = WeightKind::none) {
-    program_.values.push_back({label + suffix, shape, precision, role, true, {}, kept});
+    program_.values.push_back({label + suffix, lies, precision, role, true, {}, kept});
     return static_cast<Id>(program_.values.size() - 1);
   };
   Parameter result;
-  result.weight = add("", storage_, Role::parameter, kind);
+  result.weight = add("", shape, storage_, Role::parameter, kind);
   if (state_ == OptimizerState::kept) {
-    result.master = storage_ == Precision::fp32
+    result.master = storage_ == Precision::fp32 && state == shape
                         ? result.weight
-                        : add(".master", Precision::fp32, Role::optimizer, kind);
-    result.first_moment = add(".m", Precision::fp32, Role::optimizer);
-    result.second_moment = add(".v", Precision::fp32, Role::optimizer);
+                        : add(".master", state, Precision::fp32, Role::optimizer, kind);
+    result.first_moment = add(".m", state, Precision::fp32, Role::optimizer);
+    result.second_moment = add(".v", state, Precision::fp32, Role::optimizer);
   }
   program_.parameters.push_back(result);
   return result;
@@ -416,22 +417,49 @@ void Recorder::update(const std::vector<Parameter>& parameters, Id gradient, Id 
   complete(norm_factor, "update");
   const std::vector<Id>& members = program_[gradient].members;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const Value& weight = program_[parameters[i].weight];
+    const Value& state = program_[parameters[i].master];
     const Value& own = program_[members.empty() ? gradient : members.at(i)];
-    if (own.shape.rows != weight.shape.rows || own.shape.cols != weight.shape.cols ||
-        !(own.shape.sharding.cuts() == weight.shape.sharding.cuts())) {
-      refuse("update", "gradient lies differently: " + weight.label.full() + " (" +
-                           weight.shape.sharding.str() + ") and " + own.label.full() + " (" +
+    if (own.shape.rows != state.shape.rows || own.shape.cols != state.shape.cols ||
+        !(own.shape.sharding.cuts() == state.shape.sharding.cuts())) {
+      refuse("update", "gradient lies differently: " + program_[parameters[i].weight].label.full() +
+                           " (" + state.shape.sharding.str() + ") and " + own.label.full() + " (" +
                            own.shape.sharding.str() + ")");
     }
   }
   Op op{.kind = OpKind::update, .inputs = {gradient, norm_factor}};
+  std::vector<std::pair<Id, Id>> pieces;  // of new weights, with the weight
   for (const Parameter& p : parameters) {
     op.inputs.insert(op.inputs.end(), {p.master, p.first_moment, p.second_moment});
-    if (p.weight != p.master) op.outputs.push_back(p.weight);
+    Id written = p.weight;
+    if (program_[p.master].shape.sharding.pieces != program_[p.weight].shape.sharding.pieces) {
+      Value piece = program_[p.weight];
+      piece.shape = program_[p.master].shape;
+      piece.persistent = false;
+      written = static_cast<Id>(program_.values.size());
+      program_.values.push_back(std::move(piece));
+      pieces.emplace_back(written, p.weight);
+    }
+    if (written != p.master) op.outputs.push_back(written);
     op.outputs.insert(op.outputs.end(), {p.master, p.first_moment, p.second_moment});
   }
   program_.ops.push_back(std::move(op));
+  for (const auto& [piece, weight] : pieces) gather_into(piece, weight);
+}
+
+// A new weight is put together where the old one lies.
+void Recorder::gather_into(Id piece, Id weight) {
+  const Cuts pieces = program_[piece].shape.sharding.pieces;
+  if (!pieces.innermost_is(Axis::data) ||
+      pieces.without_innermost() != program_[weight].shape.sharding.pieces) {
+    refuse("update", "optimizer state must be cut as the weight, and along data: " +
+                         described(program_[piece]));
+  }
+  program_.ops.push_back({.kind = OpKind::all_gather,
+                          .channel = channel_of(OpKind::all_gather, Axis::data),
+                          .axis = Axis::data,
+                          .hiding = Hiding::data_reduce,
+                          .inputs = {piece},
+                          .outputs = {weight}});
 }
 
 void Recorder::defer_last() {

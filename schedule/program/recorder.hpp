@@ -43,7 +43,11 @@ class Recorder {
   void begin_turn(const Turn& turn);
   void begin_section(const std::string& name, std::int64_t layer);
 
-  Parameter parameter(const Label& label, const Shape& shape, WeightKind kind);
+  // `state`: how the optimizer's state lies, if not as the weight; cut along data besides.
+  Parameter parameter(const Label& label, const Shape& shape, WeightKind kind) {
+    return parameter(label, shape, kind, shape);
+  }
+  Parameter parameter(const Label& label, const Shape& shape, WeightKind kind, const Shape& state);
   Id data(const Label& label, const Shape& shape, Precision precision);
 
   // op(A) op(B): op(A).cols = op(B).rows in extent and axes; gives rows of op(A), cols of op(B),
@@ -80,6 +84,8 @@ class Recorder {
   Id add(const Label& label, const std::vector<Id>& operands, Precision precision);
   Id pack(const Label& label, const std::vector<Id>& members);
   std::vector<Id> unpack(Id packed);
+  // The gradient lies as the optimizer's state; where that is cut along data and the weight is not,
+  // the new weights are gathered afterwards.
   void update(const std::vector<Parameter>& parameters, Id gradient, Id norm_factor);
 
   // The last operation may be issued later, once its operands have arrived.
@@ -98,6 +104,7 @@ class Recorder {
   const Value& complete(Id id, const char* operation) const;
   Id collective(Op op, Value value);
   Id reduced_everywhere(Op op);
+  void gather_into(Id piece, Id weight);
   ChannelNumber channel_of(OpKind kind, Axis axis);
 
   Precision storage_;

@@ -94,6 +94,12 @@ std::vector<Field<Options>> rows() {
                              .help = "of layers on each stage, for the interleaved order",
                              .optional = true},
                             {}, &Options::chunks),
+      number_field<Options>({.key = "zero",
+                             .flag = "--zero",
+                             .help = "ZeRO stage: optimizer state (1), gradients (2) and weights "
+                                     "(3) cut along data",
+                             .optional = true},
+                            {.least = 0, .most = 3}, &Options::zero),
       on_off_field<Options>({.key = "sequence_parallel",
                              .flag = "--sequence-parallel",
                              .help = "tokens between blocks cut by x as well",

@@ -67,9 +67,17 @@ struct StepOptions {
   // all-reduce along x after a pair of products becomes a reduce-scatter, and an all-gather stands
   // before the next.
   bool sequence_parallel = false;
+  // What is cut along data, after z (Rajbhandari et al., arXiv:1910.02054): 1 the optimizer's
+  // state, 2 gradients too, reduced for every micro-batch, 3 weights too, which then do along data
+  // what z does.
+  std::int64_t zero = 0;
   Precision grad_reduce_precision_z = Precision::bf16;
   Precision grad_reduce_precision_data = Precision::fp32;
   bool operator==(const StepOptions&) const = default;
+
+  bool cuts_optimizer() const { return zero >= 1; }
+  bool cuts_gradients() const { return zero >= 2; }
+  bool cuts_weights() const { return zero >= 3; }
 
   // The precisions in which gradients are reduced.
   Precision reduce_precision_z() const { return reduce_precision(grad_reduce_precision_z); }

@@ -53,6 +53,25 @@ TEST(Traffic, ARingSendsExactlyWhatTheFormulaSays) {
   }
 }
 
+// With few segments a round, receives are posted rounds ahead: never into what is yet to be sent.
+TEST(Traffic, ARingReceivesIntoNothingThatASendUses) {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  Channels channels(ProcessGrid(1, ranks, 1, 1), all_channels(), Transport::ring,
+                    ProgressMode::none, host_memory());
+  Communicator& channel = channels[{Axis::y, ""}];
+  reset_mpi_traffic();
+
+  for (CollectiveKind kind : kinds) {
+    for (std::int64_t elements : {ranks, std::int64_t{1009}, 100000 * ranks}) {
+      Trial trial(kind, Owed::sum, Precision::fp32, elements, ranks, channel.position());
+      if (kind == CollectiveKind::all_reduce) trial.call.send = trial.call.receive;  // in place
+      channel.finish(channel.start(trial.call));
+    }
+  }
+
+  for (const auto& [name, traffic] : mpi_traffic()) EXPECT_EQ(traffic.clashes, 0) << name;
+}
+
 TEST(Traffic, TheLibraryIsHandedEachBufferOnce) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   Channels channels(ProcessGrid(1, 1, 1, ranks), all_channels(), Transport::library,

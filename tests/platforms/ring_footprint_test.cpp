@@ -50,6 +50,18 @@ TEST(ring_footprint, of_a_whole_node_per_node_loads_all_four_nics_equally) {
   EXPECT_GT(kinds.at(LinkKind::inner), 4 * 7.0 - 1e-9);
 }
 
+// A ring that goes on to the next node has one hop fewer inside than one that closes there.
+TEST(ring_footprint, over_nodes_passes_the_devices_of_a_node_once) {
+  const Platform platform = perlmutter();
+  const Topology topology(platform, 2);
+
+  const auto inside = share_by_kind(topology, topology.ring_footprint(line(0, 1, 4), 0));
+  const auto across = share_by_kind(topology, topology.ring_footprint(line(0, 1, 8), 0));
+
+  EXPECT_NEAR(inside.at(LinkKind::inner), 4.0, 1e-12);
+  EXPECT_NEAR(across.at(LinkKind::inner), 2 * 3.0, 1e-12);
+}
+
 TEST(ring_footprint, of_two_devices_a_node_uses_two_nics) {
   const Platform platform = frontier();
   const Topology topology(platform, 2);

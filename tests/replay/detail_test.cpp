@@ -317,6 +317,11 @@ TEST(ReplayDetail, SurvivesJson) {
 
   EXPECT_EQ(to_json(again), to_json(answer));
   EXPECT_EQ(again.detail->timelines.size(), result.detail->timelines.size());
+  ASSERT_EQ(again.detail->flights.size(), result.detail->flights.size());
+  for (std::size_t i = 0; i < again.detail->flights.size(); ++i) {
+    EXPECT_EQ(again.detail->flights[i].mean, result.detail->flights[i].mean);
+    EXPECT_EQ(again.detail->flights[i].longest, result.detail->flights[i].longest);
+  }
 }
 
 TEST(Replay, SaysHowMuchIsDone) {

@@ -30,7 +30,7 @@ TEST(SentByChannel, IsTheWorkOfEveryPostInEveryRepetition) {
   builder.run(1);
   builder.cycle(1);
 
-  const std::vector<double> sent = sent_by_channel(builder.take());
+  const std::vector<double> sent = sent_by_channel(builder.take()).front();
 
   EXPECT_DOUBLE_EQ(sent[on::x], 4 * (3 * 10.0 + 100.0));
   EXPECT_DOUBLE_EQ(sent[on::data], 2 * 7.0);

@@ -7,7 +7,9 @@
 #include <stdexcept>
 
 #include "scaling/study/record_json.hpp"
+#include "tests/paths.hpp"
 #include "tests/scaling/made_up_record.hpp"
+#include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold {
 namespace {
@@ -65,6 +67,23 @@ TEST(RecordJson, RefusesWhatIsNoRecord) {
   EXPECT_THAT(refusal("{}"), HasSubstr("'format' is missing"));
   EXPECT_THAT(refusal(text.substr(0, text.size() / 2)), HasSubstr("is no JSON"));
   EXPECT_THAT(refusal("{\"format\":\"fourfold-record-0\"}"), HasSubstr("fourfold-record-0"));
+}
+
+// A record answers a question only while everything that decided it is as it was.
+TEST(Record, IsFoundAgainUntilItsMachineChanges) {
+  const TemporaryFolder folder;
+  const std::string machine = content_of(source_path("platforms/machines/frontier.toml"));
+  Question question;
+  question.platform = folder.file("mine.toml");
+  const auto key = [&] { return record_key(question, Fidelity::estimated, {}); };
+
+  write_content(question.platform, machine);
+  const std::string first = key();
+  const std::string again = key();
+  write_content(question.platform, machine + "# read once more\n");
+
+  EXPECT_EQ(again, first);
+  EXPECT_NE(key(), first);
 }
 
 TEST(Record, RatesFollowFromSecondsAndModelFlops) {

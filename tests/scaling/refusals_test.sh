@@ -55,6 +55,8 @@ refused "--overlap recompute cannot take effect" project "${point[@]}" --devices
   --recompute none --overlap recompute
 refused "--in-flight-blocks cannot take effect" project "${point[@]}" --devices 8 \
   --overlap none --in-flight-blocks 3
+refused "--in-flight-blocks cannot take effect" project "${point[@]}" --devices 8 \
+  --overlap oar,oag --in-flight-blocks 3
 refused "--grad-precision-z cannot take effect" project "${point[@]}" --devices 8 \
   --precision fp32 --grad-precision-z bf16
 refused "unknown flag '--micro-batches'" show --model gpt-5b --micro-batches 2

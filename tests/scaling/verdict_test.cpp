@@ -16,6 +16,8 @@ TEST(Verdict, SettlesWhenTheNextCannotWin) {
 TEST(Verdict, GoesOnWhileTheNextMayWin) {
   // Least ratio 1.0: the fourth may take 10.9 x 1.0 x 0.99 = 10.79 < 10.8, though no other did.
   EXPECT_EQ(judge({10, 10.5, 10.8, 10.9, 20}, {12, 11, 10.8}, rule), Verdict::go_on);
+  // The same where others came after it.
+  EXPECT_EQ(judge({10, 10.8, 10.85, 10.9, 20}, {12, 10.8, 13}, rule), Verdict::go_on);
 }
 
 TEST(Verdict, MarginDecidesTheClosestCall) {

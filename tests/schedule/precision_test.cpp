@@ -46,6 +46,23 @@ TEST(Precision16, CastsOnlyWhereThePrecisionChanges) {
   }
 }
 
+// Products are kept in fp32 only where they wait for others to be added to.
+TEST(Precision16, GradientsOfOneMicroBatchAreAsTheReductionTakesThem) {
+  StepOptions options;
+  options.gradient_reduction = GradientReduction::accumulated;
+  const auto precision_of = [&](std::int64_t micro_batches) {
+    options.micro_batches = micro_batches;
+    const Program program = record_step(small_model(1), options);
+    const auto product = std::find_if(program.ops.begin(), program.ops.end(), [](const Op& op) {
+      return op.kind == OpKind::gemm && op.form == GemmForm::tn;
+    });
+    return program[product->outputs[0]].precision;
+  };
+
+  EXPECT_EQ(precision_of(1), Precision::bf16);
+  EXPECT_EQ(precision_of(2), Precision::fp32);
+}
+
 TEST(Evaluation, IsTheForwardPassOfAStep) {
   StepOptions options;
   options.recompute = Recompute::none;

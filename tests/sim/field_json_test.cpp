@@ -51,7 +51,7 @@ TEST(FieldJson, IsTheTextThatRecordsHaveAlwaysHad) {
       R"("in_flight_blocks":2,"micro_batches":1,"order":"1f1b",)"
       R"("overlap":{"all_gather":true,"all_reduce":true,"messages":true,"recompute_gather":true,"reduce_scatter":true},)"
       R"("precision":"bf16","recompute":"full",)"
-            R"("sequence_parallel":false,"weight_gather":"per-micro-batch"})");
+            R"("sequence_parallel":false,"weight_gather":"per-micro-batch","zero":0})");
   EXPECT_EQ(json_of(model_record_fields().values({"mine", 2, 48, 12, 8, 96})).dump(),
             R"({"heads":12,"hidden":48,"layers":2,"name":"mine","sequence":8,"vocabulary":96})");
 }
@@ -67,6 +67,16 @@ TEST(FieldJson, RefusesInWordsWithThePlace) {
   changed = whole;
   changed["in_flight_blocks"] = 1001;
   EXPECT_THAT(refusal(changed.dump()), HasSubstr("the options: in_flight_blocks = 1001, but"));
+}
+
+// Counts, ranks and seeds are read so, where no table of fields knows a range.
+TEST(JsonObject, TakesWholeNumbersFromZeroOn) {
+  const nlohmann::json counts = nlohmann::json::parse(R"({"none": 0, "debt": -1, "part": 0.5})");
+  JsonObject object(counts, "counts");
+
+  EXPECT_EQ(object.integer("none"), 0);
+  EXPECT_THROW(object.integer("debt"), std::runtime_error);
+  EXPECT_THROW(object.integer("part"), std::runtime_error);
 }
 
 }  // namespace

@@ -114,6 +114,16 @@ TEST(PointJson, RefusesImpossibleValues) {
   EXPECT_THAT(refusal(with("\"keep\"", "\"kep\"")), HasSubstr("did you mean \"keep\"?"));
 }
 
+// 2^36 tokens are 2^24 sequences of 4,096.
+TEST(PointJson, RefusesMoreTokensThanAreCounted) {
+  const auto of = [](const std::string& sequences) {
+    return with("sequences\":120", "sequences\":" + sequences);
+  };
+
+  EXPECT_EQ(refusal(of("16777216")), "accepted");
+  EXPECT_THAT(refusal(of("16777217")), HasSubstr("more than the 68719476736 tokens"));
+}
+
 TEST(PointJson, RefusesWhatIsNoJsonObject) {
   EXPECT_THAT(refusal("{\"platform\":"), HasSubstr("is no JSON"));
   EXPECT_THAT(refusal("[]"), HasSubstr("object is expected, not array"));
@@ -179,6 +189,16 @@ TEST(ReplayAnswerJson, RefusesNumbersOfAChannelThatCannotBe) {
   }
 
   EXPECT_THROW(replay_answer_from_json(text), std::runtime_error);
+}
+
+TEST(ReplayAnswerJson, RefusesANegativeTimeOfAnyChannel) {
+  for (std::size_t c = 0; c < made_up_channels().size(); ++c) {
+    ReplayAnswer answer;
+    answer.outcome = Outcome(made_up_channels());
+    answer.outcome.busy[c] = {-1e-3};
+
+    EXPECT_THROW(replay_answer_from_json(to_json(answer)), std::runtime_error) << c;
+  }
 }
 
 TEST(ReplayAnswerJson, RefusesTheEmptyAnswerOfADeadProcess) {

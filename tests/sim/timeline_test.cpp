@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "schedule/models/model_file.hpp"
 #include "sim/cost/lower.hpp"
@@ -156,6 +157,18 @@ TEST(Timeline, LayersAreNumberedInTheOrderOfThePass) {
   }
   EXPECT_EQ(forward, (std::vector<std::int64_t>{0, 1, 2, 3, 4}));
   EXPECT_EQ(backward, (std::vector<std::int64_t>{4, 3, 2, 1, 0}));
+}
+
+// More micro-batches than are recorded: those of the steady stretch have one section together.
+TEST(Timeline, NamesEveryMicroBatch) {
+  Point point = tiny(5, {2, 2, 2, 2});
+  point.options.micro_batches = 8;
+  std::set<std::int64_t> found;
+
+  for (const Span& span : Case(point).spans(Repeated::all)) found.insert(span.micro_batch);
+
+  found.erase(-1);  // what belongs to the step as a whole
+  EXPECT_EQ(found, (std::set<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7}));
 }
 
 TEST(Timeline, RefusesTheProgramOfAnotherPoint) {

@@ -196,6 +196,21 @@ TEST(Jitter, HasMeanOneAndTheDeviationAskedFor) {
   EXPECT_NEAR(std::sqrt(squares / draws), 0.02, 5 * 2.3e-5);
 }
 
+// Where the lognormal distribution is no longer nearly a normal one. The quantiles end where its
+// tail still has some of the deviation.
+TEST(Jitter, HasTheDeviationAskedForWhereItIsLarge) {
+  const Jitter jitter(0.5, 1);
+  double squares = 0.0;
+  constexpr int draws = 400'000;
+
+  for (int i = 0; i < draws; ++i) {
+    const double off = jitter.factor(i % 500, i / 500) - 1.0;
+    squares += off * off;
+  }
+
+  EXPECT_NEAR(std::sqrt(squares / draws), 0.5, 0.01);
+}
+
 TEST(Jitter, DependsOnSeedRankAndStepAlone) {
   const Jitter one(0.1, 1);
   const Jitter again(0.1, 1);

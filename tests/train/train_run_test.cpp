@@ -104,6 +104,17 @@ TEST(Train, LosesAlikeOnEveryGridOfTheseRanks) {
 
 // Tuned: the resumed run computes with the kernels that the first one chose, whatever is faster
 // now.
+TEST(Train, TakesABatchAStepFromItsData) {
+  const SharedFolder folder;
+  TrainSettings settings = small_run(folder, {1, 1, 1, size_of(MPI_COMM_WORLD)});
+  settings.length.steps = 3;
+  World world;
+
+  const std::string checkpoint = train(settings, world).checkpoint;
+
+  EXPECT_EQ(read_training_state(checkpoint).position, 3 * settings.batch);
+}
+
 TEST(Train, ResumedOnTheSameGridGoesOnBitByBit) {
   const SharedFolder folder;
   World world;

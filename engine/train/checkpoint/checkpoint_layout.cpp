@@ -26,7 +26,7 @@ void append_runs(std::vector<Run>& runs, std::size_t number, const SavedBlock& s
                  std::int64_t from, std::int64_t to) {
   const BlockPlace& place = saved.place;
   const std::int64_t whole_cols = saved.matrix.cols;
-  const std::int64_t piece_end = place.first_element + place.elements;
+  const std::int64_t piece_end = place.first_element + place.valid_elements;
   const std::int64_t first_row = std::max({std::int64_t{0}, from / whole_cols - place.rows.first,
                                            place.first_element / place.cols.extent});
   const std::int64_t last_row =

@@ -1,0 +1,4 @@
+#!/usr/bin/env bash
+# Every fault of faults.toml can still be planted: its text stands exactly once in its file.
+set -euo pipefail
+exec python3 "${FOURFOLD_SOURCE_DIR:?}/tests/faults/plant.py" --check
