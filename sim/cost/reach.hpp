@@ -17,13 +17,6 @@ struct Reach {
   std::vector<std::int64_t> cycles;
 };
 
-// Of so many repetitions of a cycle that is cut short, the one that stands for those left out,
-// counted from 0: the last. Of a pipeline one in the middle: in its last ones a stage may already
-// see others run empty.
-inline std::int64_t standing_in(const TimedProgram& program, std::int64_t walked) {
-  return program.stages.size() > 1 ? walked / 2 : walked - 1;
-}
-
 // The program must be sound but for waits without a post, which reach back to its beginning.
 Reach reach_of(const TimedProgram& program);
 

@@ -28,6 +28,12 @@ std::vector<std::int64_t> times_done(const Folded& folded) {
   return times;
 }
 
+// As Counts does: what one stage has alone does not vanish.
+std::int64_t rounded_up(double count) {
+  constexpr double rounding_errors = 1e-6;
+  return static_cast<std::int64_t>(std::ceil(count - rounding_errors));
+}
+
 // The part of a name that says which value: "block.qkv.weight all_gather z" is the value's name.
 std::string value_in(const std::string& name) {
   return name.substr(0, name.find(' '));
@@ -203,11 +209,11 @@ class Explainer {
   // Counts are whole from here on.
   void finish_collectives() {
     for (std::size_t c = 0; c < counts_of_channels_.size(); ++c) {
-      result_.channels[c].collectives = std::llround(counts_of_channels_[c]);
+      result_.channels[c].collectives = rounded_up(counts_of_channels_[c]);
     }
     for (std::size_t i = 0; i < counts_.size(); ++i) {
       CollectiveUse& use = result_.collectives[i];
-      use.count = std::llround(counts_[i]);
+      use.count = rounded_up(counts_[i]);
       if (!use.flown) continue;
       const Channel& channel = program_.channels[static_cast<std::size_t>(use.channel)];
       use.flown_bus_bandwidth = bus_bandwidth(
@@ -369,6 +375,11 @@ std::string Explanation::verdict() const {
                         100.0 * (gemm_rate / empirical_peak));
   }
   if (exposed.value <= 0.0) return text + "; no communication is exposed.";
+  if (outcome.bubble * 2.0 > exposed) {
+    return text +
+           fmt::format("; {:.1f} % is the pipeline's bubble, {:.1f} % exposed communication.",
+                       percent(outcome.bubble), percent(exposed - outcome.bubble));
+  }
   return text + fmt::format("; {:.1f} % is exposed communication, most of it along {}.",
                             percent(exposed), fourfold::name(outcome.channels[channel]));
 }

@@ -44,7 +44,7 @@ struct CollectiveUse {
   std::vector<std::string> names;  // of the values they carry, each once
   CollectiveKind kind = CollectiveKind::all_reduce;
   ChannelNumber channel = 0;  // in Outcome::channels
-  std::int64_t count = 0;     // a device and step; on several stages their mean, rounded
+  std::int64_t count = 0;     // a device and step; on several stages their mean, rounded up
   Bytes buffer;               // as nccl-tests counts it: gathered, or before scattering
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;
   WireProtocol protocol = WireProtocol::simple;

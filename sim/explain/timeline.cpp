@@ -3,8 +3,6 @@
 
 #include <utility>
 
-#include "sim/cost/reach.hpp"
-
 namespace fourfold {
 
 namespace {
@@ -38,19 +36,16 @@ class Unrolling {
     const RunCycle& cycle = p_.cycles[number];
     const std::int64_t walked = logged_.cycles[number];
     const std::int32_t first_section = section_;
-    const std::int64_t stands_in = standing_in(p_, walked);
-    std::int64_t repetition = 0;
-    for (std::int64_t i = 0; i < walked; ++i, ++repetition) {
-      const double before = now_ + offset_;
-      cycle_written_ = repeated_ == Repeated::all || sampled(repetition, cycle.repeats);
-      micro_batch_ = repetition * detail_.micro_batches(number);
+    double before = 0.0;
+    for (std::int64_t i = 0; i < walked; ++i) {
+      before = now_ + offset_;
+      cycle_written_ = repeated_ == Repeated::all || sampled(i, cycle.repeats);
+      micro_batch_ = i * detail_.micro_batches(number);
       section_ = first_section;
       for (std::int32_t r = cycle.first; r < cycle.last; ++r) run_of(static_cast<std::size_t>(r));
-      cycle_written_ = true;
-      if (i != stands_in) continue;
-      leave_out(cycle.repeats - walked, now_ + offset_ - before);
-      repetition += cycle.repeats - walked;
     }
+    cycle_written_ = true;
+    leave_out(cycle.repeats - walked, now_ + offset_ - before);
   }
 
   void run_of(std::size_t number) {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <utility>
 
 #include "sim/cost/reach.hpp"
 
@@ -22,81 +21,6 @@ constexpr std::int64_t compared = 2;
 // and only from then on can two be alike.
 std::int64_t to_walk(std::int64_t repeats, std::int64_t reach, std::int64_t first) {
   return std::min(repeats, reach > first ? reach + compared : first);
-}
-
-// Of a program of several stages: by stage the cycles that are cut, each beside those of the other
-// stages that it meets. Those have at least so many repetitions that `least` of them are fewer.
-std::vector<std::vector<std::size_t>> long_cycles(const TimedProgram& program, std::int64_t least) {
-  std::vector<std::vector<std::size_t>> cycles;
-  for (const StageCycles& stage : program.by_stage()) {
-    cycles.emplace_back();
-    for (std::int32_t c = stage.first; c < stage.last; ++c) {
-      const auto cycle = static_cast<std::size_t>(c);
-      if (program.cycles[cycle].repeats > least) cycles.back().push_back(cycle);
-    }
-  }
-  return cycles;
-}
-
-// By channel: what one repetition of a cycle posts.
-std::vector<std::int64_t> posts_of(const TimedProgram& program, std::size_t cycle) {
-  std::vector<std::int64_t> posts(program.channels.size(), 0);
-  for (std::int32_t r = program.cycles[cycle].first; r < program.cycles[cycle].last; ++r) {
-    const StepRun& run = program.runs[static_cast<std::size_t>(r)];
-    for (std::int32_t s = run.first; s < run.last; ++s) {
-      const TimedStep& step = program.steps[static_cast<std::size_t>(s)];
-      if (step.kind == StepKind::post) posts[static_cast<std::size_t>(step.channel)] += run.repeats;
-    }
-  }
-  return posts;
-}
-
-// Whether one repetition of each of these cycles, one a stage, is a round of the pipeline: what one
-// posts on a channel that joins stages its partners post, too.
-bool meet(const TimedProgram& program, const std::vector<std::size_t>& cycles) {
-  std::vector<std::vector<std::int64_t>> posts;
-  for (std::size_t cycle : cycles) posts.push_back(posts_of(program, cycle));
-  const auto stages = static_cast<std::int64_t>(cycles.size());
-  for (std::size_t c = 0; c < program.channels.size(); ++c) {
-    if (program.channels[c].axis != Axis::pipe) continue;
-    for (std::int64_t stage = 0; stage < stages; ++stage) {
-      for (std::int64_t member : group(program.channels[c], stages, stage)) {
-        if (posts[static_cast<std::size_t>(member)][c] !=
-            posts[static_cast<std::size_t>(stage)][c]) {
-          return false;
-        }
-      }
-    }
-  }
-  return true;
-}
-
-// All repetitions but those that can be left out if the stage with the fewest keeps `least`.
-Repetitions cut_alike(const TimedProgram& program, std::int64_t least) {
-  Repetitions repetitions = Repetitions::full(program);
-  const std::vector<std::vector<std::size_t>> cycles = long_cycles(program, least);
-  for (std::size_t k = 0; k < cycles.front().size(); ++k) {
-    std::vector<std::size_t> beside;
-    std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
-    for (const std::vector<std::size_t>& stage : cycles) {
-      if (stage.size() != cycles.front().size()) return Repetitions::full(program);
-      beside.push_back(stage[k]);
-      fewest = std::min(fewest, program.cycles[stage[k]].repeats);
-    }
-    if (!meet(program, beside)) return Repetitions::full(program);
-    for (std::size_t cycle : beside) repetitions.cycles[cycle] -= fewest - least;
-  }
-  return repetitions;
-}
-
-// The fewest that a cut cycle keeps; 0 if none is cut.
-std::int64_t fewest_kept(const TimedProgram& program, const Repetitions& repetitions) {
-  std::int64_t fewest = 0;
-  for (std::size_t c = 0; c < program.cycles.size(); ++c) {
-    const std::int64_t kept = repetitions.cycles[c];
-    if (kept < program.cycles[c].repeats && (fewest == 0 || kept < fewest)) fewest = kept;
-  }
-  return fewest;
 }
 
 // One repetition of a loop, as far as repetitions are compared. With cut loops inside, `mean` and
@@ -162,7 +86,6 @@ class Comparison {
   void add(const SegmentTimes& times, const SegmentTimes& before, double weight) {
     add_segment(current_, times, before, weight);
   }
-  double seconds() const { return current_.mean; }
   // Infinite if there is nothing to compare with.
   double change() const {
     return count_ < 2 ? std::numeric_limits<double>::infinity()
@@ -186,11 +109,8 @@ double Disagreement::largest() const {
 
 namespace {
 
-// Returns how long the repetition of each cut cycle takes that stands for others.
-std::vector<std::pair<std::int32_t, double>> compare(const IssueStream& stream,
-                                                     const std::vector<SegmentTimes>& times,
-                                                     Disagreement& found) {
-  std::vector<std::pair<std::int32_t, double>> periods;
+void compare(const IssueStream& stream, const std::vector<SegmentTimes>& times,
+             Disagreement& found) {
   Comparison in_run;
   Comparison in_cycle;
   const SegmentTimes start;
@@ -209,26 +129,7 @@ std::vector<std::pair<std::int32_t, double>> compare(const IssueStream& stream,
     if (segment.run_weight > 1.0) {
       found.runs[segment.run] = std::max(found.runs[segment.run], in_run.change());
     }
-    if (segment.weight <= segment.run_weight) continue;
-    found.cycles[segment.cycle] = in_cycle.change();
-    if (periods.empty() || periods.back().first != segment.cycle) {
-      periods.emplace_back(segment.cycle, 0.0);
-    }
-    periods.back().second = in_cycle.seconds();
-  }
-  return periods;
-}
-
-// In steady state a round of the pipeline takes all stages equally long.
-void compare_stages(const std::vector<std::vector<std::pair<std::int32_t, double>>>& periods,
-                    Disagreement& found) {
-  for (const auto& stage : periods) {
-    for (std::size_t k = 0; k < stage.size(); ++k) {
-      const double first = periods.front()[k].second;
-      const double apart = std::abs(stage[k].second - first);
-      double& change = found.cycles[static_cast<std::size_t>(stage[k].first)];
-      if (apart > 0.0) change = std::max(change, apart / first);
-    }
+    if (segment.weight > segment.run_weight) found.cycles[segment.cycle] = in_cycle.change();
   }
 }
 
@@ -258,11 +159,7 @@ Disagreement disagreement(const TimedProgram& program, const std::vector<IssueSt
                           const std::vector<std::vector<SegmentTimes>>& times) {
   Disagreement found{std::vector<double>(program.runs.size(), 0.0),
                      std::vector<double>(program.cycles.size(), 0.0)};
-  std::vector<std::vector<std::pair<std::int32_t, double>>> periods;
-  for (std::size_t i = 0; i < streams.size(); ++i) {
-    periods.push_back(compare(streams[i], times[i], found));
-  }
-  compare_stages(periods, found);
+  for (std::size_t i = 0; i < streams.size(); ++i) compare(streams[i], times[i], found);
   return found;
 }
 
@@ -277,12 +174,9 @@ Outcome extend(const TimedProgram& program, const std::vector<IssueStream>& stre
 
 Repetitions first_repetitions(const TimedProgram& program, const ProcessGrid& grid) {
   refuse_unsound(program, grid);
-  const Reach reach = reach_of(program);
   Repetitions repetitions = Repetitions::full(program);
-  if (const auto stages = static_cast<std::int64_t>(program.by_stage().size()); stages > 1) {
-    const std::int64_t reached = reach.cycles.empty() ? 0 : *std::ranges::max_element(reach.cycles);
-    return cut_alike(program, std::max(stages + first_cycle_repetitions, reached + compared));
-  }
+  if (program.by_stage().size() > 1) return repetitions;
+  const Reach reach = reach_of(program);
   for (std::size_t r = 0; r < program.runs.size(); ++r) {
     repetitions.runs[r] = to_walk(repetitions.runs[r], reach.runs[r], first_run_repetitions);
   }
@@ -303,10 +197,6 @@ Repetitions first_repetitions(const TimedProgram& program, const ProcessGrid& gr
 
 Repetitions more_repetitions(const TimedProgram& program, Repetitions repetitions,
                              const Disagreement& found, double tolerance) {
-  if (program.by_stage().size() > 1) {
-    if (found.largest() <= tolerance) return repetitions;
-    return cut_alike(program, 2 * fewest_kept(program, repetitions));
-  }
   for (std::size_t r = 0; r < program.runs.size(); ++r) {
     if (found.runs[r] <= tolerance) continue;
     repetitions.runs[r] = std::min(2 * repetitions.runs[r], program.runs[r].repeats);

@@ -10,8 +10,7 @@
 
 namespace fourfold {
 
-// How far the repetition of a cut loop that stands for others and the one before it are from being
-// alike, relative to one repetition:
+// How far the last two repetitions of a cut loop are from being alike, relative to one repetition:
 // in the time they take, in what is exposed, and in how far each channel lags behind its ranks, as
 // a growing backlog would hold the ranks up later. Zero for loops that are not cut.
 struct Disagreement {
@@ -34,10 +33,9 @@ Outcome extend(const TimedProgram& program, const std::vector<IssueStream>& stre
 // waits reach farther back or where the compute time of a repetition, which needs no simulation,
 // still changes.
 //
-// Of a program of several stages only the cycles over micro-batches are cut, all stages by the same
-// number of repetitions, so that they still meet message by message; the stage with the fewest
-// keeps more than it takes to fill the pipeline. Nothing is cut where stages do not repeat the
-// same.
+// All of them if there are several stages: those that are faster run ahead while the pipeline
+// fills, and what they gained travels from stage to stage, so that the rounds of one are alike only
+// many rounds apart, if ever.
 Repetitions first_repetitions(const TimedProgram& program, const ProcessGrid& grid);
 
 // Twice as many repetitions of the loops that disagree by more than `tolerance`.

@@ -5,8 +5,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "sim/cost/reach.hpp"
-
 namespace fourfold {
 
 namespace {
@@ -27,9 +25,9 @@ class Unroller {
     for (std::int32_t c = stage.first; c < stage.last; ++c) {
       const RunCycle& cycle = program_.cycles[c];
       for (std::int64_t i = 0; i < repetitions.cycles[c]; ++i) {
-        const std::int64_t walked = repetitions.cycles[c];
-        const bool stands_in = i == standing_in(program_, walked);
-        const double weight = stands_in ? 1.0 + static_cast<double>(cycle.repeats - walked) : 1.0;
+        const bool last = i + 1 == repetitions.cycles[c];
+        const double weight =
+            last ? 1.0 + static_cast<double>(cycle.repeats - repetitions.cycles[c]) : 1.0;
         Segment segment;
         segment.cycle = c;
         segment.cycle_repetition = i;

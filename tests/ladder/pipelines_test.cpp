@@ -89,25 +89,6 @@ TEST(Pipelines, EqualTheEstimateWithWeightsKeptAndGradientsSummed) {
   }
 }
 
-TEST(Pipelines, ExtendedMicroBatchesEqualAllMicroBatches) {
-  for (const char* name : {"crossbar", "crossbar-shared"}) {
-    for (Point point : orders_on(name, ProcessGrid(2, 1, 2, 1, 4))) {
-      point.options.micro_batches = 96;
-      point.global_batch = 2 * 96;
-      const TimedProgram program = lower(point, platform(name));
-      ReplayOptions all;
-      all.extent = ReplayExtent::full;
-
-      const Replay extended = replay(program, point.grid, platform(name));
-      const Replay whole = replay(program, point.grid, platform(name), all);
-
-      EXPECT_TRUE(extended.extrapolated) << describe(point);
-      EXPECT_LT(extended.collectives, whole.collectives) << describe(point);
-      expect_equal(whole.outcome, extended.outcome, describe(point));
-    }
-  }
-}
-
 TEST(Pipelines, AreNoFasterThanTheEstimateOnASharedPort) {
   const Platform& shared = platform("crossbar-shared");
   for (const ProcessGrid& grid : {ProcessGrid(2, 1, 2, 2, 2), ProcessGrid(1, 2, 2, 2, 4)}) {
