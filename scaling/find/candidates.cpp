@@ -34,6 +34,7 @@ SearchResult candidates_of_grid(const Question& question, const Platform& platfo
   result.tried = static_cast<std::int64_t>(counts.size());
   const Bytes limit = platform.processor.memory * platform.processor.usable_memory;
   Bytes least{limit.value * 1e9};
+  std::string of_the_order;
   for (std::int64_t count : counts) {
     const Point point = point_of(question, grid, count);
     const std::string reason = misfit(point.model, grid, point.global_batch, point.options);
@@ -41,7 +42,8 @@ SearchResult candidates_of_grid(const Question& question, const Platform& platfo
       // The order of micro-batches takes some counts only; everything else no count can mend.
       const bool of_order =
           find_misfit(point.model, grid, point.global_batch, point.options) == Misfit::order;
-      if (!of_order || counts.size() == 1) throw FindingFailed(reason);
+      of_the_order = reason;
+      if (!of_order) throw FindingFailed(reason);
       ++result.rejected[Rejection::order];
       continue;
     }
@@ -53,12 +55,14 @@ SearchResult candidates_of_grid(const Question& question, const Platform& platfo
       ++result.rejected[Rejection::memory];
     }
   }
+  if (result.rejected[Rejection::order] == result.tried) throw FindingFailed(of_the_order);
   if (result.feasible.empty()) {
     throw FindingFailed(fmt::format(
         "{} on grid {} needs at least {:.1f} GB per device, but {} leaves {:.1f} GB of {:.0f} GB",
         question.model.name, grid.str(), least.value / 1e9, platform.name, limit.value / 1e9,
         platform.processor.memory.value / 1e9));
   }
+  std::erase_if(result.rejected, [](const auto& of_reason) { return of_reason.second == 0; });
   std::stable_sort(result.feasible.begin(), result.feasible.end(),
                    [](const Candidate& a, const Candidate& b) {
                      return a.estimate.outcome.total < b.estimate.outcome.total;
@@ -98,8 +102,9 @@ SearchResult candidates(const Question& question, const Platform& platform, cons
   if (question.grid) return candidates_of_grid(question, platform);
 
   const Point pattern = point_of(question, ProcessGrid(question.devices, 1, 1, 1), 1);
-  SearchResult result =
-      search(pattern, platform, {question.devices, question.stages}, [&](std::int64_t done, std::int64_t all) {
+  SearchResult result = search(
+      pattern, platform, {question.devices, question.stages},
+      [&](std::int64_t done, std::int64_t all) {
         stop_if_interrupted();
         watch(fmt::format("estimated {} of {} candidates", done, all),
               static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(all, 1)));

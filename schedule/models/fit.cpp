@@ -72,6 +72,21 @@ Axis indivisible_axis(const Model& model, const ProcessGrid& grid) {
   return model.hidden % grid.extent(Axis::x) == 0 ? Axis::y : Axis::x;
 }
 
+namespace {
+
+// "; 4 or 8 would": the nearest counts that do divide what each share gets.
+std::string nearest_counts(const ProcessGrid& grid, std::int64_t batch, std::int64_t count) {
+  if (batch < 1 || count < 1 || batch % replicas(grid) != 0) return "";
+  std::string below;
+  for (std::int64_t divisor : divisors(batch / replicas(grid))) {
+    if (divisor > count) return "; " + below + " or " + std::to_string(divisor) + " would";
+    below = std::to_string(divisor);
+  }
+  return "; " + below + " would";
+}
+
+}  // namespace
+
 std::string misfit(const Model& model, const ProcessGrid& grid, std::int64_t global_batch,
                    const StepOptions& options) {
   const std::int64_t micro_batches = options.micro_batches;
@@ -100,7 +115,8 @@ std::string misfit(const Model& model, const ProcessGrid& grid, std::int64_t glo
       return where + "a batch of " + text(global_batch) + " sequences does not divide into " +
              text(micro_batches) +
              " micro-batches of whole sequences on z x data = " + text(grid.extent(Axis::z)) +
-             " x " + text(grid.extent(Axis::data)) + " shares";
+             " x " + text(grid.extent(Axis::data)) + " shares" +
+             nearest_counts(grid, global_batch, micro_batches);
     case Misfit::tokens:
       return where + "sequence parallelism cuts the " +
              text(model.sequence * (global_batch / batch_unit(grid, micro_batches))) +

@@ -40,6 +40,38 @@ TEST(Misfit, IsASentenceWithTheNumbers) {
   EXPECT_EQ(misfit(model, {1, 1, 5, 2}, 24, of(3)),
             "grid 1x1x5x2 does not fit my-model: a batch of 24 sequences does not divide into 3 "
             "micro-batches of whole sequences on z x data = 5 x 2 shares");
+  EXPECT_EQ(misfit(model, {1, 1, 1, 2}, 24, of(5)),
+            "grid 1x1x1x2 does not fit my-model: a batch of 24 sequences does not divide into 5 "
+            "micro-batches of whole sequences on z x data = 1 x 2 shares; 4 or 6 would");
+  EXPECT_EQ(misfit(model, {1, 1, 1, 1, 3}, 24, of(2)),
+            "grid pipe=3 does not fit my-model: 2 layers cannot be dealt out to 3 stages of 1 chunk "
+            "each; stages x chunks must be at most the layers");
+}
+
+TEST(OrderMisfit, SaysWhatAnOrderNeeds) {
+  StepOptions options = of(6);
+  options.chunks = 2;
+  EXPECT_EQ(order_misfit(options, 2),
+            "the order 1f1b has 1 chunk on each stage, not 2; several are for --order interleaved");
+  options.order = PipelineOrder::interleaved;
+  EXPECT_EQ(order_misfit(options, 2), "");
+  EXPECT_EQ(order_misfit(options, 4),
+            "the interleaved order takes micro-batches in groups of as many as there are stages: 6 "
+            "are no multiple of 4; the nearest are 4 and 8");
+  EXPECT_EQ(order_misfit(options, 1),
+            "the interleaved order needs at least 2 stages: give the grid a pipe axis");
+  options.chunks = 1;
+  EXPECT_EQ(order_misfit(options, 2),
+            "the interleaved order needs at least 2 chunks of layers on each stage: --chunks 2");
+}
+
+TEST(SequenceParallelism, NeedsTokensThatXDivides) {
+  StepOptions options = of(24);
+  options.sequence_parallel = true;
+  EXPECT_EQ(find_misfit(model, {4, 1, 1, 1}, 24, options), Misfit::none);
+  EXPECT_EQ(misfit(model, {3, 1, 1, 1}, 24, options),
+            "grid 3x1x1x1 does not fit my-model: sequence parallelism cuts the 8 tokens of a "
+            "micro-batch on a device by x = 3, which must divide them");
 }
 
 // A grid that fits leaves no local extent rounded up.
