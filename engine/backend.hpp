@@ -73,7 +73,7 @@ struct KernelOperands {
 };
 
 // What one parameter's update reads and writes. Master and weight are the same memory where weights
-// are kept in fp32.
+// are kept in fp32, but for masters that ranks share out (ZeRO).
 struct UpdateOperands {
   Tensor gradient;      // one row, fp32 or bf16, as many elements as the shard
   float factor = 1.0F;  // of clipping

@@ -58,6 +58,11 @@ void check(const Model& model, const ProcessGrid& grid) {
                                 " does not divide along " + axis + " on grid " + grid.str() + "; " +
                                 axis + " must divide the hidden size");
   }
+  if (why == Misfit::layers) {
+    throw std::invalid_argument(
+        "grid " + grid.str() + " has " + std::to_string(grid.extent(Axis::pipe)) + " stages for " +
+        std::to_string(model.layers) + " layers; pipe must be at most the layers");
+  }
 }
 
 Share share(const ProcessGrid& grid, std::int64_t rank, std::int64_t micro_batch,

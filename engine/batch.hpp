@@ -30,7 +30,8 @@ void check_divides(std::int64_t sequences, const ProcessGrid& grid, std::int64_t
 void check(const Batch& batch, const Model& model, const ProcessGrid& grid,
            std::int64_t micro_batches);
 
-// Throws std::invalid_argument if the grid cuts heads or columns that do not divide.
+// Throws std::invalid_argument if the grid cuts heads or columns that do not divide, or has more
+// stages than the model has layers.
 void check(const Model& model, const ProcessGrid& grid);
 
 // Tokens of one micro-batch over all devices are micro_batch_tokens.

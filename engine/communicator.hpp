@@ -1,6 +1,6 @@
-// A communicator of one channel: the collectives between this rank and the others of its line along
-// the channel's axis, in the order they are started. Narrow, so that another library can stand
-// behind it.
+// A communicator of one channel: the collectives and messages between this rank and the others of
+// its group along the channel's axis, in the order they are started. Narrow, so that another
+// library can stand behind it.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,8 @@ namespace fourfold {
 //   all_reduce      equal extents; receive may be send's memory
 //   all_gather      send: this member's flat piece; receive: the whole, pieces in member order
 //   reduce_scatter  send: the whole, which may be overwritten; receive: this member's piece
+//   send            equal extents; of two members the first sends and the second receives, and only
+//                   what it needs of the two is looked at
 // A piece has ceil(whole / size) elements. The last ones may be shorter: only what lies within the
 // whole is sent, and the rest of the piece (padding) is zero after a reduce_scatter.
 struct CollectiveCall {
@@ -31,7 +33,7 @@ class Communicator {
  public:
   virtual ~Communicator() = default;
   virtual std::int64_t size() const = 0;
-  virtual std::int64_t position() const = 0;  // of this rank in its line
+  virtual std::int64_t position() const = 0;  // of this rank in its group
   // Returns at once; the memory of both operands belongs to the communicator until it is finished.
   // With one member the result is there at once (a copy, or nothing if the memory is the same).
   virtual Post start(const CollectiveCall& call) = 0;

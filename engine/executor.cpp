@@ -15,6 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Every stage has all of them.
 std::int64_t micro_batches_of(const Program& program) {
   std::int64_t last = 0;
   for (const Section& section : program.sections) last = std::max(last, section.micro_batch);
@@ -40,6 +41,10 @@ class Executor::Walk {
           "executor: weights are in the memory of another device than the backend's");
     }
     check(model_, weights.grid());
+    if (schedule.program.stage != stage_of(weights.grid(), weights.rank())) {
+      throw std::invalid_argument("executor: the schedule is that of another stage of grid " +
+                                  weights.grid().str());
+    }
     const std::int64_t micro_batches = micro_batches_of(schedule.program);
     check_divides(sequences_, weights.grid(), micro_batches);
     expect_communicators(weights.grid());
@@ -86,12 +91,12 @@ class Executor::Walk {
  private:
   void expect_communicators(const ProcessGrid& grid) const {
     for (std::size_t i = 0; i < channels_.size(); ++i) {
-      const std::int64_t extent = grid.extent(channels_[i].axis);
+      const std::int64_t needed = members(channels_[i], grid);
       const bool fits = i < communicators_.size() && communicators_[i] != nullptr &&
-                        communicators_[i]->size() == extent;
-      if (extent == 1 || fits) continue;
+                        communicators_[i]->size() == needed;
+      if (needed == 1 || fits) continue;
       throw std::invalid_argument("executor: channel " + name(channels_[i]) + " needs " +
-                                  std::to_string(extent) + " members on grid " + grid.str());
+                                  std::to_string(needed) + " members on grid " + grid.str());
     }
   }
 

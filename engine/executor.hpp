@@ -14,8 +14,13 @@
 
 namespace fourfold {
 
+// The stage that a rank is of, whose program it walks.
+inline Stage stage_of(const ProcessGrid& grid, std::int64_t rank) {
+  return {grid.coordinate(rank, Axis::pipe), grid.extent(Axis::pipe)};
+}
+
 // This rank's words of one step: its share of each micro-batch (engine/batch.hpp), one after the
-// other. Both lists have sequences x sequence length / (Gz Gdata) words.
+// other. Both lists have sequences x sequence length / (Gz Gdata) words, those of all stages alike.
 struct LocalBatch {
   std::int64_t sequences = 0;  // of the whole step, on all devices
   std::vector<std::int32_t> tokens, targets;
@@ -32,7 +37,7 @@ struct OpSpan {
 };
 
 struct ExecutedStep {
-  double loss = 0.0;                    // mean over the step's tokens
+  double loss = 0.0;                    // mean over the step's tokens; 0 but on the last stage
   double gradient_norm = 0.0;           // before clipping; 0 where the schedule has none
   double seconds = 0.0;                 // wall time on this rank
   std::vector<double> exposed_seconds;  // stood still in waits, by channel of the program
@@ -51,7 +56,7 @@ struct ExecutorMeans {
 class Executor {
  public:
   // Plans the arena for this batch size. Throws std::invalid_argument if grid, model and batch do
-  // not fit each other.
+  // not fit each other, or the schedule is not that of this rank's stage.
   Executor(const Model& model, Schedule schedule, std::int64_t sequences, ExecutorMeans means);
   ~Executor();
 
@@ -59,7 +64,7 @@ class Executor {
   ExecutedStep step(const LocalBatch& batch, const AdamW& optimizer, std::int64_t optimizer_step);
 
   // Of a schedule that keeps them (record_evaluation): this rank's logits of the last micro-batch,
-  // local tokens x local vocabulary, in the device's memory.
+  // local tokens x local vocabulary, in the device's memory. Nothing but on the last stage.
   Tensor logits() const;
   std::int64_t arena_bytes() const;
   const Schedule& schedule() const;

@@ -107,10 +107,6 @@ void check_operands(const UpdateOperands& operands) {
       throw std::invalid_argument("kernel update: masters and moments must be fp32");
     }
   }
-  if (operands.weight.precision == Precision::fp32 &&
-      operands.weight.data != operands.master.data) {
-    throw std::invalid_argument("kernel update: an fp32 weight must be its own master");
-  }
 }
 
 }  // namespace fourfold

@@ -1,6 +1,8 @@
 // Tensors to and from the matrices that the reference kernels know; see reference_backend.hpp.
 #include "engine/cpu/reference_backend.hpp"
 
+#include <algorithm>
+
 #include "engine/bf16.hpp"
 #include "engine/cpu/checks.hpp"
 
@@ -61,7 +63,11 @@ void ReferenceBackend::update(const reference::AdamWStep& step, const UpdateOper
   const reference::Shard<float> shard{fp32_view(operands.master), fp32_view(operands.first_moment),
                                       fp32_view(operands.second_moment)};
   reference::adamw(step, gradient.view(), operands.factor, shard);
-  if (operands.weight.precision == Precision::bf16) narrow(shard.master.values, operands.weight);
+  if (operands.weight.precision == Precision::bf16) {
+    narrow(shard.master.values, operands.weight);
+  } else if (operands.weight.data != operands.master.data) {
+    std::copy_n(operands.master.fp32(), operands.master.size(), operands.weight.fp32());
+  }
   if (progress) progress();
 }
 

@@ -82,6 +82,8 @@ void TunedBackend::update(const reference::AdamWStep& step, const UpdateOperands
                 n);
     if (operands.weight.precision == Precision::bf16) {
       rows::narrow(master, n, operands.weight.bf16() + i);
+    } else if (operands.weight.data != operands.master.data) {
+      rows::copy(master, n, operands.weight.fp32() + i);
     }
     pace.did(n);
   }

@@ -7,6 +7,8 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <numeric>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 
@@ -17,6 +19,60 @@
 namespace fourfold {
 
 namespace {
+
+// One line a channel.
+std::string text_of(const std::vector<Channel>& channels) {
+  std::ostringstream text;
+  for (const Channel& channel : channels) {
+    text << static_cast<int>(channel.axis) << ' ' << static_cast<int>(channel.group) << ' '
+         << channel.purpose << '\n';
+  }
+  return text.str();
+}
+
+void add_new(const std::string& text, std::vector<Channel>& channels) {
+  std::istringstream lines(text);
+  int axis = 0, group = 0;
+  while (lines >> axis >> group) {
+    Channel channel{static_cast<Axis>(axis), "", static_cast<Group>(group)};
+    lines.get();  // the blank before the purpose, which may be empty
+    std::getline(lines, channel.purpose);
+    if (std::ranges::find(channels, channel) == channels.end()) channels.push_back(channel);
+  }
+}
+
+// Communicators are made by all ranks in one order, and stages have channels of their own.
+std::vector<Channel> of_all_ranks(const std::vector<Channel>& own) {
+  const std::string text = text_of(own);
+  const int length = mpi_count(static_cast<std::int64_t>(text.size()));
+  std::vector<int> lengths(static_cast<std::size_t>(size_of(MPI_COMM_WORLD)));
+  check_mpi(MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, MPI_COMM_WORLD),
+            "MPI_Allgather");
+  std::vector<int> firsts(lengths.size(), 0);
+  std::partial_sum(lengths.begin(), lengths.end() - 1, firsts.begin() + 1);
+  std::string all(static_cast<std::size_t>(firsts.back() + lengths.back()), ' ');
+  check_mpi(MPI_Allgatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), firsts.data(),
+                           MPI_CHAR, MPI_COMM_WORLD),
+            "MPI_Allgatherv");
+  std::vector<Channel> channels;
+  add_new(all, channels);
+  return channels;
+}
+
+// Messages have pairs of stages; other groups have collectives.
+bool carries_messages(const Channel& channel) {
+  return channel.group != Group::line && channel.group != Group::ends;
+}
+
+// The ranks of this one's group, in the group's order: of a message the sender is first.
+MpiCommunicator communicator_of(const Channel& channel, const ProcessGrid& grid,
+                                std::int64_t rank) {
+  const std::vector<std::int64_t> ranks = group(channel, grid, rank);
+  const std::string title = "channel " + name(channel);
+  if (ranks.empty()) return split(MPI_COMM_WORLD, std::nullopt, 0, title);
+  const auto own = std::ranges::find(ranks, rank) - ranks.begin();
+  return split(MPI_COMM_WORLD, std::ranges::min(ranks), own, title);
+}
 
 std::unique_ptr<ChannelTransport> made(Transport transport, MpiCommunicator line,
                                        DeviceMemory& memory) {
@@ -91,9 +147,8 @@ class Channels::Movement {
     thread_.join();
   }
 
-  // By place on the list.
+  // Of the channels that have this rank in a group.
   std::vector<std::unique_ptr<ChannelTransport>> transports_;
-  std::vector<std::unique_ptr<Communicator>> communicators_;
 
  private:
   void run() {
@@ -160,15 +215,18 @@ class Channels::LockedChannel final : public Communicator {
 
 Channels::Channels(const ProcessGrid& grid, const std::vector<Channel>& list, Transport transport,
                    ProgressMode mode, DeviceMemory& memory)
-    : list_(list), mode_(mode), movement_(std::make_unique<Movement>()) {
+    : mode_(mode), movement_(std::make_unique<Movement>()) {
   check_world(grid, mode);
+  list_ = of_all_ranks(list);
   const std::int64_t rank = rank_in(MPI_COMM_WORLD);
   for (const Channel& channel : list_) {
-    const std::int64_t first = grid.line(rank, channel.axis).front();
-    MpiCommunicator line = split(MPI_COMM_WORLD, first, rank, "channel " + name(channel));
-    movement_->transports_.push_back(made(transport, std::move(line), memory));
-    movement_->communicators_.push_back(
-        std::make_unique<LockedChannel>(*movement_, *movement_->transports_.back()));
+    MpiCommunicator ranks = communicator_of(channel, grid, rank);
+    communicators_.emplace_back();
+    if (ranks.empty()) continue;
+    const Transport own = carries_messages(channel) ? Transport::library : transport;
+    movement_->transports_.push_back(made(own, std::move(ranks), memory));
+    communicators_.back() =
+        std::make_unique<LockedChannel>(*movement_, *movement_->transports_.back());
   }
   if (mode == ProgressMode::thread) movement_->start_thread();
 }
@@ -184,11 +242,11 @@ Channels::~Channels() {
 }
 
 Communicator& Channels::operator[](const Channel& channel) {
-  const auto found = std::find(list_.begin(), list_.end(), channel);
-  if (found == list_.end()) {
+  const auto found = std::ranges::find(list_, channel) - list_.begin();
+  if (found == std::ssize(list_) || !communicators_[static_cast<std::size_t>(found)]) {
     throw std::invalid_argument("no communicator was made for channel " + name(channel));
   }
-  return *movement_->communicators_[static_cast<std::size_t>(found - list_.begin())];
+  return *communicators_[static_cast<std::size_t>(found)];
 }
 
 std::vector<Communicator*> Channels::communicators(const std::vector<Channel>& of_program) {

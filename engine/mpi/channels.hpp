@@ -29,18 +29,23 @@ ProgressMode parse_progress_mode(const std::string& text);
 
 class Channels {
  public:
-  // Makes a communicator for each channel of the list, and nothing else. Collective over
-  // MPI_COMM_WORLD, whose size must be the grid's; throws std::invalid_argument otherwise, or if a
-  // window is asked for between nodes. Operands are in the memory, which must outlive the channels.
+  // Makes a communicator for each channel of this rank's list, which may be another one on another
+  // stage, and nothing else; messages between stages always go through the MPI library. Collective
+  // over MPI_COMM_WORLD, whose size must be the grid's; throws std::invalid_argument otherwise, or
+  // if a window is asked for between nodes. Operands are in the memory, which must outlive the
+  // channels.
   Channels(const ProcessGrid& grid, const std::vector<Channel>& list, Transport transport,
            ProgressMode mode, DeviceMemory& memory);
   ~Channels();
   Channels(const Channels&) = delete;
   Channels& operator=(const Channels&) = delete;
 
-  // Throws std::invalid_argument if it is not on the list.
+  // Those of all ranks, the same on each: rank 0's, then what others have beside them.
+  const std::vector<Channel>& list() const { return list_; }
+  // Throws std::invalid_argument if this rank has none.
   Communicator& operator[](const Channel& channel);
-  // Of each channel of a program, which may have fewer than the list, by its number there.
+  // Of each channel of this rank's program, which may have fewer than its list, by its number
+  // there.
   std::vector<Communicator*> communicators(const std::vector<Channel>& of_program);
   // That went through buffers of the host so far, in both directions, because MPI does not reach
   // the device's memory.
@@ -56,6 +61,7 @@ class Channels {
   ProgressMode mode_;
   std::chrono::steady_clock::time_point next_look_;
   std::unique_ptr<Movement> movement_;
+  std::vector<std::unique_ptr<Communicator>> communicators_;  // by place on the list; null: none
 };
 
 }  // namespace fourfold

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -75,13 +76,16 @@ using MpiOperation = MpiHandle<OperationKind>;
 using MpiWindow = MpiHandle<WindowKind>;
 using MpiRequest = MpiHandle<RequestKind>;
 
-// The ranks of equal `color`, in the order of `key`. Its errors are returned, and it carries a
-// name.
-inline MpiCommunicator split(MPI_Comm parent, std::int64_t color, std::int64_t key,
+// The ranks of equal `color`, in the order of `key`; none for a rank without a color. Its errors
+// are returned, and it carries a name.
+inline MpiCommunicator split(MPI_Comm parent, std::optional<std::int64_t> color, std::int64_t key,
                              const std::string& name) {
   MPI_Comm made = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split(parent, mpi_count(color), mpi_count(key), &made), "MPI_Comm_split");
+  check_mpi(
+      MPI_Comm_split(parent, color ? mpi_count(*color) : MPI_UNDEFINED, mpi_count(key), &made),
+      "MPI_Comm_split");
   MpiCommunicator communicator(made);
+  if (communicator.empty()) return communicator;
   check_mpi(MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check_mpi(MPI_Comm_set_name(made, name.c_str()), "MPI_Comm_set_name");
   return communicator;

@@ -64,11 +64,11 @@ void LibraryTransport::begin(const CollectiveCall& call) {
 
 // The first member sends, the second receives.
 void LibraryTransport::post_message() {
-  const Tensor& own = position() == 0 ? call_.send : call_.receive;
+  const Tensor& own = sends() ? call_.send : call_.receive;
   const int count = mpi_count(own.size());
   const MPI_Datatype type = datatype(own.precision);
   constexpr int tag = 0;
-  if (position() == 0) {
+  if (sends()) {
     check_mpi(MPI_Isend(staging().outgoing(sent_slot, own.data, own.bytes()), count, type, 1, tag,
                         line(), request_.address()),
               "MPI_Isend");
@@ -130,7 +130,7 @@ std::int64_t LibraryTransport::received_bytes() const {
 }
 
 bool LibraryTransport::step() {
-  const bool nothing_to_take = request_.empty();
+  const bool nothing_to_take = request_.empty() || sends();
   if (!completed(request_)) return false;
   if (!nothing_to_take) staging().arrived(received_slot, call_.receive.data, received_bytes());
   return true;

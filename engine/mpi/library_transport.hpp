@@ -20,6 +20,8 @@ class LibraryTransport final : public ChannelTransport {
   void post_all_gather();
   void post_reduce_scatter();
   void post_message();
+  // A message, and this member is its sender.
+  bool sends() const { return call_.kind == CollectiveKind::send && position() == 0; }
   void cut(std::int64_t elements);
   std::int64_t received_bytes() const;
   MPI_Datatype datatype(Precision precision) const;

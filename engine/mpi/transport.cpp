@@ -10,14 +10,13 @@ namespace fourfold {
 namespace {
 
 void check_operands(const CollectiveCall& call, std::int64_t members) {
+  if (call.kind == CollectiveKind::send && members != 2) {
+    throw std::invalid_argument("a message joins two members, not " + std::to_string(members));
+  }
   if (call.send.precision != call.receive.precision || call.send.precision == Precision::int32) {
     throw std::invalid_argument(std::string(name(call.kind)) + " from " +
                                 name(call.send.precision) + " to " + name(call.receive.precision) +
                                 ": both operands must be fp32, or both bf16");
-  }
-  if (call.kind == CollectiveKind::send) {
-    if (members <= 2) return;
-    throw std::invalid_argument("a message joins two members, not " + std::to_string(members));
   }
   const std::int64_t sent = call.send.size();
   const std::int64_t received = call.receive.size();

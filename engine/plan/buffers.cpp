@@ -156,6 +156,8 @@ class Planner {
   }
 
   void start(const Op& op) {
+    if (op.kind == OpKind::send) return;
+    if (op.kind == OpKind::receive) return create(op.outputs[0]);
     const Id input = op.inputs[0];
     const Id output = op.outputs[0];
     const bool in_place = op.kind == OpKind::all_reduce || grid_.extent(op.axis) == 1;
@@ -168,9 +170,9 @@ class Planner {
   }
 
   void expect_handed_over(const Op& op) const {
+    if (op.kind != OpKind::all_reduce) return;
     const Id input = op.inputs[0];
-    const bool overwritten = op.kind == OpKind::all_reduce;
-    if (overwritten && !dies_here(input)) {
+    if (!dies_here(input)) {
       throw std::logic_error("buffers: " + program_[input].label.full() +
                              " is read after its all-reduce, which works in place");
     }

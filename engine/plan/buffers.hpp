@@ -29,7 +29,8 @@ struct BufferPlan {
 };
 
 // Results of maps and adds take over the buffer of an operand of their shape and precision that
-// dies there, an all-reduce works in place, collectives with one member hand their operand on.
+// dies there, an all-reduce works in place, collectives with one member hand their operand on. What
+// is sent stays as it is until the wait for its send.
 // Values that are going to be packed are born side by side, so that a pack moves no bytes; an
 // unpacked value is a part of its pack. `tokens`: of one micro-batch over all devices.
 BufferPlan plan_buffers(const Schedule& schedule, const ProcessGrid& grid, std::int64_t tokens);

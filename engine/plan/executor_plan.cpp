@@ -160,8 +160,10 @@ class Binder {
     const Op& op = op_at(i);
     if (!does_something(op)) return;
     collective_number_[static_cast<std::size_t>(i)] = plan_.collectives;
-    const CollectiveCall call{op.collective_kind(), program_[op.inputs[0]].shape.sharding.owed,
-                              at(op.inputs[0]), at(op.outputs[0])};
+    const Id from = op.inputs.empty() ? op.outputs[0] : op.inputs[0];
+    const Id to = op.outputs.empty() ? from : op.outputs[0];
+    const CollectiveCall call{op.collective_kind(), program_[from].shape.sharding.owed, at(from),
+                              at(to)};
     add_with_span(Start{i, op.channel, call, plan_.collectives++});
   }
 
@@ -170,7 +172,8 @@ class Binder {
     if (does_something(op)) {
       plan_.items.push_back(Finish{op.channel, collective_number_[static_cast<std::size_t>(i)]});
     }
-    if (op.outputs[0] == program_.loss) plan_.items.push_back(ReadLoss{at(program_.loss)});
+    if (!op.outputs.empty() && op.outputs[0] == program_.loss)
+      plan_.items.push_back(ReadLoss{at(program_.loss)});
   }
 
   void add_with_span(Item item) {

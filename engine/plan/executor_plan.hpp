@@ -40,7 +40,8 @@ struct Copy {
   std::vector<std::pair<Tensor, Tensor>> members;
 };
 
-// Collectives along an axis of extent 1 are not on the list: their operand is their result.
+// Of collectives and messages. Those along an axis of extent 1 are not on the list: their operand
+// is their result.
 struct Start {
   std::int32_t op = 0;
   ChannelNumber channel = 0;

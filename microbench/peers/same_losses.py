@@ -43,8 +43,9 @@ def write_words(path):
 
 def fourfold(options, folder, data):
     """Runs the engine, a checkpoint after every step. Returns the log's lines of steps."""
-    command = [options.engine, "train", "--model", "gpt2-mini", "--data", data, "--order", "sequential",
-               "--batch", str(BATCH), "--steps", str(options.steps + 1), "--grid", options.grid,
+    command = [options.engine, "train", "--model", "gpt2-mini", "--data", data,
+               "--data-order", "sequential", "--batch", str(BATCH),
+               "--steps", str(options.steps + 1), "--grid", options.grid,
                "--learning-rate", "3e-4", "--warm-up", "4", "--checkpoint-every", "1",
                "--keep-checkpoints", str(options.steps + 1), "--tokens", "0", "--validation-batches", "1",
                "--folder", folder]

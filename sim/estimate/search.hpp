@@ -37,8 +37,8 @@ struct SearchSpace {
   std::vector<std::int64_t> stages{1};
 };
 
-// The point's grid and micro-batches are ignored, its order and chunks are kept. Progress is called with (done, all) now and then. Throws std::runtime_error if the machine is too
-// small.
+// The point's grid and micro-batches are ignored, its order and chunks are kept. Progress is called
+// with (done, all) now and then. Throws std::runtime_error if the machine is too small.
 SearchResult search(const Point& question, const Platform& platform, const SearchSpace& space,
                     const std::function<void(std::int64_t, std::int64_t)>& progress = {});
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/executor.hpp"
 #include "engine/train/checkpoint/checkpoint_folder.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/checkpoint/safetensors.hpp"
@@ -85,6 +86,71 @@ TEST(checkpoint, any_grid_reads_what_another_wrote) {
       EXPECT_EQ(state.position, 160);
       EXPECT_EQ(state.seed, 0xfedcba9876543210U);
       EXPECT_EQ(state.trainer, made_up_state(10).trainer);
+    }
+  }
+}
+
+// Five layers on grids of one stage and of more, also in chunks that are dealt out in turn.
+struct Dealt {
+  ProcessGrid grid;
+  std::int64_t chunks = 1;
+};
+
+std::vector<Dealt> grids_with_stages() {
+  const std::int64_t ranks = world_size();
+  std::vector<Dealt> dealt{{some_grid(), 1}};
+  if (ranks >= 2) {
+    dealt.push_back({{1, 1, 1, ranks / 2, 2}, 1});
+    dealt.push_back({{1, 1, ranks / 2, 1, 2}, 2});
+  }
+  if (ranks >= 4) {
+    dealt.push_back({{ranks / 4, 1, 1, 1, 4}, 1});
+    dealt.push_back({{1, ranks / 4, 1, 1, 4}, 1});
+  }
+  return dealt;
+}
+
+Model deep_model() {
+  Model model = small_model();
+  model.layers = 5;
+  return model;
+}
+
+Weights dealt_weights(const Dealt& dealt, Precision precision, std::uint64_t seed) {
+  StepOptions options;
+  options.precision = precision;
+  options.chunks = dealt.chunks;
+  if (dealt.chunks > 1) {
+    options.order = PipelineOrder::interleaved;
+    options.micro_batches = dealt.grid.extent(Axis::pipe);
+  }
+  const Program program = record_step(deep_model(), options, stage_of(dealt.grid, world_rank()));
+  return made_up_weights(program, dealt.grid, seed);
+}
+
+TEST(checkpoint, any_stages_write_the_same_bytes_and_read_what_others_wrote) {
+  TrainingState state = made_up_state(10);
+  state.model = deep_model();
+  for (const Precision precision : {Precision::bf16, Precision::fp32}) {
+    std::string data, record;
+    for (const Dealt& writer : grids_with_stages()) {
+      const SharedFolder folder;
+      const std::string path =
+          Checkpoints(folder.path()).write(state, dealt_weights(writer, precision, 1));
+      if (data.empty()) {
+        data = content_of(data_of(path));
+        record = content_of(path);
+      }
+
+      EXPECT_EQ(content_of(data_of(path)), data) << writer.grid.str();
+      EXPECT_EQ(content_of(path), record) << writer.grid.str();
+      for (const Dealt& reader : grids_with_stages()) {
+        Weights weights = dealt_weights(reader, precision, 2);
+        read_checkpoint(folder.path(), deep_model(), weights);
+
+        EXPECT_THAT(differences(weights, dealt_weights(reader, precision, 1)), IsEmpty())
+            << writer.grid.str() << " to " << reader.grid.str();
+      }
     }
   }
 }

@@ -2,49 +2,10 @@
 // weights, masters and moments, on every grid of the ranks there are.
 #include <gtest/gtest.h>
 
-#include "engine/reference/scatter.hpp"
-#include "tests/schedule/steps.hpp"
-#include "tests/train/one_run.hpp"
+#include "tests/train/bitwise.hpp"
 
 namespace fourfold {
 namespace {
-
-std::string described(const Case& what) {
-  return what.grid.str() + " " + name(what.options.precision) + " " + described(what.options) +
-         " M=" + std::to_string(what.options.micro_batches);
-}
-
-// Elements of this rank's blocks, padding included, that are not the referee's.
-std::int64_t differing_elements(const Weights& weights, const Lockstep<float>& referee) {
-  std::int64_t differing = 0;
-  for (const Stored& stored : weights.all()) {
-    const Matrix<float> expected =
-        scatter(stored.shape, weights.grid(), weights.rank(), referee.weight(stored.name));
-    const std::vector<float> block = numbers_of(weights.device(), stored.block);
-    for (std::int64_t i = 0; i < stored.block.size(); ++i) {
-      const float own = block[static_cast<std::size_t>(i)];
-      const float other = expected.values[static_cast<std::size_t>(i)];
-      if (std::memcmp(&own, &other, sizeof own) != 0) ++differing;
-    }
-  }
-  return differing;
-}
-
-void expect_bitwise_equal(const Case& what, const Means& means) {
-  SCOPED_TRACE(described(what) + " " + name(means.transport) + " " + name(means.progress));
-  const Referee referee(what);
-  ReferenceBackend backend;
-  OneRun run(what, means, backend);
-  for (std::int64_t number = 1; number <= what.steps; ++number) {
-    const ExecutedStep step = run.step(number);
-
-    const StepResult& expected = referee.steps[static_cast<std::size_t>(number - 1)];
-    EXPECT_EQ(step.loss, expected.loss);
-    EXPECT_EQ(step.gradient_norm, expected.gradient_norm);
-    EXPECT_GT(step.gradient_norm, optimizer_of_tests().clip_norm) << "nothing is clipped";
-  }
-  EXPECT_EQ(differing_elements(run.weights, referee.run), 0);
-}
 
 // The default schedule, with and without bf16, and one that differs from it in every option.
 TEST(ExecutorEqualsLockstep, OnEveryGrid) {

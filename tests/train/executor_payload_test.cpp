@@ -81,5 +81,48 @@ TEST(ExecutorPayload, OfRingsIsCountedToTheByte) {
   }
 }
 
+// Of a stage's devices.
+Counts expected_of(const Case& what, const Stage& stage) {
+  return counted(folded_step(what.model, what.options, stage), what.grid,
+                 what.sequences * what.model.sequence / what.options.micro_batches)
+      .counts;
+}
+
+// Both ends of a message count it; its first member is the one that sends it.
+TEST(ExecutorPayload, OfMessagesIsCountedToTheByte) {
+  std::mt19937 random(7);
+  for (const ProcessGrid& grid : pipelines_of_all_ranks(4)) {
+    for (const std::int64_t chunks : {1, 2}) {
+      Case what;
+      what.grid = grid;
+      what.model.layers = 9;
+      what.options = random_options(random, grid.extent(Axis::pipe));
+      what.options.chunks = chunks;
+      if (chunks == 2) what.options.order = PipelineOrder::interleaved;
+      what.sequences = 8 * what.options.micro_batches;
+      const std::int64_t rank = rank_in(MPI_COMM_WORLD);
+      const auto traffic = traffic_of_a_step(what, Transport::library);
+
+      const Counts expected = expected_of(what, stage_of(grid, rank));
+      std::int64_t messages = 0;
+      for (std::size_t i = 0; i < traffic.size(); ++i) {
+        SCOPED_TRACE(described(what.options) + " " + grid.str() + " " + name(expected.channels[i]));
+        const Group kind = expected.channels[i].group;
+        if (kind == Group::line || kind == Group::ends) {
+          EXPECT_EQ(static_cast<double>(traffic[i].whole_buffers), expected.payload[i].value);
+          EXPECT_EQ(traffic[i].collectives, expected.collectives[i]);
+          EXPECT_EQ(traffic[i].sent, 0);
+          continue;
+        }
+        const bool sends = group(expected.channels[i], grid, rank).front() == rank;
+        EXPECT_EQ(static_cast<double>(traffic[i].sent), sends ? expected.payload[i].value : 0.0);
+        EXPECT_EQ(traffic[i].messages, sends ? expected.collectives[i] : 0);
+        messages += expected.collectives[i];
+      }
+      EXPECT_GT(messages, 0);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace fourfold

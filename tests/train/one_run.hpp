@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/batch.hpp"
+#include "engine/bf16.hpp"
 #include "engine/cpu/reference_backend.hpp"
 #include "engine/executor.hpp"
 #include "engine/initial_weights.hpp"
@@ -81,17 +82,21 @@ class RoughWeights {
 inline void roughen(const Model& model, Weights& weights) {
   HostView view(weights.device());
   for (const Stored& stored : weights.all()) {
-    if (stored.kind == WeightKind::none || stored.block.precision != Precision::fp32) continue;
+    if (stored.kind == WeightKind::none || stored.has_master) continue;
     std::string name = stored.name;
     const std::string suffix = ".master";
     if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
     const RoughWeights rough(model, name);
     const BlockPlace place = block_place(stored.shape, weights.grid(), weights.rank());
-    auto* const block =
-        reinterpret_cast<float*>(view.open(stored.block.data, stored.block.bytes()));
+    std::byte* const block = view.open(stored.block.data, stored.block.bytes());
     for (std::int64_t i = 0; i < stored.block.size(); ++i) {
       const auto at = place.global(i);
-      block[i] = at ? rough(at->first, at->second) : 0.0F;
+      const float number = at ? rough(at->first, at->second) : 0.0F;
+      if (stored.block.precision == Precision::bf16) {
+        reinterpret_cast<std::uint16_t*>(block)[i] = bf16_bits(number);
+      } else {
+        reinterpret_cast<float*>(block)[i] = number;
+      }
     }
     view.close();
   }
@@ -125,7 +130,8 @@ struct OneRun {
          StartFrom start = StartFrom::rough_weights)
       : what(given),
         rank(rank_in(MPI_COMM_WORLD)),
-        schedule(issue(record_step(what.model, what.options), what.options)),
+        schedule(
+            issue(record_step(what.model, what.options, stage_of(what.grid, rank)), what.options)),
         weights(schedule.program, what.grid, rank, backend.memory()),
         channels(what.grid, schedule.program.channels, means.transport, means.progress,
                  backend.memory()),
@@ -166,15 +172,32 @@ struct Referee {
   std::vector<StepResult> steps;
 };
 
-// All grids of as many ranks as there are, in order.
-inline std::vector<ProcessGrid> grids_of_all_ranks() {
-  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+// All grids of so many ranks on one stage, in order.
+inline std::vector<ProcessGrid> grids_of_ranks(std::int64_t ranks) {
   std::vector<ProcessGrid> grids;
   for (std::int64_t x = 1; x <= ranks; ++x) {
     for (std::int64_t y = 1; y <= ranks / x; ++y) {
       for (std::int64_t z = 1; z <= ranks / x / y; ++z) {
         if (ranks % (x * y * z) == 0) grids.emplace_back(x, y, z, ranks / (x * y * z));
       }
+    }
+  }
+  return grids;
+}
+
+inline std::vector<ProcessGrid> grids_of_all_ranks() {
+  return grids_of_ranks(size_of(MPI_COMM_WORLD));
+}
+
+// All grids of as many ranks with a pipeline of so many stages at most, in order.
+inline std::vector<ProcessGrid> pipelines_of_all_ranks(std::int64_t most_stages) {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  std::vector<ProcessGrid> grids;
+  for (std::int64_t stages = 2; stages <= std::min(most_stages, ranks); ++stages) {
+    if (ranks % stages != 0) continue;
+    for (const ProcessGrid& stage : grids_of_ranks(ranks / stages)) {
+      grids.emplace_back(stage.extent(Axis::x), stage.extent(Axis::y), stage.extent(Axis::z),
+                         stage.extent(Axis::data), stages);
     }
   }
   return grids;

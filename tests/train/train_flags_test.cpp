@@ -76,6 +76,40 @@ TEST(TrainFlags, WordsBecomeOptions) {
   EXPECT_EQ(settings.progress, ProgressMode::none);
 }
 
+TEST(TrainFlags, APipelineHasAnOrderAndTheDataAnother) {
+  const TrainSettings settings =
+      settings_from({"--grid", "data=2,pipe=2", "--order", "interleaved", "--chunks", "2",
+                     "--micro-batches", "4", "--data-order", "sequential", "--batch", "8"});
+
+  EXPECT_EQ(settings.grid, ProcessGrid(1, 1, 1, 2, 2));
+  EXPECT_EQ(settings.options.order, PipelineOrder::interleaved);
+  EXPECT_EQ(settings.options.chunks, 2);
+  EXPECT_EQ(settings.data.order, DataOrder::sequential);
+}
+
+TEST(TrainFlags, PipelinesThatCannotBeAreRefused) {
+  EXPECT_THAT(refusal({"--grid", "pipe=64"}), HasSubstr("cannot be dealt out to 64 stages"));
+  EXPECT_THAT(refusal({"--grid", "pipe=2", "--order", "interleaved", "--chunks", "2",
+                       "--micro-batches", "3", "--batch", "6"}),
+              HasSubstr("3 are no multiple of 2; the nearest are 2 and 4"));
+  EXPECT_THAT(refusal({"--grid", "pipe=2", "--chunks", "2"}), HasSubstr("--order interleaved"));
+  EXPECT_THAT(refusal({"--order", "interleaved", "--chunks", "2"}),
+              HasSubstr("give the grid a pipe axis"));
+  EXPECT_THAT(refusal({"--grid", "pipe=2", "--ranks", "4"}), HasSubstr("has 2 ranks, not 4"));
+}
+
+// Before pipelines had an order, --order was that of the data.
+TEST(TrainFlags, OlderCheckpointsNameTheOrderOfTheDataOtherwise) {
+  TrainingState old;
+  old.trainer = {{"typed", {{"--order", {"sequential"}}, {"--batch", {"8"}}}}};
+  TrainingState pipelined;
+  pipelined.trainer = {{"typed", {{"--order", {"gpipe"}}}}};
+
+  EXPECT_EQ(typed_before(old),
+            nlohmann::json({{"--data-order", {"sequential"}}, {"--batch", {"8"}}}));
+  EXPECT_EQ(typed_before(pipelined), nlohmann::json({{"--order", {"gpipe"}}}));
+}
+
 TEST(TrainFlags, RanksWithoutAGridLieAlongData) {
   EXPECT_EQ(settings_from({"--ranks", "4"}).grid, ProcessGrid(1, 1, 1, 4));
 }

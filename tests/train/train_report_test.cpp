@@ -73,7 +73,7 @@ TEST(Trace, HasEveryChannelOfEveryRankAndOnlyCollectivesThatDoSomething) {
   }
 
   const std::string text =
-      trace_json(schedule.program, grid, {{0, spans}, {1, spans}}, "a \"title\"");
+      trace_json({schedule.program}, grid, {{0, spans}, {1, spans}}, "a \"title\"");
   const nlohmann::json trace = nlohmann::json::parse(text);
 
   std::set<std::string> channels;

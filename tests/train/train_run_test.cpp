@@ -102,6 +102,108 @@ TEST(Train, LosesAlikeOnEveryGridOfTheseRanks) {
   }
 }
 
+// A pipeline of two stages, or all ranks on one where there is one.
+TrainSettings pipelined_run(const SharedFolder& folder, const World& world) {
+  const std::int64_t stages = std::min<std::int64_t>(world.size(), 2);
+  TrainSettings settings = small_run(folder, {1, 1, 1, world.size() / stages, stages});
+  settings.options.micro_batches = 2;
+  settings.checkpoint_every = 4;
+  return settings;
+}
+
+TEST(Train, LosesAlikeOnPipelinesInEveryOrder) {
+  const SharedFolder folder;
+  World world;
+  TrainSettings plain = small_run(folder, grids_of(world.size()).front());
+  plain.model.layers = 4;
+  plain.options.micro_batches = 2;  // whose sequences are also those of a look at held-out text
+  const TrainOutcome expected = train(plain, world);
+  for (const PipelineOrder order :
+       {PipelineOrder::one_f_one_b, PipelineOrder::gpipe, PipelineOrder::interleaved}) {
+    TrainSettings settings = pipelined_run(folder, world);
+    if (order == PipelineOrder::interleaved && settings.grid.extent(Axis::pipe) == 1) continue;
+    settings.model.layers = 4;
+    settings.options.order = order;
+    settings.options.chunks = order == PipelineOrder::interleaved ? 2 : 1;
+    settings.folder += name(order);
+    const TrainOutcome outcome = train(settings, world);
+
+    ASSERT_EQ(outcome.losses.size(), 8U);
+    for (std::size_t i = 0; i < 8; ++i) {
+      EXPECT_NEAR(outcome.losses[i], expected.losses[i], 1e-3) << name(order) << " step " << i + 1;
+    }
+    EXPECT_NEAR(outcome.validation_loss, expected.validation_loss, 1e-3);
+    EXPECT_EQ(outcome.texts.size(), 2U);
+  }
+}
+
+// Every rank hears the losses, whichever knows them first.
+TEST(Train, SaysTheSameLossesOnEveryStage) {
+  const SharedFolder folder;
+  World world;
+  const TrainOutcome outcome = train(pipelined_run(folder, world), world);
+
+  std::vector<double> own = outcome.losses;
+  own.push_back(outcome.validation_loss);
+  const std::vector<double> all = world.all(own);
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], own[i % own.size()]);
+  EXPECT_GT(own.front(), 1.0);
+}
+
+TEST(Train, APipelineGoesOnWithoutStagesAndTheOtherWayRound) {
+  const SharedFolder folder;
+  World world;
+  const TrainSettings pipelined = pipelined_run(folder, world);
+  TrainSettings plain = small_run(folder, grids_of(world.size()).front());
+  plain.folder += "-plain";
+  plain.checkpoint_every = 4;
+  const TrainOutcome whole = train(pipelined, world);
+  train(plain, world);
+  TrainSettings without = plain;
+  without.resume = pipelined.folder + "/checkpoints/step-00000004.json";
+  without.folder += "-resumed";
+  TrainSettings with = pipelined;
+  with.options.order = PipelineOrder::gpipe;
+  with.resume = plain.folder + "/checkpoints/step-00000004.json";
+  with.folder += "-resumed";
+
+  for (const TrainSettings& rest : {without, with}) {
+    const TrainOutcome resumed = train(rest, world);
+
+    ASSERT_EQ(resumed.losses.size(), 4U);
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_NEAR(resumed.losses[i], whole.losses[4 + i], 1e-3) << rest.grid.str();
+    }
+  }
+}
+
+TEST(Train, APipelineIsTracedAndTimedByChannelOfEachStage) {
+  const SharedFolder folder;
+  World world;
+  TrainSettings settings = pipelined_run(folder, world);
+  settings.trace = folder.path() + "/trace.json";
+  settings.trace_step = 2;
+  settings.tune_kernels = true;
+  train(settings, world);
+  world.barrier();
+
+  std::ifstream file(settings.trace);
+  const nlohmann::json trace = nlohmann::json::parse(file);
+  std::int64_t messages = 0;
+  for (const nlohmann::json& event : trace.at("traceEvents")) {
+    if (event.at("ph") == "X") messages += event.at("cat") == "message";
+  }
+  const bool stages = settings.grid.extent(Axis::pipe) > 1;
+  // Two micro-batches, there and back, at both ends.
+  EXPECT_EQ(messages, stages ? 2 * 2 * 2 * settings.grid.size() / 2 : 0);
+  for (const nlohmann::json& line : log_of(settings)) {
+    if (line.at("kind") != "step") continue;
+    EXPECT_EQ(line.at("exposed_s").contains("pipe_forward_even"), stages);
+    EXPECT_EQ(line.at("exposed_s").contains("pipe_backward_even"), stages);
+    EXPECT_EQ(line.at("exposed_s").contains("pipe_ends"), stages);
+  }
+}
+
 // Tuned: the resumed run computes with the kernels that the first one chose, whatever is faster
 // now.
 TEST(Train, TakesABatchAStepFromItsData) {
@@ -190,7 +292,7 @@ TEST(Train, LogHasALineForEveryStepAndTheTraceParses) {
 TEST(Train, EndsWhereItDivergesAndKeepsTheCheckpointBefore) {
   const SharedFolder folder;
   World world;
-  TrainSettings settings = small_run(folder, grids_of(world.size()).back());
+  TrainSettings settings = pipelined_run(folder, world);
   settings.learning_rate = {.peak = 1e30, .last_part = 1.0, .warm_up_steps = 0};
   settings.checkpoint_every = 1;
 

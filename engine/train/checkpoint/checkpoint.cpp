@@ -27,7 +27,7 @@ namespace {
 namespace files = std::filesystem;
 
 std::int64_t element_count(const CheckpointLayout& layout) {
-  const SavedMatrix& last = layout.blocks().back().matrix;
+  const SavedMatrix& last = layout.matrices().back();
   return last.first + last.elements();
 }
 
@@ -35,7 +35,7 @@ std::int64_t element_count(const CheckpointLayout& layout) {
 // checksum.
 std::vector<std::uint64_t> write_elements(CheckpointFile& file, const CheckpointLayout& layout,
                                           std::int64_t first_byte) {
-  const std::vector<SavedMatrix> matrices = layout.matrices();
+  const std::vector<SavedMatrix>& matrices = layout.matrices();
   std::vector<std::uint64_t> sums(matrices.size(), 0);
   CheckpointExchange exchange(layout);
   const std::int64_t end = element_count(layout);
@@ -61,7 +61,7 @@ std::map<std::string, std::uint64_t> write_data(const std::string& path, const s
                           MPI_SUM, MPI_COMM_WORLD),
             "MPI_Allreduce");
   std::map<std::string, std::uint64_t> checksums;
-  for (std::size_t i = 0; i < sums.size(); ++i) checksums[layout.blocks()[i].matrix.name] = sums[i];
+  for (std::size_t i = 0; i < sums.size(); ++i) checksums[layout.matrices()[i].name] = sums[i];
   return checksums;
 }
 
@@ -100,7 +100,7 @@ Checkpoints::~Checkpoints() {
 }
 
 std::string Checkpoints::write(const TrainingState& state, const Weights& weights) {
-  const CheckpointLayout layout(weights);
+  const CheckpointLayout layout(weights, saved_matrices(state.model));
   const std::string head = safetensors_head(
       layout.matrices(),
       {{"format", "fourfold"}, {"model", state.model.name}, {"step", std::to_string(state.step)}});

@@ -2,8 +2,10 @@
 #include "engine/train/checkpoint/checkpoint_exchange.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <span>
+#include <stdexcept>
 
 #include "engine/mpi/handles.hpp"
 
@@ -36,12 +38,36 @@ void all_to_all(const std::vector<T>& sent, const std::vector<int>& sent_counts,
             "MPI_Alltoallv");
 }
 
+std::size_t place_of(const SavedBlock& block, const CheckpointLayout& layout) {
+  const auto place =
+      std::ranges::lower_bound(layout.matrices(), block.matrix.first, {}, &SavedMatrix::first);
+  return static_cast<std::size_t>(place - layout.matrices().begin());
+}
+
+std::vector<int> first_stages(const CheckpointLayout& layout) {
+  constexpr int nobody = std::numeric_limits<int>::max();
+  std::vector<int> first(layout.matrices().size(), nobody);
+  for (const SavedBlock& block : layout.blocks()) {
+    first[place_of(block, layout)] = static_cast<int>(layout.stage());
+  }
+  check_mpi(
+      MPI_Allreduce(MPI_IN_PLACE, first.data(), mpi_count(static_cast<std::int64_t>(first.size())),
+                    MPI_INT, MPI_MIN, MPI_COMM_WORLD),
+      "MPI_Allreduce");
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    if (first[i] != nobody) continue;
+    throw std::logic_error("checkpoint: no stage has " + layout.matrices()[i].name);
+  }
+  return first;
+}
+
 }  // namespace
 
 CheckpointExchange::CheckpointExchange(const CheckpointLayout& layout)
     : layout_(layout),
       rank_(mpi_count(rank_in(MPI_COMM_WORLD))),
-      ranks_(mpi_count(size_of(MPI_COMM_WORLD))) {}
+      ranks_(mpi_count(size_of(MPI_COMM_WORLD))),
+      first_stage_(first_stages(layout)) {}
 
 std::int64_t CheckpointExchange::round_elements() const {
   return std::min(ranks_ * stretch_elements, longest_round);
@@ -56,8 +82,14 @@ ElementRange CheckpointExchange::stretch_of(ElementRange round, int writer) cons
           std::min(round.to, round.from + (writer + 1) * length)};
 }
 
-// Of equal blocks on several ranks, the writer's own is taken, or the one on the rank that stands
-// to the others as the writer does: so no element is sent twice, and few are sent at all.
+// Of equal blocks on several ranks of a stage, the one is taken on the rank that stands to the
+// others as the writer does, which is the writer itself where it has one: so no element is sent
+// twice, and few are sent at all. Of stages that have the same matrix, the first one gives it.
+bool CheckpointExchange::gives(const SavedBlock& block, int writer) const {
+  return layout_.stage() == first_stage_[place_of(block, layout_)] &&
+         layout_.is_same_replica(block, writer);
+}
+
 void CheckpointExchange::collect(ElementRange round) {
   places_.clear();
   elements_.clear();
@@ -67,7 +99,7 @@ void CheckpointExchange::collect(ElementRange round) {
     const ElementRange stretch = stretch_of(round, writer);
     const std::size_t places = places_.size(), elements = elements_.size();
     for (const Run& run : layout_.runs(stretch.from, stretch.to)) {
-      if (!layout_.is_same_replica(layout_.blocks()[run.matrix], writer)) continue;
+      if (!gives(layout_.blocks()[run.matrix], writer)) continue;
       if (writer == rank_) {
         layout_.copy_out(run, own_.data() + (run.element - stretch.from));
         continue;

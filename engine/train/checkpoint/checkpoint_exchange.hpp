@@ -17,7 +17,8 @@ struct ElementRange {
 
 class CheckpointExchange {
  public:
-  // The layout must outlive the exchange.
+  // The layout must outlive the exchange. Collective; throws std::logic_error if no stage has one
+  // of the file's matrices.
   explicit CheckpointExchange(const CheckpointLayout& layout);
 
   // Elements of a round, of which every rank writes one stretch of at most `stretch_elements`.
@@ -31,10 +32,13 @@ class CheckpointExchange {
   ElementRange stretch_of(ElementRange round, int writer) const;
   // What this rank has of every stretch: of its own into place, of others to be sent.
   void collect(ElementRange round);
+  // Whether this rank is the one that gives a writer what it has of a block.
+  bool gives(const SavedBlock& block, int writer) const;
 
   const CheckpointLayout& layout_;
   int rank_ = 0;
   int ranks_ = 1;
+  std::vector<int> first_stage_;  // by place in the file: the first stage that has the matrix
   // By writer: how many runs and elements it gets from this rank.
   std::vector<int> sent_places_, sent_elements_;
   // Element within the writer's stretch and count, run by run; and the elements themselves.

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "engine/bf16.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold {
 
@@ -16,9 +17,23 @@ namespace {
 Cuts uncut_axes(const Shape& shape) {
   Cuts uncut;
   for (Axis axis : all_axes) {
-    if (!shape.sharding.cuts().contains(axis)) uncut = uncut.with(axis);
+    if (axis == Axis::pipe || shape.sharding.cuts().contains(axis)) continue;
+    uncut = uncut.with(axis);
   }
   return uncut;
+}
+
+// What a checkpoint has of this rank's blocks, by the names it has there. A master is saved under
+// its weight's name, and says all that the weight does.
+std::map<std::string, const Stored*> blocks_in(const Weights& weights, CheckpointBlocks which) {
+  std::map<std::string, const Stored*> saved, weights_of_masters;
+  for (const Stored& stored : weights.all()) {
+    if (stored.has_master) continue;
+    const Stored*& known = saved[stored.kept == Kept::master ? stored.parameter : stored.name];
+    if (known != nullptr) weights_of_masters[stored.parameter] = known;
+    known = &stored;
+  }
+  return which == CheckpointBlocks::saved ? saved : weights_of_masters;
 }
 
 // Appends what the block has of elements [from, to) of its matrix.
@@ -53,46 +68,39 @@ void append_runs(std::vector<Run>& runs, std::size_t number, const SavedBlock& s
 
 }  // namespace
 
-CheckpointLayout::CheckpointLayout(const Weights& weights)
-    : grid_(weights.grid()), rank_(weights.rank()), device_(weights.device()) {
-  // A master is saved under its weight's name, and says all that the weight does.
-  std::map<std::string, const Stored*> saved;
-  for (const Stored& stored : weights.all()) {
-    if (stored.has_master) continue;
-    saved[stored.kept == Kept::master ? stored.parameter : stored.name] = &stored;
+std::vector<SavedMatrix> saved_matrices(const Model& model) {
+  const Program program = record_step(model, {});  // of one stage, which has all
+  std::map<std::string, const Shape*> shapes;
+  for (const Parameter& parameter : program.parameters) {
+    for (Id id : {parameter.weight, parameter.first_moment, parameter.second_moment}) {
+      shapes[program[id].label.full()] = &program[id].shape;
+    }
   }
-  std::int64_t first = 0;
-  for (const auto& [name, stored] : saved) {
-    const SavedBlock& block = blocks_.emplace_back(
-        SavedBlock{{name, stored->shape.rows.value({}), stored->shape.cols.value({}), first},
-                   stored->block,
-                   block_place(stored->shape, weights.grid(), weights.rank()),
-                   uncut_axes(stored->shape)});
-    first += block.matrix.elements();
-  }
-}
-
-std::vector<SavedMatrix> CheckpointLayout::matrices() const {
   std::vector<SavedMatrix> matrices;
-  for (const SavedBlock& block : blocks_) matrices.push_back(block.matrix);
+  std::int64_t first = 0;
+  for (const auto& [name, shape] : shapes) {
+    matrices.push_back({name, shape->rows.value({}), shape->cols.value({}), first});
+    first += matrices.back().elements();
+  }
   return matrices;
 }
 
-void CheckpointLayout::place_as_in(const std::vector<SavedMatrix>& file) {
-  std::map<std::string, SavedMatrix> by_name;
-  for (const SavedMatrix& matrix : file) by_name[matrix.name] = matrix;
-  for (SavedBlock& block : blocks_) {
-    const auto found = by_name.find(block.matrix.name);
-    if (found == by_name.end()) {
-      throw std::runtime_error("does not hold " + block.matrix.name);
+CheckpointLayout::CheckpointLayout(const Weights& weights, const std::vector<SavedMatrix>& file,
+                                   CheckpointBlocks which)
+    : grid_(weights.grid()), rank_(weights.rank()), device_(weights.device()), matrices_(file) {
+  std::map<std::string, const SavedMatrix*> by_name;
+  for (const SavedMatrix& matrix : matrices_) by_name[matrix.name] = &matrix;
+  for (const auto& [name, stored] : blocks_in(weights, which)) {
+    const auto found = by_name.find(name);
+    if (found == by_name.end()) throw std::runtime_error("does not hold " + name);
+    const SavedMatrix& matrix = *found->second;
+    const std::int64_t rows = stored->shape.rows.value({}), cols = stored->shape.cols.value({});
+    if (matrix.rows != rows || matrix.cols != cols) {
+      throw std::runtime_error(fmt::format("holds {} as {} x {}, and {} x {} is needed", name,
+                                           matrix.rows, matrix.cols, rows, cols));
     }
-    const SavedMatrix& saved = found->second;
-    if (saved.rows != block.matrix.rows || saved.cols != block.matrix.cols) {
-      throw std::runtime_error(fmt::format("holds {} as {} x {}, and {} x {} is needed", saved.name,
-                                           saved.rows, saved.cols, block.matrix.rows,
-                                           block.matrix.cols));
-    }
-    block.matrix.first = saved.first;
+    blocks_.push_back({matrix, stored->block, block_place(stored->shape, grid_, rank_),
+                       uncut_axes(stored->shape)});
   }
   std::ranges::sort(blocks_, {}, [](const SavedBlock& block) { return block.matrix.first; });
 }

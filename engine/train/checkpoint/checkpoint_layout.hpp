@@ -1,5 +1,5 @@
 // Which elements of a checkpoint's data this rank holds, as runs that lie together both in the file
-// and in its blocks.
+// and in its blocks. The file is that of the whole model, whatever this rank's stage has of it.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include "engine/plan/block_place.hpp"
 #include "engine/train/checkpoint/safetensors.hpp"
 #include "engine/weights.hpp"
+#include "schedule/models/model.hpp"
 
 namespace fourfold {
 
@@ -23,23 +24,32 @@ struct SavedBlock {
   SavedMatrix matrix;
   Tensor block;
   BlockPlace place;
-  Cuts uncut;  // along these axes every rank holds the same block
+  Cuts uncut;  // along these axes every rank of the stage holds the same block
 };
+
+// All matrices of a checkpoint of the model, in the order of their names, one behind the other.
+std::vector<SavedMatrix> saved_matrices(const Model& model);
+
+// What is saved; or, to be read besides, weights whose masters other ranks have parts of (ZeRO).
+enum class CheckpointBlocks : std::uint8_t { saved, weights_of_masters };
 
 class CheckpointLayout {
  public:
-  // Matrices in the order of their names. A weight that has a master is left out, and the master
-  // takes its name. The device must outlive the layout.
-  explicit CheckpointLayout(const Weights& weights);
+  // Where this rank's blocks are in a file of these matrices. A weight that has a master is left
+  // out, and the master takes its name. The device must outlive the layout. Throws
+  // std::runtime_error with half a sentence that follows the file's name, if one of the matrices is
+  // missing or of other extents.
+  CheckpointLayout(const Weights& weights, const std::vector<SavedMatrix>& file,
+                   CheckpointBlocks which = CheckpointBlocks::saved);
 
+  std::int64_t stage() const { return grid_.coordinate(rank_, Axis::pipe); }
+  // Those of this rank, in the order of the file.
   const std::vector<SavedBlock>& blocks() const { return blocks_; }
-  std::vector<SavedMatrix> matrices() const;
-  // Puts the matrices where a file has them. Throws std::runtime_error with half a sentence that
-  // follows the file's name, if one is missing or of other extents.
-  void place_as_in(const std::vector<SavedMatrix>& file);
+  // Those of the file.
+  const std::vector<SavedMatrix>& matrices() const { return matrices_; }
 
-  // Whether another rank stands where this one does along the block's uncut axes: of the ranks that
-  // hold the same block, one stands so.
+  // Whether another rank stands where this one does along the block's uncut axes, whatever its
+  // stage: of the ranks of a stage that hold the same block, one stands so.
   bool is_same_replica(const SavedBlock& block, std::int64_t other) const;
   // Runs within elements [from, to) of the data, in the order of the file.
   std::vector<Run> runs(std::int64_t from, std::int64_t to) const;
@@ -53,6 +63,7 @@ class CheckpointLayout {
   ProcessGrid grid_;
   std::int64_t rank_ = 0;
   DeviceMemory& device_;
+  std::vector<SavedMatrix> matrices_;
   std::vector<SavedBlock> blocks_;
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 
 #include "engine/mpi/handles.hpp"
@@ -126,13 +127,22 @@ void verify(OpenData& data, const CheckpointRecord& record) {
   }
 }
 
-void fill(OpenData& data, Weights& weights) {
-  CheckpointLayout layout(weights);
-  try {
-    layout.place_as_in(data.matrices);
-  } catch (const std::runtime_error& error) {
-    throw std::runtime_error(data.path + " " + error.what());
-  }
+// Collective: what one stage lacks, another may find.
+CheckpointLayout layout_of(const OpenData& data, const Weights& weights, CheckpointBlocks which) {
+  std::optional<CheckpointLayout> layout;
+  together([&] {
+    try {
+      layout.emplace(weights, data.matrices, which);
+    } catch (const std::runtime_error& error) {
+      throw std::runtime_error(data.path + " " + error.what());
+    }
+  });
+  return *std::move(layout);
+}
+
+void fill(OpenData& data, const Weights& weights, CheckpointBlocks which) {
+  const CheckpointLayout layout = layout_of(data, weights, which);
+  if (layout.blocks().empty()) return;  // on all ranks or on none: every stage has matrices
   const std::int64_t end = data.matrices.back().first + data.matrices.back().elements();
   std::vector<float> values;
   for (std::int64_t from = 0; from < end; from += round_elements) {
@@ -147,7 +157,6 @@ void fill(OpenData& data, Weights& weights) {
       next += run.count;
     }
   }
-  weights.round_masters();
 }
 
 // The newest checkpoint beside this one that is whole, in words that end a sentence.
@@ -201,7 +210,9 @@ TrainingState read_checkpoint(const std::string& path, const Model& model, Weigh
     expect_model(found, record.state.model, model);
     OpenData data = open_data(found, record);
     verify(data, record);
-    fill(data, weights);
+    fill(data, weights, CheckpointBlocks::saved);
+    fill(data, weights, CheckpointBlocks::weights_of_masters);
+    weights.round_masters();
     return record.state;
   } catch (const std::runtime_error& error) {
     throw FailedTogether(error.what() + whole_one_beside(found));

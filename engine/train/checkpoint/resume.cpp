@@ -27,8 +27,8 @@ namespace files = std::filesystem;
 // What decides which numbers are trained, beside the options of the step that do; the model must be
 // the same, anyway.
 std::vector<std::string> flags_of_the_numbers() {
-  std::vector<std::string> flags{"--data", "--validation-data", "--held-out", "--order", "--seed",
-                                 "--batch"};
+  std::vector<std::string> flags{
+      "--data", "--validation-data", "--held-out", "--data-order", "--seed", "--batch"};
   for (const FieldFacts& field : step_fields().facts()) {
     if (field.numbers) flags.push_back(field.flag);
   }
@@ -85,6 +85,16 @@ void expect_same_model(const Model& resumed, const Model& wanted) {
       fmt::format("the resumed run trained {}, which cannot go on as {}; leave --model out, or "
                   "start a new run without --resume",
                   words(resumed), words(wanted)));
+}
+
+nlohmann::json typed_before(const TrainingState& resumed) {
+  nlohmann::json typed = resumed.trainer.value("typed", nlohmann::json::object());
+  const std::vector<std::string> order = typed.value("--order", std::vector<std::string>());
+  if (!order.empty() && (order.back() == "shuffled" || order.back() == "sequential")) {
+    typed["--data-order"] = order;
+    typed.erase("--order");
+  }
+  return typed;
 }
 
 std::vector<std::string> changes_since(const nlohmann::json& before, const CLI::App& now) {

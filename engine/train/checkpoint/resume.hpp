@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/train/checkpoint/checkpoint.hpp"
 #include "schedule/models/model.hpp"
 
 namespace CLI {
@@ -21,6 +22,10 @@ std::string checkpoint_meant(const std::string& path);
 
 // Throws std::runtime_error with a sentence if the resumed run trained another model.
 void expect_same_model(const Model& resumed, const Model& wanted);
+
+// The flags that were typed when that run was started, by their names of today: the order of the
+// data was --order before pipelines had one.
+nlohmann::json typed_before(const TrainingState& resumed);
 
 // What was typed now about data and optimizer that is not as it was, or by default would have been,
 // when the resumed run was started: "--batch 16 instead of 8". `before` is what typed_flags() kept.

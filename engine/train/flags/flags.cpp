@@ -13,7 +13,7 @@ namespace {
 // Below the flags: rules, signals, the keys of the log, examples.
 const char* const train_help =
     R"(A batch is cut by whole sequences: micro-batches x Z x DATA must divide it. X cuts heads and
-columns, Y the hidden size; X x Y x Z x DATA is the number of ranks.
+columns, Y the hidden size, PIPE the layers; X x Y x Z x DATA x PIPE is the number of ranks.
 
 A line of a step: loss (nats a word), norm of the gradient before clipping, learning rate, ms of
 the slowest rank, tokens/s, flop/s that the schedule executes and their % of the FMA peak measured
@@ -43,6 +43,7 @@ Examples:
   fourfold train --data book.txt --steps 2000 --prompt 'It was'
   fourfold train --model gpt2-mini --data 'shards/train_*.bin' --ranks 4 --grid 2x1x2x1 \
       --batch 8 --steps 500 --precision bf16 --tune-kernels
+  fourfold train --grid data=2,pipe=2 --order 1f1b --micro-batches 4 --steps 500
   fourfold train --resume build/train/RUN/checkpoints --ranks 4 --grid 2x1x1x2 --steps 4000
 `fourfold sample --checkpoint build/train/RUN` draws text from what was trained.)";
 
@@ -61,7 +62,7 @@ void add_what(CLI::App& verb, TrainFlags& flags) {
             "files to validate on, instead of the end of each training file");
   group.add("--held-out", data.held_out,
             "the part of each file that is kept for validation, between 0 and 1");
-  group.add("--order", flags.order, "of the training sequences: shuffled or sequential");
+  group.add("--data-order", flags.data_order, "of the training sequences: shuffled or sequential");
   group.add("--seed", flags.settings.seed, "of the first weights and the order of the data");
   group.add(
       "--resume", flags.settings.resume,
@@ -84,7 +85,8 @@ void add_where(CLI::App& verb, TrainFlags& flags) {
   group.add("--ranks", flags.ranks, "MPI processes; 0: those of the grid, or two")
       ->check(number(0));
   group.add("--grid", flags.grid,
-            "XxYxZxDATA, such as 2x1x2x1; without it all ranks lie along data");
+            "XxYxZxDATA, such as 2x1x2x1, or by name, such as x=2,data=2,pipe=2; without it all "
+            "ranks lie along data");
   group.add("--transport", flags.transport,
             "who moves the bytes: ring (our own), library (Open MPI's collectives) or window "
             "(memory shared within a node)");

@@ -26,7 +26,7 @@ struct TrainFlags {
   std::string grid;        // empty: the ranks lie along data
   std::int64_t ranks = 0;  // 0: of the grid; without one, two, or one on a single core
   FieldValues options;     // of the step, as typed
-  std::string transport = "ring", progress = "tiles", order = "shuffled";
+  std::string transport = "ring", progress = "tiles", data_order = "shuffled";
   std::string openblas_core = "auto";
 };
 
@@ -39,6 +39,10 @@ CoreWish core_wish(const std::string& openblas_core);
 // The grid that --grid and --ranks ask for: without a grid, `ranks` along data, or `otherwise`
 // where that is 0, too. Throws std::runtime_error if they do not agree.
 ProcessGrid grid_of(const std::string& grid, std::int64_t ranks, std::int64_t otherwise);
+
+// Throws std::runtime_error with a sentence unless the ranks that mpirun has started are those of
+// the grid.
+void expect_ranks(const ProcessGrid& grid, std::int64_t started);
 
 // Throws std::runtime_error or std::invalid_argument with one sentence about a name that is not
 // known, a number out of range, or a batch, model and grid that do not fit each other.

@@ -28,6 +28,12 @@ void check_batch(const TrainSettings& settings) {
 
 }  // namespace
 
+void check_pipeline(const TrainSettings& settings) {
+  const Misfit why = find_misfit(settings.model, settings.grid, settings.batch, settings.options);
+  if (why != Misfit::layers && why != Misfit::order && why != Misfit::tokens) return;
+  throw std::runtime_error(misfit(settings.model, settings.grid, settings.batch, settings.options));
+}
+
 // fp32 is what processors compute fastest in, and memory is there.
 FieldValues usual_options() {
   FieldValues usual = step_fields().values({});
@@ -47,6 +53,13 @@ ProcessGrid grid_of(const std::string& grid, std::int64_t ranks, std::int64_t ot
   return parsed;
 }
 
+void expect_ranks(const ProcessGrid& grid, std::int64_t started) {
+  if (grid.size() == started) return;
+  throw std::runtime_error("grid " + grid.str() + " needs " + std::to_string(grid.size()) +
+                           (grid.size() == 1 ? " rank" : " ranks") + ", but mpirun has started " +
+                           std::to_string(started));
+}
+
 TrainSettings settings_of(const TrainFlags& flags) {
   TrainSettings settings = flags.settings;
   settings.model = read_model(flags.model);
@@ -56,11 +69,12 @@ TrainSettings settings_of(const TrainFlags& flags) {
   step_fields().set(settings.options, flags.options);
   settings.transport = parse_transport(flags.transport);
   settings.progress = parse_progress_mode(flags.progress);
-  settings.data.order = parse_data_order(flags.order);
+  settings.data.order = parse_data_order(flags.data_order);
   settings.data.seed = settings.seed;
   if (settings.length.steps == 0 && settings.length.minutes == 0.0) {
     settings.length.minutes = default_minutes;
   }
+  check_pipeline(settings);
   check(settings.model, settings.grid);
   check_batch(settings);
   return settings;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numbers>
 #include <thread>
 
@@ -17,17 +18,34 @@ namespace {
 
 constexpr double mega = 1e6;
 
+// A device of one stage's.
 struct Counted {
   Counts counts;
   MemoryUse memory;
 };
 
-Counted counted(const TrainSettings& settings) {
-  const Folded folded = folded_step(settings.model, settings.options);
-  LocalSizes sizes;
-  sizes.evaluate(folded, settings.grid,
-                 {settings.batch * settings.model.sequence / settings.options.micro_batches});
-  return {count(folded, sizes, settings.grid), peak_memory(folded, sizes, settings.grid)};
+std::vector<Counted> counted(const TrainSettings& settings) {
+  std::vector<Counted> stages;
+  for (const Folded& folded :
+       folded_stages(settings.model, settings.options, settings.grid.extent(Axis::pipe))) {
+    LocalSizes sizes;
+    sizes.evaluate(folded, settings.grid,
+                   {settings.batch * settings.model.sequence / settings.options.micro_batches});
+    stages.push_back(
+        {count(folded, sizes, settings.grid), peak_memory(folded, sizes, settings.grid)});
+  }
+  return stages;
+}
+
+// "2x1x1x2 (x, y, z, data)", "x=2,pipe=2, order 1f1b, ZeRO 1".
+std::string grid_text(const ProcessGrid& grid, const StepOptions& options) {
+  std::string further;
+  if (options.zero > 0) further += fmt::format(", ZeRO {}", options.zero);
+  if (options.sequence_parallel) further += ", sequence parallel";
+  if (grid.extent(Axis::pipe) == 1) return grid.str() + " (x, y, z, data)" + further;
+  return fmt::format("{}, order {}{}{}", grid.str(), name(options.order),
+                     options.chunks == 1 ? "" : fmt::format(" of {} chunks", options.chunks),
+                     further);
 }
 
 // "weights 7.3, optimizer 14.6, ..." in MB.
@@ -63,16 +81,20 @@ std::string resume_text(const TrainSettings& settings, const RunFacts& facts) {
 }  // namespace
 
 StepWork counted_work(const TrainSettings& settings) {
-  const Counted step = counted(settings);
+  const std::vector<Counted> stages = counted(settings);
+  const auto ranks_of_a_stage =
+      static_cast<double>(settings.grid.size()) / static_cast<double>(stages.size());
   StepWork work;
   work.tokens = settings.batch * settings.model.sequence;
-  work.executed = step.counts.executed() * static_cast<double>(settings.grid.size());
+  for (const Counted& stage : stages) work.executed += stage.counts.executed() * ranks_of_a_stage;
   work.model = model_flops(settings.model, settings.batch, settings.options.recompute);
   return work;
 }
 
 MemoryUse counted_memory(const TrainSettings& settings) {
-  return counted(settings).memory;
+  const std::vector<Counted> stages = counted(settings);
+  return std::ranges::max(stages, {}, [](const Counted& stage) { return stage.memory.peak.value; })
+      .memory;
 }
 
 std::string cpu_text() {
@@ -89,7 +111,7 @@ std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
       "parameters\n",
       model.name, model.layers, model.hidden, model.heads, model.sequence, model.vocabulary,
       parameter_count(model) / mega);
-  text += fmt::format("grid        {} (x, y, z, data): {} on {}\n", settings.grid.str(),
+  text += fmt::format("grid        {}: {} on {}\n", grid_text(settings.grid, options),
                       amount(settings.grid.size(), "rank"), facts.cpu);
   text += fmt::format(
       "step        {} sequences, {} tokens, {} micro-batch{}; {}; recompute {}; "
@@ -145,6 +167,8 @@ std::string header_json(const TrainSettings& settings, const RunFacts& facts) {
       {"precision", step_fields().word(options, "--precision")},
       {"recompute", step_fields().word(options, "--recompute")},
       {"overlap", step_fields().word(options, "--overlap")},
+      {"order", step_fields().word(options, "--order")},
+      {"chunks", options.chunks},
       {"transport", name(settings.transport)},
       {"progress", name(settings.progress)},
       {"learning_rate", settings.learning_rate.peak},

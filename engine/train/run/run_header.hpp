@@ -22,12 +22,12 @@ struct RunFacts {
   std::string word;           // "byte" or "token"
   double unigram_nats = 0.0;  // a word, of the held-out part
   StepWork work;
-  MemoryUse counted;             // on one rank, at its peak
+  MemoryUse counted;             // on one rank, at its peak; of the stage that needs most
   std::int64_t step = 0;         // steps done before this run
   double trained_seconds = 0.0;  // in them
 };
 
-// Work and memory of a step as the schedule counts them; the peak is left out.
+// Work and memory of a step as the schedules of its stages count them; the peak is left out.
 StepWork counted_work(const TrainSettings& settings);
 MemoryUse counted_memory(const TrainSettings& settings);
 

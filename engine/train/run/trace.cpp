@@ -30,15 +30,16 @@ std::string arguments_of(const Program& program, std::int32_t op) {
   return place_arguments(section.name, section.layer, section.micro_batch);
 }
 
-// What a span is on the screen: nothing along an axis of 1, its collective and the wait for it.
+// What a span is on the screen: nothing along an axis of 1, its collective or message and the wait
+// for it.
 std::vector<TraceEvent> events_of(const Program& program, const ProcessGrid& grid,
                                   const OpSpan& span) {
   const Op& op = program.ops.at(static_cast<std::size_t>(span.op));
   TraceEvent event{op_name(program, op), "kernel", 0,
                    span.start,           span.end, arguments_of(program, span.op)};
-  if (!is_collective(op.kind)) return {event};
+  if (!is_posted(op.kind)) return {event};
   if (grid.extent(op.axis) == 1) return {};
-  event.kind = "collective";
+  event.kind = is_message(op.kind) ? "message" : "collective";
   event.thread = 1 + op.channel;
   if (span.waited <= 0.0) return {event};
   return {event,
@@ -57,15 +58,21 @@ std::vector<std::int64_t> traced_ranks(std::int64_t ranks, std::int64_t spans_ea
   return chosen;
 }
 
-std::string trace_json(const Program& program, const ProcessGrid& grid,
+std::string trace_json(const std::vector<Program>& programs, const ProcessGrid& grid,
                        const std::vector<TracedRank>& ranks, const std::string& title) {
   ChromeTrace trace;
+  const auto program_of = [&](const TracedRank& rank) -> const Program& {
+    return programs.at(static_cast<std::size_t>(stage_of(grid, rank.rank).index));
+  };
   for (const TracedRank& rank : ranks) {
-    trace.name_process(rank.rank, fmt::format("rank {}", rank.rank), threads(program.channels));
+    trace.name_process(rank.rank, fmt::format("rank {}", rank.rank),
+                       threads(program_of(rank).channels));
   }
   for (const TracedRank& rank : ranks) {
     for (const OpSpan& span : rank.spans) {
-      for (const TraceEvent& event : events_of(program, grid, span)) trace.add(rank.rank, event);
+      for (const TraceEvent& event : events_of(program_of(rank), grid, span)) {
+        trace.add(rank.rank, event);
+      }
     }
   }
   const nlohmann::json other{
@@ -74,7 +81,7 @@ std::string trace_json(const Program& program, const ProcessGrid& grid,
                       ? "Every rank is written."
                       : "Of many ranks only some are written, evenly spread."},
       {"devices",
-       "A process is one rank of the process grid, measured; collectives begin where "
+       "A process is one rank of the process grid, measured; collectives and messages begin where "
        "they were started and end where they were waited for."}};
   return trace.text(other);
 }

@@ -1,5 +1,5 @@
 // A step as it ran, as a Chrome/Perfetto trace like the simulator's: a process for each rank; its
-// threads are compute and the channels of the program.
+// threads are compute and the channels of its stage's program.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ inline constexpr std::int64_t most_spans = 150'000;
 // for.
 std::vector<std::int64_t> traced_ranks(std::int64_t ranks, std::int64_t spans_each);
 
-std::string trace_json(const Program& program, const ProcessGrid& grid,
+// `programs` are those of the stages, in order.
+std::string trace_json(const std::vector<Program>& programs, const ProcessGrid& grid,
                        const std::vector<TracedRank>& ranks, const std::string& title);
 
 }  // namespace fourfold

@@ -55,16 +55,24 @@ RunLog opened_log(const TrainSettings& settings, const World& world) {
   return log;
 }
 
-std::vector<CountedProduct> products_of(const TrainSettings& settings) {
-  return products(record_step(settings.model, settings.options), settings.grid,
+std::vector<CountedProduct> products_of(const TrainSettings& settings, const Program& program) {
+  return products(program, settings.grid,
                   settings.batch * settings.model.sequence / settings.options.micro_batches);
+}
+
+// Of all stages: those of the whole model as one.
+std::vector<CountedProduct> products_of_all(const TrainSettings& settings) {
+  StepOptions options = settings.options;
+  options.order = PipelineOrder::one_f_one_b;
+  options.chunks = 1;
+  return products_of(settings, record_step(settings.model, options));
 }
 
 // Rank 0's, on all ranks; those of the checkpoint where they are for the same products, so that a
 // resumed run goes on bit by bit.
 KernelChoices choices_for(const TrainSettings& settings, const nlohmann::json& saved,
                           const World& world) {
-  const std::vector<CountedProduct> needed = products_of(settings);
+  const std::vector<CountedProduct> needed = products_of_all(settings);
   if (saved.is_array()) {
     KernelChoices choices = read_kernel_choices(saved);
     if (covers(choices, needed)) return choices;
@@ -121,7 +129,8 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   std::optional<Data> opened;
   together([&] { opened.emplace(settings.data, settings.model); });
   const Data& data = *opened;
-  const Program program = record_step(settings.model, settings.options);
+  const Program program =
+      record_step(settings.model, settings.options, stage_of(settings.grid, world.rank()));
   TunedBackend backend;
   Channels channels(settings.grid, program.channels, settings.transport, settings.progress,
                     backend.memory());
@@ -153,7 +162,7 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   facts.counted = counted_memory(settings);
 
   give_back_free_memory();
-  backend.prepare(products_of(settings));
+  backend.prepare(products_of(settings, program));
   const MemoryGrowth growth;
   Weights weights(program, settings.grid, world.rank(), backend.memory());
   if (settings.resume.empty()) {

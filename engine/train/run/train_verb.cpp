@@ -66,7 +66,7 @@ Request request_of(const Typed& first) {
       from_first_rank([&] { return checkpoint_meant(first.flags.settings.resume); });
   Request request;
   request.resumed = read_training_state(path);
-  const nlohmann::json before = request.resumed.trainer.value("typed", nlohmann::json::object());
+  const nlohmann::json before = typed_before(request.resumed);
   request.typed.words = words_with(first.words, parsed, before);
   App app;
   parse(app, request.typed);
@@ -113,7 +113,10 @@ int train_here(const Typed& typed, const Session& session) {
   World world;
   const Request request = request_of(typed);
   TrainSettings settings;
-  together([&] { settings = settings_on(session.ranks(), request); });
+  together([&] {
+    settings = settings_on(session.ranks(), request);
+    expect_ranks(settings.grid, session.ranks());
+  });
   settings.folder = world.from_first(settings.folder);
   train(settings, world);
   return 0;

@@ -17,6 +17,7 @@
 #include "engine/train/run/stop.hpp"
 #include "engine/train/run/trace.hpp"
 #include "engine/train/sample/prompt.hpp"
+#include "schedule/order/step.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold {
@@ -32,28 +33,42 @@ struct RankWord {
   RankStep step;
   bool stop_asked = false;
   double seconds_here = 0.0;  // trained in this run, by its clock
+  double loss = 0.0;          // on the last stage
 
   std::vector<double> numbers() const {
     std::vector<double> result{step.seconds, static_cast<double>(step.staged_bytes),
-                               stop_asked ? 1.0 : 0.0, seconds_here};
+                               stop_asked ? 1.0 : 0.0, seconds_here, loss};
     result.insert(result.end(), step.exposed_seconds.begin(), step.exposed_seconds.end());
     return result;
   }
   static RankWord of(std::span<const double> numbers) {
-    const std::span<const double> exposed = numbers.subspan(4);
+    const std::span<const double> exposed = numbers.subspan(5);
     return {{numbers[0], static_cast<std::int64_t>(numbers[1]), {exposed.begin(), exposed.end()}},
             numbers[2] != 0.0,
-            numbers[3]};
+            numbers[3],
+            numbers[4]};
   }
 };
 
 // Such a gradient has just been added to every weight: no checkpoint is to be made of them.
-void expect_finite(const ExecutedStep& executed, std::int64_t step) {
-  if (std::isfinite(executed.loss) && std::isfinite(executed.gradient_norm)) return;
+void expect_finite(const StepReport& report) {
+  if (std::isfinite(report.loss) && std::isfinite(report.gradient_norm)) return;
   throw FailedTogether(
       fmt::format("training has diverged: in step {} the loss is {} and the gradient's norm {}; "
                   "lower --learning-rate, and go on from an earlier checkpoint with --resume",
-                  step, executed.loss, executed.gradient_norm));
+                  report.step, report.loss, report.gradient_norm));
+}
+
+// Seconds by channel of a program as those by channel of all stages, of which it has some.
+std::vector<double> by_channel_of_all(const std::vector<Channel>& all,
+                                      const std::vector<Channel>& of_program,
+                                      const std::vector<double>& seconds) {
+  std::vector<double> result(all.size(), 0.0);
+  for (std::size_t i = 0; i < of_program.size(); ++i) {
+    result[static_cast<std::size_t>(std::ranges::find(all, of_program[i]) - all.begin())] =
+        seconds[i];
+  }
+  return result;
 }
 
 }  // namespace
@@ -108,10 +123,10 @@ void Trainer::step() {
   AdamW optimizer = settings_.optimizer;
   optimizer.learning_rate = settings_.learning_rate.at(state_.step + 1, done());
   const ExecutedStep executed = executor_.step(batch, optimizer, state_.step + 1);
-  expect_finite(executed, state_.step + 1);
   ++state_.step;
   state_.position += settings_.batch;
   const StepReport report = report_of(executed, optimizer.learning_rate, begin);
+  expect_finite(report);
   outcome_.losses.push_back(report.loss);
   log_.record(json_line(report));
   if (due_on_screen()) {
@@ -131,30 +146,33 @@ bool Trainer::due_on_screen() const {
 
 // Everybody hears what everybody measured; rank 0's clock counts.
 StepReport Trainer::report_of(const ExecutedStep& executed, double learning_rate, double begin) {
+  const std::vector<Channel>& channels = worker_.channels.list();
   const std::vector<double> own =
       RankWord{{now() - begin, worker_.channels.staged_bytes() - staged_before_,
-                executed.exposed_seconds},
+                by_channel_of_all(channels, executor_.schedule().program.channels,
+                                  executed.exposed_seconds)},
                stop_asked(),
-               now() - began_}
+               now() - began_,
+               executed.loss}
           .numbers();
   const std::vector<double> all = worker_.world.all(own);
   std::vector<RankStep> ranks;
+  StepReport report;
   ++trained_.steps_here;
   for (std::size_t first = 0; first < all.size(); first += own.size()) {
     const RankWord word = RankWord::of(std::span(all).subspan(first, own.size()));
     ranks.push_back(word.step);
     outcome_.stopped = outcome_.stopped || word.stop_asked;
     if (first == 0) trained_.seconds_here = word.seconds_here;
+    report.loss = word.loss;  // the last rank is of the last stage
   }
-  StepReport report;
   report.step = state_.step;
-  report.loss = executed.loss;
   report.gradient_norm = executed.gradient_norm;
   report.learning_rate = learning_rate;
   report.done = done();
   report.seconds_left = settings_.length.seconds_left(trained_);
   report.work = work_;
-  report.channels = executor_.schedule().program.channels;
+  report.channels = channels;
   add_ranks(report, ranks);
   return report;
 }
@@ -175,8 +193,10 @@ void Trainer::report_growth(const RunFacts& facts, const MemoryGrowth& growth) {
 
 void Trainer::write_trace(const std::vector<OpSpan>& spans) {
   const World& world = worker_.world;
+  const std::int64_t stages = settings_.grid.extent(Axis::pipe);
   std::vector<TracedRank> ranks;
-  for (std::int64_t rank : traced_ranks(world.size(), static_cast<std::int64_t>(spans.size()))) {
+  const std::int64_t most = std::ranges::max(world.all(static_cast<std::int64_t>(spans.size())));
+  for (std::int64_t rank : traced_ranks(world.size(), most)) {
     if (world.rank() != rank && world.rank() != 0) continue;
     std::vector<OpSpan> its = world.to_first(spans, rank);
     if (world.rank() == 0) ranks.push_back({rank, std::move(its)});
@@ -185,8 +205,11 @@ void Trainer::write_trace(const std::vector<OpSpan>& spans) {
     if (world.rank() != 0) return;
     const std::string title = fmt::format("{} on grid {}, step {}, measured", settings_.model.name,
                                           settings_.grid.str(), state_.step);
-    write_whole_file(settings_.trace,
-                     trace_json(executor_.schedule().program, settings_.grid, ranks, title));
+    std::vector<Program> programs;
+    for (std::int64_t i = 0; i < stages; ++i) {
+      programs.push_back(record_step(settings_.model, settings_.options, Stage{i, stages}));
+    }
+    write_whole_file(settings_.trace, trace_json(programs, settings_.grid, ranks, title));
   });
   log_.say("trace       " + settings_.trace);
   log_.record(

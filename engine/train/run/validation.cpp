@@ -7,7 +7,8 @@ namespace fourfold {
 
 Validation::Validation(const Worker& worker, const Model& model, const StepOptions& options,
                        std::int64_t sequences, Weights& weights)
-    : model_(model),
+    : world_(worker.world),
+      model_(model),
       share_{weights.grid(), weights.rank(), sequences, 1},
       executor_(evaluation_executor(worker, model, options, sequences, weights)) {}
 
@@ -27,7 +28,7 @@ double Validation::loss(const Data& data, std::int64_t batches) {
     const LocalBatch batch = data.validation(i * share_.sequences, share_);
     sum += executor_.step(batch, AdamW{}, 1).loss;
   }
-  return sum / static_cast<double>(count);
+  return world_.from_last(sum) / static_cast<double>(count);
 }
 
 }  // namespace fourfold

@@ -20,6 +20,7 @@ class Validation {
  private:
   std::int64_t batches_in(const Data& data, std::int64_t batches) const;
 
+  const World& world_;
   Model model_;
   BatchShare share_;
   Executor executor_;

@@ -19,14 +19,16 @@ Executor executor_of(const Worker& worker, const Model& model, Schedule schedule
 
 Executor training_executor(const Worker& worker, const Model& model, const StepOptions& options,
                            std::int64_t sequences, Weights& weights) {
-  return executor_of(worker, model, issue(record_step(model, options), options), sequences,
+  const Stage stage = stage_of(weights.grid(), weights.rank());
+  return executor_of(worker, model, issue(record_step(model, options, stage), options), sequences,
                      weights);
 }
 
 Executor evaluation_executor(const Worker& worker, const Model& model, const StepOptions& options,
                              std::int64_t sequences, Weights& weights) {
-  return executor_of(worker, model, issue(record_evaluation(model, options), options), sequences,
-                     weights);
+  const Stage stage = stage_of(weights.grid(), weights.rank());
+  return executor_of(worker, model, issue(record_evaluation(model, options, stage), options),
+                     sequences, weights);
 }
 
 }  // namespace fourfold

@@ -16,7 +16,7 @@ struct Worker {
   Backend& backend;
 };
 
-// An executor of that worker: of a training step, or of a forward pass alone.
+// An executor of that worker: of its stage's part in a training step, or in a forward pass alone.
 Executor training_executor(const Worker& worker, const Model& model, const StepOptions& options,
                            std::int64_t sequences, Weights& weights);
 Executor evaluation_executor(const Worker& worker, const Model& model, const StepOptions& options,

@@ -50,6 +50,11 @@ std::string World::from_first(const std::string& text) const {
   return result;
 }
 
+double World::from_last(double own) const {
+  check_mpi(MPI_Bcast(&own, 1, MPI_DOUBLE, mpi_count(size_ - 1), communicator_.get()), "MPI_Bcast");
+  return own;
+}
+
 std::string World::bytes_to_first(const std::string& own, std::int64_t sender) const {
   constexpr int tag = 1;
   if (sender == 0) return rank_ == 0 ? own : std::string();

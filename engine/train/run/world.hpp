@@ -38,6 +38,8 @@ class World {
   }
   // What rank 0 has, on every rank.
   std::string from_first(const std::string& text) const;
+  // What the last rank has, which is of the last stage of a pipeline and knows the loss.
+  double from_last(double own) const;
   // Any number of values of `sender`, on rank 0; empty elsewhere.
   template <typename T>
   std::vector<T> to_first(const std::vector<T>& own, std::int64_t sender) const {

@@ -89,7 +89,7 @@ Sample sample(const SampleSettings& settings, World& world) {
   });
 
   const StepOptions options = options_of(settings);
-  const Program program = record_evaluation(model, options);
+  const Program program = record_evaluation(model, options, stage_of(settings.grid, world.rank()));
   TunedBackend backend;
   Channels channels(settings.grid, program.channels, Transport::ring, ProgressMode::tiles,
                     backend.memory());

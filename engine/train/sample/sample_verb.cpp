@@ -41,8 +41,9 @@ void add_sample_flags(CLI::App& verb, SampleFlags& flags) {
       ->required();
   what.add("--ranks", flags.ranks, "MPI processes; 0: those of the grid, or one")->check(number(0));
   what.add("--grid", flags.grid,
-           "XxYxZxDATA, such as 2x1x1x1, whatever the checkpoint was trained on; without it all "
-           "ranks lie along data, which share out texts, not the work of one");
+           "XxYxZxDATA, such as 2x1x1x1, or by name, such as x=2,pipe=2, whatever the checkpoint "
+           "was trained on; without it all ranks lie along data, which share out texts, not the "
+           "work of one");
   what.add("--precision", flags.precision, "fp32 or bf16; without it, that of the training");
   sampling.texts = 1;
   add_sampling_flags(verb, sampling);
@@ -108,7 +109,10 @@ int sample_here(const SampleFlags& typed) {
   const SampleFlags flags = found(typed);
   const TrainingState state = read_training_state(flags.settings.checkpoint);
   SampleSettings settings;
-  together([&] { settings = settings_of(flags, state); });
+  together([&] {
+    settings = settings_of(flags, state);
+    expect_ranks(settings.grid, world.size());
+  });
   sample(settings, world);
   return 0;
 }

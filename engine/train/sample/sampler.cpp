@@ -64,10 +64,14 @@ std::vector<float> Sampler::own_logits(std::int64_t row) {
 std::vector<float> Sampler::next_logits(const Texts& texts) {
   executor_.step(batch_of(texts), AdamW{}, 1);
   const auto length = static_cast<std::int64_t>(texts.front().size());
-  const std::vector<float> own = own_logits(std::min(length, model_.sequence) - 1);
+  std::vector<float> own = own_logits(std::min(length, model_.sequence) - 1);
+  // Equally many of each rank, though those of the last stage alone have any.
+  own.resize(static_cast<std::size_t>(share(grid_, rank_, 0, sequences_).count *
+                                      part_of(model_.vocabulary, grid_, rank_, {Axis::x}).extent));
   const std::vector<float> every = world_.all(own);
   std::vector<float> result(static_cast<std::size_t>(sequences_ * model_.vocabulary));
   for (std::int64_t rank = 0; rank < grid_.size(); ++rank) {
+    if (!stage_of(grid_, rank).last()) continue;
     const Share sequences = share(grid_, rank, 0, sequences_ * model_.sequence);
     const Part words = part_of(model_.vocabulary, grid_, rank, {Axis::x});
     const float* block = every.data() + rank * static_cast<std::int64_t>(own.size());

@@ -31,6 +31,7 @@ class Sampler {
 
  private:
   LocalBatch batch_of(const Texts& texts) const;
+  // Of one row of each sequence. Nothing but on the last stage.
   std::vector<float> own_logits(std::int64_t row);
   // Of the word that follows each text, one text after the other.
   std::vector<float> next_logits(const Texts& texts);

@@ -1,0 +1,350 @@
+// The max-plus walk of a stage through its timed program; see estimate.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "sim/estimate/meetings.hpp"
+#include "sim/explain/device_log.hpp"
+#include "sim/question/outcome.hpp"
+
+namespace fourfold {
+
+// A log that nobody asked for; with one, no repetition may be skipped.
+struct NoLog {
+  static constexpr bool whole = false;
+  void operation(double, double) {}
+  void flight(ChannelNumber, double, double) {}
+};
+
+struct WholeLog {
+  static constexpr bool whole = true;
+  void operation(double arrive, double leave) {
+    log.arrive.push_back(arrive);
+    log.leave.push_back(leave);
+  }
+  void flight(ChannelNumber channel, double start, double finish) {
+    log.flights[static_cast<std::size_t>(channel)].push_back({start, finish});
+  }
+  DeviceLog log;
+};
+
+// The state of a walk is when channels become free and posts finish, counted from now; the past is
+// all alike. Where a round of a loop leaves the state as it found it, the same body leads to the
+// same increments for ever.
+template <typename Log>
+class Walk {
+ public:
+  Walk(const TimedProgram& program, std::int64_t stage, Meetings& meetings)
+      : p_(program),
+        stage_(stage),
+        meetings_(meetings),
+        channels_(program.channels.size()),
+        posts_(channels_.size()) {
+    const StageCycles cycles = program.by_stage()[static_cast<std::size_t>(stage)];
+    cycle_ = cycles.first;
+    last_cycle_ = cycles.last;
+    if constexpr (Log::whole) log.log.flights.resize(channels_.size());
+  }
+
+  // Goes on until the end, or until another stage must post something first. Where stages meet,
+  // the loop over micro-batches is walked turn by turn.
+  bool walk() {
+    for (; cycle_ < last_cycle_; ++cycle_) {
+      const RunCycle& cycle = p_.cycles[static_cast<std::size_t>(cycle_)];
+      if (p_.stages.size() <= 1) {
+        repeat(cycle.repeats, before_turn_, [&] { turn(cycle); });
+        continue;
+      }
+      for (; turn_ < cycle.repeats; ++turn_) {
+        if (!turn(cycle)) return false;
+      }
+      turn_ = 0;
+    }
+    return true;
+  }
+
+  Outcome outcome() const {
+    Outcome outcome(p_.channels);
+    outcome.total = {now_.seconds};
+    outcome.compute = {now_.compute};
+    outcome.bubble = {bubble_};
+    for (std::size_t c = 0; c < channels_.size(); ++c) {
+      outcome.exposed[c] = {channels_[c].exposed};
+      outcome.busy[c] = {channels_[c].busy};
+    }
+    return outcome;
+  }
+
+  // A number that grows as it goes on.
+  std::size_t steps() const { return steps_; }
+
+  Log log;
+
+ private:
+  struct Moment {
+    double seconds = 0.0;
+    double compute = 0.0;
+  };
+  // A post that may still be waited for. Repetitions that were not walked moved it on: of those
+  // extensions it has had so many.
+  struct Post {
+    double finish = 0.0;
+    double duration = 0.0;
+    double compute_before = 0.0;
+    std::size_t extensions = 0;
+
+    void move(Moment by) {
+      finish += by.seconds;
+      compute_before += by.compute;
+      ++extensions;
+    }
+  };
+  struct OfChannel {
+    double free = 0.0;
+    double exposed = 0.0;
+    double busy = 0.0;
+    std::size_t posts = 0;  // that were walked
+  };
+  // Before a round of a loop.
+  struct Before {
+    Moment now;
+    std::size_t extensions = 0;
+    std::vector<OfChannel> channels;
+    // What was unlike the last time, and may well be again: a post by channel and number.
+    std::size_t channel = 0;
+    std::size_t number = 0;
+  };
+
+  // One turn of a cycle, from where it was left.
+  bool turn(const RunCycle& cycle) {
+    settled_ = extensions_.size();
+    if (run_ < cycle.first || run_ >= cycle.last) run_ = cycle.first;
+    for (; run_ < cycle.last; ++run_) {
+      const StepRun& loop = p_.runs[static_cast<std::size_t>(run_)];
+      if (!meets(loop)) {
+        repeat(loop.repeats, before_round_, [&] {
+          for (std::int32_t s = loop.first; s < loop.last; ++s) {
+            step(p_.steps[static_cast<std::size_t>(s)]);
+          }
+        });
+        continue;
+      }
+      for (; round_ < loop.repeats; ++round_) {
+        if (step_ < loop.first || step_ >= loop.last) step_ = loop.first;
+        for (; step_ < loop.last; ++step_) {
+          if (!meet(p_.steps[static_cast<std::size_t>(step_)])) return false;
+          ++steps_;
+        }
+        step_ = -1;
+      }
+      round_ = 0;
+    }
+    run_ = -1;
+    return true;
+  }
+
+  // Whether a run has steps that join stages.
+  bool meets(const StepRun& run) const {
+    if (p_.stages.size() <= 1) return false;
+    for (std::int32_t s = run.first; s < run.last; ++s) {
+      const TimedStep& step = p_.steps[static_cast<std::size_t>(s)];
+      if (step.kind != StepKind::compute && meetings_.joins(step.channel)) return true;
+    }
+    return false;
+  }
+
+  // A step that may join stages; false if it must wait for another stage's post.
+  bool meet(const TimedStep& s) {
+    if (s.kind == StepKind::compute || !meetings_.joins(s.channel)) {
+      step(s);
+      return true;
+    }
+    const auto c = static_cast<std::size_t>(s.channel);
+    OfChannel& channel = channels_[c];
+    if (s.kind == StepKind::post) {
+      const double duration =
+          p_.collectives[static_cast<std::size_t>(s.collective)].uncontended.value;
+      meetings_.post(s.channel, stage_, channel.posts, now_.seconds, duration);
+      log.operation(now_.seconds, now_.seconds);
+      posts_[c].push_back({0.0, duration, now_.compute, 0});
+      ++channel.posts;
+      channel.busy += duration;
+      return true;
+    }
+    const std::size_t number = channel.posts - 1 - static_cast<std::size_t>(s.back);
+    if (!meetings_.known(s.channel, stage_, number)) return false;
+    const Post& post = posts_[c][number];
+    const double finish = meetings_.finish(s.channel, stage_, number);
+    compute(
+        interference_charge(p_.interference, {post.duration}, {now_.compute - post.compute_before})
+            .value);
+    bubble_ += std::max(0.0, finish - post.duration - now_.seconds);
+    log.flight(s.channel, finish - post.duration, finish);
+    wait(channel, finish);
+    return true;
+  }
+
+  void wait(OfChannel& channel, double finish) {
+    log.operation(now_.seconds, std::max(now_.seconds, finish));
+    if (finish <= now_.seconds) return;
+    channel.exposed += finish - now_.seconds;
+    now_.seconds = finish;
+  }
+
+  // Runs `body`; once a round leaves the state as it found it, the rest is the same again and
+  // again.
+  template <typename Body>
+  void repeat(std::int64_t repeats, Before& before, const Body& body) {
+    if (repeats == 1) return body();
+    if constexpr (Log::whole) {
+      for (std::int64_t i = 0; i < repeats; ++i) body();
+      return;
+    }
+    for (std::int64_t i = 0; i < repeats; ++i) {
+      before.now = now_;
+      before.extensions = extensions_.size();
+      before.channels = channels_;
+      body();
+      if (i + 1 < repeats && alike(before)) {
+        extend(repeats - i - 1, before);
+        return;
+      }
+    }
+  }
+
+  // Whether the state is that of `before` within rounding.
+  bool alike(Before& before) {
+    const double tolerance = 1e-12 * (now_.seconds - before.now.seconds);
+    if (channels_.empty()) return true;
+    if (!alike(before, before.channel, before.number, tolerance)) return false;
+    std::size_t most = 0;
+    for (std::size_t c = 0; c < channels_.size(); ++c) {
+      const double free_before = std::max(0.0, before.channels[c].free - before.now.seconds);
+      const double free_after = std::max(0.0, channels_[c].free - now_.seconds);
+      if (std::abs(free_before - free_after) > tolerance) return false;
+      most = std::max(most, channels_[c].posts);
+    }
+    // The youngest first: they differ most often.
+    for (std::size_t back = 0; back < std::min(most, depth()); ++back) {
+      for (std::size_t c = 0; c < channels_.size(); ++c) {
+        if (back >= channels_[c].posts || meetings_.joins(static_cast<ChannelNumber>(c))) continue;
+        const std::size_t number = channels_[c].posts - 1 - back;
+        if (alike(before, c, number, tolerance)) continue;
+        before.channel = c;
+        before.number = number;
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Whether post `number` is to now what the post as many back was to the round's beginning.
+  bool alike(const Before& before, std::size_t channel, std::size_t number, double tolerance) {
+    const std::size_t posts = channels_[channel].posts;
+    if (meetings_.joins(static_cast<ChannelNumber>(channel))) return true;  // no loop waits for it
+    if (number >= posts || posts - number > depth()) return true;           // no part of the state
+    const std::size_t in_round = posts - before.channels[channel].posts;
+    const Post after = seen(channel, number, extensions_.size());
+    const Post then =
+        number < in_round ? Post{} : seen(channel, number - in_round, before.extensions);
+    const auto near = [&](double a, double b) { return std::abs(a - b) <= tolerance; };
+    return near(then.duration, after.duration) &&
+           near(std::max(0.0, then.finish - before.now.seconds),
+                std::max(0.0, after.finish - now_.seconds)) &&
+           // A post of the finished past can be waited for once more only to charge interference,
+           // which is limited by its duration.
+           near(std::min(then.duration, before.now.compute - then.compute_before),
+                std::min(after.duration, now_.compute - after.compute_before));
+  }
+
+  // `rounds` more like the one since `before`.
+  void extend(std::int64_t rounds, const Before& before) {
+    const auto n = static_cast<double>(rounds);
+    const Moment more{n * (now_.seconds - before.now.seconds),
+                      n * (now_.compute - before.now.compute)};
+    for (std::size_t c = 0; c < channels_.size(); ++c) {
+      OfChannel& channel = channels_[c];
+      channel.exposed += n * (channel.exposed - before.channels[c].exposed);
+      channel.busy += n * (channel.busy - before.channels[c].busy);
+      channel.free += more.seconds;
+    }
+    extensions_.push_back(more);
+    now_.seconds += more.seconds;
+    now_.compute += more.compute;
+  }
+
+  // The post as it stands after so many extensions, none of which lies before this turn.
+  Post seen(std::size_t channel, std::size_t number, std::size_t extensions) {
+    Post& post = posts_[channel][number];
+    while (post.extensions < settled_) post.move(extensions_[post.extensions]);
+    Post moved = post;
+    while (moved.extensions < extensions) moved.move(extensions_[moved.extensions]);
+    return moved;
+  }
+
+  // How many posts of a channel can still be waited for.
+  std::size_t depth() const { return static_cast<std::size_t>(p_.max_back) + 1; }
+
+  void compute(double duration) {
+    now_.seconds += duration;
+    now_.compute += duration;
+  }
+
+  void step(const TimedStep& s) {
+    if (s.kind == StepKind::compute) {
+      compute(s.duration.value);
+      return;
+    }
+    const auto c = static_cast<std::size_t>(s.channel);
+    OfChannel& channel = channels_[c];
+    if (s.kind == StepKind::post) {
+      const double duration =
+          p_.collectives[static_cast<std::size_t>(s.collective)].uncontended.value;
+      channel.free = std::max(channel.free, now_.seconds) + duration;
+      log.operation(now_.seconds, now_.seconds);
+      log.flight(s.channel, channel.free - duration, channel.free);
+      posts_[c].push_back({channel.free, duration, now_.compute, extensions_.size()});
+      ++channel.posts;
+      channel.busy += duration;
+    } else {
+      const auto back = static_cast<std::size_t>(s.back);
+      const Post post =
+          back < channel.posts ? seen(c, channel.posts - 1 - back, extensions_.size()) : Post{};
+      compute(interference_charge(p_.interference, {post.duration},
+                                  {now_.compute - post.compute_before})
+                  .value);
+      wait(channel, post.finish);
+    }
+  }
+
+  const TimedProgram& p_;
+  const std::int64_t stage_;
+  Meetings& meetings_;
+  // Where it is.
+  std::int32_t cycle_ = 0, last_cycle_ = 0, run_ = -1, step_ = -1;
+  std::int64_t turn_ = 0, round_ = 0;
+  std::size_t steps_ = 0;
+  double bubble_ = 0.0;
+  Moment now_;
+  std::vector<OfChannel> channels_;
+  std::vector<std::vector<Post>> posts_;  // all that were walked, by channel
+  std::vector<Moment> extensions_;
+  std::size_t settled_ = 0;  // extensions before this turn of a cycle
+  Before before_turn_, before_round_;
+};
+
+// The groups of the question on another grid. A point is made only where the list of its devices
+// matters: a search asks for thousands of grids.
+GroupShapes shapes_of(const Point& question, const ProcessGrid& grid, const Platform& platform) {
+  if (question.what_ifs.placement.by != Placing::devices) {
+    return group_shapes(grid, platform.node.devices);
+  }
+  Point placed = question;
+  placed.grid = grid;
+  return group_shapes(placed, platform);
+}
+
+}  // namespace fourfold

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# `fourfold train` on a pipeline as people run it: it loses what one rank loses, goes on without
+# stages, and is drawn from on other ones; what cannot work is refused before mpirun starts.
+set -euo pipefail
+fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
+unset OPENBLAS_CORETYPE  # whose replacement is said on standard error
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+  echo "$*" >&2
+  tail -n 20 "$work"/*.out >&2
+  exit 1
+}
+
+cat >"$work/small.toml" <<'TOML'
+# A model that takes milliseconds a step.
+layers = 4
+hidden = 32
+heads = 4
+sequence_tokens = 32
+vocabulary = 256
+TOML
+for ((i = 0; i < 300; i++)); do echo "she sells sea shells by the sea shore"; done >"$work/text.txt"
+what=(--model "$work/small.toml" --data "$work/text.txt" --tokens 8)
+common=("${what[@]}" --batch 8 --micro-batches 4 --learning-rate 0.01 --warm-up 2)
+
+# ran NAME ARGUMENTS...: trains in the folder of that name.
+ran() {
+  local name=$1
+  shift
+  "$fourfold" train "$@" --folder "$work/$name" >"$work/$name.out" 2>&1 || fail "$name ended with status $?"
+}
+
+# losses NAME: of its steps.
+losses() { sed -n 's/.*"kind":"step".*"loss":\([0-9.]*\).*/\1/p' "$work/$1/log.jsonl"; }
+
+# alike NAME NAME STEPS: the last steps of both lose the same to 1e-3.
+alike() {
+  paste <(losses "$1" | tail -n "$3") <(losses "$2" | tail -n "$3") >"$work/both"
+  [ "$(awk 'NF == 2 && ($1 - $2)^2 < 1e-6' "$work/both" | wc -l)" -eq "$3" ] ||
+    fail "$1 and $2 lose otherwise: $(cat "$work/both")"
+}
+
+ran one "${common[@]}" --ranks 1 --steps 6
+ran 1f1b "${common[@]}" --ranks 4 --grid x=1,pipe=2,data=2 --order 1f1b --zero 1 --steps 6 --checkpoint-every 3 \
+  --keep-checkpoints 3 --trace "$work/trace.json"
+ran gpipe "${common[@]}" --grid data=2,pipe=2 --order gpipe --zero 3 --steps 6 --transport window
+ran interleaved "${common[@]}" --grid pipe=2,x=2 --order interleaved --chunks 2 --sequence-parallel on --steps 6 \
+  --transport library --progress thread
+for order in 1f1b gpipe interleaved; do
+  alike one $order 6
+  grep -q "order $order" "$work/$order.out" || fail "the header of $order does not say so"
+  grep -q "validation loss" "$work/$order.out" || fail "$order does not validate"
+done
+grep -q '"pipe_forward_even":' "$work/1f1b/log.jsonl" || fail "no time stood still for messages"
+grep -q '"cat":"message"' "$work/trace.json" || fail "no message is traced"
+
+# On with one rank, on with other stages, and text from any.
+ran resumed --resume "$work/1f1b/checkpoints/step-00000003.json" --grid 1x1x1x1
+alike one resumed 3
+ran staged --resume "$work/one" --grid data=2,pipe=2 --order gpipe --zero 2 --steps 8
+[ "$(losses staged | wc -l)" -eq 2 ] || fail "two stages do not go on with what one rank trained"
+for grid in 1x1x1x1 pipe=3 x=2,pipe=2; do
+  "$fourfold" sample --checkpoint "$work/1f1b" --prompt 'she sells' --temperature 0 --tokens 8 \
+    --grid $grid >"$work/text-$grid" 2>"$work/text.out" || fail "no text on $grid"
+  cmp -s "$work/text-$grid" "$work/text-1x1x1x1" || fail "another text on $grid"
+done
+
+# refused SENTENCE ARGUMENTS...
+refused() {
+  local sentence=$1 said status=0
+  shift
+  said=$("$fourfold" train "${what[@]}" --steps 2 --folder "$work/refused" "$@" 2>&1 >/dev/null) ||
+    status=$?
+  if [ "$status" -ne 1 ] || [ "$(wc -l <<<"$said")" -ne 1 ] || [[ $said != "fourfold: "*"$sentence"* ]]; then
+    fail "train $*: status $status, said: $said; expected: $sentence"
+  fi
+}
+refused "4 layers cannot be dealt out to 8 stages" --grid pipe=8
+refused "3 are no multiple of 2; the nearest are 2 and 4" --grid pipe=2 --order interleaved --chunks 2 \
+  --micro-batches 3 --batch 6
+refused "give the grid a pipe axis" --order interleaved --chunks 2
+refused "has 2 ranks, not 4" --ranks 4 --grid pipe=2
+# Under a user's mpirun the ranks agree on the sentence.
+status=0
+said=$(mpirun --allow-run-as-root --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -n 4 \
+  "${fourfold}-engine" train "${what[@]}" --grid pipe=2 --steps 2 --folder "$work/refused" 2>&1 >/dev/null) ||
+  status=$?
+if [ "$status" -ne 1 ] || [[ $said == *MPI_ABORT* ]] ||
+  [ "$(grep -c '^fourfold: grid pipe=2 needs 2 ranks, but mpirun has started 4$' <<<"$said")" -ne 1 ]; then
+  fail "a grid of other ranks: status $status, said: $said"
+fi
+echo "pipelines train as one rank does"

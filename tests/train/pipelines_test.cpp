@@ -1,0 +1,170 @@
+// Pipelines on real ranks equal the referee bit by bit, in every order, with messages posted ahead
+// or not, over every transport and on a device whose memory MPI does not reach.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/train/apart_backend.hpp"
+#include "tests/train/bitwise.hpp"
+#include "tests/train/made_up_weights.hpp"
+
+namespace fourfold {
+namespace {
+
+struct OfStage {
+  PipelineOrder order = PipelineOrder::one_f_one_b;
+  std::int64_t chunks = 1;
+};
+constexpr std::array<OfStage, 3> orders{
+    {{PipelineOrder::one_f_one_b, 1}, {PipelineOrder::gpipe, 1}, {PipelineOrder::interleaved, 2}}};
+
+// Layers that the stages do not share evenly, and as many micro-batches as stages.
+Case pipeline(const ProcessGrid& grid, const OfStage& order, std::mt19937& random) {
+  const std::int64_t stages = grid.extent(Axis::pipe);
+  Case what;
+  what.grid = grid;
+  what.model.layers = stages * order.chunks + 1;
+  what.options = random_options(random, stages);
+  what.options.precision = random() % 2 == 0 ? Precision::fp32 : Precision::bf16;
+  what.options.order = order.order;
+  what.options.chunks = order.chunks;
+  what.sequences = stages * grid.extent(Axis::z) * grid.extent(Axis::data);
+  return what;
+}
+
+// Every case of the grids there are, and of those of 8 ranks every fourth: each rank plays the
+// referee of all.
+std::vector<Case> pipelines() {
+  std::mt19937 random(5);
+  std::vector<Case> cases;
+  for (const ProcessGrid& grid : pipelines_of_all_ranks(8)) {
+    for (const OfStage& order : orders) {
+      if (grid.extent(Axis::pipe) * order.chunks > 8) continue;
+      cases.push_back(pipeline(grid, order, random));
+    }
+  }
+  if (size_of(MPI_COMM_WORLD) <= 4) return cases;
+  std::vector<Case> some;
+  for (std::size_t i = 2; i < cases.size(); i += 4) some.push_back(cases[i]);
+  return some;
+}
+
+// One of each order.
+std::vector<Case> some_pipelines() {
+  std::vector<Case> some;
+  const std::vector<Case> all = pipelines();
+  for (std::size_t i = 0; i < all.size(); i += std::max<std::size_t>(1, all.size() / 4)) {
+    some.push_back(all[i]);
+  }
+  return some;
+}
+
+TEST(Pipelines, EqualTheRefereeInEveryOrder) {
+  std::size_t number = 0;
+  for (Case what : pipelines()) {
+    what.steps = 1 + static_cast<std::int64_t>(number++ % 2);
+    what.options.overlap.messages = true;
+    expect_bitwise_equal(what, {});
+    what.steps = 1;
+    what.options.overlap.messages = false;
+    expect_bitwise_equal(what, {});
+  }
+}
+
+TEST(Pipelines, EqualTheRefereeOverWindows) {
+  for (Case what : pipelines()) {
+    what.steps = 1;
+    expect_bitwise_equal(what, {Transport::window, ProgressMode::tiles});
+  }
+}
+
+// The library adds in an order of its own, which is that of the referee where two add.
+TEST(Pipelines, EqualTheRefereeOverTheLibrary) {
+  for (Case what : pipelines()) {
+    const bool pairs =
+        std::ranges::all_of(all_axes, [&](Axis axis) { return what.grid.extent(axis) <= 2; });
+    if (!pairs) continue;
+    what.steps = 1;
+    expect_bitwise_equal(what, {Transport::library, ProgressMode::none});
+  }
+}
+
+TEST(Pipelines, TrainTheSameBitsInEveryProgressMode) {
+  for (Case what : some_pipelines()) {
+    what.steps = 1;
+    expect_bitwise_equal(what, {Transport::ring, ProgressMode::thread});
+    expect_bitwise_equal(what, {Transport::ring, ProgressMode::tiles});
+  }
+}
+
+TEST(Pipelines, TrainTheSameBitsOnADeviceOfItsOwnMemory) {
+  for (const Case& what : some_pipelines()) {
+    SCOPED_TRACE(described(what));
+    ReferenceBackend kernels, plain_backend;
+    ApartBackend apart_backend(kernels);
+    OneRun plain(what, {}, plain_backend), apart(what, {}, apart_backend);
+    for (std::int64_t number = 1; number <= what.steps; ++number) {
+      const ExecutedStep expected = plain.step(number);
+      const ExecutedStep step = apart.step(number);
+
+      EXPECT_EQ(step.loss, expected.loss);
+      EXPECT_EQ(step.gradient_norm, expected.gradient_norm);
+    }
+    EXPECT_THAT(differences(plain.weights, apart.weights), testing::IsEmpty());
+    EXPECT_GT(apart.channels.staged_bytes(), 0);
+  }
+}
+
+// A forward pass through all stages has the loss that the next step reports.
+TEST(Pipelines, EvaluateTheWeightsThatAreTrained) {
+  for (Case what : some_pipelines()) {
+    SCOPED_TRACE(described(what));
+    what.options.precision = Precision::fp32;
+    what.options.recompute = Recompute::none;
+    ReferenceBackend backend;
+    OneRun run(what, {}, backend);
+    const Stage stage = stage_of(what.grid, run.rank);
+    const Schedule forward =
+        issue(record_evaluation(what.model, what.options, stage), what.options);
+    Executor evaluation(what.model, forward, what.sequences,
+                        {run.weights, backend, communicators(run.channels, forward.program), {}});
+    Case whole = what;
+    whole.options.micro_batches = 1;
+    const Batch batch = random_batch(what.model, what.sequences, 1);
+
+    const ExecutedStep evaluated = evaluation.step(local_batch(batch, whole, run.rank), {}, 0);
+    const ExecutedStep trained = run.step(1);
+
+    EXPECT_NEAR(evaluated.loss, trained.loss, 1e-5 * trained.loss);
+    EXPECT_EQ(evaluation.logits().data != nullptr, stage.last());
+  }
+}
+
+TEST(PipelineRefusals, SayWhatDoesNotFit) {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  if (ranks == 1) return;  // no pipeline
+  Case what;
+  what.grid = {1, 1, 1, 1, ranks};
+  what.model.layers = ranks;
+  what.options.micro_batches = ranks;
+  what.sequences = ranks;
+  ReferenceBackend backend;
+  OneRun run(what, {}, backend);
+  const Stage own = stage_of(what.grid, run.rank);
+  const auto executor = [&](const Model& model, const Stage& stage) {
+    const Schedule schedule = issue(record_step(what.model, what.options, stage), what.options);
+    Executor(model, schedule, what.sequences,
+             {run.weights, backend, communicators(run.channels, run.schedule.program), {}});
+  };
+  Model few = what.model;
+  few.layers = ranks - 1;
+
+  EXPECT_THAT(refusal([&] { executor(few, own); }),
+              testing::HasSubstr("pipe must be at most the layers"));
+  EXPECT_THAT(refusal([&] {
+                executor(what.model, {(own.index + 1) % own.count, own.count});
+              }),
+              testing::HasSubstr("another stage"));
+}
+
+}  // namespace
+}  // namespace fourfold
