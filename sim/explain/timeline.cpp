@@ -41,6 +41,7 @@ class Unrolling {
       before = now_ + offset_;
       cycle_written_ = repeated_ == Repeated::all || sampled(i, cycle.repeats);
       micro_batch_ = i * detail_.micro_batches(number);
+      micro_batch_known_ = i == 0 || micro_batch_ > 0;
       section_ = first_section;
       for (std::int32_t r = cycle.first; r < cycle.last; ++r) run_of(static_cast<std::size_t>(r));
     }
@@ -155,7 +156,8 @@ class Unrolling {
     }
     end_skip();
     const NamedSection& section = detail_.sections().at(static_cast<std::size_t>(span.section));
-    span.micro_batch = section.micro_batch < 0 ? -1 : section.micro_batch + micro_batch_;
+    const bool known = section.micro_batch >= 0 && micro_batch_known_;
+    span.micro_batch = known ? section.micro_batch + micro_batch_ : -1;
     spans_.push_back(span);
   }
 
@@ -191,6 +193,7 @@ class Unrolling {
   std::size_t marks_ = 0;
   std::int32_t section_ = 0;
   std::int64_t micro_batch_ = 0;  // since the cycle's first repetition
+  bool micro_batch_known_ = true;
   bool cycle_written_ = true;
   bool written_ = true;
   Span skip_;
