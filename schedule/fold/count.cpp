@@ -86,7 +86,9 @@ Counts count(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& g
         const CollectiveClass& c = folded.collectives[static_cast<std::size_t>(step.index)];
         const Bytes buffer{sizes.bytes[static_cast<std::size_t>(c.buffer)] * repeats};
         counts.payload[channel] += buffer;
-        counts.sent[channel] += buffer * part_sent(c.kind, size);
+        // Of a message one end sends, and the other receives.
+        const double senders = c.kind == CollectiveKind::send ? 0.5 : 1.0;
+        counts.sent[channel] += buffer * (part_sent(c.kind, size) * senders);
         counts.collectives[channel] += times[b];
       }
     }

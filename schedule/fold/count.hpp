@@ -35,7 +35,8 @@ struct Counts {
   std::vector<std::int64_t> collectives;  // by channel
   Flops executed() const { return gemm + attention; }
 };
-// Collectives of groups of one do nothing and are not counted; a message is counted on both sides.
+// Collectives of groups of one do nothing and are not counted; a message is counted at both
+// ends, and sent half by each.
 Counts count(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& grid);
 // The mean over the stages of a pipeline, whose devices are equally many.
 Counts mean(const std::vector<Counts>& stages);

@@ -123,7 +123,7 @@ TEST(Models, RefusesAFileThatIsNotThere) {
 }
 
 TEST(Models, RefusesAnUnknownKeyAndNamesTheNearest) {
-  EXPECT_THAT(refusal_of(std::string(good) + "headz = 4\n"),
+  EXPECT_THAT(refusal_of(std::string(good).append("headz = 4\n")),
               HasSubstr("unknown key \"headz\"; did you mean \"heads\"?"));
 }
 
