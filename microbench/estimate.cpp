@@ -96,8 +96,8 @@ void estimate_every_point(benchmark::State& state) {
       Estimator estimator(platform, point);
       Steps steps(point);
       for (const Case& c : all) {
-        const Folded& folded = steps.of(c.micro_batches);
-        sum += estimator.evaluate(folded, c.grid, c.micro_batches).outcome.total.value;
+        const std::vector<Folded>& stages = steps.of(c.micro_batches);
+        sum += estimator.evaluate(stages, c.grid, c.micro_batches).outcome.total.value;
         ++points;
       }
     }
@@ -109,6 +109,28 @@ void estimate_every_point(benchmark::State& state) {
       benchmark::Counter(static_cast<double>(points), benchmark::Counter::kIsRate);
 }
 BENCHMARK(estimate_every_point)->Unit(benchmark::kMillisecond);
+
+// GPT-3 175B as Megatron-LM runs it: 16 stages of 2 chunks, 128 micro-batches, 8 x 16 x 8 devices.
+void estimate_a_pipeline(benchmark::State& state) {
+  const Platform platform = read_platform("frontier");
+  Point point = question();
+  point.model = read_model("gpt-175b");
+  point.grid = ProcessGrid(8, 1, 1, 8, 16);
+  point.global_batch = 1024;  // micro-batches of one sequence
+  point.options.order = PipelineOrder::interleaved;
+  point.options.chunks = 2;
+  point.options.micro_batches = 128;
+  Estimator estimator(platform, point);
+  const std::vector<Folded> stages = folded_stages(point.model, point.options, 16);
+  std::int64_t points = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(estimator.evaluate(stages, point.grid, 128).outcome.total.value);
+    ++points;
+  }
+  state.counters["points/s"] =
+      benchmark::Counter(static_cast<double>(points), benchmark::Counter::kIsRate);
+}
+BENCHMARK(estimate_a_pipeline)->Unit(benchmark::kMillisecond);
 
 // The search as `fourfold search` runs it: memory first, then only what fits.
 void search_all(benchmark::State& state) {
