@@ -30,6 +30,17 @@ TEST(Refusal, AGridOfOtherSizeThanTheWorld) {
                       " ranks, but MPI has started " + std::to_string(ranks));
 }
 
+TEST(Refusal, AWorldWithRanksToSpare) {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  if (ranks == 1) GTEST_SKIP() << "one rank is none too many";
+
+  const std::string said = refusal([&] {
+    Channels({1, 1, 1, 1}, all_channels(), Transport::ring, ProgressMode::none, host_memory());
+  });
+
+  EXPECT_EQ(said, "grid 1x1x1x1 needs 1 ranks, but MPI has started " + std::to_string(ranks));
+}
+
 TEST(Refusal, WordsThatNameNoTransport) {
   EXPECT_EQ(refusal([] { parse_transport("rings"); }),
             "'rings' is no transport; choose ring, library or window");

@@ -116,6 +116,33 @@ TEST(mapping, random_moves_whole_nodes_by_its_seed) {
   EXPECT_NE(Mapping::random(1000, frontier, 2).devices, one.devices);
 }
 
+// Whether three ranks on these devices, or as many nodes' ranks on these nodes, are refused.
+bool refused(const Platform& platform, const std::vector<std::int64_t>& list) {
+  int refusals = 0;
+  const auto count = [&](const auto& place) {
+    try {
+      place();
+    } catch (const std::invalid_argument&) {
+      ++refusals;
+    }
+  };
+  count([&] { Mapping::on_devices(3, platform, list); });
+  count([&] { Mapping::on_nodes(3 * platform.node.devices, platform, list); });
+  EXPECT_NE(refusals, 1) << "devices and nodes alike";
+  return refusals == 2;
+}
+
+TEST(mapping, refuses_lists_with_a_place_too_many_too_few_or_twice) {
+  const Platform polaris = read_platform("polaris");
+
+  EXPECT_FALSE(refused(polaris, {5, 0, 2}));
+  EXPECT_TRUE(refused(polaris, {5, 0, 5}));
+  EXPECT_TRUE(refused(polaris, {5, 0, polaris.devices()}));
+  EXPECT_TRUE(refused(polaris, {5, 0, -1}));
+  EXPECT_TRUE(refused(polaris, {5, 0}));
+  EXPECT_TRUE(refused(polaris, {5, 0, 2, 3}));
+}
+
 // What a job's rings load on NICs and inside nodes, per byte: the bytes it moves.
 double bytes_moved(const Mapping& mapping, const Platform& platform, const ProcessGrid& grid) {
   const Topology topology(platform, mapping.nodes(platform.node.devices));

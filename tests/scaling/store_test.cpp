@@ -41,6 +41,20 @@ TEST(Store, KeepsRecordsFromRunToRun) {
   EXPECT_EQ(again.with_key("third"), nullptr);
 }
 
+// Two folders' records may have been joined by hand.
+TEST(Store, OfTwoRecordsWithAKeyTheNewerCounts) {
+  const TemporaryFolder folder;
+  Record newer = record_with_key("same");
+  newer.tried += 1;
+  Store store(folder.file("records.jsonl"), Opening::resume);
+  store.append(record_with_key("same"));
+
+  store.append(newer);
+
+  ASSERT_NE(store.with_key("same"), nullptr);
+  EXPECT_EQ(store.with_key("same")->tried, newer.tried);
+}
+
 TEST(Store, FreshDropsWhatWasThere) {
   const TemporaryFolder folder;
   const std::string path = folder.file("records.jsonl");

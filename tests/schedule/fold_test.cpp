@@ -92,5 +92,26 @@ TEST(Fold, StretchesOnlyWhatHasAMiddleAndOnlyUpwards) {
   EXPECT_THROW(stretch(four, 3), std::logic_error);
 }
 
+// What is counted of a value is what a device holds of it: pieces that do not divide are rounded
+// up.
+TEST(Fold, ItsSizesAreThoseOfTheValues) {
+  const Folded folded = folded_step(small_model(1), {});
+  const ProcessGrid grid(4, 3, 5, 1);
+  const Quantities quantities{40};
+
+  LocalSizes sizes;
+  sizes.evaluate(folded, grid, quantities);
+
+  ASSERT_EQ(sizes.elements.size(), folded.shapes.size());
+  bool any_rounded = false;
+  for (std::size_t i = 0; i < folded.shapes.size(); ++i) {
+    const Shape& shape = folded.shapes[i];
+    EXPECT_EQ(sizes.elements[i], shape.local_elements(grid, quantities)) << shape.sharding.str();
+    const std::int64_t pieces = shape.sharding.pieces.parts(grid);
+    any_rounded |= sizes.rows[i] * sizes.cols[i] % pieces != 0;
+  }
+  EXPECT_TRUE(any_rounded);
+}
+
 }  // namespace
 }  // namespace fourfold

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "schedule/fold/memory.hpp"
+#include "schedule/program/recorder.hpp"
 #include "tests/schedule/steps.hpp"
 
 namespace fourfold {
@@ -90,6 +92,23 @@ TEST(Liveness, FoldedPeakIsThatOfANaiveWalkOverTheWholeStream) {
       if (HasFailure()) return;
     }
   }
+}
+
+// Both operands of a sum may be one value.
+TEST(Liveness, AnOperandThatIsReadTwiceAtOnceIsReleasedOnce) {
+  Recorder r;
+  r.begin_section("sums", -1);
+  const Shape shape{all_tokens, 8, {{Axis::data, Axis::z}, {}, {}, {}, Owed::sum}};
+  const Id input = r.data("input", shape, Precision::fp32);
+  const Id sum = r.add("sum", {input, input}, Precision::fp32);
+  r.add("twice", {sum, sum}, Precision::fp32);
+
+  const Schedule schedule = issue(r.finish(), {});
+
+  const auto releases = std::ranges::count_if(schedule.stream, [&](const Issue& issue) {
+    return issue.kind == IssueKind::release && issue.id == sum;
+  });
+  EXPECT_EQ(releases, 1);
 }
 
 }  // namespace

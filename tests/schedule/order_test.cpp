@@ -131,6 +131,22 @@ TEST(Order, CallsAllButTheFirstAndTheLastMicroBatchSteady) {
   EXPECT_EQ(order.period_of(11).number, -1) << "reductions hang on the last backward";
 }
 
+// With kept weights the later micro-batches' embedding begins with a lookup of their own words.
+TEST(Order, EveryOperationIsOfItsSectionsMicroBatch) {
+  StepOptions options;
+  options.micro_batches = 3;
+  options.weight_gather = WeightGather::keep;
+
+  const Program program = record_step(small_model(1), options);
+
+  for (std::size_t s = 0; s + 1 < program.sections.size(); ++s) {
+    const Section& section = program.sections[s];
+    for (std::int32_t op = section.first_op; op < program.sections[s + 1].first_op; ++op) {
+      EXPECT_EQ(program.micro_batch_of(op), section.micro_batch) << section.name << " " << op;
+    }
+  }
+}
+
 TEST(Order, IsRefusedInWordsWhereItCannotBeDone) {
   Order swapped = of(3);
   std::swap(swapped.turns[3], swapped.turns[4]);

@@ -204,6 +204,22 @@ TEST(Trace, SaysWhetherItIsWhole) {
   EXPECT_NE(written(Repeated::sampled).find("only some are written"), std::string::npos);
 }
 
+// What decides whether a trace is whole: every kernel and collective of every micro-batch, and no
+// more waits than collectives.
+TEST(Trace, IsSizedByWhatAllMicroBatchesWrite) {
+  Point point = tiny(5, {2, 2, 2, 2});
+  point.options.micro_batches = 8;
+  const Case c(point);
+  std::int64_t kernels = 0, collectives = 0;
+  for (const Span& span : c.spans(Repeated::all)) {
+    if (span.kind == SpanKind::kernel) ++kernels;
+    if (span.kind == SpanKind::collective) ++collectives;
+  }
+
+  EXPECT_GE(c.detail.span_count(), kernels + collectives);
+  EXPECT_LE(c.detail.span_count(), kernels + 2 * collectives);
+}
+
 TEST(Trace, OfALargeModelStaysBelow50MB) {
   Point point;
   point.platform = "frontier";

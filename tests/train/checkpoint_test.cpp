@@ -267,6 +267,24 @@ TEST(checkpoint, what_unfinished_writes_left_is_removed_and_nothing_else) {
   EXPECT_EQ(read_training_state(folder.path()).step, 10);
 }
 
+// Nobody knows which data the damaged record spoke of: a person may still mend it.
+TEST(checkpoint, beside_a_damaged_record_no_data_is_removed) {
+  const SharedFolder folder;
+  const Program program = training_program(small_model(), Precision::bf16);
+  {
+    Checkpoints checkpoints(folder.path());
+    for (std::int64_t step : {10, 20}) {
+      checkpoints.write(made_up_state(step), made_up_weights(program, some_grid(), 1));
+    }
+  }
+  folder.write("step-00000020.json", "{");
+
+  const Checkpoints checkpoints(folder.path());
+
+  EXPECT_TRUE(std::filesystem::exists(folder.file("step-00000010.safetensors")));
+  EXPECT_TRUE(std::filesystem::exists(folder.file("step-00000020.safetensors")));
+}
+
 TEST(checkpoint, a_folder_belongs_to_one_job_at_a_time) {
   const SharedFolder folder;
   const Checkpoints first(folder.path());

@@ -67,5 +67,24 @@ TEST(ExecutorOverlap, RunsRepeatBitByBit) {
   }
 }
 
+// What a step reports as exposed on a channel is what all of its collectives kept waiting.
+TEST(ExecutorOverlap, ExposedSecondsAreThoseOfAllWaits) {
+  const Case what = plain(some_grids().front(), Precision::fp32);
+  TunedBackend backend;
+  OneRun run(what, {}, backend);
+
+  const ExecutedStep step = run.step(1);
+
+  std::vector<double> waited(run.schedule.program.channels.size(), 0.0);
+  for (const OpSpan& span : step.spans) {
+    const Op& op = run.schedule.program.ops[static_cast<std::size_t>(span.op)];
+    if (is_collective(op.kind)) waited[static_cast<std::size_t>(op.channel)] += span.waited;
+  }
+  ASSERT_EQ(step.exposed_seconds.size(), waited.size());
+  for (std::size_t c = 0; c < waited.size(); ++c) {
+    EXPECT_DOUBLE_EQ(step.exposed_seconds[c], waited[c]) << "channel " << c;
+  }
+}
+
 }  // namespace
 }  // namespace fourfold

@@ -241,6 +241,26 @@ TEST(Train, ResumedOnTheSameGridGoesOnBitByBit) {
   EXPECT_EQ(resumed.texts, whole.texts);
 }
 
+// Minutes count over all runs of a training: eight steps take longer than the one that follows.
+TEST(Train, AResumedRunAddsItsTimeToThatOfTheRunBefore) {
+  const SharedFolder folder;
+  World world;
+  TrainSettings settings = small_run(folder, grids_of(world.size()).front());
+  const auto trained_seconds = [](const TrainOutcome& outcome) {
+    return read_training_state(outcome.checkpoint).trainer.at("trained_seconds").get<double>();
+  };
+  const double before = trained_seconds(train(settings, world));
+  TrainSettings rest = settings;
+  rest.resume = settings.folder + "/checkpoints";
+  rest.folder += "-resumed";
+  rest.length.steps = 9;
+
+  const double after = trained_seconds(train(rest, world));
+
+  EXPECT_GT(before, 0.0);
+  EXPECT_GT(after, before);
+}
+
 TEST(Train, TextsDependOnTheSeedAndNothingElse) {
   const SharedFolder folder;
   World world;
