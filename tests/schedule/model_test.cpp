@@ -85,7 +85,7 @@ TEST(Models, HaveAboutTheParametersOfTheirName) {
       continue;  // gpt2-mini, gpt-bytes
     }
     ++named_by_size;
-    const double named = size * (unit == 'b' ? 1e9 : 1e6);
+    const double named = size * (unit == 't' ? 1e12 : unit == 'b' ? 1e9 : 1e6);
 
     EXPECT_NEAR(parameter_count(read_model(name)) / named, 1, 0.06) << name;
   }
