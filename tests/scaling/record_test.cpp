@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "scaling/study/record_json.hpp"
+#include "schedule/models/model_file.hpp"
 #include "tests/paths.hpp"
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/temporary_folder.hpp"
@@ -102,6 +103,28 @@ TEST(Record, SpreadScalesWhatWasNotSimulated) {
 
   EXPECT_DOUBLE_EQ(best.least.value, 20.0);
   EXPECT_DOUBLE_EQ(best.most.value, 22.5);
+}
+
+// Grids are sorted by estimate, and a simulation may prefer other micro-batches of the first one.
+TEST(Record, ShowsTheWinnersGridWithTheMicroBatchesThatWon) {
+  Question question;
+  question.platform = "frontier";
+  question.model = read_model("gpt2-mini");
+  question.devices = 8;
+  question.global_batch = 64;
+  Finding finding = find(question, Fidelity::estimated, {}, [](const std::string&, double) {});
+  const std::vector<Candidate>& grids = finding.search.feasible;
+  finding.chosen = 1;
+  while (!(grids.at(finding.chosen).grid == grids[0].grid)) ++finding.chosen;
+  finding.simulated.resize(finding.chosen + 1);
+  finding.simulated.back().emplace();
+  finding.verdict = Verdict::capped;
+
+  const Record record = make_record(question, finding, Fidelity::simulated, {});
+
+  EXPECT_EQ(record.best_grids[0].grid, grids[0].grid);
+  EXPECT_NE(grids[finding.chosen].micro_batches, grids[0].micro_batches);
+  EXPECT_EQ(record.best_grids[0].micro_batches, grids[finding.chosen].micro_batches);
 }
 
 }  // namespace
