@@ -33,7 +33,7 @@ constexpr std::array notices{
 
 std::regex any_notice() {
   std::string pattern;
-  for (const char* notice : notices) pattern += (pattern.empty() ? "" : "|") + std::string(notice);
+  for (const char* notice : notices) pattern.append(pattern.empty() ? "" : "|").append(notice);
   return std::regex(pattern);
 }
 

@@ -120,7 +120,7 @@ std::string collective_text(const CollectiveTable& table) {
       "time in us and bus bandwidth as nccl-tests define it; * is what the library chooses\n",
       table.shape.members, table.platform, table.shape.stride, table.shape.nodes,
       table.shape.nodes == 1 ? "node" : "nodes", table.library, table.link_rate.value / giga);
-  for (CollectiveKind kind : all_kinds) text += "\n" + kind_text(table, kind);
+  for (CollectiveKind kind : all_kinds) text.append("\n").append(kind_text(table, kind));
   return text;
 }
 
