@@ -6,6 +6,7 @@
 
 #include "engine/initial_weights.hpp"
 #include "engine/reference/scatter.hpp"
+#include "schedule/order/side_by_side.hpp"
 #include "schedule/order/step.hpp"
 
 namespace fourfold {
@@ -116,17 +117,10 @@ StepResult Lockstep<T>::step(const Batch& batch, const AdamW& optimizer) {
   ++steps_done_;
   mailboxes_.clear();
   for (auto& walk : walks_) walk->begin(batch, optimizer, steps_done_);
-  std::vector<bool> through(walks_.size(), false);
-  while (std::ranges::count(through, false) > 0) {
-    bool moved = false;
-    for (std::size_t i = 0; i < walks_.size(); ++i) {
-      if (through[i]) continue;
-      const std::size_t before = walks_[i]->position();
-      through[i] = walks_[i]->walk();
-      moved |= through[i] || walks_[i]->position() != before;
-    }
-    if (!moved) throw std::logic_error("lockstep: the stages wait for each other for ever");
-  }
+  const bool ended = side_by_side(
+      walks_.size(), [&](std::size_t i) { return walks_[i]->walk(); },
+      [&](std::size_t i) { return walks_[i]->position(); });
+  if (!ended) throw std::logic_error("lockstep: the stages wait for each other for ever");
   StepResult result;
   for (auto& walk : walks_) result.stages.push_back(walk->end());
   result.loss = result.stages.back().loss;

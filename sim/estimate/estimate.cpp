@@ -7,6 +7,7 @@
 
 #include "schedule/fold/memory.hpp"
 #include "schedule/models/fit.hpp"
+#include "schedule/order/side_by_side.hpp"
 #include "sim/cost/lower.hpp"
 #include "sim/estimate/walk.hpp"
 
@@ -21,20 +22,13 @@ std::vector<Walk<Log>> walked(const TimedProgram& program, Meetings& meetings) {
   std::vector<Walk<Log>> walks;
   walks.reserve(static_cast<std::size_t>(stages));
   for (std::int64_t i = 0; i < stages; ++i) walks.emplace_back(program, i, meetings);
-  std::vector<bool> through(walks.size(), false);
-  while (std::ranges::count(through, false) > 0) {
-    bool moved = false;
-    for (std::size_t i = 0; i < walks.size(); ++i) {
-      if (through[i]) continue;
-      const std::size_t before = walks[i].steps();
-      through[i] = walks[i].walk();
-      moved |= through[i] || walks[i].steps() != before;
-    }
-    if (!moved) {
-      throw std::invalid_argument(
-          "The stages of the pipeline wait for each other for ever: a send or a receive of the "
-          "order stands in the wrong place.");
-    }
+  const bool ended = side_by_side(
+      walks.size(), [&](std::size_t i) { return walks[i].walk(); },
+      [&](std::size_t i) { return walks[i].steps(); });
+  if (!ended) {
+    throw std::invalid_argument(
+        "The stages of the pipeline wait for each other for ever: a send or a receive of the "
+        "order stands in the wrong place.");
   }
   return walks;
 }

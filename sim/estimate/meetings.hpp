@@ -14,28 +14,26 @@ namespace fourfold {
 class Meetings {
  public:
   explicit Meetings(const TimedProgram& program)
-      : stages_(static_cast<std::int64_t>(program.by_stage().size())) {
-    for (const Channel& channel : program.channels) {
-      joins_.push_back(stages_ > 1 && channel.axis == Axis::pipe);
-      groups_.emplace_back();
-      if (!joins_.back()) continue;
-      for (std::int64_t stage = 0; stage < stages_; ++stage) {
-        const std::vector<std::int64_t> stages = group(channel, stages_, stage);
-        groups_.back().push_back(stages.empty() ? -1 : *std::ranges::min_element(stages));
-      }
-      of_channel_.resize(groups_.size());
-      of_channel_.back().resize(static_cast<std::size_t>(stages_));
-      for (std::int64_t stage = 0; stage < stages_; ++stage) {
-        const std::vector<std::int64_t> stages = group(channel, stages_, stage);
-        if (!stages.empty()) {
-          of_channel_.back()[static_cast<std::size_t>(groups_.back()[stage])].members =
-              stages.size();
-        }
-      }
+      : stages_(static_cast<std::int64_t>(program.by_stage().size())),
+        joins_(program.channels.size(), false),
+        groups_(program.channels.size()),
+        of_channel_(program.channels.size()),
+        meets_(program.runs.size(), false) {
+    if (stages_ == 1) return;
+    for (std::size_t c = 0; c < program.channels.size(); ++c) {
+      if (program.channels[c].axis == Axis::pipe) join(program.channels[c], c);
     }
-    of_channel_.resize(groups_.size());
+    for (std::size_t r = 0; r < program.runs.size(); ++r) {
+      const auto first = program.steps.begin() + program.runs[r].first;
+      const auto last = program.steps.begin() + program.runs[r].last;
+      meets_[r] = std::any_of(first, last, [this](const TimedStep& step) {
+        return step.kind != StepKind::compute && joins(step.channel);
+      });
+    }
   }
 
+  // Whether the steps of a run, by its number, join stages.
+  bool meets(std::int32_t run) const { return meets_[static_cast<std::size_t>(run)]; }
   bool joins(ChannelNumber channel) const { return joins_[static_cast<std::size_t>(channel)]; }
 
   void post(ChannelNumber channel, std::int64_t stage, std::size_t number, double now,
@@ -68,6 +66,18 @@ class Meetings {
     std::vector<Meeting> meetings;
   };
 
+  void join(const Channel& channel, std::size_t number) {
+    joins_[number] = true;
+    of_channel_[number].resize(static_cast<std::size_t>(stages_));
+    for (std::int64_t stage = 0; stage < stages_; ++stage) {
+      const std::vector<std::int64_t> members = group(channel, stages_, stage);
+      groups_[number].push_back(members.empty() ? -1 : std::ranges::min(members));
+      if (members.empty()) continue;
+      of_channel_[number][static_cast<std::size_t>(groups_[number].back())].members =
+          members.size();
+    }
+  }
+
   Group& at(ChannelNumber channel, std::int64_t stage) {
     const auto c = static_cast<std::size_t>(channel);
     return of_channel_[c][static_cast<std::size_t>(groups_[c][static_cast<std::size_t>(stage)])];
@@ -77,6 +87,7 @@ class Meetings {
   std::vector<bool> joins_;                        // by channel
   std::vector<std::vector<std::int64_t>> groups_;  // by channel and stage: its group's first stage
   std::vector<std::vector<Group>> of_channel_;     // by channel and first stage
+  std::vector<bool> meets_;                        // by run
 };
 
 }  // namespace fourfold

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <stdexcept>
+#include <tuple>
+#include <utility>
 
 #include "schedule/models/fit.hpp"
 #include "support/divisors.hpp"
@@ -21,9 +23,7 @@ std::string gigabytes(Bytes bytes) {
 class Search {
  public:
   Search(const Point& question, const Platform& platform)
-      : question_(question),
-        estimator_(platform, question_),
-        whole_model_(recorded_micro_batches(question.model, question.options)) {}
+      : question_(question), estimator_(platform, question_) {}
 
   void visit(const ProcessGrid& grid) {
     const Misfit why = find_misfit(question_.model, grid, question_.options.chunks);
@@ -108,26 +108,32 @@ class Search {
     return false;
   }
 
-  // The folded step with m micro-batches: many share a recording of as many as tell all, and differ
-  // in a count.
+  // The folded step with m micro-batches: those of a stage share a recording of as many as tell
+  // all, and differ in a count.
   const std::vector<Folded>& step(std::int64_t stages, std::int64_t m) {
     std::vector<Folded>& slot = steps_[{stages, m}];
-    if (!slot.empty()) return slot;
-    if (stages == 1 && m > whole_model_) {
-      slot = step(1, whole_model_);
-      stretch(slot.front(), m);
-    } else {
-      StepOptions options = question_.options;
-      options.micro_batches = m;
-      slot = folded_stages(question_.model, options, stages);
+    for (auto i = static_cast<std::int64_t>(slot.size()); i < stages; ++i) {
+      slot.push_back(recorded({i, stages}, m));
+      if (m > slot.back().micro_batches) stretch(slot.back(), m);
     }
     return slot;
   }
 
+  const Folded& recorded(const Stage& stage, std::int64_t m) {
+    StepOptions options = question_.options;
+    options.micro_batches =
+        std::min(m, recorded_micro_batches(question_.model, question_.options, stage));
+    const auto [slot, fresh] =
+        recordings_.try_emplace({stage.index, stage.count, options.micro_batches});
+    if (fresh) slot->second = folded_step(question_.model, options, stage);
+    return slot->second;
+  }
+
   Point question_;
   Estimator estimator_;
-  std::int64_t whole_model_;  // micro-batches that tell all of one stage
-  // By stages and micro-batches.
+  // By stage, number of stages and recorded micro-batches.
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, Folded> recordings_;
+  // By number of stages and micro-batches.
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Folded>> steps_;
   Bytes least_;
   ProcessGrid miss_;

@@ -124,7 +124,7 @@ class Walk {
     if (run_ < cycle.first || run_ >= cycle.last) run_ = cycle.first;
     for (; run_ < cycle.last; ++run_) {
       const StepRun& loop = p_.runs[static_cast<std::size_t>(run_)];
-      if (!meets(loop)) {
+      if (!meetings_.meets(run_)) {
         repeat(loop.repeats, before_round_, [&] {
           for (std::int32_t s = loop.first; s < loop.last; ++s) {
             step(p_.steps[static_cast<std::size_t>(s)]);
@@ -144,16 +144,6 @@ class Walk {
     }
     run_ = -1;
     return true;
-  }
-
-  // Whether a run has steps that join stages.
-  bool meets(const StepRun& run) const {
-    if (p_.stages.size() <= 1) return false;
-    for (std::int32_t s = run.first; s < run.last; ++s) {
-      const TimedStep& step = p_.steps[static_cast<std::size_t>(s)];
-      if (step.kind != StepKind::compute && meetings_.joins(step.channel)) return true;
-    }
-    return false;
   }
 
   // A step that may join stages; false if it must wait for another stage's post.
