@@ -2,6 +2,7 @@
 # `fourfold train` on a pipeline as people run it: it loses what one rank loses, goes on without
 # stages, and is drawn from on other ones; what cannot work is refused before mpirun starts.
 set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/small_job.sh"
 fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
 unset OPENBLAS_CORETYPE  # whose replacement is said on standard error
 work=$(mktemp -d)
@@ -13,15 +14,7 @@ fail() {
   exit 1
 }
 
-cat >"$work/small.toml" <<'TOML'
-# A model that takes milliseconds a step.
-layers = 4
-hidden = 32
-heads = 4
-sequence_tokens = 32
-vocabulary = 256
-TOML
-for ((i = 0; i < 300; i++)); do echo "she sells sea shells by the sea shore"; done >"$work/text.txt"
+write_small_job "$work" 4
 what=(--model "$work/small.toml" --data "$work/text.txt" --tokens 8)
 common=("${what[@]}" --batch 8 --micro-batches 4 --learning-rate 0.01 --warm-up 2)
 

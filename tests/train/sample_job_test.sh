@@ -2,6 +2,7 @@
 # `fourfold sample` as people run it: from the checkpoint of a small run, on one rank and on four,
 # as text and as JSON; what cannot work is refused in one sentence.
 set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/small_job.sh"
 fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -23,15 +24,7 @@ refused() {
   fi
 }
 
-cat >"$work/small.toml" <<'TOML'
-# A model that takes milliseconds a step.
-layers = 2
-hidden = 32
-heads = 4
-sequence_tokens = 32
-vocabulary = 256
-TOML
-for ((i = 0; i < 300; i++)); do echo "she sells sea shells by the sea shore"; done >"$work/text.txt"
+write_small_job "$work" 2
 "$fourfold" train --model "$work/small.toml" --data "$work/text.txt" --ranks 1 \
   --steps 200 --learning-rate 0.01 --tokens 0 --folder "$work/run" >"$work/run.out" 2>&1 ||
   { cat "$work/run.out" >&2; exit 1; }

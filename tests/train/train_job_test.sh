@@ -2,6 +2,7 @@
 # A job of `fourfold train` as people run it: to its end, stopped by SIGTERM and resumed on another
 # grid, with a rank killed, and on a disk that is full before its end.
 set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/small_job.sh"
 fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
 unset OPENBLAS_CORETYPE  # whose replacement is said on standard error
 work=$(mktemp -d)
@@ -28,15 +29,7 @@ wait_for() {
   fail "$1 never said $2"
 }
 
-cat >"$work/small.toml" <<'TOML'
-# A model that takes milliseconds a step.
-layers = 2
-hidden = 32
-heads = 4
-sequence_tokens = 32
-vocabulary = 256
-TOML
-for ((i = 0; i < 300; i++)); do echo "she sells sea shells by the sea shore"; done >"$work/text.txt"
+write_small_job "$work" 2
 common=(--model "$work/small.toml" --data "$work/text.txt" --batch 8 --tokens 20 --print-every 1)
 
 # To its end.
