@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "engine/batch.hpp"
+#include "engine/bucketed_update.hpp"
 #include "engine/plan/executor_plan.hpp"
 
 namespace fourfold {
@@ -151,7 +152,12 @@ class Executor::Walk {
     for (work::Update::Shard& shard : update.shards) {
       shard.operands.factor = factor;
       optimizer_.decay = shard.decays ? optimizer_.numbers.weight_decay : 0.0;
-      backend_.update(optimizer_, shard.operands, between_tiles_);
+      if (update.bucket.data == nullptr) {
+        backend_.update(optimizer_, shard.operands, between_tiles_);
+      } else {
+        update_in_buckets(backend_, optimizer_, {shard.operands, shard.master_on_host},
+                          update.bucket, between_tiles_);
+      }
     }
     close_span(update.op);
   }

@@ -41,7 +41,7 @@ Weights::Weights(const Program& program, const ProcessGrid& grid, std::int64_t r
                  DeviceMemory& device)
     : grid_(grid), rank_(rank), device_(&device) {
   std::vector<std::int64_t> first;
-  std::int64_t end = 0;
+  std::int64_t end = 0, end_on_host = 0;
   const auto keep = [&](Id id, const Parameter& parameter, Kept kept) {
     if (id == -1) return;
     const Value& value = program[id];
@@ -50,9 +50,11 @@ Weights::Weights(const Program& program, const ProcessGrid& grid, std::int64_t r
                             parameter.master != parameter.weight &&
                             program[parameter.master].shape == value.shape;
     stored_.push_back({value.label.full(), program[parameter.weight].label.full(), kept, has_master,
-                       value.shape, value.role, block_of(value, grid), value.weight});
-    first.push_back(end);
-    end += (stored_.back().block.bytes() + alignment - 1) / alignment * alignment;
+                       value.shape, value.role, block_of(value, grid),
+                       value.on_host ? host_.get() : device_, value.weight});
+    std::int64_t& last = value.on_host ? end_on_host : end;
+    first.push_back(last);
+    last += (stored_.back().block.bytes() + alignment - 1) / alignment * alignment;
   };
   for (const Parameter& parameter : program.parameters) {
     keep(parameter.weight, parameter, Kept::weight);
@@ -62,8 +64,11 @@ Weights::Weights(const Program& program, const ProcessGrid& grid, std::int64_t r
   }
   memory_ = device.allocate(end);
   device.fill_zeros(memory_.data(), end);
+  on_host_ = host_->allocate(end_on_host);
+  host_->fill_zeros(on_host_.data(), end_on_host);
   for (std::size_t i = 0; i < stored_.size(); ++i) {
-    stored_[i].block.data = memory_.data() + first[i];
+    const DeviceBlock& all = stored_[i].memory == host_.get() ? on_host_ : memory_;
+    stored_[i].block.data = all.data() + first[i];
   }
 }
 
@@ -77,12 +82,12 @@ const Stored& Weights::operator[](const std::string& name) const {
 }
 
 void Weights::initialise(const Model& model, std::uint64_t seed) {
-  HostView view(*device_);
   for (const Stored& stored : stored_) {
     if (stored.kept == Kept::moment || stored.has_master) {
-      device_->fill_zeros(stored.block.data, stored.block.bytes());
+      stored.memory->fill_zeros(stored.block.data, stored.block.bytes());
       continue;
     }
+    HostView view(*stored.memory);
     const InitialWeights start(stored.kind, stored.parameter, model.layers, seed);
     const BlockPlace place = block_place(stored.shape, grid_, rank_);
     for_stretches(stored.block, [&](const Tensor& stretch, std::int64_t first) {
@@ -103,11 +108,11 @@ void Weights::initialise(const Model& model, std::uint64_t seed) {
 }
 
 void Weights::round_masters() {
-  HostView of_master(*device_), of_weight(*device_);
   for (std::size_t i = 0; i + 1 < stored_.size(); ++i) {
     const Stored& stored = stored_[i];
     if (!stored.has_master) continue;
     const Tensor& block = stored_[i + 1].block;  // kept right behind its weight
+    HostView of_master(*stored_[i + 1].memory), of_weight(*stored.memory);
     for_stretches(block, [&](const Tensor& stretch, std::int64_t first) {
       const std::int64_t count = stretch.size();
       const auto* const master =

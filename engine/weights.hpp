@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "engine/backend.hpp"
+#include "engine/host_memory.hpp"
 #include "schedule/models/model.hpp"
 #include "schedule/program/program.hpp"
 
@@ -23,12 +25,14 @@ struct Stored {
   Shape shape;              // of the global matrix, with its sharding
   Role role = Role::parameter;
   Tensor block;  // this rank's, as engine/plan/block_place.hpp lays it out; padding is zero
+  DeviceMemory* memory = nullptr;  // that the block is in: the device's, or its host's
   WeightKind kind = WeightKind::none;
 };
 
 class Weights {
  public:
   // All persistent values of the program but its words, as zeros. The device must outlive them.
+  // Offloaded optimizer state is in the host's memory.
   Weights(const Program& program, const ProcessGrid& grid, std::int64_t rank, DeviceMemory& device);
   Weights(Weights&&) = default;  // blocks point into the memory, which moves along
   Weights& operator=(Weights&&) = default;
@@ -40,7 +44,9 @@ class Weights {
   const Stored& operator[](const std::string& name) const;
   const ProcessGrid& grid() const { return grid_; }
   std::int64_t rank() const { return rank_; }
+  // On the device.
   std::int64_t bytes() const { return memory_.bytes(); }
+  std::int64_t bytes_on_host() const { return on_host_.bytes(); }
   // Fills weights and masters as InitialWeights says, moments with zeros.
   void initialise(const Model& model, std::uint64_t seed);
   // Makes the bf16 weights from the fp32 masters, where there are both.
@@ -50,7 +56,10 @@ class Weights {
   ProcessGrid grid_;
   std::int64_t rank_ = 0;
   DeviceMemory* device_ = nullptr;
-  DeviceBlock memory_;  // all blocks, one after the other, each aligned to 64 bytes
+  std::unique_ptr<HostMemory> host_ = std::make_unique<HostMemory>();
+  // All blocks, one after the other, each aligned to 64 bytes.
+  DeviceBlock memory_;
+  DeviceBlock on_host_;
   std::vector<Stored> stored_;
 };
 

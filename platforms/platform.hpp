@@ -32,7 +32,9 @@ struct Processor {
   Bytes memory;                     // HBM per device
   double usable_memory = 0.85;      // the rest is reserve: fragmentation, libraries, contexts
   BytesPerSecond memory_bandwidth;  // sustained, all devices of a node busy
-  Seconds launch_overhead;          // per kernel, where it is not hidden behind the previous one
+  // A copy from the host's memory or to it, sustained, all devices of a node doing the same.
+  std::optional<BytesPerSecond> host_link;
+  Seconds launch_overhead;  // per kernel, where it is not hidden behind the previous one
   // Fraction of a collective's duration lost by the compute kernels that run beside it.
   double interference = 0.0;
 };

@@ -137,7 +137,7 @@ class Binder {
 
   void update(std::int32_t i) {
     const Op& op = op_at(i);
-    Update update{i, at(op.inputs[1]), {}};
+    Update update{i, at(op.inputs[1]), {}, op.bucket == -1 ? Tensor{} : at(op.bucket)};
     std::int64_t offset = 0;
     for (const Parameter& parameter : op.updated()) {
       UpdateOperands operands;
@@ -149,7 +149,8 @@ class Binder {
       operands.gradient.cols = operands.gradient.size();
       operands.gradient.rows = 1;
       offset += operands.gradient.bytes();
-      update.shards.push_back({operands, decays(program_[parameter.weight].weight)});
+      update.shards.push_back({operands, decays(program_[parameter.weight].weight),
+                               program_[parameter.master].on_host});
     }
     add_with_span(std::move(update));
   }

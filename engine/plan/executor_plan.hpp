@@ -28,10 +28,12 @@ struct Update {
   struct Shard {
     UpdateOperands operands;  // the factor is filled in by each step
     bool decays = true;
+    bool master_on_host = false;
   };
   std::int32_t op = 0;
   Tensor factor;
   std::vector<Shard> shards;
+  Tensor bucket;  // no memory where the optimizer's state is on the device
 };
 
 // Members of a pack that could not be born in their place, with that place.

@@ -52,6 +52,12 @@ KeyTable processor_keys() {
         "What a streaming kernel sustains while all devices of a node do the same.",
         "BabelStream triad on all devices; some 85-92 % of the data sheet.",
         "Compute: norms, residuals, activations, the optimizer."},
+       {"host_link_GBps", KeyForm::number, "55",
+        "What a copy between the device and its host's memory sustains, one way, while all devices "
+        "of the node copy.",
+        "nvbandwidth or BabelStream's transfers, all devices at once, pinned memory.",
+        "The update of an optimizer kept on the host (--offload-bucket); nothing else.",
+        Presence::optional},
        {"launch_overhead_us", KeyForm::number, "2",
         "Gap between a kernel and the next that depends on it.",
         "A profile of a training step (Nsight Systems, rocprof).",

@@ -58,6 +58,9 @@ Processor read_processor(const FactTable& root) {
   processor.memory = {table.number("memory_GB", Range::positive)};
   processor.usable_memory = table.number("usable_memory", Range::fraction);
   processor.memory_bandwidth = {table.number("memory_bandwidth_GBps", Range::positive)};
+  if (table.has("host_link_GBps")) {
+    processor.host_link = {table.number("host_link_GBps", Range::positive)};
+  }
   processor.launch_overhead = {table.number("launch_overhead_us", Range::non_negative)};
   processor.interference = table.number("interference", Range::open_fraction);
   return processor;

@@ -99,6 +99,9 @@ Record make_record(const Question& question, const Finding& finding, Fidelity fi
       record.memory_by_stage.push_back(use.peak);
     }
   }
+  for (const MemoryUse& use : winner.estimate.stage_memory) {
+    record.memory_on_host = std::max(record.memory_on_host, use.on_host);
+  }
   record.memory_by_role = winner.estimate.memory.by_role;
   record.memory_limit = platform.processor.memory * platform.processor.usable_memory;
   record.executed = winner.estimate.counts.executed();

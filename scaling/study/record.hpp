@@ -34,6 +34,7 @@ struct Record {
   Bytes memory;                                    // peak per device, without the reserve
   std::vector<Bytes> memory_by_stage;              // of a pipeline; the fullest one's is `memory`
   Bytes memory_limit;                              // what the reserve leaves
+  Bytes memory_on_host;                            // per device, of an offloaded optimizer
   std::array<Bytes, role_count> memory_by_role{};  // at the peak
   Flops executed;                                  // per device, what the kernels do
   std::vector<Bytes> sent;                         // per device, by rings; as Outcome::channels

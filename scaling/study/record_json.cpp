@@ -144,6 +144,7 @@ std::string to_json(const Record& record) {
     json& stages = object["memory_by_stage_B"] = json::array();
     for (Bytes bytes : record.memory_by_stage) stages.push_back(bytes.value);
   }
+  if (record.memory_on_host.value > 0) object["memory_on_host_B"] = record.memory_on_host.value;
   return object.dump();
 }
 
@@ -161,6 +162,9 @@ Record record_from_json(const std::string& text) {
   record.outcome = read_outcome(object.object("outcome"));
   record.estimated = {object.number("estimated_s")};
   record.memory = {object.number("memory_B")};
+  if (object.has("memory_on_host_B")) {
+    record.memory_on_host = {object.number("memory_on_host_B")};
+  }
   if (object.has("memory_by_stage_B")) {
     for (const json& bytes : object.get("memory_by_stage_B")) {
       record.memory_by_stage.push_back({bytes.get<double>()});

@@ -49,6 +49,9 @@ std::string further_text(const Point& point) {
   const StepOptions& options = point.options;
   std::string text;
   if (options.zero > 0) text += fmt::format("; ZeRO {}", options.zero);
+  if (options.offloads()) {
+    text += fmt::format("; optimizer on the host, buckets of {} elements", options.offload_bucket);
+  }
   if (options.sequence_parallel) text += "; sequence parallelism";
   if (point.grid.extent(Axis::pipe) == 1) return text;
   return text + fmt::format(";\n  order {}{}; overlap of messages {}", name(options.order),
@@ -168,6 +171,10 @@ std::string point_text(const Record& record) {
   text += fmt::format("Memory per device {:.1f} GB of the {:.1f} GB that the reserve leaves.\n",
                       record.memory.value / 1e9, record.memory_limit.value / 1e9);
   text += memory_by_role(record) + memory_by_stage(record);
+  if (record.memory_on_host.value > 0) {
+    text += fmt::format("  On the host: {:.1f} GB of optimizer state a device.\n",
+                        record.memory_on_host.value / 1e9);
+  }
   return text + options_text(record.point) + search_counts(record);
 }
 

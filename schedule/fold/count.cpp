@@ -2,6 +2,7 @@
 #include "schedule/fold/count.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace fourfold {
@@ -54,6 +55,16 @@ Bytes op_traffic(const OpClass& op, const LocalSizes& sizes) {
   for (std::int32_t size : op.reads) sum += bytes(size);
   for (std::int32_t size : op.writes) sum += bytes(size);
   return {sum};
+}
+
+HostTraffic host_traffic(const OpClass& op, const LocalSizes& sizes) {
+  HostTraffic traffic;
+  if (op.bucket == -1) return traffic;
+  for (std::int32_t size : op.fetched)
+    traffic.one_way += {sizes.bytes[static_cast<std::size_t>(size)]};
+  traffic.buckets =
+      std::ceil(traffic.one_way.value / sizes.bytes[static_cast<std::size_t>(op.bucket)]);
+  return traffic;
 }
 
 Counts count(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& grid) {

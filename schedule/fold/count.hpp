@@ -25,6 +25,12 @@ Flops op_flops(const OpClass& op, const LocalSizes& sizes);
 // HBM traffic, as the function's description says: every operand is read and every result written
 // once, but for lookups.
 Bytes op_traffic(const OpClass& op, const LocalSizes& sizes);
+// What comes from the host's memory before the operation, in buckets; as much goes back afterwards.
+struct HostTraffic {
+  Bytes one_way;
+  double buckets = 0;
+};
+HostTraffic host_traffic(const OpClass& op, const LocalSizes& sizes);
 
 struct Counts {
   std::vector<Channel> channels;

@@ -54,7 +54,8 @@ class Folder {
   Folded run() {
     for (std::size_t id = 0; id < p_.values.size(); ++id) {
       const Value& v = p_.values[id];
-      if (v.persistent) add_persistent(value_size_[id], v.role);
+      if (v.persistent)
+        add_persistent(v.on_host ? folded_.on_host : folded_.persistent, value_size_[id], v.role);
     }
     for (std::size_t i = 0; i < s_.sections.size(); ++i) {
       const std::int32_t last = i + 1 < s_.sections.size()
@@ -108,14 +109,14 @@ class Folder {
     return number;
   }
 
-  void add_persistent(std::int32_t size, Role role) {
-    for (BufferEvent& event : folded_.persistent) {
+  static void add_persistent(std::vector<BufferEvent>& events, std::int32_t size, Role role) {
+    for (BufferEvent& event : events) {
       if (event.size == size && event.role == role) {
         ++event.sign;
         return;
       }
     }
-    folded_.persistent.push_back({size, 1, role, Existence::always, Axis::z});
+    events.push_back({size, 1, role, Existence::always, Axis::z});
   }
 
   std::int32_t size_of(Id id) const { return value_size_[static_cast<std::size_t>(id)]; }
@@ -137,9 +138,20 @@ class Folder {
     for (Id id : op.outputs) key_.push_back(size_of(id));
     const auto [number, fresh] = class_index_.number(key_);
     if (fresh) {
-      OpClass c{op.kind, op.function, op.form, op.sequence, {}, {}, -1, -1};
-      for (Id id : op.inputs) c.reads.push_back(size_of(id));
-      for (Id id : op.outputs) c.writes.push_back(size_of(id));
+      OpClass c;
+      c.kind = op.kind;
+      c.function = op.function;
+      c.form = op.form;
+      c.sequence = op.sequence;
+      for (Id id : op.inputs) {
+        c.reads.push_back(size_of(id));
+        if (p_[id].on_host) c.fetched.push_back(size_of(id));
+      }
+      // What passes through a bucket is counted as what is read and written.
+      for (Id id : op.outputs) {
+        if (id != op.bucket) c.writes.push_back(size_of(id));
+      }
+      if (op.bucket != -1) c.bucket = size_of(op.bucket);
       c.shape_a = shape_of(op.inputs.at(0));
       if (op.inputs.size() > 1) c.shape_b = shape_of(op.inputs[1]);
       folded_.classes.push_back(std::move(c));

@@ -30,6 +30,8 @@ struct OpClass {
   std::int64_t sequence = 0;
   std::vector<std::int32_t> reads, writes;  // sizes
   std::int32_t shape_a = -1, shape_b = -1;  // operands of a gemm, first operand of attention
+  std::vector<std::int32_t> fetched;        // sizes of what comes from the host and goes back there
+  std::int32_t bucket = -1;                 // size of the room for it on the device
 };
 
 struct CollectiveClass {
@@ -84,6 +86,7 @@ struct Folded {
   std::vector<Body> bodies;
   std::vector<BodyCycle> cycles;
   std::vector<BufferEvent> persistent;  // what is there before and after the step, by size and role
+  std::vector<BufferEvent> on_host;     // the same in the memory of the device's host
   std::int64_t micro_batches = 0;       // that it stands for
   std::vector<Steady> steady;           // as the order declares them
   bool settled = false;  // whether their last periods leave in flight what they found

@@ -69,6 +69,7 @@ MemoryUse peak_memory(const Folded& folded, const LocalSizes& sizes, const Proce
   }
   MemoryUse use;
   use.peak = {step.high_sum};
+  use.on_host = {effect(folded.on_host, sizes, grid).sum};
   for (int r = 0; r < role_count; ++r) use.by_role[r] = {step.high[r]};
   return use;
 }

@@ -8,6 +8,7 @@ namespace fourfold {
 struct MemoryUse {
   Bytes peak;
   std::array<Bytes, role_count> by_role{};  // at the peak
+  Bytes on_host;                            // of an offloaded optimizer, in its host's memory
 };
 MemoryUse peak_memory(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& grid);
 

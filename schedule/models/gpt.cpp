@@ -19,7 +19,10 @@ std::pair<std::int64_t, std::int64_t> layers_of_chunk(std::int64_t layers, std::
 }
 
 Gpt::Gpt(const Model& model, const StepOptions& options, const Stage& stage, OptimizerState state)
-    : options_(options), r_(options.precision, state), gradients_{options, {}, {}}, model_(model) {
+    : options_(options),
+      r_(options.precision, state, options.offload_bucket),
+      gradients_{options, {}, {}},
+      model_(model) {
   r_.begin_stage(stage);
 }
 

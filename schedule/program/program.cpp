@@ -70,10 +70,11 @@ Id Op::buffer() const {
 // The inverse of Recorder::update. A weight that is its own master stands among the outputs once.
 std::vector<Parameter> Op::updated() const {
   const std::size_t count = (inputs.size() - 2) / 3;
+  const std::size_t written = outputs.size() - (bucket == -1 ? 0 : 1);
   std::vector<Parameter> parameters;
   for (std::size_t i = 0; i < count; ++i) {
     const auto state = inputs.begin() + 2 + static_cast<std::ptrdiff_t>(3 * i);
-    parameters.push_back({outputs[i * (outputs.size() / count)], state[0], state[1], state[2]});
+    parameters.push_back({outputs[i * (written / count)], state[0], state[1], state[2]});
   }
   return parameters;
 }

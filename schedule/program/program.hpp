@@ -59,6 +59,7 @@ struct Value {
   bool persistent = false;  // lives before and after the step: parameters, optimizer state, data
   std::vector<Id> members;  // of a pack: its local block is theirs, one after the other
   WeightKind weight = WeightKind::none;
+  bool on_host = false;  // lives in the memory of the device's host: offloaded optimizer state
 };
 
 // A trained matrix: its value and the fp32 state AdamW keeps for it, sharded alike; no state where
@@ -125,6 +126,7 @@ struct Op {
   Hiding hiding = Hiding::never;            // collectives, messages
   bool deferrable = false;                  // may wait with its operands: gradient book-keeping
   std::int64_t sequence = 0;                // attention: tokens of a sequence
+  Id bucket = -1;  // update: room on the device for state that comes from the host; an output
   std::vector<Id> inputs{};
   std::vector<Id> outputs{};
 

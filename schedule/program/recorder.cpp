@@ -96,11 +96,12 @@ Parameter Recorder::parameter(const Label& label, const Shape& shape, WeightKind
   const auto add = [&](const std::string& suffix, const Shape& lies, Precision precision, Role role,
                        WeightKind kept = WeightKind::none) {
     program_.values.push_back({label + suffix, lies, precision, role, true, {}, kept});
+    program_.values.back().on_host = role == Role::optimizer && offload_bucket_ > 0;
     return static_cast<Id>(program_.values.size() - 1);
   };
   Parameter result;
   result.weight = add("", shape, storage_, Role::parameter, kind);
-  if (state_ == OptimizerState::kept) {
+  if (state_ != OptimizerState::none) {
     result.master = storage_ == Precision::fp32 && state == shape
                         ? result.weight
                         : add(".master", state, Precision::fp32, Role::optimizer, kind);
@@ -442,8 +443,26 @@ void Recorder::update(const std::vector<Parameter>& parameters, Id gradient, Id 
     if (written != p.master) op.outputs.push_back(written);
     op.outputs.insert(op.outputs.end(), {p.master, p.first_moment, p.second_moment});
   }
+  if (offload_bucket_ > 0) {
+    op.bucket = room_for_state(parameters.at(0));
+    op.outputs.push_back(op.bucket);
+  }
   program_.ops.push_back(std::move(op));
   for (const auto& [piece, weight] : pieces) gather_into(piece, weight);
+}
+
+// One part for each kind of state that the host keeps.
+Id Recorder::room_for_state(const Parameter& parameter) {
+  const Id state[] = {parameter.master, parameter.first_moment, parameter.second_moment};
+  const auto kinds = std::ranges::count_if(state, [&](Id id) { return program_[id].on_host; });
+  Value room;
+  room.label = "bucket";
+  room.shape.rows = offload_bucket_ * kinds;
+  room.shape.cols = 1;
+  room.precision = Precision::fp32;
+  room.role = Role::optimizer;
+  program_.values.push_back(std::move(room));
+  return static_cast<Id>(program_.values.size() - 1);
 }
 
 // A new weight is put together where the old one lies.

@@ -22,9 +22,11 @@ enum class OptimizerState : std::uint8_t { kept, none };
 // Every method throws std::invalid_argument with one sentence if its operands do not fit.
 class Recorder {
  public:
+  // `offload_bucket`: elements of the optimizer's state that are on the device at a time, all
+  // others on its host; 0 keeps all on the device.
   explicit Recorder(Precision storage = Precision::bf16,
-                    OptimizerState state = OptimizerState::kept)
-      : storage_(storage), state_(state) {}
+                    OptimizerState state = OptimizerState::kept, std::int64_t offload_bucket = 0)
+      : storage_(storage), state_(state), offload_bucket_(offload_bucket) {}
 
   // Of weights and activations.
   Precision storage() const { return storage_; }
@@ -85,7 +87,8 @@ class Recorder {
   Id pack(const Label& label, const std::vector<Id>& members);
   std::vector<Id> unpack(Id packed);
   // The gradient lies as the optimizer's state; where that is cut along data and the weight is not,
-  // the new weights are gathered afterwards.
+  // the new weights are gathered afterwards. State on the host comes to the device bucket by
+  // bucket, and goes back.
   void update(const std::vector<Parameter>& parameters, Id gradient, Id norm_factor);
 
   // The last operation may be issued later, once its operands have arrived.
@@ -105,10 +108,12 @@ class Recorder {
   Id collective(Op op, Value value);
   Id reduced_everywhere(Op op);
   void gather_into(Id piece, Id weight);
+  Id room_for_state(const Parameter& parameter);
   ChannelNumber channel_of(OpKind kind, Axis axis);
 
   Precision storage_;
   OptimizerState state_;
+  std::int64_t offload_bucket_;
   Program program_;
 };
 

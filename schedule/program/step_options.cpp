@@ -100,6 +100,12 @@ std::vector<Field<Options>> rows() {
                                      "(3) cut along data",
                              .optional = true},
                             {.least = 0, .most = 3}, &Options::zero),
+      number_field<Options>({.key = "offload_bucket",
+                             .flag = "--offload-bucket",
+                             .help = "optimizer state in the host's memory, updated on the device "
+                                     "in buckets of so many elements; 0: all on the device",
+                             .optional = true},
+                            {.least = 0, .most = most_offload_bucket}, &Options::offload_bucket),
       on_off_field<Options>({.key = "sequence_parallel",
                              .flag = "--sequence-parallel",
                              .help = "tokens between blocks cut by x as well",

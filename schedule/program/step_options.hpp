@@ -71,6 +71,9 @@ struct StepOptions {
   // state, 2 gradients too, reduced for every micro-batch, 3 weights too, which then do along data
   // what z does.
   std::int64_t zero = 0;
+  // Masters and moments are in the host's memory, and come to the device in buckets of so many
+  // elements to be updated (Singh and Bhatele, IPDPS 2022); 0: all of them stay on the device.
+  std::int64_t offload_bucket = 0;
   Precision grad_reduce_precision_z = Precision::bf16;
   Precision grad_reduce_precision_data = Precision::fp32;
   bool operator==(const StepOptions&) const = default;
@@ -78,6 +81,7 @@ struct StepOptions {
   bool cuts_optimizer() const { return zero >= 1; }
   bool cuts_gradients() const { return zero >= 2; }
   bool cuts_weights() const { return zero >= 3; }
+  bool offloads() const { return offload_bucket > 0; }
 
   // The precisions in which gradients are reduced.
   Precision reduce_precision_z() const { return reduce_precision(grad_reduce_precision_z); }
@@ -92,6 +96,9 @@ struct StepOptions {
 // Most blocks that may be in flight: far above the layers of any model, so that sums cannot
 // overflow.
 inline constexpr std::int64_t most_in_flight_blocks = 1000;
+
+// Elements of a bucket of an offloaded optimizer: above the weights of any device.
+inline constexpr std::int64_t most_offload_bucket = std::int64_t{1} << 40;
 
 // Every option: its key in campaigns, points and records, its flag, and what it may be. A new one
 // is a member above, a row there, and its line in docs/campaigns.md.

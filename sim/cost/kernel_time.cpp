@@ -39,7 +39,12 @@ Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Processor&
                                            ? processor.attention_forward
                                            : processor.attention_backward);
   }
-  return std::max(computing, moving) + processor.launch_overhead;
+  const Seconds kernel = std::max(computing, moving) + processor.launch_overhead;
+  if (op.bucket == -1) return kernel;
+  // A bucket comes, is updated and goes back before the next comes: each copy is one more launch.
+  const HostTraffic host = host_traffic(op, sizes);
+  return kernel + 2 * (host.one_way / *processor.host_link) +
+         (3 * host.buckets - 1) * processor.launch_overhead;
 }
 
 }  // namespace fourfold

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <stdexcept>
 #include <vector>
 
 #include "sim/conditions/conditions.hpp"
@@ -235,6 +236,14 @@ void lower(const std::vector<Folded>& stages, const std::vector<LocalSizes>& siz
   program.stages.clear();
   program.max_back = 0;
   program.interference = target.platform.processor.interference;
+  for (const Folded& stage : stages) {
+    if (!stage.on_host.empty() && !target.platform.processor.host_link) {
+      throw std::invalid_argument(
+          target.platform.name +
+          " does not say what a device's link to its host sustains, which an "
+          "offloaded optimizer needs: processor.host_link_GBps");
+    }
+  }
   Lowering lowering(target, program);
   for (std::size_t i = 0; i < stages.size(); ++i) lowering.stage(stages[i], sizes[i]);
 }

@@ -176,5 +176,22 @@ TEST(KernelTime, ALaunchComesOnTopOfComputingToo) {
   EXPECT_DOUBLE_EQ(attention_seconds, 2.0 * 2049 * 8192 * 4096 / 80e12 + 5e-6);
 }
 
+TEST(KernelTime, StateOnTheHostComesAndGoesBucketByBucket) {
+  Processor p = processor();
+  Kernel update(OpKind::update);
+  update.op.shape_a = update.matrix(1, 1000);
+  for (int kind = 0; kind < 3; ++kind) {
+    update.op.fetched.push_back(update.matrix(1, 2000));  // 4,000 bytes
+  }
+  const double on_device = seconds(update, p);
+  p.host_link = BytesPerSecond{1e6};
+  p.launch_overhead = {1e-3};
+
+  update.op.bucket = update.matrix(1, 2400);
+
+  // Three buckets, each copied in, updated and copied out.
+  EXPECT_DOUBLE_EQ(seconds(update, p), on_device + 2 * 12000 / 1e6 + 9 * 1e-3);
+}
+
 }  // namespace
 }  // namespace fourfold

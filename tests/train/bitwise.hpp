@@ -21,7 +21,7 @@ inline std::int64_t differing_elements(const Weights& weights, const Lockstep<fl
   for (const Stored& stored : weights.all()) {
     const Matrix<float> expected = scatter(stored.shape, weights.grid(), weights.rank(),
                                            referee.weight_on(stage, stored.name));
-    const std::vector<float> block = numbers_of(weights.device(), stored.block);
+    const std::vector<float> block = numbers_of(*stored.memory, stored.block);
     for (std::int64_t i = 0; i < stored.block.size(); ++i) {
       const float own = block[static_cast<std::size_t>(i)];
       const float other = expected.values[static_cast<std::size_t>(i)];

@@ -52,9 +52,9 @@ inline float made_up_element(const NormalNumbers& of_matrix, std::int64_t row, s
 inline Weights made_up_weights(const Program& program, const ProcessGrid& grid, std::uint64_t seed,
                                DeviceMemory& device = host_memory()) {
   Weights weights(program, grid, world_rank(), device);
-  HostView view(device);
   for (const Stored& stored : weights.all()) {
     if (stored.block.precision != Precision::fp32) continue;
+    HostView view(*stored.memory);
     const NormalNumbers numbers(seed, saved_name(stored.name));
     const BlockPlace place = block_place(stored.shape, grid, world_rank());
     auto* const block =
@@ -80,7 +80,8 @@ inline std::vector<std::byte> bytes_of(DeviceMemory& memory, const Tensor& block
 inline std::vector<std::string> differences(const Weights& a, const Weights& b) {
   std::vector<std::string> names;
   for (const Stored& stored : a.all()) {
-    if (bytes_of(a.device(), stored.block) != bytes_of(b.device(), b[stored.name].block)) {
+    const Stored& other = b[stored.name];
+    if (bytes_of(*stored.memory, stored.block) != bytes_of(*other.memory, other.block)) {
       names.push_back(stored.name);
     }
   }

@@ -80,9 +80,9 @@ class RoughWeights {
 };
 
 inline void roughen(const Model& model, Weights& weights) {
-  HostView view(weights.device());
   for (const Stored& stored : weights.all()) {
     if (stored.kind == WeightKind::none || stored.has_master) continue;
+    HostView view(*stored.memory);
     std::string name = stored.name;
     const std::string suffix = ".master";
     if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());

@@ -87,7 +87,7 @@ std::vector<SavedMatrix> saved_matrices(const Model& model) {
 
 CheckpointLayout::CheckpointLayout(const Weights& weights, const std::vector<SavedMatrix>& file,
                                    CheckpointBlocks which)
-    : grid_(weights.grid()), rank_(weights.rank()), device_(weights.device()), matrices_(file) {
+    : grid_(weights.grid()), rank_(weights.rank()), matrices_(file) {
   std::map<std::string, const SavedMatrix*> by_name;
   for (const SavedMatrix& matrix : matrices_) by_name[matrix.name] = &matrix;
   for (const auto& [name, stored] : blocks_in(weights, which)) {
@@ -99,8 +99,8 @@ CheckpointLayout::CheckpointLayout(const Weights& weights, const std::vector<Sav
       throw std::runtime_error(fmt::format("holds {} as {} x {}, and {} x {} is needed", name,
                                            matrix.rows, matrix.cols, rows, cols));
     }
-    blocks_.push_back({matrix, stored->block, block_place(stored->shape, grid_, rank_),
-                       uncut_axes(stored->shape)});
+    blocks_.push_back({matrix, stored->block, stored->memory,
+                       block_place(stored->shape, grid_, rank_), uncut_axes(stored->shape)});
   }
   std::ranges::sort(blocks_, {}, [](const SavedBlock& block) { return block.matrix.first; });
 }
@@ -122,13 +122,14 @@ std::vector<Run> CheckpointLayout::runs(std::int64_t from, std::int64_t to) cons
 
 void CheckpointLayout::copy_out(const Run& run, float* out) const {
   const Tensor& block = blocks_[run.matrix].block;
+  DeviceMemory& memory = *blocks_[run.matrix].memory;
   const std::int64_t width = bytes_per_element(block.precision);
   const std::byte* const from = block.data + run.local * width;
   if (block.precision == Precision::fp32) {
-    device_.copy_out(reinterpret_cast<std::byte*>(out), from, run.count * width);
+    memory.copy_out(reinterpret_cast<std::byte*>(out), from, run.count * width);
     return;
   }
-  HostView view(device_);
+  HostView view(memory);
   const auto* const bits =
       reinterpret_cast<const std::uint16_t*>(view.read(from, run.count * width));
   for (std::int64_t i = 0; i < run.count; ++i) out[i] = from_bf16_bits(bits[i]);
@@ -136,13 +137,14 @@ void CheckpointLayout::copy_out(const Run& run, float* out) const {
 
 void CheckpointLayout::copy_in(const Run& run, const float* in) const {
   const Tensor& block = blocks_[run.matrix].block;
+  DeviceMemory& memory = *blocks_[run.matrix].memory;
   const std::int64_t width = bytes_per_element(block.precision);
   std::byte* const to = block.data + run.local * width;
   if (block.precision == Precision::fp32) {
-    device_.copy_in(to, reinterpret_cast<const std::byte*>(in), run.count * width);
+    memory.copy_in(to, reinterpret_cast<const std::byte*>(in), run.count * width);
     return;
   }
-  HostView view(device_);
+  HostView view(memory);
   auto* const bits = reinterpret_cast<std::uint16_t*>(view.open(to, run.count * width));
   for (std::int64_t i = 0; i < run.count; ++i) bits[i] = bf16_bits(in[i]);
   view.close();

@@ -23,6 +23,7 @@ struct Run {
 struct SavedBlock {
   SavedMatrix matrix;
   Tensor block;
+  DeviceMemory* memory = nullptr;  // that the block is in
   BlockPlace place;
   Cuts uncut;  // along these axes every rank of the stage holds the same block
 };
@@ -62,7 +63,6 @@ class CheckpointLayout {
  private:
   ProcessGrid grid_;
   std::int64_t rank_ = 0;
-  DeviceMemory& device_;
   std::vector<SavedMatrix> matrices_;
   std::vector<SavedBlock> blocks_;
 };

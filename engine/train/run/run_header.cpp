@@ -41,6 +41,9 @@ std::vector<Counted> counted(const TrainSettings& settings) {
 std::string grid_text(const ProcessGrid& grid, const StepOptions& options) {
   std::string further;
   if (options.zero > 0) further += fmt::format(", ZeRO {}", options.zero);
+  if (options.offloads()) {
+    further += fmt::format(", optimizer on the host in buckets of {}", options.offload_bucket);
+  }
   if (options.sequence_parallel) further += ", sequence parallel";
   if (grid.extent(Axis::pipe) == 1) return grid.str() + " (x, y, z, data)" + further;
   return fmt::format("{}, order {}{}{}", grid.str(), name(options.order),
