@@ -25,6 +25,8 @@ Flops op_flops(const OpClass& op, const LocalSizes& sizes);
 // HBM traffic, as the function's description says: every operand is read and every result written
 // once, but for lookups.
 Bytes op_traffic(const OpClass& op, const LocalSizes& sizes);
+// That of one of its products of heads.
+Bytes product_traffic(const OpClass& op, const LocalSizes& sizes, const HeadProduct& product);
 
 struct Counts {
   std::vector<Channel> channels;

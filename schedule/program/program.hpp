@@ -98,9 +98,6 @@ constexpr bool is_posted(OpKind kind) {
   return is_collective(kind) || is_message(kind);
 }
 
-enum class GemmForm : std::uint8_t { nn, nt, tn };
-const char* name(GemmForm form);
-
 // Which overlap, if any, may move a collective's wait away from its start.
 enum class Hiding : std::uint8_t {
   never,
@@ -124,7 +121,7 @@ struct Op {
   Direction direction = Direction::pieces;  // gathers, reduce-scatters
   Hiding hiding = Hiding::never;            // collectives, messages
   bool deferrable = false;                  // may wait with its operands: gradient book-keeping
-  std::int64_t sequence = 0;                // attention: tokens of a sequence
+  std::int64_t sequence = 0;                // attention, its softmax: tokens of a sequence
   std::vector<Id> inputs{};
   std::vector<Id> outputs{};
 
