@@ -45,13 +45,42 @@ class Check {
     }
     fits(out, "the result", tn ? in_[0].cols : in_[0].rows, cols);
   }
+  void whole_sequences(const Tensor& t) const {
+    if (op_.sequence >= 1 && t.rows % op_.sequence == 0) return;
+    refuse(std::to_string(t.rows) + " rows are no whole sequences of " +
+           std::to_string(op_.sequence));
+  }
+  // Every part of every product belongs to as many heads of the same rows.
+  void products(std::int64_t head_columns, const Tensor& out) const {
+    whole_sequences(out);
+    const auto columns_a_head = [&](HeadPart part) {
+      if (part == HeadPart::pairs) return op_.sequence;
+      return part == HeadPart::columns ? head_columns : 3 * head_columns;
+    };
+    const std::int64_t of_result = columns_a_head(op_.function->products.front().result);
+    if (of_result < 1 || out.cols % of_result != 0) {
+      refuse(std::to_string(out.cols) + " columns are no whole heads of " +
+             std::to_string(of_result));
+    }
+    const std::int64_t heads = out.cols / of_result;
+    for (const HeadProduct& product : op_.function->products) {
+      for (const HeadProduct::Operand& operand : {product.a, product.b}) {
+        fits(in_.at(operand.number), "operand " + std::to_string(operand.number), out.rows,
+             heads * columns_a_head(operand.part));
+      }
+    }
+  }
+  void softmax(const Tensor& out) const {
+    whole_sequences(out);
+    if (out.cols % op_.sequence != 0) {
+      refuse(std::to_string(out.cols) + " columns are no whole heads of " +
+             std::to_string(op_.sequence));
+    }
+  }
   void attention(std::int64_t head_columns, const Tensor& out) const {
     const bool forward = op_.function->result == ResultShape::attended;
     const Tensor& qkv = forward ? in_[0] : in_[1];
-    if (op_.sequence < 1 || qkv.rows % op_.sequence != 0) {
-      refuse(std::to_string(qkv.rows) + " rows are no whole sequences of " +
-             std::to_string(op_.sequence));
-    }
+    whole_sequences(qkv);
     if (head_columns < 1 || qkv.cols % (3 * head_columns) != 0) {
       refuse(std::to_string(qkv.cols) + " columns are no whole heads of 3 x " +
              std::to_string(head_columns));
@@ -90,7 +119,13 @@ void check_operands(const Device& device, const Op& op, const KernelOperands& op
   }
   check.numbers(operands.output, "the result");
   if (op.kind == OpKind::gemm) check.gemm(operands.output);
-  if (op.kind == OpKind::attention) check.attention(device.head_columns, operands.output);
+  if (!op.function->products.empty()) {
+    check.products(device.head_columns, operands.output);
+  } else if (op.kind == OpKind::attention) {
+    check.attention(device.head_columns, operands.output);
+  } else if (op.kind == OpKind::map && op.sequence > 0) {
+    check.softmax(operands.output);
+  }
 }
 
 void check_operands(const UpdateOperands& operands) {

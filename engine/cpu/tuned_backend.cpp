@@ -13,6 +13,7 @@
 #include "engine/cpu/numbers.hpp"
 #include "engine/cpu/reduce_kernels.hpp"
 #include "engine/cpu/row_update.hpp"
+#include "engine/cpu/unfused_attention_kernels.hpp"
 #include "engine/cpu/vocabulary_kernels.hpp"
 
 namespace fourfold {
@@ -22,7 +23,7 @@ TunedBackend::TunedBackend() {
   keep_packing_buffers();
   for (const std::span<const KernelOf> room :
        {map_kernels(), reduce_kernels(), layer_norm_kernels(), vocabulary_kernels(),
-        attention_kernels()}) {
+        attention_kernels(), softmax_kernels()}) {
     of_functions_.insert(of_functions_.end(), room.begin(), room.end());
   }
 }
@@ -60,6 +61,7 @@ void TunedBackend::compute(const Device& device, const Op& op, const KernelOpera
     return;
   }
   if (op.kind == OpKind::add) return compute_add(call);
+  if (!op.function->products.empty()) return multiply_heads(call);
   for (const KernelOf& kernel : of_functions_) {
     if (kernel.function == op.function) return kernel.compute(call);
   }

@@ -9,6 +9,7 @@
 #include "engine/reference/layer_norm.hpp"
 #include "engine/reference/maps.hpp"
 #include "engine/reference/matrix.hpp"
+#include "engine/reference/unfused_attention.hpp"
 #include "engine/reference/vocabulary.hpp"
 
 namespace fourfold::reference {
@@ -74,8 +75,8 @@ Kernels<T>::Kernels()
            }},
           {&functions::add_position,
            [](const Device& device, const Op& op, const Operands<T>& o) {
-             add_position(o.inputs[0], o.inputs[1],
-                          device.first_row(op.outputs[0], o.output.rows), o.output);
+             add_position(o.inputs[0], o.inputs[1], device.first_row(op.outputs[0], o.output.rows),
+                          o.output);
            }},
           {&functions::softmax_loss,
            [](const Device&, const Op&, const Operands<T>& o) {
@@ -134,6 +135,15 @@ Kernels<T>::Kernels()
              attention_backward(o.inputs[0], o.inputs[1], o.inputs[2],
                                 {op.sequence, device.head_columns}, o.output);
            }},
+          {&functions::causal_softmax,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             causal_softmax(o.inputs[0], {op.sequence, device.head_columns}, o.output);
+           }},
+          {&functions::causal_softmax_backward,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             causal_softmax_backward(o.inputs[0], o.inputs[1], {op.sequence, device.head_columns},
+                                     o.output);
+           }},
           {&functions::lookup,
            [](const Device& device, const Op& op, const Operands<T>& o) {
              lookup_forward(o.inputs[0], o.tokens, row_part(device, op.inputs[0]), o.output);
@@ -150,6 +160,10 @@ void Kernels<T>::compute(const Device& device, const Op& op, const Operands<T>& 
     return gemm(op.form, operands.inputs[0], operands.inputs[1], operands.output);
   }
   if (op.kind == OpKind::add) return fourfold::reference::add(operands.inputs, operands.output);
+  for (const HeadProduct& product : op.function->products) {
+    multiply_heads(product, operands.inputs, {op.sequence, device.head_columns}, operands.output);
+  }
+  if (!op.function->products.empty()) return;
   for (const Kernel<T>& kernel : of_functions_) {
     if (kernel.function == op.function) return kernel.compute(device, op, operands);
   }

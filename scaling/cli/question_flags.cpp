@@ -135,9 +135,10 @@ StepOptions options_of(const QuestionFlags& flags) {
   step_fields().set(options, flags.options);
   const bool typed = flags.options.contains("overlap.recompute_gather");
   const bool listed = !(options.overlap == Overlap{}) && options.overlap.recompute_gather;
-  if (typed && listed && options.recompute == Recompute::none) {
+  if (typed && listed && options.recompute != Recompute::full) {
     throw std::runtime_error(
-        "--overlap recompute cannot take effect: --recompute none gathers nothing anew");
+        fmt::format("--overlap recompute cannot take effect: --recompute {} gathers nothing anew",
+                    name(options.recompute)));
   }
   for (const auto& [key, flag] :
        {std::pair{"grad_reduce_precision_z", "--grad-precision-z"},
@@ -181,8 +182,8 @@ std::vector<std::int64_t> stages_of(const QuestionFlags& flags, const Question& 
                                "' is no list of whole numbers, such as 1,2,4, nor all");
     }
     if (question.devices % count != 0) {
-      throw std::runtime_error(fmt::format("--stages: {} stages do not divide {} devices", count,
-                                           question.devices));
+      throw std::runtime_error(
+          fmt::format("--stages: {} stages do not divide {} devices", count, question.devices));
     }
     stages.push_back(count);
   }

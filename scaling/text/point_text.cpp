@@ -48,6 +48,7 @@ std::string precision_text(const StepOptions& options) {
 std::string further_text(const Point& point) {
   const StepOptions& options = point.options;
   std::string text;
+  if (options.attention == AttentionKernel::unfused) text += "; attention unfused";
   if (options.zero > 0) text += fmt::format("; ZeRO {}", options.zero);
   if (options.offloads()) {
     text += fmt::format("; optimizer on the host, buckets of {} elements", options.offload_bucket);

@@ -46,8 +46,25 @@ Flops op_flops(const OpClass& op, const LocalSizes& sizes) {
   return {op.function->flops(rows(op.shape_a), cols(op.shape_a), static_cast<double>(op.sequence))};
 }
 
+Bytes product_traffic(const OpClass& op, const LocalSizes& sizes, const HeadProduct& product) {
+  // Queries, keys and values are a third each of the value they stand in.
+  const auto bytes = [&](std::int32_t size, HeadPart part) {
+    const double whole = sizes.bytes[static_cast<std::size_t>(size)];
+    return part == HeadPart::columns || part == HeadPart::pairs ? whole : whole / 3;
+  };
+  return {bytes(op.reads[product.a.number], product.a.part) +
+          bytes(op.reads[product.b.number], product.b.part) + bytes(op.writes[0], product.result)};
+}
+
 Bytes op_traffic(const OpClass& op, const LocalSizes& sizes) {
   if (op.kind == OpKind::pack || op.kind == OpKind::unpack) return {};
+  if (!op.function->products.empty()) {
+    Bytes of_all;
+    for (const HeadProduct& product : op.function->products) {
+      of_all += product_traffic(op, sizes, product);
+    }
+    return of_all;
+  }
   const auto bytes = [&](std::int32_t size) { return sizes.bytes[static_cast<std::size_t>(size)]; };
   if (op.function->traffic == Traffic::twice_result) return {2 * bytes(op.writes[0])};
   if (op.function->traffic == Traffic::twice_first) return {2 * bytes(op.reads[0])};

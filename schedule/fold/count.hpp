@@ -31,6 +31,8 @@ struct HostTraffic {
   double buckets = 0;
 };
 HostTraffic host_traffic(const OpClass& op, const LocalSizes& sizes);
+// That of one of its products of heads.
+Bytes product_traffic(const OpClass& op, const LocalSizes& sizes, const HeadProduct& product);
 
 struct Counts {
   std::vector<Channel> channels;

@@ -12,7 +12,6 @@ constexpr Axis y = Axis::y;
 
 Block::Block(Recorder& r, const Model& model, std::int64_t layer, Gradients& gradients)
     : layer_(layer),
-      sequence_(model.sequence),
       small_(&gradients.small),
       bucket_(&gradients.bucket(named("gradients"))),
       norm1_(r, named("norm1"), model.hidden, *small_),
@@ -25,6 +24,7 @@ Block::Block(Recorder& r, const Model& model, std::int64_t layer, Gradients& gra
           *bucket_),
       down_(r, named("down"), weight_shape(4 * model.hidden, model.hidden, x, y),
             WeightKind::residual_matrix, *bucket_),
+      attention_(named(""), model),
       qkv_bias_(bias(r, "qkv", 3 * model.hidden, x)),
       projection_bias_(bias(r, "projection", model.hidden, y)),
       up_bias_(bias(r, "up", 4 * model.hidden, x)),
@@ -52,11 +52,11 @@ Forward<Block::Saved> Block::forward(const Recording& in, Id input, Hiding hidin
   saved.norm1 = normed1.saved;
   const auto qkv = qkv_.forward(in, normed1.output, hiding);
   saved.qkv = qkv.saved;
-  saved.qkv_out =
+  const Id biased =
       r.map(in.stored(functions::bias, named("qkv")), {qkv.output, qkv_bias_.parameter.weight});
-  saved.attention_out =
-      r.attention(in.stored(functions::attention, named("attention")), {saved.qkv_out}, sequence_);
-  const auto projected = projection_.forward(in, saved.attention_out, hiding);
+  const auto attended = attention_.forward(in, biased);
+  saved.attention = attended.saved;
+  const auto projected = projection_.forward(in, attended.output, hiding);
   saved.projection = projected.saved;
   const Id middle = r.map(in.stored(functions::bias_residual, named("middle")),
                           {projected.output, projection_bias_.parameter.weight, input});
@@ -89,8 +89,7 @@ Id Block::backward(const Recording& in, const Saved& kept, Id gradient) const {
       r.add(named("dmiddle"), {gradient, norm2_.backward(in, saved.norm2, normed2)}, r.storage());
   const Id attended = projection_.backward(in, saved.projection, middle);
   give_bias(in, projection_bias_, middle);
-  const Id qkv = r.attention(in.stored(functions::attention_backward, named("dattention")),
-                             {attended, saved.qkv_out, saved.attention_out}, sequence_);
+  const Id qkv = attention_.backward(in, saved.attention, attended);
   const Id normed1 = qkv_.backward(in, saved.qkv, qkv);
   give_bias(in, qkv_bias_, qkv);
   return r.add(named("dinput"), {middle, norm1_.backward(in, saved.norm1, normed1)}, r.storage());

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "schedule/models/attention.hpp"
 #include "schedule/models/layer_norm.hpp"
 #include "schedule/models/linear.hpp"
 #include "schedule/models/model.hpp"
@@ -13,8 +14,9 @@ namespace fourfold {
 class Block {
  public:
   struct Saved {
-    Id input = -1, qkv_out = -1, attention_out = -1, up_out = -1;
+    Id input = -1, up_out = -1;
     LayerNorm::Saved norm1, norm2;
+    Attention::Saved attention;
     Linear::Saved qkv, projection, up, down;
   };
 
@@ -22,7 +24,7 @@ class Block {
 
   // tokens x hidden, columns cut by y, to the same. `hiding` is that of the weight gathers.
   Forward<Saved> forward(const Recording& in, Id input, Hiding hiding) const;
-  // Repeats forward first if activations were not kept.
+  // Repeats forward first, or parts of it, if activations were not kept.
   Id backward(const Recording& in, const Saved& saved, Id gradient) const;
   Bucket& bucket() const { return *bucket_; }
   std::int64_t layer() const { return layer_; }
@@ -37,11 +39,11 @@ class Block {
   void give_bias(const Recording& in, const Bias& bias, Id gradient) const;
 
   std::int64_t layer_ = 0;
-  std::int64_t sequence_ = 0;
   SmallGradients* small_;
   Bucket* bucket_;
   LayerNorm norm1_, norm2_;
   Linear qkv_, projection_, up_, down_;
+  Attention attention_;
   Bias qkv_bias_, projection_bias_, up_bias_, down_bias_;
 };
 

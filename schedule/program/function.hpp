@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "schedule/program/sharding.hpp"
 
@@ -18,6 +19,7 @@ enum class ResultShape : std::uint8_t {
   single,         // one number: owed along everything that cuts the operand
   attended,       // a third of the columns: queries, keys and values in, values out
   attended_from,  // three times the columns of the first operand: the gradient of that
+  paired,         // for each head one number for each token of its sequence
   looked_up,      // a row of the table for each word: owed along what cuts the table's rows
   looked_up_from  // the table's gradient: owed along what cuts the words
 };
@@ -27,6 +29,25 @@ enum class Traffic : std::uint8_t {
   all,           // every operand is read once and the result written once
   twice_result,  // the rows that are looked up, and the result
   twice_first    // the gradient, and the rows of the table it is added to
+};
+
+enum class GemmForm : std::uint8_t { nn, nt, tn };
+const char* name(GemmForm form);
+
+// What belongs to one head of one sequence of s tokens, with d columns a head: s x d queries, keys
+// or values, which stand side by side in tokens x 3h; s x d columns of tokens x h; or s x s numbers
+// of tokens x (heads s), one for each pair of tokens.
+enum class HeadPart : std::uint8_t { queries, keys, values, columns, pairs };
+
+// op(a) op(b) for every head of every sequence, by form: one kernel.
+struct HeadProduct {
+  struct Operand {
+    std::size_t number = 0;  // of the operation's
+    HeadPart part = HeadPart::columns;
+  };
+  GemmForm form = GemmForm::nn;
+  Operand a, b;
+  HeadPart result = HeadPart::columns;
 };
 
 // Flops of an operation on its local first operand: rows, columns, and tokens of a sequence.
@@ -43,6 +64,9 @@ struct Function {
   bool in_place = true;
   CountFlops flops = nullptr;
   Traffic traffic = Traffic::all;
+  // Attention whose parts are kernels of their own, one after the other: each reads its parts once
+  // and writes one, whatever `traffic` says, and all have equally many flops.
+  std::span<const HeadProduct> products{};
 };
 
 namespace functions {
@@ -54,6 +78,16 @@ inline double attention_flops(double rows, double cols, double sequence) {
 }
 inline double attention_backward_flops(double rows, double cols, double sequence) {
   return 5.0 * (sequence + 1) * rows * cols;
+}
+// Products of heads compute the masked half as well: 2 s tokens h each.
+inline double product_of_qkv_flops(double rows, double cols, double sequence) {
+  return 2.0 * sequence * rows * (cols / 3);
+}
+inline double product_of_gradient_flops(double rows, double cols, double sequence) {
+  return 2.0 * sequence * rows * cols;
+}
+inline double three_products_of_gradient_flops(double rows, double cols, double sequence) {
+  return 6.0 * sequence * rows * cols;
 }
 
 // Where an operation's kind says it all: products, sums, packs, collectives.
@@ -85,11 +119,46 @@ inline constexpr Function position_sum{"position_sum", ResultShape::per_column};
 inline constexpr Function square_sum{"square_sum", ResultShape::single};
 inline constexpr Function loss_sum{"loss_sum", ResultShape::single};
 
-// Attention: local, as rows are cut by whole sequences and columns by whole heads.
+// Attention: local, as rows are cut by whole sequences and columns by whole heads. Fused, in one
+// kernel that holds no more than a block of scores at a time; its backward repeats them.
 inline constexpr Function attention{
     .name = "forward", .result = ResultShape::attended, .flops = attention_flops};
 inline constexpr Function attention_backward{
     .name = "backward", .result = ResultShape::attended_from, .flops = attention_backward_flops};
+
+// Attention unfused: scores = Q K^T, probabilities = softmax of what the mask leaves, context = P
+// V, each through memory. The softmax scales and masks as one kernel.
+inline constexpr HeadProduct score_products[]{
+    {GemmForm::nt, {0, HeadPart::queries}, {0, HeadPart::keys}, HeadPart::pairs}};
+inline constexpr Function scores{.name = "scores",
+                                 .result = ResultShape::paired,
+                                 .flops = product_of_qkv_flops,
+                                 .products = score_products};
+inline constexpr Function causal_softmax{"causal_softmax"};
+inline constexpr HeadProduct context_products[]{
+    {GemmForm::nn, {1, HeadPart::pairs}, {0, HeadPart::values}, HeadPart::columns}};
+inline constexpr Function context{.name = "context",
+                                  .result = ResultShape::attended,
+                                  .flops = product_of_qkv_flops,
+                                  .products = context_products};
+// The probabilities' gradient, of the context's and of QKV.
+inline constexpr HeadProduct context_backward_products[]{
+    {GemmForm::nt, {0, HeadPart::columns}, {1, HeadPart::values}, HeadPart::pairs}};
+inline constexpr Function context_backward{.name = "context_backward",
+                                           .result = ResultShape::paired,
+                                           .flops = product_of_gradient_flops,
+                                           .products = context_backward_products};
+// The scores' gradient, of the probabilities' and of the probabilities.
+inline constexpr Function causal_softmax_backward{"causal_softmax_backward"};
+// QKV's gradient, of the context's, of QKV, of the probabilities and of the scores' gradient.
+inline constexpr HeadProduct qkv_products[]{
+    {GemmForm::nn, {3, HeadPart::pairs}, {1, HeadPart::keys}, HeadPart::queries},
+    {GemmForm::tn, {3, HeadPart::pairs}, {1, HeadPart::queries}, HeadPart::keys},
+    {GemmForm::tn, {2, HeadPart::pairs}, {0, HeadPart::columns}, HeadPart::values}};
+inline constexpr Function qkv_backward{.name = "qkv_backward",
+                                       .result = ResultShape::attended_from,
+                                       .flops = three_products_of_gradient_flops,
+                                       .products = qkv_products};
 
 // Lookups in a table whose rows are cut.
 inline constexpr Function lookup{

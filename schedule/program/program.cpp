@@ -9,7 +9,12 @@ const char* name(Precision precision) {
 }
 
 const char* name(Recompute recompute) {
-  return recompute == Recompute::full ? "full" : "none";
+  constexpr const char* names[]{"none", "full", "selective"};
+  return names[static_cast<int>(recompute)];
+}
+
+const char* name(AttentionKernel kernel) {
+  return kernel == AttentionKernel::unfused ? "unfused" : "fused";
 }
 
 const char* name(WeightGather gather) {

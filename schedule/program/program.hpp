@@ -99,9 +99,6 @@ constexpr bool is_posted(OpKind kind) {
   return is_collective(kind) || is_message(kind);
 }
 
-enum class GemmForm : std::uint8_t { nn, nt, tn };
-const char* name(GemmForm form);
-
 // Which overlap, if any, may move a collective's wait away from its start.
 enum class Hiding : std::uint8_t {
   never,
@@ -125,7 +122,7 @@ struct Op {
   Direction direction = Direction::pieces;  // gathers, reduce-scatters
   Hiding hiding = Hiding::never;            // collectives, messages
   bool deferrable = false;                  // may wait with its operands: gradient book-keeping
-  std::int64_t sequence = 0;                // attention: tokens of a sequence
+  std::int64_t sequence = 0;                // attention, its softmax: tokens of a sequence
   Id bucket = -1;  // update: room on the device for state that comes from the host; an output
   std::vector<Id> inputs{};
   std::vector<Id> outputs{};

@@ -169,23 +169,37 @@ Id Recorder::map(const Result& result, const std::vector<Id>& operands) {
               std::move(value));
 }
 
-Id Recorder::attention(const Result& result, const std::vector<Id>& operands,
-                       std::int64_t sequence) {
-  for (Id operand : operands) complete(operand, "attention");
-  Shape shape = program_[operands.at(0)].shape;
+Id Recorder::attention(const Result& result, const std::vector<Id>& operands, const Heads& heads) {
+  const Value& first = complete(operands.at(0), "attention");
+  Shape shape = first.shape;
   if (shape.rows.constant()) refuse("attention", "rows must be tokens");
-  if (result.function.result == ResultShape::attended) {
-    shape.cols = shape.cols / 3;
-  } else if (result.function.result == ResultShape::attended_from) {
-    shape.cols = shape.cols * 3;
-  } else {
-    refuse("attention", std::string(result.function.name) + " is no attention");
+  for (Id operand : operands) {
+    const Value& other = complete(operand, "attention");
+    if (other.shape.rows != shape.rows || !(other.shape.sharding == shape.sharding)) {
+      refuse("attention",
+             "operands lie differently: " + described(first) + " and " + described(other));
+    }
   }
-  return emit({.kind = OpKind::attention,
-               .function = &result.function,
-               .sequence = sequence,
-               .inputs = operands},
-              {result.label, shape, result.precision, Role::activation, false, {}});
+  OpKind kind = OpKind::attention;
+  switch (result.function.result) {
+    case ResultShape::attended:
+      shape.cols = shape.cols / 3;
+      break;
+    case ResultShape::attended_from:
+      shape.cols = shape.cols * 3;
+      break;
+    case ResultShape::paired:
+      shape.cols = heads.count * heads.sequence;
+      break;
+    case ResultShape::as_first:
+      kind = OpKind::map;
+      break;
+    default:
+      refuse("attention", std::string(result.function.name) + " is no attention");
+  }
+  return emit(
+      {.kind = kind, .function = &result.function, .sequence = heads.sequence, .inputs = operands},
+      {result.label, shape, result.precision, Role::activation, false, {}});
 }
 
 Id Recorder::lookup(const Result& result, Id table_or_gradient, Id tokens, const Shape& table) {

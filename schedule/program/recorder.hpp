@@ -16,6 +16,12 @@ struct Result {
   Precision precision = Precision::bf16;
 };
 
+// What attention cuts tokens x h into: sequences of so many tokens, and h into so many heads.
+struct Heads {
+  std::int64_t sequence = 0;
+  std::int64_t count = 0;
+};
+
 // Whether the program trains what it records, or only reads its weights.
 enum class OptimizerState : std::uint8_t { kept, none };
 
@@ -76,8 +82,10 @@ class Recorder {
   // Element by element; the first operand gives the shape. Further operands are equally sharded, or
   // row statistics, column vectors, or per-sequence tables that lie as the first one does.
   Id map(const Result& result, const std::vector<Id>& operands);
-  // tokens x h from tokens x 3h (forward); tokens x 3h from gradient, qkv and output (backward).
-  Id attention(const Result& result, const std::vector<Id>& operands, std::int64_t sequence);
+  // tokens x h from tokens x 3h (forward); tokens x 3h from gradient, qkv and output (backward);
+  // unfused, its products and its softmax, which is a map of tokens x (heads s) that knows what a
+  // sequence is.
+  Id attention(const Result& result, const std::vector<Id>& operands, const Heads& heads);
   // Rows of a table (owed along the axes that cut its rows), or the table's gradient.
   Id lookup(const Result& result, Id table_or_gradient, Id tokens, const Shape& table);
   // Row statistics (tokens x cols, owed along column axes), column sums (owed along row axes), and

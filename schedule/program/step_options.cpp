@@ -44,8 +44,18 @@ std::vector<Field<Options>> rows() {
       word_field<Options>({.key = "recompute",
                            .flag = "--recompute",
                            .help = "activation checkpointing, which repeats each block's forward "
-                                   "pass in backward"},
-                          std::vector{Recompute::full, Recompute::none}, &Options::recompute),
+                                   "pass in backward, or selectively only the scores and softmax "
+                                   "of unfused attention (of a fused one nothing: as none)"},
+                          std::vector{Recompute::full, Recompute::none, Recompute::selective},
+                          &Options::recompute),
+      word_field<Options>({.key = "attention",
+                           .flag = "--attention",
+                           .help = "in one kernel that keeps no scores, or as products and a "
+                                   "softmax whose probabilities are kept",
+                           .numbers = true,
+                           .optional = true},
+                          std::vector{AttentionKernel::fused, AttentionKernel::unfused},
+                          &Options::attention),
       overlap(
           {.key = "overlap.all_reduce", .help = "backward all-reduces beside the weight gradients"},
           "oar", &Overlap::all_reduce),

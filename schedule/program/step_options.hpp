@@ -15,8 +15,13 @@ constexpr std::int64_t bytes_per_element(Precision p) {
 }
 const char* name(Precision precision);
 
-// Activation checkpointing: full repeats a block's forward before its backward.
-enum class Recompute : std::uint8_t { none, full };
+// Activation checkpointing: full repeats a block's forward before its backward; selective only the
+// scores and the softmax of unfused attention (Korthikanti et al., arXiv:2205.05198). Fused
+// attention keeps neither, so that nothing is left to select: there, selective is none.
+enum class Recompute : std::uint8_t { none, full, selective };
+// Attention in one kernel that keeps no scores, or as products and a softmax whose probabilities
+// are kept.
+enum class AttentionKernel : std::uint8_t { fused, unfused };
 // Weights gathered along z anew for every micro-batch (as the published code), or once and kept.
 enum class WeightGather : std::uint8_t { per_micro_batch, keep };
 // Gradients reduce-scattered along z per micro-batch (as the published code), or summed locally
@@ -34,6 +39,7 @@ enum class PipelineOrder : std::uint8_t { one_f_one_b, gpipe, interleaved };
 
 const char* name(PipelineOrder order);
 const char* name(Recompute recompute);
+const char* name(AttentionKernel kernel);
 const char* name(WeightGather gather);
 const char* name(GradientReduction reduction);
 const char* name(DataReduction reduction);
@@ -55,6 +61,7 @@ struct StepOptions {
   // their own masters, and gradients are reduced in fp32 whatever the two precisions below say.
   Precision precision = Precision::bf16;
   Recompute recompute = Recompute::full;
+  AttentionKernel attention = AttentionKernel::fused;
   Overlap overlap;
   // Blocks whose reduce-scatters may be in flight before the oldest is waited for: bounds memory.
   std::int64_t in_flight_blocks = 2;

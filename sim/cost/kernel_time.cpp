@@ -20,8 +20,34 @@ FlopsPerSecond gemm_rate(const Processor& processor, double m, double k, double 
   return table.back().rate;
 }
 
+namespace {
+
+double layout_penalty(const Processor& processor, GemmForm form) {
+  if (form == GemmForm::nt) return processor.layout_penalty_nt;
+  return form == GemmForm::tn ? processor.layout_penalty_tn : 1.0;
+}
+
+// All heads of all sequences are one launch, so that their product fills the device as a single
+// one of as much work does: that is what decides its rate.
+Seconds products_time(const OpClass& op, const LocalSizes& sizes, const Processor& processor) {
+  const std::span<const HeadProduct> products = op.function->products;
+  const Flops of_each = op_flops(op, sizes) / static_cast<double>(products.size());
+  const double edge = std::cbrt(of_each.value / 2);
+  const Seconds at_full_layout = of_each / gemm_rate(processor, edge, edge, edge);
+  Seconds sum;
+  for (const HeadProduct& product : products) {
+    const Seconds moving = product_traffic(op, sizes, product) / processor.memory_bandwidth;
+    sum += std::max(at_full_layout * layout_penalty(processor, product.form), moving) +
+           processor.launch_overhead;
+  }
+  return sum;
+}
+
+}  // namespace
+
 Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Processor& processor) {
   if (op.kind == OpKind::pack || op.kind == OpKind::unpack) return {};
+  if (!op.function->products.empty()) return products_time(op, sizes, processor);
   const Seconds moving = op_traffic(op, sizes) / processor.memory_bandwidth;
   Seconds computing;
   if (op.kind == OpKind::gemm) {
@@ -31,9 +57,7 @@ Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Processor&
     const FlopsPerSecond rate =
         gemm_rate(processor, static_cast<double>(sizes.rows[a]), static_cast<double>(sizes.cols[a]),
                   static_cast<double>(free_b));
-    computing = op_flops(op, sizes) / rate;
-    if (op.form == GemmForm::nt) computing *= processor.layout_penalty_nt;
-    if (op.form == GemmForm::tn) computing *= processor.layout_penalty_tn;
+    computing = op_flops(op, sizes) / rate * layout_penalty(processor, op.form);
   } else if (op.kind == OpKind::attention) {
     computing = op_flops(op, sizes) / (op.function->result == ResultShape::attended
                                            ? processor.attention_forward

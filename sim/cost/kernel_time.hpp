@@ -11,6 +11,8 @@ namespace fourfold {
 FlopsPerSecond gemm_rate(const Processor& processor, double m, double k, double n);
 
 // The longer of computing and of moving every operand once, and the launch. Views take no time.
+// Products of heads are as many kernels, each of which computes at the rate of a product of as much
+// work.
 Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Processor& processor);
 
 }  // namespace fourfold

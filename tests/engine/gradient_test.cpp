@@ -64,5 +64,13 @@ TEST(Gradient, EqualsFiniteDifferencesOverTwoMicroBatchesWithoutRecompute) {
   expect_gradients_equal_finite_differences(options);
 }
 
+TEST(Gradient, EqualsFiniteDifferencesOfUnfusedAttention) {
+  StepOptions options;
+  options.attention = AttentionKernel::unfused;
+  options.recompute = Recompute::selective;
+
+  expect_gradients_equal_finite_differences(options);
+}
+
 }  // namespace
 }  // namespace fourfold

@@ -40,10 +40,20 @@ struct Setting {
 class EveryOperation : public testing::TestWithParam<Setting> {
  protected:
   std::vector<Case> cases() {
-    return cases_of(program_,
-                    {odd_model(), GetParam().grid, GetParam().rank, 6, GetParam().precision});
+    const StepCase step{odd_model(), GetParam().grid, GetParam().rank, 6, GetParam().precision};
+    std::vector<Case> all = cases_of(program_, step);
+    for (Case& c : cases_of(unfused_, step)) {
+      if (c.op.sequence > 0) all.push_back(std::move(c));
+    }
+    return all;
+  }
+  static Program unfused() {
+    StepOptions options;
+    options.attention = AttentionKernel::unfused;
+    return record_step(odd_model(), options);
   }
   const Program program_ = record_step(odd_model(), {});
+  const Program unfused_ = unfused();
   TunedBackend backend_;
 };
 

@@ -35,6 +35,9 @@ inline std::vector<StepOptions> option_sets() {
   sets.emplace_back().overlap.all_reduce = false;
   sets.emplace_back().in_flight_blocks = 1;
   sets.emplace_back().data_reduction = DataReduction::beside_backward;
+  StepOptions& unfused = sets.emplace_back();
+  unfused.attention = AttentionKernel::unfused;
+  unfused.recompute = Recompute::selective;
   StepOptions& sparing = sets.emplace_back();
   sparing.micro_batches = 2;
   sparing.weight_gather = WeightGather::keep;

@@ -53,6 +53,8 @@ refused "--work-limit cannot take effect" project --platform frontier --model gp
   --grid 4x2x1x1 --micro-batches 1 --work-limit 7
 refused "--overlap recompute cannot take effect" project "${point[@]}" --devices 8 \
   --recompute none --overlap recompute
+refused "--recompute selective gathers nothing anew" project "${point[@]}" --devices 8 \
+  --recompute selective --overlap recompute
 refused "--in-flight-blocks cannot take effect" project "${point[@]}" --devices 8 \
   --overlap none --in-flight-blocks 3
 refused "--in-flight-blocks cannot take effect" project "${point[@]}" --devices 8 \

@@ -88,7 +88,9 @@ TEST_F(RecorderTest, RefusesAForgottenAllReduceWhereverItIsRead) {
   EXPECT_EQ(refusal([&] { r.map(bf16(functions::bias_gelu), {out}); }),
             not_reduced("map bias_gelu"));
   EXPECT_EQ(refusal([&] { r.gemm(GemmForm::nn, out, out, bf16()); }), not_reduced("gemm"));
-  EXPECT_EQ(refusal([&] { r.attention(bf16(functions::attention), {out}, 4); }),
+  EXPECT_EQ(refusal([&] {
+              r.attention(bf16(functions::attention), {out}, {4, 2});
+            }),
             not_reduced("attention"));
   EXPECT_EQ(refusal([&] { r.lookup(bf16(functions::lookup), out, ids, {}); }),
             not_reduced("lookup"));
@@ -159,10 +161,38 @@ TEST_F(RecorderTest, RefusesAttentionWithoutTokensAndLookupInPieces) {
   const Id pieces = matrix(96, 8, {{x}, {y}, {z}, {}, Owed::sum}, "table");
   const Id ids = tokens(1, {}, "ids");
 
-  EXPECT_EQ(refusal([&] { r.attention(bf16(functions::attention), {pieces}, 4); }),
+  EXPECT_EQ(refusal([&] {
+              r.attention(bf16(functions::attention), {pieces}, {4, 2});
+            }),
             "attention: rows must be tokens");
   EXPECT_EQ(refusal([&] { r.lookup(bf16(functions::lookup), pieces, ids, {}); }),
             "lookup: table still in pieces: table (96 x 8, rows {x} cols {y} pieces {z})");
+}
+
+TEST_F(RecorderTest, PairsOfTokensLieAsTheirHeads) {
+  const Id qkv = tokens(24, {x}, "qkv");
+
+  const Id scores = r.attention(bf16(functions::scores), {qkv}, {4, 2});
+  const Id weights = r.attention(bf16(functions::causal_softmax), {scores}, {4, 2});
+  const Id context = r.attention(bf16(functions::context), {qkv, weights}, {4, 2});
+
+  EXPECT_EQ(r.value(weights).shape, (Shape{all_tokens, 2 * 4, sharding(qkv)}));
+  EXPECT_EQ(r.value(context).shape, (Shape{all_tokens, 8, sharding(qkv)}));
+}
+
+TEST_F(RecorderTest, RefusesAttentionOfOperandsThatLieDifferently) {
+  const Id qkv = tokens(24, {x}, "qkv");
+  const Id weights = tokens(8, {y}, "weights");
+
+  EXPECT_EQ(refusal([&] {
+              r.attention(bf16(functions::context), {qkv, weights}, {4, 2});
+            }),
+            "attention: operands lie differently: qkv (tokens x 24, rows {data,z} cols {x}) and "
+            "weights (tokens x 8, rows {data,z} cols {y})");
+  EXPECT_EQ(refusal([&] {
+              r.attention(bf16(functions::row_sum), {qkv}, {4, 2});
+            }),
+            "attention: row_sum is no attention");
 }
 
 TEST_F(RecorderTest, RefusesAReductionByAFunctionThatReducesNothing) {

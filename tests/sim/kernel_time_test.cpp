@@ -149,6 +149,48 @@ TEST(KernelTime, OfAttentionIsItsCausalFlopsAtItsOwnRate) {
   EXPECT_DOUBLE_EQ(seconds(backward, processor()), 2.5 * flops / 40e12);
 }
 
+// Scores of 4 sequences: 2 s tokens h flops as one product of so much work, or a third of QKV twice
+// and the scores, in bf16.
+TEST(KernelTime, OfAProductOfHeadsIsThatOfOneProductOfAsMuchWorkOrItsBytes) {
+  const std::int64_t s = 2000, tokens = 4 * s, h = 4000, heads = 8;
+  Kernel scores(OpKind::attention);
+  scores.op.function = &functions::scores;
+  scores.op.sequence = s;
+  scores.op.shape_a = scores.matrix(tokens, 3 * h);
+  scores.op.reads = {scores.op.shape_a};
+  scores.op.writes = {scores.matrix(tokens, heads * s)};
+  Processor slow = processor(), fast = processor();
+  fast.gemm = {{1000, {1e18}}};
+
+  const double flops = 2 * number(s) * number(tokens * h);
+  const double edge = std::cbrt(flops / 2);
+  const double bytes = 2 * number(2 * tokens * h + tokens * heads * s);
+  EXPECT_DOUBLE_EQ(seconds(scores, slow), flops / gemm_rate(slow, edge, edge, edge).value);
+  EXPECT_DOUBLE_EQ(seconds(scores, fast), bytes / 1e12);
+  slow.layout_penalty_nt = 1.5;
+  EXPECT_DOUBLE_EQ(seconds(scores, slow), 1.5 * flops / gemm_rate(slow, edge, edge, edge).value);
+}
+
+// QKV's gradient is three of them, two of which read their pairs transposed.
+TEST(KernelTime, OfSeveralProductsOfHeadsIsTheirSum) {
+  const std::int64_t s = 2000, tokens = s, h = 4000, heads = 8;
+  Kernel backward(OpKind::attention);
+  backward.op.function = &functions::qkv_backward;
+  backward.op.sequence = s;
+  backward.op.shape_a = backward.matrix(tokens, h);
+  backward.op.reads = {backward.op.shape_a, backward.matrix(tokens, 3 * h),
+                       backward.matrix(tokens, heads * s), backward.matrix(tokens, heads * s)};
+  backward.op.writes = {backward.matrix(tokens, 3 * h)};
+  Processor p = processor();
+  const double flops_of_one = 2 * number(s) * number(tokens * h);
+  const double edge = std::cbrt(flops_of_one / 2);
+  const double one = flops_of_one / gemm_rate(p, edge, edge, edge).value;
+  p.layout_penalty_tn = 2;
+  p.launch_overhead = {5e-6};
+
+  EXPECT_NEAR(seconds(backward, p), (1 + 2 + 2) * one + 3 * 5e-6, 1e-12);
+}
+
 TEST(KernelTime, ALaunchComesOnTopButViewsTakeNoTime) {
   Processor p = processor();
   const Kernel small = product(GemmForm::nn, 64, 64, 64);

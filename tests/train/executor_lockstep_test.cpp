@@ -2,6 +2,7 @@
 // weights, masters and moments, on every grid of the ranks there are.
 #include <gtest/gtest.h>
 
+#include "schedule/models/fit.hpp"
 #include "tests/train/bitwise.hpp"
 
 namespace fourfold {
@@ -39,6 +40,26 @@ TEST(ExecutorEqualsLockstep, ForRandomOptions) {
     what.options = random_options(random, micro_batches);
     what.options.precision = i % 2 == 0 ? Precision::fp32 : Precision::bf16;
     what.sequences = 8 * micro_batches;
+    expect_bitwise_equal(what, {});
+  }
+}
+
+// Kept, repeated in part and repeated as a whole, in both precisions, with sequences cut where x
+// divides their tokens.
+TEST(ExecutorEqualsLockstep, WithUnfusedAttention) {
+  int number = 0;
+  for (const ProcessGrid& grid : grids_of_all_ranks()) {
+    Case what;
+    what.grid = grid;
+    what.steps = 1;
+    what.options.attention = AttentionKernel::unfused;
+    what.options.recompute = std::array{Recompute::selective, Recompute::none,
+                                        Recompute::full}[static_cast<std::size_t>(number) % 3];
+    what.options.precision = number++ % 2 == 0 ? Precision::bf16 : Precision::fp32;
+    what.options.sequence_parallel = true;
+    if (!misfit(what.model, grid, what.sequences, what.options).empty()) {
+      what.options.sequence_parallel = false;
+    }
     expect_bitwise_equal(what, {});
   }
 }

@@ -66,6 +66,19 @@ TEST(ExecutorTolerance, InFp32WithTunedKernelsOverEveryTransport) {
   }
 }
 
+TEST(ExecutorTolerance, InFp32WithUnfusedAttention) {
+  const Bounds bounds{1e-6, 1e-5, 1e-5};
+  for (const ProcessGrid& grid : some_grids()) {
+    Case what;
+    what.steps = 1;
+    what.grid = grid;
+    what.options.precision = Precision::fp32;
+    what.options.attention = AttentionKernel::unfused;
+    what.options.recompute = Recompute::selective;
+    expect_close(what, Transport::ring, bounds);
+  }
+}
+
 // A sum that lies between two bf16 numbers may round to either: 2^-8 relative, on each of about 40
 // roundings between a weight and its gradient in two blocks. Independent ones add up to
 // sqrt(40) 2^-8 = 2.5 %; a single element may have several times that. The loss is a mean over

@@ -53,7 +53,7 @@ void refuse_without_effect(const CLI::App& verb) {
            "with --tokens 0: no text is drawn");
   }
   if (value("--temperature") == "0") refuse({"--sample-seed"}, "with --temperature 0");
-  if (value("--overlap").find("recompute") != std::string::npos && value("--recompute") == "none") {
+  if (value("--overlap").find("recompute") != std::string::npos && value("--recompute") != "full") {
     throw std::runtime_error("--overlap recompute has no effect without --recompute full");
   }
 }

@@ -118,10 +118,11 @@ std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
                       amount(settings.grid.size(), "rank"), facts.cpu);
   text += fmt::format(
       "step        {} sequences, {} tokens, {} micro-batch{}; {}; recompute {}; "
-      "overlap {}\n",
+      "attention {}; overlap {}\n",
       settings.batch, facts.work.tokens, options.micro_batches,
       options.micro_batches == 1 ? "" : "es", step_fields().word(options, "--precision"),
-      step_fields().word(options, "--recompute"), step_fields().word(options, "--overlap"));
+      step_fields().word(options, "--recompute"), step_fields().word(options, "--attention"),
+      step_fields().word(options, "--overlap"));
   text += fmt::format(
       "optimizer   AdamW: learning rate {:g} after {} steps of warm-up, cosine to {:g}; weight "
       "decay {:g}, clipping at {:g}\n",
@@ -169,6 +170,7 @@ std::string header_json(const TrainSettings& settings, const RunFacts& facts) {
       {"micro_batches", options.micro_batches},
       {"precision", step_fields().word(options, "--precision")},
       {"recompute", step_fields().word(options, "--recompute")},
+      {"attention", step_fields().word(options, "--attention")},
       {"overlap", step_fields().word(options, "--overlap")},
       {"order", step_fields().word(options, "--order")},
       {"chunks", options.chunks},

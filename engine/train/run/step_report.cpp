@@ -10,9 +10,8 @@
 namespace fourfold {
 
 std::string executed_flops_convention() {
-  return "executed by the schedule: matrix products and the unmasked half of attention, "
-         "multiply-add "
-         "counted as two";
+  return "executed by the schedule: matrix products and attention (of a fused one the unmasked "
+         "half), multiply-add counted as two";
 }
 
 double StepReport::exposed() const {

@@ -1,0 +1,41 @@
+// Forward and backward of attention; see attention.hpp.
+#include "schedule/models/attention.hpp"
+
+namespace fourfold {
+
+Id Attention::probabilities(const Recording& in, Id qkv) const {
+  const Id scores = in.r.attention(stored(in, functions::scores, "scores"), {qkv}, heads_);
+  return in.r.attention(stored(in, functions::causal_softmax, "probabilities"), {scores}, heads_);
+}
+
+Forward<Attention::Saved> Attention::forward(const Recording& in, Id qkv) const {
+  Recorder& r = in.r;
+  Saved saved{qkv, -1, -1};
+  if (in.options.attention == AttentionKernel::fused) {
+    saved.output = r.attention(stored(in, functions::attention, "attention"), {qkv}, heads_);
+    return {saved.output, saved};
+  }
+  saved.probabilities = probabilities(in, qkv);
+  saved.output =
+      r.attention(stored(in, functions::context, "attention"), {qkv, saved.probabilities}, heads_);
+  return {saved.output, saved};
+}
+
+Id Attention::backward(const Recording& in, const Saved& saved, Id gradient) const {
+  Recorder& r = in.r;
+  if (in.options.attention == AttentionKernel::fused) {
+    return r.attention(stored(in, functions::attention_backward, "dattention"),
+                       {gradient, saved.qkv, saved.output}, heads_);
+  }
+  // The context is kept as the projection's input, so that its product need not be repeated.
+  const Id known = in.options.recompute == Recompute::selective ? probabilities(in, saved.qkv)
+                                                                : saved.probabilities;
+  const Id of_probabilities = r.attention(stored(in, functions::context_backward, "dprobabilities"),
+                                          {gradient, saved.qkv}, heads_);
+  const Id of_scores = r.attention(stored(in, functions::causal_softmax_backward, "dscores"),
+                                   {of_probabilities, known}, heads_);
+  return r.attention(stored(in, functions::qkv_backward, "dattention"),
+                     {gradient, saved.qkv, known, of_scores}, heads_);
+}
+
+}  // namespace fourfold
