@@ -34,7 +34,7 @@ struct Update {
   std::vector<Shard> shards;
 };
 
-// Members of a pack that could not be born in their place, with that place.
+// Members of a pack that could not be born in their place, with that place; a piece of a whole.
 struct Copy {
   std::int32_t op = 0;
   std::vector<std::pair<Tensor, Tensor>> members;

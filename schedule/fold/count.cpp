@@ -45,9 +45,17 @@ Flops op_flops(const OpClass& op, const LocalSizes& sizes) {
   return {op.function->flops(rows(op.shape_a), cols(op.shape_a), static_cast<double>(op.sequence))};
 }
 
-Bytes op_traffic(const OpClass& op, const LocalSizes& sizes) {
-  if (op.kind == OpKind::pack || op.kind == OpKind::unpack) return {};
+bool moves(const OpClass& op, const LocalSizes& sizes) {
+  if (op.kind == OpKind::pack || op.kind == OpKind::unpack) return false;
+  if (op.kind != OpKind::cut) return true;
   const auto bytes = [&](std::int32_t size) { return sizes.bytes[static_cast<std::size_t>(size)]; };
+  return bytes(op.writes[0]) < bytes(op.reads[0]);
+}
+
+Bytes op_traffic(const OpClass& op, const LocalSizes& sizes) {
+  if (!moves(op, sizes)) return {};
+  const auto bytes = [&](std::int32_t size) { return sizes.bytes[static_cast<std::size_t>(size)]; };
+  if (op.kind == OpKind::cut) return {2 * bytes(op.writes[0])};
   if (op.function->traffic == Traffic::twice_result) return {2 * bytes(op.writes[0])};
   if (op.function->traffic == Traffic::twice_first) return {2 * bytes(op.reads[0])};
   double sum = 0;

@@ -21,7 +21,7 @@ FlopsPerSecond gemm_rate(const Processor& processor, double m, double k, double 
 }
 
 Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Processor& processor) {
-  if (op.kind == OpKind::pack || op.kind == OpKind::unpack) return {};
+  if (!moves(op, sizes)) return {};
   const Seconds moving = op_traffic(op, sizes) / processor.memory_bandwidth;
   Seconds computing;
   if (op.kind == OpKind::gemm) {
