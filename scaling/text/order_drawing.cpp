@@ -43,12 +43,12 @@ std::string label(const ChartedTurn& turn, std::int64_t chunks) {
 }
 
 // Characters a second: every label has room in its box if the rows do not become too wide.
-double scale_of(const OrderChart& chart) {
-  const std::int64_t chunks = chunks_of(chart);
+template <typename Label>
+double scale_of(const OrderChart& chart, const Label& label) {
   double scale = 0.0;
   for (const auto& turns : chart.stages) {
     for (const ChartedTurn& turn : turns) {
-      const auto room = static_cast<double>(label(turn, chunks).size() + 1);
+      const auto room = static_cast<double>(label(turn).size() + 1);
       scale = std::max(scale, room / (turn.end - turn.start).value);
     }
   }
@@ -110,8 +110,9 @@ std::string legend(const OrderChart& chart, double y) {
 }  // namespace
 
 std::string order_text(const OrderChart& chart) {
-  const double scale = scale_of(chart);
   const std::int64_t chunks = chunks_of(chart);
+  const double scale =
+      scale_of(chart, [&](const ChartedTurn& turn) { return label(turn, chunks); });
   const auto column = [&](Seconds time) {
     return static_cast<std::size_t>(std::lround(time.value * scale));
   };
@@ -121,7 +122,9 @@ std::string order_text(const OrderChart& chart) {
     for (const ChartedTurn& turn : chart.stages[stage]) {
       const std::size_t first = column(turn.start);
       const std::size_t width = column(turn.end) - first;
-      std::string box = label(turn, chunks).substr(0, width);
+      // A label that is cut off would be another micro-batch's.
+      std::string box = label(turn, chunks);
+      if (box.size() > width) box.resize(1);
       box.resize(width, '-');
       if (width > 1 && box.back() == '-') box.back() = ' ';
       row.replace(first, width, box);
@@ -133,8 +136,9 @@ std::string order_text(const OrderChart& chart) {
 
 std::string order_svg(const OrderChart& chart, const std::string& title) {
   const std::int64_t chunks = chunks_of(chart);
-  // A character of a label takes some two thirds of the font's height.
-  const double scale = scale_of(chart) * font * 0.68;
+  const auto number = [](const ChartedTurn& turn) { return std::to_string(turn.micro_batch); };
+  // Characters in pixels, and room beside them.
+  const double scale = scale_of(chart, number) * font * 0.9;
   const auto stages = static_cast<double>(chart.stages.size());
   const double width = left_margin + chart.end.value * scale + 16.0;
   const double height = top_margin + stages * row_height + 44.0;
@@ -152,8 +156,7 @@ std::string order_svg(const OrderChart& chart, const std::string& title) {
       const double x = left_margin + turn.start.value * scale;
       const double wide = (turn.end - turn.start).value * scale;
       svg += box(x, y, wide, colour(turn, chunks));
-      svg += text_at(x + wide / 2, y + 15, "text-anchor=\"middle\" fill=\"white\"",
-                     fmt::format("{}", turn.micro_batch));
+      svg += text_at(x + wide / 2, y + 15, "text-anchor=\"middle\" fill=\"white\"", number(turn));
     }
   }
   return svg + legend(chart, top_margin + stages * row_height + 10) + "</svg>\n";

@@ -18,7 +18,7 @@ StepOptions with(PipelineOrder order, std::int64_t micro_batches, std::int64_t c
 
 TEST(OrderText, DrawsTurnsAsLongAsTheyTake) {
   EXPECT_EQ(order_text(chart_of(with(PipelineOrder::one_f_one_b, 3), 2, {})),
-            "stage 0   |F0 F1 ...B0--- F2 B1--- ...B2--- |\n"
+            "stage 0   |F0 F1 ......B0--- F2 B1--- ...B2--- |\n"
             "stage 1   |...F0 B0--- F1 B1--- F2 B2--- ...|\n");
 }
 
@@ -32,7 +32,7 @@ TEST(OrderText, NamesTheChunk) {
   const std::string text = order_text(chart_of(with(PipelineOrder::interleaved, 2, 2), 2, {}));
 
   EXPECT_EQ(text.substr(0, text.find('\n')),
-            "stage 0   |F0.0 F1.0 F0.1 F1.1 .....B0.1----- B1.1----- B0.0----- B1.0----- |");
+            "stage 0   |F0.0 F1.0 F0.1 F1.1 ..........B0.1----- .....B1.1----- B0.0----- B1.0----- |");
 }
 
 TEST(OrderText, StaysReadableWhereTurnsDiffer) {
@@ -40,6 +40,7 @@ TEST(OrderText, StaysReadableWhereTurnsDiffer) {
       order_text(chart_of(with(PipelineOrder::one_f_one_b, 60), 2, {{1}, {1}, {1}}));
 
   EXPECT_LE(text.find('\n'), 420U);
+  EXPECT_EQ(text.find("F1B10"), std::string::npos) << "a micro-batch that it is not";
 }
 
 TEST(OrderSvg, HasABoxForEveryTurn) {
