@@ -109,6 +109,8 @@ class Planner {
       case OpKind::map:
       case OpKind::add:
         return in_place(op);
+      case OpKind::cut:
+        return cut(op);
       default:
         for (Id output : op.outputs) create(output);
     }
@@ -126,6 +128,12 @@ class Planner {
       }
     }
     create(output);
+  }
+
+  void cut(const Op& op) {
+    const bool whole = grid_.extent(op.axis) == 1 && dies_here(op.inputs[0]);
+    if (!whole || place(op.inputs[0]).block == -1) return create(op.outputs[0]);
+    place(op.outputs[0]) = place(op.inputs[0]);
   }
 
   // Members that fill blocks of their own become parts of the pack's block from their birth on.

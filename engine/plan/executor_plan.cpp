@@ -94,6 +94,8 @@ class Binder {
         return pack(i);
       case OpKind::unpack:
         return;
+      case OpKind::cut:
+        return cut(i);
       case OpKind::update:
         return update(i);
       default:
@@ -133,6 +135,18 @@ class Binder {
       offset += home.bytes();
     }
     if (!copy.members.empty()) add_with_span(std::move(copy));
+  }
+
+  // What lies beyond the whole is padding, which nobody reads.
+  void cut(std::int32_t i) {
+    const Op& op = op_at(i);
+    const Tensor& whole = at(op.inputs[0]);
+    const Tensor& piece = at(op.outputs[0]);
+    const Part part = part_of(whole.size(), weights_.grid(), weights_.rank(), {op.axis});
+    if (piece.data == whole.data || part.valid == 0) return;
+    const std::int64_t offset = part.first * bytes_per_element(whole.precision);
+    const Tensor own{whole.data + offset, 1, part.valid, whole.precision};
+    add_with_span(Copy{i, {{own, {piece.data, 1, part.valid, piece.precision}}}});
   }
 
   void update(std::int32_t i) {

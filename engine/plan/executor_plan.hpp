@@ -36,7 +36,7 @@ struct Update {
   Tensor bucket;  // no memory where the optimizer's state is on the device
 };
 
-// Members of a pack that could not be born in their place, with that place.
+// Members of a pack that could not be born in their place, with that place; a piece of a whole.
 struct Copy {
   std::int32_t op = 0;
   std::vector<std::pair<Tensor, Tensor>> members;

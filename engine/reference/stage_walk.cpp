@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "engine/plan/block_place.hpp"
 #include "engine/reference/adamw_step.hpp"
 #include "engine/reference/lockstep_collectives.hpp"
 #include "engine/reference/scatter.hpp"
@@ -99,6 +100,8 @@ void StageWalk<T>::compute(std::int32_t i) {
       return pack(op);
     case OpKind::unpack:
       return unpack(op);
+    case OpKind::cut:
+      return cut(op);
     case OpKind::update:
       return update(op);
     default:
@@ -153,6 +156,18 @@ void StageWalk<T>::unpack(const Op& op) {
     fourfold::unpack(store_[op.inputs[0]], first, store_[output]);
     first += store_.program().local_elements(output, store_.grid(), {micro_batch_tokens_});
   }
+}
+
+template <typename T>
+void StageWalk<T>::cut(const Op& op) {
+  const Blocks<T>& whole = store_[op.inputs[0]];
+  Blocks<T> pieces = store_.empty(op.outputs[0], micro_batch_tokens_);
+  for (std::size_t rank = 0; rank < pieces.size(); ++rank) {
+    const auto elements = static_cast<std::int64_t>(whole[rank].values.size());
+    const Part part = part_of(elements, store_.grid(), static_cast<std::int64_t>(rank), {op.axis});
+    std::copy_n(whole[rank].values.begin() + part.first, part.valid, pieces[rank].values.begin());
+  }
+  store_.put(op.outputs[0], std::move(pieces));
 }
 
 template <typename T>

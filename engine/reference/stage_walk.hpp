@@ -71,6 +71,7 @@ class StageWalk {
   void kernel(std::int32_t i);
   void pack(const Op& op);
   void unpack(const Op& op);
+  void cut(const Op& op);
   void update(const Op& op);
   void start(std::int32_t i);
   void wait(const Issue& issue);

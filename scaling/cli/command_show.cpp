@@ -1,15 +1,25 @@
-// fourfold show: the program of one training step.
+// fourfold show: the program of one training step, and pictures of the orders of pipelines.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <stdexcept>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "scaling/cli/commands.hpp"
 #include "scaling/cli/output.hpp"
 #include "scaling/cli/question_flags.hpp"
+#include "scaling/text/order_drawing.hpp"
 #include "schedule/fold/print.hpp"
+#include "sim/explain/order_chart.hpp"
 #include "sim/question/point_json.hpp"
+#include "support/flag_checks.hpp"
+#include "support/prose.hpp"
+#include "support/whole_file.hpp"
 
 namespace fourfold {
 
@@ -34,6 +44,91 @@ std::string program_json(const Model& model, const StepOptions& options) {
   return object.dump() + '\n';
 }
 
+struct OrderFlags {
+  QuestionFlags question;
+  std::int64_t stages = 0;
+  std::vector<double> times{1.0, 1.0, 1.0};
+  std::string svg;
+};
+
+// Of the point that is asked for, or of equal layers.
+OrderChart chart_of(const OrderFlags& typed, const StepOptions& options) {
+  const QuestionFlags& flags = typed.question;
+  if (flags.platform.empty()) {
+    for (const auto& [flag, value] :
+         {std::pair{"--model", flags.model}, std::pair{"--grid", flags.grid}}) {
+      if (value.empty()) continue;
+      throw std::runtime_error(fmt::format(
+          "{} cannot take effect: without --platform all layers are drawn alike", flag));
+    }
+    if (typed.stages == 0) throw std::runtime_error("--stages is required, or a --platform");
+    return chart_of(options, typed.stages, {{typed.times[0]}, {typed.times[1]}, {typed.times[2]}});
+  }
+  if (flags.model.empty() || flags.grid.empty() || typed.stages != 0) {
+    throw std::runtime_error(
+        "an order on a --platform is that of a --model on a --grid, which says how many stages");
+  }
+  Point point;
+  point.platform = flags.platform;
+  point.model = model_of(flags);
+  point.grid = ProcessGrid::parse(flags.grid);
+  point.options = options;
+  point.global_batch = sequences_in(flags.batch_tokens, point.model);
+  return chart_of(point, read_platform(flags.platform));
+}
+
+void draw_order(const OrderFlags& typed) {
+  const StepOptions options = options_of(typed.question);
+  if (!typed.question.micro_batches()) throw std::runtime_error("--micro-batches is required");
+  if (options.micro_batches > most_drawn_micro_batches) {
+    throw std::runtime_error(fmt::format("a picture of more than {} micro-batches cannot be read",
+                                         most_drawn_micro_batches));
+  }
+  if (!typed.svg.empty()) refuse_unwritable(typed.svg);
+  const OrderChart chart = chart_of(typed, options);
+  const std::string title =
+      fmt::format("{} on {}, {}: waits {:.1f} % of the time it works", name(options.order),
+                  counted(static_cast<std::int64_t>(chart.stages.size()), "stage"),
+                  counted(options.micro_batches, "micro-batch"), 100.0 * chart.idle_share());
+  print(title + "\n\n" + order_text(chart));
+  if (!typed.svg.empty()) write_whole_file(typed.svg, order_svg(chart, title));
+}
+
+void add_order_verb(CLI::App& show, Action& action) {
+  const auto typed = std::make_shared<OrderFlags>();
+  CLI::App* verb = show.add_subcommand("order", "Draw the order of a pipeline, stage against time");
+  verb->footer(
+      "F is a forward, B a backward or its input gradient, W a weight gradient.\n\n"
+      "Examples:\n"
+      "  fourfold show order --stages 4 --micro-batches 8 --order zero-bubble --svg order.svg\n"
+      "  fourfold show order --platform perlmutter --model gpt-20b --grid x=4,data=4,pipe=8 \\\n"
+      "    --micro-batches 16");
+  add_model_flags(*verb, typed->question);
+  verb->remove_option(verb->get_option("--stages"));
+  verb->get_option("--model")->required(false);
+  verb->get_option("--grid")->description("process grid, on a platform");
+  verb->add_option("--stages", typed->stages, "of a pipeline of equal layers")
+      ->check(whole_number(1));
+  verb->add_option("--times", typed->times,
+                   "of equal layers: a forward, an input gradient, a weight gradient")
+      ->delimiter(',')
+      ->expected(3)
+      ->check(CLI::PositiveNumber)
+      ->default_str("1,1,1");
+  verb->add_option("--platform", typed->question.platform,
+                   "machine whose times are drawn: a name (fourfold platforms) or a file");
+  verb->add_option("--batch-tokens", typed->question.batch_tokens,
+                   "global batch in tokens, on a platform")
+      ->capture_default_str();
+  verb->add_option("--svg", typed->svg, "FILE: write the picture as SVG, too");
+  verb->callback([typed, &action] {
+    action = [typed] {
+      draw_order(*typed);
+      return 0;
+    };
+  });
+}
+
 }  // namespace
 
 void add_show_verb(CLI::App& app, Action& action) {
@@ -43,11 +138,15 @@ void add_show_verb(CLI::App& app, Action& action) {
   const auto json = std::make_shared<bool>(false);
   verb->add_flag("--json", *json, "print sections and operations as one line of JSON");
   add_model_flags(*verb, *flags);
+  verb->get_option("--model")->required(false);
+  add_order_verb(*verb, action);
   // A program names axes, never extents, and is that of one micro-batch.
   for (const char* flag : {"--grid", "--micro-batches"}) {
     verb->remove_option(verb->get_option(flag));
   }
-  verb->callback([flags, json, &action] {
+  verb->callback([verb, flags, json, &action] {
+    if (!verb->get_subcommands().empty()) return;
+    if (flags->model.empty()) throw CLI::RequiredError("--model");
     action = [flags, json] {
       const Model model = model_of(*flags);
       const StepOptions options = options_of(*flags);

@@ -147,6 +147,10 @@ StepOptions options_of(const QuestionFlags& flags) {
     throw std::runtime_error(
         fmt::format("{} cannot take effect: --precision fp32 means fp32 throughout", flag));
   }
+  if (flags.options.contains("cut_messages") && options.cut_messages && options.sequence_parallel) {
+    throw std::runtime_error(
+        "--cut-messages cannot take effect: --sequence-parallel has cut what is sent already");
+  }
   if (flags.options.contains("in_flight_blocks") && !options.overlap.reduce_scatter) {
     throw std::runtime_error(
         "--in-flight-blocks cannot take effect: --overlap is without ors, so no reduce-scatter is "

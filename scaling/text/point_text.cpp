@@ -55,9 +55,11 @@ std::string further_text(const Point& point) {
   }
   if (options.sequence_parallel) text += "; sequence parallelism";
   if (point.grid.extent(Axis::pipe) == 1) return text;
-  return text + fmt::format(";\n  order {}{}; overlap of messages {}", name(options.order),
-                            options.chunks == 1 ? "" : fmt::format(" of {} chunks", options.chunks),
-                            on_or_off(options.overlap.messages));
+  return text +
+         fmt::format(";\n  order {}{}; overlap of messages {}", name(options.order),
+                     options.chunks == 1 ? "" : fmt::format(" of {} chunks", options.chunks),
+                     on_or_off(options.overlap.messages)) +
+         (options.cuts_messages() ? "; messages cut along x" : "");
 }
 
 std::string options_text(const Point& point) {

@@ -56,8 +56,15 @@ Bytes product_traffic(const OpClass& op, const LocalSizes& sizes, const HeadProd
           bytes(op.reads[product.b.number], product.b.part) + bytes(op.writes[0], product.result)};
 }
 
+bool moves(const OpClass& op, const LocalSizes& sizes) {
+  if (op.kind == OpKind::pack || op.kind == OpKind::unpack) return false;
+  if (op.kind != OpKind::cut) return true;
+  const auto bytes = [&](std::int32_t size) { return sizes.bytes[static_cast<std::size_t>(size)]; };
+  return bytes(op.writes[0]) < bytes(op.reads[0]);
+}
+
 Bytes op_traffic(const OpClass& op, const LocalSizes& sizes) {
-  if (op.kind == OpKind::pack || op.kind == OpKind::unpack) return {};
+  if (!moves(op, sizes)) return {};
   if (!op.function->products.empty()) {
     Bytes of_all;
     for (const HeadProduct& product : op.function->products) {
@@ -66,6 +73,7 @@ Bytes op_traffic(const OpClass& op, const LocalSizes& sizes) {
     return of_all;
   }
   const auto bytes = [&](std::int32_t size) { return sizes.bytes[static_cast<std::size_t>(size)]; };
+  if (op.kind == OpKind::cut) return {2 * bytes(op.writes[0])};
   if (op.function->traffic == Traffic::twice_result) return {2 * bytes(op.writes[0])};
   if (op.function->traffic == Traffic::twice_first) return {2 * bytes(op.reads[0])};
   double sum = 0;

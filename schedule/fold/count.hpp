@@ -22,6 +22,9 @@ struct LocalSizes {
 // Multiply-add counted as two. A gemm on local blocks m x k and k x n: 2 m n k; otherwise what the
 // function's description says.
 Flops op_flops(const OpClass& op, const LocalSizes& sizes);
+// Whether an operation does anything to memory: not where it only gives another name to what is
+// there, as packs, and cuts along an axis of extent 1.
+bool moves(const OpClass& op, const LocalSizes& sizes);
 // HBM traffic, as the function's description says: every operand is read and every result written
 // once, but for lookups.
 Bytes op_traffic(const OpClass& op, const LocalSizes& sizes);

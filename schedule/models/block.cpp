@@ -39,9 +39,12 @@ Block::Bias Block::bias(Recorder& r, const std::string& name, std::int64_t colum
 }
 
 void Block::give_bias(const Recording& in, const Bias& bias, Id gradient) const {
-  const Label label = in.r.value(bias.parameter.weight).label + ".gradient";
-  const Id sum = in.r.reduce({functions::col_sum, label, Precision::fp32}, {gradient});
-  in.gradients.small.give(in.r, bias.slot, sum, in.turn);
+  in.weight_gradient(
+      {-1, [bias, gradient](const Recording& at, Id) {
+         const Label label = at.r.value(bias.parameter.weight).label + ".gradient";
+         const Id sum = at.r.reduce({functions::col_sum, label, Precision::fp32}, {gradient});
+         at.gradients.small.give(at.r, bias.slot, sum, at.turn);
+       }});
 }
 
 Forward<Block::Saved> Block::forward(const Recording& in, Id input, Hiding hiding) const {

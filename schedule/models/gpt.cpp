@@ -34,7 +34,10 @@ void Gpt::record(const Turn& turn) {
     case StepPart::forward:
       return forward(turn);
     case StepPart::backward:
+    case StepPart::input_gradient:
       return backward(turn);
+    case StepPart::weight_gradient:
+      return weight_gradient(turn);
     case StepPart::reduce:
       return reduce();
     case StepPart::finish:
@@ -112,7 +115,7 @@ void Gpt::forward(const Turn& turn) {
     stream = vocabulary_.front().embed(now, tokens_);
   } else {
     r_.begin_section("receive", -1);
-    stream = r_.receive("received", stream_shape(model_.hidden, options_), forward_to());
+    stream = receive_stream(now, "received", model_.hidden, forward_to());
   }
   for (std::size_t b = own.first; b < own.last; ++b) {
     r_.begin_section("forward", blocks_[b].layer());
@@ -122,7 +125,7 @@ void Gpt::forward(const Turn& turn) {
   }
   if (!own.ends) {
     r_.begin_section("send", -1);
-    r_.send(stream, forward_from(stage().index, stage().count));
+    send_stream(now, stream, forward_from(stage().index, stage().count));
     return;
   }
   r_.begin_section("head", -1);
@@ -142,36 +145,79 @@ void Gpt::backward(const Turn& turn) {
   }
   const Saved saved = std::move(found->second);
   saved_.erase(found);
-  const Recording now = recording(turn);
   const Chunk& own = chunk(turn);
-  const bool reduce_beside = turn.last && options_.data_reduction == DataReduction::beside_backward;
+  const bool split = turn.part == StepPart::input_gradient;
+  if (split && own.begins && own.ends) {
+    throw std::invalid_argument("order: the backward of a whole model is not split");
+  }
+  Recording now = recording(turn);
+  const auto leave = [&](const char* section, Block* block) {
+    if (split) now.left = &left_[pass].emplace_back(Left{section, block, {}}).gradients;
+  };
   Id stream = -1;
   std::vector<Id> of_table;
   if (own.ends) {
     // Right behind its forward, the head's backward goes on in the head's section.
     if (at_head_ != pass) r_.begin_section("head backward", -1);
+    leave("head weight gradient", nullptr);
     const auto head = vocabulary_.front().head_backward(now, saved.head, targets_);
     stream = head.input;
     of_table.push_back(head.table);
-    if (!own.begins) vocabulary_.front().give(now, of_table);
+    if (!own.begins && !split) vocabulary_.front().give(now, of_table);
   } else {
     r_.begin_section("receive gradient", -1);
-    stream = r_.receive("received.gradient", stream_shape(model_.hidden, options_), backward_to());
+    stream = receive_stream(now, "received.gradient", model_.hidden, backward_to());
   }
   at_head_ = {-1, -1};
   for (std::size_t b = own.last; b-- > own.first;) {
-    r_.begin_section("backward", blocks_[b].layer());
+    r_.begin_section(split ? "input gradient" : "backward", blocks_[b].layer());
+    leave("weight gradient", &blocks_[b]);
     stream = blocks_[b].backward(now, saved.blocks[b - own.first], stream);
-    if (reduce_beside) blocks_[b].bucket().reduce(r_, options_);
+    if (!split) reduce_beside(turn, blocks_[b]);
   }
-  if (own.begins) {
-    r_.begin_section("embedding backward", -1);
-    of_table.push_back(vocabulary_.front().embed_backward(now, stream, tokens_));
-    vocabulary_.front().give(now, of_table);
-  } else {
+  if (!own.begins) {
     r_.begin_section("send gradient", -1);
-    r_.send(stream, backward_from(stage().index));
+    return send_stream(now, stream, backward_from(stage().index));
   }
+  if (split) {
+    leave("embedding weight gradient", nullptr);
+    return now.weight_gradient(
+        {-1, [this, stream](const Recording& at, Id) {
+           vocabulary_.front().give(at, {vocabulary_.front().embed_backward(at, stream, tokens_)});
+         }});
+  }
+  r_.begin_section("embedding backward", -1);
+  of_table.push_back(vocabulary_.front().embed_backward(now, stream, tokens_));
+  vocabulary_.front().give(now, of_table);
+}
+
+// Tokens are put together beside the products before.
+void Gpt::weight_gradient(const Turn& turn) {
+  const auto found = left_.find({turn.micro_batch, turn.chunk});
+  if (found == left_.end()) {
+    throw std::invalid_argument("order: the weight gradient of micro-batch " +
+                                std::to_string(turn.micro_batch) +
+                                " comes before its input gradient");
+  }
+  const std::vector<Left> left = std::move(found->second);
+  left_.erase(found);
+  const Recording now = recording(turn);
+  for (const Left& section : left) {
+    r_.begin_section(section.section, section.block == nullptr ? -1 : section.block->layer());
+    std::vector<Id> whole;
+    for (const WeightGradient& gradient : section.gradients) {
+      const bool cut = gradient.operand != -1;
+      whole.push_back(cut ? whole_tokens(now, gradient.operand, Hiding::all_reduce) : -1);
+    }
+    for (std::size_t i = 0; i < whole.size(); ++i) section.gradients[i].give(now, whole[i]);
+    if (section.block != nullptr) reduce_beside(turn, *section.block);
+  }
+}
+
+// A block's gradients are all there after its last micro-batch's.
+void Gpt::reduce_beside(const Turn& turn, Block& block) {
+  const bool beside = options_.data_reduction == DataReduction::beside_backward;
+  if (turn.last && beside) block.bucket().reduce(r_, options_);
 }
 
 void Gpt::reduce() {

@@ -34,6 +34,12 @@ class Gpt {
     std::vector<Block::Saved> blocks;
     Vocabulary::Saved head;
   };
+  // What an input_gradient has left of a section of its pass.
+  struct Left {
+    std::string section;
+    Block* block = nullptr;  // null at the ends of the model
+    std::vector<WeightGradient> gradients;
+  };
   using Pass = std::pair<std::int64_t, std::int64_t>;  // micro-batch and chunk
   // Blocks of a chunk, and where it stands among the chunks of all stages.
   struct Chunk {
@@ -54,6 +60,8 @@ class Gpt {
   void start();
   void forward(const Turn& turn);
   void backward(const Turn& turn);
+  void weight_gradient(const Turn& turn);
+  void reduce_beside(const Turn& turn, Block& block);
   void reduce();
   void finish();
   void complete_loss();
@@ -68,7 +76,8 @@ class Gpt {
   std::vector<Chunk> chunks_;
   Model model_;
   std::map<Pass, Saved> saved_;  // in flight
-  Pass at_head_{-1, -1};         // whose forward through the head was the last part
+  std::map<Pass, std::vector<Left>> left_;
+  Pass at_head_{-1, -1};  // whose forward through the head was the last part
   Id tokens_ = -1, targets_ = -1, loss_ = -1;
 };
 

@@ -19,6 +19,18 @@ Id summed_stream(const Recording& in, Id partial, Hiding hiding) {
   return in.r.reduce_scatter(partial, Axis::x, hiding, Direction::rows);
 }
 
+void send_stream(const Recording& in, Id stream, const Channel& channel) {
+  in.r.send(in.options.cuts_messages() ? in.r.cut(stream, Axis::x) : stream, channel);
+}
+
+Id receive_stream(const Recording& in, const Label& label, std::int64_t hidden,
+                  const Channel& channel) {
+  Shape shape = stream_shape(hidden, in.options);
+  if (!in.options.cuts_messages()) return in.r.receive(label, shape, channel);
+  shape.sharding.pieces = {Axis::x};
+  return in.r.all_gather(in.r.receive(label, shape, channel), Axis::x, Hiding::never);
+}
+
 namespace {
 
 // What is cut along data besides is gathered there first; that gather is the one that is hidden.

@@ -29,9 +29,12 @@ Id LayerNorm::backward(const Recording& in, const Saved& saved, Id gradient) con
   operands.push_back(scale_and_offset_.weight);
   Id sums = r.reduce({functions::layer_norm_sums, label_ + ".dsums", Precision::fp32}, operands, 2);
   sums = r.all_reduce(sums, Axis::y, Hiding::never);
-  const Id own = r.reduce(
-      {functions::layer_norm_parameters, label_ + ".dparameters", Precision::fp32}, known, 2);
-  in.gradients.small.give(r, slot_, own, in.turn);
+  in.weight_gradient({-1, [this, known](const Recording& at, Id) {
+                        const Id own = at.r.reduce({functions::layer_norm_parameters,
+                                                    label_ + ".dparameters", Precision::fp32},
+                                                   known, 2);
+                        at.gradients.small.give(at.r, slot_, own, at.turn);
+                      }});
   operands.push_back(sums);
   return r.map(in.stored(functions::layer_norm_backward, label_ + ".dinput"), operands);
 }

@@ -28,16 +28,20 @@ Id Linear::backward(const Recording& in, const Saved& saved, Id gradient) const 
   Recorder& r = in.r;
   const Id full = gathered_for_backward(in, weight_, saved.weight);
   if (in_ == Axis::x) gradient = whole_tokens(in, gradient, Hiding::never);
-  // Beside the product for the input's gradient.
-  const Id input = in_ == Axis::y ? whole_tokens(in, saved.input, Hiding::all_reduce) : saved.input;
+  // Beside the product for the input's gradient, or before the products that are left for later.
+  const bool gathers = in_ == Axis::y && in.left == nullptr;
+  const Id input = gathers ? whole_tokens(in, saved.input, Hiding::all_reduce) : saved.input;
   const Id partial =
       r.gemm(GemmForm::nt, gradient, full, in.stored(functions::none, label_ + ".dinput"));
   const Id input_gradient = out_ == Axis::x ? summed_stream(in, partial, Hiding::all_reduce)
                                             : r.all_reduce(partial, out_, Hiding::all_reduce);
-  const Id weight_gradient =
-      r.gemm(GemmForm::tn, input, gradient,
-             {functions::none, label_ + ".dweight", Bucket::product_precision(in.options)});
-  bucket_->give(r, slot_, weight_gradient, in.turn, in.options);
+  in.weight_gradient(
+      {in_ == Axis::y ? input : -1, [this, input, gradient](const Recording& at, Id whole) {
+         const Id own = at.r.gemm(
+             GemmForm::tn, whole == -1 ? input : whole, gradient,
+             {functions::none, label_ + ".dweight", Bucket::product_precision(at.options)});
+         bucket_->give(at.r, slot_, own, at.turn, at.options);
+       }});
   return input_gradient;
 }
 

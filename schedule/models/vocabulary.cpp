@@ -50,13 +50,23 @@ Vocabulary::HeadGradients Vocabulary::head_backward(const Recording& in, const S
   Recorder& r = in.r;
   const Id dlogits = r.map(in.stored(functions::softmax_backward, "dlogits"),
                            {saved.logits, saved.maxima, saved.sums, targets});
-  const Id normed = whole_tokens(in, saved.normed, Hiding::all_reduce);
+  const Id normed =
+      in.left == nullptr ? whole_tokens(in, saved.normed, Hiding::all_reduce) : saved.normed;
   Id gradient =
       r.gemm(GemmForm::nn, dlogits, saved.table, in.stored(functions::none, "head.dinput"));
   gradient = summed_stream(in, gradient, Hiding::all_reduce);
-  const Id table =
-      r.gemm(GemmForm::tn, dlogits, normed,
-             {functions::none, "table.dweight", Bucket::product_precision(in.options)});
+  const auto product = [dlogits](const Recording& at, Id whole) {
+    return at.r.gemm(GemmForm::tn, dlogits, whole,
+                     {functions::none, "table.dweight", Bucket::product_precision(at.options)});
+  };
+  Id table = -1;
+  if (in.left == nullptr) {
+    table = product(in, normed);
+  } else {
+    in.weight_gradient({normed, [this, product](const Recording& at, Id whole) {
+                          give(at, {product(at, whole)});
+                        }});
+  }
   return {norm_->backward(in, saved.norm, gradient), table};
 }
 

@@ -19,7 +19,8 @@ class Vocabulary {
     Id normed = -1, table = -1, maxima = -1, sums = -1;
     Id logits = -1;  // tokens x vocabulary, columns cut by x
   };
-  // What comes back from the head: the gradient of its input, and the table's share.
+  // What comes back from the head: the gradient of its input, and the table's share; -1 where
+  // gradients of weights are left for later, which then give it.
   struct HeadGradients {
     Id input = -1;
     Id table = -1;

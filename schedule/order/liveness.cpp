@@ -107,6 +107,7 @@ class Lifetimes {
   }
 
   void compute(const Issue& step, const Op& op) {
+    if (op.kind == OpKind::cut) return cut(step, op);
     if (in_place(op)) {
       schedule_.stream.push_back(step);
       release_dead_inputs(op);
@@ -116,6 +117,15 @@ class Lifetimes {
       schedule_.stream.push_back(step);
       release_dead_inputs(op);
     }
+    release_unread(op);
+  }
+
+  // A piece is the whole where nothing is cut.
+  void cut(const Issue& step, const Op& op) {
+    event(IssueKind::allocate, op.outputs[0], Existence::if_cut, op.axis);
+    schedule_.stream.push_back(step);
+    release_dead_inputs(op);
+    event(IssueKind::allocate, op.outputs[0], Existence::if_uncut, op.axis);
     release_unread(op);
   }
 

@@ -82,6 +82,34 @@ void alternate(const Passes& passes, std::int64_t warm_up, Order& order) {
       {begin + 2 * from, 2 * in_period, std::max<std::int64_t>(0, (to - from) / in_period), group});
 }
 
+// As `alternate`, but a backward is an input gradient, and weight gradients follow it from the one
+// after next, or later, on: a stage puts them off by as many micro-batches as stages stand before
+// it. So gradients come back to the first stage as soon as they can, the last stages have work left
+// for the end, and all have as many micro-batches in flight until their weight gradients.
+void put_off_weight_gradients(const Passes& passes, std::int64_t warm_up, Order& order) {
+  const std::int64_t count = passes.count();
+  const std::int64_t put_off = passes.stage.index;
+  const auto add = [&](StepPart part, std::int64_t k) {
+    if (k >= 0 && k < count) order.turns.push_back(passes.at(part, k));
+  };
+  for (std::int64_t k = 0; k < warm_up; ++k) add(StepPart::forward, k);
+  const auto begin = static_cast<std::int64_t>(order.turns.size());
+  for (std::int64_t k = 0; k < count + put_off; ++k) {
+    add(StepPart::forward, warm_up + k);
+    add(StepPart::input_gradient, k);
+    add(StepPart::weight_gradient, k - put_off);
+  }
+  // Steady from the second weight gradient on to where the last micro-batch comes in.
+  const std::int64_t from = put_off + 1;
+  order.steady.push_back({begin + 2 * put_off + 3 * (from - put_off), 3,
+                          std::max<std::int64_t>(0, count - 1 - warm_up - from), 1});
+}
+
+// Whether backwards are split: alone, a stage has no gaps to fill.
+bool splits(const StepOptions& options, const Stage& stage) {
+  return options.order == PipelineOrder::zero_bubble && stage.count > 1;
+}
+
 // Forwards before the first backward, if there are so many.
 std::int64_t warm_up(const StepOptions& options, const Stage& stage) {
   const std::int64_t after = stage.count - stage.index - 1;
@@ -97,6 +125,33 @@ void all_forward_then_backward(const Passes& passes, Order& order) {
   }
 }
 
+// How far a micro-batch is through a chunk.
+enum class Passed : std::uint8_t { nothing, forward, half_back, back };
+
+Passed after(StepPart part) {
+  if (part == StepPart::forward) return Passed::forward;
+  return part == StepPart::input_gradient ? Passed::half_back : Passed::back;
+}
+
+// Why a turn cannot come now.
+std::string fault_of(const Turn& turn, Passed passed) {
+  const auto says = [&](const char* part, const char* what) {
+    return numbered(part, turn.micro_batch) + what;
+  };
+  switch (turn.part) {
+    case StepPart::forward:
+      return passed == Passed::nothing ? "" : says("forward", " comes twice");
+    case StepPart::weight_gradient:
+      if (passed == Passed::half_back) return "";
+      return says("weight gradient",
+                  passed == Passed::back ? " comes twice" : " comes before its input gradient");
+    default:
+      if (passed == Passed::forward) return "";
+      return says("backward",
+                  passed == Passed::nothing ? " comes before its forward" : " comes twice");
+  }
+}
+
 }  // namespace
 
 Order order_of(const StepOptions& options, const Stage& stage) {
@@ -105,6 +160,8 @@ Order order_of(const StepOptions& options, const Stage& stage) {
   order.turns.push_back({StepPart::start});
   if (options.order == PipelineOrder::gpipe) {
     all_forward_then_backward(passes, order);
+  } else if (splits(options, stage)) {
+    put_off_weight_gradients(passes, std::min(warm_up(options, stage), passes.count()), order);
   } else {
     alternate(passes, std::min(warm_up(options, stage), passes.count()), order);
   }
@@ -118,6 +175,7 @@ Order order_of(const StepOptions& options, const Stage& stage) {
 std::int64_t settling_micro_batches(const StepOptions& options, const Stage& stage,
                                     std::int64_t periods) {
   if (options.order == PipelineOrder::gpipe) return 2 + periods;
+  if (splits(options, stage)) return stage.count + 1 + periods;
   const std::int64_t group = options.chunks > 1 ? stage.count : 1;
   const std::int64_t warm = (warm_up(options, stage) + options.chunks - 1) / options.chunks;
   return (2 + periods) * group + (warm + group - 1) / group * group;
@@ -132,21 +190,18 @@ std::string fault(const Order& order) {
       std::count_if(order.turns.begin(), order.turns.end(), finishes) != 1) {
     return "order: it must end with the one finish";
   }
-  // By chunk and micro-batch: 1 after its forward, 2 after its backward.
-  std::map<std::pair<std::int64_t, std::int64_t>, int> passes;
+  std::map<std::pair<std::int64_t, std::int64_t>, Passed> passes;  // by chunk and micro-batch
   for (const Turn& turn : order.turns) {
-    int& done = passes[{turn.chunk, turn.micro_batch}];
-    if (turn.part == StepPart::forward && done++ != 0) {
-      return numbered("forward", turn.micro_batch) + " comes twice";
-    }
-    if (turn.part == StepPart::backward && done++ != 1) {
-      return numbered("backward", turn.micro_batch) +
-             (done == 1 ? " comes before its forward" : " comes twice");
+    if (turn.micro_batch >= 0) {
+      Passed& passed = passes[{turn.chunk, turn.micro_batch}];
+      if (const std::string why = fault_of(turn, passed); !why.empty()) return why;
+      passed = after(turn.part);
     }
     if (turn.part != StepPart::reduce && !finishes(turn)) continue;
     for (const auto& [pass, passed] : passes) {
-      if (pass.second >= 0 && passed != 2)
-        return numbered("backward", pass.second) + " does not come";
+      if (passed == Passed::back) continue;
+      const bool split = passed == Passed::half_back;
+      return numbered(split ? "weight gradient" : "backward", pass.second) + " does not come";
     }
   }
   std::string why;

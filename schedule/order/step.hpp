@@ -16,8 +16,9 @@ std::int64_t settling_micro_batches(const StepOptions& options, const Stage& sta
                                     std::int64_t periods);
 
 // Why an order cannot be done, as a sentence; empty if it can: it starts and finishes, no backward
-// comes before its forward, each micro-batch has one of either in each chunk, and the steady
-// stretches it declares say the same turns again and again.
+// comes before its forward, each micro-batch has one of either in each chunk, a weight gradient
+// follows each input gradient, and the steady stretches it declares say the same turns again and
+// again.
 std::string fault(const Order& order);
 
 // Throws std::invalid_argument with the sentence of `fault`.

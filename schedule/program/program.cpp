@@ -30,7 +30,7 @@ const char* name(DataReduction reduction) {
 }
 
 const char* name(PipelineOrder order) {
-  constexpr const char* names[]{"1f1b", "gpipe", "interleaved"};
+  constexpr const char* names[]{"1f1b", "gpipe", "interleaved", "zero-bubble"};
   return names[static_cast<int>(order)];
 }
 
@@ -42,8 +42,8 @@ const char* name(Role role) {
 
 const char* name(OpKind kind) {
   constexpr const char* names[]{
-      "gemm",   "attention",  "lookup",         "map",        "reduce", "add",     "pack",
-      "unpack", "all_gather", "reduce_scatter", "all_reduce", "send",   "receive", "update"};
+      "gemm", "attention",  "lookup",         "map",        "reduce", "add",     "pack",  "unpack",
+      "cut",  "all_gather", "reduce_scatter", "all_reduce", "send",   "receive", "update"};
   return names[static_cast<int>(kind)];
 }
 

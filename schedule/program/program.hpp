@@ -80,6 +80,7 @@ enum class OpKind : std::uint8_t {
   add,        // sum of equally sharded values, owed reductions included
   pack,
   unpack,  // several small values as one flat value, and back: views, no bytes move
+  cut,     // a device's own piece of what all along an axis have
   all_gather,
   reduce_scatter,
   all_reduce,
@@ -118,7 +119,7 @@ struct Op {
   const Function* function = &functions::none;
   GemmForm form = GemmForm::nn;
   ChannelNumber channel = -1;               // collectives, messages
-  Axis axis = Axis::x;                      // the channel's
+  Axis axis = Axis::x;                      // the channel's, or that of the cut
   Direction direction = Direction::pieces;  // gathers, reduce-scatters
   Hiding hiding = Hiding::never;            // collectives, messages
   bool deferrable = false;                  // may wait with its operands: gradient book-keeping

@@ -296,7 +296,8 @@ Id Recorder::all_gather(Id id, Axis axis, Hiding hiding, Direction direction) {
     refuse("all_gather", "rows of flat pieces cannot be gathered: " + described(value, axis));
   }
   cuts = cuts.without_innermost();
-  if (direction == Direction::pieces) value.role = Role::gathered;
+  const bool weight = value.role == Role::parameter || value.role == Role::gathered;
+  if (direction == Direction::pieces && weight) value.role = Role::gathered;
   return collective({.kind = OpKind::all_gather,
                      .axis = axis,
                      .direction = direction,
@@ -354,6 +355,19 @@ Id Recorder::owe_along_pipe(Id id) {
   AxisSet& partial = program_.values[static_cast<std::size_t>(id)].shape.sharding.partial;
   partial = partial.with(Axis::pipe);
   return id;
+}
+
+Id Recorder::cut(Id id, Axis axis) {
+  Value value = complete(id, "cut");
+  if (value.shape.sharding.cuts().contains(axis)) {
+    refuse("cut", "already cut: " + described(value, axis));
+  }
+  if (!value.members.empty()) {
+    refuse("cut", "members of a pack keep their own pieces: " + described(value, axis));
+  }
+  value.shape.sharding.pieces = value.shape.sharding.pieces.with(axis);
+  value.persistent = false;
+  return emit({.kind = OpKind::cut, .axis = axis, .inputs = {id}}, std::move(value));
 }
 
 void Recorder::send(Id id, const Channel& channel) {

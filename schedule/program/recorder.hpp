@@ -74,6 +74,9 @@ class Recorder {
   Id all_reduce_ends(Id value, Hiding hiding);
   // A value is this stage's part of a sum that other stages have parts of: owed along pipe.
   Id owe_along_pipe(Id value);
+  // What all along `axis` have, in flat pieces: axis becomes the innermost cut. The inverse of a
+  // gather; nothing is sent.
+  Id cut(Id value, Axis axis);
   // The same matrix, sharded alike, goes to the next stage of the channel, and comes from the one
   // before.
   void send(Id value, const Channel& channel);

@@ -34,8 +34,10 @@ enum class DataReduction : std::uint8_t { after_backward, beside_backward };
 // In which sequence the stages of a pipeline do their micro-batches. 1f1b: as many forwards as it
 // takes to the last stage and back, then one forward, one backward (PipeDream-flush, Megatron-LM);
 // gpipe: all forwards, then all backwards; interleaved: 1f1b over several chunks of layers a stage
-// (Megatron-LM, SC21). With one stage 1f1b is forward and backward of each micro-batch in turn.
-enum class PipelineOrder : std::uint8_t { one_f_one_b, gpipe, interleaved };
+// (Megatron-LM, SC21); zero_bubble: 1f1b whose gradients of weights are put off into the gaps
+// (ZB-H1, arXiv:2401.10241). With one stage 1f1b and zero_bubble are forward and backward of each
+// micro-batch in turn.
+enum class PipelineOrder : std::uint8_t { one_f_one_b, gpipe, interleaved, zero_bubble };
 
 const char* name(PipelineOrder order);
 const char* name(Recompute recompute);
@@ -74,6 +76,9 @@ struct StepOptions {
   // all-reduce along x after a pair of products becomes a reduce-scatter, and an all-gather stands
   // before the next.
   bool sequence_parallel = false;
+  // A message between stages, of which all devices along x have a copy, is sent by each of them in
+  // part and gathered on arrival (scatter-gather of Megatron-LM, SC21).
+  bool cut_messages = false;
   // What is cut along data, after z (Rajbhandari et al., arXiv:1910.02054): 1 the optimizer's
   // state, 2 gradients too, reduced for every micro-batch, 3 weights too, which then do along data
   // what z does.
@@ -89,6 +94,8 @@ struct StepOptions {
   bool cuts_gradients() const { return zero >= 2; }
   bool cuts_weights() const { return zero >= 3; }
   bool offloads() const { return offload_bucket > 0; }
+  // Sequence parallelism has cut what is sent already.
+  bool cuts_messages() const { return cut_messages && !sequence_parallel; }
 
   // The precisions in which gradients are reduced.
   Precision reduce_precision_z() const { return reduce_precision(grad_reduce_precision_z); }

@@ -8,15 +8,18 @@
 namespace fourfold {
 
 enum class StepPart : std::uint8_t {
-  start,     // once: values are declared
-  forward,   // of one micro-batch through a chunk of layers
-  backward,  // of the same, after its forward
-  reduce,    // once: what is reduced after all backward passes
-  finish     // once: clipping and the update
+  start,            // once: values are declared
+  forward,          // of one micro-batch through a chunk of layers
+  backward,         // of the same, after its forward
+  input_gradient,   // a backward without the gradients of weights: all that the stage before needs
+  weight_gradient,  // the gradients of weights that an input_gradient has left
+  reduce,           // once: what is reduced after all backward passes
+  finish            // once: clipping and the update
 };
 
-// One part for one micro-batch. Variants: the first backward of a chunk starts sums of gradients
-// and the first forward gathers what is kept; on the last hang reductions. All others are alike.
+// One part for one micro-batch. Variants: the first backward of a chunk, or weight gradient, starts
+// sums of gradients and the first forward gathers what is kept; on the last hang reductions. All
+// others are alike.
 struct Turn {
   StepPart part = StepPart::start;
   std::int64_t micro_batch = -1;  // -1: no micro-batch's

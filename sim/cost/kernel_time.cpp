@@ -46,7 +46,7 @@ Seconds products_time(const OpClass& op, const LocalSizes& sizes, const Processo
 }  // namespace
 
 Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Processor& processor) {
-  if (op.kind == OpKind::pack || op.kind == OpKind::unpack) return {};
+  if (!moves(op, sizes)) return {};
   if (!op.function->products.empty()) return products_time(op, sizes, processor);
   const Seconds moving = op_traffic(op, sizes) / processor.memory_bandwidth;
   Seconds computing;

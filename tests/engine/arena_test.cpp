@@ -103,8 +103,8 @@ TEST(Arena, OfAStageNeedsHardlyMoreThanItsCountedPeak) {
   const Model deep{"deep", 12, 64, 4, 64, 500};
   const ProcessGrid grid = ProcessGrid::parse("z=2,pipe=4");
   std::mt19937 random(4);
-  for (const PipelineOrder order :
-       {PipelineOrder::one_f_one_b, PipelineOrder::gpipe, PipelineOrder::interleaved}) {
+  for (const PipelineOrder order : {PipelineOrder::one_f_one_b, PipelineOrder::gpipe,
+                                    PipelineOrder::interleaved, PipelineOrder::zero_bubble}) {
     StepOptions options = random_options(random, 8);
     options.order = order;
     options.chunks = order == PipelineOrder::interleaved ? 2 : 1;

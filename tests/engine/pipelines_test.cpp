@@ -16,12 +16,13 @@ struct Case {
   std::int64_t chunks = 1;
   bool sequence_parallel = false;
   std::int64_t zero = 0;
+  bool cut_messages = false;
 };
 
 std::string text(const Case& c) {
   return std::string(c.grid) + " " + name(c.order) + " " + std::to_string(c.chunks) +
          (c.sequence_parallel ? " by tokens" : "") +
-         (c.zero > 0 ? " zero " + std::to_string(c.zero) : "");
+         (c.zero > 0 ? " zero " + std::to_string(c.zero) : "") + (c.cut_messages ? " cut" : "");
 }
 
 class Pipelines : public testing::TestWithParam<Case> {};
@@ -38,6 +39,7 @@ TEST_P(Pipelines, TrainWhatOneDeviceTrains) {
     options.overlap.messages = messages;
     options.sequence_parallel = what.sequence_parallel;
     options.zero = what.zero;
+    options.cut_messages = what.cut_messages;
     StepOptions plain = options;
     plain.order = PipelineOrder::one_f_one_b;
     plain.chunks = 1;
@@ -72,28 +74,39 @@ TEST_P(Pipelines, TrainWhatOneDeviceTrains) {
 
 INSTANTIATE_TEST_SUITE_P(
     Grids, Pipelines,
-    testing::Values(Case{"pipe=2"}, Case{"pipe=2", PipelineOrder::gpipe},
-                    Case{"pipe=2", PipelineOrder::interleaved, 2}, Case{"pipe=3"}, Case{"pipe=5"},
-                    Case{"pipe=4", PipelineOrder::gpipe},
-                    Case{"x=2,pipe=2", PipelineOrder::interleaved, 2}, Case{"y=2,pipe=2"},
-                    Case{"z=2,pipe=2"}, Case{"data=2,pipe=2", PipelineOrder::gpipe},
-                    Case{"x=2,z=2,data=2,pipe=4"},
-                    Case{"2x1x1x1", PipelineOrder::one_f_one_b, 1, true},
-                    Case{"4x1x1x1", PipelineOrder::one_f_one_b, 1, true},
-                    Case{"2x2x2x1", PipelineOrder::one_f_one_b, 1, true},
-                    Case{"2x1x1x2", PipelineOrder::gpipe, 1, true},
-                    Case{"x=2,pipe=2", PipelineOrder::interleaved, 2, true},
-                    Case{"x=2,y=2,pipe=4", PipelineOrder::one_f_one_b, 1, true},
-                    Case{"1x1x1x1", PipelineOrder::one_f_one_b, 1, false, 1},
-                    Case{"1x1x1x2", PipelineOrder::one_f_one_b, 1, false, 1},
-                    Case{"1x1x1x4", PipelineOrder::one_f_one_b, 1, false, 2},
-                    Case{"1x1x1x4", PipelineOrder::one_f_one_b, 1, false, 3},
-                    Case{"1x1x2x2", PipelineOrder::one_f_one_b, 1, false, 1},
-                    Case{"2x1x1x2", PipelineOrder::one_f_one_b, 1, true, 2},
-                    Case{"1x2x2x2", PipelineOrder::gpipe, 1, false, 3},
-                    Case{"data=2,pipe=2", PipelineOrder::one_f_one_b, 1, false, 1},
-                    Case{"data=4,pipe=2", PipelineOrder::interleaved, 2, false, 2},
-                    Case{"x=2,data=2,pipe=2", PipelineOrder::gpipe, 1, true, 3}),
+    testing::Values(
+        Case{"pipe=2"}, Case{"pipe=2", PipelineOrder::gpipe},
+        Case{"pipe=2", PipelineOrder::interleaved, 2}, Case{"pipe=3"}, Case{"pipe=5"},
+        Case{"pipe=4", PipelineOrder::gpipe}, Case{"x=2,pipe=2", PipelineOrder::interleaved, 2},
+        Case{"y=2,pipe=2"}, Case{"z=2,pipe=2"}, Case{"data=2,pipe=2", PipelineOrder::gpipe},
+        Case{"x=2,z=2,data=2,pipe=4"}, Case{"2x1x1x1", PipelineOrder::one_f_one_b, 1, true},
+        Case{"4x1x1x1", PipelineOrder::one_f_one_b, 1, true},
+        Case{"2x2x2x1", PipelineOrder::one_f_one_b, 1, true},
+        Case{"2x1x1x2", PipelineOrder::gpipe, 1, true},
+        Case{"x=2,pipe=2", PipelineOrder::interleaved, 2, true},
+        Case{"x=2,y=2,pipe=4", PipelineOrder::one_f_one_b, 1, true},
+        Case{"1x1x1x1", PipelineOrder::one_f_one_b, 1, false, 1},
+        Case{"1x1x1x2", PipelineOrder::one_f_one_b, 1, false, 1},
+        Case{"1x1x1x4", PipelineOrder::one_f_one_b, 1, false, 2},
+        Case{"1x1x1x4", PipelineOrder::one_f_one_b, 1, false, 3},
+        Case{"1x1x2x2", PipelineOrder::one_f_one_b, 1, false, 1},
+        Case{"2x1x1x2", PipelineOrder::one_f_one_b, 1, true, 2},
+        Case{"1x2x2x2", PipelineOrder::gpipe, 1, false, 3},
+        Case{"data=2,pipe=2", PipelineOrder::one_f_one_b, 1, false, 1},
+        Case{"data=4,pipe=2", PipelineOrder::interleaved, 2, false, 2},
+        Case{"x=2,data=2,pipe=2", PipelineOrder::gpipe, 1, true, 3},
+        Case{"pipe=2", PipelineOrder::zero_bubble}, Case{"pipe=5", PipelineOrder::zero_bubble},
+        Case{"x=2,z=2,data=2,pipe=4", PipelineOrder::zero_bubble},
+        Case{"x=2,y=2,pipe=3", PipelineOrder::zero_bubble, 1, true},
+        Case{"x=2,data=2,pipe=2", PipelineOrder::zero_bubble, 1, true, 1},
+        Case{"data=4,pipe=2", PipelineOrder::zero_bubble, 1, false, 2},
+        Case{"y=2,z=2,data=2,pipe=2", PipelineOrder::zero_bubble, 1, false, 3},
+        Case{"pipe=2", PipelineOrder::one_f_one_b, 1, false, 0, true},
+        Case{"x=2,pipe=2", PipelineOrder::gpipe, 1, false, 0, true},
+        Case{"x=4,pipe=3", PipelineOrder::one_f_one_b, 1, false, 0, true},
+        Case{"x=2,y=2,pipe=2", PipelineOrder::interleaved, 2, false, 0, true},
+        Case{"x=2,z=2,pipe=2", PipelineOrder::zero_bubble, 1, false, 3, true},
+        Case{"x=2,pipe=2", PipelineOrder::zero_bubble, 1, true, 0, true}),
     [](const auto& param) {
       std::string name = text(param.param);
       for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';

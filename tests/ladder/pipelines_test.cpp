@@ -35,6 +35,7 @@ Point pipeline_on(const std::string& platform, const ProcessGrid& grid, Pipeline
 std::vector<Point> orders_on(const std::string& platform, const ProcessGrid& grid) {
   return {pipeline_on(platform, grid, PipelineOrder::gpipe),
           pipeline_on(platform, grid, PipelineOrder::one_f_one_b),
+          pipeline_on(platform, grid, PipelineOrder::zero_bubble),
           pipeline_on(platform, grid, PipelineOrder::interleaved, 2),
           pipeline_on(platform, grid, PipelineOrder::interleaved, 3)};
 }
@@ -86,6 +87,17 @@ TEST(Pipelines, EqualTheEstimateWithWeightsKeptAndGradientsSummed) {
     point.options.gradient_reduction = GradientReduction::accumulated;
     point.options.data_reduction = DataReduction::beside_backward;
     compare_on_private_ports(point);
+  }
+}
+
+TEST(Pipelines, EqualTheEstimateWithMessagesCut) {
+  for (const ProcessGrid& grid : {ProcessGrid(2, 2, 1, 2, 4), ProcessGrid(4, 1, 1, 1, 2)}) {
+    for (Point point : orders_on("crossbar", grid)) {
+      point.options.cut_messages = true;
+      compare_on_private_ports(point);
+      point.options.sequence_parallel = true;
+      compare_on_private_ports(point);
+    }
   }
 }
 

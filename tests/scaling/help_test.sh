@@ -3,7 +3,7 @@
 set -euo pipefail
 fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
 
-for verb in "" campaign "campaign run" project search show platforms "platforms list" \
+for verb in "" campaign "campaign run" project search show "show order" platforms "platforms list" \
   "platforms show" "platforms export" models collectives train \
   sample; do
   # shellcheck disable=SC2086

@@ -61,6 +61,14 @@ refused "--in-flight-blocks cannot take effect" project "${point[@]}" --devices 
   --overlap oar,oag --in-flight-blocks 3
 refused "--grad-precision-z cannot take effect" project "${point[@]}" --devices 8 \
   --precision fp32 --grad-precision-z bf16
+refused "--cut-messages cannot take effect" project "${point[@]}" --devices 8 \
+  --sequence-parallel on --cut-messages on
+refused "a picture of more than 64 micro-batches" show order --stages 4 --micro-batches 65
+refused "without --platform all layers are drawn alike" show order --stages 4 --micro-batches 8 \
+  --model gpt-5b
+refused "multiple of 4; the nearest are 4 and 8" show order --stages 4 --micro-batches 6 \
+  --order interleaved --chunks 2
+refused "--stages is required" show order --micro-batches 8
 refused "unknown flag '--micro-batches'" show --model gpt-5b --micro-batches 2
 refused "hidden size 12288 does not divide by y = 8192" project --platform frontier \
   --model gpt-80b --devices 8192 --grid 1x8192x1x1 --fidelity estimated

@@ -2,7 +2,9 @@
 // order calls steady are some.
 #include <gtest/gtest.h>
 
+#include "schedule/order/exchange.hpp"
 #include "schedule/order/step.hpp"
+#include "tests/refusal.hpp"
 #include "tests/schedule/steps.hpp"
 
 namespace fourfold {
@@ -14,13 +16,19 @@ Order of(std::int64_t micro_batches) {
   return order_of(options);
 }
 
-// "F0 F1 B0": forwards and backwards by micro-batch; with several chunks "F0.1".
+char letter(StepPart part) {
+  if (part == StepPart::forward) return 'F';
+  return part == StepPart::weight_gradient ? 'W' : 'B';
+}
+
+// "F0 F1 B0": forwards and backwards by micro-batch, input gradients as these, W for weight
+// gradients; with several chunks "F0.1".
 std::string passes(const StepOptions& options, const Stage& stage) {
   std::string text;
   for (const Turn& turn : order_of(options, stage).turns) {
     if (turn.micro_batch < 0) continue;
     text += text.empty() ? "" : " ";
-    text += (turn.part == StepPart::forward ? "F" : "B") + std::to_string(turn.micro_batch);
+    text += letter(turn.part) + std::to_string(turn.micro_batch);
     if (options.chunks > 1) text += "." + std::to_string(turn.chunk);
   }
   return text;
@@ -57,16 +65,35 @@ TEST(Order, OfInterleavedChunksGoesThroughThemInGroupsOfAsManyMicroBatchesAsStag
             "F0.0 F1.0 F0.1 B0.1 F1.1 B1.1 F2.0 B0.0 F3.0 B1.0 F2.1 B2.1 F3.1 B3.1 B2.0 B3.0");
 }
 
+// ZB-H1 for 4 stages (Qi et al., arXiv:2401.10241, figure 3): each stage starts its weight
+// gradients one micro-batch later than the stage before it.
+TEST(Order, OfZeroBubblePutsWeightGradientsOffByTheStagesBefore) {
+  const StepOptions options = with(PipelineOrder::zero_bubble, 5);
+
+  EXPECT_EQ(passes(options, {0, 4}), "F0 F1 F2 F3 B0 W0 F4 B1 W1 B2 W2 B3 W3 B4 W4");
+  EXPECT_EQ(passes(options, {2, 4}), "F0 F1 B0 F2 B1 F3 B2 W0 F4 B3 W1 B4 W2 W3 W4");
+  EXPECT_EQ(passes(options, {3, 4}), "F0 B0 F1 B1 F2 B2 F3 B3 W0 F4 B4 W1 W2 W3 W4");
+  EXPECT_EQ(passes(with(PipelineOrder::zero_bubble, 1), {3, 4}), "F0 B0 W0");
+}
+
+TEST(Order, OfZeroBubbleOnOneStageIsOneForwardOneBackward) {
+  EXPECT_EQ(order_of(with(PipelineOrder::zero_bubble, 5)).turns,
+            order_of(with(PipelineOrder::one_f_one_b, 5)).turns);
+}
+
 // What parallelism.md's table says is in flight at a stage.
 TEST(Order, HasAsManyPassesInFlightAsItsTableSays) {
-  const auto most = [](const StepOptions& options, const Stage& stage) {
+  const auto most_until = [](StepPart last, const StepOptions& options, const Stage& stage) {
     std::int64_t now = 0;
     std::int64_t most = 0;
     for (const Turn& turn : order_of(options, stage).turns) {
-      now += turn.part == StepPart::forward ? 1 : turn.part == StepPart::backward ? -1 : 0;
+      now += turn.part == StepPart::forward ? 1 : turn.part == last ? -1 : 0;
       most = std::max(most, now);
     }
     return most;
+  };
+  const auto most = [&](const StepOptions& options, const Stage& stage) {
+    return most_until(StepPart::backward, options, stage);
   };
   for (std::int64_t p : {1, 2, 4, 8}) {
     for (std::int64_t i = 0; i < p; ++i) {
@@ -75,6 +102,10 @@ TEST(Order, HasAsManyPassesInFlightAsItsTableSays) {
         EXPECT_EQ(most(with(PipelineOrder::one_f_one_b, m), {i, p}), std::min(p - i, m));
         for (std::int64_t v : {2, 3}) {
           if (p == 1) continue;
+          const StepOptions zero_bubble = with(PipelineOrder::zero_bubble, m);
+          EXPECT_EQ(most_until(StepPart::input_gradient, zero_bubble, {i, p}), std::min(p - i, m));
+          EXPECT_EQ(most_until(StepPart::weight_gradient, zero_bubble, {i, p}), std::min(p, m))
+              << "no more than the first stage has in flight with 1f1b";
           EXPECT_EQ(most(with(PipelineOrder::interleaved, m, v), {i, p}),
                     std::min(m * v, 2 * (p - i - 1) + (v - 1) * p + 1));
         }
@@ -89,7 +120,8 @@ TEST(Order, OfEveryKindCanBeDoneAndDeclaresWhatIsSteady) {
       for (std::int64_t periods : {1, 3}) {
         for (const StepOptions& kind :
              {with(PipelineOrder::gpipe, 1), with(PipelineOrder::one_f_one_b, 1),
-              with(PipelineOrder::interleaved, 1, 2), with(PipelineOrder::interleaved, 1, 3)}) {
+              with(PipelineOrder::interleaved, 1, 2), with(PipelineOrder::interleaved, 1, 3),
+              with(PipelineOrder::zero_bubble, 1)}) {
           StepOptions options = kind;
           if (p == 1 && options.chunks > 1) continue;
           options.micro_batches = settling_micro_batches(options, {i, p}, periods);
@@ -109,7 +141,7 @@ TEST(Order, OfOneStageIsForwardAndBackwardInTurn) {
 
   std::string text;
   for (const Turn& turn : order.turns) {
-    constexpr const char* names[]{"start", "forward", "backward", "reduce", "finish"};
+    constexpr const char* names[]{"start", "forward", "backward", "", "", "reduce", "finish"};
     text += names[static_cast<int>(turn.part)];
     if (turn.micro_batch >= 0) text += std::to_string(turn.micro_batch);
     text += turn.first ? "(first) " : turn.last ? "(last) " : " ";
@@ -163,6 +195,97 @@ TEST(Order, IsRefusedInWordsWhereItCannotBeDone) {
   EXPECT_EQ(fault(twice), "order: the forward of micro-batch 0 comes twice");
   EXPECT_EQ(fault(endless), "order: it must end with the one finish");
   EXPECT_THROW(record_step(small_model(1), {}, swapped), std::invalid_argument);
+}
+
+TEST(Order, OfZeroBubbleIsRefusedInWordsWhereItCannotBeDone) {
+  const Order sound = order_of(with(PipelineOrder::zero_bubble, 3), {0, 2});
+  const auto changed = [&](const auto& change) {
+    Order order = sound;
+    order.steady = {};
+    change(order.turns);
+    return fault(order);
+  };
+  using Turns = std::vector<Turn>;
+
+  ASSERT_EQ(passes(with(PipelineOrder::zero_bubble, 3), {0, 2}), "F0 F1 B0 W0 F2 B1 W1 B2 W2");
+  EXPECT_EQ(changed([](Turns& turns) { std::swap(turns[3], turns[4]); }),
+            "order: the weight gradient of micro-batch 0 comes before its input gradient");
+  EXPECT_EQ(changed([](Turns& turns) { turns.erase(turns.begin() + 7); }),
+            "order: the weight gradient of micro-batch 1 does not come");
+  EXPECT_EQ(changed([](Turns& turns) { turns.insert(turns.begin() + 5, turns[4]); }),
+            "order: the weight gradient of micro-batch 0 comes twice");
+  EXPECT_EQ(changed([](Turns& turns) { turns.insert(turns.begin() + 5, turns[3]); }),
+            "order: the backward of micro-batch 0 comes twice");
+  EXPECT_EQ(changed([](Turns& turns) { turns[6].part = StepPart::backward; }),
+            "order: the weight gradient of micro-batch 1 comes twice")
+      << "a whole backward has given it";
+}
+
+// A whole model's backward has nothing to send and so nothing to hurry for.
+TEST(Order, OfOneStageIsRefusedWhereItSplitsBackwards) {
+  Order split = of(1);
+  split.turns[2].part = StepPart::input_gradient;
+  split.turns.insert(split.turns.begin() + 3, {StepPart::weight_gradient, 0, true, true});
+
+  EXPECT_EQ(fault(split), "");
+  EXPECT_EQ(refusal([&] { record_step(small_model(1), {}, split); }),
+            "order: the backward of a whole model is not split");
+}
+
+std::vector<Order> of_all_stages(const StepOptions& options, std::int64_t stages) {
+  std::vector<Order> orders;
+  for (std::int64_t i = 0; i < stages; ++i) orders.push_back(order_of(options, {i, stages}));
+  return orders;
+}
+
+TEST(Orders, OfEveryKindFitTogether) {
+  for (std::int64_t p : {1, 2, 3, 4, 7}) {
+    for (std::int64_t m : {p, 2 * p, 5 * p}) {
+      EXPECT_EQ(fault(of_all_stages(with(PipelineOrder::gpipe, m), p)), "");
+      EXPECT_EQ(fault(of_all_stages(with(PipelineOrder::one_f_one_b, m), p)), "");
+      EXPECT_EQ(fault(of_all_stages(with(PipelineOrder::zero_bubble, m), p)), "");
+      if (p == 1) continue;
+      for (std::int64_t v : {2, 3}) {
+        EXPECT_EQ(fault(of_all_stages(with(PipelineOrder::interleaved, m, v), p)), "");
+      }
+    }
+  }
+}
+
+TEST(Orders, AreRefusedWhereWhatIsSentIsNotWhatIsReceived) {
+  std::vector<Order> swapped = of_all_stages(with(PipelineOrder::zero_bubble, 4), 2);
+  std::vector<Order> missing = swapped;
+  for (Order& order : swapped) order.steady = {};
+  for (Turn& turn : swapped[1].turns) {
+    if (turn.micro_batch == 2 || turn.micro_batch == 3) turn.micro_batch = 5 - turn.micro_batch;
+  }
+  missing[1] = order_of(with(PipelineOrder::zero_bubble, 3), {1, 2});
+
+  EXPECT_EQ(fault(swapped),
+            "order: message 2 of a channel is sent as the gradient of micro-batch 3 from stage 1 "
+            "to stage 0, and received as the gradient of micro-batch 2 from stage 1 to stage 0");
+  EXPECT_EQ(fault(missing),
+            "order: message 3 of a channel is sent as nothing, and received as the gradient of "
+            "micro-batch 3 from stage 1 to stage 0");
+}
+
+TEST(Orders, AreRefusedWhereTheyWaitForEachOtherForEver) {
+  for (PipelineOrder kind : {PipelineOrder::one_f_one_b, PipelineOrder::zero_bubble}) {
+    std::vector<Order> orders = of_all_stages(with(kind, 3), 2);
+    for (Order& order : orders) order.steady = {};
+    // The first stage wants the first gradient before it has sent the second micro-batch, the last
+    // stage has the second micro-batch first.
+    std::vector<Turn>& first = orders[0].turns;
+    std::vector<Turn>& last = orders[1].turns;
+    ASSERT_EQ(first[3].micro_batch, 0);
+    std::swap(first[2], first[3]);
+    ASSERT_EQ(last[3].part, StepPart::forward);
+    std::swap(last[2], last[3]);
+
+    EXPECT_EQ(fault(orders),
+              "order: the stages wait for each other for ever, one of them for the gradient of "
+              "micro-batch 0 from stage 1 to stage 0");
+  }
 }
 
 TEST(Order, IsRefusedWhereItsSteadyStretchIsNone) {
@@ -232,15 +355,17 @@ TEST(Steady, IsNotSettledBeforeTheWindowHasFilled) {
 }
 
 TEST(Fold, OfAStageIsItsScheduleForEveryOrder) {
-  const ProcessGrid grid(1, 2, 2, 1, 4);
+  const ProcessGrid grid(2, 2, 2, 1, 4);
   std::mt19937 random(5);
-  for (PipelineOrder order :
-       {PipelineOrder::gpipe, PipelineOrder::one_f_one_b, PipelineOrder::interleaved}) {
+  for (PipelineOrder order : {PipelineOrder::gpipe, PipelineOrder::one_f_one_b,
+                              PipelineOrder::interleaved, PipelineOrder::zero_bubble}) {
     for (std::int64_t i = 0; i < 4; ++i) {
       StepOptions options = random_options(random, 24);
       options.order = order;
       options.chunks = order == PipelineOrder::interleaved ? 2 : 1;
       options.overlap.messages = random() % 2 == 0;
+      options.sequence_parallel = random() % 2 == 0;
+      options.cut_messages = random() % 2 == 0;
       const Model model = small_model(9);
 
       const auto folded = counted(folded_step(model, options, {i, 4}), grid, 48);

@@ -2,6 +2,8 @@
 // other.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "platforms/platform.hpp"
 #include "schedule/fold/names.hpp"
 #include "sim/cost/lower.hpp"
@@ -10,10 +12,12 @@
 namespace fourfold {
 namespace {
 
-// Stages of equal blocks without communication: forward f and backward b of a stage, messages that
-// take no time.
+// Seconds of a stage's blocks by the section they stand in; what has no section takes none.
+using Durations = std::map<std::string, double>;
+
+// Stages of equal blocks without communication, and messages that take no time.
 TimedProgram blocks_alone(PipelineOrder order, std::int64_t stages, std::int64_t micro_batches,
-                          std::int64_t chunks, double f, double b) {
+                          std::int64_t chunks, const Durations& durations) {
   StepOptions options;
   options.order = order;
   options.micro_batches = micro_batches;
@@ -29,7 +33,7 @@ TimedProgram blocks_alone(PipelineOrder order, std::int64_t stages, std::int64_t
   }
   const GroupShapes shapes = group_shapes(grid, platform.node.devices);
   lower(folded, sizes, {grid, shapes, AxisRates(platform), platform, {}}, program);
-  // Blocks take f or b a chunk, everything else nothing.
+  // Blocks take what they do a chunk, everything else nothing.
   for (TimedStep& step : program.steps) step.duration = {};
   for (TimedCollective& collective : program.collectives) {
     collective.uncontended = {};
@@ -45,7 +49,7 @@ TimedProgram blocks_alone(PipelineOrder order, std::int64_t stages, std::int64_t
       for (std::int32_t r = cycle.first; r < cycle.last; ++r) {
         const StepRun& run = program.runs[static_cast<std::size_t>(r)];
         const std::string& name = named.sections.at(section).name;
-        const double seconds = name == "forward" ? f : name == "backward" ? b : 0.0;
+        const double seconds = durations.contains(name) ? durations.at(name) : 0.0;
         for (std::int32_t s = run.last - 1; s >= run.first && seconds > 0; --s) {
           TimedStep& step = program.steps[static_cast<std::size_t>(s)];
           if (step.kind != StepKind::compute) continue;
@@ -64,10 +68,11 @@ TimedProgram blocks_alone(PipelineOrder order, std::int64_t stages, std::int64_t
 TEST(Pipeline, IdlesAsLongAsItsClosedFormSays) {
   const double f = 1.0;
   const double b = 2.0;
+  const Durations durations{{"forward", f}, {"backward", b}};
   for (std::int64_t p : {2, 3, 4, 8}) {
     for (std::int64_t m : {p, 2 * p, 4 * p}) {
       for (PipelineOrder order : {PipelineOrder::gpipe, PipelineOrder::one_f_one_b}) {
-        const double seconds = estimate(blocks_alone(order, p, m, 1, f, b)).total.value;
+        const double seconds = estimate(blocks_alone(order, p, m, 1, durations)).total.value;
 
         const double ideal = static_cast<double>(m) * (f + b);
         EXPECT_NEAR(seconds / ideal - 1, static_cast<double>(p - 1) / static_cast<double>(m), 1e-9)
@@ -75,7 +80,7 @@ TEST(Pipeline, IdlesAsLongAsItsClosedFormSays) {
       }
       for (std::int64_t v : {2, 4}) {
         const double seconds =
-            estimate(blocks_alone(PipelineOrder::interleaved, p, m, v, f, b)).total.value;
+            estimate(blocks_alone(PipelineOrder::interleaved, p, m, v, durations)).total.value;
 
         const double ideal = static_cast<double>(m) * (f + b);
         EXPECT_NEAR(seconds / ideal - 1, static_cast<double>(p - 1) / static_cast<double>(v * m),
@@ -84,6 +89,39 @@ TEST(Pipeline, IdlesAsLongAsItsClosedFormSays) {
       }
     }
   }
+}
+
+// (p - 1)(f + b - w) / (m (f + b + w)) for ZB-H1, b with recompute: Qi et al., arXiv:2401.10241,
+// section 3. It holds where a weight gradient takes no longer than a forward or an input gradient.
+TEST(Pipeline, OfZeroBubbleIdlesAsLongAsItsClosedFormSays) {
+  struct Passes {
+    double f, b, w;
+  };
+  for (const Passes& t : {Passes{1, 1, 1}, Passes{1, 2, 1}, Passes{1.2, 2.5, 0.8}}) {
+    const Durations durations{{"forward", t.f}, {"input gradient", t.b}, {"weight gradient", t.w}};
+    for (std::int64_t p : {2, 3, 4, 8}) {
+      for (std::int64_t m : {p, p + 1, 2 * p, 4 * p}) {
+        const double seconds =
+            estimate(blocks_alone(PipelineOrder::zero_bubble, p, m, 1, durations)).total.value;
+
+        const double ideal = static_cast<double>(m) * (t.f + t.b + t.w);
+        const double idle = static_cast<double>(p - 1) * (t.f + t.b - t.w);
+        EXPECT_NEAR(seconds / ideal - 1, idle / ideal, 1e-9)
+            << "f=" << t.f << " b=" << t.b << " w=" << t.w << " p=" << p << " m=" << m;
+      }
+    }
+  }
+}
+
+// The first stage waits for its first gradient, which nothing can bring earlier with as many
+// micro-batches in flight.
+TEST(Pipeline, OfZeroBubbleWithLongWeightGradientsIdlesUntilTheFirstGradient) {
+  const Durations durations{{"forward", 1.0}, {"input gradient", 1.5}, {"weight gradient", 2.0}};
+
+  const double seconds =
+      estimate(blocks_alone(PipelineOrder::zero_bubble, 4, 12, 1, durations)).total.value;
+
+  EXPECT_NEAR(seconds, 12 * 4.5 + 3 * 1.5, 1e-9);
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 
 #include "schedule/models/model_file.hpp"
@@ -69,8 +71,8 @@ TEST(Timeline, SpansSumToTheOutcome) {
 }
 
 TEST(Timeline, StagesSumToTheOutcome) {
-  for (PipelineOrder order :
-       {PipelineOrder::gpipe, PipelineOrder::one_f_one_b, PipelineOrder::interleaved}) {
+  for (PipelineOrder order : {PipelineOrder::gpipe, PipelineOrder::one_f_one_b,
+                              PipelineOrder::interleaved, PipelineOrder::zero_bubble}) {
     Point point = tiny(7, {2, 1, 2, 1, 3});
     point.options.order = order;
     point.options.chunks = order == PipelineOrder::interleaved ? 2 : 1;
@@ -169,6 +171,34 @@ TEST(Timeline, NamesEveryMicroBatch) {
 
   found.erase(-1);  // what belongs to the step as a whole
   EXPECT_EQ(found, (std::set<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+}
+
+// Forwards, input gradients and weight gradients of a steady period are of three micro-batches.
+TEST(Timeline, NamesTheMicroBatchOfEveryPartOfASplitBackward) {
+  Point point = tiny(6, {2, 1, 1, 1, 3});
+  point.options.order = PipelineOrder::zero_bubble;
+  point.options.micro_batches = 16;
+  point.options.cut_messages = true;
+  const Case c(point);
+  for (std::int64_t stage = 0; stage < 3; ++stage) {
+    std::map<std::string, std::vector<std::int64_t>> found;
+
+    for (const Span& span : timeline(estimated_log(c.program, stage), c.detail,
+                                     LoggedRepetitions::all(c.program), Repeated::all, stage)) {
+      const NamedSection& section = c.detail.sections().at(static_cast<std::size_t>(span.section));
+      if (span.kind != SpanKind::kernel || section.layer < 0 || span.micro_batch < 0) continue;
+      std::vector<std::int64_t>& micro_batches = found[section.name];
+      if (micro_batches.empty() || micro_batches.back() != span.micro_batch) {
+        micro_batches.push_back(span.micro_batch);
+      }
+    }
+
+    std::vector<std::int64_t> all(16);
+    std::iota(all.begin(), all.end(), 0);
+    for (const char* part : {"forward", "input gradient", "weight gradient"}) {
+      EXPECT_EQ(found[part], all) << part << " on stage " << stage;
+    }
+  }
 }
 
 TEST(Timeline, RefusesTheProgramOfAnotherPoint) {

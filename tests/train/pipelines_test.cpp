@@ -14,8 +14,10 @@ struct OfStage {
   PipelineOrder order = PipelineOrder::one_f_one_b;
   std::int64_t chunks = 1;
 };
-constexpr std::array<OfStage, 3> orders{
-    {{PipelineOrder::one_f_one_b, 1}, {PipelineOrder::gpipe, 1}, {PipelineOrder::interleaved, 2}}};
+constexpr std::array<OfStage, 4> orders{{{PipelineOrder::one_f_one_b, 1},
+                                         {PipelineOrder::gpipe, 1},
+                                         {PipelineOrder::interleaved, 2},
+                                         {PipelineOrder::zero_bubble, 1}}};
 
 // Layers that the stages do not share evenly, and as many micro-batches as stages.
 Case pipeline(const ProcessGrid& grid, const OfStage& order, std::mt19937& random) {
@@ -27,6 +29,7 @@ Case pipeline(const ProcessGrid& grid, const OfStage& order, std::mt19937& rando
   what.options.precision = random() % 2 == 0 ? Precision::fp32 : Precision::bf16;
   what.options.order = order.order;
   what.options.chunks = order.chunks;
+  what.options.cut_messages = random() % 2 == 0;
   what.sequences = stages * grid.extent(Axis::z) * grid.extent(Axis::data);
   return what;
 }

@@ -118,8 +118,8 @@ TEST(Train, LosesAlikeOnPipelinesInEveryOrder) {
   plain.model.layers = 4;
   plain.options.micro_batches = 2;  // whose sequences are also those of a look at held-out text
   const TrainOutcome expected = train(plain, world);
-  for (const PipelineOrder order :
-       {PipelineOrder::one_f_one_b, PipelineOrder::gpipe, PipelineOrder::interleaved}) {
+  for (const PipelineOrder order : {PipelineOrder::one_f_one_b, PipelineOrder::gpipe,
+                                    PipelineOrder::interleaved, PipelineOrder::zero_bubble}) {
     TrainSettings settings = pipelined_run(folder, world);
     if (order == PipelineOrder::interleaved && settings.grid.extent(Axis::pipe) == 1) continue;
     settings.model.layers = 4;

@@ -45,6 +45,7 @@ std::string grid_text(const ProcessGrid& grid, const StepOptions& options) {
     further += fmt::format(", optimizer on the host in buckets of {}", options.offload_bucket);
   }
   if (options.sequence_parallel) further += ", sequence parallel";
+  if (options.cuts_messages()) further += ", messages cut";
   if (grid.extent(Axis::pipe) == 1) return grid.str() + " (x, y, z, data)" + further;
   return fmt::format("{}, order {}{}{}", grid.str(), name(options.order),
                      options.chunks == 1 ? "" : fmt::format(" of {} chunks", options.chunks),

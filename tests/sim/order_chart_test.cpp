@@ -1,0 +1,110 @@
+// The chart of an order: the turns of its stages, when they are done, and what waits.
+#include "sim/explain/order_chart.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "schedule/order/step.hpp"
+#include "sim/estimate/estimate.hpp"
+
+namespace fourfold {
+namespace {
+
+StepOptions with(PipelineOrder order, std::int64_t micro_batches, std::int64_t chunks = 1) {
+  StepOptions options;
+  options.order = order;
+  options.micro_batches = micro_batches;
+  options.chunks = chunks;
+  return options;
+}
+
+TEST(OrderChart, HasTheTurnsOfTheOrder) {
+  for (const StepOptions& options :
+       {with(PipelineOrder::gpipe, 5), with(PipelineOrder::one_f_one_b, 9),
+        with(PipelineOrder::zero_bubble, 9), with(PipelineOrder::interleaved, 8, 3)}) {
+    const OrderChart chart = chart_of(options, 4, {});
+
+    ASSERT_EQ(chart.stages.size(), 4U);
+    for (std::int64_t i = 0; i < 4; ++i) {
+      const std::vector<ChartedTurn>& turns = chart.stages[static_cast<std::size_t>(i)];
+      std::size_t next = 0;
+      for (const Turn& turn : order_of(options, {i, 4}).turns) {
+        if (turn.micro_batch < 0) continue;
+        ASSERT_LT(next, turns.size());
+        EXPECT_EQ(turns[next].part, turn.part) << name(options.order) << " turn " << next;
+        EXPECT_EQ(turns[next].micro_batch, turn.micro_batch) << name(options.order);
+        EXPECT_EQ(turns[next].chunk, turn.chunk) << name(options.order);
+        ++next;
+      }
+      EXPECT_EQ(next, turns.size());
+    }
+  }
+}
+
+TEST(OrderChart, KeepsTurnsApartAndAfterWhatTheyNeed) {
+  const std::int64_t p = 3;
+  const OrderChart chart = chart_of(with(PipelineOrder::zero_bubble, 7), p, {{1}, {2}, {0.5}});
+
+  std::map<std::pair<StepPart, std::int64_t>, Seconds> before;  // on the stage before, by turn
+  for (const std::vector<ChartedTurn>& turns : chart.stages) {
+    Seconds last;
+    auto own = before;
+    for (const ChartedTurn& turn : turns) {
+      EXPECT_GE(turn.start, last);
+      last = turn.end;
+      own[{turn.part, turn.micro_batch}] = turn.end;
+      const double took = (turn.end - turn.start).value;
+      EXPECT_NEAR(took,
+                  turn.part == StepPart::forward          ? 1.0
+                  : turn.part == StepPart::input_gradient ? 2.0
+                                                          : 0.5,
+                  1e-9);
+      if (turn.part == StepPart::forward && !before.empty()) {
+        EXPECT_GE(turn.start.value + 1e-9, before.at({turn.part, turn.micro_batch}).value);
+      }
+      if (turn.part == StepPart::input_gradient && !before.empty()) {
+        EXPECT_LE(turn.end.value + 2.0, before.at({turn.part, turn.micro_batch}).value + 1e-9);
+      }
+    }
+    before = own;
+  }
+}
+
+TEST(OrderChart, WaitsAsTheClosedFormsSay) {
+  EXPECT_NEAR(chart_of(with(PipelineOrder::one_f_one_b, 8), 4, {}).idle_share(), 3.0 / 8, 1e-9);
+  EXPECT_NEAR(chart_of(with(PipelineOrder::gpipe, 8), 4, {}).idle_share(), 3.0 / 8, 1e-9);
+  EXPECT_NEAR(chart_of(with(PipelineOrder::interleaved, 8, 2), 4, {}).idle_share(), 3.0 / 16, 1e-9);
+  EXPECT_NEAR(chart_of(with(PipelineOrder::zero_bubble, 8), 4, {}).idle_share(), 1.0 / 8, 1e-9);
+}
+
+TEST(OrderChart, OfAPointEndsWhereTheEstimateHasDoneItsMicroBatches) {
+  Point point;
+  point.platform = "crossbar";
+  point.model = {"deep", 9, 3840, 120, 2048, 51'200};
+  point.grid = ProcessGrid(2, 1, 1, 2, 4);
+  point.options = with(PipelineOrder::zero_bubble, 8);
+  point.global_batch = 32;
+  const Platform platform = read_platform(point.platform);
+
+  const OrderChart chart = chart_of(point, platform);
+
+  const double seconds = estimate(point, platform).outcome.total.value;
+  EXPECT_LT(chart.end.value, seconds) << "reductions and the update come after";
+  EXPECT_GT(chart.end.value, 0.8 * seconds);
+  for (const auto& turns : chart.stages) EXPECT_EQ(turns.size(), 24U);
+}
+
+TEST(OrderChart, OfAnOrderThatCannotBeIsRefusedInWords) {
+  try {
+    chart_of(with(PipelineOrder::interleaved, 6, 2), 4, {});
+    FAIL() << "accepted";
+  } catch (const std::runtime_error& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "the interleaved order takes micro-batches in groups of as many as there are stages: "
+              "6 are no multiple of 4; the nearest are 4 and 8");
+  }
+}
+
+}  // namespace
+}  // namespace fourfold
