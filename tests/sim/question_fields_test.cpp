@@ -35,8 +35,8 @@ std::string refusal(const Call& call) {
 ReplayAnswer distinct_answer() {
   ReplayAnswer answer;
   answer.outcome = Outcome(made_up_channels());
-  answer.outcome.channels.push_back(forward_from(0, 2));
   answer.outcome.channels.push_back(backward_from(1));
+  answer.outcome.channels.push_back(forward_from(0, 2));
   const std::size_t channels = answer.outcome.channels.size();
   answer.outcome.exposed.resize(channels);
   answer.outcome.busy.resize(channels);
@@ -83,9 +83,9 @@ TEST(ReplayAnswerJson, IsTheTextThatItAlwaysWas) {
   EXPECT_EQ(
       to_json(distinct_answer()),
       R"({"collectives":1234,"cpu_s":1.75,"detail":{"device_classes":[{"class":"the slow device",)"
-      R"("compute_s":2.5,"devices":3,"exposed_s":{"data":4.3,"pipe_backward_1":6.3,)"
-      R"("pipe_forward_0":5.3,"x":0.3,"y":1.3,"z_gather":2.3,"z_reduce":3.3},)"
-      R"("waiting_for_later_devices_s":{"data":4.4,"pipe_backward_1":6.4,"pipe_forward_0":5.4,)"
+      R"("compute_s":2.5,"devices":3,"exposed_s":{"data":4.3,"pipe_backward_even":5.3,)"
+      R"("pipe_forward_even":6.3,"x":0.3,"y":1.3,"z_gather":2.3,"z_reduce":3.3},)"
+      R"("waiting_for_later_devices_s":{"data":4.4,"pipe_backward_even":5.4,"pipe_forward_even":6.4,)"
       R"("x":0.4,"y":1.4,"z_gather":2.4,"z_reduce":3.4}}],"flights":[{"longest_s":0.02,)"
       R"("mean_s":0.01},{"longest_s":0.05,"mean_s":0.03}],"latecomers":[{"rank":8,)"
       R"("waited_for_s_per_device":0.625},{"rank":3,"waited_for_s_per_device":0.5}],)"
@@ -96,9 +96,9 @@ TEST(ReplayAnswerJson, IsTheTextThatItAlwaysWas) {
       R"({"arrive_s":[0.1,0.2],"class":"the slow device","end_s":0.5,"flights_s":[[[0.01,0.02]],)"
       R"([],[[0.03,0.04],[0.05,0.06]]],"leave_s":[0.15,0.25],"marks_s":[0.3],"rank":8}]},)"
       R"("extrapolated":true,"extrapolation_check":0.00015,"outcome":{"bubble_s":0.375,)"
-      R"("busy_s":{"data":4.2,"pipe_backward_1":6.2,"pipe_forward_0":5.2,"x":0.2,"y":1.2,)"
+      R"("busy_s":{"data":4.2,"pipe_backward_even":5.2,"pipe_forward_even":6.2,"x":0.2,"y":1.2,)"
       R"("z_gather":2.2,"z_reduce":3.2},"compute_s":10.25,"exposed_s":{"data":4.1,)"
-      R"("pipe_backward_1":6.1,"pipe_forward_0":5.1,"x":0.1,"y":1.1,"z_gather":2.1,)"
+      R"("pipe_backward_even":5.1,"pipe_forward_even":6.1,"x":0.1,"y":1.1,"z_gather":2.1,)"
       R"("z_reduce":3.1},"total_s":20.5},"peak_rss_MiB":70.5,"simgrid":"3.32","work":98765})");
 }
 
@@ -191,7 +191,7 @@ TEST(PointJson, IsTheTextThatItAlwaysWasAndComesBack) {
             R"({"global_batch_sequences":60,"grid":"x=2,z=3,data=4,pipe=5","model":{"heads":12,)"
             R"("hidden":48,"layers":3,"name":"mine","sequence":16,"vocabulary":96},)"
             R"("platform":"frontier","scales":{"network.link_bandwidth_GBps":2.0,"nodes":0.5},)"
-            R"("what_ifs":{"jitter":"2.5%","placement":"packed","seed":1}})");
+            R"("what_ifs":{"collective":"auto","jitter":"2.5%","placement":"packed","seed":1}})");
   const Point again = point_from_json(to_json(distinct_point()));
   EXPECT_EQ(to_json(again), to_json(distinct_point()));
   EXPECT_EQ(again.grid, distinct_point().grid);
