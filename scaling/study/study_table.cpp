@@ -12,8 +12,10 @@
 namespace fourfold {
 namespace {
 
+// Of a pipeline the axes are named.
 std::string dotted(const ProcessGrid& grid) {
   std::string text = grid.str();
+  if (grid.extent(Axis::pipe) > 1) return text;
   std::replace(text.begin(), text.end(), 'x', '.');
   return text;
 }

@@ -129,13 +129,17 @@ ReplayDetail read_detail(JsonObject object, const std::vector<Channel>& channels
   try {
     detail.links = read_list<LinkUse>(object, "links", read_link);
     detail.flights = read_list<FlightTimes>(object, "flights", [](JsonObject one) {
-      return FlightTimes{{one.number("mean_s")}, {one.number("longest_s")}};
+      const FlightTimes times{{one.number("mean_s")}, {one.number("longest_s")}};
+      one.finish();
+      return times;
     });
     detail.classes = read_list<ClassUse>(object, "device_classes", [&](JsonObject one) {
       return read_class(std::move(one), channels);
     });
     detail.latecomers = read_list<Latecomer>(object, "latecomers", [](JsonObject one) {
-      return Latecomer{one.integer("rank"), {one.number("waited_for_s_per_device")}};
+      const Latecomer latecomer{one.integer("rank"), {one.number("waited_for_s_per_device")}};
+      one.finish();
+      return latecomer;
     });
     detail.longest_compute = {object.number("longest_compute_s")};
     JsonObject logged = object.object("logged");

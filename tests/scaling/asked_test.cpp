@@ -1,0 +1,531 @@
+// What people type and write down becomes the question they mean: flags, campaigns, logs and rows,
+// each with the ends of its range.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "scaling/cli/question_flags.hpp"
+#include "scaling/find/question.hpp"
+#include "scaling/jobs/attached.hpp"
+#include "scaling/jobs/interrupt.hpp"
+#include "scaling/jobs/launch.hpp"
+#include "scaling/jobs/progress.hpp"
+#include "scaling/study/campaign.hpp"
+#include "scaling/study/loss_table.hpp"
+#include "scaling/study/provenance.hpp"
+#include "scaling/study/published.hpp"
+#include "scaling/study/study.hpp"
+#include "scaling/study/toml_file.hpp"
+#include "scaling/text/text_table.hpp"
+#include "schedule/models/model_file.hpp"
+#include "tests/scaling/made_up_record.hpp"
+#include "tests/scaling/temporary_folder.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+template <typename Call>
+std::string refusal(const Call& call) {
+  try {
+    call();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+// --- the command line
+
+QuestionFlags typed(std::vector<std::string> words) {
+  CLI::App app;
+  QuestionFlags flags;
+  add_machine_flags(app, flags);
+  add_model_flags(app, flags);
+  add_what_if_flags(app, flags);
+  std::vector<std::string> all{"--platform", "frontier", "--model", "gpt-5b"};
+  all.insert(all.end(), words.begin(), words.end());
+  std::reverse(all.begin(), all.end());  // as CLI11 wants them
+  app.parse(all);
+  return flags;
+}
+
+Question asked(const std::vector<std::string>& words) {
+  return question_of(typed(words));
+}
+
+std::string said(const std::vector<std::string>& words) {
+  return refusal([&] { asked(words); });
+}
+
+TEST(QuestionFlags, BecomeTheQuestion) {
+  const Question question = asked({"--devices",
+                                   "32",
+                                   "--batch-tokens",
+                                   "131072",
+                                   "--scale",
+                                   "nodes=0.5",
+                                   "--scale",
+                                   "network.link_bandwidth_GBps=2",
+                                   "--vocabulary",
+                                   "32000",
+                                   "--stages",
+                                   "1,2,4",
+                                   "--recompute",
+                                   "none",
+                                   "--in-flight-blocks",
+                                   "3",
+                                   "--jitter",
+                                   "2%",
+                                   "--seed",
+                                   "4"});
+
+  EXPECT_EQ(question.platform, "frontier");
+  EXPECT_EQ(question.model.name, "gpt-5b");
+  EXPECT_EQ(question.model.vocabulary, 32'000);
+  EXPECT_EQ(question.devices, 32);
+  EXPECT_EQ(question.global_batch, 64);
+  EXPECT_EQ(question.scales, (Scales{{"nodes", 0.5}, {"network.link_bandwidth_GBps", 2.0}}));
+  EXPECT_THAT(question.stages, ElementsAre(1, 2, 4));
+  EXPECT_EQ(question.options.recompute, Recompute::none);
+  EXPECT_EQ(question.options.in_flight_blocks, 3);
+  EXPECT_EQ(question.what_ifs.jitter_percent, 2.0);
+  EXPECT_EQ(question.what_ifs.seed, 4U);
+  EXPECT_FALSE(question.grid.has_value());
+  EXPECT_FALSE(question.micro_batches.has_value());
+}
+
+TEST(QuestionFlags, HaveTheirDefaults) {
+  const Question question = asked({"--devices", "8"});
+  const StoppingRule rule = rule_of(typed({"--devices", "8"}));
+
+  EXPECT_EQ(question.global_batch, 16'777'216 / 2048);
+  EXPECT_THAT(question.stages, ElementsAre(1));
+  EXPECT_EQ(question.options, StepOptions{});
+  EXPECT_EQ(question.what_ifs, WhatIfs{});
+  EXPECT_EQ(typed({"--devices", "8"}).fidelity, "simulated");
+  EXPECT_EQ(rule.at_most, 8);
+  EXPECT_EQ(rule.at_least, 3);
+  EXPECT_EQ(rule.margin, 0.01);
+  EXPECT_EQ(rule.work_limit, 2'500'000'000);
+}
+
+TEST(QuestionFlags, AGridSaysHowManyDevicesThereAre) {
+  const Question question = asked({"--grid", "2x4x2x1", "--micro-batches", "4"});
+
+  EXPECT_EQ(question.devices, 16);
+  EXPECT_EQ(question.grid, ProcessGrid(2, 4, 2, 1));
+  EXPECT_EQ(question.micro_batches, 4);
+  EXPECT_EQ(asked({"--grid", "2x4x2x1", "--devices", "8"}).devices, 8);  // refused by its search
+  EXPECT_THAT(said({}), HasSubstr("--devices is required"));
+  EXPECT_THAT(said({"--grid", "2x4x2x1", "--stages", "2"}), HasSubstr("cannot take effect"));
+}
+
+TEST(QuestionFlags, StagesAreAListOrAllThatDivideAndHaveLayers) {
+  // gpt-5b has 24 layers.
+  const std::int64_t layers = read_model("gpt-5b").layers;
+  const std::vector<std::int64_t> all = asked({"--devices", "96", "--stages", "all"}).stages;
+
+  std::vector<std::int64_t> expected;
+  for (std::int64_t count = 1; count <= layers; ++count) {
+    if (96 % count == 0) expected.push_back(count);
+  }
+  EXPECT_EQ(all, expected);
+  const std::vector<std::int64_t> chunked =
+      asked({"--devices", "96", "--stages", "all", "--order", "interleaved", "--chunks", "2"})
+          .stages;
+  EXPECT_EQ(chunked.back(), 12);
+  EXPECT_THAT(said({"--devices", "96", "--stages", "0"}), HasSubstr("no list of whole numbers"));
+  EXPECT_THAT(said({"--devices", "96", "--stages", "2x"}), HasSubstr("no list of whole numbers"));
+  EXPECT_THAT(said({"--devices", "96", "--stages", "5"}), HasSubstr("5 stages do not divide 96"));
+}
+
+TEST(QuestionFlags, LimitsChangeTheRule) {
+  EXPECT_EQ(rule_of(typed({"--devices", "8", "--at-most-grids", "2"})).at_most, 2);
+  EXPECT_EQ(rule_of(typed({"--devices", "8", "--at-most-grids", "2"})).at_least, 2);
+  EXPECT_EQ(rule_of(typed({"--devices", "8", "--at-most-grids", "5"})).at_least, 3);
+  EXPECT_EQ(rule_of(typed({"--devices", "8", "--work-limit", "77"})).work_limit, 77);
+  // One limit or the other is enough to be idle, with either reason.
+  EXPECT_THAT(said({"--devices", "8", "--fidelity", "estimated", "--work-limit", "7"}),
+              HasSubstr("--work-limit cannot take effect: --fidelity estimated"));
+  EXPECT_EQ(said({"--grid", "2x2x2x1", "--work-limit", "7"}), "accepted");
+  EXPECT_EQ(said({"--devices", "8", "--micro-batches", "1", "--work-limit", "7"}), "accepted");
+}
+
+TEST(QuestionFlags, SayWhereTheyHaveNothingToDo) {
+  EXPECT_EQ(said({"--devices", "8", "--overlap", "oar,ors", "--recompute", "none"}), "accepted");
+  EXPECT_EQ(said({"--devices", "8", "--overlap", "all", "--recompute", "none"}), "accepted");
+  EXPECT_THAT(said({"--devices", "8", "--overlap", "oag,recompute", "--recompute", "none"}),
+              HasSubstr("--overlap recompute cannot take effect"));
+  EXPECT_THAT(said({"--devices", "8", "--precision", "fp32", "--grad-precision-data", "bf16"}),
+              HasSubstr("--grad-precision-data cannot take effect"));
+  EXPECT_EQ(said({"--devices", "8", "--grad-precision-data", "bf16"}), "accepted");
+  EXPECT_EQ(said({"--devices", "8", "--overlap", "ors", "--in-flight-blocks", "1"}), "accepted");
+}
+
+TEST(Question, UniformLeavesTheAlgorithmOnly) {
+  Question question;
+  question.devices = 7;
+  question.what_ifs.jitter_percent = 3.0;
+  question.what_ifs.fail = {{"nic:0.0", 1}};
+  question.what_ifs.seed = 9;
+  question.what_ifs.collective = collective_tuning("ring");
+
+  const Question alike = uniform(question);
+
+  EXPECT_TRUE(alike.what_ifs.uniform());
+  EXPECT_EQ(alike.what_ifs.seed, 1U);
+  EXPECT_EQ(alike.what_ifs.collective, question.what_ifs.collective);
+  EXPECT_EQ(alike.devices, 7);
+}
+
+TEST(Question, CountsWholeSequencesUpToTheMost) {
+  Model model;
+  model.sequence = 1024;
+
+  EXPECT_EQ(sequences_in(4096, model), 4);
+  EXPECT_EQ(sequences_in(most_batch_tokens, model), most_batch_tokens / 1024);
+  EXPECT_THAT(refusal([&] { sequences_in(most_batch_tokens + 1024, model); }),
+              HasSubstr("too large"));
+  EXPECT_THAT(refusal([&] { sequences_in(1000, model); }), HasSubstr("no whole number"));
+  EXPECT_THAT(refusal([&] { sequences_in(0, model); }), HasSubstr("no whole number"));
+}
+
+TEST(Question, FidelitiesHaveNames) {
+  for (Fidelity one : {Fidelity::estimated, Fidelity::simulated, Fidelity::full, Fidelity::s4u,
+                       Fidelity::s4u_step}) {
+    EXPECT_EQ(fidelity_named(name(one)), one);
+    EXPECT_EQ(simulates(one), one != Fidelity::estimated);
+  }
+  EXPECT_STREQ(name(Fidelity::s4u_step), "s4u-step");
+  EXPECT_STREQ(name(Fidelity::full), "full");
+}
+
+TEST(Question, AModelMayHaveOtherNumbers) {
+  EXPECT_EQ(model_with("gpt-5b", {{"vocabulary", std::int64_t{7}}}).vocabulary, 7);
+  EXPECT_EQ(model_with("gpt-5b", {}).vocabulary, read_model("gpt-5b").vocabulary);
+  EXPECT_THAT(refusal([] {
+                model_with("gpt-5b", {{"layers", most_layers + 1}});
+              }),
+              HasSubstr("at most"));
+}
+
+// --- campaigns
+
+Campaign campaign_of(const std::string& text) {
+  const TemporaryFolder folder;
+  write_content(folder.file("mine.toml"), text);
+  return read_campaign(folder.file("mine.toml"));
+}
+
+constexpr const char* whole = R"(
+title = "Whole"
+fidelity = "full"
+batch_tokens = 65_536
+published_csv = "rows.csv"
+[options]
+recompute = "none"
+chunks = 1
+overlap.all_gather = false
+[simulate]
+at_least_grids = 2
+at_most_grids = 5
+margin_fraction = 0.25
+work_limit = 1234
+[what_if]
+jitter = "1%"
+[[machine]]
+platform = "frontier"
+scales = { "network.link_bandwidth_GBps" = 0.5 }
+points = [{ devices = 16, model = "gpt-5b", grid = "2x2x2x2", micro_batches = 2 }]
+[[machine]]
+platform = "perlmutter"
+vocabulary = 1_000
+points = [{ devices = 32, model = "gpt-10b" }]
+)";
+
+TEST(CampaignFile, MeansWhatItSays) {
+  const Campaign campaign = campaign_of(whole);
+
+  EXPECT_EQ(campaign.name, "mine");
+  EXPECT_EQ(campaign.title, "Whole");
+  EXPECT_EQ(campaign.fidelity, Fidelity::full);
+  EXPECT_THAT(campaign.published, ::testing::EndsWith("/rows.csv"));
+  EXPECT_EQ(campaign.rule.at_least, 2);
+  EXPECT_EQ(campaign.rule.at_most, 5);
+  EXPECT_EQ(campaign.rule.margin, 0.25);
+  EXPECT_EQ(campaign.rule.work_limit, 1234);
+  ASSERT_EQ(campaign.questions.size(), 2U);
+  const Question& first = campaign.questions[0];
+  EXPECT_EQ(first.scales, (Scales{{"network.link_bandwidth_GBps", 0.5}}));
+  EXPECT_EQ(first.micro_batches, 2);
+  EXPECT_EQ(first.grid, ProcessGrid(2, 2, 2, 2));
+  EXPECT_EQ(first.model.vocabulary, read_model("gpt-5b").vocabulary);
+  EXPECT_EQ(first.options.recompute, Recompute::none);
+  EXPECT_FALSE(first.options.overlap.all_gather);
+  EXPECT_TRUE(first.options.overlap.all_reduce);
+  EXPECT_EQ(first.what_ifs.jitter_percent, 1.0);
+  const Question& second = campaign.questions[1];
+  EXPECT_TRUE(second.scales.empty());
+  EXPECT_EQ(second.model.vocabulary, 1000);
+  EXPECT_FALSE(second.grid.has_value());
+  EXPECT_FALSE(second.micro_batches.has_value());
+  EXPECT_EQ(second.global_batch, 32);
+}
+
+TEST(CampaignFile, EndsItsRangesWhereItSays) {
+  const auto with = [](const std::string& from, const std::string& to) {
+    std::string text = whole;
+    const std::size_t place = text.find(from);
+    EXPECT_NE(place, std::string::npos) << from;
+    return refusal([&] { campaign_of(text.replace(place, from.size(), to)); });
+  };
+
+  EXPECT_EQ(with("margin_fraction = 0.25", "margin_fraction = 0.0"), "accepted");
+  EXPECT_EQ(with("margin_fraction = 0.25", "margin_fraction = 0.999"), "accepted");
+  EXPECT_THAT(with("margin_fraction = 0.25", "margin_fraction = 1.0"), HasSubstr("below 1"));
+  EXPECT_THAT(with("margin_fraction = 0.25", "margin_fraction = -0.1"), HasSubstr("at least 0"));
+  EXPECT_EQ(with("at_least_grids = 2", "at_least_grids = 5"), "accepted");
+  EXPECT_THAT(with("at_least_grids = 2", "at_least_grids = 6"), HasSubstr("must not exceed"));
+  EXPECT_NE(with("at_least_grids = 2", "at_least_grids = 0"), "accepted");
+  EXPECT_NE(with("work_limit = 1234", "work_limit = 0"), "accepted");
+  EXPECT_THAT(with("chunks = 1", "micro_batches = 1"), HasSubstr("belong to a point"));
+  EXPECT_EQ(with("devices = 16", fmt::format("devices = {}", read_platform("frontier").devices())),
+            "accepted");
+  EXPECT_THAT(
+      with("devices = 16", fmt::format("devices = {}", read_platform("frontier").devices() + 1)),
+      HasSubstr("too many"));
+}
+
+TEST(TomlFile, IsReadWithAllItsTypes) {
+  const TemporaryFolder folder;
+  write_content(folder.file("a.toml"),
+                "a = 1\nb = 2.5\nc = true\nd = 'x'\ne = [1, 2]\n[f]\ng = 3\n");
+  write_content(folder.file("b.toml"), "\na = 2026-01-01\n");
+
+  EXPECT_EQ(read_toml(folder.file("a.toml")).dump(),
+            R"({"a":1,"b":2.5,"c":true,"d":"x","e":[1,2],"f":{"g":3}})");
+  EXPECT_THAT(refusal([&] { read_toml(folder.file("b.toml")); }), HasSubstr("line 2: dates"));
+}
+
+// --- what was published, and studies
+
+TEST(Published, IsReadToTheLastCell) {
+  const TemporaryFolder folder;
+  write_content(folder.file("rows.csv"),
+                "# source: somebody\nmachine,devices,model,batch_s,pflops\n\n# a remark\n"
+                "alps,8,a,2.5,3\nalps,8,b,,4\nalps,16,a,7,\n");
+
+  const Published published = read_published(folder.file("rows.csv"));
+
+  EXPECT_EQ(published.source, "somebody");
+  ASSERT_EQ(published.rows.size(), 3U);
+  EXPECT_EQ(published.row("alps", "a", 8)->seconds->value, 2.5);
+  EXPECT_EQ(published.row("alps", "a", 8)->rate->value, 3e15);
+  EXPECT_EQ(published.row("alps", "b", 8)->rate->value, 4e15);
+  EXPECT_EQ(published.row("alps", "a", 16)->seconds->value, 7.0);
+  EXPECT_FALSE(published.row("alps", "a", 16)->rate.has_value());
+  EXPECT_EQ(published.row("lumi", "a", 8), nullptr);
+}
+
+TEST(Study, EachMachineGrowsFromItsOwnSmallestPoint) {
+  Record small = made_up_record();
+  small.point.grid = ProcessGrid(2, 1, 1, 1);
+  small.model_flops = {4e15};
+  Record large = made_up_record();
+  large.point.grid = ProcessGrid(8, 1, 1, 1);
+  Record other = made_up_record();
+  other.point.platform = "/home/me/alps.toml";
+  other.point.grid = ProcessGrid(4, 1, 1, 1);
+
+  const Study study = make_study({"", "title", {}, {}, {}, ""}, {large, other, small});
+
+  EXPECT_THAT(machines(study), ElementsAre("frontier", "alps"));
+  EXPECT_DOUBLE_EQ(study.rows[0].ideal_rate.value, 4e15 / 20.0 / 2 * 8);
+  EXPECT_DOUBLE_EQ(study.rows[1].ideal_rate.value, other.rate().value);
+  EXPECT_DOUBLE_EQ(study.rows[2].ideal_rate.value, small.rate().value);
+  EXPECT_FALSE(study.rows[0].deviation().has_value());
+  EXPECT_EQ(study.title, "title");
+}
+
+TEST(LossTable, HasALineAStepWithTheNewestLosses) {
+  const TemporaryFolder folder;
+  const std::string log = folder.file("log.jsonl");
+  write_content(
+      log,
+      R"({"kind":"run","model":{"name":"tiny","parameters":1234567},"grid":"1x1x1x2","data":"a text","word":"byte","unigram_nats":3.5})"
+      "\n"
+      R"({"kind":"step","step":2,"loss":4.5})"
+      "\n"
+      R"({"kind":"step","step":1,"loss":5.5})"
+      "\n"
+      R"({"kind":"validation","step":2,"loss":4.25})"
+      "\n"
+      R"({"kind":"step","step":2,"loss":4.75})"
+      "\n"
+      R"({"kind":"step","step":3,"loss":null})"
+      "\n"
+      R"({"kind":"end","step":3})"
+      "\n");
+
+  const LossTable table = loss_table(log);
+
+  EXPECT_EQ(table.csv,
+            "step,training_loss,validation_loss,unigram_nats\n1,5.5,,3.5\n2,4.75,4.25,3.5\n"
+            "3,,,3.5\n");
+  EXPECT_EQ(table.model, "tiny, 1.23 million parameters, on grid 1x1x1x2");
+  EXPECT_EQ(table.data, "a text");
+  EXPECT_EQ(table.word, "byte");
+  write_content(log, "{}\n");
+  EXPECT_THAT(refusal([&] { loss_table(log); }), HasSubstr("is no log of a training run"));
+  EXPECT_THAT(refusal([&] { loss_table(folder.file("none")); }), HasSubstr("cannot read"));
+}
+
+// 64-bit FNV-1a has published values.
+TEST(Digest, IsThePublishedHash) {
+  const TemporaryFolder folder;
+  write_content(folder.file("a"), "foobar");
+
+  EXPECT_EQ(digest(""), "cbf29ce484222325");
+  EXPECT_EQ(digest("a"), "af63dc4c8601ec8c");
+  EXPECT_EQ(digest("foobar"), "85944171f73967e8");
+  EXPECT_EQ(digest_of_file(folder.file("a")), digest("foobar"));
+  EXPECT_THAT(refusal([&] { digest_of_file(folder.file("b")); }), HasSubstr("cannot read"));
+}
+
+TEST(TextTable, OfNothingHasNoRule) {
+  EXPECT_EQ(format({{{"a", ""}}, {}}), "a\n-\n");
+  EXPECT_EQ(format({{{"wide", ""}, {"b", "unit"}}, {{"1", "2"}}}),
+            "wide     b\n      unit\n----------\n   1     2\n");
+}
+
+// --- jobs
+
+TEST(Launch, HearsProgressWhichIsNoComplaint) {
+  std::vector<std::pair<std::size_t, double>> heard;
+  const std::vector<Job> jobs{
+      {{"sh", "-c",
+        "echo before >&2; echo progress 0.25 >&2; sleep 0.3; echo progress 0.75 >&2; "
+        "echo after >&2"},
+       ""},
+      {{"sh", "-c", "sleep 0.1; echo progress 0.5 >&2"}, ""}};
+
+  const auto results =
+      run_side_by_side(jobs, [&](std::size_t job, double done) { heard.emplace_back(job, done); });
+
+  EXPECT_EQ(results[0].complaint, "before\nafter\n");
+  EXPECT_EQ(results[1].complaint, "");
+  EXPECT_THAT(heard, ::testing::UnorderedElementsAre(std::pair{0UL, 0.25}, std::pair{0UL, 0.75},
+                                                     std::pair{1UL, 0.5}));
+}
+
+TEST(Launch, HandsOverMoreThanAPlainPipeHolds) {
+  const std::string input(300'000, 'x');
+
+  const auto results = run_side_by_side({{{"sh", "-c", "sleep 0.1; wc -c"}, input}});
+
+  EXPECT_EQ(std::stoll(results[0].output), 300'000);
+  EXPECT_THAT(refusal([] {
+                run_side_by_side({{{"cat"}, std::string(1'048'577, 'x')}});
+              }),
+              HasSubstr("the input is too long"));
+}
+
+TEST(Launch, LooksBesideItself) {
+  EXPECT_THAT(beside_this_executable("fourfold-replay"), ::testing::EndsWith("/fourfold-replay"));
+  EXPECT_THAT(refusal([] { beside_this_executable("no-such-program"); }),
+              HasSubstr("no-such-program is missing"));
+}
+
+TEST(Attached, TellsStatusSignalAndWhatWasSaid) {
+  std::string heard;
+  const auto hear = [&](std::string_view text) { heard += text; };
+
+  const AttachedResult ended = run_attached({"sh", "-c", "echo one >&2; exit 5"}, hear);
+  const AttachedResult killed = run_attached({"sh", "-c", "kill -9 $$"});
+
+  EXPECT_EQ(heard, "one\n");
+  EXPECT_EQ(ended.status, 5);
+  EXPECT_EQ(ended.signal, 0);
+  EXPECT_FALSE(ended.interrupted);
+  EXPECT_EQ(killed.status, 128 + 9);
+  EXPECT_EQ(killed.signal, 9);
+  EXPECT_THAT(refusal([] { run_attached({"/nowhere/program"}); }),
+              HasSubstr("cannot start /nowhere/program"));
+}
+
+TEST(Attached, HasNoInputAndIsHeardToTheEnd) {
+  std::string heard;
+
+  const AttachedResult result = run_attached({"sh", "-c", "cat; yes | head -c 200000 >&2"},
+                                             [&](std::string_view text) { heard += text; });
+
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(heard.size(), 200'000U);
+}
+
+// In a process of its own, as signals are.
+TEST(InterruptDeathTest, IsNotedAndStopsLongWorkAndChildren) {
+  EXPECT_EXIT(
+      {
+        watch_for_interrupts();
+        stop_if_interrupted();
+        std::raise(SIGTERM);
+        std::raise(SIGINT);
+        const bool counted = interrupts_so_far() == 2;
+        const bool thrown = refusal([] { stop_if_interrupted(); }) == "interrupted";
+        const bool child = refusal([] {
+                             run_side_by_side({{{"sleep", "5"}, ""}});
+                           }) == "interrupted";
+        std::_Exit(counted && thrown && child ? 7 : 1);
+      },
+      ::testing::ExitedWithCode(7), "");
+  EXPECT_EXIT(
+      {
+        watch_for_interrupts();
+        std::raise(SIGINT);
+        // The child is asked to stop, and does.
+        const AttachedResult result =
+            run_attached({"sh", "-c", "trap 'exit 3' USR1; sleep 9 & wait"});
+        std::_Exit(result.interrupted && result.status == 3 ? 7 : 1);
+      },
+      ::testing::ExitedWithCode(7), "");
+}
+
+TEST(Progress, SaysWhichOfHowManyAndWhatCameOfIt) {
+  ::testing::internal::CaptureStderr();
+  {
+    Progress progress(2, 4.0);
+    progress.begin("first", 1.0);
+    progress.update("working", 0.5);
+    progress.finish("3.00 s");
+    progress.begin("second", 3.0);
+    progress.finish("failed");
+  }
+  const std::string lines = ::testing::internal::GetCapturedStderr();
+
+  EXPECT_THAT(lines, HasSubstr("[1/2] first: 3.00 s, about 0:0"));
+  EXPECT_THAT(lines, HasSubstr("[2/2] second: failed, about 0:00 left"));
+  EXPECT_THAT(lines, Not(HasSubstr("working")));  // a line each half minute
+}
+
+TEST(Progress, TimesAreRoundedToSeconds) {
+  EXPECT_EQ(clock_text(0.0), "0:00");
+  EXPECT_EQ(clock_text(59.6), "1:00");
+  EXPECT_EQ(clock_text(3599.4), "59:59");
+  EXPECT_EQ(clock_text(3600.0), "1:00:00");
+  EXPECT_DOUBLE_EQ(seconds_left(2.0, 1.0, 4.0), 6.0);
+  EXPECT_DOUBLE_EQ(seconds_left(2.0, 5.0, 4.0), 0.0);
+}
+
+}  // namespace
+}  // namespace fourfold

@@ -1,0 +1,591 @@
+// From a question to its answer and its record: what is tried, in which order, what wins, and what
+// each number of the record is.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "scaling/find/candidates.hpp"
+#include "scaling/find/finding.hpp"
+#include "scaling/find/reruns.hpp"
+#include "scaling/find/sensitivity.hpp"
+#include "scaling/find/trace_file.hpp"
+#include "scaling/study/record.hpp"
+#include "schedule/models/model_file.hpp"
+#include "sim/cost/paper_model.hpp"
+#include "sim/question/point_json.hpp"
+#include "tests/scaling/temporary_folder.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+void ignore(const std::string&, double) {}
+
+Question question(std::int64_t devices = 16) {
+  Question result;
+  result.platform = "frontier";
+  result.model = {"small", 4, 1024, 8, 512, 4096};
+  result.devices = devices;
+  result.global_batch = 32;
+  return result;
+}
+
+std::string refusal(const Question& asked, Fidelity fidelity, const StoppingRule& rule = {}) {
+  try {
+    find(asked, fidelity, rule, ignore);
+  } catch (const FindingFailed& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+// What was said to be done, which never goes back.
+struct Watched {
+  std::vector<double> parts;
+  Watch watch() {
+    return [this](const std::string&, double done) { parts.push_back(done); };
+  }
+  void expect_from_to(double least, double most) const {
+    ASSERT_FALSE(parts.empty());
+    EXPECT_TRUE(std::ranges::is_sorted(parts)) << ::testing::PrintToString(parts);
+    EXPECT_GE(parts.front(), least);
+    EXPECT_LE(parts.back(), most);
+  }
+};
+
+TEST(Find, ChoosesTheLeastSimulatedSecondsOfThoseTheRuleAllows) {
+  StoppingRule rule;
+  rule.at_most = 3;
+  Watched watched;
+
+  const Finding found = find(question(), Fidelity::simulated, rule, watched.watch());
+
+  ASSERT_GE(found.simulated.size(), 1U);
+  ASSERT_LE(found.simulated.size(), 4U);
+  watched.expect_from_to(0.0, 1.0);
+  EXPECT_LT(watched.parts.front(), 0.1);
+  std::vector<double> estimated, simulated;
+  std::vector<std::optional<double>> all;
+  for (const Candidate& one : found.search.feasible) {
+    estimated.push_back(one.estimate.outcome.total.value);
+  }
+  for (std::size_t i = 0; i < found.simulated.size(); ++i) {
+    const Candidate& one = found.search.feasible[i];
+    const ReplayAnswer again =
+        simulate(point_of(question(), one.grid, one.micro_batches), {}, [](double) {});
+    EXPECT_EQ(found.simulated[i]->outcome.total, again.outcome.total);
+    simulated.push_back(again.outcome.total.value);
+    all.emplace_back(again.outcome.total.value);
+  }
+  EXPECT_EQ(found.chosen,
+            static_cast<std::size_t>(std::ranges::min_element(simulated) - simulated.begin()));
+  EXPECT_EQ(*found.verdict, judge(estimated, all, rule));
+  EXPECT_EQ(found.outcome().total.value, std::ranges::min(simulated));
+  EXPECT_FALSE(found.last.has_value());
+  std::vector<double> first(estimated.begin(),
+                            estimated.begin() + static_cast<std::ptrdiff_t>(simulated.size()));
+  EXPECT_EQ(found.tau(), kendall_tau(first, simulated));
+  EXPECT_EQ(found.regret(), top1_regret(first, simulated));
+}
+
+TEST(Find, EstimatesWithoutAnyVerdict) {
+  Watched watched;
+
+  const Finding found = find(question(), Fidelity::estimated, {}, watched.watch());
+
+  watched.expect_from_to(0.0, 1.0);
+  EXPECT_GT(watched.parts.back(), 0.5);
+  EXPECT_THAT(found.simulated, IsEmpty());
+  EXPECT_FALSE(found.verdict.has_value());
+  EXPECT_EQ(found.chosen, 0U);
+  EXPECT_EQ(found.outcome().total, found.search.feasible[0].estimate.outcome.total);
+  EXPECT_FALSE(found.tau().has_value());
+}
+
+TEST(Find, LeavesOutWhatTakesTooMuchWorkButNotAGridThatWasAskedFor) {
+  StoppingRule rule;
+  rule.work_limit = 1;
+  rule.at_most = 2;
+
+  EXPECT_THAT(refusal(question(), Fidelity::simulated, rule),
+              HasSubstr("each of 2 simulations took more than 1 units of work"));
+  Question one = question();
+  one.grid = ProcessGrid(2, 2, 2, 2);
+  one.micro_batches = 2;
+  EXPECT_EQ(refusal(one, Fidelity::simulated, rule), "accepted");
+}
+
+TEST(Find, RegretAndTauAreOfThePairsThatAreThere) {
+  Finding finding;
+  for (double estimated : {10.0, 11.0, 12.0, 13.0}) {
+    Candidate& candidate = finding.search.feasible.emplace_back();
+    candidate.estimate.outcome.total = {estimated};
+  }
+  const auto simulated = [&](std::initializer_list<double> seconds) {
+    finding.simulated.clear();
+    for (double one : seconds) {
+      finding.simulated.emplace_back();
+      if (one > 0.0) finding.simulated.back().emplace().outcome.total = {one};
+    }
+  };
+
+  simulated({15.0, 0.0, 12.0});
+
+  EXPECT_EQ(finding.tau(), -1.0);
+  EXPECT_EQ(finding.regret(), 0.25);
+  simulated({15.0, 0.0});
+  EXPECT_FALSE(finding.tau().has_value());
+  EXPECT_FALSE(finding.regret().has_value());
+}
+
+TEST(Find, WhatIfsCountInALastSimulationOfTheGridThatIsBestWithoutThem) {
+  Question asked = question();
+  asked.grid = ProcessGrid(2, 2, 2, 2);
+  asked.micro_batches = 2;
+  const Finding plain = find(asked, Fidelity::simulated, {}, ignore);
+  asked.what_ifs.slow_devices.count = 1;
+  asked.what_ifs.slow_devices.speed = 0.5;
+  Watched watched;
+
+  const Finding slow = find(asked, Fidelity::simulated, {}, watched.watch());
+
+  watched.expect_from_to(0.0, 1.0);
+  ASSERT_TRUE(slow.last.has_value());
+  EXPECT_EQ(slow.simulated[0]->outcome.total, plain.outcome().total);
+  EXPECT_EQ(slow.outcome().total, slow.last->outcome.total);
+  EXPECT_GT(slow.outcome().total, plain.outcome().total * 1.2);
+  EXPECT_FALSE(slow.last->detail.has_value());
+  const Record record = make_record(asked, slow, Fidelity::simulated, {});
+  EXPECT_EQ(record.uniform, plain.outcome().total);
+  EXPECT_EQ(record.seconds(), slow.last->outcome.total);
+  EXPECT_EQ(record.replay->outcome.total, slow.last->outcome.total);
+  EXPECT_EQ(record.point.what_ifs, asked.what_ifs);
+  EXPECT_EQ(make_record(asked, slow, Fidelity::estimated, {}).point.what_ifs, WhatIfs{});
+  EXPECT_EQ(make_record(asked, plain, Fidelity::simulated, {}).uniform, std::nullopt);
+  EXPECT_THAT(refusal(asked, Fidelity::estimated), HasSubstr("ask for --fidelity simulated"));
+}
+
+TEST(Find, DetailAndFidelityAskForOneMoreSimulation) {
+  Question asked = question();
+  asked.grid = ProcessGrid(2, 2, 2, 2);
+  asked.micro_batches = 2;
+
+  const Finding explained = find(asked, Fidelity::simulated, {}, ignore, DetailWanted::explanation);
+  const Finding timelines = find(asked, Fidelity::simulated, {}, ignore, DetailWanted::timeline);
+  const Finding full = find(asked, Fidelity::full, {}, ignore);
+
+  ASSERT_TRUE(explained.last && explained.last->detail);
+  EXPECT_THAT(explained.last->detail->timelines, IsEmpty());
+  EXPECT_FALSE(explained.last->detail->links.empty());
+  ASSERT_TRUE(timelines.last && timelines.last->detail);
+  EXPECT_EQ(timelines.last->detail->timelines.size(), 3U);
+  ASSERT_TRUE(full.last.has_value());
+  EXPECT_FALSE(full.last->extrapolated);
+  EXPECT_FALSE(full.last->detail.has_value());
+}
+
+TEST(Find, RefusesBeforeItSearches) {
+  Question asked = question();
+  asked.what_ifs.slow_devices.count = 17;
+  asked.what_ifs.slow_devices.speed = 0.5;
+  EXPECT_THAT(refusal(asked, Fidelity::simulated), HasSubstr("more than the 16"));
+  asked = question();
+  asked.what_ifs.degrade = {{"nic:9.0", 0.5}};
+  EXPECT_THAT(refusal(asked, Fidelity::simulated), HasSubstr("no link 'nic:9.0'"));
+  asked = question(8);
+  asked.what_ifs.collective = collective_tuning("tree");
+  EXPECT_THAT(refusal(asked, Fidelity::estimated), HasSubstr("cannot take effect on grid"));
+}
+
+TEST(Candidates, OfAGridAreAllMicroBatchesThatDivideItsShare) {
+  Question asked = question();
+  asked.grid = ProcessGrid(2, 2, 2, 2);
+  const Platform platform = read_platform("frontier");
+
+  const SearchResult all = candidates(asked, platform, ignore);
+
+  std::set<std::int64_t> counts;
+  for (const Candidate& one : all.feasible) {
+    EXPECT_EQ(one.grid, *asked.grid);
+    counts.insert(one.micro_batches);
+  }
+  EXPECT_EQ(counts, (std::set<std::int64_t>{1, 2, 4, 8}));
+  EXPECT_EQ(all.tried, 4);
+  EXPECT_TRUE(all.rejected.empty());
+  EXPECT_TRUE(std::ranges::is_sorted(
+      all.feasible, {}, [](const Candidate& one) { return one.estimate.outcome.total.value; }));
+  asked.micro_batches = 4;
+  const SearchResult one = candidates(asked, platform, ignore);
+  ASSERT_EQ(one.feasible.size(), 1U);
+  EXPECT_EQ(one.feasible[0].micro_batches, 4);
+}
+
+// A device holds what all micro-batches at once do not leave room for.
+TEST(Candidates, OfAGridThatNeedsTooMuchAreCountedOut) {
+  Question asked = question();
+  asked.grid = ProcessGrid(2, 2, 2, 2);
+  const auto peak = [&](std::int64_t micro_batches) {
+    const Point point = point_of(asked, *asked.grid, micro_batches);
+    return estimate(point, read_platform("frontier")).memory.peak.value;
+  };
+  const double limit = 0.5 * (peak(1) + peak(2));
+  ASSERT_GT(peak(1), peak(2));
+  Platform platform = read_platform("frontier");
+  platform.processor.memory = {limit / platform.processor.usable_memory};
+
+  const SearchResult found = candidates(asked, platform, ignore);
+
+  EXPECT_EQ(found.tried, 4);
+  EXPECT_EQ(found.feasible.size(), 3U);
+  EXPECT_EQ(found.rejected.at(Rejection::memory), 1);
+  platform.processor.memory = {0.5 * peak(8)};
+  try {
+    candidates(asked, platform, ignore);
+    FAIL() << "accepted";
+  } catch (const FindingFailed& error) {
+    EXPECT_THAT(error.what(), HasSubstr(fmt::format("needs at least {:.1f} GB", peak(8) / 1e9)));
+  }
+}
+
+TEST(Candidates, OfASearchHaveTheMicroBatchesAskedFor) {
+  Question asked = question();
+  const SearchResult all = candidates(asked, read_platform("frontier"), ignore);
+  asked.micro_batches = 2;
+
+  const SearchResult found = candidates(asked, read_platform("frontier"), ignore);
+
+  ASSERT_FALSE(found.feasible.empty());
+  EXPECT_EQ(static_cast<std::int64_t>(found.feasible.size()),
+            std::ranges::count(all.feasible, 2, &Candidate::micro_batches));
+  EXPECT_EQ(found.tried, all.tried);
+  asked.devices = 0;
+  EXPECT_THROW(candidates(asked, read_platform("frontier"), ignore), FindingFailed);
+}
+
+TEST(Record, HasTheNumbersOfItsFinding) {
+  const Question asked = question();
+  const Finding finding = find(asked, Fidelity::estimated, {}, ignore);
+  const Platform platform = read_platform("frontier");
+  const Candidate& best = finding.best();
+  const Estimate alone = estimate(point_of(asked, best.grid, best.micro_batches), platform);
+
+  const Record record = make_record(asked, finding, Fidelity::estimated, {});
+
+  EXPECT_EQ(record.point.grid, best.grid);
+  EXPECT_EQ(record.point.options.micro_batches, best.micro_batches);
+  EXPECT_EQ(record.seconds(), alone.outcome.total);
+  EXPECT_EQ(record.estimated, alone.outcome.total);
+  EXPECT_EQ(record.memory, alone.memory.peak);
+  EXPECT_EQ(record.memory_by_role, alone.memory.by_role);
+  EXPECT_THAT(record.memory_by_stage, IsEmpty());
+  EXPECT_EQ(record.memory_limit.value,
+            platform.processor.memory.value * platform.processor.usable_memory);
+  EXPECT_EQ(record.executed.value, alone.counts.executed().value);
+  EXPECT_EQ(record.sent, alone.counts.sent);
+  EXPECT_EQ(record.model_flops.value, alone.model_flops.value);
+  EXPECT_EQ(record.advertised_peak.value, platform.processor.advertised_peak.value);
+  EXPECT_EQ(record.empirical_peak.value, platform.processor.empirical_peak.value);
+  EXPECT_EQ(record.tried, finding.search.tried);
+  EXPECT_EQ(record.feasible, static_cast<std::int64_t>(finding.search.feasible.size()));
+  std::int64_t rejected = 0;
+  for (const auto& [reason, count] : record.rejected) rejected += count;
+  EXPECT_EQ(rejected, record.tried - record.feasible);
+  EXPECT_EQ(record.left_out, 0);
+  EXPECT_EQ(record.verdict, "");
+  EXPECT_EQ(record.key, record_key(asked, Fidelity::estimated, {}));
+  EXPECT_EQ(record.platform_title, platform.title);
+  EXPECT_EQ(record.platform_digest, digest_of_file(platform.path));
+
+  ASSERT_EQ(record.best_grids.size(), 10U);
+  std::set<std::string> grids;
+  for (const GridSeconds& one : record.best_grids) {
+    EXPECT_TRUE(grids.insert(one.grid.str()).second) << one.grid.str();
+    EXPECT_FALSE(one.simulated.has_value());
+  }
+  EXPECT_TRUE(std::ranges::is_sorted(record.best_grids, {},
+                                     [](const GridSeconds& one) { return one.estimated.value; }));
+  double least = record.paper_choice.paper.value;
+  for (const Candidate& one : finding.search.feasible) {
+    least = std::min(least, paper_communication(one.estimate.counts, one.grid, platform).value);
+  }
+  EXPECT_EQ(record.paper_choice.paper.value, least);
+}
+
+TEST(Record, OfASimulationHasEachSimulatedGridInItsOrder) {
+  StoppingRule rule;
+  rule.at_most = 3;
+  const Finding found = find(question(), Fidelity::simulated, rule, ignore);
+
+  const Record record = make_record(question(), found, Fidelity::simulated, rule);
+
+  ASSERT_EQ(record.simulated.size(), found.simulated.size());
+  for (std::size_t i = 0; i < record.simulated.size(); ++i) {
+    EXPECT_EQ(record.simulated[i].grid, found.search.feasible[i].grid);
+    EXPECT_EQ(record.simulated[i].simulated, found.simulated[i]->outcome.total);
+  }
+  EXPECT_EQ(record.verdict, name(*found.verdict));
+  EXPECT_EQ(record.tau, found.tau());
+  EXPECT_EQ(record.regret, found.regret());
+  EXPECT_EQ(record.outcome.total, found.outcome().total);
+  EXPECT_EQ(record.replay->collectives, found.simulated[found.chosen]->collectives);
+}
+
+// A record of a pipeline has its stages' memory, and the paper's model does not choose it where it
+// can choose anything else.
+TEST(Record, OfAPipelineHasItsStages) {
+  Question asked = question();
+  asked.stages = {1, 2};
+  const Finding finding = find(asked, Fidelity::estimated, {}, ignore);
+  Finding piped = finding;
+  const auto& all = piped.search.feasible;
+  piped.chosen = 0;
+  std::erase_if(piped.search.feasible,
+                [](const Candidate& one) { return one.grid.extent(Axis::pipe) == 1; });
+  ASSERT_FALSE(all.empty());
+
+  const Record record = make_record(asked, piped, Fidelity::estimated, {});
+
+  EXPECT_EQ(record.memory_by_stage.size(), 2U);
+  EXPECT_EQ(record.memory, std::max(record.memory_by_stage[0], record.memory_by_stage[1]));
+  EXPECT_EQ(
+      make_record(asked, finding, Fidelity::estimated, {}).paper_choice.grid.extent(Axis::pipe), 1);
+}
+
+TEST(RecordKey, IsAnotherOneForAnotherQuestion) {
+  std::set<std::string> keys;
+  const auto is_new = [&](const Question& asked, Fidelity fidelity, const StoppingRule& rule) {
+    return keys.insert(record_key(asked, fidelity, rule)).second;
+  };
+  const Question plain = question();
+  ASSERT_TRUE(is_new(plain, Fidelity::simulated, {}));
+  EXPECT_TRUE(is_new(plain, Fidelity::estimated, {}));
+  EXPECT_TRUE(is_new(plain, Fidelity::full, {}));
+  const auto changed = [&](auto change) {
+    Question asked = plain;
+    change(asked);
+    return is_new(asked, Fidelity::simulated, {});
+  };
+  EXPECT_TRUE(changed([](Question& q) { q.platform = "lumi"; }));
+  EXPECT_TRUE(changed([](Question& q) { q.scales["nodes"] = 0.5; }));
+  EXPECT_TRUE(changed([](Question& q) { q.model.layers = 5; }));
+  EXPECT_TRUE(changed([](Question& q) { q.model.vocabulary = 5000; }));
+  EXPECT_TRUE(changed([](Question& q) { q.devices = 32; }));
+  EXPECT_TRUE(changed([](Question& q) { q.global_batch = 64; }));
+  EXPECT_TRUE(changed([](Question& q) { q.options.recompute = Recompute::none; }));
+  EXPECT_TRUE(changed([](Question& q) { q.what_ifs.jitter_percent = 1.0; }));
+  EXPECT_TRUE(changed([](Question& q) { q.grid = ProcessGrid(2, 2, 2, 2); }));
+  EXPECT_TRUE(changed([](Question& q) { q.micro_batches = 2; }));
+  EXPECT_TRUE(changed([](Question& q) { q.stages = {1, 2}; }));
+  EXPECT_FALSE(changed([](Question& q) { q.options.micro_batches = 7; }));  // not looked at
+  const auto ruled = [&](auto change) {
+    StoppingRule rule;
+    change(rule);
+    EXPECT_FALSE(is_new(plain, Fidelity::estimated, rule));  // simulates nothing
+    return is_new(plain, Fidelity::simulated, rule);
+  };
+  EXPECT_TRUE(ruled([](StoppingRule& r) { r.at_least = 2; }));
+  EXPECT_TRUE(ruled([](StoppingRule& r) { r.at_most = 9; }));
+  EXPECT_TRUE(ruled([](StoppingRule& r) { r.margin = 0.02; }));
+  EXPECT_TRUE(ruled([](StoppingRule& r) { r.work_limit = 5; }));
+}
+
+TEST(Spread, OfAnEstimateIsThatOfItsEstimates) {
+  Record record;
+  record.fidelity = Fidelity::estimated;
+  record.outcome.total = record.estimated = {10.0};
+  record.best_grids.resize(3);
+  record.best_grids[0].estimated = {10.0};
+  record.best_grids[1].estimated = {11.0};
+  record.best_grids[1].simulated = {{99.0}};  // of another fidelity
+  record.best_grids[2].estimated = {12.0};
+
+  EXPECT_EQ(spread(record).least.value, 10.0);
+  EXPECT_EQ(spread(record).most.value, 12.0);
+}
+
+TEST(Reruns, LeaveOutOneWhatIfAfterTheOther) {
+  Question asked = question();
+  asked.grid = ProcessGrid(2, 2, 2, 2);
+  asked.micro_batches = 2;
+  asked.what_ifs.slow_devices.count = 1;
+  asked.what_ifs.slow_devices.speed = 0.5;
+  asked.what_ifs.jitter_percent = 2.0;
+  asked.what_ifs.seed = 3;
+  asked.what_ifs.degrade = {{"nic:0.0", 0.25}};
+  const Record record =
+      make_record(asked, find(asked, Fidelity::simulated, {}, ignore), Fidelity::simulated, {});
+  Watched watched;
+
+  const std::vector<Ideal> found = rerun(record, watched.watch());
+
+  watched.expect_from_to(0.0, 1.0);
+  std::vector<std::string> keys;
+  for (const Ideal& one : found) {
+    keys.push_back(one.key);
+    EXPECT_EQ(one.by, "simulation");
+  }
+  EXPECT_THAT(keys, ElementsAre("without_slow_devices", "without_jitter", "with_sound_links",
+                                "network", "gemm_empirical", "gemm_advertised"));
+  Point sound = record.point;
+  sound.what_ifs.degrade.clear();
+  EXPECT_EQ(found[2].time, simulate(sound, {}, [](double) {}).outcome.total);
+  Point calm = record.point;
+  calm.what_ifs.jitter_percent = 0.0;
+  calm.what_ifs.seed = 1;
+  EXPECT_EQ(found[1].time, simulate(calm, {}, [](double) {}).outcome.total);
+  EXPECT_EQ(found[3].time,
+            simulate(record.point, {"--ideal", "network"}, [](double) {}).outcome.total);
+}
+
+TEST(Reruns, OfAnotherPlacementArePackedWhereNothingIsNamedByPlace) {
+  Question asked = question();
+  asked.grid = ProcessGrid(2, 2, 2, 2);
+  asked.micro_batches = 2;
+  asked.what_ifs.placement.by = Placing::spread;
+  const Record record =
+      make_record(asked, find(asked, Fidelity::simulated, {}, ignore), Fidelity::simulated, {});
+
+  const std::vector<Ideal> found = rerun(record, ignore);
+
+  ASSERT_EQ(found.size(), 4U);
+  EXPECT_EQ(found[0].key, "packed");
+  EXPECT_EQ(found[0].time, record.uniform);
+  Record estimated = record;
+  estimated.replay.reset();
+  EXPECT_THAT(rerun(estimated, ignore), IsEmpty());
+}
+
+TEST(Sensitivity, ShowsTheLargestEffectsFirstAndCountsTheRest) {
+  Point point;
+  point.platform = "alps";
+  point.model = read_model("gpt2-mini");
+  point.grid = {1, 1, 2, 4};
+  point.global_batch = 16;
+  const Platform platform = read_platform("alps");
+
+  const Sensitivity result = sensitivity(point);
+
+  EXPECT_EQ(result.unconfirmed, std::ranges::count(platform.facts, true, &Fact::unconfirmed));
+  EXPECT_EQ(result.estimated, estimate(point, platform).outcome.total);
+  double before = 1e9;
+  for (const Effect& effect : result.effects) {
+    double size = 0.0;
+    for (const auto& seconds : {effect.half, effect.twice}) {
+      if (seconds) size = std::max(size, std::abs(seconds->value / result.estimated.value - 1.0));
+    }
+    EXPECT_GE(size, Sensitivity::threshold) << effect.key;
+    EXPECT_LE(size, before) << effect.key;
+    before = size;
+  }
+  ASSERT_FALSE(result.effects.empty());
+  ASSERT_LT(static_cast<std::int64_t>(result.effects.size()), result.unconfirmed);
+  const std::string table = sensitivity_table(result);
+  EXPECT_THAT(table, HasSubstr(fmt::format(
+                         "{} of {} unconfirmed numbers change less than",
+                         result.unconfirmed - static_cast<std::int64_t>(result.effects.size()),
+                         result.unconfirmed)));
+  const Effect& first = result.effects.front();
+  EXPECT_THAT(table, HasSubstr(first.key));
+  EXPECT_THAT(table,
+              HasSubstr(fmt::format("{:.2f} ({:+.1f} %)", first.half->value,
+                                    100.0 * (first.half->value / result.estimated.value - 1.0))));
+}
+
+Point made_up_point() {
+  Point point;
+  point.platform = "alps";
+  return point;
+}
+
+TEST(SensitivityTable, SaysWhereNothingIsOpen) {
+  const Sensitivity sourced{made_up_point(), {2.5}, {}, 0};
+  const Sensitivity small{made_up_point(), {2.5}, {}, 12};
+
+  EXPECT_THAT(sensitivity_table(sourced), HasSubstr("every number of the platform has a source"));
+  EXPECT_THAT(sensitivity_table(small), HasSubstr("each of the 12 unconfirmed numbers"));
+}
+
+nlohmann::json trace_of(const Record& record) {
+  const TemporaryFolder folder;
+  write_trace_of(record, folder.file("trace.json"));
+  return nlohmann::json::parse(content_of(folder.file("trace.json")));
+}
+
+std::vector<std::string> processes(const nlohmann::json& trace) {
+  std::vector<std::string> names;
+  for (const nlohmann::json& event : trace.at("traceEvents")) {
+    if (event.at("name") != "process_name") continue;
+    names.push_back(fmt::format("{}: {}", event.at("pid").dump(),
+                                event.at("args").at("name").get<std::string>()));
+  }
+  return names;
+}
+
+// Seconds at which the last span of each process ends.
+double last_end(const nlohmann::json& trace) {
+  double end = 0.0;
+  for (const nlohmann::json& event : trace.at("traceEvents")) {
+    if (event.at("ph") != "X" || event.at("tid") != 0) continue;
+    end = std::max(end, event.at("ts").get<double>() + event.at("dur").get<double>());
+  }
+  return end * 1e-6;
+}
+
+TEST(TraceFile, OfAnEstimateHasAProcessForEachStage) {
+  Question asked = question();
+  asked.scales = {{"network.link_bandwidth_GBps", 0.5}};
+  asked.grid = ProcessGrid(2, 2, 2, 2);
+  asked.micro_batches = 2;
+  const Record flat =
+      make_record(asked, find(asked, Fidelity::estimated, {}, ignore), Fidelity::estimated, {});
+  asked.grid = ProcessGrid(2, 2, 1, 2, 2);
+  const Record piped =
+      make_record(asked, find(asked, Fidelity::estimated, {}, ignore), Fidelity::estimated, {});
+
+  const nlohmann::json one = trace_of(flat);
+  const nlohmann::json two = trace_of(piped);
+
+  EXPECT_THAT(processes(one), ElementsAre("0: every device: they are alike in the closed form"));
+  EXPECT_EQ(one.at("otherData").at("title"),
+            "small on 16 devices of frontier, grid 2x2x2x2, estimated; "
+            "network.link_bandwidth_GBps times 0.5");
+  EXPECT_NEAR(last_end(one), flat.seconds().value, 1e-9);
+  EXPECT_THAT(processes(two),
+              ElementsAre("0: every device of stage 0: they are alike in the closed form",
+                          "8: every device of stage 1: they are alike in the closed form"));
+  EXPECT_NEAR(last_end(two), piped.seconds().value, 1e-9);
+}
+
+TEST(TraceFile, OfASimulationHasTheDevicesThatItLogged) {
+  Question asked = question();
+  asked.grid = ProcessGrid(2, 2, 1, 2, 2);
+  asked.micro_batches = 2;
+  asked.what_ifs.slow_devices.count = 1;
+  asked.what_ifs.slow_devices.speed = 0.5;
+  const Record record =
+      make_record(asked, find(asked, Fidelity::simulated, {}, ignore, DetailWanted::timeline),
+                  Fidelity::simulated, {});
+
+  const nlohmann::json trace = trace_of(record);
+
+  const std::vector<std::string> names = processes(trace);
+  ASSERT_EQ(names.size(), record.replay->detail->timelines.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const DeviceTimeline& one = record.replay->detail->timelines[i];
+    EXPECT_EQ(names[i],
+              fmt::format("{0}: rank {0}, stage {1}: {2}", one.rank, one.rank / 8, one.name));
+  }
+  EXPECT_NEAR(last_end(trace), record.seconds().value, 1e-6 * record.seconds().value);
+  EXPECT_THAT(trace.at("otherData").at("title").get<std::string>(),
+              HasSubstr("simulated; 1 device computes at 0.5 of the speed: rank 8"));
+}
+
+}  // namespace
+}  // namespace fourfold

@@ -1,0 +1,282 @@
+// The small tools that everything stands on, in numbers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "schedule/models/fit.hpp"
+#include "schedule/models/model_file.hpp"
+#include "schedule/program/channel.hpp"
+#include "support/chrome_trace.hpp"
+#include "support/divisors.hpp"
+#include "support/field.hpp"
+#include "support/json_object.hpp"
+#include "support/nearest_name.hpp"
+#include "support/prose.hpp"
+#include "support/quantity.hpp"
+#include "support/random.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(Divisors, AreAllOfThemInOrder) {
+  for (std::int64_t number = 1; number <= 400; ++number) {
+    std::vector<std::int64_t> expected;
+    for (std::int64_t d = 1; d <= number; ++d) {
+      if (number % d == 0) expected.push_back(d);
+    }
+    EXPECT_EQ(divisors(number), expected);
+  }
+}
+
+// The first outputs of SplitMix64 with seed 1234567, as published with its reference code.
+TEST(Random, IsSplitMix64) {
+  constexpr std::uint64_t golden = 0x9e3779b97f4a7c15U;
+  EXPECT_EQ(scattered(1234567), 6457827717110365317U);
+  EXPECT_EQ(scattered(1234567 + golden), 3203168211198807973U);
+  EXPECT_EQ(scattered(1234567 + 2 * golden), 9817491932198370423U);
+  EXPECT_NE(random_at(1, 2, 3), random_at(1, 3, 2));
+  EXPECT_NE(random_at(1, 2, 3), random_at(2, 1, 3));
+}
+
+TEST(NearestName, CountsSwapsAsOneMistake) {
+  EXPECT_EQ(nearest_name("forntier", {"polaris", "frontier"}), "frontier");
+  EXPECT_EQ(nearest_name("ab", {"ba", "ac"}), "ba");  // one swap, one replacement: the first
+  EXPECT_EQ(nearest_name("abc", {"acb", "abcd"}), "acb");
+  EXPECT_EQ(nearest_name("x", {}), "");
+  EXPECT_EQ(did_you_mean("abcd", {"abxy"}), "; did you mean \"abxy\"?");  // half of it stays
+  EXPECT_EQ(did_you_mean("abcd", {"axyz"}), "");
+  EXPECT_EQ(did_you_mean("a", {"b"}), "; did you mean \"b\"?");
+}
+
+TEST(Quantities, KeepTheirUnits) {
+  const Bytes bytes{6e9};
+  const Seconds time = bytes / BytesPerSecond{2e9};
+
+  EXPECT_EQ(time, Seconds{3.0});
+  EXPECT_EQ((bytes / time), BytesPerSecond{2e9});
+  EXPECT_EQ((BytesPerSecond{2e9} * time), bytes);
+  EXPECT_EQ((Flops{8e12} / FlopsPerSecond{4e12}), Seconds{2.0});
+  EXPECT_EQ((Flops{8e12} / Seconds{4.0}), FlopsPerSecond{2e12});
+  EXPECT_EQ((FlopsPerSecond{2.0} * Seconds{4.0}), Flops{8.0});
+  Seconds sum{1.0};
+  sum += {2.0};
+  sum -= {0.5};
+  sum *= 4.0;
+  EXPECT_EQ(sum, Seconds{10.0});
+  EXPECT_EQ((sum - Seconds{4.0}) / Seconds{3.0}, 2.0);
+  EXPECT_EQ(sum / 4.0, Seconds{2.5});
+}
+
+template <typename Call>
+std::string refusal(const Call& call) {
+  try {
+    call();
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(JsonObject, TakesEachKindOfValueAndNoOther) {
+  const nlohmann::json value = nlohmann::json::parse(
+      R"({"one": 1, "half": 0.5, "zero": 0, "yes": true, "word": "x", "empty": "", "list": [],
+          "inner": {"a": 1}, "null": null})");
+  const auto said = [&](auto take) {
+    JsonObject object(value, "the thing");
+    return refusal([&] { take(object); });
+  };
+
+  EXPECT_EQ(said([](JsonObject& o) { o.positive("one"); }), "accepted");
+  EXPECT_NE(said([](JsonObject& o) { o.positive("zero"); }), "accepted");
+  EXPECT_NE(said([](JsonObject& o) { o.positive("half"); }), "accepted");
+  EXPECT_EQ(said([](JsonObject& o) { o.number("half"); }), "accepted");
+  EXPECT_NE(said([](JsonObject& o) { o.number("word"); }), "accepted");
+  EXPECT_NE(said([](JsonObject& o) { o.number("null"); }), "accepted");
+  EXPECT_EQ(said([](JsonObject& o) { o.flag("yes"); }), "accepted");
+  EXPECT_NE(said([](JsonObject& o) { o.flag("one"); }), "accepted");
+  EXPECT_EQ(said([](JsonObject& o) { o.text("word"); }), "accepted");
+  EXPECT_NE(said([](JsonObject& o) { o.text("one"); }), "accepted");
+  EXPECT_EQ(said([](JsonObject& o) { o.object("inner"); }), "accepted");
+  EXPECT_NE(said([](JsonObject& o) { o.object("list"); }), "accepted");
+  EXPECT_THAT(said([](JsonObject& o) { o.number("gone"); }), HasSubstr("'gone' is missing"));
+  EXPECT_NE(said([](JsonObject& o) { o.finish(); }), "accepted");
+  EXPECT_EQ(refusal([] { JsonObject(nlohmann::json::object(), "nothing").finish(); }), "accepted");
+  EXPECT_NE(refusal([] { JsonObject(nlohmann::json::array(), "a list"); }), "accepted");
+}
+
+TEST(ChromeTrace, WritesMicrosecondsOfOneProcessAThread) {
+  ChromeTrace trace;
+  trace.name_process(3, "rank 3", {"compute", "x"});
+  trace.add(3, {"a", "kernel", 1, 0.5, 0.75, place_arguments("forward", 2, 1)});
+
+  const nlohmann::json text = nlohmann::json::parse(trace.text({{"title", "t"}}));
+
+  const nlohmann::json& events = text.at("traceEvents");
+  ASSERT_EQ(events.size(), 6U);
+  EXPECT_EQ(events[0].at("args").at("name"), "rank 3");
+  EXPECT_EQ(events[3].at("args").at("name"), "x");
+  EXPECT_EQ(events[3].at("tid"), 1);
+  EXPECT_EQ(events[4].at("args").at("sort_index"), 1);
+  EXPECT_EQ(events[5].at("pid"), 3);
+  EXPECT_EQ(events[5].at("tid"), 1);
+  EXPECT_EQ(events[5].at("ts"), 500'000.0);
+  EXPECT_EQ(events[5].at("dur"), 250'000.0);
+  EXPECT_EQ(events[5].at("args"),
+            (nlohmann::json{{"section", "forward"}, {"layer", 2}, {"micro_batch", 1}}));
+  EXPECT_EQ(place_arguments("loss", -1, 0), "\"section\":\"loss\",\"micro_batch\":0");
+  EXPECT_EQ(in_words("z_gather"), "z gather");
+}
+
+TEST(Prose, BreaksAtAHundred) {
+  const std::string words(99, 'a');
+  EXPECT_EQ(wrapped(words + " b"), words + "\nb");
+  EXPECT_EQ(wrapped(std::string(98, 'a') + " b"), std::string(98, 'a') + " b");
+}
+
+// Parts of a model: what z and data leave of the devices must be one of them.
+TEST(Fit, PartsOfAModelAreProductsOfWhatXAndYMayBe) {
+  const Model model{"m", 4, 24, 4, 8, 16};
+  std::set<std::int64_t> expected;
+  for (std::int64_t x = 1; x <= 24; ++x) {
+    for (std::int64_t y = 1; y <= 24; ++y) {
+      if (find_misfit(model, ProcessGrid(x, y, 1, 1), 1) == Misfit::none) expected.insert(x * y);
+    }
+  }
+  EXPECT_EQ(model_parts(model), expected);
+}
+
+TEST(Fit, EachMisfitIsFoundAtItsEdge) {
+  const Model model{"m", 6, 24, 4, 9, 16};
+  const auto why = [&](const ProcessGrid& grid, std::int64_t batch, StepOptions options) {
+    return find_misfit(model, grid, batch, options);
+  };
+
+  EXPECT_EQ(why({4, 8, 1, 1}, 1, {}), Misfit::none);
+  EXPECT_EQ(why({3, 1, 1, 1}, 1, {}), Misfit::heads);
+  EXPECT_EQ(why({1, 5, 1, 1}, 1, {}), Misfit::divisibility);
+  EXPECT_EQ(why({1, 1, 1, 1, 6}, 1, {}), Misfit::none);
+  EXPECT_EQ(why({1, 1, 1, 1, 7}, 1, {}), Misfit::layers);
+  StepOptions chunked;
+  chunked.order = PipelineOrder::interleaved;
+  chunked.chunks = 2;
+  chunked.micro_batches = 3;
+  EXPECT_EQ(why({1, 1, 1, 1, 3}, 3, chunked), Misfit::none);
+  EXPECT_EQ(why({1, 1, 1, 1, 4}, 4, chunked), Misfit::layers);
+  chunked.micro_batches = 4;
+  EXPECT_EQ(why({1, 1, 1, 1, 3}, 4, chunked), Misfit::order);
+  EXPECT_EQ(why({1, 1, 2, 3}, 6, {}), Misfit::none);
+  EXPECT_EQ(why({1, 1, 2, 3}, 9, {}), Misfit::batch);
+  StepOptions sequence;
+  sequence.sequence_parallel = true;
+  EXPECT_EQ(why({4, 1, 1, 1}, 4, sequence), Misfit::none);  // 36 tokens
+  EXPECT_EQ(why({4, 1, 1, 1}, 2, sequence), Misfit::tokens);
+  EXPECT_THAT(misfit(model, {4, 1, 1, 1}, 2, sequence), HasSubstr("cuts the 18 tokens"));
+  EXPECT_THAT(misfit(model, {1, 1, 2, 3}, 9, {}), HasSubstr("z x data = 2 x 3 shares"));
+  StepOptions four;
+  four.micro_batches = 4;
+  EXPECT_THAT(misfit(model, {1, 1, 2, 3}, 36, four), HasSubstr("; 3 or 6 would"));
+  four.micro_batches = 7;
+  EXPECT_THAT(misfit(model, {1, 1, 2, 3}, 36, four), HasSubstr("; 6 would"));
+  EXPECT_EQ(indivisible_axis(model, {5, 1, 1, 1}), Axis::x);
+  EXPECT_EQ(indivisible_axis(model, {1, 5, 1, 1}), Axis::y);
+}
+
+// Narayanan et al. (SC21): their GPT-3 of 96 layers of 12,288 has 174.6 billion parameters.
+TEST(Model, FormulasArePublishedOnes) {
+  const Model gpt3{"gpt-3", 96, 12'288, 96, 2048, 51'200};
+
+  EXPECT_NEAR(parameter_count(gpt3), 174.6e9, 0.05e9);
+  const double l = 96, h = 12'288, s = 2048, v = 51'200, b = 1536;
+  EXPECT_NEAR(model_flops(gpt3, 1536, Recompute::full).value,
+              96 * b * s * l * h * h * (1 + s / (6 * h) + v / (16 * l * h)), 1e9);
+  EXPECT_NEAR(model_flops(gpt3, 1536, Recompute::none).value,
+              72 * b * s * l * h * h * (1 + s / (6 * h) + v / (12 * l * h)), 1e9);
+}
+
+std::string model_refusal(const std::string& text) {
+  const std::filesystem::path path =
+      std::filesystem::path(::testing::TempDir()) / "support_test_model.toml";
+  std::ofstream(path) << text;
+  return refusal([&] { read_model(path.string()); });
+}
+
+TEST(ModelFile, IsReadNumberByNumberOrRefused) {
+  const std::string whole =
+      "layers = 2\nhidden = 8\nheads = 4\nsequence_tokens = 16\nvocabulary = 32\n";
+
+  EXPECT_EQ(model_refusal(whole), "accepted");
+  const Model model = read_model(::testing::TempDir() + "support_test_model.toml");
+  EXPECT_EQ(model.name, "support_test_model");
+  EXPECT_EQ(model.layers, 2);
+  EXPECT_EQ(model.hidden, 8);
+  EXPECT_EQ(model.heads, 4);
+  EXPECT_EQ(model.sequence, 16);
+  EXPECT_EQ(model.vocabulary, 32);
+  EXPECT_THAT(model_refusal(whole + "layres = 1\n"), HasSubstr("did you mean \"layers\"?"));
+  EXPECT_THAT(model_refusal("layers = 2\n"), HasSubstr("must be a whole number, at least 1"));
+  EXPECT_THAT(model_refusal("layers = 0\nhidden = 8\nheads = 4\nsequence_tokens = 16\n"
+                            "vocabulary = 32\n"),
+              HasSubstr("\"layers\" must be"));
+  EXPECT_THAT(model_refusal("layers = 2\nhidden = 9\nheads = 4\nsequence_tokens = 16\n"
+                            "vocabulary = 32\n"),
+              HasSubstr("does not divide into 4 heads"));
+  EXPECT_THAT(model_refusal("layers = 10001\nhidden = 8\nheads = 4\nsequence_tokens = 16\n"
+                            "vocabulary = 32\n"),
+              HasSubstr("at most 10000"));
+  EXPECT_THAT(refusal([] { read_model("gpt-5"); }), HasSubstr("gpt-5b"));
+}
+
+TEST(Channels, BetweenStagesAlternateAndJoinTheEnds) {
+  const ProcessGrid grid(2, 1, 1, 1, 4);
+  for (std::int64_t stage = 0; stage < 4; ++stage) {
+    const std::vector<std::int64_t> pair = group(forward_from(stage, 4), grid, 2 * stage);
+    ASSERT_EQ(pair.size(), 2U) << stage;
+    EXPECT_EQ(pair[0], 2 * stage);
+    EXPECT_EQ(pair[1], 2 * ((stage + 1) % 4));
+  }
+  for (std::int64_t stage = 1; stage < 4; ++stage) {
+    EXPECT_THAT(group(backward_from(stage), grid, 2 * stage + 1),
+                ElementsAre(2 * stage + 1, 2 * stage - 1));
+  }
+  const Channel ends{Axis::pipe, "ends", Group::ends};
+  EXPECT_THAT(group(ends, grid, 7), ElementsAre(1, 7));
+  EXPECT_TRUE(group(ends, grid, 3).empty());
+  EXPECT_EQ(members(ends, grid), 2);
+  EXPECT_EQ(members(Channel{Axis::x, ""}, grid), 2);
+  EXPECT_EQ(members(Channel{Axis::data, ""}, grid), 1);
+}
+
+TEST(ProcessGrid, RanksAndCoordinatesAreInverse) {
+  const ProcessGrid grid(2, 3, 1, 4, 5);
+  for (std::int64_t rank = 0; rank < grid.size(); ++rank) {
+    EXPECT_EQ(grid.rank(grid.coordinates(rank)), rank);
+    for (Axis axis : all_axes) {
+      const std::vector<std::int64_t> line = grid.line(rank, axis);
+      ASSERT_EQ(static_cast<std::int64_t>(line.size()), grid.extent(axis));
+      EXPECT_EQ(line[static_cast<std::size_t>(grid.coordinate(rank, axis))], rank);
+      for (std::int64_t i = 0; i < grid.extent(axis); ++i) {
+        const std::int64_t other = line[static_cast<std::size_t>(i)];
+        EXPECT_EQ(grid.coordinate(other, axis), i);
+        EXPECT_EQ(other - rank, (i - grid.coordinate(rank, axis)) * grid.stride(axis));
+      }
+    }
+  }
+  for (const char* text : {"2x3x4x5", "x=2,y=3,z=4,data=5,pipe=6", "data=64,pipe=2"}) {
+    EXPECT_EQ(ProcessGrid::parse(ProcessGrid::parse(text).str()), ProcessGrid::parse(text)) << text;
+  }
+  EXPECT_EQ(ProcessGrid::parse("tp=2,fsdp=3,dp=4,pp=5"), ProcessGrid(2, 1, 3, 4, 5));
+  EXPECT_EQ(ProcessGrid(2, 3, 4, 5).str(), "2x3x4x5");
+  for (const char* text : {"", "2x3x4", "2x3x4x5x6", "x=0", "x=2,x=3", "w=2", "x", "2x3x4x5 "}) {
+    EXPECT_THROW(ProcessGrid::parse(text), std::invalid_argument) << text;
+  }
+}
+
+}  // namespace
+}  // namespace fourfold

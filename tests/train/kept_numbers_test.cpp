@@ -1,0 +1,64 @@
+// The order of the data for a seed must not drift, or no run could be repeated: places, words and
+// checksums in numbers.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "engine/train/checkpoint/checkpoint_checksum.hpp"
+#include "engine/train/data/data.hpp"
+#include "tests/golden.hpp"
+#include "tests/train/shared_folder.hpp"
+
+namespace fourfold {
+namespace {
+
+std::string made_up_text() {
+  std::string text;
+  for (int i = 0; i < 1500; ++i) text += std::to_string(1000 + i);
+  return text;
+}
+
+std::string words_of(const LocalBatch& batch) {
+  std::string text;
+  for (std::int32_t word : batch.tokens) text += static_cast<char>(word);
+  text += '|';
+  for (std::int32_t word : batch.targets) text += static_cast<char>(word);
+  return text + '\n';
+}
+
+TEST(KeptNumbers, OfTheDataAreTheGoldenOnes) {
+  const SharedFolder folder;
+  std::string text;
+  for (const auto& [size, key] : {std::pair{1, 1}, {2, 1}, {7, 1}, {16, 5}, {17, 5}, {33, 9}}) {
+    for (std::int64_t i = 0; i < size; ++i) {
+      text += fmt::format("{} ", permuted(i, size, static_cast<std::uint64_t>(key)));
+    }
+    text += '\n';
+  }
+  DataOptions options;
+  options.files = {folder.write("text.txt", made_up_text())};
+  options.seed = 3;
+  for (DataOrder order : {DataOrder::shuffled, DataOrder::sequential}) {
+    options.order = order;
+    const Data data(options, {"bytes", 1, 8, 2, 8, 256});
+    text += data.description() + fmt::format(": {} and {} sequences\n", data.training_sequences(),
+                                             data.validation_sequences());
+    for (std::int64_t position : {0, 5, 663, 664, 671, 700, 1400}) {
+      text += words_of(data.training(position, {ProcessGrid(1, 1, 1, 1), 0, 2, 1}));
+      text += words_of(data.training(position, {ProcessGrid(1, 1, 2, 2), 3, 8, 2}));
+    }
+    for (std::int64_t position : {0, 1, 60, 73, 74}) {
+      text += words_of(data.validation(position, {ProcessGrid(1, 1, 1, 1), 0, 2, 1}));
+    }
+    text += fmt::format("{:.9g} nats\n", unigram_entropy(data.validation_words(), 256));
+  }
+  const std::vector<float> values{1.0F, -2.5F, 0.0F};
+  text += fmt::format("{:016x} {:016x} {:016x}\n", checksum(values, 0), checksum(values, 5),
+                      checksum("a text"));
+
+  expect_golden("train_numbers.txt", text);
+}
+
+}  // namespace
+}  // namespace fourfold
