@@ -25,7 +25,7 @@ const char* name(DataReduction reduction) {
 }
 
 const char* name(PipelineOrder order) {
-  constexpr const char* names[]{"1f1b", "gpipe", "interleaved"};
+  constexpr const char* names[]{"1f1b", "gpipe", "interleaved", "message-driven"};
   return names[static_cast<int>(order)];
 }
 
@@ -37,8 +37,8 @@ const char* name(Role role) {
 
 const char* name(OpKind kind) {
   constexpr const char* names[]{
-      "gemm",   "attention",  "lookup",         "map",        "reduce", "add",     "pack",
-      "unpack", "all_gather", "reduce_scatter", "all_reduce", "send",   "receive", "update"};
+      "gemm",       "attention",      "lookup",     "map",  "reduce",  "add",    "pack",  "unpack",
+      "all_gather", "reduce_scatter", "all_reduce", "send", "receive", "update", "choose"};
   return names[static_cast<int>(kind)];
 }
 
