@@ -39,6 +39,8 @@ class Communicator {
   virtual Post start(const CollectiveCall& call) = 0;
   // Moves on what is under way, without blocking. False when nothing is.
   virtual bool progress() = 0;
+  // Whether it is finished; moves everything on that this rank has under way.
+  virtual bool finished(Post post) = 0;
   virtual void finish(Post post) = 0;
 };
 

@@ -5,10 +5,12 @@
 #include <chrono>
 #include <cmath>
 #include <stdexcept>
+#include <thread>
 
 #include "engine/batch.hpp"
 #include "engine/bucketed_update.hpp"
 #include "engine/plan/executor_plan.hpp"
+#include "schedule/order/ready_turns.hpp"
 
 namespace fourfold {
 
@@ -51,7 +53,7 @@ class Executor::Walk {
     expect_communicators(weights.grid());
     const std::int64_t tokens = sequences_ / micro_batches * model_.sequence;
     const BufferPlan buffers = plan_buffers(schedule, weights.grid(), tokens);
-    const ArenaPlan arena = plan_arena(buffers.buffers);
+    const ArenaPlan arena = plan_arena(buffers.buffers, StreamOrder(schedule));
     arena_ = memory_.allocate(arena.bytes);
     std::vector<std::byte*> addresses;
     for (std::int64_t offset : arena.offsets) addresses.push_back(arena_.data() + offset);
@@ -76,8 +78,17 @@ class Executor::Walk {
     result_.spans.reserve(plan_.spans);
     began_ = Clock::now();
     now_ = 0.0;
-    for (work::Item& item : plan_.items) {
-      std::visit([this](auto& work) { this->run(work); }, item);
+    const ReadyQueue& queue = schedule.program.order.ready;
+    turns_ = {queue.limit, queue.turns / 2, schedule.program.stage};
+    walk(plan_.before);
+    if (queue.limit > 0) {
+      while (!turns_.over()) {
+        const StepPart part = next_turn();
+        const work::Stretch& turn = stretch(part);
+        turns_.take(part);
+        walk(turn);
+      }
+      walk(plan_.behind);
     }
     memory_.finish();
     result_.seconds = seconds();
@@ -135,6 +146,53 @@ class Executor::Walk {
     const double begin = now_;
     now_ = seconds();
     result_.spans.push_back({op, begin, now_, 0.0});
+  }
+
+  void walk(const work::Stretch& stretch) {
+    for (std::size_t i = stretch.first; i < stretch.last; ++i) {
+      std::visit([this](auto& work) { this->run(work); }, plan_.items[i]);
+    }
+  }
+
+  // The next turn of a part.
+  const work::Stretch& stretch(StepPart part) const {
+    return part == StepPart::forward
+               ? plan_.forwards[static_cast<std::size_t>(turns_.forwards())]
+               : plan_.backwards[static_cast<std::size_t>(turns_.backwards())];
+  }
+
+  // What the members of the stage agreed on, where there was a choice.
+  StepPart next_turn() {
+    if (!turns_.open()) return turns_.only();
+    return static_cast<StepPart>(static_cast<int>(first_number(choice_)));
+  }
+
+  bool arrived(StepPart part) const {
+    const work::Stretch& turn = stretch(part);
+    return turn.channel == -1 || communicator(turn.channel).finished(posts_[turn.message]);
+  }
+
+  void run(const work::Choose& choose) {
+    const double begin = now_;
+    choice_ = choose.word;
+    StepPart part = turns_.only();
+    if (choose.says && turns_.open()) part = first_arrived();
+    const float word = choose.says ? static_cast<float>(part) : 0.0F;
+    memory_.copy_in(choose.word.data, reinterpret_cast<const std::byte*>(&word), sizeof word);
+    close_span(choose.op);
+    result_.spans.back().waited = now_ - begin;
+    if (!choose.says || stretch(part).channel == -1) return;
+    result_.exposed_seconds[static_cast<std::size_t>(stretch(part).channel)] += now_ - begin;
+  }
+
+  // A backward, if both have.
+  StepPart first_arrived() const {
+    while (true) {
+      for (StepPart part : {StepPart::backward, StepPart::forward}) {
+        if (arrived(part)) return part;
+      }
+      std::this_thread::yield();
+    }
   }
 
   void run(work::Kernel& kernel) {
@@ -208,6 +266,8 @@ class Executor::Walk {
   std::size_t local_words_ = 0;
   std::vector<Post> posts_;           // by number of the collective
   std::vector<std::size_t> span_of_;  // by number of the collective
+  ReadyTurns turns_;
+  Tensor choice_;  // the word of the last one
   const LocalBatch* batch_ = nullptr;
   reference::AdamWStep optimizer_;
   ExecutedStep result_;

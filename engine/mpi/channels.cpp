@@ -195,6 +195,13 @@ class Channels::LockedChannel final : public Communicator {
     return !transport_.idle();
   }
 
+  bool finished(Post post) override {
+    const Movement::Lock locked = movement_.lock();
+    movement_.rethrow();
+    if (transport_.finished() < post) movement_.advance();
+    return transport_.finished() >= post;
+  }
+
   void finish(Post post) override {
     while (true) {
       bool moved = false;

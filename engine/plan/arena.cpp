@@ -15,15 +15,15 @@ std::int64_t rounded_up(std::int64_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-bool overlap(const PlannedBuffer& a, const PlannedBuffer& b) {
-  return a.first <= b.last && b.first <= a.last;
+bool overlap(const PlannedBuffer& a, const PlannedBuffer& b, const StreamOrder& order) {
+  return !order.before(a.last, b.first) && !order.before(b.last, a.first);
 }
 
 // Buffers placed so far, by offset.
 class Shelf {
  public:
-  explicit Shelf(const std::vector<PlannedBuffer>& buffers)
-      : buffers_(buffers), plan_{std::vector<std::int64_t>(buffers.size(), 0), 0} {}
+  Shelf(const std::vector<PlannedBuffer>& buffers, const StreamOrder& order)
+      : buffers_(buffers), order_(order), plan_{std::vector<std::int64_t>(buffers.size(), 0), 0} {}
 
   void place(std::size_t i) {
     const std::int64_t bytes = rounded_up(buffers_[i].bytes);
@@ -31,7 +31,7 @@ class Shelf {
     std::int64_t best = -1;
     std::int64_t tightest = 0;
     for (std::size_t other : placed_) {
-      if (!overlap(buffers_[i], buffers_[other])) continue;
+      if (!overlap(buffers_[i], buffers_[other], order_)) continue;
       const std::int64_t gap = plan_.offsets[other] - end;
       if (gap >= bytes && (best == -1 || gap < tightest)) {
         best = end;
@@ -51,26 +51,28 @@ class Shelf {
 
  private:
   const std::vector<PlannedBuffer>& buffers_;
+  const StreamOrder& order_;
   ArenaPlan plan_;
   std::vector<std::size_t> placed_;
 };
 
 using Weight = std::function<double(const PlannedBuffer&)>;
 
-ArenaPlan planned(const std::vector<PlannedBuffer>& buffers, const Weight& weight) {
-  std::vector<std::size_t> order(buffers.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+ArenaPlan planned(const std::vector<PlannedBuffer>& buffers, const StreamOrder& order,
+                  const Weight& weight) {
+  std::vector<std::size_t> sequence(buffers.size());
+  std::iota(sequence.begin(), sequence.end(), std::size_t{0});
+  std::stable_sort(sequence.begin(), sequence.end(), [&](std::size_t a, std::size_t b) {
     return weight(buffers[a]) > weight(buffers[b]);
   });
-  Shelf shelf(buffers);
-  for (std::size_t i : order) shelf.place(i);
+  Shelf shelf(buffers, order);
+  for (std::size_t i : sequence) shelf.place(i);
   return std::move(shelf).plan();
 }
 
 }  // namespace
 
-ArenaPlan plan_arena(const std::vector<PlannedBuffer>& buffers) {
+ArenaPlan plan_arena(const std::vector<PlannedBuffer>& buffers, const StreamOrder& order) {
   const auto steps = [](const PlannedBuffer& b) {
     return static_cast<double>(b.last - b.first + 1);
   };
@@ -79,7 +81,7 @@ ArenaPlan plan_arena(const std::vector<PlannedBuffer>& buffers) {
   for (const Weight& weight :
        {Weight(bytes), Weight([&](const PlannedBuffer& b) { return bytes(b) * steps(b); }),
         Weight(steps)}) {
-    ArenaPlan plan = planned(buffers, weight);
+    ArenaPlan plan = planned(buffers, order, weight);
     if (best.offsets.empty() || plan.bytes < best.bytes) best = std::move(plan);
   }
   return best;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/plan/buffers.hpp"
+#include "engine/plan/stream_order.hpp"
 
 namespace fourfold {
 
@@ -15,8 +16,9 @@ struct ArenaPlan {
 
 // Greedy: large buffers first, each into the tightest gap among those placed before it that are in
 // use at the same time. Of several orders the one that needs least is kept.
-ArenaPlan plan_arena(const std::vector<PlannedBuffer>& buffers);
-// Most bytes in use at any one step: no plan needs less.
+// Two buffers share addresses where one is always given up before the other is needed.
+ArenaPlan plan_arena(const std::vector<PlannedBuffer>& buffers, const StreamOrder& order = {});
+// Most bytes in use at any one step of a stream as it stands: no plan needs less.
 std::int64_t least_bytes(const std::vector<PlannedBuffer>& buffers);
 
 }  // namespace fourfold

@@ -57,6 +57,7 @@ class Planner {
       const Op& op = program_.ops[static_cast<std::size_t>(issue.id)];
       switch (issue.kind) {
         case IssueKind::compute:
+        case IssueKind::choose:
           compute(op);
           break;
         case IssueKind::start:

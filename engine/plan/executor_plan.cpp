@@ -29,7 +29,9 @@ class Binder {
   }
 
   Plan run() {
+    std::vector<std::size_t> first_item;  // by step of the stream
     for (const Issue& issue : schedule_.stream) {
+      first_item.push_back(plan_.items.size());
       switch (issue.kind) {
         case IssueKind::compute:
           compute(issue.id);
@@ -40,10 +42,19 @@ class Binder {
         case IssueKind::wait:
           wait(issue.id);
           break;
+        case IssueKind::choose:
+          choose(issue.id);
+          break;
         default:
           break;
       }
     }
+    first_item.push_back(plan_.items.size());
+    const CutStream cut = cut_at_turns(schedule_);
+    plan_.before = stretch(cut.before, first_item);
+    plan_.behind = stretch(cut.behind, first_item);
+    for (const auto& turn : cut.forwards) plan_.forwards.push_back(stretch(turn, first_item));
+    for (const auto& turn : cut.backwards) plan_.backwards.push_back(stretch(turn, first_item));
     if (program_.logits != -1) plan_.logits = at(program_.logits);
     return std::move(plan_);
   }
@@ -101,6 +112,25 @@ class Binder {
       default:
         kernel(i);
     }
+  }
+
+  Stretch stretch(const CutStream::Stretch& of_stream,
+                  const std::vector<std::size_t>& first_item) const {
+    Stretch result{first_item[of_stream.first], first_item[of_stream.last], -1, 0};
+    if (of_stream.receive == -1) return result;
+    result.channel = op_at(of_stream.receive).channel;
+    result.message = collective_number_[static_cast<std::size_t>(of_stream.receive)];
+    return result;
+  }
+
+  void choose(std::int32_t i) {
+    const Id word = op_at(i).outputs[0];
+    bool first = true;
+    for (Axis axis : all_axes) {
+      const bool owed = program_[word].shape.sharding.partial.contains(axis);
+      first &= !owed || weights_.grid().coordinate(weights_.rank(), axis) == 0;
+    }
+    add_with_span(Choose{i, at(word), first});
   }
 
   void kernel(std::int32_t i) {

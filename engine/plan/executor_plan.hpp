@@ -55,6 +55,14 @@ struct Finish {
   std::size_t number = 0;
 };
 
+// Which turn of the ready-queue comes next: the first member writes the number of its part, the
+// others nothing, and what follows adds the words up.
+struct Choose {
+  std::int32_t op = 0;
+  Tensor word;
+  bool says = false;  // this rank is the first
+};
+
 struct ReadLoss {
   Tensor sum;  // over the step's tokens
 };
@@ -62,10 +70,20 @@ struct ReadNorm {
   Tensor squares_x, squares_y;  // their sum is that of the whole gradient
 };
 
-using Item = std::variant<Kernel, Update, Copy, Start, Finish, ReadLoss, ReadNorm>;
+using Item = std::variant<Kernel, Update, Copy, Start, Finish, Choose, ReadLoss, ReadNorm>;
+
+// What is done from one choice to the next.
+struct Stretch {
+  std::size_t first = 0, last = 0;  // items
+  ChannelNumber channel = -1;       // of the message that it begins with; -1: it waits for none
+  std::size_t message = 0;          // that message's number among the step's collectives
+};
 
 struct Plan {
   std::vector<Item> items;
+  // Without a ready-queue all is `before`.
+  Stretch before, behind;
+  std::vector<Stretch> forwards, backwards;  // turns of the queue, by micro-batch
   std::size_t collectives = 0;
   std::size_t spans = 0;
   Tensor logits;  // no memory where the schedule keeps none

@@ -16,6 +16,7 @@ template <typename T>
 StageWalk<T>::StageWalk(const Model& model, Schedule schedule, const ProcessGrid& grid,
                         Rounding rounding, Mailboxes<T>& mailboxes)
     : model_(model),
+      cut_(cut_at_turns(schedule)),
       stream_(std::move(schedule.stream)),
       store_(std::move(schedule.program), grid, rounding),
       mailboxes_(mailboxes),
@@ -35,33 +36,108 @@ void StageWalk<T>::begin(const Batch& batch, const AdamW& optimizer, std::int64_
   posts_.assign(channels, 0);
   result_ = {};
   result_.payload.resize(channels);
-  next_ = 0;
+  next_ = cut_.before.first;
+  last_ = cut_.before.last;
+  steps_ = 0;
+  const ReadyQueue& queue = program().order.ready;
+  behind_ = queue.limit == 0;
+  ready_ = {queue.limit, queue.turns / 2, program().stage};
+}
+
+// Of a fixed order there is one, of a ready-queue one before it, one a turn, and one behind it.
+template <typename T>
+bool StageWalk<T>::next_stretch() {
+  if (behind_) return false;
+  const CutStream::Stretch* next = &cut_.behind;
+  behind_ = ready_.over();
+  if (!behind_) {
+    const StepPart part = next_turn();
+    const bool forward = part == StepPart::forward;
+    const std::int64_t micro_batch = forward ? ready_.forwards() : ready_.backwards();
+    next = &(forward ? cut_.forwards : cut_.backwards)[static_cast<std::size_t>(micro_batch)];
+    ready_.take(part);
+  }
+  next_ = next->first;
+  last_ = next->last;
+  return true;
+}
+
+template <typename T>
+StepPart StageWalk<T>::next_turn() const {
+  if (!ready_.open()) return ready_.only();
+  const T word = choice_.at(0).values[0];
+  for (const Matrix<T>& own : choice_) {
+    if (own.values[0] == word) continue;
+    throw std::logic_error("lockstep: the members of a stage have chosen different turns");
+  }
+  return static_cast<StepPart>(static_cast<int>(word));
+}
+
+template <typename T>
+bool StageWalk<T>::arrived(StepPart part) const {
+  const bool forward = part == StepPart::forward;
+  if (forward && !ready_.forwards_arrive()) return true;
+  const std::int64_t micro_batch = forward ? ready_.forwards() : ready_.backwards();
+  const auto& turns = forward ? cut_.forwards : cut_.backwards;
+  return mailboxes_.complete(post_of(turns[static_cast<std::size_t>(micro_batch)].receive));
+}
+
+// The first member along what is owed says the number of the part, all others nothing.
+template <typename T>
+bool StageWalk<T>::choose(std::int32_t i) {
+  StepPart part = ready_.only();
+  if (ready_.open()) {
+    part = arrived(StepPart::backward) ? StepPart::backward : StepPart::forward;
+    if (!arrived(part)) return false;
+  }
+  const Id word = op_at(i).outputs[0];
+  choice_ = store_.empty(word, micro_batch_tokens_);
+  const AxisSet owed = program()[word].shape.sharding.partial;
+  const ProcessGrid& grid = store_.grid();
+  for (std::size_t rank = 0; rank < choice_.size(); ++rank) {
+    bool says = true;
+    for (Axis axis : all_axes) {
+      says &= !owed.contains(axis) || grid.coordinate(static_cast<std::int64_t>(rank), axis) == 0;
+    }
+    choice_[rank].values[0] = says ? static_cast<T>(static_cast<int>(part)) : T{0};
+  }
+  store_.put(word, choice_);
+  return true;
 }
 
 template <typename T>
 bool StageWalk<T>::walk() {
-  for (; next_ < stream_.size(); ++next_) {
-    const Issue& issue = stream_[next_];
-    switch (issue.kind) {
-      case IssueKind::compute:
-        compute(issue.id);
-        break;
-      case IssueKind::start:
-        start(issue.id);
-        break;
-      case IssueKind::wait:
-        if (joins_stages(op_at(issue.id)) && post_of(issue.id).number > 0 &&
-            !mailboxes_.complete(post_of(issue.id))) {
-          return false;
-        }
-        wait(issue);
-        break;
-      case IssueKind::allocate:
-        break;
-      case IssueKind::release:
-        store_.release(issue.id);
-        break;
+  do {
+    for (; next_ < last_; ++next_, ++steps_) {
+      if (!step(stream_[next_])) return false;
     }
+  } while (next_stretch());
+  return true;
+}
+
+template <typename T>
+bool StageWalk<T>::step(const Issue& issue) {
+  switch (issue.kind) {
+    case IssueKind::compute:
+      compute(issue.id);
+      break;
+    case IssueKind::start:
+      start(issue.id);
+      break;
+    case IssueKind::wait:
+      if (joins_stages(op_at(issue.id)) && post_of(issue.id).number > 0 &&
+          !mailboxes_.complete(post_of(issue.id))) {
+        return false;
+      }
+      wait(issue);
+      break;
+    case IssueKind::choose:
+      return choose(issue.id);
+    case IssueKind::allocate:
+      break;
+    case IssueKind::release:
+      store_.release(issue.id);
+      break;
   }
   return true;
 }
@@ -212,7 +288,7 @@ void StageWalk<T>::wait(const Issue& issue) {
   const auto found = std::find(in_flight_.begin(), in_flight_.end(), issue.id);
   const std::int32_t posted_since = posts_[static_cast<std::size_t>(op.channel)] -
                                     post_number_[static_cast<std::size_t>(issue.id)];
-  if (found == in_flight_.end() || posted_since != issue.back) {
+  if (found == in_flight_.end() || (issue.back != oldest && posted_since != issue.back)) {
     throw std::logic_error(std::string("lockstep: a wait for what was not started, ") +
                            name(op.kind) + " of " + name_of(op.buffer()));
   }
@@ -228,6 +304,7 @@ void StageWalk<T>::wait(const Issue& issue) {
               static_cast<double>(bytes_per_element(program()[input].precision))};
   }
   if (op.outputs.empty()) return;
+  if (program().channel_of(op).purpose == "choice") choice_ = results;
   store_.put(op.outputs[0], std::move(results));
   observe(op);
 }

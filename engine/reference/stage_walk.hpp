@@ -14,6 +14,7 @@
 #include "engine/reference/mailboxes.hpp"
 #include "schedule/models/model.hpp"
 #include "schedule/order/issue.hpp"
+#include "schedule/order/ready_turns.hpp"
 #include "support/quantity.hpp"
 
 namespace fourfold {
@@ -52,7 +53,7 @@ class StageWalk {
   // Goes on until the stream's end, or until another stage must post something first.
   bool walk();
   // How far it has come in the stream.
-  std::size_t position() const { return next_; }
+  std::size_t position() const { return steps_; }
   StageResult end();
 
  private:
@@ -67,6 +68,17 @@ class StageWalk {
             post_number_[static_cast<std::size_t>(i)]};
   }
 
+  // The next stretch of the stream: of a fixed order there is one, of a ready-queue one before it,
+  // one for each of its turns, and one behind it. False at the end.
+  bool next_stretch();
+  // False if another stage must post something first.
+  bool step(const Issue& issue);
+  // What the members agreed on, or the one turn that may come.
+  StepPart next_turn() const;
+  // False if no message has arrived that a turn could begin with.
+  bool choose(std::int32_t i);
+  bool arrived(StepPart part) const;
+
   void compute(std::int32_t i);
   void kernel(std::int32_t i);
   void pack(const Op& op);
@@ -79,6 +91,7 @@ class StageWalk {
   void observe(const Op& op);
 
   Model model_;
+  CutStream cut_;
   std::vector<Issue> stream_;
   BlockStore<T> store_;
   Mailboxes<T>& mailboxes_;
@@ -92,7 +105,11 @@ class StageWalk {
   AdamW optimizer_;
   std::int64_t steps_done_ = 0;
   std::int64_t micro_batch_tokens_ = 0;
-  std::size_t next_ = 0;  // in the stream
+  std::size_t next_ = 0, last_ = 0;  // in the stream
+  std::size_t steps_ = 0;
+  ReadyTurns ready_;
+  bool behind_ = false;  // the ready-queue, or there is none
+  Blocks<T> choice_;     // what the members have agreed on so far
   StageResult result_;
 };
 

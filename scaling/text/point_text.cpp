@@ -55,11 +55,14 @@ std::string further_text(const Point& point) {
   }
   if (options.sequence_parallel) text += "; sequence parallelism";
   if (point.grid.extent(Axis::pipe) == 1) return text;
-  return text +
-         fmt::format(";\n  order {}{}; overlap of messages {}", name(options.order),
-                     options.chunks == 1 ? "" : fmt::format(" of {} chunks", options.chunks),
-                     on_or_off(options.overlap.messages)) +
-         (options.cuts_messages() ? "; messages cut along x" : "");
+  text += fmt::format(";\n  order {}{}; overlap of messages {}", name(options.order),
+                      options.chunks == 1 ? "" : fmt::format(" of {} chunks", options.chunks),
+                      on_or_off(options.overlap.messages));
+  if (options.cuts_messages()) text += "; messages cut along x";
+  if (options.order != PipelineOrder::message_driven) return text;
+  const std::int64_t stages = point.grid.extent(Axis::pipe);
+  return text + fmt::format("; at most {} micro-batches in flight",
+                            options.pipeline_limit == 0 ? stages : options.pipeline_limit);
 }
 
 std::string options_text(const Point& point) {

@@ -69,6 +69,7 @@ class Folder {
       folded_.micro_batches = std::max(folded_.micro_batches, section.micro_batch + 1);
     }
     folded_.steady = p_.order.steady;
+    folded_.ready = p_.order.ready;
     folded_.settled = s_.at_period.size() == p_.order.steady.size();
     for (const std::vector<InFlight>& at : s_.at_period) {
       folded_.settled &= at.size() >= 2 && at[at.size() - 1] == at[at.size() - 2];
@@ -214,6 +215,10 @@ class Folder {
         body.steps.push_back({IssueKind::wait, channel, 0, issue.back});
         break;
       }
+      case IssueKind::choose:
+        close_bundle(body);
+        body.steps.push_back({IssueKind::choose, {}, 0, 0});
+        break;
       case IssueKind::allocate:
       case IssueKind::release:
         body.events.push_back({size_of(issue.id), issue.kind == IssueKind::allocate ? 1 : -1,
@@ -223,6 +228,7 @@ class Folder {
 
   // Channels are FIFO: whoever waited for a post has waited for all before it.
   bool known_complete(ChannelNumber channel, std::int32_t back) {
+    if (back == oldest) return false;
     const std::int32_t post = posts_[static_cast<std::size_t>(channel)] - back;
     std::int32_t& waited = waited_[static_cast<std::size_t>(channel)];
     if (post <= waited) return true;
@@ -240,10 +246,13 @@ class Folder {
       open_.micro_batch = section.micro_batch;
       open_.period = period;
     }
-    if (!open_.runs.empty() && open_.runs.back().body == body) {
+    const bool queued = p_.order.ready.limit > 0;
+    const StepPart part =
+        queued ? p_.order.turns[static_cast<std::size_t>(section.turn)].part : StepPart::start;
+    if (!open_.runs.empty() && open_.runs.back().body == body && open_.runs.back().part == part) {
       ++open_.runs.back().repeats;
     } else {
-      open_.runs.push_back({body, 1});
+      open_.runs.push_back({body, 1, part});
     }
   }
 
@@ -334,6 +343,7 @@ void stretch(Folded& folded, std::int64_t micro_batches) {
     cycle->repeats += missing / steady.micro_batches;
   }
   folded.micro_batches = micro_batches;
+  if (folded.ready.limit > 0) folded.ready.turns = 2 * micro_batches;
 }
 
 }  // namespace fourfold

@@ -41,7 +41,7 @@ struct CollectiveClass {
 };
 
 struct FoldedStep {
-  IssueKind kind = IssueKind::compute;  // compute, start or wait
+  IssueKind kind = IssueKind::compute;  // compute, start, wait or choose
   ChannelNumber channel = 0;            // start, wait
   std::int32_t index = 0;               // compute: bundle; start: collective class
   std::int32_t back = 0;                // wait
@@ -66,6 +66,7 @@ struct Body {
 struct BodyRun {
   std::int32_t body = 0;
   std::int64_t repeats = 1;
+  StepPart part = StepPart::start;  // that it is of, in an order with a ready-queue
   bool operator==(const BodyRun&) const = default;
 };
 
@@ -89,6 +90,7 @@ struct Folded {
   std::vector<BufferEvent> on_host;     // the same in the memory of the device's host
   std::int64_t micro_batches = 0;       // that it stands for
   std::vector<Steady> steady;           // as the order declares them
+  ReadyQueue ready;                     // with the turns of all micro-batches
   bool settled = false;  // whether their last periods leave in flight what they found
 };
 

@@ -51,6 +51,20 @@ std::string order_misfit(const StepOptions& options, std::int64_t stages) {
   if (interleaved && options.chunks < 2) {
     return "the interleaved order needs at least 2 chunks of layers on each stage: --chunks 2";
   }
+  const bool message_driven = options.order == PipelineOrder::message_driven;
+  if (!message_driven && options.pipeline_limit > 0) {
+    return std::string("the order ") + name(options.order) +
+           " has no limit of micro-batches in flight; --pipeline-limit is for --order "
+           "message-driven";
+  }
+  if (message_driven && stages == 1) {
+    return "the message-driven order needs at least 2 stages: give the grid a pipe axis";
+  }
+  if (message_driven && !options.overlap.messages) {
+    return "the message-driven order receives messages ahead, as it runs what has arrived: it "
+           "needs "
+           "the overlap of messages";
+  }
   if (!interleaved && options.chunks > 1) {
     return std::string("the order ") + name(options.order) + " has 1 chunk on each stage, not " +
            std::to_string(options.chunks) + "; several are for --order interleaved";

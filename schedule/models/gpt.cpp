@@ -45,8 +45,16 @@ void Gpt::record(const Turn& turn) {
   }
 }
 
-Program Gpt::program(const std::vector<Steady>& steady) {
-  Program program = r_.finish(steady);
+// Data's collectives come after all turns, unless gradients are cut along it.
+void Gpt::choose() {
+  r_.begin_section("choice", -1);
+  std::vector<Axis> axes{Axis::x, Axis::y, Axis::z};
+  if (options_.cuts_gradients()) axes.push_back(Axis::data);
+  r_.choose(axes);
+}
+
+Program Gpt::program(const std::vector<Steady>& steady, const ReadyQueue& ready) {
+  Program program = r_.finish(steady, ready);
   program.targets = targets_;
   program.loss = loss_;
   return program;

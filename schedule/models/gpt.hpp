@@ -21,7 +21,9 @@ class Gpt {
 
   // Records one part. A backward must follow its forward, reduce and finish everything else.
   void record(const Turn& turn);
-  Program program(const std::vector<Steady>& steady = {});
+  // The members of the stage that share collectives inside a turn agree on the next one.
+  void choose();
+  Program program(const std::vector<Steady>& steady = {}, const ReadyQueue& ready = {});
 
   // The forward pass of one micro-batch alone, whatever `options` say of micro-batches and
   // recompute: on the last stage it keeps the completed "loss" (sum over the tokens) and "logits"

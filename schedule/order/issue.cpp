@@ -37,6 +37,7 @@ class Issuer {
     for (std::int32_t i = 0; i < op_count(); ++i) {
       while (next_section < program_.sections.size() &&
              program_.sections[next_section].first_op == i) {
+        begin_turn(program_.sections[next_section].turn, next_section);
         note_period(program_.sections[next_section].turn, i);
         section_ = static_cast<std::int32_t>(next_section++);
         sections.push_back({section_, static_cast<std::int32_t>(stream.size())});
@@ -67,6 +68,46 @@ class Issuer {
     std::int32_t sending = arrived;        // the send that nobody has waited for
   };
 
+  bool queued() const { return program_.order.ready.limit > 0; }
+
+  void begin_turn(std::int64_t turn, std::size_t section) {
+    if (!queued() || turn == turn_) return;
+    end_turn();
+    turn_ = turn;
+    turn_ended_ = false;
+    turn_first_ = program_.sections[section].first_op;
+    while (section < program_.sections.size() && program_.sections[section].turn == turn) ++section;
+    turn_last_ =
+        section < program_.sections.size() ? program_.sections[section].first_op : op_count();
+  }
+
+  // Of a turn of a ready-queue, and of the one before them. Behind the last of the queue nothing
+  // else can come: what it has started may cross.
+  void end_turn() {
+    const ReadyQueue& ready = program_.order.ready;
+    if (turn_ended_) return;
+    turn_ended_ = true;
+    if (turn_ + 1 == ready.first) {
+      for (std::int64_t ahead = 0; ahead < ready.limit; ++ahead) receive_next();
+    }
+    if (!ready.holds(turn_)) return;
+    if (turn_ + 1 == ready.first + ready.turns) {
+      for (Messages& messages : messages_) await_send(messages);
+      return;
+    }
+    while (!deferrals_.empty()) retire_oldest();
+    for (std::int32_t i = turn_first_; i < turn_last_; ++i) {
+      if (is_message(op_at(i).kind)) continue;
+      for (Id output : op_at(i).outputs) await(output);
+    }
+    const Turn& turn = program_.order.turns[static_cast<std::size_t>(turn_)];
+    if (turn.part == StepPart::backward) receive_next();
+  }
+
+  void receive_next() {
+    for (Messages& messages : messages_) start_receive(messages);
+  }
+
   // Where a period begins, and where a steady stretch ends.
   void note_period(std::int64_t turn, std::int32_t op) {
     const Order::Period period = program_.order.period_of(turn);
@@ -83,6 +124,7 @@ class Issuer {
 
   InFlight in_flight(std::int32_t now) const {
     InFlight distances;
+    if (queued()) return distances;  // messages alone, whose number the queue's limit says
     for (std::size_t id = 0; id < arrival_.size(); ++id) {
       if (arrival_[id] != arrived) distances.push_back(arrival_[id] - now);
     }
@@ -132,6 +174,7 @@ class Issuer {
     if (next_gather_ < gathers_.size() && gathers_[next_gather_] == i) start_gather();
     if (prefetched(op)) return;  // started here or before
     if (op.kind == OpKind::receive) return receive(op);
+    if (op.kind == OpKind::choose) return choose(i);
     if (op.deferrable && put_off(i)) return;
     for (Id input : op.inputs) await(input);
     if (op.kind == OpKind::send) return send(i);
@@ -155,9 +198,15 @@ class Issuer {
     }
   }
 
+  void choose(std::int32_t i) {
+    end_turn();
+    stream.push_back({IssueKind::choose, i, 0, {}, {}});
+  }
+
   // The first receive of a channel is posted where it stands, later ones when the one before has
   // arrived; without overlap all where they stand.
   void receive(const Op& op) {
+    if (queued()) return;
     Messages& messages = messages_of(op);
     if (messages.received == 0 || !hides(op)) start_receive(messages);
     if (!hides(op)) await(op.outputs[0]);
@@ -194,7 +243,8 @@ class Issuer {
     const Op& op = op_at(i);
     const std::int32_t back =
         posts_[static_cast<std::size_t>(op.channel)] - post_number_[static_cast<std::size_t>(i)];
-    stream.push_back({IssueKind::wait, i, back, {}, {}});
+    const bool ahead = queued() && op.kind == OpKind::receive;
+    stream.push_back({IssueKind::wait, i, ahead ? oldest : back, {}, {}});
     for (Id output : op.outputs) arrival(output) = arrived;
   }
 
@@ -214,14 +264,15 @@ class Issuer {
       return;
     }
     wait(producer);
-    if (op.kind == OpKind::receive) {
+    if (op.kind == OpKind::receive && !queued()) {
       if (hides(op)) start_receive(messages_of(op));
       for (Messages& messages : messages_) {
         if (messages.to_send == 0) await_send(messages);
       }
     }
     // The prefetch: the next gather runs beside the product that is about to use this one.
-    if (prefetched(op) && next_gather_ < gathers_.size() && gathers_[next_gather_] > producer) {
+    if (prefetched(op) && next_gather_ < gathers_.size() && gathers_[next_gather_] > producer &&
+        (!queued() || gathers_[next_gather_] < turn_last_)) {
       start_gather();
     }
   }
@@ -284,6 +335,10 @@ class Issuer {
   std::int64_t blocks_put_off_ = 0;        // sections that deferrals come from
   Order::Period period_;
   std::int32_t section_ = -1;
+  // Of an order with a ready-queue: the turn, and its operations.
+  std::int64_t turn_ = -1;
+  bool turn_ended_ = true;
+  std::int32_t turn_first_ = 0, turn_last_ = 0;
 };
 
 }  // namespace
@@ -295,6 +350,38 @@ Schedule issue(Program program, const StepOptions& options) {
                     std::move(issuer.at_period)};
   insert_lifetimes(schedule);
   return schedule;
+}
+
+CutStream cut_at_turns(const Schedule& schedule) {
+  const Program& program = schedule.program;
+  CutStream cut;
+  for (std::size_t i = 0; i < schedule.sections.size(); ++i) {
+    const auto first = static_cast<std::size_t>(schedule.sections[i].first);
+    const std::size_t last = i + 1 < schedule.sections.size()
+                                 ? static_cast<std::size_t>(schedule.sections[i + 1].first)
+                                 : schedule.stream.size();
+    const auto section = static_cast<std::size_t>(schedule.sections[i].section);
+    const std::int64_t number = program.sections[section].turn;
+    const Turn& turn = program.order.turns[static_cast<std::size_t>(number)];
+    CutStream::Stretch* stretch = &cut.before;
+    if (program.order.ready.holds(number)) {
+      auto& turns = turn.part == StepPart::forward ? cut.forwards : cut.backwards;
+      if (std::ssize(turns) == turn.micro_batch) turns.emplace_back();
+      stretch = &turns.back();
+    } else if (program.order.ready.limit > 0 && number > program.order.ready.first) {
+      stretch = &cut.behind;
+    }
+    if (stretch->last == 0) stretch->first = first;
+    stretch->last = last;
+    for (std::size_t s = first; s < last; ++s) {
+      const Issue& issue = schedule.stream[s];
+      const bool waits = issue.kind == IssueKind::wait;
+      if (waits && program.ops[static_cast<std::size_t>(issue.id)].kind == OpKind::receive) {
+        stretch->receive = issue.id;
+      }
+    }
+  }
+  return cut;
 }
 
 }  // namespace fourfold

@@ -8,15 +8,20 @@
 
 namespace fourfold {
 
-enum class IssueKind : std::uint8_t { compute, start, wait, allocate, release };
+enum class IssueKind : std::uint8_t { compute, start, wait, allocate, release, choose };
+
+// Instead of a wait's `back`: the oldest post of the channel that nobody has waited for. How many
+// messages have been posted ahead depends on the turns that a ready-queue has chosen.
+inline constexpr std::int32_t oldest = -1;
 
 // A buffer of a collective exists only where the collective does something.
 enum class Existence : std::uint8_t { always, if_cut, if_uncut };
 
 struct Issue {
   IssueKind kind = IssueKind::compute;
-  std::int32_t id = 0;    // compute, start, wait: operation; allocate, release: value
-  std::int32_t back = 0;  // wait: posts on the channel since the one that is waited for
+  std::int32_t id = 0;  // allocate, release: value; others: operation
+  std::int32_t back =
+      0;  // wait: posts on the channel since the one that is waited for, or `oldest`
   Existence existence = Existence::always;  // allocate, release
   Axis axis = Axis::x;                      // ... of the collective that `existence` speaks of
 
@@ -47,6 +52,23 @@ struct Schedule {
 // the current one has been waited for, before the product that uses it. Messages: the next receive
 // is posted when the current one has arrived, without overlap where it stands; a send is waited for
 // before the next on its channel, and the last one when something else has arrived.
+//
+// In a ready-queue nothing but messages crosses from one turn into the next, for any may come next:
+// what a turn starts it waits for, and no gather starts before its turn. So many messages as may be
+// in flight are received ahead, each channel's next ones as soon as a backward has left room: a
+// send never waits for what its receiver chooses, so that no choice can lock the stages up.
 Schedule issue(Program program, const StepOptions& options);
+
+// A stream cut at the turns of its ready-queue.
+struct CutStream {
+  struct Stretch {
+    std::size_t first = 0, last = 0;  // of the stream
+    std::int32_t receive = -1;        // the message that a turn begins with, its operation
+  };
+  Stretch before, behind;
+  std::vector<Stretch> forwards, backwards;  // by micro-batch
+};
+// Without a ready-queue all of it is `before`.
+CutStream cut_at_turns(const Schedule& schedule);
 
 }  // namespace fourfold

@@ -52,6 +52,7 @@ class Lifetimes {
       const Op& op = op_of(step);
       switch (step.kind) {
         case IssueKind::compute:
+        case IssueKind::choose:
           compute(step, op);
           break;
         case IssueKind::start:

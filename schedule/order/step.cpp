@@ -2,6 +2,7 @@
 #include "schedule/order/step.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -61,7 +62,8 @@ struct Passes {
 };
 
 // `warm_up` forwards, then one forward and one backward in turn, then the backwards that are left.
-void alternate(const Passes& passes, std::int64_t warm_up, Order& order) {
+// The last `ending` backwards at least are no part of the steady stretch.
+void alternate(const Passes& passes, std::int64_t warm_up, std::int64_t ending, Order& order) {
   const std::int64_t count = passes.count();
   for (std::int64_t k = 0; k < warm_up; ++k) {
     order.turns.push_back(passes.at(StepPart::forward, k));
@@ -77,7 +79,7 @@ void alternate(const Passes& passes, std::int64_t warm_up, Order& order) {
   const std::int64_t group = passes.chunks > 1 ? passes.stage.count : 1;
   const std::int64_t in_period = group * passes.chunks;
   const std::int64_t from = in_period;
-  const std::int64_t to = count - in_period - warm_up;
+  const std::int64_t to = count - in_period - std::max(warm_up, ending);
   order.steady.push_back(
       {begin + 2 * from, 2 * in_period, std::max<std::int64_t>(0, (to - from) / in_period), group});
 }
@@ -110,8 +112,18 @@ bool splits(const StepOptions& options, const Stage& stage) {
   return options.order == PipelineOrder::zero_bubble && stage.count > 1;
 }
 
-// Forwards before the first backward, if there are so many.
+// Micro-batches that a ready-queue lets in flight, if there are so many.
+std::int64_t limit_of(const StepOptions& options, const Stage& stage) {
+  const std::int64_t limit = options.pipeline_limit == 0 ? stage.count : options.pipeline_limit;
+  return std::min(limit, options.micro_batches);
+}
+
+// Forwards before the first backward, if there are so many. In a ready-queue as many as may come,
+// but the last stage's backwards are always ready.
 std::int64_t warm_up(const StepOptions& options, const Stage& stage) {
+  if (options.order == PipelineOrder::message_driven) {
+    return stage.last() ? 0 : limit_of(options, stage) - 1;
+  }
   const std::int64_t after = stage.count - stage.index - 1;
   const bool interleaved = options.order == PipelineOrder::interleaved;
   return interleaved ? 2 * after + (options.chunks - 1) * stage.count : after;
@@ -163,7 +175,10 @@ Order order_of(const StepOptions& options, const Stage& stage) {
   } else if (splits(options, stage)) {
     put_off_weight_gradients(passes, std::min(warm_up(options, stage), passes.count()), order);
   } else {
-    alternate(passes, std::min(warm_up(options, stage), passes.count()), order);
+    const bool queue = options.order == PipelineOrder::message_driven;
+    alternate(passes, std::min(warm_up(options, stage), passes.count()),
+              queue ? limit_of(options, stage) - 1 : 0, order);
+    if (queue) order.ready = {limit_of(options, stage), 1, 2 * options.micro_batches};
   }
   if (options.data_reduction == DataReduction::after_backward) {
     order.turns.push_back({StepPart::reduce});
@@ -176,6 +191,12 @@ std::int64_t settling_micro_batches(const StepOptions& options, const Stage& sta
                                     std::int64_t periods) {
   if (options.order == PipelineOrder::gpipe) return 2 + periods;
   if (splits(options, stage)) return stage.count + 1 + periods;
+  if (options.order == PipelineOrder::message_driven) {
+    // The last ones are unlike, too: no message is received ahead any more.
+    StepOptions many = options;
+    many.micro_batches = std::numeric_limits<std::int64_t>::max();
+    return 2 + periods + limit_of(many, stage) - 1;
+  }
   const std::int64_t group = options.chunks > 1 ? stage.count : 1;
   const std::int64_t warm = (warm_up(options, stage) + options.chunks - 1) / options.chunks;
   return (2 + periods) * group + (warm + group - 1) / group * group;
@@ -211,12 +232,26 @@ std::string fault(const Order& order) {
   return why;
 }
 
+namespace {
+
+// Nothing is chosen where one turn alone can come next: always on the last stage, whose backwards
+// are ready as soon as its forwards are done, and with one micro-batch in flight.
+bool chooses_after(const Order& order, const Turn& turn, const Stage& stage) {
+  if (order.ready.limit < 2 || stage.last()) return false;
+  return turn.part == StepPart::forward || (turn.part == StepPart::backward && !turn.last);
+}
+
+}  // namespace
+
 Program record_step(const Model& model, const StepOptions& options, const Order& order,
                     const Stage& stage) {
   if (const std::string why = fault(order); !why.empty()) throw std::invalid_argument(why);
   Gpt gpt(model, options, stage, OptimizerState::kept);
-  for (const Turn& turn : order.turns) gpt.record(turn);
-  return gpt.program(order.steady);
+  for (const Turn& turn : order.turns) {
+    gpt.record(turn);
+    if (chooses_after(order, turn, stage)) gpt.choose();
+  }
+  return gpt.program(order.steady, order.ready);
 }
 
 Program record_step(const Model& model, const StepOptions& options, const Stage& stage) {

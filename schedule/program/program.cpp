@@ -30,7 +30,7 @@ const char* name(DataReduction reduction) {
 }
 
 const char* name(PipelineOrder order) {
-  constexpr const char* names[]{"1f1b", "gpipe", "interleaved", "zero-bubble"};
+  constexpr const char* names[]{"1f1b", "gpipe", "interleaved", "zero-bubble", "message-driven"};
   return names[static_cast<int>(order)];
 }
 
@@ -41,9 +41,10 @@ const char* name(Role role) {
 }
 
 const char* name(OpKind kind) {
-  constexpr const char* names[]{
-      "gemm", "attention",  "lookup",         "map",        "reduce", "add",     "pack",  "unpack",
-      "cut",  "all_gather", "reduce_scatter", "all_reduce", "send",   "receive", "update"};
+  constexpr const char* names[]{"gemm",   "attention",  "lookup",         "map",
+                                "reduce", "add",        "pack",           "unpack",
+                                "cut",    "all_gather", "reduce_scatter", "all_reduce",
+                                "send",   "receive",    "update",         "choose"};
   return names[static_cast<int>(kind)];
 }
 

@@ -87,6 +87,7 @@ enum class OpKind : std::uint8_t {
   send,
   receive,  // of a message between stages
   update,   // AdamW on a shard
+  choose,   // which turn of a ready-queue comes next: the word of one member
 };
 const char* name(OpKind kind);
 constexpr bool is_collective(OpKind kind) {

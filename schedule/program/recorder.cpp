@@ -351,6 +351,21 @@ Id Recorder::reduced_everywhere(Op op) {
   return collective(std::move(op), std::move(value));
 }
 
+// All others add nothing to the word of the one that chooses.
+void Recorder::choose(const std::vector<Axis>& axes) {
+  Shape shape;
+  shape.rows = shape.cols = 1;
+  for (Axis axis : axes) shape.sharding.partial = shape.sharding.partial.with(axis);
+  Id word = emit({.kind = OpKind::choose},
+                 {"choice", shape, Precision::fp32, Role::activation, false, {}});
+  for (Axis axis : axes) {
+    word = reduced_everywhere({.kind = OpKind::all_reduce,
+                               .channel = declare(axis, "choice"),
+                               .axis = axis,
+                               .inputs = {word}});
+  }
+}
+
 Id Recorder::owe_along_pipe(Id id) {
   AxisSet& partial = program_.values[static_cast<std::size_t>(id)].shape.sharding.partial;
   partial = partial.with(Axis::pipe);
@@ -513,8 +528,9 @@ void Recorder::defer_last() {
   program_.ops.back().deferrable = true;
 }
 
-Program Recorder::finish(const std::vector<Steady>& steady) {
+Program Recorder::finish(const std::vector<Steady>& steady, const ReadyQueue& ready) {
   program_.order.steady = steady;
+  program_.order.ready = ready;
   return std::move(program_);
 }
 

@@ -72,6 +72,9 @@ class Recorder {
 
   // The same among the first and the last stage of a pipeline only.
   Id all_reduce_ends(Id value, Hiding hiding);
+  // Which turn of the ready-queue comes next: a number that the first member along `axes` knows and
+  // that all of them get, along one axis after the other.
+  void choose(const std::vector<Axis>& axes);
   // A value is this stage's part of a sum that other stages have parts of: owed along pipe.
   Id owe_along_pipe(Id value);
   // What all along `axis` have, in flat pieces: axis becomes the innermost cut. The inverse of a
@@ -111,7 +114,7 @@ class Recorder {
   // A value that is read after the step: it lives until the stream's end.
   void keep(Id id) { program_.kept.push_back(id); }
   // The program of an order that was recorded turn by turn.
-  Program finish(const std::vector<Steady>& steady = {});
+  Program finish(const std::vector<Steady>& steady = {}, const ReadyQueue& ready = {});
 
  private:
   Id emit(Op op, Value value);

@@ -35,9 +35,15 @@ enum class DataReduction : std::uint8_t { after_backward, beside_backward };
 // takes to the last stage and back, then one forward, one backward (PipeDream-flush, Megatron-LM);
 // gpipe: all forwards, then all backwards; interleaved: 1f1b over several chunks of layers a stage
 // (Megatron-LM, SC21); zero_bubble: 1f1b whose gradients of weights are put off into the gaps
-// (ZB-H1, arXiv:2401.10241). With one stage 1f1b and zero_bubble are forward and backward of each
-// micro-batch in turn.
-enum class PipelineOrder : std::uint8_t { one_f_one_b, gpipe, interleaved, zero_bubble };
+// (ZB-H1, arXiv:2401.10241); message_driven: whichever message has arrived is run (AxoNN, IPDPS
+// 2022). With one stage 1f1b and zero_bubble are forward and backward of each micro-batch in turn.
+enum class PipelineOrder : std::uint8_t {
+  one_f_one_b,
+  gpipe,
+  interleaved,
+  zero_bubble,
+  message_driven
+};
 
 const char* name(PipelineOrder order);
 const char* name(Recompute recompute);
@@ -72,6 +78,8 @@ struct StepOptions {
   DataReduction data_reduction = DataReduction::after_backward;
   PipelineOrder order = PipelineOrder::one_f_one_b;
   std::int64_t chunks = 1;  // of layers on each stage: the virtual stages of the interleaved order
+  // Micro-batches in flight in the message-driven order, at most; 0: as many as there are stages.
+  std::int64_t pipeline_limit = 0;
   // Between blocks the tokens are cut by x as well (Korthikanti et al., arXiv:2205.05198): the
   // all-reduce along x after a pair of products becomes a reduce-scatter, and an all-gather stands
   // before the next.

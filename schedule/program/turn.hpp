@@ -40,10 +40,23 @@ struct Steady {
   std::int64_t micro_batches = 0;  // of one period
 };
 
+// A stretch of an order that is decided while it runs: a turn is a forward or a backward, whichever
+// message has arrived, and a backward if both have. Forwards come in the order of micro-batches,
+// and so do backwards; the order's own turns are the sequence in which most is in flight.
+struct ReadyQueue {
+  std::int64_t limit = 0;  // micro-batches in flight at most; 0: nothing is decided
+  std::int64_t first = 0;  // of the turns
+  std::int64_t turns = 0;  // two for each micro-batch
+
+  bool holds(std::int64_t turn) const { return turn >= first && turn < first + turns; }
+  bool operator==(const ReadyQueue&) const = default;
+};
+
 // What the devices of one stage do, turn by turn. Steady stretches come one after the other.
 struct Order {
   std::vector<Turn> turns;
   std::vector<Steady> steady;
+  ReadyQueue ready;
 
   // The period of a steady stretch that a turn belongs to, both counted from 0.
   struct Period {

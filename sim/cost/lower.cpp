@@ -135,6 +135,7 @@ class Lowering {
     for (const Body& body : folded.bodies) add(body, folded);
     const auto first = static_cast<std::int32_t>(program_.cycles.size());
     for (const BodyCycle& cycle : folded.cycles) add(cycle);
+    if (folded.ready.limit > 0) program_.queues.push_back(queue(folded, first));
     program_.stages.push_back({first, static_cast<std::int32_t>(program_.cycles.size())});
   }
 
@@ -178,6 +179,11 @@ class Lowering {
         computes = true;
         continue;
       }
+      if (step.kind == IssueKind::choose) {
+        flush();
+        program_.steps.push_back({StepKind::choose, {}, -1, 0, {}});
+        continue;
+      }
       const ChannelNumber number = channel(step.channel);
       if (shapes_[static_cast<std::size_t>(number)].members == 1) continue;
       flush();
@@ -203,6 +209,41 @@ class Lowering {
     }
     timed.last = static_cast<std::int32_t>(program_.runs.size());
     program_.cycles.push_back(timed);
+  }
+
+  // A micro-batch's turn is a stretch of runs of one part, one in each repetition of a cycle.
+  TimedQueue queue(const Folded& folded, std::int32_t first_cycle) const {
+    TimedQueue result{first_cycle, first_cycle, folded.ready.limit, folded.ready.turns / 2};
+    for (std::size_t c = 0; c < folded.cycles.size(); ++c) {
+      const std::int32_t number = first_cycle + static_cast<std::int32_t>(c);
+      const std::vector<BodyRun>& runs = folded.cycles[c].runs;
+      const std::int32_t first_run = program_.cycles[static_cast<std::size_t>(number)].first;
+      bool queued = false;
+      for (std::size_t r = 0; r < runs.size(); ++r) {
+        const StepPart part = runs[r].part;
+        if (part != StepPart::forward && part != StepPart::backward) continue;
+        queued = true;
+        auto& turns = part == StepPart::forward ? result.forwards : result.backwards;
+        const std::int32_t run = first_run + static_cast<std::int32_t>(r);
+        if (r == 0 || runs[r - 1].part != part) {
+          turns.push_back({run, run, folded.cycles[c].repeats, number});
+        }
+        turns.back().last = run + 1;
+      }
+      if (!queued) continue;
+      if (result.first == result.last) result.first = number;
+      result.last = number + 1;
+    }
+    const auto stages = target_.grid.extent(Axis::pipe);
+    const auto stage = static_cast<std::int64_t>(program_.stages.size());
+    if (stage > 0) result.forward = number_of(forward_from(stage - 1, stages));
+    if (stage + 1 < stages) result.backward = number_of(backward_from(stage + 1));
+    return result;
+  }
+
+  ChannelNumber number_of(const Channel& channel) const {
+    const auto found = std::ranges::find(program_.channels, channel);
+    return static_cast<ChannelNumber>(found - program_.channels.begin());
   }
 
   const Target& target_;
@@ -234,6 +275,7 @@ void lower(const std::vector<Folded>& stages, const std::vector<LocalSizes>& siz
   program.runs.clear();
   program.cycles.clear();
   program.stages.clear();
+  program.queues.clear();
   program.max_back = 0;
   program.interference = target.platform.processor.interference;
   for (const Folded& stage : stages) {

@@ -36,7 +36,11 @@ struct TimedCollective {
   WireProtocol protocol = WireProtocol::simple;
 };
 
-enum class StepKind : std::uint8_t { compute, post, wait };
+// choose: the stage decides which turn of its ready-queue comes next.
+enum class StepKind : std::uint8_t { compute, post, wait, choose };
+
+// Instead of a wait's `back`: the oldest post of the channel that nobody has waited for.
+inline constexpr std::int32_t oldest_post = -1;
 
 // One step of the issue stream. Channels are FIFO, so a wait names its collective as "the back-th
 // most recent post on the channel" (0 = the most recent): the same in every repetition of a loop
@@ -45,7 +49,7 @@ struct TimedStep {
   StepKind kind = StepKind::compute;
   ChannelNumber channel = 0;     // post, wait
   std::int32_t collective = -1;  // post: index into TimedProgram::collectives
-  std::int32_t back = 0;         // wait
+  std::int32_t back = 0;         // wait: 0 and more, or oldest_post
   Seconds duration;              // compute: nominal, all kernels up to the next post or wait
 };
 
@@ -69,6 +73,29 @@ struct StageCycles {
   std::int32_t last = 0;
 };
 
+// Messages that arrive within this part of the time gone by arrive together: rungs that round
+// differently must choose alike.
+inline constexpr double simultaneous = 1e-10;
+
+// runs[first, last) done `repeats` times, each time as one turn of a ready-queue.
+struct TimedTurn {
+  std::int32_t first = 0;
+  std::int32_t last = 0;
+  std::int64_t repeats = 1;
+  std::int32_t cycle = 0;  // that it is a part of
+};
+
+// The cycles [first, last) of a stage as the turns that it chooses among (ReadyTurns): what has
+// arrived is done. The cycles' own sequence is one of those that may come.
+struct TimedQueue {
+  std::int32_t first = 0;
+  std::int32_t last = 0;
+  std::int64_t limit = 0;  // 0: there is no queue, and the cycles are done as they stand
+  std::int64_t micro_batches = 0;
+  std::vector<TimedTurn> forwards, backwards;  // in the order of micro-batches
+  ChannelNumber forward = -1, backward = -1;   // of the messages they wait for, if any
+};
+
 // Unrolled order of a stage: for each of its cycles, `repeats` times: for each of its runs,
 // `repeats` times: its steps. Stages meet on the channels along pipe.
 struct TimedProgram {
@@ -77,6 +104,7 @@ struct TimedProgram {
   std::vector<StepRun> runs;
   std::vector<RunCycle> cycles;
   std::vector<StageCycles> stages;  // one after the other; none: one stage has all cycles
+  std::vector<TimedQueue> queues;   // by stage; none: every stage's order is fixed
   std::vector<TimedCollective> collectives;
   std::int32_t max_back = 0;  // the largest `back` of any wait
   double interference = 0.0;  // see interference_charge

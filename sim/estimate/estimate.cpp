@@ -9,6 +9,7 @@
 #include "schedule/models/fit.hpp"
 #include "schedule/order/side_by_side.hpp"
 #include "sim/cost/lower.hpp"
+#include "sim/estimate/ready_queue.hpp"
 #include "sim/estimate/walk.hpp"
 
 namespace fourfold {
@@ -36,6 +37,7 @@ std::vector<Walk<Log>> walked(const TimedProgram& program, Meetings& meetings) {
 }  // namespace
 
 Outcome estimate(const TimedProgram& program) {
+  if (!program.queues.empty()) return queued_estimate(program);
   Meetings meetings(program);
   std::vector<Outcome> stages;
   for (const auto& walk : walked<NoLog>(program, meetings)) stages.push_back(walk.outcome());
@@ -43,6 +45,7 @@ Outcome estimate(const TimedProgram& program) {
 }
 
 DeviceLog estimated_log(const TimedProgram& program, std::int64_t stage) {
+  if (!program.queues.empty()) return queued_log(program, stage);
   Meetings meetings(program);
   std::vector<Walk<WholeLog>> walks = walked<WholeLog>(program, meetings);
   Walk<WholeLog>& walk = walks.at(static_cast<std::size_t>(stage));

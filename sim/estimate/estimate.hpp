@@ -17,6 +17,7 @@ namespace fourfold {
 // starts when the stream reaches it and its channel is free, a wait holds the stream. Loops are
 // walked until the state repeats and then extended exactly. Stages go on until they need a message;
 // what joins stages starts when the last of them has posted it. Times are means over the stages.
+// Stages that run what has arrived choose their turns on the way (ready_queue.hpp).
 // Throws std::invalid_argument if stages wait for each other for ever.
 Outcome estimate(const TimedProgram& program);
 

@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "schedule/program/turn.hpp"
+
 namespace fourfold {
 
 // Seconds since the step began. Posts and waits are counted in unrolled order, as are repetitions.
@@ -19,6 +21,7 @@ struct DeviceLog {
   std::vector<double> marks;
   std::vector<std::vector<Flight>> flights;  // by channel, in the order of posts
   double end = 0.0;
+  std::vector<StepPart> turns;  // that were chosen, of a ready-queue
 };
 
 }  // namespace fourfold

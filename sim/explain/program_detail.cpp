@@ -91,6 +91,10 @@ void ProgramDetail::add(const NamedStep& step, std::size_t body, const std::vect
       }
       continue;
     }
+    if (folded.kind == IssueKind::choose) {
+      pairing.communicate(StepKind::choose);
+      continue;
+    }
     const bool post = folded.kind == IssueKind::start;
     const std::string* name = post ? &step.bodies[body].collectives.at(start++) : nullptr;
     if (pairing.idle(step.folded.channels[static_cast<std::size_t>(folded.channel)])) continue;

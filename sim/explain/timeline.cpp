@@ -1,6 +1,7 @@
 // Unrolls a program along a device's log; see timeline.hpp.
 #include "sim/explain/timeline.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace fourfold {
@@ -21,17 +22,91 @@ class Unrolling {
         logged_(logged),
         repeated_(repeated),
         stage_(p_.by_stage().at(static_cast<std::size_t>(stage))),
+        stage_number_(static_cast<std::size_t>(stage)),
         posts_(p_.channels.size()),
+        waited_(p_.channels.size(), 0),
         section_(detail.first_section(stage)) {}
 
   std::vector<Span> run() {
-    for (std::int32_t c = stage_.first; c < stage_.last; ++c) cycle(static_cast<std::size_t>(c));
+    if (log_.turns.empty()) {
+      for (std::int32_t c = stage_.first; c < stage_.last; ++c) cycle(static_cast<std::size_t>(c));
+    } else {
+      chosen_turns();
+    }
     compute_until(log_.end);
     end_skip();
     return std::move(spans_);
   }
 
  private:
+  // What a ready-queue did, turn by turn, and what comes before and behind it.
+  void chosen_turns() {
+    const TimedQueue& queue = p_.queues.at(stage_number_);
+    std::vector<std::int32_t> first_section(p_.runs.size() + 1, section_);
+    for (std::int32_t c = stage_.first; c < stage_.last; ++c) {
+      const RunCycle& cycle = p_.cycles[static_cast<std::size_t>(c)];
+      for (std::int32_t r = cycle.first; r < cycle.last; ++r) {
+        const auto run = static_cast<std::size_t>(r);
+        first_section[run + 1] =
+            first_section[run] + static_cast<std::int32_t>(p_.runs[run].repeats);
+      }
+    }
+    for (std::int32_t c = stage_.first; c < queue.first; ++c) cycle(static_cast<std::size_t>(c));
+    std::int64_t forwards = 0;
+    std::int64_t backwards = 0;
+    for (turn_ = 0; turn_ < log_.turns.size(); ++turn_) {
+      const bool forward = log_.turns[turn_] == StepPart::forward;
+      const std::int64_t number = forward ? forwards++ : backwards++;
+      cycle_written_ = repeated_ == Repeated::all || sampled(number, queue.micro_batches);
+      std::int64_t left = number;
+      for (const TimedTurn& turn : forward ? queue.forwards : queue.backwards) {
+        if (left >= turn.repeats) {
+          left -= turn.repeats;
+          continue;
+        }
+        for (std::int32_t r = turn.first; r < turn.last; ++r) {
+          section_ = first_section[static_cast<std::size_t>(r)];
+          micro_batch_ =
+              number - detail_.sections().at(static_cast<std::size_t>(section_)).micro_batch;
+          run_of(static_cast<std::size_t>(r));
+        }
+        break;
+      }
+    }
+    cycle_written_ = true;
+    const auto behind = static_cast<std::size_t>(queue.last);
+    for (std::int32_t c = queue.last; c < stage_.last; ++c) {
+      if (c == queue.last) {
+        section_ = first_section[static_cast<std::size_t>(p_.cycles[behind].first)];
+      }
+      cycle(static_cast<std::size_t>(c));
+    }
+  }
+
+  // The message that the turn behind a choice begins with; -1: none.
+  ChannelNumber message_of_next() const {
+    const TimedQueue& queue = p_.queues.at(stage_number_);
+    return log_.turns.at(turn_ + 1) == StepPart::forward ? queue.forward : queue.backward;
+  }
+
+  void choose() {
+    const double arrive = log_.arrive.at(operation_);
+    compute_until(arrive);
+    if (log_.leave.at(operation_) > arrive) {
+      const ChannelNumber channel = message_of_next();
+      const auto c = static_cast<std::size_t>(channel);
+      add({SpanKind::wait,
+           channel,
+           -1,
+           section_,
+           -1,
+           posts_[c].at(waited_[c]).collective,
+           {arrive},
+           {log_.leave[operation_]}});
+    }
+    now_ = log_.leave.at(operation_++);
+  }
+
   void cycle(std::size_t number) {
     const RunCycle& cycle = p_.cycles[number];
     const std::int64_t walked = logged_.cycles[number];
@@ -74,6 +149,7 @@ class Unrolling {
       nominal_ += step.duration.value;
       return;
     }
+    if (step.kind == StepKind::choose) return choose();
     if (step.kind == StepKind::post) {
       compute_until(log_.arrive.at(operation_));
       const DeviceLog::Flight& flight = log_.flights[channel].at(posts_[channel].size());
@@ -87,8 +163,12 @@ class Unrolling {
            {flight.start},
            {flight.finish}});
     } else {
-      const Post& post =
-          posts_[channel].at(posts_[channel].size() - 1 - static_cast<std::size_t>(step.back));
+      const std::size_t awaited_number =
+          step.back == oldest_post
+              ? waited_[channel]
+              : posts_[channel].size() - 1 - static_cast<std::size_t>(step.back);
+      const Post& post = posts_[channel].at(awaited_number);
+      waited_[channel] = std::max(waited_[channel], awaited_number + 1);
       const TimedCollective& awaited = p_.collectives[static_cast<std::size_t>(post.collective)];
       charge_ = interference_charge(p_.interference, awaited.uncontended,
                                     {nominal_ - post.compute_before})
@@ -131,7 +211,7 @@ class Unrolling {
   }
 
   void mark() {
-    if (!log_.marks.empty()) compute_until(log_.marks.at(marks_++));
+    if (!log_.marks.empty() && log_.turns.empty()) compute_until(log_.marks.at(marks_++));
   }
 
   // `count` more repetitions of `duration` that the log has not.
@@ -182,9 +262,12 @@ class Unrolling {
   const LoggedRepetitions& logged_;
   Repeated repeated_;
   StageCycles stage_;
+  std::size_t stage_number_;
+  std::size_t turn_ = 0;  // of those that were chosen
   std::vector<Span> spans_;
   std::vector<Pending> pending_;
   std::vector<std::vector<Post>> posts_;  // by channel
+  std::vector<std::size_t> waited_;       // by channel: for its oldest posts
   double charge_ = 0.0;
   double nominal_ = 0.0;  // compute so far, with charges
   double now_ = 0.0;      // by the log's clock

@@ -54,10 +54,12 @@ json json_of(const DeviceTimeline& timeline) {
     for (const DeviceLog::Flight& flight : channel) pairs.push_back({flight.start, flight.finish});
     flights.push_back(std::move(pairs));
   }
+  std::string turns;
+  for (const StepPart part : timeline.log.turns) turns += part == StepPart::forward ? 'F' : 'B';
   return {{"rank", timeline.rank},           {"class", timeline.name},
           {"arrive_s", timeline.log.arrive}, {"leave_s", timeline.log.leave},
           {"marks_s", timeline.log.marks},   {"flights_s", flights},
-          {"end_s", timeline.log.end}};
+          {"end_s", timeline.log.end},       {"turns", turns}};
 }
 
 DeviceTimeline read_timeline(JsonObject object) {
@@ -74,6 +76,9 @@ DeviceTimeline read_timeline(JsonObject object) {
     }
   }
   timeline.log.end = object.number("end_s");
+  for (const char part : object.text("turns")) {
+    timeline.log.turns.push_back(part == 'F' ? StepPart::forward : StepPart::backward);
+  }
   object.finish();
   return timeline;
 }

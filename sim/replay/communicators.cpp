@@ -8,8 +8,9 @@
 namespace fourfold {
 
 Communicators::Communicators(const ProcessGrid& grid, const std::vector<Channel>& channels,
-                             const std::vector<bool>& used)
-    : ranks_per_stage_(static_cast<std::int32_t>(grid.stride(Axis::pipe))) {
+                             const std::vector<bool>& used, std::int32_t crews_in_stage)
+    : ranks_per_stage_(static_cast<std::int32_t>(grid.stride(Axis::pipe))),
+      ranks_per_crew_(ranks_per_stage_ / crews_in_stage) {
   const auto most = std::numeric_limits<std::int32_t>::max();
   if (grid.size() > most / static_cast<std::int64_t>(channels.size() + 1)) {
     throw std::invalid_argument("The grid " + grid.str() + " has too many ranks to be replayed.");

@@ -13,8 +13,9 @@ namespace fourfold {
 class Communicators {
  public:
   // `used`: by channel, whether anything is posted on it.
+  // `crews_in_stage`: how many groups of neighbours walk streams of their own.
   Communicators(const ProcessGrid& grid, const std::vector<Channel>& channels,
-                const std::vector<bool>& used);
+                const std::vector<bool>& used, std::int32_t crews_in_stage = 1);
 
   std::int32_t count() const { return static_cast<std::int32_t>(first_member_.size()); }
   std::int32_t channels() const { return static_cast<std::int32_t>(channels_.size()); }
@@ -38,7 +39,9 @@ class Communicators {
   bool joins_stages(ChannelNumber channel) const { return channels_[channel].joins_stages; }
   // Stages have equally many ranks, one after the other.
   std::int32_t stage(std::int32_t rank) const { return rank / ranks_per_stage_; }
-  std::int32_t ranks_per_stage() const { return ranks_per_stage_; }
+  // Those who walk one stream: all of a stage, unless its ranks choose their turns.
+  std::int32_t crew(std::int32_t rank) const { return rank / ranks_per_crew_; }
+  std::int32_t ranks_per_crew() const { return ranks_per_crew_; }
 
  private:
   // Of a channel.
@@ -61,6 +64,7 @@ class Communicators {
   void number(const ProcessGrid& grid, const Channel& channel);
 
   std::int32_t ranks_per_stage_ = 1;
+  std::int32_t ranks_per_crew_ = 1;
   std::vector<Groups> channels_;
   std::vector<Numbering> numberings_;
   // By numbering and rank: the number of the rank's group, those of lower ranks first.

@@ -50,6 +50,10 @@ void FlowNetwork::start(std::int32_t communicator, double time, const TimedColle
   schedule(first, time + cost.delay.value);
 }
 
+void FlowNetwork::wake(std::int32_t rank, double time) {
+  queue_.push(time, {-1 - rank, 0});
+}
+
 void FlowNetwork::move(std::int32_t communicator, double time) {
   // The last part to end may start the next collective of the communicator at once, but not before
   // all parts of this one have been moved.
@@ -105,9 +109,7 @@ void FlowNetwork::solve() {
 }
 
 double FlowNetwork::next_time() {
-  while (!queue_.empty() && queue_.next().version != flows_[queue_.next().flow].version) {
-    queue_.pop();
-  }
+  while (!queue_.empty() && overtaken(queue_.next())) queue_.pop();
   return queue_.empty() ? std::numeric_limits<double>::infinity() : queue_.next_time();
 }
 
@@ -116,10 +118,12 @@ void FlowNetwork::advance() {
   while (!queue_.empty() && queue_.next_time() <= limit) {
     const double time = queue_.next_time();
     const Event event = queue_.pop();
-    if (event.version != flows_[event.flow].version) continue;
+    if (overtaken(event)) continue;
     ++counts_.events;
     now_ = time;
-    if (flows_[event.flow].phase == Phase::delayed) {
+    if (wakes(event)) {
+      woken_(-1 - event.flow, time);
+    } else if (flows_[event.flow].phase == Phase::delayed) {
       move(flows_[event.flow].communicator, time);
     } else {
       finish_part(event.flow, time);

@@ -47,6 +47,8 @@ class FlowNetwork : public Transport {
 
   void start(std::int32_t communicator, double time, const TimedCollective& collective) override;
 
+  void wake(std::int32_t rank, double time) override;
+
   // When something happens next; infinity if nothing is in flight.
   double next_time();
   // Handles what is due at next_time() and within the quantum after it.
@@ -73,6 +75,11 @@ class FlowNetwork : public Transport {
     std::int32_t unfinished = 0;  // parts
   };
 
+  // Events of ranks stand below those of flows.
+  static bool wakes(const Event& event) { return event.flow < 0; }
+  bool overtaken(const Event& event) const {
+    return !wakes(event) && event.version != flows_[event.flow].version;
+  }
   void schedule(std::int32_t flow, double time);
   void move(std::int32_t communicator, double time);
   void move_part(std::int32_t flow, double time);

@@ -1,9 +1,11 @@
-// Unrolls loops, numbers collectives by channel and charges interference at the waits.
+// Unrolls loops, and refuses programs that cannot be walked.
 #include "sim/replay/issue_stream.hpp"
 
 #include <cmath>
 #include <stdexcept>
 #include <string>
+
+#include "sim/replay/stream_writer.hpp"
 
 namespace fourfold {
 
@@ -16,10 +18,7 @@ void require(bool holds, const std::string& sentence) {
 class Unroller {
  public:
   Unroller(const TimedProgram& program, const ProcessGrid& grid)
-      : program_(program), compute_before_post_(program.channels.size()) {
-    stream_.posts.resize(program.channels.size());
-    for (const Channel& channel : program.channels) idle_.push_back(members(channel, grid) == 1);
-  }
+      : program_(program), writer_(program, grid) {}
 
   IssueStream unroll(const StageCycles& stage, const Repetitions& repetitions) {
     for (std::int32_t c = stage.first; c < stage.last; ++c) {
@@ -38,7 +37,7 @@ class Unroller {
         }
       }
     }
-    return std::move(stream_);
+    return std::move(writer_.stream);
   }
 
  private:
@@ -47,71 +46,18 @@ class Unroller {
     const double cycle_weight = segment.weight;
     const bool cut = walked < run.repeats;
     for (std::int64_t i = 0; i < walked; ++i) {
-      for (std::int32_t s = run.first; s < run.last; ++s) walk(program_.steps[s]);
+      for (std::int32_t s = run.first; s < run.last; ++s) writer_.write(program_.steps[s]);
       const bool last = i + 1 == walked;
       if (!cut && !last) continue;
       segment.run_repetition = i;
       segment.run_weight = last ? 1.0 + static_cast<double>(run.repeats - walked) : 1.0;
       segment.weight = cycle_weight * segment.run_weight;
-      segment.compute = Seconds{compute_in_segment_};
-      emit(Operation::Kind::mark, 0, 0);
-      stream_.segments.push_back(segment);
-      compute_in_segment_ = 0.0;
+      writer_.close(segment);
     }
-  }
-
-  void walk(const TimedStep& step) {
-    if (step.kind == StepKind::compute) {
-      compute(step.duration.value);
-    } else if (idle_[step.channel]) {
-      return;
-    } else if (step.kind == StepKind::post) {
-      post(step);
-    } else {
-      wait(step);
-    }
-  }
-
-  void post(const TimedStep& step) {
-    std::vector<ChannelPost>& posts = stream_.posts[step.channel];
-    const auto number = static_cast<std::int32_t>(posts.size());
-    posts.push_back({step.collective, segment_number()});
-    compute_before_post_[step.channel].push_back(compute_so_far_);
-    emit(Operation::Kind::post, step.channel, number);
-  }
-
-  void wait(const TimedStep& step) {
-    const std::vector<ChannelPost>& posts = stream_.posts[step.channel];
-    const std::int64_t number = static_cast<std::int64_t>(posts.size()) - 1 - step.back;
-    require(number >= 0, "The program waits for a collective on channel " +
-                             name(program_.channels[step.channel]) + " that it has not posted.");
-    const auto& collective = program_.collectives[posts[number].collective];
-    const Seconds beside{compute_so_far_ - compute_before_post_[step.channel][number]};
-    compute(interference_charge(program_.interference, collective.uncontended, beside).value);
-    emit(Operation::Kind::wait, step.channel, static_cast<std::int32_t>(number));
-  }
-
-  void compute(double seconds) {
-    pending_compute_ += seconds;
-    compute_in_segment_ += seconds;
-    compute_so_far_ += seconds;
-  }
-
-  std::int32_t segment_number() const { return static_cast<std::int32_t>(stream_.segments.size()); }
-
-  void emit(Operation::Kind kind, ChannelNumber channel, std::int32_t number) {
-    stream_.operations.push_back(
-        {Seconds{pending_compute_}, kind, channel, number, segment_number()});
-    pending_compute_ = 0.0;
   }
 
   const TimedProgram& program_;
-  std::vector<bool> idle_;  // by channel
-  IssueStream stream_;
-  std::vector<std::vector<double>> compute_before_post_;  // by channel
-  double compute_so_far_ = 0.0;
-  double pending_compute_ = 0.0;
-  double compute_in_segment_ = 0.0;
+  StreamWriter writer_;
 };
 
 void check_post(const TimedProgram& program, const TimedStep& step) {
@@ -127,6 +73,7 @@ void check_post(const TimedProgram& program, const TimedStep& step) {
 }
 
 void check_step(const TimedProgram& program, const ProcessGrid& grid, const TimedStep& step) {
+  if (step.kind == StepKind::choose) return;
   if (step.kind == StepKind::compute) {
     require(std::isfinite(step.duration.value) && step.duration.value >= 0.0,
             "The program has a compute step whose duration is not a number of seconds.");
@@ -136,7 +83,8 @@ void check_step(const TimedProgram& program, const ProcessGrid& grid, const Time
           "The program posts on a channel that it does not declare.");
   if (members(program.channels[step.channel], grid) == 1) return;
   if (step.kind == StepKind::wait) {
-    require(step.back >= 0, "The program waits for a collective of the future.");
+    require(step.back >= 0 || step.back == oldest_post,
+            "The program waits for a collective of the future.");
   } else {
     check_post(program, step);
   }

@@ -32,7 +32,8 @@ struct Segment {
 };
 
 struct Operation {
-  enum class Kind : std::uint8_t { post, wait, mark };
+  // choose: of the ranks that choose alike the first one decides which turn comes next.
+  enum class Kind : std::uint8_t { post, wait, mark, choose };
   Seconds compute;  // done before it
   Kind kind = Kind::mark;
   ChannelNumber channel = 0;  // post, wait
@@ -51,6 +52,12 @@ struct IssueStream {
   std::vector<Segment> segments;
   std::vector<std::vector<ChannelPost>> posts;  // by channel
 };
+
+inline std::vector<const IssueStream*> pointers_to(const std::vector<IssueStream>& streams) {
+  std::vector<const IssueStream*> pointers;
+  for (const IssueStream& stream : streams) pointers.push_back(&stream);
+  return pointers;
+}
 
 // Throws std::invalid_argument if the program is unsound: a post without its collective or channel,
 // a duration below zero, a run, cycle or stage out of range, not one stage for each of the grid's.

@@ -6,7 +6,7 @@
 
 namespace fourfold {
 
-Ranks::Ranks(const std::vector<IssueStream>& streams, const TimedProgram& program,
+Ranks::Ranks(const std::vector<const IssueStream*>& streams, const TimedProgram& program,
              const Communicators& communicators, Transport& network)
     : program_(program),
       communicators_(communicators),
@@ -20,13 +20,15 @@ Ranks::Ranks(const std::vector<IssueStream>& streams, const TimedProgram& progra
   for (Board& board : boards_) {
     board.pending.resize(static_cast<std::size_t>(board.communicators) * board.depth);
   }
-  for (const IssueStream& stream : streams) {
-    Stage& stage = stages_.emplace_back();
-    stage.stream = &stream;
-    stage.sums.resize(stream.segments.size());
-    stage.channel_sums.resize(stream.segments.size() * boards_.size());
-    for (const std::vector<ChannelPost>& posts : stream.posts) {
-      std::vector<std::int8_t>& last_of_segment = stage.last_of_segment.emplace_back();
+  for (const IssueStream* stream : streams) {
+    Crew& crew = crews_.emplace_back();
+    crew.stream = stream;
+    // What is written on the way is one segment.
+    const std::size_t segments = std::max<std::size_t>(1, stream->segments.size());
+    crew.sums.resize(segments);
+    crew.channel_sums.resize(segments * boards_.size());
+    for (const std::vector<ChannelPost>& posts : stream->posts) {
+      std::vector<std::int8_t>& last_of_segment = crew.last_of_segment.emplace_back();
       for (std::size_t i = 0; i < posts.size(); ++i) {
         const bool last = i + 1 == posts.size() || posts[i + 1].segment != posts[i].segment;
         last_of_segment.push_back(last ? 1 : 0);
@@ -70,21 +72,25 @@ void Ranks::deepen(ChannelNumber channel) {
 
 void Ranks::walk(std::int32_t index) {
   Rank& rank = ranks_[index];
-  Stage& stage = stage_of(index);
-  const std::vector<Operation>& operations = stage.stream->operations;
-  const auto end = static_cast<std::int32_t>(operations.size());
+  Crew& crew = crew_of(index);
+  const std::vector<Operation>& operations = crew.stream->operations;
   const std::int32_t begin = rank.next;
-  for (; rank.next < end; ++rank.next) {
+  for (; rank.next < std::ssize(operations) || goes_on(index); ++rank.next) {
     const Operation& operation = operations[rank.next];
     double compute = operation.compute.value * factors_[index];
     if (jitter_ != nullptr) {
       compute *= jitter_->factor(index, rank.next);
-      stage.sums[operation.segment].compute += compute;
+      crew.sums[operation.segment].compute += compute;
     }
     rank.clock += compute;
     if (witness_ != nullptr) witness_->reach(index, operation, compute, rank.clock);
-    if (operation.kind == Operation::Kind::mark) {
-      mark(rank, stage, operation.segment);
+    if (operation.kind == Operation::Kind::choose) {
+      if (!choose(index)) {
+        walked_ += rank.next - begin;
+        return;
+      }
+    } else if (operation.kind == Operation::Kind::mark) {
+      mark(rank, crew, operation.segment);
     } else if (operation.kind == Operation::Kind::post) {
       post(index, operation);
     } else {
@@ -97,8 +103,72 @@ void Ranks::walk(std::int32_t index) {
       return;
     }
   }
-  walked_ += end - begin;
+  walked_ += rank.next - begin;
   ++ended_;
+}
+
+bool Ranks::goes_on(std::int32_t rank) {
+  return queues_ != nullptr && (*queues_)[communicators_.crew(rank)].go_on();
+}
+
+// The others hear of it: what they go on with is written by then.
+bool Ranks::choose(std::int32_t index) {
+  if (index % communicators_.ranks_per_crew() != 0) return true;
+  QueueStream& queue = (*queues_)[communicators_.crew(index)];
+  if (!queue.turns().open()) {
+    queue.take(queue.turns().only());
+    return true;
+  }
+  // Ranks run ahead of the simulation: what has arrived by now is known by then.
+  Rank& rank = ranks_[index];
+  rank.chooses = true;
+  network_.wake(index, rank.clock * (1.0 + simultaneous));
+  return false;
+}
+
+void Ranks::wake(std::int32_t index, double time) {
+  Rank& rank = ranks_[index];
+  woken_at_ = time;
+  // Woken by a message before its own time: what comes with that time is not known yet. A clock of
+  // another transport may round.
+  if (!rank.chooses || time < rank.clock * (1.0 + simultaneous / 2)) return;
+  for (StepPart part : {StepPart::backward, StepPart::forward}) {
+    if (arrived(index, part)) return begin_chosen(index, part);
+  }
+}
+
+bool Ranks::arrived(std::int32_t rank, StepPart part) const {
+  const QueueStream& queue = (*queues_)[communicators_.crew(rank)];
+  const ChannelNumber channel = queue.message_of(part);
+  if (channel == -1) return true;
+  const std::int64_t number =
+      part == StepPart::forward ? queue.turns().forwards() : queue.turns().backwards();
+  return states_[communicators_.communicator(channel, rank)].finished > number;
+}
+
+void Ranks::begin_chosen(std::int32_t index, StepPart part) {
+  Rank& rank = ranks_[index];
+  QueueStream& queue = (*queues_)[communicators_.crew(index)];
+  const ChannelNumber channel = queue.message_of(part);
+  if (channel != -1) {
+    const Communicator& state = states_[communicators_.communicator(channel, index)];
+    Crew& crew = crew_of(index);
+    Operation waited = crew.stream->operations[rank.next];
+    waited.channel = channel;
+    if (witness_ != nullptr) {
+      witness_->wake(index, waited, {rank.clock, state.finished_at},
+                     {state.last_rank, state.last_post});
+    }
+    if (state.finished_at > rank.clock) {
+      sums_of(crew, channel, waited.segment).exposed += state.finished_at - rank.clock;
+      crew.sums[waited.segment].bubble += std::max(0.0, state.started_before - rank.clock);
+      rank.clock = state.finished_at;
+    }
+  }
+  rank.chooses = false;
+  queue.take(part);
+  ++rank.next;
+  walk(index);
 }
 
 void Ranks::post(std::int32_t rank, const Operation& operation) {
@@ -119,9 +189,9 @@ void Ranks::start_if_ready(ChannelNumber channel, std::int32_t communicator, dou
   const Pending& next = pending(channel, communicator, state.finished);
   if (next.posts < communicators_.members(channel)) return;
   state.running = true;
-  state.started = std::max(next.last_post, not_before);
-  const Stage& stage = stage_of(communicators_.first_member(communicator));
-  const ChannelPost& post = stage.stream->posts[channel][state.finished];
+  state.started = std::max({next.last_post, not_before, queues_ != nullptr ? woken_at_ : 0.0});
+  const Crew& crew = crew_of(communicators_.first_member(communicator));
+  const ChannelPost& post = crew.stream->posts[channel][state.finished];
   network_.start(communicator, state.started, program_.collectives[post.collective]);
 }
 
@@ -137,18 +207,26 @@ void Ranks::finish(std::int32_t communicator, double time) {
   if (witness_ != nullptr) witness_->finish(communicator, number, started, time);
   state.running = false;
   state.finished_at = time;
+  state.started_before = started;
+  state.last_rank = posted.last_rank;
+  state.last_post = posted.last_post;
   ++state.finished;
   --in_flight_;
   if (communicators_.joins_stages(channel)) {
     for (std::int32_t i = 0; i < members; ++i) {
-      add_flight(stage_of(first + i * distance), communicator, number, 1);
+      add_flight(crew_of(first + i * distance), communicator, number, 1);
     }
   } else {
-    add_flight(stage_of(first), communicator, number, members);
+    add_flight(crew_of(first), communicator, number, members);
   }
-  const std::size_t posts = stage_of(first).stream->posts[channel].size();
+  const std::size_t posts = crew_of(first).stream->posts[channel].size();
   if (static_cast<std::size_t>(state.finished) < posts) {
     start_if_ready(channel, communicator, time);
+  }
+  if (queues_ != nullptr && communicators_.one_way(channel)) {
+    const std::int32_t receiver = first + distance;
+    // What arrives with it counts, too.
+    if (ranks_[receiver].chooses) network_.wake(receiver, time * (1.0 + simultaneous));
   }
   if (state.waiting == 0) return;
   std::int32_t rank = first;
@@ -157,15 +235,15 @@ void Ranks::finish(std::int32_t communicator, double time) {
     if (member.waits_on != channel || member.awaited > number) continue;
     --state.waiting;
     member.waits_on = waits_for_nothing;
-    Stage& stage = stage_of(rank);
-    const Operation& operation = stage.stream->operations[member.next];
+    Crew& crew = crew_of(rank);
+    const Operation& operation = crew.stream->operations[member.next];
     if (witness_ != nullptr) {
       witness_->wake(rank, operation, {member.clock, time}, {posted.last_rank, posted.last_post});
     }
     if (time > member.clock) {
-      sums_of(stage, channel, operation.segment).exposed += time - member.clock;
+      sums_of(crew, channel, operation.segment).exposed += time - member.clock;
       if (communicators_.joins_stages(channel)) {
-        stage.sums[operation.segment].bubble += std::max(0.0, started - member.clock);
+        crew.sums[operation.segment].bubble += std::max(0.0, started - member.clock);
       }
       member.clock = time;
     }
@@ -174,34 +252,36 @@ void Ranks::finish(std::int32_t communicator, double time) {
   }
 }
 
-void Ranks::add_flight(Stage& stage, std::int32_t communicator, std::int32_t number,
+void Ranks::add_flight(Crew& crew, std::int32_t communicator, std::int32_t number,
                        std::int32_t members) {
   const ChannelNumber channel = communicators_.channel(communicator);
   const Communicator& state = states_[communicator];
-  const ChannelPost& post = stage.stream->posts[channel][number];
-  SegmentTimes::OfChannel& posted_in = sums_of(stage, channel, post.segment);
+  const ChannelPost& post = crew.stream->posts[channel][number];
+  SegmentTimes::OfChannel& posted_in = sums_of(crew, channel, post.segment);
   posted_in.busy += (state.finished_at - state.started) * members;
-  if (stage.last_of_segment[channel][number]) posted_in.end += state.finished_at * members;
+  const std::vector<std::int8_t>& last = crew.last_of_segment[channel];
+  const bool known = number < std::ssize(last);  // not of what is written on the way
+  if (known && last[number]) posted_in.end += state.finished_at * members;
 }
 
-void Ranks::mark(const Rank& rank, Stage& stage, std::int32_t segment) {
-  SegmentTimes& sums = stage.sums[segment];
+void Ranks::mark(const Rank& rank, Crew& crew, std::int32_t segment) {
+  SegmentTimes& sums = crew.sums[segment];
   sums.end += rank.clock;
   sums.last_end = std::max(sums.last_end, rank.clock);
 }
 
 std::vector<std::vector<SegmentTimes>> Ranks::segment_times() const {
   std::vector<std::vector<SegmentTimes>> times;
-  for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
-    times.push_back(segment_times(stage));
+  for (std::size_t crew = 0; crew < crews_.size(); ++crew) {
+    times.push_back(segment_times(crew));
   }
   return times;
 }
 
 std::vector<SegmentTimes> Ranks::segment_times(std::size_t number) const {
-  const Stage& stage = stages_[number];
-  std::vector<SegmentTimes> times = stage.sums;
-  const auto ranks = static_cast<std::size_t>(communicators_.ranks_per_stage());
+  const Crew& crew = crews_[number];
+  std::vector<SegmentTimes> times = crew.sums;
+  const auto ranks = static_cast<std::size_t>(communicators_.ranks_per_crew());
   const auto count = static_cast<double>(ranks);
   double factors = 0.0;
   for (std::size_t i = 0; i < ranks; ++i) factors += factors_[number * ranks + i];
@@ -210,8 +290,8 @@ std::vector<SegmentTimes> Ranks::segment_times(std::size_t number) const {
     times[s].bubble /= count;
     times[s].compute = jitter_ != nullptr
                            ? times[s].compute / count
-                           : stage.stream->segments[s].compute.value * factors / count;
-    const auto first = stage.channel_sums.begin() + static_cast<std::ptrdiff_t>(s * boards_.size());
+                           : crew.stream->segments[s].compute.value * factors / count;
+    const auto first = crew.channel_sums.begin() + static_cast<std::ptrdiff_t>(s * boards_.size());
     times[s].channels.assign(first, first + static_cast<std::ptrdiff_t>(boards_.size()));
     for (SegmentTimes::OfChannel& channel : times[s].channels) {
       channel.exposed /= count;

@@ -9,6 +9,7 @@
 #include "sim/conditions/jitter.hpp"
 #include "sim/replay/communicators.hpp"
 #include "sim/replay/issue_stream.hpp"
+#include "sim/replay/queue_stream.hpp"
 #include "sim/replay/transport.hpp"
 #include "sim/replay/witness.hpp"
 
@@ -32,13 +33,15 @@ struct SegmentTimes {
 // the communicator is done. A message is one of two members.
 class Ranks {
  public:
-  // `streams`: by stage. Everything handed in must outlive the ranks. Rank i computes factors[i]
+  // `streams`: by crew. Everything handed in must outlive the ranks. Rank i computes factors[i]
   // times as long as its stream says; no factors mean 1 for all.
-  Ranks(const std::vector<IssueStream>& streams, const TimedProgram& program,
+  Ranks(const std::vector<const IssueStream*>& streams, const TimedProgram& program,
         const Communicators& communicators, Transport& network);
   void set_factors(std::vector<double> factors);
   // Besides, each operation's compute takes jitter's factor for (rank, operation).
   void set_jitter(const Jitter* jitter) { jitter_ = jitter->none() ? nullptr : jitter; }
+  // By crew: the streams are theirs, which are written as the first rank of each crew chooses.
+  void set_queues(std::vector<QueueStream>* queues) { queues_ = queues; }
   // Is told what happens to whom; must outlive the ranks.
   void set_witness(Witness* witness) { witness_ = witness; }
 
@@ -47,12 +50,15 @@ class Ranks {
   // To be called by the network.
   void finish(std::int32_t communicator, double time);
 
+  // The same, at the time that it was given: the rank has something to choose.
+  void wake(std::int32_t rank, double time);
+
   // Operations that ranks have done, of all ranks.
   std::int64_t walked() const { return walked_; }
 
   // True if all ranks have walked their whole stream and no collective is left.
   bool done() const { return ended_ == ranks_.size() && in_flight_ == 0; }
-  // By stage. To be called when done.
+  // By crew. To be called when done.
   std::vector<std::vector<SegmentTimes>> segment_times() const;
 
  private:
@@ -63,6 +69,7 @@ class Ranks {
     std::int32_t next = 0;                       // operation
     std::int32_t awaited = 0;                    // number of the collective it waits for ...
     ChannelNumber waits_on = waits_for_nothing;  // ... and its channel
+    bool chooses = false;                        // waits for any message that a turn begins with
   };
   struct Communicator {
     double started = 0.0;
@@ -70,6 +77,10 @@ class Ranks {
     std::int32_t finished = 0;  // collectives done: the next one has this number
     std::int32_t waiting = 0;   // members that wait for something on it
     bool running = false;
+    // Of the last one that is done.
+    double started_before = 0.0;
+    std::int32_t last_rank = 0;
+    double last_post = 0.0;
   };
   // A collective that not all members have posted, or that has not finished yet.
   struct Pending {
@@ -85,28 +96,33 @@ class Ranks {
     std::int32_t communicators = 0;
   };
 
-  // What the ranks of a stage walk, and what they did.
-  struct Stage {
+  // What the ranks of a crew walk, and what they did.
+  struct Crew {
     const IssueStream* stream = nullptr;
     std::vector<SegmentTimes> sums;
     std::vector<SegmentTimes::OfChannel> channel_sums;      // by segment and channel
     std::vector<std::vector<std::int8_t>> last_of_segment;  // by channel and number
   };
 
-  Stage& stage_of(std::int32_t rank) { return stages_[communicators_.stage(rank)]; }
+  Crew& crew_of(std::int32_t rank) { return crews_[communicators_.crew(rank)]; }
   Pending& pending(ChannelNumber channel, std::int32_t communicator, std::int32_t number);
   void deepen(ChannelNumber channel);
   void walk(std::int32_t rank);
+  // Whether more has been written behind the end of a crew's stream.
+  bool goes_on(std::int32_t rank);
+  // The rank stands before a choice: true if it can go on.
+  bool choose(std::int32_t rank);
+  void begin_chosen(std::int32_t rank, StepPart part);
+  bool arrived(std::int32_t rank, StepPart part) const;
   void post(std::int32_t rank, const Operation& operation);
   void start_if_ready(ChannelNumber channel, std::int32_t communicator, double not_before);
-  // Collective `number` of a communicator, which `members` members of this stage took part in.
-  void add_flight(Stage& stage, std::int32_t communicator, std::int32_t number,
-                  std::int32_t members);
-  SegmentTimes::OfChannel& sums_of(Stage& stage, ChannelNumber channel, std::int32_t segment) {
-    return stage.channel_sums[static_cast<std::size_t>(segment) * boards_.size() + channel];
+  // Collective `number` of a communicator, which `members` members of this crew took part in.
+  void add_flight(Crew& crew, std::int32_t communicator, std::int32_t number, std::int32_t members);
+  SegmentTimes::OfChannel& sums_of(Crew& crew, ChannelNumber channel, std::int32_t segment) {
+    return crew.channel_sums[static_cast<std::size_t>(segment) * boards_.size() + channel];
   }
-  void mark(const Rank& rank, Stage& stage, std::int32_t segment);
-  std::vector<SegmentTimes> segment_times(std::size_t stage) const;
+  void mark(const Rank& rank, Crew& crew, std::int32_t segment);
+  std::vector<SegmentTimes> segment_times(std::size_t crew) const;
 
   const TimedProgram& program_;
   const Communicators& communicators_;
@@ -117,7 +133,9 @@ class Ranks {
   Witness* witness_ = nullptr;
   std::vector<Communicator> states_;
   std::vector<Board> boards_;  // by channel
-  std::vector<Stage> stages_;
+  std::vector<Crew> crews_;
+  std::vector<QueueStream>* queues_ = nullptr;
+  double woken_at_ = 0.0;  // last
   std::size_t ended_ = 0;
   std::int64_t in_flight_ = 0;
   std::int64_t walked_ = 0;

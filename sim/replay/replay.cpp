@@ -13,6 +13,7 @@
 #include "sim/replay/link_use.hpp"
 #include "sim/replay/load.hpp"
 #include "sim/replay/machine.hpp"
+#include "sim/replay/queue_stream.hpp"
 #include "sim/replay/ranks.hpp"
 #include "sim/replay/stock_network.hpp"
 #include "sim/replay/strands.hpp"
@@ -42,6 +43,14 @@ std::vector<bool> used_channels(const TimedProgram& program) {
     if (step.kind == StepKind::post) used[step.channel] = true;
   }
   return used;
+}
+
+// Members of a stage that share collectives inside a turn choose alike; along data they do where
+// there is a channel for that.
+std::int32_t crews_in_stage(const TimedProgram& program, const ProcessGrid& grid) {
+  const bool together = std::ranges::count(program.channels, Channel{Axis::data, "choice"}) > 0;
+  if (program.queues.empty() || together) return 1;
+  return static_cast<std::int32_t>(grid.extent(Axis::data));
 }
 
 // What a channel's collectives can reach at most.
@@ -109,7 +118,8 @@ class Job {
         options_(options),
         mapping_(mapping_for(grid, platform, options)),
         topology_(platform, mapping_.nodes(platform.node.devices), program.channels.size()),
-        communicators_(grid, program.channels, used_channels(program)),
+        communicators_(grid, program.channels, used_channels(program),
+                       crews_in_stage(program, grid)),
         faults_(options.faults, topology_, platform),
         load_(load_of(communicators_, {platform, topology_, mapping_, faults_},
                       {largest_caps(program), sent_by_channel(program)})),
@@ -121,7 +131,7 @@ class Job {
   std::vector<std::vector<SegmentTimes>> simulate(const std::vector<IssueStream>& streams,
                                                   Replay& result) {
     if (options_.detail != DetailWanted::none) {
-      witness_.emplace(streams, communicators_, grid_.size(), logged_ranks());
+      witness_.emplace(by_crew(streams), communicators_, grid_.size(), logged_ranks());
     }
     if (options_.carrier == Carrier::flows) {
       FlowNetwork network(load_.incidence, load_.parts,
@@ -147,6 +157,17 @@ class Job {
     return times;
   }
 
+  // What the crews walked, where they chose it.
+  std::vector<IssueStream> chosen() const {
+    std::vector<IssueStream> streams;
+    for (const QueueStream& queue : queues_) {
+      IssueStream& stream = streams.emplace_back();
+      stream.segments = queue.stream().segments;
+      stream.posts.resize(program_.channels.size());
+    }
+    return streams;
+  }
+
   // Of the last simulation.
   ReplayDetail detail(const Repetitions& walked, Seconds step) const {
     ReplayDetail detail = summary(*witness_, classes_);
@@ -156,6 +177,9 @@ class Job {
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       const auto rank_class = static_cast<std::size_t>(classes_.of_rank[ranks[i]]);
       detail.timelines.push_back({ranks[i], classes_.names[rank_class], witness_->logs()[i]});
+      if (queues_.empty()) continue;
+      const std::int32_t crew = communicators_.crew(static_cast<std::int32_t>(ranks[i]));
+      detail.timelines.back().log.turns = queues_[static_cast<std::size_t>(crew)].taken();
     }
     return detail;
   }
@@ -176,18 +200,45 @@ class Job {
     return ranks;
   }
 
+  // Crews of a stage walk the same, unless they choose for themselves.
+  std::vector<const IssueStream*> by_crew(const std::vector<IssueStream>& streams) const {
+    std::vector<const IssueStream*> result;
+    const std::int64_t crews = grid_.size() / communicators_.ranks_per_crew();
+    for (std::int64_t i = 0; i < crews; ++i) {
+      result.push_back(&streams[i * communicators_.ranks_per_crew() / grid_.stride(Axis::pipe)]);
+    }
+    return result;
+  }
+
+  void make_queues() {
+    queues_.clear();
+    if (program_.queues.empty()) return;
+    const std::int64_t crews = grid_.size() / communicators_.ranks_per_crew();
+    queues_.reserve(static_cast<std::size_t>(crews));
+    for (std::int64_t i = 0; i < crews; ++i) {
+      queues_.emplace_back(program_, grid_,
+                           i * communicators_.ranks_per_crew() / grid_.stride(Axis::pipe));
+    }
+  }
+
   // All ranks from the start to the end of their streams; `run` lets the transport's time pass.
   template <typename Run>
   std::vector<std::vector<SegmentTimes>> walk(const std::vector<IssueStream>& streams,
                                               Transport& transport, Run run) {
-    Ranks ranks(streams, program_, communicators_, transport);
+    make_queues();
+    std::vector<const IssueStream*> walked = by_crew(streams);
+    for (std::size_t i = 0; i < queues_.size(); ++i) walked[i] = &queues_[i].stream();
+    Ranks ranks(walked, program_, communicators_, transport);
     ranks.set_factors(options_.compute_factors);
     ranks.set_jitter(&options_.jitter);
-    if (witness_) ranks.set_witness(&*witness_);
+    if (!queues_.empty()) ranks.set_queues(&queues_);
+    if (witness_) {
+      ranks.set_witness(&*witness_);
+      witness_->follow(walked);
+    }
     double operations = 0.0;
     for (const IssueStream& stream : streams) {
-      operations +=
-          static_cast<double>(stream.operations.size()) * communicators_.ranks_per_stage();
+      operations += static_cast<double>(stream.operations.size() * grid_.stride(Axis::pipe));
     }
     std::int64_t finished = 0;
     transport.on_finish([&](std::int32_t flow, double time) {
@@ -196,6 +247,7 @@ class Job {
         options_.progress(static_cast<double>(ranks.walked()) / operations);
       }
     });
+    transport.on_wake([&](std::int32_t rank, double time) { ranks.wake(rank, time); });
     ranks.start(grid_.size());
     run();
     if (!ranks.done() && streams.size() > 1) {
@@ -219,6 +271,7 @@ class Job {
   std::optional<Witness> witness_;
   std::vector<StrandedRing> rings_;
   Machine machine_;
+  std::vector<QueueStream> queues_;  // by crew; none: all orders are fixed
 };
 
 }  // namespace
@@ -241,6 +294,14 @@ Replay replay(const TimedProgram& program, const ProcessGrid& grid, const Platfo
   while (true) {
     const std::vector<IssueStream> streams = unroll(program, grid, repetitions);
     const std::vector<std::vector<SegmentTimes>> times = job.simulate(streams, result);
+    if (!program.queues.empty()) {
+      result.attempts = 1;
+      result.outcome = extend(program, job.chosen(), times);
+      if (options.detail != DetailWanted::none) {
+        result.detail = job.detail(full, result.outcome.total);
+      }
+      return result;
+    }
     const Disagreement found = disagreement(program, streams, times);
     ++result.attempts;
     Repetitions more = more_repetitions(program, repetitions, found, options.tolerance);

@@ -55,6 +55,11 @@ void StockNetwork::start(std::int32_t flow, double time, const TimedCollective& 
   simgrid::kernel::timer::Timer::set(origin_ + begin_time, [this, flow] { begin(flow); });
 }
 
+void StockNetwork::wake(std::int32_t rank, double time) {
+  simgrid::kernel::timer::Timer::set(origin_ + std::max(now(), time),
+                                     [this, rank] { woken_(rank, now()); });
+}
+
 void StockNetwork::begin(std::int32_t flow) {
   done_.clear();
   Ring& ring = rings_[flow];

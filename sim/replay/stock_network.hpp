@@ -33,6 +33,7 @@ class StockNetwork : public Transport {
   StockNetwork(const std::vector<StrandedRing>& rings, const Machine& machine, RingMotion motion);
 
   // Delays are paid before the first byte moves, as in the flow network.
+  void wake(std::int32_t rank, double time) override;
   void start(std::int32_t flow, double time, const TimedCollective& collective) override;
 
   std::int64_t communications() const { return communications_; }

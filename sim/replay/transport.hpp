@@ -16,13 +16,18 @@ class Transport {
   virtual ~Transport() = default;
 
   void on_finish(Finished finished) { finished_ = std::move(finished); }
+  using Woken = std::function<void(std::int32_t rank, double time)>;
+  void on_wake(Woken woken) { woken_ = std::move(woken); }
 
   // The collective of communicator `flow`, idle until now, starts at `time`, which must not lie
   // before the current instant.
   virtual void start(std::int32_t flow, double time, const TimedCollective& collective) = 0;
+  // A rank is to be woken at `time`, which must not lie before the current instant.
+  virtual void wake(std::int32_t rank, double time) = 0;
 
  protected:
   Finished finished_;
+  Woken woken_;
 };
 
 }  // namespace fourfold

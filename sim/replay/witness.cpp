@@ -12,11 +12,11 @@ namespace {
 
 // The most collectives that can end while a rank waits once: those behind the one it waited for
 // before, on the same channel.
-std::size_t longest_wait(const std::vector<IssueStream>& streams) {
+std::size_t longest_wait(const std::vector<const IssueStream*>& streams) {
   std::int32_t most = 1;
-  for (const IssueStream& stream : streams) {
-    std::vector<std::int32_t> awaited(stream.posts.size(), -1);
-    for (const Operation& operation : stream.operations) {
+  for (const IssueStream* stream : streams) {
+    std::vector<std::int32_t> awaited(stream->posts.size(), -1);
+    for (const Operation& operation : stream->operations) {
       if (operation.kind != Operation::Kind::wait) continue;
       std::int32_t& last = awaited[static_cast<std::size_t>(operation.channel)];
       most = std::max(most, operation.number - last);
@@ -28,7 +28,7 @@ std::size_t longest_wait(const std::vector<IssueStream>& streams) {
 
 }  // namespace
 
-Witness::Witness(const std::vector<IssueStream>& streams, const Communicators& communicators,
+Witness::Witness(const std::vector<const IssueStream*>& streams, const Communicators& communicators,
                  std::int64_t ranks, const std::vector<std::int64_t>& logged)
     : streams_(streams),
       communicators_(communicators),
@@ -43,8 +43,8 @@ Witness::Witness(const std::vector<IssueStream>& streams, const Communicators& c
   if (logged.size() > std::numeric_limits<std::int8_t>::max()) {
     throw std::invalid_argument("Logs of at most 127 ranks can be kept.");
   }
-  for (const IssueStream& stream : streams) {
-    for (const auto& posts : stream.posts) {
+  for (const IssueStream* stream : streams) {
+    for (const auto& posts : stream->posts) {
       for (const ChannelPost& post : posts) {
         const auto needed = static_cast<std::size_t>(post.collective) + 1;
         flights_.resize(std::max(flights_.size(), needed));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "sim/conditions/device_classes.hpp"
@@ -36,10 +37,13 @@ struct FlightUse {
 
 class Witness {
  public:
-  // `streams`: by stage. Everything handed in must outlive the witness. `logged`: ranks of which a
+  // `streams`: by crew. Everything handed in must outlive the witness. `logged`: ranks of which a
   // log is kept.
-  Witness(const std::vector<IssueStream>& streams, const Communicators& communicators,
+  Witness(const std::vector<const IssueStream*>& streams, const Communicators& communicators,
           std::int64_t ranks, const std::vector<std::int64_t>& logged);
+
+  // The ranks walk these instead, which will say the same in another sequence.
+  void follow(std::vector<const IssueStream*> streams) { streams_ = std::move(streams); }
 
   struct Interval {
     double from = 0.0;
@@ -61,7 +65,7 @@ class Witness {
   void finish(std::int32_t communicator, std::int32_t number, double started, double time);
 
   const std::vector<RankUse>& ranks() const { return ranks_; }
-  std::size_t channels() const { return streams_.front().posts.size(); }
+  std::size_t channels() const { return streams_.front()->posts.size(); }
   const RankWaits& waits(std::size_t rank, std::size_t channel) const {
     return waits_[rank * channels() + channel];
   }
@@ -73,7 +77,7 @@ class Witness {
   double in_flight(std::size_t communicator, Interval during) const;
 
   const IssueStream& stream_of(std::int32_t rank) const {
-    return streams_[communicators_.stage(rank)];
+    return *streams_[communicators_.crew(rank)];
   }
   double weight(std::int32_t rank, const Operation& operation) const {
     return stream_of(rank).segments[operation.segment].weight;
@@ -81,7 +85,7 @@ class Witness {
   void add_flight(const IssueStream& stream, const ChannelPost& post, double seconds);
   void log(std::int32_t rank, const Operation& operation, double clock);
 
-  const std::vector<IssueStream>& streams_;
+  std::vector<const IssueStream*> streams_;  // by crew
   const Communicators& communicators_;
   std::vector<RankUse> ranks_;
   std::vector<RankWaits> waits_;  // by rank and channel

@@ -9,6 +9,7 @@
 
 #include "engine/host_memory.hpp"
 #include "engine/weights.hpp"
+#include "schedule/order/ready_turns.hpp"
 #include "tests/schedule/steps.hpp"
 
 namespace fourfold {
@@ -26,7 +27,7 @@ Measured measured(const Model& model, const StepOptions& options, const ProcessG
   const BufferPlan plan = plan_buffers(schedule, grid, tokens);
   HostMemory memory;
   Measured result;
-  result.arena = static_cast<double>(plan_arena(plan.buffers).bytes);
+  result.arena = static_cast<double>(plan_arena(plan.buffers, StreamOrder(schedule)).bytes);
   result.least = static_cast<double>(least_bytes(plan.buffers));
   result.persistent = static_cast<double>(Weights(schedule.program, grid, 0, memory).bytes());
   result.counted = counted(folded_step(model, options, stage), grid, tokens).memory.peak.value;
@@ -98,13 +99,55 @@ TEST(Arena, OfAStepNeedsHardlyMoreThanTheCountedPeak) {
   std::printf("worst ratio %.4f\n", worst);
 }
 
+// A position of a turn in any sequence that may come: buffers that are in use there lie apart.
+TEST(Arena, OfAReadyQueueHoldsForEverySequenceOfTurns) {
+  const Model deep{"deep", 8, 48, 4, 16, 96};
+  const ProcessGrid grid = ProcessGrid::parse("z=2,pipe=4");
+  std::mt19937 random(9);
+  for (int round = 0; round < 12; ++round) {
+    StepOptions options = random_options(random, 7);
+    options.order = PipelineOrder::message_driven;
+    options.pipeline_limit = static_cast<std::int64_t>(random() % 5);
+    const Stage stage{round % 4, 4};
+    const Schedule schedule = issue(record_step(deep, options, stage), options);
+    const BufferPlan plan = plan_buffers(schedule, grid, 16 * 8);
+    const ArenaPlan arena = plan_arena(plan.buffers, StreamOrder(schedule));
+    const CutStream cut = cut_at_turns(schedule);
+    const ReadyQueue& queue = schedule.program.order.ready;
+    ReadyTurns turns(queue.limit, queue.turns / 2, stage);
+    std::vector<std::size_t> position(schedule.stream.size() + 1, schedule.stream.size());
+    std::size_t next = 0;
+    const auto walk = [&](const CutStream::Stretch& stretch) {
+      for (std::size_t s = stretch.first; s < stretch.last; ++s) position[s] = next++;
+    };
+    walk(cut.before);
+    while (!turns.over()) {
+      StepPart part = turns.only();
+      if (turns.open()) part = random() % 2 == 0 ? StepPart::forward : StepPart::backward;
+      walk(part == StepPart::forward ? cut.forwards[static_cast<std::size_t>(turns.forwards())]
+                                     : cut.backwards[static_cast<std::size_t>(turns.backwards())]);
+      turns.take(part);
+    }
+    walk(cut.behind);
+    std::vector<PlannedBuffer> as_done = plan.buffers;
+    for (PlannedBuffer& buffer : as_done) {
+      buffer.first = static_cast<std::int32_t>(position[static_cast<std::size_t>(buffer.first)]);
+      buffer.last = static_cast<std::int32_t>(position[static_cast<std::size_t>(buffer.last)]);
+      ASSERT_LE(buffer.first, buffer.last);
+    }
+
+    expect_no_overlap(as_done, arena);
+  }
+}
+
 // What is sent and received has room of its own as long as it is under way.
 TEST(Arena, OfAStageNeedsHardlyMoreThanItsCountedPeak) {
   const Model deep{"deep", 12, 64, 4, 64, 500};
   const ProcessGrid grid = ProcessGrid::parse("z=2,pipe=4");
   std::mt19937 random(4);
   for (const PipelineOrder order : {PipelineOrder::one_f_one_b, PipelineOrder::gpipe,
-                                    PipelineOrder::interleaved, PipelineOrder::zero_bubble}) {
+                                    PipelineOrder::interleaved, PipelineOrder::zero_bubble,
+                                    PipelineOrder::message_driven}) {
     StepOptions options = random_options(random, 8);
     options.order = order;
     options.chunks = order == PipelineOrder::interleaved ? 2 : 1;

@@ -95,6 +95,13 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"data=2,pipe=2", PipelineOrder::one_f_one_b, 1, false, 1},
         Case{"data=4,pipe=2", PipelineOrder::interleaved, 2, false, 2},
         Case{"x=2,data=2,pipe=2", PipelineOrder::gpipe, 1, true, 3},
+        Case{"pipe=2", PipelineOrder::message_driven},
+        Case{"pipe=4", PipelineOrder::message_driven},
+        Case{"x=2,z=2,pipe=3", PipelineOrder::message_driven},
+        Case{"x=2,y=2,pipe=2", PipelineOrder::message_driven, 1, true},
+        Case{"data=2,pipe=2", PipelineOrder::message_driven, 1, false, 1},
+        Case{"x=2,data=2,pipe=2", PipelineOrder::message_driven, 1, false, 2},
+        Case{"data=2,pipe=3", PipelineOrder::message_driven, 1, false, 3},
         Case{"pipe=2", PipelineOrder::zero_bubble}, Case{"pipe=5", PipelineOrder::zero_bubble},
         Case{"x=2,z=2,data=2,pipe=4", PipelineOrder::zero_bubble},
         Case{"x=2,y=2,pipe=3", PipelineOrder::zero_bubble, 1, true},
@@ -112,6 +119,34 @@ INSTANTIATE_TEST_SUITE_P(
       for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
       return name;
     });
+
+// Gradients are summed in the order of micro-batches: bit by bit, whatever has arrived first.
+TEST(MessageDriven, TrainsTheBitsOfOneForwardOneBackward) {
+  const Model model = tiny_model(7);
+  std::mt19937 random(12);
+  for (const char* grid : {"pipe=2", "pipe=4", "x=2,pipe=3", "y=2,z=2,pipe=2", "data=2,pipe=3"}) {
+    for (const std::int64_t limit : {0, 1, 2, 6}) {
+      StepOptions fixed = random_options(random, 6);
+      fixed.overlap.messages = true;
+      StepOptions queued = fixed;
+      queued.order = PipelineOrder::message_driven;
+      queued.pipeline_limit = limit;
+      Lockstep<float> expected(model, fixed, ProcessGrid::parse(grid), tiny_seed);
+      Lockstep<float> run(model, queued, ProcessGrid::parse(grid), tiny_seed);
+      roughen(expected);
+      roughen(run);
+
+      for (int step = 0; step < 2; ++step) {
+        const Batch batch = random_batch(model, 24, tiny_seed + static_cast<std::uint64_t>(step));
+        EXPECT_EQ(run.step(batch, {}).loss, expected.step(batch, {}).loss);
+      }
+      for (const std::string& parameter : expected.parameters()) {
+        EXPECT_EQ(run.weight(parameter).values, expected.weight(parameter).values)
+            << parameter << " " << grid << " limit " << limit << " " << described(queued);
+      }
+    }
+  }
+}
 
 // A stage's stream is what it waits for; what all stages wait for never comes.
 TEST(PipelineOrders, ThatLockUpAreRefused) {

@@ -63,7 +63,7 @@ struct Driven {
                       FaultyLinks(one.options.faults, topology, *one.platform)},
                      work_of(one.program))),
         network(load.incidence, load.parts, one.options.quantum),
-        ranks(streams, one.program, communicators, network) {
+        ranks(pointers_to(streams), one.program, communicators, network) {
     network.on_finish([this](std::int32_t c, double time) { ranks.finish(c, time); });
     ranks.set_factors(one.options.compute_factors);
     ranks.set_jitter(&one.options.jitter);

@@ -14,10 +14,11 @@ struct OfStage {
   PipelineOrder order = PipelineOrder::one_f_one_b;
   std::int64_t chunks = 1;
 };
-constexpr std::array<OfStage, 4> orders{{{PipelineOrder::one_f_one_b, 1},
+constexpr std::array<OfStage, 5> orders{{{PipelineOrder::one_f_one_b, 1},
                                          {PipelineOrder::gpipe, 1},
                                          {PipelineOrder::interleaved, 2},
-                                         {PipelineOrder::zero_bubble, 1}}};
+                                         {PipelineOrder::zero_bubble, 1},
+                                         {PipelineOrder::message_driven, 1}}};
 
 // Layers that the stages do not share evenly, and as many micro-batches as stages.
 Case pipeline(const ProcessGrid& grid, const OfStage& order, std::mt19937& random) {

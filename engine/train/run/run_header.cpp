@@ -47,6 +47,9 @@ std::string grid_text(const ProcessGrid& grid, const StepOptions& options) {
   if (options.sequence_parallel) further += ", sequence parallel";
   if (options.cuts_messages()) further += ", messages cut";
   if (grid.extent(Axis::pipe) == 1) return grid.str() + " (x, y, z, data)" + further;
+  if (options.pipeline_limit > 0) {
+    further = fmt::format(", at most {} micro-batches in flight", options.pipeline_limit) + further;
+  }
   return fmt::format("{}, order {}{}{}", grid.str(), name(options.order),
                      options.chunks == 1 ? "" : fmt::format(" of {} chunks", options.chunks),
                      further);
@@ -175,6 +178,7 @@ std::string header_json(const TrainSettings& settings, const RunFacts& facts) {
       {"overlap", step_fields().word(options, "--overlap")},
       {"order", step_fields().word(options, "--order")},
       {"chunks", options.chunks},
+      {"pipeline_limit", options.pipeline_limit},
       {"transport", name(settings.transport)},
       {"progress", name(settings.progress)},
       {"learning_rate", settings.learning_rate.peak},

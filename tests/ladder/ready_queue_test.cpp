@@ -1,0 +1,148 @@
+// Message-driven pipelines on both timed rungs: stages choose alike and take the same seconds where
+// nothing contends, and they lose less than a fixed order where stages or messages are slow.
+#include <gtest/gtest.h>
+
+#include "sim/conditions/conditions.hpp"
+#include "sim/replay/replay.hpp"
+#include "tests/ladder/points.hpp"
+#include "tests/refusal.hpp"
+
+namespace fourfold {
+namespace {
+
+using testing::describe;
+using testing::point_on;
+
+Point queued_on(const std::string& platform, const ProcessGrid& grid, std::int64_t limit = 0) {
+  const std::int64_t stages = grid.extent(Axis::pipe);
+  Point point = point_on(platform, {"gpt-deep", 2 * stages + 1, 3840, 120, 2048, 51'200}, grid);
+  point.options.order = PipelineOrder::message_driven;
+  point.options.pipeline_limit = limit;
+  point.options.micro_batches = 3 * stages;
+  point.global_batch *= point.options.micro_batches;
+  return point;
+}
+
+Outcome replayed(const Point& point, const Platform& platform) {
+  return replay(lower(point, platform), point.grid, platform).outcome;
+}
+
+TEST(ReadyQueues, OfLoneDevicesAreInAllWhatTheEstimateSays) {
+  const Platform platform = read_platform("crossbar");
+  for (std::int64_t stages : {2, 3, 4, 8}) {
+    for (std::int64_t limit : {0, 1, 2, 5, 100}) {
+      for (std::int64_t data : {1, 2}) {
+        const Point point = queued_on("crossbar", {1, 1, 1, data, stages}, limit);
+
+        const Outcome estimated = estimate(lower(point, platform));
+        const Outcome simulated = replayed(point, platform);
+
+        const double tolerance = 1e-6 * estimated.total.value;
+        EXPECT_NEAR(estimated.total.value, simulated.total.value, tolerance) << describe(point);
+        EXPECT_NEAR(estimated.compute.value, simulated.compute.value, tolerance);
+        EXPECT_NEAR(estimated.bubble.value, simulated.bubble.value, tolerance) << describe(point);
+        ASSERT_EQ(estimated.channels, simulated.channels);
+        for (std::size_t c = 0; c < estimated.channels.size(); ++c) {
+          EXPECT_NEAR(estimated.exposed[c].value, simulated.exposed[c].value, tolerance);
+          EXPECT_NEAR(estimated.busy[c].value, simulated.busy[c].value, tolerance);
+        }
+      }
+    }
+  }
+}
+
+// Those who are told wait for the word, and the one who chooses for the message: the same seconds,
+// but on other channels.
+TEST(ReadyQueues, OfStagesOfSeveralDevicesTakeAsLongAsTheEstimateSays) {
+  const Platform platform = read_platform("crossbar");
+  for (const ProcessGrid& grid :
+       {ProcessGrid(2, 1, 1, 1, 2), ProcessGrid(2, 2, 2, 1, 3), ProcessGrid(1, 1, 2, 2, 4),
+        ProcessGrid(2, 3, 1, 2, 4), ProcessGrid(2, 1, 2, 2, 8)}) {
+    for (const std::int64_t zero : {0, 2}) {
+      Point point = queued_on("crossbar", grid);
+      point.options.zero = zero;
+
+      const Outcome estimated = estimate(lower(point, platform));
+      const Outcome simulated = replayed(point, platform);
+
+      const double tolerance = 1e-6 * estimated.total.value;
+      EXPECT_NEAR(estimated.total.value, simulated.total.value, tolerance) << describe(point);
+      EXPECT_NEAR(estimated.compute.value, simulated.compute.value, tolerance) << describe(point);
+      EXPECT_NEAR(estimated.exposed_total().value, simulated.exposed_total().value, tolerance)
+          << describe(point);
+    }
+  }
+}
+
+TEST(ReadyQueues, PayForTheWordsOfTheOneWhoChooses) {
+  const Platform platform = read_platform("crossbar");
+  const Point point = queued_on("crossbar", {2, 1, 1, 1, 4});
+  TimedProgram free_words = lower(point, platform);
+  for (TimedCollective& collective : free_words.collectives) {
+    if (free_words.channels[static_cast<std::size_t>(collective.channel)].purpose != "choice") {
+      continue;
+    }
+    collective.cost.delay = {};
+    collective.cost.work = {};
+    collective.uncontended = {};
+  }
+
+  const double paid = replayed(point, platform).total.value;
+  const double unpaid = replay(free_words, point.grid, platform).outcome.total.value;
+
+  EXPECT_GT(paid, unpaid);
+  EXPECT_LT(paid, 1.01 * unpaid);
+}
+
+TEST(ReadyQueues, GoOnWhateverTheDevicesAndPortsDo) {
+  const Platform shared = read_platform("crossbar-shared");
+  WhatIfs what_ifs;
+  what_ifs.jitter_percent = 20.0;
+  for (const ProcessGrid& grid : {ProcessGrid(2, 1, 2, 2, 4), ProcessGrid(1, 1, 1, 2, 8)}) {
+    for (const std::int64_t limit : {0, 2, 24}) {
+      const Point point = queued_on("crossbar-shared", grid, limit);
+      const TimedProgram program = lower(point, shared);
+      ReplayOptions options;
+      options.jitter = jitter_of(what_ifs);
+
+      const Replay once = replay(program, grid, shared, options);
+      const Replay again = replay(program, grid, shared, options);
+
+      EXPECT_EQ(once.outcome.total.value, again.outcome.total.value);
+      EXPECT_GT(once.outcome.total.value, estimate(program).total.value);
+      EXPECT_NEAR((once.outcome.compute + once.outcome.exposed_total()).value,
+                  once.outcome.total.value, 0.1 * once.outcome.total.value);
+    }
+  }
+}
+
+// Messages that take a third of a forward: 1f1b waits for each where a queue has others in flight.
+TEST(ReadyQueues, LoseLessThanAFixedOrderToSlowMessages) {
+  const Platform platform = read_platform("crossbar");
+  Point queued = queued_on("crossbar", {1, 1, 1, 1, 4}, 8);
+  queued.options.micro_batches = 32;
+  queued.global_batch = 64;
+  Point fixed = queued;
+  fixed.options.order = PipelineOrder::one_f_one_b;
+  fixed.options.pipeline_limit = 0;
+  const auto slowed = [&](const Point& point) {
+    TimedProgram program = lower(point, platform);
+    const double third = estimate(program).compute.value / (3 * 32 * 4);
+    for (TimedCollective& collective : program.collectives) {
+      if (collective.kind != CollectiveKind::send) continue;
+      collective.cost = {{third}, {}, {1e12}};
+      collective.uncontended = {third};
+    }
+    return program;
+  };
+
+  const double with_queue = estimate(slowed(queued)).total.value;
+  const double without = estimate(slowed(fixed)).total.value;
+  const double simulated = replay(slowed(queued), queued.grid, platform).outcome.total.value;
+
+  EXPECT_LT(with_queue, 0.95 * without);
+  EXPECT_NEAR(simulated, with_queue, 1e-6 * with_queue);
+}
+
+}  // namespace
+}  // namespace fourfold
