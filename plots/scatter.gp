@@ -10,8 +10,8 @@ colours = '#0072B2 #D55E00 #009E73 #CC79A7 #E69F00 #56B4E9'
 colour(i) = word(colours, (i - 1) % words(colours) + 1)
 filled(i) = word('7 5 9 13 11 15', (i - 1) % 6 + 1) + 0
 open(i) = word('6 4 8 12 10 14', (i - 1) % 6 + 1) + 0
-# After six studies the shapes are open ones.
-shape(i) = i > 6 ? open(i) : filled(i)
+# Open shapes, since runs of one study lie close together; filled ones after six studies.
+shape(i) = i > 6 ? filled(i) : open(i)
 
 # Studies that have a projected row, in the order of the file, each between quotes.
 studies = system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) column[$i] = i} \
@@ -33,18 +33,18 @@ set size square
 set for [power=-2:5] for [digit in '1 2 5'] xtics add (digit * 10.0 ** power)
 set for [power=-2:5] for [digit in '1 2 5'] ytics add (digit * 10.0 ** power)
 set format '%g'
-set grid xtics ytics lc rgb '#b8b8b8' lw 1 dashtype 1
+set grid xtics ytics back lc rgb '#b8b8b8' lw 1 dashtype 1
 set key outside right center Left reverse samplen 2 spacing 1.3 noenhanced
 set border 3
 set tics nomirror
-set style fill transparent solid 0.35 noborder
+set style fill solid noborder
 
 of(study) = strcol('study') eq study ? column('projected_s') : NaN
-draw = "plot '+' using 1:($1 * 0.8):($1 * 1.2) with filledcurves lc rgb '#dddddd' title 'within 20 %', \
-  '+' using 1:($1 * 0.9):($1 * 1.1) with filledcurves lc rgb '#aaaaaa' title 'within 10 %', \
+draw = "plot '+' using 1:($1 * 0.8):($1 * 1.2) with filledcurves lc rgb '#e4e4e4' title 'within 20 %', \
+  '+' using 1:($1 * 0.9):($1 * 1.1) with filledcurves lc rgb '#c4c4c4' title 'within 10 %', \
   x with lines lw 1 lc rgb '#555555' title 'as published', \
   for [i=1:words(studies)] csv using (column('published_s')):(of(word(studies, i))) with points \
-  pt shape(i) ps 1.4 lw 1.5 lc rgb colour(i) title word(studies, i)"
+  pt shape(i) ps 1.1 lw 1.5 lc rgb colour(i) title word(studies, i)"
 
 set terminal pngcairo size 1100, 750 font 'DejaVu Sans,13' background 'white'
 set output output.'.png'

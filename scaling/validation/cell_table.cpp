@@ -28,6 +28,8 @@ std::vector<std::string> cells_of(const std::string& line) {
     if (ends) {
       cells.emplace_back();
       at = At::begin;
+    } else if (letter == ' ' && (at == At::begin || at == At::after_quote)) {
+      continue;
     } else if (letter == '"' && at == At::begin) {
       at = At::quoted;
     } else if (letter == '"' && at == At::quoted) {

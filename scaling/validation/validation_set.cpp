@@ -350,10 +350,18 @@ ValidationSet read_validation_set(const std::string& name_or_path) {
   read_remarks(table, set);
   const std::vector<std::string> awaited = missing_options(table, path);
   std::set<std::string> ids;
+  std::set<std::pair<std::string, Scales>> platforms;
   for (std::size_t i = 0; i < table.rows(); ++i) {
     set.cases.push_back(read_case(RowReader(table, i), awaited));
     if (!ids.insert(set.cases.back().id).second) {
       table.fail(i, "id", "'" + set.cases.back().id + "' is there twice");
+    }
+    const Question& question = set.cases.back().question;
+    if (!platforms.emplace(question.platform, question.scales).second) continue;
+    try {
+      read_platform(question.platform, question.scales);
+    } catch (const std::runtime_error& error) {
+      table.fail(i, "platform", error.what());
     }
   }
   if (set.cases.empty()) throw std::runtime_error(path + " has no rows");
