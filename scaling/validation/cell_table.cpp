@@ -67,8 +67,7 @@ CellTable::CellTable(const std::string& path) : path_(path) {
       if (line.starts_with(remark_mark)) {
         add_remark(line);
       } else if (!line.empty() && line.front() != '#') {
-        std::vector<std::string> cells = cells_of(line);
-        columns_.empty() ? set_columns(std::move(cells)) : add_row(std::move(cells), number);
+        add_cells(cells_of(line), number);
       }
     } catch (const std::runtime_error& error) {
       throw std::runtime_error(fmt::format("{}, line {}: {}", path, number, error.what()));
@@ -97,7 +96,8 @@ void CellTable::set_columns(std::vector<std::string> columns) {
   columns_ = std::move(columns);
 }
 
-void CellTable::add_row(std::vector<std::string> cells, std::int64_t number) {
+void CellTable::add_cells(std::vector<std::string> cells, std::int64_t number) {
+  if (columns_.empty()) return set_columns(std::move(cells));
   if (cells.size() != columns_.size()) {
     throw std::runtime_error(
         fmt::format("{} cells, but {} columns", cells.size(), columns_.size()));

@@ -29,8 +29,9 @@ class CellTable {
 
  private:
   void add_remark(const std::string& line);
+  // The first cells are the columns' names.
+  void add_cells(std::vector<std::string> cells, std::int64_t number);
   void set_columns(std::vector<std::string> columns);
-  void add_row(std::vector<std::string> cells, std::int64_t number);
 
   struct Row {
     std::int64_t line = 0;

@@ -338,8 +338,9 @@ ValidationSet read_validation_set(const std::string& name_or_path) {
   const bool is_path = name_or_path.ends_with(".csv");
   const std::vector<std::string> known = known_validation_sets();
   if (!is_path && !one_of(known, name_or_path)) {
-    throw std::runtime_error(fmt::format("unknown validation set '{}'{}", name_or_path,
-                                         did_you_mean(name_or_path, known)));
+    throw std::runtime_error(
+        fmt::format("unknown validation set '{}'; there are {}, and .csv files of your own",
+                    name_or_path, fmt::join(known, ", ")));
   }
   const std::string path =
       is_path ? name_or_path : (sets_folder() / (name_or_path + ".csv")).string();
