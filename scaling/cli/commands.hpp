@@ -22,5 +22,6 @@ void add_models_verb(CLI::App& app, Action& action);
 void add_collectives_verb(CLI::App& app, Action& action);
 void add_train_verb(CLI::App& app, Action& action);
 void add_sample_verb(CLI::App& app, Action& action);
+void add_validate_verb(CLI::App& app, Action& action);
 
 }  // namespace fourfold

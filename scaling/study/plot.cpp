@@ -75,4 +75,11 @@ std::string draw_loss_curve(const std::string& folder, const LossTable& losses) 
   return failure.empty() ? fmt::format("{0}/loss.png and {0}/loss.svg are drawn", folder) : failure;
 }
 
+std::string draw_scatter(const std::string& csv) {
+  const std::string output = csv.ends_with(".csv") ? csv.substr(0, csv.size() - 4) : csv;
+  const std::string failure =
+      why_not_drawn({{"scatter", fmt::format("csv={}; output={}", quoted(csv), quoted(output))}});
+  return failure.empty() ? fmt::format("{0}.png and {0}.svg are drawn", output) : failure;
+}
+
 }  // namespace fourfold

@@ -19,4 +19,8 @@ std::string draw_plots(const std::string& folder, const std::vector<std::string>
 // Returns a sentence, as above.
 std::string draw_loss_curve(const std::string& folder, const LossTable& losses);
 
+// Writes a PNG and an SVG beside the CSV of a validation (scaling/validation/validation_json.hpp),
+// under its name. Returns a sentence, as above.
+std::string draw_scatter(const std::string& csv);
+
 }  // namespace fourfold

@@ -1,0 +1,54 @@
+# Projected against published seconds of the runs of a validation, both logarithmic, with bands of
+# 10 and 20 %; one colour per study. Reads nothing but the CSV of a validation.
+# Set before: csv (path), output (path without ending).
+set datafile separator ','
+set datafile columnheaders
+set datafile missing ''
+
+# Okabe and Ito's colours, told apart by colour-blind readers, too; with shapes that differ as well.
+colours = '#0072B2 #D55E00 #009E73 #CC79A7 #E69F00 #56B4E9'
+colour(i) = word(colours, (i - 1) % words(colours) + 1)
+filled(i) = word('7 5 9 13 11 15', (i - 1) % 6 + 1) + 0
+open(i) = word('6 4 8 12 10 14', (i - 1) % 6 + 1) + 0
+# Open shapes, since runs of one study lie close together; filled ones after six studies.
+shape(i) = i > 6 ? filled(i) : open(i)
+
+# Studies that have a projected row, in the order of the file, each between quotes.
+studies = system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) column[$i] = i} \
+  NR > 1 {ran = $column[\"compute_s\"] != \"\"} NR > 1 && ran && !($2 in seen) {seen[$2]; printf \"%%s \", $2}' '%s'", csv))
+fidelity = system(sprintf("sed -n 2p '%s' | grep -oE 'estimated|simulated|full|s4u-step|s4u' | head -n 1", csv))
+
+stats csv using (column('published_s')) nooutput name 'PUBLISHED'
+stats csv using (column('projected_s')) nooutput name 'PROJECTED'
+low = (PUBLISHED_min < PROJECTED_min ? PUBLISHED_min : PROJECTED_min) / 1.3
+high = (PUBLISHED_max > PROJECTED_max ? PUBLISHED_max : PROJECTED_max) * 1.3
+
+set title sprintf('Seconds of a step, %s against published', fidelity)
+set xlabel 'published, s'
+set ylabel 'projected, s'
+set logscale xy
+set xrange [low:high]
+set yrange [low:high]
+set size square
+set for [power=-2:5] for [digit in '1 2 5'] xtics add (digit * 10.0 ** power)
+set for [power=-2:5] for [digit in '1 2 5'] ytics add (digit * 10.0 ** power)
+set format '%g'
+set grid xtics ytics back lc rgb '#b8b8b8' lw 1 dashtype 1
+set key outside right center Left reverse samplen 2 spacing 1.3 noenhanced
+set border 3
+set tics nomirror
+set style fill solid noborder
+
+of(study) = strcol('study') eq study ? column('projected_s') : NaN
+draw = "plot '+' using 1:($1 * 0.8):($1 * 1.2) with filledcurves lc rgb '#e4e4e4' title 'within 20 %', \
+  '+' using 1:($1 * 0.9):($1 * 1.1) with filledcurves lc rgb '#c4c4c4' title 'within 10 %', \
+  x with lines lw 1 lc rgb '#555555' title 'as published', \
+  for [i=1:words(studies)] csv using (column('published_s')):(of(word(studies, i))) with points \
+  pt shape(i) ps 1.1 lw 1.5 lc rgb colour(i) title word(studies, i)"
+
+set terminal pngcairo size 1100, 750 font 'DejaVu Sans,13' background 'white'
+set output output.'.png'
+eval draw
+set terminal svg size 1100, 750 font 'DejaVu Sans,13' background 'white'
+set output output.'.svg'
+eval draw

@@ -1,0 +1,100 @@
+// fourfold validate: how far projections lie from runs that somebody measured.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "scaling/cli/commands.hpp"
+#include "scaling/cli/output.hpp"
+#include "scaling/jobs/progress.hpp"
+#include "scaling/study/plot.hpp"
+#include "scaling/validation/validation_json.hpp"
+#include "scaling/validation/validation_run.hpp"
+#include "scaling/validation/validation_text.hpp"
+#include "support/whole_file.hpp"
+
+namespace fourfold {
+namespace {
+
+struct Typed {
+  std::vector<std::string> sets;
+  std::string fidelity = name(Fidelity::estimated);
+  std::string csv, against;  // paths; empty: none
+  bool json = false;
+};
+
+std::vector<SetResult> run(const std::vector<ValidationSet>& sets, Fidelity fidelity) {
+  double cases = 0.0;
+  for (const ValidationSet& set : sets) cases += static_cast<double>(set.cases.size());
+  Progress progress(static_cast<std::int64_t>(sets.size()), cases);
+  std::vector<SetResult> results;
+  for (const ValidationSet& set : sets) {
+    progress.begin(set.name, static_cast<double>(set.cases.size()));
+    results.push_back(run_validation(set, fidelity, [&](const std::string& activity, double done) {
+      progress.update(activity, done);
+    }));
+    progress.finish(fmt::format("{} rows", set.cases.size()));
+  }
+  return results;
+}
+
+int validate(const Typed& typed) {
+  const Fidelity fidelity = fidelity_named(typed.fidelity);
+  if (!typed.csv.empty()) refuse_unwritable(typed.csv);
+  const EarlierValidation earlier =
+      typed.against.empty() ? EarlierValidation{} : read_validation_json(typed.against);
+  std::vector<ValidationSet> sets;
+  for (const std::string& set : typed.sets.empty() ? known_validation_sets() : typed.sets) {
+    sets.push_back(read_validation_set(set));
+  }
+  const std::vector<SetResult> results = run(sets, fidelity);
+  if (!typed.csv.empty()) {
+    write_whole_file(typed.csv, validation_csv(results));
+    fmt::print(stderr, "{}\n", draw_scatter(typed.csv));
+  }
+  if (typed.json) {
+    print(validation_json(results));
+  } else {
+    print(typed.against.empty() ? validation_text(results) : changes_text(earlier, results));
+  }
+  int status = 0;
+  for (const SetResult& result : results) {
+    const std::string why = worse_than_bound(result);
+    if (why.empty()) continue;
+    fmt::print(stderr, "fourfold: {}\n", why);
+    status = 1;
+  }
+  return status;
+}
+
+}  // namespace
+
+void add_validate_verb(CLI::App& app, Action& action) {
+  const auto typed = std::make_shared<Typed>();
+  CLI::App* verb =
+      app.add_subcommand("validate", "Compare projections with training runs that were measured");
+  verb->footer(
+      "Each set is a CSV in scaling/validation/sets, or one of your own (docs/accuracy.md). The\n"
+      "status is 1 if a set is further from what was measured than the bound it records.\n\n"
+      "Examples:\n"
+      "  fourfold validate\n"
+      "  fourfold validate --set known_runs --csv rows.csv\n"
+      "  fourfold validate --json > before.json\n"
+      "  fourfold validate --against before.json");
+  verb->add_option(
+      "--set", typed->sets,
+      "a set by name or a .csv file; may be given several times; all of them if absent");
+  verb->add_option("--fidelity", typed->fidelity,
+                   "as fourfold project; bounds are those of estimated")
+      ->capture_default_str();
+  verb->add_option("--csv", typed->csv,
+                   "FILE: write the rows as CSV, and beside it a scatter plot as PNG and SVG");
+  const auto against = verb->add_option("--against", typed->against,
+                                        "FILE: show what moved since this was printed by --json");
+  verb->add_flag("--json", typed->json, "print sets, rows and statistics as one line of JSON")
+      ->excludes(against);
+  verb->callback([typed, &action] { action = [typed] { return validate(*typed); }; });
+}
+
+}  // namespace fourfold

@@ -1,0 +1,244 @@
+// Written and read; see validation_json.hpp. Keys end in their unit: s, B.
+#include "scaling/validation/validation_json.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "scaling/text/text_table.hpp"
+#include "sim/question/point_json.hpp"
+#include "sim/question/provenance.hpp"
+#include "support/json_object.hpp"
+
+namespace fourfold {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr const char* format_name = "fourfold-validation-1";
+constexpr double moved = 1e-4;  // of the seconds before
+
+ordered_json json_of(const CaseResult& result) {
+  const ValidationCase& one = result.one;
+  ordered_json object{{"id", one.id},
+                      {"study", one.study},
+                      {"source", one.source},
+                      {"platform", one.question.platform},
+                      {"devices", one.question.devices},
+                      {"options", json_of(one.question.options)},
+                      {"published_s", one.published.value},
+                      {"in_sample", one.in_sample},
+                      {"stand_in", one.stand_in},
+                      {"projected_without", one.unsaid}};
+  object["options"].erase("micro_batches");
+  if (!result.projection) {
+    object["projected_s"] = nullptr;
+    object["why_not"] = result.why_not;
+    return object;
+  }
+  const Projection& projection = *result.projection;
+  object["projected_s"] = projection.outcome.total.value;
+  object["deviation"] = result.deviation();
+  object["grid"] = projection.grid.str();
+  object["micro_batches"] = projection.micro_batches;
+  object["compute_s"] = projection.outcome.compute.value;
+  object["exposed_s"] = projection.outcome.exposed_total().value;
+  object["bubble_s"] = projection.outcome.bubble.value;
+  object["memory_B"] = projection.memory.value;
+  object["memory_limit_B"] = projection.memory_limit.value;
+  return object;
+}
+
+ordered_json statistics(const SetResult& result, const std::string& study, Sample sample) {
+  const std::vector<std::size_t> cases = cases_that_ran(result, study, sample);
+  const Deviations found = deviations_of(result, cases);
+  ordered_json object{
+      {"study", study}, {"sample", sample == Sample::in ? "in" : "out"}, {"run", found.count}};
+  if (found.count == 0) return object;
+  object["mean_absolute"] = found.mean_absolute;
+  object["bias"] = found.bias;
+  object["median_absolute"] = found.median;
+  object["ninetieth_absolute"] = found.ninetieth;
+  object["worst"] = result.cases[found.worst].deviation();
+  object["worst_id"] = result.cases[found.worst].one.id;
+  return object;
+}
+
+ordered_json json_of(const SetResult& result) {
+  ordered_json cases = ordered_json::array();
+  for (const CaseResult& one : result.cases) cases.push_back(json_of(one));
+  ordered_json table = ordered_json::array();
+  for (Sample sample : {Sample::out, Sample::in}) {
+    table.push_back(statistics(result, "", sample));
+    for (const std::string& study : studies(result)) {
+      table.push_back(statistics(result, study, sample));
+    }
+  }
+  ordered_json ranked = ordered_json::array();
+  for (const Ranking& ranking : rankings(result)) {
+    ranked.push_back({{"study", ranking.study},
+                      {"ids", ranking.ids},
+                      {"configurations", ranking.configurations},
+                      {"kendall_tau", ranking.tau},
+                      {"top1_regret", ranking.regret}});
+  }
+  return {{"name", result.set.name},
+          {"title", result.set.title},
+          {"fidelity", name(result.fidelity)},
+          {"in_sample", result.set.in_sample},
+          {"bound", result.set.bound ? ordered_json(*result.set.bound) : ordered_json()},
+          {"least_cases", result.set.least_cases},
+          {"worse_than_bound", worse_than_bound(result)},
+          {"statistics", table},
+          {"rankings", ranked},
+          {"cases", cases}};
+}
+
+std::string in_quotes(const std::string& text) {
+  std::string result = "\"";
+  for (char letter : text) result += letter == '"' ? std::string("\"\"") : std::string(1, letter);
+  return result + '"';
+}
+
+}  // namespace
+
+std::string validation_json(const std::vector<SetResult>& results) {
+  ordered_json object{{"format", format_name}, {"commit", build().commit}};
+  object["sets"] = ordered_json::array();
+  for (const SetResult& result : results) object["sets"].push_back(json_of(result));
+  return object.dump() + '\n';
+}
+
+std::string validation_csv(const std::vector<SetResult>& results) {
+  std::string text =
+      "set,study,id,platform,devices,grid,micro_batches,fidelity,published_s,projected_s,"
+      "deviation,compute_s,exposed_s,bubble_s,memory_B,in_sample,stand_in,why_not\n";
+  for (const SetResult& result : results) {
+    for (const CaseResult& one : result.cases) {
+      const Question& question = one.one.question;
+      std::string grid = question.grid ? question.grid->str() : "";
+      std::string numbers = ",,,,,";
+      std::string micro_batches;
+      if (one.projection) {
+        const Outcome& outcome = one.projection->outcome;
+        grid = one.projection->grid.str();
+        micro_batches = fmt::to_string(one.projection->micro_batches);
+        numbers = fmt::format("{:.6g},{:.5f},{:.6g},{:.6g},{:.6g},{:.6g}", outcome.total.value,
+                              one.deviation(), outcome.compute.value, outcome.exposed_total().value,
+                              outcome.bubble.value, one.projection->memory.value);
+      }
+      text += fmt::format(
+          "{},{},{},{},{},{},{},{},{:.6g},{},{},{},{}\n", result.set.name, in_quotes(one.one.study),
+          in_quotes(one.one.id), in_quotes(question.platform), question.devices, in_quotes(grid),
+          micro_batches, name(result.fidelity), one.one.published.value, numbers,
+          in_quotes(one.one.in_sample), in_quotes(one.one.stand_in), in_quotes(one.why_not));
+    }
+  }
+  return text;
+}
+
+EarlierValidation read_validation_json(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error("cannot read the earlier validation in " + path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const json object = parse_json(text, path);
+  if (!object.is_object() || object.value("format", json()) != json(format_name)) {
+    throw std::runtime_error(path + " is not what fourfold validate --json prints");
+  }
+  EarlierValidation earlier;
+  try {
+    for (const json& set : object.at("sets")) {
+      std::map<std::string, EarlierCase>& cases = earlier[set.at("name").get<std::string>()];
+      for (const json& one : set.at("cases")) {
+        EarlierCase read{
+            {one.at("published_s").get<double>()}, {}, one.at("in_sample").get<std::string>()};
+        const json& projected = one.at("projected_s");
+        if (!projected.is_null()) read.projected = Seconds{projected.get<double>()};
+        cases[one.at("id").get<std::string>()] = read;
+      }
+    }
+  } catch (const json::exception& error) {
+    throw std::runtime_error(fmt::format("{}: {}", path, error.what()));
+  }
+  return earlier;
+}
+
+namespace {
+
+std::string percent(double share) {
+  return fmt::format("{:+.1f}", 100.0 * share);
+}
+
+std::string before_and_after(const Deviations& before, const Deviations& after) {
+  return fmt::format(
+      "{} -> {} cases run out of sample, mean |dev.| {:.2f} -> {:.2f} %, bias {:+.2f} -> {:+.2f} %",
+      before.count, after.count, 100.0 * before.mean_absolute, 100.0 * after.mean_absolute,
+      100.0 * before.bias, 100.0 * after.bias);
+}
+
+Deviations earlier_deviations(const std::map<std::string, EarlierCase>& cases) {
+  std::vector<double> values;
+  for (const auto& [id, one] : cases) {
+    if (one.projected && one.in_sample.empty()) {
+      values.push_back(*one.projected / one.published - 1.0);
+    }
+  }
+  return deviations_of(values);
+}
+
+// The cells of a row that moved; empty if it did not.
+std::vector<std::string> moved_row(const EarlierCase* before, const CaseResult& after) {
+  const auto seconds = [](const std::optional<Seconds>& of) {
+    return of ? fmt::format("{:.2f}", of->value) : std::string("-");
+  };
+  std::optional<Seconds> then, now;
+  if (before != nullptr) then = before->projected;
+  if (after.projection) now = after.projection->outcome.total;
+  if (!then && !now) return {};
+  if (then && now && std::abs(*now / *then - 1.0) <= moved) return {};
+  return {after.one.id,
+          seconds(then),
+          seconds(now),
+          then && now ? percent(*now / *then - 1.0) : "-",
+          then ? percent(*then / before->published - 1.0) : "-",
+          now ? percent(after.deviation()) : "-"};
+}
+
+}  // namespace
+
+std::string changes_text(const EarlierValidation& before, const std::vector<SetResult>& now) {
+  std::string text;
+  for (const SetResult& result : now) {
+    const auto found = before.find(result.set.name);
+    if (found == before.end()) {
+      text += result.set.name + " was not validated before\n\n";
+      continue;
+    }
+    std::map<std::string, EarlierCase> gone = found->second;
+    text += result.set.name + ": " +
+            before_and_after(earlier_deviations(found->second),
+                             deviations_of(result, cases_that_ran(result, "", Sample::out))) +
+            '\n';
+    TextTable table;
+    table.columns = {
+        {"row", "", Align::left},   {"before", "s"},        {"now", "s"}, {"change", "%"},
+        {"deviation", "before, %"}, {"deviation", "now, %"}};
+    for (const CaseResult& one : result.cases) {
+      const auto earlier = gone.find(one.one.id);
+      const auto row = moved_row(earlier == gone.end() ? nullptr : &earlier->second, one);
+      if (!row.empty()) table.rows.push_back(row);
+      if (earlier != gone.end()) gone.erase(earlier);
+    }
+    text += table.rows.empty() ? "no row moved\n" : format(table);
+    for (const auto& [id, one] : gone) text += id + " is no longer in the set\n";
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace fourfold

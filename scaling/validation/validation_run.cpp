@@ -1,0 +1,176 @@
+// Cases one by one, then statistics over them; see validation_run.hpp.
+#include "scaling/validation/validation_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "scaling/find/finding.hpp"
+#include "scaling/jobs/interrupt.hpp"
+#include "schedule/models/fit.hpp"
+#include "sim/estimate/estimate.hpp"
+
+namespace fourfold {
+namespace {
+
+Projection project_as_it_is(const Question& question, Fidelity fidelity,
+                            const std::function<void(double)>& watch) {
+  const Platform platform = read_platform(question.platform, question.scales);
+  if (question.devices > platform.devices()) {
+    throw FindingFailed(fmt::format("{} has {} devices, {} are too many", platform.name,
+                                    platform.devices(), question.devices));
+  }
+  const Point point = point_of(question, *question.grid, *question.micro_batches);
+  const std::string reason = misfit(point.model, point.grid, point.global_batch, point.options);
+  if (!reason.empty()) throw FindingFailed(reason);
+  const Estimate estimated = estimate(point, platform);
+  Projection projection{point.grid, *question.micro_batches, estimated.outcome,
+                        estimated.memory.peak,
+                        platform.processor.memory * platform.processor.usable_memory};
+  if (simulates(fidelity)) {
+    std::vector<std::string> arguments;
+    if (fidelity != Fidelity::simulated) arguments = {"--fidelity", name(fidelity)};
+    projection.outcome = simulate(point, arguments, watch).outcome;
+  }
+  return projection;
+}
+
+Projection project_best(const Question& question, Fidelity fidelity,
+                        const std::function<void(double)>& watch) {
+  const Platform platform = read_platform(question.platform, question.scales);
+  const Finding finding = find(question, fidelity, StoppingRule{},
+                               [&](const std::string&, double done) { watch(done); });
+  const Candidate& best = finding.best();
+  return {best.grid, best.micro_batches, finding.outcome(), best.estimate.memory.peak,
+          platform.processor.memory * platform.processor.usable_memory};
+}
+
+CaseResult run_case(const ValidationCase& one, Fidelity fidelity,
+                    const std::function<void(double)>& watch) {
+  CaseResult result{one, {}, one.left_out};
+  if (!one.left_out.empty()) return result;
+  try {
+    const bool known = one.question.grid && one.question.micro_batches;
+    result.projection = known ? project_as_it_is(one.question, fidelity, watch)
+                              : project_best(one.question, fidelity, watch);
+  } catch (const FindingFailed& error) {
+    result.why_not = error.what();
+  }
+  return result;
+}
+
+// Equal for rows that ask for the same thing.
+std::string configuration_of(const CaseResult& result) {
+  nlohmann::json object = json_of(result.one.question);
+  object["model"].erase("name");
+  return object.dump();
+}
+
+// Equal for rows that a user would choose between.
+std::string choice_of(const CaseResult& result) {
+  nlohmann::json object = json_of(result.one.question);
+  object["model"].erase("name");
+  for (const char* chosen : {"options", "grid", "micro_batches"}) object.erase(chosen);
+  return result.one.study + object.dump();
+}
+
+}  // namespace
+
+SetResult run_validation(const ValidationSet& set, Fidelity fidelity, const WatchSet& watch) {
+  SetResult result;
+  result.set = set;
+  result.set.cases.clear();
+  result.fidelity = fidelity;
+  const auto all = static_cast<double>(set.cases.size());
+  for (std::size_t i = 0; i < set.cases.size(); ++i) {
+    stop_if_interrupted();
+    const auto tell = [&](double done) {
+      watch(set.cases[i].id, (static_cast<double>(i) + done) / all);
+    };
+    tell(0.0);
+    result.cases.push_back(run_case(set.cases[i], fidelity, tell));
+  }
+  return result;
+}
+
+std::vector<std::size_t> cases_that_ran(const SetResult& result, const std::string& study,
+                                        Sample sample) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < result.cases.size(); ++i) {
+    const CaseResult& one = result.cases[i];
+    const bool in_sample = !one.one.in_sample.empty();
+    if (!one.projection || in_sample != (sample == Sample::in)) continue;
+    if (study.empty() || study == one.one.study) found.push_back(i);
+  }
+  return found;
+}
+
+Deviations deviations_of(const SetResult& result, const std::vector<std::size_t>& cases) {
+  std::vector<double> values;
+  for (std::size_t i : cases) values.push_back(result.cases[i].deviation());
+  Deviations found = deviations_of(values);
+  if (!cases.empty()) found.worst = cases[found.worst];
+  return found;
+}
+
+std::vector<std::string> studies(const SetResult& result) {
+  std::vector<std::string> names;
+  for (const CaseResult& one : result.cases) {
+    if (std::find(names.begin(), names.end(), one.one.study) == names.end()) {
+      names.push_back(one.one.study);
+    }
+  }
+  return names;
+}
+
+std::vector<Ranking> rankings(const SetResult& result) {
+  std::vector<std::string> choices;  // in the order of the file
+  std::map<std::string, std::vector<const CaseResult*>> rows;
+  for (const CaseResult& one : result.cases) {
+    if (!one.projection || !one.one.question.grid) continue;
+    const std::string choice = choice_of(one);
+    if (!rows.contains(choice)) choices.push_back(choice);
+    rows[choice].push_back(&one);
+  }
+  std::vector<Ranking> found;
+  for (const std::string& choice : choices) {
+    Ranking ranking;
+    std::map<std::string, std::vector<const CaseResult*>> configurations;
+    for (const CaseResult* one : rows[choice]) {
+      ranking.study = one->one.study;
+      ranking.ids.push_back(one->one.id);
+      configurations[configuration_of(*one)].push_back(one);
+    }
+    ranking.configurations = configurations.size();
+    if (ranking.configurations < 3) continue;
+    std::vector<double> published, projected;
+    for (const auto& [configuration, repeats] : configurations) {
+      double sum = 0.0;
+      for (const CaseResult* one : repeats) sum += one->one.published.value;
+      published.push_back(sum / static_cast<double>(repeats.size()));
+      projected.push_back(repeats.front()->projection->outcome.total.value);
+    }
+    ranking.tau = kendall_tau(projected, published);
+    ranking.regret = top1_regret(projected, published);
+    found.push_back(ranking);
+  }
+  return found;
+}
+
+std::string worse_than_bound(const SetResult& result) {
+  if (result.fidelity != Fidelity::estimated) return "";
+  const Deviations out = deviations_of(result, cases_that_ran(result, "", Sample::out));
+  if (static_cast<std::int64_t>(out.count) < result.set.least_cases) {
+    return fmt::format("{}: {} cases ran out of sample, but at least {} must", result.set.name,
+                       out.count, result.set.least_cases);
+  }
+  if (!result.set.bound || out.mean_absolute <= *result.set.bound) return "";
+  return fmt::format("{}: {:.2f} % mean absolute deviation is above the bound of {:g} %",
+                     result.set.name, 100.0 * out.mean_absolute, 100.0 * *result.set.bound);
+}
+
+}  // namespace fourfold

@@ -1,0 +1,14 @@
+// A validation as tables for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scaling/validation/validation_run.hpp"
+
+namespace fourfold {
+
+// Rows, then what did not run and why, then the statistics by set and study.
+std::string validation_text(const std::vector<SetResult>& results);
+
+}  // namespace fourfold

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# fourfold validate from outside: the status follows the bound, --against knows what --json said,
+# and the scatter plot shows studies and bands.
+set -euo pipefail
+fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+fail() {
+  echo "$1" >&2
+  exit 1
+}
+
+# rows BOUND SECONDS: a set of two runs.
+rows() {
+  printf '%s\n' "#! bound_percent: $1" '#! least_cases: 2' \
+    'id,study,source,platform,n_gpus,layers,hidden,heads,seq,vocab,global_batch_sequences,tp,pp,dp,micro_batch,seconds' \
+    "one,First study,me,selene,8,24,2048,16,2048,51200,64,1,1,8,8,$2" \
+    "two,Second study,me,selene,8,24,2048,16,2048,51200,64,2,2,2,8,$2"
+}
+
+rows 1000 1 >"$folder/runs.csv"
+"$fourfold" validate --set "$folder/runs.csv" >"$folder/said" 2>/dev/null || fail "within its bound, but status $?"
+grep -q "runs, out of sample .*2 of 2" "$folder/said" || fail "no statistics: $(cat "$folder/said")"
+"$fourfold" validate --set "$folder/runs.csv" --json >"$folder/before.json" 2>/dev/null
+
+rows 0.001 1 >"$folder/runs.csv"
+status=0
+"$fourfold" validate --set "$folder/runs.csv" >/dev/null 2>"$folder/complaint" || status=$?
+[ "$status" -eq 1 ] || fail "above its bound, but status $status"
+grep -q "above the bound of 0.001 %" "$folder/complaint" || fail "said: $(cat "$folder/complaint")"
+
+rows 1000 1 >"$folder/runs.csv"
+"$fourfold" validate --set "$folder/runs.csv" --against "$folder/before.json" 2>/dev/null |
+  grep -q "no row moved" || fail "the same run moved"
+
+"$fourfold" validate --set "$folder/runs.csv" --csv "$folder/out.csv" >/dev/null 2>"$folder/said"
+grep -q "out.svg are drawn" "$folder/said" || fail "nothing is drawn: $(cat "$folder/said")"
+for word in "First study" "Second study" "within 10 %" "within 20 %"; do
+  grep -oE '>[^<>]+<' "$folder/out.svg" | grep -q "$word" || fail "the plot lacks '$word'"
+done
+# The sets that come with Fourfold are within their bounds.
+"$fourfold" validate --json >"$folder/all.json" 2>"$folder/complaint" ||
+  fail "a set is worse than its bound: $(grep '^fourfold:' "$folder/complaint")"
+python3 - "$folder/all.json" <<'PYTHON'
+import json, sys
+for one in json.load(open(sys.argv[1]))["sets"]:
+    assert one["cases"] and not one["worse_than_bound"], one["name"]
+    assert all(case["projected_s"] or case["why_not"] for case in one["cases"]), one["name"]
+PYTHON
+echo "validation guards its bounds"

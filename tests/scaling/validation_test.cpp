@@ -1,0 +1,282 @@
+// Measured runs: read as questions, refused by line and column, compared, and guarded by bounds.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "scaling/validation/cell_table.hpp"
+#include "scaling/validation/deviations.hpp"
+#include "scaling/validation/validation_json.hpp"
+#include "scaling/validation/validation_run.hpp"
+#include "scaling/validation/validation_set.hpp"
+#include "scaling/validation/validation_text.hpp"
+#include "sim/estimate/estimate.hpp"
+#include "tests/scaling/temporary_folder.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+const std::string columns =
+    "id,source,platform,n_gpus,layers,hidden,heads,seq,vocab,global_batch_sequences,tp,pp,dp,"
+    "micro_batch,recompute,seconds,tflops_per_gpu,params_B,notes\n";
+const std::string shape = "selene,16,24,4096,32,2048,51200,64,";
+
+ValidationSet read(const std::string& text) {
+  const TemporaryFolder folder;
+  write_content(folder.file("runs.csv"), text);
+  return read_validation_set(folder.file("runs.csv"));
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    read(text);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+CaseResult made_up(const std::string& id, double published, double projected) {
+  CaseResult result;
+  result.one.id = id;
+  result.one.study = "study";
+  result.one.published = {published};
+  Projection projection;
+  projection.outcome.total = {projected};
+  result.projection = projection;
+  return result;
+}
+
+SetResult made_up(std::vector<CaseResult> cases) {
+  SetResult result;
+  result.set.name = "runs";
+  result.cases = std::move(cases);
+  return result;
+}
+
+TEST(CellTables, KeepCommasAndQuotesOfQuotedCells) {
+  const TemporaryFolder folder;
+  write_content(folder.file("cells.csv"),
+                "# prose\n#! key: a value\na,b\n\"1, 2\", \"x \"\"y\"\"\"\n");
+
+  const CellTable table(folder.file("cells.csv"));
+
+  ASSERT_EQ(table.rows(), 1u);
+  EXPECT_EQ(table.cell(0, "a"), "1, 2");
+  EXPECT_EQ(table.cell(0, "b"), "x \"y\"");
+  EXPECT_EQ(table.cell(0, "c"), "");
+  EXPECT_EQ(table.remarks().at("key"), "a value");
+}
+
+TEST(Validation, ReadsARunAsAQuestion) {
+  const ValidationSet set = read("#! title: Mine\n#! bound_percent: 12.5\n#! least_cases: 1\n" +
+                                 columns + "a,me," + shape + "2,4,2,4,none,9.5,,,\n");
+
+  ASSERT_EQ(set.cases.size(), 1u);
+  const ValidationCase& one = set.cases.front();
+  EXPECT_EQ(set.title, "Mine");
+  EXPECT_EQ(set.bound, 0.125);
+  EXPECT_EQ(set.least_cases, 1);
+  EXPECT_EQ(one.question.grid->str(), "x=2,data=2,pipe=4");
+  EXPECT_EQ(one.question.micro_batches, 8);
+  EXPECT_EQ(one.question.options.recompute, Recompute::none);
+  EXPECT_EQ(one.question.model.layers, 24);
+  EXPECT_EQ(one.published.value, 9.5);
+  EXPECT_THAT(one.left_out, IsEmpty());
+}
+
+TEST(Validation, TakesSecondsBeforeFlopsAndFlopsByTheirConvention) {
+  const std::string start = "me," + shape + "2,4,2,4,full,";
+  const ValidationSet set = read(columns + "a," + start + ",100,,iter_s=7.5; conv=hw4\n" + "b," +
+                                 start + ",100,,conv=model3 (derived)\n" + "c," + start +
+                                 ",100,,conv=hw4\n" + "d," + start + ",100,5,conv=neox60\n");
+
+  // 72 and 96 B s l h^2 with their terms in s and V, and (6 P + 60 s h l) B s.
+  const double layers = 64.0 * 2048.0 * 24.0 * 4096.0 * 4096.0;
+  const double attention = 2048.0 / (6.0 * 4096.0);
+  const double rate = 16.0 * 100e12;
+  EXPECT_EQ(set.cases[0].published.value, 7.5);
+  EXPECT_NEAR(set.cases[1].published.value,
+              72.0 * layers * (1.0 + attention + 51200.0 / (12.0 * 24.0 * 4096.0)) / rate, 1e-9);
+  EXPECT_NEAR(set.cases[2].published.value,
+              96.0 * layers * (1.0 + attention + 51200.0 / (16.0 * 24.0 * 4096.0)) / rate, 1e-9);
+  EXPECT_NEAR(set.cases[3].published.value,
+              64.0 * 2048.0 * (6.0 * 5e9 + 60.0 * 2048.0 * 4096.0 * 24.0) / rate, 1e-9);
+}
+
+TEST(Validation, KeepsWhatItCannotExpressWithTheReason) {
+  const ValidationSet set =
+      read("#! awaits: later\nlater,cp," + columns +
+           ",2,a,me,selene,16,24,4096,32,2048,51200,64,2,2,"
+           "2,4,full,9,,,\n,,b,me," +
+           shape + "2,4,2,4,by-magic,9,,,\nyes,,c,me," + shape + "2,4,2,4,full,9,,,\n");
+
+  EXPECT_THAT(set.cases[0].left_out, HasSubstr("context parallelism"));
+  EXPECT_THAT(set.cases[1].left_out, HasSubstr("recompute = by-magic cannot be expressed yet"));
+  EXPECT_THAT(set.cases[2].left_out, IsEmpty());
+  EXPECT_THAT(set.cases[2].unsaid, ElementsAre("later = yes"));
+}
+
+TEST(Validation, RefusesByLineAndColumn) {
+  const auto row = [](const std::string& rest) { return columns + "a,me," + shape + rest; };
+
+  EXPECT_THAT(refusal(row("2,x,2,4,full,9,,,\n")),
+              HasSubstr("line 2, column pp: 'x' is no whole number"));
+  EXPECT_THAT(refusal(row("2,2,2,4,full,9,,,\n")), HasSubstr("column n_gpus: the grid has 8"));
+  EXPECT_THAT(refusal(row("2,4,2,5,full,9,,,\n")), HasSubstr("column micro_batch: a batch of 64"));
+  EXPECT_THAT(refusal(row("2,4,2,4,full,-9,,,\n")), HasSubstr("column seconds: '-9' is no number"));
+  EXPECT_THAT(refusal(row("2,4,2,4,full,,,,\n")), HasSubstr("column seconds: there are neither"));
+  EXPECT_THAT(refusal(row("2,4,2,4,full,,99,,\n")), HasSubstr("column notes: flop/s without"));
+  EXPECT_THAT(refusal(row("2,4,2,4,full,9,,\n")), HasSubstr("line 2: 18 cells, but 19 columns"));
+  EXPECT_THAT(refusal(row("2,4,2,4,full,9,,,\n") + "a,me," + shape + "2,4,2,4,full,9,,,\n"),
+              HasSubstr("line 3, column id: 'a' is there twice"));
+  EXPECT_THAT(refusal(columns + "a,me,selen,16,24,4096,32,2048,51200,64,2,4,2,4,full,9,,,\n"),
+              HasSubstr("column platform: unknown platform"));
+}
+
+TEST(Validation, RefusesColumnsAndRemarksThatNobodyKnows) {
+  EXPECT_THAT(refusal("recomput," + columns), HasSubstr("did you mean \"recompute\"?"));
+  EXPECT_THAT(refusal("id,source\n"), HasSubstr("the column 'platform' is missing"));
+  EXPECT_THAT(refusal("#! bound: 3\n" + columns), HasSubstr("remark bound: it is not known"));
+  EXPECT_THAT(refusal("#! bound_percent: low\n" + columns), HasSubstr("remark bound_percent"));
+  EXPECT_THAT(refusal(columns), HasSubstr("has no rows"));
+  EXPECT_THAT(refusal("id,id\n"), HasSubstr("line 1: the column 'id' is there twice"));
+  EXPECT_THAT(refusal("id\n\"a\n"), HasSubstr("line 2: the quote of cell 1 is not closed"));
+  EXPECT_THROW(read_validation_set("known_run"), std::runtime_error);
+}
+
+TEST(Validation, ShipsEveryPublishedRowWithItsBound) {
+  const ValidationSet runs = read_validation_set("known_runs");
+  const ValidationSet weak = read_validation_set("sc24_weak");
+
+  EXPECT_EQ(runs.cases.size(), 101u);
+  EXPECT_EQ(weak.cases.size(), 12u);
+  for (const ValidationSet& set : {runs, weak}) {
+    EXPECT_TRUE(set.bound.has_value()) << set.name;
+    EXPECT_GT(set.least_cases, 0) << set.name;
+    EXPECT_THAT(set.in_sample, Not(IsEmpty())) << set.name;
+  }
+  const auto in_sample =
+      std::count_if(weak.cases.begin(), weak.cases.end(),
+                    [](const ValidationCase& one) { return !one.in_sample.empty(); });
+  EXPECT_EQ(in_sample, 1);
+}
+
+TEST(Validation, CountsDeviations) {
+  const Deviations found = deviations_of(std::vector<double>{0.1, -0.3, 0.2, 0.0});
+
+  EXPECT_EQ(found.count, 4u);
+  EXPECT_NEAR(found.mean_absolute, 0.15, 1e-12);
+  EXPECT_NEAR(found.bias, 0.0, 1e-12);
+  EXPECT_NEAR(found.median, 0.15, 1e-12);     // of 0, 0.1, 0.2, 0.3
+  EXPECT_NEAR(found.ninetieth, 0.27, 1e-12);  // 0.9 x 3 = 2.7 steps on
+  EXPECT_EQ(found.worst, 1u);
+  EXPECT_EQ(deviations_of(std::vector<double>{}).count, 0u);
+  EXPECT_NEAR(quantile({8.0, 1.0, 4.0, 2.0}, 0.5), 3.0, 1e-12);
+}
+
+TEST(Validation, ProjectsARunAsItWas) {
+  const ValidationSet set = read(columns + "a,me," + shape +
+                                 "2,4,2,4,full,9,,,\nb,me,selene,16,2,"
+                                 "4096,32,2048,51200,64,2,4,2,4,full,9,,,\n");
+
+  const SetResult result = run_validation(set, Fidelity::estimated, [](const auto&, double) {});
+
+  const Question& question = set.cases[0].question;
+  const Estimate expected =
+      estimate(point_of(question, *question.grid, 8), read_platform("selene"));
+  ASSERT_TRUE(result.cases[0].projection.has_value());
+  EXPECT_EQ(result.cases[0].projection->outcome.total.value, expected.outcome.total.value);
+  EXPECT_THAT(result.cases[0].deviation(),
+              DoubleNear(expected.outcome.total.value / 9.0 - 1.0, 1e-12));
+  EXPECT_FALSE(result.cases[1].projection.has_value());
+  EXPECT_THAT(result.cases[1].why_not, HasSubstr("2 layers cannot be dealt out to 4 stages"));
+}
+
+TEST(Validation, KeepsRowsThatChoseAConstantApart) {
+  SetResult result = made_up({made_up("a", 10, 9), made_up("b", 10, 5), made_up("c", 10, 11)});
+  result.cases[1].one.in_sample = "processor.interference";
+
+  const Deviations out = deviations_of(result, cases_that_ran(result, "", Sample::out));
+  const Deviations in = deviations_of(result, cases_that_ran(result, "", Sample::in));
+
+  EXPECT_EQ(out.count, 2u);
+  EXPECT_NEAR(out.mean_absolute, 0.1, 1e-12);
+  EXPECT_EQ(in.count, 1u);
+  EXPECT_EQ(in.worst, 1u);
+  EXPECT_THAT(validation_text({result}), HasSubstr("runs, in sample"));
+}
+
+TEST(Validation, RanksConfigurationsAndNotRepeats) {
+  // Measured 10, 8 (twice: 7 and 9), 12; projected 5, 6, 7: one pair of three is in another order,
+  // and the first choice takes 10 s instead of 8.
+  SetResult result =
+      made_up({made_up("a", 10, 5), made_up("b", 7, 6), made_up("b2", 9, 6), made_up("c", 12, 7)});
+  const std::vector<std::int64_t> micro_batches{1, 2, 2, 4};
+  for (std::size_t i = 0; i < result.cases.size(); ++i) {
+    result.cases[i].one.question.grid = ProcessGrid(2, 1, 1, 1);
+    result.cases[i].one.question.micro_batches = micro_batches[i];
+  }
+
+  const std::vector<Ranking> found = rankings(result);
+
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found.front().configurations, 3u);
+  EXPECT_NEAR(found.front().tau, 1.0 / 3.0, 1e-12);
+  EXPECT_NEAR(found.front().regret, 10.0 / 8.0 - 1.0, 1e-12);
+}
+
+TEST(Validation, SaysWhenASetIsWorseThanItsBound) {
+  SetResult result = made_up({made_up("a", 10, 9), made_up("b", 10, 13)});  // 20 % on average
+  EXPECT_THAT(worse_than_bound(result), IsEmpty());                         // without a bound
+
+  result.set.bound = 0.21;
+  EXPECT_THAT(worse_than_bound(result), IsEmpty());
+
+  result.set.bound = 0.19;
+  EXPECT_THAT(worse_than_bound(result), HasSubstr("20.00 % mean absolute deviation is above"));
+
+  result.set.bound = 0.21;
+  result.set.least_cases = 3;
+  EXPECT_THAT(worse_than_bound(result), HasSubstr("2 cases ran out of sample, but at least 3"));
+}
+
+TEST(Validation, ShowsWhatMovedSinceAnEarlierOne) {
+  CaseResult left_out = made_up("late", 10, 9);
+  left_out.projection.reset();
+  const SetResult before =
+      made_up({made_up("same", 10, 9), made_up("moved", 10, 8), left_out, made_up("gone", 10, 9)});
+  const SetResult now =
+      made_up({made_up("same", 10, 9), made_up("moved", 10, 10), made_up("late", 10, 9)});
+  const TemporaryFolder folder;
+  write_content(folder.file("before.json"), validation_json({before}));
+
+  const EarlierValidation earlier = read_validation_json(folder.file("before.json"));
+  const std::string text = changes_text(earlier, {now});
+
+  EXPECT_THAT(text, HasSubstr("3 -> 3 cases run out of sample, mean |dev.| 13.33 -> 6.67 %"));
+  EXPECT_THAT(text, testing::ContainsRegex("moved +8.00 +10.00 +\\+25.0 +-20.0 +\\+0.0"));
+  EXPECT_THAT(text, testing::ContainsRegex("late +- +9.00 +- +- +-10.0"));
+  EXPECT_THAT(text, HasSubstr("gone is no longer in the set"));
+  EXPECT_THAT(text, Not(HasSubstr("same")));
+  EXPECT_THAT(changes_text(earlier, {before}), HasSubstr("no row moved"));
+}
+
+TEST(Validation, RefusesAnEarlierOneThatIsNone) {
+  const TemporaryFolder folder;
+  write_content(folder.file("no.json"), "{\"format\":\"something\"}");
+
+  EXPECT_THROW(read_validation_json(folder.file("no.json")), std::runtime_error);
+  EXPECT_THROW(read_validation_json(folder.file("none.json")), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace fourfold
