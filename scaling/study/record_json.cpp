@@ -106,6 +106,15 @@ void read_roles(JsonObject object, Record& record) {
   object.finish();
 }
 
+void read_system_of(JsonObject object, Record& record) {
+  record.system = object.text("name");
+  record.software = object.text("software");
+  const json& words = object.get("set_by");
+  JsonObject set_by(words, "'set_by'");
+  for (const auto& item : words.items()) record.set_by[item.key()] = set_by.text(item.key());
+  object.finish();
+}
+
 // The replay's outcome is the record's and is not written twice.
 json json_of_replay(const std::optional<ReplayAnswer>& replay) {
   if (!replay) return json();
@@ -143,6 +152,10 @@ std::string to_json(const Record& record) {
   if (!record.memory_by_stage.empty()) {
     json& stages = object["memory_by_stage_B"] = json::array();
     for (Bytes bytes : record.memory_by_stage) stages.push_back(bytes.value);
+  }
+  if (!record.system.empty()) {
+    object["system"] = {
+        {"name", record.system}, {"software", record.software}, {"set_by", record.set_by}};
   }
   return object.dump();
 }
@@ -183,6 +196,7 @@ Record record_from_json(const std::string& text) {
   if (const auto seconds = read_optional(object, "without_what_ifs_s")) {
     record.uniform = Seconds{*seconds};
   }
+  if (object.has("system")) read_system_of(object.object("system"), record);
   record.platform_title = object.text("platform_title");
   record.platform_digest = object.text("platform_digest");
   record.provenance = read_provenance(object.get("provenance"));
