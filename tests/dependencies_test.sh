@@ -98,6 +98,9 @@ includes sim/witness |
   allow_only "$standard|^sim/witness/|^mpi[.]h$|^simgrid/s4u[.]hpp$" \
     "sim/witness/ shares no code with what it is a witness of"
 
+includes scaling/systems |
+  refuse '^scaling/(cli|find|study|jobs|text)/|^(platforms|sim)/' \
+    "scaling/systems/ knows axes and options of the step, not what is done with them"
 includes scaling |
   refuse '^(sim/(replay|witness)|engine)/|^simgrid|^smpi/|^xbt/' \
     "scaling/ starts fourfold-replay and includes nothing of what it is made of"

@@ -8,6 +8,7 @@
 #include "scaling/cli/question_flags.hpp"
 #include "scaling/find/finding.hpp"
 #include "scaling/find/reruns.hpp"
+#include "scaling/find/settle.hpp"
 #include "scaling/find/trace_file.hpp"
 #include "scaling/jobs/progress.hpp"
 #include "scaling/study/record_json.hpp"
@@ -39,17 +40,23 @@ struct Answer {
 
 Answer answer(const Typed& typed) {
   constexpr double reruns_share = 0.3;  // of the work, for the time left
-  const Question question = question_of(typed.flags);
-  print_notices(read_platform(question.platform, question.scales));
+  const Question asked = question_of(typed.flags);
+  const double settling_share = asked.variants.size() > 1 ? 0.5 : 0.0;
+  print_notices(read_platform(asked.platform, asked.scales));
   const Fidelity fidelity = fidelity_named(typed.flags.fidelity);
   const StoppingRule rule = rule_of(typed.flags);
   const bool more = typed.explain && simulates(fidelity);
   const double share = more ? 1.0 - reruns_share : 1.0;
   Progress progress(1, 1.0);
-  progress.begin(question.model.name + " on " + question.platform, 1.0);
+  progress.begin(asked.model.name + " on " + asked.platform, 1.0);
+  const Question question = settled(asked, [&](const std::string& activity, double done) {
+    progress.update(activity, done * settling_share);
+  });
   const Finding finding = find(
       question, fidelity, rule,
-      [&](const std::string& activity, double done) { progress.update(activity, done * share); },
+      [&](const std::string& activity, double done) {
+        progress.update(activity, (settling_share + (1.0 - settling_share) * done) * share);
+      },
       detail_of(typed));
   Answer answer{make_record(question, finding, fidelity, rule), {}};
   if (more) {
@@ -80,6 +87,7 @@ std::string explained(const Answer& answer, const Typed& typed, std::string text
 void add_verb(CLI::App& verb, Action& action, const std::shared_ptr<Typed>& typed,
               std::string (*text)(const Record&)) {
   add_machine_flags(verb, typed->flags);
+  add_system_flag(verb, typed->flags);
   add_model_flags(verb, typed->flags);
   add_what_if_flags(verb, typed->flags);
   verb.add_flag("--json", typed->json, "print the record as one line of JSON");
@@ -108,7 +116,9 @@ void add_project_verb(CLI::App& app, Action& action) {
       "      --grid 2x8x32x16 --scale network.link_bandwidth_GBps=0.5\n"
       "  fourfold project --platform frontier --model gpt-80b --devices 8192 --explain\n"
       "  fourfold project --platform frontier --model gpt-80b --devices 8192 \\\n"
-      "      --jitter 2% --slow-devices 1:0.5");
+      "      --jitter 2% --slow-devices 1:0.5\n"
+      "  fourfold project --platform summit --model gpt-12b --devices 48 \\\n"
+      "      --batch-tokens 8388608 --system megatron-lm-2021 --fidelity estimated");
   const auto typed = std::make_shared<Typed>();
   verb->add_flag("--explain", typed->explain,
                  "say where the time goes, what each collective costs and what limits the run");

@@ -83,6 +83,8 @@ int run(int count, char** words) {
   add_show_verb(app, action);
   add_platforms_verb(app, action);
   add_models_verb(app, action);
+  add_systems_verb(app, action);
+  add_compare_verb(app, action);
   add_collectives_verb(app, action);
   add_train_verb(app, action);
   add_sample_verb(app, action);

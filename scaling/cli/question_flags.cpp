@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 #include "scaling/cli/what_if_words.hpp"
+#include "scaling/systems/system.hpp"
 #include "sim/question/point_json.hpp"
 #include "support/divisors.hpp"
 #include "support/field_flags.hpp"
@@ -74,6 +75,13 @@ void add_machine_flags(CLI::App& verb, QuestionFlags& flags) {
       ->check(whole_number(1, std::numeric_limits<std::int64_t>::max()));
 }
 
+void add_system_flag(CLI::App& verb, QuestionFlags& flags) {
+  verb.add_option("--system", flags.system,
+                  "a training system, by name (fourfold systems) or file: grids and options are "
+                  "its own; options typed besides win, unless it forbids them")
+      ->check(some_word());
+}
+
 void add_model_flags(CLI::App& verb, QuestionFlags& flags) {
   verb.add_option("--model", flags.model, "a name (fourfold models) or a file")->required();
   add_field_flags(verb, "Options", model_fields().facts(), {}, flags.model_values);
@@ -83,8 +91,8 @@ void add_model_flags(CLI::App& verb, QuestionFlags& flags) {
           "pp are x, z, data and pipe); searched if absent")
       ->check(some_word());
   verb.add_option("--stages", flags.stages,
-                  "lengths of pipelines to search: a list such as 1,2,4, or all")
-      ->capture_default_str();
+                  "lengths of pipelines to search: a list such as 1,2,4, or all; 1 if absent, "
+                  "or all with a --system that has pipelines");
   FieldValues usual = step_fields().values({});
   usual.erase("micro_batches");
   add_field_flags(verb, "Options of the training step (defaults: as the published code)",
@@ -130,9 +138,10 @@ Model model_of(const QuestionFlags& flags) {
   return model_with(flags.model, flags.model_values);
 }
 
-StepOptions options_of(const QuestionFlags& flags) {
-  StepOptions options;
-  step_fields().set(options, flags.options);
+namespace {
+
+// What was typed must have an effect.
+void refuse_idle_options(const QuestionFlags& flags, const StepOptions& options) {
   const bool typed = flags.options.contains("overlap.recompute_gather");
   const bool listed = !(options.overlap == Overlap{}) && options.overlap.recompute_gather;
   if (typed && listed && options.recompute != Recompute::full) {
@@ -156,6 +165,14 @@ StepOptions options_of(const QuestionFlags& flags) {
         "--in-flight-blocks cannot take effect: --overlap is without ors, so no reduce-scatter is "
         "left in flight");
   }
+}
+
+}  // namespace
+
+StepOptions options_of(const QuestionFlags& flags) {
+  StepOptions options;
+  step_fields().set(options, flags.options);
+  refuse_idle_options(flags, options);
   return options;
 }
 
@@ -167,7 +184,10 @@ namespace {
 
 // "1,2,4", or all that divide the devices and have layers.
 std::vector<std::int64_t> stages_of(const QuestionFlags& flags, const Question& question) {
-  if (question.grid && flags.stages != QuestionFlags{}.stages) {
+  if (flags.stages.empty()) {
+    return flags.system.empty() ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{};
+  }
+  if (question.grid) {
     throw std::runtime_error("--stages cannot take effect: --grid says how many there are");
   }
   const std::int64_t most = question.model.layers / question.options.chunks;
@@ -208,10 +228,19 @@ Question question_of(const QuestionFlags& flags) {
   }
   question.devices = flags.devices == 0 ? question.grid->size() : flags.devices;
   question.global_batch = sequences_in(flags.batch_tokens, question.model);
-  question.options = options_of(flags);
-  question.what_ifs = what_ifs_of(flags);
-  question.stages = stages_of(flags, question);
   question.micro_batches = flags.micro_batches();
+  question.what_ifs = what_ifs_of(flags);
+  if (flags.system.empty()) {
+    question.options = options_of(flags);
+    question.stages = stages_of(flags, question);
+    return question;
+  }
+  question.stages = stages_of(flags, question);
+  FieldValues typed = flags.options;
+  typed.erase("micro_batches");
+  ask_of_system(question, read_system(flags.system), {typed, "command line"},
+                read_platform(question.platform, question.scales));
+  refuse_idle_options(flags, question.options);
   return question;
 }
 

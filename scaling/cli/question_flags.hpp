@@ -18,7 +18,8 @@ namespace fourfold {
 
 struct QuestionFlags {
   std::string platform, model, grid;
-  std::string stages = "1";
+  std::string system;  // a name or a file; empty: any grid, options by default
+  std::string stages;  // empty: 1, or the system's
   std::int64_t devices = 0;
   std::int64_t batch_tokens = 16'777'216;
   std::vector<std::string> scales;
@@ -34,6 +35,8 @@ struct QuestionFlags {
 
 // Platform, devices, grid, batch, scales, fidelity.
 void add_machine_flags(CLI::App& verb, QuestionFlags& flags);
+// The system whose grids and options are asked for.
+void add_system_flag(CLI::App& verb, QuestionFlags& flags);
 // Model, vocabulary, micro-batches and every field of StepOptions.
 void add_model_flags(CLI::App& verb, QuestionFlags& flags);
 // What if devices, links or placement were not as the platform says.

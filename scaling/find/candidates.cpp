@@ -79,14 +79,18 @@ std::string why_nothing_fits(const Question& question, const Platform& platform,
   for (const auto& [reason, count] : result.rejected) {
     reasons.push_back(fmt::format("{} by {}", count, name(reason)));
   }
-  std::string text = fmt::format("{} fits no grid of {} of {}{}", question.model.name,
-                                 counted(question.devices, "device"), platform.name, with);
+  const std::string of_system =
+      question.system ? " that " + question.system->name + " looks at" : "";
+  std::string text =
+      fmt::format("{} fits no grid of {} of {}{}{}", question.model.name,
+                  counted(question.devices, "device"), platform.name, of_system, with);
   if (!counts.empty()) {
     return text + fmt::format("; {} micro-batches would fit", fmt::join(counts, ", "));
   }
   text += fmt::format(" ({} tried, rejected {})", counted(result.tried, "combination"),
                       fmt::join(reasons, ", "));
   if (!result.closest_miss.empty()) return text + ": " + result.closest_miss;
+  if (question.system) return text;
   const std::string instead = nearby(question, platform);
   return instead.empty() ? text : text + "; " + instead;
 }
@@ -102,13 +106,17 @@ SearchResult candidates(const Question& question, const Platform& platform, cons
   if (question.grid) return candidates_of_grid(question, platform);
 
   const Point pattern = point_of(question, ProcessGrid(question.devices, 1, 1, 1), 1);
-  SearchResult result = search(
-      pattern, platform, {question.devices, question.stages},
-      [&](std::int64_t done, std::int64_t all) {
-        stop_if_interrupted();
-        watch(fmt::format("estimated {} of {} candidates", done, all),
-              static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(all, 1)));
-      });
+  SearchSpace space{question.devices, question.stages};
+  if (question.system) {
+    space.looks_at = [&](const ProcessGrid& grid) {
+      return searches(*question.system, grid, platform.node.devices);
+    };
+  }
+  SearchResult result = search(pattern, platform, space, [&](std::int64_t done, std::int64_t all) {
+    stop_if_interrupted();
+    watch(fmt::format("estimated {} of {} candidates", done, all),
+          static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(all, 1)));
+  });
   std::set<std::int64_t> counts;  // of micro-batches that fit
   for (const Candidate& candidate : result.feasible) counts.insert(candidate.micro_batches);
   if (question.micro_batches) {

@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "schedule/models/model_file.hpp"
 #include "sim/question/point_json.hpp"
+#include "support/divisors.hpp"
 #include "support/nearest_name.hpp"
 
 namespace fourfold {
@@ -63,16 +66,60 @@ Point point_of(const Question& question, const ProcessGrid& grid, std::int64_t m
   return point;
 }
 
+void ask_of_system(Question& question, const System& system, const TypedOptions& typed,
+                   const Platform& platform) {
+  const std::int64_t node_devices = platform.node.devices;
+  question.system = system;
+  question.variants = variants(system, typed.values);
+  question.options = question.variants.front();
+  question.set_by = set_by(system, typed.values, typed.typist);
+  if (question.grid) {
+    const std::string why = forbidden(system, *question.grid, node_devices);
+    if (!why.empty()) throw std::runtime_error(why);
+    return;
+  }
+  if (!question.stages.empty()) return;
+  question.stages = {1};
+  if (system.rule(Axis::pipe).searched == Reach::one) return;
+  question.stages.clear();
+  std::ranges::copy_if(divisors(question.devices), std::back_inserter(question.stages),
+                       [&](std::int64_t count) { return count <= question.model.layers; });
+}
+
+namespace {
+
+nlohmann::json json_of_options(const StepOptions& options) {
+  nlohmann::json object = json_of(options);
+  object.erase("micro_batches");
+  return object;
+}
+
+// What decides which configurations of a system are looked at.
+nlohmann::json json_of_system(const Question& question) {
+  nlohmann::json object{{"name", question.system->name}, {"software", question.system->software}};
+  for (const AxisRule& rule : question.system->axes) {
+    object["axes"][name(rule.axis)] = {name(rule.allowed), name(rule.searched)};
+  }
+  for (const StepOptions& options : question.variants) {
+    object["variants"].push_back(json_of_options(options));
+  }
+  return object;
+}
+
+}  // namespace
+
 nlohmann::json json_of(const Question& question) {
-  nlohmann::json options = json_of(question.options);
-  options.erase("micro_batches");
   nlohmann::json object{{"platform", question.platform},
                         {"scales", json_of(question.scales)},
                         {"model", json_of(question.model)},
                         {"devices", question.devices},
                         {"global_batch_sequences", question.global_batch},
-                        {"options", options},
                         {"what_ifs", json_of(question.what_ifs)}};
+  if (question.system) {
+    object["system"] = json_of_system(question);
+  } else {
+    object["options"] = json_of_options(question.options);
+  }
   if (question.stages != std::vector<std::int64_t>{1}) object["stages"] = question.stages;
   if (question.grid) object["grid"] = question.grid->str();
   if (question.micro_batches) object["micro_batches"] = *question.micro_batches;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "platforms/platform.hpp"
+#include "scaling/systems/rules.hpp"
 #include "schedule/models/model.hpp"
 #include "schedule/program/process_grid.hpp"
 #include "schedule/program/step_options.hpp"
@@ -39,6 +40,11 @@ struct Question {
   std::optional<ProcessGrid> grid;            // searched if absent
   std::vector<std::int64_t> stages{1};        // lengths of pipelines that are searched
   std::optional<std::int64_t> micro_batches;  // searched if absent
+  // Of a system: the rules of its grids, and the options among which the best by estimate are
+  // chosen; `options` are one of them.
+  std::optional<System> system;
+  std::vector<StepOptions> variants;
+  SetBy set_by;
 };
 
 // The model by name or path, with other values of its fields. Throws std::runtime_error.
@@ -51,6 +57,16 @@ std::int64_t sequences_in(std::int64_t batch_tokens, const Model& model);
 Question uniform(const Question& question);
 
 Point point_of(const Question& question, const ProcessGrid& grid, std::int64_t micro_batches);
+
+// Makes the question one of a system: options, and stages that nobody asked for, are the system's.
+// `typed` was typed by `typist`. Throws std::runtime_error with a sentence on what the system
+// forbids.
+struct TypedOptions {
+  FieldValues values;
+  std::string typist;  // "command line", "campaign"
+};
+void ask_of_system(Question& question, const System& system, const TypedOptions& typed,
+                   const Platform& platform);
 
 nlohmann::json json_of(const Question& question);
 

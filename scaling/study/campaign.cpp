@@ -35,17 +35,17 @@ StoppingRule read_rule(JsonObject object) {
   return rule;
 }
 
-// The options of the file over the defaults; micro-batches are searched.
-StepOptions read_step_options(JsonObject& object) {
-  StepOptions options;
-  if (!object.has("options")) return options;
+// The options that the object states, over those that are stated above it; micro-batches are
+// searched.
+FieldValues read_step_options(JsonObject& object, FieldValues above) {
+  if (!object.has("options")) return above;
   const FieldValues written =
       read_given_fields(JsonObject(object.get("options"), "'options'"), step_fields().facts());
   if (written.contains("micro_batches")) {
     throw std::runtime_error("micro_batches belong to a point, not to the options");
   }
-  step_fields().set(options, written);
-  return options;
+  for (const auto& [key, value] : written) above[key] = value;
+  return above;
 }
 
 const json& list(JsonObject& object, const std::string& key) {
@@ -56,43 +56,61 @@ const json& list(JsonObject& object, const std::string& key) {
   return value;
 }
 
-// One entry of a machine's points; `shared` has what all points have in common.
-Question read_question(const json& entry, const Question& shared, const FieldValues& instead,
-                       std::int64_t batch_tokens) {
-  JsonObject object(entry, "a point of " + shared.platform);
-  object.allow_only({"devices", "model", "grid", "micro_batches"});
-  Question question = shared;
-  question.devices = object.positive("devices");
-  question.model = model_with(object.text("model"), instead);
-  if (object.has("grid")) question.grid = ProcessGrid::parse(object.text("grid"));
-  if (object.has("micro_batches")) question.micro_batches = object.positive("micro_batches");
-  question.global_batch = sequences_in(batch_tokens, question.model);
-  return question;
-}
-
-// What all machines of a campaign share.
+// What all machines of a campaign share, and then all points of a machine.
 struct Pattern {
   Question question;
+  FieldValues options;  // as written
+  FieldValues instead;  // of the models' own
+  std::string system;   // a name or a file; empty: none
   std::int64_t batch_tokens = 0;
   json what_if = json::object();
   std::string folder;  // of the campaign file
 };
 
-void read_machine(const json& entry, const Pattern& pattern, std::vector<Question>& questions) {
+// What campaigns, machines and points may each say for what is below them.
+void read_shared(JsonObject& object, Pattern& pattern) {
+  if (object.has("batch_tokens")) pattern.batch_tokens = object.positive("batch_tokens");
+  if (object.has("system")) pattern.system = object.text("system");
+  pattern.options = read_step_options(object, pattern.options);
+}
+
+// One entry of a machine's points.
+Question read_question(const json& entry, Pattern pattern, const Platform& platform) {
+  JsonObject object(entry, "a point of " + pattern.question.platform);
+  object.allow_only(
+      {"devices", "model", "grid", "micro_batches", "system", "options", "batch_tokens"});
+  read_shared(object, pattern);
+  Question question = pattern.question;
+  question.devices = object.positive("devices");
+  question.model = model_with(object.text("model"), pattern.instead);
+  if (object.has("grid")) question.grid = ProcessGrid::parse(object.text("grid"));
+  if (object.has("micro_batches")) question.micro_batches = object.positive("micro_batches");
+  question.global_batch = sequences_in(pattern.batch_tokens, question.model);
+  if (pattern.system.empty()) {
+    step_fields().set(question.options, pattern.options);
+  } else {
+    question.stages.clear();  // the system's
+    ask_of_system(question, read_system(pattern.system), {pattern.options, "campaign"}, platform);
+  }
+  return question;
+}
+
+void read_machine(const json& entry, Pattern pattern, std::vector<Question>& questions) {
   JsonObject object(entry, "a machine");
-  object.allow_only({"platform", "scales", "vocabulary", "what_if", "points"});
-  Question shared = pattern.question;
+  object.allow_only({"platform", "scales", "vocabulary", "what_if", "points", "system", "options",
+                     "batch_tokens"});
+  read_shared(object, pattern);
+  Question& shared = pattern.question;
   shared.platform = object.text("platform");
   if (object.has("scales")) shared.scales = read_scales(object.get("scales"));
-  FieldValues instead;  // of the models' own
-  if (object.has("vocabulary")) instead["vocabulary"] = object.positive("vocabulary");
+  if (object.has("vocabulary")) pattern.instead["vocabulary"] = object.positive("vocabulary");
   const json& points = list(object, "points");
   const Platform platform = read_platform(shared.platform, shared.scales);
   json what_if = pattern.what_if;
   if (object.has("what_if")) what_if.merge_patch(object.get("what_if"));
   shared.what_ifs = what_ifs_in(what_if, platform, pattern.folder);
   for (const json& point : points) {
-    questions.push_back(read_question(point, shared, instead, pattern.batch_tokens));
+    questions.push_back(read_question(point, pattern, platform));
     if (questions.back().devices > platform.devices()) {
       throw std::runtime_error(fmt::format("{} has {} devices, {} are too many", platform.name,
                                            platform.devices(), questions.back().devices));
@@ -125,8 +143,8 @@ Campaign read_campaign(const std::string& path) {
           "the file says nothing; a campaign has a title, batch_tokens and machines with points");
     }
     JsonObject object(file, "the campaign");
-    object.allow_only({"title", "fidelity", "simulate", "published_csv", "batch_tokens", "options",
-                       "what_if", "machine"});
+    object.allow_only({"title", "fidelity", "simulate", "published_csv", "batch_tokens", "system",
+                       "options", "what_if", "machine"});
     campaign.title = object.text("title");
     if (object.has("fidelity")) campaign.fidelity = fidelity_named(object.text("fidelity"));
     if (object.has("simulate")) campaign.rule = read_rule(object.object("simulate"));
@@ -136,7 +154,7 @@ Campaign read_campaign(const std::string& path) {
     }
     Pattern pattern;
     pattern.batch_tokens = object.positive("batch_tokens");
-    pattern.question.options = read_step_options(object);
+    read_shared(object, pattern);
     if (object.has("what_if")) pattern.what_if = object.get("what_if");
     pattern.folder = std::filesystem::path(path).parent_path().string();
     const json& machines = list(object, "machine");

@@ -11,6 +11,7 @@
 #include "scaling/cli/output.hpp"
 #include "scaling/find/finding.hpp"
 #include "scaling/find/sensitivity.hpp"
+#include "scaling/find/settle.hpp"
 #include "scaling/jobs/interrupt.hpp"
 #include "scaling/jobs/progress.hpp"
 #include "scaling/study/campaign.hpp"
@@ -18,6 +19,7 @@
 #include "scaling/study/record_json.hpp"
 #include "scaling/study/study.hpp"
 #include "scaling/study/study_table.hpp"
+#include "scaling/study/system_table.hpp"
 #include "support/prose.hpp"
 #include "support/whole_file.hpp"
 
@@ -29,8 +31,9 @@ void remark(const std::string& sentence) {
 }
 
 std::string label(const Question& question) {
-  return fmt::format("{} {} {}", machine_name(question.platform), question.devices,
-                     question.model.name);
+  return fmt::format("{} {} {}{}", machine_name(question.platform), question.devices,
+                     question.model.name,
+                     question.system ? ' ' + question.system->name : std::string());
 }
 
 // Relative work of a point: a simulation walks all devices through all layers, and the search of a
@@ -68,10 +71,11 @@ Plan plan_of(const Campaign& campaign, const Store& store) {
 }
 
 // Both records of a question, the estimated one first.
-void answer(const Question& question, const Campaign& campaign, Progress& progress, Store& store) {
+void answer(const Question& asked, const Campaign& campaign, Progress& progress, Store& store) {
   const auto watch = [&](const std::string& activity, double done) {
     progress.update(activity, done);
   };
+  const Question question = settled(asked, watch);
   const Finding finding = find(question, campaign.fidelity, campaign.rule, watch);
   std::vector<Fidelity> reached{Fidelity::estimated};
   if (simulates(campaign.fidelity)) reached.push_back(campaign.fidelity);
@@ -128,13 +132,15 @@ void write_results(const Campaign& campaign, const Store& store, const std::stri
   }
   if (answers.empty()) return;
   const Study study = make_study(campaign, answers);
-  const std::string text = study_table(study) + '\n' + sensitivities(study);
+  const bool of_systems = compares_systems(study);
+  const std::string text = study_table(study) + (of_systems ? "" : '\n' + sensitivities(study));
   std::string lines;
   for (const Record& record : answers) lines += to_json(record) + '\n';
   print(printed == Answers::json ? lines : text);
   write_whole_file(folder + "/table.txt", text);
   write_whole_file(folder + "/summary.csv", study_csv(study));
-  remark(draw_plots(folder, machines(study), study.published_source));
+  remark(of_systems ? draw_systems(folder, study.title)
+                    : draw_plots(folder, machines(study), study.published_source));
 }
 
 }  // namespace
@@ -142,6 +148,10 @@ void write_results(const Campaign& campaign, const Store& store, const std::stri
 int run_campaign(const CampaignOrder& order) {
   Campaign campaign = read_campaign(order.file);
   if (order.fidelity) campaign.fidelity = *order.fidelity;
+  return run_campaign(campaign, order);
+}
+
+int run_campaign(const Campaign& campaign, const CampaignOrder& order) {
   if (!campaign.published.empty()) read_published(campaign.published);  // refuse it before the work
   const std::string folder = order.output.empty() ? "results/" + campaign.name : order.output;
   const std::string records = folder + "/records.jsonl";

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "scaling/find/question.hpp"
+#include "scaling/study/campaign.hpp"
 #include "scaling/study/store.hpp"
 
 namespace fourfold {
@@ -24,5 +25,7 @@ struct CampaignOrder {
 // sentence went to standard error). Throws Interrupted after a sentence that says how to go on, and
 // std::runtime_error if nothing more can be done.
 int run_campaign(const CampaignOrder& order);
+// The same for a campaign that is in no file.
+int run_campaign(const Campaign& campaign, const CampaignOrder& order);
 
 }  // namespace fourfold

@@ -67,6 +67,14 @@ std::string draw_plots(const std::string& folder, const std::vector<std::string>
                      folder);
 }
 
+std::string draw_systems(const std::string& folder, const std::string& title) {
+  const std::string failure = why_not_drawn(
+      {{"systems", fmt::format("csv={}; output={}; heading={}", quoted(folder + "/summary.csv"),
+                               quoted(folder + "/systems"), quoted(title))}});
+  return failure.empty() ? fmt::format("{0}/systems.png and {0}/systems.svg are drawn", folder)
+                         : failure;
+}
+
 std::string draw_loss_curve(const std::string& folder, const LossTable& losses) {
   const std::string failure = why_not_drawn(
       {{"loss", fmt::format("csv={}; output={}; model={}; data={}; word={}",

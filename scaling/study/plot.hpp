@@ -15,6 +15,10 @@ namespace fourfold {
 std::string draw_plots(const std::string& folder, const std::vector<std::string>& machines,
                        const std::string& published_source);
 
+// Writes systems.png and systems.svg, bars of the parts of a batch system by system, in the same
+// way.
+std::string draw_systems(const std::string& folder, const std::string& title);
+
 // Writes loss.png and loss.svg into `folder` from its loss.csv (scaling/study/loss_table.hpp).
 // Returns a sentence, as above.
 std::string draw_loss_curve(const std::string& folder, const LossTable& losses);

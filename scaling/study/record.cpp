@@ -136,6 +136,11 @@ Record make_record(const Question& question, const Finding& finding, Fidelity fi
   } else {
     for (GridSeconds& grid : record.best_grids) grid.simulated.reset();
   }
+  if (question.system) {
+    record.system = question.system->name;
+    record.software = question.system->software;
+    record.set_by = question.set_by;
+  }
   record.platform_title = platform.title;
   record.platform_digest = digest_of_file(platform.path);
   record.provenance = provenance_now();

@@ -106,6 +106,15 @@ void read_roles(JsonObject object, Record& record) {
   object.finish();
 }
 
+void read_system_of(JsonObject object, Record& record) {
+  record.system = object.text("name");
+  record.software = object.text("software");
+  const json& words = object.get("set_by");
+  JsonObject set_by(words, "'set_by'");
+  for (const auto& item : words.items()) record.set_by[item.key()] = set_by.text(item.key());
+  object.finish();
+}
+
 // The replay's outcome is the record's and is not written twice.
 json json_of_replay(const std::optional<ReplayAnswer>& replay) {
   if (!replay) return json();
@@ -145,6 +154,10 @@ std::string to_json(const Record& record) {
     for (Bytes bytes : record.memory_by_stage) stages.push_back(bytes.value);
   }
   if (record.memory_on_host.value > 0) object["memory_on_host_B"] = record.memory_on_host.value;
+  if (!record.system.empty()) {
+    object["system"] = {
+        {"name", record.system}, {"software", record.software}, {"set_by", record.set_by}};
+  }
   return object.dump();
 }
 
@@ -187,6 +200,7 @@ Record record_from_json(const std::string& text) {
   if (const auto seconds = read_optional(object, "without_what_ifs_s")) {
     record.uniform = Seconds{*seconds};
   }
+  if (object.has("system")) read_system_of(object.object("system"), record);
   record.platform_title = object.text("platform_title");
   record.platform_digest = object.text("platform_digest");
   record.provenance = read_provenance(object.get("provenance"));

@@ -37,6 +37,7 @@ Study make_study(const Campaign& campaign, const std::vector<Record>& records) {
     StudyRow row;
     row.machine = machine_name(record.point.platform);
     row.record = record;
+    row.given = record.tried == 1;
     const double devices = static_cast<double>(record.devices());
     row.ideal_rate = {smallest_rate_per_device(records, row.machine) * devices};
     const PublishedRow* other =

@@ -15,6 +15,7 @@ namespace fourfold {
 struct StudyRow {
   std::string machine;
   Record record;
+  bool given = false;                // grid and micro-batches were not searched
   std::optional<Seconds> published;  // seconds of one batch
   // Whether the seconds were derived from published flop/s with the record's model flops.
   bool derived = false;

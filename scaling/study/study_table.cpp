@@ -7,6 +7,8 @@
 #include <cmath>
 #include <set>
 
+#include "scaling/study/system_table.hpp"
+#include "scaling/study/time_parts.hpp"
 #include "scaling/text/text_table.hpp"
 
 namespace fourfold {
@@ -145,6 +147,7 @@ std::string notes(const Study& study) {
   }
   std::string text = fmt::format("Flop/s are model flops: {}. Vocabulary: {}.\n",
                                  fmt::join(conventions, "; "), fmt::join(sizes, ", "));
+  if (compares_systems(study)) return text;
   text += simulated ? "Ten best grids: least to most seconds of the ten grids with the best "
                       "estimates; those not simulated count as estimate x\n"
                       "simulated / estimated of the chosen grid.\n"
@@ -164,6 +167,9 @@ std::string notes(const Study& study) {
 }  // namespace
 
 std::string study_table(const Study& study) {
+  if (compares_systems(study)) {
+    return study.title + "\n\n" + system_table(study) + notes(study);
+  }
   return study.title + "\n\n" + main_table(study) + '\n' + notes(study) + '\n' +
          machine_table(study);
 }
@@ -172,6 +178,13 @@ namespace {
 
 std::string number(double value) {
   return fmt::format("{:.9g}", value);
+}
+
+// Without commas, which separate cells.
+std::string spaced(const ProcessGrid& grid) {
+  std::string text = grid.str();
+  std::ranges::replace(text, ',', ' ');
+  return text;
 }
 
 template <typename Value>
@@ -188,10 +201,14 @@ std::string study_csv(const Study& study) {
       "of_empirical_peak,exposed_share,memory_B,memory_limit_B,compute_s,exposed_x_s,exposed_y_s,"
       "exposed_z_s,exposed_data_s,estimated_s,kendall_tau,top1_regret,grids_simulated,"
       "published_batch_s,published_is_derived,published_flop_per_s,deviation,"
-      "model_flop_convention\n";
+      "exposed_pipe_s,bubble_s,other_s,system,given,model_flop_convention\n";
   for (const StudyRow& row : study.rows) {
     const Record& record = row.record;
     const Spread best = spread(record);
+    const std::vector<TimePart> parts = time_parts(record.outcome);
+    const auto part = [&](const char* called) {
+      return number(std::ranges::find(parts, called, &TimePart::name)->seconds.value);
+    };
     const auto exposed = [&](Axis axis) {
       return number(record.outcome.exposed_along(axis).value);
     };
@@ -204,7 +221,7 @@ std::string study_csv(const Study& study) {
         record.point.model.name,
         fmt::to_string(record.point.model.vocabulary),
         name(record.fidelity),
-        record.point.grid.str(),
+        spaced(record.point.grid),
         fmt::to_string(record.point.options.micro_batches),
         number(best.least.value),
         number(best.most.value),
@@ -230,6 +247,11 @@ std::string study_csv(const Study& study) {
         row.published ? (row.derived ? "1" : "0") : "",
         number_or_nothing(row.published_rate),
         optional_number(row.deviation()),
+        part("messages"),
+        part("bubble"),
+        part("other"),
+        record.system.empty() ? "" : system_label(record),
+        row.given ? "1" : "0",
         '"' + model_flops_convention(record.point.options.recompute) + '"'};
     text += fmt::format("{}\n", fmt::join(cells, ","));
   }

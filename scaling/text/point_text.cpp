@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "scaling/text/text_table.hpp"
 #include "support/prose.hpp"
 
@@ -79,6 +81,25 @@ std::string options_text(const Point& point) {
       on_or_off(overlap.all_gather), on_or_off(overlap.recompute_gather), options.in_flight_blocks,
       name(options.weight_gather), name(options.gradient_reduction), name(options.data_reduction),
       precision_text(options), further);
+}
+
+// Who set which option, of those that a system or a person had a word in.
+std::string system_text(const Record& record) {
+  if (record.system.empty()) return "";
+  std::map<std::string, std::vector<std::string>> keys;  // by who set them
+  for (const auto& [key, who] : record.set_by) keys[who].push_back(key);
+  keys.erase("default");
+  std::vector<std::string> parts;
+  for (const auto& [who, set] : keys) {
+    const std::string what = who == "system"   ? "set by the system"
+                             : who == "search" ? "searched among the system's"
+                                               : "set by the " + who;
+    parts.push_back(fmt::format("{}: {}", what, fmt::join(set, ", ")));
+  }
+  parts.emplace_back("all others by default");
+  return wrapped(fmt::format("System {} (software {}); {}.", record.system, record.software,
+                             fmt::join(parts, "; "))) +
+         '\n';
 }
 
 std::string breakdown(const Record& record) {
@@ -181,7 +202,7 @@ std::string point_text(const Record& record) {
     text += fmt::format("  On the host: {:.1f} GB of optimizer state a device.\n",
                         record.memory_on_host.value / 1e9);
   }
-  return text + options_text(record.point) + search_counts(record);
+  return text + options_text(record.point) + system_text(record) + search_counts(record);
 }
 
 // Reproductions want to know what the authors' own ranking leads to.
@@ -214,7 +235,7 @@ std::string search_text(const Record& record) {
   for (const GridSeconds& grid : record.best_grids) add(grid);
   return headline(record) + "The ten best grids by estimate, each with its best micro-batches:\n" +
          format(table) + '\n' + paper_choice(record) + search_counts(record) +
-         options_text(record.point);
+         options_text(record.point) + system_text(record);
 }
 
 }  // namespace fourfold

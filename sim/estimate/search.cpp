@@ -164,7 +164,8 @@ SearchResult search(const Point& question, const Platform& platform, const Searc
     for (std::int64_t x : divisors(each)) {
       for (std::int64_t y : divisors(each / x)) {
         for (std::int64_t z : divisors(each / x / y)) {
-          grids.emplace_back(x, y, z, each / x / y / z, stages);
+          const ProcessGrid grid(x, y, z, each / x / y / z, stages);
+          if (!space.looks_at || space.looks_at(grid)) grids.push_back(grid);
         }
       }
     }

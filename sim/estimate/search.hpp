@@ -35,6 +35,7 @@ struct SearchResult {
 struct SearchSpace {
   std::int64_t devices = 1;
   std::vector<std::int64_t> stages{1};
+  std::function<bool(const ProcessGrid&)> looks_at = {};  // all grids if empty
 };
 
 // The point's grid and micro-batches are ignored, its order and chunks are kept. Progress is called

@@ -1,0 +1,61 @@
+# Seconds of one batch of training systems, stacked into compute, exposed communication, messages
+# between stages, the bubble and the rest, one bar a system, points side by side. Reads nothing but
+# the CSV of a study. Set before: csv (path), output (path without ending), heading.
+set datafile separator ','
+set datafile columnheaders
+
+# Okabe and Ito's colours, told apart by colour-blind readers, too.
+parts = 'compute_s exposed_x_s exposed_y_s exposed_z_s exposed_data_s exposed_pipe_s bubble_s other_s'
+titles = '"compute" "exposed, x" "exposed, y" "exposed, z" "exposed, data" "messages" "bubble" "other"'
+colours = '#999999 #0072B2 #56B4E9 #E69F00 #D55E00 #009E73 #F0E442 #CC79A7'
+count = words(parts)
+upto(k) = sum [i=1:k] column(word(parts, i))
+
+# Bars stand one beside the other, with a gap before each further point: the places of all rows,
+# then the middle and the name of each group.
+by_header = "awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} \
+  {key = $c[\"model\"] \"|\" $c[\"devices\"] \"|\" $c[\"machine\"] \"|\" $c[\"given\"]; \
+   if (NR > 2 && key != last) place += 0.9; "
+places = system(by_header.sprintf("print place; place += 1; last = key}' '%s'", csv))
+groups = system(by_header.sprintf("sum[key] += place; rows[key] += 1; \
+  if (!(key in seen)) {seen[key] = 1; names[++n] = key}; place += 1; last = key} \
+  END {for (i = 1; i <= n; ++i) print sum[names[i]] / rows[names[i]] \"|\" names[i]}' '%s'", csv))
+place(row) = word(places, int(row) + 1) + 0
+wide = word(places, words(places)) + 1
+field(text, n) = system(sprintf("printf '%%s' '%s' | cut -d'|' -f%d", text, n))
+any_given = system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} $c[\"given\"] == 1 {n = 1} END {print n + 0}' '%s'", csv)) + 0
+
+fidelity = system(sprintf("sed -n 2p '%s' | cut -d, -f5", csv))
+set label 99 heading.', '.fidelity at screen 0.5, screen 0.97 center font ',15' noenhanced
+do for [i=1:words(groups)] {
+  group = word(groups, i)
+  set label i field(group, 2)."\n".field(group, 3).' of '.field(group, 4). \
+    (any_given ? (field(group, 5) eq '1' ? "\ngiven" : "\nbest") : '') \
+    at first (field(group, 1) + 0), graph 1.1 center font ',11' noenhanced
+}
+
+set tmargin 7
+set ylabel 'seconds per batch'
+set yrange [0:*]
+set xrange [-0.8:wide - 0.2]
+set style fill solid border rgb 'white'
+set boxwidth 0.8
+set xtics scale 0 rotate by -40 left font ',10' noenhanced
+set grid ytics lc rgb '#b8b8b8' lw 1 dashtype 1
+set grid back
+set border 2
+set tics nomirror
+set bmargin 8
+set key outside right center Left reverse invert samplen 1.5 spacing 1.4
+
+# The tallest sum is drawn first, so that each shorter one covers it from below.
+draw = "plot for [j=0:count-1] csv using (place($0)):(upto(count - j)):xtic(strcol('system')) \
+  with boxes lc rgb word(colours, count - j) title word(titles, count - j)"
+
+size_x = wide * 60 + 320 < 800 ? 800 : wide * 60 + 320
+set terminal pngcairo size size_x, 700 font 'DejaVu Sans,13' background 'white'
+set output output.'.png'
+eval draw
+set terminal svg size size_x, 700 font 'DejaVu Sans,13' background 'white'
+set output output.'.svg'
+eval draw

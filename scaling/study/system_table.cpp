@@ -1,0 +1,104 @@
+// One row a system and point; see system_table.hpp.
+#include "scaling/study/system_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scaling/study/time_parts.hpp"
+#include "scaling/text/text_table.hpp"
+#include "schedule/models/fit.hpp"
+
+namespace fourfold {
+namespace {
+
+// "x=3,pipe=16": the axes that there are; "-" on one device.
+std::string extents(const ProcessGrid& grid) {
+  std::string text;
+  for (Axis axis : all_axes) {
+    if (grid.extent(axis) == 1) continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", name(axis), grid.extent(axis));
+  }
+  return text.empty() ? "-" : text;
+}
+
+// What the step does besides, of what differs between systems.
+std::string options_word(const Point& point) {
+  const StepOptions& options = point.options;
+  std::vector<std::string> words;
+  if (point.grid.extent(Axis::pipe) > 1) {
+    words.push_back(options.chunks > 1 ? fmt::format("{} v={}", name(options.order), options.chunks)
+                                       : name(options.order));
+  }
+  if (options.zero > 0) words.push_back(fmt::format("ZeRO-{}", options.zero));
+  if (options.sequence_parallel) words.emplace_back("seq. par.");
+  words.push_back(fmt::format("recompute {}", name(options.recompute)));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string same_point(const StudyRow& row) {
+  return fmt::format("{} {} {} {}", row.machine, row.record.devices(), row.record.point.model.name,
+                     row.given);
+}
+
+}  // namespace
+
+bool compares_systems(const Study& study) {
+  return std::ranges::any_of(study.rows,
+                             [](const StudyRow& row) { return !row.record.system.empty(); });
+}
+
+std::string system_label(const Record& record) {
+  std::string text = record.system.empty() ? "-" : record.system;
+  const std::vector<FieldFacts>& fields = step_fields().facts();
+  const FieldValues values = step_fields().values(record.point.options);
+  for (const std::string& flag : flags_of(fields)) {
+    const bool typed = std::ranges::any_of(fields, [&](const FieldFacts& field) {
+      const auto who = record.set_by.find(field.key);
+      return field.flag == flag && who != record.set_by.end() && who->second != "default" &&
+             who->second != "system" && who->second != "search";
+    });
+    if (!typed) continue;
+    std::string word = flag_word(fields, flag, values);
+    std::ranges::replace(word, ',', '/');  // cells of a CSV are between commas
+    text += fmt::format(" + {} {}", flag.substr(2), word);
+  }
+  return text;
+}
+
+std::string system_table(const Study& study) {
+  TextTable table;
+  table.columns = {{"machine", "", Align::left},
+                   {"devices", ""},
+                   {"model", "", Align::left},
+                   {"system", "", Align::left},
+                   {"grid", "", Align::left},
+                   {"sequences/", "micro-batch"},
+                   {"step", "", Align::left},
+                   {"batch", "s"},
+                   {"% of", "advert."},
+                   {"memory/device", "GB of GB"},
+                   {"largest parts", "% of batch", Align::left}};
+  std::string before = study.rows.empty() ? "" : same_point(study.rows.front());
+  for (const StudyRow& row : study.rows) {
+    if (same_point(row) != before) table.rows.emplace_back();
+    before = same_point(row);
+    const Record& record = row.record;
+    const Point& point = record.point;
+    const std::int64_t sequences =
+        point.global_batch / batch_unit(point.grid, point.options.micro_batches);
+    table.rows.push_back({row.machine, fmt::to_string(record.devices()), point.model.name,
+                          system_label(record), extents(point.grid) + (row.given ? " (given)" : ""),
+                          fmt::to_string(sequences), options_word(point),
+                          fmt::format("{:.2f}", record.seconds().value),
+                          fmt::format("{:.1f}", 100.0 * record.of_advertised()),
+                          fmt::format("{:.1f} of {:.1f}", record.memory.value / 1e9,
+                                      record.memory_limit.value / 1e9),
+                          largest_parts(record.outcome)});
+  }
+  return format(table) +
+         "(given): grid and micro-batches as the file says; all others are the best of the "
+         "system's space by estimate.\n";
+}
+
+}  // namespace fourfold

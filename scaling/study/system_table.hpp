@@ -1,0 +1,18 @@
+// A study of training systems as a table: for each its configuration, seconds and what limits them.
+#pragma once
+
+#include <string>
+
+#include "scaling/study/study.hpp"
+
+namespace fourfold {
+
+// Whether the rows are of systems.
+bool compares_systems(const Study& study);
+
+// The system with what was typed instead of its own options: "axonn-4d + overlap none".
+std::string system_label(const Record& record);
+
+std::string system_table(const Study& study);
+
+}  // namespace fourfold

@@ -1,0 +1,147 @@
+// The rules of a system, applied; see rules.hpp.
+#include "scaling/systems/rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace fourfold {
+namespace {
+
+// Groups along an axis lie in one node if their first and last rank do: the axes inside it fill
+// whole parts of the node.
+bool in_one_node(const ProcessGrid& grid, Axis axis, std::int64_t node_devices) {
+  const std::int64_t span = grid.stride(axis) * grid.extent(axis);
+  return grid.extent(axis) == 1 || (span <= node_devices && node_devices % span == 0);
+}
+
+bool holds(Reach reach, const ProcessGrid& grid, Axis axis, std::int64_t node_devices) {
+  switch (reach) {
+    case Reach::one:
+      return grid.extent(axis) == 1;
+    case Reach::any:
+      return true;
+    case Reach::within_node:
+      return in_one_node(grid, axis, node_devices);
+    case Reach::one_node:
+      return grid.extent(axis) == node_devices;
+  }
+  return false;
+}
+
+std::string flag_of(const std::string& key) {
+  for (const FieldFacts& field : step_fields().facts()) {
+    if (field.key == key) return field.flag;
+  }
+  return "";
+}
+
+std::string listed(const std::vector<FieldValue>& values) {
+  std::vector<std::string> words;
+  for (const FieldValue& value : values) words.push_back(word_of(value));
+  return fmt::format("{}", fmt::join(words, " or "));
+}
+
+// Several chunks are the interleaved order's and no other's.
+bool consistent(const StepOptions& options) {
+  return (options.order == PipelineOrder::interleaved) == (options.chunks > 1);
+}
+
+}  // namespace
+
+std::string word_of(const FieldValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "on" : "off";
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) {
+    return fmt::format("{}", fmt::join(*texts, " "));
+  }
+  return std::get<std::string>(value);
+}
+
+std::string forbidden(const System& system, const StepOptions& options) {
+  const FieldValues values = step_fields().values(options);
+  for (const OptionRule& rule : system.options) {
+    const FieldValue& value = values.at(rule.key);
+    if (rule.allowed.empty() || std::ranges::find(rule.allowed, value) != rule.allowed.end()) {
+      continue;
+    }
+    return fmt::format("{} does not do {} {}: {} must be {} ({})", system.name, rule.key,
+                       word_of(value), flag_of(rule.key), listed(rule.allowed), rule.source);
+  }
+  return "";
+}
+
+std::string forbidden(const System& system, const ProcessGrid& grid, std::int64_t node_devices) {
+  for (const AxisRule& rule : system.axes) {
+    if (holds(rule.allowed, grid, rule.axis, node_devices)) continue;
+    const std::string start = fmt::format("{} does not run on grid {}: ", system.name, grid.str());
+    const std::string extent =
+        fmt::format("{} is {}, but ", name(rule.axis), grid.extent(rule.axis));
+    switch (rule.allowed) {
+      case Reach::one:
+        return start + extent + fmt::format("it must be 1 ({})", rule.source);
+      case Reach::within_node:
+        return start + extent +
+               fmt::format("its groups must lie within a node of {} devices ({})", node_devices,
+                           rule.source);
+      default:
+        return start + extent +
+               fmt::format("it must be the {} devices of a node ({})", node_devices, rule.source);
+    }
+  }
+  return "";
+}
+
+bool searches(const System& system, const ProcessGrid& grid, std::int64_t node_devices) {
+  return std::ranges::all_of(system.axes, [&](const AxisRule& rule) {
+    return holds(rule.searched, grid, rule.axis, node_devices);
+  });
+}
+
+std::vector<StepOptions> variants(const System& system, const FieldValues& typed) {
+  FieldValues usual;
+  for (const OptionRule& rule : system.options) usual[rule.key] = rule.usual;
+  for (const auto& [key, value] : typed) usual[key] = value;
+  StepOptions options;
+  step_fields().set(options, usual);
+  // Chunks that nobody typed follow the order that somebody did.
+  if (typed.contains("order") && !typed.contains("chunks") &&
+      options.order != PipelineOrder::interleaved) {
+    options.chunks = 1;
+  }
+  if (const std::string why = forbidden(system, options); !why.empty()) {
+    throw std::runtime_error(why);
+  }
+  std::vector<StepOptions> found{options};
+  for (const OptionRule& rule : system.options) {
+    if (typed.contains(rule.key)) continue;
+    const std::size_t before = found.size();
+    for (const FieldValue& value : rule.searched) {
+      for (std::size_t i = 0; i < before; ++i) {
+        StepOptions other = found[i];
+        step_fields().set(other, {{rule.key, value}});
+        if (std::ranges::find(found, other) == found.end()) found.push_back(other);
+      }
+    }
+  }
+  // The step itself refuses the others, with its own words if one is all there is.
+  if (std::ranges::any_of(found, consistent)) {
+    std::erase_if(found, [](const StepOptions& other) { return !consistent(other); });
+  }
+  return found;
+}
+
+SetBy set_by(const System& system, const FieldValues& typed, const std::string& typist) {
+  SetBy who;
+  for (const FieldFacts& field : step_fields().facts()) {
+    if (field.key == "micro_batches") continue;
+    const OptionRule* rule = system.rule(field.key);
+    std::string& whom = who[field.key] = "default";
+    if (rule != nullptr) whom = rule->searched.size() > 1 ? "search" : "system";
+    if (typed.contains(field.key)) whom = typist;
+  }
+  return who;
+}
+
+}  // namespace fourfold

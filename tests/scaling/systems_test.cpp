@@ -1,0 +1,275 @@
+// Training systems: their files, what they forbid, who sets an option, and the best of their space.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "scaling/find/candidates.hpp"
+#include "scaling/find/settle.hpp"
+#include "scaling/study/campaign.hpp"
+#include "scaling/study/record_json.hpp"
+#include "scaling/study/system_table.hpp"
+#include "scaling/study/time_parts.hpp"
+#include "scaling/systems/rules.hpp"
+#include "scaling/text/point_text.hpp"
+#include "scaling/text/system_text.hpp"
+#include "tests/paths.hpp"
+#include "tests/scaling/made_up_record.hpp"
+#include "tests/scaling/temporary_folder.hpp"
+#include "tests/schedule/steps.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::int64_t node_devices = 6;
+
+FieldValues one_forward_one_backward() {
+  return {{"order", std::string("1f1b")}, {"chunks", std::int64_t{1}}};
+}
+
+TEST(Systems, AreThoseThatPeopleCompareWith) {
+  EXPECT_THAT(
+      known_systems(),
+      ElementsAre("axonn-2022", "axonn-4d", "deepspeed-3d", "deepspeed-zero-1", "deepspeed-zero-2",
+                  "deepspeed-zero-3", "megatron-core", "megatron-lm-2021", "megatron-lm-2022",
+                  "pytorch-fsdp", "pytorch-hsdp", "sc24-baseline"));
+}
+
+TEST(Systems, DoWhatTheyAllowUnlessToldOtherwise) {
+  for (const std::string& name : known_systems()) {
+    const System system = read_system(name);
+
+    EXPECT_EQ(forbidden(system, variants(system, {}).front()), "") << name;
+    EXPECT_FALSE(system.software.empty()) << name;
+    EXPECT_THAT(system_text(system), HasSubstr(system.software_source.substr(0, 8))) << name;
+  }
+}
+
+double role_of(const MemoryUse& memory, Role role) {
+  return memory.by_role[static_cast<std::size_t>(role)].value;
+}
+
+// Of many layers and few tokens, so that one block's share is small: biases and norms are not cut,
+// and a block or two have gradients on the way.
+TEST(Systems, HaveTheBytesOfStateThatTheStepCounts) {
+  const Model model{"small", 48, 48, 12, 8, 96};
+  const double parameters = parameter_count(model);
+  for (const std::string& name : known_systems()) {
+    const System system = read_system(name);
+    const auto extent = [&](Axis axis) { return system.rule(axis).allowed == Reach::any ? 4 : 1; };
+    const ProcessGrid grid(1, 1, extent(Axis::z), extent(Axis::data));
+    StepOptions options = variants(system, {}).front();
+    options.order = PipelineOrder::one_f_one_b;
+    options.chunks = 1;
+    options.micro_batches = 2;
+
+    const Counted step = counted(model, options, grid, 32);
+
+    const auto expected = [&](std::size_t part) {
+      double bytes = static_cast<double>(system.state[part].bytes) * parameters;
+      for (Axis axis : system.state[part].cut_by) bytes /= static_cast<double>(grid.extent(axis));
+      return bytes;
+    };
+    EXPECT_NEAR(role_of(step.memory, Role::parameter) / expected(0), 1.0, 0.1) << name;
+    EXPECT_NEAR(role_of(step.memory, Role::gradient) / expected(1), 1.0, 0.35) << name;
+    EXPECT_NEAR(role_of(step.memory, Role::optimizer) / expected(2), 1.0, 0.1) << name;
+  }
+}
+
+TEST(Systems, ForbidWhatTheyDoNotDoAndSayWhatWouldBeRight) {
+  const System megatron = read_system("megatron-lm-2021");
+  const System baseline = read_system("sc24-baseline");
+  StepOptions sharded;
+  sharded.zero = 3;
+
+  EXPECT_THAT(
+      forbidden(megatron, ProcessGrid(3, 2, 1, 8), node_devices),
+      HasSubstr("megatron-lm-2021 does not run on grid 3x2x1x8: y is 2, but it must be 1 "));
+  EXPECT_THAT(forbidden(baseline, ProcessGrid(3, 1, 4, 1), node_devices),
+              HasSubstr("x is 3, but it must be the 6 devices of a node "));
+  EXPECT_EQ(forbidden(baseline, ProcessGrid(6, 1, 4, 1), node_devices), "");
+  EXPECT_THAT(forbidden(read_system("deepspeed-3d"), sharded),
+              HasSubstr("deepspeed-3d does not do zero 3: --zero must be 0 or 1 ("));
+}
+
+TEST(Systems, LookAtLessThanTheyAllow) {
+  const System megatron = read_system("megatron-lm-2021");
+  const ProcessGrid two_nodes(12, 1, 1, 1, 32);
+  const ProcessGrid across(4, 1, 1, 1, 6);  // groups of four do not fill nodes of six
+
+  EXPECT_EQ(forbidden(megatron, two_nodes, node_devices), "");
+  EXPECT_FALSE(searches(megatron, two_nodes, node_devices));
+  EXPECT_FALSE(searches(megatron, across, node_devices));
+  EXPECT_TRUE(searches(megatron, ProcessGrid(3, 1, 1, 1, 16), node_devices));
+}
+
+TEST(Systems, SearchChunksOfTheInterleavedOrderOnly) {
+  const System megatron = read_system("megatron-lm-2021");
+
+  for (const StepOptions& options : variants(megatron, {})) {
+    EXPECT_EQ(options.order == PipelineOrder::interleaved, options.chunks > 1);
+  }
+  EXPECT_EQ(variants(megatron, {}).front().chunks, 2);
+  EXPECT_EQ(variants(megatron, {}).size(), 5U);
+  EXPECT_EQ(variants(megatron, {{"order", std::string("1f1b")}}).size(), 1U);
+  EXPECT_EQ(variants(megatron, one_forward_one_backward()).front().chunks, 1);
+}
+
+TEST(Systems, AreOverruledByWhatIsTyped) {
+  const System megatron = read_system("megatron-lm-2021");
+  const FieldValues typed{{"recompute", std::string("none")}};
+
+  const SetBy who = set_by(megatron, typed, "command line");
+
+  EXPECT_EQ(variants(megatron, typed).front().recompute, Recompute::none);
+  EXPECT_EQ(variants(megatron, {}).front().recompute, Recompute::full);
+  EXPECT_EQ(who.at("recompute"), "command line");
+  EXPECT_EQ(who.at("chunks"), "search");
+  EXPECT_EQ(who.at("zero"), "system");
+  EXPECT_EQ(who.at("precision"), "default");
+  EXPECT_THROW(variants(megatron, {{"zero", std::int64_t{2}}}), std::runtime_error);
+}
+
+// The file of megatron-lm-2021 with one piece replaced.
+std::string refusal(const std::string& piece, const std::string& replacement) {
+  std::string text = content_of(source_path("systems/megatron-lm-2021.toml"));
+  const std::size_t position = text.find(piece);
+  EXPECT_NE(position, std::string::npos) << piece;
+  const TemporaryFolder folder;
+  write_content(folder.file("mine.toml"), text.replace(position, piece.size(), replacement));
+  try {
+    read_system(folder.file("mine.toml"));
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Systems, OfOnesOwnAreReadStrictly) {
+  EXPECT_THAT(refusal("[state]", "[stat]"), HasSubstr("unknown key \"stat\"; did you mean"));
+  EXPECT_THAT(refusal("y = { allowed", "y = { alowed"),
+              HasSubstr("line 8: unknown key \"alowed\"; did you mean \"allowed\"?"));
+  EXPECT_THAT(refusal("y = { allowed = \"1\"", "y = { allowed = \"within the nod\""),
+              HasSubstr("\"within the node\", \"one node\"; did you mean \"within the node\"?"));
+  EXPECT_THAT(refusal("zero = { usual = 0", "zero = { usual = 7"),
+              HasSubstr("zero = 7, but it must be at most 3"));
+  EXPECT_THAT(refusal("zero = { usual = 0", "zero = { usual = 1"),
+              HasSubstr("what is usual must be allowed"));
+  EXPECT_THAT(refusal("sequence_parallel = { usual = false", "sequence_parallel = { usual = 0"),
+              HasSubstr("\"sequence_parallel\" must be true or false"));
+  EXPECT_THAT(refusal("overlap.messages", "overlap.message"),
+              HasSubstr("unknown key \"message\"; did you mean \"messages\"?"));
+  EXPECT_THAT(refusal(", source = \"Megatron-LM cuts weights along one axis\"", ""),
+              HasSubstr("no source"));
+  EXPECT_THAT(refusal("[\"x\", \"y\", \"z\", \"data\", \"pipe\"]", "[\"x\", \"y\", \"x\"]"),
+              HasSubstr("\"x\" stands there twice"));
+}
+
+Question small_question(const std::string& system) {
+  Question question;
+  question.platform = "perlmutter";
+  question.model = model_with("gpt2-124m", {});
+  question.devices = 8;
+  question.global_batch = 64;
+  question.stages.clear();
+  ask_of_system(question, read_system(system), {{}, "campaign"}, read_platform("perlmutter"));
+  return question;
+}
+
+const Watch quiet = [](const std::string&, double) {};
+
+TEST(Systems, AreSearchedInTheirSpaceAlone) {
+  const Question question = small_question("deepspeed-3d");
+
+  const SearchResult found = candidates(question, read_platform("perlmutter"), quiet);
+
+  EXPECT_THAT(question.stages, ElementsAre(1, 2, 4, 8));
+  for (const Candidate& candidate : found.feasible) {
+    EXPECT_EQ(candidate.grid.extent(Axis::y) * candidate.grid.extent(Axis::z), 1);
+    EXPECT_LE(candidate.grid.extent(Axis::x), 4);  // devices of a node
+  }
+}
+
+TEST(Systems, SettleOnTheOptionsThatTheEstimateFindsBest) {
+  const Platform platform = read_platform("perlmutter");
+  const Question question = small_question("megatron-lm-2021");
+  const auto seconds = [&](const StepOptions& options) {
+    Question one = question;
+    one.options = options;
+    return candidates(one, platform, quiet).feasible.front().estimate.outcome.total;
+  };
+
+  const Question best = settled(question, quiet);
+
+  for (const StepOptions& options : question.variants) {
+    EXPECT_LE(seconds(best.options), seconds(options));
+  }
+  // A record is found again by what was asked, not by what was found.
+  EXPECT_EQ(json_of(best).dump(), json_of(question).dump());
+}
+
+Record of_a_system() {
+  Record record = made_up_record();
+  record.system = "axonn-4d";
+  record.software = "axonn-4d";
+  record.set_by = {
+      {"overlap.all_reduce", "campaign"}, {"recompute", "system"}, {"precision", "default"}};
+  record.point.options.overlap = {false, false, false, false, false};
+  return record;
+}
+
+TEST(Systems, AreInTheRecordWithWhoSetWhat) {
+  const Record record = of_a_system();
+
+  const Record again = record_from_json(to_json(record));
+
+  EXPECT_EQ(again.system, "axonn-4d");
+  EXPECT_EQ(again.set_by, record.set_by);
+  EXPECT_THAT(point_text(record),
+              HasSubstr("System axonn-4d (software axonn-4d); set by the campaign: "
+                        "overlap.all_reduce; set by the system:\nrecompute; all others"));
+  EXPECT_EQ(system_label(record), "axonn-4d + overlap none");
+  EXPECT_THAT(to_json(made_up_record()), Not(HasSubstr("set_by")));
+}
+
+// The made-up record: 15 s of 20 s compute, 5 s exposed.
+TEST(Systems, AreLimitedByTheirLargestParts) {
+  Outcome outcome = made_up_record().outcome;
+  double sum = 0.0;
+
+  for (const TimePart& part : time_parts(outcome)) sum += part.seconds.value;
+
+  EXPECT_DOUBLE_EQ(sum, outcome.total.value);
+  EXPECT_THAT(largest_parts(outcome), HasSubstr("compute 75 %, exposed "));
+}
+
+TEST(Systems, ShareACampaignWithTheirOwnOptions) {
+  const Campaign campaign = read_campaign(source_path("scaling/campaigns/ornl_recipes.toml"));
+
+  ASSERT_EQ(campaign.questions.size(), 6U);
+  EXPECT_EQ(campaign.questions[0].options.zero, 0);
+  EXPECT_EQ(campaign.questions[0].set_by.at("zero"), "campaign");
+  EXPECT_EQ(campaign.questions[0].global_batch, 640);
+  EXPECT_EQ(campaign.questions[1].options.zero, 1);
+  EXPECT_EQ(campaign.questions[1].global_batch, 10'240);
+  EXPECT_EQ(campaign.questions[2].grid, ProcessGrid(8, 1, 1, 6, 64));
+  EXPECT_EQ(campaign.questions[2].global_batch, 9'600);
+  EXPECT_GT(campaign.questions[4].stages.size(), 1U);
+}
+
+TEST(Systems, OfShippedComparisonsAreAllowedWhatWasPublished) {
+  const Campaign summit = read_campaign(source_path("scaling/campaigns/summit_weak.toml"));
+  const Campaign ablation = read_campaign(source_path("scaling/campaigns/sc24_baseline.toml"));
+
+  EXPECT_EQ(summit.questions.size(), 24U);
+  for (const Question& question : summit.questions) EXPECT_EQ(question.global_batch, 16'384);
+  EXPECT_EQ(ablation.questions.size(), 15U);
+}
+
+}  // namespace
+}  // namespace fourfold
