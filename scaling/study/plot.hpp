@@ -19,4 +19,8 @@ std::string draw_plots(const std::string& folder, const std::vector<std::string>
 // Returns a sentence, as above.
 std::string draw_loss_curve(const std::string& folder, const LossTable& losses);
 
+// Writes influence.png and influence.svg into `folder` from its influence.csv
+// (scaling/study/strategy_results.hpp). Returns a sentence, as above.
+std::string draw_influence(const std::string& folder, const std::string& title);
+
 }  // namespace fourfold
