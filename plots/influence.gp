@@ -10,7 +10,7 @@ set ylabel 'share of the variance, %'
 set style fill solid 0.9 border lc rgb '#444444'
 set boxwidth 0.36
 set grid ytics lc rgb '#b8b8b8' lw 1 dashtype 1
-set key top right Left reverse samplen 3 spacing 1.3
+set key outside bottom center horizontal samplen 3
 set border 3
 set tics nomirror
 set xtics scale 0 noenhanced

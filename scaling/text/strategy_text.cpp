@@ -182,8 +182,9 @@ std::string influence_table(const Influences& found) {
              "Left with 0 flop/s for what is out of memory ({}), right over what can run ({}). "
              "share: a choice's part of the variance, with what several choices do together split "
              "evenly; shares sum to 100. alone: what the choice explains by itself. best mean: the "
-             "entry with the highest mean over all others' choices.\n",
-             spread(found.whole), spread(found.feasible)));
+             "entry with the highest mean over all others' choices.",
+             spread(found.whole), spread(found.feasible))) +
+         '\n';
 }
 
 }  // namespace

@@ -8,10 +8,17 @@ namespace fourfold {
 const std::vector<Folded>& Recordings::step(std::int64_t stages, std::int64_t micro_batches) {
   std::vector<Folded>& slot = steps_[{stages, micro_batches}];
   for (auto i = static_cast<std::int64_t>(slot.size()); i < stages; ++i) {
-    slot.push_back(recorded({i, stages}, micro_batches));
-    if (micro_batches > slot.back().micro_batches) stretch(slot.back(), micro_batches);
+    slot.push_back(stage({i, stages}, micro_batches));
   }
   return slot;
+}
+
+const Folded& Recordings::stage(const Stage& stage, std::int64_t micro_batches) {
+  const auto [slot, fresh] = stretched_.try_emplace({stage.index, stage.count, micro_batches});
+  if (!fresh) return slot->second;
+  slot->second = recorded(stage, micro_batches);
+  if (micro_batches > slot->second.micro_batches) stretch(slot->second, micro_batches);
+  return slot->second;
 }
 
 const Folded& Recordings::recorded(const Stage& stage, std::int64_t micro_batches) {

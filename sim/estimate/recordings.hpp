@@ -20,6 +20,8 @@ class Recordings {
 
   // The step with so many micro-batches, stage by stage.
   const std::vector<Folded>& step(std::int64_t stages, std::int64_t micro_batches);
+  // That of one stage.
+  const Folded& stage(const Stage& stage, std::int64_t micro_batches);
 
  private:
   const Folded& recorded(const Stage& stage, std::int64_t micro_batches);
@@ -28,6 +30,8 @@ class Recordings {
   StepOptions options_;
   // By stage, number of stages and recorded micro-batches.
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, Folded> recordings_;
+  // By stage, number of stages and micro-batches.
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, Folded> stretched_;
   // By number of stages and micro-batches.
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Folded>> steps_;
 };

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <stdexcept>
 #include <utility>
 
+#include "sim/cost/lower.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "sim/estimate/recordings.hpp"
 
@@ -25,14 +27,34 @@ struct Visit {
 class Runner {
  public:
   Runner(const Point& pattern, const Platform& platform)
-      : question_(pattern), estimator_(platform, question_) {}
+      : platform_(platform),
+        question_(pattern),
+        estimator_(platform, question_),
+        rates_(platform) {}
 
   Bytes memory_limit() const { return estimator_.memory_limit(); }
 
-  void run(const Strategy& strategy, Visit& visit) {
+  // No pipeline is faster than one of its stages alone, to which messages come without anybody's
+  // having to send them. The last has the head, and most to do.
+  Seconds bound(const Strategy& strategy, const Visit& visit) {
+    begin(strategy, visit);
+    const std::int64_t stages = strategy.grid.extent(Axis::pipe);
     const std::int64_t m = strategy.micro_batches();
-    question_.global_batch = strategy.global_batch;
-    const std::vector<Folded>& stages = step(strategy, visit.choices.options);
+    const Folded& last = recordings_->stage({stages - 1, stages}, m);
+    alone_.assign(1, last);
+    sizes_.resize(1);
+    sizes_[0].evaluate(last, strategy.grid, {strategy.global_batch * question_.model.sequence / m});
+    question_.grid = strategy.grid;
+    const GroupShapes shapes = group_shapes(question_, platform_);
+    lower(alone_, sizes_, {strategy.grid, shapes, rates_, platform_, question_.what_ifs.collective},
+          program_);
+    return estimate(program_).total;
+  }
+
+  void run(const Strategy& strategy, Visit& visit) {
+    begin(strategy, visit);
+    const std::int64_t m = strategy.micro_batches();
+    const std::vector<Folded>& stages = recordings_->step(strategy.grid.extent(Axis::pipe), m);
     Bytes need;
     for (const MemoryUse& use : estimator_.memory(stages, strategy.grid, m)) {
       need = std::max(need, use.peak);
@@ -43,20 +65,47 @@ class Runner {
   }
 
  private:
-  const std::vector<Folded>& step(const Strategy& strategy, std::uint32_t combination) {
-    const std::int64_t stages = strategy.grid.extent(Axis::pipe);
-    if (!recordings_ || of_ != std::pair(combination, stages)) {
-      of_ = {combination, stages};
-      question_.options = strategy.options;
-      recordings_.emplace(question_.model, strategy.options);
-    }
-    return recordings_->step(stages, strategy.micro_batches());
+  void begin(const Strategy& strategy, const Visit& visit) {
+    question_.global_batch = strategy.global_batch;
+    const std::pair of{visit.choices.options, strategy.grid.extent(Axis::pipe)};
+    if (recordings_ && of_ == of) return;
+    of_ = of;
+    question_.options = strategy.options;
+    recordings_.emplace(question_.model, strategy.options);
   }
 
+  const Platform& platform_;
   Point question_;
   Estimator estimator_;
+  AxisRates rates_;
+  // Of a stage alone; kept for their storage.
+  std::vector<Folded> alone_;
+  std::vector<LocalSizes> sizes_;
+  TimedProgram program_;
   std::optional<Recordings> recordings_;
   std::pair<std::uint32_t, std::int64_t> of_{};  // options and stages that the recordings are of
+};
+
+// The rates of the best so far, those that rounding tells apart counted once: what is below all of
+// as many as are wanted is not among the best.
+class Best {
+ public:
+  explicit Best(std::size_t wanted) : wanted_(wanted) {}
+
+  bool beats(double rate) const {
+    return wanted_ > 0 && rates_.size() == wanted_ && rate < rates_.back() * (1.0 - 1e-9);
+  }
+  void add(double rate) {
+    for (double other : rates_) {
+      if (std::abs(rate / other - 1.0) < 1e-9) return;
+    }
+    rates_.insert(std::ranges::upper_bound(rates_, rate, std::greater()), rate);
+    if (rates_.size() > wanted_) rates_.pop_back();
+  }
+
+ private:
+  std::size_t wanted_;
+  std::vector<double> rates_;  // descending
 };
 
 FlopsPerSecond rate_of(const Model& model, const Strategy& strategy, double seconds) {
@@ -143,6 +192,7 @@ StrategyAnswer search_strategies(const Point& pattern, const Platform& platform,
   answer.memory_limit = runner.memory_limit();
   std::vector<double> rates;
   rates.reserve(visits.size());
+  Best best(wish.best);
   const Visit* closest = nullptr;
   for (std::size_t i = 0; i < visits.size(); ++i) {
     if (progress && i % 32 == 0) {
@@ -150,9 +200,20 @@ StrategyAnswer search_strategies(const Point& pattern, const Platform& platform,
     }
     Visit& visit = visits[i];
     const Strategy strategy = lists.strategy(visit.choices);
+    const auto rate = [&](Seconds seconds) {
+      return rate_of(pattern.model, strategy, seconds.value).value;
+    };
+    const bool may_lose =
+        wish.thoroughness == Thoroughness::best && strategy.grid.extent(Axis::pipe) > 1;
+    if (may_lose && best.beats(rate(runner.bound(strategy, visit)))) {
+      rates.push_back(0.0);
+      ++answer.beaten;
+      continue;
+    }
     runner.run(strategy, visit);
     const bool fits = visit.seconds > 0.0;
-    rates.push_back(fits ? rate_of(pattern.model, strategy, visit.seconds).value : 0.0);
+    rates.push_back(fits ? rate({visit.seconds}) : 0.0);
+    if (fits) best.add(rates.back());
     ++(fits ? answer.feasible : answer.out_of_memory);
     if (!fits && (closest == nullptr || visit.memory < closest->memory)) closest = &visit;
   }

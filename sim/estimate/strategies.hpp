@@ -36,7 +36,7 @@ struct StrategyAnswer {
   std::vector<Strategy> best;   // by flop/s per device, then in the order of the space
   std::int64_t strategies = 0;  // in the space, with those that a rule keeps out
   std::vector<Refusal> refused;
-  std::int64_t beaten = 0;  // left out, as not even their compute is as fast as the best
+  std::int64_t beaten = 0;  // left out, as a lower bound of their seconds is above the best
   std::int64_t feasible = 0;
   std::int64_t out_of_memory = 0;
   Bytes memory_limit;

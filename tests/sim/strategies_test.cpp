@@ -175,6 +175,24 @@ TEST(Strategies, MayMakeTheirBatchOfMicroBatches) {
   }
 }
 
+// What a lower bound leaves out is counted, and is none of the best.
+TEST(Strategies, LeftOutAreNoneOfTheBest) {
+  StrategySpace space = pipelines();
+  extents(space, Axis::x) = {1, 2, 4, 8};
+
+  const StrategyAnswer few = searched(pattern(), space, {5, Thoroughness::best});
+  const StrategyAnswer all = searched(pattern(), space, {5, Thoroughness::all});
+
+  EXPECT_GT(few.beaten, few.feasible);
+  EXPECT_EQ(few.beaten + few.feasible + few.out_of_memory, all.feasible + all.out_of_memory);
+  ASSERT_EQ(few.best.size(), 5u);
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(few.best[i].words, all.best[i].words);
+    EXPECT_EQ(few.best[i].seconds, all.best[i].seconds);
+    EXPECT_EQ(few.best[i].alike, all.best[i].alike);
+  }
+}
+
 TEST(Strategies, RefusedByARuleComeWithTheReason) {
   Point point = pattern();
   StrategySpace space = pipelines();
