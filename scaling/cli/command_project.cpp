@@ -1,4 +1,4 @@
-// fourfold project and fourfold search: one question, answered with a breakdown or with ten grids.
+// fourfold project: one question, answered with a breakdown.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -22,7 +22,6 @@ namespace {
 struct Typed {
   QuestionFlags flags;
   bool json = false;
-  // project only:
   bool explain = false;
   std::string trace;  // a path; empty: none
 };
@@ -84,25 +83,6 @@ std::string explained(const Answer& answer, const Typed& typed, std::string text
   return object.dump() + '\n';
 }
 
-void add_verb(CLI::App& verb, Action& action, const std::shared_ptr<Typed>& typed,
-              std::string (*text)(const Record&)) {
-  add_machine_flags(verb, typed->flags);
-  add_system_flag(verb, typed->flags);
-  add_model_flags(verb, typed->flags);
-  add_what_if_flags(verb, typed->flags);
-  verb.add_flag("--json", typed->json, "print the record as one line of JSON");
-  verb.callback([typed, text, &action] {
-    action = [typed, text] {
-      if (!typed->trace.empty()) refuse_unwritable(typed->trace);
-      const Answer found = answer(*typed);
-      const Record& record = found.record;
-      if (!typed->trace.empty()) write_trace_of(record, typed->trace);
-      print(explained(found, *typed, typed->json ? to_json(record) + '\n' : text(record)));
-      return 0;
-    };
-  });
-}
-
 }  // namespace
 
 void add_project_verb(CLI::App& app, Action& action) {
@@ -123,19 +103,22 @@ void add_project_verb(CLI::App& app, Action& action) {
   verb->add_flag("--explain", typed->explain,
                  "say where the time goes, what each collective costs and what limits the run");
   verb->add_option("--trace", typed->trace,
-
                    "FILE: write a Chrome/Perfetto trace of a few devices, lane by lane");
-  add_verb(*verb, action, typed, point_text);
-}
-
-void add_search_verb(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("search", "Find the ten best process grids");
-  verb->footer(
-      "Every grid and micro-batch count that fits is estimated; the best are simulated in order\n"
-      "until the next estimate cannot win by the disagreement seen so far.\n\n"
-      "Example:\n"
-      "  fourfold search --platform frontier --model gpt-320b --devices 32768");
-  add_verb(*verb, action, std::make_shared<Typed>(), search_text);
+  add_machine_flags(*verb, typed->flags);
+  add_system_flag(*verb, typed->flags);
+  add_model_flags(*verb, typed->flags);
+  add_what_if_flags(*verb, typed->flags);
+  verb->add_flag("--json", typed->json, "print the record as one line of JSON");
+  verb->callback([typed, &action] {
+    action = [typed] {
+      if (!typed->trace.empty()) refuse_unwritable(typed->trace);
+      const Answer found = answer(*typed);
+      const Record& record = found.record;
+      if (!typed->trace.empty()) write_trace_of(record, typed->trace);
+      print(explained(found, *typed, typed->json ? to_json(record) + '\n' : point_text(record)));
+      return 0;
+    };
+  });
 }
 
 }  // namespace fourfold

@@ -25,7 +25,7 @@ namespace fourfold {
 namespace {
 
 // "key=factor" entries.
-Scales scales_of(const std::vector<std::string>& entries) {
+Scales factors_in(const std::vector<std::string>& entries) {
   nlohmann::json scales = nlohmann::json::object();
   for (const std::string& entry : entries) {
     const std::size_t equals = entry.rfind('=');
@@ -47,7 +47,17 @@ Scales scales_of(const std::vector<std::string>& entries) {
   return read_scales(scales);
 }
 
+// Says in its help what a flag is without a word.
+void add_if_absent(CLI::App& verb, const std::string& flag, const std::string& absent) {
+  CLI::Option* option = verb.get_option(flag);
+  option->description(option->get_description() + "; " + absent + " if absent");
+}
+
 }  // namespace
+
+Scales scales_of(const QuestionFlags& flags) {
+  return factors_in(flags.scales);
+}
 
 void add_machine_flags(CLI::App& verb, QuestionFlags& flags) {
   verb.add_option("--platform", flags.platform, "machine: a name (fourfold platforms) or a file")
@@ -82,9 +92,10 @@ void add_system_flag(CLI::App& verb, QuestionFlags& flags) {
       ->check(some_word());
 }
 
-void add_model_flags(CLI::App& verb, QuestionFlags& flags) {
+void add_shape_flags(CLI::App& verb, QuestionFlags& flags) {
   verb.add_option("--model", flags.model, "a name (fourfold models) or a file")->required();
   add_field_flags(verb, "Options", model_fields().facts(), {}, flags.model_values);
+  add_if_absent(verb, "--vocabulary", "the model file's");
   verb.add_option(
           "--grid", flags.grid,
           "process grid XxYxZxDATA, or by name, such as x=8,pipe=16,data=8 (tp, fsdp, dp and "
@@ -93,15 +104,15 @@ void add_model_flags(CLI::App& verb, QuestionFlags& flags) {
   verb.add_option("--stages", flags.stages,
                   "lengths of pipelines to search: a list such as 1,2,4, or all; 1 if absent, "
                   "or all with a --system that has pipelines");
+}
+
+void add_model_flags(CLI::App& verb, QuestionFlags& flags) {
+  add_shape_flags(verb, flags);
   FieldValues usual = step_fields().values({});
   usual.erase("micro_batches");
   add_field_flags(verb, "Options of the training step (defaults: as the published code)",
                   step_fields().facts(), usual, flags.options);
-  for (const auto& [flag, absent] :
-       {std::pair{"--vocabulary", "the model file's"}, std::pair{"--micro-batches", "searched"}}) {
-    CLI::Option* option = verb.get_option(flag);
-    option->description(option->get_description() + "; " + absent + " if absent");
-  }
+  add_if_absent(verb, "--micro-batches", "searched");
 }
 
 void add_what_if_flags(CLI::App& verb, QuestionFlags& flags) {
@@ -220,7 +231,7 @@ Question question_of(const QuestionFlags& flags) {
   refuse_idle(flags);
   Question question;
   question.platform = flags.platform;
-  question.scales = scales_of(flags.scales);
+  question.scales = scales_of(flags);
   question.model = model_of(flags);
   if (!flags.grid.empty()) question.grid = ProcessGrid::parse(flags.grid);
   if (flags.devices == 0 && !question.grid) {

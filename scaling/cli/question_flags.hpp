@@ -37,13 +37,16 @@ struct QuestionFlags {
 void add_machine_flags(CLI::App& verb, QuestionFlags& flags);
 // The system whose grids and options are asked for.
 void add_system_flag(CLI::App& verb, QuestionFlags& flags);
-// Model, vocabulary, micro-batches and every field of StepOptions.
+// Model, vocabulary, grid, stages.
+void add_shape_flags(CLI::App& verb, QuestionFlags& flags);
+// These, micro-batches and every field of StepOptions.
 void add_model_flags(CLI::App& verb, QuestionFlags& flags);
 // What if devices, links or placement were not as the platform says.
 void add_what_if_flags(CLI::App& verb, QuestionFlags& flags);
 
 // These throw std::runtime_error with a sentence on names and values that are not known.
 Model model_of(const QuestionFlags& flags);
+Scales scales_of(const QuestionFlags& flags);
 StepOptions options_of(const QuestionFlags& flags);
 WhatIfs what_ifs_of(const QuestionFlags& flags);
 Question question_of(const QuestionFlags& flags);

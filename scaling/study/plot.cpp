@@ -90,4 +90,12 @@ std::string draw_scatter(const std::string& csv) {
   return failure.empty() ? fmt::format("{0}.png and {0}.svg are drawn", output) : failure;
 }
 
+std::string draw_influence(const std::string& folder, const std::string& title) {
+  const std::string failure = why_not_drawn(
+      {{"influence", fmt::format("csv={}; output={}; title={}", quoted(folder + "/influence.csv"),
+                                 quoted(folder + "/influence"), quoted(title))}});
+  return failure.empty() ? fmt::format("{0}/influence.png and {0}/influence.svg are drawn", folder)
+                         : failure;
+}
+
 }  // namespace fourfold

@@ -27,4 +27,8 @@ std::string draw_loss_curve(const std::string& folder, const LossTable& losses);
 // under its name. Returns a sentence, as above.
 std::string draw_scatter(const std::string& csv);
 
+// Writes influence.png and influence.svg into `folder` from its influence.csv
+// (scaling/study/strategy_results.hpp). Returns a sentence, as above.
+std::string draw_influence(const std::string& folder, const std::string& title);
+
 }  // namespace fourfold

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <stdexcept>
-#include <tuple>
 #include <utility>
 
 #include "schedule/models/fit.hpp"
+#include "sim/estimate/recordings.hpp"
 #include "support/divisors.hpp"
 
 namespace fourfold {
@@ -23,7 +23,9 @@ std::string gigabytes(Bytes bytes) {
 class Search {
  public:
   Search(const Point& question, const Platform& platform)
-      : question_(question), estimator_(platform, question_) {}
+      : question_(question),
+        estimator_(platform, question_),
+        recordings_(question_.model, question_.options) {}
 
   void visit(const ProcessGrid& grid) {
     const Misfit why = find_misfit(question_.model, grid, question_.options.chunks);
@@ -40,7 +42,7 @@ class Search {
         continue;
       }
       ++result.tried;
-      const std::vector<Folded>& stages = step(length, m);
+      const std::vector<Folded>& stages = recordings_.step(length, m);
       if (!fits(stages, grid, m)) continue;
       result.feasible.push_back({grid, m, estimator_.evaluate(stages, grid, m)});
     }
@@ -108,33 +110,9 @@ class Search {
     return false;
   }
 
-  // The folded step with m micro-batches: those of a stage share a recording of as many as tell
-  // all, and differ in a count.
-  const std::vector<Folded>& step(std::int64_t stages, std::int64_t m) {
-    std::vector<Folded>& slot = steps_[{stages, m}];
-    for (auto i = static_cast<std::int64_t>(slot.size()); i < stages; ++i) {
-      slot.push_back(recorded({i, stages}, m));
-      if (m > slot.back().micro_batches) stretch(slot.back(), m);
-    }
-    return slot;
-  }
-
-  const Folded& recorded(const Stage& stage, std::int64_t m) {
-    StepOptions options = question_.options;
-    options.micro_batches =
-        std::min(m, recorded_micro_batches(question_.model, question_.options, stage));
-    const auto [slot, fresh] =
-        recordings_.try_emplace({stage.index, stage.count, options.micro_batches});
-    if (fresh) slot->second = folded_step(question_.model, options, stage);
-    return slot->second;
-  }
-
   Point question_;
   Estimator estimator_;
-  // By stage, number of stages and recorded micro-batches.
-  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, Folded> recordings_;
-  // By number of stages and micro-batches.
-  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Folded>> steps_;
+  Recordings recordings_;
   Bytes least_;
   ProcessGrid miss_;
   std::int64_t miss_micro_batches_ = 0;

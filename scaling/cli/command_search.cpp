@@ -1,0 +1,112 @@
+// fourfold search: the best process grids of a question, or the best of whole strategies.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "scaling/cli/commands.hpp"
+#include "scaling/cli/output.hpp"
+#include "scaling/cli/strategy_flags.hpp"
+#include "scaling/find/finding.hpp"
+#include "scaling/find/settle.hpp"
+#include "scaling/find/strategy_finding.hpp"
+#include "scaling/jobs/progress.hpp"
+#include "scaling/study/record_json.hpp"
+#include "scaling/study/strategy_results.hpp"
+#include "scaling/text/point_text.hpp"
+#include "scaling/text/strategy_text.hpp"
+#include "support/flag_checks.hpp"
+
+namespace fourfold {
+namespace {
+
+struct Typed {
+  StrategyFlags flags;
+  bool json = false;
+  bool influence = false;
+  std::int64_t best = 10;
+  std::string output;  // a folder; empty: results/NAME for a file, else none
+};
+
+int search_grids(const Typed& typed) {
+  const QuestionFlags flags = question_flags(typed.flags);
+  const Question asked = question_of(flags);
+  const double settling_share = asked.variants.size() > 1 ? 0.5 : 0.0;
+  print_notices(read_platform(asked.platform, asked.scales));
+  const Fidelity fidelity = fidelity_named(flags.fidelity);
+  const StoppingRule rule = rule_of(flags);
+  Progress progress(1, 1.0);
+  progress.begin(asked.model.name + " on " + asked.platform, 1.0);
+  const Question question = settled(asked, [&](const std::string& activity, double done) {
+    progress.update(activity, done * settling_share);
+  });
+  const Finding finding =
+      find(question, fidelity, rule, [&](const std::string& activity, double done) {
+        progress.update(activity, settling_share + (1.0 - settling_share) * done);
+      });
+  const Record record = make_record(question, finding, fidelity, rule);
+  print(typed.json ? to_json(record) + '\n' : search_text(record));
+  return 0;
+}
+
+std::string folder_of(const Typed& typed) {
+  if (!typed.output.empty() || typed.flags.file.empty()) return typed.output;
+  return "results/" + std::filesystem::path(typed.flags.file).stem().string();
+}
+
+int search_whole_strategies(const Typed& typed, const CLI::App& verb) {
+  const StrategyQuestion question = strategy_question(typed.flags, verb);
+  const Point& pattern = question.pattern;
+  print_notices(read_platform(pattern.platform, pattern.scales));
+  Progress progress(1, 1.0);
+  progress.begin(pattern.model.name + " on " + pattern.platform, 1.0);
+  const StrategyWish wish{static_cast<std::size_t>(typed.best),
+                          typed.influence ? Thoroughness::all : Thoroughness::best};
+  const StrategyFinding finding = find_strategies(
+      question, wish,
+      [&](const std::string& activity, double done) { progress.update(activity, done); });
+  print(typed.json ? to_json(finding) + '\n' : strategy_text(finding));
+  const std::string folder = folder_of(typed);
+  if (!folder.empty()) fmt::print(stderr, "{}\n", write_strategies(finding, folder));
+  return 0;
+}
+
+}  // namespace
+
+void add_search_verb(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("search", "Find the best process grids, or whole strategies");
+  verb->footer(
+      "Every grid and micro-batch count that fits is estimated; the best are simulated in order\n"
+      "until the next estimate cannot win by the disagreement seen so far.\n"
+      "Where an option of the step is a list, every combination is estimated as well; the answer\n"
+      "says why the others cannot run and by how much, and with --influence how much each choice\n"
+      "matters: the Shapley shares of the variance of flop/s a device (docs/search.md).\n\n"
+      "Examples:\n"
+      "  fourfold search --platform frontier --model gpt-320b --devices 32768\n"
+      "  fourfold search --platform frontier --model gpt-22b --devices 64 --stages all \\\n"
+      "      --order 1f1b,interleaved --chunks 1,2,4 --zero 0,1 --recompute full,none\n"
+      "  fourfold search --platform frontier --model gpt-22b --nodes 8,16 --influence \\\n"
+      "      --grid x=1,2,4,8,pipe=1,2,4,8 --micro-batch-size 1-4 --micro-batches 16,32\n"
+      "  fourfold search --space scaling/campaigns/ornl_175b_space.toml --influence");
+  const auto typed = std::make_shared<Typed>();
+  add_strategy_flags(*verb, typed->flags);
+  verb->add_flag("--influence", typed->influence,
+                 "say how much each choice of the space matters, as a table and in --json");
+  verb->add_option("--best", typed->best, "strategies that are shown")
+      ->capture_default_str()
+      ->check(whole_number(1, 10'000));
+  verb->add_option("--output", typed->output,
+                   "folder for table, JSON and, with --influence, CSV and plot of strategies "
+                   "(default with --space: results/NAME)");
+  verb->add_flag("--json", typed->json, "print the answer as one line of JSON");
+  verb->callback([typed, verb, &action] {
+    action = [typed, verb] {
+      const bool open = typed->flags.open() || typed->influence || !typed->output.empty();
+      return open ? search_whole_strategies(*typed, *verb) : search_grids(*typed);
+    };
+  });
+}
+
+}  // namespace fourfold

@@ -1,0 +1,96 @@
+// The search with its progress, then the shares; see strategy_finding.hpp.
+#include "scaling/find/strategy_finding.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "scaling/jobs/interrupt.hpp"
+#include "support/field.hpp"
+
+namespace fourfold {
+namespace {
+
+// Those with more than one entry, as numbers in the list of factors.
+std::vector<std::size_t> open_choices(const std::vector<Factor>& factors) {
+  std::vector<std::size_t> open;
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    if (factors[i].words.size() > 1) open.push_back(i);
+  }
+  if (open.empty()) {
+    throw std::runtime_error(
+        "--influence cannot take effect: the space leaves nothing open; give an option several "
+        "words, such as --zero 0,1");
+  }
+  if (open.size() > most_choices) {
+    throw std::runtime_error(
+        fmt::format("--influence looks at every set of choices, of at most {}; the space leaves {} "
+                    "open",
+                    most_choices, open.size()));
+  }
+  return open;
+}
+
+Influences influences_of(const StrategyAnswer& answer) {
+  const std::vector<std::size_t> open = open_choices(answer.factors);
+  Influences result;
+  Observations whole;
+  for (std::size_t i : open) {
+    result.factors.push_back(answer.factors[i]);
+    whole.choices.push_back(static_cast<std::int32_t>(answer.factors[i].words.size()));
+  }
+  Observations feasible{whole.choices, {}, {}};
+  const std::vector<double>& rates = answer.visited.rates;
+  for (std::size_t n = 0; n < rates.size(); ++n) {
+    const auto of = [&](std::size_t i) {
+      return answer.visited.places[n * answer.factors.size() + i];
+    };
+    for (std::size_t i : open) whole.places.push_back(of(i));
+    whole.values.push_back(rates[n]);
+    if (rates[n] == 0.0) continue;
+    for (std::size_t i : open) feasible.places.push_back(of(i));
+    feasible.values.push_back(rates[n]);
+  }
+  result.whole = influence(whole);
+  result.feasible = influence(feasible);
+  return result;
+}
+
+}  // namespace
+
+StrategyFinding find_strategies(const StrategyQuestion& question, const StrategyWish& wish,
+                                const std::function<void(const std::string&, double)>& watch) {
+  StrategyFinding finding;
+  finding.question = question;
+  finding.platform = read_platform(question.pattern.platform, question.pattern.scales);
+  finding.answer = search_strategies(
+      question.pattern, finding.platform, question.space, wish,
+      [&](std::int64_t done, std::int64_t all) {
+        stop_if_interrupted();
+        watch(fmt::format("estimated {} of {} strategies", done, all),
+              static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(all, 1)));
+      });
+  if (wish.thoroughness == Thoroughness::all) finding.influences = influences_of(finding.answer);
+  return finding;
+}
+
+std::string project_command(const StrategyQuestion& question, const Strategy& strategy) {
+  const Point& pattern = question.pattern;
+  std::string text = fmt::format(
+      "fourfold project --platform {} {} --grid {} --micro-batches {} --batch-tokens {}",
+      pattern.platform, question.model_flags, strategy.grid.str(), strategy.micro_batches(),
+      strategy.global_batch * pattern.model.sequence);
+  const auto add = [&](const std::string& flag, const std::string& word, const std::string& usual) {
+    if (word != usual) text += fmt::format(" {} {}", flag, word);
+  };
+  for (const std::string& flag : flags_of(step_fields().facts())) {
+    if (flag == "--micro-batches") continue;
+    add(flag, step_fields().word(strategy.options, flag), step_fields().word({}, flag));
+  }
+  for (const auto& [key, factor] : pattern.scales)
+    text += fmt::format(" --scale {}={:g}", key, factor);
+  return text;
+}
+
+}  // namespace fourfold

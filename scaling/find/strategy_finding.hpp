@@ -1,0 +1,38 @@
+// What a search over whole strategies found, and how much each choice of its space matters.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "platforms/platform.hpp"
+#include "scaling/find/strategy_words.hpp"
+#include "sim/estimate/influence.hpp"
+#include "sim/estimate/strategies.hpp"
+
+namespace fourfold {
+
+// Of the choices that the space leaves open.
+struct Influences {
+  std::vector<Factor> factors;
+  Influence whole;     // what is out of memory has 0 flop/s
+  Influence feasible;  // without it
+};
+
+struct StrategyFinding {
+  StrategyQuestion question;
+  Platform platform;
+  StrategyAnswer answer;
+  std::optional<Influences> influences;  // if all strategies were looked at
+};
+
+// `watch` is told what is being done, and which part of all is done, 0 to 1. Throws
+// std::runtime_error with a sentence, and Interrupted.
+StrategyFinding find_strategies(const StrategyQuestion& question, const StrategyWish& wish,
+                                const std::function<void(const std::string&, double)>& watch);
+
+// The command that projects a strategy by itself.
+std::string project_command(const StrategyQuestion& question, const Strategy& strategy);
+
+}  // namespace fourfold

@@ -1,0 +1,13 @@
+// A search over whole strategies as text for people.
+#pragma once
+
+#include <string>
+
+#include "scaling/find/strategy_finding.hpp"
+
+namespace fourfold {
+
+// The best, what cannot run and by how much, and how much each choice matters if that was asked.
+std::string strategy_text(const StrategyFinding& finding);
+
+}  // namespace fourfold

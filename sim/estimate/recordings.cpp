@@ -1,0 +1,33 @@
+// Records what was not asked for yet, and stretches it; see recordings.hpp.
+#include "sim/estimate/recordings.hpp"
+
+#include <algorithm>
+
+namespace fourfold {
+
+const std::vector<Folded>& Recordings::step(std::int64_t stages, std::int64_t micro_batches) {
+  std::vector<Folded>& slot = steps_[{stages, micro_batches}];
+  for (auto i = static_cast<std::int64_t>(slot.size()); i < stages; ++i) {
+    slot.push_back(stage({i, stages}, micro_batches));
+  }
+  return slot;
+}
+
+const Folded& Recordings::stage(const Stage& stage, std::int64_t micro_batches) {
+  const auto [slot, fresh] = stretched_.try_emplace({stage.index, stage.count, micro_batches});
+  if (!fresh) return slot->second;
+  slot->second = recorded(stage, micro_batches);
+  if (micro_batches > slot->second.micro_batches) stretch(slot->second, micro_batches);
+  return slot->second;
+}
+
+const Folded& Recordings::recorded(const Stage& stage, std::int64_t micro_batches) {
+  StepOptions options = options_;
+  options.micro_batches = std::min(micro_batches, recorded_micro_batches(model_, options_, stage));
+  const auto [slot, fresh] =
+      recordings_.try_emplace({stage.index, stage.count, options.micro_batches});
+  if (fresh) slot->second = folded_step(model_, options, stage);
+  return slot->second;
+}
+
+}  // namespace fourfold

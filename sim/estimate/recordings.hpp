@@ -1,0 +1,39 @@
+// Folded steps that a search shares: those of a stage differ in a count, once a few micro-batches
+// are recorded.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "schedule/fold/fold.hpp"
+
+namespace fourfold {
+
+// Of one model with options that differ in their micro-batches only.
+class Recordings {
+ public:
+  // The model must outlive it.
+  Recordings(const Model& model, const StepOptions& options) : model_(model), options_(options) {}
+
+  // The step with so many micro-batches, stage by stage.
+  const std::vector<Folded>& step(std::int64_t stages, std::int64_t micro_batches);
+  // That of one stage.
+  const Folded& stage(const Stage& stage, std::int64_t micro_batches);
+
+ private:
+  const Folded& recorded(const Stage& stage, std::int64_t micro_batches);
+
+  const Model& model_;
+  StepOptions options_;
+  // By stage, number of stages and recorded micro-batches.
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, Folded> recordings_;
+  // By stage, number of stages and micro-batches.
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, Folded> stretched_;
+  // By number of stages and micro-batches.
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Folded>> steps_;
+};
+
+}  // namespace fourfold

@@ -1,0 +1,232 @@
+// Estimates what fits the rules, those with the same options in a row, and ranks it; see
+// strategies.hpp.
+#include "sim/estimate/strategies.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <stdexcept>
+#include <utility>
+
+#include "sim/cost/lower.hpp"
+#include "sim/estimate/estimate.hpp"
+#include "sim/estimate/recordings.hpp"
+
+namespace fourfold {
+
+namespace {
+
+struct Visit {
+  Choices choices;
+  double seconds = 0.0;  // 0: out of memory
+  double memory = 0.0;
+};
+
+// Estimates strategies one after the other: those in a row with the same options and stages share
+// their recordings.
+class Runner {
+ public:
+  Runner(const Point& pattern, const Platform& platform)
+      : platform_(platform),
+        question_(pattern),
+        estimator_(platform, question_),
+        rates_(platform) {}
+
+  Bytes memory_limit() const { return estimator_.memory_limit(); }
+
+  // No pipeline is faster than one of its stages alone, to which messages come without anybody's
+  // having to send them. The last has the head, and most to do.
+  Seconds bound(const Strategy& strategy, const Visit& visit) {
+    begin(strategy, visit);
+    const std::int64_t stages = strategy.grid.extent(Axis::pipe);
+    const std::int64_t m = strategy.micro_batches();
+    const Folded& last = recordings_->stage({stages - 1, stages}, m);
+    alone_.assign(1, last);
+    sizes_.resize(1);
+    sizes_[0].evaluate(last, strategy.grid, {strategy.global_batch * question_.model.sequence / m});
+    question_.grid = strategy.grid;
+    const GroupShapes shapes = group_shapes(question_, platform_);
+    lower(alone_, sizes_, {strategy.grid, shapes, rates_, platform_, question_.what_ifs.collective},
+          program_);
+    return estimate(program_).total;
+  }
+
+  void run(const Strategy& strategy, Visit& visit) {
+    begin(strategy, visit);
+    const std::int64_t m = strategy.micro_batches();
+    const std::vector<Folded>& stages = recordings_->step(strategy.grid.extent(Axis::pipe), m);
+    Bytes need;
+    for (const MemoryUse& use : estimator_.memory(stages, strategy.grid, m)) {
+      need = std::max(need, use.peak);
+    }
+    visit.memory = need.value;
+    if (need > memory_limit()) return;
+    visit.seconds = estimator_.evaluate(stages, strategy.grid, m).outcome.total.value;
+  }
+
+ private:
+  void begin(const Strategy& strategy, const Visit& visit) {
+    question_.global_batch = strategy.global_batch;
+    const std::pair of{visit.choices.options, strategy.grid.extent(Axis::pipe)};
+    if (recordings_ && of_ == of) return;
+    of_ = of;
+    question_.options = strategy.options;
+    recordings_.emplace(question_.model, strategy.options);
+  }
+
+  const Platform& platform_;
+  Point question_;
+  Estimator estimator_;
+  AxisRates rates_;
+  // Of a stage alone; kept for their storage.
+  std::vector<Folded> alone_;
+  std::vector<LocalSizes> sizes_;
+  TimedProgram program_;
+  std::optional<Recordings> recordings_;
+  std::pair<std::uint32_t, std::int64_t> of_{};  // options and stages that the recordings are of
+};
+
+// The rates of the best so far, those that rounding tells apart counted once: what is below all of
+// as many as are wanted is not among the best.
+class Best {
+ public:
+  explicit Best(std::size_t wanted) : wanted_(wanted) {}
+
+  bool beats(double rate) const {
+    return wanted_ > 0 && rates_.size() == wanted_ && rate < rates_.back() * (1.0 - 1e-9);
+  }
+  void add(double rate) {
+    for (double other : rates_) {
+      if (std::abs(rate / other - 1.0) < 1e-9) return;
+    }
+    rates_.insert(std::ranges::upper_bound(rates_, rate, std::greater()), rate);
+    if (rates_.size() > wanted_) rates_.pop_back();
+  }
+
+ private:
+  std::size_t wanted_;
+  std::vector<double> rates_;  // descending
+};
+
+FlopsPerSecond rate_of(const Model& model, const Strategy& strategy, double seconds) {
+  const double devices = static_cast<double>(strategy.grid.size());
+  return {strategy_flops(model, strategy.global_batch).value / devices / seconds};
+}
+
+Strategy measured(const Model& model, const StrategyLists& lists, const Visit& visit) {
+  Strategy strategy = lists.strategy(visit.choices);
+  strategy.seconds = {visit.seconds};
+  strategy.memory = {visit.memory};
+  if (visit.seconds > 0.0) strategy.rate = rate_of(model, strategy, visit.seconds);
+  return strategy;
+}
+
+// Of the same grid and micro-batches, in the same seconds but for rounding.
+bool alike(const Strategy& a, const Strategy& b) {
+  return a.grid == b.grid && a.global_batch == b.global_batch &&
+         a.micro_batches() == b.micro_batches() && std::abs(a.seconds / b.seconds - 1.0) < 1e-9;
+}
+
+// The fastest first; of those alike only the first in the order of the space.
+std::vector<Strategy> ranked(const Model& model, const StrategyLists& lists,
+                             const std::vector<Visit>& visits, const std::vector<double>& rates,
+                             std::size_t wanted) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    if (rates[i] > 0.0) order.push_back(i);
+  }
+  std::ranges::stable_sort(order,
+                           [&](std::size_t a, std::size_t b) { return rates[a] > rates[b]; });
+  std::vector<Strategy> best;
+  std::vector<std::size_t> numbers;  // of the best
+  for (std::size_t i : order) {
+    const bool full = best.size() == wanted;
+    if (full && (best.empty() || rates[i] < best.back().rate.value * (1.0 - 1e-9))) break;
+    Strategy next = measured(model, lists, visits[i]);
+    const auto twin =
+        std::ranges::find_if(best, [&](const Strategy& one) { return alike(one, next); });
+    if (twin != best.end()) {
+      std::size_t& number = numbers[static_cast<std::size_t>(twin - best.begin())];
+      next.alike = ++twin->alike;
+      if (i > number) continue;
+      number = i;
+      *twin = std::move(next);
+    } else if (!full) {
+      best.push_back(std::move(next));
+      numbers.push_back(i);
+    }
+  }
+  return best;
+}
+
+void refuse_beyond(const Platform& platform, const std::vector<std::int64_t>& devices) {
+  for (std::int64_t count : devices) {
+    if (count < 1) throw std::runtime_error("a search needs at least 1 device");
+    if (count <= platform.devices()) continue;
+    throw std::runtime_error(platform.name + " has " + std::to_string(platform.devices()) +
+                             " devices (" + std::to_string(platform.nodes) + " nodes of " +
+                             std::to_string(platform.node.devices) + "), fewer than the " +
+                             std::to_string(count) + " asked for");
+  }
+}
+
+}  // namespace
+
+Flops strategy_flops(const Model& model, std::int64_t sequences) {
+  return model_flops(model, sequences, Recompute::none);
+}
+
+StrategyAnswer search_strategies(const Point& pattern, const Platform& platform,
+                                 const StrategySpace& space, const StrategyWish& wish,
+                                 const std::function<void(std::int64_t, std::int64_t)>& progress) {
+  refuse_beyond(platform, space.devices);
+  const StrategyLists lists(pattern, space);
+  Enumerated enumerated = enumerate(pattern.model, lists);
+  StrategyAnswer answer;
+  answer.factors = lists.factors;
+  answer.strategies = enumerated.strategies;
+  answer.refused = std::move(enumerated.refused);
+  std::vector<Visit> visits;
+  for (const Choices& choices : enumerated.fitting) visits.push_back({choices});
+  Runner runner(pattern, platform);
+  answer.memory_limit = runner.memory_limit();
+  std::vector<double> rates;
+  rates.reserve(visits.size());
+  Best best(wish.best);
+  const Visit* closest = nullptr;
+  for (std::size_t i = 0; i < visits.size(); ++i) {
+    if (progress && i % 32 == 0) {
+      progress(static_cast<std::int64_t>(i), static_cast<std::int64_t>(visits.size()));
+    }
+    Visit& visit = visits[i];
+    const Strategy strategy = lists.strategy(visit.choices);
+    const auto rate = [&](Seconds seconds) {
+      return rate_of(pattern.model, strategy, seconds.value).value;
+    };
+    const bool may_lose =
+        wish.thoroughness == Thoroughness::best && strategy.grid.extent(Axis::pipe) > 1;
+    if (may_lose && best.beats(rate(runner.bound(strategy, visit)))) {
+      rates.push_back(0.0);
+      ++answer.beaten;
+      continue;
+    }
+    runner.run(strategy, visit);
+    const bool fits = visit.seconds > 0.0;
+    rates.push_back(fits ? rate({visit.seconds}) : 0.0);
+    if (fits) best.add(rates.back());
+    ++(fits ? answer.feasible : answer.out_of_memory);
+    if (!fits && (closest == nullptr || visit.memory < closest->memory)) closest = &visit;
+  }
+  answer.best = ranked(pattern.model, lists, visits, rates, wish.best);
+  if (closest != nullptr) answer.closest = measured(pattern.model, lists, *closest);
+  if (wish.thoroughness == Thoroughness::all) {
+    for (const Visit& visit : visits) {
+      const std::vector<std::uint16_t> places = lists.places(visit.choices);
+      answer.visited.places.insert(answer.visited.places.end(), places.begin(), places.end());
+    }
+    answer.visited.rates = std::move(rates);
+  }
+  return answer;
+}
+
+}  // namespace fourfold

@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# Searches over whole strategies: flags and files say the same space, influences sum up and are
+# drawn, and what cannot be said is refused in words.
+set -euo pipefail
+fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+fail() {
+  echo "$1" >&2
+  exit 1
+}
+
+# refused WORDS ARGUMENTS...: fourfold search ARGUMENTS ends with a sentence that has WORDS.
+refused() {
+  local words=$1
+  shift
+  ! "$fourfold" search "$@" >"$folder/said" 2>&1 || fail "search $* is accepted"
+  grep -qF -- "$words" "$folder/said" || fail "search $*: $(cat "$folder/said")"
+}
+
+cat >"$folder/space.toml" <<'TOML'
+title = "A small space"
+platform = "frontier"
+model = "gpt-5b"
+vocabulary = 32_000
+nodes = [1, 2]
+batch_tokens = 131_072
+grid = { x = [1, 2], pipe = [1, 2, 4] }
+
+[options]
+order = ["1f1b", "interleaved"]
+chunks = [1, 2]
+sequence_parallel = [false, true]
+overlap = ["none", "oar,messages"]
+zero = 1
+TOML
+said=(--platform frontier --model gpt-5b --vocabulary 32000 --nodes 1,2 --batch-tokens 131072
+  --grid x=1,2,pipe=1,2,4 --order 1f1b,interleaved --chunks 1,2 --sequence-parallel off,on
+  --overlap none/oar,messages --zero 1)
+
+"$fourfold" search --space "$folder/space.toml" --influence --json --output "$folder/out" \
+  >"$folder/file.json" 2>"$folder/notes"
+"$fourfold" search "${said[@]}" --influence --json >"$folder/flags.json" 2>/dev/null
+python3 - "$folder/file.json" "$folder/flags.json" <<'PYTHON' || fail "not what was asked for"
+import json, sys
+file, flags = [json.load(open(path)) for path in sys.argv[1:]]
+for key in ("space", "best", "strategies", "refused", "out_of_memory", "estimated", "influence"):
+    assert file[key] == flags[key], key
+assert file["title"] == "A small space"
+words = {factor["choice"]: factor["words"] for factor in file["space"]}
+assert words["devices"] == ["8", "16"] and words["pipe"] == ["1", "2", "4"], words
+assert words["overlap"] == ["none", "oar,messages"] and "zero" not in words, words
+assert all(one["options"]["zero"] == 1 for one in file["best"])
+refused = sum(rule["strategies"] for rule in file["refused"].values())
+assert refused + file["out_of_memory"] + file["beaten"] + file["estimated"] == file["strategies"]
+rates = [one["flop_per_s_per_device"] for one in file["best"]]
+assert len(rates) == 10 and rates == sorted(rates, reverse=True), rates
+for space in ("out_of_memory_is_0", "feasible"):
+    shares = [of["share"] for of in file["influence"][space]["choices"].values()]
+    assert len(shares) == 8 and abs(sum(shares) - 1) < 1e-9 and min(shares) > -1e-12, shares
+PYTHON
+for file in table.txt answer.json influence.csv influence.svg influence.png; do
+  [ -s "$folder/out/$file" ] || fail "no $file: $(cat "$folder/notes")"
+done
+grep -q 'micro-batch-size' "$folder/out/influence.svg" || fail "the plot does not name the choices"
+[ "$(wc -l <"$folder/out/influence.csv")" = 9 ] || fail "$(cat "$folder/out/influence.csv")"
+
+# The command that the answer ends with projects the same seconds.
+"$fourfold" search "${said[@]}" >"$folder/table" 2>/dev/null
+again=$(sed -n 's/^  fourfold project //p' "$folder/table")
+# shellcheck disable=SC2086
+"$fourfold" project $again --fidelity estimated --json 2>/dev/null >"$folder/one.json"
+python3 - "$folder/file.json" "$folder/one.json" <<'PYTHON' || fail "another answer: $again"
+import json, sys
+best, one = [json.load(open(path)) for path in sys.argv[1:]]
+assert abs(best["best"][0]["estimated_s"] / one["estimated_s"] - 1) < 1e-12
+assert best["best"][0]["memory_B"] == one["memory_B"]
+PYTHON
+
+point=(--platform frontier --model gpt-5b --devices 16)
+refused 'did you mean "gpipe"?' "${point[@]}" --order 1f1b,gpip
+refused "--zero '0,' has an empty word" "${point[@]}" --zero 0,
+refused "--zero: '4' is no whole number from 0 to 3" "${point[@]}" --zero 0,4
+refused "twice for --zero" "${point[@]}" --zero 1,1
+refused "unknown --overlap 'oax'" "${point[@]}" --overlap none/oax
+refused "--micro-batches '2-1' is no list of whole numbers" "${point[@]}" --micro-batches 2-1
+refused "'w' is no axis" "${point[@]}" --grid w=1,2
+refused "give one of them" "${point[@]}" --nodes 1,2
+refused "fewer than the 80000" --platform frontier --model gpt-5b --nodes 10000,20
+refused "--stages cannot take effect" "${point[@]}" --grid x=1,2 --stages 1,2
+refused "--batch-tokens cannot take effect" "${point[@]}" --micro-batch-size 1 --micro-batches 1,2 \
+  --batch-tokens 65536
+refused "the answer ends with the command" "${point[@]}" --zero 0,1 --fidelity simulated
+refused "--work-limit cannot take effect" "${point[@]}" --zero 0,1 --work-limit 5
+refused "all ranks and links as alike" "${point[@]}" --zero 0,1 --jitter 2%
+refused "leaves nothing open" "${point[@]}" --grid 2x2x2x2 --micro-batches 1 --influence
+refused "million strategies that fit" "${point[@]}" --micro-batch-size 1-1000 \
+  --micro-batches 1-1000
+refused "--platform is required" --model gpt-5b --devices 8 --zero 0,1
+refused "--zero cannot take effect: the file of --space" --space "$folder/space.toml" --zero 1
+sed 's/^chunks/chunk/' "$folder/space.toml" >"$folder/other.toml"
+refused 'did you mean "chunks"?' --space "$folder/other.toml"
+sed 's/^zero = 1/zero = []/' "$folder/space.toml" >"$folder/other.toml"
+refused "'zero' has an empty list" --space "$folder/other.toml"
+refused "cannot read" --space "$folder/nowhere.toml"
+
+echo "spaces are searched"

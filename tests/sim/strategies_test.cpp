@@ -1,0 +1,276 @@
+// The search over whole strategies: what it looks at, what it says of the rest, and that each is
+// the point alone.
+#include "sim/estimate/strategies.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <numeric>
+#include <stdexcept>
+
+#include "schedule/models/fit.hpp"
+#include "schedule/models/model_file.hpp"
+#include "sim/estimate/search.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<std::int64_t>& extents(StrategySpace& space, Axis axis) {
+  return space.extents[static_cast<std::size_t>(axis)];
+}
+
+// A small pipeline model: 8 layers.
+Point pattern() {
+  Point point;
+  point.model = {"small", 8, 1024, 16, 512, 8192};
+  point.global_batch = 64;
+  return point;
+}
+
+StrategySpace pipelines() {
+  StrategySpace space;
+  space.devices = {16};
+  extents(space, Axis::x) = {1, 2};
+  extents(space, Axis::y) = {1};
+  extents(space, Axis::z) = {1};
+  extents(space, Axis::pipe) = {1, 2, 4};
+  space.options = {{"--order", {"1f1b", "gpipe", "interleaved"}},
+                   {"--chunks", {"1", "2"}},
+                   {"--zero", {"0", "1"}}};
+  return space;
+}
+
+StrategyAnswer searched(const Point& point, const StrategySpace& space, StrategyWish wish = {}) {
+  return search_strategies(point, read_platform("frontier"), space, wish);
+}
+
+// The sentence that a search is refused with; "accepted" without one.
+std::string refusal(const Point& point, const StrategySpace& space) {
+  try {
+    searched(point, space);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::int64_t refused(const StrategyAnswer& answer) {
+  return std::accumulate(
+      answer.refused.begin(), answer.refused.end(), std::int64_t{0},
+      [](std::int64_t sum, const Refusal& refusal) { return sum + refusal.strategies; });
+}
+
+TEST(Strategies, EachIsThePointAlone) {
+  Point point = pattern();
+
+  const StrategyAnswer answer = searched(point, pipelines(), {1000, Thoroughness::all});
+
+  ASSERT_GT(answer.best.size(), 30u);
+  const Platform platform = read_platform("frontier");
+  for (const Strategy& strategy : answer.best) {
+    point.grid = strategy.grid;
+    point.options = strategy.options;
+    const Estimate alone = estimate(point, platform);
+    EXPECT_EQ(strategy.seconds, alone.outcome.total) << strategy.grid.str();
+    EXPECT_EQ(strategy.memory, alone.memory.peak) << strategy.grid.str();
+    EXPECT_EQ(strategy.rate.value,
+              strategy_flops(point.model, 64).value / 16 / strategy.seconds.value);
+  }
+}
+
+TEST(Strategies, WithFixedOptionsAreTheSearchOverGrids) {
+  Point point = pattern();
+  StrategySpace space;
+  space.devices = {16};
+  extents(space, Axis::pipe) = {1, 2, 4};
+
+  const StrategyAnswer answer = searched(point, space, {100'000, Thoroughness::all});
+  const SearchResult grids = search(point, read_platform("frontier"), {16, {1, 2, 4}});
+
+  ASSERT_EQ(answer.feasible, static_cast<std::int64_t>(grids.feasible.size()));
+  EXPECT_EQ(answer.best.front().seconds, grids.feasible.front().estimate.outcome.total);
+}
+
+TEST(Strategies, AccountForEveryCombination) {
+  const StrategySpace space = pipelines();
+
+  const StrategyAnswer answer = searched(pattern(), space, {10, Thoroughness::all});
+
+  // By trying everything: grids of x and pipe, divisors of each share, combinations of options.
+  std::map<std::string, std::int64_t> expected;
+  std::int64_t all = 0;
+  for (std::int64_t x : {1, 2}) {
+    for (std::int64_t pipe : {1, 2, 4}) {
+      const ProcessGrid grid(x, 1, 1, 16 / x / pipe, pipe);
+      for (PipelineOrder order :
+           {PipelineOrder::one_f_one_b, PipelineOrder::gpipe, PipelineOrder::interleaved}) {
+        for (std::int64_t chunks : {1, 2}) {
+          for (std::int64_t m = 1; m <= 64 / replicas(grid); ++m) {
+            if (64 / replicas(grid) % m != 0) continue;
+            StepOptions options;
+            options.order = order;
+            options.chunks = chunks;
+            options.micro_batches = m;
+            const bool fits = find_misfit(pattern().model, grid, 64, options) == Misfit::none;
+            expected[fits ? "" : "order"] += 2;  // ZeRO 0 and 1
+            all += 2;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(answer.strategies, all);
+  EXPECT_EQ(refused(answer), expected["order"]);
+  EXPECT_EQ(answer.feasible + answer.out_of_memory, expected[""]);
+  EXPECT_EQ(answer.visited.rates.size(), static_cast<std::size_t>(expected[""]));
+  EXPECT_EQ(answer.visited.places.size(), answer.visited.rates.size() * answer.factors.size());
+  ASSERT_EQ(answer.refused.size(), 1u);
+  EXPECT_THAT(answer.refused[0].example, HasSubstr("order"));
+}
+
+TEST(Strategies, OfALongerListHoldThoseOfAShorterOne) {
+  StrategySpace few = pipelines();
+  few.options.pop_back();
+
+  const StrategyAnswer shorter = searched(pattern(), few);
+  const StrategyAnswer longer = searched(pattern(), pipelines());
+
+  EXPECT_LE(longer.best.front().seconds, shorter.best.front().seconds);
+  EXPECT_EQ(longer.strategies, 2 * shorter.strategies);
+}
+
+TEST(Strategies, ThatMakeNoDifferenceAreOneRow) {
+  StrategySpace space = pipelines();
+  extents(space, Axis::x) = {1};
+  extents(space, Axis::pipe) = {1};
+  space.options = {{"--sequence-parallel", {"off", "on"}}};
+
+  const StrategyAnswer answer = searched(pattern(), space);
+
+  ASSERT_FALSE(answer.best.empty());
+  for (const Strategy& strategy : answer.best) {
+    EXPECT_EQ(strategy.alike, 1) << strategy.grid.str();
+    EXPECT_EQ(strategy.words.back(), "off");
+  }
+}
+
+TEST(Strategies, MayMakeTheirBatchOfMicroBatches) {
+  Point point = pattern();
+  point.global_batch = 0;
+  StrategySpace space = pipelines();
+  space.devices = {8, 16};
+  space.micro_batch_sizes = {1, 3};
+  space.micro_batches = {4};
+  space.options.clear();
+
+  const StrategyAnswer answer = searched(point, space, {100, Thoroughness::all});
+
+  ASSERT_EQ(answer.best.size(), 2u * 2u * 3u * 2u);
+  for (const Strategy& strategy : answer.best) {
+    EXPECT_EQ(strategy.micro_batches(), 4);
+    EXPECT_EQ(strategy.global_batch, 4 * strategy.micro_batch_size() * replicas(strategy.grid));
+  }
+}
+
+// What a lower bound leaves out is counted, and is none of the best.
+TEST(Strategies, LeftOutAreNoneOfTheBest) {
+  StrategySpace space = pipelines();
+  extents(space, Axis::x) = {1, 2, 4, 8};
+
+  const StrategyAnswer few = searched(pattern(), space, {5, Thoroughness::best});
+  const StrategyAnswer all = searched(pattern(), space, {5, Thoroughness::all});
+
+  EXPECT_GT(few.beaten, few.feasible);
+  EXPECT_EQ(few.beaten + few.feasible + few.out_of_memory, all.feasible + all.out_of_memory);
+  ASSERT_EQ(few.best.size(), 5u);
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(few.best[i].words, all.best[i].words);
+    EXPECT_EQ(few.best[i].seconds, all.best[i].seconds);
+    EXPECT_EQ(few.best[i].alike, all.best[i].alike);
+  }
+}
+
+TEST(Strategies, RefusedByARuleComeWithTheReason) {
+  Point point = pattern();
+  StrategySpace space = pipelines();
+  extents(space, Axis::x) = {1, 3, 16};
+  extents(space, Axis::pipe) = {1, 16};
+  space.micro_batch_sizes = {1, 3};
+  space.options.clear();
+
+  const StrategyAnswer answer = searched(point, space);
+
+  std::map<std::string, std::pair<std::int64_t, std::string>> found;
+  for (const Refusal& refusal : answer.refused) {
+    found[refusal.rule] = {refusal.strategies, refusal.example};
+  }
+  EXPECT_EQ(found["devices"].first, 6);  // x = 3; with 16 stages x = 3 and 16: two sizes each
+  EXPECT_THAT(found["devices"].second, HasSubstr("x = 3 does not divide"));
+  EXPECT_EQ(found["layers"].first, 2);
+  EXPECT_THAT(found["layers"].second, HasSubstr("8 layers"));
+  EXPECT_EQ(found["batch"].first, 2);  // size 3 on the two grids that there are
+  EXPECT_THAT(found["batch"].second, HasSubstr("micro-batches of 3 sequences"));
+  EXPECT_EQ(answer.strategies, 3 * 2 * 2);
+}
+
+TEST(Strategies, OutOfMemorySayHowFarOff) {
+  Point point = pattern();
+  point.model = read_model("gpt-80b");
+  StrategySpace space;
+  space.devices = {8};
+  extents(space, Axis::pipe) = {1, 2, 4, 8};
+
+  const StrategyAnswer answer = searched(point, space);
+
+  EXPECT_EQ(answer.feasible, 0);
+  EXPECT_GT(answer.out_of_memory, 0);
+  EXPECT_TRUE(answer.best.empty());
+  ASSERT_TRUE(answer.closest.has_value());
+  EXPECT_GT(answer.closest->memory, answer.memory_limit);
+  point.grid = answer.closest->grid;
+  point.options = answer.closest->options;
+  EXPECT_EQ(estimate(point, read_platform("frontier")).memory.peak, answer.closest->memory);
+}
+
+TEST(Strategies, ThatCannotBeSaidAreRefused) {
+  const auto with = [](const OptionChoice& choice) {
+    StrategySpace space = pipelines();
+    space.options = {choice};
+    return refusal(pattern(), space);
+  };
+  StrategySpace nowhere = pipelines();
+  nowhere.devices.clear();
+  StrategySpace twice = pipelines();
+  extents(twice, Axis::x) = {2, 2};
+  StrategySpace far = pipelines();
+  far.devices = {1'000'000'000};
+  Point without_batch = pattern();
+  without_batch.global_batch = 0;
+
+  EXPECT_THAT(with({"--zerro", {"1"}}), HasSubstr("did you mean \"--zero\"?"));
+  EXPECT_THAT(with({"--order", {"1f1b", "gpip"}}), HasSubstr("did you mean \"gpipe\"?"));
+  EXPECT_THAT(with({"--zero", {}}), HasSubstr("--zero has an empty list"));
+  EXPECT_THAT(with({"--zero", {"1", "1"}}), HasSubstr("twice"));
+  EXPECT_THAT(refusal(pattern(), nowhere), HasSubstr("number of devices"));
+  EXPECT_THAT(refusal(pattern(), twice), HasSubstr("twice for x"));
+  EXPECT_THAT(refusal(pattern(), far), HasSubstr("fewer than"));
+  EXPECT_THAT(refusal(without_batch, pipelines()), HasSubstr("no batch"));
+}
+
+TEST(Strategies, BeyondCountingSayHowLongTheyWouldTake) {
+  StrategySpace space = pipelines();
+  for (int i = 1; i <= 1000; ++i) space.micro_batches.push_back(i);
+  for (int i = 1; i <= 1000; ++i) space.micro_batch_sizes.push_back(i);
+
+  const std::string said = refusal(pattern(), space);
+
+  EXPECT_THAT(said, HasSubstr("million strategies"));
+  EXPECT_THAT(said, HasSubstr("hours"));
+  EXPECT_THAT(said, HasSubstr("micro-batch"));
+}
+
+}  // namespace
+}  // namespace fourfold
