@@ -20,7 +20,8 @@ std::string draw_plots(const std::string& folder, const std::vector<std::string>
 std::string draw_loss_curve(const std::string& folder, const LossTable& losses);
 
 // Writes a PNG and an SVG beside the CSV of a validation (scaling/validation/validation_json.hpp),
-// under its name. Returns a sentence, as above.
-std::string draw_scatter(const std::string& csv);
+// under its name: the rows of these studies. Returns a sentence, as above.
+std::string draw_scatter(const std::string& csv, const std::vector<std::string>& studies,
+                         const std::string& fidelity);
 
 }  // namespace fourfold
