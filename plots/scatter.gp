@@ -1,6 +1,7 @@
 # Projected against published seconds of the runs of a validation, both logarithmic, with bands of
 # 10 and 20 %; one colour per study. Reads nothing but the CSV of a validation.
-# Set before: csv (path), output (path without ending).
+# Set before: csv (path), output (path without ending), studies (names between double quotes, each
+# with a projected row), fidelity.
 set datafile separator ','
 set datafile columnheaders
 set datafile missing ''
@@ -12,11 +13,6 @@ filled(i) = word('7 5 9 13 11 15', (i - 1) % 6 + 1) + 0
 open(i) = word('6 4 8 12 10 14', (i - 1) % 6 + 1) + 0
 # Open shapes, since runs of one study lie close together; filled ones after six studies.
 shape(i) = i > 6 ? filled(i) : open(i)
-
-# Studies that have a projected row, in the order of the file, each between quotes.
-studies = system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) column[$i] = i} \
-  NR > 1 {ran = $column[\"compute_s\"] != \"\"} NR > 1 && ran && !($2 in seen) {seen[$2]; printf \"%%s \", $2}' '%s'", csv))
-fidelity = system(sprintf("sed -n 2p '%s' | grep -oE 'estimated|simulated|full|s4u-step|s4u' | head -n 1", csv))
 
 stats csv using (column('published_s')) nooutput name 'PUBLISHED'
 stats csv using (column('projected_s')) nooutput name 'PROJECTED'

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -39,6 +40,21 @@ std::vector<SetResult> run(const std::vector<ValidationSet>& sets, Fidelity fide
   return results;
 }
 
+// Those of which a case ran.
+std::vector<std::string> drawn_studies(const std::vector<SetResult>& results) {
+  std::vector<std::string> names;
+  for (const SetResult& result : results) {
+    for (const std::string& study : studies(result)) {
+      const bool ran = !cases_that_ran(result, study, Sample::out).empty() ||
+                       !cases_that_ran(result, study, Sample::in).empty();
+      if (ran && std::find(names.begin(), names.end(), study) == names.end()) {
+        names.push_back(study);
+      }
+    }
+  }
+  return names;
+}
+
 int validate(const Typed& typed) {
   const Fidelity fidelity = fidelity_named(typed.fidelity);
   if (!typed.csv.empty()) refuse_unwritable(typed.csv);
@@ -51,7 +67,7 @@ int validate(const Typed& typed) {
   const std::vector<SetResult> results = run(sets, fidelity);
   if (!typed.csv.empty()) {
     write_whole_file(typed.csv, validation_csv(results));
-    fmt::print(stderr, "{}\n", draw_scatter(typed.csv));
+    fmt::print(stderr, "{}\n", draw_scatter(typed.csv, drawn_studies(results), typed.fidelity));
   }
   if (typed.json) {
     print(validation_json(results));

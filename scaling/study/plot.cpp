@@ -2,6 +2,7 @@
 #include "scaling/study/plot.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <stdexcept>
 
@@ -83,10 +84,14 @@ std::string draw_loss_curve(const std::string& folder, const LossTable& losses) 
   return failure.empty() ? fmt::format("{0}/loss.png and {0}/loss.svg are drawn", folder) : failure;
 }
 
-std::string draw_scatter(const std::string& csv) {
+std::string draw_scatter(const std::string& csv, const std::vector<std::string>& studies,
+                         const std::string& fidelity) {
   const std::string output = csv.ends_with(".csv") ? csv.substr(0, csv.size() - 4) : csv;
-  const std::string failure =
-      why_not_drawn({{"scatter", fmt::format("csv={}; output={}", quoted(csv), quoted(output))}});
+  // gnuplot takes what stands between double quotes as one word.
+  const std::string words = fmt::format("\"{}\"", fmt::join(studies, "\" \""));
+  const std::string failure = why_not_drawn(
+      {{"scatter", fmt::format("csv={}; output={}; studies={}; fidelity={}", quoted(csv),
+                               quoted(output), quoted(words), quoted(fidelity))}});
   return failure.empty() ? fmt::format("{0}.png and {0}.svg are drawn", output) : failure;
 }
 

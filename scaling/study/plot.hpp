@@ -24,8 +24,9 @@ std::string draw_systems(const std::string& folder, const std::string& title);
 std::string draw_loss_curve(const std::string& folder, const LossTable& losses);
 
 // Writes a PNG and an SVG beside the CSV of a validation (scaling/validation/validation_json.hpp),
-// under its name. Returns a sentence, as above.
-std::string draw_scatter(const std::string& csv);
+// under its name: the rows of these studies. Returns a sentence, as above.
+std::string draw_scatter(const std::string& csv, const std::vector<std::string>& studies,
+                         const std::string& fidelity);
 
 // Writes influence.png and influence.svg into `folder` from its influence.csv
 // (scaling/study/strategy_results.hpp). Returns a sentence, as above.

@@ -16,7 +16,7 @@ rows() {
   printf '%s\n' "#! bound_percent: $1" '#! least_cases: 2' \
     'id,study,source,platform,n_gpus,layers,hidden,heads,seq,vocab,global_batch_sequences,tp,pp,dp,micro_batch,seconds' \
     "one,First study,me,selene,8,24,2048,16,2048,51200,64,1,1,8,8,$2" \
-    "two,Second study,me,selene,8,24,2048,16,2048,51200,64,2,2,2,8,$2"
+    "two,\"Second study, of pipelines\",me,selene,8,24,2048,16,2048,51200,64,2,2,2,8,$2"
 }
 
 rows 1000 1 >"$folder/runs.csv"
