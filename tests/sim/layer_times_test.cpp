@@ -1,0 +1,89 @@
+// Forward and backward of one layer of the 22-billion-parameter model on 8 devices of Selene, as
+// Korthikanti et al. (arXiv:2205.05198) measured them, beside ours: nothing is fitted to them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "schedule/models/model_file.hpp"
+#include "sim/estimate/estimate.hpp"
+#include "sim/explain/timeline.hpp"
+
+namespace fourfold {
+namespace {
+
+struct Layer {
+  double forward = 0.0, backward = 0.0;  // ms
+};
+
+struct Row {
+  const char* what;
+  Recompute recompute;
+  bool sequence_parallel;
+  Layer published;
+};
+constexpr Row rows[]{{"baseline", Recompute::none, false, {7.7, 11.9}},
+                     {"sequence parallel", Recompute::none, true, {7.2, 11.8}},
+                     {"full recompute", Recompute::full, false, {7.7, 19.5}},
+                     {"selective", Recompute::selective, false, {7.7, 13.2}},
+                     {"selective, sequence parallel", Recompute::selective, true, {7.2, 13.1}}};
+
+// Unfused attention, tensor parallelism over the node, a micro-batch of 4 sequences.
+Layer layer_of(Recompute recompute, bool sequence_parallel) {
+  const Platform platform = read_platform("selene");
+  Point point;
+  point.platform = "selene";
+  point.model = read_model("gpt-22b-selene");
+  point.grid = ProcessGrid(8, 1, 1, 1);
+  point.global_batch = 4;
+  point.options.attention = AttentionKernel::unfused;
+  point.options.recompute = recompute;
+  point.options.sequence_parallel = sequence_parallel;
+  const TimedProgram program = lower(point, platform);
+  const ProgramDetail detail(point, platform, program);
+  std::map<std::string, std::pair<double, double>> from_to;
+  for (const Span& span :
+       timeline(estimated_log(program), detail, LoggedRepetitions::all(program), Repeated::all)) {
+    const NamedSection& section = detail.sections()[static_cast<std::size_t>(span.section)];
+    if (section.layer != 20 || span.kind == SpanKind::collective) continue;
+    const auto [found, fresh] = from_to.try_emplace(section.name, span.start.value, span.end.value);
+    found->second.first = std::min(found->second.first, span.start.value);
+    found->second.second = std::max(found->second.second, span.end.value);
+  }
+  const auto milliseconds = [&](const char* section) {
+    return 1e3 * (from_to.at(section).second - from_to.at(section).first);
+  };
+  return {milliseconds("forward"), milliseconds("backward")};
+}
+
+// What we leave out takes time: dropout, and the context's product in selective recompute.
+TEST(LayerTimes, OfKorthikantiAreLongerThanOursByWhatIsLeftOut) {
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.what);
+    const Layer ours = layer_of(row.recompute, row.sequence_parallel);
+
+    EXPECT_THAT(ours.forward / row.published.forward,
+                testing::AllOf(testing::Gt(0.8), testing::Lt(1.0)));
+    EXPECT_THAT(ours.backward / row.published.backward,
+                testing::AllOf(testing::Gt(0.8), testing::Lt(1.0)));
+  }
+}
+
+TEST(LayerTimes, DifferAsRecomputeAndSequenceParallelismSay) {
+  const Layer none = layer_of(Recompute::none, false);
+  const Layer full = layer_of(Recompute::full, false);
+  const Layer selective = layer_of(Recompute::selective, false);
+  const Layer cut = layer_of(Recompute::none, true);
+
+  EXPECT_NEAR(full.backward, none.backward + none.forward, 0.01);
+  EXPECT_EQ(selective.forward, none.forward);
+  // Scores and softmax write s x s numbers each, and the softmax reads them: 8 heads of 4 sequences
+  // at 1,710 GB/s, and two thirds of Q, K and V; two launches of 2 us.
+  const double pairs = 2.0 * 8 * 4 * 2048 * 2048, two_parts = 2 * 2.0 * 4 * 2048 * 768;
+  EXPECT_NEAR(selective.backward - none.backward, 1e3 * (3 * pairs + two_parts) / 1710e9 + 0.004,
+              0.001);
+  EXPECT_LT(cut.forward, none.forward);
+}
+
+}  // namespace
+}  // namespace fourfold
