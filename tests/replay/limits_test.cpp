@@ -68,7 +68,8 @@ TEST(Attempts, AreAsManyAsTheGoldenOnes) {
     text +=
         fmt::format("{}: {} attempts, {} collectives, {}, {:.6g}, {:.8g} s, {} events\n", seed,
                     found.attempts, found.collectives, found.extrapolated ? "extended" : "whole",
-                    found.disagreement, found.outcome.total.value, found.events);
+                    found.disagreement < 1e-9 ? 0.0 : found.disagreement, found.outcome.total.value,
+                    found.events);
   }
 
   expect_golden("attempts.txt", text);
