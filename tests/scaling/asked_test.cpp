@@ -1,5 +1,5 @@
 // What people type and write down becomes the question they mean: flags, campaigns, logs and rows,
-// each with the ends of its range.
+// each with the ends of its range; long because it goes through every way to ask.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

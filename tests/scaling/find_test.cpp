@@ -1,5 +1,5 @@
 // From a question to its answer and its record: what is tried, in which order, what wins, and what
-// each number of the record is.
+// each number of the record is; long because it follows one question through all of them.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -132,16 +132,26 @@ TEST(Parts, OfAPipelineTellItsMessagesFromItsBubble) {
   EXPECT_EQ(parts.size(), 4U + 2 + 5 + 2 + 1);
 }
 
+// Every 43rd span, and sums over all.
 std::string text_of(const std::vector<Span>& spans, const ProgramDetail& detail) {
   std::string text;
-  for (const Span& span : spans) {
+  double starts = 0.0;
+  double lengths = 0.0;
+  std::int64_t places = 0;
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    const Span& span = spans[i];
+    starts += span.start.value;
+    lengths += (span.end - span.start).value * static_cast<double>(1 + i % 5);
+    places += span.section * 3 + span.micro_batch * 5 + span.name * 7 + span.channel * 11 +
+              span.collective * 13;
+    if (i % 43 != 0) continue;
     const NamedSection& section = detail.sections().at(static_cast<std::size_t>(span.section));
     text += fmt::format("{} {} {} {} {} {} {:.7g} {:.7g}\n", name(span.kind), span.channel,
                         span.name < 0 ? "-" : detail.names()[static_cast<std::size_t>(span.name)],
                         section.name, section.layer, span.micro_batch, span.start.value,
                         span.end.value);
   }
-  return text;
+  return text + fmt::format("{} spans: {:.9g} {:.9g} {}\n", spans.size(), starts, lengths, places);
 }
 
 TEST(Timeline, SpansAreTheGoldenOnes) {

@@ -1,4 +1,5 @@
-// What a run does after which step, what its log and its header say, and every flag's own number.
+// What a run does after which step, what its log and its header say, and every flag's own number;
+// long because a table holds every flag.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

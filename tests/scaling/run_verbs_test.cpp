@@ -1,0 +1,237 @@
+// Whole campaigns and verbs: what is printed, kept, run again and how it ends.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "scaling/find/sensitivity.hpp"
+#include "scaling/study/campaign.hpp"
+#include "scaling/study/campaign_run.hpp"
+#include "scaling/study/record_json.hpp"
+#include "scaling/study/study.hpp"
+#include "scaling/study/study_table.hpp"
+#include "scaling/text/collective_table.hpp"
+#include "schedule/models/model_file.hpp"
+#include "sim/question/point_json.hpp"
+#include "tests/paths.hpp"
+#include "tests/scaling/temporary_folder.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Two points of one machine, and one that nothing fits.
+constexpr const char* campaign_text = R"(
+title = "Two and a half"
+fidelity = "estimated"
+batch_tokens = 131_072
+[[machine]]
+platform = "perlmutter"
+points = [{ devices = 16, model = "gpt-5b" }, { devices = 32, model = "gpt-5b" }]
+[[machine]]
+platform = "frontier"
+points = [{ devices = 1, model = "gpt-640b" }]
+)";
+
+struct Ran {
+  int status = -1;
+  std::string output, complaint;
+};
+
+Ran run(const CampaignOrder& order) {
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
+  Ran ran;
+  ran.status = run_campaign(order);
+  ran.output = ::testing::internal::GetCapturedStdout();
+  ran.complaint = ::testing::internal::GetCapturedStderr();
+  return ran;
+}
+
+std::vector<Record> records_of(const std::string& lines) {
+  std::vector<Record> records;
+  std::istringstream text(lines);
+  for (std::string line; std::getline(text, line);) records.push_back(record_from_json(line));
+  return records;
+}
+
+TEST(CampaignRun, AnswersWhatItCanAndEndsInFailureWhereAPointFailed) {
+  const TemporaryFolder folder;
+  write_content(folder.file("mine.toml"), campaign_text);
+  CampaignOrder order;
+  order.file = folder.file("mine.toml");
+  order.output = folder.file("out");
+
+  const Ran first = run(order);
+  const std::string records = content_of(folder.file("out/records.jsonl"));
+  const Ran again = run(order);
+  order.answers = Answers::json;
+  const Ran json = run(order);
+
+  EXPECT_EQ(first.status, 1);
+  EXPECT_THAT(first.complaint, HasSubstr("Two and a half: 3 points, 0 kept from " +
+                                         folder.file("out/records.jsonl") + ", 3 to run"));
+  EXPECT_THAT(first.complaint, HasSubstr("[1/3] perlmutter 16 gpt-5b: "));
+  EXPECT_THAT(first.complaint, HasSubstr("[3/3] frontier 1 gpt-640b: failed"));
+  EXPECT_THAT(first.complaint, HasSubstr("frontier 1 gpt-640b: gpt-640b fits no grid"));
+  EXPECT_THAT(again.complaint, HasSubstr("2 kept from"));
+  EXPECT_THAT(again.complaint, HasSubstr("1 to run"));
+  EXPECT_THAT(again.complaint, Not(HasSubstr("perlmutter 16 gpt-5b")));
+  EXPECT_EQ(again.output, first.output);
+  EXPECT_EQ(content_of(folder.file("out/records.jsonl")), records);
+  EXPECT_EQ(json.output, records);
+  const std::vector<Record> kept = records_of(records);
+  ASSERT_EQ(kept.size(), 2U);
+  const Campaign campaign = read_campaign(order.file);
+  const Study study = make_study(campaign, kept);
+  const std::string expected =
+      study_table(study) + '\n' +
+      "What half and double of unconfirmed platform numbers would give, estimated, at each "
+      "machine's largest point:\n\n" +
+      sensitivity_table(sensitivity(kept[1].point)) + '\n';
+  EXPECT_EQ(first.output, expected);
+  EXPECT_EQ(content_of(folder.file("out/table.txt")), expected);
+  EXPECT_EQ(content_of(folder.file("out/summary.csv")), study_csv(study));
+}
+
+TEST(CampaignRun, OfPointsThatAllHaveAnswersIsASuccess) {
+  const TemporaryFolder folder;
+  std::string text = campaign_text;
+  text.erase(text.find("[[machine]]\nplatform = \"frontier\""));
+  write_content(folder.file("mine.toml"), text);
+  CampaignOrder order;
+  order.file = folder.file("mine.toml");
+  order.output = folder.file("out");
+
+  EXPECT_EQ(run(order).status, 0);
+  order.opening = Opening::fresh;
+  EXPECT_THAT(run(order).complaint, HasSubstr("0 kept"));
+  EXPECT_EQ(records_of(content_of(folder.file("out/records.jsonl"))).size(), 2U);
+}
+
+TEST(CampaignRun, SimulatedHasBothRecordsOfAPoint) {
+  const TemporaryFolder folder;
+  std::string text = campaign_text;
+  text.erase(text.find("[[machine]]\nplatform = \"frontier\""));
+  text.replace(text.find(", { devices = 32, model = \"gpt-5b\" }"),
+               std::string(", { devices = 32, model = \"gpt-5b\" }").size(), "");
+  text.insert(text.find("[[machine]]"), "[simulate]\nat_least_grids = 1\nat_most_grids = 1\n");
+  write_content(folder.file("mine.toml"), text);
+  CampaignOrder order;
+  order.file = folder.file("mine.toml");
+  order.output = folder.file("out");
+  order.fidelity = Fidelity::simulated;
+
+  EXPECT_EQ(run(order).status, 0);
+
+  const std::vector<Record> kept = records_of(content_of(folder.file("out/records.jsonl")));
+  ASSERT_EQ(kept.size(), 2U);
+  EXPECT_EQ(kept[0].fidelity, Fidelity::estimated);
+  EXPECT_EQ(kept[1].fidelity, Fidelity::simulated);
+  EXPECT_EQ(kept[0].point.grid, kept[1].point.grid);
+  EXPECT_NE(kept[0].key, kept[1].key);
+  EXPECT_EQ(kept[1].estimated, kept[0].seconds());
+  EXPECT_EQ(kept[1].simulated.size(), 1U);
+  EXPECT_THAT(run(order).complaint, HasSubstr("1 kept"));
+}
+
+Ran fourfold(const std::string& words) {
+  const std::string command = executable_path("fourfold") + " " + words + " 2>/dev/null";
+  FILE* pipe = popen(command.c_str(), "r");
+  Ran ran;
+  for (int letter; (letter = fgetc(pipe)) != EOF;) ran.output += static_cast<char>(letter);
+  ran.status = WEXITSTATUS(pclose(pipe));
+  return ran;
+}
+
+TEST(Verbs, ListModelsAndMachinesInNumbers) {
+  const nlohmann::json models = nlohmann::json::parse(fourfold("models --json").output);
+  const nlohmann::json machines = nlohmann::json::parse(fourfold("platforms --json").output);
+
+  ASSERT_EQ(models.size(), known_models().size());
+  for (const nlohmann::json& one : models) {
+    const Model model = read_model(one.at("name"));
+    EXPECT_EQ(one.at("layers"), model.layers);
+    EXPECT_EQ(one.at("hidden"), model.hidden);
+    EXPECT_EQ(one.at("heads"), model.heads);
+    EXPECT_EQ(one.at("sequence_tokens"), model.sequence);
+    EXPECT_EQ(one.at("vocabulary"), model.vocabulary);
+    EXPECT_NEAR(one.at("parameters").get<double>(), parameter_count(model), 0.5);
+  }
+  ASSERT_EQ(machines.size(), known_platforms().size());
+  for (const nlohmann::json& one : machines) {
+    const Platform platform = read_platform(one.at("name"));
+    EXPECT_EQ(one.at("title"), platform.title);
+    EXPECT_EQ(one.at("nodes"), platform.nodes);
+    EXPECT_EQ(one.at("devices"), platform.devices());
+    EXPECT_EQ(one.at("network"), kind_in_words(platform.network));
+    EXPECT_EQ(one.at("advertised_peak_flop_per_s_per_device"),
+              platform.processor.advertised_peak.value);
+    EXPECT_EQ(one.at("empirical_peak_flop_per_s_per_device"),
+              platform.processor.empirical_peak.value);
+    EXPECT_EQ(one.at("memory_B_per_device"), platform.processor.memory.value);
+  }
+  const std::string text = fourfold("models").output;
+  EXPECT_LT(text.find("gpt-bytes"), text.find("gpt2-124m"));  // by size
+  EXPECT_LT(text.find("gpt2-124m"), text.find("gpt-1t "));
+  EXPECT_THAT(text, HasSubstr("million"));
+  EXPECT_THAT(text, HasSubstr("billion"));
+}
+
+TEST(Verbs, CollectivesAreOfTheGroupThatWasAskedFor) {
+  EXPECT_EQ(fourfold("collectives --platform alps --devices 8 --stride 4").output,
+            collective_text(collective_table(read_platform("alps"), 8, 4)));
+  EXPECT_EQ(fourfold("collectives --platform alps --devices 8 --json").output,
+            collective_json(collective_table(read_platform("alps"), 8, 1)));
+}
+
+TEST(Verbs, ProjectAsksWhatItsFlagsSay) {
+  const Ran ran = fourfold(
+      "project --platform alps --model gpt-5b --grid 2x2x2x2 --micro-batches 4 --batch-tokens "
+      "262144 --fidelity estimated --scale processor.memory_bandwidth_GBps=0.5 --recompute none "
+      "--json");
+
+  ASSERT_EQ(ran.status, 0);
+  const Record record = record_from_json(ran.output);
+  const Estimate alone =
+      estimate(record.point, read_platform("alps", {{"processor.memory_bandwidth_GBps", 0.5}}));
+  EXPECT_EQ(record.point.global_batch, 128);
+  EXPECT_EQ(record.point.options.recompute, Recompute::none);
+  EXPECT_EQ(record.point.options.micro_batches, 4);
+  EXPECT_EQ(record.seconds(), alone.outcome.total);
+  EXPECT_EQ(record.fidelity, Fidelity::estimated);
+}
+
+TEST(Verbs, ShowPrintsTheStepOfItsOptions) {
+  const nlohmann::json shown = nlohmann::json::parse(
+      fourfold("show --model gpt2-mini --recompute none --overlap none --json").output);
+
+  EXPECT_EQ(shown.at("options").at("recompute"), "none");
+  EXPECT_EQ(shown.at("options").at("overlap").at("all_gather"), false);
+  EXPECT_EQ(shown.at("model").at("name"), "gpt2-mini");
+  const std::string text =
+      fourfold("show --model gpt2-mini --recompute none --overlap none").output;
+  std::size_t sections = 0;
+  for (std::size_t at = 0; (at = text.find("\n== ", at)) != std::string::npos; ++at) ++sections;
+  EXPECT_EQ(shown.at("sections").size(), sections);
+  std::size_t operations = 0;
+  for (const nlohmann::json& section : shown.at("sections")) {
+    operations += section.at("operations").size();
+    for (const nlohmann::json& operation : section.at("operations")) {
+      EXPECT_THAT(text, HasSubstr(operation.get<std::string>() + "\n"));
+    }
+  }
+  EXPECT_GT(operations, 50U);
+}
+
+}  // namespace
+}  // namespace fourfold
