@@ -16,7 +16,7 @@ upto(k) = sum [i=1:k] column(word(parts, i))
 by_header = "awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} \
   {key = $c[\"model\"] \"|\" $c[\"devices\"] \"|\" $c[\"machine\"] \"|\" $c[\"given\"]; \
    if (NR > 2 && key != last) place += 0.9; "
-places = system(by_header.sprintf("print place; place += 1; last = key}' '%s'", csv))
+places = system(by_header.sprintf("print place + 0; place += 1; last = key}' '%s'", csv))
 groups = system(by_header.sprintf("sum[key] += place; rows[key] += 1; \
   if (!(key in seen)) {seen[key] = 1; names[++n] = key}; place += 1; last = key} \
   END {for (i = 1; i <= n; ++i) print sum[names[i]] / rows[names[i]] \"|\" names[i]}' '%s'", csv))
@@ -31,10 +31,10 @@ do for [i=1:words(groups)] {
   group = word(groups, i)
   set label i field(group, 2)."\n".field(group, 3).' of '.field(group, 4). \
     (any_given ? (field(group, 5) eq '1' ? "\ngiven" : "\nbest") : '') \
-    at first (field(group, 1) + 0), graph 1.1 center font ',11' noenhanced
+    at first (field(group, 1) + 0), graph 1.13 center font ',11' noenhanced
 }
 
-set tmargin 7
+set tmargin 8
 set ylabel 'seconds per batch'
 set yrange [0:*]
 set xrange [-0.8:wide - 0.2]

@@ -96,9 +96,9 @@ std::string system_table(const Study& study) {
                                       record.memory_limit.value / 1e9),
                           largest_parts(record.outcome)});
   }
-  return format(table) +
-         "(given): grid and micro-batches as the file says; all others are the best of the "
-         "system's space by estimate.\n";
+  const bool any_given = std::ranges::any_of(study.rows, &StudyRow::given);
+  return format(table) + "Grids and options are the best of each system's space by estimate" +
+         (any_given ? ", but for (given): as the campaign says.\n" : ".\n");
 }
 
 }  // namespace fourfold

@@ -24,6 +24,13 @@ refused "unknown verb 'serach'; did you mean \"search\"?" serach
 refused "unknown verb 'shwo'; did you mean \"show\"?" platforms shwo
 refused "did you mean \"--platform\"?" search --platfrom frontier --model gpt-5b --devices 8
 refused "did you mean \"frontier\"?" search --platform forntier --model gpt-5b --devices 8
+refused "did you mean \"axonn-4d\"?" project "${point[@]}" --devices 8 --system axon-4d
+refused "axonn-4d does not run on grid x=4,pipe=2: pipe is 2, but it must be 1" \
+  project "${point[@]}" --grid x=4,pipe=2 --system axonn-4d
+refused "deepspeed-3d does not do zero 3: --zero must be 0 or 1" \
+  search "${point[@]}" --devices 8 --system deepspeed-3d --zero 3
+refused "--systems names axonn-4d twice" compare "${point[@]}" --devices 8 --systems axonn-4d,axonn-4d
+refused "did you mean \"pytorch-fsdp\"?" systems pytorch-fdsp
 refused "did you mean \"gpt-5b\"?" search --platform frontier --model gpt-5 --devices 8
 refused "did you mean \"oar\"?" project "${point[@]}" --devices 8 --overlap oaa
 refused "did you mean \"full\"?" project "${point[@]}" --devices 8 --recompute ful

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
 #include <stdexcept>
 
 #include "scaling/find/candidates.hpp"
@@ -168,6 +170,24 @@ TEST(Systems, OfOnesOwnAreReadStrictly) {
               HasSubstr("no source"));
   EXPECT_THAT(refusal("[\"x\", \"y\", \"z\", \"data\", \"pipe\"]", "[\"x\", \"y\", \"x\"]"),
               HasSubstr("\"x\" stands there twice"));
+}
+
+// The names in the lists of keys that the reader allows, as its source has them.
+TEST(Systems, HaveTheirKeysInTheDocument) {
+  const std::string reader = content_of(source_path("scaling/systems/system.cpp"));
+  const std::string document = content_of(source_path("docs/systems.md"));
+  const std::regex lists("allow_only\\([^{;]*\\{([^}]*)\\}");
+  const std::regex names("\"(\\w+)\"");
+  std::set<std::string> keys;
+  for (std::sregex_iterator list(reader.begin(), reader.end(), lists), end; list != end; ++list) {
+    const std::string inside = (*list)[1];
+    for (std::sregex_iterator name(inside.begin(), inside.end(), names); name != end; ++name) {
+      keys.insert((*name)[1]);
+    }
+  }
+
+  ASSERT_GE(keys.size(), 14U);
+  for (const std::string& key : keys) EXPECT_THAT(document, HasSubstr(key));
 }
 
 Question small_question(const std::string& system) {
