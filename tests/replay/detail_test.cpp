@@ -220,8 +220,8 @@ TEST(Timelines, OfReplaysAreWhole) {
 }
 
 TEST(Timelines, OfEveryStageAreWhole) {
-  for (PipelineOrder order :
-       {PipelineOrder::gpipe, PipelineOrder::one_f_one_b, PipelineOrder::interleaved}) {
+  for (PipelineOrder order : {PipelineOrder::gpipe, PipelineOrder::one_f_one_b,
+                              PipelineOrder::interleaved, PipelineOrder::message_driven}) {
     Point point = tiny("frontier", {2, 1, 2, 1, 3}, 8);
     point.options.order = order;
     point.options.chunks = order == PipelineOrder::interleaved ? 2 : 1;

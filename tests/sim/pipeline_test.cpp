@@ -66,7 +66,8 @@ TEST(Pipeline, IdlesAsLongAsItsClosedFormSays) {
   const double b = 2.0;
   for (std::int64_t p : {2, 3, 4, 8}) {
     for (std::int64_t m : {p, 2 * p, 4 * p}) {
-      for (PipelineOrder order : {PipelineOrder::gpipe, PipelineOrder::one_f_one_b}) {
+      for (PipelineOrder order :
+           {PipelineOrder::gpipe, PipelineOrder::one_f_one_b, PipelineOrder::message_driven}) {
         const double seconds = estimate(blocks_alone(order, p, m, 1, f, b)).total.value;
 
         const double ideal = static_cast<double>(m) * (f + b);

@@ -69,8 +69,8 @@ TEST(Timeline, SpansSumToTheOutcome) {
 }
 
 TEST(Timeline, StagesSumToTheOutcome) {
-  for (PipelineOrder order :
-       {PipelineOrder::gpipe, PipelineOrder::one_f_one_b, PipelineOrder::interleaved}) {
+  for (PipelineOrder order : {PipelineOrder::gpipe, PipelineOrder::one_f_one_b,
+                              PipelineOrder::interleaved, PipelineOrder::message_driven}) {
     Point point = tiny(7, {2, 1, 2, 1, 3});
     point.options.order = order;
     point.options.chunks = order == PipelineOrder::interleaved ? 2 : 1;

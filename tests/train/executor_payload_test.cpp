@@ -92,13 +92,14 @@ Counts expected_of(const Case& what, const Stage& stage) {
 TEST(ExecutorPayload, OfMessagesIsCountedToTheByte) {
   std::mt19937 random(7);
   for (const ProcessGrid& grid : pipelines_of_all_ranks(4)) {
-    for (const std::int64_t chunks : {1, 2}) {
+    for (const PipelineOrder order :
+         {PipelineOrder::one_f_one_b, PipelineOrder::interleaved, PipelineOrder::message_driven}) {
       Case what;
       what.grid = grid;
       what.model.layers = 9;
       what.options = random_options(random, grid.extent(Axis::pipe));
-      what.options.chunks = chunks;
-      if (chunks == 2) what.options.order = PipelineOrder::interleaved;
+      what.options.order = order;
+      what.options.chunks = order == PipelineOrder::interleaved ? 2 : 1;
       what.sequences = 8 * what.options.micro_batches;
       const std::int64_t rank = rank_in(MPI_COMM_WORLD);
       const auto traffic = traffic_of_a_step(what, Transport::library);
