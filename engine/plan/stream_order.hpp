@@ -17,6 +17,8 @@ class StreamOrder {
  public:
   StreamOrder() = default;  // as the stream stands
   explicit StreamOrder(const Schedule& schedule) : ready_(schedule.program.order.ready) {
+    // The last stage has nothing to choose.
+    if (schedule.program.stage.last()) ready_ = {};
     if (ready_.limit == 0) return;
     turns_ = schedule.program.order.turns;
     turn_of_.resize(schedule.stream.size() + 1, std::ssize(turns_) - 1);

@@ -24,6 +24,13 @@ struct Effect {
     }
   }
 
+  // What `other` would reach, if it came after `before`.
+  void see(const Effect& before, const Effect& other) {
+    if (before.sum + other.high_sum <= high_sum) return;
+    high_sum = before.sum + other.high_sum;
+    for (int r = 0; r < role_count; ++r) high[r] = before.change[r] + other.high[r];
+  }
+
   // `other` happens next, `repeats` times: its peak is highest in its first or its last round.
   void follow(const Effect& other, std::int64_t repeats) {
     const double rounds = other.sum > 0 ? static_cast<double>(repeats - 1) : 0.0;
@@ -53,6 +60,54 @@ Effect effect(const std::vector<BufferEvent>& events, const LocalSizes& sizes,
   return result;
 }
 
+// The turns of a queue, one for each micro-batch; none where nothing is chosen.
+struct QueueEffects {
+  std::vector<Effect> forwards, backwards;
+  Effect begin;  // where the first one begins
+
+  void add(const BodyCycle& cycle, const std::vector<Effect>& bodies, const Effect& before) {
+    Effect forward, backward;
+    bool any_forward = false;
+    bool any_backward = false;
+    for (const BodyRun& run : cycle.runs) {
+      const Effect& body = bodies[static_cast<std::size_t>(run.body)];
+      if (run.part == StepPart::forward) forward.follow(body, run.repeats);
+      if (run.part == StepPart::backward) backward.follow(body, run.repeats);
+      any_forward |= run.part == StepPart::forward;
+      any_backward |= run.part == StepPart::backward;
+    }
+    if (any_forward && forwards.empty()) begin = before;
+    for (std::int64_t i = 0; i < cycle.repeats; ++i) {
+      if (any_forward) forwards.push_back(forward);
+      if (any_backward) backwards.push_back(backward);
+    }
+  }
+};
+
+// With fewer micro-batches than may be in flight, all forwards may come before the first backward,
+// as they are written, or some behind it, beside the sums of gradients: every state of the queue is
+// looked at.
+void see_all(const QueueEffects& queue, Effect& step) {
+  Effect before_forward = queue.begin;
+  for (std::size_t f = 0; f < queue.forwards.size(); ++f) {
+    Effect before = before_forward;
+    for (std::size_t b = 0; b <= f; ++b) {
+      step.see(before, queue.forwards[f]);
+      before.follow(queue.backwards[b], 1);
+    }
+    before_forward.follow(queue.forwards[f], 1);
+  }
+}
+
+bool chooses(const Folded& folded) {
+  for (const Body& body : folded.bodies) {
+    for (const FoldedStep& step : body.steps) {
+      if (step.kind == IssueKind::choose) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 MemoryUse peak_memory(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& grid) {
@@ -60,13 +115,18 @@ MemoryUse peak_memory(const Folded& folded, const LocalSizes& sizes, const Proce
   bodies.reserve(folded.bodies.size());
   for (const Body& body : folded.bodies) bodies.push_back(effect(body.events, sizes, grid));
   Effect step = effect(folded.persistent, sizes, grid);
+  const bool in_any_sequence =
+      folded.ready.limit > 1 && folded.micro_batches <= folded.ready.limit && chooses(folded);
+  QueueEffects queue;
   for (const BodyCycle& cycle : folded.cycles) {
     Effect once;
     for (const BodyRun& run : cycle.runs) {
       once.follow(bodies[static_cast<std::size_t>(run.body)], run.repeats);
     }
+    if (in_any_sequence) queue.add(cycle, bodies, step);
     step.follow(once, cycle.repeats);
   }
+  if (in_any_sequence) see_all(queue, step);
   MemoryUse use;
   use.peak = {step.high_sum};
   use.on_host = {effect(folded.on_host, sizes, grid).sum};

@@ -189,7 +189,7 @@ void Ranks::start_if_ready(ChannelNumber channel, std::int32_t communicator, dou
   const Pending& next = pending(channel, communicator, state.finished);
   if (next.posts < communicators_.members(channel)) return;
   state.running = true;
-  state.started = std::max({next.last_post, not_before, queues_ != nullptr ? woken_at_ : 0.0});
+  state.started = std::max({next.last_post, not_before, woken_at_});
   const Crew& crew = crew_of(communicators_.first_member(communicator));
   const ChannelPost& post = crew.stream->posts[channel][state.finished];
   network_.start(communicator, state.started, program_.collectives[post.collective]);

@@ -220,8 +220,9 @@ TEST(Timelines, OfReplaysAreWhole) {
 }
 
 TEST(Timelines, OfEveryStageAreWhole) {
-  for (PipelineOrder order : {PipelineOrder::gpipe, PipelineOrder::one_f_one_b,
-                              PipelineOrder::interleaved, PipelineOrder::zero_bubble}) {
+  for (PipelineOrder order :
+       {PipelineOrder::gpipe, PipelineOrder::one_f_one_b, PipelineOrder::interleaved,
+        PipelineOrder::zero_bubble, PipelineOrder::message_driven}) {
     Point point = tiny("frontier", {2, 1, 2, 1, 3}, 8);
     point.options.order = order;
     point.options.chunks = order == PipelineOrder::interleaved ? 2 : 1;

@@ -43,9 +43,10 @@ TEST(Misfit, IsASentenceWithTheNumbers) {
   EXPECT_EQ(misfit(model, {1, 1, 1, 2}, 24, of(5)),
             "grid 1x1x1x2 does not fit my-model: a batch of 24 sequences does not divide into 5 "
             "micro-batches of whole sequences on z x data = 1 x 2 shares; 4 or 6 would");
-  EXPECT_EQ(misfit(model, {1, 1, 1, 1, 3}, 24, of(2)),
-            "grid pipe=3 does not fit my-model: 2 layers cannot be dealt out to 3 stages of 1 chunk "
-            "each; stages x chunks must be at most the layers");
+  EXPECT_EQ(
+      misfit(model, {1, 1, 1, 1, 3}, 24, of(2)),
+      "grid pipe=3 does not fit my-model: 2 layers cannot be dealt out to 3 stages of 1 chunk "
+      "each; stages x chunks must be at most the layers");
 }
 
 TEST(OrderMisfit, SaysWhatAnOrderNeeds) {
@@ -63,6 +64,27 @@ TEST(OrderMisfit, SaysWhatAnOrderNeeds) {
   options.chunks = 1;
   EXPECT_EQ(order_misfit(options, 2),
             "the interleaved order needs at least 2 chunks of layers on each stage: --chunks 2");
+}
+
+TEST(OrderMisfit, SaysWhatAReadyQueueNeeds) {
+  StepOptions options = of(6);
+  options.pipeline_limit = 2;
+  EXPECT_EQ(order_misfit(options, 2),
+            "the order 1f1b has no limit of micro-batches in flight; --pipeline-limit is for "
+            "--order message-driven");
+  options.order = PipelineOrder::message_driven;
+  EXPECT_EQ(order_misfit(options, 2), "");
+  EXPECT_EQ(order_misfit(options, 1),
+            "the message-driven order needs at least 2 stages: give the grid a pipe axis");
+  options.overlap.messages = false;
+  EXPECT_EQ(order_misfit(options, 2),
+            "the message-driven order receives messages ahead, as it runs what has arrived: it "
+            "needs the overlap of messages");
+  options.overlap.messages = true;
+  options.chunks = 2;
+  EXPECT_EQ(order_misfit(options, 2),
+            "the order message-driven has 1 chunk on each stage, not 2; several are for --order "
+            "interleaved");
 }
 
 TEST(SequenceParallelism, NeedsTokensThatXDivides) {

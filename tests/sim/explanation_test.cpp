@@ -29,7 +29,7 @@ std::vector<Point> points() {
 
 // A pipeline of three stages in every order, with layers that cannot be dealt out evenly.
 std::vector<Point> pipelines() {
-  std::vector<Point> all(4, tiny("crossbar", {2, 1, 2, 1, 3}));
+  std::vector<Point> all(5, tiny("crossbar", {2, 1, 2, 1, 3}));
   for (Point& point : all) {
     point.model.layers = 7;
     point.options.micro_batches = 6;
@@ -40,6 +40,7 @@ std::vector<Point> pipelines() {
   all[2].options.order = PipelineOrder::interleaved;
   all[2].options.chunks = 2;
   all[3].options.order = PipelineOrder::zero_bubble;
+  all[4].options.order = PipelineOrder::message_driven;
   return all;
 }
 

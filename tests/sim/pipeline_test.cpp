@@ -71,7 +71,8 @@ TEST(Pipeline, IdlesAsLongAsItsClosedFormSays) {
   const Durations durations{{"forward", f}, {"backward", b}};
   for (std::int64_t p : {2, 3, 4, 8}) {
     for (std::int64_t m : {p, 2 * p, 4 * p}) {
-      for (PipelineOrder order : {PipelineOrder::gpipe, PipelineOrder::one_f_one_b}) {
+      for (PipelineOrder order :
+           {PipelineOrder::gpipe, PipelineOrder::one_f_one_b, PipelineOrder::message_driven}) {
         const double seconds = estimate(blocks_alone(order, p, m, 1, durations)).total.value;
 
         const double ideal = static_cast<double>(m) * (f + b);

@@ -71,8 +71,9 @@ TEST(Timeline, SpansSumToTheOutcome) {
 }
 
 TEST(Timeline, StagesSumToTheOutcome) {
-  for (PipelineOrder order : {PipelineOrder::gpipe, PipelineOrder::one_f_one_b,
-                              PipelineOrder::interleaved, PipelineOrder::zero_bubble}) {
+  for (PipelineOrder order :
+       {PipelineOrder::gpipe, PipelineOrder::one_f_one_b, PipelineOrder::interleaved,
+        PipelineOrder::zero_bubble, PipelineOrder::message_driven}) {
     Point point = tiny(7, {2, 1, 2, 1, 3});
     point.options.order = order;
     point.options.chunks = order == PipelineOrder::interleaved ? 2 : 1;

@@ -93,7 +93,8 @@ TEST(ExecutorPayload, OfMessagesIsCountedToTheByte) {
   std::mt19937 random(7);
   for (const ProcessGrid& grid : pipelines_of_all_ranks(4)) {
     for (const PipelineOrder order :
-         {PipelineOrder::one_f_one_b, PipelineOrder::interleaved, PipelineOrder::zero_bubble}) {
+         {PipelineOrder::one_f_one_b, PipelineOrder::interleaved, PipelineOrder::zero_bubble,
+          PipelineOrder::message_driven}) {
       Case what;
       what.grid = grid;
       what.model.layers = 9;

@@ -41,7 +41,8 @@ ran 1f1b "${common[@]}" --ranks 4 --grid x=1,pipe=2,data=2 --order 1f1b --zero 1
 ran gpipe "${common[@]}" --grid data=2,pipe=2 --order gpipe --zero 3 --steps 6 --transport window
 ran interleaved "${common[@]}" --grid pipe=2,x=2 --order interleaved --chunks 2 --sequence-parallel on --steps 6 \
   --transport library --progress thread
-for order in 1f1b gpipe interleaved; do
+ran message-driven "${common[@]}" --grid pipe=2,x=2 --order message-driven --pipeline-limit 3 --steps 6
+for order in 1f1b gpipe interleaved message-driven; do
   alike one $order 6
   grep -q "order $order" "$work/$order.out" || fail "the header of $order does not say so"
   grep -q "validation loss" "$work/$order.out" || fail "$order does not validate"
@@ -74,6 +75,7 @@ refused "4 layers cannot be dealt out to 8 stages" --grid pipe=8
 refused "3 are no multiple of 2; the nearest are 2 and 4" --grid pipe=2 --order interleaved --chunks 2 \
   --micro-batches 3 --batch 6
 refused "give the grid a pipe axis" --order interleaved --chunks 2
+refused "it needs the overlap of messages" --grid pipe=2 --order message-driven --overlap none
 refused "has 2 ranks, not 4" --ranks 4 --grid pipe=2
 # Under a user's mpirun the ranks agree on the sentence.
 status=0

@@ -118,10 +118,13 @@ TEST(Train, LosesAlikeOnPipelinesInEveryOrder) {
   plain.model.layers = 4;
   plain.options.micro_batches = 2;  // whose sequences are also those of a look at held-out text
   const TrainOutcome expected = train(plain, world);
-  for (const PipelineOrder order : {PipelineOrder::one_f_one_b, PipelineOrder::gpipe,
-                                    PipelineOrder::interleaved, PipelineOrder::zero_bubble}) {
+  for (const PipelineOrder order :
+       {PipelineOrder::one_f_one_b, PipelineOrder::gpipe, PipelineOrder::interleaved,
+        PipelineOrder::zero_bubble, PipelineOrder::message_driven}) {
     TrainSettings settings = pipelined_run(folder, world);
-    if (order == PipelineOrder::interleaved && settings.grid.extent(Axis::pipe) == 1) continue;
+    const bool of_pipelines =
+        order == PipelineOrder::interleaved || order == PipelineOrder::message_driven;
+    if (of_pipelines && settings.grid.extent(Axis::pipe) == 1) continue;
     settings.model.layers = 4;
     settings.options.order = order;
     settings.options.chunks = order == PipelineOrder::interleaved ? 2 : 1;
