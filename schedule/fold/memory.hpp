@@ -2,6 +2,7 @@
 #pragma once
 
 #include "schedule/fold/count.hpp"
+#include "schedule/fold/pipeline.hpp"
 
 namespace fourfold {
 
@@ -10,5 +11,8 @@ struct MemoryUse {
   std::array<Bytes, role_count> by_role{};  // at the peak
 };
 MemoryUse peak_memory(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& grid);
+// Of all stages; `sizes` are those of the kinds.
+std::vector<MemoryUse> peak_memory(const Pipeline& pipeline, const std::vector<LocalSizes>& sizes,
+                                   const ProcessGrid& grid);
 
 }  // namespace fourfold
