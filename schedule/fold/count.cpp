@@ -183,4 +183,44 @@ Counts mean(const std::vector<Counts>& stages) {
   return sum;
 }
 
+Counts mean_count(const Pipeline& pipeline, const std::vector<LocalSizes>& sizes,
+                  const ProcessGrid& grid) {
+  const std::size_t channels = pipeline.channels().size();
+  const auto stages = static_cast<std::int64_t>(pipeline.stages().size());
+  const double share = 1.0 / static_cast<double>(stages);
+  Counts counts{pipeline.channels(),
+                {},
+                {},
+                std::vector<Bytes>(channels),
+                std::vector<Bytes>(channels),
+                std::vector<std::int64_t>(channels)};
+  for (const StageSet& set : pipeline.sets()) {
+    const auto kind = static_cast<std::size_t>(set.kind);
+    const Folded& folded =
+        pipeline.stages()[static_cast<std::size_t>(pipeline.kinds()[kind].stage)];
+    for (std::size_t c = 0; c < folded.classes.size(); ++c) {
+      const OpClass& op = folded.classes[c];
+      (op.kind == OpKind::gemm ? counts.gemm : counts.attention) +=
+          op_flops(op, sizes[kind]) * (static_cast<double>(set.classes[c]) * share);
+    }
+    for (std::size_t i = 0; i < folded.collectives.size(); ++i) {
+      const CollectiveClass& c = folded.collectives[i];
+      const auto channel =
+          static_cast<std::size_t>(set.channels[static_cast<std::size_t>(c.channel)]);
+      const std::int64_t size = members(pipeline.channels()[channel], grid);
+      if (size == 1) continue;
+      const Bytes buffer{sizes[kind].bytes[static_cast<std::size_t>(c.buffer)] *
+                         (static_cast<double>(set.collectives[i]) * share)};
+      const double senders = c.kind == CollectiveKind::send ? 0.5 : 1.0;
+      counts.payload[channel] += buffer;
+      counts.sent[channel] += buffer * (part_sent(c.kind, size) * senders);
+      counts.collectives[channel] += set.collectives[i];
+    }
+  }
+  for (std::int64_t& collectives : counts.collectives) {
+    collectives = (collectives + stages - 1) / stages;
+  }
+  return counts;
+}
+
 }  // namespace fourfold

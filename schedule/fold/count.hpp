@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "schedule/fold/fold.hpp"
+#include "schedule/fold/pipeline.hpp"
 #include "schedule/program/process_grid.hpp"
 #include "support/quantity.hpp"
 
@@ -51,5 +52,8 @@ struct Counts {
 Counts count(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& grid);
 // The mean over the stages of a pipeline, whose devices are equally many.
 Counts mean(const std::vector<Counts>& stages);
+// That mean; `sizes` are those of the kinds.
+Counts mean_count(const Pipeline& pipeline, const std::vector<LocalSizes>& sizes,
+                  const ProcessGrid& grid);
 
 }  // namespace fourfold

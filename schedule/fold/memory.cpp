@@ -108,12 +108,26 @@ bool chooses(const Folded& folded) {
   return false;
 }
 
-}  // namespace
-
-MemoryUse peak_memory(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& grid) {
+std::vector<Effect> effects_of_bodies(const Folded& folded, const LocalSizes& sizes,
+                                      const ProcessGrid& grid) {
   std::vector<Effect> bodies;
   bodies.reserve(folded.bodies.size());
   for (const Body& body : folded.bodies) bodies.push_back(effect(body.events, sizes, grid));
+  return bodies;
+}
+
+MemoryUse use_of(const Effect& step, const Effect& on_host) {
+  MemoryUse use;
+  use.peak = {step.high_sum};
+  use.on_host = {on_host.sum};
+  for (int r = 0; r < role_count; ++r) use.by_role[r] = {step.high[r]};
+  return use;
+}
+
+}  // namespace
+
+MemoryUse peak_memory(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& grid) {
+  const std::vector<Effect> bodies = effects_of_bodies(folded, sizes, grid);
   Effect step = effect(folded.persistent, sizes, grid);
   const bool in_any_sequence =
       folded.ready.limit > 1 && folded.micro_batches <= folded.ready.limit && chooses(folded);
@@ -127,11 +141,43 @@ MemoryUse peak_memory(const Folded& folded, const LocalSizes& sizes, const Proce
     step.follow(once, cycle.repeats);
   }
   if (in_any_sequence) see_all(queue, step);
-  MemoryUse use;
-  use.peak = {step.high_sum};
-  use.on_host = {effect(folded.on_host, sizes, grid).sum};
-  for (int r = 0; r < role_count; ++r) use.by_role[r] = {step.high[r]};
-  return use;
+  return use_of(step, effect(folded.on_host, sizes, grid));
+}
+
+std::vector<MemoryUse> peak_memory(const Pipeline& pipeline, const std::vector<LocalSizes>& sizes,
+                                   const ProcessGrid& grid) {
+  std::vector<std::vector<Effect>> words;  // by kind
+  for (std::size_t k = 0; k < pipeline.kinds().size(); ++k) {
+    const StageKind& kind = pipeline.kinds()[k];
+    const Folded& folded = pipeline.stages()[static_cast<std::size_t>(kind.stage)];
+    const std::vector<Effect> bodies = effects_of_bodies(folded, sizes[k], grid);
+    std::vector<Effect>& of_kind = words.emplace_back();
+    for (const RunWord& word : kind.words) {
+      Effect& once = of_kind.emplace_back();
+      for (const BodyRun& run : word) {
+        once.follow(bodies[static_cast<std::size_t>(run.body)], run.repeats);
+      }
+    }
+  }
+  std::vector<MemoryUse> uses;
+  for (std::size_t i = 0; i < pipeline.stages().size(); ++i) {
+    const std::size_t kind = pipeline.index_of_kind(i);
+    const Folded& folded = pipeline.stages()[i];
+    if (folded.ready.limit > 0) {
+      uses.push_back(peak_memory(folded, sizes[kind], grid));
+      continue;
+    }
+    Effect step = effect(folded.persistent, sizes[kind], grid);
+    for (const WordCycle& cycle : pipeline.cycles(i)) {
+      Effect once;
+      for (std::int32_t word : cycle.words) {
+        once.follow(words[kind][static_cast<std::size_t>(word)], 1);
+      }
+      step.follow(once, cycle.repeats);
+    }
+    uses.push_back(use_of(step, effect(folded.on_host, sizes[kind], grid)));
+  }
+  return uses;
 }
 
 }  // namespace fourfold

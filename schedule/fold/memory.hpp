@@ -2,6 +2,7 @@
 #pragma once
 
 #include "schedule/fold/count.hpp"
+#include "schedule/fold/pipeline.hpp"
 
 namespace fourfold {
 
@@ -11,5 +12,8 @@ struct MemoryUse {
   Bytes on_host;                            // of an offloaded optimizer, in its host's memory
 };
 MemoryUse peak_memory(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& grid);
+// Of all stages; `sizes` are those of the kinds.
+std::vector<MemoryUse> peak_memory(const Pipeline& pipeline, const std::vector<LocalSizes>& sizes,
+                                   const ProcessGrid& grid);
 
 }  // namespace fourfold

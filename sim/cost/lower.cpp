@@ -120,6 +120,30 @@ class Lowering {
   }
 
   void stage(const Folded& folded, const LocalSizes& sizes) {
+    bodies(folded, sizes);
+    const auto first = static_cast<std::int32_t>(program_.cycles.size());
+    for (const BodyCycle& cycle : folded.cycles) add(cycle);
+    if (folded.ready.limit > 0) program_.queues.push_back(queue(folded, first));
+    program_.stages.push_back({first, static_cast<std::int32_t>(program_.cycles.size())});
+  }
+
+  // The bodies of a kind of stages, as runs.
+  TimedBodies::Kind kind(const Folded& folded, const LocalSizes& sizes) {
+    const TimedBodies::Kind kind{static_cast<std::int32_t>(program_.runs.size()),
+                                 static_cast<std::int32_t>(program_.collectives.size())};
+    bodies(folded, sizes);
+    program_.runs.insert(program_.runs.end(), bodies_.begin(), bodies_.end());
+    return kind;
+  }
+
+ private:
+  void bodies(const Folded& folded, const LocalSizes& sizes) {
+    if (!folded.on_host.empty() && !target_.platform.processor.host_link) {
+      throw std::invalid_argument(
+          target_.platform.name +
+          " does not say what a device's link to its host sustains, which an offloaded optimizer "
+          "needs: processor.host_link_GBps");
+    }
     channel_of_.clear();
     for (const Channel& channel : folded.channels) {
       const auto found = std::find(program_.channels.begin(), program_.channels.end(), channel);
@@ -133,13 +157,8 @@ class Lowering {
     }
     bodies_.clear();
     for (const Body& body : folded.bodies) add(body, folded);
-    const auto first = static_cast<std::int32_t>(program_.cycles.size());
-    for (const BodyCycle& cycle : folded.cycles) add(cycle);
-    if (folded.ready.limit > 0) program_.queues.push_back(queue(folded, first));
-    program_.stages.push_back({first, static_cast<std::int32_t>(program_.cycles.size())});
   }
 
- private:
   ChannelNumber channel(ChannelNumber of_stage) const {
     return channel_of_[static_cast<std::size_t>(of_stage)];
   }
@@ -257,6 +276,18 @@ class Lowering {
   std::int32_t first_collective_ = 0;
 };
 
+// All but the channels.
+void clear(const Target& target, TimedProgram& program) {
+  program.collectives.clear();
+  program.steps.clear();
+  program.runs.clear();
+  program.cycles.clear();
+  program.stages.clear();
+  program.queues.clear();
+  program.max_back = 0;
+  program.interference = target.platform.processor.interference;
+}
+
 }  // namespace
 
 void lower(const std::vector<Folded>& stages, const std::vector<LocalSizes>& sizes,
@@ -270,24 +301,21 @@ void lower(const std::vector<Folded>& stages, const std::vector<LocalSizes>& siz
     }
     std::ranges::sort(program.channels, in_order);
   }
-  program.collectives.clear();
-  program.steps.clear();
-  program.runs.clear();
-  program.cycles.clear();
-  program.stages.clear();
-  program.queues.clear();
-  program.max_back = 0;
-  program.interference = target.platform.processor.interference;
-  for (const Folded& stage : stages) {
-    if (!stage.on_host.empty() && !target.platform.processor.host_link) {
-      throw std::invalid_argument(
-          target.platform.name +
-          " does not say what a device's link to its host sustains, which an "
-          "offloaded optimizer needs: processor.host_link_GBps");
-    }
-  }
+  clear(target, program);
   Lowering lowering(target, program);
   for (std::size_t i = 0; i < stages.size(); ++i) lowering.stage(stages[i], sizes[i]);
+}
+
+void lower(const Pipeline& pipeline, const std::vector<LocalSizes>& sizes, const Target& target,
+           TimedBodies& bodies) {
+  bodies.program.channels = pipeline.channels();
+  clear(target, bodies.program);
+  bodies.kinds.clear();
+  Lowering lowering(target, bodies.program);
+  for (std::size_t k = 0; k < pipeline.kinds().size(); ++k) {
+    const auto stage = static_cast<std::size_t>(pipeline.kinds()[k].stage);
+    bodies.kinds.push_back(lowering.kind(pipeline.stages()[stage], sizes[k]));
+  }
 }
 
 }  // namespace fourfold

@@ -8,6 +8,7 @@
 #include "platforms/network/axis_rate.hpp"
 #include "platforms/platform.hpp"
 #include "schedule/fold/count.hpp"
+#include "schedule/fold/pipeline.hpp"
 #include "sim/cost/timed_program.hpp"
 #include "sim/question/point.hpp"
 
@@ -47,5 +48,18 @@ GroupShape group_shape(const Channel& channel, const ProcessGrid& grid, const Gr
 // Fills `program`, reusing its storage. `sizes` must be evaluated for the same grid, by stage.
 void lower(const std::vector<Folded>& stages, const std::vector<LocalSizes>& sizes,
            const Target& target, TimedProgram& program);
+
+// What the kinds of stages of a pipeline are made of, with seconds, without who does it when.
+struct TimedBodies {
+  struct Kind {
+    std::int32_t first_body = 0;        // in program.runs
+    std::int32_t first_collective = 0;  // in program.collectives
+  };
+  TimedProgram program;  // its runs are the bodies; no cycles
+  std::vector<Kind> kinds;
+};
+// Fills `bodies`, reusing its storage; `sizes` are those of the kinds.
+void lower(const Pipeline& pipeline, const std::vector<LocalSizes>& sizes, const Target& target,
+           TimedBodies& bodies);
 
 }  // namespace fourfold

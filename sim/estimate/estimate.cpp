@@ -128,4 +128,33 @@ Estimate Estimator::evaluate(const std::vector<Folded>& stages, const ProcessGri
   return result;
 }
 
+std::vector<MemoryUse> Estimator::memory(const Pipeline& pipeline, const ProcessGrid& grid,
+                                         std::int64_t micro_batches) {
+  const Quantities quantities{question_.global_batch * question_.model.sequence / micro_batches};
+  sizes_.resize(pipeline.kinds().size());
+  for (std::size_t k = 0; k < sizes_.size(); ++k) {
+    const auto stage = static_cast<std::size_t>(pipeline.kinds()[k].stage);
+    sizes_[k].evaluate(pipeline.stages()[stage], grid, quantities);
+  }
+  return peak_memory(pipeline, sizes_, grid);
+}
+
+Estimate Estimator::evaluate(const Pipeline& pipeline, const ProcessGrid& grid,
+                             std::int64_t micro_batches) {
+  // What a ready-queue does is not known before the seconds are.
+  if (pipeline.stages().size() == 1 || pipeline.stages().front().ready.limit > 0) {
+    return evaluate(pipeline.stages(), grid, micro_batches);
+  }
+  Estimate result;
+  result.stage_memory = memory(pipeline, grid, micro_batches);
+  result.memory = fullest(result.stage_memory);
+  result.counts = mean_count(pipeline, sizes_, grid);
+  result.model_flops =
+      model_flops(question_.model, question_.global_batch, question_.options.recompute);
+  const GroupShapes shapes = shapes_of(question_, grid, platform_);
+  lower(pipeline, sizes_, {grid, shapes, rates_, platform_, question_.what_ifs.collective}, bodies_);
+  result.outcome = walk_.walk(pipeline, bodies_);
+  return result;
+}
+
 }  // namespace fourfold

@@ -7,6 +7,7 @@
 #include "schedule/fold/count.hpp"
 #include "schedule/fold/memory.hpp"
 #include "sim/cost/timed_program.hpp"
+#include "sim/estimate/pipeline_walk.hpp"
 #include "sim/explain/device_log.hpp"
 #include "sim/question/outcome.hpp"
 #include "sim/question/point.hpp"
@@ -50,16 +51,23 @@ class Estimator {
   // as the grid has, and the grid fit.
   Estimate evaluate(const std::vector<Folded>& stages, const ProcessGrid& grid,
                     std::int64_t micro_batches);
+  // The same of a pipeline that was made of those stages, faster by far where it has many: what
+  // stages have in common is done once.
+  Estimate evaluate(const Pipeline& pipeline, const ProcessGrid& grid, std::int64_t micro_batches);
   // Peak memory alone, by stage: less than half the work.
   std::vector<MemoryUse> memory(const std::vector<Folded>& stages, const ProcessGrid& grid,
+                                std::int64_t micro_batches);
+  std::vector<MemoryUse> memory(const Pipeline& pipeline, const ProcessGrid& grid,
                                 std::int64_t micro_batches);
 
  private:
   const Platform& platform_;
   const Point& question_;
   AxisRates rates_;
-  std::vector<LocalSizes> sizes_;  // by stage
+  std::vector<LocalSizes> sizes_;  // by stage, or by kind of stage
   TimedProgram program_;
+  TimedBodies bodies_;
+  PipelineWalk walk_;
 };
 
 }  // namespace fourfold

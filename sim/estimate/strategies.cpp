@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "schedule/fold/memory.hpp"
 #include "sim/cost/lower.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "sim/estimate/recordings.hpp"
@@ -19,7 +20,7 @@ namespace {
 struct Visit {
   Choices choices;
   double seconds = 0.0;  // 0: out of memory
-  double memory = 0.0;
+  double memory = 0.0;   // where it is out, at least
 };
 
 // Estimates strategies one after the other: those in a row with the same options and stages share
@@ -51,17 +52,30 @@ class Runner {
     return estimate(program_).total;
   }
 
+  // The first and the last stage are the fullest as a rule: where either does not fit, the others
+  // are not looked at, and the need is at least what is found.
   void run(const Strategy& strategy, Visit& visit) {
     begin(strategy, visit);
-    const std::int64_t m = strategy.micro_batches();
-    const std::vector<Folded>& stages = recordings_->step(strategy.grid.extent(Axis::pipe), m);
-    Bytes need;
-    for (const MemoryUse& use : estimator_.memory(stages, strategy.grid, m)) {
-      need = std::max(need, use.peak);
+    const std::int64_t stages = strategy.grid.extent(Axis::pipe);
+    for (std::int64_t i : {std::int64_t{0}, stages - 1}) {
+      visit.memory = std::max(visit.memory, stage_memory(strategy, {i, stages}).value);
     }
-    visit.memory = need.value;
-    if (need > memory_limit()) return;
-    visit.seconds = estimator_.evaluate(stages, strategy.grid, m).outcome.total.value;
+    if (visit.memory > memory_limit().value) return;
+    visit.memory = memory(strategy, visit).value;
+    if (visit.memory > memory_limit().value) return;
+    const std::int64_t m = strategy.micro_batches();
+    visit.seconds =
+        estimator_.evaluate(recordings_->step(stages, m), strategy.grid, m).outcome.total.value;
+  }
+
+  // Of the fullest stage.
+  Bytes memory(const Strategy& strategy, const Visit& visit) {
+    begin(strategy, visit);
+    Bytes need;
+    for (std::int64_t i = 0; i < strategy.grid.extent(Axis::pipe); ++i) {
+      need = std::max(need, stage_memory(strategy, {i, strategy.grid.extent(Axis::pipe)}));
+    }
+    return need;
   }
 
  private:
@@ -72,6 +86,15 @@ class Runner {
     of_ = of;
     question_.options = strategy.options;
     recordings_.emplace(question_.model, strategy.options);
+  }
+
+  Bytes stage_memory(const Strategy& strategy, const Stage& stage) {
+    const std::int64_t m = strategy.micro_batches();
+    const Folded& folded = recordings_->stage(stage, m);
+    sizes_.resize(1);
+    sizes_[0].evaluate(folded, strategy.grid,
+                       {strategy.global_batch * question_.model.sequence / m});
+    return peak_memory(folded, sizes_[0], strategy.grid).peak;
   }
 
   const Platform& platform_;
@@ -159,6 +182,20 @@ std::vector<Strategy> ranked(const Model& model, const StrategyLists& lists,
   return best;
 }
 
+// Of what is out of memory, the strategy that needs least; none if everything fits.
+std::optional<Strategy> closest_miss(const Model& model, const StrategyLists& lists,
+                                     std::vector<Visit> visits, Runner& runner) {
+  std::erase_if(visits, [](const Visit& visit) { return visit.seconds > 0.0 || !visit.memory; });
+  std::ranges::stable_sort(visits, {}, &Visit::memory);
+  std::optional<Strategy> closest;
+  for (Visit& visit : visits) {
+    if (closest && visit.memory >= closest->memory.value) break;
+    visit.memory = runner.memory(lists.strategy(visit.choices), visit).value;
+    if (!closest || visit.memory < closest->memory.value) closest = measured(model, lists, visit);
+  }
+  return closest;
+}
+
 void refuse_beyond(const Platform& platform, const std::vector<std::int64_t>& devices) {
   for (std::int64_t count : devices) {
     if (count < 1) throw std::runtime_error("a search needs at least 1 device");
@@ -188,12 +225,14 @@ StrategyAnswer search_strategies(const Point& pattern, const Platform& platform,
   answer.refused = std::move(enumerated.refused);
   std::vector<Visit> visits;
   for (const Choices& choices : enumerated.fitting) visits.push_back({choices});
+  // Short pipelines first: they are quick to estimate, and what the others have to beat.
+  std::ranges::stable_sort(
+      visits, {}, [&](const Visit& visit) { return lists.grid(visit.choices).extent(Axis::pipe); });
   Runner runner(pattern, platform);
   answer.memory_limit = runner.memory_limit();
   std::vector<double> rates;
   rates.reserve(visits.size());
   Best best(wish.best);
-  const Visit* closest = nullptr;
   for (std::size_t i = 0; i < visits.size(); ++i) {
     if (progress && i % 32 == 0) {
       progress(static_cast<std::int64_t>(i), static_cast<std::int64_t>(visits.size()));
@@ -215,10 +254,9 @@ StrategyAnswer search_strategies(const Point& pattern, const Platform& platform,
     rates.push_back(fits ? rate({visit.seconds}) : 0.0);
     if (fits) best.add(rates.back());
     ++(fits ? answer.feasible : answer.out_of_memory);
-    if (!fits && (closest == nullptr || visit.memory < closest->memory)) closest = &visit;
   }
   answer.best = ranked(pattern.model, lists, visits, rates, wish.best);
-  if (closest != nullptr) answer.closest = measured(pattern.model, lists, *closest);
+  answer.closest = closest_miss(pattern.model, lists, visits, runner);
   if (wish.thoroughness == Thoroughness::all) {
     for (const Visit& visit : visits) {
       const std::vector<std::uint16_t> places = lists.places(visit.choices);

@@ -78,6 +78,20 @@ assert abs(best["best"][0]["estimated_s"] / one["estimated_s"] - 1) < 1e-12
 assert best["best"][0]["memory_B"] == one["memory_B"]
 PYTHON
 
+# ORNL's space ships.
+"$fourfold" search --space "${FOURFOLD_SOURCE_DIR:?}/scaling/campaigns/ornl_175b_space.toml" \
+  --output "$folder/ornl" --json 2>/dev/null >"$folder/ornl.json"
+python3 - "$folder/ornl.json" <<'PYTHON' || fail "not ORNL's space"
+import json, sys
+ornl = json.load(open(sys.argv[1]))
+open_choices = {of["choice"]: len(of["words"]) for of in ornl["space"] if len(of["words"]) > 1}
+assert open_choices == {"devices": 2, "x": 4, "pipe": 6, "micro-batch-size": 17,
+                        "micro-batches": 2, "zero": 2}, open_choices
+assert ornl["strategies"] == 2 * 4 * 6 * 17 * 2 * 2 and ornl["best"]
+one = ornl["best"][0]
+assert one["global_batch_sequences"] % (one["micro_batches"] * one["micro_batch_sequences"]) == 0
+PYTHON
+
 point=(--platform frontier --model gpt-5b --devices 16)
 refused 'did you mean "gpipe"?' "${point[@]}" --order 1f1b,gpip
 refused "--zero '0,' has an empty word" "${point[@]}" --zero 0,

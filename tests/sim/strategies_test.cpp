@@ -183,7 +183,7 @@ TEST(Strategies, LeftOutAreNoneOfTheBest) {
   const StrategyAnswer few = searched(pattern(), space, {5, Thoroughness::best});
   const StrategyAnswer all = searched(pattern(), space, {5, Thoroughness::all});
 
-  EXPECT_GT(few.beaten, few.feasible);
+  EXPECT_GT(few.beaten, 100);
   EXPECT_EQ(few.beaten + few.feasible + few.out_of_memory, all.feasible + all.out_of_memory);
   ASSERT_EQ(few.best.size(), 5u);
   for (std::size_t i = 0; i < 5; ++i) {

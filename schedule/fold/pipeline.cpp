@@ -1,0 +1,412 @@
+// Finds what the stages of a pipeline have in common, and in which order they meet; see
+// pipeline.hpp.
+#include "schedule/fold/pipeline.hpp"
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <unordered_map>
+#include <utility>
+
+#include "schedule/order/side_by_side.hpp"
+
+namespace fourfold {
+
+namespace {
+
+bool alike(const Size& a, const Size& b) {
+  return a.terms == b.terms && a.precision == b.precision;
+}
+bool alike(const OpClass& a, const OpClass& b) {
+  return a.kind == b.kind && a.function == b.function && a.form == b.form &&
+         a.sequence == b.sequence && a.reads == b.reads && a.writes == b.writes &&
+         a.shape_a == b.shape_a && a.shape_b == b.shape_b;
+}
+bool alike(const CollectiveClass& a, const CollectiveClass& b) {
+  return a.kind == b.kind && a.channel == b.channel && a.buffer == b.buffer;
+}
+bool alike(const Body& a, const Body& b) {
+  return a.steps == b.steps && a.events == b.events;
+}
+// Pairs of neighbours cost the same wherever they are.
+bool alike(const Channel& a, const Channel& b) {
+  if (a == b) return true;
+  const auto one_of = [&](Group even, Group odd) {
+    return (a.group == even || a.group == odd) && (b.group == even || b.group == odd);
+  };
+  return a.axis == b.axis && (one_of(Group::after_even, Group::after_odd) ||
+                              one_of(Group::before_even, Group::before_odd));
+}
+
+template <typename Item>
+bool alike(const std::vector<Item>& a, const std::vector<Item>& b) {
+  return std::ranges::equal(a, b, [](const Item& x, const Item& y) { return alike(x, y); });
+}
+
+// But for their cycles.
+bool alike(const Folded& a, const Folded& b) {
+  return a.shapes == b.shapes && a.bundles == b.bundles && a.persistent == b.persistent &&
+         alike(a.channels, b.channels) && alike(a.sizes, b.sizes) && alike(a.classes, b.classes) &&
+         alike(a.collectives, b.collectives) && alike(a.bodies, b.bodies);
+}
+
+using Key = std::vector<std::int64_t>;
+struct KeyHash {
+  std::size_t operator()(const Key& key) const {
+    std::uint64_t hash = 1469598103934665603ULL;  // FNV-1a
+    for (std::int64_t part : key) hash = (hash ^ static_cast<std::uint64_t>(part)) * 1099511628211U;
+    return static_cast<std::size_t>(hash);
+  }
+};
+// Numbers distinct keys in order of appearance.
+using Numbers = std::unordered_map<Key, std::int32_t, KeyHash>;
+
+// A body by its posts and waits on channels along pipe, and whether nothing lies between them.
+struct Divided {
+  std::vector<FoldedStep> meets;
+  std::vector<bool> empty;  // by part
+};
+
+std::vector<Divided> divided(const Folded& folded) {
+  std::vector<Divided> result;
+  for (const Body& body : folded.bodies) {
+    Divided& own = result.emplace_back();
+    own.empty.push_back(true);
+    for (const FoldedStep& step : body.steps) {
+      const bool meets =
+          step.kind != IssueKind::compute &&
+          folded.channels[static_cast<std::size_t>(step.channel)].axis == Axis::pipe;
+      if (meets) own.meets.push_back(step);
+      if (meets) own.empty.push_back(true);
+      if (!meets) own.empty.back() = false;
+    }
+  }
+  return result;
+}
+
+// The number of the leg that is empty, in every kind.
+constexpr std::int32_t no_leg = 0;
+
+// Distinct legs and words of a kind.
+class KindNumbers {
+ public:
+  KindNumbers(const Folded& folded, StageKind& kind)
+      : divided(fourfold::divided(folded)), kind_(kind) {
+    leg({});
+  }
+
+  std::int32_t leg(const Leg& leg) {
+    key_.clear();
+    for (const LegPart& part : leg) key_.insert(key_.end(), {part.body, part.part, part.repeats});
+    const auto [found, fresh] =
+        legs_.try_emplace(key_, static_cast<std::int32_t>(kind_.legs.size()));
+    if (fresh) kind_.legs.push_back(leg);
+    return found->second;
+  }
+  std::int32_t word(const RunWord& word) {
+    key_.clear();
+    for (const BodyRun& run : word) key_.insert(key_.end(), {run.body, run.repeats});
+    const auto [found, fresh] =
+        words_.try_emplace(key_, static_cast<std::int32_t>(kind_.words.size()));
+    if (fresh) kind_.words.push_back(word);
+    return found->second;
+  }
+  std::int64_t posts(std::int32_t body) const {
+    return std::ranges::count(divided[static_cast<std::size_t>(body)].meets, IssueKind::start,
+                              &FoldedStep::kind);
+  }
+
+  std::vector<Divided> divided;  // by body
+
+ private:
+  StageKind& kind_;
+  Numbers legs_, words_;
+  Key key_;
+};
+
+// What a stage does along pipe and the leg that follows it, before it is known when others come.
+struct LoneStep {
+  bool first = false;  // nothing but the leg
+  FoldedStep step;
+  std::int32_t leg = 0;
+};
+
+class Lone {
+ public:
+  Lone(const Folded& folded, KindNumbers& numbers) : numbers_(numbers) {
+    for (const BodyCycle& cycle : folded.cycles) {
+      for (std::int64_t i = 0; i < cycle.repeats; ++i) {
+        for (const BodyRun& run : cycle.runs) add(run);
+      }
+    }
+    close();
+  }
+
+  std::vector<LoneStep> steps;
+
+ private:
+  void add(const BodyRun& run) {
+    const Divided& body = numbers_.divided[static_cast<std::size_t>(run.body)];
+    if (body.meets.empty()) {
+      append(body, {run.body, 0, run.repeats});
+      return;
+    }
+    for (std::int64_t i = 0; i < run.repeats; ++i) {
+      append(body, {run.body, 0, 1});
+      for (std::size_t s = 0; s < body.meets.size(); ++s) {
+        close();
+        open_ = {false, body.meets[s], 0};
+        append(body, {run.body, static_cast<std::int32_t>(s + 1), 1});
+      }
+    }
+  }
+  void append(const Divided& body, const LegPart& part) {
+    if (body.empty[static_cast<std::size_t>(part.part)]) return;
+    if (!leg_.empty() && leg_.back().body == part.body && leg_.back().part == part.part) {
+      leg_.back().repeats += part.repeats;
+    } else {
+      leg_.push_back(part);
+    }
+  }
+  void close() {
+    open_.leg = numbers_.leg(leg_);
+    steps.push_back(open_);
+    leg_.clear();
+  }
+
+  KindNumbers& numbers_;
+  Leg leg_;
+  LoneStep open_{true, {}, 0};
+};
+
+// Puts the meetings of all stages in an order in which everything that is waited for comes first.
+class Meet {
+ public:
+  Meet(const std::vector<Lone>& lone, const std::vector<std::vector<ChannelNumber>>& channels,
+       const std::vector<Channel>& all)
+      : lone_(lone), channels_(channels), stages_(lone.size()), groups_(all.size()) {
+    const auto count = static_cast<std::int64_t>(lone.size());
+    for (std::size_t c = 0; c < all.size(); ++c) {
+      groups_[c].resize(lone.size());
+      if (all[c].axis != Axis::pipe) continue;
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::vector<std::int64_t> members = group(all[c], count, i);
+        if (members.empty()) continue;
+        Group& own = groups_[c][static_cast<std::size_t>(i)];
+        own.first = static_cast<std::size_t>(std::ranges::min(members));
+        own.members = members.size();
+      }
+    }
+    for (OfStage& stage : stages_) stage.posts.resize(all.size());
+    count_numbers();
+  }
+
+  bool order() {
+    return side_by_side(
+        lone_.size(), [&](std::size_t i) { return go_on(i); },
+        [&](std::size_t i) { return stages_[i].next; });
+  }
+
+  std::vector<Meeting> meetings;
+  std::int32_t numbers = Meeting::no_post + 1;
+  std::int32_t posts = Meeting::no_post + 1;
+
+ private:
+  // Of a channel, by its first stage; other members know only that.
+  struct Group {
+    std::size_t first = 0;
+    std::size_t members = 0;
+    std::int32_t base = 0;           // the number before the first
+    std::vector<std::size_t> posts;  // of each
+    std::size_t done = 0;
+  };
+  struct OfStage {
+    std::size_t next = 0;
+    std::vector<std::vector<Meeting::Act>> posts;  // by channel
+  };
+
+  Group& group_of(std::size_t channel, std::size_t stage) {
+    std::vector<Group>& groups = groups_[channel];
+    return groups[groups[stage].first];
+  }
+  std::size_t channel_of(const LoneStep& step, std::size_t stage) const {
+    return static_cast<std::size_t>(
+        channels_[stage][static_cast<std::size_t>(step.step.channel)]);
+  }
+
+  void count_numbers() {
+    for (std::size_t i = 0; i < lone_.size(); ++i) {
+      std::vector<std::size_t> own(groups_.size());
+      for (const LoneStep& step : lone_[i].steps) {
+        if (!step.first && step.step.kind == IssueKind::start) ++own[channel_of(step, i)];
+      }
+      for (std::size_t c = 0; c < own.size(); ++c) {
+        if (own[c] == 0) continue;
+        std::vector<std::size_t>& all = group_of(c, i).posts;
+        if (all.size() < own[c]) all.resize(own[c]);
+      }
+    }
+    for (std::vector<Group>& groups : groups_) {
+      for (Group& group : groups) {
+        if (group.posts.empty()) continue;
+        group.base = numbers;
+        numbers += static_cast<std::int32_t>(group.posts.size()) + 1;
+      }
+    }
+  }
+
+  // True at the stage's end.
+  bool go_on(std::size_t i) {
+    OfStage& stage = stages_[i];
+    const std::vector<LoneStep>& steps = lone_[i].steps;
+    for (; stage.next < steps.size(); ++stage.next) {
+      const LoneStep& step = steps[stage.next];
+      if (step.first) {
+        meeting(i, step);
+        continue;
+      }
+      const std::size_t channel = channel_of(step, i);
+      if (step.step.kind == IssueKind::start) {
+        post(i, step, channel);
+        continue;
+      }
+      const std::vector<Meeting::Act>& own = stage.posts[channel];
+      const std::size_t number = own.size() - 1 - static_cast<std::size_t>(step.step.back);
+      if (number >= group_of(channel, i).done) return false;
+      Meeting& wait = meeting(i, step);
+      wait.channel = static_cast<std::int16_t>(channel);
+      wait.wait = own[number];
+    }
+    return true;
+  }
+
+  Meeting& meeting(std::size_t stage, const LoneStep& step) {
+    Meeting& fresh = meetings.emplace_back();
+    fresh.stage = static_cast<std::int16_t>(stage);
+    fresh.leg = step.leg;
+    return fresh;
+  }
+
+  // Right after a wait it makes one meeting with it.
+  void post(std::size_t i, const LoneStep& step, std::size_t channel) {
+    Group& group = group_of(channel, i);
+    std::vector<Meeting::Act>& own = stages_[i].posts[channel];
+    const bool joins = !meetings.empty() && meetings.back().stage == static_cast<std::int16_t>(i) &&
+                       meetings.back().post.number == Meeting::no_post &&
+                       meetings.back().leg == no_leg;
+    Meeting& now = joins ? meetings.back() : meeting(i, step);
+    now.leg = step.leg;
+    const std::size_t number = own.size();
+    now.post = {group.base + 1 + static_cast<std::int32_t>(number), posts++, step.step.index};
+    own.push_back(now.post);
+    if (++group.posts[number] == group.members) ++group.done;
+  }
+
+  const std::vector<Lone>& lone_;
+  const std::vector<std::vector<ChannelNumber>>& channels_;  // by stage and its own number
+  std::vector<OfStage> stages_;
+  std::vector<std::vector<Group>> groups_;  // by channel and stage
+};
+
+std::vector<Channel> channels_of(const std::vector<Folded>& stages) {
+  std::vector<Channel> channels = stages.front().channels;
+  if (stages.size() == 1) return channels;
+  for (const Folded& stage : stages) {
+    for (const Channel& channel : stage.channels) {
+      if (std::ranges::count(channels, channel) == 0) channels.push_back(channel);
+    }
+  }
+  std::ranges::sort(channels, in_order);
+  return channels;
+}
+
+// How often a stage does what; added to the set's.
+void add_times(const Folded& folded, StageSet& set) {
+  std::vector<std::int64_t> bodies(folded.bodies.size());
+  for (const BodyCycle& cycle : folded.cycles) {
+    for (const BodyRun& run : cycle.runs) {
+      bodies[static_cast<std::size_t>(run.body)] += run.repeats * cycle.repeats;
+    }
+  }
+  set.classes.resize(folded.classes.size());
+  set.collectives.resize(folded.collectives.size());
+  for (std::size_t b = 0; b < bodies.size(); ++b) {
+    for (const FoldedStep& step : folded.bodies[b].steps) {
+      const auto index = static_cast<std::size_t>(step.index);
+      if (step.kind == IssueKind::start) set.collectives[index] += bodies[b];
+      if (step.kind != IssueKind::compute) continue;
+      for (std::int32_t c : folded.bundles[index]) {
+        set.classes[static_cast<std::size_t>(c)] += bodies[b];
+      }
+    }
+  }
+}
+
+// A word ends with its second post for other stages: what a stage gets, and what it gives.
+std::vector<WordCycle> words_of(const Folded& folded, KindNumbers& numbers) {
+  std::vector<WordCycle> cycles;
+  for (const BodyCycle& cycle : folded.cycles) {
+    WordCycle words{{}, cycle.repeats};
+    RunWord word;
+    std::int64_t posts = 0;
+    for (const BodyRun& run : cycle.runs) {
+      word.push_back(run);
+      posts += numbers.posts(run.body);
+      if (posts < 2) continue;
+      words.words.push_back(numbers.word(word));
+      word.clear();
+      posts = 0;
+    }
+    if (!word.empty()) words.words.push_back(numbers.word(word));
+    cycles.push_back(std::move(words));
+  }
+  return cycles;
+}
+
+}  // namespace
+
+Pipeline::Pipeline(std::vector<Folded> stages)
+    : stages_(std::move(stages)), channels_(channels_of(stages_)) {
+  std::vector<std::vector<ChannelNumber>> channels;  // by stage and its own number
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    const auto known = std::ranges::find_if(kinds_, [&](const StageKind& kind) {
+      return alike(stages_[static_cast<std::size_t>(kind.stage)], stages_[i]);
+    });
+    kind_of_.push_back(static_cast<std::int32_t>(known - kinds_.begin()));
+    if (known == kinds_.end()) kinds_.push_back({static_cast<std::int32_t>(i), {}, {}});
+    std::vector<ChannelNumber>& own = channels.emplace_back();
+    for (const Channel& channel : stages_[i].channels) {
+      const auto found = std::ranges::find(channels_, channel);
+      own.push_back(static_cast<ChannelNumber>(found - channels_.begin()));
+    }
+    auto set = std::ranges::find_if(sets_, [&](const StageSet& s) {
+      return s.kind == kind_of_[i] && s.channels == own;
+    });
+    if (set == sets_.end()) set = sets_.insert(set, {kind_of_[i], own, {}, {}, {}});
+    set->stages.push_back(static_cast<std::int32_t>(i));
+    add_times(stages_[i], *set);
+  }
+  std::vector<KindNumbers> numbers;
+  numbers.reserve(kinds_.size());
+  for (StageKind& kind : kinds_) {
+    numbers.emplace_back(stages_[static_cast<std::size_t>(kind.stage)], kind);
+  }
+  std::vector<Lone> lone;
+  lone.reserve(stages_.size());
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    KindNumbers& own = numbers[index_of_kind(i)];
+    lone.emplace_back(stages_[i], own);
+    cycles_.push_back(words_of(stages_[i], own));
+  }
+  Meet meet(lone, channels, channels_);
+  if (!meet.order()) {
+    throw std::invalid_argument(
+        "The stages of the pipeline wait for each other for ever: a send or a receive of the "
+        "order stands in the wrong place.");
+  }
+  meetings_ = std::move(meet.meetings);
+  numbers_ = static_cast<std::size_t>(meet.numbers);
+  posts_ = static_cast<std::size_t>(meet.posts);
+}
+
+}  // namespace fourfold

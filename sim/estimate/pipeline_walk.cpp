@@ -1,0 +1,307 @@
+// Legs walked once and added again and again; see pipeline_walk.hpp.
+#include "sim/estimate/pipeline_walk.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace fourfold {
+
+namespace {
+// As times are told apart, relative to those of a leg.
+constexpr double alike_within = 1e-12;
+// Passages of a leg that are remembered.
+constexpr std::size_t most_passages = 16;
+}  // namespace
+
+Outcome PipelineWalk::walk(const Pipeline& pipeline, const TimedBodies& bodies) {
+  begin(pipeline, bodies);
+  const double interference = program_->interference;
+  double bubble = 0.0;
+  double* const exposed = exposed_.data();
+  double* const posted = posted_.data();
+  double* const finish = finish_.data();
+  double* const mark = compute_mark_.data();
+  for (const Meeting& meeting : pipeline.meetings()) {
+    StageClock& stage = stages_[static_cast<std::size_t>(meeting.stage)];
+    double now = stage.now;
+    double compute = stage.compute;
+    // The wait. No branches: what comes next is hard to foretell.
+    const double duration = stage.durations[meeting.wait.collective];
+    const double until = finish[meeting.wait.number];
+    const double charge = interference * std::min(duration, compute - mark[meeting.wait.post]);
+    compute += charge;
+    now += charge;
+    const double waits = std::max(0.0, until - now);
+    bubble += std::max(0.0, until - now - duration);
+    exposed[meeting.channel] += waits;
+    now = std::max(now, until);
+    // The post. What it is that all have posted is done when the last one has said so.
+    const std::int32_t number = meeting.post.number;
+    const double last = std::max(posted[number], now);
+    posted[number] = last;
+    finish[number] = std::max(finish[number - 1], last) + stage.durations[meeting.post.collective];
+    mark[meeting.post.post] = compute;
+    stage.now = now;
+    stage.compute = compute;
+    LegTimes& leg = stage.legs[meeting.leg];
+    if (leg.simple && stage.pending.empty()) {
+      stage.now += leg.seconds;
+      stage.compute += leg.compute;
+      ++leg.count;
+    } else {
+      const Leg& parts = pipeline.kinds()[stage.kind].legs[static_cast<std::size_t>(meeting.leg)];
+      pass(stage, parts, leg);
+    }
+  }
+  bubble_ = bubble;
+  return outcome(pipeline, bodies);
+}
+
+void PipelineWalk::begin(const Pipeline& pipeline, const TimedBodies& bodies) {
+  program_ = &bodies.program;
+  divide(bodies);
+  legs_.clear();
+  used_ = 0;
+  walked_ = 0;
+  first_leg_.clear();
+  first_duration_.clear();
+  std::size_t legs = 0;
+  for (const StageKind& kind : pipeline.kinds()) {
+    first_leg_.push_back(legs);
+    legs += kind.legs.size();
+  }
+  legs_.resize(legs);
+  // What comes before the first on a channel has never held anybody back.
+  finish_.assign(pipeline.numbers(), 0.0);
+  posted_.assign(pipeline.numbers(), 0.0);
+  compute_mark_.assign(pipeline.posts(), 0.0);
+  durations_.clear();
+  for (std::size_t k = 0; k < bodies.kinds.size(); ++k) {
+    first_duration_.push_back(durations_.size() + 1);
+    durations_.push_back(0.0);  // of no collective
+    const bool last = k + 1 == bodies.kinds.size();
+    const auto next = last ? program_->collectives.size()
+                           : static_cast<std::size_t>(bodies.kinds[k + 1].first_collective);
+    for (auto c = static_cast<std::size_t>(bodies.kinds[k].first_collective); c < next; ++c) {
+      durations_.push_back(program_->collectives[c].uncontended.value);
+    }
+  }
+  exposed_.assign(pipeline.channels().size(), 0.0);
+  stages_.resize(pipeline.stages().size());
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    StageClock& stage = stages_[i];
+    stage.now = stage.compute = 0.0;
+    stage.kind = pipeline.index_of_kind(i);
+    stage.legs = legs_.data() + first_leg_[stage.kind];
+    stage.durations = durations_.data() + first_duration_[stage.kind];
+    stage.first_body = bodies.kinds[stage.kind].first_body;
+    stage.pending.clear();
+  }
+}
+
+// A body's parts lie between its posts and waits along pipe.
+void PipelineWalk::divide(const TimedBodies& bodies) {
+  const TimedProgram& program = bodies.program;
+  first_part_.clear();
+  parts_.clear();
+  for (const StepRun& body : program.runs) {
+    first_part_.push_back(static_cast<std::int32_t>(parts_.size()));
+    parts_.push_back({body.first, body.last});
+    for (std::int32_t s = body.first; s < body.last; ++s) {
+      const TimedStep& step = program.steps[static_cast<std::size_t>(s)];
+      if (step.kind == StepKind::compute ||
+          program.channels[static_cast<std::size_t>(step.channel)].axis != Axis::pipe) {
+        continue;
+      }
+      parts_.back().last = s;
+      parts_.push_back({s + 1, body.last});
+    }
+  }
+}
+
+void PipelineWalk::pass(StageClock& stage, const Leg& leg, LegTimes& times) {
+  if (stage.pending.empty()) {
+    if (times.first < 0) times.first = walk(stage, leg);
+    const auto first = static_cast<std::size_t>(times.first);
+    times.simple = passages_[first].left.empty();
+    times.seconds = passages_[first].seconds;
+    times.compute = passages_[first].compute;
+    return apply(passages_[first], stage);
+  }
+  for (std::int32_t other : times.others) {
+    Passage& passage = passages_[static_cast<std::size_t>(other)];
+    if (holds(passage, stage)) return apply(passage, stage);
+  }
+  const std::int32_t fresh = walk(stage, leg);
+  if (times.others.size() == most_passages) times.others.erase(times.others.begin());
+  times.others.push_back(fresh);
+  apply(passages_[static_cast<std::size_t>(fresh)], stage);
+}
+
+bool PipelineWalk::holds(const Passage& passage, const StageClock& stage) const {
+  if (passage.found.size() != stage.pending.size()) return false;
+  const double tolerance = alike_within * (passage.seconds + passage.compute);
+  const auto near = [&](double a, double b) { return std::abs(a - b) <= tolerance; };
+  for (std::size_t i = 0; i < stage.pending.size(); ++i) {
+    const Found& found = passage.found[i];
+    const Pending& now = stage.pending[i];
+    if (found.channel != now.channel || !near(found.duration, now.duration)) return false;
+    const double beside = std::min(now.duration, stage.compute - now.compute_before);
+    if (program_->interference > 0.0 && !near(found.beside, beside)) return false;
+    const double finish = std::max(0.0, now.finish - stage.now);
+    if (passage.in_time ? finish > found.latest : !near(found.finish, finish)) return false;
+  }
+  return true;
+}
+
+// Walks a leg from what is under way now, on a clock that begins with the leg.
+std::int32_t PipelineWalk::walk(const StageClock& stage, const Leg& leg) {
+  ++walked_;
+  if (used_ == passages_.size()) passages_.emplace_back();
+  Passage& passage = passages_[used_];
+  passage.seconds = passage.compute = 0.0;
+  passage.count = 0;
+  passage.in_time = true;
+  passage.found.clear();
+  passage.left.clear();
+  passage.exposed.clear();
+  for (const Pending& now : stage.pending) {
+    const double beside = stage.compute - now.compute_before;
+    const double finish = std::max(0.0, now.finish - stage.now);
+    passage.left.push_back({now.channel, static_cast<std::int32_t>(passage.found.size()), finish,
+                            now.duration, -beside});
+    passage.found.push_back({now.channel, now.duration, std::min(now.duration, beside), finish,
+                             std::numeric_limits<double>::infinity()});
+  }
+  for (const LegPart& part : leg) {
+    const auto body = static_cast<std::size_t>(stage.first_body + part.body);
+    const Range range = parts_[static_cast<std::size_t>(first_part_[body] + part.part)];
+    for (std::int64_t i = 0; i < part.repeats; ++i) {
+      for (std::int32_t s = range.first; s < range.last; ++s) {
+        step(program_->steps[static_cast<std::size_t>(s)], passage);
+      }
+    }
+  }
+  for (Pending& left : passage.left) {
+    left.finish -= passage.seconds;
+    left.compute_before -= passage.compute;
+  }
+  return static_cast<std::int32_t>(used_++);
+}
+
+void PipelineWalk::step(const TimedStep& step, Passage& passage) {
+  if (step.kind == StepKind::compute) {
+    passage.seconds += step.duration.value;
+    passage.compute += step.duration.value;
+    return;
+  }
+  if (step.kind == StepKind::wait) return wait(step, passage);
+  const double duration =
+      program_->collectives[static_cast<std::size_t>(step.collective)].uncontended.value;
+  double start = passage.seconds;
+  // What is under way on the channel is in the way.
+  for (const Pending& before : passage.left) {
+    if (before.channel != step.channel) continue;
+    if (before.finish > passage.seconds) {
+      start = std::max(start, before.finish);
+      if (before.carried >= 0) passage.in_time = false;
+    } else if (before.carried >= 0) {
+      double& latest = passage.found[static_cast<std::size_t>(before.carried)].latest;
+      latest = std::min(latest, passage.seconds);
+    }
+  }
+  passage.left.push_back({step.channel, -1, start + duration, duration, passage.compute});
+}
+
+void PipelineWalk::wait(const TimedStep& step, Passage& passage) {
+  std::int32_t back = step.back;
+  auto post = passage.left.end();
+  while (post != passage.left.begin()) {
+    --post;
+    if (post->channel == step.channel && back-- == 0) break;
+  }
+  if (back >= 0) throw std::logic_error("estimate: a wait for what has been waited for");
+  const Pending awaited = *post;
+  const double charge =
+      interference_charge(program_->interference, {awaited.duration},
+                          {passage.compute - awaited.compute_before})
+          .value;
+  passage.seconds += charge;
+  passage.compute += charge;
+  if (awaited.finish > passage.seconds) {
+    if (awaited.carried >= 0) passage.in_time = false;
+    passage.exposed.push_back({step.channel, awaited.finish - passage.seconds});
+    passage.seconds = awaited.finish;
+  } else if (awaited.carried >= 0) {
+    double& latest = passage.found[static_cast<std::size_t>(awaited.carried)].latest;
+    latest = std::min(latest, passage.seconds);
+  }
+  // A channel is a FIFO: those before it are done, too.
+  const auto done = static_cast<std::size_t>(post - passage.left.begin());
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < passage.left.size(); ++i) {
+    if (i <= done && passage.left[i].channel == step.channel) continue;
+    passage.left[kept++] = passage.left[i];
+  }
+  passage.left.resize(kept);
+}
+
+void PipelineWalk::apply(Passage& passage, StageClock& stage) {
+  ++passage.count;
+  stage.now += passage.seconds;
+  stage.compute += passage.compute;
+  next_pending_.clear();
+  for (const Pending& left : passage.left) {
+    if (left.carried >= 0) {
+      next_pending_.push_back(stage.pending[static_cast<std::size_t>(left.carried)]);
+    } else {
+      next_pending_.push_back({left.channel, -1, stage.now + left.finish, left.duration,
+                               stage.compute + left.compute_before});
+    }
+  }
+  std::swap(stage.pending, next_pending_);
+}
+
+Outcome PipelineWalk::outcome(const Pipeline& pipeline, const TimedBodies& bodies) const {
+  const double share = 1.0 / static_cast<double>(stages_.size());
+  Outcome outcome(pipeline.channels());
+  for (const StageClock& stage : stages_) {
+    outcome.total = std::max(outcome.total, Seconds{stage.now});
+    outcome.compute += Seconds{stage.compute} * share;
+  }
+  outcome.bubble = Seconds{bubble_} * share;
+  std::vector<double> exposed = exposed_;
+  for (const LegTimes& leg : legs_) {
+    if (leg.first >= 0) {
+      const Passage& passage = passages_[static_cast<std::size_t>(leg.first)];
+      const auto count = static_cast<double>(leg.count);
+      for (const Exposed& e : passage.exposed) {
+        exposed[static_cast<std::size_t>(e.channel)] += count * e.seconds;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < used_; ++i) {
+    const auto count = static_cast<double>(passages_[i].count);
+    for (const Exposed& e : passages_[i].exposed) {
+      exposed[static_cast<std::size_t>(e.channel)] += count * e.seconds;
+    }
+  }
+  for (std::size_t c = 0; c < exposed.size(); ++c) outcome.exposed[c] = {exposed[c] * share};
+  for (const StageSet& set : pipeline.sets()) {
+    const auto first = static_cast<std::size_t>(
+        bodies.kinds[static_cast<std::size_t>(set.kind)].first_collective);
+    for (std::size_t i = 0; i < set.collectives.size(); ++i) {
+      const Seconds once = program_->collectives[first + i].uncontended;
+      const ChannelNumber own =
+          pipeline.stages()[static_cast<std::size_t>(set.stages.front())].collectives[i].channel;
+      const auto channel =
+          static_cast<std::size_t>(set.channels[static_cast<std::size_t>(own)]);
+      outcome.busy[channel] += once * (static_cast<double>(set.collectives[i]) * share);
+    }
+  }
+  return outcome;
+}
+
+}  // namespace fourfold
