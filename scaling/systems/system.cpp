@@ -82,7 +82,7 @@ class Reader {
   std::int64_t number(const toml::table& table, const std::string& key) const {
     const toml::node& node = at(table, key);
     const auto value = node.value_exact<std::int64_t>();
-    if (!value || *value < 1) refuse(node, "\"" + key + "\" must be a whole number, at least 1");
+    if (!value || *value < 0) refuse(node, "\"" + key + "\" must be a whole number, 0 or more");
     return *value;
   }
 
