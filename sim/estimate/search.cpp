@@ -40,7 +40,7 @@ class Search {
         continue;
       }
       ++result.tried;
-      const std::vector<Folded>& stages = step(length, m);
+      const Pipeline& stages = step(length, m);
       if (!fits(stages, grid, m)) continue;
       result.feasible.push_back({grid, m, estimator_.evaluate(stages, grid, m)});
     }
@@ -93,7 +93,7 @@ class Search {
     ++result.rejected[rejection(why)];
   }
 
-  bool fits(const std::vector<Folded>& stages, const ProcessGrid& grid, std::int64_t m) {
+  bool fits(const Pipeline& stages, const ProcessGrid& grid, std::int64_t m) {
     Bytes need;
     for (const MemoryUse& use : estimator_.memory(stages, grid, m)) {
       need = std::max(need, use.peak);
@@ -110,13 +110,16 @@ class Search {
 
   // The folded step with m micro-batches: those of a stage share a recording of as many as tell
   // all, and differ in a count.
-  const std::vector<Folded>& step(std::int64_t stages, std::int64_t m) {
-    std::vector<Folded>& slot = steps_[{stages, m}];
-    for (auto i = static_cast<std::int64_t>(slot.size()); i < stages; ++i) {
-      slot.push_back(recorded({i, stages}, m));
-      if (m > slot.back().micro_batches) stretch(slot.back(), m);
+  const Pipeline& step(std::int64_t stages, std::int64_t m) {
+    const auto [slot, fresh] = steps_.try_emplace({stages, m});
+    if (!fresh) return slot->second;
+    std::vector<Folded> all;
+    for (std::int64_t i = 0; i < stages; ++i) {
+      all.push_back(recorded({i, stages}, m));
+      if (m > all.back().micro_batches) stretch(all.back(), m);
     }
-    return slot;
+    slot->second = Pipeline(std::move(all));
+    return slot->second;
   }
 
   const Folded& recorded(const Stage& stage, std::int64_t m) {
@@ -134,7 +137,7 @@ class Search {
   // By stage, number of stages and recorded micro-batches.
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, Folded> recordings_;
   // By number of stages and micro-batches.
-  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Folded>> steps_;
+  std::map<std::pair<std::int64_t, std::int64_t>, Pipeline> steps_;
   Bytes least_;
   ProcessGrid miss_;
   std::int64_t miss_micro_batches_ = 0;
