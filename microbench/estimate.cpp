@@ -110,18 +110,20 @@ void estimate_every_point(benchmark::State& state) {
 }
 BENCHMARK(estimate_every_point)->Unit(benchmark::kMillisecond);
 
-// GPT-3 175B as Megatron-LM runs it: 16 stages of 2 chunks, 128 micro-batches, 8 x 16 x 8 devices.
-void estimate_a_pipeline(benchmark::State& state) {
+// GPT-3 175B as Megatron-LM runs it: 16 stages of 2 chunks, 128 micro-batches; the stages
+// step by step, or with what they have in common found before.
+template <typename Stages>
+void estimate_a_pipeline(benchmark::State& state, const ProcessGrid& grid) {
   const Platform platform = read_platform("frontier");
   Point point = question();
   point.model = read_model("gpt-175b");
-  point.grid = ProcessGrid(8, 1, 1, 8, 16);
-  point.global_batch = 1024;  // micro-batches of one sequence
+  point.grid = grid;
+  point.global_batch = 128 * grid.extent(Axis::z) * grid.extent(Axis::data);  // one sequence each
   point.options.order = PipelineOrder::interleaved;
   point.options.chunks = 2;
   point.options.micro_batches = 128;
   Estimator estimator(platform, point);
-  const std::vector<Folded> stages = folded_stages(point.model, point.options, 16);
+  const Stages stages(folded_stages(point.model, point.options, 16));
   std::int64_t points = 0;
   for (auto _ : state) {
     benchmark::DoNotOptimize(estimator.evaluate(stages, point.grid, 128).outcome.total.value);
@@ -130,7 +132,28 @@ void estimate_a_pipeline(benchmark::State& state) {
   state.counters["points/s"] =
       benchmark::Counter(static_cast<double>(points), benchmark::Counter::kIsRate);
 }
-BENCHMARK(estimate_a_pipeline)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(estimate_a_pipeline<std::vector<Folded>>, step_by_step,
+                  ProcessGrid(8, 1, 1, 8, 16))
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(estimate_a_pipeline<Pipeline>, by_legs, ProcessGrid(8, 1, 1, 8, 16))
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(estimate_a_pipeline<std::vector<Folded>>, step_by_step_z,
+                  ProcessGrid(4, 1, 4, 4, 16))
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(estimate_a_pipeline<Pipeline>, by_legs_z, ProcessGrid(4, 1, 4, 4, 16))
+    ->Unit(benchmark::kMicrosecond);
+
+// What it costs to find what 16 stages have in common and in which order they meet.
+void find_a_pipeline(benchmark::State& state) {
+  Point point = question();
+  point.model = read_model("gpt-175b");
+  point.options.order = PipelineOrder::interleaved;
+  point.options.chunks = 2;
+  point.options.micro_batches = 128;
+  const std::vector<Folded> stages = folded_stages(point.model, point.options, 16);
+  for (auto _ : state) benchmark::DoNotOptimize(Pipeline(stages).meetings().size());
+}
+BENCHMARK(find_a_pipeline)->Unit(benchmark::kMillisecond);
 
 // The search as `fourfold search` runs it: memory first, then only what fits.
 void search_all(benchmark::State& state) {

@@ -73,9 +73,8 @@ std::vector<Divided> divided(const Folded& folded) {
     Divided& own = result.emplace_back();
     own.empty.push_back(true);
     for (const FoldedStep& step : body.steps) {
-      const bool meets =
-          step.kind != IssueKind::compute &&
-          folded.channels[static_cast<std::size_t>(step.channel)].axis == Axis::pipe;
+      const bool meets = step.kind != IssueKind::compute &&
+                         folded.channels[static_cast<std::size_t>(step.channel)].axis == Axis::pipe;
       if (meets) own.meets.push_back(step);
       if (meets) own.empty.push_back(true);
       if (!meets) own.empty.back() = false;
@@ -230,8 +229,7 @@ class Meet {
     return groups[groups[stage].first];
   }
   std::size_t channel_of(const LoneStep& step, std::size_t stage) const {
-    return static_cast<std::size_t>(
-        channels_[stage][static_cast<std::size_t>(step.step.channel)]);
+    return static_cast<std::size_t>(channels_[stage][static_cast<std::size_t>(step.step.channel)]);
   }
 
   void count_numbers() {
@@ -255,11 +253,17 @@ class Meet {
     }
   }
 
-  // True at the stage's end.
+  // As far as the next leg; true at the stage's end. Stages take turns often, so that what comes
+  // next in the list seldom needs what has just been found: a processor does several at once.
   bool go_on(std::size_t i) {
     OfStage& stage = stages_[i];
     const std::vector<LoneStep>& steps = lone_[i].steps;
+    bool went = false;
     for (; stage.next < steps.size(); ++stage.next) {
+      const bool begins =
+          steps[stage.next].first || steps[stage.next].step.kind != IssueKind::start;
+      if (went && begins) return false;
+      went = steps[stage.next].leg != no_leg;
       const LoneStep& step = steps[stage.next];
       if (step.first) {
         meeting(i, step);
@@ -379,9 +383,8 @@ Pipeline::Pipeline(std::vector<Folded> stages)
       const auto found = std::ranges::find(channels_, channel);
       own.push_back(static_cast<ChannelNumber>(found - channels_.begin()));
     }
-    auto set = std::ranges::find_if(sets_, [&](const StageSet& s) {
-      return s.kind == kind_of_[i] && s.channels == own;
-    });
+    auto set = std::ranges::find_if(
+        sets_, [&](const StageSet& s) { return s.kind == kind_of_[i] && s.channels == own; });
     if (set == sets_.end()) set = sets_.insert(set, {kind_of_[i], own, {}, {}, {}});
     set->stages.push_back(static_cast<std::int32_t>(i));
     add_times(stages_[i], *set);

@@ -57,10 +57,10 @@ struct WordCycle {
 // Stages of one kind with the same channels: what they do, all together.
 struct StageSet {
   std::int32_t kind = 0;
-  std::vector<ChannelNumber> channels;       // of Pipeline::channels, by channel of the stage
+  std::vector<ChannelNumber> channels;  // of Pipeline::channels, by channel of the stage
   std::vector<std::int32_t> stages;
-  std::vector<std::int64_t> classes;         // times, by class
-  std::vector<std::int64_t> collectives;     // times, by collective class
+  std::vector<std::int64_t> classes;      // times, by class
+  std::vector<std::int64_t> collectives;  // times, by collective class
 };
 
 class Pipeline {

@@ -152,7 +152,8 @@ Estimate Estimator::evaluate(const Pipeline& pipeline, const ProcessGrid& grid,
   result.model_flops =
       model_flops(question_.model, question_.global_batch, question_.options.recompute);
   const GroupShapes shapes = shapes_of(question_, grid, platform_);
-  lower(pipeline, sizes_, {grid, shapes, rates_, platform_, question_.what_ifs.collective}, bodies_);
+  lower(pipeline, sizes_, {grid, shapes, rates_, platform_, question_.what_ifs.collective},
+        bodies_);
   result.outcome = walk_.walk(pipeline, bodies_);
   return result;
 }

@@ -13,6 +13,8 @@ namespace {
 constexpr double alike_within = 1e-12;
 // Passages of a leg that are remembered.
 constexpr std::size_t most_passages = 16;
+// Channels, one after the other, make one number: times an odd one of 64 bits.
+constexpr std::uint64_t spread = 0x9e3779b97f4a7c15;
 }  // namespace
 
 Outcome PipelineWalk::walk(const Pipeline& pipeline, const TimedBodies& bodies) {
@@ -97,6 +99,7 @@ void PipelineWalk::begin(const Pipeline& pipeline, const TimedBodies& bodies) {
     stage.legs = legs_.data() + first_leg_[stage.kind];
     stage.durations = durations_.data() + first_duration_[stage.kind];
     stage.first_body = bodies.kinds[stage.kind].first_body;
+    stage.channels = 0;
     stage.pending.clear();
   }
 }
@@ -130,28 +133,31 @@ void PipelineWalk::pass(StageClock& stage, const Leg& leg, LegTimes& times) {
     times.compute = passages_[first].compute;
     return apply(passages_[first], stage);
   }
-  for (std::int32_t other : times.others) {
-    Passage& passage = passages_[static_cast<std::size_t>(other)];
-    if (holds(passage, stage)) return apply(passage, stage);
+  // What comes often moves to the front.
+  for (std::size_t i = 0; i < times.others.size(); ++i) {
+    Passage& passage = passages_[static_cast<std::size_t>(times.others[i])];
+    if (!holds(passage, stage)) continue;
+    if (i > 0) std::swap(times.others[i], times.others[i - 1]);
+    return apply(passage, stage);
   }
   const std::int32_t fresh = walk(stage, leg);
-  if (times.others.size() == most_passages) times.others.erase(times.others.begin());
+  if (times.others.size() == most_passages) times.others.pop_back();
   times.others.push_back(fresh);
   apply(passages_[static_cast<std::size_t>(fresh)], stage);
 }
 
 bool PipelineWalk::holds(const Passage& passage, const StageClock& stage) const {
-  if (passage.found.size() != stage.pending.size()) return false;
+  if (passage.before != stage.channels) return false;
   const double tolerance = alike_within * (passage.seconds + passage.compute);
   const auto near = [&](double a, double b) { return std::abs(a - b) <= tolerance; };
-  for (std::size_t i = 0; i < stage.pending.size(); ++i) {
-    const Found& found = passage.found[i];
-    const Pending& now = stage.pending[i];
-    if (found.channel != now.channel || !near(found.duration, now.duration)) return false;
-    const double beside = std::min(now.duration, stage.compute - now.compute_before);
-    if (program_->interference > 0.0 && !near(found.beside, beside)) return false;
+  for (const Found& found : passage.found) {
+    const Pending& now = stage.pending[found.place];
     const double finish = std::max(0.0, now.finish - stage.now);
     if (passage.in_time ? finish > found.latest : !near(found.finish, finish)) return false;
+    if (!near(found.duration, now.duration)) return false;
+    if (!found.awaited || program_->interference == 0.0) continue;
+    const double beside = std::min(now.duration, stage.compute - now.compute_before);
+    if (!near(found.beside, beside)) return false;
   }
   return true;
 }
@@ -172,8 +178,8 @@ std::int32_t PipelineWalk::walk(const StageClock& stage, const Leg& leg) {
     const double finish = std::max(0.0, now.finish - stage.now);
     passage.left.push_back({now.channel, static_cast<std::int32_t>(passage.found.size()), finish,
                             now.duration, -beside});
-    passage.found.push_back({now.channel, now.duration, std::min(now.duration, beside), finish,
-                             std::numeric_limits<double>::infinity()});
+    passage.found.push_back({passage.found.size(), now.duration, std::min(now.duration, beside),
+                             finish, std::numeric_limits<double>::infinity(), false, false});
   }
   for (const LegPart& part : leg) {
     const auto body = static_cast<std::size_t>(stage.first_body + part.body);
@@ -184,9 +190,13 @@ std::int32_t PipelineWalk::walk(const StageClock& stage, const Leg& leg) {
       }
     }
   }
+  std::erase_if(passage.found, [](const Found& found) { return !found.touched; });
+  passage.before = stage.channels;
+  passage.after = 0;
   for (Pending& left : passage.left) {
     left.finish -= passage.seconds;
     left.compute_before -= passage.compute;
+    passage.after = (passage.after + static_cast<std::uint64_t>(left.channel) + 1) * spread;
   }
   return static_cast<std::int32_t>(used_++);
 }
@@ -201,16 +211,12 @@ void PipelineWalk::step(const TimedStep& step, Passage& passage) {
   const double duration =
       program_->collectives[static_cast<std::size_t>(step.collective)].uncontended.value;
   double start = passage.seconds;
-  // What is under way on the channel is in the way.
-  for (const Pending& before : passage.left) {
-    if (before.channel != step.channel) continue;
-    if (before.finish > passage.seconds) {
-      start = std::max(start, before.finish);
-      if (before.carried >= 0) passage.in_time = false;
-    } else if (before.carried >= 0) {
-      double& latest = passage.found[static_cast<std::size_t>(before.carried)].latest;
-      latest = std::min(latest, passage.seconds);
-    }
+  // The youngest under way on the channel is in the way.
+  const auto before = std::find_if(passage.left.rbegin(), passage.left.rend(),
+                                   [&](const Pending& p) { return p.channel == step.channel; });
+  if (before != passage.left.rend()) {
+    start = std::max(start, before->finish);
+    touch(*before, passage);
   }
   passage.left.push_back({step.channel, -1, start + duration, duration, passage.compute});
 }
@@ -224,19 +230,16 @@ void PipelineWalk::wait(const TimedStep& step, Passage& passage) {
   }
   if (back >= 0) throw std::logic_error("estimate: a wait for what has been waited for");
   const Pending awaited = *post;
-  const double charge =
-      interference_charge(program_->interference, {awaited.duration},
-                          {passage.compute - awaited.compute_before})
-          .value;
+  const double charge = interference_charge(program_->interference, {awaited.duration},
+                                            {passage.compute - awaited.compute_before})
+                            .value;
   passage.seconds += charge;
   passage.compute += charge;
+  touch(awaited, passage);
+  if (awaited.carried >= 0) passage.found[static_cast<std::size_t>(awaited.carried)].awaited = true;
   if (awaited.finish > passage.seconds) {
-    if (awaited.carried >= 0) passage.in_time = false;
     passage.exposed.push_back({step.channel, awaited.finish - passage.seconds});
     passage.seconds = awaited.finish;
-  } else if (awaited.carried >= 0) {
-    double& latest = passage.found[static_cast<std::size_t>(awaited.carried)].latest;
-    latest = std::min(latest, passage.seconds);
   }
   // A channel is a FIFO: those before it are done, too.
   const auto done = static_cast<std::size_t>(post - passage.left.begin());
@@ -246,6 +249,15 @@ void PipelineWalk::wait(const TimedStep& step, Passage& passage) {
     passage.left[kept++] = passage.left[i];
   }
   passage.left.resize(kept);
+}
+
+// Notes whether what was under way at the leg's beginning holds it up here.
+void PipelineWalk::touch(const Pending& pending, Passage& passage) {
+  if (pending.carried < 0) return;
+  Found& found = passage.found[static_cast<std::size_t>(pending.carried)];
+  found.touched = true;
+  if (pending.finish > passage.seconds) passage.in_time = false;
+  found.latest = std::min(found.latest, passage.seconds);
 }
 
 void PipelineWalk::apply(Passage& passage, StageClock& stage) {
@@ -261,6 +273,7 @@ void PipelineWalk::apply(Passage& passage, StageClock& stage) {
                                stage.compute + left.compute_before});
     }
   }
+  stage.channels = passage.after;
   std::swap(stage.pending, next_pending_);
 }
 
@@ -290,14 +303,13 @@ Outcome PipelineWalk::outcome(const Pipeline& pipeline, const TimedBodies& bodie
   }
   for (std::size_t c = 0; c < exposed.size(); ++c) outcome.exposed[c] = {exposed[c] * share};
   for (const StageSet& set : pipeline.sets()) {
-    const auto first = static_cast<std::size_t>(
-        bodies.kinds[static_cast<std::size_t>(set.kind)].first_collective);
+    const auto first =
+        static_cast<std::size_t>(bodies.kinds[static_cast<std::size_t>(set.kind)].first_collective);
     for (std::size_t i = 0; i < set.collectives.size(); ++i) {
       const Seconds once = program_->collectives[first + i].uncontended;
       const ChannelNumber own =
           pipeline.stages()[static_cast<std::size_t>(set.stages.front())].collectives[i].channel;
-      const auto channel =
-          static_cast<std::size_t>(set.channels[static_cast<std::size_t>(own)]);
+      const auto channel = static_cast<std::size_t>(set.channels[static_cast<std::size_t>(own)]);
       outcome.busy[channel] += once * (static_cast<double>(set.collectives[i]) * share);
     }
   }

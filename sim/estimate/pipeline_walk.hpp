@@ -12,8 +12,9 @@
 namespace fourfold {
 
 // A leg costs the same wherever it begins with nothing under way on the stage's own channels. Where
-// something is, its cost depends on when that will be done: what was walked is remembered, and holds
-// again where everything under way is as far as it was, or arrives before it is needed both times.
+// something is, its cost depends on when that will be done: what was walked is remembered, and
+// holds again where everything under way is as far as it was, or arrives before it is needed both
+// times.
 class PipelineWalk {
  public:
   // Reuses storage, never results.
@@ -31,13 +32,15 @@ class PipelineWalk {
     double duration = 0.0;
     double compute_before = 0.0;
   };
-  // What was under way where a leg began, and until when it might have been with the same result.
+  // What was under way where a leg began and had something to do with it.
   struct Found {
-    ChannelNumber channel = 0;
+    std::size_t place = 0;  // among all that was under way
     double duration = 0.0;
     double beside = 0.0;  // compute since it was posted, at most the duration
     double finish = 0.0;  // from the leg's beginning, at least 0
-    double latest = 0.0;
+    double latest = 0.0;  // until when it might have been under way with the same result
+    bool touched = false;
+    bool awaited = false;
   };
   struct Exposed {
     ChannelNumber channel = 0;
@@ -48,7 +51,8 @@ class PipelineWalk {
     double seconds = 0.0;
     double compute = 0.0;
     std::int64_t count = 0;
-    bool in_time = true;  // nothing that was under way was waited for
+    bool in_time = true;                  // nothing that was under way held it up
+    std::uint64_t before = 0, after = 0;  // the channels of what was under way, as one number
     std::vector<Found> found;
     std::vector<Pending> left;  // times from the leg's end, but for what was carried
     std::vector<Exposed> exposed;
@@ -69,6 +73,7 @@ class PipelineWalk {
     const double* durations = nullptr;  // by collective class; -1 is none
     std::int32_t first_body = 0;
     std::size_t kind = 0;
+    std::uint64_t channels = 0;    // of what is pending, as one number
     std::vector<Pending> pending;  // in the order of their posts
   };
   struct Range {
@@ -83,6 +88,7 @@ class PipelineWalk {
   std::int32_t walk(const StageClock& stage, const Leg& leg);
   void step(const TimedStep& step, Passage& passage);
   void wait(const TimedStep& step, Passage& passage);
+  static void touch(const Pending& pending, Passage& passage);
   void apply(Passage& passage, StageClock& stage);
   Outcome outcome(const Pipeline& pipeline, const TimedBodies& bodies) const;
 
@@ -94,11 +100,11 @@ class PipelineWalk {
   std::vector<Passage> passages_;
   std::size_t used_ = 0;  // of the passages
   std::vector<StageClock> stages_;
-  std::vector<double> durations_;             // kind after kind
-  std::vector<std::size_t> first_duration_;   // by kind
-  std::vector<double> posted_, finish_;  // by number: when the last so far posted, and the end
-  std::vector<double> compute_mark_;  // by own post
-  std::vector<double> exposed_;       // by channel, of meetings
+  std::vector<double> durations_;            // kind after kind
+  std::vector<std::size_t> first_duration_;  // by kind
+  std::vector<double> posted_, finish_;      // by number: when the last so far posted, and the end
+  std::vector<double> compute_mark_;         // by own post
+  std::vector<double> exposed_;              // by channel, of meetings
   double bubble_ = 0.0;
   std::vector<Pending> next_pending_;  // scratch
   std::int64_t walked_ = 0;

@@ -42,7 +42,7 @@ class Search {
         continue;
       }
       ++result.tried;
-      const std::vector<Folded>& stages = recordings_.step(length, m);
+      const Pipeline& stages = recordings_.pipeline(length, m);
       if (!fits(stages, grid, m)) continue;
       result.feasible.push_back({grid, m, estimator_.evaluate(stages, grid, m)});
     }
@@ -95,7 +95,7 @@ class Search {
     ++result.rejected[rejection(why)];
   }
 
-  bool fits(const std::vector<Folded>& stages, const ProcessGrid& grid, std::int64_t m) {
+  bool fits(const Pipeline& stages, const ProcessGrid& grid, std::int64_t m) {
     Bytes need;
     for (const MemoryUse& use : estimator_.memory(stages, grid, m)) {
       need = std::max(need, use.peak);
