@@ -2,6 +2,7 @@
 #include "sim/estimate/recordings.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace fourfold {
 
@@ -11,6 +12,16 @@ const std::vector<Folded>& Recordings::step(std::int64_t stages, std::int64_t mi
     slot.push_back(stage({i, stages}, micro_batches));
   }
   return slot;
+}
+
+const Pipeline& Recordings::pipeline(std::int64_t stages, std::int64_t micro_batches) {
+  const auto [slot, fresh] = pipelines_.try_emplace({stages, micro_batches});
+  if (fresh) {
+    std::vector<Folded> step;
+    for (std::int64_t i = 0; i < stages; ++i) step.push_back(stage({i, stages}, micro_batches));
+    slot->second = Pipeline(std::move(step));
+  }
+  return slot->second;
 }
 
 const Folded& Recordings::stage(const Stage& stage, std::int64_t micro_batches) {

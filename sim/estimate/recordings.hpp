@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "schedule/fold/fold.hpp"
+#include "schedule/fold/pipeline.hpp"
 
 namespace fourfold {
 
@@ -20,6 +21,8 @@ class Recordings {
 
   // The step with so many micro-batches, stage by stage.
   const std::vector<Folded>& step(std::int64_t stages, std::int64_t micro_batches);
+  // The same as a pipeline.
+  const Pipeline& pipeline(std::int64_t stages, std::int64_t micro_batches);
   // That of one stage.
   const Folded& stage(const Stage& stage, std::int64_t micro_batches);
 
@@ -34,6 +37,7 @@ class Recordings {
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, Folded> stretched_;
   // By number of stages and micro-batches.
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Folded>> steps_;
+  std::map<std::pair<std::int64_t, std::int64_t>, Pipeline> pipelines_;
 };
 
 }  // namespace fourfold

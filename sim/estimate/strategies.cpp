@@ -61,11 +61,13 @@ class Runner {
       visit.memory = std::max(visit.memory, stage_memory(strategy, {i, stages}).value);
     }
     if (visit.memory > memory_limit().value) return;
-    visit.memory = memory(strategy, visit).value;
-    if (visit.memory > memory_limit().value) return;
     const std::int64_t m = strategy.micro_batches();
-    visit.seconds =
-        estimator_.evaluate(recordings_->step(stages, m), strategy.grid, m).outcome.total.value;
+    const Pipeline& pipeline = recordings_->pipeline(stages, m);
+    for (const MemoryUse& use : estimator_.memory(pipeline, strategy.grid, m)) {
+      visit.memory = std::max(visit.memory, use.peak.value);
+    }
+    if (visit.memory > memory_limit().value) return;
+    visit.seconds = estimator_.evaluate(pipeline, strategy.grid, m).outcome.total.value;
   }
 
   // Of the fullest stage.
