@@ -6,14 +6,6 @@
 
 namespace fourfold {
 
-const std::vector<Folded>& Recordings::step(std::int64_t stages, std::int64_t micro_batches) {
-  std::vector<Folded>& slot = steps_[{stages, micro_batches}];
-  for (auto i = static_cast<std::int64_t>(slot.size()); i < stages; ++i) {
-    slot.push_back(stage({i, stages}, micro_batches));
-  }
-  return slot;
-}
-
 const Pipeline& Recordings::pipeline(std::int64_t stages, std::int64_t micro_batches) {
   const auto [slot, fresh] = pipelines_.try_emplace({stages, micro_batches});
   if (fresh) {

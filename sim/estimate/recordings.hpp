@@ -19,9 +19,7 @@ class Recordings {
   // The model must outlive it.
   Recordings(const Model& model, const StepOptions& options) : model_(model), options_(options) {}
 
-  // The step with so many micro-batches, stage by stage.
-  const std::vector<Folded>& step(std::int64_t stages, std::int64_t micro_batches);
-  // The same as a pipeline.
+  // The step with so many micro-batches.
   const Pipeline& pipeline(std::int64_t stages, std::int64_t micro_batches);
   // That of one stage.
   const Folded& stage(const Stage& stage, std::int64_t micro_batches);
@@ -36,7 +34,6 @@ class Recordings {
   // By stage, number of stages and micro-batches.
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, Folded> stretched_;
   // By number of stages and micro-batches.
-  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Folded>> steps_;
   std::map<std::pair<std::int64_t, std::int64_t>, Pipeline> pipelines_;
 };
 
