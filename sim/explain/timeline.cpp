@@ -115,8 +115,8 @@ class Unrolling {
     for (std::int64_t i = 0; i < walked; ++i) {
       before = now_ + offset_;
       cycle_written_ = repeated_ == Repeated::all || sampled(i, cycle.repeats);
-      micro_batch_ = i * detail_.micro_batches(number);
-      micro_batch_known_ = i == 0 || micro_batch_ > 0;
+      here_.micro_batch = i * detail_.micro_batches(number);
+      here_.micro_batch_known = i == 0 || here_.micro_batch > 0;
       section_ = first_section;
       for (std::int32_t r = cycle.first; r < cycle.last; ++r) run_of(static_cast<std::size_t>(r));
     }
@@ -130,7 +130,7 @@ class Unrolling {
     double before = 0.0;
     for (std::int64_t i = 0; i < walked; ++i) {
       before = now_;
-      written_ = cycle_written_ && (repeated_ == Repeated::all || sampled(i, run.repeats));
+      here_.written = cycle_written_ && (repeated_ == Repeated::all || sampled(i, run.repeats));
       for (std::int32_t s = run.first; s < run.last; ++s) step(s);
       if (walked < run.repeats || i + 1 == walked) mark();
       ++section_;
@@ -144,7 +144,7 @@ class Unrolling {
     const auto channel = static_cast<std::size_t>(step.channel);
     if (step.kind == StepKind::compute) {
       for (const ProgramDetail::Kernel& kernel : detail_.kernels(number)) {
-        pending_.push_back({kernel, section_, written_});
+        pending_.push_back({kernel, section_, here_});
       }
       nominal_ += step.duration.value;
       return;
@@ -197,9 +197,9 @@ class Unrolling {
     const double factor = work > 0.0 ? (end - now_) / work : 0.0;
     for (const Pending& pending : pending_) {
       const double until = now_ + pending.kernel.time.value * factor;
-      const bool written = std::exchange(written_, pending.written);
+      const Repetition here = std::exchange(here_, pending.here);
       add({SpanKind::kernel, {}, pending.kernel.name, pending.section, -1, -1, {now_}, {until}});
-      written_ = written;
+      here_ = here;
       now_ = until;
     }
     if (charge_ > 0.0 && end > now_) {
@@ -218,16 +218,16 @@ class Unrolling {
   void leave_out(std::int64_t count, double duration) {
     if (count == 0) return;
     const double gap = static_cast<double>(count) * duration;
-    const bool written = std::exchange(written_, false);
+    const bool written = std::exchange(here_.written, false);
     add({SpanKind::skipped, {}, -1, section_ - 1, -1, -1, {now_}, {now_ + gap}});
-    written_ = written;
+    here_.written = written;
     offset_ += gap;
   }
 
   void add(Span span) {
     span.start.value += offset_;
     span.end.value += offset_;
-    if (!written_) {
+    if (!here_.written) {
       if (span.kind == SpanKind::collective) return;
       if (skip_.end.value <= 0.0)
         skip_ = {SpanKind::skipped, {}, -1, span.section, -1, -1, span.start, {}};
@@ -236,8 +236,8 @@ class Unrolling {
     }
     end_skip();
     const NamedSection& section = detail_.sections().at(static_cast<std::size_t>(span.section));
-    const bool known = section.micro_batch >= 0 && micro_batch_known_;
-    span.micro_batch = known ? section.micro_batch + micro_batch_ : -1;
+    const bool known = section.micro_batch >= 0 && here_.micro_batch_known;
+    span.micro_batch = known ? section.micro_batch + here_.micro_batch : -1;
     spans_.push_back(span);
   }
 
@@ -246,6 +246,12 @@ class Unrolling {
     skip_ = {};
   }
 
+  // Of the loops that a step stands in.
+  struct Repetition {
+    std::int64_t micro_batch = 0;  // since the cycle's first one
+    bool micro_batch_known = true;
+    bool written = true;
+  };
   struct Post {
     std::int32_t collective = 0;
     double compute_before = 0.0;
@@ -253,7 +259,7 @@ class Unrolling {
   struct Pending {
     ProgramDetail::Kernel kernel;
     std::int32_t section = 0;
-    bool written = true;
+    Repetition here;
   };
 
   const DeviceLog& log_;
@@ -275,10 +281,8 @@ class Unrolling {
   std::size_t operation_ = 0;
   std::size_t marks_ = 0;
   std::int32_t section_ = 0;
-  std::int64_t micro_batch_ = 0;  // since the cycle's first repetition
-  bool micro_batch_known_ = true;
   bool cycle_written_ = true;
-  bool written_ = true;
+  Repetition here_;
   Span skip_;
 };
 

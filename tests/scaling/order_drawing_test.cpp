@@ -19,7 +19,7 @@ StepOptions with(PipelineOrder order, std::int64_t micro_batches, std::int64_t c
 TEST(OrderText, DrawsTurnsAsLongAsTheyTake) {
   EXPECT_EQ(order_text(chart_of(with(PipelineOrder::one_f_one_b, 3), 2, {})),
             "stage 0   |F0 F1 ......B0--- F2 B1--- ...B2--- |\n"
-            "stage 1   |...F0 B0--- F1 B1--- F2 B2--- ...|\n");
+            "stage 1   |...F0 B0--- F1 B1--- F2 B2--- ......|\n");
 }
 
 TEST(OrderText, TellsWeightGradientsApart) {

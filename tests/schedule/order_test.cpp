@@ -1,5 +1,5 @@
 // Orders: what a stage does turn by turn, which orders are refused, and that the stretches that an
-// order calls steady are some.
+// order calls steady are some. It is long because the orders of all kinds stand side by side.
 #include <gtest/gtest.h>
 
 #include "schedule/order/exchange.hpp"
@@ -378,6 +378,33 @@ TEST(Fold, OfAStageIsItsScheduleForEveryOrder) {
       EXPECT_EQ(folded.counts.executed().value, whole.counts.executed().value);
     }
   }
+}
+
+double activations(PipelineOrder order, Recompute recompute, const Stage& stage) {
+  StepOptions options = with(order, 2 * stage.count);
+  options.recompute = recompute;
+  const Model model{"even", 2 * stage.count, 64, 4, 32, 50};
+  const Counted all = counted(folded_step(model, options, stage), ProcessGrid(1, 1, 1, 1, 4), 128);
+  return all.memory.by_role[static_cast<std::size_t>(Role::activation)].value;
+}
+
+// A weight gradient that is put off holds what it reads: its operands, recomputed ones, too.
+TEST(Memory, OfZeroBubbleGrowsWithWhatIsPutOff) {
+  constexpr PipelineOrder one_f_one_b = PipelineOrder::one_f_one_b;
+  constexpr PipelineOrder zero_bubble = PipelineOrder::zero_bubble;
+
+  const double first = activations(zero_bubble, Recompute::none, {0, 4});
+  const double second = activations(zero_bubble, Recompute::none, {1, 4});
+  const double third = activations(zero_bubble, Recompute::none, {2, 4});
+
+  EXPECT_LT(first, 1.15 * activations(one_f_one_b, Recompute::none, {0, 4}))
+      << "the first stage puts nothing off";
+  EXPECT_GT(third, second) << "gradients are held beside activations";
+  EXPECT_LT(third, 1.35 * first) << "but as many micro-batches' on every stage";
+  EXPECT_GT(third, 1.5 * activations(one_f_one_b, Recompute::none, {2, 4}));
+  EXPECT_GT(activations(zero_bubble, Recompute::full, {2, 4}),
+            2.5 * activations(one_f_one_b, Recompute::full, {2, 4}))
+      << "recomputed activations of three micro-batches instead of one's";
 }
 
 TEST(Fold, WrittenOutIsTheScheduleForWindowsOfAnySize) {
