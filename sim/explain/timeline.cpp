@@ -66,8 +66,9 @@ class Unrolling {
         }
         for (std::int32_t r = turn.first; r < turn.last; ++r) {
           section_ = first_section[static_cast<std::size_t>(r)];
-          micro_batch_ =
+          here_.micro_batch =
               number - detail_.sections().at(static_cast<std::size_t>(section_)).micro_batch;
+          here_.micro_batch_known = true;
           run_of(static_cast<std::size_t>(r));
         }
         break;

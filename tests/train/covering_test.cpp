@@ -1,0 +1,125 @@
+// Every pair of choices of a step on every shape of as many ranks as there are: shape with order,
+// order with ZeRO and so on, by a set of steps that has each pair once at least. The executor
+// equals the referee bit by bit in all of them.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "schedule/models/fit.hpp"
+#include "tests/train/bitwise.hpp"
+
+namespace fourfold {
+namespace {
+
+// Places in the lists below.
+using Choice = std::array<int, 7>;
+
+constexpr std::array orders{PipelineOrder::one_f_one_b, PipelineOrder::gpipe,
+                            PipelineOrder::interleaved, PipelineOrder::zero_bubble,
+                            PipelineOrder::message_driven};
+constexpr std::array recomputes{Recompute::full, Recompute::none, Recompute::selective};
+constexpr std::array attentions{AttentionKernel::fused, AttentionKernel::unfused};
+constexpr std::array<std::int64_t, 2> buckets{0, 50};
+
+std::vector<ProcessGrid> shapes() {
+  std::vector<ProcessGrid> all = grids_of_all_ranks();
+  for (const ProcessGrid& grid : pipelines_of_all_ranks(4)) all.push_back(grid);
+  return all;
+}
+
+Case case_of(const Choice& choice, const std::vector<ProcessGrid>& grids) {
+  Case what;
+  what.grid = grids[static_cast<std::size_t>(choice[0])];
+  StepOptions& options = what.options;
+  options.order = orders[static_cast<std::size_t>(choice[1])];
+  options.zero = choice[2];
+  options.sequence_parallel = choice[3] == 1;
+  options.recompute = recomputes[static_cast<std::size_t>(choice[4])];
+  options.attention = attentions[static_cast<std::size_t>(choice[5])];
+  options.offload_bucket = buckets[static_cast<std::size_t>(choice[6])];
+  const std::int64_t stages = what.grid.extent(Axis::pipe);
+  options.chunks = options.order == PipelineOrder::interleaved ? 2 : 1;
+  options.cut_messages = !options.sequence_parallel && stages % 2 == 0;
+  options.micro_batches = std::max<std::int64_t>(2, stages);
+  what.model.layers = stages * options.chunks + 1;
+  what.sequences = options.micro_batches * replicas(what.grid) * what.grid.extent(Axis::x);
+  what.steps = 1;
+  return what;
+}
+
+// All combinations that a step can be made of.
+std::vector<Choice> product(const std::vector<ProcessGrid>& grids) {
+  const Choice ends{static_cast<int>(grids.size()), 5, 4, 2, 3, 2, 2};
+  std::vector<Choice> all;
+  for (Choice choice{}; choice[0] < ends[0];) {
+    const Case what = case_of(choice, grids);
+    // On one stage there is but one order.
+    const bool one_order = what.grid.extent(Axis::pipe) == 1 && choice[1] > 0;
+    if (!one_order &&
+        find_misfit(what.model, what.grid, what.sequences, what.options) == Misfit::none) {
+      all.push_back(choice);
+    }
+    for (std::size_t i = choice.size(); i-- > 0;) {
+      if (++choice[i] < ends[i] || i == 0) break;
+      choice[i] = 0;
+    }
+  }
+  return all;
+}
+
+using Pair = std::array<int, 4>;  // two factors, each with its place
+
+std::set<Pair> pairs_of(const Choice& choice) {
+  std::set<Pair> pairs;
+  for (int i = 0; i < static_cast<int>(choice.size()); ++i) {
+    for (int j = 0; j < i; ++j) {
+      pairs.insert(
+          {i, choice[static_cast<std::size_t>(i)], j, choice[static_cast<std::size_t>(j)]});
+    }
+  }
+  return pairs;
+}
+
+// Of all combinations as few as have every pair, taking the one with most new ones again and again.
+std::vector<Choice> covering(const std::vector<Choice>& all) {
+  std::vector<std::set<Pair>> missing;
+  for (const Choice& choice : all) missing.push_back(pairs_of(choice));
+  std::vector<Choice> taken;
+  for (;;) {
+    const auto most = std::ranges::max_element(missing, {}, &std::set<Pair>::size);
+    if (most == missing.end() || most->empty()) return taken;
+    taken.push_back(all[static_cast<std::size_t>(most - missing.begin())]);
+    const std::set<Pair> covered = *most;
+    for (std::set<Pair>& pairs : missing) {
+      std::erase_if(pairs, [&](const Pair& pair) { return covered.contains(pair); });
+    }
+  }
+}
+
+TEST(Covering, HasEveryPair) {
+  const std::vector<Choice> all = product(shapes());
+  std::set<Pair> possible, had;
+  for (const Choice& choice : all) possible.merge(pairs_of(choice));
+
+  for (const Choice& choice : covering(all)) had.merge(pairs_of(choice));
+
+  EXPECT_EQ(had, possible);
+}
+
+TEST(Covering, EqualsTheReferee) {
+  const std::vector<ProcessGrid> grids = shapes();
+  for (const Choice& choice : covering(product(grids))) {
+    const Case what = case_of(choice, grids);
+    SCOPED_TRACE(std::string(name(what.options.order)) + " ZeRO " +
+                 std::to_string(what.options.zero) + " " + name(what.options.attention));
+    expect_bitwise_equal(what, {});
+  }
+}
+
+TEST(Covering, SLOW_AllCombinationsEqualTheReferee) {
+  const std::vector<ProcessGrid> grids = shapes();
+  for (const Choice& choice : product(grids)) expect_bitwise_equal(case_of(choice, grids), {});
+}
+
+}  // namespace
+}  // namespace fourfold
