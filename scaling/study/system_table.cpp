@@ -96,7 +96,8 @@ std::string system_table(const Study& study) {
                                       record.memory_limit.value / 1e9),
                           largest_parts(record.outcome)});
   }
-  const bool any_given = std::ranges::any_of(study.rows, &StudyRow::given);
+  const bool any_given =
+      std::ranges::any_of(study.rows, [](const StudyRow& row) { return row.given; });
   return format(table) + "Grids and options are the best of each system's space by estimate" +
          (any_given ? ", but for (given): as the campaign says.\n" : ".\n");
 }

@@ -278,14 +278,15 @@ TEST(Systems, ShareACampaignWithTheirOwnOptions) {
   const Campaign campaign = read_campaign(source_path("scaling/campaigns/ornl_recipes.toml"));
 
   ASSERT_EQ(campaign.questions.size(), 6U);
-  EXPECT_EQ(campaign.questions[0].options.zero, 0);
-  EXPECT_EQ(campaign.questions[0].set_by.at("zero"), "campaign");
-  EXPECT_EQ(campaign.questions[0].global_batch, 640);
-  EXPECT_EQ(campaign.questions[1].options.zero, 1);
-  EXPECT_EQ(campaign.questions[1].global_batch, 10'240);
-  EXPECT_EQ(campaign.questions[2].grid, ProcessGrid(8, 1, 1, 6, 64));
-  EXPECT_EQ(campaign.questions[2].global_batch, 9'600);
-  EXPECT_GT(campaign.questions[4].stages.size(), 1U);
+  EXPECT_EQ(campaign.questions[0].options.zero, 1);
+  EXPECT_EQ(campaign.questions[0].set_by.at("zero"), "system");
+  EXPECT_EQ(campaign.questions[0].global_batch, 10'240);
+  EXPECT_EQ(campaign.questions[1].grid, ProcessGrid(8, 1, 1, 6, 64));
+  EXPECT_EQ(campaign.questions[1].global_batch, 9'600);
+  EXPECT_GT(campaign.questions[3].stages.size(), 1U);
+  EXPECT_EQ(campaign.questions[5].options.zero, 0);
+  EXPECT_EQ(campaign.questions[5].set_by.at("zero"), "campaign");
+  EXPECT_EQ(campaign.questions[5].global_batch, 640);
 }
 
 TEST(Systems, OfShippedComparisonsAreAllowedWhatWasPublished) {

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Training systems on the command line: listed, obeyed, overruled, compared and drawn.
+set -euo pipefail
+fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+fail() {
+  echo "$1" >&2
+  exit 1
+}
+
+"$fourfold" systems | grep -q '^deepspeed-3d .* 2 + 4 + 12/data ' || fail "no state of deepspeed-3d"
+"$fourfold" systems sc24-baseline | grep -q '^x .*one node .*SC24' || fail "no source of x"
+"$fourfold" systems axonn-2022 | grep -q 'not obeyed' || fail "rank order is not said"
+"$fourfold" systems --json | grep -q '"name":"pytorch-hsdp"' || fail "no JSON of all"
+
+small=(--platform perlmutter --model gpt2-124m --devices 8 --batch-tokens 65536)
+said=$("$fourfold" project "${small[@]}" --fidelity estimated --system deepspeed-3d --zero 0 --json)
+[[ $said == *'"system":{"name":"deepspeed-3d"'* ]] || fail "the record has no system: $said"
+[[ $said == *'"zero":"command line"'* ]] || fail "the record does not say who set zero: $said"
+
+# A system of one's own beside a shipped one.
+cp "${FOURFOLD_SOURCE_DIR:?}/systems/pytorch-fsdp.toml" "$folder/mine.toml"
+compare() {
+  "$fourfold" compare "${small[@]}" --systems "sc24-baseline,$folder/mine.toml" \
+    --output "$folder/out" "$@" 2>"$folder/said"
+}
+compare >"$folder/table"
+grep -q '^perlmutter .* sc24-baseline .*x=4' "$folder/table" || fail "no baseline with x of a node"
+grep -q '^perlmutter .* mine .*compute [0-9]* %' "$folder/table" || fail "no parts of mine"
+grep -q 'systems.svg are drawn' "$folder/said" || fail "nothing is drawn: $(cat "$folder/said")"
+for word in sc24-baseline mine bubble 'seconds per batch'; do
+  grep -q ">.*$word" "$folder/out/systems.svg" || fail "the picture has no '$word'"
+done
+[ "$(compare --json | grep -c '"software"')" -eq 2 ] || fail "not two records"
+grep -q '2 kept' "$folder/said" || fail "records were not kept"
+
+echo "systems are compared"
