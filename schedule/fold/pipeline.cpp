@@ -1,5 +1,5 @@
-// Finds what the stages of a pipeline have in common, and in which order they meet; see
-// pipeline.hpp.
+// Finds what the stages of a pipeline have in common, and in which order they meet (long because
+// both number the same legs); see pipeline.hpp.
 #include "schedule/fold/pipeline.hpp"
 
 #include <algorithm>

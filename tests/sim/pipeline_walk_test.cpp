@@ -97,7 +97,7 @@ TEST(PipelineWalk, SaysWhatTheStagesSayStepByStepWhateverTheOptions) {
   const Platform frontier = read_platform("frontier");
   Draw draw(1);
   int compared = 0;
-  while (compared < 60) {
+  while (compared < 40) {
     const Point point = draw.point("frontier");
     if (!misfit(point.model, point.grid, point.global_batch, point.options).empty()) continue;
     const std::int64_t m = point.options.micro_batches;
