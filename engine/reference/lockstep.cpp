@@ -41,9 +41,11 @@ Lockstep<T>::Lockstep(const Model& model, std::vector<Schedule> stages, const Pr
                       std::uint64_t seed, Rounding rounding)
     : model_(model), grid_(one_stage(grid)), mailboxes_(grid.extent(Axis::pipe)) {
   check(model_, grid);
-  std::vector<Order> orders;
-  for (const Schedule& schedule : stages) orders.push_back(schedule.program.order);
-  if (const std::string why = fault(orders); !why.empty()) throw std::invalid_argument(why);
+  if (stages.size() > 1) {
+    std::vector<Order> orders;
+    for (const Schedule& schedule : stages) orders.push_back(schedule.program.order);
+    if (const std::string why = fault(orders); !why.empty()) throw std::invalid_argument(why);
+  }
   for (Schedule& schedule : stages) {
     walks_.push_back(
         std::make_unique<StageWalk<T>>(model, std::move(schedule), grid_, rounding, mailboxes_));

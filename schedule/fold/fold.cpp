@@ -36,6 +36,14 @@ class Index {
   std::unordered_map<Key, std::int32_t, KeyHash> numbers_;
 };
 
+// Whether the last period of each steady stretch leaves in flight what it found.
+bool settled(const Schedule& schedule) {
+  if (schedule.at_period.size() != schedule.program.order.steady.size()) return false;
+  return std::ranges::all_of(schedule.at_period, [](const std::vector<InFlight>& at) {
+    return at.size() >= 2 && at[at.size() - 1] == at[at.size() - 2];
+  });
+}
+
 class Folder {
  public:
   explicit Folder(const Schedule& schedule)
@@ -70,10 +78,7 @@ class Folder {
     }
     folded_.steady = p_.order.steady;
     folded_.ready = p_.order.ready;
-    folded_.settled = s_.at_period.size() == p_.order.steady.size();
-    for (const std::vector<InFlight>& at : s_.at_period) {
-      folded_.settled &= at.size() >= 2 && at[at.size() - 1] == at[at.size() - 2];
-    }
+    folded_.settled = settled(s_);
     return std::move(folded_);
   }
 
@@ -307,7 +312,11 @@ Schedule recorded_schedule(const Model& model, const StepOptions& options, const
   StepOptions few = options;
   few.micro_batches =
       std::min(options.micro_batches, recorded_micro_batches(model, options, stage));
-  return issue(record_step(model, few, stage), few);
+  for (;;) {
+    Schedule schedule = issue(record_step(model, few, stage), few);
+    if (few.micro_batches == options.micro_batches || settled(schedule)) return schedule;
+    few.micro_batches = std::min(options.micro_batches, few.micro_batches + stage.count);
+  }
 }
 
 Folded folded_step(const Model& model, const StepOptions& options, const Stage& stage) {

@@ -88,14 +88,16 @@ struct QueueEffects {
 // as they are written, or some behind it, beside the sums of gradients: every state of the queue is
 // looked at.
 void see_all(const QueueEffects& queue, Effect& step) {
-  Effect before_forward = queue.begin;
-  for (std::size_t f = 0; f < queue.forwards.size(); ++f) {
-    Effect before = before_forward;
+  Effect after_forwards = queue.begin;
+  for (std::size_t f = 0; f <= queue.forwards.size(); ++f) {
+    Effect before = after_forwards;
     for (std::size_t b = 0; b <= f; ++b) {
-      step.see(before, queue.forwards[f]);
+      if (f < queue.forwards.size()) step.see(before, queue.forwards[f]);
+      if (b == f) break;
+      step.see(before, queue.backwards[b]);
       before.follow(queue.backwards[b], 1);
     }
-    before_forward.follow(queue.forwards[f], 1);
+    if (f < queue.forwards.size()) after_forwards.follow(queue.forwards[f], 1);
   }
 }
 

@@ -26,11 +26,16 @@ const Folded& Recordings::stage(const Stage& stage, std::int64_t micro_batches) 
 
 const Folded& Recordings::recorded(const Stage& stage, std::int64_t micro_batches) {
   StepOptions options = options_;
-  options.micro_batches = std::min(micro_batches, recorded_micro_batches(model_, options_, stage));
-  const auto [slot, fresh] =
-      recordings_.try_emplace({stage.index, stage.count, options.micro_batches});
-  if (fresh) slot->second = folded_step(model_, options, stage);
-  return slot->second;
+  options.micro_batches = micro_batches;
+  const std::int64_t few =
+      std::min(micro_batches, recorded_micro_batches(model_, options_, stage));
+  Folded& shared = recordings_[{stage.index, stage.count, few}];
+  if (shared.cycles.empty()) shared = fold(recorded_schedule(model_, options, stage));
+  if (shared.micro_batches <= micro_batches) return shared;
+  // What many had to record is more than these are.
+  Folded& own = recordings_[{stage.index, stage.count, micro_batches}];
+  if (own.cycles.empty()) own = fold(recorded_schedule(model_, options, stage));
+  return own;
 }
 
 }  // namespace fourfold

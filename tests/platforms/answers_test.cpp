@@ -57,6 +57,7 @@ class Numbers {
     add("memory", p.memory.value);
     add("usable", p.usable_memory);
     add("memory bandwidth", p.memory_bandwidth.value);
+    if (p.host_link) add("host link", p.host_link->value);
     add("launch", p.launch_overhead.value);
     add("interference", p.interference);
   }
