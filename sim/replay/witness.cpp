@@ -121,7 +121,7 @@ void Witness::finish(std::int32_t communicator, std::int32_t number, double star
 }
 
 void Witness::add_flight(const IssueStream& stream, const ChannelPost& post, double seconds) {
-  const double weight = stream.segments[static_cast<std::size_t>(post.segment)].weight;
+  const double weight = Witness::weight(stream, post.segment);
   FlightUse& use = flights_[static_cast<std::size_t>(post.collective)];
   use.seconds += weight * seconds;
   use.count += weight;

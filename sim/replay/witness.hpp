@@ -79,8 +79,12 @@ class Witness {
   const IssueStream& stream_of(std::int32_t rank) const {
     return *streams_[communicators_.crew(rank)];
   }
+  // A stream that is written on the way stands for itself.
+  static double weight(const IssueStream& stream, std::int32_t segment) {
+    return stream.segments.empty() ? 1.0 : stream.segments[segment].weight;
+  }
   double weight(std::int32_t rank, const Operation& operation) const {
-    return stream_of(rank).segments[operation.segment].weight;
+    return weight(stream_of(rank), operation.segment);
   }
   void add_flight(const IssueStream& stream, const ChannelPost& post, double seconds);
   void log(std::int32_t rank, const Operation& operation, double clock);

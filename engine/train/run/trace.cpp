@@ -37,6 +37,7 @@ std::vector<TraceEvent> events_of(const Program& program, const ProcessGrid& gri
   const Op& op = program.ops.at(static_cast<std::size_t>(span.op));
   TraceEvent event{op_name(program, op), "kernel", 0,
                    span.start,           span.end, arguments_of(program, span.op)};
+  if (op.kind == OpKind::choose) event.kind = "wait";  // for a message that a turn begins with
   if (!is_posted(op.kind)) return {event};
   if (grid.extent(op.axis) == 1) return {};
   event.kind = is_message(op.kind) ? "message" : "collective";
