@@ -248,6 +248,7 @@ void StageWalk<T>::cut(const Op& op) {
 
 template <typename T>
 void StageWalk<T>::update(const Op& op) {
+  if (op.bucket != -1) store_.put(op.bucket, store_.empty(op.bucket, micro_batch_tokens_));
   std::int64_t first = 0;
   for (const Parameter& parameter : op.updated()) {
     const Id weight = parameter.weight;

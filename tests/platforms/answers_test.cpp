@@ -195,7 +195,7 @@ TEST(Machines, HaveTheGoldenPictures) {
 }
 
 TEST(Machines, AreOneXmlFileEach) {
-  for (const std::string& machine : {"polaris", "selene", "torus"}) {
+  for (const char* const machine : {"polaris", "selene", "torus"}) {
     const std::string xml = simgrid_xml(read_platform(machine), 10);
 
     if (std::string(machine) == "polaris") expect_golden("polaris_10.xml", xml);

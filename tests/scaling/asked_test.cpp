@@ -492,10 +492,9 @@ TEST(InterruptDeathTest, IsNotedAndStopsLongWorkAndChildren) {
   EXPECT_EXIT(
       {
         watch_for_interrupts();
-        std::raise(SIGINT);
-        // The child is asked to stop, and does.
+        // The child is asked to stop, and does; it interrupts once it is ready for that.
         const AttachedResult result =
-            run_attached({"sh", "-c", "trap 'exit 3' USR1; sleep 9 & wait"});
+            run_attached({"sh", "-c", "trap 'exit 3' USR1; kill -INT $PPID; sleep 9 & wait"});
         std::_Exit(result.interrupted && result.status == 3 ? 7 : 1);
       },
       ::testing::ExitedWithCode(7), "");

@@ -31,8 +31,9 @@ TEST(OrderText, TellsWeightGradientsApart) {
 TEST(OrderText, NamesTheChunk) {
   const std::string text = order_text(chart_of(with(PipelineOrder::interleaved, 2, 2), 2, {}));
 
-  EXPECT_EQ(text.substr(0, text.find('\n')),
-            "stage 0   |F0.0 F1.0 F0.1 F1.1 ..........B0.1----- .....B1.1----- B0.0----- B1.0----- |");
+  EXPECT_EQ(
+      text.substr(0, text.find('\n')),
+      "stage 0   |F0.0 F1.0 F0.1 F1.1 ..........B0.1----- .....B1.1----- B0.0----- B1.0----- |");
 }
 
 TEST(OrderText, StaysReadableWhereTurnsDiffer) {

@@ -76,6 +76,7 @@ ReplayAnswer distinct_answer() {
   one.log.marks = {0.3};
   one.log.flights = {{{0.01, 0.02}}, {}, {{0.03, 0.04}, {0.05, 0.06}}};
   one.log.end = 0.5;
+  one.log.turns = {StepPart::forward, StepPart::backward};
   return answer;
 }
 
@@ -94,7 +95,7 @@ TEST(ReplayAnswerJson, IsTheTextThatItAlwaysWas) {
       R"("capacity_B_per_s":25000000000.0,"class":"NIC","links":64,"mean_utilisation":0.125}],)"
       R"("logged":{"cycles":[2],"runs":[3,1]},"longest_compute_s":2.75,"timelines":[)"
       R"({"arrive_s":[0.1,0.2],"class":"the slow device","end_s":0.5,"flights_s":[[[0.01,0.02]],)"
-      R"([],[[0.03,0.04],[0.05,0.06]]],"leave_s":[0.15,0.25],"marks_s":[0.3],"rank":8}]},)"
+      R"([],[[0.03,0.04],[0.05,0.06]]],"leave_s":[0.15,0.25],"marks_s":[0.3],"rank":8,"turns":"FB"}]},)"
       R"("extrapolated":true,"extrapolation_check":0.00015,"outcome":{"bubble_s":0.375,)"
       R"("busy_s":{"data":4.2,"pipe_backward_even":5.2,"pipe_forward_even":6.2,"x":0.2,"y":1.2,)"
       R"("z_gather":2.2,"z_reduce":3.2},"compute_s":10.25,"exposed_s":{"data":4.1,)"
