@@ -75,11 +75,17 @@ done
 # Long work: progress on a terminal, and Ctrl-C ends it and its child at once.
 long=(project --platform frontier --model gpt-320b --devices 8192 --grid 16x1x16x32
   --micro-batches 16 --fidelity full --jitter 2%)
-script -qefc "timeout --signal=INT 14 $fourfold ${long[*]}" /dev/null >"$folder/said" 2>&1 &&
-  fail "the long run ended by itself: it is no test"
+left="simulating with what-ifs, [0-9]+ % done, about [0-9:]+ left"
+script -qefc "echo \$\$ >$folder/process; exec $fourfold ${long[*]}" /dev/null >"$folder/said" 2>&1 &
+terminal=$!
+for _ in $(seq 600); do
+  ! tr '\r' '\n' <"$folder/said" | grep -qE "$left" || break
+  sleep 0.1
+done
+kill -INT "$(cat "$folder/process")" || fail "the long run ended by itself: it is no test"
+wait "$terminal" && fail "an interrupted run is no success"
 tr '\r' '\n' <"$folder/said" >"$folder/lines"
-grep -qE "simulating with what-ifs, [0-9]+ % done, about [0-9:]+ left" "$folder/lines" ||
-  fail "no progress with time left"
+grep -qE "$left" "$folder/lines" || fail "no progress with time left"
 says "fourfold: interrupted"
 
 "$fourfold" "${long[@]}" >"$folder/said" 2>&1 &
