@@ -401,6 +401,8 @@ Pipeline::Pipeline(std::vector<Folded> stages)
     lone.emplace_back(stages_[i], own);
     cycles_.push_back(words_of(stages_[i], own));
   }
+  // In which sequence a ready-queue meets others is decided while it runs.
+  if (stages_.front().ready.limit > 0) return;
   Meet meet(lone, channels, channels_);
   if (!meet.order()) {
     throw std::invalid_argument(

@@ -81,7 +81,7 @@ class Pipeline {
   // The cycles of a stage.
   const std::vector<WordCycle>& cycles(std::size_t stage) const { return cycles_[stage]; }
 
-  // All meetings of all stages, each after what it needs.
+  // All meetings of all stages, each after what it needs; none of those of ready-queues.
   const std::vector<Meeting>& meetings() const { return meetings_; }
   // How many numbers and own posts there are.
   std::size_t numbers() const { return numbers_; }

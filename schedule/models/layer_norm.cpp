@@ -25,9 +25,9 @@ Forward<LayerNorm::Saved> LayerNorm::forward(const Recording& in, Id input) cons
 Id LayerNorm::backward(const Recording& in, const Saved& saved, Id gradient) const {
   Recorder& r = in.r;
   const std::vector<Id> known{gradient, saved.input, saved.sum, saved.squares};
-  std::vector<Id> operands = known;
-  operands.push_back(scale_and_offset_.weight);
-  Id sums = r.reduce({functions::layer_norm_sums, label_ + ".dsums", Precision::fp32}, operands, 2);
+  const Id weight = scale_and_offset_.weight;
+  Id sums = r.reduce({functions::layer_norm_sums, label_ + ".dsums", Precision::fp32},
+                     {gradient, saved.input, saved.sum, saved.squares, weight}, 2);
   sums = r.all_reduce(sums, Axis::y, Hiding::never);
   in.weight_gradient({-1, [this, known](const Recording& at, Id) {
                         const Id own = at.r.reduce({functions::layer_norm_parameters,
@@ -35,8 +35,8 @@ Id LayerNorm::backward(const Recording& in, const Saved& saved, Id gradient) con
                                                    known, 2);
                         at.gradients.small.give(at.r, slot_, own, at.turn);
                       }});
-  operands.push_back(sums);
-  return r.map(in.stored(functions::layer_norm_backward, label_ + ".dinput"), operands);
+  return r.map(in.stored(functions::layer_norm_backward, label_ + ".dinput"),
+               {gradient, saved.input, saved.sum, saved.squares, weight, sums});
 }
 
 }  // namespace fourfold

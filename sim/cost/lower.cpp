@@ -232,7 +232,10 @@ class Lowering {
 
   // A micro-batch's turn is a stretch of runs of one part, one in each repetition of a cycle.
   TimedQueue queue(const Folded& folded, std::int32_t first_cycle) const {
-    TimedQueue result{first_cycle, first_cycle, folded.ready.limit, folded.ready.turns / 2};
+    TimedQueue result;
+    result.first = result.last = first_cycle;
+    result.limit = folded.ready.limit;
+    result.micro_batches = folded.ready.turns / 2;
     for (std::size_t c = 0; c < folded.cycles.size(); ++c) {
       const std::int32_t number = first_cycle + static_cast<std::int32_t>(c);
       const std::vector<BodyRun>& runs = folded.cycles[c].runs;
