@@ -39,7 +39,10 @@ std::vector<std::int64_t> numbers_or_all(const std::string& what, const std::str
 
 Axis axis_called(const std::string& called) {
   const ProcessGrid grid = ProcessGrid::parse(called + "=2");
-  return *std::ranges::find_if(all_axes, [&](Axis axis) { return grid.extent(axis) == 2; });
+  for (Axis axis : all_axes) {
+    if (grid.extent(axis) == 2) return axis;
+  }
+  throw std::logic_error("grid " + grid.str() + " has no axis of extent 2");
 }
 
 // "x=1,2,pipe=all" by axis: "1,2", "", "", "", "all".
