@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "engine/backend.hpp"
+#include "engine/bf16.hpp"
 #include "engine/weights.hpp"
 #include "schedule/order/step.hpp"
 #include "tests/apart_memory.hpp"
@@ -91,6 +92,27 @@ TEST_P(EveryMemory, StartsWithTheSameWeights) {
           << stored.name;
     }
   }
+}
+
+// A table of 80,000 words by 16 columns is rounded in two stretches.
+TEST(Weights, OfMoreThanAMillionElementsAreTheirMastersRounded) {
+  const Model model{"wordy", 1, 16, 2, 4, 80'000};
+  const Program program = record_step(model, {});
+  HostMemory host;
+  Weights weights(program, ProcessGrid(), 0, host);
+
+  weights.initialise(model, 7);
+
+  std::int64_t longest = 0;
+  for (std::size_t i = 0; i + 1 < weights.all().size(); ++i) {
+    const Stored& weight = weights.all()[i];
+    if (!weight.has_master) continue;
+    std::vector<float> expected = numbers_of(host, weights.all()[i + 1].block);
+    for (float& number : expected) number = rounded_to_bf16(number);
+    longest = std::max(longest, weight.block.size());
+    EXPECT_TRUE(numbers_of(host, weight.block) == expected) << weight.name;
+  }
+  EXPECT_GT(longest, 1 << 20);
 }
 
 constexpr std::array<const char*, 3> reach_names{"Host", "Mpi", "Device"};

@@ -25,10 +25,11 @@ class EveryKernel
     : public testing::TestWithParam<std::tuple<Library, GemmForm, GemmForm, Precision>> {};
 
 // 530 rows and 1,100 columns are whole tiles and a rest; 2,100 are more than is contracted at once
-// where an operand has to be moved.
+// where an operand has to be moved, once for a lone tile and once for two rows of them.
 TEST_P(EveryKernel, AgreesWithTheReferenceOnSeveralTiles) {
   const auto [library, form, recorded, precision] = GetParam();
-  for (const Extents& e : {Extents{530, 1100, 19}, Extents{5, 3, 7}, Extents{25, 18, 2100}}) {
+  for (const Extents& e :
+       {Extents{530, 1100, 19}, Extents{5, 3, 7}, Extents{25, 18, 2100}, Extents{520, 6, 2100}}) {
     const bool tn = recorded == GemmForm::tn, nt = recorded == GemmForm::nt;
     std::mt19937 random(11);
     Block a(tn ? e.k : e.m, tn ? e.m : e.k, precision);
@@ -124,6 +125,31 @@ INSTANTIATE_TEST_SUITE_P(All, InBf16,
                            return std::string(name(std::get<0>(tested.param))) + "_to_" +
                                   name(std::get<1>(tested.param));
                          });
+
+// What is compiled for a tile writes one precision.
+TEST(Bf16Products, OfEqualExtentsMayHaveResultsOfEitherPrecision) {
+  std::mt19937 random(17);
+  Block a(40, 30, Precision::bf16), b(30, 50, Precision::bf16);
+  Block narrow(40, 50, Precision::bf16), wide(40, 50, Precision::fp32);
+  fill(a, random);
+  fill(b, random);
+  Scratch scratch;
+  GemmKernels kernels;
+  const GemmKernel kernel{Library::onednn, GemmForm::nn, Precision::bf16};
+
+  for (Block* out : {&narrow, &wide, &narrow}) {
+    kernels.multiply({GemmForm::nn, a.tensor(), b.tensor(), out->tensor()}, kernel, scratch, {});
+  }
+
+  const Matrix<double> exact_a = a.numbers<double>(), exact_b = b.numbers<double>();
+  Matrix<double> expected(40, 50);
+  reference::gemm<double>(GemmForm::nn, exact_a.view(), exact_b.view(), expected.view());
+  for (std::int64_t i = 0; i < wide.size(); ++i) {
+    const double x = expected.values[static_cast<std::size_t>(i)];
+    ASSERT_NEAR(wide.get(i), x, 4e-5) << "element " << i;
+    ASSERT_NEAR(narrow.get(i), x, 4e-5 + std::abs(x) / 256) << "element " << i;
+  }
+}
 
 std::vector<CountedProduct> odd_products() {
   StepOptions options;

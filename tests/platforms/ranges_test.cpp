@@ -42,6 +42,8 @@ INSTANTIATE_TEST_SUITE_P(
                           "global_detours = { value = 75", "global_detours = { value = 76"},
                       End{"frontier", "local_detours = { value = 15",
                           "local_detours = { value = 30", "local_detours = { value = 31"},
+                      End{"frontier", "{ stride = 2, devices = 4,", "{ stride = 2, devices = 4,",
+                          "{ stride = 2, devices = 5,"},
                       End{"torus", "{ dimension = 3, routers = 16 }",
                           "{ dimension = 3, routers = 16 }", "{ dimension = 3, routers = 15 }"}));
 

@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "platforms/network/axis_rate.hpp"
+
 namespace fourfold {
 namespace {
 
@@ -44,6 +46,18 @@ TEST(CollectiveTable, BusBandwidthIsThatOfNcclTests) {
                      factor * row.buffer.value / ring.choice.uncontended.value);
     EXPECT_LE(ring.bus_bandwidth, table.link_rate);
   }
+}
+
+// As many devices lie between the first and the last member as groups are busy beside this one: a
+// line of 256 devices on Polaris has narrower links than one of its 8 members would have.
+TEST(CollectiveTable, SharesLinksWithTheGroupsBesideIt) {
+  const Platform polaris = read_platform("polaris");
+  const AxisRates rates(polaris);
+
+  const CollectiveTable table = collective_table(polaris, 8, 32);
+
+  EXPECT_EQ(table.link_rate, rates.rate(32, 8, 256));
+  EXPECT_LT(table.link_rate, rates.rate(32, 8, 8));
 }
 
 TEST(CollectiveTable, SaysWhyAGroupCannot) {

@@ -68,9 +68,9 @@ TEST(Fields, AreFlagsThatSayWhatTheyRead) {
   EXPECT_THAT(flags_of(lamp_fields().facts()),
               ElementsAre("--bulbs", "--colour", "--can", "--hum"));
   for (const auto& [flag, word] :
-       {std::pair{"--bulbs", "5"}, std::pair{"--colour", "green"}, std::pair{"--can", "none"},
-        std::pair{"--can", "blink"}, std::pair{"--can", "dim"}, std::pair{"--can", "all"},
-        std::pair{"--hum", "on"}, std::pair{"--hum", "off"}}) {
+       {std::pair{"--bulbs", "1"}, std::pair{"--bulbs", "9"}, std::pair{"--colour", "green"},
+        std::pair{"--can", "none"}, std::pair{"--can", "blink"}, std::pair{"--can", "dim"},
+        std::pair{"--can", "all"}, std::pair{"--hum", "on"}, std::pair{"--hum", "off"}}) {
     EXPECT_EQ(lamp_fields().word(lamp_fields().with({}, flag, word), flag), word);
   }
 }

@@ -105,6 +105,15 @@ TEST(ModelFlops, AgreeWithTheExecutedOnesInTheTermsTheFormulaHas) {
   }
 }
 
+// A selective recompute runs attention again and no product: flops without recompute, as its
+// convention says.
+TEST(ModelFlops, OfSelectiveRecomputeAreThoseWithout) {
+  const Model model = read_model("gpt-5b");
+
+  EXPECT_EQ(model_flops(model, 8, Recompute::selective), model_flops(model, 8, Recompute::none));
+  EXPECT_EQ(model_flops_convention(Recompute::selective), model_flops_convention(Recompute::none));
+}
+
 TEST(ModelFlops, NameTheirConvention) {
   EXPECT_EQ(model_flops_convention(Recompute::full),
             "Narayanan et al. SC21 eq. 3, recompute counted");

@@ -74,6 +74,18 @@ TEST(ReadyQueue, IsWrittenAsTheSequenceInWhichMostIsInFlight) {
   EXPECT_EQ(sequence(message_driven(options, 9), {0, 3}), " F0 F1 F2 F3 B0 B1 B2 B3");
 }
 
+// A lone micro-batch leaves nothing to choose, whatever the limit.
+TEST(ReadyQueue, HasNoMoreInFlightThanThereAreMicroBatches) {
+  StepOptions options;
+  options.micro_batches = 2;
+  EXPECT_EQ(order_of(message_driven(options, 5), {0, 4}).ready.limit, 2);
+  EXPECT_EQ(order_of(message_driven(options), {0, 4}).ready.limit, 2);
+
+  options.micro_batches = 1;
+  const Program alone = record_step(small_model(4), message_driven(options), {0, 4});
+  EXPECT_EQ(std::ranges::count(alone.ops, OpKind::choose, &Op::kind), 0);
+}
+
 // The receives of a queue: as many ahead as its limit, the next one when a backward is done.
 TEST(ReadyQueue, ReceivesAsManyMessagesAheadAsMayBeInFlight) {
   StepOptions options;

@@ -68,6 +68,21 @@ TEST(Estimate, OfListedDevicesIsThatOfTheirTimedProgram) {
   EXPECT_EQ(direct.total, estimate(lower(point, frontier)).total);
 }
 
+// Three stages of a node each: the pair sends below its leaf, and the stage beside it to nobody.
+TEST(Estimate, StagesBelowOneLeafDoNotFeelItsLinksUp) {
+  const Platform wide = read_platform("selene");
+  Platform narrow = wide;
+  std::get<FatTreeNetwork>(narrow.network).tiers.front().oversubscription = 1000.0;
+  Point point;
+  point.platform = "selene";
+  point.model = {"deep", 6, 1024, 8, 512, 512};
+  point.grid = ProcessGrid(8, 1, 1, 1, 3);
+  point.options.micro_batches = 6;
+  point.global_batch = 6;
+
+  EXPECT_EQ(estimate(point, narrow).outcome.total, estimate(point, wide).outcome.total);
+}
+
 TEST(Tuning, AppliesWhereTheAlgorithmIsPossibleAndChangesSomething) {
   const CollectiveTuning ring = collective_tuning("ring");
   const CollectiveTuning tree = collective_tuning("tree");
