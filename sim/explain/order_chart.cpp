@@ -3,7 +3,10 @@
 #include "sim/explain/order_chart.hpp"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "schedule/models/fit.hpp"
 #include "schedule/order/step.hpp"
@@ -116,16 +119,42 @@ class TurnWalk {
         log_(estimated_log(recorded.program, static_cast<std::int64_t>(stage))) {}
 
   std::vector<ChartedTurn> run() {
+    std::vector<std::pair<const StepRun*, const Section*>> visits;
     each_section(recorded_, stage_, [&](const StepRun& run, const Section& section) {
-      const Turn& turn = turn_of(recorded_.schedules[stage_], section);
-      for (std::int32_t s = run.first; s < run.last; ++s) {
-        step(recorded_.program.steps[static_cast<std::size_t>(s)], section.turn, turn);
-      }
+      visits.emplace_back(&run, &section);
     });
+    const std::vector<std::int64_t> places = places_of_turns();
+    std::ranges::stable_sort(visits, {}, [&](const auto& visit) {
+      return places[static_cast<std::size_t>(visit.second->turn)];
+    });
+    for (const auto& [run, section] : visits) {
+      const Turn& turn = turn_of(recorded_.schedules[stage_], *section);
+      for (std::int32_t s = run->first; s < run->last; ++s) {
+        step(recorded_.program.steps[static_cast<std::size_t>(s)], section->turn, turn);
+      }
+    }
     return std::move(turns_);
   }
 
  private:
+  // Which turn of the order is done as the how-manieth: a ready-queue's as they were chosen.
+  std::vector<std::int64_t> places_of_turns() const {
+    const Order& order = recorded_.schedules[stage_].program.order;
+    std::vector<std::int64_t> places(order.turns.size());
+    std::iota(places.begin(), places.end(), std::int64_t{0});
+    std::map<std::pair<StepPart, std::int64_t>, std::int64_t> chosen;  // by part, micro-batch
+    std::map<StepPart, std::int64_t> done;
+    for (const StepPart part : log_.turns) {
+      const auto place = order.ready.first + static_cast<std::int64_t>(chosen.size());
+      chosen[{part, done[part]++}] = place;
+    }
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const auto found = chosen.find({order.turns[i].part, order.turns[i].micro_batch});
+      if (found != chosen.end()) places[i] = found->second;
+    }
+    return places;
+  }
+
   void step(const TimedStep& step, std::int64_t number, const Turn& turn) {
     if (step.kind == StepKind::compute) return work_until(now_ + step.duration.value, number, turn);
     work_until(log_.arrive.at(operation_), number, turn);

@@ -42,10 +42,15 @@ TEST(OrderChart, HasTheTurnsOfTheOrder) {
   }
 }
 
-TEST(OrderChart, KeepsTurnsApartAndAfterWhatTheyNeed) {
-  const std::int64_t p = 3;
-  const OrderChart chart = chart_of(with(PipelineOrder::zero_bubble, 7), p, {{1}, {2}, {0.5}});
+// Each takes as long as its part does, stands behind the one before and behind what it needs.
+void expect_in_time(PipelineOrder order) {
+  const OrderChart chart = chart_of(with(order, 7), 3, {{1}, {2}, {0.5}});
 
+  ASSERT_EQ(chart.stages.size(), 3U) << name(order);
+  const std::map<StepPart, double> times{{StepPart::forward, 1.0},
+                                         {StepPart::backward, 2.5},
+                                         {StepPart::input_gradient, 2.0},
+                                         {StepPart::weight_gradient, 0.5}};
   std::map<std::pair<StepPart, std::int64_t>, Seconds> before;  // on the stage before, by turn
   for (const std::vector<ChartedTurn>& turns : chart.stages) {
     Seconds last;
@@ -55,25 +60,31 @@ TEST(OrderChart, KeepsTurnsApartAndAfterWhatTheyNeed) {
       last = turn.end;
       own[{turn.part, turn.micro_batch}] = turn.end;
       const double took = (turn.end - turn.start).value;
-      EXPECT_NEAR(took,
-                  turn.part == StepPart::forward          ? 1.0
-                  : turn.part == StepPart::input_gradient ? 2.0
-                                                          : 0.5,
-                  1e-9);
+      EXPECT_NEAR(took, times.at(turn.part), 1e-9) << name(order);
       if (turn.part == StepPart::forward && !before.empty()) {
         EXPECT_GE(turn.start.value + 1e-9, before.at({turn.part, turn.micro_batch}).value);
       }
-      if (turn.part == StepPart::input_gradient && !before.empty()) {
-        EXPECT_LE(turn.end.value + 2.0, before.at({turn.part, turn.micro_batch}).value + 1e-9);
+      const bool goes_back =
+          turn.part == StepPart::input_gradient || turn.part == StepPart::backward;
+      if (goes_back && !before.empty()) {
+        EXPECT_LE(turn.end.value + took, before.at({turn.part, turn.micro_batch}).value + 1e-9);
       }
     }
     before = own;
   }
 }
 
+TEST(OrderChart, KeepsTurnsApartAndAfterWhatTheyNeed) {
+  for (PipelineOrder order : {PipelineOrder::one_f_one_b, PipelineOrder::gpipe,
+                              PipelineOrder::zero_bubble, PipelineOrder::message_driven}) {
+    expect_in_time(order);
+  }
+}
+
 TEST(OrderChart, WaitsAsTheClosedFormsSay) {
   EXPECT_NEAR(chart_of(with(PipelineOrder::one_f_one_b, 8), 4, {}).idle_share(), 3.0 / 8, 1e-9);
   EXPECT_NEAR(chart_of(with(PipelineOrder::gpipe, 8), 4, {}).idle_share(), 3.0 / 8, 1e-9);
+  EXPECT_NEAR(chart_of(with(PipelineOrder::message_driven, 8), 4, {}).idle_share(), 3.0 / 8, 1e-9);
   EXPECT_NEAR(chart_of(with(PipelineOrder::interleaved, 8, 2), 4, {}).idle_share(), 3.0 / 16, 1e-9);
   EXPECT_NEAR(chart_of(with(PipelineOrder::zero_bubble, 8), 4, {}).idle_share(), 1.0 / 8, 1e-9);
 }
