@@ -125,12 +125,8 @@ class Binder {
 
   void choose(std::int32_t i) {
     const Id word = op_at(i).outputs[0];
-    bool first = true;
-    for (Axis axis : all_axes) {
-      const bool owed = program_[word].shape.sharding.partial.contains(axis);
-      first &= !owed || weights_.grid().coordinate(weights_.rank(), axis) == 0;
-    }
-    add_with_span(Choose{i, at(word), first});
+    const AxisSet owed = program_[word].shape.sharding.partial;
+    add_with_span(Choose{i, at(word), is_first(weights_.grid(), weights_.rank(), owed)});
   }
 
   void kernel(std::int32_t i) {
