@@ -66,10 +66,8 @@ class Folder {
         add_persistent(v.on_host ? folded_.on_host : folded_.persistent, value_size_[id], v.role);
     }
     for (std::size_t i = 0; i < s_.sections.size(); ++i) {
-      const std::int32_t last = i + 1 < s_.sections.size()
-                                    ? s_.sections[i + 1].first
-                                    : static_cast<std::int32_t>(s_.stream.size());
-      section(s_.sections[i].section, s_.sections[i].first, last);
+      section(s_.sections[i].section, s_.sections[i].first,
+              static_cast<std::int32_t>(s_.end_of(i)));
     }
     close_cycle();
     folded_.channels = p_.channels;
