@@ -3,11 +3,10 @@
 #include "schedule/fold/pipeline.hpp"
 
 #include <algorithm>
-#include <map>
 #include <stdexcept>
-#include <unordered_map>
 #include <utility>
 
+#include "schedule/fold/key_numbers.hpp"
 #include "schedule/order/side_by_side.hpp"
 
 namespace fourfold {
@@ -50,17 +49,6 @@ bool alike(const Folded& a, const Folded& b) {
          alike(a.collectives, b.collectives) && alike(a.bodies, b.bodies);
 }
 
-using Key = std::vector<std::int64_t>;
-struct KeyHash {
-  std::size_t operator()(const Key& key) const {
-    std::uint64_t hash = 1469598103934665603ULL;  // FNV-1a
-    for (std::int64_t part : key) hash = (hash ^ static_cast<std::uint64_t>(part)) * 1099511628211U;
-    return static_cast<std::size_t>(hash);
-  }
-};
-// Numbers distinct keys in order of appearance.
-using Numbers = std::unordered_map<Key, std::int32_t, KeyHash>;
-
 // A body by its posts and waits on channels along pipe, and whether nothing lies between them.
 struct Divided {
   std::vector<FoldedStep> meets;
@@ -97,18 +85,16 @@ class KindNumbers {
   std::int32_t leg(const Leg& leg) {
     key_.clear();
     for (const LegPart& part : leg) key_.insert(key_.end(), {part.body, part.part, part.repeats});
-    const auto [found, fresh] =
-        legs_.try_emplace(key_, static_cast<std::int32_t>(kind_.legs.size()));
+    const auto [number, fresh] = legs_.number(key_);
     if (fresh) kind_.legs.push_back(leg);
-    return found->second;
+    return number;
   }
   std::int32_t word(const RunWord& word) {
     key_.clear();
     for (const BodyRun& run : word) key_.insert(key_.end(), {run.body, run.repeats});
-    const auto [found, fresh] =
-        words_.try_emplace(key_, static_cast<std::int32_t>(kind_.words.size()));
+    const auto [number, fresh] = words_.number(key_);
     if (fresh) kind_.words.push_back(word);
-    return found->second;
+    return number;
   }
   std::int64_t posts(std::int32_t body) const {
     return std::ranges::count(divided[static_cast<std::size_t>(body)].meets, IssueKind::start,
@@ -119,8 +105,8 @@ class KindNumbers {
 
  private:
   StageKind& kind_;
-  Numbers legs_, words_;
-  Key key_;
+  KeyNumbers<std::int64_t> legs_, words_;
+  std::vector<std::int64_t> key_;
 };
 
 // What a stage does along pipe and the leg that follows it, before it is known when others come.
