@@ -13,17 +13,6 @@ namespace fourfold {
 
 namespace {
 
-bool alike(const Size& a, const Size& b) {
-  return a.terms == b.terms && a.precision == b.precision;
-}
-bool alike(const OpClass& a, const OpClass& b) {
-  return a.kind == b.kind && a.function == b.function && a.form == b.form &&
-         a.sequence == b.sequence && a.reads == b.reads && a.writes == b.writes &&
-         a.shape_a == b.shape_a && a.shape_b == b.shape_b;
-}
-bool alike(const CollectiveClass& a, const CollectiveClass& b) {
-  return a.kind == b.kind && a.channel == b.channel && a.buffer == b.buffer;
-}
 bool alike(const Body& a, const Body& b) {
   return a.steps == b.steps && a.events == b.events;
 }
@@ -44,9 +33,9 @@ bool alike(const std::vector<Item>& a, const std::vector<Item>& b) {
 
 // But for their cycles.
 bool alike(const Folded& a, const Folded& b) {
-  return a.shapes == b.shapes && a.bundles == b.bundles && a.persistent == b.persistent &&
-         alike(a.channels, b.channels) && alike(a.sizes, b.sizes) && alike(a.classes, b.classes) &&
-         alike(a.collectives, b.collectives) && alike(a.bodies, b.bodies);
+  return a.shapes == b.shapes && a.sizes == b.sizes && a.classes == b.classes &&
+         a.bundles == b.bundles && a.collectives == b.collectives && a.persistent == b.persistent &&
+         alike(a.channels, b.channels) && alike(a.bodies, b.bodies);
 }
 
 // A body by its posts and waits on channels along pipe, and whether nothing lies between them.
