@@ -26,6 +26,10 @@ struct Tensor {
 
   std::int64_t size() const { return rows * cols; }
   std::int64_t bytes() const { return size() * bytes_per_element(precision); }
+  // So many elements from the first on, as one row.
+  Tensor stretch(std::int64_t first, std::int64_t count) const {
+    return {data + first * bytes_per_element(precision), 1, count, precision};
+  }
   // For the backend, which knows the precision.
   float* fp32() const { return reinterpret_cast<float*>(data); }
   std::uint16_t* bf16() const { return reinterpret_cast<std::uint16_t*>(data); }

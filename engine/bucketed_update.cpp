@@ -1,15 +1,11 @@
 // Bucket by bucket to the device and back; see bucketed_update.hpp.
 #include "engine/bucketed_update.hpp"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 namespace fourfold {
-
-namespace {
-
-Tensor stretch(const Tensor& whole, std::int64_t first, std::int64_t count) {
-  return {whole.data + first * bytes_per_element(whole.precision), 1, count, whole.precision};
-}
-
-}  // namespace
 
 void update_in_buckets(Backend& backend, const reference::AdamWStep& step,
                        const OffloadedShard& shard, const Tensor& bucket,
@@ -22,13 +18,13 @@ void update_in_buckets(Backend& backend, const reference::AdamWStep& step,
     std::vector<std::pair<Tensor, Tensor>> pairs;  // on the host, on the device
     const auto here = [&](const Tensor& state) {
       const auto number = static_cast<std::int64_t>(pairs.size());
-      pairs.emplace_back(stretch(state, first, count), stretch(bucket, number * room, count));
+      pairs.emplace_back(state.stretch(first, count), bucket.stretch(number * room, count));
       return pairs.back().second;
     };
     UpdateOperands part;
     part.factor = all.factor;
-    part.gradient = stretch(all.gradient, first, count);
-    part.weight = stretch(all.weight, first, count);
+    part.gradient = all.gradient.stretch(first, count);
+    part.weight = all.weight.stretch(first, count);
     part.master = shard.master_on_host ? here(all.master) : part.weight;
     part.first_moment = here(all.first_moment);
     part.second_moment = here(all.second_moment);

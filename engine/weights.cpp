@@ -28,10 +28,8 @@ Tensor block_of(const Value& value, const ProcessGrid& grid) {
 template <typename Work>
 void for_stretches(const Tensor& block, const Work& work) {
   constexpr std::int64_t longest = std::int64_t{1} << 20;
-  const std::int64_t width = bytes_per_element(block.precision);
   for (std::int64_t first = 0; first < block.size(); first += longest) {
-    const std::int64_t count = std::min(longest, block.size() - first);
-    work(Tensor{block.data + first * width, 1, count, block.precision}, first);
+    work(block.stretch(first, std::min(longest, block.size() - first)), first);
   }
 }
 

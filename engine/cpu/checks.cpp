@@ -50,6 +50,11 @@ class Check {
     refuse(std::to_string(t.rows) + " rows are no whole sequences of " +
            std::to_string(op_.sequence));
   }
+  void whole_heads(const Tensor& t, std::int64_t columns_a_head) const {
+    if (columns_a_head >= 1 && t.cols % columns_a_head == 0) return;
+    refuse(std::to_string(t.cols) + " columns are no whole heads of " +
+           std::to_string(columns_a_head));
+  }
   // Every part of every product belongs to as many heads of the same rows.
   void products(std::int64_t head_columns, const Tensor& out) const {
     whole_sequences(out);
@@ -58,10 +63,7 @@ class Check {
       return part == HeadPart::columns ? head_columns : 3 * head_columns;
     };
     const std::int64_t of_result = columns_a_head(op_.function->products.front().result);
-    if (of_result < 1 || out.cols % of_result != 0) {
-      refuse(std::to_string(out.cols) + " columns are no whole heads of " +
-             std::to_string(of_result));
-    }
+    whole_heads(out, of_result);
     const std::int64_t heads = out.cols / of_result;
     for (const HeadProduct& product : op_.function->products) {
       for (const HeadProduct::Operand& operand : {product.a, product.b}) {
@@ -72,10 +74,7 @@ class Check {
   }
   void softmax(const Tensor& out) const {
     whole_sequences(out);
-    if (out.cols % op_.sequence != 0) {
-      refuse(std::to_string(out.cols) + " columns are no whole heads of " +
-             std::to_string(op_.sequence));
-    }
+    whole_heads(out, op_.sequence);
   }
   void attention(std::int64_t head_columns, const Tensor& out) const {
     const bool forward = op_.function->result == ResultShape::attended;

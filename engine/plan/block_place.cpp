@@ -6,6 +6,12 @@
 
 namespace fourfold {
 
+bool is_first(const ProcessGrid& grid, std::int64_t rank, AxisSet along) {
+  return std::ranges::all_of(all_axes, [&](Axis axis) {
+    return !along.contains(axis) || grid.coordinate(rank, axis) == 0;
+  });
+}
+
 Part part_of(std::int64_t whole, const ProcessGrid& grid, std::int64_t rank, const Cuts& cuts) {
   Part part{0, whole, whole};
   for (Axis axis : cuts) {

@@ -19,6 +19,9 @@ struct Part {
   bool holds(std::int64_t i) const { return i >= first && i < first + valid; }
 };
 
+// Whether it is the first device along each of the axes.
+bool is_first(const ProcessGrid& grid, std::int64_t rank, AxisSet along);
+
 Part part_of(std::int64_t whole, const ProcessGrid& grid, std::int64_t rank, const Cuts& cuts);
 
 struct BlockPlace {

@@ -125,12 +125,8 @@ class Binder {
 
   void choose(std::int32_t i) {
     const Id word = op_at(i).outputs[0];
-    bool first = true;
-    for (Axis axis : all_axes) {
-      const bool owed = program_[word].shape.sharding.partial.contains(axis);
-      first &= !owed || weights_.grid().coordinate(weights_.rank(), axis) == 0;
-    }
-    add_with_span(Choose{i, at(word), first});
+    const AxisSet owed = program_[word].shape.sharding.partial;
+    add_with_span(Choose{i, at(word), is_first(weights_.grid(), weights_.rank(), owed)});
   }
 
   void kernel(std::int32_t i) {
@@ -174,25 +170,21 @@ class Binder {
     const Tensor& piece = at(op.outputs[0]);
     const Part part = part_of(whole.size(), weights_.grid(), weights_.rank(), {op.axis});
     if (piece.data == whole.data || part.valid == 0) return;
-    const std::int64_t offset = part.first * bytes_per_element(whole.precision);
-    const Tensor own{whole.data + offset, 1, part.valid, whole.precision};
-    add_with_span(Copy{i, {{own, {piece.data, 1, part.valid, piece.precision}}}});
+    add_with_span(Copy{i, {{whole.stretch(part.first, part.valid), piece.stretch(0, part.valid)}}});
   }
 
   void update(std::int32_t i) {
     const Op& op = op_at(i);
     Update update{i, at(op.inputs[1]), {}, op.bucket == -1 ? Tensor{} : at(op.bucket)};
-    std::int64_t offset = 0;
+    std::int64_t first = 0;
     for (const Parameter& parameter : op.updated()) {
       UpdateOperands operands;
       operands.weight = at(parameter.weight);
       operands.master = at(parameter.master);
       operands.first_moment = at(parameter.first_moment);
       operands.second_moment = at(parameter.second_moment);
-      operands.gradient = part(at(op.inputs[0]), offset, operands.weight);
-      operands.gradient.cols = operands.gradient.size();
-      operands.gradient.rows = 1;
-      offset += operands.gradient.bytes();
+      operands.gradient = at(op.inputs[0]).stretch(first, operands.weight.size());
+      first += operands.weight.size();
       update.shards.push_back({operands, decays(program_[parameter.weight].weight),
                                program_[parameter.master].on_host});
     }

@@ -23,14 +23,8 @@ class StreamOrder {
     turns_ = schedule.program.order.turns;
     turn_of_.resize(schedule.stream.size() + 1, std::ssize(turns_) - 1);
     for (std::size_t i = 0; i < schedule.sections.size(); ++i) {
-      const auto section = static_cast<std::size_t>(schedule.sections[i].section);
       const auto first = static_cast<std::size_t>(schedule.sections[i].first);
-      const std::size_t last = i + 1 < schedule.sections.size()
-                                   ? static_cast<std::size_t>(schedule.sections[i + 1].first)
-                                   : schedule.stream.size();
-      for (std::size_t s = first; s < last; ++s) {
-        turn_of_[s] = schedule.program.sections[section].turn;
-      }
+      for (std::size_t s = first; s < schedule.end_of(i); ++s) turn_of_[s] = schedule.turn_of(i);
     }
   }
 

@@ -52,14 +52,18 @@ bool StageWalk<T>::next_stretch() {
   behind_ = ready_.over();
   if (!behind_) {
     const StepPart part = next_turn();
-    const bool forward = part == StepPart::forward;
-    const std::int64_t micro_batch = forward ? ready_.forwards() : ready_.backwards();
-    next = &(forward ? cut_.forwards : cut_.backwards)[static_cast<std::size_t>(micro_batch)];
+    next = &stretch(part);
     ready_.take(part);
   }
   next_ = next->first;
   last_ = next->last;
   return true;
+}
+
+template <typename T>
+const CutStream::Stretch& StageWalk<T>::stretch(StepPart part) const {
+  return part == StepPart::forward ? cut_.forwards[static_cast<std::size_t>(ready_.forwards())]
+                                   : cut_.backwards[static_cast<std::size_t>(ready_.backwards())];
 }
 
 template <typename T>
@@ -75,11 +79,8 @@ StepPart StageWalk<T>::next_turn() const {
 
 template <typename T>
 bool StageWalk<T>::arrived(StepPart part) const {
-  const bool forward = part == StepPart::forward;
-  if (forward && !ready_.forwards_arrive()) return true;
-  const std::int64_t micro_batch = forward ? ready_.forwards() : ready_.backwards();
-  const auto& turns = forward ? cut_.forwards : cut_.backwards;
-  return mailboxes_.complete(post_of(turns[static_cast<std::size_t>(micro_batch)].receive));
+  if (part == StepPart::forward && !ready_.forwards_arrive()) return true;
+  return mailboxes_.complete(post_of(stretch(part).receive));
 }
 
 // The first member along what is owed says the number of the part, all others nothing.
@@ -93,12 +94,8 @@ bool StageWalk<T>::choose(std::int32_t i) {
   const Id word = op_at(i).outputs[0];
   choice_ = store_.empty(word, micro_batch_tokens_);
   const AxisSet owed = program()[word].shape.sharding.partial;
-  const ProcessGrid& grid = store_.grid();
   for (std::size_t rank = 0; rank < choice_.size(); ++rank) {
-    bool says = true;
-    for (Axis axis : all_axes) {
-      says &= !owed.contains(axis) || grid.coordinate(static_cast<std::int64_t>(rank), axis) == 0;
-    }
+    const bool says = is_first(store_.grid(), static_cast<std::int64_t>(rank), owed);
     choice_[rank].values[0] = says ? static_cast<T>(static_cast<int>(part)) : T{0};
   }
   store_.put(word, choice_);

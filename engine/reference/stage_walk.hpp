@@ -71,6 +71,8 @@ class StageWalk {
   // The next stretch of the stream: of a fixed order there is one, of a ready-queue one before it,
   // one for each of its turns, and one behind it. False at the end.
   bool next_stretch();
+  // The next turn of a part.
+  const CutStream::Stretch& stretch(StepPart part) const;
   // False if another stage must post something first.
   bool step(const Issue& issue);
   // What the members agreed on, or the one turn that may come.

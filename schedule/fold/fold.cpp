@@ -3,38 +3,16 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <unordered_map>
 
+#include "schedule/fold/key_numbers.hpp"
 #include "schedule/order/step.hpp"
 
 namespace fourfold {
 
 namespace {
 
-using Key = std::vector<std::int32_t>;
-
-struct KeyHash {
-  std::size_t operator()(const Key& key) const {
-    std::uint64_t hash = 1469598103934665603ULL;  // FNV-1a
-    for (std::int32_t part : key)
-      hash = (hash ^ static_cast<std::uint32_t>(part)) * 1099511628211ULL;
-    return static_cast<std::size_t>(hash);
-  }
-};
-
-// Numbers distinct keys in order of appearance.
-class Index {
- public:
-  // The number of the key, and whether it is new.
-  std::pair<std::int32_t, bool> number(const Key& key) {
-    const auto next = static_cast<std::int32_t>(numbers_.size());
-    const auto [found, inserted] = numbers_.try_emplace(key, next);
-    return {found->second, inserted};
-  }
-
- private:
-  std::unordered_map<Key, std::int32_t, KeyHash> numbers_;
-};
+using Index = KeyNumbers<std::int32_t>;
+using Key = Index::Key;
 
 // Whether the last period of each steady stretch leaves in flight what it found.
 bool settled(const Schedule& schedule) {
@@ -66,10 +44,8 @@ class Folder {
         add_persistent(v.on_host ? folded_.on_host : folded_.persistent, value_size_[id], v.role);
     }
     for (std::size_t i = 0; i < s_.sections.size(); ++i) {
-      const std::int32_t last = i + 1 < s_.sections.size()
-                                    ? s_.sections[i + 1].first
-                                    : static_cast<std::int32_t>(s_.stream.size());
-      section(s_.sections[i].section, s_.sections[i].first, last);
+      section(s_.sections[i].section, s_.sections[i].first,
+              static_cast<std::int32_t>(s_.end_of(i)));
     }
     close_cycle();
     folded_.channels = p_.channels;

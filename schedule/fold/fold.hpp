@@ -20,6 +20,7 @@ struct Size {
   };
   std::vector<Term> terms;
   Precision precision = Precision::bf16;
+  bool operator==(const Size&) const = default;
 };
 
 // Compute operations that cost the same on every grid.
@@ -32,12 +33,14 @@ struct OpClass {
   std::int32_t shape_a = -1, shape_b = -1;  // operands of a gemm, first operand of attention
   std::vector<std::int32_t> fetched;        // sizes of what comes from the host and goes back there
   std::int32_t bucket = -1;                 // size of the room for it on the device
+  bool operator==(const OpClass&) const = default;
 };
 
 struct CollectiveClass {
   CollectiveKind kind = CollectiveKind::all_reduce;
   ChannelNumber channel = 0;
   std::int32_t buffer = 0;  // size of the whole buffer: gathered, or before scattering
+  bool operator==(const CollectiveClass&) const = default;
 };
 
 struct FoldedStep {

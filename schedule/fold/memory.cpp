@@ -60,6 +60,14 @@ Effect effect(const std::vector<BufferEvent>& events, const LocalSizes& sizes,
   return result;
 }
 
+Effect effect(const std::vector<BodyRun>& runs, const std::vector<Effect>& bodies) {
+  Effect result;
+  for (const BodyRun& run : runs) {
+    result.follow(bodies[static_cast<std::size_t>(run.body)], run.repeats);
+  }
+  return result;
+}
+
 // The turns of a queue, one for each micro-batch; none where nothing is chosen.
 struct QueueEffects {
   std::vector<Effect> forwards, backwards;
@@ -135,12 +143,8 @@ MemoryUse peak_memory(const Folded& folded, const LocalSizes& sizes, const Proce
       folded.ready.limit > 1 && folded.micro_batches <= folded.ready.limit && chooses(folded);
   QueueEffects queue;
   for (const BodyCycle& cycle : folded.cycles) {
-    Effect once;
-    for (const BodyRun& run : cycle.runs) {
-      once.follow(bodies[static_cast<std::size_t>(run.body)], run.repeats);
-    }
     if (in_any_sequence) queue.add(cycle, bodies, step);
-    step.follow(once, cycle.repeats);
+    step.follow(effect(cycle.runs, bodies), cycle.repeats);
   }
   if (in_any_sequence) see_all(queue, step);
   return use_of(step, effect(folded.on_host, sizes, grid));
@@ -154,12 +158,7 @@ std::vector<MemoryUse> peak_memory(const Pipeline& pipeline, const std::vector<L
     const Folded& folded = pipeline.stages()[static_cast<std::size_t>(kind.stage)];
     const std::vector<Effect> bodies = effects_of_bodies(folded, sizes[k], grid);
     std::vector<Effect>& of_kind = words.emplace_back();
-    for (const RunWord& word : kind.words) {
-      Effect& once = of_kind.emplace_back();
-      for (const BodyRun& run : word) {
-        once.follow(bodies[static_cast<std::size_t>(run.body)], run.repeats);
-      }
-    }
+    for (const RunWord& word : kind.words) of_kind.push_back(effect(word, bodies));
   }
   std::vector<MemoryUse> uses;
   for (std::size_t i = 0; i < pipeline.stages().size(); ++i) {

@@ -10,11 +10,8 @@ namespace {
 
 BodyNames names_of(const Schedule& schedule, std::size_t section) {
   const auto first = static_cast<std::size_t>(schedule.sections[section].first);
-  const std::size_t last = section + 1 < schedule.sections.size()
-                               ? static_cast<std::size_t>(schedule.sections[section + 1].first)
-                               : schedule.stream.size();
   BodyNames names;
-  for (std::size_t i = first; i < last; ++i) {
+  for (std::size_t i = first; i < schedule.end_of(section); ++i) {
     const Issue& issue = schedule.stream[i];
     if (issue.kind != IssueKind::compute && issue.kind != IssueKind::start) continue;
     const Op& op = schedule.program.ops[static_cast<std::size_t>(issue.id)];

@@ -3,28 +3,16 @@
 #include "schedule/fold/pipeline.hpp"
 
 #include <algorithm>
-#include <map>
 #include <stdexcept>
-#include <unordered_map>
 #include <utility>
 
+#include "schedule/fold/key_numbers.hpp"
 #include "schedule/order/side_by_side.hpp"
 
 namespace fourfold {
 
 namespace {
 
-bool alike(const Size& a, const Size& b) {
-  return a.terms == b.terms && a.precision == b.precision;
-}
-bool alike(const OpClass& a, const OpClass& b) {
-  return a.kind == b.kind && a.function == b.function && a.form == b.form &&
-         a.sequence == b.sequence && a.reads == b.reads && a.writes == b.writes &&
-         a.shape_a == b.shape_a && a.shape_b == b.shape_b;
-}
-bool alike(const CollectiveClass& a, const CollectiveClass& b) {
-  return a.kind == b.kind && a.channel == b.channel && a.buffer == b.buffer;
-}
 bool alike(const Body& a, const Body& b) {
   return a.steps == b.steps && a.events == b.events;
 }
@@ -45,21 +33,10 @@ bool alike(const std::vector<Item>& a, const std::vector<Item>& b) {
 
 // But for their cycles.
 bool alike(const Folded& a, const Folded& b) {
-  return a.shapes == b.shapes && a.bundles == b.bundles && a.persistent == b.persistent &&
-         alike(a.channels, b.channels) && alike(a.sizes, b.sizes) && alike(a.classes, b.classes) &&
-         alike(a.collectives, b.collectives) && alike(a.bodies, b.bodies);
+  return a.shapes == b.shapes && a.sizes == b.sizes && a.classes == b.classes &&
+         a.bundles == b.bundles && a.collectives == b.collectives && a.persistent == b.persistent &&
+         alike(a.channels, b.channels) && alike(a.bodies, b.bodies);
 }
-
-using Key = std::vector<std::int64_t>;
-struct KeyHash {
-  std::size_t operator()(const Key& key) const {
-    std::uint64_t hash = 1469598103934665603ULL;  // FNV-1a
-    for (std::int64_t part : key) hash = (hash ^ static_cast<std::uint64_t>(part)) * 1099511628211U;
-    return static_cast<std::size_t>(hash);
-  }
-};
-// Numbers distinct keys in order of appearance.
-using Numbers = std::unordered_map<Key, std::int32_t, KeyHash>;
 
 // A body by its posts and waits on channels along pipe, and whether nothing lies between them.
 struct Divided {
@@ -97,18 +74,16 @@ class KindNumbers {
   std::int32_t leg(const Leg& leg) {
     key_.clear();
     for (const LegPart& part : leg) key_.insert(key_.end(), {part.body, part.part, part.repeats});
-    const auto [found, fresh] =
-        legs_.try_emplace(key_, static_cast<std::int32_t>(kind_.legs.size()));
+    const auto [number, fresh] = legs_.number(key_);
     if (fresh) kind_.legs.push_back(leg);
-    return found->second;
+    return number;
   }
   std::int32_t word(const RunWord& word) {
     key_.clear();
     for (const BodyRun& run : word) key_.insert(key_.end(), {run.body, run.repeats});
-    const auto [found, fresh] =
-        words_.try_emplace(key_, static_cast<std::int32_t>(kind_.words.size()));
+    const auto [number, fresh] = words_.number(key_);
     if (fresh) kind_.words.push_back(word);
-    return found->second;
+    return number;
   }
   std::int64_t posts(std::int32_t body) const {
     return std::ranges::count(divided[static_cast<std::size_t>(body)].meets, IssueKind::start,
@@ -119,8 +94,8 @@ class KindNumbers {
 
  private:
   StageKind& kind_;
-  Numbers legs_, words_;
-  Key key_;
+  KeyNumbers<std::int64_t> legs_, words_;
+  std::vector<std::int64_t> key_;
 };
 
 // What a stage does along pipe and the leg that follows it, before it is known when others come.

@@ -69,9 +69,7 @@ class Printer {
     line("\n== " + title + " ==");
     for (std::size_t i = 0; i < schedule_.sections.size(); ++i) {
       if (schedule_.sections[i].section != body.section) continue;
-      const auto last = i + 1 < schedule_.sections.size()
-                            ? static_cast<std::size_t>(schedule_.sections[i + 1].first)
-                            : schedule_.stream.size();
+      const std::size_t last = schedule_.end_of(i);
       for (auto s = static_cast<std::size_t>(schedule_.sections[i].first); s < last; ++s) {
         step(schedule_.stream[s]);
       }

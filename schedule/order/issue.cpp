@@ -357,11 +357,8 @@ CutStream cut_at_turns(const Schedule& schedule) {
   CutStream cut;
   for (std::size_t i = 0; i < schedule.sections.size(); ++i) {
     const auto first = static_cast<std::size_t>(schedule.sections[i].first);
-    const std::size_t last = i + 1 < schedule.sections.size()
-                                 ? static_cast<std::size_t>(schedule.sections[i + 1].first)
-                                 : schedule.stream.size();
-    const auto section = static_cast<std::size_t>(schedule.sections[i].section);
-    const std::int64_t number = program.sections[section].turn;
+    const std::size_t last = schedule.end_of(i);
+    const std::int64_t number = schedule.turn_of(i);
     const Turn& turn = program.order.turns[static_cast<std::size_t>(number)];
     CutStream::Stretch* stretch = &cut.before;
     if (program.order.ready.holds(number)) {

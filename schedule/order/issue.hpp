@@ -44,6 +44,15 @@ struct Schedule {
   std::vector<IssueSection> sections;
   // By steady stretch: where each of its periods begins, and where the last one ends.
   std::vector<std::vector<InFlight>> at_period;
+
+  // Where one of its sections ends in the stream, and of which turn that is.
+  std::size_t end_of(std::size_t section) const {
+    const bool last = section + 1 == sections.size();
+    return last ? stream.size() : static_cast<std::size_t>(sections[section + 1].first);
+  }
+  std::int64_t turn_of(std::size_t section) const {
+    return program.sections[static_cast<std::size_t>(sections[section].section)].turn;
+  }
 };
 
 // Rules. Nothing starts before the stream reaches it. Overlap off: a wait right after its start.

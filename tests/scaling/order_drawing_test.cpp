@@ -5,16 +5,10 @@
 
 #include <regex>
 
+#include "tests/schedule/orders.hpp"
+
 namespace fourfold {
 namespace {
-
-StepOptions with(PipelineOrder order, std::int64_t micro_batches, std::int64_t chunks = 1) {
-  StepOptions options;
-  options.order = order;
-  options.micro_batches = micro_batches;
-  options.chunks = chunks;
-  return options;
-}
 
 TEST(OrderText, DrawsTurnsAsLongAsTheyTake) {
   EXPECT_EQ(order_text(chart_of(with(PipelineOrder::one_f_one_b, 3), 2, {})),

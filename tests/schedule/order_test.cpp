@@ -5,6 +5,7 @@
 #include "schedule/order/exchange.hpp"
 #include "schedule/order/step.hpp"
 #include "tests/refusal.hpp"
+#include "tests/schedule/orders.hpp"
 #include "tests/schedule/steps.hpp"
 
 namespace fourfold {
@@ -32,14 +33,6 @@ std::string passes(const StepOptions& options, const Stage& stage) {
     if (options.chunks > 1) text += "." + std::to_string(turn.chunk);
   }
   return text;
-}
-
-StepOptions with(PipelineOrder order, std::int64_t micro_batches, std::int64_t chunks = 1) {
-  StepOptions options;
-  options.order = order;
-  options.micro_batches = micro_batches;
-  options.chunks = chunks;
-  return options;
 }
 
 TEST(Order, OfGpipeIsAllForwardsThenAllBackwards) {

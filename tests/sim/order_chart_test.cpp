@@ -7,17 +7,10 @@
 
 #include "schedule/order/step.hpp"
 #include "sim/estimate/estimate.hpp"
+#include "tests/schedule/orders.hpp"
 
 namespace fourfold {
 namespace {
-
-StepOptions with(PipelineOrder order, std::int64_t micro_batches, std::int64_t chunks = 1) {
-  StepOptions options;
-  options.order = order;
-  options.micro_batches = micro_batches;
-  options.chunks = chunks;
-  return options;
-}
 
 TEST(OrderChart, HasTheTurnsOfTheOrder) {
   for (const StepOptions& options :

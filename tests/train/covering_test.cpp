@@ -22,9 +22,7 @@ constexpr std::array attentions{AttentionKernel::fused, AttentionKernel::unfused
 constexpr std::array<std::int64_t, 2> buckets{0, 50};
 
 std::vector<ProcessGrid> shapes() {
-  std::vector<ProcessGrid> all = grids_of_all_ranks();
-  for (const ProcessGrid& grid : pipelines_of_all_ranks(4)) all.push_back(grid);
-  return all;
+  return grids_and_pipelines_of_all_ranks(4);
 }
 
 Case case_of(const Choice& choice, const std::vector<ProcessGrid>& grids) {

@@ -203,6 +203,12 @@ inline std::vector<ProcessGrid> pipelines_of_all_ranks(std::int64_t most_stages)
   return grids;
 }
 
+inline std::vector<ProcessGrid> grids_and_pipelines_of_all_ranks(std::int64_t most_stages) {
+  std::vector<ProcessGrid> grids = grids_of_all_ranks();
+  for (const ProcessGrid& grid : pipelines_of_all_ranks(most_stages)) grids.push_back(grid);
+  return grids;
+}
+
 // Two grids that cut most axes, and the last one, which cuts only the first.
 inline std::vector<ProcessGrid> some_grids() {
   std::vector<ProcessGrid> grids = grids_of_all_ranks();

@@ -12,9 +12,7 @@ std::vector<Case> cases() {
   std::mt19937 random(7);
   std::vector<Case> result;
   std::int64_t number = 0;
-  std::vector<ProcessGrid> grids = grids_of_all_ranks();
-  for (const ProcessGrid& grid : pipelines_of_all_ranks(4)) grids.push_back(grid);
-  for (const ProcessGrid& grid : grids) {
+  for (const ProcessGrid& grid : grids_and_pipelines_of_all_ranks(4)) {
     for (std::int64_t zero : {1, 2, 3}) {
       if (grid.size() == 8 && number++ % 4 != 0) continue;
       const std::int64_t stages = grid.extent(Axis::pipe);
