@@ -248,7 +248,7 @@ class Lowering {
         auto& turns = part == StepPart::forward ? result.forwards : result.backwards;
         const std::int32_t run = first_run + static_cast<std::int32_t>(r);
         if (r == 0 || runs[r - 1].part != part) {
-          turns.push_back({run, run, folded.cycles[c].repeats, number});
+          turns.push_back({run, run, folded.cycles[c].repeats});
         }
         turns.back().last = run + 1;
       }
@@ -293,7 +293,7 @@ void clear(const Target& target, TimedProgram& program) {
 
 }  // namespace
 
-void lower(const std::vector<Folded>& stages, const std::vector<LocalSizes>& sizes,
+void lower(std::span<const Folded> stages, const std::vector<LocalSizes>& sizes,
            const Target& target, TimedProgram& program) {
   program.channels = stages.front().channels;
   if (stages.size() > 1) {

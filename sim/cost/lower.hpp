@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <vector>
 
 #include "platforms/network/axis_rate.hpp"
@@ -46,7 +47,7 @@ GroupShape group_shape(const Channel& channel, const ProcessGrid& grid, const Gr
                        std::int64_t devices_per_node);
 
 // Fills `program`, reusing its storage. `sizes` must be evaluated for the same grid, by stage.
-void lower(const std::vector<Folded>& stages, const std::vector<LocalSizes>& sizes,
+void lower(std::span<const Folded> stages, const std::vector<LocalSizes>& sizes,
            const Target& target, TimedProgram& program);
 
 // What the kinds of stages of a pipeline are made of, with seconds, without who does it when.

@@ -8,6 +8,7 @@
 
 #include "schedule/collectives/collective.hpp"
 #include "schedule/program/channel.hpp"
+#include "schedule/program/turn.hpp"
 #include "support/quantity.hpp"
 
 namespace fourfold {
@@ -77,14 +78,6 @@ struct StageCycles {
 // differently must choose alike.
 inline constexpr double simultaneous = 1e-10;
 
-// runs[first, last) done `repeats` times, each time as one turn of a ready-queue.
-struct TimedTurn {
-  std::int32_t first = 0;
-  std::int32_t last = 0;
-  std::int64_t repeats = 1;
-  std::int32_t cycle = 0;  // that it is a part of
-};
-
 // The cycles [first, last) of a stage as the turns that it chooses among (ReadyTurns): what has
 // arrived is done. The cycles' own sequence is one of those that may come.
 struct TimedQueue {
@@ -92,8 +85,21 @@ struct TimedQueue {
   std::int32_t last = 0;
   std::int64_t limit = 0;  // 0: there is no queue, and the cycles are done as they stand
   std::int64_t micro_batches = 0;
-  std::vector<TimedTurn> forwards, backwards;  // in the order of micro-batches
-  ChannelNumber forward = -1, backward = -1;   // of the messages they wait for, if any
+  // Each repetition is one turn; in the order of micro-batches.
+  std::vector<RunCycle> forwards, backwards;
+  ChannelNumber forward = -1, backward = -1;  // of the messages they wait for, if any
+
+  // The channel of the message that a turn of a part begins with; -1: it needs none.
+  ChannelNumber message_of(StepPart part) const {
+    return part == StepPart::forward ? forward : backward;
+  }
+  // The runs of a part's turn for a micro-batch, once.
+  RunCycle turn(StepPart part, std::int64_t micro_batch) const {
+    const std::vector<RunCycle>& turns = part == StepPart::forward ? forwards : backwards;
+    std::size_t i = 0;
+    for (; micro_batch >= turns.at(i).repeats; ++i) micro_batch -= turns[i].repeats;
+    return {turns[i].first, turns[i].last, 1};
+  }
 };
 
 // Unrolled order of a stage: for each of its cycles, `repeats` times: for each of its runs,
@@ -114,6 +120,17 @@ struct TimedProgram {
     return {{0, static_cast<std::int32_t>(cycles.size())}};
   }
 };
+
+// Calls `visit` with every run of a cycle, in unrolled order.
+template <typename Visit>
+void each_run(const TimedProgram& program, const RunCycle& cycle, const Visit& visit) {
+  for (std::int64_t i = 0; i < cycle.repeats; ++i) {
+    for (std::int32_t r = cycle.first; r < cycle.last; ++r) {
+      const StepRun& run = program.runs[static_cast<std::size_t>(r)];
+      for (std::int64_t k = 0; k < run.repeats; ++k) visit(run);
+    }
+  }
+}
 
 // Compute time lost to a collective that ran beside it: a communication kernel holds `interference`
 // of the compute units while it runs, so a collective of uncontended duration d that was in flight

@@ -64,6 +64,17 @@ std::vector<Folded> stages_of(const Point& point) {
   return folded_stages(point.model, point.options, point.grid.extent(Axis::pipe));
 }
 
+// The groups of the question on another grid. A point is made only where the list of its devices
+// matters: a search asks for thousands of grids.
+GroupShapes shapes_of(const Point& question, const ProcessGrid& grid, const Platform& platform) {
+  if (question.what_ifs.placement.by != Placing::devices) {
+    return group_shapes(grid, platform.node.devices);
+  }
+  Point placed = question;
+  placed.grid = grid;
+  return group_shapes(placed, platform);
+}
+
 const MemoryUse& fullest(const std::vector<MemoryUse>& stages) {
   return *std::ranges::max_element(
       stages, [](const MemoryUse& a, const MemoryUse& b) { return a.peak < b.peak; });
@@ -73,7 +84,10 @@ const MemoryUse& fullest(const std::vector<MemoryUse>& stages) {
 
 TimedProgram lower(const Point& point, const Platform& platform) {
   refuse_misfit(point);
-  const std::vector<Folded> stages = stages_of(point);
+  return lower(point, platform, stages_of(point));
+}
+
+TimedProgram lower(const Point& point, const Platform& platform, std::span<const Folded> stages) {
   std::vector<LocalSizes> sizes(stages.size());
   for (std::size_t i = 0; i < stages.size(); ++i) {
     sizes[i].evaluate(stages[i], point.grid, {micro_batch_tokens(point)});
@@ -98,16 +112,38 @@ Bytes Estimator::memory_limit() const {
   return platform_.processor.memory * platform_.processor.usable_memory;
 }
 
-std::vector<MemoryUse> Estimator::memory(const std::vector<Folded>& stages, const ProcessGrid& grid,
-                                         std::int64_t micro_batches) {
-  const Quantities quantities{question_.global_batch * question_.model.sequence / micro_batches};
-  std::vector<MemoryUse> uses;
+Quantities Estimator::quantities(std::int64_t micro_batches) const {
+  return {question_.global_batch * question_.model.sequence / micro_batches};
+}
+
+void Estimator::evaluate_sizes(std::span<const Folded> stages, const ProcessGrid& grid,
+                               std::int64_t micro_batches) {
   sizes_.resize(stages.size());
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    sizes_[i].evaluate(stages[i], grid, quantities);
+    sizes_[i].evaluate(stages[i], grid, quantities(micro_batches));
+  }
+}
+
+std::vector<MemoryUse> Estimator::memory(std::span<const Folded> stages, const ProcessGrid& grid,
+                                         std::int64_t micro_batches) {
+  evaluate_sizes(stages, grid, micro_batches);
+  std::vector<MemoryUse> uses;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
     uses.push_back(peak_memory(stages[i], sizes_[i], grid));
   }
   return uses;
+}
+
+Seconds Estimator::alone(const Folded& stage, const ProcessGrid& grid, std::int64_t micro_batches) {
+  const std::span<const Folded> one(&stage, 1);
+  evaluate_sizes(one, grid, micro_batches);
+  return walked(one, grid).total;
+}
+
+Outcome Estimator::walked(std::span<const Folded> stages, const ProcessGrid& grid) {
+  const GroupShapes shapes = shapes_of(question_, grid, platform_);
+  lower(stages, sizes_, {grid, shapes, rates_, platform_, question_.what_ifs.collective}, program_);
+  return estimate(program_);
 }
 
 Estimate Estimator::evaluate(const std::vector<Folded>& stages, const ProcessGrid& grid,
@@ -115,39 +151,28 @@ Estimate Estimator::evaluate(const std::vector<Folded>& stages, const ProcessGri
   Estimate result;
   result.stage_memory = memory(stages, grid, micro_batches);
   result.memory = fullest(result.stage_memory);
-  std::vector<Counts> counts;
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    counts.push_back(count(stages[i], sizes_[i], grid));
-  }
-  result.counts = mean(counts);
-  result.model_flops =
-      model_flops(question_.model, question_.global_batch, question_.options.recompute);
-  const GroupShapes shapes = shapes_of(question_, grid, platform_);
-  lower(stages, sizes_, {grid, shapes, rates_, platform_, question_.what_ifs.collective}, program_);
-  result.outcome = estimate(program_);
+  add_work(stages, grid, result);
   return result;
 }
 
-std::vector<MemoryUse> Estimator::memory(const Pipeline& pipeline, const ProcessGrid& grid,
-                                         std::int64_t micro_batches) {
-  const Quantities quantities{question_.global_batch * question_.model.sequence / micro_batches};
+Estimate Estimator::evaluate(const Pipeline& pipeline, const ProcessGrid& grid,
+                             std::int64_t micro_batches, Bytes most) {
   sizes_.resize(pipeline.kinds().size());
   for (std::size_t k = 0; k < sizes_.size(); ++k) {
     const auto stage = static_cast<std::size_t>(pipeline.kinds()[k].stage);
-    sizes_[k].evaluate(pipeline.stages()[stage], grid, quantities);
-  }
-  return peak_memory(pipeline, sizes_, grid);
-}
-
-Estimate Estimator::evaluate(const Pipeline& pipeline, const ProcessGrid& grid,
-                             std::int64_t micro_batches) {
-  // What a ready-queue does is not known before the seconds are.
-  if (pipeline.stages().size() == 1 || pipeline.stages().front().ready.limit > 0) {
-    return evaluate(pipeline.stages(), grid, micro_batches);
+    sizes_[k].evaluate(pipeline.stages()[stage], grid, quantities(micro_batches));
   }
   Estimate result;
-  result.stage_memory = memory(pipeline, grid, micro_batches);
+  result.stage_memory = peak_memory(pipeline, sizes_, grid);
   result.memory = fullest(result.stage_memory);
+  if (result.memory.peak > most) return result;
+  const bool alone = pipeline.stages().size() == 1;
+  // What a ready-queue does is not known before the seconds are.
+  if (alone || pipeline.stages().front().ready.limit > 0) {
+    if (!alone) evaluate_sizes(pipeline.stages(), grid, micro_batches);
+    add_work(pipeline.stages(), grid, result);
+    return result;
+  }
   result.counts = mean_count(pipeline, sizes_, grid);
   result.model_flops =
       model_flops(question_.model, question_.global_batch, question_.options.recompute);
@@ -156,6 +181,18 @@ Estimate Estimator::evaluate(const Pipeline& pipeline, const ProcessGrid& grid,
         bodies_);
   result.outcome = walk_.walk(pipeline, bodies_);
   return result;
+}
+
+void Estimator::add_work(const std::vector<Folded>& stages, const ProcessGrid& grid,
+                         Estimate& result) {
+  std::vector<Counts> counts;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    counts.push_back(count(stages[i], sizes_[i], grid));
+  }
+  result.counts = mean(counts);
+  result.model_flops =
+      model_flops(question_.model, question_.global_batch, question_.options.recompute);
+  result.outcome = walked(stages, grid);
 }
 
 }  // namespace fourfold

@@ -2,6 +2,10 @@
 // and max-plus over the channels, in microseconds of our own time.
 #pragma once
 
+#include <limits>
+#include <span>
+#include <vector>
+
 #include "platforms/network/axis_rate.hpp"
 #include "platforms/platform.hpp"
 #include "schedule/fold/count.hpp"
@@ -29,6 +33,8 @@ DeviceLog estimated_log(const TimedProgram& program, std::int64_t stage = 0);
 // The timed program of a point (records, schedules, folds, lowers).
 // Throws std::runtime_error if the grid does not fit the model.
 TimedProgram lower(const Point& point, const Platform& platform);
+// Of its folded stages, where somebody has them already.
+TimedProgram lower(const Point& point, const Platform& platform, std::span<const Folded> stages);
 
 // Everything about a point that needs no simulation.
 struct Estimate {
@@ -52,15 +58,24 @@ class Estimator {
   Estimate evaluate(const std::vector<Folded>& stages, const ProcessGrid& grid,
                     std::int64_t micro_batches);
   // The same of a pipeline that was made of those stages, faster by far where it has many: what
-  // stages have in common is done once.
-  Estimate evaluate(const Pipeline& pipeline, const ProcessGrid& grid, std::int64_t micro_batches);
-  // Peak memory alone, by stage: less than half the work.
-  std::vector<MemoryUse> memory(const std::vector<Folded>& stages, const ProcessGrid& grid,
+  // stages have in common is done once. Where the fullest stage needs more than `most`, the
+  // estimate is of memory alone: less than half the work.
+  Estimate evaluate(const Pipeline& pipeline, const ProcessGrid& grid, std::int64_t micro_batches,
+                    Bytes most = {std::numeric_limits<double>::infinity()});
+  // Peak memory alone, by stage.
+  std::vector<MemoryUse> memory(std::span<const Folded> stages, const ProcessGrid& grid,
                                 std::int64_t micro_batches);
-  std::vector<MemoryUse> memory(const Pipeline& pipeline, const ProcessGrid& grid,
-                                std::int64_t micro_batches);
+  // How long a stage would take to which messages come without anybody's having to send them.
+  Seconds alone(const Folded& stage, const ProcessGrid& grid, std::int64_t micro_batches);
 
  private:
+  Quantities quantities(std::int64_t micro_batches) const;
+  void evaluate_sizes(std::span<const Folded> stages, const ProcessGrid& grid,
+                      std::int64_t micro_batches);
+  // Of stages whose sizes are evaluated: the walk, and all but the memory.
+  Outcome walked(std::span<const Folded> stages, const ProcessGrid& grid);
+  void add_work(const std::vector<Folded>& stages, const ProcessGrid& grid, Estimate& result);
+
   const Platform& platform_;
   const Point& question_;
   AxisRates rates_;

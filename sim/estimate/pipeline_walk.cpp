@@ -32,7 +32,8 @@ Outcome PipelineWalk::walk(const Pipeline& pipeline, const TimedBodies& bodies) 
     // The wait. No branches: what comes next is hard to foretell.
     const double duration = stage.durations[meeting.wait.collective];
     const double until = finish[meeting.wait.number];
-    const double charge = interference * std::min(duration, compute - mark[meeting.wait.post]);
+    const double charge =
+        interference_charge(interference, {duration}, {compute - mark[meeting.wait.post]}).value;
     compute += charge;
     now += charge;
     const double waits = std::max(0.0, until - now);

@@ -31,7 +31,9 @@ class QueuedStage {
         turns_(queue_.limit, queue_.micro_batches,
                {stage, static_cast<std::int64_t>(program.stages.size())}) {
     const StageCycles cycles = program.stages[static_cast<std::size_t>(stage)];
-    for (std::int32_t c = cycles.first; c < queue_.first; ++c) add_cycle(c);
+    for (std::int32_t c = cycles.first; c < queue_.first; ++c) {
+      add(p_.cycles[static_cast<std::size_t>(c)]);
+    }
     if (log_ != nullptr) log_->flights.resize(channels_.size());
   }
 
@@ -71,7 +73,7 @@ class QueuedStage {
     list_.clear();
     next_ = 0;
     for (std::int32_t c = queue_.last; c < p_.stages[static_cast<std::size_t>(stage_)].last; ++c) {
-      add_cycle(c);
+      add(p_.cycles[static_cast<std::size_t>(c)]);
     }
   }
 
@@ -110,7 +112,7 @@ class QueuedStage {
 
   // When the message of the next turn of a part is there; never, if it has not been sent.
   double arrival(StepPart part) const {
-    const ChannelNumber channel = part == StepPart::forward ? queue_.forward : queue_.backward;
+    const ChannelNumber channel = queue_.message_of(part);
     if (channel == -1) return 0.0;
     const std::size_t number = channels_[static_cast<std::size_t>(channel)].waited;
     if (!meetings_.known(channel, stage_, number)) return never;
@@ -124,7 +126,7 @@ class QueuedStage {
   }
 
   void hold_for(StepPart part) {
-    const ChannelNumber channel = part == StepPart::forward ? queue_.forward : queue_.backward;
+    const ChannelNumber channel = queue_.message_of(part);
     const double from = now_;
     if (turns_.open() && channel != -1) {
       OfChannel& on = channels_[static_cast<std::size_t>(channel)];
@@ -136,33 +138,17 @@ class QueuedStage {
   }
 
   void begin(StepPart part) {
-    const bool forward = part == StepPart::forward;
-    std::int64_t number = forward ? turns_.forwards() : turns_.backwards();
-    for (const TimedTurn& turn : forward ? queue_.forwards : queue_.backwards) {
-      if (number < turn.repeats) {
-        list_.clear();
-        next_ = 0;
-        for (std::int32_t r = turn.first; r < turn.last; ++r) add_run(r);
-        break;
-      }
-      number -= turn.repeats;
-    }
+    list_.clear();
+    next_ = 0;
+    add(queue_.turn(part, part == StepPart::forward ? turns_.forwards() : turns_.backwards()));
     turns_.take(part);
     if (log_ != nullptr) log_->turns.push_back(part);
   }
 
-  void add_cycle(std::int32_t number) {
-    const RunCycle& cycle = p_.cycles[static_cast<std::size_t>(number)];
-    for (std::int64_t i = 0; i < cycle.repeats; ++i) {
-      for (std::int32_t r = cycle.first; r < cycle.last; ++r) add_run(r);
-    }
-  }
-
-  void add_run(std::int32_t number) {
-    const StepRun& run = p_.runs[static_cast<std::size_t>(number)];
-    for (std::int64_t i = 0; i < run.repeats; ++i) {
+  void add(const RunCycle& cycle) {
+    each_run(p_, cycle, [this](const StepRun& run) {
       for (std::int32_t s = run.first; s < run.last; ++s) list_.push_back(s);
-    }
+    });
   }
 
   bool step(const TimedStep& s) {

@@ -43,8 +43,12 @@ class Search {
       }
       ++result.tried;
       const Pipeline& stages = recordings_.pipeline(length, m);
-      if (!fits(stages, grid, m)) continue;
-      result.feasible.push_back({grid, m, estimator_.evaluate(stages, grid, m)});
+      Estimate estimate = estimator_.evaluate(stages, grid, m, estimator_.memory_limit());
+      if (estimate.memory.peak > estimator_.memory_limit()) {
+        note_miss(estimate.memory.peak, grid, m);
+        continue;
+      }
+      result.feasible.push_back({grid, m, std::move(estimate)});
     }
   }
 
@@ -95,19 +99,13 @@ class Search {
     ++result.rejected[rejection(why)];
   }
 
-  bool fits(const Pipeline& stages, const ProcessGrid& grid, std::int64_t m) {
-    Bytes need;
-    for (const MemoryUse& use : estimator_.memory(stages, grid, m)) {
-      need = std::max(need, use.peak);
-    }
-    if (need <= estimator_.memory_limit()) return true;
+  void note_miss(Bytes need, const ProcessGrid& grid, std::int64_t m) {
     ++result.rejected[Rejection::memory];
     if (least_.value == 0 || need < least_) {
       least_ = need;
       miss_ = grid;
       miss_micro_batches_ = m;
     }
-    return false;
   }
 
   Point question_;

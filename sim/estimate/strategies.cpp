@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
-#include "schedule/fold/memory.hpp"
-#include "sim/cost/lower.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "sim/estimate/recordings.hpp"
 
@@ -28,10 +27,7 @@ struct Visit {
 class Runner {
  public:
   Runner(const Point& pattern, const Platform& platform)
-      : platform_(platform),
-        question_(pattern),
-        estimator_(platform, question_),
-        rates_(platform) {}
+      : question_(pattern), estimator_(platform, question_) {}
 
   Bytes memory_limit() const { return estimator_.memory_limit(); }
 
@@ -41,15 +37,7 @@ class Runner {
     begin(strategy, visit);
     const std::int64_t stages = strategy.grid.extent(Axis::pipe);
     const std::int64_t m = strategy.micro_batches();
-    const Folded& last = recordings_->stage({stages - 1, stages}, m);
-    alone_.assign(1, last);
-    sizes_.resize(1);
-    sizes_[0].evaluate(last, strategy.grid, {strategy.global_batch * question_.model.sequence / m});
-    question_.grid = strategy.grid;
-    const GroupShapes shapes = group_shapes(question_, platform_);
-    lower(alone_, sizes_, {strategy.grid, shapes, rates_, platform_, question_.what_ifs.collective},
-          program_);
-    return estimate(program_).total;
+    return estimator_.alone(recordings_->stage({stages - 1, stages}, m), strategy.grid, m);
   }
 
   // The first and the last stage are the fullest as a rule: where either does not fit, the others
@@ -63,11 +51,10 @@ class Runner {
     if (visit.memory > memory_limit().value) return;
     const std::int64_t m = strategy.micro_batches();
     const Pipeline& pipeline = recordings_->pipeline(stages, m);
-    for (const MemoryUse& use : estimator_.memory(pipeline, strategy.grid, m)) {
-      visit.memory = std::max(visit.memory, use.peak.value);
-    }
+    const Estimate estimate = estimator_.evaluate(pipeline, strategy.grid, m, memory_limit());
+    visit.memory = std::max(visit.memory, estimate.memory.peak.value);
     if (visit.memory > memory_limit().value) return;
-    visit.seconds = estimator_.evaluate(pipeline, strategy.grid, m).outcome.total.value;
+    visit.seconds = estimate.outcome.total.value;
   }
 
   // Of the fullest stage.
@@ -92,21 +79,12 @@ class Runner {
 
   Bytes stage_memory(const Strategy& strategy, const Stage& stage) {
     const std::int64_t m = strategy.micro_batches();
-    const Folded& folded = recordings_->stage(stage, m);
-    sizes_.resize(1);
-    sizes_[0].evaluate(folded, strategy.grid,
-                       {strategy.global_batch * question_.model.sequence / m});
-    return peak_memory(folded, sizes_[0], strategy.grid).peak;
+    const std::span<const Folded> one(&recordings_->stage(stage, m), 1);
+    return estimator_.memory(one, strategy.grid, m).front().peak;
   }
 
-  const Platform& platform_;
   Point question_;
   Estimator estimator_;
-  AxisRates rates_;
-  // Of a stage alone; kept for their storage.
-  std::vector<Folded> alone_;
-  std::vector<LocalSizes> sizes_;
-  TimedProgram program_;
   std::optional<Recordings> recordings_;
   std::pair<std::uint32_t, std::int64_t> of_{};  // options and stages that the recordings are of
 };

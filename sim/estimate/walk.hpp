@@ -326,15 +326,4 @@ class Walk {
   Before before_turn_, before_round_;
 };
 
-// The groups of the question on another grid. A point is made only where the list of its devices
-// matters: a search asks for thousands of grids.
-GroupShapes shapes_of(const Point& question, const ProcessGrid& grid, const Platform& platform) {
-  if (question.what_ifs.placement.by != Placing::devices) {
-    return group_shapes(grid, platform.node.devices);
-  }
-  Point placed = question;
-  placed.grid = grid;
-  return group_shapes(placed, platform);
-}
-
 }  // namespace fourfold

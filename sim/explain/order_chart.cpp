@@ -10,7 +10,6 @@
 
 #include "schedule/models/fit.hpp"
 #include "schedule/order/step.hpp"
-#include "sim/cost/lower.hpp"
 #include "sim/estimate/estimate.hpp"
 
 namespace fourfold {
@@ -37,14 +36,7 @@ Recorded recorded(const Point& point, const Platform& platform) {
         issue(record_step(point.model, point.options, Stage{i, stages}), point.options));
     folded.push_back(fold(result.schedules.back()));
   }
-  std::vector<LocalSizes> sizes(folded.size());
-  for (std::size_t i = 0; i < folded.size(); ++i) {
-    sizes[i].evaluate(folded[i], point.grid, {micro_batch_tokens(point)});
-  }
-  const GroupShapes shapes = group_shapes(point, platform);
-  lower(folded, sizes,
-        {point.grid, shapes, AxisRates(platform), platform, point.what_ifs.collective},
-        result.program);
+  result.program = lower(point, platform, folded);
   return result;
 }
 
@@ -56,16 +48,10 @@ void each_section(const Recorded& recorded, std::size_t stage, const Visit& visi
   const StageCycles cycles = program.by_stage()[stage];
   std::size_t next = 0;
   for (std::int32_t c = cycles.first; c < cycles.last; ++c) {
-    const RunCycle& cycle = program.cycles[static_cast<std::size_t>(c)];
-    for (std::int64_t i = 0; i < cycle.repeats; ++i) {
-      for (std::int32_t r = cycle.first; r < cycle.last; ++r) {
-        const StepRun& run = program.runs[static_cast<std::size_t>(r)];
-        for (std::int64_t k = 0; k < run.repeats; ++k) {
-          const auto section = static_cast<std::size_t>(schedule.sections.at(next++).section);
-          visit(run, schedule.program.sections[section]);
-        }
-      }
-    }
+    each_run(program, program.cycles[static_cast<std::size_t>(c)], [&](const StepRun& run) {
+      const auto section = static_cast<std::size_t>(schedule.sections.at(next++).section);
+      visit(run, schedule.program.sections[section]);
+    });
   }
 }
 

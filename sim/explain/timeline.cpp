@@ -58,20 +58,13 @@ class Unrolling {
       const bool forward = log_.turns[turn_] == StepPart::forward;
       const std::int64_t number = forward ? forwards++ : backwards++;
       cycle_written_ = repeated_ == Repeated::all || sampled(number, queue.micro_batches);
-      std::int64_t left = number;
-      for (const TimedTurn& turn : forward ? queue.forwards : queue.backwards) {
-        if (left >= turn.repeats) {
-          left -= turn.repeats;
-          continue;
-        }
-        for (std::int32_t r = turn.first; r < turn.last; ++r) {
-          section_ = first_section[static_cast<std::size_t>(r)];
-          here_.micro_batch =
-              number - detail_.sections().at(static_cast<std::size_t>(section_)).micro_batch;
-          here_.micro_batch_known = true;
-          run_of(static_cast<std::size_t>(r));
-        }
-        break;
+      const RunCycle turn = queue.turn(log_.turns[turn_], number);
+      for (std::int32_t r = turn.first; r < turn.last; ++r) {
+        section_ = first_section[static_cast<std::size_t>(r)];
+        here_.micro_batch =
+            number - detail_.sections().at(static_cast<std::size_t>(section_)).micro_batch;
+        here_.micro_batch_known = true;
+        run_of(static_cast<std::size_t>(r));
       }
     }
     cycle_written_ = true;
@@ -84,17 +77,12 @@ class Unrolling {
     }
   }
 
-  // The message that the turn behind a choice begins with; -1: none.
-  ChannelNumber message_of_next() const {
-    const TimedQueue& queue = p_.queues.at(stage_number_);
-    return log_.turns.at(turn_ + 1) == StepPart::forward ? queue.forward : queue.backward;
-  }
-
   void choose() {
     const double arrive = log_.arrive.at(operation_);
     compute_until(arrive);
     if (log_.leave.at(operation_) > arrive) {
-      const ChannelNumber channel = message_of_next();
+      const ChannelNumber channel =
+          p_.queues.at(stage_number_).message_of(log_.turns.at(turn_ + 1));
       const auto c = static_cast<std::size_t>(channel);
       add({SpanKind::wait,
            channel,

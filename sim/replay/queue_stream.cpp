@@ -12,19 +12,11 @@ QueueStream::QueueStream(const TimedProgram& program, const ProcessGrid& grid, s
       writer_(program, grid),
       turns_(queue_.limit, queue_.micro_batches,
              {stage, static_cast<std::int64_t>(program.stages.size())}) {
-  for (std::int32_t c = cycles_.first; c < queue_.first; ++c) write_cycle(c);
+  for (std::int32_t c = cycles_.first; c < queue_.first; ++c) write(program_.cycles[c]);
 }
 
 void QueueStream::take(StepPart part) {
-  const bool forward = part == StepPart::forward;
-  std::int64_t number = forward ? turns_.forwards() : turns_.backwards();
-  for (const TimedTurn& turn : forward ? queue_.forwards : queue_.backwards) {
-    if (number < turn.repeats) {
-      for (std::int32_t r = turn.first; r < turn.last; ++r) write_run(r);
-      break;
-    }
-    number -= turn.repeats;
-  }
+  write(queue_.turn(part, next(part)));
   turns_.take(part);
   taken_.push_back(part);
 }
@@ -36,26 +28,16 @@ bool QueueStream::go_on() {
     take(turns_.only());
     return true;
   }
-  for (std::int32_t c = queue_.last; c < cycles_.last; ++c) write_cycle(c);
+  for (std::int32_t c = queue_.last; c < cycles_.last; ++c) write(program_.cycles[c]);
   writer_.close({});
   ended_ = true;
   return true;
 }
 
-void QueueStream::write_cycle(std::int32_t number) {
-  const RunCycle& cycle = program_.cycles[static_cast<std::size_t>(number)];
-  for (std::int64_t i = 0; i < cycle.repeats; ++i) {
-    for (std::int32_t r = cycle.first; r < cycle.last; ++r) write_run(r);
-  }
-}
-
-void QueueStream::write_run(std::int32_t number) {
-  const StepRun& run = program_.runs[static_cast<std::size_t>(number)];
-  for (std::int64_t i = 0; i < run.repeats; ++i) {
-    for (std::int32_t s = run.first; s < run.last; ++s) {
-      writer_.write(program_.steps[static_cast<std::size_t>(s)]);
-    }
-  }
+void QueueStream::write(const RunCycle& cycle) {
+  each_run(program_, cycle, [this](const StepRun& run) {
+    for (std::int32_t s = run.first; s < run.last; ++s) writer_.write(program_.steps[s]);
+  });
 }
 
 }  // namespace fourfold

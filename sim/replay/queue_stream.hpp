@@ -16,9 +16,10 @@ class QueueStream {
 
   const IssueStream& stream() const { return writer_.stream; }
   const ReadyTurns& turns() const { return turns_; }
-  // The channel of the message that the next turn of a part begins with; -1: it needs none.
-  ChannelNumber message_of(StepPart part) const {
-    return part == StepPart::forward ? queue_.forward : queue_.backward;
+  ChannelNumber message_of(StepPart part) const { return queue_.message_of(part); }
+  // The micro-batch of the next turn of a part.
+  std::int64_t next(StepPart part) const {
+    return part == StepPart::forward ? turns_.forwards() : turns_.backwards();
   }
 
   // Writes the next turn of that part.
@@ -30,8 +31,7 @@ class QueueStream {
   const std::vector<StepPart>& taken() const { return taken_; }
 
  private:
-  void write_cycle(std::int32_t number);
-  void write_run(std::int32_t number);
+  void write(const RunCycle& cycle);
 
   const TimedProgram& program_;
   const TimedQueue& queue_;

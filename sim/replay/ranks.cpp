@@ -71,11 +71,19 @@ void Ranks::deepen(ChannelNumber channel) {
 }
 
 void Ranks::walk(std::int32_t index) {
+  const std::int32_t begin = ranks_[index].next;
+  bool on = walk_written(index);
+  while (on && goes_on(index)) on = walk_written(index);
+  walked_ += ranks_[index].next - begin;
+  if (on) ++ended_;
+}
+
+bool Ranks::walk_written(std::int32_t index) {
   Rank& rank = ranks_[index];
   Crew& crew = crew_of(index);
   const std::vector<Operation>& operations = crew.stream->operations;
-  const std::int32_t begin = rank.next;
-  for (; rank.next < std::ssize(operations) || goes_on(index); ++rank.next) {
+  const auto end = static_cast<std::int32_t>(operations.size());
+  for (; rank.next < end; ++rank.next) {
     const Operation& operation = operations[rank.next];
     double compute = operation.compute.value * factors_[index];
     if (jitter_ != nullptr) {
@@ -84,31 +92,28 @@ void Ranks::walk(std::int32_t index) {
     }
     rank.clock += compute;
     if (witness_ != nullptr) witness_->reach(index, operation, compute, rank.clock);
-    if (operation.kind == Operation::Kind::choose) {
-      if (!choose(index)) {
-        walked_ += rank.next - begin;
-        return;
-      }
-    } else if (operation.kind == Operation::Kind::mark) {
+    if (operation.kind == Operation::Kind::mark) {
       mark(rank, crew, operation.segment);
     } else if (operation.kind == Operation::Kind::post) {
       post(index, operation);
+    } else if (operation.kind == Operation::Kind::choose) {
+      if (!choose(index)) return false;
     } else {
       Communicator& state = states_[communicators_.communicator(operation.channel, index)];
       if (state.finished > operation.number) continue;
       ++state.waiting;
       rank.awaited = operation.number;
       rank.waits_on = operation.channel;
-      walked_ += rank.next - begin;
-      return;
+      return false;
     }
   }
-  walked_ += rank.next - begin;
-  ++ended_;
+  return true;
 }
 
 bool Ranks::goes_on(std::int32_t rank) {
-  return queues_ != nullptr && (*queues_)[communicators_.crew(rank)].go_on();
+  if (queues_ == nullptr) return false;
+  QueueStream& queue = (*queues_)[communicators_.crew(rank)];
+  return ranks_[rank].next < std::ssize(queue.stream().operations) || queue.go_on();
 }
 
 // The others hear of it: what they go on with is written by then.
@@ -141,9 +146,7 @@ bool Ranks::arrived(std::int32_t rank, StepPart part) const {
   const QueueStream& queue = (*queues_)[communicators_.crew(rank)];
   const ChannelNumber channel = queue.message_of(part);
   if (channel == -1) return true;
-  const std::int64_t number =
-      part == StepPart::forward ? queue.turns().forwards() : queue.turns().backwards();
-  return states_[communicators_.communicator(channel, rank)].finished > number;
+  return states_[communicators_.communicator(channel, rank)].finished > queue.next(part);
 }
 
 void Ranks::begin_chosen(std::int32_t index, StepPart part) {
@@ -151,18 +154,19 @@ void Ranks::begin_chosen(std::int32_t index, StepPart part) {
   QueueStream& queue = (*queues_)[communicators_.crew(index)];
   const ChannelNumber channel = queue.message_of(part);
   if (channel != -1) {
-    const Communicator& state = states_[communicators_.communicator(channel, index)];
+    const std::int32_t communicator = communicators_.communicator(channel, index);
+    const double finish = states_[communicator].finished_at;
+    const Arrival& last = arrivals_[communicator];
     Crew& crew = crew_of(index);
     Operation waited = crew.stream->operations[rank.next];
     waited.channel = channel;
     if (witness_ != nullptr) {
-      witness_->wake(index, waited, {rank.clock, state.finished_at},
-                     {state.last_rank, state.last_post});
+      witness_->wake(index, waited, {rank.clock, finish}, {last.last_rank, last.last_post});
     }
-    if (state.finished_at > rank.clock) {
-      sums_of(crew, channel, waited.segment).exposed += state.finished_at - rank.clock;
-      crew.sums[waited.segment].bubble += std::max(0.0, state.started_before - rank.clock);
-      rank.clock = state.finished_at;
+    if (finish > rank.clock) {
+      sums_of(crew, channel, waited.segment).exposed += finish - rank.clock;
+      crew.sums[waited.segment].bubble += std::max(0.0, last.started - rank.clock);
+      rank.clock = finish;
     }
   }
   rank.chooses = false;
@@ -207,9 +211,6 @@ void Ranks::finish(std::int32_t communicator, double time) {
   if (witness_ != nullptr) witness_->finish(communicator, number, started, time);
   state.running = false;
   state.finished_at = time;
-  state.started_before = started;
-  state.last_rank = posted.last_rank;
-  state.last_post = posted.last_post;
   ++state.finished;
   --in_flight_;
   if (communicators_.joins_stages(channel)) {
@@ -224,6 +225,7 @@ void Ranks::finish(std::int32_t communicator, double time) {
     start_if_ready(channel, communicator, time);
   }
   if (queues_ != nullptr && communicators_.one_way(channel)) {
+    arrivals_[communicator] = {started, posted.last_post, posted.last_rank};
     const std::int32_t receiver = first + distance;
     // What arrives with it counts, too.
     if (ranks_[receiver].chooses) network_.wake(receiver, time * (1.0 + simultaneous));

@@ -41,7 +41,10 @@ class Ranks {
   // Besides, each operation's compute takes jitter's factor for (rank, operation).
   void set_jitter(const Jitter* jitter) { jitter_ = jitter->none() ? nullptr : jitter; }
   // By crew: the streams are theirs, which are written as the first rank of each crew chooses.
-  void set_queues(std::vector<QueueStream>* queues) { queues_ = queues; }
+  void set_queues(std::vector<QueueStream>* queues) {
+    queues_ = queues;
+    arrivals_.resize(states_.size());
+  }
   // Is told what happens to whom; must outlive the ranks.
   void set_witness(Witness* witness) { witness_ = witness; }
 
@@ -77,10 +80,12 @@ class Ranks {
     std::int32_t finished = 0;  // collectives done: the next one has this number
     std::int32_t waiting = 0;   // members that wait for something on it
     bool running = false;
-    // Of the last one that is done.
-    double started_before = 0.0;
-    std::int32_t last_rank = 0;
+  };
+  // A message that has arrived.
+  struct Arrival {
+    double started = 0.0;
     double last_post = 0.0;
+    std::int32_t last_rank = 0;  // who made the last post
   };
   // A collective that not all members have posted, or that has not finished yet.
   struct Pending {
@@ -108,6 +113,8 @@ class Ranks {
   Pending& pending(ChannelNumber channel, std::int32_t communicator, std::int32_t number);
   void deepen(ChannelNumber channel);
   void walk(std::int32_t rank);
+  // As far as its crew's stream is written. False if the rank has to wait before that.
+  bool walk_written(std::int32_t rank);
   // Whether more has been written behind the end of a crew's stream.
   bool goes_on(std::int32_t rank);
   // The rank stands before a choice: true if it can go on.
@@ -135,7 +142,8 @@ class Ranks {
   std::vector<Board> boards_;  // by channel
   std::vector<Crew> crews_;
   std::vector<QueueStream>* queues_ = nullptr;
-  double woken_at_ = 0.0;  // last
+  std::vector<Arrival> arrivals_;  // by communicator, the last one; empty without queues
+  double woken_at_ = 0.0;          // last
   std::size_t ended_ = 0;
   std::int64_t in_flight_ = 0;
   std::int64_t walked_ = 0;
