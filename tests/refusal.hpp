@@ -1,4 +1,4 @@
-// What a call is refused with, for tests of the words: the sentence of a std::invalid_argument.
+// What a call is refused with, for tests of the words: the sentence of what it throws.
 #pragma once
 
 #include <functional>
@@ -8,10 +8,11 @@
 namespace fourfold {
 
 // "accepted" where nothing is thrown.
-inline std::string refusal(const std::function<void()>& call) {
+template <typename Error = std::invalid_argument>
+std::string refusal(const std::function<void()>& call) {
   try {
     call();
-  } catch (const std::invalid_argument& error) {
+  } catch (const Error& error) {
     return error.what();
   }
   return "accepted";

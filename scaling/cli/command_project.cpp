@@ -8,7 +8,6 @@
 #include "scaling/cli/question_flags.hpp"
 #include "scaling/find/finding.hpp"
 #include "scaling/find/reruns.hpp"
-#include "scaling/find/settle.hpp"
 #include "scaling/find/trace_file.hpp"
 #include "scaling/jobs/progress.hpp"
 #include "scaling/study/record_json.hpp"
@@ -39,23 +38,17 @@ struct Answer {
 
 Answer answer(const Typed& typed) {
   constexpr double reruns_share = 0.3;  // of the work, for the time left
-  const Question asked = question_of(typed.flags);
-  const double settling_share = asked.variants.size() > 1 ? 0.5 : 0.0;
-  print_notices(read_platform(asked.platform, asked.scales));
+  const Question question = question_of(typed.flags);
+  print_notices(read_platform(question.platform, question.scales));
   const Fidelity fidelity = fidelity_named(typed.flags.fidelity);
   const StoppingRule rule = rule_of(typed.flags);
   const bool more = typed.explain && simulates(fidelity);
   const double share = more ? 1.0 - reruns_share : 1.0;
   Progress progress(1, 1.0);
-  progress.begin(asked.model.name + " on " + asked.platform, 1.0);
-  const Question question = settled(asked, [&](const std::string& activity, double done) {
-    progress.update(activity, done * settling_share);
-  });
+  progress.begin(question.model.name + " on " + question.platform, 1.0);
   const Finding finding = find(
       question, fidelity, rule,
-      [&](const std::string& activity, double done) {
-        progress.update(activity, (settling_share + (1.0 - settling_share) * done) * share);
-      },
+      [&](const std::string& activity, double done) { progress.update(activity, done * share); },
       detail_of(typed));
   Answer answer{make_record(question, finding, fidelity, rule), {}};
   if (more) {

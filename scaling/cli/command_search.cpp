@@ -10,7 +10,6 @@
 #include "scaling/cli/output.hpp"
 #include "scaling/cli/strategy_flags.hpp"
 #include "scaling/find/finding.hpp"
-#include "scaling/find/settle.hpp"
 #include "scaling/find/strategy_finding.hpp"
 #include "scaling/jobs/progress.hpp"
 #include "scaling/study/record_json.hpp"
@@ -32,20 +31,15 @@ struct Typed {
 
 int search_grids(const Typed& typed) {
   const QuestionFlags flags = question_flags(typed.flags);
-  const Question asked = question_of(flags);
-  const double settling_share = asked.variants.size() > 1 ? 0.5 : 0.0;
-  print_notices(read_platform(asked.platform, asked.scales));
+  const Question question = question_of(flags);
+  print_notices(read_platform(question.platform, question.scales));
   const Fidelity fidelity = fidelity_named(flags.fidelity);
   const StoppingRule rule = rule_of(flags);
   Progress progress(1, 1.0);
-  progress.begin(asked.model.name + " on " + asked.platform, 1.0);
-  const Question question = settled(asked, [&](const std::string& activity, double done) {
-    progress.update(activity, done * settling_share);
-  });
+  progress.begin(question.model.name + " on " + question.platform, 1.0);
   const Finding finding =
-      find(question, fidelity, rule, [&](const std::string& activity, double done) {
-        progress.update(activity, settling_share + (1.0 - settling_share) * done);
-      });
+      find(question, fidelity, rule,
+           [&](const std::string& activity, double done) { progress.update(activity, done); });
   const Record record = make_record(question, finding, fidelity, rule);
   print(typed.json ? to_json(record) + '\n' : search_text(record));
   return 0;

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "platforms/network/topology.hpp"
-#include "scaling/find/candidates.hpp"
+#include "scaling/find/settle.hpp"
 #include "scaling/jobs/launch.hpp"
 #include "sim/conditions/conditions.hpp"
 #include "sim/conditions/link_faults.hpp"
@@ -22,8 +22,8 @@ namespace {
 constexpr std::size_t processes_at_a_time = 2;
 // A safety net only, far slower than any machine: what a study leaves out must not depend on speed.
 constexpr std::int64_t least_units_a_second = 2'000'000;
-constexpr double uniform_share = 0.5;  // of the work of a question with a last simulation
-constexpr double search_share = 0.1;   // of the work of a question, for the time left
+constexpr double uniform_share = 0.5;     // of the work of a question with a last simulation
+constexpr double simulations_work = 9.0;  // of a question, in searches, for the time left
 
 // The last line that a failed simulation wrote to standard error, or what can be said without one.
 std::string reason_of(const JobResult& result) {
@@ -119,14 +119,24 @@ std::optional<double> Finding::regret() const {
 
 namespace {
 
-Finding find_uniform(const Question& question, Fidelity fidelity, const StoppingRule& rule,
+// The part of a question's work that its searches are.
+double search_share(const Question& question, Fidelity fidelity) {
+  if (!simulates(fidelity)) return 1.0;
+  const auto searches = static_cast<double>(std::max<std::size_t>(question.variants.size(), 1));
+  return searches / (searches + simulations_work);
+}
+
+Finding find_uniform(const Question& asked, Fidelity fidelity, const StoppingRule& rule,
                      const Watch& watch) {
-  const Platform platform = read_platform(question.platform, question.scales);
-  const double share = simulates(fidelity) ? search_share : 1.0;
-  Finding finding;
-  finding.search = candidates(question, platform, [&](const std::string& activity, double done) {
+  const Platform platform = read_platform(asked.platform, asked.scales);
+  const double share = search_share(asked, fidelity);
+  Settled found = settled(asked, platform, [&](const std::string& activity, double done) {
     watch(activity, done * share);
   });
+  const Question& question = found.question;
+  Finding finding;
+  finding.options = question.options;
+  finding.search = std::move(found.search);
   if (fidelity == Fidelity::estimated) return finding;
 
   const std::vector<double> estimated = estimated_seconds(finding);
@@ -183,18 +193,20 @@ void refuse_early(const Question& question, Fidelity fidelity, const Platform& p
 
 }  // namespace
 
-Finding find(const Question& question, Fidelity fidelity, const StoppingRule& rule,
-             const Watch& watch, DetailWanted detail) {
-  const Platform platform = read_platform(question.platform, question.scales);
-  refuse_early(question, fidelity, platform);
-  const bool alike = question.what_ifs.uniform();
+Finding find(const Question& asked, Fidelity fidelity, const StoppingRule& rule, const Watch& watch,
+             DetailWanted detail) {
+  const Platform platform = read_platform(asked.platform, asked.scales);
+  refuse_early(asked, fidelity, platform);
+  const bool alike = asked.what_ifs.uniform();
   const bool once_more = simulates(fidelity) && (!alike || fidelity != Fidelity::simulated ||
                                                  detail != DetailWanted::none);
   const double share = once_more ? uniform_share : 1.0;
   Finding finding = find_uniform(
-      uniform(question), fidelity, rule,
+      uniform(asked), fidelity, rule,
       [&](const std::string& activity, double done) { watch(activity, done * share); });
   const Candidate& best = finding.best();
+  Question question = asked;
+  question.options = finding.options;
   const Point point = point_of(question, best.grid, best.micro_batches);
   try {
     refuse_idle_tuning(point, platform);

@@ -17,6 +17,7 @@
 namespace fourfold {
 
 struct Finding {
+  StepOptions options;  // the question's, or the best of its variants by estimate
   SearchResult search;  // every feasible candidate, by estimated seconds
   // Of search.feasible[0, simulated.size()); absent where it took more work than the rule allows.
   std::vector<std::optional<ReplayAnswer>> simulated;
@@ -44,9 +45,9 @@ struct FindingFailed : std::runtime_error {
 // Called with what is being done and which part of the question is done, 0 to 1.
 using Watch = std::function<void(const std::string& activity, double done)>;
 
-// The grid is chosen as if all ranks and links were alike; what-ifs that say otherwise, fidelities
-// beyond simulated and the detail apply to a last simulation, of the chosen grid, which no rule
-// gives up.
+// Options and grid are chosen as if all ranks and links were alike; what-ifs that say otherwise,
+// fidelities beyond simulated and the detail apply to a last simulation, of the chosen grid, which
+// no rule gives up.
 //
 // Throws FindingFailed if no grid can answer, if a what-if cannot take effect or a simulation
 // fails, and Interrupted. Two simulations run at a time; what they find does not depend on which

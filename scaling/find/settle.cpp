@@ -3,38 +3,44 @@
 
 #include <fmt/format.h>
 
-#include <optional>
+#include <utility>
 
 #include "scaling/find/candidates.hpp"
 
 namespace fourfold {
+namespace {
 
-Question settled(const Question& question, const Watch& watch) {
-  Question best = question;
-  if (question.variants.size() < 2) return best;
-  const Platform platform = read_platform(question.platform, question.scales);
-  std::optional<Seconds> least;
+Seconds least(const SearchResult& search) {
+  return search.feasible.front().estimate.outcome.total;
+}
+
+}  // namespace
+
+Settled settled(const Question& question, const Platform& platform, const Watch& watch) {
+  Settled best{question, {}};
+  if (question.variants.size() < 2) {
+    best.search = candidates(question, platform, watch);
+    return best;
+  }
   std::string why;
   double done = 0.0;
   for (const StepOptions& options : question.variants) {
-    Question one = uniform(question);
+    Question one = question;
     one.options = options;
     const auto hear = [&](const std::string& activity, double part) {
       watch(activity, (done + part) / static_cast<double>(question.variants.size()));
     };
     try {
-      const Seconds seconds =
-          candidates(one, platform, hear).feasible.front().estimate.outcome.total;
-      if (!least || seconds < *least) {
-        least = seconds;
-        best.options = options;
+      SearchResult search = candidates(one, platform, hear);
+      if (best.search.feasible.empty() || least(search) < least(best.search)) {
+        best = {std::move(one), std::move(search)};
       }
     } catch (const FindingFailed& error) {
       if (why.empty()) why = error.what();
     }
     done += 1.0;
   }
-  if (!least) {
+  if (best.search.feasible.empty()) {
     throw FindingFailed(fmt::format("{}; none of {} choices of the system's options fits", why,
                                     question.variants.size()));
   }

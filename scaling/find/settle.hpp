@@ -2,14 +2,20 @@
 // micro-batches.
 #pragma once
 
+#include "platforms/platform.hpp"
 #include "scaling/find/finding.hpp"
 #include "scaling/find/question.hpp"
 
 namespace fourfold {
 
+struct Settled {
+  Question question;
+  SearchResult search;  // its candidates; see candidates()
+};
+
 // The question with those options of its variants whose best grid and micro-batches are estimated
-// to take least time; the first of equals, and the question itself if it has no variants. Throws
+// to take least time; the first of equals, and the question itself if it has no choice. Throws
 // FindingFailed if none of them fits, with the reason of the first.
-Question settled(const Question& question, const Watch& watch);
+Settled settled(const Question& question, const Platform& platform, const Watch& watch);
 
 }  // namespace fourfold

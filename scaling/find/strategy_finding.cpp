@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <stdexcept>
 
 #include "scaling/jobs/interrupt.hpp"
@@ -58,6 +60,14 @@ Influences influences_of(const StrategyAnswer& answer) {
 }
 
 }  // namespace
+
+std::vector<std::size_t> Influences::by_share() const {
+  std::vector<std::size_t> order(factors.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::ranges::greater(),
+                           [&](std::size_t i) { return whole.shapley[i]; });
+  return order;
+}
 
 StrategyFinding find_strategies(const StrategyQuestion& question, const StrategyWish& wish,
                                 const std::function<void(const std::string&, double)>& watch) {

@@ -18,6 +18,9 @@ struct Influences {
   std::vector<Factor> factors;
   Influence whole;     // what is out of memory has 0 flop/s
   Influence feasible;  // without it
+
+  // Numbers of the factors, the largest share of the whole first.
+  std::vector<std::size_t> by_share() const;
 };
 
 struct StrategyFinding {

@@ -11,7 +11,6 @@
 #include "scaling/cli/output.hpp"
 #include "scaling/find/finding.hpp"
 #include "scaling/find/sensitivity.hpp"
-#include "scaling/find/settle.hpp"
 #include "scaling/jobs/interrupt.hpp"
 #include "scaling/jobs/progress.hpp"
 #include "scaling/study/campaign.hpp"
@@ -71,12 +70,10 @@ Plan plan_of(const Campaign& campaign, const Store& store) {
 }
 
 // Both records of a question, the estimated one first.
-void answer(const Question& asked, const Campaign& campaign, Progress& progress, Store& store) {
-  const auto watch = [&](const std::string& activity, double done) {
-    progress.update(activity, done);
-  };
-  const Question question = settled(asked, watch);
-  const Finding finding = find(question, campaign.fidelity, campaign.rule, watch);
+void answer(const Question& question, const Campaign& campaign, Progress& progress, Store& store) {
+  const Finding finding =
+      find(question, campaign.fidelity, campaign.rule,
+           [&](const std::string& activity, double done) { progress.update(activity, done); });
   std::vector<Fidelity> reached{Fidelity::estimated};
   if (simulates(campaign.fidelity)) reached.push_back(campaign.fidelity);
   for (Fidelity fidelity : reached) {

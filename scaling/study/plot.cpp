@@ -50,6 +50,15 @@ std::string why_not_drawn(const std::vector<Plot>& wanted) {
   return "";
 }
 
+// Draws `output`.png and .svg from a CSV; `settings` are what else the script expects. Returns a
+// sentence for the user.
+std::string draw(const char* name, const std::string& csv, const std::string& output,
+                 const std::string& settings) {
+  const std::string failure = why_not_drawn(
+      {{name, fmt::format("csv={}; output={}; {}", quoted(csv), quoted(output), settings)}});
+  return failure.empty() ? fmt::format("{0}.png and {0}.svg are drawn", output) : failure;
+}
+
 }  // namespace
 
 std::string draw_plots(const std::string& folder, const std::vector<std::string>& machines,
@@ -69,19 +78,13 @@ std::string draw_plots(const std::string& folder, const std::vector<std::string>
 }
 
 std::string draw_systems(const std::string& folder, const std::string& title) {
-  const std::string failure = why_not_drawn(
-      {{"systems", fmt::format("csv={}; output={}; heading={}", quoted(folder + "/summary.csv"),
-                               quoted(folder + "/systems"), quoted(title))}});
-  return failure.empty() ? fmt::format("{0}/systems.png and {0}/systems.svg are drawn", folder)
-                         : failure;
+  return draw("systems", folder + "/summary.csv", folder + "/systems", "heading=" + quoted(title));
 }
 
 std::string draw_loss_curve(const std::string& folder, const LossTable& losses) {
-  const std::string failure = why_not_drawn(
-      {{"loss", fmt::format("csv={}; output={}; model={}; data={}; word={}",
-                            quoted(folder + "/loss.csv"), quoted(folder + "/loss"),
-                            quoted(losses.model), quoted(losses.data), quoted(losses.word))}});
-  return failure.empty() ? fmt::format("{0}/loss.png and {0}/loss.svg are drawn", folder) : failure;
+  return draw("loss", folder + "/loss.csv", folder + "/loss",
+              fmt::format("model={}; data={}; word={}", quoted(losses.model), quoted(losses.data),
+                          quoted(losses.word)));
 }
 
 std::string draw_scatter(const std::string& csv, const std::vector<std::string>& studies,
@@ -89,18 +92,13 @@ std::string draw_scatter(const std::string& csv, const std::vector<std::string>&
   const std::string output = csv.ends_with(".csv") ? csv.substr(0, csv.size() - 4) : csv;
   // gnuplot takes what stands between double quotes as one word.
   const std::string words = fmt::format("\"{}\"", fmt::join(studies, "\" \""));
-  const std::string failure = why_not_drawn(
-      {{"scatter", fmt::format("csv={}; output={}; studies={}; fidelity={}", quoted(csv),
-                               quoted(output), quoted(words), quoted(fidelity))}});
-  return failure.empty() ? fmt::format("{0}.png and {0}.svg are drawn", output) : failure;
+  return draw("scatter", csv, output,
+              fmt::format("studies={}; fidelity={}", quoted(words), quoted(fidelity)));
 }
 
 std::string draw_influence(const std::string& folder, const std::string& title) {
-  const std::string failure = why_not_drawn(
-      {{"influence", fmt::format("csv={}; output={}; title={}", quoted(folder + "/influence.csv"),
-                                 quoted(folder + "/influence"), quoted(title))}});
-  return failure.empty() ? fmt::format("{0}/influence.png and {0}/influence.svg are drawn", folder)
-                         : failure;
+  return draw("influence", folder + "/influence.csv", folder + "/influence",
+              "title=" + quoted(title));
 }
 
 }  // namespace fourfold

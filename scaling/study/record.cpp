@@ -89,8 +89,9 @@ Record make_record(const Question& question, const Finding& finding, Fidelity fi
   record.key = record_key(question, fidelity, rule);
   record.fidelity = fidelity;
   // What an estimate cannot take into account is not said of it.
-  record.point =
-      point_of(simulated ? question : uniform(question), winner.grid, winner.micro_batches);
+  Question answered = simulated ? question : uniform(question);
+  answered.options = finding.options;
+  record.point = point_of(answered, winner.grid, winner.micro_batches);
   record.outcome = simulated ? finding.outcome() : winner.estimate.outcome;
   record.estimated = winner.estimate.outcome.total;
   record.memory = winner.estimate.memory.peak;

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -101,13 +100,8 @@ std::string to_json(const StrategyFinding& finding) {
 }
 
 std::string influence_csv(const Influences& influences) {
-  std::vector<std::size_t> order(influences.factors.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-    return influences.whole.shapley[a] > influences.whole.shapley[b];
-  });
   std::string text = "choice,entries,share,alone,share_feasible,alone_feasible\n";
-  for (std::size_t i : order) {
+  for (std::size_t i : influences.by_share()) {
     text += fmt::format("{},{},{:.6f},{:.6f},{:.6f},{:.6f}\n", influences.factors[i].name,
                         influences.factors[i].words.size(), influences.whole.shapley[i],
                         influences.whole.alone[i], influences.feasible.shapley[i],

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "scaling/text/text_table.hpp"
 #include "support/prose.hpp"
@@ -157,12 +156,7 @@ std::string influence_table(const Influences& found) {
                    {"share", "%, where it runs"},
                    {"alone", "%"},
                    {"best mean", "Tflop/s", Align::left}};
-  std::vector<std::size_t> order(found.factors.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-    return found.whole.shapley[a] > found.whole.shapley[b];
-  });
-  for (std::size_t i : order) {
+  for (std::size_t i : found.by_share()) {
     const auto percent = [&](const std::vector<double>& shares) {
       return fmt::format("{:.1f}", 100.0 * std::max(shares[i], 0.0));
     };

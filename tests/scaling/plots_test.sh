@@ -1,15 +1,7 @@
 #!/usr/bin/env bash
 # The plots of a campaign: tics at its own device counts; what was published, and its source, only
 # where there is something to compare with.
-set -euo pipefail
-fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-
-fail() {
-  echo "$1" >&2
-  exit 1
-}
+source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 
 smoke=${FOURFOLD_SOURCE_DIR:?}/scaling/campaigns/smoke.toml
 draw() {

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "tests/paths.hpp"
+#include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold {
@@ -21,12 +22,7 @@ Published read(const std::string& text) {
 }
 
 std::string refusal(const std::string& text) {
-  try {
-    read(text);
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "accepted";
+  return fourfold::refusal<std::runtime_error>([&] { read(text); });
 }
 
 TEST(Published, FindsRowsByMachineModelAndDevices) {

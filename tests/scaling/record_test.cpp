@@ -9,6 +9,7 @@
 #include "scaling/study/record_json.hpp"
 #include "schedule/models/model_file.hpp"
 #include "tests/paths.hpp"
+#include "tests/refusal.hpp"
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
@@ -18,12 +19,7 @@ namespace {
 using ::testing::HasSubstr;
 
 std::string refusal(const std::string& text) {
-  try {
-    record_from_json(text);
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "accepted";
+  return fourfold::refusal<std::runtime_error>([&] { record_from_json(text); });
 }
 
 TEST(RecordJson, RoundTripIsExact) {

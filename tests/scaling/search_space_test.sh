@@ -1,15 +1,7 @@
 #!/usr/bin/env bash
 # Searches over whole strategies: flags and files say the same space, influences sum up and are
 # drawn, and what cannot be said is refused in words.
-set -euo pipefail
-fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-
-fail() {
-  echo "$1" >&2
-  exit 1
-}
+source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 
 # refused WORDS ARGUMENTS...: fourfold search ARGUMENTS ends with a sentence that has WORDS.
 refused() {

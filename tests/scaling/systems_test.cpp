@@ -17,6 +17,7 @@
 #include "scaling/text/point_text.hpp"
 #include "scaling/text/system_text.hpp"
 #include "tests/paths.hpp"
+#include "tests/refusal.hpp"
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 #include "tests/schedule/steps.hpp"
@@ -154,12 +155,7 @@ std::string refusal(const std::string& piece, const std::string& replacement) {
   EXPECT_NE(position, std::string::npos) << piece;
   const TemporaryFolder folder;
   write_content(folder.file("mine.toml"), text.replace(position, piece.size(), replacement));
-  try {
-    read_system(folder.file("mine.toml"));
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "accepted";
+  return fourfold::refusal<std::runtime_error>([&] { read_system(folder.file("mine.toml")); });
 }
 
 TEST(Systems, OfOnesOwnAreReadStrictly) {
@@ -234,7 +230,7 @@ TEST(Systems, SettleOnTheOptionsThatTheEstimateFindsBest) {
     return candidates(one, platform, quiet).feasible.front().estimate.outcome.total;
   };
 
-  const Question best = settled(question, quiet);
+  const Question best = settled(question, platform, quiet).question;
 
   for (const StepOptions& options : question.variants) {
     EXPECT_LE(seconds(best.options), seconds(options));

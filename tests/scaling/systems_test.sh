@@ -1,14 +1,6 @@
 #!/usr/bin/env bash
 # Training systems on the command line: listed, obeyed, overruled, compared and drawn.
-set -euo pipefail
-fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-
-fail() {
-  echo "$1" >&2
-  exit 1
-}
+source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 
 "$fourfold" systems | grep -q '^deepspeed-3d .* 2 + 4 + 12/data ' || fail "no state of deepspeed-3d"
 "$fourfold" systems sc24-baseline | grep -q '^x .*one node .*SC24' || fail "no source of x"

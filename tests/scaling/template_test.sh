@@ -1,17 +1,9 @@
 #!/usr/bin/env bash
 # fourfold platforms template: a machine of one's own in three commands, for every topology; what a
 # file gets wrong is said at once, and what it leaves open beside the answer.
-set -euo pipefail
-fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 mine=$folder/my.toml
 ask=(--model gpt-5b --devices 64 --batch-tokens 262144)
-
-fail() {
-  echo "$1" >&2
-  exit 1
-}
 
 for topology in crossbar dragonfly dragonfly-plus fat-tree torus; do
   "$fourfold" platforms template --topology "$topology" >"$mine"

@@ -1,15 +1,7 @@
 #!/usr/bin/env bash
 # fourfold validate from outside: the status follows the bound, --against knows what --json said,
 # and the scatter plot shows studies and bands.
-set -euo pipefail
-fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-
-fail() {
-  echo "$1" >&2
-  exit 1
-}
+source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 
 # rows BOUND SECONDS: a set of two runs.
 rows() {

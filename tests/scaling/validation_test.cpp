@@ -13,6 +13,7 @@
 #include "scaling/validation/validation_set.hpp"
 #include "scaling/validation/validation_text.hpp"
 #include "sim/estimate/estimate.hpp"
+#include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold {
@@ -36,12 +37,7 @@ ValidationSet read(const std::string& text) {
 }
 
 std::string refusal(const std::string& text) {
-  try {
-    read(text);
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "accepted";
+  return fourfold::refusal<std::runtime_error>([&] { read(text); });
 }
 
 CaseResult made_up(const std::string& id, double published, double projected) {

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "scaling/study/campaign.hpp"
+#include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold {
@@ -34,12 +35,7 @@ std::string refusal(const std::string& list) {
   const TemporaryFolder folder;
   const std::string path = folder.file("nodes.txt");
   write_content(path, list);
-  try {
-    read_placement_list(path, "node", 100);
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "accepted";
+  return fourfold::refusal<std::runtime_error>([&] { read_placement_list(path, "node", 100); });
 }
 
 TEST(PlacementList, KeepsTheOrderOfItsLines) {
