@@ -78,8 +78,8 @@ long=(project --platform frontier --model gpt-320b --devices 8192 --grid 16x1x16
 left="simulating with what-ifs, [0-9]+ % done, about [0-9:]+ left"
 script -qefc "echo \$\$ >$folder/process; exec $fourfold ${long[*]}" /dev/null >"$folder/said" 2>&1 &
 terminal=$!
-for _ in $(seq 600); do
-  ! tr '\r' '\n' <"$folder/said" | grep -qE "$left" || break
+until tr '\r' '\n' <"$folder/said" | grep -qE "$left"; do
+  kill -0 "$terminal" 2>/dev/null || break
   sleep 0.1
 done
 kill -INT "$(cat "$folder/process")" || fail "the long run ended by itself: it is no test"
