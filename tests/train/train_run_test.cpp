@@ -220,6 +220,24 @@ TEST(Train, TakesABatchAStepFromItsData) {
   EXPECT_EQ(read_training_state(checkpoint).position, 3 * settings.batch);
 }
 
+TEST(Train, StepsHaveTheLearningRateOfTheirNumber) {
+  const SharedFolder folder;
+  TrainSettings settings = small_run(folder, {1, 1, 1, size_of(MPI_COMM_WORLD)});
+  settings.length.steps = 4;
+  World world;
+
+  train(settings, world);
+  world.barrier();
+
+  const std::vector<double> rates = learning_rates(settings);
+  ASSERT_EQ(rates.size(), 4U);
+  for (std::int64_t step = 1; step <= 4; ++step) {
+    const double done = static_cast<double>(step - 1) / 4.0;
+    EXPECT_NEAR(rates[static_cast<std::size_t>(step - 1)], settings.learning_rate.at(step, done),
+                1e-9);
+  }
+}
+
 TEST(Train, ResumedOnTheSameGridGoesOnBitByBit) {
   const SharedFolder folder;
   World world;
