@@ -3,8 +3,10 @@
 // moves no other choice.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -112,7 +114,8 @@ inline StepOptions drawn_options(const Draw& draw, PipelineOrder order, std::int
 }
 
 // Orders and stages of ZeRO come in turn; all else is drawn until it fits together.
-inline DrawnStep drawn_step(std::int64_t number, std::int64_t most_devices) {
+inline DrawnStep drawn_step(std::int64_t number, std::int64_t most_devices,
+                            const std::optional<Model>& model = {}) {
   constexpr std::array orders{PipelineOrder::one_f_one_b, PipelineOrder::gpipe,
                               PipelineOrder::interleaved, PipelineOrder::zero_bubble,
                               PipelineOrder::message_driven};
@@ -123,7 +126,7 @@ inline DrawnStep drawn_step(std::int64_t number, std::int64_t most_devices) {
         draw.of<std::int64_t>("z", {1, 2, 3, 4, 6}), draw.of<std::int64_t>("data", {1, 2, 3, 4, 5}),
         draw.of<std::int64_t>("pipe", {1, 2, 3, 4}));
     if (grid.size() > most_devices || grid.size() < 2) continue;
-    DrawnStep step{drawn_model(draw), grid, 0,
+    DrawnStep step{model ? *model : drawn_model(draw), grid, 0,
                    drawn_options(draw, orders[static_cast<std::size_t>(number) % orders.size()],
                                  number / 5 % 4)};
     step.batch = draw.of<std::int64_t>("sequences", {1, 2, 3}) *
