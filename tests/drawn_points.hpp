@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
@@ -15,17 +14,9 @@
 #include "sim/conditions/conditions.hpp"
 #include "sim/question/point.hpp"
 #include "tests/drawn_steps.hpp"
-#include "tests/paths.hpp"
+#include "tests/machines.hpp"
 
 namespace fourfold::testing {
-
-inline constexpr std::array fixed_machines{"crossbar",      "crossbar-private", "dragonfly",
-                                           "torus",         "fat-tree-2",       "fat-tree-3",
-                                           "dragonfly-plus"};
-
-inline std::string path_of_machine(const std::string& name) {
-  return source_path("tests/machines/" + name + ".toml");
-}
 
 // Seconds with so many digits; what is left over of a difference counts as nothing.
 inline std::string in_digits(Seconds seconds, int digits = 10) {

@@ -52,7 +52,7 @@ struct OneDevice {
 
 TEST(DrawnSteps, TrainWhatOneDeviceTrains) {
   std::map<std::int64_t, OneDevice> one_device;
-  for (std::int64_t number = 0; number < 48; number += 3) {
+  for (std::int64_t number = 0; number < 64; number += 7) {
     const DrawnStep step = drawn_step(number, most_devices, model);
     if (step.batch > most_sequences) continue;
     const OneDevice& expected = one_device.try_emplace(step.batch, step.batch).first->second;
@@ -99,7 +99,7 @@ TEST(DrawnSteps, OfOneDeviceTrainTheGoldenNumbers) {
 // Rounded where the schedule says; what is rounded depends on the grid and on the options.
 TEST(DrawnSteps, RoundAsTheGoldenNumbers) {
   std::string text;
-  for (std::int64_t number = 0; number < 47; number += 4) {
+  for (std::int64_t number = 0; number < 64; number += 9) {
     DrawnStep step = drawn_step(number, most_devices, model);
     if (step.batch > most_sequences) continue;
     step.options.precision = Precision::bf16;
