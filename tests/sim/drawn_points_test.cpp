@@ -51,11 +51,10 @@ std::string text_of(const TimedProgram& program) {
     ++ways[name(one.algorithm) +
            std::string(one.protocol == WireProtocol::simple ? "" : "-low-latency")];
   }
-  std::string text =
-      fmt::format("{} steps {:.10g}, {} collectives: delay {:.10g} work {:.10g} slowest {:.10g} "
-                  "alone {:.10g}",
-                  program.steps.size(), compute, program.collectives.size(), delay, work, slowest,
-                  uncontended);
+  std::string text = fmt::format(
+      "{} steps {:.10g}, {} collectives: delay {:.10g} work {:.10g} slowest {:.10g} "
+      "alone {:.10g}",
+      program.steps.size(), compute, program.collectives.size(), delay, work, slowest, uncontended);
   for (const auto& [way, times] : ways) text += fmt::format(" {} {}", times, way);
   return text;
 }
