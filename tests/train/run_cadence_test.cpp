@@ -43,8 +43,10 @@ TrainSettings small_run(const SharedFolder& folder) {
   return settings;
 }
 
-// The steps at which each kind of line stands in the log.
+// The steps at which each kind of line stands in the log. Called by all ranks: the first writes the
+// texts' lines when the others are done already, and half a line is no JSON.
 std::map<std::string, Steps> steps_by_kind(const TrainSettings& settings) {
+  MPI_Barrier(MPI_COMM_WORLD);
   std::map<std::string, Steps> steps;
   std::ifstream file(log_path(settings));
   for (std::string line; std::getline(file, line);) {

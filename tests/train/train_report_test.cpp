@@ -98,6 +98,32 @@ TEST(Trace, HasEveryChannelOfEveryRankAndOnlyCollectivesThatDoSomething) {
   EXPECT_EQ(trace.at("otherData").at("title"), "a \"title\"");
 }
 
+TEST(Trace, PutsTheFirstOperationOfASectionInThatSection) {
+  const Program program = record_step({"tiny", 1, 8, 2, 4, 16}, {});
+  std::vector<OpSpan> spans;
+  std::vector<std::string> expected;
+  for (std::size_t i = 0; i < program.sections.size(); ++i) {
+    const Section& section = program.sections[i];
+    const bool empty =
+        i + 1 < program.sections.size() && program.sections[i + 1].first_op == section.first_op;
+    if (empty || is_posted(program.ops.at(static_cast<std::size_t>(section.first_op)).kind)) {
+      continue;
+    }
+    spans.push_back({section.first_op, 0.0, 1.0, 0.0});
+    expected.push_back(section.name);
+  }
+  ASSERT_GT(expected.size(), 2U);
+
+  const std::string text = trace_json({program}, ProcessGrid(2, 1, 1, 1), {{0, spans}}, "sections");
+
+  std::vector<std::string> found;
+  const nlohmann::json trace = nlohmann::json::parse(text);
+  for (const nlohmann::json& event : trace.at("traceEvents")) {
+    if (event.at("ph") == "X") found.push_back(event.at("args").value("section", "none"));
+  }
+  EXPECT_EQ(found, expected);
+}
+
 TEST(Trace, OfManyRanksIsSampledEvenlyAndAlwaysHasRankZero) {
   EXPECT_EQ(traced_ranks(4, 1000), (std::vector<std::int64_t>{0, 1, 2, 3}));
   EXPECT_EQ(traced_ranks(8, most_spans / 4), (std::vector<std::int64_t>{0, 2, 4, 6}));

@@ -54,7 +54,10 @@ std::vector<ProcessGrid> grids_of(std::int64_t ranks) {
   }
 }
 
+// Called by all ranks: the first writes the texts' lines when the others are done already, and half
+// a line is no JSON.
 std::vector<nlohmann::json> log_of(const TrainSettings& settings) {
+  MPI_Barrier(MPI_COMM_WORLD);
   std::vector<nlohmann::json> lines;
   std::ifstream file(log_path(settings));
   for (std::string line; std::getline(file, line);) lines.push_back(nlohmann::json::parse(line));
@@ -218,6 +221,23 @@ TEST(Train, TakesABatchAStepFromItsData) {
   const std::string checkpoint = train(settings, world).checkpoint;
 
   EXPECT_EQ(read_training_state(checkpoint).position, 3 * settings.batch);
+}
+
+TEST(Train, StepsHaveTheLearningRateOfTheirNumber) {
+  const SharedFolder folder;
+  TrainSettings settings = small_run(folder, {1, 1, 1, size_of(MPI_COMM_WORLD)});
+  settings.length.steps = 4;
+  World world;
+
+  train(settings, world);
+
+  const std::vector<double> rates = learning_rates(settings);
+  ASSERT_EQ(rates.size(), 4U);
+  for (std::int64_t step = 1; step <= 4; ++step) {
+    const double done = static_cast<double>(step - 1) / 4.0;
+    EXPECT_NEAR(rates[static_cast<std::size_t>(step - 1)], settings.learning_rate.at(step, done),
+                1e-9);
+  }
 }
 
 TEST(Train, ResumedOnTheSameGridGoesOnBitByBit) {
