@@ -25,6 +25,12 @@ MaxMin::MaxMin(const Incidence& incidence)
   }
 }
 
+void MaxMin::make_dirty(std::int32_t link) {
+  if (links_[link].dirty) return;
+  links_[link].dirty = true;
+  dirty_links_.push_back(link);
+}
+
 bool MaxMin::enter(std::int32_t flow, double bound) {
   bool free = true;
   for (const LinkShare& entry : incidence_.links_of(flow)) {
@@ -34,7 +40,7 @@ bool MaxMin::enter(std::int32_t flow, double bound) {
     if (link.potential <= link.limit) continue;
     free = false;
     link.can_bind = true;
-    dirty_links_.push_back(entry.link);
+    make_dirty(entry.link);
   }
   Flow& state = flows_[flow];
   state.bound = bound;
@@ -64,7 +70,7 @@ void MaxMin::leave(std::int32_t flow) {
     link.potential -= entry.share * state.bound;
     link.used -= entry.share * state.rate;
     if (!link.can_bind) continue;
-    dirty_links_.push_back(entry.link);
+    make_dirty(entry.link);
     link.can_bind = link.potential > link.limit;
   }
   if (state.held_by != none) --links_[state.held_by].held;
@@ -107,6 +113,22 @@ void MaxMin::take_held_by(std::int32_t link) {
   for (const FlowShare& entry : flows) {
     const Flow& flow = flows_[entry.flow];
     if (flow.held_by == link && flow.taken == none) take(entry.flow);
+  }
+}
+
+bool MaxMin::waits(const Flow& flow) const {
+  if (!flow.active || flow.taken != none) return false;
+  return flow.rate <= 0.0 || (flow.held_by != none && links_[flow.held_by].dirty);
+}
+
+// What waits on a link of a flow taken has to be shared with it.
+void MaxMin::take_neighbours() {
+  for (std::size_t number = 0; number < taken_links_.size(); ++number) {
+    const auto flows = incidence_.flows_on(taken_links_[number].link);
+    touched_ += static_cast<std::int64_t>(flows.size());
+    for (const FlowShare& entry : flows) {
+      if (waits(flows_[entry.flow])) take(entry.flow);
+    }
   }
 }
 
@@ -214,26 +236,44 @@ void MaxMin::accept() {
       links_[entry.link].used += entry.share * (taken.rate - flow.rate);
     }
     flow.rate = taken.rate;
-    changed_.push_back(taken.flow);
+    if (!flow.changed) changed_.push_back(taken.flow);
+    flow.changed = true;
   }
-  for (const TakenLink& taken : taken_links_) links_[taken.link].taken = none;
-}
-
-const std::vector<std::int32_t>& MaxMin::solve() {
-  changed_.clear();
+  for (const TakenLink& taken : taken_links_) {
+    Link& link = links_[taken.link];
+    link.taken = none;
+    link.dirty = false;  // whoever it held back was taken
+  }
   taken_links_.clear();
   taken_flows_.clear();
   links_of_taken_.clear();
-  for (std::int32_t flow : entered_) {
-    if (flows_[flow].active && flows_[flow].taken == none) take(flow);
-  }
-  entered_.clear();
-  for (std::int32_t link : dirty_links_) take_held_by(link);
-  dirty_links_.clear();
+}
+
+void MaxMin::settle() {
+  if (taken_flows_.empty()) return;
+  take_neighbours();
   do {
     fill();
   } while (take_contradicted());
   accept();
+}
+
+const std::vector<std::int32_t>& MaxMin::solve() {
+  for (std::int32_t flow : changed_) flows_[flow].changed = false;
+  changed_.clear();
+  for (std::int32_t flow : entered_) {
+    if (flows_[flow].active && flows_[flow].rate <= 0.0) {
+      take(flow);
+      settle();
+    }
+  }
+  entered_.clear();
+  for (std::int32_t link : dirty_links_) {
+    if (links_[link].dirty) take_held_by(link);
+    settle();
+    links_[link].dirty = false;
+  }
+  dirty_links_.clear();
   return changed_;
 }
 
