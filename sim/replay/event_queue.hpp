@@ -7,10 +7,10 @@
 
 namespace fourfold {
 
-// `version` tells a valid event from one that was overtaken by a later decision about its flow.
+// Something happens to flows [flow, flow + count).
 struct Event {
   std::int32_t flow = 0;
-  std::uint32_t version = 0;
+  std::int32_t count = 1;
 };
 
 // Events come out by time, those of one instant in the order in which they were pushed.
@@ -21,34 +21,40 @@ class EventQueue {
   void push(double time, Event event);
   bool empty() const { return heap_.empty(); }
   double next_time() const { return heap_.front().time; }
-  const Event& next() const {
-    const List& list = lists_[heap_.front().list];
-    return list.events[list.taken];
-  }
+  const Event& next() const { return links_[heap_.front().first].event; }
   Event pop();
 
  private:
-  // An instant and the list of its events.
+  static constexpr std::int32_t none = -1;
+
+  // An instant and the chain of its events.
   struct Instant {
     double time = 0.0;
     std::int64_t number = 0;  // of creation: orders instants of equal time
-    std::int32_t list = 0;
+    std::int32_t first = none;
   };
-  struct List {
-    std::vector<Event> events;
-    std::size_t taken = 0;
+  struct Link {
+    Event event;
+    std::int32_t next = none;
   };
-  // Remembers the list of a recent time, so that pushes to the same instant need no heap.
+  // Remembers the end of the chain of a recent time, so that pushes to the same instant need no
+  // heap.
   struct Recent {
     double time = -1.0;
-    std::int32_t list = -1;
+    std::int32_t last = none;
   };
-  static bool later(const Instant& a, const Instant& b);
+  // A type of its own, so that the heap's loops contain the comparison.
+  struct Later {
+    bool operator()(const Instant& a, const Instant& b) const {
+      return a.time != b.time ? a.time > b.time : a.number > b.number;
+    }
+  };
   Recent& recent(double time);
+  std::int32_t chained(Event event);
 
   std::vector<Instant> heap_;
-  std::vector<List> lists_;
-  std::vector<std::int32_t> free_lists_;
+  std::vector<Link> links_;
+  std::int32_t free_ = none;  // the first of a chain
   std::vector<Recent> recent_;
   std::int64_t created_ = 0;
 };

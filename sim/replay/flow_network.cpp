@@ -11,7 +11,8 @@ namespace fourfold {
 
 namespace {
 constexpr std::int64_t work_of_event = 10;
-}
+constexpr std::int32_t ahead = 8;  // parts of a ring whose links are fetched beforehand
+}  // namespace
 
 FlowNetwork::TooMuchWork::TooMuchWork()
     : std::runtime_error("The simulation takes more work than --work-limit allows: raise it.") {}
@@ -38,7 +39,13 @@ FlowNetwork::FlowNetwork(const Incidence& incidence, Parts parts, Seconds quantu
 }
 
 void FlowNetwork::schedule(std::int32_t flow, double time) {
-  queue_.push(time, {flow, ++flows_[flow].version});
+  Flow& state = flows_[flow];
+  state.due = time;
+  // Where a rate falls and rises many times, most flows keep the event they have; it is put off
+  // when it comes.
+  if (state.asked <= time) return;
+  state.asked = time;
+  queue_.push(time, {flow});
 }
 
 void FlowNetwork::start(std::int32_t communicator, double time, const TimedCollective& collective) {
@@ -51,42 +58,58 @@ void FlowNetwork::start(std::int32_t communicator, double time, const TimedColle
 }
 
 void FlowNetwork::wake(std::int32_t rank, double time) {
-  queue_.push(time, {-1 - rank, 0});
+  queue_.push(time, {-1 - rank});
 }
 
 void FlowNetwork::move(std::int32_t communicator, double time) {
+  // Parts that nothing holds back end together: one event stands for them.
+  Event together{0, 0};
+  double end = never;
+  const auto push = [&] {
+    if (together.count > 0) queue_.push(end, together);
+  };
   // The last part to end may start the next collective of the communicator at once, but not before
   // all parts of this one have been moved.
-  for (std::int32_t flow = parts_.first[communicator]; flow < parts_.first[communicator + 1];
-       ++flow) {
-    move_part(flow, time);
+  const std::int32_t last = parts_.first[communicator + 1];
+  for (std::int32_t flow = parts_.first[communicator]; flow < last; ++flow) {
+    if (flow + ahead < last) rates_.expect(flow + ahead);
+    if (!move_part(flow, time)) continue;
+    Flow& state = flows_[flow];
+    state.due = time + state.remaining / state.rate;
+    state.asked = state.due;
+    if (state.due == end && together.flow + together.count == flow) {
+      ++together.count;
+      continue;
+    }
+    push();
+    together = {flow, 1};
+    end = state.due;
   }
+  push();
 }
 
-void FlowNetwork::move_part(std::int32_t flow, double time) {
+bool FlowNetwork::move_part(std::int32_t flow, double time) {
   Flow& state = flows_[flow];
   const Collective& collective = collectives_[state.communicator];
   const double bound = std::min(collective.cap, incidence_.lone_rate(flow));
   if (collective.work <= 0.0 || bound == std::numeric_limits<double>::infinity()) {
     state.phase = Phase::idle;
     finish_part(flow, time);
-    return;
+    return false;
   }
   state.phase = Phase::moving;
   state.remaining = collective.work;
   state.updated = time;
-  state.rate = 0.0;
-  if (rates_.enter(flow, bound)) {
-    state.rate = bound;
-    schedule(flow, time + state.remaining / bound);
-  }
+  const bool free = rates_.enter(flow, bound);
+  state.rate = free ? bound : 0.0;
+  return free;
 }
 
 void FlowNetwork::finish_part(std::int32_t flow, double time) {
   Flow& state = flows_[flow];
   if (state.phase == Phase::moving) rates_.leave(flow);
   state.phase = Phase::idle;
-  ++state.version;
+  state.asked = never;
   if (--collectives_[state.communicator].unfinished > 0) return;
   ++counts_.finished;
   finished_(state.communicator, time);
@@ -108,26 +131,61 @@ void FlowNetwork::solve() {
   counts_.solver_time += Seconds{spent.count()};
 }
 
+bool FlowNetwork::is_due(const Event& event, double time) const {
+  for (std::int32_t flow = event.flow; flow < event.flow + event.count; ++flow) {
+    if (concerns(flow, time) && flows_[flow].due <= time) return true;
+  }
+  return false;
+}
+
+void FlowNetwork::put_off(std::int32_t flow) {
+  flows_[flow].asked = flows_[flow].due;
+  queue_.push(flows_[flow].due, {flow});
+}
+
 double FlowNetwork::next_time() {
-  while (!queue_.empty() && overtaken(queue_.next())) queue_.pop();
-  return queue_.empty() ? std::numeric_limits<double>::infinity() : queue_.next_time();
+  while (!queue_.empty()) {
+    const double time = queue_.next_time();
+    if (wakes(queue_.next()) || is_due(queue_.next(), time)) return time;
+    const Event event = queue_.pop();
+    for (std::int32_t flow = event.flow; flow < event.flow + event.count; ++flow) {
+      if (concerns(flow, time)) put_off(flow);
+    }
+  }
+  return never;
+}
+
+void FlowNetwork::happen(const Event& event, double time) {
+  const std::int32_t last = event.flow + event.count;
+  for (std::int32_t flow = event.flow; flow < last; ++flow) {
+    if (flow + ahead < last) rates_.expect(flow + ahead);
+    if (!concerns(flow, time)) continue;
+    Flow& state = flows_[flow];
+    if (state.due > time) {
+      put_off(flow);
+      continue;
+    }
+    ++counts_.events;
+    state.asked = never;
+    if (state.phase == Phase::delayed) {
+      move(state.communicator, time);
+    } else {
+      finish_part(flow, time);
+    }
+  }
 }
 
 void FlowNetwork::advance() {
   const double limit = next_time() + quantum_;
-  while (!queue_.empty() && queue_.next_time() <= limit) {
-    const double time = queue_.next_time();
+  while (next_time() <= limit && !queue_.empty()) {
+    now_ = queue_.next_time();
     const Event event = queue_.pop();
-    if (overtaken(event)) continue;
-    ++counts_.events;
-    now_ = time;
-    if (wakes(event)) {
-      woken_(-1 - event.flow, time);
-    } else if (flows_[event.flow].phase == Phase::delayed) {
-      move(flows_[event.flow].communicator, time);
-    } else {
-      finish_part(event.flow, time);
+    if (!wakes(event)) {
+      happen(event, now_);
+      continue;
     }
+    ++counts_.events;
+    woken_(-1 - event.flow, now_);
   }
   if (rates_.unsolved()) solve();
   counts_.work = rates_.touched() + work_of_event * counts_.events;

@@ -60,13 +60,18 @@ class FlowNetwork : public Transport {
   double rate(std::int32_t flow) const { return rates_.rate(flow); }
 
  private:
+  static constexpr double never = std::numeric_limits<double>::infinity();
+
   enum class Phase : std::uint8_t { idle, delayed, moving };
   struct Flow {
     double remaining = 0.0;  // bytes, as of `updated`
     double updated = 0.0;
     double rate = 0.0;
+    double due = 0.0;  // when something happens to it next
+    // The instant of its event in the queue, no later than `due`; its events of other instants were
+    // overtaken.
+    double asked = never;
     std::int32_t communicator = 0;
-    std::uint32_t version = 0;
     Phase phase = Phase::idle;  // the first flow of a communicator stands for all in their delay
   };
   struct Collective {
@@ -77,12 +82,15 @@ class FlowNetwork : public Transport {
 
   // Events of ranks stand below those of flows.
   static bool wakes(const Event& event) { return event.flow < 0; }
-  bool overtaken(const Event& event) const {
-    return !wakes(event) && event.version != flows_[event.flow].version;
-  }
   void schedule(std::int32_t flow, double time);
+  bool concerns(std::int32_t flow, double time) const { return flows_[flow].asked == time; }
+  // Whether something really happens in an event of this instant.
+  bool is_due(const Event& event, double time) const;
+  void put_off(std::int32_t flow);
+  void happen(const Event& event, double time);
   void move(std::int32_t communicator, double time);
-  void move_part(std::int32_t flow, double time);
+  // True if the part moves at its bound: then its end is known, but has no event yet.
+  bool move_part(std::int32_t flow, double time);
   void finish_part(std::int32_t flow, double time);
   void solve();
 

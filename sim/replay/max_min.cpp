@@ -16,13 +16,25 @@ constexpr double rate_tolerance = 1e-12;
 // A flow's rate is contradicted only beyond this, far above what rounding adds up to.
 constexpr double fair_tolerance = 1e-11;
 
+// Longer lists are read in order, as they come.
+constexpr std::size_t most_expected = 16;
+
 }  // namespace
 
 MaxMin::MaxMin(const Incidence& incidence)
-    : incidence_(incidence), links_(incidence.link_count()), flows_(incidence.flow_count()) {
+    : incidence_(incidence),
+      links_(incidence.link_count()),
+      holdings_(links_.size()),
+      flows_(incidence.flow_count()) {
   for (std::int32_t link = 0; link < incidence.link_count(); ++link) {
     links_[link].limit = incidence.capacity(link) * (1.0 + load_tolerance);
   }
+}
+
+void MaxMin::make_dirty(std::int32_t link) {
+  if (links_[link].dirty) return;
+  links_[link].dirty = true;
+  dirty_links_.push_back(link);
 }
 
 bool MaxMin::enter(std::int32_t flow, double bound) {
@@ -34,7 +46,7 @@ bool MaxMin::enter(std::int32_t flow, double bound) {
     if (link.potential <= link.limit) continue;
     free = false;
     link.can_bind = true;
-    dirty_links_.push_back(entry.link);
+    make_dirty(entry.link);
   }
   Flow& state = flows_[flow];
   state.bound = bound;
@@ -64,10 +76,10 @@ void MaxMin::leave(std::int32_t flow) {
     link.potential -= entry.share * state.bound;
     link.used -= entry.share * state.rate;
     if (!link.can_bind) continue;
-    dirty_links_.push_back(entry.link);
+    make_dirty(entry.link);
     link.can_bind = link.potential > link.limit;
   }
-  if (state.held_by != none) --links_[state.held_by].held;
+  if (state.held_by != none) --holdings_[state.held_by].held;
   state.held_by = none;
   state.active = false;
   state.rate = 0.0;
@@ -80,33 +92,60 @@ void MaxMin::take(std::int32_t number) {
   taken.flow = number;
   taken.first_link = static_cast<std::int32_t>(links_of_taken_.size());
   for (const LinkShare& entry : incidence_.links_of(number)) {
-    Link& link = links_[entry.link];
+    const Link& link = links_[entry.link];
     if (!link.can_bind) continue;
-    if (link.taken == none) {
-      link.taken = static_cast<std::int32_t>(taken_links_.size());
+    std::int32_t& taken_as = holdings_[entry.link].taken;
+    if (taken_as == none) {
+      taken_as = static_cast<std::int32_t>(taken_links_.size());
+      __builtin_prefetch(incidence_.flows_on(entry.link).data());
       taken_links_.emplace_back();
       taken_links_.back().link = entry.link;
       taken_links_.back().room = incidence_.capacity(entry.link) - link.used;
     }
-    TakenLink& taken_link = taken_links_[link.taken];
+    TakenLink& taken_link = taken_links_[taken_as];
     taken_link.room += entry.share * flow.rate;
     taken_link.weight += entry.share;
     ++taken_link.flows;
-    links_of_taken_.push_back({link.taken, entry.share});
+    links_of_taken_.push_back({taken_as, entry.share});
   }
   taken.last_link = static_cast<std::int32_t>(links_of_taken_.size());
   touched_ += taken.last_link - taken.first_link;
   taken_flows_.push_back(taken);
-  if (flow.held_by != none) --links_[flow.held_by].held;
+  if (flow.held_by != none) --holdings_[flow.held_by].held;
 }
 
 void MaxMin::take_held_by(std::int32_t link) {
-  if (links_[link].held == 0) return;
+  if (holdings_[link].held == 0) return;
   const auto flows = incidence_.flows_on(link);
   touched_ += static_cast<std::int64_t>(flows.size());
   for (const FlowShare& entry : flows) {
     const Flow& flow = flows_[entry.flow];
     if (flow.held_by == link && flow.taken == none) take(entry.flow);
+  }
+}
+
+bool MaxMin::waits(const Flow& flow) const {
+  if (!flow.active || flow.taken != none) return false;
+  return flow.rate <= 0.0 || (flow.held_by != none && links_[flow.held_by].dirty);
+}
+
+void MaxMin::expect_flows_on(std::int32_t link) const {
+  const auto flows = incidence_.flows_on(link);
+  for (const FlowShare& entry : flows.first(std::min(flows.size(), most_expected))) {
+    __builtin_prefetch(&flows_[entry.flow]);
+  }
+}
+
+// What waits on a link of a flow taken has to be shared with it; on a link that is not dirty nobody
+// waits for that link's sake.
+void MaxMin::take_neighbours() {
+  for (std::size_t number = 0; number < taken_links_.size(); ++number) {
+    if (!links_[taken_links_[number].link].dirty) continue;
+    const auto flows = incidence_.flows_on(taken_links_[number].link);
+    touched_ += static_cast<std::int64_t>(flows.size());
+    for (const FlowShare& entry : flows) {
+      if (waits(flows_[entry.flow])) take(entry.flow);
+    }
   }
 }
 
@@ -117,7 +156,7 @@ bool MaxMin::take_contradicted() {
   const std::size_t links_before = taken_links_.size();
   for (std::size_t number = 0; number < links_before; ++number) {
     const TakenLink link = taken_links_[number];
-    if (!link.full && links_[link.link].held == 0) continue;
+    if (!link.full && holdings_[link.link].held == 0) continue;
     const double too_fast = link.fastest * (1.0 + fair_tolerance);
     const double too_slow = link.fastest * (1.0 - fair_tolerance);
     const bool idle = !link.full && link.left > fair_tolerance * incidence_.capacity(link.link);
@@ -208,32 +247,51 @@ void MaxMin::accept() {
     Flow& flow = flows_[taken.flow];
     flow.taken = none;
     flow.held_by = taken.held_by;
-    if (flow.held_by != none) ++links_[flow.held_by].held;
+    if (flow.held_by != none) ++holdings_[flow.held_by].held;
     if (std::abs(flow.rate - taken.rate) <= rate_tolerance * taken.rate) continue;
     for (const LinkShare& entry : incidence_.links_of(taken.flow)) {
       links_[entry.link].used += entry.share * (taken.rate - flow.rate);
     }
     flow.rate = taken.rate;
-    changed_.push_back(taken.flow);
+    if (!flow.changed) changed_.push_back(taken.flow);
+    flow.changed = true;
   }
-  for (const TakenLink& taken : taken_links_) links_[taken.link].taken = none;
-}
-
-const std::vector<std::int32_t>& MaxMin::solve() {
-  changed_.clear();
+  for (const TakenLink& taken : taken_links_) {
+    holdings_[taken.link].taken = none;
+    links_[taken.link].dirty = false;  // whoever it held back was taken
+  }
   taken_links_.clear();
   taken_flows_.clear();
   links_of_taken_.clear();
-  for (std::int32_t flow : entered_) {
-    if (flows_[flow].active && flows_[flow].taken == none) take(flow);
-  }
-  entered_.clear();
-  for (std::int32_t link : dirty_links_) take_held_by(link);
-  dirty_links_.clear();
+}
+
+void MaxMin::settle() {
+  if (taken_flows_.empty()) return;
+  take_neighbours();
   do {
     fill();
   } while (take_contradicted());
   accept();
+}
+
+const std::vector<std::int32_t>& MaxMin::solve() {
+  for (std::int32_t flow : changed_) flows_[flow].changed = false;
+  changed_.clear();
+  for (std::int32_t flow : entered_) {
+    if (flows_[flow].active && flows_[flow].rate <= 0.0) {
+      take(flow);
+      settle();
+    }
+  }
+  entered_.clear();
+  for (std::size_t i = 0; i < dirty_links_.size(); ++i) {
+    const std::int32_t link = dirty_links_[i];
+    if (i + 2 < dirty_links_.size()) expect_flows_on(dirty_links_[i + 2]);
+    if (links_[link].dirty) take_held_by(link);
+    settle();
+    links_[link].dirty = false;
+  }
+  dirty_links_.clear();
   return changed_;
 }
 

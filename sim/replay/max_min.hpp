@@ -18,7 +18,9 @@ namespace fourfold {
 // Rates are max-min fair exactly if no link is overloaded and each flow runs at its bound or is
 // held back by a full link on which no flow is faster. A solve therefore begins with the flows that
 // a change concerns directly, shares among them what the others leave, and takes in whichever other
-// flow then violates the condition, until none does.
+// flow then violates the condition, until none does. Changes that have no link in common are solved
+// one after the other: on a large machine many happen within a quantum, far from each other, and
+// what is looked at again and again then fits into a near cache.
 class MaxMin {
  public:
   // The Incidence must outlive the solver.
@@ -28,6 +30,12 @@ class MaxMin {
   // no link can hold it back: then it runs at its bound at once. Otherwise solve() decides.
   bool enter(std::int32_t flow, double bound);
   void leave(std::int32_t flow);
+  // The flow will soon enter or leave: its links are fetched from memory. Changes nothing.
+  void expect(std::int32_t flow) const {
+    for (const LinkShare& entry : incidence_.links_of(flow)) {
+      __builtin_prefetch(&links_[entry.link], 1);
+    }
+  }
 
   // True if flows came or went since the last solve such that rates may have changed.
   bool unsolved() const { return !dirty_links_.empty(); }
@@ -42,14 +50,19 @@ class MaxMin {
  private:
   static constexpr std::int32_t none = -1;
 
-  struct Link {
+  // What a flow that comes or goes looks at: half a cache line, and never parts of two.
+  struct alignas(32) Link {
     double used = 0.0;       // at the rates last solved
     double potential = 0.0;  // if all active flows ran at their bounds
     double limit = 0.0;      // a potential above it can bind
     std::int32_t active = 0;
+    bool can_bind = false;
+    bool dirty = false;  // in dirty_links_
+  };
+  // What only solves look at.
+  struct Holding {
     std::int32_t held = 0;      // active flows that this link holds back
     std::int32_t taken = none;  // in taken_links_
-    bool can_bind = false;
   };
   struct Flow {
     double rate = 0.0;
@@ -57,6 +70,7 @@ class MaxMin {
     std::int32_t held_by = none;  // a full link on which no flow is faster
     std::int32_t taken = none;    // in taken_flows_
     bool active = false;
+    bool changed = false;  // in changed_
   };
   // What is solved anew is copied side by side; links and flows are numbered as they are taken.
   struct TakenLink {
@@ -85,17 +99,26 @@ class MaxMin {
     std::int32_t number = 0;
   };
 
+  void make_dirty(std::int32_t link);
+  // Whether a change concerns the flow directly and it has not been taken since.
+  bool waits(const Flow& flow) const;
   void take(std::int32_t flow);
   void take_held_by(std::int32_t link);
+  void take_neighbours();
+  // The same as what follows in a solve, a little earlier: fetches from memory, changes nothing.
+  void expect_flows_on(std::int32_t link) const;
   bool take_contradicted();
+  // Solves for the flows taken so far and those that these concern.
+  void settle();
   void fill();
   void stay(TakenFlow& flow, double rate, std::int32_t held_by);
   void accept();
 
   const Incidence& incidence_;
   std::vector<Link> links_;
+  std::vector<Holding> holdings_;  // by link
   std::vector<Flow> flows_;
-  std::vector<std::int32_t> dirty_links_;
+  std::vector<std::int32_t> dirty_links_;  // each once
   std::vector<std::int32_t> entered_;
   std::vector<std::int32_t> changed_;
   std::int64_t touched_ = 0;

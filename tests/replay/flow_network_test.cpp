@@ -73,6 +73,19 @@ TEST(FlowNetwork, ItsWorkIsCountedAndLimited) {
   EXPECT_THROW(run(limited), FlowNetwork::TooMuchWork);
 }
 
+// Both parts would end at 10; one of them is slowed on the way and ends when its link lets it.
+TEST(FlowNetwork, APartThatIsHeldUpEndsApartFromTheOthers) {
+  const Incidence two_links({10.0, 10.0}, {{{0, 1.0}}, {{1, 1.0}}, {{0, 1.0}}});
+  FlowNetwork network(two_links, Parts{{0, 2, 3}}, {0.0});
+  network.start(0, 0.0, costing(0.0, 100.0, 100.0));
+  network.start(1, 0.0, costing(5.0, 100.0, 100.0));
+
+  const auto ends = run(network);
+
+  EXPECT_DOUBLE_EQ(ends.at(0), 15.0);
+  EXPECT_DOUBLE_EQ(ends.at(1), 20.0);
+}
+
 TEST(FlowNetwork, AFlowWithoutWorkEndsWithItsDelay) {
   FlowNetwork network(incidence(), Parts::whole(3), {0.0});
   network.start(0, 0.0, costing(0.25, 0.0, 1.0));
