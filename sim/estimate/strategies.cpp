@@ -118,6 +118,7 @@ FlopsPerSecond rate_of(const Model& model, const Strategy& strategy, double seco
 
 Strategy measured(const Model& model, const StrategyLists& lists, const Visit& visit) {
   Strategy strategy = lists.strategy(visit.choices);
+  strategy.words = lists.words(visit.choices);
   strategy.seconds = {visit.seconds};
   strategy.memory = {visit.memory};
   if (visit.seconds > 0.0) strategy.rate = rate_of(model, strategy, visit.seconds);
@@ -206,8 +207,8 @@ StrategyAnswer search_strategies(const Point& pattern, const Platform& platform,
   std::vector<Visit> visits;
   for (const Choices& choices : enumerated.fitting) visits.push_back({choices});
   // Short pipelines first: they are quick to estimate, and what the others have to beat.
-  std::ranges::stable_sort(
-      visits, {}, [&](const Visit& visit) { return lists.grid(visit.choices).extent(Axis::pipe); });
+  std::ranges::stable_sort(visits, {},
+                           [&](const Visit& visit) { return lists.stages(visit.choices); });
   Runner runner(pattern, platform);
   answer.memory_limit = runner.memory_limit();
   std::vector<double> rates;
