@@ -22,6 +22,56 @@ bool settled(const Schedule& schedule) {
   });
 }
 
+// Makes cycles of what turns are folded to.
+class Cycles {
+ public:
+  explicit Cycles(const Order& order) : order_(order) {}
+
+  void add(std::size_t turn, std::int32_t body) {
+    const Order::Period period = order_.period_of(static_cast<std::int64_t>(turn));
+    const Turn& now = order_.turns[turn];
+    const bool goes_on =
+        period == open_.period && (period.stretch != -1 || now.micro_batch == open_.micro_batch);
+    if (!goes_on) {
+      close();
+      open_.micro_batch = now.micro_batch;
+      open_.period = period;
+    }
+    const StepPart part = order_.ready.limit > 0 ? now.part : StepPart::start;
+    if (!open_.runs.empty() && open_.runs.back().body == body && open_.runs.back().part == part) {
+      ++open_.runs.back().repeats;
+    } else {
+      open_.runs.push_back({body, 1, part});
+    }
+  }
+
+  std::vector<BodyCycle> all() && {
+    close();
+    return std::move(cycles_);
+  }
+
+ private:
+  void close() {
+    if (open_.runs.empty()) return;
+    const bool again =
+        !cycles_.empty() && open_.micro_batch > 0 && cycles_.back().runs == open_.runs;
+    // Where two stretches meet they stay apart.
+    const bool joins = again && (cycles_.back().period.stretch == open_.period.stretch ||
+                                 cycles_.back().period.stretch == -1 || open_.period.stretch == -1);
+    if (joins) {
+      ++cycles_.back().repeats;
+      if (open_.period.stretch != -1) cycles_.back().period = open_.period;
+    } else {
+      cycles_.push_back(open_);
+    }
+    open_ = {};
+  }
+
+  const Order& order_;
+  std::vector<BodyCycle> cycles_;
+  BodyCycle open_;
+};
+
 class Folder {
  public:
   explicit Folder(const Schedule& schedule)
@@ -37,7 +87,8 @@ class Folder {
     }
   }
 
-  Folded run() {
+  FoldedTurns run() {
+    turns_.resize(p_.order.turns.size());
     for (std::size_t id = 0; id < p_.values.size(); ++id) {
       const Value& v = p_.values[id];
       if (v.persistent)
@@ -47,7 +98,7 @@ class Folder {
       section(s_.sections[i].section, s_.sections[i].first,
               static_cast<std::int32_t>(s_.end_of(i)));
     }
-    close_cycle();
+    folded_.cycles = cycles_of(p_.order, turns_);
     folded_.channels = p_.channels;
     for (const Section& section : p_.sections) {
       folded_.micro_batches = std::max(folded_.micro_batches, section.micro_batch + 1);
@@ -55,7 +106,7 @@ class Folder {
     folded_.steady = p_.order.steady;
     folded_.ready = p_.order.ready;
     folded_.settled = settled(s_);
-    return std::move(folded_);
+    return {std::move(folded_), std::move(turns_)};
   }
 
  private:
@@ -174,7 +225,8 @@ class Folder {
     }
     const auto [number, fresh] = body_index_.number(key);
     if (fresh) folded_.bodies.push_back(std::move(body));
-    append_run(number, p_.sections[static_cast<std::size_t>(section)]);
+    const std::int64_t turn = p_.sections[static_cast<std::size_t>(section)].turn;
+    turns_[static_cast<std::size_t>(turn)].push_back(number);
   }
 
   void add(const Issue& issue, Body& body) {
@@ -217,42 +269,6 @@ class Folder {
     return false;
   }
 
-  // A cycle is a period of a steady stretch, and outside them a micro-batch.
-  void append_run(std::int32_t body, const Section& section) {
-    const Order::Period period = p_.order.period_of(section.turn);
-    const bool goes_on = period == open_.period &&
-                         (period.stretch != -1 || section.micro_batch == open_.micro_batch);
-    if (!goes_on) {
-      close_cycle();
-      open_.micro_batch = section.micro_batch;
-      open_.period = period;
-    }
-    const bool queued = p_.order.ready.limit > 0;
-    const StepPart part =
-        queued ? p_.order.turns[static_cast<std::size_t>(section.turn)].part : StepPart::start;
-    if (!open_.runs.empty() && open_.runs.back().body == body && open_.runs.back().part == part) {
-      ++open_.runs.back().repeats;
-    } else {
-      open_.runs.push_back({body, 1, part});
-    }
-  }
-
-  void close_cycle() {
-    if (open_.runs.empty()) return;
-    std::vector<BodyCycle>& cycles = folded_.cycles;
-    const bool again = !cycles.empty() && open_.micro_batch > 0 && cycles.back().runs == open_.runs;
-    // Where two stretches meet they stay apart.
-    const bool joins = again && (cycles.back().period.stretch == open_.period.stretch ||
-                                 cycles.back().period.stretch == -1 || open_.period.stretch == -1);
-    if (joins) {
-      ++cycles.back().repeats;
-      if (open_.period.stretch != -1) cycles.back().period = open_.period;
-    } else {
-      cycles.push_back(open_);
-    }
-    open_ = {};
-  }
-
   const Schedule& s_;
   const Program& p_;
   Folded folded_;
@@ -261,24 +277,40 @@ class Folder {
   Key key_, bundle_;
   std::vector<std::int32_t> posts_, waited_;  // by channel
   std::vector<const Function*> functions_;
-  BodyCycle open_;
+  TurnBodies turns_;
 };
 
 }  // namespace
 
 Folded fold(const Schedule& schedule) {
+  return Folder(schedule).run().folded;
+}
+
+FoldedTurns fold_turns(const Schedule& schedule) {
   return Folder(schedule).run();
+}
+
+std::vector<BodyCycle> cycles_of(const Order& order, const TurnBodies& bodies) {
+  Cycles cycles(order);
+  for (std::size_t turn = 0; turn < bodies.size(); ++turn) {
+    for (std::int32_t body : bodies[turn]) cycles.add(turn, body);
+  }
+  return std::move(cycles).all();
+}
+
+std::int64_t backwards_put_off(const StepOptions& options, std::int64_t sections) {
+  const bool crosses = options.overlap.reduce_scatter &&
+                       options.gradient_reduction == GradientReduction::per_micro_batch;
+  return crosses ? (options.in_flight_blocks + sections - 1) / sections : 0;
 }
 
 std::int64_t recorded_micro_batches(const Model& model, const StepOptions& options,
                                     const Stage& stage) {
-  const bool crosses = options.overlap.reduce_scatter &&
-                       options.gradient_reduction == GradientReduction::per_micro_batch;
   // Sections of a period's backward passes that reduce-scatter: the layers, and the vocabulary on
   // the stages that have it.
   const std::int64_t layers = model.layers / (stage.count * options.chunks) * options.chunks;
   const std::int64_t sections = std::max<std::int64_t>(1, layers) + (stage.count == 1 ? 1 : 0);
-  const std::int64_t lag = crosses ? (options.in_flight_blocks + sections - 1) / sections : 0;
+  const std::int64_t lag = backwards_put_off(options, sections);
   // The last send of the first micro-batch is under way when the first period begins.
   const std::int64_t sends = stage.count > 1 ? 1 : 0;
   return settling_micro_batches(options, stage, 1 + std::max(lag, sends));

@@ -99,6 +99,20 @@ struct Folded {
 
 Folded fold(const Schedule& schedule);
 
+// What the turns of an order are folded to, one body after the other.
+using TurnBodies = std::vector<std::vector<std::int32_t>>;
+struct FoldedTurns {
+  Folded folded;
+  TurnBodies bodies;
+};
+FoldedTurns fold_turns(const Schedule& schedule);
+// Cycles are periods of steady stretches, and outside them micro-batches.
+std::vector<BodyCycle> cycles_of(const Order& order, const TurnBodies& bodies);
+
+// Backward passes of so many sections, blocks as a rule, from which reduce-scatters may be in
+// flight where the next one begins.
+std::int64_t backwards_put_off(const StepOptions& options, std::int64_t sections);
+
 // Micro-batches that are enough to know all: those outside the order's steady stretches, one period
 // that stands for all, and before it as many as it takes until gradients that are put off come from
 // micro-batches alike. Example: 3 on one stage without ORS, 4 with a window of up to a whole

@@ -150,15 +150,99 @@ MemoryUse peak_memory(const Folded& folded, const LocalSizes& sizes, const Proce
   return use_of(step, effect(folded.on_host, sizes, grid));
 }
 
+namespace {
+
+// Where a stage's bytes are most, found by their sums alone: bytes are whole numbers, which doubles
+// add without rounding in any sequence, so that roles can be added up for that place afterwards.
+class StagePeak {
+ public:
+  StagePeak(const Effect& persistent, const std::vector<WordCycle>& cycles,
+            const std::vector<Effect>& words)
+      : persistent_(persistent), cycles_(cycles), words_(words) {
+    double sum = persistent.sum;
+    double high_sum = persistent.high_sum;
+    for (std::size_t c = 0; c < cycles.size(); ++c) {
+      double once = 0.0, high_of_once = 0.0;
+      std::size_t place = 0;
+      const std::vector<WordCycle::Run>& runs = cycles[c].runs;
+      for (std::size_t i = 0; i < runs.size(); ++i) {
+        const Effect& word = words[static_cast<std::size_t>(runs[i].word)];
+        const double high = once + rounds_before(word, runs[i].repeats) * word.sum + word.high_sum;
+        if (high > high_of_once) {
+          high_of_once = high;
+          place = i;
+        }
+        once += static_cast<double>(runs[i].repeats) * word.sum;
+      }
+      const double rounds = once > 0 ? static_cast<double>(cycles[c].repeats - 1) : 0.0;
+      if (sum + rounds * once + high_of_once > high_sum) {
+        high_sum = sum + rounds * once + high_of_once;
+        cycle_ = c;
+        run_ = place;
+        rounds_ = rounds;
+        in_cycle_ = true;
+      }
+      sum += static_cast<double>(cycles[c].repeats) * once;
+    }
+  }
+
+  // What there is at the peak.
+  Effect effect() const {
+    if (!in_cycle_) return persistent_;
+    std::vector<double> times(words_.size(), 0.0);  // before the peak's
+    const auto add = [&](const WordCycle& cycle, std::size_t count, double repeats) {
+      for (std::size_t i = 0; i < count; ++i) {
+        const WordCycle::Run& run = cycle.runs[i];
+        times[static_cast<std::size_t>(run.word)] += repeats * static_cast<double>(run.repeats);
+      }
+    };
+    for (std::size_t c = 0; c < cycle_; ++c) {
+      add(cycles_[c], cycles_[c].runs.size(), static_cast<double>(cycles_[c].repeats));
+    }
+    const WordCycle& last = cycles_[cycle_];
+    if (rounds_ > 0) add(last, last.runs.size(), rounds_);
+    add(last, run_, 1.0);
+    const auto word = static_cast<std::size_t>(last.runs[run_].word);
+    const Effect& there = words_[word];
+    times[word] += rounds_before(there, last.runs[run_].repeats);
+    Effect result;
+    for (int r = 0; r < role_count; ++r) {
+      result.high[r] = persistent_.change[r] + there.high[r];
+      for (std::size_t w = 0; w < words_.size(); ++w) {
+        result.high[r] += times[w] * words_[w].change[r];
+      }
+      result.high_sum += result.high[r];
+    }
+    return result;
+  }
+
+ private:
+  // Repetitions of a word before the one in which it is highest.
+  static double rounds_before(const Effect& word, std::int64_t repeats) {
+    return word.sum > 0 ? static_cast<double>(repeats - 1) : 0.0;
+  }
+
+  const Effect& persistent_;
+  const std::vector<WordCycle>& cycles_;
+  const std::vector<Effect>& words_;
+  bool in_cycle_ = false;  // else the peak is before the first
+  std::size_t cycle_ = 0, run_ = 0;
+  double rounds_ = 0.0;  // of the cycle before that in which the peak is
+};
+
+}  // namespace
+
 std::vector<MemoryUse> peak_memory(const Pipeline& pipeline, const std::vector<LocalSizes>& sizes,
                                    const ProcessGrid& grid) {
   std::vector<std::vector<Effect>> words;  // by kind
+  std::vector<Effect> persistent;
   for (std::size_t k = 0; k < pipeline.kinds().size(); ++k) {
     const StageKind& kind = pipeline.kinds()[k];
     const Folded& folded = pipeline.stages()[static_cast<std::size_t>(kind.stage)];
     const std::vector<Effect> bodies = effects_of_bodies(folded, sizes[k], grid);
     std::vector<Effect>& of_kind = words.emplace_back();
     for (const RunWord& word : kind.words) of_kind.push_back(effect(word, bodies));
+    persistent.push_back(effect(folded.persistent, sizes[k], grid));
   }
   std::vector<MemoryUse> uses;
   for (std::size_t i = 0; i < pipeline.stages().size(); ++i) {
@@ -168,15 +252,8 @@ std::vector<MemoryUse> peak_memory(const Pipeline& pipeline, const std::vector<L
       uses.push_back(peak_memory(folded, sizes[kind], grid));
       continue;
     }
-    Effect step = effect(folded.persistent, sizes[kind], grid);
-    for (const WordCycle& cycle : pipeline.cycles(i)) {
-      Effect once;
-      for (std::int32_t word : cycle.words) {
-        once.follow(words[kind][static_cast<std::size_t>(word)], 1);
-      }
-      step.follow(once, cycle.repeats);
-    }
-    uses.push_back(use_of(step, effect(folded.on_host, sizes[kind], grid)));
+    const StagePeak peak(persistent[kind], pipeline.cycles(i), words[kind]);
+    uses.push_back(use_of(peak.effect(), effect(folded.on_host, sizes[kind], grid)));
   }
   return uses;
 }

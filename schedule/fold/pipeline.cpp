@@ -321,26 +321,53 @@ void add_times(const Folded& folded, StageSet& set) {
   }
 }
 
-// A word ends with its second post for other stages: what a stage gets, and what it gives.
-std::vector<WordCycle> words_of(const Folded& folded, KindNumbers& numbers) {
-  std::vector<WordCycle> cycles;
-  for (const BodyCycle& cycle : folded.cycles) {
-    WordCycle words{{}, cycle.repeats};
-    RunWord word;
-    std::int64_t posts = 0;
-    for (const BodyRun& run : cycle.runs) {
-      word.push_back(run);
-      posts += numbers.posts(run.body);
-      if (posts < 2) continue;
-      words.words.push_back(numbers.word(word));
-      word.clear();
-      posts = 0;
+// Cuts cycles into words. A word ends with its fourth post for other stages: what a stage gets and
+// gives for a forward and a backward, so that equal words follow each other.
+class Words {
+ public:
+  explicit Words(KindNumbers& numbers) : numbers_(numbers) {}
+
+  std::vector<WordCycle> of(const Folded& folded) && {
+    for (const BodyCycle& cycle : folded.cycles) {
+      if (cycle.repeats > 1) close();
+      for (const BodyRun& run : cycle.runs) add(run);
+      if (cycle.repeats == 1) continue;
+      close();
+      cycles_.back().repeats = cycle.repeats;
     }
-    if (!word.empty()) words.words.push_back(numbers.word(word));
-    cycles.push_back(std::move(words));
+    close();
+    return std::move(cycles_);
   }
-  return cycles;
-}
+
+ private:
+  void add(const BodyRun& run) {
+    word_.push_back(run);
+    posts_ += numbers_.posts(run.body);
+    if (posts_ >= 4) end_word();
+  }
+  void end_word() {
+    if (word_.empty()) return;
+    const std::int32_t word = numbers_.word(word_);
+    if (!open_.empty() && open_.back().word == word) {
+      ++open_.back().repeats;
+    } else {
+      open_.push_back({word, 1});
+    }
+    word_.clear();
+    posts_ = 0;
+  }
+  void close() {
+    end_word();
+    if (!open_.empty()) cycles_.push_back({std::move(open_), 1});
+    open_.clear();
+  }
+
+  KindNumbers& numbers_;
+  RunWord word_;
+  std::int64_t posts_ = 0;
+  std::vector<WordCycle::Run> open_;
+  std::vector<WordCycle> cycles_;
+};
 
 }  // namespace
 
@@ -374,7 +401,7 @@ Pipeline::Pipeline(std::vector<Folded> stages)
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     KindNumbers& own = numbers[index_of_kind(i)];
     lone.emplace_back(stages_[i], own);
-    cycles_.push_back(words_of(stages_[i], own));
+    cycles_.push_back(Words(own).of(stages_[i]));
   }
   // In which sequence a ready-queue meets others is decided while it runs.
   if (stages_.front().ready.limit > 0) return;

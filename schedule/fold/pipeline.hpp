@@ -48,9 +48,13 @@ struct StageKind {
   std::vector<RunWord> words;  // distinct
 };
 
-// A cycle of a stage as words of its kind.
+// Cycles of a stage as words of its kind: those that come once are one, whatever they are parts of.
 struct WordCycle {
-  std::vector<std::int32_t> words;
+  struct Run {
+    std::int32_t word = 0;
+    std::int64_t repeats = 1;
+  };
+  std::vector<Run> runs;
   std::int64_t repeats = 1;
 };
 

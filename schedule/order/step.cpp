@@ -46,13 +46,12 @@ std::string fault_of(const Steady& steady, const Order& order) {
 // The k-th pass of all chunks of a stage, forward or backward: micro-batches go through the chunks
 // in groups of as many as there are stages, as in Megatron-LM.
 struct Passes {
-  Stage stage;
+  std::int64_t group = 1;
   std::int64_t chunks = 1;
   std::int64_t micro_batches = 1;
 
   std::int64_t count() const { return micro_batches * chunks; }
   Turn at(StepPart part, std::int64_t k) const {
-    const std::int64_t group = chunks > 1 ? stage.count : 1;
     const std::int64_t round = k / group;
     const std::int64_t in_turn = round % chunks;
     const std::int64_t micro_batch = round / chunks * group + k % group;
@@ -76,21 +75,20 @@ void alternate(const Passes& passes, std::int64_t warm_up, std::int64_t ending, 
     order.turns.push_back(passes.at(StepPart::backward, k));
   }
   // Steady from where the first micro-batch has passed back to where the last one comes in.
-  const std::int64_t group = passes.chunks > 1 ? passes.stage.count : 1;
-  const std::int64_t in_period = group * passes.chunks;
+  const std::int64_t in_period = passes.group * passes.chunks;
   const std::int64_t from = in_period;
   const std::int64_t to = count - in_period - std::max(warm_up, ending);
-  order.steady.push_back(
-      {begin + 2 * from, 2 * in_period, std::max<std::int64_t>(0, (to - from) / in_period), group});
+  order.steady.push_back({begin + 2 * from, 2 * in_period,
+                          std::max<std::int64_t>(0, (to - from) / in_period), passes.group});
 }
 
 // As `alternate`, but a backward is an input gradient, and weight gradients follow it from the one
 // after next, or later, on: a stage puts them off by as many micro-batches as stages stand before
 // it. So gradients come back to the first stage as soon as they can, the last stages have work left
 // for the end, and all have as many micro-batches in flight until their weight gradients.
-void put_off_weight_gradients(const Passes& passes, std::int64_t warm_up, Order& order) {
+void put_off_weight_gradients(const Passes& passes, std::int64_t warm_up, std::int64_t put_off,
+                              Order& order) {
   const std::int64_t count = passes.count();
-  const std::int64_t put_off = passes.stage.index;
   const auto add = [&](StepPart part, std::int64_t k) {
     if (k >= 0 && k < count) order.turns.push_back(passes.at(part, k));
   };
@@ -166,18 +164,61 @@ std::string fault_of(const Turn& turn, Passed passed) {
 
 }  // namespace
 
-Order order_of(const StepOptions& options, const Stage& stage) {
-  const Passes passes{stage, options.chunks, options.micro_batches};
+namespace {
+
+// What an order is made of.
+struct Plan {
+  Passes passes;
+  std::int64_t warm_up = 0;  // forwards before the first backward
+  std::int64_t put_off = 0;  // micro-batches that weight gradients are put off by
+};
+
+Plan plan_of(const StepOptions& options, const Stage& stage) {
+  const Passes passes{options.chunks > 1 ? stage.count : 1, options.chunks, options.micro_batches};
+  return {passes, std::min(warm_up(options, stage), passes.count()), stage.index};
+}
+
+// `most` forwards, pairs or backwards in a row, where there are more.
+Plan shortened(Plan plan, const StepOptions& options, const Stage& stage, std::int64_t most) {
+  Passes& passes = plan.passes;
+  const auto few = [most](std::int64_t count) { return std::min(count, most); };
+  if (options.order == PipelineOrder::gpipe) {
+    passes.micro_batches = few(passes.micro_batches);
+    return plan;
+  }
+  if (passes.group > 1) {
+    // Warm-up ends so far into a group, and so far from the next.
+    const std::int64_t groups = passes.micro_batches / passes.group;
+    const std::int64_t whole = plan.warm_up / passes.group;
+    const std::int64_t into = few(plan.warm_up % passes.group);
+    passes.group = into + few(passes.group - plan.warm_up % passes.group);
+    passes.micro_batches =
+        passes.group * std::min(groups, (whole + passes.chunks) / passes.chunks + most);
+    plan.warm_up = whole * passes.group + into;
+    return plan;
+  }
+  const std::int64_t pairs = passes.micro_batches - plan.warm_up;
+  std::int64_t new_pairs = few(pairs);
+  if (splits(options, stage)) {
+    const bool all_three = pairs > plan.put_off;
+    new_pairs = all_three ? few(plan.put_off) + few(pairs - plan.put_off) : few(pairs);
+    plan.put_off = all_three ? few(plan.put_off) : new_pairs + few(plan.put_off - pairs);
+  }
+  plan.warm_up = few(plan.warm_up);
+  passes.micro_batches = plan.warm_up + new_pairs;
+  return plan;
+}
+
+Order order_by(const Plan& plan, const StepOptions& options, const Stage& stage) {
   Order order;
   order.turns.push_back({StepPart::start});
   if (options.order == PipelineOrder::gpipe) {
-    all_forward_then_backward(passes, order);
+    all_forward_then_backward(plan.passes, order);
   } else if (splits(options, stage)) {
-    put_off_weight_gradients(passes, std::min(warm_up(options, stage), passes.count()), order);
+    put_off_weight_gradients(plan.passes, plan.warm_up, plan.put_off, order);
   } else {
     const bool queue = options.order == PipelineOrder::message_driven;
-    alternate(passes, std::min(warm_up(options, stage), passes.count()),
-              queue ? limit_of(options, stage) - 1 : 0, order);
+    alternate(plan.passes, plan.warm_up, queue ? limit_of(options, stage) - 1 : 0, order);
     if (queue) order.ready = {limit_of(options, stage), 1, 2 * options.micro_batches};
   }
   if (options.data_reduction == DataReduction::after_backward) {
@@ -185,6 +226,16 @@ Order order_of(const StepOptions& options, const Stage& stage) {
   }
   order.turns.push_back({StepPart::finish});
   return order;
+}
+
+}  // namespace
+
+Order order_of(const StepOptions& options, const Stage& stage) {
+  return order_by(plan_of(options, stage), options, stage);
+}
+
+Order short_order(const StepOptions& options, const Stage& stage, std::int64_t most) {
+  return order_by(shortened(plan_of(options, stage), options, stage, most), options, stage);
 }
 
 std::int64_t settling_micro_batches(const StepOptions& options, const Stage& stage,

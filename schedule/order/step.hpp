@@ -10,6 +10,9 @@ namespace fourfold {
 // Start; forwards and backwards of the stage's chunks in the order of the options; reduction, if it
 // is put after them; finish. All micro-batches but the first and the last are alike.
 Order order_of(const StepOptions& options, const Stage& stage = {});
+// The same order with at most `most` equal turns, or pairs of them, in a row: of fewer
+// micro-batches, and with shorter groups of them. Not of ready-queues.
+Order short_order(const StepOptions& options, const Stage& stage, std::int64_t most);
 // How many micro-batches it takes until an order of this kind has so many periods in each of its
 // steady stretches.
 std::int64_t settling_micro_batches(const StepOptions& options, const Stage& stage,

@@ -75,6 +75,36 @@ GroupShapes shapes_of(const Point& question, const ProcessGrid& grid, const Plat
   return group_shapes(placed, platform);
 }
 
+// What a stage computes, or what its busiest channel has to do: no walk of it is shorter.
+Seconds busiest(const TimedProgram& program) {
+  std::vector<std::int64_t> times(program.steps.size());  // by the first step of a run
+  for (const RunCycle& cycle : program.cycles) {
+    for (std::int32_t r = cycle.first; r < cycle.last; ++r) {
+      const StepRun& run = program.runs[static_cast<std::size_t>(r)];
+      if (run.first == run.last) continue;
+      times[static_cast<std::size_t>(run.first)] += run.repeats * cycle.repeats;
+    }
+  }
+  Seconds compute;
+  std::vector<Seconds> busy(program.channels.size());
+  for (const StepRun& run : program.runs) {
+    if (run.first == run.last) continue;
+    // Each body once.
+    const auto count =
+        static_cast<double>(std::exchange(times[static_cast<std::size_t>(run.first)], 0));
+    if (count == 0.0) continue;
+    for (std::int32_t s = run.first; s < run.last; ++s) {
+      const TimedStep& step = program.steps[static_cast<std::size_t>(s)];
+      if (step.kind == StepKind::compute) compute += step.duration * count;
+      if (step.kind != StepKind::post) continue;
+      busy[static_cast<std::size_t>(step.channel)] +=
+          program.collectives[static_cast<std::size_t>(step.collective)].uncontended * count;
+    }
+  }
+  for (Seconds seconds : busy) compute = std::max(compute, seconds);
+  return compute;
+}
+
 const MemoryUse& fullest(const std::vector<MemoryUse>& stages) {
   return *std::ranges::max_element(
       stages, [](const MemoryUse& a, const MemoryUse& b) { return a.peak < b.peak; });
@@ -134,15 +164,22 @@ std::vector<MemoryUse> Estimator::memory(std::span<const Folded> stages, const P
   return uses;
 }
 
-Seconds Estimator::alone(const Folded& stage, const ProcessGrid& grid, std::int64_t micro_batches) {
+Seconds Estimator::alone(const Folded& stage, const ProcessGrid& grid, std::int64_t micro_batches,
+                         Seconds most) {
   const std::span<const Folded> one(&stage, 1);
   evaluate_sizes(one, grid, micro_batches);
-  return walked(one, grid).total;
+  lowered(one, grid);
+  const Seconds busy = busiest(program_);
+  return busy > most ? busy : estimate(program_).total;
+}
+
+void Estimator::lowered(std::span<const Folded> stages, const ProcessGrid& grid) {
+  const GroupShapes shapes = shapes_of(question_, grid, platform_);
+  lower(stages, sizes_, {grid, shapes, rates_, platform_, question_.what_ifs.collective}, program_);
 }
 
 Outcome Estimator::walked(std::span<const Folded> stages, const ProcessGrid& grid) {
-  const GroupShapes shapes = shapes_of(question_, grid, platform_);
-  lower(stages, sizes_, {grid, shapes, rates_, platform_, question_.what_ifs.collective}, program_);
+  lowered(stages, grid);
   return estimate(program_);
 }
 

@@ -66,13 +66,17 @@ class Estimator {
   std::vector<MemoryUse> memory(std::span<const Folded> stages, const ProcessGrid& grid,
                                 std::int64_t micro_batches);
   // How long a stage would take to which messages come without anybody's having to send them.
-  Seconds alone(const Folded& stage, const ProcessGrid& grid, std::int64_t micro_batches);
+  // Where that is more than `most`, it may say less, but more than `most` still: what it computes
+  // without waiting, or what its busiest channel has to do, is found without a walk.
+  Seconds alone(const Folded& stage, const ProcessGrid& grid, std::int64_t micro_batches,
+                Seconds most = {std::numeric_limits<double>::infinity()});
 
  private:
   Quantities quantities(std::int64_t micro_batches) const;
   void evaluate_sizes(std::span<const Folded> stages, const ProcessGrid& grid,
                       std::int64_t micro_batches);
-  // Of stages whose sizes are evaluated: the walk, and all but the memory.
+  // Of stages whose sizes are evaluated: the program, its walk, and all but the memory.
+  void lowered(std::span<const Folded> stages, const ProcessGrid& grid);
   Outcome walked(std::span<const Folded> stages, const ProcessGrid& grid);
   void add_work(const std::vector<Folded>& stages, const ProcessGrid& grid, Estimate& result);
 

@@ -19,6 +19,11 @@ const Pipeline& Recordings::pipeline(std::int64_t stages, std::int64_t micro_bat
 const Folded& Recordings::stage(const Stage& stage, std::int64_t micro_batches) {
   const auto [slot, fresh] = stretched_.try_emplace({stage.index, stage.count, micro_batches});
   if (!fresh) return slot->second;
+  if (stage.count > 1) {
+    if (std::optional<Folded> step = short_folds_.step(stage, micro_batches)) {
+      return slot->second = std::move(*step);
+    }
+  }
   slot->second = recorded(stage, micro_batches);
   if (micro_batches > slot->second.micro_batches) stretch(slot->second, micro_batches);
   return slot->second;
@@ -27,8 +32,7 @@ const Folded& Recordings::stage(const Stage& stage, std::int64_t micro_batches) 
 const Folded& Recordings::recorded(const Stage& stage, std::int64_t micro_batches) {
   StepOptions options = options_;
   options.micro_batches = micro_batches;
-  const std::int64_t few =
-      std::min(micro_batches, recorded_micro_batches(model_, options_, stage));
+  const std::int64_t few = std::min(micro_batches, recorded_micro_batches(model_, options_, stage));
   Folded& shared = recordings_[{stage.index, stage.count, few}];
   if (shared.cycles.empty()) shared = fold(recorded_schedule(model_, options, stage));
   if (shared.micro_batches <= micro_batches) return shared;

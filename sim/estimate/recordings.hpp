@@ -10,6 +10,7 @@
 
 #include "schedule/fold/fold.hpp"
 #include "schedule/fold/pipeline.hpp"
+#include "schedule/fold/short_folds.hpp"
 
 namespace fourfold {
 
@@ -17,7 +18,8 @@ namespace fourfold {
 class Recordings {
  public:
   // The model must outlive it.
-  Recordings(const Model& model, const StepOptions& options) : model_(model), options_(options) {}
+  Recordings(const Model& model, const StepOptions& options)
+      : model_(model), options_(options), short_folds_(model, options) {}
 
   // The step with so many micro-batches.
   const Pipeline& pipeline(std::int64_t stages, std::int64_t micro_batches);
@@ -29,6 +31,7 @@ class Recordings {
 
   const Model& model_;
   StepOptions options_;
+  ShortFolds short_folds_;
   // By stage, number of stages and recorded micro-batches.
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, Folded> recordings_;
   // By stage, number of stages and micro-batches.

@@ -33,11 +33,12 @@ class Runner {
 
   // No pipeline is faster than one of its stages alone, to which messages come without anybody's
   // having to send them. The last has the head, and most to do.
-  Seconds bound(const Strategy& strategy, const Visit& visit) {
+  // Exact up to `most`, and above it at least that.
+  Seconds bound(const Strategy& strategy, const Visit& visit, Seconds most) {
     begin(strategy, visit);
     const std::int64_t stages = strategy.grid.extent(Axis::pipe);
     const std::int64_t m = strategy.micro_batches();
-    return estimator_.alone(recordings_->stage({stages - 1, stages}, m), strategy.grid, m);
+    return estimator_.alone(recordings_->stage({stages - 1, stages}, m), strategy.grid, m, most);
   }
 
   // The first and the last stage are the fullest as a rule: where either does not fit, the others
@@ -95,8 +96,11 @@ class Best {
  public:
   explicit Best(std::size_t wanted) : wanted_(wanted) {}
 
-  bool beats(double rate) const {
-    return wanted_ > 0 && rates_.size() == wanted_ && rate < rates_.back() * (1.0 - 1e-9);
+  bool beats(double rate) const { return rate < least(); }
+  // The least that is not beaten, 0 while anything may be.
+  double least() const {
+    const bool full = wanted_ > 0 && rates_.size() == wanted_;
+    return full ? rates_.back() * (1.0 - 1e-9) : 0.0;
   }
   void add(double rate) {
     for (double other : rates_) {
@@ -118,6 +122,7 @@ FlopsPerSecond rate_of(const Model& model, const Strategy& strategy, double seco
 
 Strategy measured(const Model& model, const StrategyLists& lists, const Visit& visit) {
   Strategy strategy = lists.strategy(visit.choices);
+  strategy.words = lists.words(visit.choices);
   strategy.seconds = {visit.seconds};
   strategy.memory = {visit.memory};
   if (visit.seconds > 0.0) strategy.rate = rate_of(model, strategy, visit.seconds);
@@ -206,8 +211,8 @@ StrategyAnswer search_strategies(const Point& pattern, const Platform& platform,
   std::vector<Visit> visits;
   for (const Choices& choices : enumerated.fitting) visits.push_back({choices});
   // Short pipelines first: they are quick to estimate, and what the others have to beat.
-  std::ranges::stable_sort(
-      visits, {}, [&](const Visit& visit) { return lists.grid(visit.choices).extent(Axis::pipe); });
+  std::ranges::stable_sort(visits, {},
+                           [&](const Visit& visit) { return lists.stages(visit.choices); });
   Runner runner(pattern, platform);
   answer.memory_limit = runner.memory_limit();
   std::vector<double> rates;
@@ -224,7 +229,9 @@ StrategyAnswer search_strategies(const Point& pattern, const Platform& platform,
     };
     const bool may_lose =
         wish.thoroughness == Thoroughness::best && strategy.grid.extent(Axis::pipe) > 1;
-    if (may_lose && best.beats(rate(runner.bound(strategy, visit)))) {
+    // The seconds in which it would be as good as the last of the best.
+    const Seconds most{rate({1.0}) / best.least()};
+    if (may_lose && best.beats(rate(runner.bound(strategy, visit, most)))) {
       rates.push_back(0.0);
       ++answer.beaten;
       continue;

@@ -180,9 +180,14 @@ Strategy StrategyLists::strategy(const Choices& choices) const {
   if (counts.empty()) micro.count = global_batch / replicas(result.grid) / micro.size;
   result.options.micro_batches = micro.count;
   result.global_batch = batch(result.grid, micro);
+  return result;
+}
+
+std::vector<std::string> StrategyLists::words(const Choices& choices) const {
   const std::vector<std::uint16_t> chosen = places(choices);
+  std::vector<std::string> result;
   for (std::size_t i = 0; i < factors.size(); ++i) {
-    result.words.push_back(factors[i].words[chosen[i]]);
+    result.push_back(factors[i].words[chosen[i]]);
   }
   return result;
 }

@@ -89,14 +89,20 @@ struct StrategyLists {
   StrategyLists(const Point& pattern, const StrategySpace& space);
 
   ProcessGrid grid(const Choices& choices) const;
+  std::int64_t stages(const Choices& choices) const {
+    const auto pipe = static_cast<std::size_t>(Axis::pipe);
+    return extents[pipe][choices.extents[pipe]];
+  }
   // The micro-batches stated, or where none are all that a grid can have. What does not divide its
   // share of the batch lacks the other number.
   std::vector<MicroBatches> micro_batches_on(const ProcessGrid& grid) const;
   // Whether the batch is what micro-batches make of it.
   bool free_batch() const { return stated_sizes && !counts.empty(); }
   std::int64_t batch(const ProcessGrid& grid, const MicroBatches& micro) const;
+  // Without its words.
   Strategy strategy(const Choices& choices) const;
   // By factor.
+  std::vector<std::string> words(const Choices& choices) const;
   std::vector<std::uint16_t> places(const Choices& choices) const;
 
   std::int64_t global_batch = 0;  // unless it is free
