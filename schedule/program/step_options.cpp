@@ -122,7 +122,7 @@ std::vector<Field<Options>> rows() {
                              .help = "optimizer state in the host's memory, updated on the device "
                                      "in buckets of so many elements; 0: all on the device",
                              .optional = true},
-                            {.least = 0, .most = most_offload_bucket}, &Options::offload_bucket),
+                            {.least = 0, .most = most_in_bucket}, &Options::offload_bucket),
       on_off_field<Options>({.key = "sequence_parallel",
                              .flag = "--sequence-parallel",
                              .help = "tokens between blocks cut by x as well",
@@ -135,6 +135,13 @@ std::vector<Field<Options>> rows() {
                    "gathered on arrival",
            .optional = true},
           {}, &Options::cut_messages),
+      number_field<Options>({.key = "data_bucket",
+                             .flag = "--data-bucket",
+                             .help = "gradients reduced and updated weights gathered along data in "
+                                     "buckets of so many elements of the model; 0: block by block, "
+                                     "and what ZeRO cuts weight by weight",
+                             .optional = true},
+                            {.least = 0, .most = most_in_bucket}, &Options::data_bucket),
       reduction({.key = "grad_reduce_precision_z",
                  .flag = "--grad-precision-z",
                  .help = "of the reduction along z, unless all is fp32"},

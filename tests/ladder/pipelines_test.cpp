@@ -90,6 +90,18 @@ TEST(Pipelines, EqualTheEstimateWithWeightsKeptAndGradientsSummed) {
   }
 }
 
+TEST(Pipelines, EqualTheEstimateWithBucketsAlongData) {
+  for (Point point : orders_on("crossbar", ProcessGrid(1, 1, 2, 4, 4))) {
+    for (std::int64_t zero : {0, 1, 2, 3}) {
+      point.options.zero = zero;
+      point.options.data_bucket = 2 * 12 * std::int64_t{3840} * 3840;
+      point.options.data_reduction =
+          zero % 2 == 0 ? DataReduction::beside_backward : DataReduction::after_backward;
+      compare_on_private_ports(point);
+    }
+  }
+}
+
 TEST(Pipelines, EqualTheEstimateWithMessagesCut) {
   for (const ProcessGrid& grid : {ProcessGrid(2, 2, 1, 2, 4), ProcessGrid(4, 1, 1, 1, 2)}) {
     for (Point point : orders_on("crossbar", grid)) {
