@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "schedule/program/rank_order.hpp"
+
 namespace fourfold {
 
 template <typename T>
@@ -99,6 +101,8 @@ struct StepOptions {
   // Masters and moments are in the host's memory, and come to the device in buckets of so many
   // elements to be updated (Singh and Bhatele, IPDPS 2022); 0: all of them stay on the device.
   std::int64_t offload_bucket = 0;
+  // Which axis's neighbours are neighbours on the machine.
+  RankOrder rank_order;
   Precision grad_reduce_precision_z = Precision::bf16;
   Precision grad_reduce_precision_data = Precision::fp32;
   bool operator==(const StepOptions&) const = default;

@@ -57,8 +57,11 @@ void expect_equal(const Outcome& estimated, const Outcome& simulated, const std:
 void compare_on_private_ports(const Point& point) {
   const TimedProgram program = lower(point, platform("crossbar"));
 
+  ReplayOptions options;
+  options.mapping = mapping_of(point, platform("crossbar"));
+
   const Outcome estimated = estimate(program);
-  const Outcome simulated = replay(program, point.grid, platform("crossbar")).outcome;
+  const Outcome simulated = replay(program, point.grid, platform("crossbar"), options).outcome;
 
   expect_equal(estimated, simulated, describe(point));
 }
@@ -87,6 +90,15 @@ TEST(Pipelines, EqualTheEstimateWithWeightsKeptAndGradientsSummed) {
     point.options.gradient_reduction = GradientReduction::accumulated;
     point.options.data_reduction = DataReduction::beside_backward;
     compare_on_private_ports(point);
+  }
+}
+
+TEST(Pipelines, EqualTheEstimateWhereverTheirRanksLie) {
+  for (const char* order : {"x,y,z,pipe,data", "pipe,data,z,y,x"}) {
+    for (Point point : orders_on("crossbar", ProcessGrid(2, 1, 2, 2, 4))) {
+      point.options.rank_order = RankOrder::parse(order);
+      compare_on_private_ports(point);
+    }
   }
 }
 

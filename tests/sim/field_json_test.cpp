@@ -50,7 +50,7 @@ TEST(FieldJson, IsTheTextThatRecordsHaveAlwaysHad) {
       R"("grad_reduce_precision_z":"bf16","gradient_reduction":"per-micro-batch",)"
       R"("in_flight_blocks":2,"micro_batches":1,"offload_bucket":0,"order":"1f1b",)"
       R"("overlap":{"all_gather":true,"all_reduce":true,"messages":true,"recompute_gather":true,"reduce_scatter":true},)"
-      R"("pipeline_limit":0,"precision":"bf16","recompute":"full",)"
+      R"("pipeline_limit":0,"precision":"bf16","rank_order":"x,y,z,data,pipe","recompute":"full",)"
       R"("sequence_parallel":false,"weight_gather":"per-micro-batch","zero":0})");
   EXPECT_EQ(json_of(model_record_fields().values({"mine", 2, 48, 12, 8, 96})).dump(),
             R"({"heads":12,"hidden":48,"layers":2,"name":"mine","sequence":8,"vocabulary":96})");
