@@ -36,7 +36,10 @@ class Planner {
     for (const Op& op : program_.ops) {
       // What is gathered into what persists is that itself where nothing is cut.
       if (op.kind != OpKind::all_gather || !program_[op.outputs[0]].persistent) continue;
-      if (grid_.extent(op.axis) == 1) places_[op.inputs[0]].persistent = op.outputs[0];
+      if (grid_.extent(op.axis) > 1) continue;
+      for (std::size_t k = 0; k < op.inputs.size(); ++k) {
+        place(op.inputs[k]).persistent = op.outputs[k];
+      }
     }
     std::int32_t step = 0;
     for (std::size_t i = 0; i < schedule_.stream.size(); ++i) {
@@ -167,8 +170,10 @@ class Planner {
   void start(const Op& op) {
     if (op.kind == OpKind::send) return;
     if (op.kind == OpKind::receive) return create(op.outputs[0]);
-    const Id input = op.inputs[0];
-    const Id output = op.outputs[0];
+    for (std::size_t k = 0; k < op.inputs.size(); ++k) collective(op, op.inputs[k], op.outputs[k]);
+  }
+
+  void collective(const Op& op, Id input, Id output) {
     const bool in_place = op.kind == OpKind::all_reduce || grid_.extent(op.axis) == 1;
     if (!in_place) return create(output);
     if (op.kind != OpKind::all_gather && program_[input].persistent) {

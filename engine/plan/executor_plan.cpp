@@ -197,11 +197,14 @@ class Binder {
     const Op& op = op_at(i);
     if (!does_something(op)) return;
     collective_number_[static_cast<std::size_t>(i)] = plan_.collectives;
-    const Id from = op.inputs.empty() ? op.outputs[0] : op.inputs[0];
-    const Id to = op.outputs.empty() ? from : op.outputs[0];
-    const CollectiveCall call{op.collective_kind(), program_[from].shape.sharding.owed, at(from),
-                              at(to)};
-    add_with_span(Start{i, op.channel, call, plan_.collectives++});
+    const std::vector<Id>& from = op.inputs.empty() ? op.outputs : op.inputs;
+    const std::vector<Id>& to = op.outputs.empty() ? from : op.outputs;
+    Start start{i, op.channel, {}, plan_.collectives++};
+    for (std::size_t k = 0; k < from.size(); ++k) {
+      start.calls.push_back(
+          {op.collective_kind(), program_[from[k]].shape.sharding.owed, at(from[k]), at(to[k])});
+    }
+    add_with_span(std::move(start));
   }
 
   void wait(std::int32_t i) {

@@ -43,11 +43,11 @@ struct Copy {
 };
 
 // Of collectives and messages. Those along an axis of extent 1 are not on the list: their operand
-// is their result.
+// is their result. A collective of several values is a call for each.
 struct Start {
   std::int32_t op = 0;
   ChannelNumber channel = 0;
-  CollectiveCall call;
+  std::vector<CollectiveCall> calls;
   std::size_t number = 0;  // of the step's collectives
 };
 struct Finish {

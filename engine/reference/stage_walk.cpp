@@ -288,13 +288,22 @@ void StageWalk<T>::wait(const Issue& issue) {
                                     post_number_[static_cast<std::size_t>(issue.id)];
   if (found == in_flight_.end() || (issue.back != oldest && posted_since != issue.back)) {
     throw std::logic_error(std::string("lockstep: a wait for what was not started, ") +
-                           name(op.kind) + " of " + name_of(op.buffer()));
+                           name(op.kind) + " of " + name_of(op.buffers()[0]));
   }
   in_flight_.erase(found);
   for (Id input : op.inputs) expect_readable(input, op);
-  Blocks<T> results = joins_stages(op) ? mailboxes_.result(post_of(issue.id), op) : reduced(op);
+  for (std::size_t k = 0; k < op.buffers().size(); ++k) arrive(issue.id, k);
+  if (!op.outputs.empty()) observe(op);
+}
+
+// The k-th value of a collective, or a message.
+template <typename T>
+void StageWalk<T>::arrive(std::int32_t i, std::size_t k) {
+  const Op& op = op_at(i);
+  Blocks<T> results = joins_stages(op) ? mailboxes_.result(post_of(i), op)
+                                       : reduced(op, op.inputs[k], op.outputs[k]);
   if (joins_stages(op) || store_.grid().extent(op.axis) > 1) {
-    const Id input = op.inputs.empty() ? op.outputs[0] : op.inputs[0];
+    const Id input = op.inputs.empty() ? op.outputs[k] : op.inputs[k];
     const std::size_t before = op.inputs.empty() ? 0 : store_[input][0].values.size();
     const std::size_t after = results.empty() ? 0 : results[0].values.size();
     result_.payload[static_cast<std::size_t>(op.channel)] +=
@@ -303,14 +312,12 @@ void StageWalk<T>::wait(const Issue& issue) {
   }
   if (op.outputs.empty()) return;
   if (program().channel_of(op).purpose == "choice") choice_ = results;
-  store_.put(op.outputs[0], std::move(results));
-  observe(op);
+  store_.put(op.outputs[k], std::move(results));
 }
 
 template <typename T>
-Blocks<T> StageWalk<T>::reduced(const Op& op) {
-  const Id operand = op.inputs[0];
-  Blocks<T> results = store_.empty(op.outputs[0], micro_batch_tokens_);
+Blocks<T> StageWalk<T>::reduced(const Op& op, Id operand, Id result) const {
+  Blocks<T> results = store_.empty(result, micro_batch_tokens_);
   const LineCollective<T> collective{&store_.grid(), op.axis, &store_[operand], &results,
                                      store_.kept_precision(operand)};
   switch (op.kind) {

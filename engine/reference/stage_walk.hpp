@@ -89,7 +89,8 @@ class StageWalk {
   void update(const Op& op);
   void start(std::int32_t i);
   void wait(const Issue& issue);
-  Blocks<T> reduced(const Op& op);
+  void arrive(std::int32_t op, std::size_t k);
+  Blocks<T> reduced(const Op& op, Id operand, Id result) const;
   void observe(const Op& op);
 
   Model model_;

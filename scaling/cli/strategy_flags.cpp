@@ -41,7 +41,7 @@ void add_step_flags(CLI::App& verb, StrategyFlags& flags) {
     };
     std::string help = flag_help(facts, flag);
     if (counted) help += ", or a list of numbers of them; searched if absent";
-    if (separator_of(flag) == '/') help += "; several: none/oar,ors/all";
+    if (separator_of(flag) == '/') help += "; several have / between them";
     verb.add_option_function<std::string>(flag, take, help)
         ->group("Options of the training step, each a word or a list to search, such as --zero 0,1")
         ->default_str(counted ? "" : step_fields().word({}, flag))

@@ -109,7 +109,7 @@ SearchResult candidates(const Question& question, const Platform& platform, cons
   SearchSpace space{question.devices, question.stages};
   if (question.system) {
     space.looks_at = [&](const ProcessGrid& grid) {
-      return searches(*question.system, grid, platform.node.devices);
+      return searches(*question.system, grid, question.options.rank_order, platform.node.devices);
     };
   }
   SearchResult result = search(pattern, platform, space, [&](std::int64_t done, std::int64_t all) {

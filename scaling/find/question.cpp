@@ -74,7 +74,8 @@ void ask_of_system(Question& question, const System& system, const TypedOptions&
   question.options = question.variants.front();
   question.set_by = set_by(system, typed.values, typed.typist);
   if (question.grid) {
-    const std::string why = forbidden(system, *question.grid, node_devices);
+    const std::string why =
+        forbidden(system, *question.grid, question.options.rank_order, node_devices);
     if (!why.empty()) throw std::runtime_error(why);
     return;
   }

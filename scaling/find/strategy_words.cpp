@@ -37,7 +37,7 @@ std::vector<std::int64_t> numbers_or_all(const std::string& what, const std::str
   return numbers_in(what, text);
 }
 
-Axis axis_called(const std::string& called) {
+Axis axis_of(const std::string& called) {
   const ProcessGrid grid = ProcessGrid::parse(called + "=2");
   for (Axis axis : all_axes) {
     if (grid.extent(axis) == 2) return axis;
@@ -53,7 +53,7 @@ std::array<std::string, axis_count> by_axis(const std::string& grid) {
     const std::size_t equals = word.find('=');
     if (equals != std::string::npos) {
       const std::string called = word.substr(0, equals);
-      text = &texts[static_cast<std::size_t>(axis_called(called))];
+      text = &texts[static_cast<std::size_t>(axis_of(called))];
       if (!text->empty()) {
         throw std::runtime_error(
             fmt::format("--grid '{}': axis {} stands there twice", grid, called));
@@ -110,7 +110,8 @@ char separator_of(const std::string& flag) {
   const auto field = std::ranges::find(facts, flag, &FieldFacts::flag);
   if (field == facts.end()) return ',';
   const auto* kind = std::get_if<OnOff>(&field->kind);
-  return kind != nullptr && !kind->word.empty() ? '/' : ',';
+  const bool lists = kind != nullptr && !kind->word.empty();
+  return lists || std::holds_alternative<FreeText>(field->kind) ? '/' : ',';
 }
 
 std::vector<std::string> listed(const std::string& what, const std::string& text, char separator) {

@@ -9,23 +9,27 @@
 namespace fourfold {
 namespace {
 
-// Groups along an axis lie in one node if their first and last rank do: the axes inside it fill
-// whole parts of the node.
-bool in_one_node(const ProcessGrid& grid, Axis axis, std::int64_t node_devices) {
-  const std::int64_t span = grid.stride(axis) * grid.extent(axis);
-  return grid.extent(axis) == 1 || (span <= node_devices && node_devices % span == 0);
-}
+// Where the groups of an axis lie, if ranks lie one after the other.
+struct Span {
+  std::int64_t extent, distance, node_devices;
 
-bool holds(Reach reach, const ProcessGrid& grid, Axis axis, std::int64_t node_devices) {
+  // The first and last rank of a group do: the axes inside it fill whole parts of the node.
+  bool in_one_node() const {
+    const std::int64_t span = distance * extent;
+    return extent == 1 || (span <= node_devices && node_devices % span == 0);
+  }
+};
+
+bool holds(Reach reach, const Span& span) {
   switch (reach) {
     case Reach::one:
-      return grid.extent(axis) == 1;
+      return span.extent == 1;
     case Reach::any:
       return true;
     case Reach::within_node:
-      return in_one_node(grid, axis, node_devices);
+      return span.in_one_node();
     case Reach::one_node:
-      return grid.extent(axis) == node_devices;
+      return span.extent == span.node_devices;
   }
   return false;
 }
@@ -72,9 +76,11 @@ std::string forbidden(const System& system, const StepOptions& options) {
   return "";
 }
 
-std::string forbidden(const System& system, const ProcessGrid& grid, std::int64_t node_devices) {
+std::string forbidden(const System& system, const ProcessGrid& grid, const RankOrder& order,
+                      std::int64_t node_devices) {
   for (const AxisRule& rule : system.axes) {
-    if (holds(rule.allowed, grid, rule.axis, node_devices)) continue;
+    const Span span{grid.extent(rule.axis), order.distance(grid, rule.axis), node_devices};
+    if (holds(rule.allowed, span)) continue;
     const std::string start = fmt::format("{} does not run on grid {}: ", system.name, grid.str());
     const std::string extent =
         fmt::format("{} is {}, but ", name(rule.axis), grid.extent(rule.axis));
@@ -93,9 +99,11 @@ std::string forbidden(const System& system, const ProcessGrid& grid, std::int64_
   return "";
 }
 
-bool searches(const System& system, const ProcessGrid& grid, std::int64_t node_devices) {
+bool searches(const System& system, const ProcessGrid& grid, const RankOrder& order,
+              std::int64_t node_devices) {
   return std::ranges::all_of(system.axes, [&](const AxisRule& rule) {
-    return holds(rule.searched, grid, rule.axis, node_devices);
+    return holds(rule.searched,
+                 {grid.extent(rule.axis), order.distance(grid, rule.axis), node_devices});
   });
 }
 

@@ -15,10 +15,12 @@ using SetBy = std::map<std::string, std::string>;
 
 // Why the system cannot do this, as a sentence with what would be right; empty if it can.
 std::string forbidden(const System& system, const StepOptions& options);
-std::string forbidden(const System& system, const ProcessGrid& grid, std::int64_t node_devices);
+std::string forbidden(const System& system, const ProcessGrid& grid, const RankOrder& order,
+                      std::int64_t node_devices);
 
 // Whether a search for the system's best configuration looks at the grid.
-bool searches(const System& system, const ProcessGrid& grid, std::int64_t node_devices);
+bool searches(const System& system, const ProcessGrid& grid, const RankOrder& order,
+              std::int64_t node_devices);
 
 // The step's options as the system has them, with what was typed instead: one for each choice that
 // is searched and not typed, the usual one first. Never empty. Throws std::runtime_error if what

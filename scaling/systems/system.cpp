@@ -191,11 +191,26 @@ OptionRule read_option(const Reader& reader, const toml::table& table, const Fie
   return rule;
 }
 
+constexpr const char* rank_order_key = "rank_order";
+
+OptionRule read_rank_order(const Reader& reader, const toml::table& table) {
+  reader.allow_only(table, {"axes", "source"});
+  const std::vector<Axis> axes = reader.axes(table, "axes");
+  if (axes.size() != axis_count) {
+    reader.refuse(table, "\"axes\" must name x, y, z, data and pipe, neighbours first");
+  }
+  std::vector<std::string> words;
+  for (Axis axis : axes) words.emplace_back(name(axis));
+  const std::string order = fmt::format("{}", fmt::join(words, ","));
+  return {rank_order_key, order, {}, {order}, reader.source(table)};
+}
+
 std::vector<OptionRule> read_options(const Reader& reader, const toml::table& table) {
   std::vector<std::string> known, of_overlap;
   for (const FieldFacts& field : step_fields().facts()) {
     const std::size_t dot = field.key.find('.');
     if (field.key == "micro_batches") continue;  // of a point, not of a system
+    if (field.key == rank_order_key) continue;   // a fact of its own
     known.push_back(field.key.substr(0, dot));
     if (dot != std::string::npos) of_overlap.push_back(field.key.substr(dot + 1));
   }
@@ -236,7 +251,7 @@ std::vector<StateRule> read_state(const Reader& reader, const toml::table& table
 
 System read(const Reader& reader, const toml::table& file) {
   reader.allow_only(file,
-                    {"title", "stands_in", "software", "rank_order", "axes", "options", "state"});
+                    {"title", "stands_in", "software", rank_order_key, "axes", "options", "state"});
   System system;
   system.title = reader.text(file, "title");
   if (file.contains("stands_in")) system.stands_in = reader.text(file, "stands_in");
@@ -244,13 +259,6 @@ System read(const Reader& reader, const toml::table& file) {
   reader.allow_only(software, {"name", "source"});
   system.software = reader.text(software, "name");
   system.software_source = reader.source(software);
-  const toml::table& order = reader.table_at(file, "rank_order");
-  reader.allow_only(order, {"axes", "source"});
-  system.rank_order = reader.axes(order, "axes");
-  system.rank_order_source = reader.source(order);
-  if (system.rank_order.size() != axis_count) {
-    reader.refuse(order, "\"axes\" must name x, y, z, data and pipe, neighbours first");
-  }
   const toml::table& axes = reader.table_at(file, "axes");
   std::vector<std::string> names;
   for (Axis axis : all_axes) names.emplace_back(name(axis));
@@ -259,6 +267,7 @@ System read(const Reader& reader, const toml::table& file) {
     system.axes[static_cast<std::size_t>(axis)] = read_axis(reader, axes, axis);
   }
   system.options = read_options(reader, reader.table_at(file, "options"));
+  system.options.push_back(read_rank_order(reader, reader.table_at(file, rank_order_key)));
   system.state = read_state(reader, reader.table_at(file, "state"), system);
   return system;
 }

@@ -49,9 +49,7 @@ struct System {
   std::string software_source;
   std::string stands_in;  // what its step does otherwise here, in a sentence; empty: nothing
   std::array<AxisRule, axis_count> axes;
-  std::vector<Axis> rank_order;  // neighbours first
-  std::string rank_order_source;
-  std::vector<OptionRule> options;
+  std::vector<OptionRule> options;  // the order of ranks is the last
   std::vector<StateRule> state;
   // What a paper prints of all state together, where it counts otherwise.
   std::optional<std::int64_t> published_state;

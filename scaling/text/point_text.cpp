@@ -52,6 +52,12 @@ std::string further_text(const Point& point) {
   std::string text;
   if (options.attention == AttentionKernel::unfused) text += "; attention unfused";
   if (options.zero > 0) text += fmt::format("; ZeRO {}", options.zero);
+  if (!options.rank_order.as_numbered()) {
+    text += fmt::format("; ranks lie in the order {}", options.rank_order.str());
+  }
+  if (options.has_buckets()) {
+    text += fmt::format("; along data in buckets of {} elements", options.data_bucket);
+  }
   if (options.offloads()) {
     text += fmt::format("; optimizer on the host, buckets of {} elements", options.offload_bucket);
   }

@@ -95,16 +95,6 @@ std::string state_text(const System& system) {
   return format(table);
 }
 
-std::string rank_order_text(const System& system) {
-  std::vector<std::string> words;
-  for (Axis axis : system.rank_order) words.emplace_back(name(axis));
-  const bool ours = std::equal(all_axes.begin(), all_axes.end(), system.rank_order.begin(),
-                               system.rank_order.end());
-  return fmt::format("Neighbouring ranks first: {}{} ({}).", fmt::join(words, ", "),
-                     ours ? "" : ", which is not obeyed: here it is x, y, z, data, pipe",
-                     system.rank_order_source);
-}
-
 json json_of(const FieldValue& value) {
   return std::visit([](const auto& plain) { return json(plain); }, value);
 }
@@ -122,12 +112,10 @@ json json_of(const std::vector<Axis>& axes) {
 }
 
 json json_of(const System& system) {
-  json object{
-      {"name", system.name},
-      {"title", system.title},
-      {"stands_in", system.stands_in},
-      {"software", {{"name", system.software}, {"source", system.software_source}}},
-      {"rank_order", {{"axes", json_of(system.rank_order)}, {"source", system.rank_order_source}}}};
+  json object{{"name", system.name},
+              {"title", system.title},
+              {"stands_in", system.stands_in},
+              {"software", {{"name", system.software}, {"source", system.software_source}}}};
   for (const AxisRule& rule : system.axes) {
     object["axes"][name(rule.axis)] = {{"allowed", name(rule.allowed)},
                                        {"searched", name(rule.searched)},
@@ -179,7 +167,7 @@ std::string system_text(const System& system) {
   std::string text = fmt::format("{}: {}\n", system.name, system.title);
   text += fmt::format("Software {} ({}).\n", system.software, system.software_source);
   if (!system.stands_in.empty()) text += fmt::format("Here {}.\n", system.stands_in);
-  text = wrapped(text + rank_order_text(system) + '\n');
+  text = wrapped(text);
   return text + '\n' + axes_text(system) + '\n' + options_text(system) + '\n' + state_text(system);
 }
 

@@ -2,6 +2,7 @@
 #include "schedule/fold/fold.hpp"
 
 #include <algorithm>
+#include <span>
 #include <stdexcept>
 
 #include "schedule/fold/key_numbers.hpp"
@@ -131,10 +132,13 @@ class Folder {
     terms.push_back({own, 1});
   }
 
-  std::int32_t size(Id id) {
+  std::int32_t size(Id id) { return size_of_all({&id, 1}); }
+
+  // Of values of one precision together.
+  std::int32_t size_of_all(std::span<const Id> ids) {
     Size size;
-    add_terms(id, size.terms);
-    size.precision = p_[id].precision;
+    for (Id id : ids) add_terms(id, size.terms);
+    size.precision = p_[ids.front()].precision;
     Key key{static_cast<std::int32_t>(size.precision)};
     for (const Size::Term& term : size.terms) key.insert(key.end(), {term.shape, term.times});
     const auto [number, fresh] = size_index_.number(key);
@@ -193,12 +197,11 @@ class Folder {
   }
 
   std::int32_t collective_class(const Op& op) {
-    const Id buffer = op.buffer();
-    key_ = {static_cast<std::int32_t>(op.kind), op.channel, size_of(buffer)};
+    const std::vector<Id>& buffers = op.buffers();
+    const std::int32_t size = buffers.size() == 1 ? size_of(buffers[0]) : size_of_all(buffers);
+    key_ = {static_cast<std::int32_t>(op.kind), op.channel, size};
     const auto [number, fresh] = collective_index_.number(key_);
-    if (fresh) {
-      folded_.collectives.push_back({op.collective_kind(), op.channel, size_of(buffer)});
-    }
+    if (fresh) folded_.collectives.push_back({op.collective_kind(), op.channel, size});
     return number;
   }
 

@@ -8,22 +8,28 @@ namespace {
 constexpr Axis x = Axis::x;
 constexpr Axis y = Axis::y;
 
+// Elements of the weights of a block, in the order of its layers.
+std::vector<std::int64_t> weights_of(const Model& model) {
+  const std::int64_t square = model.hidden * model.hidden;
+  return {3 * square, square, 4 * square, 4 * square};
+}
+
 }  // namespace
 
 Block::Block(Recorder& r, const Model& model, std::int64_t layer, Gradients& gradients)
     : layer_(layer),
       small_(&gradients.small),
-      bucket_(&gradients.bucket(named("gradients"))),
+      buckets_(gradients.buckets_of_block(named("gradients"), weights_of(model))),
       norm1_(r, named("norm1"), model.hidden, *small_),
       norm2_(r, named("norm2"), model.hidden, *small_),
       qkv_(r, named("qkv"), weight_shape(model.hidden, 3 * model.hidden, y, x), WeightKind::matrix,
-           *bucket_),
+           *buckets_[0]),
       projection_(r, named("projection"), weight_shape(model.hidden, model.hidden, x, y),
-                  WeightKind::residual_matrix, *bucket_),
+                  WeightKind::residual_matrix, *buckets_[1]),
       up_(r, named("up"), weight_shape(model.hidden, 4 * model.hidden, y, x), WeightKind::matrix,
-          *bucket_),
+          *buckets_[2]),
       down_(r, named("down"), weight_shape(4 * model.hidden, model.hidden, x, y),
-            WeightKind::residual_matrix, *bucket_),
+            WeightKind::residual_matrix, *buckets_[3]),
       attention_(named(""), model),
       qkv_bias_(bias(r, "qkv", 3 * model.hidden, x)),
       projection_bias_(bias(r, "projection", model.hidden, y)),

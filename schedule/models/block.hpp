@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "schedule/models/attention.hpp"
 #include "schedule/models/layer_norm.hpp"
@@ -26,7 +27,8 @@ class Block {
   Forward<Saved> forward(const Recording& in, Id input, Hiding hiding) const;
   // Repeats forward first, or parts of it, if activations were not kept.
   Id backward(const Recording& in, const Saved& saved, Id gradient) const;
-  Bucket& bucket() const { return *bucket_; }
+  // By weight: one bucket or several.
+  const std::vector<Bucket*>& buckets() const { return buckets_; }
   std::int64_t layer() const { return layer_; }
 
  private:
@@ -40,7 +42,7 @@ class Block {
 
   std::int64_t layer_ = 0;
   SmallGradients* small_;
-  Bucket* bucket_;
+  std::vector<Bucket*> buckets_;
   LayerNorm norm1_, norm2_;
   Linear qkv_, projection_, up_, down_;
   Attention attention_;

@@ -21,7 +21,7 @@ std::pair<std::int64_t, std::int64_t> layers_of_chunk(std::int64_t layers, std::
 Gpt::Gpt(const Model& model, const StepOptions& options, const Stage& stage, OptimizerState state)
     : options_(options),
       r_(options.precision, state, options.offload_bucket),
-      gradients_{options, {}, {}},
+      gradients_(options),
       model_(model) {
   r_.begin_stage(stage);
 }
@@ -104,6 +104,7 @@ void Gpt::start() {
     const std::int64_t number = c * stage().count + stage().index;
     const auto [first, next] = layers_of_chunk(model_.layers, all, number);
     Chunk chunk{blocks_.size(), 0, number == 0, number + 1 == all};
+    gradients_.begin_chunk();
     for (std::int64_t layer = first; layer < next; ++layer) {
       blocks_.emplace_back(r_, model_, layer, gradients_);
     }
@@ -222,16 +223,19 @@ void Gpt::weight_gradient(const Turn& turn) {
   }
 }
 
-// A block's gradients are all there after its last micro-batch's.
-void Gpt::reduce_beside(const Turn& turn, Block& block) {
-  const bool beside = options_.data_reduction == DataReduction::beside_backward;
-  if (turn.last && beside) block.bucket().reduce(r_, options_);
+// A bucket's gradients are all there after the last micro-batch's of the first of its blocks.
+void Gpt::reduce_beside(const Turn& turn, const Block& block) {
+  if (!turn.last || options_.data_reduction != DataReduction::beside_backward) return;
+  for (auto bucket = block.buckets().rbegin(); bucket != block.buckets().rend(); ++bucket) {
+    if ((*bucket)->complete()) (*bucket)->reduce(r_, options_);
+  }
 }
 
 void Gpt::reduce() {
-  for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
+  std::deque<Bucket>& buckets = gradients_.of_blocks();
+  for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket) {
     r_.begin_section("data reduction", -1);
-    block->bucket().reduce(r_, options_);
+    bucket->reduce(r_, options_);
   }
 }
 
@@ -252,9 +256,10 @@ Id Gpt::norm_factor() {
   };
   SmallGradients& small = gradients_.small;
   Id squares = stage().first() ? vocabulary_.front().bucket().square_sum(r_) : -1;
-  for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
+  const std::deque<Bucket>& buckets = gradients_.of_blocks();
+  for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket) {
     r_.begin_section("norm", -1);
-    const Id own = block->bucket().square_sum(r_);
+    const Id own = bucket->square_sum(r_);
     squares = squares == -1 ? own : r_.add("norm", {squares, own}, Precision::fp32);
   }
   r_.begin_section("clip", -1);
@@ -275,9 +280,9 @@ void Gpt::finish() {
   const Id factor = norm_factor();
   for (Vocabulary& vocabulary : vocabulary_) vocabulary.bucket().update(r_, factor);
   small.update(r_, factor);
-  for (Block& block : blocks_) {
+  for (const Bucket& bucket : gradients_.of_blocks()) {
     r_.begin_section("update", -1);
-    block.bucket().update(r_, factor);
+    bucket.update(r_, factor);
   }
 }
 

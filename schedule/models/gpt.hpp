@@ -63,7 +63,7 @@ class Gpt {
   void forward(const Turn& turn);
   void backward(const Turn& turn);
   void weight_gradient(const Turn& turn);
-  void reduce_beside(const Turn& turn, Block& block);
+  void reduce_beside(const Turn& turn, const Block& block);
   void reduce();
   void finish();
   void complete_loss();

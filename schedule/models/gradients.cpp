@@ -1,6 +1,8 @@
 // Recording of the gradients' way to the optimizer; see gradients.hpp.
 #include "schedule/models/gradients.hpp"
 
+#include <numeric>
+
 namespace fourfold {
 
 Parameter Bucket::weight(Recorder& r, const Label& label, Shape shape, WeightKind kind) const {
@@ -36,40 +38,53 @@ void Bucket::give(Recorder& r, std::size_t slot, Id gradient, const Turn& turn,
     }
     sum = -1;
   }
+  if (turn.last) ++last_given_;
   // With ZeRO 2 and 3 the reduction along data is what runs beside the backward pass.
-  Id shard = r.reduce_scatter(gradient, Axis::z,
-                              options.cuts_gradients() ? Hiding::never : Hiding::reduce_scatter);
-  if (options.cuts_gradients()) {
-    shard = r.reduce_scatter(shard, Axis::data, Hiding::reduce_scatter);
-  }
-  if (sum == -1 && r.value(shard).precision == Precision::fp32) {
-    sum = shard;
+  const Hiding hiding = options.cuts_gradients() ? Hiding::never : Hiding::reduce_scatter;
+  const Shard shard{slot, r.reduce_scatter(gradient, Axis::z, hiding)};
+  if (!options.cuts_gradients()) return sum_up(r, shard);
+  shards_.push_back(shard);
+  if (!options.has_buckets() || shards_.size() == sums_.size()) cut_along_data(r);
+}
+
+void Bucket::cut_along_data(Recorder& r) {
+  std::vector<Id> gradients;
+  for (const Shard& shard : shards_) gradients.push_back(shard.gradient);
+  const std::vector<Id> pieces = r.reduce_scatter(gradients, Axis::data, Hiding::reduce_scatter);
+  for (std::size_t i = 0; i < pieces.size(); ++i) sum_up(r, {shards_[i].slot, pieces[i]});
+  shards_.clear();
+}
+
+void Bucket::sum_up(Recorder& r, const Shard& shard) {
+  const Value& gradient = r.value(shard.gradient);
+  Id& sum = sums_[shard.slot];
+  if (sum == -1 && gradient.precision == Precision::fp32) {
+    sum = shard.gradient;
     return;
   }
-  if (sum == -1) {
-    sum = r.map({functions::cast, name, Precision::fp32}, {shard});
-  } else {
-    sum = r.add(name, {sum, shard}, Precision::fp32);
-  }
+  const Label name = gradient.label;
+  sum = sum == -1 ? r.map({functions::cast, name, Precision::fp32}, {shard.gradient})
+                  : r.add(name, {sum, shard.gradient}, Precision::fp32);
   r.defer_last();
 }
 
 void Bucket::reduce_in_pieces(Recorder& r, const StepOptions& options) {
-  std::vector<Id> pieces;
-  for (Id sum : sums_) {
-    const Label name = r.value(sum).label;
-    const Precision precision = options.reduce_precision_data();
-    if (!options.cuts_gradients()) {
-      if (precision == Precision::bf16) {
-        sum = r.map({functions::cast, name, precision}, {sum});
-        r.defer_last();
-      }
-      sum = r.reduce_scatter(sum, Axis::data, Hiding::data_reduce);
+  std::vector<Id> pieces, sent;
+  for (std::size_t slot = 0; slot < sums_.size() && !options.cuts_gradients(); ++slot) {
+    Id sum = sums_[slot];
+    if (options.reduce_precision_data() == Precision::bf16) {
+      sum = r.map({functions::cast, r.value(sum).label, Precision::bf16}, {sum});
       r.defer_last();
     }
-    pieces.push_back(sum);
+    sent.push_back(sum);
+    if (options.has_buckets() && slot + 1 < sums_.size()) continue;
+    for (Id piece : r.reduce_scatter(sent, Axis::data, Hiding::data_reduce)) {
+      pieces.push_back(piece);
+    }
+    r.defer_last();
+    sent.clear();
   }
-  reduced_ = r.pack(label_, pieces);
+  reduced_ = r.pack(label_, options.cuts_gradients() ? sums_ : pieces);
   r.defer_last();
 }
 
@@ -93,6 +108,26 @@ void Bucket::reduce_ends(Recorder& r) {
   if (!tied_) return;
   reduced_ = r.all_reduce_ends(reduced_, Hiding::data_reduce);
   r.defer_last();
+}
+
+std::vector<Bucket*> Gradients::buckets_of_block(const Label& label,
+                                                 const std::vector<std::int64_t>& weights) {
+  const std::int64_t all = std::accumulate(weights.begin(), weights.end(), std::int64_t{0});
+  bool fresh = all > room_;
+  if (fresh) begin_bucket(label);
+  std::vector<Bucket*> buckets;
+  for (std::int64_t elements : weights) {
+    if (options_.has_buckets() && !fresh && elements > room_) begin_bucket(label);
+    buckets.push_back(&of_blocks_.back());
+    room_ -= elements;
+    fresh = false;
+  }
+  return buckets;
+}
+
+void Gradients::begin_bucket(const Label& label) {
+  of_blocks_.emplace_back(label, options_);
+  room_ = options_.data_bucket;
 }
 
 Id Bucket::square_sum(Recorder& r) const {

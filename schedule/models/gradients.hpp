@@ -11,7 +11,8 @@
 
 namespace fourfold {
 
-// Parameters whose gradients are all-reduced along data as one bucket: the four weights of a block.
+// Parameters whose gradients are all-reduced along data as one: the four weights of a block, unless
+// the options say how large a bucket is.
 class Bucket {
  public:
   explicit Bucket(Label label, const StepOptions& options = {})
@@ -31,10 +32,22 @@ class Bucket {
   void give(Recorder& r, std::size_t slot, Id gradient, const Turn& turn, const StepOptions& o);
   // The last micro-batch's gradients are all given: all-reduce along data, or reduce-scatter.
   void reduce(Recorder& r, const StepOptions& options);
+  // Whether that can be done, and has not been.
+  bool complete() const { return last_given_ == sums_.size() && reduced_ == -1; }
   Id square_sum(Recorder& r) const;
-  void update(Recorder& r, Id norm_factor) const { r.update(parameters_, reduced_, norm_factor); }
+  void update(Recorder& r, Id norm_factor) const {
+    r.update(parameters_, reduced_, norm_factor,
+             options_.has_buckets() ? Sending::together : Sending::one_by_one);
+  }
 
  private:
+  // One micro-batch's gradient of a member, reduced along z.
+  struct Shard {
+    std::size_t slot;
+    Id gradient;
+  };
+  void cut_along_data(Recorder& r);
+  void sum_up(Recorder& r, const Shard& shard);
   void reduce_in_pieces(Recorder& r, const StepOptions& options);
   void reduce_ends(Recorder& r);
 
@@ -42,6 +55,8 @@ class Bucket {
   StepOptions options_;
   std::vector<Parameter> parameters_;
   std::vector<Id> sums_;
+  std::vector<Shard> shards_;   // of a micro-batch, until they are reduced along data
+  std::size_t last_given_ = 0;  // of the last micro-batch
   bool tied_ = false;
   Id reduced_ = -1;
 };
@@ -69,12 +84,29 @@ class SmallGradients {
 };
 
 // All gradients of a step.
-struct Gradients {
-  StepOptions options;
-  std::deque<Bucket> buckets;  // layers keep references: a deque moves nothing
+class Gradients {
+ public:
+  explicit Gradients(const StepOptions& options = {}) : options_(options) {}
+
   SmallGradients small;
 
-  Bucket& bucket(Label label) { return buckets.emplace_back(std::move(label), options); }
+  // A bucket of its own.
+  Bucket& bucket(Label label) { return own_.emplace_back(std::move(label), options_); }
+  // Those of a block, one for each of its weights, which have so many elements in the model: the
+  // bucket of the block before where that has room for all of them; several where one is too small.
+  std::vector<Bucket*> buckets_of_block(const Label& label,
+                                        const std::vector<std::int64_t>& weights);
+  // The next block is not reduced with those before: it comes in other turns.
+  void begin_chunk() { room_ = 0; }
+  // Of all blocks, in their order.
+  std::deque<Bucket>& of_blocks() { return of_blocks_; }
+
+ private:
+  void begin_bucket(const Label& label);
+
+  StepOptions options_;
+  std::deque<Bucket> own_, of_blocks_;  // layers keep references: a deque moves nothing
+  std::int64_t room_ = 0;               // in the last bucket, elements
 };
 
 }  // namespace fourfold

@@ -296,7 +296,7 @@ class Issuer {
     if (youngest == none) return false;
     deferrals_[static_cast<std::size_t>(youngest - first_deferral_)].after.push_back(i);
     deferral_of_[static_cast<std::size_t>(i)] = youngest;
-    arrival(op_at(i).outputs[0]) = i;
+    for (Id output : op_at(i).outputs) arrival(output) = i;
     return true;
   }
 
@@ -307,7 +307,7 @@ class Issuer {
     if (deferrals_.empty() || deferrals_.front().section != oldest.section) --blocks_put_off_;
     wait(oldest.op);
     for (std::int32_t i : oldest.after) {
-      arrival(op_at(i).outputs[0]) = arrived;
+      for (Id output : op_at(i).outputs) arrival(output) = arrived;
       for (Id input : op_at(i).inputs) await(input);
       emit(i);
     }

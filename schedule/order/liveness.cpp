@@ -23,7 +23,7 @@ class Lifetimes {
       if (op.kind != OpKind::all_gather) continue;
       // What is gathered into what persists is that itself where nothing was cut.
       const bool into = schedule_.program[op.outputs[0]].persistent;
-      gathered_by_[static_cast<std::size_t>(into ? op.inputs[0] : op.outputs[0])] = &op;
+      for (Id id : into ? op.inputs : op.outputs) gathered_by_[static_cast<std::size_t>(id)] = &op;
     }
     const auto count = static_cast<std::int32_t>(schedule_.stream.size());
     for (std::int32_t i = 0; i < count; ++i) {
@@ -106,6 +106,9 @@ class Lifetimes {
   void allocate_outputs(const Op& op) {
     for (Id output : op.outputs) allocate(output);
   }
+  void allocate_outputs(const Op& op, Existence existence) {
+    for (Id output : op.outputs) event(IssueKind::allocate, output, existence, op.axis);
+  }
 
   void compute(const Issue& step, const Op& op) {
     if (op.kind == OpKind::cut) return cut(step, op);
@@ -134,7 +137,7 @@ class Lifetimes {
   void start(const Issue& step, const Op& op) {
     if (op.kind == OpKind::receive) allocate_outputs(op);
     if (op.kind == OpKind::all_gather || op.kind == OpKind::reduce_scatter) {
-      event(IssueKind::allocate, op.outputs[0], Existence::if_cut, op.axis);
+      allocate_outputs(op, Existence::if_cut);
     }
     schedule_.stream.push_back(step);
   }
@@ -143,7 +146,7 @@ class Lifetimes {
     schedule_.stream.push_back(step);
     release_dead_inputs(op);
     if (op.kind == OpKind::reduce_scatter || takes_over(op)) {
-      event(IssueKind::allocate, op.outputs[0], Existence::if_uncut, op.axis);
+      allocate_outputs(op, Existence::if_uncut);
     }
     if (op.kind == OpKind::all_reduce) allocate_outputs(op);
     release_unread(op);

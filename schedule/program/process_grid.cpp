@@ -2,7 +2,6 @@
 #include "schedule/program/process_grid.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -11,6 +10,18 @@ namespace fourfold {
 const char* name(Axis axis) {
   constexpr std::array<const char*, axis_count> names{"x", "y", "z", "data", "pipe"};
   return names[static_cast<int>(axis)];
+}
+
+std::optional<Axis> axis_called(const std::string& word) {
+  constexpr std::array<std::pair<const char*, Axis>, 4> others{
+      {{"tp", Axis::x}, {"fsdp", Axis::z}, {"dp", Axis::data}, {"pp", Axis::pipe}}};
+  for (Axis axis : all_axes) {
+    if (word == name(axis)) return axis;
+  }
+  for (const auto& [other, axis] : others) {
+    if (word == other) return axis;
+  }
+  return std::nullopt;
 }
 
 ProcessGrid::ProcessGrid(const Coordinates& extents) : extents_(extents) {
@@ -89,15 +100,8 @@ std::optional<std::int64_t> number_at(const std::string& text, std::size_t& posi
   return number;
 }
 
-Axis axis_called(const std::string& text, const std::string& called) {
-  constexpr std::array<std::pair<const char*, Axis>, 4> others{
-      {{"tp", Axis::x}, {"fsdp", Axis::z}, {"dp", Axis::data}, {"pp", Axis::pipe}}};
-  for (Axis axis : all_axes) {
-    if (called == name(axis)) return axis;
-  }
-  for (const auto& [other, axis] : others) {
-    if (called == other) return axis;
-  }
+Axis axis_in(const std::string& text, const std::string& called) {
+  if (const std::optional<Axis> axis = axis_called(called)) return *axis;
   refuse(text, "'" + called +
                    "' is no axis; the axes are x (or tp), y, z (or fsdp), data (or dp) and pipe "
                    "(or pp)");
@@ -112,7 +116,7 @@ Coordinates named_extents(const std::string& text) {
     if (equals == std::string::npos) {
       refuse(text, "write each extent with its axis, such as x=8,data=8,pipe=16");
     }
-    const Axis axis = axis_called(text, text.substr(position, equals - position));
+    const Axis axis = axis_in(text, text.substr(position, equals - position));
     position = equals + 1;
     const auto number = number_at(text, position);
     if (!number || (position < text.size() && text[position] != ',')) {

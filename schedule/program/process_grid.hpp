@@ -1,10 +1,12 @@
 // The process grid Gx x Gy x Gz x Gdata x Gpipe: extents, and the map between a rank and its
-// coordinates. x is innermost (ranks that differ only in x are neighbours), then y, z, data, as in
-// AxoNN; the stages of a pipeline are outermost, as in Megatron-LM.
+// coordinates. x is innermost (ranks that differ only in x have numbers next to each other), then
+// y, z, data, as in AxoNN; the stages of a pipeline are outermost, as in Megatron-LM. Where ranks
+// lie on a machine is RankOrder's.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,8 @@ inline constexpr std::array all_axes{Axis::x, Axis::y, Axis::z, Axis::data, Axis
 inline constexpr std::size_t axis_count = all_axes.size();
 
 const char* name(Axis axis);
+// By its name, or as others call it: tp, fsdp, dp and pp.
+std::optional<Axis> axis_called(const std::string& word);
 
 // A rank's place along each axis.
 using Coordinates = std::array<std::int64_t, axis_count>;

@@ -69,8 +69,8 @@ CollectiveKind Op::collective_kind() const {
                                         : CollectiveKind::all_reduce;
 }
 
-Id Op::buffer() const {
-  return kind == OpKind::all_gather || kind == OpKind::receive ? outputs[0] : inputs[0];
+const std::vector<Id>& Op::buffers() const {
+  return kind == OpKind::all_gather || kind == OpKind::receive ? outputs : inputs;
 }
 
 // The inverse of Recorder::update. A weight that is its own master stands among the outputs once.

@@ -126,13 +126,14 @@ struct Op {
   bool deferrable = false;                  // may wait with its operands: gradient book-keeping
   std::int64_t sequence = 0;                // attention, its softmax: tokens of a sequence
   Id bucket = -1;  // update: room on the device for state that comes from the host; an output
+  // Of a collective of several values, which are sent as one, the k-th result is of the k-th input.
   std::vector<Id> inputs{};
   std::vector<Id> outputs{};
 
   bool is(const Function& other) const { return function == &other; }
   CollectiveKind collective_kind() const;  // collectives, messages
-  Id buffer()
-      const;  // of a collective or a message: the whole of what is gathered, reduced or sent
+  // Of a collective or a message: the wholes of what is gathered, reduced or sent.
+  const std::vector<Id>& buffers() const;
   std::vector<Parameter> updated() const;  // update: inputs[0] packs their gradients, in this order
 };
 

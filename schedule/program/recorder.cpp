@@ -306,7 +306,7 @@ Id Recorder::all_gather(Id id, Axis axis, Hiding hiding, Direction direction) {
                     std::move(value));
 }
 
-Id Recorder::reduce_scatter(Id id, Axis axis, Hiding hiding, Direction direction) {
+Value Recorder::scattered(Id id, Axis axis, Direction direction) const {
   Value value = program_[id];
   Sharding& sharding = value.shape.sharding;
   if (!sharding.partial.contains(axis) || sharding.owed != Owed::sum) {
@@ -321,12 +321,38 @@ Id Recorder::reduce_scatter(Id id, Axis axis, Hiding hiding, Direction direction
   sharding.partial = sharding.partial.without(axis);
   Cuts& cuts = cuts_of(sharding, direction);
   cuts = cuts.with(axis);
+  value.persistent = false;
+  return value;
+}
+
+Id Recorder::reduce_scatter(Id id, Axis axis, Hiding hiding, Direction direction) {
   return collective({.kind = OpKind::reduce_scatter,
                      .axis = axis,
                      .direction = direction,
                      .hiding = hiding,
                      .inputs = {id}},
-                    std::move(value));
+                    scattered(id, axis, direction));
+}
+
+std::vector<Id> Recorder::reduce_scatter(const std::vector<Id>& values, Axis axis, Hiding hiding) {
+  Op op{.kind = OpKind::reduce_scatter,
+        .channel = channel_of(OpKind::reduce_scatter, axis),
+        .axis = axis,
+        .hiding = hiding,
+        .inputs = values};
+  for (Id id : values) {
+    if (program_[id].precision != program_[values.front()].precision) {
+      refuse("reduce_scatter", "values that are sent as one differ in precision: " +
+                                   described(program_[values.front()]) + " and " +
+                                   described(program_[id]));
+    }
+    Value value = scattered(id, axis, Direction::pieces);
+    op.outputs.push_back(static_cast<Id>(program_.values.size()));
+    program_.values.push_back(std::move(value));
+  }
+  std::vector<Id> pieces = op.outputs;
+  program_.ops.push_back(std::move(op));
+  return pieces;
 }
 
 Id Recorder::all_reduce(Id id, Axis axis, Hiding hiding) {
@@ -456,7 +482,8 @@ std::vector<Id> Recorder::unpack(Id packed) {
   return outputs;
 }
 
-void Recorder::update(const std::vector<Parameter>& parameters, Id gradient, Id norm_factor) {
+void Recorder::update(const std::vector<Parameter>& parameters, Id gradient, Id norm_factor,
+                      Sending of_weights) {
   complete(gradient, "update");
   complete(norm_factor, "update");
   const std::vector<Id>& members = program_[gradient].members;
@@ -471,7 +498,7 @@ void Recorder::update(const std::vector<Parameter>& parameters, Id gradient, Id 
     }
   }
   Op op{.kind = OpKind::update, .inputs = {gradient, norm_factor}};
-  std::vector<std::pair<Id, Id>> pieces;  // of new weights, with the weight
+  std::vector<Id> pieces, weights;  // of new weights, and what they are put together to
   for (const Parameter& p : parameters) {
     op.inputs.insert(op.inputs.end(), {p.master, p.first_moment, p.second_moment});
     Id written = p.weight;
@@ -481,7 +508,8 @@ void Recorder::update(const std::vector<Parameter>& parameters, Id gradient, Id 
       piece.persistent = false;
       written = static_cast<Id>(program_.values.size());
       program_.values.push_back(std::move(piece));
-      pieces.emplace_back(written, p.weight);
+      pieces.push_back(written);
+      weights.push_back(p.weight);
     }
     if (written != p.master) op.outputs.push_back(written);
     op.outputs.insert(op.outputs.end(), {p.master, p.first_moment, p.second_moment});
@@ -491,7 +519,8 @@ void Recorder::update(const std::vector<Parameter>& parameters, Id gradient, Id 
     op.outputs.push_back(op.bucket);
   }
   program_.ops.push_back(std::move(op));
-  for (const auto& [piece, weight] : pieces) gather_into(piece, weight);
+  if (of_weights == Sending::together && !pieces.empty()) return gather_into(pieces, weights);
+  for (std::size_t i = 0; i < pieces.size(); ++i) gather_into({pieces[i]}, {weights[i]});
 }
 
 // One part for each kind of state that the host keeps.
@@ -508,20 +537,23 @@ Id Recorder::room_for_state(const Parameter& parameter) {
   return static_cast<Id>(program_.values.size() - 1);
 }
 
-// A new weight is put together where the old one lies.
-void Recorder::gather_into(Id piece, Id weight) {
-  const Cuts pieces = program_[piece].shape.sharding.pieces;
-  if (!pieces.innermost_is(Axis::data) ||
-      pieces.without_innermost() != program_[weight].shape.sharding.pieces) {
+// New weights are put together where the old ones lie.
+void Recorder::gather_into(const std::vector<Id>& pieces, const std::vector<Id>& weights) {
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const Cuts cuts = program_[pieces[i]].shape.sharding.pieces;
+    if (cuts.innermost_is(Axis::data) &&
+        cuts.without_innermost() == program_[weights[i]].shape.sharding.pieces) {
+      continue;
+    }
     refuse("update", "optimizer state must be cut as the weight, and along data: " +
-                         described(program_[piece]));
+                         described(program_[pieces[i]]));
   }
   program_.ops.push_back({.kind = OpKind::all_gather,
                           .channel = channel_of(OpKind::all_gather, Axis::data),
                           .axis = Axis::data,
                           .hiding = Hiding::data_reduce,
-                          .inputs = {piece},
-                          .outputs = {weight}});
+                          .inputs = pieces,
+                          .outputs = weights});
 }
 
 void Recorder::defer_last() {

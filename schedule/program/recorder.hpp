@@ -22,6 +22,9 @@ struct Heads {
   std::int64_t count = 0;
 };
 
+// Whether collectives of several values are one each, or one that sends all of them.
+enum class Sending : std::uint8_t { one_by_one, together };
+
 // Whether the program trains what it records, or only reads its weights.
 enum class OptimizerState : std::uint8_t { kept, none };
 
@@ -67,6 +70,8 @@ class Recorder {
   // The sum owed along `axis` is done and kept in pieces, or by rows: axis moves from partial to
   // the innermost cut.
   Id reduce_scatter(Id value, Axis axis, Hiding hiding, Direction direction = Direction::pieces);
+  // The same of several values that are sent as one, each kept in pieces of its own.
+  std::vector<Id> reduce_scatter(const std::vector<Id>& values, Axis axis, Hiding hiding);
   // The sum or maximum owed along `axis` is done everywhere: axis leaves partial.
   Id all_reduce(Id value, Axis axis, Hiding hiding);
 
@@ -103,7 +108,8 @@ class Recorder {
   // The gradient lies as the optimizer's state; where that is cut along data and the weight is not,
   // the new weights are gathered afterwards. State on the host comes to the device bucket by
   // bucket, and goes back.
-  void update(const std::vector<Parameter>& parameters, Id gradient, Id norm_factor);
+  void update(const std::vector<Parameter>& parameters, Id gradient, Id norm_factor,
+              Sending of_weights = Sending::one_by_one);
 
   // The last operation may be issued later, once its operands have arrived.
   void defer_last();
@@ -119,9 +125,10 @@ class Recorder {
  private:
   Id emit(Op op, Value value);
   const Value& complete(Id id, const char* operation) const;
+  Value scattered(Id id, Axis axis, Direction direction) const;
   Id collective(Op op, Value value);
   Id reduced_everywhere(Op op);
-  void gather_into(Id piece, Id weight);
+  void gather_into(const std::vector<Id>& pieces, const std::vector<Id>& weights);
   Id room_for_state(const Parameter& parameter);
   ChannelNumber channel_of(OpKind kind, Axis axis);
 

@@ -27,6 +27,15 @@ Field<Options> reduction(FieldFacts facts, std::vector<Precision> choices,
   return field;
 }
 
+Field<Options> rank_order(FieldFacts facts) {
+  return {
+      std::move(facts),
+      [](const Options& options) -> std::optional<FieldValue> { return options.rank_order.str(); },
+      [](Options& options, const FieldValue& value) {
+        options.rank_order = RankOrder::parse(std::get<std::string>(value));
+      }};
+}
+
 std::vector<Field<Options>> rows() {
   return {
       number_field<Options>({.key = "micro_batches",
@@ -92,14 +101,14 @@ std::vector<Field<Options>> rows() {
            .help = "all-reduce along data at the end, or block by block"},
           std::vector{DataReduction::after_backward, DataReduction::beside_backward},
           &Options::data_reduction),
-      word_field<Options>({.key = "order",
-                           .flag = "--order",
-                           .help = "of micro-batches on the stages of a pipeline",
-                           .optional = true},
-                          std::vector{PipelineOrder::one_f_one_b, PipelineOrder::gpipe,
-                                      PipelineOrder::interleaved, PipelineOrder::zero_bubble,
-                                      PipelineOrder::message_driven},
-                          &Options::order),
+      word_field<Options>(
+          {.key = "order",
+           .flag = "--order",
+           .help = "of micro-batches on the stages of a pipeline",
+           .optional = true},
+          std::vector{PipelineOrder::one_f_one_b, PipelineOrder::gpipe, PipelineOrder::interleaved,
+                      PipelineOrder::zero_bubble, PipelineOrder::message_driven},
+          &Options::order),
       number_field<Options>({.key = "chunks",
                              .flag = "--chunks",
                              .help = "of layers on each stage, for the interleaved order",
@@ -122,7 +131,7 @@ std::vector<Field<Options>> rows() {
                              .help = "optimizer state in the host's memory, updated on the device "
                                      "in buckets of so many elements; 0: all on the device",
                              .optional = true},
-                            {.least = 0, .most = most_offload_bucket}, &Options::offload_bucket),
+                            {.least = 0, .most = most_in_bucket}, &Options::offload_bucket),
       on_off_field<Options>({.key = "sequence_parallel",
                              .flag = "--sequence-parallel",
                              .help = "tokens between blocks cut by x as well",
@@ -135,6 +144,18 @@ std::vector<Field<Options>> rows() {
                    "gathered on arrival",
            .optional = true},
           {}, &Options::cut_messages),
+      number_field<Options>({.key = "data_bucket",
+                             .flag = "--data-bucket",
+                             .help = "gradients reduced and updated weights gathered along data in "
+                                     "buckets of so many elements of the model; 0: block by block, "
+                                     "and what ZeRO cuts weight by weight",
+                             .optional = true},
+                            {.least = 0, .most = most_in_bucket}, &Options::data_bucket),
+      rank_order({.key = "rank_order",
+                  .flag = "--rank-order",
+                  .help = "axes, neighbours on the machine first, such as x,y,z,pipe,data",
+                  .kind = FreeText{},
+                  .optional = true}),
       reduction({.key = "grad_reduce_precision_z",
                  .flag = "--grad-precision-z",
                  .help = "of the reduction along z, unless all is fp32"},

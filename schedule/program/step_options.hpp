@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "schedule/program/rank_order.hpp"
+
 namespace fourfold {
 
 template <typename T>
@@ -87,6 +89,11 @@ struct StepOptions {
   // A message between stages, of which all devices along x have a copy, is sent by each of them in
   // part and gathered on arrival (scatter-gather of Megatron-LM, SC21).
   bool cut_messages = false;
+  // Gradients are reduced, and updated weights gathered, along data in buckets of so many elements
+  // of the model, before any axis cuts them (reduce_bucket_size of DeepSpeed): of as many whole
+  // blocks as it has room for, or of whole weights of one block; 0: block by block, and what ZeRO
+  // cuts weight by weight.
+  std::int64_t data_bucket = 0;
   // What is cut along data, after z (Rajbhandari et al., arXiv:1910.02054): 1 the optimizer's
   // state, 2 gradients too, reduced for every micro-batch, 3 weights too, which then do along data
   // what z does.
@@ -94,6 +101,8 @@ struct StepOptions {
   // Masters and moments are in the host's memory, and come to the device in buckets of so many
   // elements to be updated (Singh and Bhatele, IPDPS 2022); 0: all of them stay on the device.
   std::int64_t offload_bucket = 0;
+  // Which axis's neighbours are neighbours on the machine.
+  RankOrder rank_order;
   Precision grad_reduce_precision_z = Precision::bf16;
   Precision grad_reduce_precision_data = Precision::fp32;
   bool operator==(const StepOptions&) const = default;
@@ -101,6 +110,7 @@ struct StepOptions {
   bool cuts_optimizer() const { return zero >= 1; }
   bool cuts_gradients() const { return zero >= 2; }
   bool cuts_weights() const { return zero >= 3; }
+  bool has_buckets() const { return data_bucket > 0; }
   bool offloads() const { return offload_bucket > 0; }
   // Sequence parallelism has cut what is sent already.
   bool cuts_messages() const { return cut_messages && !sequence_parallel; }
@@ -119,8 +129,8 @@ struct StepOptions {
 // overflow.
 inline constexpr std::int64_t most_in_flight_blocks = 1000;
 
-// Elements of a bucket of an offloaded optimizer: above the weights of any device.
-inline constexpr std::int64_t most_offload_bucket = std::int64_t{1} << 40;
+// Elements of a bucket, of gradients or of an offloaded optimizer: above the weights of any model.
+inline constexpr std::int64_t most_in_bucket = std::int64_t{1} << 40;
 
 // Every option: its key in campaigns, points and records, its flag, and what it may be. A new one
 // is a member above, a row there, and its line in docs/campaigns.md.

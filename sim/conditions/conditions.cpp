@@ -10,7 +10,10 @@
 
 namespace fourfold {
 
-Mapping mapping_of(const Point& point, const Platform& platform) {
+namespace {
+
+// By place.
+Mapping placed(const Point& point, const Platform& platform) {
   const std::int64_t ranks = point.grid.size();
   const Placement& placement = point.what_ifs.placement;
   switch (placement.by) {
@@ -26,6 +29,24 @@ Mapping mapping_of(const Point& point, const Platform& platform) {
       return Mapping::on_devices(ranks, platform, placement.list);
   }
   return Mapping::packed(ranks);
+}
+
+}  // namespace
+
+Mapping mapping_of(const Point& point, const Platform& platform) {
+  const RankOrder& order = point.options.rank_order;
+  Mapping mapping = placed(point, platform);
+  if (order.as_numbered()) return mapping;
+  if (point.what_ifs.placement.by == Placing::devices) {
+    throw std::invalid_argument(
+        "the rank order cannot take effect: a placement by devices says where each rank lies");
+  }
+  const Mapping by_place = mapping;
+  for (std::int64_t rank = 0; rank < mapping.ranks(); ++rank) {
+    mapping.devices[static_cast<std::size_t>(rank)] =
+        by_place.devices[static_cast<std::size_t>(order.place(point.grid, rank))];
+  }
+  return mapping;
 }
 
 std::vector<double> compute_factors(const Point& point, const Mapping& mapping) {
@@ -62,7 +83,7 @@ void refuse_idle_tuning(const Point& point, const Platform& platform) {
   for (const Folded& folded : folded_stages(point.model, point.options, stages)) {
     for (const CollectiveClass& one : folded.collectives) {
       const Channel& channel = folded.channels[static_cast<std::size_t>(one.channel)];
-      const GroupShape shape = group_shape(channel, point.grid, shapes, platform.node.devices);
+      const GroupShape shape = group_shape(channel, shapes, platform.node.devices);
       if (applies(tuning, one.kind, shape)) return;
     }
   }

@@ -15,8 +15,10 @@ namespace fourfold {
 namespace {
 
 // Bandwidth that the links give a group of a channel, while all groups like it are busy.
-BytesPerSecond link_rate(const Channel& channel, const ProcessGrid& grid, const AxisRates& rates) {
-  const std::int64_t stride = grid.stride(channel.axis);
+BytesPerSecond link_rate(const Channel& channel, const Target& target) {
+  const ProcessGrid& grid = target.grid;
+  const AxisRates& rates = target.rates;
+  const std::int64_t stride = target.shapes[static_cast<std::size_t>(channel.axis)].stride;
   const std::int64_t extent = grid.extent(channel.axis);
   switch (channel.group) {
     case Group::line:
@@ -70,17 +72,18 @@ bool applies(const CollectiveTuning& tuning, CollectiveKind kind, GroupShape sha
   return *forced == CollectiveAlgorithm::recursive || shape.nodes > 1;
 }
 
-GroupShapes group_shapes(const ProcessGrid& grid, std::int64_t devices_per_node) {
+GroupShapes group_shapes(const ProcessGrid& grid, std::int64_t devices_per_node,
+                         const RankOrder& order) {
   GroupShapes shapes;
   for (Axis axis : all_axes) {
     shapes[static_cast<std::size_t>(axis)] =
-        packed_group(grid.extent(axis), grid.stride(axis), devices_per_node);
+        packed_group(grid.extent(axis), order.distance(grid, axis), devices_per_node);
   }
   return shapes;
 }
 
 GroupShapes group_shapes(const Point& point, const Platform& platform) {
-  GroupShapes shapes = group_shapes(point.grid, platform.node.devices);
+  GroupShapes shapes = group_shapes(point.grid, platform.node.devices, point.options.rank_order);
   if (point.what_ifs.placement.by != Placing::devices) return shapes;
   const Mapping mapping = mapping_of(point, platform);
   for (Axis axis : all_axes) {
@@ -90,11 +93,11 @@ GroupShapes group_shapes(const Point& point, const Platform& platform) {
   return shapes;
 }
 
-GroupShape group_shape(const Channel& channel, const ProcessGrid& grid, const GroupShapes& shapes,
+GroupShape group_shape(const Channel& channel, const GroupShapes& shapes,
                        std::int64_t devices_per_node) {
   const GroupShape line = shapes[static_cast<std::size_t>(channel.axis)];
   if (channel.group == Group::line || line.members == 1) return line;
-  const std::int64_t stride = grid.stride(channel.axis);
+  const std::int64_t stride = line.stride;
   const bool neighbours = channel.group != Group::ends && channel.group != Group::wrap &&
                           channel.group != Group::wrap_back;
   if (neighbours) {
@@ -112,10 +115,8 @@ class Lowering {
  public:
   Lowering(const Target& target, TimedProgram& program) : target_(target), program_(program) {
     for (const Channel& channel : program_.channels) {
-      shapes_.push_back(
-          group_shape(channel, target.grid, target.shapes, target.platform.node.devices));
-      rates_.push_back(shapes_.back().members == 1 ? BytesPerSecond{}
-                                                   : link_rate(channel, target.grid, target.rates));
+      shapes_.push_back(group_shape(channel, target.shapes, target.platform.node.devices));
+      rates_.push_back(shapes_.back().members == 1 ? BytesPerSecond{} : link_rate(channel, target));
     }
   }
 

@@ -21,8 +21,9 @@ std::int64_t micro_batch_tokens(const Point& point);
 // By axis: members of a group and the nodes they lie in.
 using GroupShapes = std::array<GroupShape, axis_count>;
 
-// On a packed mapping (device = rank), and wherever whole nodes are moved.
-GroupShapes group_shapes(const ProcessGrid& grid, std::int64_t devices_per_node);
+// On a packed mapping (a rank's place is its device), and wherever whole nodes are moved.
+GroupShapes group_shapes(const ProcessGrid& grid, std::int64_t devices_per_node,
+                         const RankOrder& order = {});
 // By the placement of the point. Where a list of devices gives the groups of an axis different
 // numbers of nodes, the most count for all: a collective has one cost for all its groups.
 GroupShapes group_shapes(const Point& point, const Platform& platform);
@@ -43,7 +44,7 @@ bool applies(const CollectiveTuning& tuning, CollectiveKind kind, GroupShape sha
 
 // Of a channel: a line's shape is its axis's; a pair of stages, and the two ends of a pipeline, lie
 // in one node or in two.
-GroupShape group_shape(const Channel& channel, const ProcessGrid& grid, const GroupShapes& shapes,
+GroupShape group_shape(const Channel& channel, const GroupShapes& shapes,
                        std::int64_t devices_per_node);
 
 // Fills `program`, reusing its storage. `sizes` must be evaluated for the same grid, by stage.

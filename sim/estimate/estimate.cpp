@@ -68,7 +68,7 @@ std::vector<Folded> stages_of(const Point& point) {
 // matters: a search asks for thousands of grids.
 GroupShapes shapes_of(const Point& question, const ProcessGrid& grid, const Platform& platform) {
   if (question.what_ifs.placement.by != Placing::devices) {
-    return group_shapes(grid, platform.node.devices);
+    return group_shapes(grid, platform.node.devices, question.options.rank_order);
   }
   Point placed = question;
   placed.grid = grid;

@@ -162,6 +162,10 @@ std::string listing_of(const std::string& question) {
         "A listing is of a packed job on links as they should be: leave out placement, jitter and "
         "faulty links.");
   }
+  if (!point.options.rank_order.as_numbered()) {
+    throw std::runtime_error(
+        "A listing is of ranks that lie as they are numbered: leave out rank_order.");
+  }
   const fourfold::Mapping mapping = fourfold::mapping_of(point, platform);
   return fourfold::listing(fourfold::lower(point, platform), point.grid, platform,
                            fourfold::compute_factors(point, mapping));

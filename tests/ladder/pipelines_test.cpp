@@ -57,8 +57,11 @@ void expect_equal(const Outcome& estimated, const Outcome& simulated, const std:
 void compare_on_private_ports(const Point& point) {
   const TimedProgram program = lower(point, platform("crossbar"));
 
+  ReplayOptions options;
+  options.mapping = mapping_of(point, platform("crossbar"));
+
   const Outcome estimated = estimate(program);
-  const Outcome simulated = replay(program, point.grid, platform("crossbar")).outcome;
+  const Outcome simulated = replay(program, point.grid, platform("crossbar"), options).outcome;
 
   expect_equal(estimated, simulated, describe(point));
 }
@@ -87,6 +90,27 @@ TEST(Pipelines, EqualTheEstimateWithWeightsKeptAndGradientsSummed) {
     point.options.gradient_reduction = GradientReduction::accumulated;
     point.options.data_reduction = DataReduction::beside_backward;
     compare_on_private_ports(point);
+  }
+}
+
+TEST(Pipelines, EqualTheEstimateWhereverTheirRanksLie) {
+  for (const char* order : {"x,y,z,pipe,data", "pipe,data,z,y,x"}) {
+    for (Point point : orders_on("crossbar", ProcessGrid(2, 1, 2, 2, 4))) {
+      point.options.rank_order = RankOrder::parse(order);
+      compare_on_private_ports(point);
+    }
+  }
+}
+
+TEST(Pipelines, EqualTheEstimateWithBucketsAlongData) {
+  for (Point point : orders_on("crossbar", ProcessGrid(1, 1, 2, 4, 4))) {
+    for (std::int64_t zero : {0, 1, 2, 3}) {
+      point.options.zero = zero;
+      point.options.data_bucket = 2 * 12 * std::int64_t{3840} * 3840;
+      point.options.data_reduction =
+          zero % 2 == 0 ? DataReduction::beside_backward : DataReduction::after_backward;
+      compare_on_private_ports(point);
+    }
   }
 }
 

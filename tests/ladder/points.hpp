@@ -38,6 +38,14 @@ inline std::vector<StepOptions> option_sets() {
   StepOptions& unfused = sets.emplace_back();
   unfused.attention = AttentionKernel::unfused;
   unfused.recompute = Recompute::selective;
+  StepOptions& in_buckets = sets.emplace_back();
+  in_buckets.data_bucket = 4 * 12 * std::int64_t{3840} * 3840;
+  in_buckets.data_reduction = DataReduction::beside_backward;
+  for (std::int64_t zero : {1, 2}) {
+    StepOptions& cut = sets.emplace_back(in_buckets);
+    cut.zero = zero;
+    cut.micro_batches = 2;
+  }
   StepOptions& sparing = sets.emplace_back();
   sparing.micro_batches = 2;
   sparing.weight_gather = WeightGather::keep;

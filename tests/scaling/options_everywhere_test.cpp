@@ -42,6 +42,7 @@ std::string another(const FieldFacts& field, const FieldValue& usual) {
   if (const auto* one = std::get_if<OneWord>(&field.kind)) {
     return '"' + one->words[one->words.front() == std::get<std::string>(usual) ? 1 : 0] + '"';
   }
+  if (std::holds_alternative<FreeText>(field.kind)) return R"("x,y,z,pipe,data")";
   return std::get<bool>(usual) ? "false" : "true";
 }
 
@@ -57,6 +58,7 @@ std::string values_cell(const FieldFacts& field) {
     return std::to_string(range->least) + " to " + std::to_string(range->most);
   }
   if (std::holds_alternative<OnOff>(field.kind)) return "true, false";
+  if (std::holds_alternative<FreeText>(field.kind)) return "text";
   std::string cell;
   for (const std::string& word : std::get<OneWord>(field.kind).words) {
     cell += (cell.empty() ? "`\"" : ", `\"") + word + "\"`";

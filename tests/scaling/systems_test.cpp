@@ -101,13 +101,29 @@ TEST(Systems, ForbidWhatTheyDoNotDoAndSayWhatWouldBeRight) {
   sharded.zero = 3;
 
   EXPECT_THAT(
-      forbidden(megatron, ProcessGrid(3, 2, 1, 8), node_devices),
+      forbidden(megatron, ProcessGrid(3, 2, 1, 8), {}, node_devices),
       HasSubstr("megatron-lm-2021 does not run on grid 3x2x1x8: y is 2, but it must be 1 "));
-  EXPECT_THAT(forbidden(baseline, ProcessGrid(3, 1, 4, 1), node_devices),
+  EXPECT_THAT(forbidden(baseline, ProcessGrid(3, 1, 4, 1), {}, node_devices),
               HasSubstr("x is 3, but it must be the 6 devices of a node "));
-  EXPECT_EQ(forbidden(baseline, ProcessGrid(6, 1, 4, 1), node_devices), "");
+  EXPECT_EQ(forbidden(baseline, ProcessGrid(6, 1, 4, 1), {}, node_devices), "");
   EXPECT_THAT(forbidden(read_system("deepspeed-3d"), sharded),
               HasSubstr("deepspeed-3d does not do zero 3: --zero must be 0 or 1 ("));
+}
+
+// AxoNN's pipelines lie inside its copies, Megatron-LM's and DeepSpeed's outside.
+TEST(Systems, SayWhichAxisLiesInsideWhich) {
+  const ProcessGrid grid(2, 1, 1, 8, 12);
+  const auto distance = [&](const std::string& name, Axis axis) {
+    return variants(read_system(name), {}).front().rank_order.distance(grid, axis);
+  };
+
+  EXPECT_EQ(distance("axonn-2022", Axis::pipe), 2);
+  EXPECT_EQ(distance("axonn-2022", Axis::data), 24);
+  for (const char* other : {"megatron-lm-2021", "megatron-lm-2022", "deepspeed-3d"}) {
+    EXPECT_EQ(distance(other, Axis::data), 2) << other;
+    EXPECT_EQ(distance(other, Axis::pipe), 16) << other;
+  }
+  EXPECT_EQ(set_by(read_system("axonn-2022"), {}, "").at("rank_order"), "system");
 }
 
 TEST(Systems, LookAtLessThanTheyAllow) {
@@ -115,10 +131,10 @@ TEST(Systems, LookAtLessThanTheyAllow) {
   const ProcessGrid two_nodes(12, 1, 1, 1, 32);
   const ProcessGrid across(4, 1, 1, 1, 6);  // groups of four do not fill nodes of six
 
-  EXPECT_EQ(forbidden(megatron, two_nodes, node_devices), "");
-  EXPECT_FALSE(searches(megatron, two_nodes, node_devices));
-  EXPECT_FALSE(searches(megatron, across, node_devices));
-  EXPECT_TRUE(searches(megatron, ProcessGrid(3, 1, 1, 1, 16), node_devices));
+  EXPECT_EQ(forbidden(megatron, two_nodes, {}, node_devices), "");
+  EXPECT_FALSE(searches(megatron, two_nodes, {}, node_devices));
+  EXPECT_FALSE(searches(megatron, across, {}, node_devices));
+  EXPECT_TRUE(searches(megatron, ProcessGrid(3, 1, 1, 1, 16), {}, node_devices));
 }
 
 TEST(Systems, SearchChunksOfTheInterleavedOrderOnly) {

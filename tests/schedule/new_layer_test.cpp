@@ -24,12 +24,13 @@ Schedule layer_alone() {
   const Id gradient = r.data("gradient", stream, Precision::bf16);
   std::map<Id, Id> kept;
   Gradients gradients;
-  const SquaredReluMlp mlp(r, hidden, gradients.bucket("bucket"));
+  Bucket& bucket = gradients.bucket("bucket");
+  const SquaredReluMlp mlp(r, hidden, bucket);
   const Turn turn{StepPart::backward, 0, true, true};
   const Recording in{r, options, turn, kept, gradients};
 
   mlp.backward(in, mlp.forward(in, input).saved, gradient);
-  gradients.buckets.front().reduce(r, options);
+  bucket.reduce(r, options);
 
   return issue(r.finish(), options);
 }

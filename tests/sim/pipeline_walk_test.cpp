@@ -82,6 +82,8 @@ class Draw {
     if (one_of({0, 0, 1})) options.attention = AttentionKernel::unfused;
     if (one_of({0, 0, 1})) options.offload_bucket = 1 << 20;
     if (one_of({0, 0, 1})) options.cut_messages = true;
+    if (one_of({0, 0, 1})) options.data_bucket = 1 << 28;
+    if (one_of({0, 0, 1})) options.rank_order = RankOrder::parse("x,pipe,y,z,data");
     options.zero = one_of({0, 0, 1, 2, 3});
     options.sequence_parallel = one_of({0, 1}) == 1;
     point.grid =

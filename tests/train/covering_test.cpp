@@ -12,7 +12,7 @@ namespace fourfold {
 namespace {
 
 // Places in the lists below.
-using Choice = std::array<int, 7>;
+using Choice = std::array<int, 8>;
 
 constexpr std::array orders{PipelineOrder::one_f_one_b, PipelineOrder::gpipe,
                             PipelineOrder::interleaved, PipelineOrder::zero_bubble,
@@ -20,6 +20,7 @@ constexpr std::array orders{PipelineOrder::one_f_one_b, PipelineOrder::gpipe,
 constexpr std::array recomputes{Recompute::full, Recompute::none, Recompute::selective};
 constexpr std::array attentions{AttentionKernel::fused, AttentionKernel::unfused};
 constexpr std::array<std::int64_t, 2> buckets{0, 50};
+constexpr std::array<std::int64_t, 2> data_buckets{0, 1 << 20};
 
 std::vector<ProcessGrid> shapes() {
   return grids_and_pipelines_of_all_ranks(4);
@@ -35,6 +36,7 @@ Case case_of(const Choice& choice, const std::vector<ProcessGrid>& grids) {
   options.recompute = recomputes[static_cast<std::size_t>(choice[4])];
   options.attention = attentions[static_cast<std::size_t>(choice[5])];
   options.offload_bucket = buckets[static_cast<std::size_t>(choice[6])];
+  options.data_bucket = data_buckets[static_cast<std::size_t>(choice[7])];
   const std::int64_t stages = what.grid.extent(Axis::pipe);
   options.chunks = options.order == PipelineOrder::interleaved ? 2 : 1;
   options.cut_messages = !options.sequence_parallel && stages % 2 == 0;
@@ -47,7 +49,7 @@ Case case_of(const Choice& choice, const std::vector<ProcessGrid>& grids) {
 
 // All combinations that a step can be made of.
 std::vector<Choice> product(const std::vector<ProcessGrid>& grids) {
-  const Choice ends{static_cast<int>(grids.size()), 5, 4, 2, 3, 2, 2};
+  const Choice ends{static_cast<int>(grids.size()), 5, 4, 2, 3, 2, 2, 2};
   std::vector<Choice> all;
   for (Choice choice{}; choice[0] < ends[0];) {
     const Case what = case_of(choice, grids);

@@ -64,20 +64,31 @@ TEST(ExecutorPayload, OfTheLibrarysCollectivesIsCountedToTheByte) {
 
 // Where a buffer does not divide among the members, some send a piece's remainder more than others:
 // the counted rung states their mean, so that a line's members together send exactly that.
-TEST(ExecutorPayload, OfRingsIsCountedToTheByte) {
+void expect_rings_counted(const Case& what) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  for (const Case& what : cases()) {
-    const auto traffic = traffic_of_a_step(what, Transport::ring);
+  const auto traffic = traffic_of_a_step(what, Transport::ring);
 
-    const Counts expected = expected_of(what);
-    ASSERT_EQ(traffic.size(), expected.payload.size());
-    for (std::size_t i = 0; i < traffic.size(); ++i) {
-      std::int64_t sent = traffic[i].sent;
-      MPI_Allreduce(MPI_IN_PLACE, &sent, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
-      EXPECT_EQ(static_cast<double>(sent), expected.sent[i].value * static_cast<double>(ranks))
-          << what.grid.str() << " channel " << i << " " << described(what.options);
-      EXPECT_EQ(traffic[i].collectives, 0);
-    }
+  const Counts expected = expected_of(what);
+  ASSERT_EQ(traffic.size(), expected.payload.size());
+  for (std::size_t i = 0; i < traffic.size(); ++i) {
+    std::int64_t sent = traffic[i].sent;
+    MPI_Allreduce(MPI_IN_PLACE, &sent, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+    EXPECT_EQ(static_cast<double>(sent), expected.sent[i].value * static_cast<double>(ranks))
+        << what.grid.str() << " channel " << i << " " << described(what.options);
+    EXPECT_EQ(traffic[i].collectives, 0);
+  }
+}
+
+TEST(ExecutorPayload, OfRingsIsCountedToTheByte) {
+  for (const Case& what : cases()) expect_rings_counted(what);
+}
+
+TEST(ExecutorPayload, OfBucketsIsCountedToTheByte) {
+  std::int64_t number = 0;
+  for (Case what : cases()) {
+    what.options.zero = number++ % 4;
+    what.options.data_bucket = 13 * what.model.hidden * what.model.hidden;
+    expect_rings_counted(what);
   }
 }
 
@@ -92,9 +103,8 @@ Counts expected_of(const Case& what, const Stage& stage) {
 TEST(ExecutorPayload, OfMessagesIsCountedToTheByte) {
   std::mt19937 random(7);
   for (const ProcessGrid& grid : pipelines_of_all_ranks(4)) {
-    for (const PipelineOrder order :
-         {PipelineOrder::one_f_one_b, PipelineOrder::interleaved, PipelineOrder::zero_bubble,
-          PipelineOrder::message_driven}) {
+    for (const PipelineOrder order : {PipelineOrder::one_f_one_b, PipelineOrder::interleaved,
+                                      PipelineOrder::zero_bubble, PipelineOrder::message_driven}) {
       Case what;
       what.grid = grid;
       what.model.layers = 9;

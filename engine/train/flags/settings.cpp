@@ -67,6 +67,10 @@ TrainSettings settings_of(const TrainFlags& flags) {
   settings.grid = grid_of(flags.grid, flags.ranks, std::min<std::int64_t>(cores, 2));
   step_fields().set(settings.options, usual_options());
   step_fields().set(settings.options, flags.options);
+  if (!settings.options.rank_order.as_numbered()) {
+    throw std::runtime_error(
+        "--rank-order cannot take effect: ranks lie where mpirun puts them, by its --map-by");
+  }
   settings.transport = parse_transport(flags.transport);
   settings.progress = parse_progress_mode(flags.progress);
   settings.data.order = parse_data_order(flags.data_order);

@@ -41,6 +41,9 @@ std::vector<Counted> counted(const TrainSettings& settings) {
 std::string grid_text(const ProcessGrid& grid, const StepOptions& options) {
   std::string further;
   if (options.zero > 0) further += fmt::format(", ZeRO {}", options.zero);
+  if (options.has_buckets()) {
+    further += fmt::format(", along data in buckets of {}", options.data_bucket);
+  }
   if (options.offloads()) {
     further += fmt::format(", optimizer on the host in buckets of {}", options.offload_bucket);
   }

@@ -1,0 +1,76 @@
+// Buckets along data on real ranks equal the referee bit by bit, with every ZeRO stage and order of
+// reduction, and train what no buckets train.
+#include <gtest/gtest.h>
+
+#include "tests/train/bitwise.hpp"
+
+namespace fourfold {
+namespace {
+
+// Rooms for one weight, for some of a block, for one block and for all blocks.
+std::vector<std::int64_t> rooms(const Model& model) {
+  const std::int64_t square = model.hidden * model.hidden;
+  return {1, 8 * square, 12 * square, 100 * square};
+}
+
+std::vector<Case> cases() {
+  std::mt19937 random(11);
+  std::vector<Case> result;
+  std::size_t number = 0;
+  for (const ProcessGrid& grid : grids_and_pipelines_of_all_ranks(4)) {
+    for (std::int64_t zero : {0, 1, 2, 3}) {
+      if (grid.size() >= 4 && number++ % 3 != 0) continue;
+      const std::int64_t stages = grid.extent(Axis::pipe);
+      Case what;
+      what.grid = grid;
+      what.model.layers = 2 * stages + 1;
+      what.model.vocabulary = number % 2 == 0 ? 64 : 11;
+      what.options = random_options(random, 2);
+      what.options.precision = random() % 2 == 0 ? Precision::fp32 : Precision::bf16;
+      what.options.zero = zero;
+      what.options.data_bucket = rooms(what.model)[random() % 4];
+      what.options.offload_bucket = random() % 3 == 0 ? 50 : 0;
+      what.sequences = 2 * grid.extent(Axis::z) * grid.extent(Axis::data) * grid.extent(Axis::x);
+      what.steps = 2;
+      result.push_back(what);
+    }
+  }
+  return result;
+}
+
+TEST(DataBucket, EqualsTheReferee) {
+  for (const Case& what : cases()) {
+    SCOPED_TRACE("bucket " + std::to_string(what.options.data_bucket) + " ZeRO " +
+                 std::to_string(what.options.zero));
+    expect_bitwise_equal(what, {});
+  }
+}
+
+TEST(DataBucket, EqualsTheRefereeOverWindows) {
+  for (Case what : cases()) {
+    if (what.options.zero == 0) continue;
+    what.steps = 1;
+    expect_bitwise_equal(what, {Transport::window, ProgressMode::tiles});
+  }
+}
+
+// The norm is summed up in other groups, which may round in another way.
+TEST(DataBucket, TrainsWhatNoBucketsTrain) {
+  for (const Case& what : cases()) {
+    Case plain = what;
+    plain.options.data_bucket = 0;
+    ReferenceBackend backend;
+    OneRun with(what, {}, backend), without(plain, {}, backend);
+
+    for (std::int64_t number = 1; number <= what.steps; ++number) {
+      const ExecutedStep step = with.step(number);
+      const ExecutedStep other = without.step(number);
+
+      EXPECT_NEAR(step.loss, other.loss, 1e-3 * other.loss);
+      EXPECT_NEAR(step.gradient_norm, other.gradient_norm, 1e-2 * other.gradient_norm);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fourfold
