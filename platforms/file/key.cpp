@@ -61,7 +61,7 @@ KeyTable processor_keys() {
         "Rows and columns of a product that a unit does at a time.",
         "The names of the library's kernels in a profile.",
         "Compute of unfused attention, heads that fit no tile.", Presence::optional},
-       {"product_start", KeyForm::number, "235",
+       {"product_start", KeyForm::number, "252",
         "Length of a sum that takes as long as starting and ending a tile: k / (k + this) of the "
         "largest rate is left.",
         "Batched products with short and with long sums (k) at the same size.",
