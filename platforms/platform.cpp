@@ -88,7 +88,8 @@ std::vector<std::string> known_platforms() {
   return names;
 }
 
-Platform read_platform(const std::string& name_or_path, const Scales& scales) {
+Platform read_platform(const std::string& name_or_path, const Scales& scales,
+                       const std::string& software) {
   Platform platform;
   platform.path = find_file(name_or_path);
   platform.name = std::filesystem::path(platform.path).stem().string();
@@ -104,6 +105,8 @@ Platform read_platform(const std::string& name_or_path, const Scales& scales) {
   platform.node = read_node(root);
   platform.network = read_network(root);
   platform.library = read_library(root);
+  platform.default_software = root.has("software") ? root.text("software") : "fused";
+  platform.software = read_software(software.empty() ? platform.default_software : software, sheet);
   platform.facts = std::move(sheet.facts);
 
   check_scales(platform);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "platforms/network/network.hpp"
+#include "platforms/software.hpp"
 #include "support/quantity.hpp"
 
 namespace fourfold {
@@ -20,6 +21,14 @@ struct GemmPoint {
   FlopsPerSecond rate;
 };
 
+// How a product of many small matrices fills the device: in tiles of its result, one a unit at a
+// time, after a start that takes as long as summing over `start_up` elements.
+struct ProductTiles {
+  std::int64_t units = 1;  // streaming multiprocessors, compute units
+  std::int64_t edge = 1;   // of a tile
+  double start_up = 0.0;
+};
+
 struct Processor {
   std::string name;
   FlopsPerSecond advertised_peak;  // bf16 dense, data sheet
@@ -27,9 +36,12 @@ struct Processor {
   std::vector<GemmPoint> gemm;     // ascending size
   double layout_penalty_nt = 1.0;  // factors on gemm time when A or B is read transposed
   double layout_penalty_tn = 1.0;
-  FlopsPerSecond attention_forward;  // sustained, counting the flops a causal kernel executes
+  std::optional<ProductTiles> tiles;  // of the products of heads; without: as one large product
+  // FlashAttention-2, sustained, counting the flops a causal kernel executes.
+  FlopsPerSecond attention_forward;
   FlopsPerSecond attention_backward;
-  Bytes memory;                     // HBM per device
+  std::optional<double> flash_1, flash_3;  // those versions' rates over that
+  Bytes memory;                            // HBM per device
   double usable_memory = 0.85;      // the rest is reserve: fragmentation, libraries, contexts
   BytesPerSecond memory_bandwidth;  // sustained, all devices of a node busy
   // A copy from the host's memory or to it, sustained, all devices of a node doing the same.
@@ -121,16 +133,20 @@ struct Platform {
   Node node;
   Network network;
   CollectiveLibrary library;
-  std::vector<Fact> facts;  // as written, before scaling
-  Scales scales;            // what was scaled when it was read
+  Software software;             // what it is asked about with
+  std::string default_software;  // unless another is asked for
+  std::vector<Fact> facts;       // as written, before scaling
+  Scales scales;                 // what was scaled when it was read
 
   std::int64_t devices() const { return nodes * node.devices; }
 };
 
-// Reads a platform by name (looked up in the platforms folder) or by path to a .toml file.
+// Reads a platform by name (looked up in the platforms folder) or by path to a .toml file, with the
+// software of that name or path; empty: the machine's default.
 // Throws std::runtime_error with one sentence: unknown name (nearest known), unknown key (nearest
 // known), missing or impossible value, number without a source; a scale whose key does not exist.
-Platform read_platform(const std::string& name_or_path, const Scales& scales = {});
+Platform read_platform(const std::string& name_or_path, const Scales& scales = {},
+                       const std::string& software = {});
 
 // Names of the platforms that come with Fourfold, sorted.
 std::vector<std::string> known_platforms();

@@ -85,8 +85,8 @@ includes engine/train |
 
 # platforms: machines know no model.
 includes platforms |
-  allow_only "$standard|^platforms/|^support/|^schedule/(collectives|program/(process_grid|channel|lane))|^toml[+][+]/|^fmt/" \
-    "platforms/ uses only itself, support/, axes and collectives, toml++ and fmt"
+  allow_only "$standard|^platforms/|^support/|^schedule/(collectives|program/(process_grid|channel|lane|function))|^toml[+][+]/|^fmt/" \
+    "platforms/ uses only itself, support/, axes, collectives, functions of the step, toml++ and fmt"
 
 # sim: the closed form without SimGrid; replay/ with it; witness/ shares nothing.
 includes sim . '^sim/(replay|witness)/' |

@@ -14,7 +14,11 @@ KeyTable root_keys() {
           {{"title", KeyForm::text, "\"My machine: 8 H100-80GB on NVSwitch per node\"",
             "One line that names the machine wherever it is shown."},
            {"nodes", KeyForm::number, "128", "Nodes that a job can have at most.",
-            "The machine's documentation.", "How many devices can be asked for."}}};
+            "The machine's documentation.", "How many devices can be asked for."},
+           {"software", KeyForm::text, "\"megatron-core\"",
+            "What its models are trained with unless --software or a system says otherwise: a name "
+            "(fourfold software) or a file; without it `fused`.",
+            "", "", Presence::optional}}};
 }
 
 KeyTable processor_keys() {
@@ -42,6 +46,26 @@ KeyTable processor_keys() {
         "Compute, more with longer sequences."},
        {"attention_backward_Tflops", KeyForm::number, "240", "The same, backward.",
         "The same benchmark.", "Compute, more with longer sequences."},
+       {"attention_flash_1", KeyForm::number, "0.5",
+        "Rate of FlashAttention-1 over FlashAttention-2's, whose rates those two are.",
+        "The benchmark, on both.", "Compute of software with FlashAttention-1.",
+        Presence::optional},
+       {"attention_flash_3", KeyForm::number, "1.5", "The same of FlashAttention-3.",
+        "The benchmark, on both.", "Compute of software with FlashAttention-3.",
+        Presence::optional},
+       {"compute_units", KeyForm::number, "132",
+        "Streaming multiprocessors or compute units that work on the products of heads; with "
+        "tile_edge and product_start.",
+        "Data sheet.", "Compute of unfused attention.", Presence::optional},
+       {"tile_edge", KeyForm::number, "128",
+        "Rows and columns of a product that a unit does at a time.",
+        "The names of the library's kernels in a profile.",
+        "Compute of unfused attention, heads that fit no tile.", Presence::optional},
+       {"product_start", KeyForm::number, "252",
+        "Length of a sum that takes as long as starting and ending a tile: k / (k + this) of the "
+        "largest rate is left.",
+        "Batched products with short and with long sums (k) at the same size.",
+        "Compute of unfused attention.", Presence::optional},
        {"memory_GB", KeyForm::number, "80", "Memory of a device, in 1e9 bytes.", "Data sheet.",
         "Which grids fit."},
        {"usable_memory", KeyForm::number, "0.85",

@@ -1,4 +1,5 @@
-// The rows of library.across against each other; see notice.hpp.
+// The rows of library.across against each other, the software against the processor; see
+// notice.hpp.
 #include "platforms/file/notice.hpp"
 
 #include <fmt/format.h>
@@ -41,6 +42,15 @@ std::vector<std::string> notices(const Platform& platform) {
     }
     below = &row;
   }
+  const Software& software = platform.software;
+  const auto lacks = [&](AttentionSoftware version, bool known) {
+    if (software.attention != version || known) return;
+    sentences.push_back(fmt::format(
+        "{} has no rate of {}, the attention of software {}: FlashAttention-2's is used",
+        platform.name, name(version), software.name));
+  };
+  lacks(AttentionSoftware::flash_1, platform.processor.flash_1.has_value());
+  lacks(AttentionSoftware::flash_3, platform.processor.flash_3.has_value());
   return sentences;
 }
 

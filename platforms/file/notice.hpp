@@ -10,7 +10,8 @@
 namespace fourfold {
 
 // Plateaus across nodes that are extrapolated, and such as fall with more devices per node although
-// the inside of a node would carry more. Empty for most machines.
+// the inside of a node would carry more; an attention kernel without a rate. Empty for most
+// machines.
 std::vector<std::string> notices(const Platform& platform);
 
 }  // namespace fourfold

@@ -55,6 +55,17 @@ Processor read_processor(const FactTable& root) {
   processor.layout_penalty_tn = table.number("layout_penalty_tn", Range::positive);
   processor.attention_forward = {table.number("attention_forward_Tflops", Range::positive)};
   processor.attention_backward = {table.number("attention_backward_Tflops", Range::positive)};
+  if (table.has("attention_flash_1")) {
+    processor.flash_1 = table.number("attention_flash_1", Range::positive);
+  }
+  if (table.has("attention_flash_3")) {
+    processor.flash_3 = table.number("attention_flash_3", Range::positive);
+  }
+  if (table.has("compute_units") || table.has("tile_edge") || table.has("product_start")) {
+    processor.tiles = {table.count("compute_units", Range::positive),
+                       table.count("tile_edge", Range::positive),
+                       table.number("product_start", Range::non_negative)};
+  }
   processor.memory = {table.number("memory_GB", Range::positive)};
   processor.usable_memory = table.number("usable_memory", Range::fraction);
   processor.memory_bandwidth = {table.number("memory_bandwidth_GBps", Range::positive)};

@@ -121,6 +121,8 @@ std::string show_platform(const Platform& platform) {
       "  {}: {:g} Tflop/s bf16 advertised, {:g} measured at best; {:g} GB at {:g} TB/s\n",
       processor.name, processor.advertised_peak.value / tera, processor.empirical_peak.value / tera,
       processor.memory.value / giga, processor.memory_bandwidth.value / tera);
+  text += fmt::format("  software {} unless another is asked for (fourfold software)\n",
+                      platform.default_software);
   text += scales_in_words(platform);
   for (const std::string& sentence : notices(platform)) {
     text += wrapped("note: " + sentence + ".", "  ");
@@ -149,6 +151,7 @@ std::string show_platform_json(const Platform& platform) {
                         {"device", platform.processor.name},
                         {"network", network_in_words(platform.network)},
                         {"library", platform.library.name},
+                        {"software", platform.default_software},
                         {"unconfirmed", static_cast<std::int64_t>(unconfirmed_count(platform))},
                         {"notices", notes},
                         {"scales", scales},

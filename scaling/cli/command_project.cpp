@@ -39,7 +39,7 @@ struct Answer {
 Answer answer(const Typed& typed) {
   constexpr double reruns_share = 0.3;  // of the work, for the time left
   const Question question = question_of(typed.flags);
-  print_notices(read_platform(question.platform, question.scales));
+  print_notices(read_platform(question.platform, question.scales, question.software));
   const Fidelity fidelity = fidelity_named(typed.flags.fidelity);
   const StoppingRule rule = rule_of(typed.flags);
   const bool more = typed.explain && simulates(fidelity);
@@ -61,7 +61,8 @@ Answer answer(const Typed& typed) {
 
 Explanation explanation_of(const Answer& answer) {
   const Record& record = answer.record;
-  const Platform platform = read_platform(record.point.platform, record.point.scales);
+  const Platform platform =
+      read_platform(record.point.platform, record.point.scales, record.point.software);
   if (!simulates(record.fidelity)) return explain(record.point, platform, std::nullopt);
   return explain(record.point, platform,
                  Simulated{record.outcome, record.replay->detail, answer.reruns});

@@ -32,7 +32,7 @@ struct Typed {
 int search_grids(const Typed& typed) {
   const QuestionFlags flags = question_flags(typed.flags);
   const Question question = question_of(flags);
-  print_notices(read_platform(question.platform, question.scales));
+  print_notices(read_platform(question.platform, question.scales, question.software));
   const Fidelity fidelity = fidelity_named(flags.fidelity);
   const StoppingRule rule = rule_of(flags);
   Progress progress(1, 1.0);
@@ -53,7 +53,7 @@ std::string folder_of(const Typed& typed) {
 int search_whole_strategies(const Typed& typed, const CLI::App& verb) {
   const StrategyQuestion question = strategy_question(typed.flags, verb);
   const Point& pattern = question.pattern;
-  print_notices(read_platform(pattern.platform, pattern.scales));
+  print_notices(read_platform(pattern.platform, pattern.scales, pattern.software));
   Progress progress(1, 1.0);
   progress.begin(pattern.model.name + " on " + pattern.platform, 1.0);
   const StrategyWish wish{static_cast<std::size_t>(typed.best),

@@ -74,7 +74,8 @@ OrderChart chart_of(const OrderFlags& typed, const StepOptions& options) {
   point.grid = ProcessGrid::parse(flags.grid);
   point.options = options;
   point.global_batch = sequences_in(flags.batch_tokens, point.model);
-  return chart_of(point, read_platform(flags.platform));
+  point.software = flags.software;
+  return chart_of(point, read_platform(flags.platform, {}, flags.software));
 }
 
 void draw_order(const OrderFlags& typed) {
@@ -117,6 +118,8 @@ void add_order_verb(CLI::App& show, Action& action) {
       ->default_str("1,1,1");
   verb->add_option("--platform", typed->question.platform,
                    "machine whose times are drawn: a name (fourfold platforms) or a file");
+  verb->add_option("--software", typed->question.software,
+                   "on a platform: a name (fourfold software) or a file; the machine's if absent");
   verb->add_option("--batch-tokens", typed->question.batch_tokens,
                    "global batch in tokens, on a platform")
       ->capture_default_str();

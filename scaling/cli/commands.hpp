@@ -20,6 +20,7 @@ void add_show_verb(CLI::App& app, Action& action);
 void add_platforms_verb(CLI::App& app, Action& action);
 void add_models_verb(CLI::App& app, Action& action);
 void add_systems_verb(CLI::App& app, Action& action);
+void add_software_verb(CLI::App& app, Action& action);
 void add_compare_verb(CLI::App& app, Action& action);
 void add_collectives_verb(CLI::App& app, Action& action);
 void add_train_verb(CLI::App& app, Action& action);

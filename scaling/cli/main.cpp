@@ -84,6 +84,7 @@ int run(int count, char** words) {
   add_platforms_verb(app, action);
   add_models_verb(app, action);
   add_systems_verb(app, action);
+  add_software_verb(app, action);
   add_compare_verb(app, action);
   add_collectives_verb(app, action);
   add_train_verb(app, action);

@@ -70,6 +70,10 @@ void add_machine_flags(CLI::App& verb, QuestionFlags& flags) {
       ->check(whole_number(1, most_batch_tokens));
   verb.add_option("--scale", flags.scales,
                   "KEY=FACTOR: what if this number of the platform were FACTOR times as large");
+  verb.add_option("--software", flags.software,
+                  "what the model is trained with: a name (fourfold software) or a file; the "
+                  "system's or the machine's own if absent")
+      ->check(some_word());
   verb.add_option("--fidelity", flags.fidelity,
                   "estimated (closed form); simulated (SimGrid); full: the chosen grid with every "
                   "layer and micro-batch; s4u, s4u-step: with stock SimGrid communications")
@@ -243,14 +247,17 @@ Question question_of(const QuestionFlags& flags) {
   question.what_ifs = what_ifs_of(flags);
   if (flags.system.empty()) {
     question.options = options_of(flags);
+    ask_of_software(question, flags.software, "command line", flags.options);
     question.stages = stages_of(flags, question);
     return question;
   }
   question.stages = stages_of(flags, question);
   FieldValues typed = flags.options;
   typed.erase("micro_batches");
+  question.software = flags.software;
+  if (!flags.software.empty()) question.software_by = "command line";
   ask_of_system(question, read_system(flags.system), {typed, "command line"},
-                read_platform(question.platform, question.scales));
+                read_platform(question.platform, question.scales, question.software));
   refuse_idle_options(flags, question.options);
   return question;
 }

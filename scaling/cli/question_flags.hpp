@@ -18,7 +18,8 @@ namespace fourfold {
 
 struct QuestionFlags {
   std::string platform, model, grid;
-  std::string system;  // a name or a file; empty: any grid, options by default
+  std::string system;    // a name or a file; empty: any grid, options by default
+  std::string software;  // a name or a file; empty: the system's, or the machine's
   std::string stages;  // empty: 1, or the system's
   std::int64_t devices = 0;
   std::int64_t batch_tokens = 16'777'216;

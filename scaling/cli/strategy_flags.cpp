@@ -135,6 +135,7 @@ StrategyQuestion strategy_question(const StrategyFlags& flags, const CLI::App& v
   Point& pattern = question.pattern;
   pattern.platform = single.platform;
   pattern.scales = scales_of(single);
+  pattern.software = single.software;
   pattern.model = model_of(single);
   question.model_flags = model_flags(single.model, single.model_values);
   pattern.options = options_of(single);
@@ -152,8 +153,8 @@ StrategyQuestion strategy_question(const StrategyFlags& flags, const CLI::App& v
   words.micro_batch_size = flags.micro_batch_size;
   words.micro_batches = flags.micro_batches;
   words.options = flags.options;
-  question.space =
-      space_in(words, read_platform(pattern.platform, pattern.scales), pattern.options);
+  question.space = space_in(
+      words, read_platform(pattern.platform, pattern.scales, pattern.software), pattern.options);
   if (!makes_its_batch(question.space)) {
     pattern.global_batch = sequences_in(single.batch_tokens, pattern.model);
     return question;

@@ -128,7 +128,7 @@ double search_share(const Question& question, Fidelity fidelity) {
 
 Finding find_uniform(const Question& asked, Fidelity fidelity, const StoppingRule& rule,
                      const Watch& watch) {
-  const Platform platform = read_platform(asked.platform, asked.scales);
+  const Platform platform = read_platform(asked.platform, asked.scales, asked.software);
   const double share = search_share(asked, fidelity);
   Settled found = settled(asked, platform, [&](const std::string& activity, double done) {
     watch(activity, done * share);
@@ -195,7 +195,7 @@ void refuse_early(const Question& question, Fidelity fidelity, const Platform& p
 
 Finding find(const Question& asked, Fidelity fidelity, const StoppingRule& rule, const Watch& watch,
              DetailWanted detail) {
-  const Platform platform = read_platform(asked.platform, asked.scales);
+  const Platform platform = read_platform(asked.platform, asked.scales, asked.software);
   refuse_early(asked, fidelity, platform);
   const bool alike = asked.what_ifs.uniform();
   const bool once_more = simulates(fidelity) && (!alike || fidelity != Fidelity::simulated ||

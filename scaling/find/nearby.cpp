@@ -21,7 +21,8 @@ constexpr int most_searched = 3;  // counts on either side, each with a whole se
 bool fits(const Question& question, const Platform& platform) {
   const Point pattern = point_of(question, ProcessGrid(question.devices, 1, 1, 1), 1);
   return std::ranges::any_of(
-      search(pattern, platform, {question.devices, question.stages}).feasible, [&](const Candidate& candidate) {
+      search(pattern, platform, {question.devices, question.stages}).feasible,
+      [&](const Candidate& candidate) {
         return !question.micro_batches || candidate.micro_batches == *question.micro_batches;
       });
 }

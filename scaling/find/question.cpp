@@ -60,10 +60,33 @@ Question uniform(const Question& question) {
 }
 
 Point point_of(const Question& question, const ProcessGrid& grid, std::int64_t micro_batches) {
-  Point point{question.platform,     question.scales,  question.model,   grid,
+  Point point{question.platform,     question.scales,  question.software, question.model, grid,
               question.global_batch, question.options, question.what_ifs};
   point.options.micro_batches = micro_batches;
   return point;
+}
+
+namespace {
+
+constexpr const char* of_the_machine = "machine";  // a system's word for the machine's default
+
+}  // namespace
+
+void ask_of_software(Question& question, const std::string& software, const std::string& chosen_by,
+                     const FieldValues& typed) {
+  if (!software.empty() && question.software.empty()) {
+    question.software = software;
+    question.software_by = chosen_by;
+  }
+  const Platform platform = read_platform(question.platform, question.scales, question.software);
+  if (platform.software.attention != AttentionSoftware::unfused || typed.contains("attention")) {
+    return;
+  }
+  const bool of_system = question.system && question.system->rule("attention") != nullptr;
+  if (of_system) return;
+  question.options.attention = AttentionKernel::unfused;
+  for (StepOptions& options : question.variants) options.attention = AttentionKernel::unfused;
+  if (question.system) question.set_by["attention"] = "software";
 }
 
 void ask_of_system(Question& question, const System& system, const TypedOptions& typed,
@@ -73,6 +96,8 @@ void ask_of_system(Question& question, const System& system, const TypedOptions&
   question.variants = variants(system, typed.values);
   question.options = question.variants.front();
   question.set_by = set_by(system, typed.values, typed.typist);
+  ask_of_software(question, system.software == of_the_machine ? "" : system.software, "system",
+                  typed.values);
   if (question.grid) {
     const std::string why =
         forbidden(system, *question.grid, question.options.rank_order, node_devices);
@@ -116,6 +141,7 @@ nlohmann::json json_of(const Question& question) {
                         {"devices", question.devices},
                         {"global_batch_sequences", question.global_batch},
                         {"what_ifs", json_of(question.what_ifs)}};
+  if (!question.software.empty()) object["software"] = question.software;
   if (question.system) {
     object["system"] = json_of_system(question);
   } else {

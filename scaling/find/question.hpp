@@ -32,6 +32,8 @@ Fidelity fidelity_named(const std::string& word);
 struct Question {
   std::string platform;  // name or path
   Scales scales;
+  std::string software;                 // name or path; empty: the machine's default
+  std::string software_by = "machine";  // who chose it
   Model model;
   std::int64_t devices = 0;
   std::int64_t global_batch = 0;  // sequences
@@ -58,9 +60,15 @@ Question uniform(const Question& question);
 
 Point point_of(const Question& question, const ProcessGrid& grid, std::int64_t micro_batches);
 
+// Makes the question one of this software, if it is none yet, with what that means for options that
+// nobody set: unfused attention is an option of the step. `typed` were set by somebody. Throws
+// std::runtime_error on a name that is not known.
+void ask_of_software(Question& question, const std::string& software, const std::string& chosen_by,
+                     const FieldValues& typed);
+
 // Makes the question one of a system: options, and stages that nobody asked for, are the system's.
-// `typed` was typed by `typist`. Throws std::runtime_error with a sentence on what the system
-// forbids.
+// `typed` was typed by `typist`; so is the software that the question has already. Throws
+// std::runtime_error with a sentence on what the system forbids.
 struct TypedOptions {
   FieldValues values;
   std::string typist;  // "command line", "campaign"

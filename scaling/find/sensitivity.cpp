@@ -20,7 +20,8 @@ std::optional<Seconds> estimate_with(const Point& point, const std::string& key,
   const auto known = scaled.scales.find(key);
   scaled.scales[key] = factor * (known == scaled.scales.end() ? 1.0 : known->second);
   try {
-    return estimate(scaled, read_platform(scaled.platform, scaled.scales)).outcome.total;
+    return estimate(scaled, read_platform(scaled.platform, scaled.scales, scaled.software))
+        .outcome.total;
   } catch (const std::runtime_error&) {
     return std::nullopt;
   }
@@ -42,7 +43,7 @@ std::string seconds_and_percent(const std::optional<Seconds>& seconds, Seconds b
 }  // namespace
 
 Sensitivity sensitivity(const Point& point) {
-  const Platform platform = read_platform(point.platform, point.scales);
+  const Platform platform = read_platform(point.platform, point.scales, point.software);
   Sensitivity result{point, estimate(point, platform).outcome.total, {}, 0};
   for (const Fact& fact : platform.facts) {
     if (!fact.unconfirmed) continue;

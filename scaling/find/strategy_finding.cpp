@@ -73,7 +73,8 @@ StrategyFinding find_strategies(const StrategyQuestion& question, const Strategy
                                 const std::function<void(const std::string&, double)>& watch) {
   StrategyFinding finding;
   finding.question = question;
-  finding.platform = read_platform(question.pattern.platform, question.pattern.scales);
+  finding.platform =
+      read_platform(question.pattern.platform, question.pattern.scales, question.pattern.software);
   finding.answer = search_strategies(
       question.pattern, finding.platform, question.space, wish,
       [&](std::int64_t done, std::int64_t all) {
@@ -96,8 +97,14 @@ std::string project_command(const StrategyQuestion& question, const Strategy& st
   };
   for (const std::string& flag : flags_of(step_fields().facts())) {
     if (flag == "--micro-batches") continue;
+    // Its default is the software's.
+    if (flag == "--attention" && !pattern.software.empty()) {
+      add(flag, step_fields().word(strategy.options, flag), "");
+      continue;
+    }
     add(flag, step_fields().word(strategy.options, flag), step_fields().word({}, flag));
   }
+  add("--software", pattern.software, "");
   for (const auto& [key, factor] : pattern.scales)
     text += fmt::format(" --scale {}={:g}", key, factor);
   return text;

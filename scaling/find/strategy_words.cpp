@@ -177,6 +177,10 @@ StrategySpace space_in(const SpaceWords& words, const Platform& platform, StepOp
   }
   space.micro_batch_sizes = numbers_or_all("--micro-batch-size", words.micro_batch_size);
   space.micro_batches = numbers_or_all("--micro-batches", words.micro_batches);
+  if (platform.software.attention == AttentionSoftware::unfused &&
+      !words.options.contains("--attention")) {
+    pattern.attention = AttentionKernel::unfused;
+  }
   // In the order of the table, whatever the order in which they are said.
   for (const std::string& flag : flags_of(step_fields().facts())) {
     const auto said = words.options.find(flag);

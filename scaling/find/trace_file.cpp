@@ -27,7 +27,8 @@ std::string title_of(const Record& record) {
 }  // namespace
 
 void write_trace_of(const Record& record, const std::string& path) {
-  const Platform platform = read_platform(record.point.platform, record.point.scales);
+  const Platform platform =
+      read_platform(record.point.platform, record.point.scales, record.point.software);
   const TimedProgram program = lower(record.point, platform);
   const ProgramDetail detail(record.point, platform, program);
   const ProcessGrid& grid = record.point.grid;

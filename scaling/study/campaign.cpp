@@ -59,9 +59,10 @@ const json& list(JsonObject& object, const std::string& key) {
 // What all machines of a campaign share, and then all points of a machine.
 struct Pattern {
   Question question;
-  FieldValues options;  // as written
-  FieldValues instead;  // of the models' own
-  std::string system;   // a name or a file; empty: none
+  FieldValues options;   // as written
+  FieldValues instead;   // of the models' own
+  std::string system;    // a name or a file; empty: none
+  std::string software;  // a name or a file; empty: the system's or the machine's
   std::int64_t batch_tokens = 0;
   json what_if = json::object();
   std::string folder;  // of the campaign file
@@ -71,14 +72,15 @@ struct Pattern {
 void read_shared(JsonObject& object, Pattern& pattern) {
   if (object.has("batch_tokens")) pattern.batch_tokens = object.positive("batch_tokens");
   if (object.has("system")) pattern.system = object.text("system");
+  if (object.has("software")) pattern.software = object.text("software");
   pattern.options = read_step_options(object, pattern.options);
 }
 
 // One entry of a machine's points.
 Question read_question(const json& entry, Pattern pattern, const Platform& platform) {
   JsonObject object(entry, "a point of " + pattern.question.platform);
-  object.allow_only(
-      {"devices", "model", "grid", "micro_batches", "system", "options", "batch_tokens"});
+  object.allow_only({"devices", "model", "grid", "micro_batches", "system", "options",
+                     "batch_tokens", "software"});
   read_shared(object, pattern);
   Question question = pattern.question;
   question.devices = object.positive("devices");
@@ -88,7 +90,10 @@ Question read_question(const json& entry, Pattern pattern, const Platform& platf
   question.global_batch = sequences_in(pattern.batch_tokens, question.model);
   if (pattern.system.empty()) {
     step_fields().set(question.options, pattern.options);
+    ask_of_software(question, pattern.software, "campaign", pattern.options);
   } else {
+    question.software = pattern.software;
+    if (!pattern.software.empty()) question.software_by = "campaign";
     question.stages.clear();  // the system's
     ask_of_system(question, read_system(pattern.system), {pattern.options, "campaign"}, platform);
   }
@@ -98,14 +103,14 @@ Question read_question(const json& entry, Pattern pattern, const Platform& platf
 void read_machine(const json& entry, Pattern pattern, std::vector<Question>& questions) {
   JsonObject object(entry, "a machine");
   object.allow_only({"platform", "scales", "vocabulary", "what_if", "points", "system", "options",
-                     "batch_tokens"});
+                     "batch_tokens", "software"});
   read_shared(object, pattern);
   Question& shared = pattern.question;
   shared.platform = object.text("platform");
   if (object.has("scales")) shared.scales = read_scales(object.get("scales"));
   if (object.has("vocabulary")) pattern.instead["vocabulary"] = object.positive("vocabulary");
   const json& points = list(object, "points");
-  const Platform platform = read_platform(shared.platform, shared.scales);
+  const Platform platform = read_platform(shared.platform, shared.scales, shared.software);
   json what_if = pattern.what_if;
   if (object.has("what_if")) what_if.merge_patch(object.get("what_if"));
   shared.what_ifs = what_ifs_in(what_if, platform, pattern.folder);
@@ -144,7 +149,7 @@ Campaign read_campaign(const std::string& path) {
     }
     JsonObject object(file, "the campaign");
     object.allow_only({"title", "fidelity", "simulate", "published_csv", "batch_tokens", "system",
-                       "options", "what_if", "machine"});
+                       "options", "what_if", "machine", "software"});
     campaign.title = object.text("title");
     if (object.has("fidelity")) campaign.fidelity = fidelity_named(object.text("fidelity"));
     if (object.has("simulate")) campaign.rule = read_rule(object.object("simulate"));

@@ -47,7 +47,7 @@ void print_notices_of_machines(const Campaign& campaign) {
   std::set<std::string> said;
   for (const Question& question : campaign.questions) {
     if (!said.insert(question.platform).second) continue;
-    print_notices(read_platform(question.platform, question.scales));
+    print_notices(read_platform(question.platform, question.scales, question.software));
   }
 }
 

@@ -68,10 +68,11 @@ Spread spread(const Record& record) {
 }
 
 std::string record_key(const Question& question, Fidelity fidelity, const StoppingRule& rule) {
-  const Platform platform = read_platform(question.platform, question.scales);
+  const Platform platform = read_platform(question.platform, question.scales, question.software);
   nlohmann::json parts{{"question", json_of(question)},
                        {"fidelity", name(fidelity)},
                        {"platform", digest_of_file(platform.path)},
+                       {"software", digest_of_file(platform.software.path)},
                        {"executables", digest_of_executables()}};
   if (simulates(fidelity)) {
     parts["rule"] = {rule.at_least, rule.at_most, rule.margin, rule.work_limit};
@@ -84,7 +85,7 @@ Record make_record(const Question& question, const Finding& finding, Fidelity fi
   const bool simulated = simulates(fidelity);
   const std::size_t chosen = simulated ? finding.chosen : 0;
   const Candidate& winner = finding.search.feasible.at(chosen);
-  const Platform platform = read_platform(question.platform, question.scales);
+  const Platform platform = read_platform(question.platform, question.scales, question.software);
   Record record;
   record.key = record_key(question, fidelity, rule);
   record.fidelity = fidelity;
@@ -139,9 +140,10 @@ Record make_record(const Question& question, const Finding& finding, Fidelity fi
   }
   if (question.system) {
     record.system = question.system->name;
-    record.software = question.system->software;
     record.set_by = question.set_by;
   }
+  record.software = platform.software.name;
+  record.software_by = question.software_by;
   record.platform_title = platform.title;
   record.platform_digest = digest_of_file(platform.path);
   record.provenance = provenance_now();

@@ -54,8 +54,9 @@ struct Record {
   std::optional<ReplayAnswer> replay;  // of the winner; its outcome is the record's
   std::optional<Seconds> uniform;      // simulated, of the same point without its what-ifs, if any
 
-  std::string system, software;  // names; empty without a system
-  SetBy set_by;                  // who set which option; with a system only
+  std::string system;                 // a name; empty: none
+  std::string software, software_by;  // a name, and who chose it: "machine", "system", ...
+  SetBy set_by;                       // who set which option; with a system only
   std::string platform_title, platform_digest;
   Provenance provenance;
 

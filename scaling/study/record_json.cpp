@@ -108,7 +108,7 @@ void read_roles(JsonObject object, Record& record) {
 
 void read_system_of(JsonObject object, Record& record) {
   record.system = object.text("name");
-  record.software = object.text("software");
+  if (object.has("software")) record.software = object.text("software");
   const json& words = object.get("set_by");
   JsonObject set_by(words, "'set_by'");
   for (const auto& item : words.items()) record.set_by[item.key()] = set_by.text(item.key());
@@ -149,14 +149,16 @@ std::string to_json(const Record& record) {
               {"platform_title", record.platform_title},
               {"platform_digest", record.platform_digest},
               {"provenance", json_of(record.provenance)}};
+  if (!record.software.empty()) {
+    object["software"] = {{"name", record.software}, {"set_by", record.software_by}};
+  }
   if (!record.memory_by_stage.empty()) {
     json& stages = object["memory_by_stage_B"] = json::array();
     for (Bytes bytes : record.memory_by_stage) stages.push_back(bytes.value);
   }
   if (record.memory_on_host.value > 0) object["memory_on_host_B"] = record.memory_on_host.value;
   if (!record.system.empty()) {
-    object["system"] = {
-        {"name", record.system}, {"software", record.software}, {"set_by", record.set_by}};
+    object["system"] = {{"name", record.system}, {"set_by", record.set_by}};
   }
   return object.dump();
 }
@@ -199,6 +201,12 @@ Record record_from_json(const std::string& text) {
   }
   if (const auto seconds = read_optional(object, "without_what_ifs_s")) {
     record.uniform = Seconds{*seconds};
+  }
+  if (object.has("software")) {
+    JsonObject software = object.object("software");
+    record.software = software.text("name");
+    record.software_by = software.text("set_by");
+    software.finish();
   }
   if (object.has("system")) read_system_of(object.object("system"), record);
   record.platform_title = object.text("platform_title");

@@ -83,13 +83,15 @@ StrategyQuestion read_strategy_file(const std::string& path) {
   const json file = read_toml(path);
   try {
     JsonObject object(file, "the space");
-    object.allow_only({"title", "platform", "scales", "model", "vocabulary", "devices", "nodes",
-                       "batch_tokens", "grid", "micro_batch_size", "micro_batches", "options"});
+    object.allow_only({"title", "platform", "scales", "software", "model", "vocabulary", "devices",
+                       "nodes", "batch_tokens", "grid", "micro_batch_size", "micro_batches",
+                       "options"});
     StrategyQuestion question;
     question.title = object.text("title");
     Point& pattern = question.pattern;
     pattern.platform = object.text("platform");
     if (object.has("scales")) pattern.scales = read_scales(object.get("scales"));
+    if (object.has("software")) pattern.software = object.text("software");
     FieldValues instead;  // of the model's own
     if (object.has("vocabulary")) instead["vocabulary"] = object.positive("vocabulary");
     pattern.model = model_with(object.text("model"), instead);
@@ -106,7 +108,7 @@ StrategyQuestion read_strategy_file(const std::string& path) {
       pattern.global_batch = sequences_in(object.positive("batch_tokens"), pattern.model);
     }
     if (object.has("options")) words.options = options_in(object.get("options"));
-    const Platform platform = read_platform(pattern.platform, pattern.scales);
+    const Platform platform = read_platform(pattern.platform, pattern.scales, pattern.software);
     question.space = space_in(words, platform, pattern.options);
     if (makes_its_batch(question.space) && file.contains("batch_tokens")) {
       throw std::runtime_error(

@@ -21,6 +21,9 @@ std::string headline(const Record& record) {
       "{} on {} of {}\n{}\nGlobal batch {} of {} tokens, vocabulary {}.\n", point.model.name,
       counted(record.devices(), "device"), point.platform, record.platform_title,
       counted(point.global_batch, "sequence"), point.model.sequence, point.model.vocabulary);
+  if (!record.software.empty()) {
+    text += fmt::format("Software {} (set by the {}).\n", record.software, record.software_by);
+  }
   for (const auto& [key, factor] : point.scales) {
     text += fmt::format("What if: {} times {:g}.\n", key, factor);
   }
@@ -103,9 +106,7 @@ std::string system_text(const Record& record) {
     parts.push_back(fmt::format("{}: {}", what, fmt::join(set, ", ")));
   }
   parts.emplace_back("all others by default");
-  return wrapped(fmt::format("System {} (software {}); {}.", record.system, record.software,
-                             fmt::join(parts, "; "))) +
-         '\n';
+  return wrapped(fmt::format("System {}; {}.", record.system, fmt::join(parts, "; "))) + '\n';
 }
 
 std::string breakdown(const Record& record) {

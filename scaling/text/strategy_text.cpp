@@ -24,6 +24,7 @@ std::string headline(const StrategyFinding& finding) {
   std::string text = finding.question.title.empty() ? "" : finding.question.title + '\n';
   text += fmt::format("{} on {} devices of {}\n{}\n", pattern.model.name, fmt::join(devices, ", "),
                       pattern.platform, finding.platform.title);
+  text += fmt::format("Software {}.\n", finding.platform.software.name);
   for (const auto& [key, factor] : pattern.scales) {
     text += fmt::format("What if: {} times {:g}.\n", key, factor);
   }

@@ -19,7 +19,7 @@ namespace {
 
 Projection project_as_it_is(const Question& question, Fidelity fidelity,
                             const std::function<void(double)>& watch) {
-  const Platform platform = read_platform(question.platform, question.scales);
+  const Platform platform = read_platform(question.platform, question.scales, question.software);
   if (question.devices > platform.devices()) {
     throw FindingFailed(fmt::format("{} has {} devices, {} are too many", platform.name,
                                     platform.devices(), question.devices));
@@ -41,7 +41,7 @@ Projection project_as_it_is(const Question& question, Fidelity fidelity,
 
 Projection project_best(const Question& question, Fidelity fidelity,
                         const std::function<void(double)>& watch) {
-  const Platform platform = read_platform(question.platform, question.scales);
+  const Platform platform = read_platform(question.platform, question.scales, question.software);
   const Finding finding = find(question, fidelity, StoppingRule{},
                                [&](const std::string&, double done) { watch(done); });
   const Candidate& best = finding.best();

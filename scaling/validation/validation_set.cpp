@@ -35,6 +35,7 @@ const std::vector<std::string> other_columns{"study",
                                              "cp",
                                              "seconds",
                                              "scales",
+                                             "software",
                                              "micro_batch",
                                              "stand_in",
                                              "tflops_per_gpu",
@@ -240,6 +241,11 @@ void read_options(const RowReader& row, ValidationCase& one) {
     }
   }
   step_fields().set(one.question.options, values);
+  try {
+    ask_of_software(one.question, row.text("software"), "row", values);
+  } catch (const std::runtime_error& error) {
+    row.fail("platform", error.what());
+  }
 }
 
 ValidationCase read_case(const RowReader& row, const std::vector<std::string>& awaited) {
@@ -351,18 +357,10 @@ ValidationSet read_validation_set(const std::string& name_or_path) {
   read_remarks(table, set);
   const std::vector<std::string> awaited = missing_options(table, path);
   std::set<std::string> ids;
-  std::set<std::pair<std::string, Scales>> platforms;
   for (std::size_t i = 0; i < table.rows(); ++i) {
     set.cases.push_back(read_case(RowReader(table, i), awaited));
     if (!ids.insert(set.cases.back().id).second) {
       table.fail(i, "id", "'" + set.cases.back().id + "' is there twice");
-    }
-    const Question& question = set.cases.back().question;
-    if (!platforms.emplace(question.platform, question.scales).second) continue;
-    try {
-      read_platform(question.platform, question.scales);
-    } catch (const std::runtime_error& error) {
-      table.fail(i, "platform", error.what());
     }
   }
   if (set.cases.empty()) throw std::runtime_error(path + " has no rows");

@@ -21,13 +21,15 @@ void LocalSizes::evaluate(const Folded& folded, const ProcessGrid& grid,
     elements[i] = (rows[i] * cols[i] + parts - 1) / parts;
   }
   bytes.resize(folded.sizes.size());
+  width.resize(folded.sizes.size());
   for (std::size_t i = 0; i < folded.sizes.size(); ++i) {
     const Size& size = folded.sizes[i];
     std::int64_t sum = 0;
     for (const Size::Term& term : size.terms) {
       sum += elements[static_cast<std::size_t>(term.shape)] * term.times;
     }
-    bytes[i] = static_cast<double>(sum * bytes_per_element(size.precision));
+    width[i] = static_cast<double>(bytes_per_element(size.precision));
+    bytes[i] = static_cast<double>(sum) * width[i];
   }
 }
 

@@ -16,6 +16,7 @@ namespace fourfold {
 struct LocalSizes {
   std::vector<std::int64_t> rows, cols, elements;  // by shape
   std::vector<double> bytes;                       // by size
+  std::vector<double> width;                       // by size: bytes of an element
   // Reuses the vectors' storage.
   void evaluate(const Folded& folded, const ProcessGrid& grid, const Quantities& quantities);
 };

@@ -22,53 +22,177 @@ FlopsPerSecond gemm_rate(const Processor& processor, double m, double k, double 
 
 namespace {
 
-double layout_penalty(const Processor& processor, GemmForm form) {
-  if (form == GemmForm::nt) return processor.layout_penalty_nt;
-  return form == GemmForm::tn ? processor.layout_penalty_tn : 1.0;
-}
-
-// All heads of all sequences are one launch, so that their product fills the device as a single
-// one of as much work does: that is what decides its rate.
-Seconds products_time(const OpClass& op, const LocalSizes& sizes, const Processor& processor) {
-  const std::span<const HeadProduct> products = op.function->products;
-  const Flops of_each = op_flops(op, sizes) / static_cast<double>(products.size());
-  const double edge = std::cbrt(of_each.value / 2);
-  const Seconds at_full_layout = of_each / gemm_rate(processor, edge, edge, edge);
-  Seconds sum;
-  for (const HeadProduct& product : products) {
-    const Seconds moving = product_traffic(op, sizes, product) / processor.memory_bandwidth;
-    sum += std::max(at_full_layout * layout_penalty(processor, product.form), moving) +
-           processor.launch_overhead;
-  }
-  return sum;
+// Loads are of 16 bytes; with rows of 108 elements of 2 bytes only every other row begins at a
+// multiple of that, so that loads are of 8.
+bool aligned(double elements) {
+  constexpr double in_16_bytes = 8.0;
+  return std::fmod(elements, in_16_bytes) == 0.0;
 }
 
 }  // namespace
 
-Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Processor& processor) {
-  if (!moves(op, sizes)) return {};
-  if (!op.function->products.empty()) return products_time(op, sizes, processor);
-  const Seconds moving = op_traffic(op, sizes) / processor.memory_bandwidth;
-  Seconds computing;
-  if (op.kind == OpKind::gemm) {
-    const auto a = static_cast<std::size_t>(op.shape_a);
-    const auto b = static_cast<std::size_t>(op.shape_b);
-    const auto free_b = op.form == GemmForm::nt ? sizes.rows[b] : sizes.cols[b];
-    const FlopsPerSecond rate =
-        gemm_rate(processor, static_cast<double>(sizes.rows[a]), static_cast<double>(sizes.cols[a]),
-                  static_cast<double>(free_b));
-    computing = op_flops(op, sizes) / rate * layout_penalty(processor, op.form);
-  } else if (op.kind == OpKind::attention) {
-    computing = op_flops(op, sizes) / (op.function->result == ResultShape::attended
-                                           ? processor.attention_forward
-                                           : processor.attention_backward);
+FlopsPerSecond batched_rate(const Processor& processor, const BatchedProduct& product) {
+  const auto& [batch, m, k, n] = product;
+  if (!processor.tiles) {
+    const double edge = std::cbrt(batch * m * k * n);
+    return gemm_rate(processor, edge, edge, edge);
   }
-  const Seconds kernel = std::max(computing, moving) + processor.launch_overhead;
-  if (op.bucket == -1) return kernel;
+  FlopsPerSecond largest;
+  for (const GemmPoint& point : processor.gemm) largest = std::max(largest, point.rate);
+  const ProductTiles& tiles = *processor.tiles;
+  const auto edge = static_cast<double>(tiles.edge);
+  const auto units = static_cast<double>(tiles.units);
+  const double down = std::ceil(m / edge);
+  const double across = std::ceil(n / edge);
+  const double filled = m * n / (down * across * edge * edge);
+  const double all = batch * down * across;
+  const double busy = all / (std::ceil(all / units) * units);
+  const double loads = aligned(m) && aligned(k) && aligned(n) ? 1.0 : 0.5;
+  return largest * (k / (k + tiles.start_up) * filled * busy * loads);
+}
+
+FlopsPerSecond attention_rate(const Processor& processor, const Software& software,
+                              const Function& function) {
+  double over_flash_2 = 1.0;
+  if (software.attention == AttentionSoftware::flash_1) {
+    over_flash_2 = processor.flash_1.value_or(1.0);
+  } else if (software.attention == AttentionSoftware::flash_3) {
+    over_flash_2 = processor.flash_3.value_or(1.0);
+  }
+  const bool forward = function.result == ResultShape::attended;
+  return (forward ? processor.attention_forward : processor.attention_backward) * over_flash_2;
+}
+
+namespace {
+
+// The kernels of one operation on one processor, with one software.
+class Kernels {
+ public:
+  Kernels(const OpClass& op, const LocalSizes& sizes, const Processor& processor,
+          const Software& software)
+      : op_(op), sizes_(sizes), processor_(processor), software_(software) {}
+
+  Seconds time() const {
+    if (!op_.function->products.empty()) return products() + beside();
+    if (const MapKernels* maps = instead(); maps != nullptr) return moved(*maps) + copies();
+    const Seconds kernel = std::max(computing(), moving(op_traffic(op_, sizes_)));
+    return launched(kernel) + beside() + copies();
+  }
+
+ private:
+  Seconds moving(Bytes bytes) const { return bytes / processor_.memory_bandwidth; }
+
+  Seconds launched(Seconds kernel) const {
+    return std::max(kernel + processor_.launch_overhead, software_.dispatch);
+  }
+
+  double layout_penalty(GemmForm form) const {
+    if (software_.tuned_products) return 1.0;
+    if (form == GemmForm::nt) return processor_.layout_penalty_nt;
+    return form == GemmForm::tn ? processor_.layout_penalty_tn : 1.0;
+  }
+
+  double width(std::size_t operand) const {
+    return sizes_.width[static_cast<std::size_t>(op_.reads[operand])];
+  }
+
+  // What the software says about it; null: nothing.
+  const MapKernels* instead() const {
+    if (op_.kind == OpKind::update) return software_.update();
+    // A 16-bit gradient on an fp32 sum.
+    if (op_.kind == OpKind::add && software_.gradient_sum() != nullptr && op_.reads.size() == 2 &&
+        width(0) > width(1)) {
+      return software_.gradient_sum();
+    }
+    return software_.maps.empty() ? nullptr : software_.kernels_of(*op_.function);
+  }
+
+  Seconds beside() const {
+    if (software_.beside.empty()) return {};
+    const MapKernels* kernels = software_.kernels_beside(*op_.function);
+    return kernels == nullptr ? Seconds{} : moved(*kernels);
+  }
+
+  Seconds moved(const MapKernels& kernels) const {
+    const auto first = static_cast<std::size_t>(op_.reads.front());
+    const double elements = sizes_.bytes[first] / sizes_.width[first];
+    // The optimizer's state and gradients are as wide as they are written in the file.
+    const double stored = op_.kind == OpKind::update || op_.kind == OpKind::add ? 2.0 : width(0);
+    Seconds sum;
+    for (const MapKernel& kernel : kernels) {
+      sum += launched(moving({elements * (kernel.stored * stored + kernel.bytes)}));
+    }
+    return sum;
+  }
+
+  Seconds computing() const {
+    if (op_.kind == OpKind::gemm) {
+      const auto a = static_cast<std::size_t>(op_.shape_a);
+      const auto b = static_cast<std::size_t>(op_.shape_b);
+      const auto free_b = op_.form == GemmForm::nt ? sizes_.rows[b] : sizes_.cols[b];
+      const FlopsPerSecond rate =
+          gemm_rate(processor_, static_cast<double>(sizes_.rows[a]),
+                    static_cast<double>(sizes_.cols[a]), static_cast<double>(free_b));
+      return op_flops(op_, sizes_) / rate * layout_penalty(op_.form);
+    }
+    if (op_.kind != OpKind::attention) return {};
+    return op_flops(op_, sizes_) / attention_rate(processor_, software_, *op_.function);
+  }
+
+  // All heads of all sequences are one launch.
+  Seconds products() const {
+    const std::span<const HeadProduct> all = op_.function->products;
+    const Flops of_each = op_flops(op_, sizes_) / static_cast<double>(all.size());
+    Seconds sum;
+    for (const HeadProduct& product : all) {
+      const FlopsPerSecond rate = batched_rate(processor_, shape_of(product, of_each));
+      sum += launched(std::max(of_each / rate * layout_penalty(product.form),
+                               moving(product_traffic(op_, sizes_, product))));
+    }
+    return sum;
+  }
+
+  // Of its three matrices one has s x s elements a head, the others s x d: of their bytes d
+  // follows.
+  BatchedProduct shape_of(const HeadProduct& product, Flops flops) const {
+    const auto s = static_cast<double>(op_.sequence);
+    double pairs = 0.0;
+    double columns = 0.0;
+    const auto see = [&](std::int32_t size, HeadPart part) {
+      const double bytes = sizes_.bytes[static_cast<std::size_t>(size)];
+      if (part == HeadPart::pairs) {
+        pairs = bytes;
+      } else {
+        columns = part == HeadPart::columns ? bytes : bytes / 3;
+      }
+    };
+    see(op_.writes[0], product.result);
+    see(op_.reads[product.a.number], product.a.part);
+    see(op_.reads[product.b.number], product.b.part);
+    const double d = std::round(s * columns / pairs);
+    const bool scores = product.result == HeadPart::pairs;
+    return {flops.value / (2 * s * s * d), s, scores ? d : s, scores ? s : d};
+  }
+
   // A bucket comes, is updated and goes back before the next comes: each copy is one more launch.
-  const HostTraffic host = host_traffic(op, sizes);
-  return kernel + 2 * (host.one_way / *processor.host_link) +
-         (3 * host.buckets - 1) * processor.launch_overhead;
+  Seconds copies() const {
+    if (op_.bucket == -1) return {};
+    const HostTraffic host = host_traffic(op_, sizes_);
+    return 2 * (host.one_way / *processor_.host_link) +
+           (3 * host.buckets - 1) * processor_.launch_overhead;
+  }
+
+  const OpClass& op_;
+  const LocalSizes& sizes_;
+  const Processor& processor_;
+  const Software& software_;
+};
+
+}  // namespace
+
+Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Processor& processor,
+                    const Software& software) {
+  return moves(op, sizes) ? Kernels(op, sizes, processor, software).time() : Seconds{};
 }
 
 }  // namespace fourfold

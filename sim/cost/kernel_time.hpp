@@ -1,4 +1,5 @@
-// Seconds that a device computes: a roofline with measured rates, operation by operation.
+// Seconds that a device computes: a roofline with measured rates, operation by operation, with the
+// kernels that the software launches for it.
 #pragma once
 
 #include "platforms/platform.hpp"
@@ -10,9 +11,25 @@ namespace fourfold {
 // logarithm of the geometric mean of m, n and k, flat beyond the table's ends.
 FlopsPerSecond gemm_rate(const Processor& processor, double m, double k, double n);
 
-// The longer of computing and of moving every operand once, and the launch. Views take no time.
-// Products of heads are as many kernels, each of which computes at the rate of a product of as much
-// work.
-Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Processor& processor);
+// `batch` products of m x k and k x n in one launch, in tiles: the table's largest rate, less the
+// start of each sum, the parts of tiles that stick out, units that have no tile in the last wave,
+// and half where 16 bytes hold no whole number of rows' elements. Without tiles: the rate of one
+// product of as much work.
+struct BatchedProduct {
+  double batch = 1.0, m = 1.0, k = 1.0, n = 1.0;
+};
+FlopsPerSecond batched_rate(const Processor& processor, const BatchedProduct& product);
+
+// Fused attention by the version that the software has; FlashAttention-2's where the machine has no
+// rate of it.
+FlopsPerSecond attention_rate(const Processor& processor, const Software& software,
+                              const Function& function);
+
+// For each kernel the longer of computing and of moving bytes, and the launch; no less than the
+// host takes to dispatch it. Views take no time. What the software says about a function counts;
+// one that it does not mention is one kernel that moves every operand once. Products of heads are
+// as many kernels.
+Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Processor& processor,
+                    const Software& software);
 
 }  // namespace fourfold

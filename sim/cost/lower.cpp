@@ -154,7 +154,7 @@ class Lowering {
     for (const CollectiveClass& c : folded.collectives) collective(c, sizes);
     classes_.clear();
     for (const OpClass& op : folded.classes) {
-      classes_.push_back(kernel_time(op, sizes, target_.platform.processor));
+      classes_.push_back(kernel_time(op, sizes, target_.platform.processor, target_.platform.software));
     }
     bodies_.clear();
     for (const Body& body : folded.bodies) add(body, folded);

@@ -197,7 +197,7 @@ OrderChart chart_of(const StepOptions& options, std::int64_t stages, const TurnT
   point.grid = ProcessGrid(1, 1, 1, 1, stages);
   point.options = options;
   point.global_batch = options.micro_batches;
-  Recorded all = recorded(point, read_platform(point.platform));
+  Recorded all = recorded(point, read_platform(point.platform, point.scales, point.software));
   set_times(all, times);
   return chart_of(all);
 }

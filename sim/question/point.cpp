@@ -37,13 +37,15 @@ json json_of(const StepOptions& options) {
 }
 
 json json_of(const Point& point) {
-  return {{"platform", point.platform},
-          {"scales", json_of(point.scales)},
-          {"model", json_of(point.model)},
-          {"grid", point.grid.str()},
-          {"global_batch_sequences", point.global_batch},
-          {"options", json_of(point.options)},
-          {"what_ifs", json_of(point.what_ifs)}};
+  json object{{"platform", point.platform},
+              {"scales", json_of(point.scales)},
+              {"model", json_of(point.model)},
+              {"grid", point.grid.str()},
+              {"global_batch_sequences", point.global_batch},
+              {"options", json_of(point.options)},
+              {"what_ifs", json_of(point.what_ifs)}};
+  if (!point.software.empty()) object["software"] = point.software;
+  return object;
 }
 
 StepOptions read_options(JsonObject object) {
@@ -72,6 +74,7 @@ Point read_point(JsonObject object) {
   Point point;
   point.platform = object.text("platform");
   point.scales = read_scales(object.get("scales"));
+  if (object.has("software")) point.software = object.text("software");
   point.model = read_model_values(object.object("model"));
   point.grid = ProcessGrid::parse(object.text("grid"));
   point.global_batch = object.positive("global_batch_sequences");

@@ -16,6 +16,7 @@ namespace fourfold {
 struct Point {
   std::string platform;  // name or path
   Scales scales;         // what-if factors on the platform's facts
+  std::string software;  // name or path; empty: the platform's default
   Model model;
   ProcessGrid grid;                  // its size is the number of devices
   std::int64_t global_batch = 8192;  // sequences

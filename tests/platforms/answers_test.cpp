@@ -36,6 +36,7 @@ class Numbers {
     of(platform.node);
     std::visit([this](const auto& network) { of(network); }, platform.network);
     of(platform.library);
+    add("dispatch", platform.software.dispatch.value);
   }
   const std::map<std::string, double>& all() const { return all_; }
 
@@ -54,6 +55,13 @@ class Numbers {
     add("tn", p.layout_penalty_tn);
     add("attention forward", p.attention_forward.value);
     add("attention backward", p.attention_backward.value);
+    if (p.flash_1) add("flash 1", *p.flash_1);
+    if (p.flash_3) add("flash 3", *p.flash_3);
+    if (p.tiles) {
+      add("units", static_cast<double>(p.tiles->units));
+      add("tile", static_cast<double>(p.tiles->edge));
+      add("product start", p.tiles->start_up);
+    }
     add("memory", p.memory.value);
     add("usable", p.usable_memory);
     add("memory bandwidth", p.memory_bandwidth.value);

@@ -60,6 +60,7 @@ TEST_P(Template, ClaimsNoNumberToBeMeasured) {
   const Platform platform = read_platform(written(platform_template(GetParam())));
 
   for (const Fact& fact : platform.facts) {
+    if (fact.key.starts_with("software.")) continue;  // from a file of its own
     EXPECT_TRUE(fact.unconfirmed) << fact.key;
     EXPECT_THAT(fact.source, HasSubstr("not measured on this machine")) << fact.key;
   }

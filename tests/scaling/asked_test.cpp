@@ -50,6 +50,7 @@ QuestionFlags typed(std::vector<std::string> words) {
   CLI::App app;
   QuestionFlags flags;
   add_machine_flags(app, flags);
+  add_system_flag(app, flags);
   add_model_flags(app, flags);
   add_what_if_flags(app, flags);
   std::vector<std::string> all{"--platform", "frontier", "--model", "gpt-5b"};
@@ -117,6 +118,33 @@ TEST(QuestionFlags, HaveTheirDefaults) {
   EXPECT_EQ(rule.at_least, 3);
   EXPECT_EQ(rule.margin, 0.01);
   EXPECT_EQ(rule.work_limit, 2'500'000'000);
+}
+
+// Frontier's own is axonn-litgpt, with flash attention.
+TEST(QuestionFlags, ChooseSoftwareBeforeTheSystemAndTheSystemBeforeTheMachine) {
+  const std::vector<std::string> devices{"--devices", "8"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = devices;
+    all.insert(all.end(), more.begin(), more.end());
+    return asked(all);
+  };
+
+  const Question of_machine = with({});
+  EXPECT_EQ(of_machine.software, "");
+  EXPECT_EQ(of_machine.software_by, "machine");
+  EXPECT_EQ(of_machine.options.attention, AttentionKernel::fused);
+  const Question of_system = with({"--system", "megatron-lm-2021"});
+  EXPECT_EQ(of_system.software, "megatron-lm-2021");
+  EXPECT_EQ(of_system.software_by, "system");
+  EXPECT_EQ(of_system.options.attention, AttentionKernel::unfused);
+  const Question typed_in = with({"--system", "megatron-lm-2021", "--software", "megatron-core"});
+  EXPECT_EQ(typed_in.software, "megatron-core");
+  EXPECT_EQ(typed_in.software_by, "command line");
+  EXPECT_EQ(with({"--system", "axonn-4d"}).software_by, "machine");
+  EXPECT_EQ(with({"--software", "deepspeed"}).options.attention, AttentionKernel::unfused);
+  EXPECT_EQ(with({"--software", "deepspeed", "--attention", "fused"}).options.attention,
+            AttentionKernel::fused);
+  EXPECT_THAT(said({"--devices", "8", "--software", "deepsped"}), HasSubstr("deepspeed"));
 }
 
 TEST(QuestionFlags, AGridSaysHowManyDevicesThereAre) {

@@ -44,6 +44,8 @@ inline Record made_up_record() {
   record.regret = 0.0;
   record.replay =
       ReplayAnswer{record.outcome, true, 1e-9, 52'096, 1'000'000, 3.5, 70.25, "3.32", {}};
+  record.software = "axonn-litgpt";
+  record.software_by = "machine";
   record.platform_title = "Frontier, made up";
   record.platform_digest = "fedcba9876543210";
   record.provenance = {"358f1fb00000",

@@ -258,7 +258,6 @@ TEST(Systems, SettleOnTheOptionsThatTheEstimateFindsBest) {
 Record of_a_system() {
   Record record = made_up_record();
   record.system = "axonn-4d";
-  record.software = "axonn-4d";
   record.set_by = {
       {"overlap.all_reduce", "campaign"}, {"recompute", "system"}, {"precision", "default"}};
   record.point.options.overlap = {false, false, false, false, false};
@@ -273,10 +272,13 @@ TEST(Systems, AreInTheRecordWithWhoSetWhat) {
   EXPECT_EQ(again.system, "axonn-4d");
   EXPECT_EQ(again.set_by, record.set_by);
   EXPECT_THAT(point_text(record),
-              HasSubstr("System axonn-4d (software axonn-4d); set by the campaign: "
-                        "overlap.all_reduce; set by the system:\nrecompute; all others"));
+              HasSubstr("System axonn-4d; set by the campaign: "
+                        "overlap.all_reduce; set by the system: recompute; all others"));
+  EXPECT_THAT(point_text(record), HasSubstr("Software axonn-litgpt (set by the machine)."));
+  EXPECT_EQ(again.software, "axonn-litgpt");
+  EXPECT_EQ(again.software_by, "machine");
   EXPECT_EQ(system_label(record), "axonn-4d + overlap none");
-  EXPECT_THAT(to_json(made_up_record()), Not(HasSubstr("set_by")));
+  EXPECT_THAT(to_json(made_up_record()), Not(HasSubstr("\"system\"")));
 }
 
 // The made-up record: 15 s of 20 s compute, 5 s exposed.

@@ -34,6 +34,7 @@ struct Kernel {
     sizes.cols.push_back(cols);
     sizes.elements.push_back(rows * cols);
     sizes.bytes.push_back(number(2 * rows * cols));
+    sizes.width.push_back(2);
     return static_cast<std::int32_t>(sizes.rows.size() - 1);
   }
 };
@@ -50,7 +51,7 @@ Kernel product(GemmForm form, std::int64_t m, std::int64_t k, std::int64_t n) {
 }
 
 double seconds(const Kernel& kernel, const Processor& p) {
-  return kernel_time(kernel.op, kernel.sizes, p).value;
+  return kernel_time(kernel.op, kernel.sizes, p, {}).value;
 }
 
 TEST(GemmRate, IsTheTableAtItsPointsAndFlatBeyond) {
@@ -233,6 +234,79 @@ TEST(KernelTime, StateOnTheHostComesAndGoesBucketByBucket) {
 
   // Three buckets, each copied in, updated and copied out.
   EXPECT_DOUBLE_EQ(seconds(update, p), on_device + 2 * 12000 / 1e6 + 9 * 1e-3);
+}
+
+// A map of one million elements, as a software that has these kernels for it runs it.
+double mapped(const Function& function, const std::vector<std::string>& kernels,
+              const Software& other = {}) {
+  Kernel map(OpKind::map);
+  map.op.function = &function;
+  map.op.shape_a = map.matrix(1000, 1000);
+  map.op.reads = {map.op.shape_a};
+  map.op.writes = {map.matrix(1000, 1000)};
+  Software software = other;
+  MapKernels& all = software.maps[&function];
+  for (const std::string& written : kernels) {
+    for (const MapKernel& kernel : map_kernels(written)) all.push_back(kernel);
+  }
+  return kernel_time(map.op, map.sizes, processor(), software).value;
+}
+
+// RMSNorm, operation by operation: float 6, square 8, mean 4, times the root 8, to bf16 6, times
+// the weight 4 bytes; GELU behind its bias 4 and 4. As published/eager_kernels.csv counts them.
+TEST(KernelTime, OfEagerMapsIsTheSumOfTheirKernels) {
+  EXPECT_DOUBLE_EQ(
+      mapped(functions::layer_norm, {"read 2 write 4", "read 4 write 4", "read 4", "read 4 write 4",
+                                     "read 4 write 2", "read 2 write 2"}),
+      36e6 / 1e12);
+  EXPECT_DOUBLE_EQ(mapped(functions::bias_gelu, {"2 x read 2 write 2"}), 8e6 / 1e12);
+  EXPECT_DOUBLE_EQ(mapped(functions::row_sum, {}), 0);
+  EXPECT_DOUBLE_EQ(mapped(functions::bias, {"read 2 write 2 of 1/4"}), 1e6 / 1e12);
+}
+
+TEST(KernelTime, IsNoLessThanTheHostNeedsToDispatchEachKernel) {
+  Software slow_host;
+  slow_host.dispatch = {6e-6};
+
+  EXPECT_DOUBLE_EQ(mapped(functions::bias, {"read 2 write 2", "read 4 write 4"}, slow_host),
+                   6e-6 + 8e-6);
+  const Kernel small = product(GemmForm::nn, 64, 64, 64);
+  EXPECT_DOUBLE_EQ(kernel_time(small.op, small.sizes, processor(), slow_host).value, 6e-6);
+}
+
+TEST(KernelTime, OfTunedProductsHasNoLayoutPenalty) {
+  Processor p = processor();
+  p.layout_penalty_tn = 2.0;
+  Software tuned;
+  tuned.tuned_products = true;
+  const Kernel tn = product(GemmForm::tn, 4000, 4000, 4000);
+
+  EXPECT_DOUBLE_EQ(kernel_time(tn.op, tn.sizes, p, tuned).value,
+                   seconds(product(GemmForm::nn, 4000, 4000, 4000), p));
+}
+
+TEST(KernelTime, OfAttentionIsByTheVersionThatTheSoftwareHas) {
+  Processor p = processor();
+  p.flash_1 = 0.5;
+  Software software;
+  software.attention = AttentionSoftware::flash_1;
+
+  EXPECT_DOUBLE_EQ(attention_rate(p, software, functions::attention).value, 40e12);
+  EXPECT_DOUBLE_EQ(attention_rate(p, software, functions::attention_backward).value, 20e12);
+  software.attention = AttentionSoftware::flash_3;  // of which nothing is known
+  EXPECT_DOUBLE_EQ(attention_rate(p, software, functions::attention).value, 80e12);
+}
+
+// 100 units, tiles of 128, a start of 64 sums; the largest rate is 200 Tflop/s.
+TEST(KernelTime, OfHeadsDependsOnHowTheyFitTiles) {
+  Processor p = processor();
+  p.tiles = ProductTiles{100, 128, 64};
+
+  EXPECT_DOUBLE_EQ(batched_rate(p, {100, 128, 192, 128}).value, 150e12);
+  EXPECT_DOUBLE_EQ(batched_rate(p, {101, 128, 192, 128}).value, 150e12 * 101 / 200);
+  EXPECT_DOUBLE_EQ(batched_rate(p, {100, 128, 192, 96}).value, 150e12 * 96 / 128);
+  // Rows of 108 elements are not whole multiples of 16 bytes.
+  EXPECT_DOUBLE_EQ(batched_rate(p, {100, 128, 192, 108}).value, 75e12 * 108 / 128);
 }
 
 }  // namespace

@@ -84,6 +84,7 @@ const std::vector<std::string> speeds{
     "network.link_bandwidth_GBps",         "library.across.bus_bandwidth_GBps",
     "library.in_node.bus_bandwidth_GBps"};
 const std::vector<std::string> delays{"processor.launch_overhead_us",
+                                      "software.dispatch_us",
                                       "library.base_across_us",
                                       "library.base_in_node_us",
                                       "library.low_latency.hop_across_us",

@@ -1,0 +1,354 @@
+// Reads software/*.toml strictly; see software.hpp.
+#include "platforms/software.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+
+#include "platforms/file/fact_table.hpp"
+#include "schedule/program/function.hpp"
+#include "support/nearest_name.hpp"
+
+namespace fourfold {
+namespace {
+
+namespace fs = std::filesystem;
+
+enum class Place : std::uint8_t { instead, beside, other };
+
+// A name of a file, and what of the step it speaks of.
+struct Known {
+  const char* name;
+  Place place;
+  std::vector<const Function*> functions;
+};
+
+const std::vector<Known>& known() {
+  using namespace functions;
+  static const std::vector<Known> all{
+      {"add_position", Place::instead, {&add_position}},
+      {"attention_input", Place::beside, {&attention, &scores}},
+      {"attention_input_backward", Place::beside, {&attention_backward, &qkv_backward}},
+      {"bias", Place::instead, {&bias}},
+      {"bias_gelu", Place::instead, {&bias_gelu}},
+      {"bias_residual", Place::instead, {&bias_residual}},
+      {"cast", Place::instead, {&cast}},
+      {"causal_softmax", Place::instead, {&causal_softmax}},
+      {"causal_softmax_backward", Place::instead, {&causal_softmax_backward}},
+      {"col_sum", Place::instead, {&col_sum}},
+      {"gelu_backward", Place::instead, {&gelu_backward}},
+      {"gradient_sum", Place::other, {}},
+      {"layer_norm", Place::instead, {&layer_norm}},
+      {"layer_norm_backward", Place::instead, {&layer_norm_backward}},
+      {"layer_norm_parameters", Place::instead, {&layer_norm_parameters}},
+      {"layer_norm_sums", Place::instead, {&layer_norm_sums}},
+      {"position_sum", Place::instead, {&position_sum}},
+      {"row_exp_and_target", Place::instead, {&row_exp_and_target}},
+      {"row_max", Place::instead, {&row_max}},
+      {"row_squares", Place::instead, {&row_squares}},
+      {"row_sum", Place::instead, {&row_sum}},
+      {"softmax_backward", Place::instead, {&softmax_backward}},
+      {"softmax_loss", Place::instead, {&softmax_loss}},
+      {"square_sum", Place::instead, {&square_sum}},
+      {"update", Place::other, {}}};
+  return all;
+}
+
+fs::path folder() {
+  return fs::path(FOURFOLD_SOURCE_DIR) / "software";
+}
+
+std::string path_of(const std::string& name_or_path) {
+  if (name_or_path.ends_with(".toml")) {
+    if (fs::is_regular_file(name_or_path)) return name_or_path;
+    throw std::runtime_error(fmt::format("there is no software file \"{}\"", name_or_path));
+  }
+  const std::vector<std::string> names = known_software();
+  if (std::find(names.begin(), names.end(), name_or_path) == names.end()) {
+    throw std::runtime_error(
+        fmt::format("unknown software \"{}\"{} `fourfold software` lists all; a file of your own "
+                    "goes by its path, ending in .toml",
+                    name_or_path, did_you_mean(name_or_path, names)));
+  }
+  return (folder() / (name_or_path + ".toml")).string();
+}
+
+toml::table parse(const std::string& path) {
+  try {
+    return toml::parse_file(path);
+  } catch (const toml::parse_error& error) {
+    throw std::runtime_error(fmt::format("{}:{}: this is not TOML: {}", path,
+                                         error.source().begin.line,
+                                         std::string(error.description())));
+  }
+}
+
+constexpr std::array all_attention{AttentionSoftware::unfused, AttentionSoftware::flash_1,
+                                   AttentionSoftware::flash_2, AttentionSoftware::flash_3};
+
+// Places in the file, with the sentences about them.
+class Reader {
+ public:
+  explicit Reader(const Software& software) : path_(software.path) {}
+
+  [[noreturn]] void refuse(const toml::node& node, const std::string& why) const {
+    throw std::runtime_error(fmt::format("{}:{}: {}", path_, node.source().begin.line, why));
+  }
+
+  void allow_only(const toml::table& table, const std::vector<std::string>& names) const {
+    for (const auto& [key, node] : table) {
+      const std::string text(key.str());
+      if (std::find(names.begin(), names.end(), text) != names.end()) continue;
+      throw std::runtime_error(fmt::format("{}:{}: unknown key \"{}\"{}", path_,
+                                           key.source().begin.line, text,
+                                           did_you_mean(text, names)));
+    }
+  }
+
+  const toml::node& at(const toml::table& table, const std::string& key) const {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) refuse(table, "\"" + key + "\" is missing");
+    return *node;
+  }
+
+  std::string text(const toml::table& table, const std::string& key) const {
+    const toml::node& node = at(table, key);
+    const auto value = node.value_exact<std::string>();
+    if (!value || value->empty()) refuse(node, "\"" + key + "\" must be a text in quotes");
+    return *value;
+  }
+
+  // `{ key = ..., source = "..." }`, all of it.
+  const toml::table& fact(const toml::table& table, const std::string& key,
+                          const std::string& inner) const {
+    const toml::node& node = at(table, key);
+    if (!node.is_table()) {
+      refuse(node, fmt::format("\"{}\" must be {{ {} = ..., source = \"...\" }}", key, inner));
+    }
+    allow_only(*node.as_table(), {inner, "source", "unconfirmed"});
+    return *node.as_table();
+  }
+
+  std::string source(const toml::table& fact, const std::string& key) const {
+    if (!fact.contains("source")) {
+      refuse(fact, "\"" + key + "\" has no source: say who says so, as in source = \"its code\"");
+    }
+    return text(fact, "source");
+  }
+
+  std::string one_of(const toml::table& table, const std::string& key,
+                     const std::vector<std::string>& words) const {
+    const std::string word = text(table, key);
+    if (std::find(words.begin(), words.end(), word) != words.end()) return word;
+    refuse(at(table, key), fmt::format("\"{}\" must be one of \"{}\"{}", key,
+                                       fmt::join(words, "\", \""), did_you_mean(word, words)));
+  }
+
+  MapRule rule(const toml::table& maps, const std::string& key) const {
+    const toml::table& written = fact(maps, key, "kernels");
+    MapRule rule{key, {}, source(written, key), false};
+    if (const toml::node* mark = written.get("unconfirmed"); mark != nullptr) {
+      if (!mark->is_boolean()) refuse(*mark, "\"unconfirmed\" must be true or false");
+      rule.unconfirmed = mark->value_or(false);
+    }
+    const toml::node& list = at(written, "kernels");
+    if (!list.is_array()) refuse(list, "\"kernels\" must be a list of texts");
+    for (const toml::node& entry : *list.as_array()) {
+      const auto kernel = entry.value_exact<std::string>();
+      if (!kernel) refuse(entry, "a kernel must be a text, as in \"read 2 2 write 2\"");
+      rule.kernels.push_back(*kernel);
+    }
+    return rule;
+  }
+
+  MapKernels kernels(const toml::table& maps, const MapRule& rule) const {
+    MapKernels all;
+    for (const std::string& written : rule.kernels) {
+      try {
+        for (const MapKernel& kernel : map_kernels(written)) all.push_back(kernel);
+      } catch (const std::invalid_argument& error) {
+        refuse(at(maps, rule.name), fmt::format("{}: {}", rule.name, error.what()));
+      }
+    }
+    return all;
+  }
+
+ private:
+  std::string path_;
+};
+
+void read_maps(const Reader& reader, const toml::table& maps, Software& software) {
+  reader.allow_only(maps, known_maps());
+  for (const Known& one : known()) {
+    if (!maps.contains(one.name)) continue;
+    software.rules.push_back(reader.rule(maps, one.name));
+    const MapKernels kernels = reader.kernels(maps, software.rules.back());
+    if (one.place == Place::other) software.others[one.name] = kernels;
+    for (const Function* function : one.functions) {
+      (one.place == Place::beside ? software.beside : software.maps)[function] = kernels;
+    }
+  }
+}
+
+std::optional<double> number_in(const std::string& word) {
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
+  return value;
+}
+
+// "1/3".
+double part_in(const std::string& word, const std::string& written) {
+  const std::size_t slash = word.find('/');
+  const auto above = number_in(word.substr(0, slash));
+  const auto below =
+      slash == std::string::npos ? std::optional(1.0) : number_in(word.substr(slash + 1));
+  const bool sound = above && below && *above > 0.0 && *below > 0.0 && *above <= *below;
+  if (sound) return *above / *below;
+  throw std::invalid_argument(
+      fmt::format("\"{}\": what follows \"of\" must be a part such as 1/3", written));
+}
+
+void add_access(MapKernel& kernel, double width) {
+  if (width == 2.0) {
+    kernel.stored += 1.0;
+  } else {
+    kernel.bytes += width;
+  }
+}
+
+}  // namespace
+
+const char* name(AttentionSoftware attention) {
+  constexpr const char* names[]{"unfused", "flash-1", "flash-2", "flash-3"};
+  return names[static_cast<int>(attention)];
+}
+
+MapKernels map_kernels(const std::string& written) {
+  std::istringstream text(written);
+  std::vector<std::string> words;
+  for (std::string word; text >> word;) words.push_back(word);
+  std::size_t next = 0;
+  double times = 1.0;
+  if (words.size() > 1 && words[1] == "x") {
+    const auto count = number_in(words[0]);
+    if (!count || *count < 1.0 || *count > 100.0 || *count != static_cast<int>(*count)) {
+      throw std::invalid_argument(
+          fmt::format("\"{}\": what stands before \"x\" must be 1 to 100 launches", written));
+    }
+    times = *count;
+    next = 2;
+  }
+  MapKernel kernel;
+  double part = 1.0;
+  bool counting = false;  // after "read" or "write"
+  bool any = false;
+  for (; next < words.size(); ++next) {
+    if (words[next] == "read" || words[next] == "write") {
+      counting = true;
+      continue;
+    }
+    if (words[next] == "of" && next + 2 == words.size()) {
+      part = part_in(words[next + 1], written);
+      break;
+    }
+    const auto width = number_in(words[next]);
+    const bool known_width =
+        width && (*width == 1.0 || *width == 2.0 || *width == 4.0 || *width == 8.0);
+    if (!counting || !known_width) {
+      throw std::invalid_argument(
+          fmt::format("\"{}\" is no kernel: a kernel is read and write, each with the widths of an "
+                      "element in bytes (1, 2, 4 or 8), as in \"read 2 2 write 2\"",
+                      written));
+    }
+    add_access(kernel, *width);
+    any = true;
+  }
+  if (!any) throw std::invalid_argument(fmt::format("\"{}\" moves nothing", written));
+  kernel.stored *= part;
+  kernel.bytes *= part;
+  return MapKernels(static_cast<std::size_t>(times), kernel);
+}
+
+const MapKernels* Software::kernels_of(const Function& function) const {
+  const auto found = maps.find(&function);
+  return found == maps.end() ? nullptr : &found->second;
+}
+
+const MapKernels* Software::kernels_beside(const Function& function) const {
+  const auto found = beside.find(&function);
+  return found == beside.end() ? nullptr : &found->second;
+}
+
+const MapKernels* Software::update() const {
+  const auto found = others.find("update");
+  return found == others.end() ? nullptr : &found->second;
+}
+
+const MapKernels* Software::gradient_sum() const {
+  const auto found = others.find("gradient_sum");
+  return found == others.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> known_software() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder())) {
+    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> known_maps() {
+  std::vector<std::string> names;
+  for (const Known& one : known()) names.emplace_back(one.name);
+  return names;
+}
+
+Software read_software(const std::string& name_or_path) {
+  FactSheet sheet;
+  return read_software(name_or_path, sheet);
+}
+
+Software read_software(const std::string& name_or_path, FactSheet& sheet) {
+  Software software;
+  software.path = path_of(name_or_path);
+  software.name = fs::path(software.path).stem().string();
+  const toml::table file = parse(software.path);
+  const Reader reader(software);
+  reader.allow_only(file, {"title", "attention", "products", "dispatch_us", "maps"});
+  software.title = reader.text(file, "title");
+
+  const toml::table& attention = reader.fact(file, "attention", "kernel");
+  std::vector<std::string> words;
+  for (AttentionSoftware one : all_attention) words.emplace_back(name(one));
+  const std::string word = reader.one_of(attention, "kernel", words);
+  const auto index = std::find(words.begin(), words.end(), word) - words.begin();
+  software.attention = all_attention[static_cast<std::size_t>(index)];
+  software.attention_source = reader.source(attention, "attention");
+
+  const toml::table& products = reader.fact(file, "products", "layouts");
+  software.tuned_products = reader.one_of(products, "layouts", {"default", "tuned"}) == "tuned";
+  software.products_source = reader.source(products, "products");
+
+  reader.fact(file, "dispatch_us", "value");
+  // The number is the machine's to scale, and its line is this file's.
+  FactSheet own{software.path, sheet.scales, {}};
+  software.dispatch = {FactTable(own, file, "software").number("dispatch_us", Range::non_negative)};
+  for (Fact& fact : own.facts) sheet.facts.push_back(std::move(fact));
+
+  const toml::node& maps = reader.at(file, "maps");
+  if (!maps.is_table()) reader.refuse(maps, "\"maps\" must be a table");
+  read_maps(reader, *maps.as_table(), software);
+  return software;
+}
+
+}  // namespace fourfold

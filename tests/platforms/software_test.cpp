@@ -1,0 +1,116 @@
+// Software files: what is read from them, what is refused and where, and which one a machine has.
+#include "platforms/software.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "schedule/program/function.hpp"
+#include "tests/platforms/platform_files.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const std::string head =
+    "title = \"test\"\n"
+    "attention = { kernel = \"flash-2\", source = \"test\" }\n"
+    "products = { layouts = \"default\", source = \"test\" }\n"
+    "dispatch_us = { value = 6, source = \"test\", unconfirmed = true }\n"
+    "[maps]\n";
+
+std::string written(const std::string& text) {
+  const auto path = scratch("software.toml");
+  std::ofstream(path) << text;
+  return path.string();
+}
+
+std::string refusal_of(const std::string& text) {
+  try {
+    read_software(written(text));
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  text.replace(text.find(from), from.size(), to);
+  return text;
+}
+
+TEST(Software, KernelsAreCountedByTheirWidths) {
+  const MapKernels twice = map_kernels("2 x read 2 2 1 write 4 of 1/2");
+
+  ASSERT_EQ(twice.size(), 2u);
+  EXPECT_DOUBLE_EQ(twice[1].stored, 1.0);
+  EXPECT_DOUBLE_EQ(twice[1].bytes, 2.5);
+  for (const char* wrong : {"", "read", "2 2", "read 3", "reads 2", "0 x read 2", "read 2 of 3/2",
+                            "read 2 of half", "read 2 write 2 of"}) {
+    EXPECT_THROW(map_kernels(wrong), std::invalid_argument) << wrong;
+  }
+}
+
+TEST(Software, IsReadWithItsNumbersAsFactsOfTheMachine) {
+  const std::string file =
+      written(head +
+              "layer_norm = { kernels = [\"read 2 write 2\"], source = \"test\" }\n"
+              "row_sum = { kernels = [], source = \"test\" }\n");
+
+  const Platform platform = read_platform("crossbar", {{"software.dispatch_us", 2.0}}, file);
+
+  EXPECT_DOUBLE_EQ(platform.software.dispatch.value, 12e-6);
+  EXPECT_EQ(platform.facts.back().key, "software.dispatch_us");
+  EXPECT_TRUE(platform.facts.back().unconfirmed);
+  EXPECT_EQ(platform.software.kernels_of(functions::layer_norm)->size(), 1u);
+  EXPECT_TRUE(platform.software.kernels_of(functions::row_sum)->empty());
+  EXPECT_EQ(platform.software.kernels_of(functions::bias), nullptr);
+}
+
+TEST(Software, IsRefusedWithLineAndNearestKey) {
+  EXPECT_THAT(
+      refusal_of(head + "layer_nrom = { kernels = [], source = \"test\" }\n"),
+      ::testing::AllOf(HasSubstr(":6: "), HasSubstr("layer_nrom"), HasSubstr("layer_norm")));
+  EXPECT_THAT(refusal_of(head + "bias = { kernels = [] }\n"), HasSubstr("no source"));
+  EXPECT_THAT(refusal_of(head + "bias = { kernels = [\"read 3\"], source = \"test\" }\n"),
+              HasSubstr(":6: bias: \"read 3\" is no kernel"));
+  EXPECT_THAT(refusal_of(replaced(head, "flash-2", "flash-9")),
+              ::testing::AllOf(HasSubstr(":2: "), HasSubstr("flash-1\", \"flash-2")));
+  EXPECT_THAT(refusal_of(replaced(head, "value = 6", "value = -6")), HasSubstr("0 or more"));
+  EXPECT_THAT(refusal_of(replaced(head, ", source = \"test\", unconfirmed", ", unconfirmed")),
+              HasSubstr("no source"));
+  EXPECT_THAT(refusal_of("title = \"test\"\n"), HasSubstr("\"attention\" is missing"));
+}
+
+TEST(Software, ThatIsUnknownNamesTheNearest) {
+  try {
+    read_platform("crossbar", {}, "axonn-litgtp");
+    FAIL();
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("axonn-litgpt"));
+  }
+}
+
+TEST(Software, OfAMachineIsItsOwnUnlessAnotherIsAskedFor) {
+  EXPECT_EQ(read_platform("frontier").software.name, "axonn-litgpt");
+  EXPECT_EQ(read_platform("frontier", {}, "fused").software.name, "fused");
+  EXPECT_EQ(read_platform("crossbar").software.name, "fused");
+}
+
+TEST(Software, ThatComesWithFourfoldIsRead) {
+  EXPECT_THAT(known_software(),
+              ElementsAre("axonn-litgpt", "axonn-megatron", "deepspeed", "fused", "gpt-neox",
+                          "megatron-core", "megatron-lm-2021", "megatron-lm-2022", "pytorch-fsdp",
+                          "pytorch-fsdp-compiled"));
+  for (const std::string& name : known_software()) {
+    const Software software = read_software(name);
+    EXPECT_EQ(software.name, name);
+    for (const MapRule& rule : software.rules) EXPECT_FALSE(rule.source.empty()) << rule.name;
+  }
+}
+
+}  // namespace
+}  // namespace fourfold
