@@ -248,6 +248,15 @@ class Issuer {
     for (Id output : op.outputs) arrival(output) = arrived;
   }
 
+  // Whether gather `number` is the first of a recomputed block, and must not start before it.
+  bool opens_block(std::size_t number) const {
+    if (options_.overlap.across_blocks || !recomputes(number)) return false;
+    return number == 0 || !recomputes(number - 1);
+  }
+  bool recomputes(std::size_t number) const {
+    return op_at(gathers_[number]).hiding == Hiding::recompute_gather;
+  }
+
   void start_gather() {
     const std::int32_t i = gathers_[next_gather_++];
     start(i);
@@ -272,7 +281,7 @@ class Issuer {
     }
     // The prefetch: the next gather runs beside the product that is about to use this one.
     if (prefetched(op) && next_gather_ < gathers_.size() && gathers_[next_gather_] > producer &&
-        (!queued() || gathers_[next_gather_] < turn_last_)) {
+        (!queued() || gathers_[next_gather_] < turn_last_) && !opens_block(next_gather_)) {
       start_gather();
     }
   }
