@@ -20,9 +20,16 @@ class Issuer {
         posts_(program.channels.size(), 0),
         messages_(program.channels.size()),
         deferral_of_(program.ops.size(), none) {
+    std::size_t section = 0;
     for (std::int32_t i = 0; i < op_count(); ++i) {
       const Op& op = op_at(i);
-      if (prefetched(op)) gathers_.push_back(i);
+      while (section < program_.sections.size() && program_.sections[section].first_op <= i) {
+        ++section;
+      }
+      if (prefetched(op)) {
+        gathers_.push_back(i);
+        gather_sections_.push_back(section);
+      }
       if (op.kind == OpKind::receive) messages_of(op).to_receive.push_back(i);
       if (op.kind == OpKind::send) ++messages_of(op).to_send;
     }
@@ -250,11 +257,9 @@ class Issuer {
 
   // Whether gather `number` is the first of a recomputed block, and must not start before it.
   bool opens_block(std::size_t number) const {
-    if (options_.overlap.across_blocks || !recomputes(number)) return false;
-    return number == 0 || !recomputes(number - 1);
-  }
-  bool recomputes(std::size_t number) const {
-    return op_at(gathers_[number]).hiding == Hiding::recompute_gather;
+    const bool recomputes = op_at(gathers_[number]).hiding == Hiding::recompute_gather;
+    if (options_.overlap.across_blocks || !recomputes) return false;
+    return number == 0 || gather_sections_[number - 1] != gather_sections_[number];
   }
 
   void start_gather() {
@@ -334,6 +339,7 @@ class Issuer {
   StepOptions options_;
   std::vector<std::int32_t> arrival_;  // by value: the pending operation that gives it, or arrived
   std::vector<std::int32_t> gathers_;  // prefetched gathers in program order
+  std::vector<std::size_t> gather_sections_;
   std::size_t next_gather_ = 0;
   std::vector<std::int32_t> post_number_;
   std::vector<std::int32_t> posts_;  // by channel
