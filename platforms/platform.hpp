@@ -46,9 +46,8 @@ struct Processor {
   BytesPerSecond memory_bandwidth;  // sustained, all devices of a node busy
   // A copy from the host's memory or to it, sustained, all devices of a node doing the same.
   std::optional<BytesPerSecond> host_link;
-  Seconds launch_overhead;  // per kernel, where it is not hidden behind the previous one
-  // Fraction of a collective's duration lost by the compute kernels that run beside it.
-  double interference = 0.0;
+  Seconds launch_overhead;    // per kernel, where it is not hidden behind the previous one
+  double interference = 0.0;  // share of their speed that kernels lose to a collective beside them
 };
 
 // A direct connection of two devices of one node, full duplex; bandwidth is per direction.
@@ -81,6 +80,10 @@ struct Protocol {
   double bandwidth_fraction_in_node = 1.0;  // of the plateau, in one node
   double tree_hop_factor = 1.0;             // a tree hop between nodes, in ring hops
   double tree_bandwidth_fraction = 1.0;     // of the plateau, in a tree
+  double ring_base_factor = 1.0;            // the base of a ring, in bases of the library
+  // How its bandwidth follows the plateaus of few devices a node: fraction x plateau of a whole
+  // node x (plateau / that) ^ exponent. 1: in proportion; 0: not at all.
+  double bandwidth_exponent_across = 1.0;
 };
 
 // A measured plateau of ring bus bandwidth for groups with `devices` members per node.
@@ -102,9 +105,14 @@ struct CollectiveLibrary {
   Seconds base_in_node;
   Protocol low_latency;
   Protocol simple;
+  double interference = 0.0;      // share of its speed that a collective loses to kernels beside it
   double overlap_exponent = 1.0;  // q: latency and bandwidth of a Simple ring overlap partly
-  std::vector<Plateau> across;    // groups over several nodes, by members per node, ascending
-  std::vector<Plateau> in_node;   // groups of neighbours inside one node, by size, ascending
+  // Groups over several nodes, by members per node, ascending, each with the network to itself.
+  std::vector<Plateau> across;
+  // Devices of a node that do the same in other groups at once, with the group's own; 0: none do.
+  // All rings of a node together get no more than one ring of the whole node.
+  int sharing_a_node = 0;
+  std::vector<Plateau> in_node;  // groups of neighbours inside one node, by size, ascending
   // Where a stride was measured it goes before `in_node`; empty where the node is symmetric.
   std::vector<StridedPlateau> in_node_by_stride;
 };

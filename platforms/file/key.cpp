@@ -86,9 +86,10 @@ KeyTable processor_keys() {
         "Gap between a kernel and the next that depends on it.",
         "A profile of a training step (Nsight Systems, rocprof).",
         "Compute of small models and many micro-batches."},
-       {"interference", KeyForm::number, "0.06",
-        "Share of a collective's duration that the kernels beside it lose; at least 0, below 1.",
-        "Two profiles: (compute with overlap - compute without) / communication hidden.",
+       {"interference", KeyForm::number, "0.16",
+        "Share of their speed that kernels lose while a collective runs beside them; at least 0, "
+        "below 1.",
+        "Products alone and beside a long collective: 1 - seconds alone / seconds beside it.",
         "Compute, where much communication is hidden."}}};
 }
 
@@ -328,21 +329,26 @@ KeyTable base_keys() {
           "NCCL, RCCL or another collective library. Its latencies are fitted to nccl-tests over "
           "2, 4 and 8 nodes; where nobody could run them, NCCL's below are the ones to take over.",
           {{"name", KeyForm::text, "\"NCCL\"", "Name of the library."},
-           {"base_across_us", KeyForm::number, "24.1",
+           {"base_across_us", KeyForm::number, "23.7",
             "What any collective over several nodes takes before its first hop.",
             "8-byte all-gathers over 2, 4, 8 nodes, a device each: the part that does not grow.",
             "Exposed communication of small messages."},
-           {"base_in_node_us", KeyForm::number, "7.7", "The same inside one node.",
+           {"base_in_node_us", KeyForm::number, "8.3", "The same inside one node.",
             "8-byte all-gathers of 2, 4, 8 devices of a node: the part that does not grow.",
             "Exposed communication of small messages."},
-           {"overlap_exponent", KeyForm::number, "1.24",
+           {"overlap_exponent", KeyForm::number, "1.4",
             "How latency and bandwidth of a Simple ring add: (latency^q + bandwidth^q)^(1/q). 1 is "
             "their sum, a large q the longer of the two; at least 1.",
             "Fit to all-gathers of 1 to 256 MB, where both terms count.",
-            "Exposed communication of middling messages."}}};
+            "Exposed communication of middling messages."},
+           {"interference", KeyForm::number, "0.74",
+            "Share of its speed that a collective loses to kernels beside it; at least 0, below 1.",
+            "Collective and products alone, then at once: what of the lesser time the two save, "
+            "with processor.interference.",
+            "Exposed communication and compute, where much communication is hidden."}}};
 }
 
-// The same six constants for both wire protocols.
+// The same constants for both wire protocols.
 KeyTable protocol_keys(const std::string& protocol, const std::string& meaning,
                        const std::vector<std::string>& typical) {
   const bool simple = protocol == "simple";
@@ -373,7 +379,16 @@ KeyTable protocol_keys(const std::string& protocol, const std::string& meaning,
        {"tree_bandwidth_fraction", KeyForm::number, typical[5],
         "Bandwidth of a tree as a share of library.across.",
         set + ", NCCL_ALGO=Tree, all-reduce: 2 x bytes / seconds / library.across.",
-        "All-reduces that no ring suits."}}};
+        "All-reduces that no ring suits."},
+       {"ring_base_factor", KeyForm::number, typical[6],
+        "What a ring takes before its first hop, in bases of the library; 1 if left out.",
+        set + ", all-gathers of one size over 2, 4, 8 nodes: what the hops leave.",
+        "Exposed communication of middling messages.", Presence::optional},
+       {"bandwidth_exponent_across", KeyForm::number, typical[7],
+        "How its bandwidth follows library.across below a whole node's row: 1, if left out, in "
+        "proportion, 0 not at all.",
+        set + ", busbw at 1 GiB with 1, 2, 4 devices a node.", fraction_moves,
+        Presence::optional}}};
 }
 
 Key bus_bandwidth_key(const std::string& from, const std::string& moves) {
@@ -389,9 +404,10 @@ KeyTable across_keys() {
   return {
       "library.across",
       "",
-      "Plateaus of rings over nodes, by members of the group in each node, ascending; the last "
-      "row is a whole node. Rates between rows are interpolated. The NICs bound them: a rate "
-      "above those of its members is refused.",
+      "Plateaus of rings over nodes that have the nodes to themselves, by members of the group in "
+      "each node, ascending; the last row is a whole node, and all rings of a node together get no "
+      "more than it. Rates between rows are interpolated. The NICs bound them: a rate above those "
+      "of its members is refused.",
       {{"devices", KeyForm::column, "", "Members of the group in each node.",
         "1, and all devices of a node, at least."},
        bus_bandwidth_key("nccl-tests, all_gather_perf at 1 GiB over 4 or more nodes (two flatter).",
@@ -437,9 +453,9 @@ std::vector<KeyTable> library_keys() {
           protocol_keys("low_latency",
                         "The library's protocol for small messages (NCCL's LL: 4 bytes of data, 4 "
                         "of flag). The faster of the two protocols is taken, message by message.",
-                        {"4.2", "1.26", "0.17", "0.37", "2.0", "0.0567"}),
+                        {"5.1", "0.84", "0.133", "0.346", "1.35", "0.0415", "1", "0.58"}),
           protocol_keys("simple", "The library's protocol for large messages (NCCL's Simple).",
-                        {"26.8", "12.9", "1.0", "1.0", "1.5", "0.8"}),
+                        {"23.2", "10.7", "1.0", "1.0", "1.79", "0.71", "2.44", "1"}),
           across_keys(),
           in_node_keys(),
           strided_keys()};

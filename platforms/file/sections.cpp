@@ -24,6 +24,12 @@ Protocol read_protocol(const FactTable& table) {
   protocol.bandwidth_fraction_in_node = table.number("bandwidth_fraction_in_node", Range::fraction);
   protocol.tree_hop_factor = table.number("tree_hop_factor", Range::positive);
   protocol.tree_bandwidth_fraction = table.number("tree_bandwidth_fraction", Range::fraction);
+  if (table.has("ring_base_factor")) {
+    protocol.ring_base_factor = table.number("ring_base_factor", Range::positive);
+  }
+  if (table.has("bandwidth_exponent_across")) {
+    protocol.bandwidth_exponent_across = table.number("bandwidth_exponent_across", Range::fraction);
+  }
   return protocol;
 }
 
@@ -109,6 +115,7 @@ CollectiveLibrary read_library(const FactTable& root) {
   library.base_in_node = {table.number("base_in_node_us", Range::non_negative)};
   library.low_latency = read_protocol(table.section("low_latency"));
   library.simple = read_protocol(table.section("simple"));
+  library.interference = table.number("interference", Range::open_fraction);
   library.overlap_exponent = table.number("overlap_exponent", Range::positive);
   library.across = read_plateaus(table, "across");
   library.in_node = read_plateaus(table, "in_node");

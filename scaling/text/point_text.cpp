@@ -82,12 +82,13 @@ std::string options_text(const Point& point) {
   const std::string further = further_text(point);
   return fmt::format(
       "Options: {}; recompute {}; overlap of all-reduce {}, reduce-scatter {}, "
-      "all-gather {}, recompute's gathers {};\n"
+      "all-gather {}, recompute's gathers {}{};\n"
       "  in-flight blocks {}; weight gather {}; gradient reduction {}; data reduction {};\n"
       "  {}{}.\n",
       counted(options.micro_batches, "micro-batch"), name(options.recompute),
       on_or_off(overlap.all_reduce), on_or_off(overlap.reduce_scatter),
-      on_or_off(overlap.all_gather), on_or_off(overlap.recompute_gather), options.in_flight_blocks,
+      on_or_off(overlap.all_gather), on_or_off(overlap.recompute_gather),
+      overlap.across_blocks ? "" : " inside blocks", options.in_flight_blocks,
       name(options.weight_gather), name(options.gradient_reduction), name(options.data_reduction),
       precision_text(options), further);
 }

@@ -20,9 +20,16 @@ class Issuer {
         posts_(program.channels.size(), 0),
         messages_(program.channels.size()),
         deferral_of_(program.ops.size(), none) {
+    std::size_t section = 0;
     for (std::int32_t i = 0; i < op_count(); ++i) {
       const Op& op = op_at(i);
-      if (prefetched(op)) gathers_.push_back(i);
+      while (section < program_.sections.size() && program_.sections[section].first_op <= i) {
+        ++section;
+      }
+      if (prefetched(op)) {
+        gathers_.push_back(i);
+        gather_sections_.push_back(section);
+      }
       if (op.kind == OpKind::receive) messages_of(op).to_receive.push_back(i);
       if (op.kind == OpKind::send) ++messages_of(op).to_send;
     }
@@ -248,6 +255,13 @@ class Issuer {
     for (Id output : op.outputs) arrival(output) = arrived;
   }
 
+  // Whether gather `number` is the first of a recomputed block, and must not start before it.
+  bool opens_block(std::size_t number) const {
+    const bool recomputes = op_at(gathers_[number]).hiding == Hiding::recompute_gather;
+    if (options_.overlap.across_blocks || !recomputes) return false;
+    return number == 0 || gather_sections_[number - 1] != gather_sections_[number];
+  }
+
   void start_gather() {
     const std::int32_t i = gathers_[next_gather_++];
     start(i);
@@ -272,7 +286,7 @@ class Issuer {
     }
     // The prefetch: the next gather runs beside the product that is about to use this one.
     if (prefetched(op) && next_gather_ < gathers_.size() && gathers_[next_gather_] > producer &&
-        (!queued() || gathers_[next_gather_] < turn_last_)) {
+        (!queued() || gathers_[next_gather_] < turn_last_) && !opens_block(next_gather_)) {
       start_gather();
     }
   }
@@ -325,6 +339,7 @@ class Issuer {
   StepOptions options_;
   std::vector<std::int32_t> arrival_;  // by value: the pending operation that gives it, or arrived
   std::vector<std::int32_t> gathers_;  // prefetched gathers in program order
+  std::vector<std::size_t> gather_sections_;
   std::size_t next_gather_ = 0;
   std::vector<std::int32_t> post_number_;
   std::vector<std::int32_t> posts_;  // by channel

@@ -58,7 +58,8 @@ struct Schedule {
 // Rules. Nothing starts before the stream reaches it. Overlap off: a wait right after its start.
 // OAR, ORS and data reductions wait before their first use; gradient book-keeping is put off with
 // them, until `in_flight_blocks` backward sections are in flight. OAG: the next gather starts when
-// the current one has been waited for, before the product that uses it. Messages: the next receive
+// the current one has been waited for, before the product that uses it; without `across_blocks` a
+// recomputed block's first gather starts where it stands. Messages: the next receive
 // is posted when the current one has arrived, without overlap where it stands; a send is waited for
 // before the next on its channel, and the last one when something else has arrived.
 //

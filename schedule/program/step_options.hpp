@@ -61,6 +61,7 @@ struct Overlap {
   bool reduce_scatter = true;    // ORS: gradient reduce-scatters beside the backward pass
   bool all_gather = true;        // OAG: the next layer's weight gather beside this layer
   bool recompute_gather = true;  // OAG also for the gathers of recompute
+  bool across_blocks = true;     // that from block to block; else a block's first one is waited for
   bool messages = true;          // receives are posted ahead, sends waited for at the next one
   bool operator==(const Overlap&) const = default;
 };

@@ -289,7 +289,8 @@ void clear(const Target& target, TimedProgram& program) {
   program.stages.clear();
   program.queues.clear();
   program.max_back = 0;
-  program.interference = target.platform.processor.interference;
+  program.interference = {target.platform.processor.interference,
+                          target.platform.library.interference};
 }
 
 }  // namespace

@@ -48,8 +48,11 @@ BytesPerSecond plateau_in_node(const CollectiveLibrary& library, std::int64_t me
 }
 
 BytesPerSecond plateau_across(const CollectiveLibrary& library, GroupShape shape) {
-  return interpolated(library.across,
-                      static_cast<double>(shape.members) / static_cast<double>(shape.nodes));
+  const double devices = static_cast<double>(shape.members) / static_cast<double>(shape.nodes);
+  const BytesPerSecond alone = interpolated(library.across, devices);
+  if (library.sharing_a_node == 0) return alone;
+  const auto all = static_cast<double>(library.sharing_a_node);
+  return std::min(alone, interpolated(library.across, all) * std::min(1.0, devices / all));
 }
 
 Seconds hops(const CollectiveCounts& counts, const Protocol& protocol) {
@@ -73,8 +76,8 @@ CollectiveChoice CollectiveForms::ring_low_latency(const CollectiveCounts& ring,
                                                    Bytes payload) const {
   const Protocol& protocol = library_.low_latency;
   return finished(CollectiveAlgorithm::ring, WireProtocol::low_latency,
-                  {base_ + hops(ring, protocol), payload * low_latency_wire,
-                   plateau_ * (fraction(protocol) * low_latency_wire)});
+                  {base_ * protocol.ring_base_factor + hops(ring, protocol),
+                   payload * low_latency_wire, plateau_ * (fraction(protocol) * low_latency_wire)});
 }
 
 // The delay is what latency adds to the bandwidth term at the uncontended rate.
@@ -84,7 +87,7 @@ CollectiveChoice CollectiveForms::ring_simple(const CollectiveCounts& ring, Byte
   const Seconds stream = payload / std::min(cap, link_rate_);
   const Seconds both = overlapped(hops(ring, protocol), stream, library_.overlap_exponent);
   return finished(CollectiveAlgorithm::ring, WireProtocol::simple,
-                  {base_ + (both - stream), payload, cap});
+                  {base_ * protocol.ring_base_factor + (both - stream), payload, cap});
 }
 
 // Inside nodes a tree's chunks pass on at the low-latency pace in either protocol.
@@ -154,7 +157,11 @@ CollectiveChoice CollectiveForms::pairwise(CollectiveAlgorithm algorithm,
 }
 
 double CollectiveForms::fraction(const Protocol& protocol) const {
-  return across_ ? protocol.bandwidth_fraction_across : protocol.bandwidth_fraction_in_node;
+  if (!across_) return protocol.bandwidth_fraction_in_node;
+  if (protocol.bandwidth_exponent_across == 1.0) return protocol.bandwidth_fraction_across;
+  const double share = plateau_ / library_.across.back().bus_bandwidth;
+  return std::min(1.0, protocol.bandwidth_fraction_across *
+                           std::pow(share, protocol.bandwidth_exponent_across - 1.0));
 }
 
 CollectiveChoice CollectiveForms::finished(CollectiveAlgorithm algorithm, WireProtocol protocol,

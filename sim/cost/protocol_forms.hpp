@@ -2,11 +2,12 @@
 //
 // N nodes of g members, n = N g, k passes, S bytes, B = min(plateau, link rate); a, i: seconds per
 // hop across and inside nodes of the protocol; f, t: its fractions of the plateau in a ring and in
-// a tree; c a: a hop across that is not to the next node of a ring:
-//   ring, low latency  base + k ((N-1) a + (n-N) i) + k (n-1)/n S / (f B)
-//   ring, simple       base + ((k ((N-1) a + (n-N) i))^q + (k (n-1)/n S / B)^q)^(1/q)
+// a tree, f growing where few devices of a node take part; c a: a hop across that is not to the
+// next node of a ring; r: how a ring's base differs:
+//   ring, low latency  r base + k ((N-1) a + (n-N) i) + k (n-1)/n S / (f B)
+//   ring, simple       r base + ((k ((N-1) a + (n-N) i))^q + (k (n-1)/n S / B)^q)^(1/q)
 //   tree               base + 2 ceil(log2 N) c a + 2 (n/N - 1) i_low_latency + 2 S / (t B)
-// Forms found on NCCL on Perlmutter, 1-8 nodes; the hop and byte counts are those of schedule/.
+// Forms found on NCCL on Perlmutter; the hop and byte counts are those of schedule/.
 //
 // Nobody measured the others, which the libraries do not choose by themselves. They work in stages,
 // in node and across, one after the other. W = k (g-1)/g S bytes a member in node, at the plateau P

@@ -102,6 +102,13 @@ struct TimedQueue {
   }
 };
 
+// While a collective and kernels run side by side, kernels run at 1 - of_kernels of their speed and
+// the collective at 1 - of_collectives of its own.
+struct Interference {
+  double of_kernels = 0.0;
+  double of_collectives = 0.0;
+};
+
 // Unrolled order of a stage: for each of its cycles, `repeats` times: for each of its runs,
 // `repeats` times: its steps. Stages meet on the channels along pipe.
 struct TimedProgram {
@@ -113,7 +120,7 @@ struct TimedProgram {
   std::vector<TimedQueue> queues;   // by stage; none: every stage's order is fixed
   std::vector<TimedCollective> collectives;
   std::int32_t max_back = 0;  // the largest `back` of any wait
-  double interference = 0.0;  // see interference_charge
+  Interference interference;  // see interference_charge
 
   std::vector<StageCycles> by_stage() const {
     if (!stages.empty()) return stages;
@@ -132,14 +139,32 @@ void each_run(const TimedProgram& program, const RunCycle& cycle, const Visit& v
   }
 }
 
-// Compute time lost to a collective that ran beside it: a communication kernel holds `interference`
-// of the compute units while it runs, so a collective of uncontended duration d that was in flight
-// during c seconds of compute costs the compute stream interference * min(d, c). It is charged as
-// compute at the collective's wait, before waiting. Static given the schedule, hence equal in both
-// rungs and monotone in every duration.
-constexpr Seconds interference_charge(double interference, Seconds uncontended,
-                                      Seconds compute_beside) {
-  return (uncontended < compute_beside ? uncontended : compute_beside) * interference;
+// What a collective that is waited for, and the compute that ran beside it, lost to each other.
+struct InterferenceCharge {
+  Seconds compute;  // more of it, done before the wait
+  Seconds late;     // by which the collective is done later
+};
+
+// A collective of uncontended duration d that was posted c seconds of compute before its wait. Had
+// the two begun together, both would have run for t = min(d / (1 - b), c / (1 - a)): compute loses
+// a t of it, the collective b t. Static given the schedule, hence equal in both rungs, and monotone
+// in every duration. Neglected, so that it is: what queues behind a collective that was slowed, and
+// kernels beside which two collectives run, which are slowed but once
+// (tests/sim/interference_test.cpp compares with rates that change while both run).
+constexpr InterferenceCharge interference_charge(const Interference& lost, Seconds uncontended,
+                                                 Seconds compute_beside) {
+  const double by_collective = uncontended.value / (1.0 - lost.of_collectives);
+  const double by_compute = compute_beside.value / (1.0 - lost.of_kernels);
+  const double together = by_collective < by_compute ? by_collective : by_compute;
+  return {Seconds{lost.of_kernels * together}, Seconds{lost.of_collectives * together}};
+}
+
+// Compute beside a collective beyond which no more of it makes a difference, and the charge then.
+constexpr Seconds most_beside(const Interference& lost, Seconds uncontended) {
+  return uncontended * ((1.0 - lost.of_kernels) / (1.0 - lost.of_collectives));
+}
+constexpr Seconds most_late(const Interference& lost, Seconds uncontended) {
+  return uncontended * (lost.of_collectives / (1.0 - lost.of_collectives));
 }
 
 }  // namespace fourfold

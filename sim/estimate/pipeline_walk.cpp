@@ -19,7 +19,7 @@ constexpr std::uint64_t spread = 0x9e3779b97f4a7c15;
 
 Outcome PipelineWalk::walk(const Pipeline& pipeline, const TimedBodies& bodies) {
   begin(pipeline, bodies);
-  const double interference = program_->interference;
+  const Interference interference = program_->interference;
   double bubble = 0.0;
   double* const exposed = exposed_.data();
   double* const posted = posted_.data();
@@ -32,14 +32,14 @@ Outcome PipelineWalk::walk(const Pipeline& pipeline, const TimedBodies& bodies) 
     // The wait. No branches: what comes next is hard to foretell.
     const double duration = stage.durations[meeting.wait.collective];
     const double until = finish[meeting.wait.number];
-    const double charge =
-        interference_charge(interference, {duration}, {compute - mark[meeting.wait.post]}).value;
-    compute += charge;
-    now += charge;
-    const double waits = std::max(0.0, until - now);
+    const InterferenceCharge charge =
+        interference_charge(interference, {duration}, {compute - mark[meeting.wait.post]});
+    compute += charge.compute.value;
+    now += charge.compute.value;
+    const double waits = std::max(0.0, until + charge.late.value - now);
     bubble += std::max(0.0, until - now - duration);
     exposed[meeting.channel] += waits;
-    now = std::max(now, until);
+    now += waits;
     // The post. What it is that all have posted is done when the last one has said so.
     const std::int32_t number = meeting.post.number;
     const double last = std::max(posted[number], now);
@@ -151,16 +151,30 @@ bool PipelineWalk::holds(const Passage& passage, const StageClock& stage) const 
   if (passage.before != stage.channels) return false;
   const double tolerance = alike_within * (passage.seconds + passage.compute);
   const auto near = [&](double a, double b) { return std::abs(a - b) <= tolerance; };
+  const Interference& lost = program_->interference;
+  const bool interferes = lost.of_kernels != 0.0 || lost.of_collectives != 0.0;
   for (const Found& found : passage.found) {
     const Pending& now = stage.pending[found.place];
-    const double finish = std::max(0.0, now.finish - stage.now);
+    const double finish = ahead_of(now, stage.now);
     if (passage.in_time ? finish > found.latest : !near(found.finish, finish)) return false;
     if (!near(found.duration, now.duration)) return false;
-    if (!found.awaited || program_->interference == 0.0) continue;
-    const double beside = std::min(now.duration, stage.compute - now.compute_before);
+    if (!found.awaited || !interferes) continue;
+    const double beside = beside_of(now, stage.compute);
     if (!near(found.beside, beside)) return false;
   }
   return true;
+}
+
+// How far ahead the end of a post is, as far as it makes a difference.
+double PipelineWalk::ahead_of(const Pending& pending, double now) const {
+  return std::max(-most_late(program_->interference, {pending.duration}).value,
+                  pending.finish - now);
+}
+
+// Compute since a post, as far as it makes a difference.
+double PipelineWalk::beside_of(const Pending& pending, double compute) const {
+  return std::min(most_beside(program_->interference, {pending.duration}).value,
+                  compute - pending.compute_before);
 }
 
 // Walks a leg from what is under way now, on a clock that begins with the leg.
@@ -176,10 +190,10 @@ std::int32_t PipelineWalk::walk(const StageClock& stage, const Leg& leg) {
   passage.exposed.clear();
   for (const Pending& now : stage.pending) {
     const double beside = stage.compute - now.compute_before;
-    const double finish = std::max(0.0, now.finish - stage.now);
+    const double finish = ahead_of(now, stage.now);
     passage.left.push_back({now.channel, static_cast<std::int32_t>(passage.found.size()), finish,
                             now.duration, -beside});
-    passage.found.push_back({passage.found.size(), now.duration, std::min(now.duration, beside),
+    passage.found.push_back({passage.found.size(), now.duration, beside_of(now, stage.compute),
                              finish, std::numeric_limits<double>::infinity(), false, false});
   }
   for (const LegPart& part : leg) {
@@ -217,7 +231,7 @@ void PipelineWalk::step(const TimedStep& step, Passage& passage) {
                                    [&](const Pending& p) { return p.channel == step.channel; });
   if (before != passage.left.rend()) {
     start = std::max(start, before->finish);
-    touch(*before, passage);
+    touch(*before, before->finish, passage);
   }
   passage.left.push_back({step.channel, -1, start + duration, duration, passage.compute});
 }
@@ -231,16 +245,16 @@ void PipelineWalk::wait(const TimedStep& step, Passage& passage) {
   }
   if (back >= 0) throw std::logic_error("estimate: a wait for what has been waited for");
   const Pending awaited = *post;
-  const double charge = interference_charge(program_->interference, {awaited.duration},
-                                            {passage.compute - awaited.compute_before})
-                            .value;
-  passage.seconds += charge;
-  passage.compute += charge;
-  touch(awaited, passage);
+  const InterferenceCharge charge = interference_charge(program_->interference, {awaited.duration},
+                                                        {passage.compute - awaited.compute_before});
+  passage.seconds += charge.compute.value;
+  passage.compute += charge.compute.value;
+  const double finish = awaited.finish + charge.late.value;
+  touch(awaited, finish, passage);
   if (awaited.carried >= 0) passage.found[static_cast<std::size_t>(awaited.carried)].awaited = true;
-  if (awaited.finish > passage.seconds) {
-    passage.exposed.push_back({step.channel, awaited.finish - passage.seconds});
-    passage.seconds = awaited.finish;
+  if (finish > passage.seconds) {
+    passage.exposed.push_back({step.channel, finish - passage.seconds});
+    passage.seconds = finish;
   }
   // A channel is a FIFO: those before it are done, too.
   const auto done = static_cast<std::size_t>(post - passage.left.begin());
@@ -252,13 +266,13 @@ void PipelineWalk::wait(const TimedStep& step, Passage& passage) {
   passage.left.resize(kept);
 }
 
-// Notes whether what was under way at the leg's beginning holds it up here.
-void PipelineWalk::touch(const Pending& pending, Passage& passage) {
+// Notes whether what was under way at the leg's beginning holds it up here until `finish`.
+void PipelineWalk::touch(const Pending& pending, double finish, Passage& passage) {
   if (pending.carried < 0) return;
   Found& found = passage.found[static_cast<std::size_t>(pending.carried)];
   found.touched = true;
-  if (pending.finish > passage.seconds) passage.in_time = false;
-  found.latest = std::min(found.latest, passage.seconds);
+  if (finish > passage.seconds) passage.in_time = false;
+  found.latest = std::min(found.latest, passage.seconds - (finish - pending.finish));
 }
 
 void PipelineWalk::apply(Passage& passage, StageClock& stage) {

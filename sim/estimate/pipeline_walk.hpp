@@ -36,8 +36,8 @@ class PipelineWalk {
   struct Found {
     std::size_t place = 0;  // among all that was under way
     double duration = 0.0;
-    double beside = 0.0;  // compute since it was posted, at most the duration
-    double finish = 0.0;  // from the leg's beginning, at least 0
+    double beside = 0.0;  // compute since it was posted, as far as it makes a difference
+    double finish = 0.0;  // from the leg's beginning, as far as it matters
     double latest = 0.0;  // until when it might have been under way with the same result
     bool touched = false;
     bool awaited = false;
@@ -85,10 +85,12 @@ class PipelineWalk {
   void divide(const TimedBodies& bodies);
   void pass(StageClock& stage, const Leg& leg, LegTimes& times);
   bool holds(const Passage& passage, const StageClock& stage) const;
+  double ahead_of(const Pending& pending, double now) const;
+  double beside_of(const Pending& pending, double compute) const;
   std::int32_t walk(const StageClock& stage, const Leg& leg);
   void step(const TimedStep& step, Passage& passage);
   void wait(const TimedStep& step, Passage& passage);
-  static void touch(const Pending& pending, Passage& passage);
+  static void touch(const Pending& pending, double finish, Passage& passage);
   void apply(Passage& passage, StageClock& stage);
   Outcome outcome(const Pipeline& pipeline, const TimedBodies& bodies) const;
 

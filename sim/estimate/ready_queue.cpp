@@ -184,15 +184,16 @@ class QueuedStage {
     const bool joins = meetings_.joins(s.channel);
     if (joins && !meetings_.known(s.channel, stage_, number)) return false;
     const double finish = joins ? meetings_.finish(s.channel, stage_, number) : post.finish;
-    work(interference_charge(p_.interference, {post.duration}, {compute_ - post.compute_before})
-             .value);
+    const InterferenceCharge charge =
+        interference_charge(p_.interference, {post.duration}, {compute_ - post.compute_before});
+    work(charge.compute.value);
     if (joins) {
       bubble_ += std::max(0.0, finish - post.duration - now_);
       if (number >= channel.waited) note_flight(s.channel, finish - post.duration, finish);
     }
     channel.waited = std::max(channel.waited, number + 1);
     const double from = now_;
-    hold(channel, finish);
+    hold(channel, finish + charge.late.value);
     note(from);
     return true;
   }

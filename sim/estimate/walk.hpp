@@ -168,20 +168,24 @@ class Walk {
     if (!meetings_.known(s.channel, stage_, number)) return false;
     const Post& post = posts_[c][number];
     const double finish = meetings_.finish(s.channel, stage_, number);
-    compute(
-        interference_charge(p_.interference, {post.duration}, {now_.compute - post.compute_before})
-            .value);
+    const InterferenceCharge charge = charge_of(post);
+    compute(charge.compute.value);
     bubble_ += std::max(0.0, finish - post.duration - now_.seconds);
     log.flight(s.channel, finish - post.duration, finish);
-    wait(channel, finish);
+    wait(channel, finish, charge.late);
     return true;
   }
 
-  void wait(OfChannel& channel, double finish) {
-    log.operation(now_.seconds, std::max(now_.seconds, finish));
-    if (finish <= now_.seconds) return;
-    channel.exposed += finish - now_.seconds;
-    now_.seconds = finish;
+  InterferenceCharge charge_of(const Post& post) const {
+    return interference_charge(p_.interference, {post.duration},
+                               {now_.compute - post.compute_before});
+  }
+
+  void wait(OfChannel& channel, double finish, Seconds late) {
+    const double until = std::max(now_.seconds, finish + late.value);
+    log.operation(now_.seconds, until);
+    channel.exposed += until - now_.seconds;
+    now_.seconds = until;
   }
 
   // Runs `body`; once a round leaves the state as it found it, the rest is the same again and
@@ -242,12 +246,21 @@ class Walk {
         number < in_round ? Post{} : seen(channel, number - in_round, before.extensions);
     const auto near = [&](double a, double b) { return std::abs(a - b) <= tolerance; };
     return near(then.duration, after.duration) &&
-           near(std::max(0.0, then.finish - before.now.seconds),
-                std::max(0.0, after.finish - now_.seconds)) &&
+           near(ahead(then, before.now), ahead(after, now_)) &&
            // A post of the finished past can be waited for once more only to charge interference,
-           // which is limited by its duration.
-           near(std::min(then.duration, before.now.compute - then.compute_before),
-                std::min(after.duration, now_.compute - after.compute_before));
+           // of which there is so much and no more.
+           near(beside(then, before.now), beside(after, now_));
+  }
+
+  // How far ahead the end of a post is, as far as it makes a difference.
+  double ahead(const Post& post, const Moment& now) const {
+    return std::max(-most_late(p_.interference, {post.duration}).value, post.finish - now.seconds);
+  }
+
+  // Compute since a post, as far as it makes a difference.
+  double beside(const Post& post, const Moment& now) const {
+    return std::min(most_beside(p_.interference, {post.duration}).value,
+                    now.compute - post.compute_before);
   }
 
   // `rounds` more like the one since `before`.
@@ -303,10 +316,9 @@ class Walk {
       const auto back = static_cast<std::size_t>(s.back);
       const Post post =
           back < channel.posts ? seen(c, channel.posts - 1 - back, extensions_.size()) : Post{};
-      compute(interference_charge(p_.interference, {post.duration},
-                                  {now_.compute - post.compute_before})
-                  .value);
-      wait(channel, post.finish);
+      const InterferenceCharge charge = charge_of(post);
+      compute(charge.compute.value);
+      wait(channel, post.finish, charge.late);
     }
   }
 

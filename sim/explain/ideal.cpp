@@ -52,7 +52,7 @@ TimedProgram lower(const Point& point, const Platform& platform, IdealPart ideal
     collective.cost = {{}, {}, {std::numeric_limits<double>::max()}};
     collective.uncontended = {};
   }
-  program.interference = 0.0;
+  program.interference = {};
   return program;
 }
 

@@ -161,7 +161,7 @@ class Unrolling {
       const TimedCollective& awaited = p_.collectives[static_cast<std::size_t>(post.collective)];
       charge_ = interference_charge(p_.interference, awaited.uncontended,
                                     {nominal_ - post.compute_before})
-                    .value;
+                    .compute.value;
       nominal_ += charge_;
       const double arrive = log_.arrive.at(operation_);
       compute_until(arrive);

@@ -20,6 +20,11 @@ Ranks::Ranks(const std::vector<const IssueStream*>& streams, const TimedProgram&
   for (Board& board : boards_) {
     board.pending.resize(static_cast<std::size_t>(board.communicators) * board.depth);
   }
+  // A wait goes back so far and no further.
+  std::int64_t back = program.max_back;
+  for (const TimedQueue& queue : program.queues) back = std::max(back, queue.limit);
+  while (remembered_ <= back + 1) remembered_ *= 2;
+  ends_.resize(states_.size() * static_cast<std::size_t>(remembered_));
   for (const IssueStream* stream : streams) {
     Crew& crew = crews_.emplace_back();
     crew.stream = stream;
@@ -99,8 +104,12 @@ bool Ranks::walk_written(std::int32_t index) {
     } else if (operation.kind == Operation::Kind::choose) {
       if (!choose(index)) return false;
     } else {
-      Communicator& state = states_[communicators_.communicator(operation.channel, index)];
-      if (state.finished > operation.number) continue;
+      const std::int32_t state_number = communicators_.communicator(operation.channel, index);
+      Communicator& state = states_[state_number];
+      if (state.finished > operation.number) {
+        be_late(index, operation, ended(state_number, operation.number));
+        continue;
+      }
       ++state.waiting;
       rank.awaited = operation.number;
       rank.waits_on = operation.channel;
@@ -211,6 +220,7 @@ void Ranks::finish(std::int32_t communicator, double time) {
   if (witness_ != nullptr) witness_->finish(communicator, number, started, time);
   state.running = false;
   state.finished_at = time;
+  ended(communicator, number) = time;
   ++state.finished;
   --in_flight_;
   if (communicators_.joins_stages(channel)) {
@@ -249,9 +259,19 @@ void Ranks::finish(std::int32_t communicator, double time) {
       }
       member.clock = time;
     }
+    be_late(rank, operation, ended(communicator, member.awaited));
     ++member.next;
     walk(rank);
   }
+}
+
+void Ranks::be_late(std::int32_t index, const Operation& operation, double ended) {
+  Rank& rank = ranks_[index];
+  const double late = ended + operation.late.value - rank.clock;
+  if (late <= 0.0) return;
+  rank.clock += late;
+  sums_of(crew_of(index), operation.channel, operation.segment).exposed += late;
+  if (witness_ != nullptr) witness_->be_late(index, operation, late);
 }
 
 void Ranks::add_flight(Crew& crew, std::int32_t communicator, std::int32_t number,

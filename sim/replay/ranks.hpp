@@ -128,6 +128,13 @@ class Ranks {
   SegmentTimes::OfChannel& sums_of(Crew& crew, ChannelNumber channel, std::int32_t segment) {
     return crew.channel_sums[static_cast<std::size_t>(segment) * boards_.size() + channel];
   }
+  // When a communicator's collective was done, one of the last.
+  double& ended(std::int32_t communicator, std::int32_t number) {
+    const std::size_t row = static_cast<std::size_t>(communicator) * remembered_;
+    return ends_[row + static_cast<std::size_t>(number & (remembered_ - 1))];
+  }
+  // A wait is over but for what the collective, which ended then, lost to the kernels beside it.
+  void be_late(std::int32_t rank, const Operation& operation, double ended);
   void mark(const Rank& rank, Crew& crew, std::int32_t segment);
   std::vector<SegmentTimes> segment_times(std::size_t crew) const;
 
@@ -139,6 +146,8 @@ class Ranks {
   const Jitter* jitter_ = nullptr;
   Witness* witness_ = nullptr;
   std::vector<Communicator> states_;
+  std::int32_t remembered_ = 4;  // ends of each communicator, a power of two
+  std::vector<double> ends_;
   std::vector<Board> boards_;  // by channel
   std::vector<Crew> crews_;
   std::vector<QueueStream>* queues_ = nullptr;

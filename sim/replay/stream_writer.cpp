@@ -56,8 +56,11 @@ void StreamWriter::wait(const TimedStep& step) {
   waited = std::max(waited, static_cast<std::int32_t>(number) + 1);
   const auto& collective = program_.collectives[posts[number].collective];
   const Seconds beside{compute_so_far_ - compute_before_post_[step.channel][number]};
-  compute(interference_charge(program_.interference, collective.uncontended, beside).value);
+  const InterferenceCharge charge =
+      interference_charge(program_.interference, collective.uncontended, beside);
+  compute(charge.compute.value);
   emit(Operation::Kind::wait, step.channel, static_cast<std::int32_t>(number));
+  stream.operations.back().late = charge.late;
 }
 
 void StreamWriter::compute(double seconds) {
@@ -67,7 +70,8 @@ void StreamWriter::compute(double seconds) {
 }
 
 void StreamWriter::emit(Operation::Kind kind, ChannelNumber channel, std::int32_t number) {
-  stream.operations.push_back({Seconds{pending_compute_}, kind, channel, number, segment_number()});
+  stream.operations.push_back(
+      {Seconds{pending_compute_}, kind, channel, number, segment_number(), {}});
   pending_compute_ = 0.0;
 }
 

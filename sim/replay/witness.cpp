@@ -103,6 +103,15 @@ void Witness::wake(std::int32_t rank, const Operation& operation, Interval waite
   }
 }
 
+void Witness::be_late(std::int32_t rank, const Operation& operation, double seconds) {
+  const std::size_t own = static_cast<std::size_t>(rank) * channels() + operation.channel;
+  waits_[own].exposed += seconds * weight(rank, operation);
+  if (log_of_rank_[rank] == not_logged) return;
+  DeviceLog& log = logs_[log_of_rank_[rank]];
+  log.leave.back() += seconds;
+  log.end = log.leave.back();
+}
+
 void Witness::finish(std::int32_t communicator, std::int32_t number, double started, double time) {
   const auto channel = static_cast<std::size_t>(communicators_.channel(communicator));
   const std::int32_t first = communicators_.first_member(communicator);

@@ -62,6 +62,8 @@ class Witness {
   // The rank waited, from its own clock to the end of the collective; `to` may lie before `from`.
   // `finish` must have been called for that collective.
   void wake(std::int32_t rank, const Operation& operation, Interval waited, LastPost last);
+  // It goes on so many seconds after that, for what the collective lost to kernels.
+  void be_late(std::int32_t rank, const Operation& operation, double seconds);
   void finish(std::int32_t communicator, std::int32_t number, double started, double time);
 
   const std::vector<RankUse>& ranks() const { return ranks_; }

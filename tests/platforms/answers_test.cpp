@@ -119,6 +119,8 @@ class Numbers {
     add(name + " hop in node", p.hop_in_node.value);
     add(name + " fraction across", p.bandwidth_fraction_across);
     add(name + " fraction in node", p.bandwidth_fraction_in_node);
+    add(name + " ring base", p.ring_base_factor);
+    add(name + " exponent across", p.bandwidth_exponent_across);
     add(name + " tree hop", p.tree_hop_factor);
     add(name + " tree fraction", p.tree_bandwidth_fraction);
   }
@@ -128,6 +130,7 @@ class Numbers {
     of("low latency", l.low_latency);
     of("simple", l.simple);
     add("overlap", l.overlap_exponent);
+    add("interference", l.interference);
     for (const Plateau& p : l.across)
       add(fmt::format("across {}", p.devices), p.bus_bandwidth.value);
     for (const Plateau& p : l.in_node) {

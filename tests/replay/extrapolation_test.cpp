@@ -214,7 +214,7 @@ TEST(Disagreement, RemembersTheWorstOfARunInAllRepetitionsOfItsCycle) {
 TEST(FirstRepetitions, AreAsManyAsTheComputeOfACycleNeedsToSettle) {
   ProgramBuilder builder;
   const std::int32_t scatter = builder.collective(on::z_reduce, 1.0, 0.0, 1.0);
-  builder.interference(0.1);
+  builder.interference(0.09);
   for (int i = 0; i < 5; ++i) builder.post(scatter);
   builder.run(1);
   builder.cycle(1);

@@ -66,7 +66,7 @@ TEST(IssueStream, ChargesInterferenceAtTheWaitForWhatRanBeside) {
   builder.interference(0.1);
   builder.post(x);
   builder.compute(3.0);
-  builder.wait(on::x, 0);  // 3 of its 4 s were beside compute
+  builder.wait(on::x, 0);  // 3 s at 0.9 of their speed, beside it
   builder.post(x);
   builder.compute(9.0);
   builder.wait(on::x, 0);  // all 4 s were
@@ -76,7 +76,7 @@ TEST(IssueStream, ChargesInterferenceAtTheWaitForWhatRanBeside) {
 
   const IssueStream stream = unroll(program, grid, Repetitions::full(program)).front();
 
-  EXPECT_DOUBLE_EQ(stream.operations[1].compute.value, 3.0 + 0.3);
+  EXPECT_DOUBLE_EQ(stream.operations[1].compute.value, 3.0 / 0.9);
   EXPECT_DOUBLE_EQ(stream.operations[3].compute.value, 9.0 + 0.4);
 }
 

@@ -44,7 +44,9 @@ class ProgramBuilder {
     program_.cycles.push_back({cycle_begin_, end, repeats});
     cycle_begin_ = end;
   }
-  void interference(double factor) { program_.interference = factor; }
+  void interference(double of_kernels, double of_collectives = 0.0) {
+    program_.interference = {of_kernels, of_collectives};
+  }
   TimedProgram take() { return std::move(program_); }
 
  private:
@@ -67,7 +69,8 @@ inline TimedProgram random_program(std::uint32_t seed) {
                                            1e9 * (1 + below(20))));
     }
   }
-  builder.interference(0.01 * below(10));
+  const double of_kernels = 0.01 * below(10);
+  builder.interference(of_kernels, 0.1 * below(8));
   for (std::int32_t one : classes) {
     builder.post(one);
     builder.post(one);

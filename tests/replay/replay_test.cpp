@@ -53,7 +53,8 @@ double walk(const TimedProgram& program, const ProcessGrid& grid,
     const ChannelNumber channel = operation.channel;
     if (operation.kind == Operation::Kind::wait) {
       for (std::int64_t rank = 0; rank < ranks; ++rank) {
-        clock[rank] = std::max(clock[rank], ends[channel][operation.number][rank]);
+        clock[rank] =
+            std::max(clock[rank], ends[channel][operation.number][rank] + operation.late.value);
       }
     }
     if (operation.kind != Operation::Kind::post) continue;

@@ -66,6 +66,29 @@ TEST(Issue, EachOverlapMovesItsOwnClassAlone) {
       << "recompute's gathers are part of OAG";
 }
 
+// Channels along z, in the order of the stream: what starts before the wait of what came before.
+TEST(Issue, GathersInsideBlocksStartTheFirstOneOfARecomputedBlockWhereItStands) {
+  const auto first_of_blocks = [](bool across_blocks) {
+    StepOptions options;
+    options.overlap.across_blocks = across_blocks;
+    const Schedule s = scheduled(4, options);
+    std::size_t waited_at_once = 0, moved = 0;
+    const std::vector<Issue> stream = without_memory(s);
+    for (std::size_t i = 0; i + 1 < stream.size(); ++i) {
+      if (stream[i].kind != IssueKind::start) continue;
+      if (op_of(s, stream[i]).hiding != Hiding::recompute_gather) continue;
+      const bool at_once =
+          stream[i + 1].kind == IssueKind::wait && stream[i + 1].id == stream[i].id;
+      ++(at_once ? waited_at_once : moved);
+    }
+    return std::pair{waited_at_once, moved};
+  };
+
+  // Four products in each of four blocks.
+  EXPECT_EQ(first_of_blocks(true), (std::pair<std::size_t, std::size_t>{0, 16}));
+  EXPECT_EQ(first_of_blocks(false), (std::pair<std::size_t, std::size_t>{4, 12}));
+}
+
 TEST(Issue, AWindowOfNoBlocksIsNoOverlapOfReduceScatters) {
   StepOptions options;
   options.in_flight_blocks = 0;

@@ -52,6 +52,7 @@ inline StepOptions random_options(std::mt19937& random, std::int64_t micro_batch
   options.data_reduction = coin() ? DataReduction::after_backward : DataReduction::beside_backward;
   options.grad_reduce_precision_z = coin() ? Precision::bf16 : Precision::fp32;
   options.grad_reduce_precision_data = coin() ? Precision::bf16 : Precision::fp32;
+  options.overlap.across_blocks = coin();
   return options;
 }
 
@@ -59,12 +60,12 @@ inline StepOptions random_options(std::mt19937& random, std::int64_t micro_batch
 inline std::string described(const StepOptions& o) {
   const auto flag = [](bool on) { return on ? "1" : "0"; };
   return "M=" + std::to_string(o.micro_batches) + " recompute=" + name(o.recompute) +
-         " overlaps(AR,RS,AG,recompute)=" + flag(o.overlap.all_reduce) +
+         " overlaps(AR,RS,AG,recompute,across)=" + flag(o.overlap.all_reduce) +
          flag(o.overlap.reduce_scatter) + flag(o.overlap.all_gather) +
-         flag(o.overlap.recompute_gather) + " window=" + std::to_string(o.in_flight_blocks) +
-         " gather=" + name(o.weight_gather) + " reduction=" + name(o.gradient_reduction) +
-         " data=" + name(o.data_reduction) + " z " + name(o.grad_reduce_precision_z) + " data " +
-         name(o.grad_reduce_precision_data);
+         flag(o.overlap.recompute_gather) + flag(o.overlap.across_blocks) +
+         " window=" + std::to_string(o.in_flight_blocks) + " gather=" + name(o.weight_gather) +
+         " reduction=" + name(o.gradient_reduction) + " data=" + name(o.data_reduction) + " z " +
+         name(o.grad_reduce_precision_z) + " data " + name(o.grad_reduce_precision_data);
 }
 
 }  // namespace fourfold

@@ -39,7 +39,8 @@ constexpr TimedStep wait(ChannelNumber channel, std::int32_t back = 0) {
 }
 
 // Steps done `repeats` times, with one collective of 3 s on x and one of 5 s on y.
-TimedProgram loop(std::vector<TimedStep> steps, std::int64_t repeats, double interference = 0) {
+TimedProgram loop(std::vector<TimedStep> steps, std::int64_t repeats,
+                  Interference interference = {}) {
   TimedProgram p;
   p.channels = made_up_channels();
   p.runs = {{0, static_cast<std::int32_t>(steps.size()), repeats}};
@@ -85,14 +86,22 @@ TEST(Estimate, OfAWaitForTheOneBeforeLetsTheLastRun) {
 }
 
 TEST(Estimate, ChargesInterferenceForWhatRanBesideCompute) {
-  // Of 3 s, 2 s beside compute: 10 % of them are lost, and the wait is shorter by as much.
-  const Outcome o = estimate(loop({post(on::x, 0), compute(2), wait(on::x)}, 1, 0.1));
-  EXPECT_DOUBLE_EQ(o.compute.value, 2.2);
+  const auto beside = [](double seconds, Interference lost) {
+    return estimate(loop({post(on::x, 0), compute(seconds), wait(on::x)}, 1, lost));
+  };
+  // 1.8 s at 0.9 of their speed take 2 s, and the wait for the 3 s is shorter by as much.
+  const Outcome o = beside(1.8, {0.1, 0.0});
+  EXPECT_DOUBLE_EQ(o.compute.value, 2);
   EXPECT_DOUBLE_EQ(o.total.value, 3);
-
   // All 3 s beside 4 s of compute: 10 % of three.
-  const Outcome hidden = estimate(loop({post(on::x, 0), compute(4), wait(on::x)}, 1, 0.1));
-  EXPECT_DOUBLE_EQ(hidden.total.value, 4.3);
+  EXPECT_DOUBLE_EQ(beside(4, {0.1, 0.0}).total.value, 4.3);
+
+  // In those 2 s the collective loses 1 s.
+  const Outcome slowed = beside(1.8, {0.1, 0.5});
+  EXPECT_DOUBLE_EQ(slowed.compute.value, 2);
+  EXPECT_DOUBLE_EQ(slowed.exposed[on::x].value, 2);
+  // It takes 6 s, in which kernels lose 0.6 s.
+  EXPECT_DOUBLE_EQ(beside(8, {0.1, 0.5}).total.value, 8.6);
 }
 
 TEST(Estimate, OfLoopsIsThatOfTheProgramWrittenOut) {

@@ -49,7 +49,7 @@ TEST(FieldJson, IsTheTextThatRecordsHaveAlwaysHad) {
       R"({"attention":"fused","chunks":1,"cut_messages":false,"data_bucket":0,"data_reduction":"after-backward","grad_reduce_precision_data":"fp32",)"
       R"("grad_reduce_precision_z":"bf16","gradient_reduction":"per-micro-batch",)"
       R"("in_flight_blocks":2,"micro_batches":1,"offload_bucket":0,"order":"1f1b",)"
-      R"("overlap":{"all_gather":true,"all_reduce":true,"messages":true,"recompute_gather":true,"reduce_scatter":true},)"
+      R"("overlap":{"across_blocks":true,"all_gather":true,"all_reduce":true,"messages":true,"recompute_gather":true,"reduce_scatter":true},)"
       R"("pipeline_limit":0,"precision":"bf16","rank_order":"x,y,z,data,pipe","recompute":"full",)"
       R"("sequence_parallel":false,"weight_gather":"per-micro-batch","zero":0})");
   EXPECT_EQ(json_of(model_record_fields().values({"mine", 2, 48, 12, 8, 96})).dump(),

@@ -39,7 +39,7 @@ TimedProgram blocks_alone(PipelineOrder order, std::int64_t stages, std::int64_t
     collective.uncontended = {};
     collective.cost = {};
   }
-  program.interference = 0;
+  program.interference = {};
   for (std::size_t stage = 0; stage < folded.size(); ++stage) {
     const NamedStep named = named_step(model, options, {static_cast<std::int64_t>(stage), stages});
     const StageCycles cycles = program.stages[stage];

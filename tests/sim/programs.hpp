@@ -54,9 +54,10 @@ inline double naive_seconds(const TimedProgram& p) {
       channel.push_back({begins + takes, takes, compute});
     } else {
       const Post& post = channel[channel.size() - 1 - static_cast<std::size_t>(step.back)];
-      const double charge = p.interference * std::min(post.duration, compute - post.compute_before);
-      compute += charge;
-      now = std::max(now + charge, post.finish);
+      const InterferenceCharge charge =
+          interference_charge(p.interference, {post.duration}, {compute - post.compute_before});
+      compute += charge.compute.value;
+      now = std::max(now + charge.compute.value, post.finish + charge.late.value);
     }
   }
   return now;
@@ -70,7 +71,7 @@ inline TimedProgram random_program(std::mt19937& random, std::int32_t max_back =
     return Seconds{1e-3 * (1 + static_cast<double>(random() % 997))};
   };
   TimedProgram p;
-  p.interference = random() % 2 == 0 ? 0.0 : 0.1;
+  if (random() % 2 != 0) p.interference = {0.1, 0.3};
   p.max_back = max_back;
   p.channels = made_up_channels();
   const auto channels = static_cast<std::int32_t>(p.channels.size());

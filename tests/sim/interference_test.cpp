@@ -1,0 +1,138 @@
+// What the static charge of interference is worth: exact for a collective beside kernels, and on
+// whole steps compared with rates that change while both run.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <vector>
+
+#include "sim/estimate/estimate.hpp"
+#include "tests/sim/programs.hpp"
+
+namespace fourfold {
+namespace {
+
+// One device of a program of one stage: channels serve their posts in turn, and while a kernel and
+// a collective run side by side each has what the other leaves it.
+class Fluid {
+ public:
+  explicit Fluid(const TimedProgram& program) : p_(program), channels_(program.channels.size()) {}
+
+  double seconds() {
+    for (const TimedStep& step : unrolled_steps(p_)) {
+      if (step.kind == StepKind::compute) {
+        compute(step.duration.value);
+        continue;
+      }
+      Channel& channel = channels_[static_cast<std::size_t>(step.channel)];
+      if (step.kind == StepKind::post) {
+        ++channel.posted;
+        channel.left.push_back(
+            p_.collectives[static_cast<std::size_t>(step.collective)].uncontended.value);
+      } else {
+        const std::int64_t awaited = channel.posted - 1 - step.back;
+        while (channel.done() <= awaited) advance(next_end(), 1.0);
+      }
+    }
+    return now_;
+  }
+
+ private:
+  struct Channel {
+    std::deque<double> left;  // seconds, alone
+    std::int64_t posted = 0;
+    std::int64_t done() const { return posted - std::ssize(left); }
+  };
+
+  double next_end() const {
+    double first = std::numeric_limits<double>::infinity();
+    for (const Channel& channel : channels_) {
+      if (!channel.left.empty()) first = std::min(first, channel.left.front());
+    }
+    return first;
+  }
+
+  void compute(double left) {
+    while (left > 0.0) {
+      const double end = next_end();
+      const bool beside = std::isfinite(end);
+      const double kernels = beside ? 1.0 - p_.interference.of_kernels : 1.0;
+      const double flights = 1.0 - p_.interference.of_collectives;
+      const double until = left / kernels;
+      const bool over = until <= end / flights;
+      advance(over ? until : end / flights, flights);
+      left = over ? 0.0 : left - end / flights * kernels;
+    }
+  }
+
+  void advance(double seconds, double speed) {
+    now_ += seconds;
+    for (Channel& channel : channels_) {
+      if (channel.left.empty()) continue;
+      channel.left.front() -= seconds * speed;
+      if (channel.left.front() < 1e-12) channel.left.pop_front();
+    }
+  }
+
+  const TimedProgram& p_;
+  std::vector<Channel> channels_;
+  double now_ = 0.0;
+};
+
+// A collective of `flight` seconds posted before kernels of `kernels` seconds, and awaited.
+TimedProgram pair_of(double flight, double kernels, Interference lost) {
+  TimedProgram p;
+  p.channels = made_up_channels();
+  p.collectives = {{0, {}, {}, {flight}}};
+  p.steps = {{StepKind::post, 0, 0, 0, {}},
+             {StepKind::compute, {}, -1, 0, {kernels}},
+             {StepKind::wait, 0, -1, 0, {}}};
+  p.runs = {{0, 3, 5}};
+  p.cycles = {{0, 1, 1}};
+  p.interference = lost;
+  return p;
+}
+
+TEST(Interference, OfACollectiveBesideKernelsIsThatOfRatesThatChange) {
+  for (const Interference lost : {Interference{0.159, 0.74}, {0.4, 0.1}, {0.0, 0.5}, {0.3, 0.0}}) {
+    for (const double kernels : {0.01, 0.3, 0.9, 1.0, 1.1, 2.0, 3.0, 3.5, 50.0}) {
+      const TimedProgram p = pair_of(1.0, kernels, lost);
+      EXPECT_NEAR(estimate(p).total.value, Fluid(p).seconds(), 1e-9)
+          << lost.of_kernels << " " << lost.of_collectives << " " << kernels;
+    }
+  }
+}
+
+TEST(Interference, TakesTheSumOfBothAtMostAndTheLongerAtLeast) {
+  const Interference lost{0.159, 0.74};
+  for (const double kernels : {0.1, 0.5, 1.0, 2.0, 10.0}) {
+    const double seconds = estimate(pair_of(1.0, kernels, lost)).total.value / 5;
+    EXPECT_LT(seconds, 1.0 + kernels);
+    EXPECT_GT(seconds, std::max(1.0, kernels));
+  }
+}
+
+// The error on a step of 1,024 devices, without links that are shared, as docs/accuracy.md has it.
+TEST(Interference, ChargedStaticallyIsNearRatesThatChangeOnAWholeStep) {
+  for (const char* machine : {"perlmutter", "frontier"}) {
+    for (const ProcessGrid grid :
+         {ProcessGrid(1, 1, 128, 8), ProcessGrid(2, 2, 32, 8), ProcessGrid(4, 1, 64, 4)}) {
+      Point point;
+      point.platform = machine;
+      point.model = {"gpt-10b", 32, 5120, 40, 2048, 51200};
+      point.global_batch = 8192;
+      point.grid = grid;
+      const TimedProgram program = lower(point, read_platform(machine));
+
+      const double charged = estimate(program).total.value;
+      const double faithful = Fluid(program).seconds();
+
+      EXPECT_NEAR(charged, faithful, 0.03 * faithful) << machine << " " << grid.str();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fourfold
