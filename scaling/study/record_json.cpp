@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "scaling/text/throughput_text.hpp"
+#include "scaling/validation/error_bar_json.hpp"
 #include "sim/question/channel_json.hpp"
 #include "sim/question/outcome_json.hpp"
 #include "sim/question/point_json.hpp"
@@ -154,6 +156,8 @@ std::string to_json(const Record& record) {
     for (Bytes bytes : record.memory_by_stage) stages.push_back(bytes.value);
   }
   if (record.memory_on_host.value > 0) object["memory_on_host_B"] = record.memory_on_host.value;
+  object["throughput"] = json_of(record.throughput());
+  if (record.bar) object["error_bar"] = json_of(*record.bar, record.seconds());
   if (!record.system.empty()) {
     object["system"] = {
         {"name", record.system}, {"software", record.software}, {"set_by", record.set_by}};
@@ -200,6 +204,8 @@ Record record_from_json(const std::string& text) {
   if (const auto seconds = read_optional(object, "without_what_ifs_s")) {
     record.uniform = Seconds{*seconds};
   }
+  object.has("throughput");  // follows from the rest
+  if (object.has("error_bar")) record.bar = read_error_bar(object.get("error_bar"));
   if (object.has("system")) read_system_of(object.object("system"), record);
   record.platform_title = object.text("platform_title");
   record.platform_digest = object.text("platform_digest");

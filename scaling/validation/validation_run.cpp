@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <stdexcept>
 
 #include "scaling/find/finding.hpp"
@@ -63,22 +65,36 @@ CaseResult run_case(const ValidationCase& one, Fidelity fidelity,
   return result;
 }
 
-// Equal for rows that ask for the same thing.
+double largest_gain_difference(const std::vector<double>& published,
+                               const std::vector<double>& projected) {
+  std::vector<std::size_t> slowest_first(published.size());
+  std::iota(slowest_first.begin(), slowest_first.end(), std::size_t{0});
+  std::stable_sort(slowest_first.begin(), slowest_first.end(),
+                   [&](std::size_t a, std::size_t b) { return published[a] > published[b]; });
+  double largest = 0.0;
+  for (std::size_t i = 1; i < slowest_first.size(); ++i) {
+    const std::size_t slower = slowest_first[i - 1], faster = slowest_first[i];
+    const double of_published = 1.0 - published[faster] / published[slower];
+    const double of_projected = 1.0 - projected[faster] / projected[slower];
+    largest = std::max(largest, std::abs(of_published - of_projected));
+  }
+  return largest;
+}
+
+}  // namespace
+
 std::string configuration_of(const CaseResult& result) {
   nlohmann::json object = json_of(result.one.question);
   object["model"].erase("name");
   return object.dump();
 }
 
-// Equal for rows that a user would choose between.
 std::string choice_of(const CaseResult& result) {
   nlohmann::json object = json_of(result.one.question);
   object["model"].erase("name");
   for (const char* chosen : {"options", "grid", "micro_batches"}) object.erase(chosen);
   return result.one.study + object.dump();
 }
-
-}  // namespace
 
 SetResult run_validation(const ValidationSet& set, Fidelity fidelity, const WatchSet& watch) {
   SetResult result;
@@ -156,6 +172,7 @@ std::vector<Ranking> rankings(const SetResult& result) {
     }
     ranking.tau = kendall_tau(projected, published);
     ranking.regret = top1_regret(projected, published);
+    ranking.gain_difference = largest_gain_difference(published, projected);
     found.push_back(ranking);
   }
   return found;

@@ -152,21 +152,26 @@ std::string statistics_text(const std::vector<SetResult>& results) {
 
 std::string rankings_text(const std::vector<SetResult>& results) {
   TextTable table;
-  table.columns = {{"ranking", "", Align::left}, {"rows", ""},
-                   {"configurations", ""},       {"tau", ""},
-                   {"top-1 regret", "%"},        {"first row", "", Align::left}};
+  table.columns = {{"ranking", "", Align::left},  {"rows", ""},
+                   {"configurations", ""},        {"tau", ""},
+                   {"top-1 regret", "%"},         {"gains off", "by, points"},
+                   {"first row", "", Align::left}};
   for (const SetResult& result : results) {
     for (const Ranking& ranking : rankings(result)) {
       table.rows.push_back({ranking.study, fmt::to_string(ranking.ids.size()),
                             fmt::to_string(ranking.configurations),
                             fmt::format("{:.2f}", ranking.tau), unsigned_percent(ranking.regret),
-                            ranking.ids.front()});
+                            unsigned_percent(ranking.gain_difference), ranking.ids.front()});
     }
   }
   if (table.rows.empty()) return "";
   return "\nConfigurations of one model, devices and batch, in the order measured and "
          "projected:\n" +
-         format(table);
+         format(table) +
+         wrapped(
+             "Gains: of each configuration over the next slower one as measured; the largest "
+             "difference of a projected gain from the published one.") +
+         '\n';
 }
 
 std::string bounds_text(const SetResult& result) {

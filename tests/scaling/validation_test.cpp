@@ -152,9 +152,11 @@ TEST(Validation, RefusesColumnsAndRemarksThatNobodyKnows) {
 TEST(Validation, ShipsEveryPublishedRowWithItsBound) {
   const ValidationSet runs = read_validation_set("known_runs");
   const ValidationSet weak = read_validation_set("sc24_weak");
+  const ValidationSet overlap = read_validation_set("sc24_overlap");
 
   EXPECT_EQ(runs.cases.size(), 101u);
   EXPECT_EQ(weak.cases.size(), 12u);
+  EXPECT_EQ(overlap.cases.size(), 4u);
   for (const ValidationSet& set : {runs, weak}) {
     EXPECT_TRUE(set.bound.has_value()) << set.name;
     EXPECT_GT(set.least_cases, 0) << set.name;
@@ -228,6 +230,8 @@ TEST(Validation, RanksConfigurationsAndNotRepeats) {
   EXPECT_EQ(found.front().configurations, 3u);
   EXPECT_NEAR(found.front().tau, 1.0 / 3.0, 1e-12);
   EXPECT_NEAR(found.front().regret, 10.0 / 8.0 - 1.0, 1e-12);
+  // From 12 to 10 to 8 s, projected from 7 to 5 to 6: gains of 1/6 and 1/5, projected 2/7 and -1/5.
+  EXPECT_NEAR(found.front().gain_difference, 0.4, 1e-12);
 }
 
 TEST(Validation, SaysWhenASetIsWorseThanItsBound) {
@@ -253,7 +257,7 @@ TEST(Validation, ShowsWhatMovedSinceAnEarlierOne) {
   const SetResult now =
       made_up({made_up("same", 10, 9), made_up("moved", 10, 10), made_up("late", 10, 9)});
   const TemporaryFolder folder;
-  write_content(folder.file("before.json"), validation_json({before}));
+  write_content(folder.file("before.json"), validation_json({before}, leave_out({})));
 
   const EarlierValidation earlier = read_validation_json(folder.file("before.json"));
   const std::string text = changes_text(earlier, {now});
