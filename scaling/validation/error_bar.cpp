@@ -69,7 +69,7 @@ struct Nearest {
 Nearest nearest(const Likeness& like, const std::vector<Residual>& residuals) {
   const std::string on = "on " + like.processor, kind = name(like.parallelism);
   for (const auto& [processor, parallelism, words] :
-       {std::tuple(true, true, on + ", " + kind), std::tuple(true, false, on),
+       {std::tuple(true, true, on + " and " + kind), std::tuple(true, false, on),
         std::tuple(false, true, kind), std::tuple(false, false, std::string("of any kind"))}) {
     Nearest found{{}, words};
     for (const Residual& one : residuals) {
@@ -192,8 +192,9 @@ std::string tie_text(const ErrorBar& bar) {
 
 std::string error_bar_text(const ErrorBar& bar, Seconds projected) {
   std::string text = fmt::format(
-      "{:.0f} % bar {:.3g} to {:.3g} s ({}): {} like this one, {}, of {}, none of which chose a "
-      "constant, lay between {:+.0f} and {:+.0f} % of the model",
+      "{:.0f} % bar {:#.3g} to {:#.3g} s ({}): {} like this one ({}; {}; no constant was chosen "
+      "with "
+      "them) lay between {:+.0f} and {:+.0f} % of the model",
       100.0 * error_bar_level, projected.value * (1.0 + bar.low),
       projected.value * (1.0 + bar.high), percent_text(bar), counted(bar.runs, "run"), bar.like,
       counted(bar.sources, "source"), 100.0 * bar.runs_least, 100.0 * bar.runs_most);

@@ -18,7 +18,7 @@ inline constexpr std::int64_t least_sources = 4;
 // Shares are real / projected seconds - 1: 0.31 is a run that takes 31 % longer.
 struct ErrorBar {
   double low = 0.0, high = 0.0;
-  std::string like;                          // "on A100, pipelined": what the runs share with it
+  std::string like;                          // "on A100 and pipelined": what the runs share with it
   std::int64_t runs = 0, sources = 0;        // that the bar is made of
   double runs_least = 0.0, runs_most = 0.0;  // where those runs lay
   std::vector<std::string> widened_by;       // unconfirmed numbers, the largest effect first

@@ -33,7 +33,7 @@ struct Residual {
   std::string choice, configuration;
 };
 
-// Of the cases that ran and are out of sample.
+// Of the steps that ran and are out of sample.
 std::vector<Residual> residuals_of(const std::vector<SetResult>& results);
 
 std::string residuals_csv(const std::vector<Residual>& residuals);

@@ -41,6 +41,32 @@ Projection project_as_it_is(const Question& question, Fidelity fidelity,
   return projection;
 }
 
+// What one layer more takes of one micro-batch more: all else cancels.
+Projection project_layer(const Question& question, Fidelity fidelity,
+                         const std::function<void(double)>& watch) {
+  const std::int64_t micro_batch = question.global_batch / *question.micro_batches;
+  const auto projected = [&](std::int64_t layers, std::int64_t micro_batches) {
+    Question part = question;
+    part.model.layers = layers;
+    part.micro_batches = micro_batches;
+    part.global_batch = micro_batch * micro_batches;
+    return project_as_it_is(part, fidelity, watch);
+  };
+  Projection projection = projected(2, 2);
+  const Outcome fewer[]{projected(1, 2).outcome, projected(2, 1).outcome, projected(1, 1).outcome};
+  const auto difference = [&](Seconds Outcome::*part) {
+    return projection.outcome.*part - fewer[0].*part - fewer[1].*part + fewer[2].*part;
+  };
+  projection.outcome.total = difference(&Outcome::total);
+  projection.outcome.compute = difference(&Outcome::compute);
+  projection.outcome.bubble = difference(&Outcome::bubble);
+  for (std::size_t c = 0; c < projection.outcome.exposed.size(); ++c) {
+    projection.outcome.exposed[c] = projection.outcome.exposed[c] - fewer[0].exposed.at(c) -
+                                    fewer[1].exposed.at(c) + fewer[2].exposed.at(c);
+  }
+  return projection;
+}
+
 Projection project_best(const Question& question, Fidelity fidelity,
                         const std::function<void(double)>& watch) {
   const Platform platform = read_platform(question.platform, question.scales);
@@ -57,8 +83,10 @@ CaseResult run_case(const ValidationCase& one, Fidelity fidelity,
   if (!one.left_out.empty()) return result;
   try {
     const bool known = one.question.grid && one.question.micro_batches;
-    result.projection = known ? project_as_it_is(one.question, fidelity, watch)
-                              : project_best(one.question, fidelity, watch);
+    const bool layer = one.measured == Measured::layer;
+    result.projection = layer   ? project_layer(one.question, fidelity, watch)
+                        : known ? project_as_it_is(one.question, fidelity, watch)
+                                : project_best(one.question, fidelity, watch);
   } catch (const FindingFailed& error) {
     result.why_not = error.what();
   }

@@ -35,6 +35,11 @@ std::string marks(const CaseResult& result) {
   return letters;
 }
 
+// Of layers, too, which take milliseconds.
+std::string seconds_text(Seconds seconds) {
+  return fmt::format("{:.{}f}", seconds.value, seconds.value < 0.1 ? 4 : 2);
+}
+
 std::string rows_text(const SetResult& result) {
   TextTable table;
   table.columns = {{"row", "", Align::left}, {"platform", "", Align::left},
@@ -51,9 +56,8 @@ std::string rows_text(const SetResult& result) {
     table.rows.push_back(
         {one.one.id, one.one.question.platform, fmt::to_string(one.one.question.devices),
          projection.grid.str(), fmt::to_string(projection.micro_batches),
-         name(one.one.question.options.recompute), fmt::format("{:.2f}", one.one.published.value),
-         fmt::format("{:.2f}", projection.outcome.total.value), percent(one.deviation()),
-         marks(one)});
+         name(one.one.question.options.recompute), seconds_text(one.one.published),
+         seconds_text(projection.outcome.total), percent(one.deviation()), marks(one)});
   }
   return format(table);
 }

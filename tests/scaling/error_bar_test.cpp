@@ -44,7 +44,7 @@ TEST(ErrorBars, ReachFromTheMedianAsFarAsTheFarthestOfFourSources) {
   EXPECT_NEAR(bar->low, middle * middle / 1.44 - 1.0, 1e-12);
   EXPECT_NEAR(bar->runs_least, 0.0, 1e-12);
   EXPECT_NEAR(bar->runs_most, 0.44, 1e-12);
-  EXPECT_EQ(bar->like, "on A100, pipelined");
+  EXPECT_EQ(bar->like, "on A100 and pipelined");
 }
 
 TEST(ErrorBars, NeedFourSources) {

@@ -8,6 +8,7 @@
 
 #include "scaling/validation/cell_table.hpp"
 #include "scaling/validation/deviations.hpp"
+#include "scaling/validation/residuals.hpp"
 #include "scaling/validation/validation_json.hpp"
 #include "scaling/validation/validation_run.hpp"
 #include "scaling/validation/validation_set.hpp"
@@ -197,6 +198,29 @@ TEST(Validation, ProjectsARunAsItWas) {
               DoubleNear(expected.outcome.total.value / 9.0 - 1.0, 1e-12));
   EXPECT_FALSE(result.cases[1].projection.has_value());
   EXPECT_THAT(result.cases[1].why_not, HasSubstr("2 layers cannot be dealt out to 4 stages"));
+}
+
+// Of one micro-batch on one device nothing overlaps: many layers take as many times the layer.
+TEST(Validation, ProjectsALayerAsWhatItAdds) {
+  const std::string layer =
+      "id,source,part,platform,n_gpus,layers,hidden,heads,seq,vocab,global_batch_sequences,tp,"
+      "micro_batch,recompute,seconds\n";
+  const ValidationSet set = read(layer + "a,me,layer,selene,1,1,2048,16,2048,51200,4,1,4,full,1\n");
+
+  const SetResult result = run_validation(set, Fidelity::estimated, [](const auto&, double) {});
+
+  Question question = set.cases[0].question;
+  const auto seconds = [&](std::int64_t layers, std::int64_t micro_batches) {
+    question.model.layers = layers;
+    question.global_batch = 4 * micro_batches;
+    return estimate(point_of(question, *question.grid, micro_batches), read_platform("selene"))
+        .outcome.total.value;
+  };
+  const double more = seconds(5, 3) - seconds(5, 2), less = seconds(3, 3) - seconds(3, 2);
+  EXPECT_NEAR(result.cases[0].projection->outcome.total.value, (more - less) / 2.0, 1e-9);
+  EXPECT_THAT(residuals_of({result}), IsEmpty());
+  EXPECT_THAT(refusal(layer + "a,me,half,selene,1,1,2048,16,2048,51200,4,1,4,full,1\n"),
+              HasSubstr("'half' is not layer"));
 }
 
 TEST(Validation, KeepsRowsThatChoseAConstantApart) {
