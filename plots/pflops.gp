@@ -70,8 +70,8 @@ draw = "plot for [i=1:words(machines)] csv using (column('devices')): \
   (of(word(machines, i), column('flop_per_s') / 1e15)) with linespoints lw 2.5 pt filled(i) \
   ps 1.4 lc rgb colour(i) title word(machines, i).': '.fidelity, \
   for [i=1:words(machines)] csv using (column('devices')): \
-  (of(word(machines, i), column('flop_per_s') / 1e15)):(bar('bar_high_s')):(bar('bar_low_s')) \
-  with yerrorbars pt -1 lw 1.2 lc rgb colour(i) \
+  (of(word(machines, i), bar('bar_high_s'))):(0):(bar('bar_low_s') - bar('bar_high_s')) \
+  with vectors heads size screen 0.004,90 lw 1.2 lc rgb colour(i) \
   title (any_bar && i == words(machines) ? '80 % bars' : ''), \
   for [i=1:words(machines)] csv using (column('devices')): \
   (of(word(machines, i), published(0) / 1e15)) with points pt open(i) ps 2.2 lw 2 \

@@ -56,8 +56,8 @@ any_bar = system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i;
 # The tallest sum is drawn first, so that each shorter one covers it from below.
 draw = "plot for [j=0:count-1] csv using (place($0)):(upto(count - j)):xtic(strcol('system')) \
   with boxes lc rgb word(colours, count - j) title word(titles, count - j), \
-  csv using (place($0)):(column('batch_s')):(bar('bar_low_s')):(bar('bar_high_s')) with yerrorbars \
-  pt -1 lw 1.2 lc rgb '#404040' title (any_bar ? '80 % bar' : '')"
+  csv using (place($0)):(bar('bar_low_s')):(0):(bar('bar_high_s') - bar('bar_low_s')) with vectors \
+  heads size screen 0.004,90 lw 1.2 lc rgb '#404040' title (any_bar ? '80 % bar' : '')"
 
 size_x = wide * 60 + 320 < 800 ? 800 : wide * 60 + 320
 set terminal pngcairo size size_x, 700 font 'DejaVu Sans,13' background 'white'
