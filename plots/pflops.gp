@@ -56,7 +56,12 @@ stats csv using (column('ideal_flop_per_s') / 1e15) nooutput name 'IDEAL'
 stats csv using (published(0) / 1e15) nooutput name 'PUBLISHED'
 lowest = exists('PUBLISHED_min') && PUBLISHED_min < RATE_min ? PUBLISHED_min : RATE_min
 set xrange [DEVICES_min / 1.4 : DEVICES_max * 1.4]
-set yrange [lowest / 1.5 : IDEAL_max * 1.5]
+set yrange [lowest / 2.2 : IDEAL_max * 1.5]
+
+# Flop/s of the slow and of the fast end of the error bar.
+bar(seconds) = strcol(seconds) ne '' ? column('model_flop') / column(seconds) / 1e15 : NaN
+any_bar = system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} \
+  $c[\"bar_low_s\"] != \"\" {n = 1} END {print n + 0}' '%s'", csv)) + 0
 
 draw = "plot for [i=1:words(machines)] csv using (column('devices')): \
   (of(word(machines, i), column('ideal_flop_per_s') / 1e15)) with lines dashtype 2 lw 1.5 \
@@ -64,6 +69,10 @@ draw = "plot for [i=1:words(machines)] csv using (column('devices')): \
   for [i=1:words(machines)] csv using (column('devices')): \
   (of(word(machines, i), column('flop_per_s') / 1e15)) with linespoints lw 2.5 pt filled(i) \
   ps 1.4 lc rgb colour(i) title word(machines, i).': '.fidelity, \
+  for [i=1:words(machines)] csv using (column('devices')): \
+  (of(word(machines, i), bar('bar_high_s'))):(0):(bar('bar_low_s') - bar('bar_high_s')) \
+  with vectors heads size screen 0.004,90 lw 1.2 lc rgb colour(i) \
+  title (any_bar && i == words(machines) ? '80 % bars' : ''), \
   for [i=1:words(machines)] csv using (column('devices')): \
   (of(word(machines, i), published(0) / 1e15)) with points pt open(i) ps 2.2 lw 2 \
   lc rgb colour(i) title (is_compared(word(machines, i)) ? word(machines, i).': published' : '')"

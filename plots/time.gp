@@ -53,10 +53,17 @@ do for [i=1:words(machines)] {
     font ',14'
 }
 
+# Ends of the error bar, in seconds.
+bar(seconds) = strcol(seconds) ne '' ? column(seconds) : NaN
+any_bar = system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} \
+  $c[\"bar_low_s\"] != \"\" {n = 1} END {print n + 0}' '%s'", csv)) + 0
+
 # The tallest sum is drawn first, so that each shorter one covers it from below.
 draw = "plot for [j=0:count-1] csv using (place($0)):(upto(count - j)):xtic( \
   strcol('devices').\"\\n\".short(strcol('model'))) with boxes \
   lc rgb word(colours, count - j) title word(titles, count - j), \
+  csv using (place($0)):(bar('bar_low_s')):(0):(bar('bar_high_s') - bar('bar_low_s')) with vectors \
+  heads size screen 0.004,90 lw 1.2 lc rgb '#404040' title (any_bar ? '80 % bar' : ''), \
   csv using (place($0)):(column('published_batch_s')) with points pt 7 ps 1.6 \
   lc rgb 'white' notitle, \
   csv using (place($0)):(column('published_batch_s')) with points pt 7 ps 1.1 \

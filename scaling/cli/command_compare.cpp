@@ -56,10 +56,11 @@ void add_compare_verb(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("compare", "Set training systems side by side");
   verb->footer(
       "Each system is searched in its own space: its grids, all micro-batches, and the orders,\n"
-      "chunks and other options that its file names. Printed are its best configuration, seconds,\n"
-      "% of the advertised peak, memory and the largest parts of the time; a picture of the "
-      "parts,\n"
-      "the records and a CSV are left in the output folder, and what is there is kept. Published\n"
+      "chunks and other options that its file names. Printed are its best configuration, seconds\n"
+      "with their error bar and what is a tie with the best, MFU and HFU (model flops without and\n"
+      "with recompute against the advertised peak), memory and the largest parts of the time; a\n"
+      "picture of the parts, the records and a CSV are left in the output folder, and what is there\n"
+      "is kept. Published\n"
       "configurations beside the best ones: scaling/campaigns/summit_weak.toml.\n\n"
       "Example:\n"
       "  fourfold compare --systems axonn-2022,deepspeed-3d,megatron-lm-2021 --platform summit \\\n"

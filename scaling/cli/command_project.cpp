@@ -82,6 +82,9 @@ std::string explained(const Answer& answer, const Typed& typed, std::string text
 void add_project_verb(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("project", "Project one point, with its breakdown");
   verb->footer(
+      "The error bar is where a run would lie, by runs like it that were measured and by unconfirmed\n"
+      "numbers of the platform (docs/accuracy.md). MFU counts model flops without recompute\n"
+      "(Narayanan et al. SC21 eq. 3) against the advertised peak, HFU with it.\n\n"
       "Examples:\n"
       "  fourfold project --platform frontier --model gpt-80b --devices 8192\n"
       "  fourfold project --platform alps --model gpt-60b --devices 6144 --vocabulary 32000 \\\n"

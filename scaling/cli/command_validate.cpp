@@ -10,6 +10,8 @@
 #include "scaling/cli/output.hpp"
 #include "scaling/jobs/progress.hpp"
 #include "scaling/study/plot.hpp"
+#include "scaling/validation/leave_out.hpp"
+#include "scaling/validation/residuals.hpp"
 #include "scaling/validation/validation_json.hpp"
 #include "scaling/validation/validation_run.hpp"
 #include "scaling/validation/validation_text.hpp"
@@ -22,7 +24,9 @@ struct Typed {
   std::vector<std::string> sets;
   std::string fidelity = name(Fidelity::estimated);
   std::string csv, against;  // paths; empty: none
+  std::string keep;          // a path; empty: none
   bool json = false;
+  bool intervals = false;
 };
 
 std::vector<SetResult> run(const std::vector<ValidationSet>& sets, Fidelity fidelity) {
@@ -57,7 +61,9 @@ std::vector<std::string> drawn_studies(const std::vector<SetResult>& results) {
 
 int validate(const Typed& typed) {
   const Fidelity fidelity = fidelity_named(typed.fidelity);
-  if (!typed.csv.empty()) refuse_unwritable(typed.csv);
+  for (const std::string& path : {typed.csv, typed.keep}) {
+    if (!path.empty()) refuse_unwritable(path);
+  }
   const EarlierValidation earlier =
       typed.against.empty() ? EarlierValidation{} : read_validation_json(typed.against);
   std::vector<ValidationSet> sets;
@@ -69,12 +75,24 @@ int validate(const Typed& typed) {
     write_whole_file(typed.csv, validation_csv(results));
     fmt::print(stderr, "{}\n", draw_scatter(typed.csv, drawn_studies(results), typed.fidelity));
   }
+  const std::vector<Residual> residuals = residuals_of(results);
+  if (!typed.keep.empty()) {
+    write_whole_file(typed.keep, residuals_csv(residuals));
+    fmt::print(stderr, "{} has {} runs\n", typed.keep, residuals.size());
+  }
+  const LeaveOut intervals = leave_out(residuals);
   if (typed.json) {
-    print(validation_json(results));
+    print(validation_json(results, intervals));
+  } else if (typed.intervals) {
+    print(leave_out_text(intervals));
   } else {
     print(typed.against.empty() ? validation_text(results) : changes_text(earlier, results));
   }
   int status = 0;
+  if (const std::string why = wrong_with(intervals); typed.intervals && !why.empty()) {
+    fmt::print(stderr, "fourfold: {}\n", why);
+    status = 1;
+  }
   for (const SetResult& result : results) {
     const std::string why = worse_than_bound(result);
     if (why.empty()) continue;
@@ -97,7 +115,10 @@ void add_validate_verb(CLI::App& app, Action& action) {
       "  fourfold validate\n"
       "  fourfold validate --set known_runs --csv rows.csv\n"
       "  fourfold validate --json > before.json\n"
-      "  fourfold validate --against before.json");
+      "  fourfold validate --against before.json\n"
+      "  fourfold validate --intervals\n"
+      "  fourfold validate --keep scaling/validation/residuals.csv   # after a change of the "
+      "model");
   verb->add_option(
       "--set", typed->sets,
       "a set by name or a .csv file; may be given several times; all of them if absent");
@@ -108,6 +129,13 @@ void add_validate_verb(CLI::App& app, Action& action) {
                    "FILE: write the rows as CSV, and beside it a scatter plot as PNG and SVG");
   const auto against = verb->add_option("--against", typed->against,
                                         "FILE: show what moved since this was printed by --json");
+  verb->add_option("--keep", typed->keep,
+                   "FILE: write published / projected of each run; error bars are made of "
+                   "scaling/validation/residuals.csv");
+  verb->add_flag("--intervals", typed->intervals,
+                 "hold the runs of each source against error bars made of the others; the "
+                 "status is 1 if 80 % bars do not cover 65 to 95 %, or +-25 % scored better")
+      ->excludes(against);
   verb->add_flag("--json", typed->json, "print sets, rows and statistics as one line of JSON")
       ->excludes(against);
   verb->callback([typed, &action] { action = [typed] { return validate(*typed); }; });

@@ -10,22 +10,44 @@
 #include "scaling/study/study.hpp"
 #include "scaling/text/text_table.hpp"
 #include "sim/estimate/estimate.hpp"
+#include "sim/estimate/recordings.hpp"
 
 namespace fourfold {
 namespace {
 
-// Absent if the scaled platform is refused, say a fraction above 1.
-std::optional<Seconds> estimate_with(const Point& point, const std::string& key, double factor) {
-  Point scaled = point;
-  const auto known = scaled.scales.find(key);
-  scaled.scales[key] = factor * (known == scaled.scales.end() ? 1.0 : known->second);
-  try {
-    return estimate(scaled, read_platform(scaled.platform, scaled.scales, scaled.software))
-        .outcome.total;
-  } catch (const std::runtime_error&) {
-    return std::nullopt;
+// Estimates one point on platforms that differ in a number: its step is recorded once.
+class Varied {
+ public:
+  explicit Varied(const Point& point)
+      : point_(point),
+        recordings_(point_.model, point_.options),
+        pipeline_(
+            recordings_.pipeline(point_.grid.extent(Axis::pipe), point_.options.micro_batches)) {}
+
+  Seconds estimated() const { return estimate_on(read_platform(point_.platform, point_.scales, point_.software)); }
+
+  // Absent if the scaled platform is refused, say a fraction above 1.
+  std::optional<Seconds> estimated_with(const std::string& key, double factor) const {
+    Scales scales = point_.scales;
+    const auto known = scales.find(key);
+    scales[key] = factor * (known == scales.end() ? 1.0 : known->second);
+    try {
+      return estimate_on(read_platform(point_.platform, scales, point_.software));
+    } catch (const std::runtime_error&) {
+      return std::nullopt;
+    }
   }
-}
+
+ private:
+  Seconds estimate_on(const Platform& platform) const {
+    Estimator estimator(platform, point_);
+    return estimator.evaluate(pipeline_, point_.grid, point_.options.micro_batches).outcome.total;
+  }
+
+  const Point& point_;
+  Recordings recordings_;
+  const Pipeline& pipeline_;
+};
 
 double size(const Effect& effect, Seconds base) {
   double largest = 0.0;
@@ -44,12 +66,13 @@ std::string seconds_and_percent(const std::optional<Seconds>& seconds, Seconds b
 
 Sensitivity sensitivity(const Point& point) {
   const Platform platform = read_platform(point.platform, point.scales, point.software);
-  Sensitivity result{point, estimate(point, platform).outcome.total, {}, 0};
+  const Varied varied(point);
+  Sensitivity result{point, varied.estimated(), {}, 0};
   for (const Fact& fact : platform.facts) {
     if (!fact.unconfirmed) continue;
     ++result.unconfirmed;
-    Effect effect{fact.key, fact.value, estimate_with(point, fact.key, 0.5),
-                  estimate_with(point, fact.key, 2.0)};
+    Effect effect{fact.key, fact.value, varied.estimated_with(fact.key, 0.5),
+                  varied.estimated_with(fact.key, 2.0)};
     if (size(effect, result.estimated) >= Sensitivity::threshold) result.effects.push_back(effect);
   }
   std::stable_sort(result.effects.begin(), result.effects.end(),

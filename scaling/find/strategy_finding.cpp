@@ -82,8 +82,19 @@ StrategyFinding find_strategies(const StrategyQuestion& question, const Strategy
         watch(fmt::format("estimated {} of {} strategies", done, all),
               static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(all, 1)));
       });
+  if (!finding.answer.best.empty()) {
+    finding.bar = error_bar(point_of(question, finding.answer.best.front()));
+  }
   if (wish.thoroughness == Thoroughness::all) finding.influences = influences_of(finding.answer);
   return finding;
+}
+
+Point point_of(const StrategyQuestion& question, const Strategy& strategy) {
+  Point point = question.pattern;
+  point.grid = strategy.grid;
+  point.global_batch = strategy.global_batch;
+  point.options = strategy.options;
+  return point;
 }
 
 std::string project_command(const StrategyQuestion& question, const Strategy& strategy) {

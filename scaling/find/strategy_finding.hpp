@@ -8,8 +8,10 @@
 
 #include "platforms/platform.hpp"
 #include "scaling/find/strategy_words.hpp"
+#include "scaling/validation/error_bar.hpp"
 #include "sim/estimate/influence.hpp"
 #include "sim/estimate/strategies.hpp"
+#include "sim/question/throughput.hpp"
 
 namespace fourfold {
 
@@ -27,6 +29,7 @@ struct StrategyFinding {
   StrategyQuestion question;
   Platform platform;
   StrategyAnswer answer;
+  std::optional<ErrorBar> bar;           // of the best strategy's seconds
   std::optional<Influences> influences;  // if all strategies were looked at
 };
 
@@ -34,6 +37,9 @@ struct StrategyFinding {
 // std::runtime_error with a sentence, and Interrupted.
 StrategyFinding find_strategies(const StrategyQuestion& question, const StrategyWish& wish,
                                 const std::function<void(const std::string&, double)>& watch);
+
+// The point that a strategy of the question is.
+Point point_of(const StrategyQuestion& question, const Strategy& strategy);
 
 // The command that projects a strategy by itself.
 std::string project_command(const StrategyQuestion& question, const Strategy& strategy);

@@ -55,12 +55,19 @@ GridSeconds paper_choice(const Finding& finding, const Platform& platform) {
 
 }  // namespace
 
+Seconds seconds_of(const GridSeconds& grid, const Record& record) {
+  if (simulates(record.fidelity) && grid.simulated) return *grid.simulated;
+  return grid.estimated * (record.outcome.total / record.estimated);
+}
+
+bool ties(const std::optional<ErrorBar>& bar, Seconds faster, Seconds slower) {
+  return bar && slower / faster - 1.0 < bar->tie;
+}
+
 Spread spread(const Record& record) {
-  const double ratio = record.outcome.total / record.estimated;
   Spread spread{record.outcome.total, record.outcome.total};
   for (const GridSeconds& grid : record.best_grids) {
-    const Seconds seconds =
-        simulates(record.fidelity) && grid.simulated ? *grid.simulated : grid.estimated * ratio;
+    const Seconds seconds = seconds_of(grid, record);
     spread.least = std::min(spread.least, seconds);
     spread.most = std::max(spread.most, seconds);
   }
@@ -73,7 +80,8 @@ std::string record_key(const Question& question, Fidelity fidelity, const Stoppi
                        {"fidelity", name(fidelity)},
                        {"platform", digest_of_file(platform.path)},
                        {"software", digest_of_file(platform.software.path)},
-                       {"executables", digest_of_executables()}};
+                       {"executables", digest_of_executables()},
+                       {"residuals", digest_of_file(residuals_file())}};
   if (simulates(fidelity)) {
     parts["rule"] = {rule.at_least, rule.at_most, rule.margin, rule.work_limit};
   }
@@ -138,6 +146,7 @@ Record make_record(const Question& question, const Finding& finding, Fidelity fi
   } else {
     for (GridSeconds& grid : record.best_grids) grid.simulated.reset();
   }
+  record.bar = error_bar(record.point);
   if (question.system) {
     record.system = question.system->name;
     record.set_by = question.set_by;

@@ -13,7 +13,9 @@
 #include "scaling/find/finding.hpp"
 #include "scaling/find/question.hpp"
 #include "scaling/study/provenance.hpp"
+#include "scaling/validation/error_bar.hpp"
 #include "schedule/program/program.hpp"
+#include "sim/question/throughput.hpp"
 
 namespace fourfold {
 
@@ -54,6 +56,8 @@ struct Record {
   std::optional<ReplayAnswer> replay;  // of the winner; its outcome is the record's
   std::optional<Seconds> uniform;      // simulated, of the same point without its what-ifs, if any
 
+  std::optional<ErrorBar> bar;  // of the seconds; absent in records of old, and without sources
+
   std::string system;                 // a name; empty: none
   std::string software, software_by;  // a name, and who chose it: "machine", "system", ...
   SetBy set_by;                       // who set which option; with a system only
@@ -65,6 +69,7 @@ struct Record {
   FlopsPerSecond rate() const { return {model_flops.value / outcome.total.value}; }  // all devices
   double of_advertised() const { return rate().value / (advertised_peak.value * devices()); }
   double of_empirical() const { return rate().value / (empirical_peak.value * devices()); }
+  Throughput throughput() const { return fourfold::throughput(point, seconds(), advertised_peak); }
   double exposed_share() const { return outcome.exposed_total() / outcome.total; }
 };
 
@@ -74,6 +79,12 @@ struct Spread {
   Seconds least, most;
 };
 Spread spread(const Record& record);
+
+// The seconds of one of the ten best grids, as a spread counts them.
+Seconds seconds_of(const GridSeconds& grid, const Record& record);
+
+// Whether a lead that small is a tie by the bar: seconds over those of the faster one.
+bool ties(const std::optional<ErrorBar>& bar, Seconds faster, Seconds slower);
 
 // What decides whether a record answers a question again.
 std::string record_key(const Question& question, Fidelity fidelity, const StoppingRule& rule);

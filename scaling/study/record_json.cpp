@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "scaling/text/throughput_text.hpp"
+#include "scaling/validation/error_bar_json.hpp"
 #include "sim/question/channel_json.hpp"
 #include "sim/question/outcome_json.hpp"
 #include "sim/question/point_json.hpp"
@@ -157,6 +159,8 @@ std::string to_json(const Record& record) {
     for (Bytes bytes : record.memory_by_stage) stages.push_back(bytes.value);
   }
   if (record.memory_on_host.value > 0) object["memory_on_host_B"] = record.memory_on_host.value;
+  object["throughput"] = json_of(record.throughput());
+  if (record.bar) object["error_bar"] = json_of(*record.bar, record.seconds());
   if (!record.system.empty()) {
     object["system"] = {{"name", record.system}, {"set_by", record.set_by}};
   }
@@ -202,6 +206,8 @@ Record record_from_json(const std::string& text) {
   if (const auto seconds = read_optional(object, "without_what_ifs_s")) {
     record.uniform = Seconds{*seconds};
   }
+  object.has("throughput");  // follows from the rest
+  if (object.has("error_bar")) record.bar = read_error_bar(object.get("error_bar"));
   if (object.has("software")) {
     JsonObject software = object.object("software");
     record.software = software.text("name");

@@ -10,6 +10,8 @@
 #include "scaling/study/plot.hpp"
 #include "scaling/study/provenance.hpp"
 #include "scaling/text/strategy_text.hpp"
+#include "scaling/text/throughput_text.hpp"
+#include "scaling/validation/error_bar_json.hpp"
 #include "sim/question/point_json.hpp"
 #include "support/whole_file.hpp"
 
@@ -34,6 +36,12 @@ json json_of(const Strategy& strategy, const StrategyAnswer& answer) {
           {"memory_B", strategy.memory.value},
           {"flop_per_s_per_device", strategy.rate.value},
           {"alike", strategy.alike}};
+}
+
+// MFU and the like of one of the answers.
+json throughput_of(const Strategy& strategy, const StrategyFinding& finding) {
+  return json_of(throughput(point_of(finding.question, strategy), strategy.seconds,
+                            finding.platform.processor.advertised_peak));
 }
 
 // What runs nowhere in the space is null.
@@ -69,7 +77,10 @@ std::string to_json(const StrategyFinding& finding) {
   const StrategyAnswer& answer = finding.answer;
   const Point& pattern = finding.question.pattern;
   json best = json::array();
-  for (const Strategy& strategy : answer.best) best.push_back(json_of(strategy, answer));
+  for (const Strategy& strategy : answer.best) {
+    best.push_back(json_of(strategy, answer));
+    best.back()["throughput"] = throughput_of(strategy, finding);
+  }
   json refused = json::object();
   for (const Refusal& refusal : answer.refused) {
     refused[refusal.rule] = {{"strategies", refusal.strategies}, {"example", refusal.example}};
@@ -91,6 +102,9 @@ std::string to_json(const StrategyFinding& finding) {
               {"closest_miss", answer.closest ? json_of(*answer.closest, answer) : json()},
               {"influence", json()},
               {"provenance", json_of(provenance_now())}};
+  if (finding.bar) {
+    object["error_bar"] = json_of(*finding.bar, answer.best.front().seconds);
+  }
   if (finding.influences) {
     const Influences& found = *finding.influences;
     object["influence"] = {{"out_of_memory_is_0", json_of(found.whole, found.factors)},

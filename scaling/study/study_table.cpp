@@ -10,6 +10,8 @@
 #include "scaling/study/system_table.hpp"
 #include "scaling/study/time_parts.hpp"
 #include "scaling/text/text_table.hpp"
+#include "scaling/text/throughput_text.hpp"
+#include "support/prose.hpp"
 
 namespace fourfold {
 namespace {
@@ -22,19 +24,15 @@ std::string dotted(const ProcessGrid& grid) {
   return text;
 }
 
-// Whether flop/s and shares of the peaks count recompute, for the heads of their columns.
-std::string flops_counted(const Study& study) {
-  bool with = false, without = false;
-  for (const StudyRow& row : study.rows) {
-    const bool full = row.record.point.options.recompute == Recompute::full;
-    with = with || full;
-    without = without || !full;
-  }
-  return with && without ? "see below" : with ? "recompute in" : "no recompute";
+constexpr std::size_t notes_width = 120;  // characters, as the tables
+
+std::string bar_cell(const Record& record) {
+  if (!record.bar) return "-";
+  return fmt::format("{:.2f}-{:.2f}", record.seconds().value * (1.0 + record.bar->low),
+                     record.seconds().value * (1.0 + record.bar->high));
 }
 
 std::string main_table(const Study& study) {
-  const std::string counted_in = flops_counted(study);
   TextTable table;
   table.columns = {{"machine", "", Align::left},
                    {"devices", ""},
@@ -43,9 +41,11 @@ std::string main_table(const Study& study) {
                    {"micro-", "batches"},
                    {"ten best", "grids, s"},
                    {"batch", "s"},
-                   {"Pflop/s", counted_in},
-                   {"% of advert.", counted_in},
-                   {"% of empir.", counted_in},
+                   {"80 % bar", "s"},
+                   {"Pflop/s", ""},
+                   {"MFU", "%"},
+                   {"HFU", "%"},
+                   {"of emp.", "peak, %"},
                    {"exposed", "comm., %"},
                    {"memory/device", "GB of GB"},
                    {"published", "s"},
@@ -57,13 +57,15 @@ std::string main_table(const Study& study) {
     const Record& record = row.record;
     const Spread best = spread(record);
     const std::optional<double> deviation = row.deviation();
+    const Throughput throughput = record.throughput();
     table.rows.push_back(
         {row.machine, fmt::to_string(record.devices()), record.point.model.name,
          dotted(record.point.grid), fmt::to_string(record.point.options.micro_batches),
          fmt::format("{:.2f}-{:.2f}", best.least.value, best.most.value),
          fmt::format("{:.2f}{}", record.seconds().value, record.verdict == "capped" ? "^" : " "),
-         fmt::format("{:.1f}", record.rate().value / 1e15),
-         fmt::format("{:.1f}", 100.0 * record.of_advertised()),
+         bar_cell(record), fmt::format("{:.1f}", record.rate().value / 1e15),
+         fmt::format("{:.1f}", 100.0 * throughput.mfu),
+         fmt::format("{:.1f}", 100.0 * throughput.hfu),
          fmt::format("{:.1f}", 100.0 * record.of_empirical()),
          fmt::format("{:.1f}", 100.0 * record.exposed_share()),
          fmt::format("{:.1f} of {:.1f}", record.memory.value / 1e9,
@@ -73,6 +75,25 @@ std::string main_table(const Study& study) {
          deviation ? fmt::format("{:+.1f}", 100.0 * *deviation) : "-"});
   }
   return format(table);
+}
+
+std::string throughput_table(const Study& study) {
+  TextTable table;
+  table.columns = {{"machine", "", Align::left}, {"devices", ""},
+                   {"model", "", Align::left},   {"tokens/s", ""},
+                   {"tokens/s", "a device"},     {"days for", "1e12 tokens"},
+                   {"device-hours", "for 1e12"}, {"runs like it", "of sources, on", Align::left}};
+  for (const StudyRow& row : study.rows) {
+    const Throughput rates = row.record.throughput();
+    const std::optional<ErrorBar>& bar = row.record.bar;
+    table.rows.push_back(
+        {row.machine, fmt::to_string(row.record.devices()), row.record.point.model.name,
+         short_number(rates.tokens_per_s), short_number(rates.tokens_per_s_per_device),
+         short_number(rates.days_per_trillion_tokens),
+         short_number(rates.device_hours_per_trillion_tokens),
+         bar ? fmt::format("{} of {}, {}", bar->runs, bar->sources, bar->like) : "-"});
+  }
+  return format(table) + '\n';
 }
 
 std::string mean_of(const std::vector<double>& values, const char* unit) {
@@ -145,8 +166,16 @@ std::string notes(const Study& study) {
   for (const auto& [machine, numbers] : vocabularies) {
     sizes.push_back(fmt::format("{} {}", machine, fmt::join(numbers, " and ")));
   }
-  std::string text = fmt::format("Flop/s are model flops: {}. Vocabulary: {}.\n",
-                                 fmt::join(conventions, "; "), fmt::join(sizes, ", "));
+  std::string text =
+      fmt::format("Pflop/s and what is published are model flops: {}. Vocabulary: {}.\n",
+                  fmt::join(conventions, "; "), fmt::join(sizes, ", "));
+  text += wrapped(throughput_conventions, notes_width) + '\n';
+  text += wrapped(fmt::format("{:.0f} % bar: where a run would lie, by runs like it that were "
+                              "measured and by the platform's unconfirmed numbers "
+                              "(docs/accuracy.md).",
+                              100.0 * error_bar_level),
+                  notes_width) +
+          '\n';
   if (compares_systems(study)) return text;
   text += simulated ? "Ten best grids: least to most seconds of the ten grids with the best "
                       "estimates; those not simulated count as estimate x\n"
@@ -171,7 +200,7 @@ std::string study_table(const Study& study) {
     return study.title + "\n\n" + system_table(study) + notes(study);
   }
   return study.title + "\n\n" + main_table(study) + '\n' + notes(study) + '\n' +
-         machine_table(study);
+         throughput_table(study) + machine_table(study);
 }
 
 namespace {
@@ -201,10 +230,13 @@ std::string study_csv(const Study& study) {
       "of_empirical_peak,exposed_share,memory_B,memory_limit_B,compute_s,exposed_x_s,exposed_y_s,"
       "exposed_z_s,exposed_data_s,estimated_s,kendall_tau,top1_regret,grids_simulated,"
       "published_batch_s,published_is_derived,published_flop_per_s,deviation,"
-      "exposed_pipe_s,bubble_s,other_s,system,given,model_flop_convention\n";
+      "exposed_pipe_s,bubble_s,other_s,system,given,mfu,hfu,tokens_per_s,tokens_per_s_per_device,"
+      "days_per_trillion_tokens,device_hours_per_trillion_tokens,bar_low_s,bar_high_s,bar_runs,"
+      "bar_sources,bar_like,model_flop_convention\n";
   for (const StudyRow& row : study.rows) {
     const Record& record = row.record;
     const Spread best = spread(record);
+    const Throughput rates = record.throughput();
     const std::vector<TimePart> parts = time_parts(record.outcome);
     const auto part = [&](const char* called) {
       return number(std::ranges::find(parts, called, &TimePart::name)->seconds.value);
@@ -252,6 +284,17 @@ std::string study_csv(const Study& study) {
         part("other"),
         record.system.empty() ? "" : system_label(record),
         row.given ? "1" : "0",
+        number(rates.mfu),
+        number(rates.hfu),
+        number(rates.tokens_per_s),
+        number(rates.tokens_per_s_per_device),
+        number(rates.days_per_trillion_tokens),
+        number(rates.device_hours_per_trillion_tokens),
+        record.bar ? number(record.seconds().value * (1.0 + record.bar->low)) : "",
+        record.bar ? number(record.seconds().value * (1.0 + record.bar->high)) : "",
+        record.bar ? fmt::to_string(record.bar->runs) : "",
+        record.bar ? fmt::to_string(record.bar->sources) : "",
+        record.bar ? '"' + record.bar->like + '"' : "",
         '"' + model_flops_convention(record.point.options.recompute) + '"'};
     text += fmt::format("{}\n", fmt::join(cells, ","));
   }

@@ -7,6 +7,7 @@
 
 #include "scaling/study/time_parts.hpp"
 #include "scaling/text/text_table.hpp"
+#include "scaling/text/throughput_text.hpp"
 #include "schedule/models/fit.hpp"
 
 namespace fourfold {
@@ -39,6 +40,28 @@ std::string options_word(const Point& point) {
 std::string same_point(const StudyRow& row) {
   return fmt::format("{} {} {} {}", row.machine, row.record.devices(), row.record.point.model.name,
                      row.given);
+}
+
+// "best" of the point's systems, "tie" where the bar of comparisons cannot tell it from the best.
+std::string standing(const StudyRow& row, const Study& study) {
+  const Record* best = &row.record;
+  std::int64_t rivals = 0;
+  for (const StudyRow& other : study.rows) {
+    if (same_point(other) != same_point(row)) continue;
+    ++rivals;
+    if (other.record.seconds() < best->seconds()) best = &other.record;
+  }
+  if (rivals < 2) return "";
+  if (best == &row.record) return "best";
+  return ties(best->bar, best->seconds(), row.record.seconds()) ? "tie" : "";
+}
+
+std::string ties_text(const Study& study) {
+  for (const StudyRow& row : study.rows) {
+    if (standing(row, study) != "tie") continue;
+    return tie_text(*row.record.bar);
+  }
+  return "";
 }
 
 }  // namespace
@@ -76,7 +99,11 @@ std::string system_table(const Study& study) {
                    {"sequences/", "micro-batch"},
                    {"step", "", Align::left},
                    {"batch", "s"},
-                   {"% of", "advert."},
+                   {"80 % bar", ""},
+                   {"", "", Align::left},
+                   {"MFU", "%"},
+                   {"HFU", "%"},
+                   {"tokens/s", "a device"},
                    {"memory/device", "GB of GB"},
                    {"largest parts", "% of batch", Align::left}};
   std::string before = study.rows.empty() ? "" : same_point(study.rows.front());
@@ -85,20 +112,25 @@ std::string system_table(const Study& study) {
     before = same_point(row);
     const Record& record = row.record;
     const Point& point = record.point;
+    const Throughput throughput = record.throughput();
     const std::int64_t sequences =
         point.global_batch / batch_unit(point.grid, point.options.micro_batches);
     table.rows.push_back({row.machine, fmt::to_string(record.devices()), point.model.name,
                           system_label(record), extents(point.grid) + (row.given ? " (given)" : ""),
                           fmt::to_string(sequences), options_word(point),
                           fmt::format("{:.2f}", record.seconds().value),
-                          fmt::format("{:.1f}", 100.0 * record.of_advertised()),
+                          record.bar ? percent_text(*record.bar) : "-", standing(row, study),
+                          fmt::format("{:.1f}", 100.0 * throughput.mfu),
+                          fmt::format("{:.1f}", 100.0 * throughput.hfu),
+                          short_number(throughput.tokens_per_s_per_device),
                           fmt::format("{:.1f} of {:.1f}", record.memory.value / 1e9,
                                       record.memory_limit.value / 1e9),
                           largest_parts(record.outcome)});
   }
   const bool any_given =
       std::ranges::any_of(study.rows, [](const StudyRow& row) { return row.given; });
-  return format(table) + "Grids and options are the best of each system's space by estimate" +
+  return format(table) + ties_text(study) +
+         "Grids and options are the best of each system's space by estimate" +
          (any_given ? ", but for (given): as the campaign says.\n" : ".\n");
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "scaling/text/text_table.hpp"
+#include "scaling/text/throughput_text.hpp"
 #include "support/prose.hpp"
 
 namespace fourfold {
@@ -184,6 +185,14 @@ std::string search_counts(const Record& record) {
   return text;
 }
 
+// The winner in the units that people compare, with its bar.
+std::string best_answer(const Record& record) {
+  std::string text =
+      fmt::format("Best: {:.3f} s per batch, {}.\n", record.seconds().value, name(record.fidelity));
+  if (record.bar) text += error_bar_text(*record.bar, record.seconds());
+  return text + throughput_text(record.throughput()) + '\n';
+}
+
 }  // namespace
 
 std::string point_text(const Record& record) {
@@ -195,14 +204,15 @@ std::string point_text(const Record& record) {
   if (simulates(record.fidelity)) {
     text += fmt::format(" (estimated {:.3f} s)", record.estimated.value);
   }
+  if (record.bar) text += '\n' + error_bar_text(*record.bar, record.seconds());
   const double executed_rate = record.executed.value / record.seconds().value;
-  text += "\n\n" + breakdown(record) + '\n' + effect_of_what_ifs(record);
+  text += (record.bar ? "\n" : "\n\n") + breakdown(record) + '\n' + effect_of_what_ifs(record);
   text += wrapped(fmt::format(
-      "{:.1f} Pflop/s of model flops ({}): {:.1f} % of advertised, {:.1f} % of "
-      "empirical peak.\n",
+      "{:.1f} Pflop/s of model flops ({}): {:.1f} % of the empirical peak.\n",
       record.rate().value / 1e15, model_flops_convention(record.point.options.recompute),
-      100.0 * record.of_advertised(), 100.0 * record.of_empirical()));
+      100.0 * record.of_empirical()));
   text += fmt::format("{:.1f} Tflop/s per device of executed flops.\n", executed_rate / 1e12);
+  text += throughput_text(record.throughput());
   text += fmt::format("Memory per device {:.1f} GB of the {:.1f} GB that the reserve leaves.\n",
                       record.memory.value / 1e9, record.memory_limit.value / 1e9);
   text += memory_by_role(record) + memory_by_stage(record);
@@ -238,12 +248,15 @@ std::string search_text(const Record& record) {
          grid.simulated ? fmt::format("{:.3f}", grid.simulated->value) : "-",
          grid.simulated ? fmt::format("{:.3f}", *grid.simulated / grid.estimated) : "-",
          grid.grid.extent(Axis::pipe) > 1 ? "-" : fmt::format("{:.2f}", grid.paper.value),
-         chosen ? "<- best" : ""});
+         chosen                                                         ? "<- best"
+         : ties(record.bar, record.seconds(), seconds_of(grid, record)) ? "tie"
+                                                                        : ""});
   };
   for (const GridSeconds& grid : record.best_grids) add(grid);
   return headline(record) + "The ten best grids by estimate, each with its best micro-batches:\n" +
-         format(table) + '\n' + paper_choice(record) + search_counts(record) +
-         options_text(record.point) + system_text(record);
+         format(table) + (record.bar ? tie_text(*record.bar) : "") + '\n' + best_answer(record) +
+         paper_choice(record) + search_counts(record) + options_text(record.point) +
+         system_text(record);
 }
 
 }  // namespace fourfold

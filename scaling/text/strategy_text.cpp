@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "scaling/text/text_table.hpp"
+#include "scaling/text/throughput_text.hpp"
 #include "support/prose.hpp"
 
 namespace fourfold {
@@ -47,6 +48,12 @@ bool is_option(const StrategyAnswer& answer, std::size_t factor) {
   return of.words.size() > 1 && std::ranges::find(others, of.name) == others.end();
 }
 
+// By flop/s a device: batches may differ.
+bool ties_with_best(const StrategyFinding& finding, const Strategy& strategy) {
+  const Strategy& best = finding.answer.best.front();
+  return &strategy != &best && finding.bar && best.rate / strategy.rate - 1.0 < finding.bar->tie;
+}
+
 std::string best_table(const StrategyFinding& finding) {
   const StrategyAnswer& answer = finding.answer;
   TextTable table;
@@ -59,9 +66,10 @@ std::string best_table(const StrategyFinding& finding) {
   }
   table.columns.insert(table.columns.end(), {{"estimated", "s"},
                                              {"Tflop/s", "a device"},
-                                             {"% of", "peak"},
+                                             {"MFU", "%"},
                                              {"memory", "GB"},
-                                             {"alike", ""}});
+                                             {"alike", ""},
+                                             {"", "", Align::left}});
   const double peak = finding.platform.processor.advertised_peak.value;
   for (const Strategy& strategy : answer.best) {
     std::vector<std::string> row{std::to_string(table.rows.size() + 1)};
@@ -77,6 +85,7 @@ std::string best_table(const StrategyFinding& finding) {
     row.push_back(fmt::format("{:.1f}", 100.0 * strategy.rate.value / peak));
     row.push_back(fmt::format("{:.1f}", strategy.memory.value / 1e9));
     row.push_back(strategy.alike == 0 ? "" : fmt::format("+{}", strategy.alike));
+    row.push_back(ties_with_best(finding, strategy) ? "tie" : "");
     table.rows.push_back(std::move(row));
   }
   return format(table);
@@ -101,9 +110,15 @@ std::string best_part(const StrategyFinding& finding) {
   if (std::ranges::any_of(answer.best, [](const Strategy& one) { return one.alike > 0; })) {
     text += "alike: further strategies of that grid that take the same time.\n";
   }
+  if (finding.bar) text += tie_text(*finding.bar);
   text += wrapped(
       "Flop/s are those of the model without recompute (Narayanan et al. SC21 eq. 3): work done "
       "twice is time and no merit.\n");
+  const Strategy& best = answer.best.front();
+  text += "\nThe first of them:\n";
+  if (finding.bar) text += error_bar_text(*finding.bar, best.seconds);
+  text += throughput_text(throughput(point_of(finding.question, best), best.seconds,
+                                     finding.platform.processor.advertised_peak));
   return text + "\nThe first of them alone:\n  " +
          project_command(finding.question, answer.best.front()) + '\n';
 }

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "scaling/text/text_table.hpp"
+#include "scaling/validation/error_bar.hpp"
 #include "sim/question/point_json.hpp"
 #include "sim/question/provenance.hpp"
 #include "support/json_object.hpp"
@@ -85,7 +86,8 @@ ordered_json json_of(const SetResult& result) {
                       {"ids", ranking.ids},
                       {"configurations", ranking.configurations},
                       {"kendall_tau", ranking.tau},
-                      {"top1_regret", ranking.regret}});
+                      {"top1_regret", ranking.regret},
+                      {"largest_gain_difference", ranking.gain_difference}});
   }
   return {{"name", result.set.name},
           {"title", result.set.title},
@@ -99,6 +101,25 @@ ordered_json json_of(const SetResult& result) {
           {"cases", cases}};
 }
 
+ordered_json json_of(const LeaveOut& intervals) {
+  ordered_json sources = ordered_json::array();
+  for (const SourceLeftOut& one : intervals.sources) {
+    sources.push_back({{"left_out", one.source},
+                       {"runs", one.runs},
+                       {"like", one.like},
+                       {"from_sources", one.from_sources},
+                       {"low", one.low},
+                       {"high", one.high},
+                       {"width", one.width},
+                       {"covered", one.covered},
+                       {"score", one.score},
+                       {"fixed_score", one.fixed_score}});
+  }
+  return {{"level", error_bar_level},       {"covered", intervals.covered},
+          {"score", intervals.score},       {"fixed_score", intervals.fixed_score},
+          {"wrong", wrong_with(intervals)}, {"sources", sources}};
+}
+
 std::string in_quotes(const std::string& text) {
   std::string result = "\"";
   for (char letter : text) result += letter == '"' ? std::string("\"\"") : std::string(1, letter);
@@ -107,10 +128,11 @@ std::string in_quotes(const std::string& text) {
 
 }  // namespace
 
-std::string validation_json(const std::vector<SetResult>& results) {
+std::string validation_json(const std::vector<SetResult>& results, const LeaveOut& intervals) {
   ordered_json object{{"format", format_name}, {"commit", build().commit}};
   object["sets"] = ordered_json::array();
   for (const SetResult& result : results) object["sets"].push_back(json_of(result));
+  object["intervals"] = json_of(intervals);
   return object.dump() + '\n';
 }
 

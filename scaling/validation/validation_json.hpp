@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "scaling/validation/leave_out.hpp"
 #include "scaling/validation/validation_run.hpp"
 
 namespace fourfold {
 
-std::string validation_json(const std::vector<SetResult>& results);  // one line
+std::string validation_json(const std::vector<SetResult>& results,
+                            const LeaveOut& intervals);  // one line
 
 // A line a case, also those that did not run; in base units, deviation as a fraction.
 std::string validation_csv(const std::vector<SetResult>& results);

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <stdexcept>
 
 #include "scaling/find/finding.hpp"
@@ -39,6 +41,32 @@ Projection project_as_it_is(const Question& question, Fidelity fidelity,
   return projection;
 }
 
+// What one layer more takes of one micro-batch more: all else cancels.
+Projection project_layer(const Question& question, Fidelity fidelity,
+                         const std::function<void(double)>& watch) {
+  const std::int64_t micro_batch = question.global_batch / *question.micro_batches;
+  const auto projected = [&](std::int64_t layers, std::int64_t micro_batches) {
+    Question part = question;
+    part.model.layers = layers;
+    part.micro_batches = micro_batches;
+    part.global_batch = micro_batch * micro_batches;
+    return project_as_it_is(part, fidelity, watch);
+  };
+  Projection projection = projected(2, 2);
+  const Outcome fewer[]{projected(1, 2).outcome, projected(2, 1).outcome, projected(1, 1).outcome};
+  const auto difference = [&](Seconds Outcome::*part) {
+    return projection.outcome.*part - fewer[0].*part - fewer[1].*part + fewer[2].*part;
+  };
+  projection.outcome.total = difference(&Outcome::total);
+  projection.outcome.compute = difference(&Outcome::compute);
+  projection.outcome.bubble = difference(&Outcome::bubble);
+  for (std::size_t c = 0; c < projection.outcome.exposed.size(); ++c) {
+    projection.outcome.exposed[c] = projection.outcome.exposed[c] - fewer[0].exposed.at(c) -
+                                    fewer[1].exposed.at(c) + fewer[2].exposed.at(c);
+  }
+  return projection;
+}
+
 Projection project_best(const Question& question, Fidelity fidelity,
                         const std::function<void(double)>& watch) {
   const Platform platform = read_platform(question.platform, question.scales, question.software);
@@ -55,30 +83,46 @@ CaseResult run_case(const ValidationCase& one, Fidelity fidelity,
   if (!one.left_out.empty()) return result;
   try {
     const bool known = one.question.grid && one.question.micro_batches;
-    result.projection = known ? project_as_it_is(one.question, fidelity, watch)
-                              : project_best(one.question, fidelity, watch);
+    const bool layer = one.measured == Measured::layer;
+    result.projection = layer   ? project_layer(one.question, fidelity, watch)
+                        : known ? project_as_it_is(one.question, fidelity, watch)
+                                : project_best(one.question, fidelity, watch);
   } catch (const FindingFailed& error) {
     result.why_not = error.what();
   }
   return result;
 }
 
-// Equal for rows that ask for the same thing.
+double largest_gain_difference(const std::vector<double>& published,
+                               const std::vector<double>& projected) {
+  std::vector<std::size_t> slowest_first(published.size());
+  std::iota(slowest_first.begin(), slowest_first.end(), std::size_t{0});
+  std::stable_sort(slowest_first.begin(), slowest_first.end(),
+                   [&](std::size_t a, std::size_t b) { return published[a] > published[b]; });
+  double largest = 0.0;
+  for (std::size_t i = 1; i < slowest_first.size(); ++i) {
+    const std::size_t slower = slowest_first[i - 1], faster = slowest_first[i];
+    const double of_published = 1.0 - published[faster] / published[slower];
+    const double of_projected = 1.0 - projected[faster] / projected[slower];
+    largest = std::max(largest, std::abs(of_published - of_projected));
+  }
+  return largest;
+}
+
+}  // namespace
+
 std::string configuration_of(const CaseResult& result) {
   nlohmann::json object = json_of(result.one.question);
   object["model"].erase("name");
   return object.dump();
 }
 
-// Equal for rows that a user would choose between.
 std::string choice_of(const CaseResult& result) {
   nlohmann::json object = json_of(result.one.question);
   object["model"].erase("name");
   for (const char* chosen : {"options", "grid", "micro_batches"}) object.erase(chosen);
   return result.one.study + object.dump();
 }
-
-}  // namespace
 
 SetResult run_validation(const ValidationSet& set, Fidelity fidelity, const WatchSet& watch) {
   SetResult result;
@@ -156,6 +200,7 @@ std::vector<Ranking> rankings(const SetResult& result) {
     }
     ranking.tau = kendall_tau(projected, published);
     ranking.regret = top1_regret(projected, published);
+    ranking.gain_difference = largest_gain_difference(published, projected);
     found.push_back(ranking);
   }
   return found;

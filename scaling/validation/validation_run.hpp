@@ -29,6 +29,11 @@ struct CaseResult {
   double deviation() const { return projection->outcome.total / one.published - 1.0; }
 };
 
+// Equal for rows that ask for the same thing.
+std::string configuration_of(const CaseResult& result);
+// Equal for rows that a user would choose between.
+std::string choice_of(const CaseResult& result);
+
 struct SetResult {
   ValidationSet set;  // without its cases
   Fidelity fidelity = Fidelity::estimated;
@@ -57,7 +62,10 @@ struct Ranking {
   std::string study;
   std::vector<std::string> ids;
   std::size_t configurations = 0;
-  double tau = 0.0;     // Kendall's, of published and projected seconds
+  double tau = 0.0;  // Kendall's, of published and projected seconds
+  // Of each configuration over the next slower one as measured, in shares of the seconds: the
+  // largest difference between the published gain and the projected one.
+  double gain_difference = 0.0;
   double regret = 0.0;  // of taking the projection's first choice, in published seconds
 };
 std::vector<Ranking> rankings(const SetResult& result);

@@ -41,6 +41,7 @@ const std::vector<std::string> other_columns{"study",
                                              "tflops_per_gpu",
                                              "mfu_or_pct_peak",
                                              "notes",
+                                             "part",
                                              "in_sample",
                                              "left_out"};
 
@@ -272,6 +273,12 @@ ValidationCase read_case(const RowReader& row, const std::vector<std::string>& a
   question.micro_batches = read_micro_batches(row, question);
   if (context > 1 && one.left_out.empty()) one.left_out = "context parallelism is not modelled";
   read_options(row, one);
+  if (const std::string part = row.text("part"); part == "layer") {
+    one.measured = Measured::layer;
+    if (!question.grid || !question.micro_batches) row.fail("part", "a layer needs a grid");
+  } else if (!part.empty()) {
+    row.fail("part", "'" + part + "' is not layer");
+  }
   one.published = published_seconds(row, question);
   for (const std::string& option : awaited) {
     if (!row.text(option).empty()) one.unsaid.push_back(option + " = " + row.text(option));

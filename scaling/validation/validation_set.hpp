@@ -12,12 +12,16 @@
 
 namespace fourfold {
 
+// What was measured: a step, or one layer forward and backward of one micro-batch.
+enum class Measured : std::uint8_t { step, layer };
+
 struct ValidationCase {
   std::string id;        // of its own in the set
   std::string study;     // rows that go together in the statistics
   std::string source;    // who measured it
   std::string stand_in;  // why the platform is not the machine; empty: it is
   Question question;     // its grid is searched if the row names none
+  Measured measured = Measured::step;
   Seconds published;
   // Constants that were chosen with this row: then it proves nothing. Empty: out of sample.
   std::string in_sample;

@@ -35,6 +35,11 @@ std::string marks(const CaseResult& result) {
   return letters;
 }
 
+// Of layers, too, which take milliseconds.
+std::string seconds_text(Seconds seconds) {
+  return fmt::format("{:.{}f}", seconds.value, seconds.value < 0.1 ? 4 : 2);
+}
+
 std::string rows_text(const SetResult& result) {
   TextTable table;
   table.columns = {{"row", "", Align::left}, {"platform", "", Align::left},
@@ -51,9 +56,8 @@ std::string rows_text(const SetResult& result) {
     table.rows.push_back(
         {one.one.id, one.one.question.platform, fmt::to_string(one.one.question.devices),
          projection.grid.str(), fmt::to_string(projection.micro_batches),
-         name(one.one.question.options.recompute), fmt::format("{:.2f}", one.one.published.value),
-         fmt::format("{:.2f}", projection.outcome.total.value), percent(one.deviation()),
-         marks(one)});
+         name(one.one.question.options.recompute), seconds_text(one.one.published),
+         seconds_text(projection.outcome.total), percent(one.deviation()), marks(one)});
   }
   return format(table);
 }
@@ -152,21 +156,26 @@ std::string statistics_text(const std::vector<SetResult>& results) {
 
 std::string rankings_text(const std::vector<SetResult>& results) {
   TextTable table;
-  table.columns = {{"ranking", "", Align::left}, {"rows", ""},
-                   {"configurations", ""},       {"tau", ""},
-                   {"top-1 regret", "%"},        {"first row", "", Align::left}};
+  table.columns = {{"ranking", "", Align::left},  {"rows", ""},
+                   {"configurations", ""},        {"tau", ""},
+                   {"top-1 regret", "%"},         {"gains off", "by, points"},
+                   {"first row", "", Align::left}};
   for (const SetResult& result : results) {
     for (const Ranking& ranking : rankings(result)) {
       table.rows.push_back({ranking.study, fmt::to_string(ranking.ids.size()),
                             fmt::to_string(ranking.configurations),
                             fmt::format("{:.2f}", ranking.tau), unsigned_percent(ranking.regret),
-                            ranking.ids.front()});
+                            unsigned_percent(ranking.gain_difference), ranking.ids.front()});
     }
   }
   if (table.rows.empty()) return "";
   return "\nConfigurations of one model, devices and batch, in the order measured and "
          "projected:\n" +
-         format(table);
+         format(table) +
+         wrapped(
+             "Gains: of each configuration over the next slower one as measured; the largest "
+             "difference of a projected gain from the published one.") +
+         '\n';
 }
 
 std::string bounds_text(const SetResult& result) {

@@ -46,6 +46,8 @@ inline Record made_up_record() {
       ReplayAnswer{record.outcome, true, 1e-9, 52'096, 1'000'000, 3.5, 70.25, "3.32", {}};
   record.software = "axonn-litgpt";
   record.software_by = "machine";
+  record.bar =
+      ErrorBar{-0.0625, 0.5, "on MI250X and sharded", 12, 4, -0.125, 0.75, {"nodes"}, 0.03, 40};
   record.platform_title = "Frontier, made up";
   record.platform_digest = "fedcba9876543210";
   record.provenance = {"358f1fb00000",

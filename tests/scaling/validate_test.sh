@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # fourfold validate from outside: the status follows the bound, --against knows what --json said,
-# and the scatter plot shows studies and bands.
+# the scatter plot shows studies and bands, and the kept residuals are those of today.
 source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 
 # rows BOUND SECONDS: a set of two runs.
@@ -32,12 +32,27 @@ for word in "First study" "Second study" "within 10 %" "within 20 %"; do
   grep -oE '>[^<>]+<' "$folder/out.svg" | grep -q "$word" || fail "the plot lacks '$word'"
 done
 # The sets that come with Fourfold are within their bounds.
-"$fourfold" validate --json >"$folder/all.json" 2>"$folder/complaint" ||
+"$fourfold" validate --json --keep "$folder/kept.csv" >"$folder/all.json" 2>"$folder/complaint" ||
   fail "a set is worse than its bound: $(grep '^fourfold:' "$folder/complaint")"
-python3 - "$folder/all.json" <<'PYTHON'
-import json, sys
-for one in json.load(open(sys.argv[1]))["sets"]:
+python3 - "$folder/all.json" "$folder/kept.csv" "$FOURFOLD_SOURCE_DIR/scaling/validation/residuals.csv" <<'PYTHON'
+import csv, json, sys
+said = json.load(open(sys.argv[1]))
+for one in said["sets"]:
     assert one["cases"] and not one["worse_than_bound"], one["name"]
     assert all(case["projected_s"] or case["why_not"] for case in one["cases"]), one["name"]
+
+# Error bars are made of what the model projects today, and hold what is left out.
+def rows(path):
+    lines = [line for line in open(path) if not line.startswith("#")]
+    return {row.pop("id"): row for row in csv.DictReader(lines)}
+now, kept = rows(sys.argv[2]), rows(sys.argv[3])
+again = "; run: fourfold validate --keep scaling/validation/residuals.csv"
+assert now.keys() == kept.keys(), "other runs are kept than are projected" + again
+for name, row in now.items():
+    ratios = [float(of[name].pop("published_over_projected")) for of in (now, kept)]
+    assert abs(ratios[0] - ratios[1]) < 3e-4, f"{name}: {ratios[0]}, but {ratios[1]} is kept" + again
+    assert row == kept[name], name + again
+assert not said["intervals"]["wrong"], said["intervals"]["wrong"]
+assert 0.65 <= said["intervals"]["covered"] <= 0.95
 PYTHON
-echo "validation guards its bounds"
+echo "validation guards its bounds, and error bars are what it finds"

@@ -8,6 +8,7 @@
 
 #include "scaling/validation/cell_table.hpp"
 #include "scaling/validation/deviations.hpp"
+#include "scaling/validation/residuals.hpp"
 #include "scaling/validation/validation_json.hpp"
 #include "scaling/validation/validation_run.hpp"
 #include "scaling/validation/validation_set.hpp"
@@ -152,9 +153,11 @@ TEST(Validation, RefusesColumnsAndRemarksThatNobodyKnows) {
 TEST(Validation, ShipsEveryPublishedRowWithItsBound) {
   const ValidationSet runs = read_validation_set("known_runs");
   const ValidationSet weak = read_validation_set("sc24_weak");
+  const ValidationSet overlap = read_validation_set("sc24_overlap");
 
   EXPECT_EQ(runs.cases.size(), 101u);
   EXPECT_EQ(weak.cases.size(), 12u);
+  EXPECT_EQ(overlap.cases.size(), 4u);
   for (const ValidationSet& set : {runs, weak}) {
     EXPECT_TRUE(set.bound.has_value()) << set.name;
     EXPECT_GT(set.least_cases, 0) << set.name;
@@ -197,6 +200,29 @@ TEST(Validation, ProjectsARunAsItWas) {
   EXPECT_THAT(result.cases[1].why_not, HasSubstr("2 layers cannot be dealt out to 4 stages"));
 }
 
+// Of one micro-batch on one device nothing overlaps: many layers take as many times the layer.
+TEST(Validation, ProjectsALayerAsWhatItAdds) {
+  const std::string layer =
+      "id,source,part,platform,n_gpus,layers,hidden,heads,seq,vocab,global_batch_sequences,tp,"
+      "micro_batch,recompute,seconds\n";
+  const ValidationSet set = read(layer + "a,me,layer,selene,1,1,2048,16,2048,51200,4,1,4,full,1\n");
+
+  const SetResult result = run_validation(set, Fidelity::estimated, [](const auto&, double) {});
+
+  Question question = set.cases[0].question;
+  const auto seconds = [&](std::int64_t layers, std::int64_t micro_batches) {
+    question.model.layers = layers;
+    question.global_batch = 4 * micro_batches;
+    return estimate(point_of(question, *question.grid, micro_batches), read_platform("selene"))
+        .outcome.total.value;
+  };
+  const double more = seconds(5, 3) - seconds(5, 2), less = seconds(3, 3) - seconds(3, 2);
+  EXPECT_NEAR(result.cases[0].projection->outcome.total.value, (more - less) / 2.0, 1e-9);
+  EXPECT_THAT(residuals_of({result}), IsEmpty());
+  EXPECT_THAT(refusal(layer + "a,me,half,selene,1,1,2048,16,2048,51200,4,1,4,full,1\n"),
+              HasSubstr("'half' is not layer"));
+}
+
 TEST(Validation, KeepsRowsThatChoseAConstantApart) {
   SetResult result = made_up({made_up("a", 10, 9), made_up("b", 10, 5), made_up("c", 10, 11)});
   result.cases[1].one.in_sample = "processor.interference";
@@ -228,6 +254,8 @@ TEST(Validation, RanksConfigurationsAndNotRepeats) {
   EXPECT_EQ(found.front().configurations, 3u);
   EXPECT_NEAR(found.front().tau, 1.0 / 3.0, 1e-12);
   EXPECT_NEAR(found.front().regret, 10.0 / 8.0 - 1.0, 1e-12);
+  // From 12 to 10 to 8 s, projected from 7 to 5 to 6: gains of 1/6 and 1/5, projected 2/7 and -1/5.
+  EXPECT_NEAR(found.front().gain_difference, 0.4, 1e-12);
 }
 
 TEST(Validation, SaysWhenASetIsWorseThanItsBound) {
@@ -253,7 +281,7 @@ TEST(Validation, ShowsWhatMovedSinceAnEarlierOne) {
   const SetResult now =
       made_up({made_up("same", 10, 9), made_up("moved", 10, 10), made_up("late", 10, 9)});
   const TemporaryFolder folder;
-  write_content(folder.file("before.json"), validation_json({before}));
+  write_content(folder.file("before.json"), validation_json({before}, leave_out({})));
 
   const EarlierValidation earlier = read_validation_json(folder.file("before.json"));
   const std::string text = changes_text(earlier, {now});
