@@ -24,7 +24,9 @@ class Varied {
         pipeline_(
             recordings_.pipeline(point_.grid.extent(Axis::pipe), point_.options.micro_batches)) {}
 
-  Seconds estimated() const { return estimate_on(read_platform(point_.platform, point_.scales, point_.software)); }
+  Seconds estimated() const {
+    return estimate_on(read_platform(point_.platform, point_.scales, point_.software));
+  }
 
   // Absent if the scaled platform is refused, say a fraction above 1.
   std::optional<Seconds> estimated_with(const std::string& key, double factor) const {
