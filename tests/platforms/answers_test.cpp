@@ -130,7 +130,7 @@ class Numbers {
     of("low latency", l.low_latency);
     of("simple", l.simple);
     add("overlap", l.overlap_exponent);
-    add("interference", l.interference);
+    add("library interference", l.interference);
     for (const Plateau& p : l.across)
       add(fmt::format("across {}", p.devices), p.bus_bandwidth.value);
     for (const Plateau& p : l.in_node) {
