@@ -105,13 +105,17 @@ struct CollectiveLibrary {
   Seconds base_in_node;
   Protocol low_latency;
   Protocol simple;
-  double interference = 0.0;      // share of its speed that a collective loses to kernels beside it
+  // Share of its speed that a collective inside a node loses to kernels beside it. Of one over
+  // nodes: of what its in-node copies could carry, which may still be more than its NICs do.
+  double interference = 0.0;
   double overlap_exponent = 1.0;  // q: latency and bandwidth of a Simple ring overlap partly
   // Groups over several nodes, by members per node, ascending, each with the network to itself.
   std::vector<Plateau> across;
   // Devices of a node that do the same in other groups at once, with the group's own; 0: none do.
-  // All rings of a node together get no more than one ring of the whole node.
   int sharing_a_node = 0;
+  // What each of them gets then, where it was measured. Otherwise all rings of a node together get
+  // no more than one ring of the whole node.
+  std::vector<Plateau> across_at_once;
   std::vector<Plateau> in_node;  // groups of neighbours inside one node, by size, ascending
   // Where a stride was measured it goes before `in_node`; empty where the node is symmetric.
   std::vector<StridedPlateau> in_node_by_stride;

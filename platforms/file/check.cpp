@@ -259,6 +259,9 @@ void check_library(const Platform& platform) {
                                  library.overlap_exponent));
   }
   check_plateaus(platform, library.across, "across");
+  if (!library.across_at_once.empty()) {
+    check_plateaus(platform, library.across_at_once, "across_at_once");
+  }
   if (platform.node.devices > 1) check_plateaus(platform, library.in_node, "in_node");
   check_injection(platform);
   for (const StridedPlateau& plateau : library.in_node_by_stride) {

@@ -405,8 +405,10 @@ KeyTable across_keys() {
       "library.across",
       "",
       "Plateaus of rings over nodes that have the nodes to themselves, by members of the group in "
-      "each node, ascending; the last row is a whole node, and all rings of a node together get no "
-      "more than it. Rates between rows are interpolated. The NICs bound them: a rate above those "
+      "each node, ascending; the last row is a whole node, and unless across_at_once says "
+      "otherwise "
+      "all rings of a node together get no more than it. Rates between rows are interpolated. The "
+      "NICs bound them: a rate above those "
       "of its members is refused.",
       {{"devices", KeyForm::column, "", "Members of the group in each node.",
         "1, and all devices of a node, at least."},
@@ -415,6 +417,21 @@ KeyTable across_keys() {
                          "the node (often "
                          "z), one device's that of the axes outside it (data).")},
       {"{ devices = 1, bus_bandwidth_GBps = 48 }", "{ devices = 8, bus_bandwidth_GBps = 380 }"}};
+}
+
+KeyTable at_once_keys() {
+  return {
+      "library.across_at_once",
+      "",
+      "The same of each ring while all devices of its nodes are in rings like it, as they are in a "
+      "job: where those together get less than one ring of the whole node.",
+      {{"devices", KeyForm::column, "", "Members of the group in each node.",
+        "1, and all devices of a node, at least."},
+       bus_bandwidth_key("nccl-tests with NCCL_TESTS_SPLIT_MASK: one group for each device of a "
+                         "node.",
+                         "Exposed communication of axes outside the node (data, often z).")},
+      {"{ devices = 1, bus_bandwidth_GBps = 48 }", "{ devices = 8, bus_bandwidth_GBps = 380 }"},
+      Presence::optional};
 }
 
 KeyTable in_node_keys() {
@@ -457,6 +474,7 @@ std::vector<KeyTable> library_keys() {
           protocol_keys("simple", "The library's protocol for large messages (NCCL's Simple).",
                         {"23.2", "10.7", "1.0", "1.0", "1.79", "0.71", "2.44", "1"}),
           across_keys(),
+          at_once_keys(),
           in_node_keys(),
           strided_keys()};
 }

@@ -118,6 +118,7 @@ CollectiveLibrary read_library(const FactTable& root) {
   library.interference = table.number("interference", Range::open_fraction);
   library.overlap_exponent = table.number("overlap_exponent", Range::positive);
   library.across = read_plateaus(table, "across");
+  library.across_at_once = read_plateaus(table, "across_at_once");
   library.in_node = read_plateaus(table, "in_node");
   const std::string strided = "in_node_by_stride";
   if (!table.has(strided)) return library;

@@ -103,7 +103,7 @@ struct StepOptions {
   // elements to be updated (Singh and Bhatele, IPDPS 2022); 0: all of them stay on the device.
   std::int64_t offload_bucket = 0;
   // Which axis's neighbours are neighbours on the machine.
-  RankOrder rank_order;
+  RankOrder rank_order{};
   Precision grad_reduce_precision_z = Precision::bf16;
   Precision grad_reduce_precision_data = Precision::fp32;
   bool operator==(const StepOptions&) const = default;

@@ -117,6 +117,7 @@ class Lowering {
     for (const Channel& channel : program_.channels) {
       shapes_.push_back(group_shape(channel, target.shapes, target.platform.node.devices));
       rates_.push_back(shapes_.back().members == 1 ? BytesPerSecond{} : link_rate(channel, target));
+      program_.interference.push_back(interference_of(target.platform, shapes_.back()));
     }
   }
 
@@ -154,7 +155,8 @@ class Lowering {
     for (const CollectiveClass& c : folded.collectives) collective(c, sizes);
     classes_.clear();
     for (const OpClass& op : folded.classes) {
-      classes_.push_back(kernel_time(op, sizes, target_.platform.processor, target_.platform.software));
+      classes_.push_back(
+          kernel_time(op, sizes, target_.platform.processor, target_.platform.software));
     }
     bodies_.clear();
     for (const Body& body : folded.bodies) add(body, folded);
@@ -281,7 +283,7 @@ class Lowering {
 };
 
 // All but the channels.
-void clear(const Target& target, TimedProgram& program) {
+void clear(TimedProgram& program) {
   program.collectives.clear();
   program.steps.clear();
   program.runs.clear();
@@ -289,8 +291,7 @@ void clear(const Target& target, TimedProgram& program) {
   program.stages.clear();
   program.queues.clear();
   program.max_back = 0;
-  program.interference = {target.platform.processor.interference,
-                          target.platform.library.interference};
+  program.interference.clear();
 }
 
 }  // namespace
@@ -306,7 +307,7 @@ void lower(std::span<const Folded> stages, const std::vector<LocalSizes>& sizes,
     }
     std::ranges::sort(program.channels, in_order);
   }
-  clear(target, program);
+  clear(program);
   Lowering lowering(target, program);
   for (std::size_t i = 0; i < stages.size(); ++i) lowering.stage(stages[i], sizes[i]);
 }
@@ -314,7 +315,7 @@ void lower(std::span<const Folded> stages, const std::vector<LocalSizes>& sizes,
 void lower(const Pipeline& pipeline, const std::vector<LocalSizes>& sizes, const Target& target,
            TimedBodies& bodies) {
   bodies.program.channels = pipeline.channels();
-  clear(target, bodies.program);
+  clear(bodies.program);
   bodies.kinds.clear();
   Lowering lowering(target, bodies.program);
   for (std::size_t k = 0; k < pipeline.kinds().size(); ++k) {

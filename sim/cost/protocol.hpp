@@ -50,6 +50,11 @@ CollectiveChoice choose_collective(const CollectiveLibrary& library, const Colle
 CollectiveCost collective_cost(const CollectiveLibrary& library, CollectiveKind kind, Bytes buffer,
                                GroupShape shape, BytesPerSecond link_rate);
 
+// What a collective of such a group and kernels beside it lose to each other. Kernels slow the
+// copies inside nodes, not the NICs: a ring over nodes loses only what makes its copies slower than
+// it is by itself.
+Interference interference_of(const Platform& platform, GroupShape shape);
+
 // delay + work / min(rate_cap, link_rate).
 Seconds uncontended(const CollectiveCost& cost, BytesPerSecond link_rate);
 

@@ -51,6 +51,9 @@ BytesPerSecond plateau_across(const CollectiveLibrary& library, GroupShape shape
   const double devices = static_cast<double>(shape.members) / static_cast<double>(shape.nodes);
   const BytesPerSecond alone = interpolated(library.across, devices);
   if (library.sharing_a_node == 0) return alone;
+  if (!library.across_at_once.empty()) {
+    return std::min(alone, interpolated(library.across_at_once, devices));
+  }
   const auto all = static_cast<double>(library.sharing_a_node);
   return std::min(alone, interpolated(library.across, all) * std::min(1.0, devices / all));
 }
@@ -61,6 +64,18 @@ Seconds hops(const CollectiveCounts& counts, const Protocol& protocol) {
 }
 
 }  // namespace
+
+Interference interference_of(const Platform& platform, GroupShape shape) {
+  const CollectiveLibrary& library = platform.library;
+  const double of_kernels = platform.processor.interference;
+  if (shape.members == 1) return {};
+  if (shape.nodes == 1) return {of_kernels, library.interference};
+  const std::int64_t in_each = shape.members / shape.nodes;
+  if (in_each <= 1) return {of_kernels, 0.0};
+  const BytesPerSecond copies =
+      plateau_in_node(library, in_each, shape.stride) * (1.0 - library.interference);
+  return {of_kernels, std::max(0.0, 1.0 - copies / plateau_across(library, shape))};
+}
 
 CollectiveForms::CollectiveForms(const CollectiveLibrary& library, GroupShape shape,
                                  BytesPerSecond link_rate)

@@ -107,6 +107,8 @@ struct TimedQueue {
 struct Interference {
   double of_kernels = 0.0;
   double of_collectives = 0.0;
+
+  bool any() const { return of_kernels != 0.0 || of_collectives != 0.0; }
 };
 
 // Unrolled order of a stage: for each of its cycles, `repeats` times: for each of its runs,
@@ -119,9 +121,12 @@ struct TimedProgram {
   std::vector<StageCycles> stages;  // one after the other; none: one stage has all cycles
   std::vector<TimedQueue> queues;   // by stage; none: every stage's order is fixed
   std::vector<TimedCollective> collectives;
-  std::int32_t max_back = 0;  // the largest `back` of any wait
-  Interference interference;  // see interference_charge
+  std::int32_t max_back = 0;               // the largest `back` of any wait
+  std::vector<Interference> interference;  // by channel, see interference_charge; none: no loss
 
+  Interference interference_on(ChannelNumber channel) const {
+    return interference.empty() ? Interference{} : interference[static_cast<std::size_t>(channel)];
+  }
   std::vector<StageCycles> by_stage() const {
     if (!stages.empty()) return stages;
     return {{0, static_cast<std::int32_t>(cycles.size())}};

@@ -19,7 +19,7 @@ constexpr std::uint64_t spread = 0x9e3779b97f4a7c15;
 
 Outcome PipelineWalk::walk(const Pipeline& pipeline, const TimedBodies& bodies) {
   begin(pipeline, bodies);
-  const Interference interference = program_->interference;
+  const Interference* const lost = lost_.data();
   double bubble = 0.0;
   double* const exposed = exposed_.data();
   double* const posted = posted_.data();
@@ -33,7 +33,7 @@ Outcome PipelineWalk::walk(const Pipeline& pipeline, const TimedBodies& bodies) 
     const double duration = stage.durations[meeting.wait.collective];
     const double until = finish[meeting.wait.number];
     const InterferenceCharge charge =
-        interference_charge(interference, {duration}, {compute - mark[meeting.wait.post]});
+        interference_charge(lost[meeting.channel], {duration}, {compute - mark[meeting.wait.post]});
     compute += charge.compute.value;
     now += charge.compute.value;
     const double waits = std::max(0.0, until + charge.late.value - now);
@@ -65,6 +65,8 @@ Outcome PipelineWalk::walk(const Pipeline& pipeline, const TimedBodies& bodies) 
 void PipelineWalk::begin(const Pipeline& pipeline, const TimedBodies& bodies) {
   program_ = &bodies.program;
   divide(bodies);
+  lost_ = program_->interference;
+  lost_.resize(program_->channels.size());
   legs_.clear();
   used_ = 0;
   walked_ = 0;
@@ -151,14 +153,12 @@ bool PipelineWalk::holds(const Passage& passage, const StageClock& stage) const 
   if (passage.before != stage.channels) return false;
   const double tolerance = alike_within * (passage.seconds + passage.compute);
   const auto near = [&](double a, double b) { return std::abs(a - b) <= tolerance; };
-  const Interference& lost = program_->interference;
-  const bool interferes = lost.of_kernels != 0.0 || lost.of_collectives != 0.0;
   for (const Found& found : passage.found) {
     const Pending& now = stage.pending[found.place];
     const double finish = ahead_of(now, stage.now);
     if (passage.in_time ? finish > found.latest : !near(found.finish, finish)) return false;
     if (!near(found.duration, now.duration)) return false;
-    if (!found.awaited || !interferes) continue;
+    if (!found.awaited || !lost_[static_cast<std::size_t>(now.channel)].any()) continue;
     const double beside = beside_of(now, stage.compute);
     if (!near(found.beside, beside)) return false;
   }
@@ -167,14 +167,16 @@ bool PipelineWalk::holds(const Passage& passage, const StageClock& stage) const 
 
 // How far ahead the end of a post is, as far as it makes a difference.
 double PipelineWalk::ahead_of(const Pending& pending, double now) const {
-  return std::max(-most_late(program_->interference, {pending.duration}).value,
-                  pending.finish - now);
+  return std::max(
+      -most_late(lost_[static_cast<std::size_t>(pending.channel)], {pending.duration}).value,
+      pending.finish - now);
 }
 
 // Compute since a post, as far as it makes a difference.
 double PipelineWalk::beside_of(const Pending& pending, double compute) const {
-  return std::min(most_beside(program_->interference, {pending.duration}).value,
-                  compute - pending.compute_before);
+  return std::min(
+      most_beside(lost_[static_cast<std::size_t>(pending.channel)], {pending.duration}).value,
+      compute - pending.compute_before);
 }
 
 // Walks a leg from what is under way now, on a clock that begins with the leg.
@@ -245,8 +247,9 @@ void PipelineWalk::wait(const TimedStep& step, Passage& passage) {
   }
   if (back >= 0) throw std::logic_error("estimate: a wait for what has been waited for");
   const Pending awaited = *post;
-  const InterferenceCharge charge = interference_charge(program_->interference, {awaited.duration},
-                                                        {passage.compute - awaited.compute_before});
+  const InterferenceCharge charge =
+      interference_charge(lost_[static_cast<std::size_t>(step.channel)], {awaited.duration},
+                          {passage.compute - awaited.compute_before});
   passage.seconds += charge.compute.value;
   passage.compute += charge.compute.value;
   const double finish = awaited.finish + charge.late.value;

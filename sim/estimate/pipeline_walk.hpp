@@ -95,6 +95,7 @@ class PipelineWalk {
   Outcome outcome(const Pipeline& pipeline, const TimedBodies& bodies) const;
 
   const TimedProgram* program_ = nullptr;
+  std::vector<Interference> lost_;  // by channel
   std::vector<std::int32_t> first_part_;  // by body of the program
   std::vector<Range> parts_;              // of its steps
   std::vector<LegTimes> legs_;            // kind after kind

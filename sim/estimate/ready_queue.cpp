@@ -184,8 +184,8 @@ class QueuedStage {
     const bool joins = meetings_.joins(s.channel);
     if (joins && !meetings_.known(s.channel, stage_, number)) return false;
     const double finish = joins ? meetings_.finish(s.channel, stage_, number) : post.finish;
-    const InterferenceCharge charge =
-        interference_charge(p_.interference, {post.duration}, {compute_ - post.compute_before});
+    const InterferenceCharge charge = interference_charge(
+        p_.interference_on(s.channel), {post.duration}, {compute_ - post.compute_before});
     work(charge.compute.value);
     if (joins) {
       bubble_ += std::max(0.0, finish - post.duration - now_);

@@ -168,7 +168,7 @@ class Walk {
     if (!meetings_.known(s.channel, stage_, number)) return false;
     const Post& post = posts_[c][number];
     const double finish = meetings_.finish(s.channel, stage_, number);
-    const InterferenceCharge charge = charge_of(post);
+    const InterferenceCharge charge = charge_of(s.channel, post);
     compute(charge.compute.value);
     bubble_ += std::max(0.0, finish - post.duration - now_.seconds);
     log.flight(s.channel, finish - post.duration, finish);
@@ -176,8 +176,8 @@ class Walk {
     return true;
   }
 
-  InterferenceCharge charge_of(const Post& post) const {
-    return interference_charge(p_.interference, {post.duration},
+  InterferenceCharge charge_of(ChannelNumber channel, const Post& post) const {
+    return interference_charge(p_.interference_on(channel), {post.duration},
                                {now_.compute - post.compute_before});
   }
 
@@ -245,22 +245,22 @@ class Walk {
     const Post then =
         number < in_round ? Post{} : seen(channel, number - in_round, before.extensions);
     const auto near = [&](double a, double b) { return std::abs(a - b) <= tolerance; };
+    const Interference lost = p_.interference_on(static_cast<ChannelNumber>(channel));
     return near(then.duration, after.duration) &&
-           near(ahead(then, before.now), ahead(after, now_)) &&
+           near(ahead(lost, then, before.now), ahead(lost, after, now_)) &&
            // A post of the finished past can be waited for once more only to charge interference,
            // of which there is so much and no more.
-           near(beside(then, before.now), beside(after, now_));
+           near(beside(lost, then, before.now), beside(lost, after, now_));
   }
 
   // How far ahead the end of a post is, as far as it makes a difference.
-  double ahead(const Post& post, const Moment& now) const {
-    return std::max(-most_late(p_.interference, {post.duration}).value, post.finish - now.seconds);
+  static double ahead(const Interference& lost, const Post& post, const Moment& now) {
+    return std::max(-most_late(lost, {post.duration}).value, post.finish - now.seconds);
   }
 
   // Compute since a post, as far as it makes a difference.
-  double beside(const Post& post, const Moment& now) const {
-    return std::min(most_beside(p_.interference, {post.duration}).value,
-                    now.compute - post.compute_before);
+  static double beside(const Interference& lost, const Post& post, const Moment& now) {
+    return std::min(most_beside(lost, {post.duration}).value, now.compute - post.compute_before);
   }
 
   // `rounds` more like the one since `before`.
@@ -316,7 +316,7 @@ class Walk {
       const auto back = static_cast<std::size_t>(s.back);
       const Post post =
           back < channel.posts ? seen(c, channel.posts - 1 - back, extensions_.size()) : Post{};
-      const InterferenceCharge charge = charge_of(post);
+      const InterferenceCharge charge = charge_of(s.channel, post);
       compute(charge.compute.value);
       wait(channel, post.finish, charge.late);
     }

@@ -133,6 +133,9 @@ class Numbers {
     add("library interference", l.interference);
     for (const Plateau& p : l.across)
       add(fmt::format("across {}", p.devices), p.bus_bandwidth.value);
+    for (const Plateau& p : l.across_at_once) {
+      add(fmt::format("across at once {}", p.devices), p.bus_bandwidth.value);
+    }
     for (const Plateau& p : l.in_node) {
       add(fmt::format("in node {}", p.devices), p.bus_bandwidth.value);
     }

@@ -45,7 +45,7 @@ class ProgramBuilder {
     cycle_begin_ = end;
   }
   void interference(double of_kernels, double of_collectives = 0.0) {
-    program_.interference = {of_kernels, of_collectives};
+    program_.interference.assign(made_up_channels().size(), {of_kernels, of_collectives});
   }
   TimedProgram take() { return std::move(program_); }
 

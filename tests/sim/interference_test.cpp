@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstdint>
 #include <deque>
 #include <limits>
 #include <vector>
@@ -33,46 +33,58 @@ class Fluid {
             p_.collectives[static_cast<std::size_t>(step.collective)].uncontended.value);
       } else {
         const std::int64_t awaited = channel.posted - 1 - step.back;
-        while (channel.done() <= awaited) advance(next_end(), 1.0);
+        while (channel.done() <= awaited) advance(next_end(Beside::nothing), Beside::nothing);
       }
     }
     return now_;
   }
 
  private:
+  enum class Beside : std::uint8_t { nothing, kernels };
   struct Channel {
     std::deque<double> left;  // seconds, alone
     std::int64_t posted = 0;
     std::int64_t done() const { return posted - std::ssize(left); }
   };
 
-  double next_end() const {
+  // What a channel does of its collective in a second.
+  double speed(std::size_t channel, Beside beside) const {
+    const auto number = static_cast<ChannelNumber>(channel);
+    return beside == Beside::kernels ? 1.0 - p_.interference_on(number).of_collectives : 1.0;
+  }
+
+  double next_end(Beside beside) const {
     double first = std::numeric_limits<double>::infinity();
-    for (const Channel& channel : channels_) {
-      if (!channel.left.empty()) first = std::min(first, channel.left.front());
+    for (std::size_t c = 0; c < channels_.size(); ++c) {
+      const std::deque<double>& left = channels_[c].left;
+      if (!left.empty()) first = std::min(first, left.front() / speed(c, beside));
     }
     return first;
   }
 
   void compute(double left) {
     while (left > 0.0) {
-      const double end = next_end();
-      const bool beside = std::isfinite(end);
-      const double kernels = beside ? 1.0 - p_.interference.of_kernels : 1.0;
-      const double flights = 1.0 - p_.interference.of_collectives;
+      double kernels = 1.0;
+      for (std::size_t c = 0; c < channels_.size(); ++c) {
+        if (channels_[c].left.empty()) continue;
+        const auto number = static_cast<ChannelNumber>(c);
+        kernels = std::min(kernels, 1.0 - p_.interference_on(number).of_kernels);
+      }
+      const double end = next_end(Beside::kernels);
       const double until = left / kernels;
-      const bool over = until <= end / flights;
-      advance(over ? until : end / flights, flights);
-      left = over ? 0.0 : left - end / flights * kernels;
+      const bool over = until <= end;
+      advance(over ? until : end, Beside::kernels);
+      left = over ? 0.0 : left - end * kernels;
     }
   }
 
-  void advance(double seconds, double speed) {
+  void advance(double seconds, Beside beside) {
     now_ += seconds;
-    for (Channel& channel : channels_) {
-      if (channel.left.empty()) continue;
-      channel.left.front() -= seconds * speed;
-      if (channel.left.front() < 1e-12) channel.left.pop_front();
+    for (std::size_t c = 0; c < channels_.size(); ++c) {
+      std::deque<double>& left = channels_[c].left;
+      if (left.empty()) continue;
+      left.front() -= seconds * speed(c, beside);
+      if (left.front() < 1e-12) left.pop_front();
     }
   }
 
@@ -91,7 +103,7 @@ TimedProgram pair_of(double flight, double kernels, Interference lost) {
              {StepKind::wait, 0, -1, 0, {}}};
   p.runs = {{0, 3, 5}};
   p.cycles = {{0, 1, 1}};
-  p.interference = lost;
+  p.interference.assign(p.channels.size(), lost);
   return p;
 }
 

@@ -54,8 +54,8 @@ inline double naive_seconds(const TimedProgram& p) {
       channel.push_back({begins + takes, takes, compute});
     } else {
       const Post& post = channel[channel.size() - 1 - static_cast<std::size_t>(step.back)];
-      const InterferenceCharge charge =
-          interference_charge(p.interference, {post.duration}, {compute - post.compute_before});
+      const InterferenceCharge charge = interference_charge(
+          p.interference_on(step.channel), {post.duration}, {compute - post.compute_before});
       compute += charge.compute.value;
       now = std::max(now + charge.compute.value, post.finish + charge.late.value);
     }
@@ -71,9 +71,10 @@ inline TimedProgram random_program(std::mt19937& random, std::int32_t max_back =
     return Seconds{1e-3 * (1 + static_cast<double>(random() % 997))};
   };
   TimedProgram p;
-  if (random() % 2 != 0) p.interference = {0.1, 0.3};
+  const bool interferes = random() % 2 != 0;
   p.max_back = max_back;
   p.channels = made_up_channels();
+  if (interferes) p.interference.assign(p.channels.size(), {0.1, 0.3});
   const auto channels = static_cast<std::int32_t>(p.channels.size());
   for (ChannelNumber channel = 0; channel < channels; ++channel) {
     for (int i = 0; i < 2; ++i) p.collectives.push_back({channel, {}, {}, seconds()});
