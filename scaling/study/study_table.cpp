@@ -181,6 +181,9 @@ std::string notes(const Study& study) {
                       "estimates; those not simulated count as estimate x\n"
                       "simulated / estimated of the chosen grid.\n"
                     : "All seconds are estimated, none simulated.\n";
+  if (!study.rows.empty() && !study.rows.front().record.system.empty()) {
+    text += fmt::format("System: {}.\n", system_label(study.rows.front().record));
+  }
   if (!study.published_source.empty()) text += "Published: " + study.published_source + ".\n";
   if (derived) text += "* derived from the published flop/s with the model flops above.\n";
   if (capped) {

@@ -67,8 +67,10 @@ std::string ties_text(const Study& study) {
 }  // namespace
 
 bool compares_systems(const Study& study) {
-  return std::ranges::any_of(study.rows,
-                             [](const StudyRow& row) { return !row.record.system.empty(); });
+  const auto other = [&](const StudyRow& row) {
+    return system_label(row.record) != system_label(study.rows.front().record);
+  };
+  return std::ranges::any_of(study.rows, other);
 }
 
 std::string system_label(const Record& record) {

@@ -7,7 +7,7 @@
 
 namespace fourfold {
 
-// Whether the rows are of systems.
+// Whether the rows are of more systems than one.
 bool compares_systems(const Study& study);
 
 // The system with what was typed instead of its own options: "axonn-4d + overlap none".

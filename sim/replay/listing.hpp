@@ -25,6 +25,8 @@ namespace fourfold {
 // each a single one. Throws std::invalid_argument with a sentence where groups have several members
 // on several nodes, as their rings switch NICs in ways that routes between devices cannot say.
 //
+// What kernels take from collectives beside them (library.interference) is not listed.
+//
 // `factors` as in ReplayOptions::compute_factors: by rank, none for all 1.
 std::string listing(const TimedProgram& program, const ProcessGrid& grid, const Platform& platform,
                     const std::vector<double>& factors = {});

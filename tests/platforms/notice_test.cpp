@@ -34,7 +34,7 @@ TEST(Notices, SayFromWhichRowTheRestIsTaken) {
 // 214 GB/s inside a node would carry the 33.7 of one NIC's ring on to the others.
 TEST(Notices, DoubtARateThatFallsWithMoreDevices) {
   const Platform falling =
-      read_platform(edited("perlmutter", "bus_bandwidth_GBps = 70.8", "bus_bandwidth_GBps = 10"));
+      read_platform(edited("perlmutter", "bus_bandwidth_GBps = 70.5", "bus_bandwidth_GBps = 10"));
 
   EXPECT_THAT(notices(falling),
               ElementsAre(HasSubstr("falls from 33.7 GB/s with 2 devices per node to 10 with 4, "
@@ -44,7 +44,7 @@ TEST(Notices, DoubtARateThatFallsWithMoreDevices) {
 // Where the inside of a node carries less than the NICs, more devices per node are slower.
 TEST(Notices, BelieveARateThatTheInsideOfANodeHoldsDown) {
   const Platform slow_inside =
-      read_platform(edited("perlmutter", "bus_bandwidth_GBps = 70.8", "bus_bandwidth_GBps = 10"),
+      read_platform(edited("perlmutter", "bus_bandwidth_GBps = 70.5", "bus_bandwidth_GBps = 10"),
                     {{"library.in_node.4.bus_bandwidth_GBps", 0.1}});
 
   EXPECT_THAT(notices(slow_inside), IsEmpty());

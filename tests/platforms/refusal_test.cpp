@@ -123,15 +123,15 @@ INSTANTIATE_TEST_SUITE_P(
              "{ dimension = 3, routers = 1 }", "a dimension of 1 routers is none"},
         Edit{"PlateauOfTooMany", "perlmutter", "{ devices = 4, bus", "{ devices = 5, bus",
              "speaks of 5 devices per node, but a node has 4"},
-        Edit{"NoPlateauOfAWholeNode", "perlmutter", "  { devices = 4, bus_bandwidth_GBps = 70.8 },",
+        Edit{"NoPlateauOfAWholeNode", "perlmutter", "  { devices = 4, bus_bandwidth_GBps = 70.5 },",
              "", "library.across ends at 2 devices per node, but a node has 4"},
         Edit{"NoPlateauOfAllNeighbours", "alps", "  { devices = 4, bus_bandwidth_GBps = 321 },", "",
              "library.in_node ends at 2 devices per node, but a node has 4"},
-        Edit{"PlateauAboveTheNics", "perlmutter", "bus_bandwidth_GBps = 70.8",
+        Edit{"PlateauAboveTheNics", "perlmutter", "bus_bandwidth_GBps = 70.5",
              "bus_bandwidth_GBps = 708",
              "gives 708 GB/s to 4 devices per node, but by node.nics no ring leaves a node faster "
              "than 95.2"},
-        Edit{"PlateauAboveItsOneNic", "frontier", "{ devices = 1, bus_bandwidth_GBps = 5 }",
+        Edit{"PlateauAboveItsOneNic", "frontier", "{ devices = 1, bus_bandwidth_GBps = 10.8 }",
              "{ devices = 1, bus_bandwidth_GBps = 24 }", "gives 24 GB/s to 1 device per node"}),
     [](const auto& info) { return info.param.name; });
 

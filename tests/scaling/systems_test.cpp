@@ -70,6 +70,9 @@ TEST(Systems, HaveTheBytesOfStateThatTheStepCounts) {
     options.order = PipelineOrder::one_f_one_b;
     options.chunks = 1;
     options.micro_batches = 2;
+    // What is under way is no state.
+    options.in_flight_blocks = 2;
+    options.data_bucket = 0;
 
     const Counted step = counted(model, options, grid, 32);
     // Without state on the device most is in use while gradients are still missing.
@@ -260,7 +263,7 @@ Record of_a_system() {
   record.system = "axonn-4d";
   record.set_by = {
       {"overlap.all_reduce", "campaign"}, {"recompute", "system"}, {"precision", "default"}};
-  record.point.options.overlap = {false, false, false, false, false};
+  record.point.options.overlap = {false, false, false, false, false, false};
   return record;
 }
 

@@ -4,7 +4,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 
 "$fourfold" systems | grep -q '^deepspeed-3d .* 2 + 4 + 12/data ' || fail "no state of deepspeed-3d"
 "$fourfold" systems sc24-baseline | grep -q '^x .*one node .*SC24' || fail "no source of x"
-"$fourfold" systems axonn-2022 | grep -q 'not obeyed' || fail "rank order is not said"
+"$fourfold" systems axonn-2022 | grep -q '^rank_order .*x,y,z,pipe,data' || fail "rank order is not said"
 "$fourfold" systems --json | grep -q '"name":"pytorch-hsdp"' || fail "no JSON of all"
 
 small=(--platform perlmutter --model gpt2-124m --devices 8 --batch-tokens 65536)

@@ -28,6 +28,7 @@ Seconds total(const Point& point, const Platform& platform) {
 Platform without_interference(const std::string& name) {
   Platform platform = read_platform(name);
   platform.processor.interference = 0;
+  platform.library.interference = 0;
   return platform;
 }
 
