@@ -31,14 +31,14 @@ TEST(Notices, SayFromWhichRowTheRestIsTaken) {
   EXPECT_THAT(show_platform_json(jean_zay), HasSubstr("starts at 8 devices per node"));
 }
 
-// 214 GB/s inside a node would carry the 33.7 of one NIC's ring on to the others.
+// 217 GB/s inside a node would carry the 33.6 of one NIC's ring on to the others.
 TEST(Notices, DoubtARateThatFallsWithMoreDevices) {
   const Platform falling =
       read_platform(edited("perlmutter", "bus_bandwidth_GBps = 70.5", "bus_bandwidth_GBps = 10"));
 
   EXPECT_THAT(notices(falling),
-              ElementsAre(HasSubstr("falls from 33.7 GB/s with 2 devices per node to 10 with 4, "
-                                    "though 4 inside a node reach 214")));
+              ElementsAre(HasSubstr("falls from 33.6 GB/s with 2 devices per node to 10 with 4, "
+                                    "though 4 inside a node reach 217")));
 }
 
 // Where the inside of a node carries less than the NICs, more devices per node are slower.
