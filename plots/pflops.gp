@@ -31,9 +31,9 @@ set title sprintf("Training throughput, %s%s\n{/*0.8 model flops: %s}", fidelity
                   words(compared) > 0 ? ', against published' : '', convention)
 if (source ne '') {
   set label 1 'published: '.source at screen 0.01, screen 0.025 noenhanced font ',10'
-  set bmargin 5
 }
-set xlabel 'devices (GPUs; GCDs on MI250X)'
+set bmargin (source eq '' ? 4.5 : 6)
+set xlabel 'devices (GPUs; GCDs on MI250X)' offset 0, -1  # below the lower line of labels
 set ylabel 'model Pflop/s'
 set logscale xy
 set xtics ()
