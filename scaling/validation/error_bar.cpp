@@ -165,12 +165,28 @@ ComparisonBar comparison_bar(const std::vector<Residual>& residuals) {
   return bar;
 }
 
+namespace {
+
+// A pipeline of few of its micro-batches, as large: a number changes nearly the same part of that,
+// and walking thousands of them for each number takes long.
+Point with_few_micro_batches(Point point) {
+  const std::int64_t stages = point.grid.extent(Axis::pipe);
+  const std::int64_t few = 4 * stages;
+  std::int64_t& micro_batches = point.options.micro_batches;
+  if (stages == 1 || micro_batches <= few) return point;
+  point.global_batch = point.global_batch / micro_batches * few;
+  micro_batches = few;
+  return point;
+}
+
+}  // namespace
+
 std::optional<ErrorBar> error_bar(const Point& point) {
   const Platform platform = read_platform(point.platform, point.scales);
   std::optional<ErrorBar> bar =
       error_bar(likeness(point.grid, point.options, platform), kept_residuals());
   if (!bar) return bar;
-  widen(*bar, sensitivity(point));
+  widen(*bar, sensitivity(with_few_micro_batches(point)));
   const ComparisonBar of_pairs = comparison_bar(kept_residuals());
   bar->tie = of_pairs.tie;
   bar->pairs = of_pairs.pairs;

@@ -98,6 +98,25 @@ TEST(ErrorBars, AreWidenedInSquaresBySideByUnconfirmedNumbers) {
   EXPECT_THAT(bar.widened_by, ElementsAre("a", "b"));
 }
 
+TEST(ErrorBars, OfManyMicroBatchesAreWidenedAsThoseOfFew) {
+  Point point;
+  point.platform = "selene";
+  point.model = {"of 16 layers", 16, 4096, 32, 2048, 51200};
+  point.grid = ProcessGrid(8, 1, 1, 2, 4);
+  point.global_batch = 512;
+  point.options.micro_batches = 256;
+  const Platform platform = read_platform(point.platform);
+
+  const ErrorBar bar = error_bar(point).value();
+  ErrorBar whole =
+      error_bar(likeness(point.grid, point.options, platform), kept_residuals()).value();
+  widen(whole, sensitivity(point));
+
+  EXPECT_FALSE(whole.widened_by.empty());
+  EXPECT_NEAR(bar.low, whole.low, 0.01);
+  EXPECT_NEAR(bar.high, whole.high, 0.02);
+}
+
 TEST(ErrorBars, OfComparisonsAreOfPairsWithinAChoice) {
   std::vector<Residual> residuals = one_of_each({1.0, 1.1, 1.1, 1.0});
   for (Residual& one : residuals) one.source = "a";
