@@ -58,7 +58,8 @@ class Draw {
     options.micro_batches =
         chunks > 1 ? stages * one_of({1, 2, 3, 5, 8}) : one_of({1, 2, 3, 5, 7, 16, 23, 40});
     for (bool* overlap : {&options.overlap.all_reduce, &options.overlap.reduce_scatter,
-                          &options.overlap.all_gather, &options.overlap.messages}) {
+                          &options.overlap.all_gather, &options.overlap.recompute_gather,
+                          &options.overlap.across_blocks, &options.overlap.messages}) {
       *overlap = one_of({0, 1, 1}) == 1;
     }
     constexpr std::array recomputes{Recompute::none, Recompute::full, Recompute::selective};
@@ -68,6 +69,7 @@ class Draw {
     options.sequence_parallel = one_of({0, 1}) == 1;
     options.cut_messages = one_of({0, 1}) == 1;
     if (one_of({0, 1})) options.offload_bucket = 1 << 20;
+    options.data_bucket = one_of({0, 0, 1 << 24, 1 << 28, 1 << 30});
     if (one_of({0, 1})) options.attention = AttentionKernel::unfused;
     if (one_of({0, 1})) options.weight_gather = WeightGather::keep;
     if (one_of({0, 1})) options.gradient_reduction = GradientReduction::accumulated;
@@ -84,7 +86,7 @@ class Draw {
 
 TEST(ShortFolds, AreTheStepsRecordedWhole) {
   std::int64_t equal = 0;
-  for (unsigned seed = 0; seed < 40; ++seed) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
     Draw draw(seed);
     const std::int64_t stages = draw.one_of({2, 3, 4, 6, 8, 13});
     const std::int64_t chunks = draw.one_of({1, 1, 2, 3});
