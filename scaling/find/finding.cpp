@@ -218,8 +218,10 @@ Finding find(const Question& asked, Fidelity fidelity, const StoppingRule& rule,
       alike ? "simulating the best grid once more" : "simulating with what-ifs";
   std::vector<std::string> arguments;
   if (fidelity != Fidelity::simulated) arguments = {"--fidelity", name(fidelity)};
-  if (detail == DetailWanted::explanation) arguments.emplace_back("--explain");
-  if (detail == DetailWanted::timeline) arguments.emplace_back("--timeline");
+  const std::string wanted = detail == DetailWanted::explanation ? "--explain"
+                             : detail == DetailWanted::timeline  ? "--timeline"
+                                                                 : "";
+  if (!wanted.empty()) arguments.push_back(wanted);
   watch(activity, share);
   finding.last = simulate(point, arguments,
                           [&](double done) { watch(activity, share + (1.0 - share) * done); });

@@ -51,7 +51,10 @@ std::int64_t RankOrder::place(const ProcessGrid& grid, std::int64_t rank) const 
 
 std::string RankOrder::str() const {
   std::string text;
-  for (Axis axis : axes_) text += (text.empty() ? "" : ",") + std::string(name(axis));
+  for (Axis axis : axes_) {
+    if (!text.empty()) text += ',';
+    text += name(axis);
+  }
   return text;
 }
 
