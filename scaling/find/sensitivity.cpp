@@ -15,38 +15,43 @@
 namespace fourfold {
 namespace {
 
-// Estimates one point on platforms that differ in a number: its step is recorded once.
+// Estimates one point on platforms that differ in a number: its step is recorded once, and rates of
+// rings are tabulated where that number is one of the nodes or the network.
 class Varied {
  public:
-  explicit Varied(const Point& point)
+  Varied(const Point& point, const Platform& platform)
       : point_(point),
+        platform_(platform),
+        rates_(platform),
         recordings_(point_.model, point_.options),
         pipeline_(
             recordings_.pipeline(point_.grid.extent(Axis::pipe), point_.options.micro_batches)) {}
 
-  Seconds estimated() const {
-    return estimate_on(read_platform(point_.platform, point_.scales, point_.software));
-  }
+  Seconds estimated() const { return estimate_on(platform_, rates_); }
 
   // Absent if the scaled platform is refused, say a fraction above 1.
   std::optional<Seconds> estimated_with(const std::string& key, double factor) const {
     Scales scales = point_.scales;
     const auto known = scales.find(key);
     scales[key] = factor * (known == scales.end() ? 1.0 : known->second);
+    const bool of_rates = key.starts_with("node.") || key.starts_with("network.");
     try {
-      return estimate_on(read_platform(point_.platform, scales, point_.software));
+      const Platform platform = read_platform(point_.platform, scales, point_.software);
+      return estimate_on(platform, of_rates ? AxisRates(platform) : rates_);
     } catch (const std::runtime_error&) {
       return std::nullopt;
     }
   }
 
  private:
-  Seconds estimate_on(const Platform& platform) const {
-    Estimator estimator(platform, point_);
+  Seconds estimate_on(const Platform& platform, const AxisRates& rates) const {
+    Estimator estimator(platform, point_, rates);
     return estimator.evaluate(pipeline_, point_.grid, point_.options.micro_batches).outcome.total;
   }
 
   const Point& point_;
+  const Platform& platform_;
+  AxisRates rates_;
   Recordings recordings_;
   const Pipeline& pipeline_;
 };
@@ -68,7 +73,7 @@ std::string seconds_and_percent(const std::optional<Seconds>& seconds, Seconds b
 
 Sensitivity sensitivity(const Point& point) {
   const Platform platform = read_platform(point.platform, point.scales, point.software);
-  const Varied varied(point);
+  const Varied varied(point, platform);
   Sensitivity result{point, varied.estimated(), {}, 0};
   for (const Fact& fact : platform.facts) {
     if (!fact.unconfirmed) continue;

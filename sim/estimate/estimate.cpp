@@ -136,7 +136,10 @@ Estimate estimate(const Point& point, const Platform& platform) {
 }
 
 Estimator::Estimator(const Platform& platform, const Point& question)
-    : platform_(platform), question_(question), rates_(platform) {}
+    : Estimator(platform, question, AxisRates(platform)) {}
+
+Estimator::Estimator(const Platform& platform, const Point& question, AxisRates rates)
+    : platform_(platform), question_(question), rates_(std::move(rates)) {}
 
 Bytes Estimator::memory_limit() const {
   return platform_.processor.memory * platform_.processor.usable_memory;

@@ -51,6 +51,8 @@ class Estimator {
  public:
   // Both must outlive the estimator; the point's grid and micro-batches are ignored.
   Estimator(const Platform& platform, const Point& question);
+  // With the rates of a platform that has the same nodes and network.
+  Estimator(const Platform& platform, const Point& question, AxisRates rates);
 
   Bytes memory_limit() const;
   // `stages` must be the step of the question with that number of micro-batches on as many stages
