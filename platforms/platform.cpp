@@ -40,16 +40,6 @@ std::string find_file(const std::string& name_or_path) {
   return (platforms_folder() / (name_or_path + ".toml")).string();
 }
 
-toml::table parse(const std::string& path) {
-  try {
-    return toml::parse_file(path);
-  } catch (const toml::parse_error& error) {
-    throw std::runtime_error(fmt::format("{}:{}: this is not TOML: {}", path,
-                                         error.source().begin.line,
-                                         std::string(error.description())));
-  }
-}
-
 void check_scales(const Platform& platform) {
   std::vector<std::string> known = {global_bandwidth_scale};
   for (const Fact& fact : platform.facts) {
@@ -94,7 +84,7 @@ Platform read_platform(const std::string& name_or_path, const Scales& scales,
   platform.path = find_file(name_or_path);
   platform.name = std::filesystem::path(platform.path).stem().string();
   platform.scales = scales;
-  const toml::table file = parse(platform.path);
+  const toml::table file = parse_toml(platform.path);
   check_keys(platform.path, file);
   FactSheet sheet{platform.path, scales, {}};
   const FactTable root(sheet, file, "");

@@ -81,16 +81,6 @@ std::string path_of(const std::string& name_or_path) {
   return (folder() / (name_or_path + ".toml")).string();
 }
 
-toml::table parse(const std::string& path) {
-  try {
-    return toml::parse_file(path);
-  } catch (const toml::parse_error& error) {
-    throw std::runtime_error(fmt::format("{}:{}: this is not TOML: {}", path,
-                                         error.source().begin.line,
-                                         std::string(error.description())));
-  }
-}
-
 constexpr std::array all_attention{AttentionSoftware::unfused, AttentionSoftware::flash_1,
                                    AttentionSoftware::flash_2, AttentionSoftware::flash_3};
 
@@ -322,7 +312,7 @@ Software read_software(const std::string& name_or_path, FactSheet& sheet) {
   Software software;
   software.path = path_of(name_or_path);
   software.name = fs::path(software.path).stem().string();
-  const toml::table file = parse(software.path);
+  const toml::table file = parse_toml(software.path);
   const Reader reader(software);
   reader.allow_only(file, {"title", "attention", "products", "dispatch_us", "maps"});
   software.title = reader.text(file, "title");

@@ -9,6 +9,17 @@
 #include <utility>
 
 namespace fourfold {
+
+toml::table parse_toml(const std::string& path) {
+  try {
+    return toml::parse_file(path);
+  } catch (const toml::parse_error& error) {
+    throw std::runtime_error(fmt::format("{}:{}: this is not TOML: {}", path,
+                                         error.source().begin.line,
+                                         std::string(error.description())));
+  }
+}
+
 namespace {
 
 [[noreturn]] void refuse_at(const FactSheet& sheet, const toml::node& node,

@@ -13,6 +13,9 @@
 
 namespace fourfold {
 
+// Throws std::runtime_error with path, line and reason if it is not TOML.
+toml::table parse_toml(const std::string& path);
+
 // What the numbers of one file share: where errors point, the factors, and the facts so far.
 struct FactSheet {
   std::string path;
