@@ -74,8 +74,8 @@ std::string path_of(const std::string& name_or_path) {
   const std::vector<std::string> names = known_software();
   if (std::find(names.begin(), names.end(), name_or_path) == names.end()) {
     throw std::runtime_error(
-        fmt::format("unknown software \"{}\"{} `fourfold software` lists all; a file of your own "
-                    "goes by its path, ending in .toml",
+        fmt::format("unknown software \"{}\"{} (`fourfold software` lists all; a file of your own "
+                    "goes by its path, ending in .toml)",
                     name_or_path, did_you_mean(name_or_path, names)));
   }
   return (folder() / (name_or_path + ".toml")).string();
