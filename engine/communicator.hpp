@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "engine/backend.hpp"
 #include "schedule/collectives/collective.hpp"
@@ -34,6 +35,9 @@ class Communicator {
   virtual ~Communicator() = default;
   virtual std::int64_t size() const = 0;
   virtual std::int64_t position() const = 0;  // of this rank in its group
+  // Which collectives will come, so that the fastest way can be found beforehand; their addresses
+  // are not looked at. Collective over the group, while nothing is under way.
+  virtual void prepare(const std::vector<CollectiveCall>& /*calls*/) {}
   // Returns at once; the memory of both operands belongs to the communicator until it is finished.
   // With one member the result is there at once (a copy, or nothing if the memory is the same).
   virtual Post start(const CollectiveCall& call) = 0;

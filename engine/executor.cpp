@@ -58,6 +58,7 @@ class Executor::Walk {
     std::vector<std::byte*> addresses;
     for (std::int64_t offset : arena.offsets) addresses.push_back(arena_.data() + offset);
     plan_ = work::bind(schedule, tokens, weights, buffers, addresses);
+    prepare_communicators();
     posts_.resize(plan_.collectives);
     span_of_.resize(plan_.collectives);
     device_ = {&schedule.program,      weights.grid(),
@@ -109,6 +110,20 @@ class Executor::Walk {
       if (needed == 1 || fits) continue;
       throw std::invalid_argument("executor: channel " + name(channels_[i]) + " needs " +
                                   std::to_string(needed) + " members on grid " + grid.str());
+    }
+  }
+
+  // In the order of the channels, which is that of all members.
+  void prepare_communicators() {
+    std::vector<std::vector<CollectiveCall>> calls(channels_.size());
+    for (const work::Item& item : plan_.items) {
+      const auto* start = std::get_if<work::Start>(&item);
+      if (start == nullptr) continue;
+      std::vector<CollectiveCall>& of_channel = calls[static_cast<std::size_t>(start->channel)];
+      of_channel.insert(of_channel.end(), start->calls.begin(), start->calls.end());
+    }
+    for (std::size_t channel = 0; channel < calls.size(); ++channel) {
+      if (!calls[channel].empty()) communicators_[channel]->prepare(calls[channel]);
     }
   }
 

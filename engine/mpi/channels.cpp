@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "engine/mpi/chosen_transport.hpp"
 #include "engine/mpi/library_transport.hpp"
 #include "engine/mpi/ring_transport.hpp"
 #include "engine/mpi/window_transport.hpp"
@@ -83,6 +84,8 @@ std::unique_ptr<ChannelTransport> made(Transport transport, MpiCommunicator line
       return std::make_unique<LibraryTransport>(std::move(line), memory);
     case Transport::window:
       return std::make_unique<WindowTransport>(std::move(line), memory);
+    case Transport::automatic:
+      break;
   }
   throw std::invalid_argument("no such transport");
 }
@@ -147,8 +150,9 @@ class Channels::Movement {
     thread_.join();
   }
 
-  // Of the channels that have this rank in a group.
+  // Of the channels that have this rank in a group; of these, those that choose.
   std::vector<std::unique_ptr<ChannelTransport>> transports_;
+  std::vector<ChosenTransport*> choosing_;
 
  private:
   void run() {
@@ -181,6 +185,11 @@ class Channels::LockedChannel final : public Communicator {
 
   std::int64_t size() const override { return transport_.size(); }
   std::int64_t position() const override { return transport_.position(); }
+
+  void prepare(const std::vector<CollectiveCall>& calls) override {
+    const Movement::Lock locked = movement_.lock();
+    transport_.prepare(calls);
+  }
 
   Post start(const CollectiveCall& call) override {
     const Movement::Lock locked = movement_.lock();
@@ -231,7 +240,13 @@ Channels::Channels(const ProcessGrid& grid, const std::vector<Channel>& list, Tr
     communicators_.emplace_back();
     if (ranks.empty()) continue;
     const Transport own = carries_messages(channel) ? Transport::library : transport;
-    movement_->transports_.push_back(made(own, std::move(ranks), memory));
+    if (own == Transport::automatic) {
+      auto chosen = std::make_unique<ChosenTransport>(name(channel), std::move(ranks), memory);
+      movement_->choosing_.push_back(chosen.get());
+      movement_->transports_.push_back(std::move(chosen));
+    } else {
+      movement_->transports_.push_back(made(own, std::move(ranks), memory));
+    }
     communicators_.back() =
         std::make_unique<LockedChannel>(*movement_, *movement_->transports_.back());
   }
@@ -262,6 +277,20 @@ std::vector<Communicator*> Channels::communicators(const std::vector<Channel>& o
   return result;
 }
 
+std::vector<TransportChoice> Channels::choices() {
+  const Movement::Lock locked = movement_->lock();
+  std::vector<TransportChoice> result;
+  for (const ChosenTransport* transport : movement_->choosing_) {
+    result.insert(result.end(), transport->choices().begin(), transport->choices().end());
+  }
+  return result;
+}
+
+void Channels::remember(const std::vector<TransportChoice>& choices) {
+  const Movement::Lock locked = movement_->lock();
+  for (ChosenTransport* transport : movement_->choosing_) transport->remember(choices);
+}
+
 std::int64_t Channels::staged_bytes() {
   const Movement::Lock locked = movement_->lock();
   std::int64_t sum = 0;
@@ -279,34 +308,19 @@ void Channels::between_tiles() {
 
 namespace {
 
-constexpr std::array<const char*, 3> transport_names{"ring", "library", "window"};
 constexpr std::array<const char*, 3> progress_names{"tiles", "thread", "none"};
 
-template <typename Choice>
-Choice parsed(const std::string& text, const std::array<const char*, 3>& names, const char* what) {
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (text == names[i]) return static_cast<Choice>(i);
-  }
-  throw std::invalid_argument("'" + text + "' is no " + what + "; choose " + names[0] + ", " +
-                              names[1] + " or " + names[2]);
-}
-
 }  // namespace
-
-const char* name(Transport transport) {
-  return transport_names[static_cast<std::size_t>(transport)];
-}
 
 const char* name(ProgressMode mode) {
   return progress_names[static_cast<std::size_t>(mode)];
 }
 
-Transport parse_transport(const std::string& text) {
-  return parsed<Transport>(text, transport_names, "transport");
-}
-
 ProgressMode parse_progress_mode(const std::string& text) {
-  return parsed<ProgressMode>(text, progress_names, "way to progress");
+  for (std::size_t i = 0; i < progress_names.size(); ++i) {
+    if (text == progress_names[i]) return static_cast<ProgressMode>(i);
+  }
+  throw std::invalid_argument("'" + text + "' is no way to progress; choose tiles, thread or none");
 }
 
 }  // namespace fourfold

@@ -8,23 +8,19 @@
 #include <vector>
 
 #include "engine/communicator.hpp"
+#include "engine/mpi/transport_choice.hpp"
 #include "schedule/program/channel.hpp"
 #include "schedule/program/process_grid.hpp"
 
 namespace fourfold {
 
-// Who moves the bytes: our rings over point-to-point messages (sums in a fixed order), the MPI
-// library's own non-blocking collectives, or a window of memory shared within a node.
-enum class Transport : std::uint8_t { ring, library, window };
 // When collectives advance beside compute: between tiles of kernels, in a thread, or only in waits.
 // A wait for one channel moves all of them on. In mode `thread`, this rank may use MPI for other
 // things only while no channel has anything under way.
 enum class ProgressMode : std::uint8_t { tiles, thread, none };
 
-const char* name(Transport transport);
 const char* name(ProgressMode mode);
-// Throw std::invalid_argument that lists the known names.
-Transport parse_transport(const std::string& text);
+// Throws std::invalid_argument that lists the known names.
 ProgressMode parse_progress_mode(const std::string& text);
 
 class Channels {
@@ -47,6 +43,10 @@ class Channels {
   // Of each channel of this rank's program, which may have fewer than its list, by its number
   // there.
   std::vector<Communicator*> communicators(const std::vector<Channel>& of_program);
+  // Of transport auto, on this rank: what was chosen, by collective, and what an earlier run chose,
+  // to be taken instead of timing.
+  std::vector<TransportChoice> choices();
+  void remember(const std::vector<TransportChoice>& choices);
   // That went through buffers of the host so far, in both directions, because MPI does not reach
   // the device's memory.
   std::int64_t staged_bytes();

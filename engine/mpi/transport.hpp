@@ -1,9 +1,10 @@
 // What moves the bytes of one channel: collectives in the order they are started, moved on by
-// whoever has time. The three transports differ only in how one collective is done.
+// whoever has time. Transports differ only in how one collective is done.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <vector>
 
 #include "engine/communicator.hpp"
 #include "engine/mpi/handles.hpp"
@@ -21,6 +22,8 @@ class ChannelTransport {
 
   std::int64_t size() const { return size_; }
   std::int64_t position() const { return position_; }
+  // As Communicator::prepare().
+  virtual void prepare(const std::vector<CollectiveCall>& /*calls*/) {}
   // Throws std::invalid_argument if the extents or precisions of the operands do not fit.
   Post start(const CollectiveCall& call);
   // Does what can be done without waiting; true if that was anything.
@@ -29,7 +32,7 @@ class ChannelTransport {
   // All collectives up to this one are finished.
   Post finished() const { return finished_; }
   // That went through buffers of the host so far.
-  std::int64_t staged_bytes() const { return staging_.bytes(); }
+  virtual std::int64_t staged_bytes() const { return staging_.bytes(); }
 
  protected:
   MPI_Comm line() const { return line_.get(); }

@@ -10,23 +10,27 @@ namespace fourfold {
 
 namespace {
 
-void refuse_between_nodes(MPI_Comm line) {
+std::int64_t members_on_this_node(MPI_Comm line) {
   MPI_Comm made = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split_type(line, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &made),
             "MPI_Comm_split_type");
   const MpiCommunicator node(made);
-  if (size_of(node.get()) == size_of(line)) return;
+  return size_of(node.get());
+}
+
+void refuse_between_nodes(MPI_Comm line) {
+  const std::int64_t here = members_on_this_node(line);
+  if (here == size_of(line)) return;
   throw std::invalid_argument(
-      "transport window needs all members of a line on one node, but only " +
-      std::to_string(size_of(node.get())) + " of " + std::to_string(size_of(line)) +
-      " share this one; use ring");
+      "transport window needs all members of a line on one node, but only " + std::to_string(here) +
+      " of " + std::to_string(size_of(line)) + " share this one; use auto or ring");
 }
 
 void refuse_beside_the_host(const DeviceMemory& memory) {
   if (memory.reach() == Reach::host) return;
   throw std::invalid_argument(
       "transport window needs blocks in the processor's own memory, which ranks share; the device "
-      "keeps its blocks apart, so use ring or library");
+      "keeps its blocks apart, so use auto, ring or library");
 }
 
 // MPI aligns a member's part of a window for no more than 8 bytes. Windows are mapped by pages, so
@@ -37,6 +41,12 @@ std::byte* first_cache_line(std::byte* part, std::size_t bytes) {
 }
 
 }  // namespace
+
+bool WindowTransport::possible(MPI_Comm line, const DeviceMemory& memory) {
+  int here = members_on_this_node(line) == size_of(line) ? 1 : 0;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &here, 1, MPI_INT, MPI_MIN, line), "MPI_Allreduce");
+  return here == 1 && memory.reach() == Reach::host;
+}
 
 WindowTransport::WindowTransport(MpiCommunicator communicator, DeviceMemory& device,
                                  std::int64_t slot_bytes)
@@ -74,7 +84,6 @@ void WindowTransport::begin(const CollectiveCall& call) {
   const std::int64_t piece_bytes = ring_piece(elements_, size()) * width_;
   first_ = last_;
   last_ = first_ + (piece_bytes + share_bytes_ - 1) / share_bytes_;
-  if (gather) place_own_piece(call);
   if (call.kind == CollectiveKind::reduce_scatter) clear_padding(call);
 }
 
@@ -127,12 +136,16 @@ bool WindowTransport::offer() {
 }
 
 bool WindowTransport::reduce() {
-  if (reduced_ == offered_ || !all_reached(&Counters::offered, reduced_ + 1)) return false;
+  if (reduced_ == offered_) return false;
+  const bool gather = call_.kind == CollectiveKind::all_gather;  // which needs nothing of others
+  if (!gather && !all_reached(&Counters::offered, reduced_ + 1)) return false;
   const Stretch part = stretch(reduced_, position());
   const std::int64_t bytes = part.elements * width_;
   std::byte* shared = result(position(), reduced_);
-  if (call_.kind == CollectiveKind::all_gather) {
-    if (bytes > 0) memory().copy_out(shared, call_.send.data + part.offset * width_, bytes);
+  if (gather && bytes > 0) {
+    const std::byte* own = call_.send.data + part.offset * width_;
+    memory().copy_out(shared, own, bytes);
+    memory().copy(call_.receive.data + part.first * width_, own, bytes);  // from the cache
   } else if (bytes > 0) {
     const bool scatter = call_.kind == CollectiveKind::reduce_scatter;
     const Combination combination{call_.owed, call_.send.precision};

@@ -14,7 +14,7 @@ namespace fourfold {
 //
 //   offer    copies its share of the others' chunks to its inbox area; not of an all-gather
 //   reduce   adds its own chunk's shares of all members, in the ring's order; an all-reduce writes
-//            the sum to its result area too, an all-gather its own piece
+//            the sum to its result area too, an all-gather its own piece, waiting for nobody
 //   collect  copies the others' results out; not of a reduce-scatter
 //
 // and tells the others by a counter of blocks. Areas hold `slots` blocks in turn; a slot is used
@@ -28,6 +28,9 @@ class WindowTransport final : public ChannelTransport {
   WindowTransport(MpiCommunicator line, DeviceMemory& memory)
       : WindowTransport(std::move(line), memory, 512 << 10) {}
   WindowTransport(MpiCommunicator line, DeviceMemory& memory, std::int64_t slot_bytes);
+  // Whether there can be one: all members are on one node, and their memory is the processor's.
+  // Collective over the line.
+  static bool possible(MPI_Comm line, const DeviceMemory& memory);
 
  private:
   static constexpr std::int64_t slots = 8;

@@ -43,7 +43,7 @@ TEST(Refusal, AWorldWithRanksToSpare) {
 
 TEST(Refusal, WordsThatNameNoTransport) {
   EXPECT_EQ(refusal([] { parse_transport("rings"); }),
-            "'rings' is no transport; choose ring, library or window");
+            "'rings' is no transport; choose ring, library, window or auto");
   EXPECT_EQ(refusal([] { parse_progress_mode(""); }),
             "'' is no way to progress; choose tiles, thread or none");
   for (Transport transport : {Transport::ring, Transport::library, Transport::window}) {

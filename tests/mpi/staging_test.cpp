@@ -127,7 +127,7 @@ TEST(Staging, DoesNotHelpAWindowWhichIsRefused) {
 
     EXPECT_THAT(window, testing::ThrowsMessage<std::invalid_argument>(
                             testing::AllOf(testing::HasSubstr("transport window needs"),
-                                           testing::HasSubstr("use ring or library"))));
+                                           testing::HasSubstr("use auto, ring or library"))));
   }
 }
 

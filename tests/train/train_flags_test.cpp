@@ -17,6 +17,7 @@ namespace fourfold {
 namespace {
 
 using testing::HasSubstr;
+using testing::ThrowsMessage;
 using Words = std::vector<std::string>;
 
 TrainSettings settings_from(const Words& words) {
@@ -210,6 +211,42 @@ TEST(TrainSettings, TheFifthStepIsTracedOrTheLast) {
   settings.trace_step = 3;
   EXPECT_EQ(traced_step(settings, 17), 3);
   EXPECT_THROW(traced_step(settings, 18), std::runtime_error);
+}
+
+TEST(TransportChoicesJson, ComeBackAsTheyWereWithoutTimings) {
+  const std::vector<TransportChoice> choices{
+      {"z_gather",
+       {CollectiveKind::all_gather, Owed::sum, Precision::bf16, 2, 1009},
+       Transport::library,
+       {{Transport::library, 1e-5}}},
+      {"data",
+       {CollectiveKind::all_reduce, Owed::max, Precision::fp32, 8, 7},
+       Transport::window,
+       {}}};
+
+  const std::vector<TransportChoice> read = read_transport_choices(json_of(choices));
+
+  ASSERT_EQ(read.size(), choices.size());
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    EXPECT_EQ(read[i].channel, choices[i].channel);
+    EXPECT_EQ(read[i].collective, choices[i].collective);
+    EXPECT_EQ(read[i].transport, choices[i].transport);
+    EXPECT_TRUE(read[i].timings.empty());
+  }
+}
+
+TEST(TransportChoicesJson, WhatIsDamagedIsRefused) {
+  const std::string sound =
+      json_of(std::vector<TransportChoice>{{"x", {}, Transport::ring, {}}}).dump();
+  for (const auto& [from, to] : {std::pair{"\"ring\"", "\"pigeon\""},
+                                 {"\"all-reduce\"", "\"send\""},
+                                 {"\"members\"", "\"limbs\""}}) {
+    std::string damaged = sound;
+    damaged.replace(damaged.find(from), std::string(from).size(), to);
+    EXPECT_THAT([&] { read_transport_choices(nlohmann::json::parse(damaged)); },
+                ThrowsMessage<std::runtime_error>(HasSubstr("transport choices are damaged")))
+        << to;
+  }
 }
 
 TEST(KernelChoicesJson, ComeBackAsTheyWere) {

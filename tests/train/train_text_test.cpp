@@ -31,6 +31,13 @@ TEST(Prompt, OutsideTheVocabularyIsRefused) {
 TEST(Readable, KeepsLettersAndReplacesWhatNoTerminalShows) {
   EXPECT_EQ(readable({72, 0xC3, 0xA9, 10}, TokenFormat::text), "H\xC3\xA9\n");
   EXPECT_EQ(readable({72, 0xC3, 72, 27}, TokenFormat::text), "H\xEF\xBF\xBDH\xEF\xBF\xBD");
+  // An overlong form, half of a surrogate pair, and what lies beyond U+10FFFF.
+  for (const Words& word : {Words{0xE0, 0x80, 0x80}, Words{0xED, 0xA0, 0x80},
+                            Words{0xF4, 0x90, 0x80, 0x80}, Words{0xF0, 0x8F, 0xBF, 0xBF}}) {
+    std::string replaced;
+    for (std::size_t i = 0; i < word.size(); ++i) replaced += "\xEF\xBF\xBD";
+    EXPECT_EQ(readable(word, TokenFormat::text), replaced) << word.front();
+  }
   EXPECT_EQ(readable({464, 2068}, TokenFormat::llmc), "464 2068");
 }
 

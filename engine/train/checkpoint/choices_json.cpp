@@ -16,6 +16,14 @@ Precision precision_named(const std::string& word) {
   return step_fields().with({}, "--precision", word).precision;
 }
 
+CollectiveKind kind_named(const std::string& word) {
+  for (const CollectiveKind kind :
+       {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
+    if (word == name(kind)) return kind;
+  }
+  throw std::runtime_error("'" + word + "' is no collective");
+}
+
 }  // namespace
 
 nlohmann::json json_of(const KernelChoices& choices) {
@@ -54,6 +62,40 @@ KernelChoices read_kernel_choices(const nlohmann::json& value) {
     }
   } catch (const std::exception& error) {
     throw std::runtime_error(std::string("the kernel choices are damaged: ") + error.what());
+  }
+  return result;
+}
+
+nlohmann::json json_of(const std::vector<TransportChoice>& choices) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const TransportChoice& choice : choices) {
+    const TimedCollective& c = choice.collective;
+    list.push_back({{"channel", choice.channel},
+                    {"collective", name(c.kind)},
+                    {"owed", c.owed == Owed::sum ? "sum" : "max"},
+                    {"precision", name(c.precision)},
+                    {"members", c.members},
+                    {"elements", c.elements},
+                    {"transport", name(choice.transport)}});
+  }
+  return list;
+}
+
+std::vector<TransportChoice> read_transport_choices(const nlohmann::json& value) {
+  std::vector<TransportChoice> result;
+  try {
+    for (const nlohmann::json& entry : value) {
+      const auto word = [&](const char* key) { return entry.at(key).get<std::string>(); };
+      result.push_back(
+          {word("channel"),
+           {kind_named(word("collective")), word("owed") == "max" ? Owed::max : Owed::sum,
+            precision_named(word("precision")), entry.at("members").get<std::int64_t>(),
+            entry.at("elements").get<std::int64_t>()},
+           parse_transport(word("transport")),
+           {}});
+    }
+  } catch (const std::exception& error) {
+    throw std::runtime_error(std::string("the transport choices are damaged: ") + error.what());
   }
   return result;
 }

@@ -88,8 +88,9 @@ void add_where(CLI::App& verb, TrainFlags& flags) {
             "XxYxZxDATA, such as 2x1x2x1, or by name, such as x=2,data=2,pipe=2; without it all "
             "ranks lie along data");
   group.add("--transport", flags.transport,
-            "who moves the bytes: ring (our own), library (Open MPI's collectives) or window "
-            "(memory shared within a node)");
+            "who moves the bytes: ring (our own), library (Open MPI's collectives), window (memory "
+            "shared within a node), or auto: for each collective the fastest, timed in the first "
+            "step, of those that give the ring's bits");
   group.add("--progress", flags.progress,
             "when collectives advance beside compute: tiles (between tiles of kernels), thread or "
             "none (only in waits)");

@@ -26,7 +26,7 @@ struct TrainFlags {
   std::string grid;        // empty: the ranks lie along data
   std::int64_t ranks = 0;  // 0: of the grid; without one, two, or one on a single core
   FieldValues options;     // of the step, as typed
-  std::string transport = "ring", progress = "tiles", data_order = "shuffled";
+  std::string transport = "auto", progress = "tiles", data_order = "shuffled";
   std::string openblas_core = "auto";
 };
 

@@ -41,7 +41,7 @@ struct TrainSettings {
   AdamW optimizer;         // its learning rate is set anew in every step
   std::uint64_t seed = 1;  // of the weights and the order of the data
 
-  Transport transport = Transport::ring;
+  Transport transport = Transport::automatic;
   ProgressMode progress = ProgressMode::tiles;
   bool tune_kernels = false;
 

@@ -147,8 +147,8 @@ std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
       facts.data, facts.word, facts.unigram_nats, facts.unigram_nats / std::numbers::ln2);
   text += fmt::format("libraries   {}\n", facts.libraries);
   text += fmt::format("kernels     {}\n", facts.kernels);
-  text += fmt::format("transport   {}, progress {}\n", name(settings.transport),
-                      name(settings.progress));
+  text += fmt::format("transport   {}, progress {}{}\n", name(settings.transport),
+                      name(settings.progress), facts.transports);
   text += fmt::format(
       "peak        {:.1f} Gflop/s: fp32 FMA on {} at once, measured now, {:.1f} a rank\n",
       facts.work.peak.value / 1e9, amount(settings.grid.size(), "rank"),
@@ -195,6 +195,7 @@ std::string header_json(const TrainSettings& settings, const RunFacts& facts) {
       {"libraries", facts.libraries},
       {"openblas_core", facts.openblas_core},
       {"kernels", facts.kernels},
+      {"transports", facts.transports},
       {"peak_flop_per_s", facts.work.peak.value},
       {"executed_flop_a_step", facts.work.executed.value},
       {"executed_flop_convention", executed_flops_convention()},

@@ -18,6 +18,7 @@ struct RunFacts {
   std::string libraries;      // "Open MPI 4.1.4; OpenBLAS 0.3.21 (SKYLAKEX); oneDNN 2.6.3"
   std::string openblas_core;  // "SkylakeX"
   std::string kernels;        // how they are chosen
+  std::string transports;     // what transport auto chose
   std::string data;
   std::string word;           // "byte" or "token"
   double unigram_nats = 0.0;  // a word, of the held-out part

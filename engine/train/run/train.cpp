@@ -90,6 +90,14 @@ std::string kernels_text(const KernelChoices& choices, double peak) {
   return "rank 0's choices, in % of its FMA peak\n" + table(choices, peak);
 }
 
+std::string transports_text(const std::vector<TransportChoice>& choices) {
+  if (choices.empty()) return "";
+  if (choices.front().timings.empty()) return ", as chosen before, from the checkpoint";
+  std::string text = ", rank 0's choices, in GB/s of bus bandwidth\n" + table(choices);
+  text.pop_back();  // the last line's end
+  return text;
+}
+
 FlopsPerSecond peak_of(const std::vector<double>& ranks) {
   FlopsPerSecond sum;
   for (double peak : ranks) sum += {peak};
@@ -172,14 +180,18 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   }
   state.trainer["typed"] = settings.typed;
   state.trainer["kernels"] = json_of(choices);
+  channels.remember(
+      read_transport_choices(state.trainer.value("transports", nlohmann::json::array())));
   state.trainer["words"] = name(data.training_words().files().front().format());
 
   facts.step = state.step;
   facts.trained_seconds = state.trainer.value("trained_seconds", 0.0);
+  Trainer trainer(settings, {world, channels, backend}, data, weights, log);
+  facts.transports = transports_text(channels.choices());
+  state.trainer["transports"] = json_of(channels.choices());
   log.say(header_text(settings, facts));
   log.record(header_json(settings, facts));
-  return Trainer(settings, {world, channels, backend}, data, weights, log)
-      .run(state, facts, growth);
+  return trainer.run(state, facts, growth);
 }
 
 }  // namespace fourfold

@@ -37,12 +37,22 @@ std::size_t promised_length(unsigned char first) {
   return first >= 0xF0 && first <= 0xF4 ? 4 : 0;
 }
 
+// The second byte of a letter: overlong forms, halves of surrogate pairs and what lies beyond
+// U+10FFFF are no letters (RFC 3629, section 4).
+bool may_follow(unsigned char first, unsigned char second) {
+  const unsigned char least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+  const unsigned char most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+  return second >= least && second <= most;
+}
+
 // Length of the UTF-8 letter that starts at `i`, or 0 if none does.
 std::size_t letter_length(const std::string& text, std::size_t i) {
   const std::size_t length = promised_length(static_cast<unsigned char>(text[i]));
   if (length == 0 || i + length > text.size()) return 0;
-  for (std::size_t k = 1; k < length; ++k) {
-    if ((static_cast<unsigned char>(text[i + k]) & 0xC0) != 0x80) return 0;
+  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[i + k]); };
+  if (!may_follow(byte(0), byte(1))) return 0;
+  for (std::size_t k = 2; k < length; ++k) {
+    if ((byte(k) & 0xC0) != 0x80) return 0;
   }
   return length;
 }

@@ -1,0 +1,48 @@
+// Which transport each collective of a run goes by, and how fast each candidate was: a value that
+// is printed and saved with checkpoints.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/communicator.hpp"
+
+namespace fourfold {
+
+// Who moves the bytes: our rings over point-to-point messages (sums in a fixed order), the MPI
+// library's own non-blocking collectives, a window of memory shared within a node, or of these
+// whichever was the fastest that gives the ring's bits.
+enum class Transport : std::uint8_t { ring, library, window, automatic };
+const char* name(Transport transport);
+// Throws std::invalid_argument that lists the known names.
+Transport parse_transport(const std::string& text);
+
+// A collective up to its addresses; of `elements`, the whole.
+struct TimedCollective {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  Owed owed = Owed::sum;
+  Precision precision = Precision::fp32;
+  std::int64_t members = 1, elements = 0;
+
+  auto operator<=>(const TimedCollective&) const = default;
+  std::int64_t bytes() const { return elements * bytes_per_element(precision); }
+};
+TimedCollective class_of(const CollectiveCall& call, std::int64_t members);
+
+struct TransportTiming {
+  Transport transport = Transport::ring;
+  double seconds = 0.0;  // the best of some rounds, of the member that took longest
+};
+
+struct TransportChoice {
+  std::string channel;
+  TimedCollective collective;
+  Transport transport = Transport::ring;  // the fastest
+  std::vector<TransportTiming> timings;   // of all that are right
+};
+
+// A line per channel and collective: each candidate's bus bandwidth as nccl-tests defines it, and
+// what was chosen.
+std::string table(const std::vector<TransportChoice>& choices);
+
+}  // namespace fourfold
