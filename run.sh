@@ -17,7 +17,7 @@ TEXT
   exit 0
 fi
 
-set_up fourfold fourfold-replay fourfold-engine
+set_up fourfold fourfold-replay fourfold-engine fourfold-bench
 [ -x build/bin/fourfold ] || stop "the build left no build/bin/fourfold; is scaling/cli/main.cpp there?"
 [ -r "$campaign" ] || stop "$campaign is missing; restore it with: git checkout -- $campaign"
 

@@ -25,7 +25,7 @@ set(fourfold_standard_headers
 # unit that does not use them four times what it saves one that does.
 function(fourfold_precompile)
   target_precompile_headers(fourfold_schedule PRIVATE ${fourfold_standard_headers})
-  foreach(library engine cpu mpi train platforms sim replay scaling)
+  foreach(library engine cpu mpi train platforms sim replay scaling bench)
     target_precompile_headers(fourfold_${library} REUSE_FROM fourfold_schedule)
   endforeach()
 endfunction()

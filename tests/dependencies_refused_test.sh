@@ -31,6 +31,8 @@ clean_tree() {
   plant sim/estimate/estimate.cpp '"platforms/platform.hpp"' '<nlohmann/json.hpp>' '<vector>'
   plant sim/replay/machine.cpp '"sim/estimate/estimate.hpp"' '<simgrid/s4u.hpp>'
   plant scaling/cli/main.cpp '"sim/estimate/estimate.hpp"' '<CLI/CLI.hpp>' '<unistd.h>'
+  plant bench/measure/turns.cpp '"engine/mpi/handles.hpp"' '<benchmark/benchmark.h>'
+  plant bench/cli/main.cpp '"bench/measure/turns.hpp"' '"scaling/text/text_table.hpp"'
   plant tests/replay/machine_test.cpp '"sim/replay/machine.hpp"' '<gtest/gtest.h>'
   plant microbench/gemm.cpp '<mpi.h>' '<benchmark/benchmark.h>'
 }
@@ -56,6 +58,9 @@ if ! run_check; then
   exit 1
 fi
 
+expect_refused bench/measure/turns.cpp '"scaling/text/text_table.hpp"'
+expect_refused bench/cli/main.cpp '<simgrid/s4u.hpp>'
+expect_refused engine/cpu/sgemm.cpp '<benchmark/benchmark.h>'
 expect_refused support/quantity.cpp '<fmt/format.h>'
 expect_refused support/random.hpp '"schedule/program/program.hpp"'
 expect_refused schedule/collectives/rounds.cpp '"schedule/program/program.hpp"'

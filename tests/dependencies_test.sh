@@ -105,15 +105,26 @@ includes scaling |
   refuse '^(sim/(replay|witness)|engine)/|^simgrid|^smpi/|^xbt/' \
     "scaling/ starts fourfold-replay and includes nothing of what it is made of"
 
+# bench: stands above all but the verbs; what measures and judges is apart from what prints.
+includes bench/measure |
+  refuse '^(scaling|bench/(doctor|regress|cli))/|^simgrid|^CLI/|^toml[+][+]/' \
+    "bench/measure/ measures, and says nothing to anybody"
+includes bench |
+  refuse '^scaling/(find|study|validation|systems)/|^sim/(replay|witness)/|^simgrid|^smpi/|^xbt/' \
+    "bench/ measures this machine; of scaling/ it uses text, jobs and output"
+for folder in support schedule platforms sim scaling engine; do
+  includes "$folder" | refuse '^bench/|^benchmark/' "only bench/ and microbench/ measure"
+done
+
 includes tests . '^tests/(replay|ladder)/' |
   refuse '^sim/replay/|^simgrid|^smpi/|^xbt/' "only tests/replay/ and tests/ladder/ may use what links SimGrid"
-includes tests . '^tests/(mpi|train|kernels)/|^tests/(mpi_main|pmpi_counter)[.]cpp$' |
+includes tests . '^tests/(mpi|train|kernels|bench)/|^tests/(mpi_main|pmpi_counter)[.]cpp$' |
   refuse '^mpi[.]h$|^cblas|^dnnl|^oneapi/' "only tests of the engine may use MPI and BLAS"
 for folder in support schedule platforms sim scaling; do
   includes "$folder" . '^sim/witness/' |
     refuse '^mpi[.]h$|^cblas|^dnnl|^oneapi/' "only engine/ and microbench/ may use MPI and BLAS"
 done
-for folder in support schedule platforms sim scaling engine microbench; do
+for folder in support schedule platforms sim scaling engine bench microbench; do
   includes "$folder" |
     refuse '^tests/|^[.][.]?/|/[.][.]/' "an include is a path from the root, and never of a test"
 done

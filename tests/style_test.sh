@@ -37,5 +37,5 @@ while IFS= read -r source; do
     echo "$source has no header of its name; give it one, or put it where it is declared."
     failed=1
   fi
-done < <(find support schedule platforms sim engine scaling -name '*.cpp' 2>/dev/null | sort)
+done < <(find support schedule platforms sim engine scaling bench -name '*.cpp' 2>/dev/null | sort)
 exit "$failed"

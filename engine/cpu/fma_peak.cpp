@@ -64,31 +64,32 @@ Loop widest() {
   return {narrow, "128-bit multiply and add"};
 }
 
+double seconds_of_run(FmaBurst& burst) {
+  const auto start = std::chrono::steady_clock::now();
+  burst.run();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
 }  // namespace
 
-double fma_peak_flops_per_second() {
-  using Clock = std::chrono::steady_clock;
-  constexpr int bursts = 100;  // 0.2 s: longer than a neighbour keeps a core
-  constexpr double burst_seconds = 2e-3;
-  const Chains chains = widest().chains;
+FmaBurst::FmaBurst(double seconds) {
+  while (seconds_of_run(*this) < seconds / 2) steps_ *= 2;
+}
+
+void FmaBurst::run() {
   const volatile float factor = 0.999F;
   const volatile float summand = 1e-3F;
+  float result = 0.0F;
+  flops_ = widest().chains(steps_, factor, summand, result);
+  const volatile float kept = result;
+  static_cast<void>(kept);
+}
+
+double fma_peak_flops_per_second() {
+  constexpr int bursts = 100;  // 0.2 s: longer than a neighbour keeps a core
+  FmaBurst burst(2e-3);
   double best = 0.0;
-  std::int64_t steps = 1 << 14;
-  for (int burst = 0; burst < bursts;) {
-    float result = 0.0F;
-    const auto start = Clock::now();
-    const double flops = chains(steps, factor, summand, result);
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    const volatile float kept = result;
-    static_cast<void>(kept);
-    if (seconds < burst_seconds / 2) {
-      steps *= 2;
-      continue;
-    }
-    best = std::max(best, flops / seconds);
-    ++burst;
-  }
+  for (int i = 0; i < bursts; ++i) best = std::max(best, burst.flops() / seconds_of_run(burst));
   return best;
 }
 

@@ -2,7 +2,22 @@
 // FMA peak measured in this run" refers to.
 #pragma once
 
+#include <cstdint>
+
 namespace fourfold {
+
+// A loop of fused multiply-adds of fixed length: what other work is compared with in turn.
+class FmaBurst {
+ public:
+  // About so long here and now.
+  explicit FmaBurst(double seconds);
+  double flops() const { return flops_; }
+  void run();
+
+ private:
+  std::int64_t steps_ = 1 << 10;
+  double flops_ = 0.0;
+};
 
 // Flop/s in the widest vectors the processor has: the best of a hundred bursts, 0.2 s in all. Where
 // there is no fused multiply-add, a multiplication and an addition stand in for it.

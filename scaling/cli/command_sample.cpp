@@ -11,7 +11,7 @@ namespace fourfold {
 namespace {
 
 int sample(const std::vector<std::string>& typed) {
-  const EngineJob job = run_engine_verb("sample", typed);
+  const EngineJob job = run_engine_verb({"fourfold-engine", "sample"}, typed);
   if (!job.killed.empty()) fmt::print(stderr, "fourfold: {}\n", job.killed);
   return job.status;
 }

@@ -48,7 +48,7 @@ std::string loss_curve(const nlohmann::json& plan) {
 }
 
 int train(const std::vector<std::string>& typed) {
-  const EngineJob job = run_engine_verb("train", typed);
+  const EngineJob job = run_engine_verb({"fourfold-engine", "train"}, typed);
   if (!job.killed.empty()) {
     fmt::print(stderr, "fourfold: {}; {}\n", job.killed, how_to_go_on(job.plan.at("folder")));
   }

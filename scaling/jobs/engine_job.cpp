@@ -25,14 +25,6 @@ constexpr int interrupted_status = 130;
 
 using Words = std::vector<std::string>;
 
-// Whether ranks may copy from each other's memory; containers often forbid it, and Open MPI then
-// complains at every rank.
-bool may_read_other_memory() {
-  char from = 1, to = 0;
-  const iovec source{&from, 1}, target{&to, 1};
-  return process_vm_readv(getpid(), &target, 1, &source, 1, 0) == 1;
-}
-
 Words mpirun_words(std::int64_t ranks) {
   const std::int64_t cores = std::max(1U, std::thread::hardware_concurrency());
   Words words{"mpirun", "-n", std::to_string(ranks), "--oversubscribe"};
@@ -89,9 +81,15 @@ std::string killed_text(const EngineResult& result) {
 
 }  // namespace
 
-EngineJob run_engine_verb(const std::string& verb, const Words& typed) {
-  const std::string engine = beside_this_executable("fourfold-engine");
-  Words question{engine, verb};
+bool may_read_other_memory() {
+  char from = 1, to = 0;
+  const iovec source{&from, 1}, target{&to, 1};
+  return process_vm_readv(getpid(), &target, 1, &source, 1, 0) == 1;
+}
+
+EngineJob run_engine_verb(const EngineVerb& what, const Words& typed) {
+  const std::string engine = beside_this_executable(what.executable);
+  Words question{engine, what.verb};
   question.insert(question.end(), typed.begin(), typed.end());
   for (const std::string& word : typed) {
     if (word == "--help" || word == "-h") return {run_attached(question).status, nullptr, ""};

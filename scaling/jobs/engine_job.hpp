@@ -1,4 +1,4 @@
-// Verbs that fourfold-engine does, under mpirun where they take several ranks.
+// Verbs that fourfold-engine and fourfold-bench do, under mpirun where they take several ranks.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,9 +14,19 @@ struct EngineJob {
   std::string killed;
 };
 
-// Asks the engine whether the words after the verb are right and how many ranks they take, and
+// A verb of an executable that lies beside this one.
+struct EngineVerb {
+  std::string executable;  // "fourfold-engine"
+  std::string verb;
+};
+
+// Asks the executable whether the words after the verb are right and how many ranks they take, and
 // starts it. What is refused is said before any mpirun. Ctrl-C gives status 130. Throws
 // std::runtime_error if something cannot be started.
-EngineJob run_engine_verb(const std::string& verb, const std::vector<std::string>& typed);
+EngineJob run_engine_verb(const EngineVerb& what, const std::vector<std::string>& typed);
+
+// Whether processes may copy from each other's memory; containers often forbid it, and Open MPI
+// then complains at every rank.
+bool may_read_other_memory();
 
 }  // namespace fourfold

@@ -1,0 +1,46 @@
+// Reading words and writing text; see flags.hpp.
+#include "bench/cli/flags.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "engine/train/flags/command_line.hpp"
+#include "engine/train/verbs.hpp"
+#include "support/help_format.hpp"
+
+namespace fourfold {
+
+std::optional<int> parsed(CLI::App& app, const std::string& name,
+                          const std::vector<std::string>& words) {
+  app.name(name);
+  app.formatter(std::make_shared<HelpFormat>());
+  try {
+    parse_words(app, words);
+  } catch (const CLI::Success&) {  // --help
+    return print_help(app);
+  } catch (const CLI::ParseError& error) {
+    return complain(sentence_of(app, error), wrong_usage);
+  }
+  return std::nullopt;
+}
+
+std::string plan_of(std::int64_t ranks, const std::string& verb,
+                    const std::vector<std::string>& words) {
+  std::vector<std::string> arguments{verb};
+  for (const std::string& word : words) {
+    if (word != "--plan") arguments.push_back(word);
+  }
+  return nlohmann::json{{"ranks", ranks}, {"arguments", arguments}}.dump() + "\n";
+}
+
+bool one_of_several_ranks() {
+  for (const char* count : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    const char* const ranks = std::getenv(count);
+    if (ranks != nullptr && std::strtol(ranks, nullptr, 10) > 1) return true;
+  }
+  return false;
+}
+
+}  // namespace fourfold

@@ -1,0 +1,45 @@
+// fourfold-bench: the executable that measures, for the verbs doctor, regress and bench; under
+// mpirun where there are several ranks.
+#include <exception>
+#include <string>
+
+#include "bench/cli/doctor_verb.hpp"
+#include "bench/doctor/examine.hpp"
+#include "engine/cpu/sgemm.hpp"
+#include "engine/train/verbs.hpp"
+#include "scaling/cli/output.hpp"
+
+namespace fourfold {
+namespace {
+
+constexpr int could_not = 2;
+
+int run(const Started& started) {
+  const std::string verb = started.count > 1 ? started.words[1] : "";
+  use_one_thread();
+  keep_packing_buffers();
+  if (verb == "doctor") return run_doctor_verb(started);
+  if (verb == "probe-blas") {
+    print(blas_probe() + "\n");
+    return 0;
+  }
+  if (verb == "probe-ranks") {
+    return run_session(started.count, started.words, [](const Session& session) {
+      const std::string answer = rank_probe();
+      if (session.rank() == 0) print(answer + "\n");
+      return 0;
+    });
+  }
+  return complain("fourfold-bench is started by `fourfold`; it knows the verb doctor", could_not);
+}
+
+}  // namespace
+}  // namespace fourfold
+
+int main(int count, char** words) {
+  try {
+    return fourfold::run({count, words});
+  } catch (const std::exception& error) {
+    return fourfold::complain(error.what(), fourfold::could_not);
+  }
+}

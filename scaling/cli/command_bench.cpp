@@ -1,0 +1,38 @@
+// fourfold doctor: has fourfold-bench measure, on ranks of its own or on those
+// that mpirun or srun has started.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "scaling/cli/commands.hpp"
+#include "scaling/jobs/engine_job.hpp"
+
+namespace fourfold {
+namespace {
+
+int measure(const std::string& verb, const std::vector<std::string>& typed) {
+  const EngineJob job = run_engine_verb({"fourfold-bench", verb}, typed);
+  if (!job.killed.empty()) fmt::print(stderr, "fourfold: {}\n", job.killed);
+  return job.status;
+}
+
+void add_measuring_verb(CLI::App& app, Action& action, const std::string& name,
+                        const std::string& description) {
+  CLI::App* verb = app.add_subcommand(name, description);
+  verb->prefix_command();  // all words that follow are fourfold-bench's ...
+  verb->set_help_flag();   // ... --help, too
+  verb->callback([verb, name, &action] {
+    action = [name, words = verb->remaining()] { return measure(name, words); };
+  });
+}
+
+}  // namespace
+
+void add_measuring_verbs(CLI::App& app, Action& action) {
+  add_measuring_verb(app, action, "doctor", "Say what is wrong with this machine before a study");
+}
+
+}  // namespace fourfold
