@@ -96,6 +96,7 @@ Platform read_platform(const std::string& name_or_path, const Scales& scales,
   platform.network = read_network(root);
   platform.library = read_library(root);
   platform.library.sharing_a_node = platform.node.devices;
+  read_operation(root);
   platform.default_software = root.has("software") ? root.text("software") : "fused";
   platform.software = read_software(software.empty() ? platform.default_software : software, sheet);
   platform.facts = std::move(sheet.facts);

@@ -153,10 +153,32 @@ KeyTable nic_keys() {
        "{ devices = [6], bandwidth_GBps = 48 }", "{ devices = [7], bandwidth_GBps = 48 }"}};
 }
 
+KeyTable operation_keys() {
+  return {"operation",
+          "",
+          "What a node costs and how often it breaks, for `fourfold advise`. Times of steps do not "
+          "depend on it.",
+          {{"node_power_W", KeyForm::number, "9000",
+            "Power of a node under load, with its share of switches if that is known.",
+            "HPL's power in the TOP500 over its nodes, or the site's meters.",
+            "Energy in `advise`; nothing else.", Presence::optional},
+           {"node_failures_per_day", KeyForm::number, "0.0038",
+            "How often a node ends a job: failures of a job per day over its nodes.",
+            "Interruptions of long jobs over node-days, without planned ones.",
+            "Days with failures in `advise`; nothing else.", Presence::optional},
+           {"file_system_write_GBps", KeyForm::number, "1000",
+            "What all nodes together write to the file system of checkpoints.",
+            "IOR with a file a process, or the site's documentation.",
+            "Days with failures in `advise`; nothing else.", Presence::optional}},
+          {},
+          Presence::optional};
+}
+
 }  // namespace
 
 std::vector<KeyTable> machine_keys() {
-  return {root_keys(), processor_keys(), gemm_keys(), node_keys(), link_keys(), nic_keys()};
+  return {root_keys(), processor_keys(), gemm_keys(),     node_keys(),
+          link_keys(), nic_keys(),       operation_keys()};
 }
 
 const std::vector<KeyTable>& platform_keys() {

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "platforms/operation.hpp"
+
 namespace fourfold {
 namespace {
 
@@ -220,6 +222,14 @@ Network read_network(const FactTable& root) {
   if (kind == "fat-tree") return read_fat_tree(table);
   if (kind == "torus") return read_torus(table);
   throw std::logic_error("a kind of network that has keys but no reader: " + kind);
+}
+
+void read_operation(const FactTable& root) {
+  if (!root.has(operation_section)) return;
+  const FactTable table = root.section(operation_section);
+  for (const char* key : {node_power_key, node_failures_key, file_system_key}) {
+    if (table.has(key)) table.number(key, Range::positive);
+  }
 }
 
 }  // namespace fourfold

@@ -1,4 +1,4 @@
-// The four parts of a platform file below its root table.
+// The parts of a platform file below its root table.
 #pragma once
 
 #include "platforms/file/fact_table.hpp"
@@ -14,5 +14,7 @@ Processor read_processor(const FactTable& root);
 Node read_node(const FactTable& root);
 Network read_network(const FactTable& root);
 CollectiveLibrary read_library(const FactTable& root);
+// Its numbers stay facts: see platforms/operation.hpp.
+void read_operation(const FactTable& root);
 
 }  // namespace fourfold

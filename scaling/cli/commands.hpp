@@ -16,6 +16,7 @@ using Action = std::function<int()>;
 void add_campaign_verb(CLI::App& app, Action& action);
 void add_project_verb(CLI::App& app, Action& action);
 void add_search_verb(CLI::App& app, Action& action);
+void add_advise_verb(CLI::App& app, Action& action);
 void add_show_verb(CLI::App& app, Action& action);
 void add_platforms_verb(CLI::App& app, Action& action);
 void add_models_verb(CLI::App& app, Action& action);

@@ -80,6 +80,7 @@ int run(int count, char** words) {
   add_campaign_verb(app, action);
   add_project_verb(app, action);
   add_search_verb(app, action);
+  add_advise_verb(app, action);
   add_show_verb(app, action);
   add_platforms_verb(app, action);
   add_models_verb(app, action);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "platforms/operation.hpp"
 #include "scaling/study/study.hpp"
 #include "scaling/text/text_table.hpp"
 #include "sim/estimate/estimate.hpp"
@@ -76,7 +77,7 @@ Sensitivity sensitivity(const Point& point) {
   const Varied varied(point, platform);
   Sensitivity result{point, varied.estimated(), {}, 0};
   for (const Fact& fact : platform.facts) {
-    if (!fact.unconfirmed) continue;
+    if (!fact.unconfirmed || is_of_operation(fact)) continue;
     ++result.unconfirmed;
     Effect effect{fact.key, fact.value, varied.estimated_with(fact.key, 0.5),
                   varied.estimated_with(fact.key, 2.0)};

@@ -14,6 +14,7 @@
 #include "platforms/mapping.hpp"
 #include "platforms/network/axis_rate.hpp"
 #include "platforms/network/topology.hpp"
+#include "platforms/operation.hpp"
 #include "platforms/show/draw.hpp"
 #include "platforms/show/show.hpp"
 #include "platforms/show/simgrid_xml.hpp"
@@ -37,6 +38,7 @@ class Numbers {
     std::visit([this](const auto& network) { of(network); }, platform.network);
     of(platform.library);
     add("dispatch", platform.software.dispatch.value);
+    of(operation_of(platform));
   }
   const std::map<std::string, double>& all() const { return all_; }
 
@@ -44,6 +46,11 @@ class Numbers {
   template <typename Number>
   void add(const std::string& name, Number number) {
     EXPECT_TRUE(all_.emplace(name, static_cast<double>(number)).second) << name;
+  }
+  void of(const Operation& operation) {
+    if (operation.node_power) add("node power", operation.node_power->value);
+    if (operation.node_failures) add("node failures", operation.node_failures->value);
+    if (operation.file_system) add("file system", operation.file_system->value);
   }
   void of(const Processor& p) {
     add("advertised", p.advertised_peak.value);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "platforms/operation.hpp"
 #include "scaling/find/candidates.hpp"
 #include "scaling/find/finding.hpp"
 #include "scaling/find/reruns.hpp"
@@ -472,7 +473,9 @@ TEST(Sensitivity, ShowsTheLargestEffectsFirstAndCountsTheRest) {
 
   const Sensitivity result = sensitivity(point);
 
-  EXPECT_EQ(result.unconfirmed, std::ranges::count(platform.facts, true, &Fact::unconfirmed));
+  EXPECT_EQ(result.unconfirmed, std::ranges::count_if(platform.facts, [](const Fact& fact) {
+              return fact.unconfirmed && !is_of_operation(fact);  // of no time
+            }));
   EXPECT_EQ(result.estimated, estimate(point, platform).outcome.total);
   double before = 1e9;
   for (const Effect& effect : result.effects) {

@@ -1,0 +1,32 @@
+// Picks facts by their keys; see operation.hpp.
+#include "platforms/operation.hpp"
+
+#include <string>
+
+namespace fourfold {
+namespace {
+
+std::optional<Fact> fact_of(const Platform& platform, const char* name) {
+  const std::string key = std::string(operation_section) + "." + name;
+  for (Fact fact : platform.facts) {
+    if (fact.key != key) continue;
+    if (const auto scale = platform.scales.find(key); scale != platform.scales.end()) {
+      fact.value *= scale->second;
+    }
+    return fact;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Operation operation_of(const Platform& platform) {
+  return {fact_of(platform, node_power_key), fact_of(platform, node_failures_key),
+          fact_of(platform, file_system_key)};
+}
+
+bool is_of_operation(const Fact& fact) {
+  return fact.key.starts_with(std::string(operation_section) + ".");
+}
+
+}  // namespace fourfold

@@ -1,0 +1,97 @@
+// fourfold advise: how many devices to ask for, and what they cost.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "scaling/cli/amounts.hpp"
+#include "scaling/cli/commands.hpp"
+#include "scaling/cli/output.hpp"
+#include "scaling/cli/question_flags.hpp"
+#include "scaling/find/advice.hpp"
+#include "scaling/jobs/progress.hpp"
+#include "scaling/text/advice_text.hpp"
+#include "support/flag_checks.hpp"
+
+namespace fourfold {
+namespace {
+
+constexpr int answer_is_no = 1;
+
+struct Typed {
+  QuestionFlags flags;
+  std::string devices, tokens, deadline, node_hours;
+  std::int64_t restart_minutes = 10;
+  bool json = false;
+};
+
+AdviceWish wish_of(const Typed& typed) {
+  AdviceWish wish;
+  wish.tokens = amount_in("--tokens", typed.tokens);
+  if (!typed.deadline.empty()) wish.deadline_days = days_in("--deadline", typed.deadline);
+  if (!typed.node_hours.empty()) wish.node_hours = amount_in("--node-hours", typed.node_hours);
+  wish.restart = {60.0 * static_cast<double>(typed.restart_minutes)};
+  wish.fidelity = fidelity_named(typed.flags.fidelity);
+  wish.rule = rule_of(typed.flags);
+  const Platform platform = read_platform(typed.flags.platform);
+  for (std::int64_t devices : counts_in("--devices", typed.devices)) {
+    if (devices > platform.devices()) {
+      throw std::runtime_error(fmt::format("{} has {} devices, {} are too many", platform.name,
+                                           platform.devices(), devices));
+    }
+    QuestionFlags flags = typed.flags;
+    flags.devices = devices;
+    wish.questions.push_back(question_of(flags));
+  }
+  return wish;
+}
+
+int give_advice(const Typed& typed) {
+  const AdviceWish wish = wish_of(typed);
+  const Question& first = wish.questions.front();
+  print_notices(read_platform(first.platform, first.scales, first.software));
+  Progress progress(1, 1.0);
+  progress.begin(first.model.name + " on " + first.platform, 1.0);
+  const Advice advice = advise(
+      wish, [&](const std::string& activity, double done) { progress.update(activity, done); });
+  print(typed.json ? json_of(advice).dump() + '\n' : advice_text(advice));
+  return advice.holds ? 0 : answer_is_no;
+}
+
+}  // namespace
+
+void add_advise_verb(CLI::App& app, Action& action) {
+  const auto typed = std::make_shared<Typed>();
+  typed->flags.fidelity = name(Fidelity::estimated);
+  CLI::App* verb = app.add_subcommand("advise", "Say how many devices to ask for, and why");
+  verb->footer(
+      "Every number of devices is answered with its best grid; failures of nodes and checkpoints\n"
+      "are counted where the platform says how often a node fails and what its file system "
+      "writes.\n"
+      "Ends with status 1 if no number of devices meets the deadline and the budget.\n\n"
+      "Examples:\n"
+      "  fourfold advise --platform frontier --model gpt-175b --devices 1024..8192 --tokens 1T\n"
+      "  fourfold advise --platform frontier --model gpt-175b --devices 1024..16384 --tokens 1T "
+      "\\\n"
+      "      --deadline 30d --node-hours 800k --system axonn-4d");
+  add_machine_flags(*verb, typed->flags);
+  verb->remove_option(verb->get_option("--devices"));
+  verb->add_option("--devices", typed->devices,
+                   "how many to choose from: 1024..8192 (1024, 2048, ...) or a list 512,768,1024")
+      ->required();
+  verb->add_option("--tokens", typed->tokens, "to train on: 300B, 1T, 2e12")->required();
+  verb->add_option("--deadline", typed->deadline, "the longest the run may take: 30d, 2w, 36h");
+  verb->add_option("--node-hours", typed->node_hours, "the most it may cost: 500k, 1.2M");
+  verb->add_option("--restart-minutes", typed->restart_minutes,
+                   "from a failure until training goes on, without reading the checkpoint")
+      ->capture_default_str()
+      ->check(whole_number(0, 10'080));
+  add_system_flag(*verb, typed->flags);
+  add_model_flags(*verb, typed->flags);
+  verb->add_flag("--json", typed->json, "print the advice as one line of JSON");
+  verb->callback([typed, &action] { action = [typed] { return give_advice(*typed); }; });
+}
+
+}  // namespace fourfold

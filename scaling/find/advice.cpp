@@ -1,0 +1,168 @@
+// Findings as options, and the choice among them; see advice.hpp.
+#include "scaling/find/advice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "scaling/study/record_json.hpp"
+
+namespace fourfold {
+namespace {
+
+constexpr double seconds_a_day = 86'400.0;
+constexpr double bytes_a_parameter = 12.0;  // fp32 weight and two fp32 moments
+
+// What the nodes of a job write at once: no more than their adapters send.
+BytesPerSecond checkpoint_rate(const Platform& platform, const Fact& file_system,
+                               std::int64_t nodes) {
+  BytesPerSecond of_nodes;
+  for (const Nic& nic : platform.node.nics) of_nodes += nic.bandwidth;
+  return std::min(BytesPerSecond{file_system.value * 1e9}, of_nodes * static_cast<double>(nodes));
+}
+
+// Ten times as many failures call for another interval.
+Failures failures_of(CheckpointCost cost) {
+  Failures failures{cost, daly_interval(cost), 1.0, 1.0};
+  failures.stretch = stretch(cost, failures.interval);
+  cost.between_failures = cost.between_failures / 10.0;
+  failures.tenfold = stretch(cost, daly_interval(cost));
+  return failures;
+}
+
+AdviceOption option_of(const Advice& advice, Record record) {
+  const Platform& platform = advice.platform;
+  AdviceOption option;
+  const std::int64_t in_node = platform.node.devices;
+  option.nodes = (record.devices() + in_node - 1) / in_node;
+  option.step_days = record.throughput().days_per_trillion_tokens * advice.wish.tokens / 1e12;
+  const Operation& operation = advice.operation;
+  if (operation.node_failures && operation.file_system) {
+    const double a_day = operation.node_failures->value * static_cast<double>(option.nodes);
+    const Seconds write =
+        advice.checkpoint / checkpoint_rate(platform, *operation.file_system, option.nodes);
+    option.failures = failures_of({{seconds_a_day / a_day}, write, advice.wish.restart + write});
+  }
+  if (operation.node_power) {
+    option.energy_MWh = option.days() * 24.0 * static_cast<double>(option.nodes) *
+                        operation.node_power->value / 1e6;
+  }
+  option.record = std::move(record);
+  return option;
+}
+
+// How far an option is beyond what it may take: at most 1 if it holds.
+double excess_of(const AdviceOption& option, const AdviceWish& wish) {
+  double excess = 0.0;
+  if (wish.deadline_days) excess = option.days() / *wish.deadline_days;
+  if (wish.node_hours) excess = std::max(excess, option.node_hours() / *wish.node_hours);
+  return excess;
+}
+
+}  // namespace
+
+void choose(Advice& advice) {
+  const AdviceWish& wish = advice.wish;
+  const std::vector<AdviceOption>& options = advice.options;
+  double least = INFINITY;
+  for (const AdviceOption& option : options) least = std::min(least, option.node_hours());
+  const auto badness = [&](const AdviceOption& option) {
+    const double excess = excess_of(option, wish);
+    // Those that hold come before all that do not.
+    constexpr double missed = 1e30;
+    if (excess > 1.0) return missed * excess;
+    if (wish.deadline_days) return option.node_hours();
+    const bool dear = !wish.node_hours && option.node_hours() > worth_of_haste * least;
+    return dear ? 1e12 * option.node_hours() : option.days();
+  };
+  std::vector<std::size_t> order(options.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return badness(options[i]); });
+  advice.chosen = order.front();
+  advice.holds = excess_of(options[advice.chosen], wish) <= 1.0;
+  if (order.size() > 1) advice.second = order[1];
+}
+
+Advice advise(const AdviceWish& wish, const Watch& watch) {
+  const Question& first = wish.questions.front();
+  Advice advice;
+  advice.wish = wish;
+  advice.platform = read_platform(first.platform, first.scales, first.software);
+  advice.operation = operation_of(advice.platform);
+  advice.checkpoint = {bytes_a_parameter * parameter_count(first.model)};
+  const auto count = static_cast<double>(wish.questions.size());
+  for (std::size_t i = 0; i < wish.questions.size(); ++i) {
+    const Question& question = wish.questions[i];
+    try {
+      const Finding finding =
+          find(question, wish.fidelity, wish.rule, [&](const std::string& activity, double done) {
+            watch(fmt::format("{} devices: {}", question.devices, activity),
+                  (static_cast<double>(i) + done) / count);
+          });
+      advice.options.push_back(
+          option_of(advice, make_record(question, finding, wish.fidelity, wish.rule)));
+    } catch (const std::invalid_argument& error) {
+      advice.refused.push_back(fmt::format("{} devices: {}", question.devices, error.what()));
+    } catch (const FindingFailed& error) {
+      advice.refused.push_back(fmt::format("{} devices: {}", question.devices, error.what()));
+    }
+  }
+  if (advice.options.empty()) throw FindingFailed(advice.refused.front());
+  choose(advice);
+  return advice;
+}
+
+namespace {
+
+nlohmann::json json_of(const std::optional<double>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json();
+}
+
+nlohmann::json json_of(const AdviceOption& option) {
+  nlohmann::json object{{"record", nlohmann::json::parse(to_json(option.record))},
+                        {"nodes", option.nodes},
+                        {"days_without_failures", option.step_days},
+                        {"days", option.days()},
+                        {"node_hours", option.node_hours()},
+                        {"energy_MWh", json_of(option.energy_MWh)}};
+  if (option.failures) {
+    const Failures& failures = *option.failures;
+    object["failures"] = {{"between_failures_s", failures.cost.between_failures.value},
+                          {"checkpoint_write_s", failures.cost.write.value},
+                          {"restart_s", failures.cost.restart.value},
+                          {"young_interval_s", young_interval(failures.cost).value},
+                          {"daly_interval_s", failures.interval.value},
+                          {"stretch", failures.stretch},
+                          {"stretch_with_tenfold_failures", failures.tenfold}};
+  }
+  return object;
+}
+
+nlohmann::json json_of(const std::optional<Fact>& fact) {
+  if (!fact) return {};
+  return {{"value", fact->value}, {"source", fact->source}, {"unconfirmed", fact->unconfirmed}};
+}
+
+}  // namespace
+
+nlohmann::json json_of(const Advice& advice) {
+  nlohmann::json options = nlohmann::json::array();
+  for (const AdviceOption& option : advice.options) options.push_back(json_of(option));
+  return {{"format", "fourfold-advice-1"},
+          {"tokens", advice.wish.tokens},
+          {"deadline_days", json_of(advice.wish.deadline_days)},
+          {"node_hours", json_of(advice.wish.node_hours)},
+          {"checkpoint_bytes", advice.checkpoint.value},
+          {node_power_key, json_of(advice.operation.node_power)},
+          {node_failures_key, json_of(advice.operation.node_failures)},
+          {file_system_key, json_of(advice.operation.file_system)},
+          {"holds", advice.holds},
+          {"chosen", advice.chosen},
+          {"second", advice.second ? nlohmann::json(*advice.second) : nlohmann::json()},
+          {"options", options},
+          {"refused", advice.refused}};
+}
+
+}  // namespace fourfold

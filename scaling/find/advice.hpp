@@ -1,0 +1,73 @@
+// Which number of devices to ask for: a model, its tokens and what it may cost, answered for
+// several numbers with failures and checkpoints counted.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "platforms/operation.hpp"
+#include "scaling/find/failures.hpp"
+#include "scaling/find/finding.hpp"
+#include "scaling/study/record.hpp"
+
+namespace fourfold {
+
+struct AdviceWish {
+  std::vector<Question> questions;  // one for each number of devices, ascending
+  double tokens = 0.0;
+  std::optional<double> deadline_days;
+  std::optional<double> node_hours;
+  Seconds restart;  // without reading the checkpoint
+  Fidelity fidelity = Fidelity::estimated;
+  StoppingRule rule;
+};
+
+// Of a job on so many nodes; absent where the platform does not know how often nodes fail.
+struct Failures {
+  CheckpointCost cost;
+  Seconds interval;      // Daly's
+  double stretch = 1.0;  // of the days
+  double tenfold = 1.0;  // the same with ten times as many failures, at the interval for those
+};
+
+struct AdviceOption {
+  Record record;
+  std::int64_t nodes = 0;
+  double step_days = 0.0;  // without failures and checkpoints
+  std::optional<Failures> failures;
+  std::optional<double> energy_MWh;
+
+  double days() const { return step_days * (failures ? failures->stretch : 1.0); }
+  double node_hours() const { return 24.0 * days() * static_cast<double>(nodes); }
+};
+
+struct Advice {
+  AdviceWish wish;
+  Platform platform;
+  Operation operation;
+  Bytes checkpoint;  // fp32 weights and both moments of AdamW, as the engine writes them
+  std::vector<AdviceOption> options;  // ascending devices
+  std::vector<std::string> refused;   // why a number of devices is not among them
+  bool holds = false;                 // deadline and budget, by the chosen one
+  std::size_t chosen = 0;             // the nearest to deadline and budget if none holds
+  std::optional<std::size_t> second;
+};
+
+// With a deadline the fewest node-hours that meet it, with a budget only the fewest days; with
+// neither the fewest days for at most a tenth more node-hours than the fewest.
+inline constexpr double worth_of_haste = 1.1;
+
+// Tells `watch` which question of how many is at what. Throws FindingFailed if no question has an
+// answer.
+Advice advise(const AdviceWish& wish, const Watch& watch);
+
+// Of the options that were found: fills holds, chosen and second.
+void choose(Advice& advice);
+
+// One object, for --json.
+nlohmann::json json_of(const Advice& advice);
+
+}  // namespace fourfold

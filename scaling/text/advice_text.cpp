@@ -1,0 +1,242 @@
+// Sentences and a table; see advice_text.hpp.
+#include "scaling/text/advice_text.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "scaling/study/study.hpp"
+#include "scaling/study/time_parts.hpp"
+#include "scaling/text/text_table.hpp"
+#include "scaling/text/throughput_text.hpp"
+#include "support/prose.hpp"
+
+namespace fourfold {
+namespace {
+
+std::string source_of(const Fact& fact) {
+  return fact.source + (fact.unconfirmed ? "; UNCONFIRMED" : "");
+}
+
+// "1.00T", "300B", "16.8M".
+std::string tokens_text(double tokens) {
+  std::string text = short_number(tokens);
+  if (text.back() == 'G') text.back() = 'B';
+  return text;
+}
+
+// "45 s", "12 min", "3.4 h", "2.1 days".
+std::string time_text(Seconds time) {
+  const double value = time.value;
+  if (value < 9.95) return fmt::format("{:.1f} s", value);
+  if (value < 120.0) return fmt::format("{:.0f} s", value);
+  if (value < 1'200.0) return fmt::format("{:.1f} min", value / 60.0);
+  if (value < 7'200.0) return fmt::format("{:.0f} min", value / 60.0);
+  if (value < 172'800.0) return fmt::format("{:.1f} h", value / 3'600.0);
+  return fmt::format("{:.1f} days", value / 86'400.0);
+}
+
+std::string days_text(double days) {
+  if (!std::isfinite(days) || days > 1e6) return "never";
+  return fmt::format("{:.{}f}", days, days < 99.95 ? 1 : 0);
+}
+
+std::string bytes_text(Bytes bytes) {
+  return bytes.value < 1e12 ? fmt::format("{:.0f} GB", bytes.value / 1e9)
+                            : fmt::format("{:.1f} TB", bytes.value / 1e12);
+}
+
+// "the deadline of 30 days holds by 4.2", "the budget of 500k node-hours is missed by 12k".
+std::string against(double value, double bound, const std::string& subject) {
+  const auto amount = [&](double number) {
+    return bound < 1000.0 ? days_text(number) : short_number(number);
+  };
+  return fmt::format("{} {} {}", subject, value <= bound ? "holds by" : "is missed by",
+                     amount(std::abs(bound - value)));
+}
+
+std::string bounds_text(double days, double node_hours, const AdviceWish& wish) {
+  std::vector<std::string> words;
+  if (wish.deadline_days) {
+    words.push_back(
+        against(days, *wish.deadline_days,
+                fmt::format("the deadline of {} days", days_text(*wish.deadline_days))));
+  }
+  if (wish.node_hours) {
+    words.push_back(
+        against(node_hours, *wish.node_hours,
+                fmt::format("the budget of {} node-hours", short_number(*wish.node_hours))));
+  }
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string rule_text(const AdviceWish& wish) {
+  if (wish.deadline_days) return "the fewest node-hours that meet the deadline";
+  if (wish.node_hours) return "the fewest days within the budget";
+  return fmt::format("the fewest days for at most {:.0f} % more node-hours than the fewest",
+                     100.0 * (worth_of_haste - 1.0));
+}
+
+std::string headline(const Advice& advice) {
+  const Record& record = advice.options[advice.chosen].record;
+  const Point& point = record.point;
+  const double batch = static_cast<double>(point.global_batch * point.model.sequence);
+  return wrapped(fmt::format(
+             "{} with {} tokens on {}: {:.0f} steps of {} tokens, all seconds {}.\n",
+             point.model.name, tokens_text(advice.wish.tokens), advice.platform.title,
+             std::ceil(advice.wish.tokens / batch), tokens_text(batch), name(record.fidelity))) +
+         '\n';
+}
+
+std::string verdict(const Advice& advice) {
+  const AdviceOption& option = advice.options[advice.chosen];
+  const Point& point = option.record.point;
+  std::string text = fmt::format("{} {} devices ({}), grid {}, {}: {} days, {} node-hours",
+                                 advice.holds ? "TAKE" : "NEAREST:", option.record.devices(),
+                                 counted(option.nodes, "node"), point.grid.str(),
+                                 counted(point.options.micro_batches, "micro-batch"),
+                                 days_text(option.days()), short_number(option.node_hours()));
+  if (option.energy_MWh) text += fmt::format(", {} MWh", short_number(*option.energy_MWh));
+  const std::string bounds = bounds_text(option.days(), option.node_hours(), advice.wish);
+  if (!bounds.empty()) text += ": " + bounds;
+  if (advice.holds) return wrapped(text + ". It is " + rule_text(advice.wish) + ".") + "\n\n";
+  return wrapped("NOTHING HOLDS among these numbers of devices. " + text + ".") + "\n\n";
+}
+
+std::string options_table(const Advice& advice) {
+  TextTable table;
+  const bool failures = advice.options.front().failures.has_value();
+  const bool energy = advice.operation.node_power.has_value();
+  table.columns = {{"", "", Align::left},     {"devices", ""}, {"nodes", ""},
+                   {"grid", "", Align::left}, {"step", "s"},   {"MFU", "%"},
+                   {"days", "of steps"}};
+  if (failures) table.columns.push_back({"days with", "failures"});
+  table.columns.push_back({"node-hours", ""});
+  if (energy) table.columns.push_back({"energy", "MWh"});
+  for (std::size_t i = 0; i < advice.options.size(); ++i) {
+    const AdviceOption& option = advice.options[i];
+    std::vector<std::string> row{i == advice.chosen   ? ">"
+                                 : i == advice.second ? "2nd"
+                                                      : "",
+                                 fmt::to_string(option.record.devices()),
+                                 fmt::to_string(option.nodes),
+                                 option.record.point.grid.str(),
+                                 fmt::format("{:.2f}", option.record.seconds().value),
+                                 fmt::format("{:.1f}", 100.0 * option.record.throughput().mfu),
+                                 days_text(option.step_days)};
+    if (failures) row.push_back(days_text(option.days()));
+    row.push_back(short_number(option.node_hours()));
+    if (energy) row.push_back(short_number(*option.energy_MWh));
+    table.rows.push_back(std::move(row));
+  }
+  std::string text = format(table);
+  for (const std::string& sentence : advice.refused) text += wrapped(sentence) + '\n';
+  return text + '\n';
+}
+
+std::string limits(const Advice& advice) {
+  const Record& record = advice.options[advice.chosen].record;
+  return wrapped(fmt::format("What limits it: {} of a step; {:.1f} of {:.1f} GB of memory.",
+                             largest_parts(record.outcome), record.memory.value / 1e9,
+                             record.memory_limit.value / 1e9)) +
+         '\n';
+}
+
+std::string more_or_less(double ratio, const char* more, const char* less) {
+  if (ratio >= 1.0) return fmt::format("{:.0f} % {}", 100.0 * (ratio - 1.0), more);
+  return fmt::format("{:.0f} % {}", 100.0 * (1.0 - ratio), less);
+}
+
+// The best other grid of the chosen devices.
+const GridSeconds* next_grid(const Record& record) {
+  const GridSeconds* best = nullptr;
+  for (const GridSeconds& grid : record.best_grids) {
+    if (grid.grid == record.point.grid) continue;
+    if (best == nullptr || seconds_of(grid, record) < seconds_of(*best, record)) best = &grid;
+  }
+  return best;
+}
+
+std::string second_choice(const Advice& advice) {
+  const AdviceOption& first = advice.options[advice.chosen];
+  std::string text;
+  if (advice.second) {
+    const AdviceOption& second = advice.options[*advice.second];
+    text = fmt::format("Second choice: {} devices: {}, {}.", second.record.devices(),
+                       more_or_less(second.days() / first.days(), "more days", "fewer days"),
+                       more_or_less(second.node_hours() / first.node_hours(), "more node-hours",
+                                    "fewer node-hours"));
+    const std::string bounds = bounds_text(second.days(), second.node_hours(), advice.wish);
+    if (!bounds.empty()) text.back() = ';', text += ' ' + bounds + '.';
+  }
+  if (const GridSeconds* grid = next_grid(first.record)) {
+    const Seconds seconds = seconds_of(*grid, first.record);
+    text += fmt::format("{}The next grid of {} devices, {}, takes {:.1f} % longer{}.",
+                        text.empty() ? "" : " ", first.record.devices(), grid->grid.str(),
+                        100.0 * (seconds / first.record.seconds() - 1.0),
+                        ties(first.record.bar, first.record.seconds(), seconds) ? ", a tie" : "");
+  }
+  return text.empty() ? text : wrapped(text) + '\n';
+}
+
+std::string certainty(const Advice& advice) {
+  const AdviceOption& option = advice.options[advice.chosen];
+  const std::optional<ErrorBar>& bar = option.record.bar;
+  if (!bar) return "How sure: unknown, too few measured runs are like it.\n";
+  const double low = option.days() * (1.0 + bar->low), high = option.days() * (1.0 + bar->high);
+  std::string text = fmt::format(
+      "How sure: 80 % of runs like it ({} runs of {} sources, {}) would take {} to {} days ({}).",
+      bar->runs, bar->sources, bar->like, days_text(low), days_text(high), percent_text(*bar));
+  if (advice.wish.deadline_days) {
+    text += " At the long end " + against(high, *advice.wish.deadline_days, "the deadline") + '.';
+  }
+  return wrapped(text) + '\n';
+}
+
+std::string failures_text(const Advice& advice) {
+  const AdviceOption& option = advice.options[advice.chosen];
+  const Operation& operation = advice.operation;
+  if (!option.failures) {
+    return wrapped(fmt::format("Failures: not counted: {} lacks node_failures_per_day or "
+                               "file_system_write_GBps in [operation] (docs/platforms.md).",
+                               advice.platform.name)) +
+           '\n';
+  }
+  const Failures& failures = *option.failures;
+  const CheckpointCost& cost = failures.cost;
+  return wrapped(fmt::format(
+             "Failures: one of {} fails every {} ({:g} a node and day: {}). A checkpoint of {} (12 "
+             "bytes a "
+             "parameter) takes {} at {:g} GB/s ({}). Write one every {} (Young {}, Daly {}); a "
+             "restart takes {}. The run takes {} days instead of {}; with ten times as many "
+             "failures {}.",
+             counted(option.nodes, "node"), time_text(cost.between_failures),
+             operation.node_failures->value, source_of(*operation.node_failures),
+             bytes_text(advice.checkpoint), time_text(cost.write), operation.file_system->value,
+             source_of(*operation.file_system), time_text(failures.interval),
+             time_text(young_interval(cost)), time_text(failures.interval), time_text(cost.restart),
+             days_text(option.days()), days_text(option.step_days),
+             days_text(option.step_days * failures.tenfold))) +
+         '\n';
+}
+
+std::string energy_text(const Advice& advice) {
+  const std::optional<Fact>& power = advice.operation.node_power;
+  if (!power) {
+    return wrapped(
+               fmt::format("Energy: {} does not say what a node draws.", advice.platform.name)) +
+           '\n';
+  }
+  return wrapped(fmt::format("Energy: {:g} W a node ({}); cooling and idle nodes not counted.",
+                             power->value, source_of(*power))) +
+         '\n';
+}
+
+}  // namespace
+
+std::string advice_text(const Advice& advice) {
+  return headline(advice) + verdict(advice) + options_table(advice) + limits(advice) +
+         second_choice(advice) + certainty(advice) + failures_text(advice) + energy_text(advice);
+}
+
+}  // namespace fourfold

@@ -1,0 +1,12 @@
+// Advice in plain words with numbers, on one screen.
+#pragma once
+
+#include <string>
+
+#include "scaling/find/advice.hpp"
+
+namespace fourfold {
+
+std::string advice_text(const Advice& advice);
+
+}  // namespace fourfold

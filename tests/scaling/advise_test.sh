@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# fourfold advise: its status says whether deadline and budget hold, and it names what comes nearest.
+source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
+
+# status WANTED WORDS...: leaves what was said in $folder/said.
+status() {
+  local wanted=$1 is=0
+  shift
+  "$fourfold" advise --model gpt-5b --batch-tokens 524288 "$@" >"$folder/said" 2>&1 || is=$?
+  [ "$is" -eq "$wanted" ] || fail "advise $* ended with $is, not $wanted: $(cat "$folder/said")"
+}
+says() {
+  grep -qE -- "$1" "$folder/said" || fail "'$1' is not said: $(cat "$folder/said")"
+}
+
+status 0 --platform frontier --devices 64..256 --tokens 100B
+says '^TAKE [0-9]+ devices'
+says 'Young [0-9.]+ min, Daly'
+says 'UNCONFIRMED'
+status 0 --platform frontier --devices 64..256 --tokens 100B --deadline 52w --node-hours 1M
+says 'deadline of 364 days holds by'
+says 'budget of 1.00M node-hours holds by'
+status 1 --platform frontier --devices 64..256 --tokens 100B --deadline 1d
+says 'NOTHING HOLDS.*NEAREST: 256 devices'
+says 'is missed by'
+status 1 --platform frontier --devices 64..256 --tokens 100B --node-hours 10
+says 'NEAREST'
+status 0 --platform crossbar --devices 64 --tokens 100B
+says 'lacks node_failures_per_day'
+status 2 --platform frontier --devices 64
+says '--tokens is required'
+
+for words in "--devices 64 --tokens 1X" "--devices 64..1 --tokens 1B" "--devices 64 --tokens 1B --deadline 30" \
+  "--devices 64 --tokens 1B --node-hours -5" "--devices 900000 --tokens 1B"; do
+  # shellcheck disable=SC2086
+  if "$fourfold" advise --model gpt-5b --platform frontier $words >/dev/null 2>"$folder/said"; then
+    fail "advise $words is accepted"
+  fi
+  [ "$(wc -l <"$folder/said")" -eq 1 ] || fail "advise $words: $(cat "$folder/said")"
+done
+
+"$fourfold" advise --model gpt-5b --batch-tokens 524288 --platform frontier --devices 64,128 --tokens 1B --json 2>/dev/null |
+  python3 -c '
+import json, sys
+advice = json.load(sys.stdin)
+assert advice["holds"] and len(advice["options"]) == 2
+one = advice["options"][advice["chosen"]]
+assert one["days"] > one["days_without_failures"] > 0
+assert one["failures"]["daly_interval_s"] > 0
+assert advice["node_failures_per_day"]["unconfirmed"]'
+echo "advice holds"
