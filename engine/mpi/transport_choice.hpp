@@ -41,8 +41,4 @@ struct TransportChoice {
   std::vector<TransportTiming> timings;   // of all that are right
 };
 
-// A line per channel and collective: each candidate's bus bandwidth as nccl-tests defines it, and
-// what was chosen.
-std::string table(const std::vector<TransportChoice>& choices);
-
 }  // namespace fourfold

@@ -26,14 +26,14 @@ class WindowTransport final : public ChannelTransport {
   // Collective over the line; throws std::invalid_argument if it spans nodes, or if the device's
   // memory is none that ranks can share.
   WindowTransport(MpiCommunicator line, DeviceMemory& memory)
-      : WindowTransport(std::move(line), memory, 512 << 10) {}
+      : WindowTransport(std::move(line), memory, 256 << 10) {}
   WindowTransport(MpiCommunicator line, DeviceMemory& memory, std::int64_t slot_bytes);
   // Whether there can be one: all members are on one node, and their memory is the processor's.
   // Collective over the line.
   static bool possible(MPI_Comm line, const DeviceMemory& memory);
 
  private:
-  static constexpr std::int64_t slots = 8;
+  static constexpr std::int64_t slots = 4;
   static constexpr std::size_t cache_line = 64;
 
   // Blocks that a member is through with, since the channel began.

@@ -1,6 +1,5 @@
 // Transport auto: whatever is chosen gives the ring's bits, what an earlier run chose is taken, and
 // only what is right is a candidate.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "engine/mpi/channels.hpp"
@@ -9,8 +8,6 @@
 
 namespace fourfold {
 namespace {
-
-using testing::HasSubstr;
 
 const Channel line{Axis::x, ""};
 
@@ -129,17 +126,6 @@ TEST(ChosenTransport, WhatWasNotPreparedGoesByTheRing) {
 
   EXPECT_TRUE(trial.equal());
   EXPECT_TRUE(channels.choices().empty());
-}
-
-TEST(TransportTable, SaysBusBandwidthsAndWhatWasChosen) {
-  const TimedCollective collective{CollectiveKind::all_reduce, Owed::sum, Precision::fp32, 4,
-                                   1 << 20};
-  const std::string text = table({{"data",
-                                   collective,
-                                   Transport::window,
-                                   {{Transport::ring, 4e-3}, {Transport::window, 2e-3}}}});
-
-  EXPECT_THAT(text, HasSubstr("4.0 MiB     1.57     3.15        -  window"));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // What a step says, as a line for people and as JSON; and the Chrome trace of a step.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -6,6 +7,7 @@
 
 #include "engine/train/run/step_report.hpp"
 #include "engine/train/run/trace.hpp"
+#include "engine/train/run/transport_table.hpp"
 #include "schedule/order/issue.hpp"
 #include "schedule/order/step.hpp"
 
@@ -128,6 +130,17 @@ TEST(Trace, OfManyRanksIsSampledEvenlyAndAlwaysHasRankZero) {
   EXPECT_EQ(traced_ranks(4, 1000), (std::vector<std::int64_t>{0, 1, 2, 3}));
   EXPECT_EQ(traced_ranks(8, most_spans / 4), (std::vector<std::int64_t>{0, 2, 4, 6}));
   EXPECT_EQ(traced_ranks(8, 10 * most_spans), (std::vector<std::int64_t>{0}));
+}
+
+TEST(TransportTable, SaysBusBandwidthsAndWhatWasChosen) {
+  const TimedCollective collective{CollectiveKind::all_reduce, Owed::sum, Precision::fp32, 4,
+                                   1 << 20};
+  const std::string text = table({{"data",
+                                   collective,
+                                   Transport::window,
+                                   {{Transport::ring, 4e-3}, {Transport::window, 2e-3}}}});
+
+  EXPECT_THAT(text, testing::HasSubstr("4.0 MiB     1.57     3.15        -  window"));
 }
 
 }  // namespace

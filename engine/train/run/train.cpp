@@ -19,6 +19,7 @@
 #include "engine/train/run/agreement.hpp"
 #include "engine/train/run/memory.hpp"
 #include "engine/train/run/run_folder.hpp"
+#include "engine/train/run/transport_table.hpp"
 #include "schedule/order/step.hpp"
 #include "support/whole_file.hpp"
 
@@ -187,6 +188,7 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   facts.step = state.step;
   facts.trained_seconds = state.trainer.value("trained_seconds", 0.0);
   Trainer trainer(settings, {world, channels, backend}, data, weights, log);
+  give_back_free_memory();  // of the trials of transports
   facts.transports = transports_text(channels.choices());
   state.trainer["transports"] = json_of(channels.choices());
   log.say(header_text(settings, facts));
