@@ -90,6 +90,7 @@ int run(int count, char** words) {
   add_train_verb(app, action);
   add_sample_verb(app, action);
   add_validate_verb(app, action);
+  add_calibrate_verb(app, action);
   try {
     app.parse(count, words);
   } catch (const CLI::Success& asked) {  // --help and --version
