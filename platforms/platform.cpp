@@ -98,6 +98,10 @@ Platform read_platform(const std::string& name_or_path, const Scales& scales,
   platform.library.sharing_a_node = platform.node.devices;
   read_operation(root);
   platform.default_software = root.has("software") ? root.text("software") : "fused";
+  if (platform.default_software.ends_with(".toml")) {
+    const auto beside = std::filesystem::path(platform.path).parent_path();
+    platform.default_software = (beside / platform.default_software).string();
+  }
   platform.software = read_software(software.empty() ? platform.default_software : software, sheet);
   platform.facts = std::move(sheet.facts);
 

@@ -2,6 +2,7 @@
 // each number with the source it was taken from. Values only; `read_platform` fills them from TOML.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "platforms/network/network.hpp"
 #include "platforms/software.hpp"
+#include "schedule/collectives/collective.hpp"
 #include "support/quantity.hpp"
 
 namespace fourfold {
@@ -19,6 +21,22 @@ namespace fourfold {
 struct GemmPoint {
   std::int64_t size = 0;
   FlopsPerSecond rate;
+};
+
+// Rates of products m x k times k x n in one form that were measured one by one, for all
+// combinations of some m, k and n, ascending: the one of m[i], k[j] and n[l] stands at
+// (i x k.size() + j) x n.size() + l.
+struct ProductGrid {
+  std::vector<double> m, k, n;
+  std::vector<FlopsPerSecond> rates;
+
+  bool empty() const { return rates.empty(); }
+};
+
+// Fused attention as measured on sequences of so many tokens.
+struct AttentionPoint {
+  std::int64_t sequence = 0;
+  FlopsPerSecond forward, backward;
 };
 
 // How a product of many small matrices fills the device: in tiles of its result, one a unit at a
@@ -34,12 +52,15 @@ struct Processor {
   FlopsPerSecond advertised_peak;  // bf16 dense, data sheet
   FlopsPerSecond empirical_peak;   // best matrix product anybody measured, the paper's convention
   std::vector<GemmPoint> gemm;     // ascending size
+  // By form: NN, NT, TN. Where one is known, it goes before gemm and the layout's penalty.
+  std::array<ProductGrid, 3> products;
   double layout_penalty_nt = 1.0;  // factors on gemm time when A or B is read transposed
   double layout_penalty_tn = 1.0;
   std::optional<ProductTiles> tiles;  // of the products of heads; without: as one large product
   // FlashAttention-2, sustained, counting the flops a causal kernel executes.
   FlopsPerSecond attention_forward;
   FlopsPerSecond attention_backward;
+  std::vector<AttentionPoint> attention;   // ascending; where it is known, instead of those
   std::optional<double> flash_1, flash_3;  // those versions' rates over that
   Bytes memory;                            // HBM per device
   double usable_memory = 0.85;      // the rest is reserve: fragmentation, libraries, contexts
@@ -63,8 +84,16 @@ struct Nic {
   std::vector<int> devices;  // which devices of the node send through it
 };
 
+// What kernels take where so many devices of a node compute, over what the processor's rates give:
+// above 1 where devices are ranks that share cores.
+struct Crowding {
+  int devices = 1;
+  double slowdown = 1.0;
+};
+
 struct Node {
   int devices = 1;
+  std::vector<Crowding> crowding;  // ascending; none: devices do not slow each other down
   std::vector<InnerLink> links;
   // A switch that joins all devices (NVSwitch): what each can send into it, and take out of it.
   std::optional<BytesPerSecond> switch_port;
@@ -99,6 +128,19 @@ struct StridedPlateau {
   BytesPerSecond bus_bandwidth;
 };
 
+// Collectives of one kind as they were measured in a node, by groups of `members` on `devices` of
+// it at once.
+struct MeasuredCollectives {
+  struct Row {
+    double bytes = 0.0;  // of the buffer, as nccl-tests count it
+    Seconds time;
+  };
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  int members = 2;
+  int devices = 2;
+  std::vector<Row> rows;  // ascending bytes
+};
+
 struct CollectiveLibrary {
   std::string name;  // "NCCL", "RCCL"
   Seconds base_across;
@@ -119,6 +161,8 @@ struct CollectiveLibrary {
   std::vector<Plateau> in_node;  // groups of neighbours inside one node, by size, ascending
   // Where a stride was measured it goes before `in_node`; empty where the node is symmetric.
   std::vector<StridedPlateau> in_node_by_stride;
+  // What was measured goes before all constants.
+  std::vector<MeasuredCollectives> measured;
 };
 
 // One number of a platform file: where it stands, what it is, who says so.

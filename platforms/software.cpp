@@ -34,6 +34,7 @@ struct Known {
 const std::vector<Known>& known() {
   using namespace functions;
   static const std::vector<Known> all{
+      {"add", Place::other, {}},
       {"add_position", Place::instead, {&add_position}},
       {"attention_input", Place::beside, {&attention, &scores}},
       {"attention_input_backward", Place::beside, {&attention_backward, &qkv_backward}},
@@ -226,6 +227,13 @@ MapKernels map_kernels(const std::string& written) {
   std::istringstream text(written);
   std::vector<std::string> words;
   for (std::string word; text >> word;) words.push_back(word);
+  if (words.size() == 2 && words[1] == "ns") {
+    constexpr double nano = 1e-9;
+    const auto time = number_in(words[0]);
+    if (time && *time > 0.0) return {{0.0, 0.0, {*time * nano}}};
+    throw std::invalid_argument(
+        fmt::format("\"{}\": what stands before \"ns\" must be a number above 0", written));
+  }
   std::size_t next = 0;
   double times = 1.0;
   if (words.size() > 1 && words[1] == "x") {
@@ -256,7 +264,7 @@ MapKernels map_kernels(const std::string& written) {
     if (!counting || !known_width) {
       throw std::invalid_argument(
           fmt::format("\"{}\" is no kernel: a kernel is read and write, each with the widths of an "
-                      "element in bytes (1, 2, 4 or 8), as in \"read 2 2 write 2\"",
+                      "element in bytes (1, 2, 4 or 8), as in \"read 2 2 write 2\", or \"0.4 ns\"",
                       written));
     }
     add_access(kernel, *width);
@@ -280,6 +288,11 @@ const MapKernels* Software::kernels_beside(const Function& function) const {
 
 const MapKernels* Software::update() const {
   const auto found = others.find("update");
+  return found == others.end() ? nullptr : &found->second;
+}
+
+const MapKernels* Software::add() const {
+  const auto found = others.find("add");
   return found == others.end() ? nullptr : &found->second;
 }
 

@@ -1,8 +1,9 @@
-// fourfold-engine: the executable that trains and samples, under mpirun where there are several
+// fourfold-engine: the executable that trains, samples and measures, under mpirun where there are several
 // ranks.
 #include <exception>
 #include <string>
 
+#include "engine/train/measure/measure_verb.hpp"
 #include "engine/train/run/train_verb.hpp"
 #include "engine/train/sample/sample_verb.hpp"
 
@@ -13,8 +14,10 @@ int run(const Started& started) {
   const std::string verb = started.count > 1 ? started.words[1] : "";
   if (verb == "train") return run_train_verb(started);
   if (verb == "sample") return run_sample_verb(started);
-  return complain("fourfold-engine is started by `fourfold`; it knows the verbs train and sample",
-                  wrong_usage);
+  if (verb == "measure") return run_measure_verb(started);
+  return complain(
+      "fourfold-engine is started by `fourfold`; it knows the verbs train, sample and measure",
+      wrong_usage);
 }
 
 }  // namespace

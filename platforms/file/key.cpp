@@ -17,7 +17,7 @@ KeyTable root_keys() {
             "The machine's documentation.", "How many devices can be asked for."},
            {"software", KeyForm::text, "\"megatron-core\"",
             "What its models are trained with unless --software or a system says otherwise: a name "
-            "(fourfold software) or a file; without it `fused`.",
+            "(fourfold software) or a .toml file beside this one; without it `fused`.",
             "", "", Presence::optional}}};
 }
 
@@ -108,6 +108,54 @@ KeyTable gemm_keys() {
            "{ size = 3200, rate_Tflops = 580 }", "{ size = 12800, rate_Tflops = 610 }"}};
 }
 
+KeyTable product_keys() {
+  return {
+      "processor.products",
+      "",
+      "Products by form and shape, where processor.gemm is not enough: for some m, k and n all "
+      "combinations. Between them the logarithm of the rate follows those of m, k and n; beyond "
+      "them the rate is that of the nearest. They go before processor.gemm and the penalties.",
+      {{"form", KeyForm::column, "", "NN, or NT or TN where a factor is transposed."},
+       {"m", KeyForm::column, "", "Rows of the result.", "Some 32 to 4,000."},
+       {"k", KeyForm::column, "", "Length of the sums.", "The same."},
+       {"n", KeyForm::column, "", "Columns of the result.", "The same."},
+       {"rate_Tflops", KeyForm::column, "", "Rate of that product.",
+        "`fourfold calibrate`, or a GEMM benchmark on all devices at once.",
+        "Compute, above everything else."}},
+      {"{ form = \"NN\", m = 1024, k = 1024, n = 1024, rate_Tflops = 200 }",
+       "{ form = \"NN\", m = 1024, k = 1024, n = 4096, rate_Tflops = 350 }"},
+      Presence::optional};
+}
+
+KeyTable attention_keys() {
+  return {"processor.attention",
+          "",
+          "Fused attention by length of sequence, ascending; between rows the rate follows the "
+          "logarithm of the length. They go before the two rates of processor.",
+          {{"sequence", KeyForm::column, "", "Tokens of a sequence.", "64 to 2,048."},
+           {"forward_Tflops", KeyForm::column, "", "As attention_forward_Tflops.",
+            "`fourfold calibrate`, or FlashAttention's own benchmark.",
+            "Compute, more with longer sequences."},
+           {"backward_Tflops", KeyForm::column, "", "As attention_backward_Tflops.", "The same.",
+            "Compute, more with longer sequences."}},
+          {"{ sequence = 512, forward_Tflops = 150, backward_Tflops = 120 }",
+           "{ sequence = 4096, forward_Tflops = 298, backward_Tflops = 240 }"},
+          Presence::optional};
+}
+
+KeyTable crowding_keys() {
+  return {"node.crowding",
+          "",
+          "Where devices slow each other down: ranks that share cores, caches or a memory. Rows "
+          "ascend; a number of devices between two takes that of the next.",
+          {{"devices", KeyForm::column, "", "Devices of a node that compute.", "1 to all."},
+           {"slowdown", KeyForm::column, "",
+            "Time of kernels then, over what the rates of processor give.",
+            "`fourfold calibrate`: the same kernels on so many ranks at once.", "Compute."}},
+          {"{ devices = 4, slowdown = 1.0 }", "{ devices = 8, slowdown = 1.0 }"},
+          Presence::optional};
+}
+
 KeyTable node_keys() {
   return {"node",
           "",
@@ -177,8 +225,8 @@ KeyTable operation_keys() {
 }  // namespace
 
 std::vector<KeyTable> machine_keys() {
-  return {root_keys(), processor_keys(), gemm_keys(),     node_keys(),
-          link_keys(), nic_keys(),       operation_keys()};
+  return {root_keys(), processor_keys(), gemm_keys(),     product_keys(), attention_keys(),
+          node_keys(), link_keys(),      crowding_keys(), nic_keys(),     operation_keys()};
 }
 
 const std::vector<KeyTable>& platform_keys() {
@@ -485,6 +533,24 @@ KeyTable strided_keys() {
       Presence::optional};
 }
 
+KeyTable measured_keys() {
+  return {"library.measured",
+          "",
+          "Collectives inside a node as they were measured, before all constants: rows of one kind "
+          "and group stand together and ascend in bytes. Between them the logarithm of the time "
+          "follows that of the bytes; beyond the last it is in proportion.",
+          {{"kind", KeyForm::column, "", "all-gather, reduce-scatter, all-reduce or send."},
+           {"members", KeyForm::column, "", "Members of a group."},
+           {"devices", KeyForm::column, "",
+            "Devices of the node that do the same at once, in as many groups as they make."},
+           {"bytes", KeyForm::column, "", "Buffer, as nccl-tests count it.", "1 KiB to 64 MiB."},
+           {"time_us", KeyForm::column, "", "Of the slowest member.", "`fourfold calibrate`.",
+            "Exposed communication of groups inside a node."}},
+          {"{ kind = \"all-reduce\", members = 8, devices = 8, bytes = 1048576, time_us = 40 }",
+           "{ kind = \"all-reduce\", members = 8, devices = 8, bytes = 16777216, time_us = 110 }"},
+          Presence::optional};
+}
+
 }  // namespace
 
 std::vector<KeyTable> library_keys() {
@@ -498,7 +564,8 @@ std::vector<KeyTable> library_keys() {
           across_keys(),
           at_once_keys(),
           in_node_keys(),
-          strided_keys()};
+          strided_keys(),
+          measured_keys()};
 }
 
 }  // namespace fourfold

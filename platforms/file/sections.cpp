@@ -4,10 +4,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
 #include <stdexcept>
 #include <string>
 
 #include "platforms/operation.hpp"
+#include "schedule/program/function.hpp"
 
 namespace fourfold {
 namespace {
@@ -35,6 +38,126 @@ Protocol read_protocol(const FactTable& table) {
   return protocol;
 }
 
+std::vector<double> values_of(const std::vector<FactTable>& rows, const std::string& key) {
+  std::set<double> values;
+  for (const FactTable& row : rows) {
+    const std::int64_t value = row.label(key);
+    if (value < 1) row.refuse(key, fmt::format("is {}, but it must be at least 1", value));
+    values.insert(static_cast<double>(value));
+  }
+  return {values.begin(), values.end()};
+}
+
+ProductGrid read_grid(const FactTable& table, const std::string& form,
+                      const std::vector<FactTable>& rows) {
+  ProductGrid grid{values_of(rows, "m"), values_of(rows, "k"), values_of(rows, "n"), {}};
+  const std::size_t all = grid.m.size() * grid.k.size() * grid.n.size();
+  grid.rates.resize(all);
+  const auto place = [](const std::vector<double>& values, std::int64_t value) {
+    return static_cast<std::size_t>(
+        std::find(values.begin(), values.end(), static_cast<double>(value)) - values.begin());
+  };
+  for (const FactTable& row : rows) {
+    const std::int64_t m = row.label("m"), k = row.label("k"), n = row.label("n");
+    const std::string name = fmt::format("{}-{}x{}x{}", form, m, k, n);
+    const std::size_t at =
+        (place(grid.m, m) * grid.k.size() + place(grid.k, k)) * grid.n.size() + place(grid.n, n);
+    if (grid.rates[at].value > 0.0) row.refuse("m", name + " stands twice");
+    grid.rates[at] = {row.entry_number(name, "rate_Tflops")};
+  }
+  if (rows.size() < all) {
+    table.refuse("products", fmt::format("has {} rows of form {}, but a row for each combination "
+                                         "of their m, k and n would be {}",
+                                         rows.size(), form, all));
+  }
+  return grid;
+}
+
+std::array<ProductGrid, 3> read_products(const FactTable& table) {
+  constexpr std::array forms{GemmForm::nn, GemmForm::nt, GemmForm::tn};
+  std::array<std::vector<FactTable>, 3> rows;
+  for (const FactTable& row : table.entries("products")) {
+    const std::string form = row.text("form");
+    const auto known =
+        std::find_if(forms.begin(), forms.end(), [&](GemmForm one) { return name(one) == form; });
+    if (known == forms.end()) {
+      row.refuse("form", fmt::format("is \"{}\", but it must be NN, NT or TN", form));
+    }
+    rows[static_cast<std::size_t>(known - forms.begin())].push_back(row);
+  }
+  std::array<ProductGrid, 3> grids;
+  for (std::size_t i = 0; i < grids.size(); ++i) {
+    if (!rows[i].empty()) grids[i] = read_grid(table, name(forms[i]), rows[i]);
+  }
+  return grids;
+}
+
+std::vector<AttentionPoint> read_attention(const FactTable& table) {
+  std::vector<AttentionPoint> points;
+  for (const FactTable& row : table.entries("attention")) {
+    const std::int64_t sequence = row.label("sequence");
+    const std::string name = std::to_string(sequence);
+    if (sequence < 1 || (!points.empty() && sequence <= points.back().sequence)) {
+      row.refuse("sequence", fmt::format("is {}, but rows must ascend from 1 on", sequence));
+    }
+    points.push_back({sequence,
+                      {row.entry_number(name, "forward_Tflops")},
+                      {row.entry_number(name, "backward_Tflops")}});
+  }
+  return points;
+}
+
+std::vector<Crowding> read_crowding(const FactTable& table) {
+  std::vector<Crowding> rows;
+  for (const FactTable& row : table.entries("crowding")) {
+    const int devices = device_index(row, "devices");
+    if (devices < 1 || (!rows.empty() && devices <= rows.back().devices)) {
+      row.refuse("devices", fmt::format("is {}, but rows must ascend from 1 on", devices));
+    }
+    rows.push_back({devices, row.entry_number(std::to_string(devices), "slowdown")});
+  }
+  return rows;
+}
+
+CollectiveKind kind_in(const FactTable& row) {
+  const std::string word = row.text("kind");
+  for (CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
+                              CollectiveKind::all_reduce, CollectiveKind::send}) {
+    if (word == name(kind)) return kind;
+  }
+  row.refuse("kind",
+             fmt::format("is \"{}\", but it must be all-gather, reduce-scatter, all-reduce or send",
+                         word));
+}
+
+// Rows of one group stand together.
+std::vector<MeasuredCollectives> read_measured(const FactTable& table) {
+  std::vector<MeasuredCollectives> all;
+  for (const FactTable& row : table.entries("measured")) {
+    const CollectiveKind kind = kind_in(row);
+    const int members = device_index(row, "members");
+    const int devices = device_index(row, "devices");
+    const auto bytes = static_cast<double>(row.label("bytes"));
+    const double time = row.entry_number(
+        fmt::format("{}-{}-{}-{:g}", name(kind), members, devices, bytes), "time_us");
+    if (members < 2 || devices < members) {
+      row.refuse("members",
+                 fmt::format("is {}, but a group has 2 to all of the {} devices that are "
+                             "busy",
+                             members, devices));
+    }
+    const bool same = !all.empty() && all.back().kind == kind && all.back().members == members &&
+                      all.back().devices == devices;
+    if (!same) all.push_back({kind, members, devices, {}});
+    auto& rows = all.back().rows;
+    if (bytes < 1.0 || (!rows.empty() && bytes <= rows.back().bytes)) {
+      row.refuse("bytes", fmt::format("is {:g}, but rows must ascend from 1 on", bytes));
+    }
+    rows.push_back({bytes, {time}});
+  }
+  return all;
+}
+
 std::vector<Plateau> read_plateaus(const FactTable& table, const std::string& key) {
   std::vector<Plateau> plateaus;
   if (!table.has(key)) return plateaus;
@@ -59,10 +182,12 @@ Processor read_processor(const FactTable& root) {
     const double rate = row.entry_number(std::to_string(size), "rate_Tflops");
     processor.gemm.push_back({size, {rate}});
   }
+  if (table.has("products")) processor.products = read_products(table);
   processor.layout_penalty_nt = table.number("layout_penalty_nt", Range::positive);
   processor.layout_penalty_tn = table.number("layout_penalty_tn", Range::positive);
   processor.attention_forward = {table.number("attention_forward_Tflops", Range::positive)};
   processor.attention_backward = {table.number("attention_backward_Tflops", Range::positive)};
+  if (table.has("attention")) processor.attention = read_attention(table);
   if (table.has("attention_flash_1")) {
     processor.flash_1 = table.number("attention_flash_1", Range::positive);
   }
@@ -91,6 +216,7 @@ Node read_node(const FactTable& root) {
   const std::int64_t devices = table.count("devices", Range::positive);
   if (devices > 1024) table.refuse("devices", fmt::format("is {}, but at most 1024 fit", devices));
   node.devices = static_cast<int>(devices);
+  if (table.has("crowding")) node.crowding = read_crowding(table);
   if (table.has("links")) {
     for (const FactTable& row : table.entries("links")) {
       const int a = device_index(row, "a");
@@ -122,6 +248,7 @@ CollectiveLibrary read_library(const FactTable& root) {
   library.across = read_plateaus(table, "across");
   library.across_at_once = read_plateaus(table, "across_at_once");
   library.in_node = read_plateaus(table, "in_node");
+  if (table.has("measured")) library.measured = read_measured(table);
   const std::string strided = "in_node_by_stride";
   if (!table.has(strided)) return library;
   for (const FactTable& row : table.entries(strided)) {

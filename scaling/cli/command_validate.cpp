@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "scaling/calibrate/here.hpp"
 #include "scaling/cli/commands.hpp"
 #include "scaling/cli/output.hpp"
 #include "scaling/jobs/progress.hpp"
@@ -27,7 +28,17 @@ struct Typed {
   std::string keep;          // a path; empty: none
   bool json = false;
   bool intervals = false;
+  HereOrder here;
 };
+
+// The set that is measured where it is asked for.
+bool asks_for_this_machine(const Typed& typed) {
+  const bool asked = std::ranges::find(typed.sets, "here") != typed.sets.end();
+  if (asked && typed.sets.size() > 1) {
+    throw std::runtime_error("--set here is trained on this machine: ask for it alone");
+  }
+  return asked;
+}
 
 std::vector<SetResult> run(const std::vector<ValidationSet>& sets, Fidelity fidelity) {
   double cases = 0.0;
@@ -117,6 +128,8 @@ void add_validate_verb(CLI::App& app, Action& action) {
       "  fourfold validate --json > before.json\n"
       "  fourfold validate --against before.json\n"
       "  fourfold validate --intervals\n"
+      "  fourfold validate --set here                # trains on this machine and simulates the "
+      "same\n"
       "  fourfold validate --keep scaling/validation/residuals.csv   # after a change of the "
       "model");
   verb->add_option(
@@ -138,7 +151,26 @@ void add_validate_verb(CLI::App& app, Action& action) {
       ->excludes(against);
   verb->add_flag("--json", typed->json, "print sets, rows and statistics as one line of JSON")
       ->excludes(against);
-  verb->callback([typed, &action] { action = [typed] { return validate(*typed); }; });
+  verb->add_option("--platform", typed->here.platform,
+                   "of --set here: what `fourfold calibrate` wrote; without it this machine is "
+                   "calibrated first")
+      ->excludes(against);
+  verb->add_option(
+          "--folder", typed->here.folder,
+          "of --set here: where runs and the calibration are kept, so that the same command "
+          "goes on")
+      ->capture_default_str();
+  verb->add_option("--transport", typed->here.transport,
+                   "of --set here: who moves the bytes: ring, library or window")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"ring", "library", "window"}));
+  verb->callback([typed, &action] {
+    action = [typed] {
+      if (!asks_for_this_machine(*typed)) return validate(*typed);
+      typed->here.json = typed->json;
+      return validate_here(typed->here);
+    };
+  });
 }
 
 }  // namespace fourfold

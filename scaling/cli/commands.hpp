@@ -13,6 +13,7 @@ namespace fourfold {
 // What the verb that was typed does; returns the exit status.
 using Action = std::function<int()>;
 
+void add_calibrate_verb(CLI::App& app, Action& action);
 void add_campaign_verb(CLI::App& app, Action& action);
 void add_project_verb(CLI::App& app, Action& action);
 void add_search_verb(CLI::App& app, Action& action);

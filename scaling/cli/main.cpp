@@ -92,6 +92,7 @@ int run(int count, char** words) {
   add_sample_verb(app, action);
   add_validate_verb(app, action);
   add_measuring_verbs(app, action);
+  add_calibrate_verb(app, action);
   try {
     app.parse(count, words);
   } catch (const CLI::Success& asked) {  // --help and --version

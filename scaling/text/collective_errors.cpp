@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "platforms/network/axis_rate.hpp"
+#include "scaling/calibrate/library_fit.hpp"
 #include "scaling/validation/cell_table.hpp"
 #include "sim/cost/protocol.hpp"
 
@@ -98,6 +99,24 @@ bool left_out(const CellTable& table, std::size_t row,
   return table.cell(row, "time_us").empty();
 }
 
+void add(double error, CollectiveErrors& sums) {
+  ++sums.rows;
+  sums.mean_absolute += std::abs(error);
+  sums.bias += error;
+  if (std::abs(error) > std::abs(sums.worst)) sums.worst = error;
+}
+
+// Sums become means, in the order of the text.
+void finish(std::vector<CollectiveErrors>& classes) {
+  for (CollectiveErrors& sums : classes) {
+    sums.mean_absolute /= static_cast<double>(sums.rows);
+    sums.bias /= static_cast<double>(sums.rows);
+  }
+  std::sort(classes.begin(), classes.end(), [](const auto& a, const auto& b) {
+    return a.kind != b.kind ? a.kind < b.kind : a.least < b.least;
+  });
+}
+
 }  // namespace
 
 std::vector<CollectiveErrors> collective_errors(const Platform& platform, const std::string& path,
@@ -117,19 +136,20 @@ std::vector<CollectiveErrors> collective_errors(const Platform& platform, const 
     const bool side_by_side = !groups.empty() && groups != "1";
     const double modelled = model.seconds(*kind, {bytes}, shape, side_by_side);
     const double error = modelled / (1e-6 * number(table, row, "time_us")) - 1.0;
-    CollectiveErrors& sums = class_of(classes, name(*kind), bytes);
-    ++sums.rows;
-    sums.mean_absolute += std::abs(error);
-    sums.bias += error;
-    if (std::abs(error) > std::abs(sums.worst)) sums.worst = error;
+    add(error, class_of(classes, name(*kind), bytes));
   }
-  for (CollectiveErrors& sums : classes) {
-    sums.mean_absolute /= static_cast<double>(sums.rows);
-    sums.bias /= static_cast<double>(sums.rows);
+  finish(classes);
+  return classes;
+}
+
+std::vector<CollectiveErrors> collective_errors(const CollectiveLibrary& library,
+                                                const std::vector<CollectiveSample>& samples) {
+  std::vector<CollectiveErrors> classes;
+  for (const CollectiveSample& one : samples) {
+    add(modelled(library, one) / one.time - 1.0,
+        class_of(classes, name(one.kind), one.buffer.value));
   }
-  std::sort(classes.begin(), classes.end(), [](const auto& a, const auto& b) {
-    return a.kind != b.kind ? a.kind < b.kind : a.least < b.least;
-  });
+  finish(classes);
   return classes;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "platforms/platform.hpp"
+#include "scaling/calibrate/collective_log.hpp"
 
 namespace fourfold {
 
@@ -28,6 +29,10 @@ struct CollectiveErrors {
 // than all-gathers, reduce-scatters and all-reduces. Throws std::runtime_error by line and column.
 std::vector<CollectiveErrors> collective_errors(const Platform& platform, const std::string& path,
                                                 const std::map<std::string, std::string>& only);
+
+// Of samples in groups that have their nodes to themselves, by a library's constants.
+std::vector<CollectiveErrors> collective_errors(const CollectiveLibrary& library,
+                                                const std::vector<CollectiveSample>& samples);
 
 std::string collective_errors_text(const std::vector<CollectiveErrors>& errors);
 

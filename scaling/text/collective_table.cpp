@@ -107,7 +107,11 @@ CollectiveTable collective_table(const Platform& platform, std::int64_t devices,
   table.link_rate = AxisRates(platform).rate(stride, devices, devices * stride);
   for (CollectiveKind kind : all_kinds) {
     for (std::int64_t bytes = smallest_buffer; bytes <= largest_buffer; bytes *= buffer_step) {
-      const CollectiveTask task{kind, {static_cast<double>(bytes)}, table.shape, table.link_rate};
+      const CollectiveTask task{kind,
+                                {static_cast<double>(bytes)},
+                                table.shape,
+                                table.link_rate,
+                                table.shape.stride * table.shape.members};
       table.rows.push_back(row_of(platform.library, task));
     }
   }

@@ -6,6 +6,59 @@
 
 namespace fourfold {
 
+namespace {
+
+// Where a value lies among ascending ones: the one below, and the part of the way to the next by
+// logarithms.
+struct Between {
+  std::size_t below = 0;
+  double part = 0.0;
+};
+
+Between between(const std::vector<double>& values, double value) {
+  if (value <= values.front()) return {};
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    if (value > values[i]) continue;
+    return {i - 1, std::log(value / values[i - 1]) / std::log(values[i] / values[i - 1])};
+  }
+  return {values.size() - 1, 0.0};
+}
+
+}  // namespace
+
+FlopsPerSecond gemm_rate(const ProductGrid& grid, double m, double k, double n) {
+  const Between at[]{between(grid.m, m), between(grid.k, k), between(grid.n, n)};
+  double logarithm = 0.0;
+  for (unsigned corner = 0; corner < 8; ++corner) {
+    double weight = 1.0;
+    std::size_t place[3];
+    for (unsigned i = 0; i < 3; ++i) {
+      const bool above = (corner >> i & 1U) != 0;
+      weight *= above ? at[i].part : 1.0 - at[i].part;
+      place[i] = at[i].below + (above ? 1 : 0);
+    }
+    if (weight == 0.0) continue;
+    const std::size_t row = (place[0] * grid.k.size() + place[1]) * grid.n.size() + place[2];
+    logarithm += weight * std::log(grid.rates[row].value);
+  }
+  return {std::exp(logarithm)};
+}
+
+namespace {
+
+FlopsPerSecond attention_by_length(const std::vector<AttentionPoint>& points, std::int64_t sequence,
+                                   FlopsPerSecond AttentionPoint::*rate) {
+  std::vector<double> lengths;
+  for (const AttentionPoint& point : points) {
+    lengths.push_back(static_cast<double>(point.sequence));
+  }
+  const Between at = between(lengths, static_cast<double>(sequence));
+  if (at.part == 0.0) return points[at.below].*rate;
+  return points[at.below].*rate * (1.0 - at.part) + points[at.below + 1].*rate * at.part;
+}
+
+}  // namespace
+
 FlopsPerSecond gemm_rate(const Processor& processor, double m, double k, double n) {
   const std::vector<GemmPoint>& table = processor.gemm;
   const double size = std::cbrt(m * k * n);
@@ -52,14 +105,19 @@ FlopsPerSecond batched_rate(const Processor& processor, const BatchedProduct& pr
 }
 
 FlopsPerSecond attention_rate(const Processor& processor, const Software& software,
-                              const Function& function) {
+                              const OpClass& op) {
   double over_flash_2 = 1.0;
   if (software.attention == AttentionSoftware::flash_1) {
     over_flash_2 = processor.flash_1.value_or(1.0);
   } else if (software.attention == AttentionSoftware::flash_3) {
     over_flash_2 = processor.flash_3.value_or(1.0);
   }
-  const bool forward = function.result == ResultShape::attended;
+  const bool forward = op.function->result == ResultShape::attended;
+  if (!processor.attention.empty()) {
+    return attention_by_length(processor.attention, op.sequence,
+                               forward ? &AttentionPoint::forward : &AttentionPoint::backward) *
+           over_flash_2;
+  }
   return (forward ? processor.attention_forward : processor.attention_backward) * over_flash_2;
 }
 
@@ -104,6 +162,7 @@ class Kernels {
         width(0) > width(1)) {
       return software_.gradient_sum();
     }
+    if (op_.kind == OpKind::add) return software_.add();
     return software_.maps.empty() ? nullptr : software_.kernels_of(*op_.function);
   }
 
@@ -120,7 +179,8 @@ class Kernels {
     const double stored = op_.kind == OpKind::update || op_.kind == OpKind::add ? 2.0 : width(0);
     Seconds sum;
     for (const MapKernel& kernel : kernels) {
-      sum += launched(moving({elements * (kernel.stored * stored + kernel.bytes)}));
+      sum += launched(moving({elements * (kernel.stored * stored + kernel.bytes)}) +
+                      kernel.time * elements);
     }
     return sum;
   }
@@ -130,13 +190,19 @@ class Kernels {
       const auto a = static_cast<std::size_t>(op_.shape_a);
       const auto b = static_cast<std::size_t>(op_.shape_b);
       const auto free_b = op_.form == GemmForm::nt ? sizes_.rows[b] : sizes_.cols[b];
-      const FlopsPerSecond rate =
-          gemm_rate(processor_, static_cast<double>(sizes_.rows[a]),
-                    static_cast<double>(sizes_.cols[a]), static_cast<double>(free_b));
-      return op_flops(op_, sizes_) / rate * layout_penalty(op_.form);
+      const auto m = static_cast<double>(sizes_.rows[a]);
+      const auto k = static_cast<double>(sizes_.cols[a]);
+      const auto n = static_cast<double>(free_b);
+      const ProductGrid& grid = processor_.products[static_cast<std::size_t>(op_.form)];
+      if (!grid.empty()) {
+        // Of a first factor that is stored transposed, rows are what is summed over.
+        const bool transposed = op_.form == GemmForm::tn;
+        return op_flops(op_, sizes_) / gemm_rate(grid, transposed ? k : m, transposed ? m : k, n);
+      }
+      return op_flops(op_, sizes_) / gemm_rate(processor_, m, k, n) * layout_penalty(op_.form);
     }
     if (op_.kind != OpKind::attention) return {};
-    return op_flops(op_, sizes_) / attention_rate(processor_, software_, *op_.function);
+    return op_flops(op_, sizes_) / attention_rate(processor_, software_, op_);
   }
 
   // All heads of all sequences are one launch.
@@ -193,6 +259,20 @@ class Kernels {
 Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Processor& processor,
                     const Software& software) {
   return moves(op, sizes) ? Kernels(op, sizes, processor, software).time() : Seconds{};
+}
+
+Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Platform& platform,
+                    std::int64_t devices) {
+  return kernel_time(op, sizes, platform.processor, platform.software) *
+         slowdown(platform.node, devices);
+}
+
+double slowdown(const Node& node, std::int64_t devices) {
+  if (node.crowding.empty()) return 1.0;
+  for (const Crowding& row : node.crowding) {
+    if (devices <= row.devices) return row.slowdown;
+  }
+  return node.crowding.back().slowdown;
 }
 
 }  // namespace fourfold

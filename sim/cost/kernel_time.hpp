@@ -10,6 +10,9 @@ namespace fourfold {
 // Sustained rate of a product of local m x k and k x n blocks: the processor's table, linear in the
 // logarithm of the geometric mean of m, n and k, flat beyond the table's ends.
 FlopsPerSecond gemm_rate(const Processor& processor, double m, double k, double n);
+// By a grid of measured ones, logarithms of rates linear in those of m, k and n; flat beyond its
+// ends.
+FlopsPerSecond gemm_rate(const ProductGrid& grid, double m, double k, double n);
 
 // `batch` products of m x k and k x n in one launch, in tiles: the table's largest rate, less the
 // start of each sum, the parts of tiles that stick out, units that have no tile in the last wave,
@@ -23,7 +26,7 @@ FlopsPerSecond batched_rate(const Processor& processor, const BatchedProduct& pr
 // Fused attention by the version that the software has; FlashAttention-2's where the machine has no
 // rate of it.
 FlopsPerSecond attention_rate(const Processor& processor, const Software& software,
-                              const Function& function);
+                              const OpClass& op);
 
 // For each kernel the longer of computing and of moving bytes, and the launch; no less than the
 // host takes to dispatch it. Views take no time. What the software says about a function counts;
@@ -31,5 +34,12 @@ FlopsPerSecond attention_rate(const Processor& processor, const Software& softwa
 // as many kernels.
 Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Processor& processor,
                     const Software& software);
+
+// The same where so many devices of the node compute at once.
+Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Platform& platform,
+                    std::int64_t devices);
+
+// Time of kernels where a job has so many devices, over what the processor's rates give.
+double slowdown(const Node& node, std::int64_t devices);
 
 }  // namespace fourfold

@@ -155,8 +155,7 @@ class Lowering {
     for (const CollectiveClass& c : folded.collectives) collective(c, sizes);
     classes_.clear();
     for (const OpClass& op : folded.classes) {
-      classes_.push_back(
-          kernel_time(op, sizes, target_.platform.processor, target_.platform.software));
+      classes_.push_back(kernel_time(op, sizes, target_.platform, target_.grid.size()));
     }
     bodies_.clear();
     for (const Body& body : folded.bodies) add(body, folded);
@@ -173,10 +172,12 @@ class Lowering {
       program_.collectives.push_back({number, c.kind, {}, {}});
       return;
     }
-    const CollectiveTask task{c.kind,
-                              {sizes.bytes[static_cast<std::size_t>(c.buffer)]},
-                              shape,
-                              rates_[static_cast<std::size_t>(number)]};
+    const CollectiveTask task{
+        c.kind,
+        {sizes.bytes[static_cast<std::size_t>(c.buffer)]},
+        shape,
+        rates_[static_cast<std::size_t>(number)],
+        std::min<std::int64_t>(target_.grid.size(), target_.platform.node.devices)};
     const CollectiveChoice choice =
         choose_collective(target_.platform.library, task,
                           applies(target_.tuning, c.kind, shape) ? target_.tuning : own_choice_);

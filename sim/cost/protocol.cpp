@@ -3,6 +3,8 @@
 #include "sim/cost/protocol.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -97,10 +99,51 @@ CollectiveChoice forced_collective(const CollectiveLibrary& library, CollectiveA
   throw std::logic_error("collective: an algorithm without a cost");
 }
 
+namespace {
+
+Seconds measured_time(const std::vector<MeasuredCollectives::Row>& rows, double bytes) {
+  if (bytes <= rows.front().bytes) return rows.front().time;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    const MeasuredCollectives::Row& low = rows[i - 1];
+    const MeasuredCollectives::Row& high = rows[i];
+    if (bytes > high.bytes) continue;
+    const double part = std::log(bytes / low.bytes) / std::log(high.bytes / low.bytes);
+    return low.time * std::pow(high.time / low.time, part);
+  }
+  return rows.back().time * (bytes / rows.back().bytes);
+}
+
+// The time of the smallest buffer is latency, the rest bandwidth.
+std::optional<CollectiveChoice> as_measured(const CollectiveLibrary& library,
+                                            const CollectiveTask& task) {
+  if (task.shape.nodes > 1 || task.buffer.value <= 0.0) return std::nullopt;
+  for (const MeasuredCollectives& table : library.measured) {
+    if (table.kind != task.kind || table.members != task.shape.members ||
+        table.devices != task.devices) {
+      continue;
+    }
+    constexpr double latency_only = 0.999;
+    CollectiveChoice choice;
+    const Seconds whole = measured_time(table.rows, task.buffer.value);
+    choice.cost.delay = std::min(table.rows.front().time, whole * latency_only);
+    choice.cost.work = task.buffer * part_sent(task.kind, task.shape.members);
+    choice.cost.rate_cap = choice.cost.work / (whole - choice.cost.delay);
+    choice.uncontended = uncontended(choice.cost, task.link_rate);
+    return choice;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 CollectiveChoice choose_collective(const CollectiveLibrary& library, const CollectiveTask& task,
                                    const CollectiveTuning& tuning) {
   const std::optional<CollectiveAlgorithm> forced = tuning.forced(task.kind);
   if (forced) return forced_collective(library, *forced, task);
+  if (!library.measured.empty()) {
+    require_sound(task.buffer, task.link_rate);
+    if (const auto known = as_measured(library, task); known) return *known;
+  }
   return choose_collective(library, task.kind, task.buffer, task.shape, task.link_rate);
 }
 

@@ -34,6 +34,7 @@ struct CollectiveTask {
   Bytes buffer;
   GroupShape shape;
   BytesPerSecond link_rate;
+  std::int64_t devices = 0;  // of the job, in the group's node: all of them do the same
 };
 
 // By this algorithm, in the faster protocol; a recursive all-reduce is the faster of halving and
@@ -42,7 +43,8 @@ struct CollectiveTask {
 CollectiveChoice forced_collective(const CollectiveLibrary& library, CollectiveAlgorithm algorithm,
                                    const CollectiveTask& task);
 
-// As the tuning says, else as the library would.
+// As the tuning says, else as it was measured on as many members and devices, else as the library
+// would.
 CollectiveChoice choose_collective(const CollectiveLibrary& library, const CollectiveTask& task,
                                    const CollectiveTuning& tuning);
 

@@ -121,7 +121,7 @@ class Explainer {
         for (std::int32_t c : folded.bundles[static_cast<std::size_t>(step.index)]) {
           const OpClass& op = folded.classes[static_cast<std::size_t>(c)];
           result_.kernels[static_cast<std::size_t>(work_of(op))] +=
-              kernel_time(op, sizes_[stage], platform_.processor, platform_.software) *
+              kernel_time(op, sizes_[stage], platform_, point_.grid.size()) *
               (static_cast<double>(times[b]) * share_);
         }
       }

@@ -11,6 +11,7 @@ namespace {
 
 Platform with_gemm_at(Platform platform, FlopsPerSecond rate) {
   platform.processor.gemm = {{1, rate}};
+  platform.processor.products = {};
   platform.processor.tiles.reset();
   platform.processor.layout_penalty_nt = 1.0;
   platform.processor.layout_penalty_tn = 1.0;

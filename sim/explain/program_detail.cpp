@@ -61,7 +61,7 @@ ProgramDetail::ProgramDetail(const Point& point, const Platform& platform,
     sizes.evaluate(step.folded, point.grid, {micro_batch_tokens(point)});
     std::vector<Seconds> times;
     for (const OpClass& op : step.folded.classes) {
-      times.push_back(kernel_time(op, sizes, platform.processor, platform.software));
+      times.push_back(kernel_time(op, sizes, platform, point.grid.size()));
     }
     for (std::size_t b = 0; b < step.folded.bodies.size(); ++b) add(step, b, times, pairing);
     first_sections_.push_back(static_cast<std::int32_t>(sections_.size()));

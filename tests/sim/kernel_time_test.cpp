@@ -71,6 +71,52 @@ TEST(GemmRate, IsLinearInTheLogarithmOfTheGeometricMean) {
   EXPECT_NEAR(gemm_rate(p, 1000, 2000, 4000).value, gemm_rate(p, 2000, 2000, 2000).value, 1e3);
 }
 
+TEST(GemmRate, OfAGridIsMeasuredAtItsPointsBetweenThemByLogarithmsAndFlatBeyond) {
+  // Twice as fast for each m; k does nothing.
+  const ProductGrid grid{{16, 64}, {16}, {16, 64}, {{1e12}, {2e12}, {4e12}, {8e12}}};
+
+  EXPECT_NEAR(gemm_rate(grid, 16, 16, 64).value, 2e12, 1e3);
+  EXPECT_NEAR(gemm_rate(grid, 64, 99, 64).value, 8e12, 1e3);
+  EXPECT_NEAR(gemm_rate(grid, 32, 16, 16).value, 2e12, 1e3);
+  EXPECT_NEAR(gemm_rate(grid, 32, 16, 32).value, std::sqrt(8.0) * 1e12, 1e3);
+  EXPECT_NEAR(gemm_rate(grid, 1, 1, 1e6).value, 2e12, 1e3);
+}
+
+TEST(KernelTime, OfAProductIsByTheGridOfItsFormAndWithoutPenalty) {
+  Processor p = processor();
+  p.layout_penalty_tn = 7.0;
+  p.products[2] = {{100, 1000}, {100}, {100}, {{1e12}, {10e12}}};
+
+  // m is what is left of the first factor, which is stored transposed.
+  EXPECT_NEAR(seconds(product(GemmForm::tn, 1000, 100, 100), p), 2e7 / 10e12, 1e-12);
+  EXPECT_NEAR(seconds(product(GemmForm::tn, 100, 1000, 100), p), 2e7 / 1e12, 1e-12);
+  EXPECT_DOUBLE_EQ(seconds(product(GemmForm::nn, 1000, 1000, 1000), p), 2e9 / 100e12);
+}
+
+TEST(KernelTime, GrowsWhereDevicesShareCores) {
+  Platform platform;
+  platform.processor = processor();
+  platform.node.crowding = {{1, 0.9}, {2, 1.0}, {4, 2.0}};
+  const Kernel nn = product(GemmForm::nn, 1000, 1000, 1000);
+  const double alone = seconds(nn, platform.processor);
+
+  EXPECT_DOUBLE_EQ(kernel_time(nn.op, nn.sizes, platform, 1).value, 0.9 * alone);
+  EXPECT_DOUBLE_EQ(kernel_time(nn.op, nn.sizes, platform, 3).value, 2.0 * alone);
+  EXPECT_DOUBLE_EQ(kernel_time(nn.op, nn.sizes, platform, 99).value, 2.0 * alone);
+}
+
+TEST(KernelTime, OfAttentionFollowsTheLengthOfTheSequence) {
+  Processor p = processor();
+  p.attention = {{64, {10e12}, {5e12}}, {256, {30e12}, {15e12}}};
+  OpClass forward;
+  forward.function = &functions::attention;
+  forward.sequence = 128;
+
+  EXPECT_DOUBLE_EQ(attention_rate(p, {}, forward).value, 20e12);
+  forward.sequence = 4096;
+  EXPECT_DOUBLE_EQ(attention_rate(p, {}, forward).value, 30e12);
+}
+
 TEST(KernelTime, OfAProductIsItsFlopsOrItsBytesWhicheverTakesLonger) {
   const Processor p = processor();
 
@@ -290,11 +336,14 @@ TEST(KernelTime, OfAttentionIsByTheVersionThatTheSoftwareHas) {
   p.flash_1 = 0.5;
   Software software;
   software.attention = AttentionSoftware::flash_1;
+  OpClass forward, backward;
+  forward.function = &functions::attention;
+  backward.function = &functions::attention_backward;
 
-  EXPECT_DOUBLE_EQ(attention_rate(p, software, functions::attention).value, 40e12);
-  EXPECT_DOUBLE_EQ(attention_rate(p, software, functions::attention_backward).value, 20e12);
+  EXPECT_DOUBLE_EQ(attention_rate(p, software, forward).value, 40e12);
+  EXPECT_DOUBLE_EQ(attention_rate(p, software, backward).value, 20e12);
   software.attention = AttentionSoftware::flash_3;  // of which nothing is known
-  EXPECT_DOUBLE_EQ(attention_rate(p, software, functions::attention).value, 80e12);
+  EXPECT_DOUBLE_EQ(attention_rate(p, software, forward).value, 80e12);
 }
 
 // 100 units, tiles of 128, a start of 64 sums; the largest rate is 200 Tflop/s.

@@ -41,6 +41,28 @@ double microseconds(const CollectiveLibrary& library, CollectiveKind kind, doubl
   return choose_collective(library, kind, {bytes}, shape, link_rate).uncontended.value * 1e6;
 }
 
+TEST(Protocol, WhatWasMeasuredOnAsManyMembersAndDevicesGoesFirst) {
+  CollectiveLibrary library = simple_sums();
+  library.measured = {
+      {CollectiveKind::all_reduce, 2, 4, {{1000.0, {10e-6}}, {100'000.0, {1000e-6}}}}};
+  CollectiveTask task{CollectiveKind::all_reduce, {10'000.0}, {2, 1}, unlimited, 4};
+  const auto microseconds = [&](double bytes) {
+    task.buffer = {bytes};
+    return choose_collective(library, task, {}).uncontended.value * 1e6;
+  };
+
+  EXPECT_NEAR(microseconds(10'000.0), 100.0, 1e-6);        // between, by logarithms
+  EXPECT_NEAR(microseconds(1.0), 10.0, 1e-6);              // latency
+  EXPECT_NEAR(microseconds(1'000'000.0), 10'000.0, 1e-6);  // in proportion
+  task.devices = 2;                                        // which nobody measured
+  const double by_constants = microseconds(10'000.0);
+  task.buffer = {10'000.0};
+  EXPECT_DOUBLE_EQ(
+      by_constants,
+      choose_collective(library, task.kind, task.buffer, task.shape, unlimited).uncontended.value *
+          1e6);
+}
+
 // 16 members on 4 nodes, 1600 B: 10 + 3 x 2 + 12 x 1 us of latency and 1500 B at 7 GB/s.
 TEST(Protocol, SmallGatherIsALowLatencyRing) {
   const CollectiveChoice choice =

@@ -24,8 +24,10 @@ StepReport example() {
   report.done = 0.5;
   report.work = {.tokens = 1000, .executed = {4e9}, .model = {5e9}, .peak = {4e11}};
   report.channels = {{Axis::x, ""}, {Axis::z, "gather"}, {Axis::data, ""}};
-  const RankStep fast{.seconds = 0.01, .staged_bytes = 0, .exposed_seconds = {0.0, 0.0, 0.004}};
-  const RankStep slow{.seconds = 0.02, .staged_bytes = 0, .exposed_seconds = {0.002, 0.0, 0.0}};
+  const RankStep fast{
+      .seconds = 0.01, .staged_bytes = 0, .exposed_seconds = {0.0, 0.0, 0.004}, .kernels = {0.004}};
+  const RankStep slow{
+      .seconds = 0.02, .staged_bytes = 0, .exposed_seconds = {0.002, 0.0, 0.0}, .kernels = {0.008}};
   add_ranks(report, {fast, slow});
   return report;
 }
@@ -59,6 +61,7 @@ TEST(StepReport, IsOneLineOfJson) {
   EXPECT_DOUBLE_EQ(line.at("loss"), 4.125);
   EXPECT_DOUBLE_EQ(line.at("model_flop_per_s"), 2.5e11);
   EXPECT_DOUBLE_EQ(line.at("part_of_peak"), 0.5);
+  EXPECT_DOUBLE_EQ(line.at("kernels_s").at("product"), 0.006);
   EXPECT_EQ(line.at("exposed_s").size(), 3U);
   EXPECT_DOUBLE_EQ(line.at("exposed_s").at("data"), 0.002);
   EXPECT_DOUBLE_EQ(line.at("exposed_s").at("z_gather"), 0.0);

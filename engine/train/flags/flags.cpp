@@ -26,7 +26,10 @@ The log has one JSON object a line, by "kind":
   memory      grown_B: growth of VmHWM in the first step on the largest rank; counted_B
   step        step, loss (nats a word), gradient_norm, learning_rate, seconds (slowest rank),
               tokens_per_s, executed_flop_per_s, model_flop_per_s, part_of_peak (0 to 1),
-              exposed_s (stood still, by communicator, mean over ranks), done (0 to 1)
+              kernels_s (of products, attention, the update and all other kernels, mean over
+              ranks, with what they moved on of collectives beside them),
+              exposed_s (stood still, by communicator, mean over ranks), done (0 to 1),
+              reference_s with --time-reference
   validation  step, loss (nats a word), trained_s (before a resume included)
   checkpoint  step, path
   text        text
@@ -96,6 +99,10 @@ void add_where(CLI::App& verb, TrainFlags& flags) {
             "none (only in waits)");
   verb.add_flag("--tune-kernels", flags.settings.tune_kernels,
                 "time every matrix product over libraries and layouts in the first step")
+      ->group("Ranks, and how they share the work");
+  verb.add_flag("--time-reference", flags.settings.time_reference,
+                "time a small product after each step, so that the log tells a slow machine from a "
+                "slow step")
       ->group("Ranks, and how they share the work");
   add_core_flag(group, flags.openblas_core);
 }

@@ -44,6 +44,7 @@ struct TrainSettings {
   Transport transport = Transport::automatic;
   ProgressMode progress = ProgressMode::tiles;
   bool tune_kernels = false;
+  bool time_reference = false;  // a fixed product after each step
 
   std::int64_t validate_every = 250;  // steps; 0: only at the end
   std::int64_t validation_batches = 8;

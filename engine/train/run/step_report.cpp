@@ -14,6 +14,25 @@ std::string executed_flops_convention() {
          "half), multiply-add counted as two";
 }
 
+const char* name(KernelKind kind) {
+  constexpr std::array names{"product", "attention", "update", "map"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+KernelSeconds kernel_seconds(const Program& program, const std::vector<OpSpan>& spans) {
+  KernelSeconds sums{};
+  for (const OpSpan& span : spans) {
+    const OpKind kind = program.ops[static_cast<std::size_t>(span.op)].kind;
+    if (is_posted(kind) || kind == OpKind::choose) continue;
+    const KernelKind of = kind == OpKind::gemm        ? KernelKind::product
+                          : kind == OpKind::attention ? KernelKind::attention
+                          : kind == OpKind::update    ? KernelKind::update
+                                                      : KernelKind::map;
+    sums[static_cast<std::size_t>(of)] += span.end - span.start;
+  }
+  return sums;
+}
+
 double StepReport::exposed() const {
   return std::accumulate(exposed_seconds.begin(), exposed_seconds.end(), 0.0);
 }
@@ -22,9 +41,13 @@ void add_ranks(StepReport& report, const std::vector<RankStep>& ranks) {
   report.seconds = 0.0;
   report.exposed_seconds.assign(report.channels.size(), 0.0);
   report.staged_bytes = 0;
+  report.kernels = {};
   for (const RankStep& rank : ranks) {
     report.seconds = std::max(report.seconds, rank.seconds);
     report.staged_bytes += rank.staged_bytes;
+    for (std::size_t i = 0; i < kernel_kinds; ++i) {
+      report.kernels[i] += rank.kernels[i] / static_cast<double>(ranks.size());
+    }
     for (std::size_t i = 0; i < report.channels.size(); ++i) {
       report.exposed_seconds[i] += rank.exposed_seconds[i] / static_cast<double>(ranks.size());
     }
@@ -46,6 +69,10 @@ std::string json_line(const StepReport& report) {
   for (std::size_t i = 0; i < report.channels.size(); ++i) {
     exposed[name(report.channels[i])] = report.exposed_seconds[i];
   }
+  nlohmann::ordered_json kernels;
+  for (std::size_t i = 0; i < kernel_kinds; ++i) {
+    kernels[name(static_cast<KernelKind>(i))] = report.kernels[i];
+  }
   nlohmann::ordered_json line{{"kind", "step"},
                               {"step", report.step},
                               {"loss", report.loss},
@@ -56,8 +83,10 @@ std::string json_line(const StepReport& report) {
                               {"executed_flop_per_s", report.rate().value},
                               {"model_flop_per_s", report.work.model.value / report.seconds},
                               {"part_of_peak", report.rate() / report.work.peak},
+                              {"kernels_s", kernels},
                               {"exposed_s", exposed},
                               {"done", report.done}};
+  if (report.reference_seconds > 0.0) line["reference_s"] = report.reference_seconds;
   if (report.staged_bytes > 0) line["staged_B"] = report.staged_bytes;
   return line.dump();
 }

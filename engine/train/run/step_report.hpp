@@ -1,6 +1,7 @@
 // What a step tells people: one line on the screen and one line of JSON in the log.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,11 +23,20 @@ struct StepWork {
 // "executed by the schedule: ..." next to every flop/s figure.
 std::string executed_flops_convention();
 
+// Kernels as a projection tells them apart: products, attention, the update of weights, all others.
+enum class KernelKind : std::uint8_t { product, attention, update, map };
+inline constexpr std::size_t kernel_kinds = 4;
+const char* name(KernelKind kind);
+using KernelSeconds = std::array<double, kernel_kinds>;
+// What a step's kernels took on this rank, with what they moved on of collectives beside them.
+KernelSeconds kernel_seconds(const Program& program, const std::vector<OpSpan>& spans);
+
 // One rank's measurement of a step.
 struct RankStep {
   double seconds = 0.0;                 // from reading its words to the end of the update
   std::int64_t staged_bytes = 0;        // went through the host, as MPI does not reach the device
   std::vector<double> exposed_seconds;  // by channel
+  KernelSeconds kernels{};
 };
 
 struct StepReport {
@@ -35,7 +45,9 @@ struct StepReport {
   double seconds = 0.0;                 // of the slowest rank
   std::vector<Channel> channels;        // of the program
   std::vector<double> exposed_seconds;  // mean over ranks, by channel
+  KernelSeconds kernels{};              // mean over ranks
   std::int64_t staged_bytes = 0;        // of all ranks
+  double reference_seconds = 0.0;       // of a fixed product after it, mean over ranks; 0: not timed
   double seconds_left = -1.0;           // -1: not known
   double done = 0.0;                    // part of the run, 0 to 1
   StepWork work;

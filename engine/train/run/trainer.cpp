@@ -38,15 +38,17 @@ struct RankWord {
   std::vector<double> numbers() const {
     std::vector<double> result{step.seconds, static_cast<double>(step.staged_bytes),
                                stop_asked ? 1.0 : 0.0, seconds_here, loss};
+    result.insert(result.end(), step.kernels.begin(), step.kernels.end());
     result.insert(result.end(), step.exposed_seconds.begin(), step.exposed_seconds.end());
     return result;
   }
   static RankWord of(std::span<const double> numbers) {
-    const std::span<const double> exposed = numbers.subspan(5);
-    return {{numbers[0], static_cast<std::int64_t>(numbers[1]), {exposed.begin(), exposed.end()}},
-            numbers[2] != 0.0,
-            numbers[3],
-            numbers[4]};
+    constexpr std::size_t alone = 5;  // numbers that are one each
+    const std::span<const double> exposed = numbers.subspan(alone + kernel_kinds);
+    RankStep step{
+        numbers[0], static_cast<std::int64_t>(numbers[1]), {exposed.begin(), exposed.end()}, {}};
+    std::ranges::copy(numbers.subspan(alone, kernel_kinds), step.kernels.begin());
+    return {step, numbers[2] != 0.0, numbers[3], numbers[4]};
   }
 };
 
@@ -92,7 +94,9 @@ Trainer::Trainer(const TrainSettings& settings, const Worker& worker, const Data
       log_(log),
       executor_(
           training_executor(worker, settings.model, settings.options, settings.batch, weights)),
-      checkpoints_(settings.folder + "/checkpoints", settings.keep_checkpoints) {}
+      checkpoints_(settings.folder + "/checkpoints", settings.keep_checkpoints) {
+  if (settings.time_reference) reference_.emplace();
+}
 
 TrainOutcome Trainer::run(TrainingState state, const RunFacts& facts, const MemoryGrowth& growth) {
   state_ = std::move(state);
@@ -125,7 +129,8 @@ void Trainer::step() {
   const ExecutedStep executed = executor_.step(batch, optimizer, state_.step + 1);
   ++state_.step;
   state_.position += settings_.batch;
-  const StepReport report = report_of(executed, optimizer.learning_rate, begin);
+  StepReport report = report_of(executed, optimizer.learning_rate, begin);
+  report.reference_seconds = reference_seconds();
   expect_finite(report);
   outcome_.losses.push_back(report.loss);
   log_.record(json_line(report));
@@ -134,6 +139,13 @@ void Trainer::step() {
     log_.say(screen_line(report));
   }
   if (traced) write_trace(executed.spans);
+}
+
+double Trainer::reference_seconds() {
+  if (!reference_) return 0.0;
+  double sum = 0.0;
+  for (double seconds : worker_.world.all(reference_->seconds())) sum += seconds;
+  return sum / static_cast<double>(worker_.world.size());
 }
 
 // The first step, and then as often as asked for: by default once a second, so that a person can
@@ -150,7 +162,8 @@ StepReport Trainer::report_of(const ExecutedStep& executed, double learning_rate
   const std::vector<double> own =
       RankWord{{now() - begin, worker_.channels.staged_bytes() - staged_before_,
                 by_channel_of_all(channels, executor_.schedule().program.channels,
-                                  executed.exposed_seconds)},
+                                  executed.exposed_seconds),
+                kernel_seconds(executor_.schedule().program, executed.spans)},
                stop_asked(),
                now() - began_,
                executed.loss}

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/cpu/reference_product.hpp"
 #include "engine/train/checkpoint/checkpoint.hpp"
 #include "engine/train/data/data.hpp"
 #include "engine/train/run/memory.hpp"
@@ -42,6 +43,7 @@ class Trainer {
  private:
   void step();
   StepReport report_of(const ExecutedStep& executed, double learning_rate, double begin);
+  double reference_seconds();  // 0 where it is not to be timed
   void report_growth(const RunFacts& facts, const MemoryGrowth& growth);
   void write_trace(const std::vector<OpSpan>& spans);
   void validate();
@@ -58,6 +60,7 @@ class Trainer {
   Weights& weights_;
   RunLog& log_;
   Executor executor_;
+  std::optional<ReferenceProduct> reference_;  // where it is to be timed
   Checkpoints checkpoints_;
   std::optional<Validation> validation_;  // made when first used: training needs less memory
   std::optional<Sampler> sampler_;

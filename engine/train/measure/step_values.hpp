@@ -1,0 +1,38 @@
+// The values of a step on one rank, each with memory of its own, so that any operation can be
+// computed at any time.
+#pragma once
+
+#include <vector>
+
+#include "engine/cpu/tuned_backend.hpp"
+#include "engine/device_memory.hpp"
+#include "schedule/models/model.hpp"
+#include "schedule/program/program.hpp"
+
+namespace fourfold {
+
+// A step on one rank as training does it without --precision.
+Program recorded_in_fp32(const Model& model);
+
+class StepValues {
+ public:
+  StepValues(const Model& model, std::int64_t sequences);
+
+  const Program& program() const { return program_; }
+  const Tensor& operator[](Id id) const { return tensors_[static_cast<std::size_t>(id)]; }
+  // Whether a kernel does it: not collectives, messages, and packs.
+  static bool is_kernel(const Op& op);
+  void run(TunedBackend& backend, const Op& op) const;
+
+ private:
+  void update(TunedBackend& backend, const Op& op) const;
+
+  Program program_;
+  HostMemory memory_;
+  std::vector<DeviceBlock> blocks_;
+  std::vector<Tensor> tensors_;  // by value
+  std::vector<std::int32_t> words_;
+  Device device_;
+};
+
+}  // namespace fourfold

@@ -1,0 +1,114 @@
+// The engine's measurements, then two files; see calibration.hpp.
+#include "scaling/calibrate/calibration.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "platforms/platform.hpp"
+#include "scaling/calibrate/library_fit.hpp"
+#include "scaling/calibrate/machine_file.hpp"
+#include "scaling/cli/output.hpp"
+#include "scaling/jobs/engine_job.hpp"
+#include "scaling/text/collective_errors.hpp"
+#include "support/processor_name.hpp"
+#include "support/whole_file.hpp"
+
+namespace fourfold {
+namespace {
+
+std::string stem_of(const std::string& out) {
+  return out.substr(0, out.size() - std::string(".toml").size());
+}
+
+MachineFacts facts_of(const std::string& software) {
+  const auto pages = static_cast<double>(sysconf(_SC_PHYS_PAGES));
+  const auto page = static_cast<double>(sysconf(_SC_PAGESIZE));
+  return {processor_name().value_or("unknown processor"), cores_of_this_machine(), pages * page,
+          std::filesystem::path(software).filename().string()};
+}
+
+// One rank a core, two a core, and one alone.
+std::vector<std::int64_t> rank_counts(std::int64_t cores) {
+  std::vector<std::int64_t> counts{cores, 2 * cores};
+  if (cores > 1) counts.push_back(1);
+  return counts;
+}
+
+int measure(const CalibrationOrder& order, const std::string& into) {
+  const std::int64_t cores = cores_of_this_machine();
+  for (const std::int64_t ranks : rank_counts(cores)) {
+    std::vector<std::string> words{"--into",      into,           "--ranks", fmt::to_string(ranks),
+                                   "--transport", order.transport};
+    if (ranks == cores) words.emplace_back("--kernels");
+    const EngineJob job = run_engine_verb("measure", words);
+    if (job.status == 0) continue;
+    fmt::print(stderr,
+               "fourfold: stopped; what was measured is kept in {}, and the same command "
+               "goes on from there\n",
+               into);
+    return job.status;
+  }
+  return 0;
+}
+
+std::string summary(const Platform& platform, const std::vector<MeasuredOperation>& all) {
+  const Processor& processor = platform.processor;
+  std::string text = fmt::format(
+      "{}\n{} measurements; products up to {:.0f} Gflop/s a rank, copies {:.1f} GB/s, a launch "
+      "{:.2f} "
+      "us.\n",
+      platform.title, all.size(), processor.empirical_peak.value / 1e9,
+      processor.memory_bandwidth.value / 1e9, processor.launch_overhead.value * 1e6);
+  for (const Crowding& row : platform.node.crowding) {
+    text += fmt::format("Kernels on {} rank{} at once take {:.2f} times as long.\n", row.devices,
+                        row.devices == 1 ? "" : "s", row.slowdown);
+  }
+  text += "\nConstants of the library beside the table of what was measured:\n";
+  return text +
+         collective_errors_text(collective_errors(platform.library, collective_samples(all)));
+}
+
+}  // namespace
+
+std::int64_t cores_of_this_machine() {
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
+std::string text_of_file(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+int calibrate(const CalibrationOrder& order) {
+  const std::string stem = stem_of(order.out);
+  const std::string measured = stem + ".measured.jsonl", software = stem + ".software.toml";
+  for (const std::string& path : {order.out, software, measured}) refuse_unwritable(path);
+  if (order.again) std::filesystem::remove(measured);
+  if (const int status = measure(order, measured); status != 0) return status;
+
+  std::vector<MeasuredOperation> all = read_measured(measured);
+  // Those through another transport stay in the file.
+  std::erase_if(all, [&](const MeasuredOperation& one) {
+    return one.what.value("transport", order.transport) != order.transport;
+  });
+  const MachineFacts facts = facts_of(software);
+  all = at_one_speed(std::move(all), facts.cores);
+  write_whole_file(software, software_toml(all, facts));
+  write_whole_file(order.out, machine_toml(all, facts));
+  print(summary(read_platform(order.out), all));
+  print(fmt::format("{} and {} are written.\n", order.out, software));
+  return 0;
+}
+
+}  // namespace fourfold

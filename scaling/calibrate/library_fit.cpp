@@ -1,0 +1,253 @@
+// Plateaus first, then a descent; see library_fit.hpp.
+#include "scaling/calibrate/library_fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+
+#include "scaling/validation/deviations.hpp"
+#include "sim/cost/protocol.hpp"
+
+namespace fourfold {
+namespace {
+
+constexpr double micro = 1e-6, giga = 1e9;
+
+// A constant of the library, by its key in the file.
+struct Constant {
+  std::string key;
+  double* value;
+  double unit;
+};
+
+std::vector<Constant> constants(CollectiveLibrary& library) {
+  std::vector<Constant> all{{"base_across_us", &library.base_across.value, micro},
+                            {"base_in_node_us", &library.base_in_node.value, micro},
+                            {"overlap_exponent", &library.overlap_exponent, 1.0}};
+  const auto add = [&](const std::string& table, Protocol& protocol) {
+    all.push_back({table + ".hop_across_us", &protocol.hop_across.value, micro});
+    all.push_back({table + ".hop_in_node_us", &protocol.hop_in_node.value, micro});
+    all.push_back({table + ".bandwidth_fraction_across", &protocol.bandwidth_fraction_across, 1.0});
+    all.push_back(
+        {table + ".bandwidth_fraction_in_node", &protocol.bandwidth_fraction_in_node, 1.0});
+    all.push_back({table + ".tree_hop_factor", &protocol.tree_hop_factor, 1.0});
+    all.push_back({table + ".tree_bandwidth_fraction", &protocol.tree_bandwidth_fraction, 1.0});
+    all.push_back({table + ".ring_base_factor", &protocol.ring_base_factor, 1.0});
+    all.push_back({table + ".bandwidth_exponent_across", &protocol.bandwidth_exponent_across, 1.0});
+  };
+  add("low_latency", library.low_latency);
+  add("simple", library.simple);
+  return all;
+}
+
+// As platforms/machines/perlmutter.toml has them.
+CollectiveLibrary nccl_on_perlmutter() {
+  CollectiveLibrary library;
+  library.base_across = {19.4 * micro};
+  library.base_in_node = {8.15 * micro};
+  library.overlap_exponent = 1.52;
+  library.low_latency = {{6.13 * micro}, {0.873 * micro}, 0.113, 0.346, 1.76, 0.0406, 1.0, 0.381};
+  library.simple = {{26.7 * micro}, {12.2 * micro}, 1.0, 1.0, 1.67, 0.815, 2.48, 1.0};
+  return library;
+}
+
+double bus_bandwidth(const CollectiveSample& sample) {
+  return sample.buffer.value * part_sent(sample.kind, sample.nodes * sample.in_each) /
+         sample.time.value;
+}
+
+// The median over kinds and runs at the largest buffers of groups with so many members a node.
+std::vector<Plateau> plateaus(const std::vector<CollectiveSample>& samples, bool across) {
+  std::map<std::int64_t, double> largest;
+  for (const CollectiveSample& one : samples) {
+    if ((one.nodes > 1) == across) {
+      largest[one.in_each] = std::max(largest[one.in_each], one.buffer.value);
+    }
+  }
+  std::vector<Plateau> found;
+  for (const auto& [members, bytes] : largest) {
+    std::vector<double> rates;
+    for (const CollectiveSample& one : samples) {
+      if ((one.nodes > 1) == across && one.in_each == members && one.buffer.value >= bytes) {
+        rates.push_back(bus_bandwidth(one));
+      }
+    }
+    found.push_back({static_cast<int>(members), {quantile(rates, 0.5)}});
+  }
+  return found;
+}
+
+// Constants that these samples can say something about.
+std::set<std::string> speakable(const std::vector<CollectiveSample>& samples) {
+  bool in_node = false, across = false, tree = false, several = false;
+  std::set<std::int64_t> widths;
+  for (const CollectiveSample& one : samples) {
+    (one.nodes > 1 ? across : in_node) = true;
+    if (one.nodes > 1) widths.insert(one.in_each);
+    tree |= one.nodes > 1 && one.kind == CollectiveKind::all_reduce;
+    several |= one.in_each > 1;
+  }
+  std::set<std::string> keys{"overlap_exponent", "simple.ring_base_factor"};
+  const auto add = [&](bool known, std::initializer_list<const char*> more) {
+    if (known) keys.insert(more.begin(), more.end());
+  };
+  add(in_node, {"base_in_node_us", "low_latency.bandwidth_fraction_in_node"});
+  add(several, {"low_latency.hop_in_node_us", "simple.hop_in_node_us"});
+  add(across, {"base_across_us", "low_latency.hop_across_us", "simple.hop_across_us",
+               "low_latency.bandwidth_fraction_across"});
+  add(tree, {"low_latency.tree_hop_factor", "low_latency.tree_bandwidth_fraction",
+             "simple.tree_hop_factor", "simple.tree_bandwidth_fraction"});
+  add(widths.size() > 1, {"low_latency.bandwidth_exponent_across"});
+  return keys;
+}
+
+double loss(const CollectiveLibrary& library, const std::vector<CollectiveSample>& samples) {
+  double sum = 0.0;
+  for (const CollectiveSample& one : samples) {
+    sum += std::abs(std::log(modelled(library, one) / one.time));
+  }
+  return sum / static_cast<double>(samples.size());
+}
+
+// What a constant may be: fractions are at most 1, the exponent at least 1.
+bool allowed(const Constant& constant) {
+  const bool fraction = constant.key.find("fraction") != std::string::npos ||
+                        constant.key.find("exponent_across") != std::string::npos;
+  if (fraction && *constant.value > 1.0) return false;
+  return constant.key != "overlap_exponent" || *constant.value >= 1.0;
+}
+
+void descend(CollectiveLibrary& library, const std::set<std::string>& keys,
+             const std::vector<CollectiveSample>& samples) {
+  constexpr int rounds = 60;
+  constexpr double first_step = 0.2, longer = 1.3, shorter = 0.6, least = 1e-4;
+  std::vector<Constant> varied = constants(library);
+  std::erase_if(varied, [&](const Constant& one) { return !keys.contains(one.key); });
+  std::vector<double> steps(varied.size(), first_step);
+  double best = loss(library, samples);
+  for (int round = 0; round<rounds&& * std::ranges::max_element(steps)> least; ++round) {
+    for (std::size_t i = 0; i < varied.size(); ++i) {
+      const double before = *varied[i].value;
+      bool moved = false;
+      for (double factor : {1.0 + steps[i], 1.0 / (1.0 + steps[i])}) {
+        *varied[i].value = before * factor;
+        const double tried =
+            allowed(varied[i]) ? loss(library, samples) : std::numeric_limits<double>::max();
+        moved = tried < best;
+        if (moved) {
+          best = tried;
+          break;
+        }
+        *varied[i].value = before;
+      }
+      steps[i] *= moved ? longer : shorter;
+    }
+  }
+}
+
+std::string number(double value) {
+  return fmt::format("{:.4g}", value);
+}
+
+std::string fact(const std::string& key, double value, const std::string& source, bool known) {
+  return fmt::format("{} = {{ value = {}, source = \"{}\"{} }}\n", key, number(value), source,
+                     known ? "" : ", unconfirmed = true");
+}
+
+constexpr const char* unsaid = "NCCL on Perlmutter: nothing that was measured says more";
+
+std::string plateau_table(const std::string& name, const std::vector<Plateau>& rows,
+                          const std::string& source) {
+  std::string text =
+      fmt::format("\n[library.{}]\nsource = \"{}, largest buffers\"\nentries = [\n", name, source);
+  for (const Plateau& row : rows) {
+    text += fmt::format("  {{ devices = {}, bus_bandwidth_GBps = {} }},\n", row.devices,
+                        number(row.bus_bandwidth.value / giga));
+  }
+  return text + "]\n";
+}
+
+}  // namespace
+
+Seconds modelled(const CollectiveLibrary& library, const CollectiveSample& sample) {
+  const GroupShape shape{sample.nodes * sample.in_each, sample.nodes, 1};
+  return choose_collective(library, sample.kind, sample.buffer, shape,
+                           {std::numeric_limits<double>::max()})
+      .uncontended;
+}
+
+LibraryFit fit_library(const std::vector<CollectiveSample>& samples) {
+  if (samples.empty()) throw std::invalid_argument("no collective was measured: nothing to fit to");
+  LibraryFit fit;
+  fit.library = nccl_on_perlmutter();
+  fit.library.across = plateaus(samples, true);
+  fit.library.in_node = plateaus(samples, false);
+  // Each group has its nodes to itself, and a lone plateau holds for all widths.
+  const std::set<std::string> keys = speakable(samples);
+  descend(fit.library, keys, samples);
+  fit.chosen = {keys.begin(), keys.end()};
+  for (const CollectiveSample& one : samples) {
+    fit.mean_error += std::abs(modelled(fit.library, one) / one.time - 1.0);
+  }
+  fit.mean_error /= static_cast<double>(samples.size());
+  return fit;
+}
+
+std::string library_toml(const LibraryFit& fit, const std::string& name,
+                         const std::string& source) {
+  CollectiveLibrary library = fit.library;
+  std::string text = fmt::format("[library]\nname = \"{}\"\n", name);
+  std::string table;
+  const auto known = [&](const std::string& key) {
+    return std::find(fit.chosen.begin(), fit.chosen.end(), key) != fit.chosen.end();
+  };
+  for (const Constant& one : constants(library)) {
+    const std::size_t dot = one.key.find('.');
+    const std::string of = dot == std::string::npos ? "" : one.key.substr(0, dot);
+    if (of != table) {
+      if (table.empty()) {
+        const bool measured = !fit.interference_source.empty();
+        text += fact(
+            "interference", library.interference,
+            measured ? fit.interference_source : "assumption: nothing was measured beside kernels",
+            measured);
+      }
+      text += fmt::format("\n[library.{}]\n", of);
+      table = of;
+    }
+    const std::string key = of.empty() ? one.key : one.key.substr(dot + 1);
+    const bool defined = of == "simple" && (key == "bandwidth_fraction_across" ||
+                                            key == "bandwidth_fraction_in_node");
+    text += fact(key, *one.value / one.unit,
+                 defined          ? "definition: the plateaus are Simple's"
+                 : known(one.key) ? source
+                                  : unsaid,
+                 defined || known(one.key));
+  }
+  if (!library.across.empty()) text += plateau_table("across", library.across, source);
+  if (!library.in_node.empty()) text += plateau_table("in_node", library.in_node, source);
+  return text;
+}
+
+std::string with_library(const std::string& platform, const std::string& library) {
+  std::string text;
+  bool inside = false, placed = false;
+  std::istringstream lines(platform);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with('['))
+      inside = line.starts_with("[library]") || line.starts_with("[library.");
+    if (inside && !placed) {
+      text += library + '\n';
+      placed = true;
+    }
+    if (!inside) text += line + '\n';
+  }
+  return placed ? text : text + '\n' + library;
+}
+
+}  // namespace fourfold

@@ -1,0 +1,38 @@
+// The constants of a collective library, chosen so that the model's times are those that were
+// measured.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "platforms/platform.hpp"
+#include "scaling/calibrate/collective_log.hpp"
+
+namespace fourfold {
+
+// The largest buffers of each kind of group give the plateaus, as bus bandwidths; the rest is
+// chosen by coordinate descent on the logarithm of the ratio of times, without random numbers: the
+// same samples give the same constants. What the samples say nothing about stays as it is for NCCL
+// on Perlmutter.
+struct LibraryFit {
+  CollectiveLibrary library;
+  // Keys of the file below [library], "simple.hop_across_us", that the samples chose.
+  std::vector<std::string> chosen;
+  std::string interference_source;  // empty: nothing was measured beside kernels
+  double mean_error = 0.0;          // of |modelled / measured - 1|
+};
+// Throws std::invalid_argument without samples.
+LibraryFit fit_library(const std::vector<CollectiveSample>& samples);
+
+// What the library takes for a sample.
+Seconds modelled(const CollectiveLibrary& library, const CollectiveSample& sample);
+
+// The tables [library...] of a platform file, each number with `source`; numbers that nobody
+// measured are unconfirmed.
+std::string library_toml(const LibraryFit& fit, const std::string& name, const std::string& source);
+
+// The text of a platform file with other tables [library...].
+std::string with_library(const std::string& platform, const std::string& library);
+
+}  // namespace fourfold

@@ -1,0 +1,91 @@
+// Constants of a library from samples: those that made the samples are found again, and the text
+// that is written reads back as the same library.
+#include "scaling/calibrate/library_fit.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/paths.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Not;
+
+constexpr double micro = 1e-6;
+
+// What a library of known constants would have measured.
+std::vector<CollectiveSample> samples_of(const CollectiveLibrary& library) {
+  std::vector<CollectiveSample> samples;
+  for (CollectiveKind kind :
+       {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
+    for (std::int64_t nodes : {1, 2, 4}) {
+      for (std::int64_t in_each : {2, 4}) {
+        for (double bytes = 1024.0; bytes <= 4e9; bytes *= 8.0) {
+          CollectiveSample sample{kind, nodes, in_each, {bytes}, {}};
+          sample.time = modelled(library, sample);
+          samples.push_back(sample);
+        }
+      }
+    }
+  }
+  return samples;
+}
+
+CollectiveLibrary known_library() {
+  CollectiveLibrary library = read_platform("perlmutter").library;
+  library.sharing_a_node = 0;
+  library.base_in_node = {12.0 * micro};
+  library.low_latency.hop_across = {9.0 * micro};
+  library.simple.hop_across = {40.0 * micro};
+  library.simple.hop_in_node = {6.0 * micro};
+  return library;
+}
+
+TEST(LibraryFit, FindsTheConstantsThatMadeTheSamples) {
+  const LibraryFit fit = fit_library(samples_of(known_library()));
+
+  EXPECT_LT(fit.mean_error, 0.03);
+  EXPECT_NEAR(fit.library.low_latency.hop_across.value, 9.0 * micro, 1.0 * micro);
+  EXPECT_NEAR(fit.library.base_in_node.value, 12.0 * micro, 1.5 * micro);
+}
+
+TEST(LibraryFit, LeavesAloneWhatTheSamplesDoNotSpeakOf) {
+  std::vector<CollectiveSample> in_node = samples_of(known_library());
+  std::erase_if(in_node, [](const CollectiveSample& one) { return one.nodes > 1; });
+
+  const LibraryFit fit = fit_library(in_node);
+
+  EXPECT_THAT(fit.chosen, Contains("base_in_node_us"));
+  EXPECT_THAT(fit.chosen, Not(Contains("base_across_us")));
+  EXPECT_DOUBLE_EQ(fit.library.simple.hop_across.value, 26.7 * micro);
+  EXPECT_THROW(fit_library({}), std::invalid_argument);
+}
+
+TEST(LibraryFit, IsWrittenAsTablesThatAPlatformReads) {
+  const LibraryFit fit = fit_library(samples_of(known_library()));
+  std::ifstream file(source_path("platforms/machines/perlmutter.toml"));
+  std::ostringstream text;
+  text << file.rdbuf();
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("fourfold-fit-" + std::to_string(::getpid()) + ".toml");
+
+  std::ofstream(path) << with_library(text.str(), library_toml(fit, "NCCL", "test"));
+  const Platform platform = read_platform(path.string());
+  std::filesystem::remove(path);
+
+  EXPECT_NEAR(platform.library.simple.hop_across.value, fit.library.simple.hop_across.value,
+              1e-3 * fit.library.simple.hop_across.value);
+  ASSERT_EQ(platform.library.across.size(), 2u);
+  EXPECT_NEAR(platform.library.across[1].bus_bandwidth.value,
+              fit.library.across[1].bus_bandwidth.value, 1e7);
+}
+
+}  // namespace
+}  // namespace fourfold
