@@ -123,17 +123,24 @@ std::string processor_table(const Operations& all, const MachineFacts& facts) {
   return text;
 }
 
-// Where waiting is all that can be hidden, as ranks compute and move bytes with the same core, a
-// collective costs `part` of its time beside kernels: with equal losses of both a / (1 - a) = part.
-double interference(const Operations& overlap) {
+// What a collective beside kernels costs, of its time alone. Ranks compute and move bytes with the
+// same core, so that waiting is all that can be hidden.
+double beside_kernels(const Operations& all, std::int64_t ranks) {
   const auto seconds = [&](const char* name) {
-    for (const MeasuredOperation& one : overlap) {
-      if (one.word("name") == name) return one.seconds;
+    for (const MeasuredOperation& one : all) {
+      if (one.is("overlap") && one.whole("ranks") == ranks && one.word("name") == name) {
+        return one.seconds;
+      }
     }
-    throw std::runtime_error("no overlap was measured: one rank alone has no collectives");
+    throw std::runtime_error(
+        fmt::format("no all-reduce beside a product was measured on {} ranks yet", ranks));
   };
-  const double part = (seconds("both") - seconds("product")) / seconds("all-reduce");
-  return std::clamp(part / (1.0 + part), 0.0, 0.5);
+  return (seconds("both") - seconds("product")) / seconds("all-reduce");
+}
+
+// With equal losses a of both: a / (1 - a) is that cost.
+double interference(double cost) {
+  return std::clamp(cost / (1.0 + cost), 0.0, 0.5);
 }
 
 std::string product_tables(const Operations& all) {
@@ -210,7 +217,7 @@ std::string node_tables(const Operations& all, const MachineFacts& facts) {
                      {fmt::format("devices = [{}], bandwidth_GBps = 1", all_devices)});
 }
 
-std::string measured_table(const Operations& all) {
+std::string measured_table(const Operations& all, const MachineFacts& facts) {
   Operations collectives = of_kind(all, "collective");
   const auto order = [](const MeasuredOperation& one) {
     return std::tuple(one.word("name"), one.whole("members"), one.whole("ranks"),
@@ -218,18 +225,24 @@ std::string measured_table(const Operations& all) {
   };
   std::ranges::sort(collectives, {}, order);
   std::vector<std::string> rows;
+  // Ranks that share a core come to a collective one after the other when they have computed.
+  const double crowded = std::max(1.0, beside_kernels(all, 2 * facts.cores));
   double least = 0.0;  // more bytes take no less
   for (std::size_t i = 0; i < collectives.size(); ++i) {
     const MeasuredOperation& one = collectives[i];
     const bool same = i > 0 && one.word("name") == collectives[i - 1].word("name") &&
                       one.whole("members") == collectives[i - 1].whole("members") &&
                       one.whole("ranks") == collectives[i - 1].whole("ranks");
-    least = same ? std::max(least, one.seconds) : one.seconds;
+    const double seconds = one.seconds * (one.whole("ranks") > facts.cores ? crowded : 1.0);
+    least = same ? std::max(least, seconds) : seconds;
     rows.push_back(fmt::format(
         "kind = \"{}\", members = {}, devices = {}, bytes = {}, time_us = {}", one.word("name"),
         one.whole("members"), one.whole("ranks"), one.whole("bytes"), number(least / micro)));
   }
-  return list("library.measured", source_of(collectives), rows);
+  return list("library.measured",
+              source_of(collectives) +
+                  fmt::format("; with two ranks a core x {:.2f}, as beside a product", crowded),
+              rows);
 }
 
 }  // namespace
@@ -264,7 +277,7 @@ std::string machine_toml(const Operations& all, const MachineFacts& facts) {
   const Operations overlap = those(of_kind(all, "overlap"), [&](const MeasuredOperation& one) {
     return one.whole("ranks") == std::max<std::int64_t>(facts.cores, 2);
   });
-  const double lost = interference(overlap);
+  const double lost = interference(beside_kernels(all, std::max<std::int64_t>(facts.cores, 2)));
   text += processor_table(all, facts);
   const std::string beside = source_of(overlap) +
                              ": products and an all-reduce, alone and at once; kernels and "
@@ -283,7 +296,7 @@ std::string machine_toml(const Operations& all, const MachineFacts& facts) {
   text += list("library.across", nowhere,
                {"devices = 1, bus_bandwidth_GBps = 1",
                 fmt::format("devices = {}, bus_bandwidth_GBps = 1", 2 * facts.cores)});
-  return text + measured_table(all);
+  return text + measured_table(all, facts);
 }
 
 std::string software_toml(const Operations& all, const MachineFacts& facts) {

@@ -81,8 +81,10 @@ std::vector<MeasuredOperation> measurements() {
   }
   for (const auto& [name, seconds] :
        {std::pair{"product", 0.008}, {"all-reduce", 0.002}, {"both", 0.010}}) {
-    all.push_back(
-        made_up({{"kind", "overlap"}, {"name", name}, {"transport", "ring"}}, 2, seconds));
+    for (int ranks : {2, 4}) {
+      all.push_back(
+          made_up({{"kind", "overlap"}, {"name", name}, {"transport", "ring"}}, ranks, seconds));
+    }
   }
   return all;
 }
@@ -113,6 +115,21 @@ TEST(MachineFile, IsReadWithWhatWasMeasured) {
   EXPECT_EQ(platform.library.measured.size(), 12u);
   // The all-reduce costs all of its time beside the product.
   EXPECT_NEAR(platform.processor.interference, 0.5, 1e-3);
+}
+
+TEST(MachineFile, CollectivesOfRanksThatShareACoreCostWhatTheyDoBesideKernels) {
+  std::vector<MeasuredOperation> all = measurements();
+  for (MeasuredOperation& one : all) {
+    if (one.is("overlap") && one.word("name") == "both" && one.whole("ranks") == 4) {
+      one.seconds = 0.011;  // 3 ms more than the product, for an all-reduce of 2
+    }
+  }
+  const auto time = [](const std::vector<MeasuredOperation>& measured, std::size_t table) {
+    return written(measured).library.measured[table].rows.front().time.value;
+  };
+
+  EXPECT_NEAR(time(all, 0), time(measurements(), 0), 1e-9);        // on 2 ranks
+  EXPECT_NEAR(time(all, 1), 1.5 * time(measurements(), 1), 1e-8);  // on 4
 }
 
 TEST(MachineFile, HasASoftwareBesideItWithTheTimeOfAnElement) {
