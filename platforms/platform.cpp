@@ -27,7 +27,7 @@ std::filesystem::path platforms_folder() {
 
 std::string find_file(const std::string& name_or_path) {
   if (name_or_path.ends_with(".toml")) {
-    if (!std::filesystem::is_regular_file(name_or_path)) {
+    if (!std::filesystem::exists(name_or_path)) {
       throw std::runtime_error(fmt::format("there is no platform file \"{}\"", name_or_path));
     }
     return name_or_path;

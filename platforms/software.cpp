@@ -69,7 +69,7 @@ fs::path folder() {
 
 std::string path_of(const std::string& name_or_path) {
   if (name_or_path.ends_with(".toml")) {
-    if (fs::is_regular_file(name_or_path)) return name_or_path;
+    if (fs::exists(name_or_path)) return name_or_path;
     throw std::runtime_error(fmt::format("there is no software file \"{}\"", name_or_path));
   }
   const std::vector<std::string> names = known_software();

@@ -26,6 +26,23 @@ std::string wrapped(const std::string& text, std::size_t width) {
   return result;
 }
 
+std::string hanging(const std::string& text, std::size_t indent, std::size_t width) {
+  std::string result;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    std::string line = text.substr(begin, end - begin);
+    while (line.size() > width) {
+      const std::size_t blank = line.rfind(' ', width);
+      if (blank == std::string::npos || blank <= indent) break;
+      result += line.substr(0, blank) + '\n';
+      line = std::string(indent, ' ') + line.substr(blank + 1);
+    }
+    result += line + '\n';
+    begin = end + 1;
+  }
+  return result;
+}
+
 std::string counted(std::int64_t number, const std::string& noun) {
   const std::string ending = number == 1 ? "" : noun.ends_with("ch") ? "es" : "s";
   return std::to_string(number) + ' ' + noun + ending;

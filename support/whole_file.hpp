@@ -1,9 +1,18 @@
-// A file written whole or not at all; for every interpreter that leaves one.
+// Files read whole, and written whole or not at all; for everybody who takes or leaves one.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace fourfold {
+
+// Of any file that people or programs write for Fourfold to read: far more than there is a use for.
+inline constexpr std::int64_t most_input_bytes = std::int64_t{1} << 28;
+
+// What a plain file holds. Throws std::runtime_error, as in "cannot read the list nodes.txt: No
+// such file or directory", where it cannot be read; a folder, a pipe, a device and what is larger
+// than `most_input_bytes` are refused unread. `what` stands before the path; may be empty.
+std::string read_whole_file(const std::string& path, const std::string& what = "");
 
 // Replaces the file in one step; what is no plain file (say, /dev/stdout) is written in place.
 // Throws std::runtime_error with a sentence if not every byte can be written; then the old file, or

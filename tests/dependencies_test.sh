@@ -51,11 +51,10 @@ below() { echo "^$1/[a-z0-9_]+[.]hpp$"; }  # the files of a room itself, not of 
 # support: knows nothing of training; some of its headers belong to a library each.
 room support '/(json_object|field_json|help_format|field_flags|flag_checks|chrome_trace)[.]' \
   '^nlohmann/|^CLI/|^fmt/' "only readers of JSON and of command lines add a library"
-room support '/foreign_load[.]' '^sys/resource[.]h$|^unistd[.]h$' \
-  "only counters of the system add a header of it"
 includes support . \
   '/(json_object|field_json|help_format|field_flags|flag_checks|chrome_trace|foreign_load)[.]' |
-  allow_only "$standard|^support/" "support/ uses only itself and the standard library"
+  allow_only "$standard|^support/|^(fcntl|unistd|sys/resource)[.]h$" \
+    "support/ uses only itself, the standard library and POSIX"
 
 # schedule: collectives -> program -> models -> order -> fold; the standard library, but for models.
 room schedule/collectives . '^support/' "collectives/ stands below all other rooms of schedule/"

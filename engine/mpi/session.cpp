@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
 #include <exception>
 #include <new>
 #include <stdexcept>
@@ -12,6 +11,8 @@
 #include <thread>
 
 #include "engine/mpi/handles.hpp"
+#include "support/exit_status.hpp"
+#include "support/standard_streams.hpp"
 
 namespace fourfold {
 
@@ -37,9 +38,8 @@ std::string sentence_of(const std::exception& failure) {
   return "memory ran out: the system gives this process no more";
 }
 
-void say(const std::string& sentence) {
-  std::fprintf(stderr, "fourfold: %s\n", sentence.c_str());
-  std::fflush(stderr);
+void complain_of(const std::string& sentence) {
+  say("fourfold: " + sentence + '\n');
 }
 
 }  // namespace
@@ -61,16 +61,16 @@ Session::~Session() {
 }
 
 int Session::end_together(const std::exception& failure) const {
-  if (rank_ == 0) say(sentence_of(failure));
+  if (rank_ == 0) complain_of(sentence_of(failure));
   alarm(seconds_to_end);
-  return 1;
+  return status_could_not;
 }
 
 int Session::end_alone(const std::exception& failure) const {
   if (ranks_ == 1) return end_together(failure);
   if (rank_ != 0) std::this_thread::sleep_for(courtesy);
-  say("rank " + std::to_string(rank_) + ": " + sentence_of(failure));
-  MPI_Abort(MPI_COMM_WORLD, 1);
+  complain_of("rank " + std::to_string(rank_) + ": " + sentence_of(failure));
+  MPI_Abort(MPI_COMM_WORLD, status_could_not);
   std::terminate();
 }
 
@@ -85,8 +85,8 @@ int run_session(int argc, char** argv, const std::function<int(const Session&)>&
       return session.end_alone(failure);
     }
   } catch (const std::exception& failure) {  // MPI did not start
-    say(sentence_of(failure));
-    return 1;
+    complain_of(sentence_of(failure));
+    return status_could_not;
   }
 }
 

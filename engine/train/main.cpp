@@ -6,6 +6,9 @@
 #include "engine/train/measure/measure_verb.hpp"
 #include "engine/train/run/train_verb.hpp"
 #include "engine/train/sample/sample_verb.hpp"
+#include "support/exit_status.hpp"
+#include "support/flag_checks.hpp"
+#include "support/standard_streams.hpp"
 
 namespace fourfold {
 namespace {
@@ -17,16 +20,20 @@ int run(const Started& started) {
   if (verb == "measure") return run_measure_verb(started);
   return complain(
       "fourfold-engine is started by `fourfold`; it knows the verbs train, sample and measure",
-      wrong_usage);
+      status_could_not);
 }
 
 }  // namespace
 }  // namespace fourfold
 
 int main(int count, char** words) {
+  using namespace fourfold;
+  if (!hold_standard_streams()) return complain(no_standard_output, status_could_not);
+  const std::string stray = stray_bytes({words, words + count});
+  if (!stray.empty()) return complain(stray, status_could_not);
   try {
-    return fourfold::run({count, words});
+    return run({count, words});
   } catch (const std::exception& error) {
-    return fourfold::complain(error.what(), 1);
+    return complain(error.what(), status_could_not);
   }
 }

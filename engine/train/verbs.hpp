@@ -16,8 +16,6 @@ class App;
 
 namespace fourfold {
 
-inline constexpr int wrong_usage = 2;
-
 // What main was called with.
 struct Started {
   int count = 0;

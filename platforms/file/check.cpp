@@ -198,7 +198,7 @@ namespace {
 std::vector<double> rates_as_written(const Platform& platform, const std::string& list) {
   std::vector<double> rates;
   for (const Fact& fact : platform.facts) {
-    if (fact.key.starts_with(list + ".")) rates.push_back(fact.value);
+    if (fact.key == list || fact.key.starts_with(list + ".")) rates.push_back(fact.value);
   }
   return rates;
 }
@@ -246,6 +246,37 @@ void check_injection(const Platform& platform) {
   }
 }
 
+// A device sends nothing faster to the other members of its group than its widest links to as many,
+// and its port to the node's switch, let it.
+void check_ports(const Platform& platform) {
+  const std::vector<double> links = rates_as_written(platform, "node.links");
+  const std::vector<double> port = rates_as_written(platform, "node.switch_port_GBps");
+  const std::vector<double> plateaus = rates_as_written(platform, "library.in_node");
+  for (std::size_t row = 0; row < plateaus.size(); ++row) {
+    const int members = platform.library.in_node[row].devices;
+    double widest = 0.0;
+    for (int device = 0; device < platform.node.devices; ++device) {
+      std::vector<double> own;
+      for (std::size_t i = 0; i < links.size(); ++i) {
+        const InnerLink& link = platform.node.links[i];
+        if (link.a == device || link.b == device) own.push_back(links[i]);
+      }
+      std::sort(own.begin(), own.end(), std::greater<>());
+      double sum = port.empty() ? 0.0 : port.front();
+      for (std::size_t i = 0; i < own.size() && i + 1 < static_cast<std::size_t>(members); ++i) {
+        sum += own[i];
+      }
+      widest = std::max(widest, sum);
+    }
+    if (plateaus[row] <= widest * (1.0 + 1e-9)) continue;
+    refuse(platform,
+           fmt::format("library.in_node gives {:g} GB/s to {} devices, but by node.links "
+                       "and node.switch_port_GBps no device sends faster than {:g} to the "
+                       "others",
+                       plateaus[row], members, widest));
+  }
+}
+
 }  // namespace
 
 void check_library(const Platform& platform) {
@@ -262,7 +293,10 @@ void check_library(const Platform& platform) {
   if (!library.across_at_once.empty()) {
     check_plateaus(platform, library.across_at_once, "across_at_once");
   }
-  if (platform.node.devices > 1) check_plateaus(platform, library.in_node, "in_node");
+  if (platform.node.devices > 1) {
+    check_plateaus(platform, library.in_node, "in_node");
+    check_ports(platform);
+  }
   check_injection(platform);
   for (const StridedPlateau& plateau : library.in_node_by_stride) {
     if (plateau.stride < 1 || plateau.devices < 2 ||

@@ -8,11 +8,14 @@
 #include <stdexcept>
 #include <utility>
 
+#include "support/toml_text.hpp"
+
 namespace fourfold {
 
 toml::table parse_toml(const std::string& path) {
+  const std::string text = read_toml_text(path, "");
   try {
-    return toml::parse_file(path);
+    return toml::parse(text, path);
   } catch (const toml::parse_error& error) {
     throw std::runtime_error(fmt::format("{}:{}: this is not TOML: {}", path,
                                          error.source().begin.line,
@@ -133,9 +136,10 @@ double FactTable::number(const std::string& key, Range range) const {
 }
 
 std::int64_t FactTable::whole(double value, const std::string& key) const {
-  constexpr double largest = 9007199254740992.0;  // 2^53: up to here a double is exact
-  if (value != std::floor(value) || value > largest) {
-    refuse(key, fmt::format("is {}, but it must be a whole number", value));
+  // Beyond any machine's nodes or links of a kind; tables by number stay small.
+  constexpr double most = 1'000'000.0;
+  if (value != std::floor(value) || value > most) {
+    refuse(key, fmt::format("is {}, but it must be a whole number, at most {}", value, most));
   }
   return static_cast<std::int64_t>(value);
 }

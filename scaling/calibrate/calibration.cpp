@@ -49,7 +49,7 @@ int measure(const CalibrationOrder& order, const std::string& into) {
     std::vector<std::string> words{"--into",      into,           "--ranks", fmt::to_string(ranks),
                                    "--transport", order.transport};
     if (ranks == cores) words.emplace_back("--kernels");
-    const EngineJob job = run_engine_verb("measure", words);
+    const EngineJob job = run_engine_verb({"fourfold-engine", "measure"}, words);
     if (job.status == 0) continue;
     fmt::print(stderr,
                "fourfold: stopped; what was measured is kept in {}, and the same command "

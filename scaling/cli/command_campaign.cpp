@@ -13,6 +13,7 @@ void add_campaign_verb(CLI::App& app, Action& action) {
     std::string fidelity;
     bool fresh = false;
     bool json = false;
+    bool wide = false;
   };
   const auto typed = std::make_shared<Typed>();
   CLI::App* campaign = app.add_subcommand("campaign", "Answer all points of a campaign file");
@@ -27,10 +28,12 @@ void add_campaign_verb(CLI::App& app, Action& action) {
   run->add_option("--output", typed->order.output, "folder for results (default results/NAME)");
   run->add_option("--fidelity", typed->fidelity, "estimated or simulated, instead of the file's");
   run->add_flag("--fresh", typed->fresh, "drop the records that are there");
+  run->add_flag("--wide", typed->wide, "print all columns, however wide");
   run->add_flag("--json", typed->json, "print the records, a line of JSON each, instead of tables");
   run->callback([typed, &action] {
     action = [typed] {
       if (typed->json) typed->order.answers = Answers::json;
+      if (typed->wide) typed->order.width = Width::whole;
       if (typed->fresh) typed->order.opening = Opening::fresh;
       if (!typed->fidelity.empty()) typed->order.fidelity = fidelity_named(typed->fidelity);
       return run_campaign(typed->order);

@@ -19,6 +19,7 @@ struct Typed {
   std::string systems;
   CampaignOrder order;
   bool json = false;
+  bool wide = false;
 };
 
 // One question a system.
@@ -73,11 +74,13 @@ void add_compare_verb(CLI::App& app, Action& action) {
   add_what_if_flags(*verb, typed->flags);
   verb->add_option("--output", typed->order.output,
                    "folder for results (default results/compare-PLATFORM-MODEL-DEVICES)");
+  verb->add_flag("--wide", typed->wide, "print all columns, however wide");
   verb->add_flag("--json", typed->json,
                  "print the records, a line of JSON each, instead of tables");
   verb->callback([typed, &action] {
     action = [typed] {
       if (typed->json) typed->order.answers = Answers::json;
+      if (typed->wide) typed->order.width = Width::whole;
       return run_campaign(campaign_of(*typed), typed->order);
     };
   });

@@ -16,6 +16,8 @@
 #include "scaling/text/text_table.hpp"
 #include "schedule/models/model.hpp"
 #include "schedule/models/model_file.hpp"
+#include "schedule/models/model_template.hpp"
+#include "support/exit_status.hpp"
 #include "support/field_json.hpp"
 #include "support/whole_file.hpp"
 
@@ -170,10 +172,25 @@ void add_platforms_verb(CLI::App& app, Action& action) {
 
 void add_models_verb(CLI::App& app, Action& action) {
   const auto json = std::make_shared<bool>(false);
-  CLI::App* verb = app.add_subcommand("models", "List the models");
-  verb->footer("Example:\n  fourfold models --json");
+  CLI::App* verb = app.add_subcommand("models", "List the models, or print a file of one");
+  verb->footer(
+      "Examples:\n"
+      "  fourfold models --json\n"
+      "  fourfold models template > my-model.toml");
   verb->add_flag("--json", *json, "print one line of JSON");
-  verb->callback([json, &action] {
+  CLI::App* own = verb->add_subcommand("template", "Print a file for a model of your own");
+  own->footer(
+      "Every key says what it means.\n\n"
+      "Example:\n"
+      "  fourfold models template > my-model.toml");
+  own->callback([&action] {
+    action = [] {
+      print(model_template());
+      return status_done;
+    };
+  });
+  verb->callback([verb, json, &action] {
+    if (!verb->get_subcommands().empty()) return;
     action = [json] {
       print(*json ? models_json() : models_text());
       return 0;

@@ -6,13 +6,14 @@
 
 #include "scaling/cli/commands.hpp"
 #include "scaling/jobs/engine_job.hpp"
+#include "support/standard_streams.hpp"
 
 namespace fourfold {
 namespace {
 
 int sample(const std::vector<std::string>& typed) {
   const EngineJob job = run_engine_verb({"fourfold-engine", "sample"}, typed);
-  if (!job.killed.empty()) fmt::print(stderr, "fourfold: {}\n", job.killed);
+  if (!job.killed.empty()) say(fmt::format("fourfold: {}\n", job.killed));
   return job.status;
 }
 

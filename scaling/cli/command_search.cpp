@@ -16,6 +16,7 @@
 #include "scaling/study/strategy_results.hpp"
 #include "scaling/text/point_text.hpp"
 #include "scaling/text/strategy_text.hpp"
+#include "support/exit_status.hpp"
 #include "support/flag_checks.hpp"
 
 namespace fourfold {
@@ -63,8 +64,8 @@ int search_whole_strategies(const Typed& typed, const CLI::App& verb) {
       [&](const std::string& activity, double done) { progress.update(activity, done); });
   print(typed.json ? to_json(finding) + '\n' : strategy_text(finding));
   const std::string folder = folder_of(typed);
-  if (!folder.empty()) fmt::print(stderr, "{}\n", write_strategies(finding, folder));
-  return 0;
+  if (!folder.empty()) say(fmt::format("{}\n", write_strategies(finding, folder)));
+  return finding.answer.feasible == 0 ? status_no : status_done;
 }
 
 }  // namespace

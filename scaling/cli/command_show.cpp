@@ -114,7 +114,7 @@ void add_order_verb(CLI::App& show, Action& action) {
                    "of equal layers: a forward, an input gradient, a weight gradient")
       ->delimiter(',')
       ->expected(3)
-      ->check(CLI::PositiveNumber)
+      ->check(number(1e-9))
       ->default_str("1,1,1");
   verb->add_option("--platform", typed->question.platform,
                    "machine whose times are drawn: a name (fourfold platforms) or a file");

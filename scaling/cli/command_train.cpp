@@ -43,14 +43,15 @@ std::string loss_curve(const nlohmann::json& plan) {
     write_whole_file(folder + "/loss.csv", losses.csv);
     return draw_loss_curve(folder, losses);
   } catch (const std::runtime_error& error) {
-    return fmt::format("no loss curve: {}", error.what());
+    throw std::runtime_error(
+        fmt::format("{} is trained, but there is no loss curve: {}", folder, error.what()));
   }
 }
 
 int train(const std::vector<std::string>& typed) {
   const EngineJob job = run_engine_verb({"fourfold-engine", "train"}, typed);
   if (!job.killed.empty()) {
-    fmt::print(stderr, "fourfold: {}; {}\n", job.killed, how_to_go_on(job.plan.at("folder")));
+    say(fmt::format("fourfold: {}; {}\n", job.killed, how_to_go_on(job.plan.at("folder"))));
   }
   if (job.status != 0 || job.plan.is_null()) return job.status;
   const std::string drawn = loss_curve(job.plan);

@@ -16,6 +16,7 @@
 #include "scaling/validation/validation_json.hpp"
 #include "scaling/validation/validation_run.hpp"
 #include "scaling/validation/validation_text.hpp"
+#include "support/exit_status.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold {
@@ -84,12 +85,12 @@ int validate(const Typed& typed) {
   const std::vector<SetResult> results = run(sets, fidelity);
   if (!typed.csv.empty()) {
     write_whole_file(typed.csv, validation_csv(results));
-    fmt::print(stderr, "{}\n", draw_scatter(typed.csv, drawn_studies(results), typed.fidelity));
+    say(fmt::format("{}\n", draw_scatter(typed.csv, drawn_studies(results), typed.fidelity)));
   }
   const std::vector<Residual> residuals = residuals_of(results);
   if (!typed.keep.empty()) {
     write_whole_file(typed.keep, residuals_csv(residuals));
-    fmt::print(stderr, "{} has {} runs\n", typed.keep, residuals.size());
+    say(fmt::format("{} has {} runs\n", typed.keep, residuals.size()));
   }
   const LeaveOut intervals = leave_out(residuals);
   if (typed.json) {
@@ -99,16 +100,16 @@ int validate(const Typed& typed) {
   } else {
     print(typed.against.empty() ? validation_text(results) : changes_text(earlier, results));
   }
-  int status = 0;
+  int status = status_done;
   if (const std::string why = wrong_with(intervals); typed.intervals && !why.empty()) {
-    fmt::print(stderr, "fourfold: {}\n", why);
-    status = 1;
+    say(fmt::format("fourfold: {}\n", why));
+    status = status_no;
   }
   for (const SetResult& result : results) {
     const std::string why = worse_than_bound(result);
     if (why.empty()) continue;
-    fmt::print(stderr, "fourfold: {}\n", why);
-    status = 1;
+    say(fmt::format("fourfold: {}\n", why));
+    status = status_no;
   }
   return status;
 }

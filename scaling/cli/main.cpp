@@ -1,9 +1,6 @@
 // fourfold: the front door. Reads the command line, does what the verb says, and turns every error
 // into one sentence and a status.
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <exception>
 #include <memory>
 #include <new>
@@ -13,16 +10,16 @@
 
 #include "scaling/cli/commands.hpp"
 #include "scaling/cli/output.hpp"
+#include "scaling/find/finding.hpp"
 #include "scaling/jobs/interrupt.hpp"
 #include "sim/question/provenance.hpp"
+#include "support/exit_status.hpp"
+#include "support/flag_checks.hpp"
 #include "support/help_format.hpp"
 #include "support/nearest_name.hpp"
 
 namespace fourfold {
 namespace {
-
-constexpr int wrong_usage = 2;
-constexpr int interrupted_status = 130;
 
 // The innermost verb that was typed.
 const CLI::App* typed_verb(const CLI::App& app) {
@@ -57,7 +54,7 @@ std::string in_words(const CLI::ParseError& error) {
 }
 
 int complain(const std::string& sentence, int status) {
-  fmt::print(stderr, "fourfold: {}\n", sentence);
+  say("fourfold: " + sentence + '\n');
   return status;
 }
 
@@ -93,6 +90,9 @@ int run(int count, char** words) {
   add_validate_verb(app, action);
   add_measuring_verbs(app, action);
   add_calibrate_verb(app, action);
+  check_all_values(app);
+  const std::string stray = stray_bytes({words, words + count});
+  if (!stray.empty()) return complain(stray, status_could_not);
   try {
     app.parse(count, words);
   } catch (const CLI::Success& asked) {  // --help and --version
@@ -102,12 +102,12 @@ int run(int count, char** words) {
     return status;
   } catch (const CLI::ParseError& error) {
     const std::string sentence = unknown_word(app);
-    return complain(sentence.empty() ? in_words(error) : sentence, wrong_usage);
+    return complain(sentence.empty() ? in_words(error) : sentence, status_could_not);
   }
   if (!action) {
     const CLI::App* verb = typed_verb(app);
-    fmt::print(stderr, "{}", verb->help());
-    return complain("say what to do: a verb is missing", wrong_usage);
+    say(verb->help());
+    return complain("say what to do: a verb is missing", status_could_not);
   }
   return action();
 }
@@ -116,17 +116,23 @@ int run(int count, char** words) {
 }  // namespace fourfold
 
 int main(int count, char** words) {
+  const bool answers = fourfold::hold_standard_streams();
   fourfold::watch_for_interrupts();
+  if (!answers) {
+    return fourfold::complain(fourfold::no_standard_output, fourfold::status_could_not);
+  }
   try {
     return fourfold::run(count, words);
   } catch (const fourfold::Interrupted&) {
-    return fourfold::complain("interrupted", fourfold::interrupted_status);
+    return fourfold::complain("interrupted", fourfold::status_stopped);
   } catch (const std::bad_alloc&) {
     return fourfold::complain(
         "the memory that this machine or its limits allow is used up; ask for fewer devices or "
         "layers, or for --fidelity estimated",
-        1);
+        fourfold::status_could_not);
+  } catch (const fourfold::DoesNotFit& error) {
+    return fourfold::complain(error.what(), fourfold::status_no);
   } catch (const std::exception& error) {
-    return fourfold::complain(error.what(), 1);
+    return fourfold::complain(error.what(), fourfold::status_could_not);
   }
 }

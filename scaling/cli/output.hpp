@@ -1,15 +1,10 @@
-// Standard output, written whole, with a sentence if that fails; and notes beside it.
+// Answers on standard output, and notes beside them on standard error.
 #pragma once
 
-#include <string>
-
 #include "platforms/platform.hpp"
+#include "support/standard_streams.hpp"
 
 namespace fourfold {
-
-// To standard output, checked to the last byte; a reader that left early is no error. Throws
-// std::runtime_error.
-void print(const std::string& text);
 
 // What a platform's file leaves open (notice.hpp), to standard error.
 void print_notices(const Platform& platform);

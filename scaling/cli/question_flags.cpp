@@ -15,6 +15,7 @@
 
 #include "scaling/cli/what_if_words.hpp"
 #include "scaling/systems/system.hpp"
+#include "sim/conditions/idle_scales.hpp"
 #include "sim/question/point_json.hpp"
 #include "support/divisors.hpp"
 #include "support/field_flags.hpp"
@@ -126,6 +127,15 @@ void add_what_if_flags(CLI::App& verb, QuestionFlags& flags) {
 }
 
 namespace {
+
+// On any grid of the devices, where it is searched: a ring over all of them.
+void refuse_idle_scales(const Question& question) {
+  if (question.scales.empty()) return;
+  const ProcessGrid grid = question.grid.value_or(ProcessGrid(question.devices, 1, 1, 1));
+  const Platform platform = read_platform(question.platform, question.scales, question.software);
+  if (grid.size() > platform.devices()) return;  // which is refused with that
+  fourfold::refuse_idle_scales(point_of(question, grid, 1), platform);
+}
 
 // What the other flags leave nothing to do for.
 void refuse_idle(const QuestionFlags& flags) {
@@ -249,6 +259,7 @@ Question question_of(const QuestionFlags& flags) {
     question.options = options_of(flags);
     ask_of_software(question, flags.software, "command line", flags.options);
     question.stages = stages_of(flags, question);
+    refuse_idle_scales(question);
     return question;
   }
   question.stages = stages_of(flags, question);
@@ -259,6 +270,7 @@ Question question_of(const QuestionFlags& flags) {
   ask_of_system(question, read_system(flags.system), {typed, "command line"},
                 read_platform(question.platform, question.scales, question.software));
   refuse_idle_options(flags, question.options);
+  refuse_idle_scales(question);
   return question;
 }
 

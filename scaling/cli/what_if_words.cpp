@@ -4,14 +4,14 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 #include <unordered_map>
 
 #include "sim/question/point_json.hpp"
 #include "support/json_object.hpp"
+#include "support/whole_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -29,12 +29,7 @@ std::string content(std::string line) {
 
 std::vector<std::int64_t> read_placement_list(const std::string& path, const std::string& what,
                                               std::int64_t limit) {
-  std::ifstream file(path);
-  if (std::filesystem::is_directory(path)) {
-    throw std::runtime_error(
-        fmt::format("the placement list '{}' is a folder; give the path of a file", path));
-  }
-  if (!file) throw std::runtime_error(fmt::format("cannot read the placement list '{}'", path));
+  std::istringstream file(read_whole_file(path, "the placement list"));
   std::vector<std::int64_t> numbers;
   std::unordered_map<std::int64_t, std::int64_t> line_of;
   std::int64_t line_number = 0;

@@ -57,7 +57,7 @@ SearchResult candidates_of_grid(const Question& question, const Platform& platfo
   }
   if (result.rejected[Rejection::order] == result.tried) throw FindingFailed(of_the_order);
   if (result.feasible.empty()) {
-    throw FindingFailed(fmt::format(
+    throw DoesNotFit(fmt::format(
         "{} on grid {} needs at least {:.1f} GB per device, but {} leaves {:.1f} GB of {:.0f} GB",
         question.model.name, grid.str(), least.value / 1e9, platform.name, limit.value / 1e9,
         platform.processor.memory.value / 1e9));
@@ -125,7 +125,7 @@ SearchResult candidates(const Question& question, const Platform& platform, cons
     });
   }
   if (result.feasible.empty()) {
-    throw FindingFailed(why_nothing_fits(question, platform, result, counts));
+    throw DoesNotFit(why_nothing_fits(question, platform, result, counts));
   }
   return result;
 }

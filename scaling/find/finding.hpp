@@ -42,6 +42,11 @@ struct FindingFailed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The answer is no: there is no room for the model, or no grid takes it.
+struct DoesNotFit : FindingFailed {
+  using FindingFailed::FindingFailed;
+};
+
 // Called with what is being done and which part of the question is done, 0 to 1.
 using Watch = std::function<void(const std::string& activity, double done)>;
 

@@ -41,8 +41,8 @@ Settled settled(const Question& question, const Platform& platform, const Watch&
     done += 1.0;
   }
   if (best.search.feasible.empty()) {
-    throw FindingFailed(fmt::format("{}; none of {} choices of the system's options fits", why,
-                                    question.variants.size()));
+    throw DoesNotFit(fmt::format("{}; none of {} choices of the system's options fits", why,
+                                 question.variants.size()));
   }
   return best;
 }

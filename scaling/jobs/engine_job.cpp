@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <initializer_list>
 #include <optional>
@@ -17,11 +16,11 @@
 #include "scaling/jobs/attached.hpp"
 #include "scaling/jobs/launch.hpp"
 #include "scaling/jobs/mpirun_words.hpp"
+#include "support/exit_status.hpp"
+#include "support/standard_streams.hpp"
 
 namespace fourfold {
 namespace {
-
-constexpr int interrupted_status = 130;
 
 using Words = std::vector<std::string>;
 
@@ -37,10 +36,9 @@ Words mpirun_words(std::int64_t ranks) {
   if (!may_read_other_memory()) add({"--mca", "btl_vader_single_copy_mechanism", "none"});
   if (ranks > cores) {
     add({"--mca", "mpi_yield_when_idle", "1"});
-    fmt::print(
-        stderr,
+    say(fmt::format(
         "fourfold: {} ranks share {} core{}: right results, but slower than one rank a core\n",
-        ranks, cores, cores == 1 ? "" : "s");
+        ranks, cores, cores == 1 ? "" : "s"));
   }
   return words;
 }
@@ -55,10 +53,7 @@ EngineResult run_engine(const Words& engine, std::int64_t ranks) {
   Words command = mpirun_words(ranks);
   command.insert(command.end(), engine.begin(), engine.end());
   MpirunWords words;
-  const auto pass_on = [](const std::string& text) {
-    fmt::print(stderr, "{}", text);
-    std::fflush(stderr);
-  };
+  const auto pass_on = [](const std::string& text) { say(text); };
   EngineResult result;
   try {
     result.job = run_attached(command, [&](std::string_view said) { pass_on(words.own(said)); });
@@ -71,8 +66,13 @@ EngineResult run_engine(const Words& engine, std::int64_t ranks) {
   return result;
 }
 
+// Of the rank, or of mpirun; 0 if none killed them.
+int killing_signal(const EngineResult& result) {
+  return result.death ? result.death->signal : result.job.signal;
+}
+
 std::string killed_text(const EngineResult& result) {
-  const int signal = result.death ? result.death->signal : result.job.signal;
+  const int signal = killing_signal(result);
   if (signal == 0) return "";
   const std::string who = result.death ? fmt::format("rank {}", result.death->rank) : "the job";
   return fmt::format("{} was killed by signal {} ({}){}", who, signal, strsignal(signal),
@@ -97,15 +97,20 @@ EngineJob run_engine_verb(const EngineVerb& what, const Words& typed) {
   question.push_back("--plan");
   const JobResult answer = run_side_by_side({{question, ""}}).front();
   if (answer.status != 0) {
-    fmt::print(stderr, "{}", answer.complaint);
+    say(answer.complaint);
     return {answer.status, nullptr, ""};
   }
   const nlohmann::json plan = nlohmann::json::parse(answer.output);
   Words command{engine};
   for (const nlohmann::json& word : plan.at("arguments")) command.push_back(word);
   const EngineResult result = run_engine(command, plan.at("ranks").get<std::int64_t>());
-  if (result.job.interrupted) return {interrupted_status, plan, ""};
-  return {result.job.status, plan, killed_text(result)};
+  if (result.job.interrupted) return {status_stopped, plan, ""};
+  const int signal = killing_signal(result);
+  const bool stopped = signal == SIGINT || signal == SIGTERM || result.job.status == status_stopped;
+  return {stopped                  ? status_stopped
+          : result.job.status == 0 ? status_done
+                                   : status_could_not,
+          plan, killed_text(result)};
 }
 
 }  // namespace fourfold

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "support/standard_streams.hpp"
+
 namespace fourfold {
 
 std::string clock_text(double seconds) {
@@ -43,10 +45,9 @@ void Progress::update(const std::string& activity, double done) {
   follow(activity, done_work);
   if (Clock::now() - drawn_ < (terminal_ ? Clock::duration(redraw_after) : line_after)) return;
   drawn_ = Clock::now();
-  fmt::print(stderr, "{}[{}/{}] {}: {}, {:.0f} % done, {}{}", terminal_ ? "\r\033[K" : "", number_,
-             points_, label_, activity, work_ > 0.0 ? 100.0 * done_work / work_ : 0.0,
-             time_left(done_work), terminal_ ? "" : "\n");
-  std::fflush(stderr);
+  say(fmt::format("{}[{}/{}] {}: {}, {:.0f} % done, {}{}", terminal_ ? "\r\033[K" : "", number_,
+                  points_, label_, activity, work_ > 0.0 ? 100.0 * done_work / work_ : 0.0,
+                  time_left(done_work), terminal_ ? "" : "\n"));
   line_open_ = terminal_;
 }
 
@@ -64,8 +65,7 @@ void Progress::follow(const std::string& activity, double done_work) {
 void Progress::finish(const std::string& result) {
   wipe();
   done_work_ += weight_;
-  fmt::print(stderr, "[{}/{}] {}: {}, {}\n", number_, points_, label_, result,
-             time_left(done_work_));
+  say(fmt::format("[{}/{}] {}: {}, {}\n", number_, points_, label_, result, time_left(done_work_)));
 }
 
 std::string Progress::time_left(double done_work) const {
@@ -79,7 +79,7 @@ std::string Progress::time_left(double done_work) const {
 }
 
 void Progress::wipe() {
-  if (line_open_) fmt::print(stderr, "\r\033[K");
+  if (line_open_) say("\r\033[K");
   line_open_ = false;
 }
 

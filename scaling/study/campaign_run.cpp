@@ -19,6 +19,7 @@
 #include "scaling/study/study.hpp"
 #include "scaling/study/study_table.hpp"
 #include "scaling/study/system_table.hpp"
+#include "support/exit_status.hpp"
 #include "support/prose.hpp"
 #include "support/whole_file.hpp"
 
@@ -26,7 +27,7 @@ namespace fourfold {
 namespace {
 
 void remark(const std::string& sentence) {
-  fmt::print(stderr, "{}\n", sentence);
+  say(fmt::format("{}\n", sentence));
 }
 
 std::string label(const Question& question) {
@@ -121,7 +122,7 @@ std::string sensitivities(const Study& study) {
 }
 
 void write_results(const Campaign& campaign, const Store& store, const std::string& folder,
-                   Answers printed) {
+                   const CampaignOrder& order) {
   std::vector<Record> answers;
   for (const Question& question : campaign.questions) {
     const Record* record = store.with_key(record_key(question, campaign.fidelity, campaign.rule));
@@ -130,11 +131,11 @@ void write_results(const Campaign& campaign, const Store& store, const std::stri
   if (answers.empty()) return;
   const Study study = make_study(campaign, answers);
   const bool of_systems = compares_systems(study);
-  const std::string text = study_table(study) + (of_systems ? "" : '\n' + sensitivities(study));
+  const std::string after = of_systems ? "" : '\n' + sensitivities(study);
   std::string lines;
   for (const Record& record : answers) lines += to_json(record) + '\n';
-  print(printed == Answers::json ? lines : text);
-  write_whole_file(folder + "/table.txt", text);
+  write_whole_file(folder + "/table.txt", study_table(study, Width::whole) + after);
+  print(order.answers == Answers::json ? lines : study_table(study, order.width) + after);
   write_whole_file(folder + "/summary.csv", study_csv(study));
   remark(of_systems ? draw_systems(folder, study.title)
                     : draw_plots(folder, machines(study), study.published_source));
@@ -170,9 +171,9 @@ int run_campaign(const Campaign& campaign, const CampaignOrder& order) {
                     plan_of(campaign, store).kept, campaign.questions.size(), records));
     throw;
   }
-  write_results(campaign, store, folder, order.answers);
+  write_results(campaign, store, folder, order);
   for (const std::string& failure : failures) remark(failure);
-  return failures.empty() ? 0 : 1;
+  return failures.empty() ? status_done : status_could_not;
 }
 
 }  // namespace fourfold

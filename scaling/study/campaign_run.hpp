@@ -7,6 +7,7 @@
 #include "scaling/find/question.hpp"
 #include "scaling/study/campaign.hpp"
 #include "scaling/study/store.hpp"
+#include "scaling/text/text_table.hpp"
 
 namespace fourfold {
 
@@ -19,10 +20,11 @@ struct CampaignOrder {
   Opening opening = Opening::resume;
   std::optional<Fidelity> fidelity;  // instead of the campaign's
   Answers answers = Answers::tables;
+  Width width = Width::page;  // of what is printed; table.txt has all columns
 };
 
-// Points whose records are there are kept. Returns the exit status: 0, or 1 if a point failed (its
-// sentence went to standard error). Throws Interrupted after a sentence that says how to go on, and
+// Points whose records are there are kept. Returns the exit status: done, or could_not if a point
+// failed (its sentence went to standard error). Throws Interrupted after a sentence that says how to go on, and
 // std::runtime_error if nothing more can be done.
 int run_campaign(const CampaignOrder& order);
 // The same for a campaign that is in no file.

@@ -9,8 +9,9 @@
 namespace fourfold {
 
 // Writes pflops.png, pflops.svg, time.png and time.svg into `folder` from its summary.csv. Returns
-// a sentence for the user: which files there are, or why there are none; a study is whole without
-// them.
+// a sentence for the user: which files there are, or that gnuplot is missing; a study is whole
+// without them. Throws std::runtime_error where gnuplot fails or a picture is not whole, say, as the
+// disk is full; pictures that were there stay.
 // `published_source` goes below the published points; empty where there are none.
 std::string draw_plots(const std::string& folder, const std::vector<std::string>& machines,
                        const std::string& published_source);

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <fstream>
+#include <sstream>
 #include <stdexcept>
+
+#include "support/whole_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -38,6 +40,9 @@ PublishedRow read_row(const std::string& line) {
   if (parts.size() != 5) {
     throw std::runtime_error(fmt::format("5 cells are expected, not {}", parts.size()));
   }
+  if (parts[0].empty() || parts[2].empty()) {
+    throw std::runtime_error("machine and model must have names");
+  }
   PublishedRow row{parts[0], parts[2], positive<std::int64_t>(parts[1]), {}, {}};
   if (!parts[3].empty()) row.seconds = {{positive<double>(parts[3])}};
   if (!parts[4].empty()) row.rate = {{positive<double>(parts[4]) * 1e15}};
@@ -56,8 +61,7 @@ const PublishedRow* Published::row(const std::string& machine, const std::string
 }
 
 Published read_published(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw std::runtime_error("cannot read the published rows in " + path);
+  std::istringstream file(read_whole_file(path, "the published rows in"));
   Published published;
   bool header_seen = false;
   std::int64_t number = 0;
@@ -67,7 +71,12 @@ Published read_published(const std::string& path) {
       if (line.starts_with(source_mark)) published.source = line.substr(10);
       if (line.empty() || line.front() == '#') continue;
       if (header_seen) {
-        published.rows.push_back(read_row(line));
+        PublishedRow row = read_row(line);
+        if (published.row(row.machine, row.model, row.devices) != nullptr) {
+          throw std::runtime_error(fmt::format("{} on {} devices of {} is there twice", row.model,
+                                               row.devices, row.machine));
+        }
+        published.rows.push_back(std::move(row));
       } else if (line != header) {
         throw std::runtime_error(fmt::format("the columns must be {}", header));
       }
@@ -75,6 +84,10 @@ Published read_published(const std::string& path) {
     } catch (const std::runtime_error& error) {
       throw std::runtime_error(fmt::format("{}, line {}: {}", path, number, error.what()));
     }
+  }
+  if (published.rows.empty()) {
+    throw std::runtime_error(
+        fmt::format("{} has no rows: below the line {} one a run is expected", path, header));
   }
   return published;
 }

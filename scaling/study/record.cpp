@@ -55,9 +55,13 @@ GridSeconds paper_choice(const Finding& finding, const Platform& platform) {
 
 }  // namespace
 
+Seconds seconds_without_what_ifs(const Record& record) {
+  return record.uniform ? *record.uniform : record.outcome.total;
+}
+
 Seconds seconds_of(const GridSeconds& grid, const Record& record) {
   if (simulates(record.fidelity) && grid.simulated) return *grid.simulated;
-  return grid.estimated * (record.outcome.total / record.estimated);
+  return grid.estimated * (seconds_without_what_ifs(record) / record.estimated);
 }
 
 bool ties(const std::optional<ErrorBar>& bar, Seconds faster, Seconds slower) {
@@ -65,7 +69,8 @@ bool ties(const std::optional<ErrorBar>& bar, Seconds faster, Seconds slower) {
 }
 
 Spread spread(const Record& record) {
-  Spread spread{record.outcome.total, record.outcome.total};
+  const Seconds own = seconds_without_what_ifs(record);
+  Spread spread{own, own};
   for (const GridSeconds& grid : record.best_grids) {
     const Seconds seconds = seconds_of(grid, record);
     spread.least = std::min(spread.least, seconds);

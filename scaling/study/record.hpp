@@ -80,7 +80,11 @@ struct Spread {
 };
 Spread spread(const Record& record);
 
-// The seconds of one of the ten best grids, as a spread counts them.
+// A record's seconds as grids are chosen and compared: what-ifs that tell ranks or links apart are
+// of a last simulation only.
+Seconds seconds_without_what_ifs(const Record& record);
+
+// The seconds of one of the ten best grids, as a spread counts them: without such what-ifs.
 Seconds seconds_of(const GridSeconds& grid, const Record& record);
 
 // Whether a lead that small is a tie by the bar: seconds over those of the faster one.

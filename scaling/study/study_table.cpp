@@ -24,30 +24,28 @@ std::string dotted(const ProcessGrid& grid) {
   return text;
 }
 
-constexpr std::size_t notes_width = 120;  // characters, as the tables
-
 std::string bar_cell(const Record& record) {
   if (!record.bar) return "-";
   return fmt::format("{:.2f}-{:.2f}", record.seconds().value * (1.0 + record.bar->low),
                      record.seconds().value * (1.0 + record.bar->high));
 }
 
-std::string main_table(const Study& study) {
+std::string main_table(const Study& study, Width width) {
   TextTable table;
   table.columns = {{"machine", "", Align::left},
                    {"devices", ""},
                    {"model", "", Align::left},
                    {"grid", "x.y.z.data", Align::left},
-                   {"micro-", "batches"},
-                   {"ten best", "grids, s"},
+                   {"micro-", "batches", Align::right, 5},
+                   {"ten best", "grids, s", Align::right, 7},
                    {"batch", "s"},
                    {"80 % bar", "s"},
                    {"Pflop/s", ""},
                    {"MFU", "%"},
-                   {"HFU", "%"},
-                   {"of emp.", "peak, %"},
-                   {"exposed", "comm., %"},
-                   {"memory/device", "GB of GB"},
+                   {"HFU", "%", Align::right, 8},
+                   {"of emp.", "peak, %", Align::right, 9},
+                   {"exposed", "comm., %", Align::right, 4},
+                   {"memory/device", "GB of GB", Align::right, 6},
                    {"published", "s"},
                    {"deviation", "%"}};
   std::string machine = study.rows.empty() ? "" : study.rows.front().machine;
@@ -74,7 +72,7 @@ std::string main_table(const Study& study) {
                        : "- ",
          deviation ? fmt::format("{:+.1f}", 100.0 * *deviation) : "-"});
   }
-  return format(table);
+  return format(table, width);
 }
 
 std::string throughput_table(const Study& study) {
@@ -109,11 +107,12 @@ std::string machine_table(const Study& study) {
                    {"rows", "compared"},
                    {"mean |dev.|", "%"},
                    {"worst", "%"},
-                   {"rank tau", "est. | sim."},
-                   {"top-1 regret", "est. | sim., %"},
+                   {"Kendall tau", "of grids"},
+                   {"first choice", "slower by, %"},
                    {"grids", "simulated"},
                    {"candidates", "tried"},
-                   {"", "rejected by reason", Align::left}};
+                   {"rejected", "by reason", Align::left, 1}};
+  bool simulated_any = false;
   for (const std::string& machine : machines(study)) {
     std::vector<double> deviations, taus, regrets;
     double worst = 0.0;
@@ -130,6 +129,7 @@ std::string machine_table(const Study& study) {
       if (row.record.regret) regrets.push_back(100.0 * *row.record.regret);
       tried += row.record.tried;
       simulated += row.record.simulated.size();
+      simulated_any = simulated_any || !row.record.simulated.empty();
       for (const auto& [reason, count] : row.record.rejected) rejected[reason] += count;
     }
     std::vector<std::string> reasons;
@@ -141,12 +141,16 @@ std::string machine_table(const Study& study) {
                           mean_of(taus, ""), mean_of(regrets, ""), fmt::to_string(simulated),
                           fmt::to_string(tried), fmt::format("{}", fmt::join(reasons, ", "))});
   }
-  return "Deviation: these seconds against published ones. Rank tau (Kendall) and top-1 regret: "
-         "the\n"
-         "estimate's order of grids against the simulation's, means over points; nothing "
-         "published\n"
-         "goes into these two.\n\n" +
-         format(table);
+  std::string text =
+      "Deviation: these seconds against published ones. Candidates: grids and micro-batches.";
+  if (simulated_any) {
+    text +=
+        " Kendall tau: how far the estimate orders grids as the simulation does, from -1 (the "
+        "other way round) to 1 (alike). First choice slower by: what the estimate's best grid "
+        "takes longer, simulated, than the simulation's best (top-1 regret). Both are means over "
+        "points and have nothing to do with what is published.";
+  }
+  return wrapped(text, page_width) + "\n\n" + format(table);
 }
 
 std::string notes(const Study& study) {
@@ -169,18 +173,24 @@ std::string notes(const Study& study) {
   std::string text =
       fmt::format("Pflop/s and what is published are model flops: {}. Vocabulary: {}.\n",
                   fmt::join(conventions, "; "), fmt::join(sizes, ", "));
-  text += wrapped(throughput_conventions, notes_width) + '\n';
+  text += wrapped(throughput_conventions, page_width) + '\n';
   text += wrapped(fmt::format("{:.0f} % bar: where a run would lie, by runs like it that were "
                               "measured and by the platform's unconfirmed numbers "
                               "(docs/accuracy.md).",
                               100.0 * error_bar_level),
-                  notes_width) +
+                  page_width) +
           '\n';
-  if (compares_systems(study)) return text;
+  if (compares_systems(study)) return wrapped(text, page_width);
   text += simulated ? "Ten best grids: least to most seconds of the ten grids with the best "
                       "estimates; those not simulated count as estimate x\n"
                       "simulated / estimated of the chosen grid.\n"
                     : "All seconds are estimated, none simulated.\n";
+  if (std::ranges::any_of(study.rows,
+                          [](const StudyRow& row) { return row.record.uniform.has_value(); })) {
+    text +=
+        "Where a what-if tells ranks or links apart, grids are chosen, ranked and compared without "
+        "it; batch and all that\nfollows from it are with it.\n";
+  }
   if (!study.rows.empty() && !study.rows.front().record.system.empty()) {
     text += fmt::format("System: {}.\n", system_label(study.rows.front().record));
   }
@@ -193,16 +203,16 @@ std::string notes(const Study& study) {
     text +=
         fmt::format("{} grids were left out because their simulation took too long.\n", left_out);
   }
-  return text;
+  return wrapped(text, page_width);
 }
 
 }  // namespace
 
-std::string study_table(const Study& study) {
+std::string study_table(const Study& study, Width width) {
   if (compares_systems(study)) {
-    return study.title + "\n\n" + system_table(study) + notes(study);
+    return study.title + "\n\n" + system_table(study, width) + notes(study);
   }
-  return study.title + "\n\n" + main_table(study) + '\n' + notes(study) + '\n' +
+  return study.title + "\n\n" + main_table(study, width) + '\n' + notes(study) + '\n' +
          throughput_table(study) + machine_table(study);
 }
 

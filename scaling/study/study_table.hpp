@@ -4,10 +4,11 @@
 #include <string>
 
 #include "scaling/study/study.hpp"
+#include "scaling/text/text_table.hpp"
 
 namespace fourfold {
 
-std::string study_table(const Study& study);
+std::string study_table(const Study& study, Width width = Width::page);
 // The same columns and more, in base units, for plots and spreadsheets.
 std::string study_csv(const Study& study);
 

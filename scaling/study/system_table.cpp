@@ -91,23 +91,23 @@ std::string system_label(const Record& record) {
   return text;
 }
 
-std::string system_table(const Study& study) {
+std::string system_table(const Study& study, Width width) {
   TextTable table;
   table.columns = {{"machine", "", Align::left},
                    {"devices", ""},
                    {"model", "", Align::left},
                    {"system", "", Align::left},
                    {"grid", "", Align::left},
-                   {"sequences/", "micro-batch"},
-                   {"step", "", Align::left},
+                   {"sequences/", "micro-batch", Align::right, 7},
+                   {"step", "", Align::left, 5},
                    {"batch", "s"},
                    {"80 % bar", ""},
                    {"", "", Align::left},
                    {"MFU", "%"},
-                   {"HFU", "%"},
-                   {"tokens/s", "a device"},
-                   {"memory/device", "GB of GB"},
-                   {"largest parts", "% of batch", Align::left}};
+                   {"HFU", "%", Align::right, 9},
+                   {"tokens/s", "a device", Align::right, 8},
+                   {"memory/device", "GB of GB", Align::right, 6},
+                   {"largest parts", "% of batch", Align::left, 4}};
   std::string before = study.rows.empty() ? "" : same_point(study.rows.front());
   for (const StudyRow& row : study.rows) {
     if (same_point(row) != before) table.rows.emplace_back();
@@ -131,7 +131,7 @@ std::string system_table(const Study& study) {
   }
   const bool any_given =
       std::ranges::any_of(study.rows, [](const StudyRow& row) { return row.given; });
-  return format(table) + ties_text(study) +
+  return format(table, width) + ties_text(study) +
          "Grids and options are the best of each system's space by estimate" +
          (any_given ? ", but for (given): as the campaign says.\n" : ".\n");
 }

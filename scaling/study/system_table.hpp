@@ -4,6 +4,7 @@
 #include <string>
 
 #include "scaling/study/study.hpp"
+#include "scaling/text/text_table.hpp"
 
 namespace fourfold {
 
@@ -13,6 +14,6 @@ bool compares_systems(const Study& study);
 // The system with what was typed instead of its own options: "axonn-4d + overlap none".
 std::string system_label(const Record& record);
 
-std::string system_table(const Study& study);
+std::string system_table(const Study& study, Width width);
 
 }  // namespace fourfold

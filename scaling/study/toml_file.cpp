@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+
+#include "support/toml_text.hpp"
 
 namespace fourfold {
 namespace {
@@ -36,13 +36,9 @@ json json_of(const toml::node& node, const std::string& path) {
 }  // namespace
 
 json read_toml(const std::string& path) {
-  std::ifstream file(path);
-  if (std::filesystem::is_directory(path)) {
-    throw std::runtime_error(path + " is a folder; give the path of a TOML file");
-  }
-  if (!file) throw std::runtime_error("cannot read " + path + "; is it the path of a TOML file?");
+  const std::string text = read_toml_text(path, "");
   try {
-    return json_of(toml::parse(file, path), path);
+    return json_of(toml::parse(text, path), path);
   } catch (const toml::parse_error& error) {
     throw std::runtime_error(
         fmt::format("{}, line {}: {}", path, error.source().begin.line, error.description()));

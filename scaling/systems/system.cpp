@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 
 #include "schedule/program/step_options.hpp"
 #include "support/nearest_name.hpp"
+#include "support/toml_text.hpp"
 
 namespace fourfold {
 namespace {
@@ -296,13 +296,10 @@ std::vector<std::string> known_systems() {
 System read_system(const std::string& name_or_path) {
   const std::string path = path_of(name_or_path);
   const std::string file = "system file " + path;
-  if (!fs::exists(path)) throw std::runtime_error(file + ": there is no such file");
-  if (fs::is_directory(path)) {
-    throw std::runtime_error(file + ": it is a folder; give the path of a TOML file");
-  }
+  const std::string text = read_toml_text(path, "the system file");
   toml::table table;
   try {
-    table = toml::parse_file(path);
+    table = toml::parse(text, path);
   } catch (const toml::parse_error& error) {
     throw std::runtime_error(
         fmt::format("{}, line {}: {}", file, error.source().begin.line, error.description()));

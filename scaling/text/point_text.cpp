@@ -178,9 +178,14 @@ std::string search_counts(const Record& record) {
     if (record.left_out > 0) {
       text += fmt::format(" {} left out: too long to simulate.", record.left_out);
     }
-    if (record.tau) text += fmt::format(" Kendall tau {:.2f},", *record.tau);
-    if (record.regret) text += fmt::format(" top-1 regret {:.2f} %", 100.0 * *record.regret);
-    text += record.tau ? " of estimate against simulation.\n" : "\n";
+    if (record.tau && record.regret) {
+      text += fmt::format(
+          " The estimate orders these as the simulation does to a Kendall tau of {:.2f} (1: alike, "
+          "-1: the other way round); its first choice takes {:.2f} % longer, simulated, than the "
+          "best (top-1 regret).",
+          *record.tau, 100.0 * *record.regret);
+    }
+    text = wrapped(text) + '\n';
   }
   return text;
 }
@@ -190,7 +195,7 @@ std::string best_answer(const Record& record) {
   std::string text =
       fmt::format("Best: {:.3f} s per batch, {}.\n", record.seconds().value, name(record.fidelity));
   if (record.bar) text += error_bar_text(*record.bar, record.seconds());
-  return text + throughput_text(record.throughput()) + '\n';
+  return text + effect_of_what_ifs(record) + throughput_text(record.throughput()) + '\n';
 }
 
 }  // namespace
@@ -249,11 +254,13 @@ std::string search_text(const Record& record) {
          grid.simulated ? fmt::format("{:.3f}", *grid.simulated / grid.estimated) : "-",
          grid.grid.extent(Axis::pipe) > 1 ? "-" : fmt::format("{:.2f}", grid.paper.value),
          chosen                                                         ? "<- best"
-         : ties(record.bar, record.seconds(), seconds_of(grid, record)) ? "tie"
+         : ties(record.bar, seconds_without_what_ifs(record), seconds_of(grid, record)) ? "tie"
                                                                         : ""});
   };
   for (const GridSeconds& grid : record.best_grids) add(grid);
-  return headline(record) + "The ten best grids by estimate, each with its best micro-batches:\n" +
+  const std::string without = record.uniform ? " (without the what-if)" : "";
+  return headline(record) + "The ten best grids by estimate" + without +
+         ", each with its best micro-batches:\n" +
          format(table) + (record.bar ? tie_text(*record.bar) : "") + '\n' + best_answer(record) +
          paper_choice(record) + search_counts(record) + options_text(record.point) +
          system_text(record);

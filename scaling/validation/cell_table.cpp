@@ -4,9 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
+#include <sstream>
 #include <stdexcept>
+
+#include "support/whole_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -55,10 +56,7 @@ std::vector<std::string> cells_of(const std::string& line) {
 }  // namespace
 
 CellTable::CellTable(const std::string& path) : path_(path) {
-  std::ifstream file(path);
-  if (!file || std::filesystem::is_directory(path)) {
-    throw std::runtime_error(fmt::format("cannot read {}; is it the path of a CSV of runs?", path));
-  }
+  std::istringstream file(read_whole_file(path, "the runs in"));
   std::int64_t number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;

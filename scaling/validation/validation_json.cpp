@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -14,6 +12,7 @@
 #include "sim/question/point_json.hpp"
 #include "sim/question/provenance.hpp"
 #include "support/json_object.hpp"
+#include "support/whole_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -165,10 +164,7 @@ std::string validation_csv(const std::vector<SetResult>& results) {
 }
 
 EarlierValidation read_validation_json(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw std::runtime_error("cannot read the earlier validation in " + path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const json object = parse_json(text, path);
+  const json object = parse_json(read_whole_file(path, "the earlier validation in"), path);
   if (!object.is_object() || object.value("format", json()) != json(format_name)) {
     throw std::runtime_error(path + " is not what fourfold validate --json prints");
   }

@@ -156,9 +156,9 @@ std::string statistics_text(const std::vector<SetResult>& results) {
 
 std::string rankings_text(const std::vector<SetResult>& results) {
   TextTable table;
-  table.columns = {{"ranking", "", Align::left},  {"rows", ""},
-                   {"configurations", ""},        {"tau", ""},
-                   {"top-1 regret", "%"},         {"gains off", "by, points"},
+  table.columns = {{"ranking", "", Align::left},     {"rows", ""},
+                   {"configurations", ""},           {"tau", ""},
+                   {"first choice", "slower by, %"}, {"gains off", "by, points"},
                    {"first row", "", Align::left}};
   for (const SetResult& result : results) {
     for (const Ranking& ranking : rankings(result)) {
@@ -173,7 +173,10 @@ std::string rankings_text(const std::vector<SetResult>& results) {
          "projected:\n" +
          format(table) +
          wrapped(
-             "Gains: of each configuration over the next slower one as measured; the largest "
+             "Tau (Kendall's): 1 where the projected order is the measured one, -1 where it is the "
+             "other way round. First choice: what is projected fastest, against what is measured "
+             "fastest, as measured. Gains: of each configuration over the next slower one as "
+             "measured; the largest "
              "difference of a projected gain from the published one.") +
          '\n';
 }

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 
 #include "support/field.hpp"
 #include "support/nearest_name.hpp"
+#include "support/toml_text.hpp"
 
 namespace fourfold {
 
@@ -32,7 +32,8 @@ std::string path_of(const std::string& name_or_path) {
   throw std::runtime_error("unknown model \"" + name_or_path + "\"" +
                            did_you_mean(name_or_path, known_models()) +
                            " `fourfold models` lists all; a file of your own goes by its path, "
-                           "ending in .toml");
+                           "ending in .toml, and `fourfold models template` prints one to start "
+                           "from");
 }
 
 }  // namespace
@@ -48,12 +49,10 @@ std::vector<std::string> known_models() {
 
 Model read_model(const std::string& name_or_path) {
   const std::string path = path_of(name_or_path);
-  if (!fs::exists(path)) refuse(path, "there is no such file");
-  if (fs::is_directory(path)) refuse(path, "it is a folder; give the path of a TOML file");
-  if (!std::ifstream(path)) refuse(path, "it cannot be read");
+  const std::string content = read_toml_text(path, "the model file");
   toml::table table;
   try {
-    table = toml::parse_file(path);
+    table = toml::parse(content, path);
   } catch (const toml::parse_error& error) {
     refuse(path, "line " + std::to_string(error.source().begin.line) + ": " +
                      std::string(error.description()));

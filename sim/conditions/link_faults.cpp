@@ -109,7 +109,7 @@ FaultyLinks::FaultyLinks(const LinkFaults& faults, const Topology& topology,
     by_name_.emplace(topology.link_name(link), link);
   }
   for (const Degradation& one : faults.degrade) {
-    for (std::int32_t link : remember(one.link, platform)) {
+    for (std::int32_t link : remember(one.link, Harm::degraded, platform)) {
       factors_.try_emplace(link, 1.0).first->second *= one.speed;
     }
   }
@@ -121,9 +121,9 @@ FaultyLinks::FaultyLinks(const LinkFaults& faults, const Topology& topology,
   }
 }
 
-const std::vector<std::int32_t>& FaultyLinks::remember(const std::string& link,
+const std::vector<std::int32_t>& FaultyLinks::remember(const std::string& link, Harm harm,
                                                        const Platform& platform) {
-  Fault fault{link, {}};
+  Fault fault{link, harm, {}};
   for (const std::string& name : topology_names(link, topology_.ports())) {
     const auto found = by_name_.find(name);
     if (found != by_name_.end()) fault.directions.push_back(found->second);
@@ -132,6 +132,15 @@ const std::vector<std::int32_t>& FaultyLinks::remember(const std::string& link,
     throw std::runtime_error(
         fmt::format("the job has no link '{}': its devices are 0 to {}; the links of {} are {}",
                     link, topology_.devices() - 1, platform.name, known_links(platform.network)));
+  }
+  for (const Fault& other : faults_) {
+    const auto shared = std::ranges::find_first_of(fault.directions, other.directions);
+    if (harm != other.harm || shared == fault.directions.end()) continue;
+    throw std::runtime_error(
+        link == other.link
+            ? fmt::format("'{}' is named twice; say once what all of it amounts to", link)
+            : fmt::format("'{}' and '{}' are the same link; say once what both amount to", link,
+                          other.link));
   }
   faults_.push_back(std::move(fault));
   return faults_.back().directions;
@@ -154,7 +163,7 @@ void FaultyLinks::detour(std::int32_t link, std::vector<std::vector<std::int32_t
 }
 
 void FaultyLinks::fail(const Failure& failure, const Platform& platform) {
-  remember(failure.link, platform);
+  remember(failure.link, Harm::failed, platform);
   const std::optional<LinkWord> link = parsed(failure.link);
   const std::string kind = link ? link->kind : "";
   if (kind != "nic" && kind != "local" && kind != "global") {
@@ -180,6 +189,11 @@ void FaultyLinks::fail(const Failure& failure, const Platform& platform) {
       factors_.try_emplace(one, 1.0).first->second *= left;
     }
     return;
+  }
+  for (std::int32_t one : faults_.back().directions) {
+    if (!factors_.contains(one)) continue;
+    throw std::runtime_error(
+        fmt::format("'{}' is gone: that it is degraded, too, cannot take effect", failure.link));
   }
   if (kind == "nic") {
     for (const char* direction : {"out", "in"}) {

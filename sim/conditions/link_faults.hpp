@@ -34,8 +34,8 @@ struct LinkFaults {
 // way and cannot fail.
 class FaultyLinks {
  public:
-  // Throws std::runtime_error with a sentence on links that the job does not have or that cannot
-  // fail.
+  // Throws std::runtime_error with a sentence on links that the job does not have, that cannot
+  // fail, or that are named twice for the same.
   FaultyLinks(const LinkFaults& faults, const Topology& topology, const Platform& platform);
 
   double capacity(std::int32_t link) const;  // bytes/s
@@ -46,12 +46,15 @@ class FaultyLinks {
   void refuse_idle(const std::vector<Footprint>& footprints) const;
 
  private:
+  enum class Harm : std::uint8_t { degraded, failed };
   struct Fault {
     std::string link;  // as the user named it
+    Harm harm = Harm::degraded;
     std::vector<std::int32_t> directions;
   };
 
-  const std::vector<std::int32_t>& remember(const std::string& link, const Platform& platform);
+  const std::vector<std::int32_t>& remember(const std::string& link, Harm harm,
+                                            const Platform& platform);
   std::int32_t named(const std::string& name) const;
   void fail(const Failure& failure, const Platform& platform);
   void detour(std::int32_t link, std::vector<std::vector<std::int32_t>> ways);

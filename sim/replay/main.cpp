@@ -25,13 +25,13 @@
 #include "sim/replay/flow_network.hpp"
 #include "sim/replay/listing.hpp"
 #include "sim/replay/replay.hpp"
+#include "support/exit_status.hpp"
 #include "support/flag_checks.hpp"
 #include "support/help_format.hpp"
 #include "support/nearest_name.hpp"
+#include "support/standard_streams.hpp"
 
 namespace {
-
-constexpr int wrong_usage = 2;
 
 double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
@@ -124,7 +124,8 @@ class ProgressLines {
 
 fourfold::ReplayAnswer answer(const std::string& question, const Order& order) {
   const fourfold::Point point = fourfold::point_from_json(question);
-  const fourfold::Platform platform = fourfold::read_platform(point.platform, point.scales, point.software);
+  const fourfold::Platform platform =
+      fourfold::read_platform(point.platform, point.scales, point.software);
   fourfold::refuse_idle_tuning(point, platform);
   fourfold::ReplayOptions options;
   options.extent = order.extent;
@@ -153,7 +154,8 @@ fourfold::ReplayAnswer answer(const std::string& question, const Order& order) {
 
 std::string listing_of(const std::string& question) {
   const fourfold::Point point = fourfold::point_from_json(question);
-  const fourfold::Platform platform = fourfold::read_platform(point.platform, point.scales, point.software);
+  const fourfold::Platform platform =
+      fourfold::read_platform(point.platform, point.scales, point.software);
   fourfold::refuse_idle_tuning(point, platform);
   fourfold::WhatIfs without_slow = point.what_ifs;
   without_slow.slow_devices = {};
@@ -174,6 +176,10 @@ std::string listing_of(const std::string& question) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (!fourfold::hold_standard_streams()) {
+    fourfold::say(std::string("fourfold-replay: ") + fourfold::no_standard_output + '\n');
+    return fourfold::status_could_not;
+  }
   Order order;
   CLI::App app(
       "Simulates one training step and prints seconds and breakdown as one line of JSON. `fourfold "
@@ -188,7 +194,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     std::cerr << "fourfold-replay: " << error.what()
               << "\nusage: fourfold-replay [OPTIONS] < point.json; --help explains the options\n";
-    return wrong_usage;
+    return fourfold::status_could_not;
   }
   try {
     const std::string question{std::istreambuf_iterator<char>(std::cin), {}};
@@ -202,10 +208,10 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     std::cerr << "fourfold-replay: the memory that this machine or its limits allow is used up; "
                  "ask for fewer devices or layers, or for --fidelity estimated\n";
-    return 1;
+    return fourfold::status_could_not;
   } catch (const std::exception& error) {
     std::cerr << "fourfold-replay: " << error.what() << '\n';
-    return 1;
+    return fourfold::status_could_not;
   }
   return 0;
 }

@@ -131,6 +131,12 @@ INSTANTIATE_TEST_SUITE_P(
              "bus_bandwidth_GBps = 708",
              "gives 708 GB/s to 4 devices per node, but by node.nics no ring leaves a node faster "
              "than 95.2"},
+        Edit{"PlateauAboveThePorts", "alps", "{ devices = 4, bus_bandwidth_GBps = 321 }",
+             "{ devices = 4, bus_bandwidth_GBps = 3210 }",
+             "library.in_node gives 3210 GB/s to 4 devices, but by node.links and "
+             "node.switch_port_GBps no device sends faster than"},
+        Edit{"MoreNodesThanAnyMachineHas", "frontier", "nodes_per_group = { value = 128",
+             "nodes_per_group = { value = 1e9", "must be a whole number, at most 1000000"},
         Edit{"PlateauAboveItsOneNic", "frontier", "{ devices = 1, bus_bandwidth_GBps = 10.8 }",
              "{ devices = 1, bus_bandwidth_GBps = 24 }", "gives 24 GB/s to 1 device per node"}),
     [](const auto& info) { return info.param.name; });

@@ -57,7 +57,7 @@ seconds "$folder/out" | cmp - "$folder/first" || fail "the repaired run gave dif
 # A broken line that is not the last was not left by a kill: refused, nothing is changed.
 sed -i '2s/^..../broken/' "$folder/out/records.jsonl"
 cp "$folder/out/records.jsonl" "$folder/before"
-smoke 1
+smoke 2
 says "records.jsonl, line 2"
 cmp "$folder/before" "$folder/out/records.jsonl" || fail "a refused file was changed"
 
@@ -65,7 +65,7 @@ cmp "$folder/before" "$folder/out/records.jsonl" || fail "a refused file was cha
 rm -r "$folder/out"
 (
   ulimit -f 8 # KiB
-  smoke 1
+  smoke 2
 )
 says "cannot write to"
 [ "$(tail -c 1 "$folder/out/records.jsonl" | od -An -tx1 | tr -d ' ')" = 0a ] ||

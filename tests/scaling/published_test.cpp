@@ -45,6 +45,15 @@ TEST(Published, RefusesRowsThatSayNothing) {
   EXPECT_THAT(refusal(header + "alps,6144,gpt-60b,,\n"), HasSubstr("line 2: neither"));
   EXPECT_THAT(refusal(header + "alps,6144,gpt-60b,-1,\n"), HasSubstr("no number above 0"));
   EXPECT_THAT(refusal(header + "alps,6144,gpt-60b\n"), HasSubstr("5 cells"));
+  EXPECT_THAT(refusal(header + ",6144,gpt-60b,1,\n"), HasSubstr("line 2: machine and model"));
+  EXPECT_THAT(refusal(header), HasSubstr("has no rows"));
+  EXPECT_THAT(refusal(""), HasSubstr("has no rows"));
+}
+
+TEST(Published, RefusesARowThatIsThereTwice) {
+  EXPECT_THAT(refusal("machine,devices,model,batch_s,pflops\nalps,6144,gpt-60b,5,\n"
+                      "alps,6144,gpt-60b,6,\n"),
+              HasSubstr("line 3: gpt-60b on 6144 devices of alps is there twice"));
 }
 
 TEST(Published, TheRowsOfTheMainJobNameTheirSource) {

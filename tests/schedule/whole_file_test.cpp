@@ -3,6 +3,7 @@
 #include "support/whole_file.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -56,6 +57,40 @@ TEST(WholeFile, WritesIntoADeviceAndNeverReplacesIt) {
             "cannot write /dev/full: No space left on device");
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+}
+
+TEST(WholeFile, ReadsWhatItWrote) {
+  const std::string path = testing::TempDir() + "fourfold_whole_file";
+  const std::string text("zero \0 inside", 13);
+  write_whole_file(path, text);
+
+  EXPECT_EQ(read_whole_file(path), text);
+  std::filesystem::remove(path);
+}
+
+TEST(WholeFile, ReadsNothingThatIsNoPlainFile) {
+  const std::string pipe = testing::TempDir() + "fourfold_pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+
+  EXPECT_EQ(refusal([&] { read_whole_file(pipe, "the list"); }),
+            "cannot read the list " + pipe + ": it is no plain file");
+  EXPECT_EQ(refusal([] { read_whole_file("/dev/zero"); }),
+            "cannot read /dev/zero: it is no plain file");
+  EXPECT_EQ(refusal([] { read_whole_file("/tmp"); }),
+            "cannot read /tmp: it is a folder; give the path of a file");
+  EXPECT_EQ(refusal([] { read_whole_file("/no/such/file"); }),
+            "cannot read /no/such/file: No such file or directory");
+  std::filesystem::remove(pipe);
+}
+
+TEST(WholeFile, RefusesAFileBeyondAllUse) {
+  const std::string path = testing::TempDir() + "fourfold_huge";
+  std::ofstream(path).close();
+  std::filesystem::resize_file(path, most_input_bytes + 1);
+
+  EXPECT_EQ(refusal([&] { read_whole_file(path); }),
+            "cannot read " + path + ": it has 268435457 bytes, and at most 268435456 are read");
+  std::filesystem::remove(path);
 }
 
 }  // namespace

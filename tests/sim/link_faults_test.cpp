@@ -37,9 +37,9 @@ class LinkFaultsTest : public ::testing::Test {
     for (const LinkShare& entry : footprint) shares[topology.link_name(entry.link)] += entry.share;
     return shares;
   }
-  std::string refusal(std::vector<Failure> fail) const {
+  std::string refusal(std::vector<Failure> fail, std::vector<Degradation> degrade = {}) const {
     try {
-      with({}, std::move(fail));
+      with(std::move(degrade), std::move(fail));
     } catch (const std::runtime_error& error) {
       return error.what();
     }
@@ -102,6 +102,20 @@ TEST_F(LinkFaultsTest, TrafficOfAFailedSwitchPairGoesThroughTheOtherSwitchesOfIt
   EXPECT_EQ(shares.size(), 2U * 30);
   EXPECT_DOUBLE_EQ(shares.at("group 1 switch 9 -> switch 31"), 1.0 / 30);
   EXPECT_DOUBLE_EQ(shares.at("group 1 switch 31 -> switch 3"), 1.0 / 30);
+}
+
+TEST_F(LinkFaultsTest, RefusesALinkThatIsNamedTwice) {
+  EXPECT_THAT(refusal({{"nic:0.0", 1}, {"nic:0.0", 1}}), HasSubstr("'nic:0.0' is named twice"));
+  EXPECT_THAT(refusal({{"global:0-1", 1}, {"global:1-0", 1}}),
+              HasSubstr("'global:1-0' and 'global:0-1' are the same link"));
+  EXPECT_THAT(refusal({}, {{"nic:0.0", 0.5}, {"node 0 nic 0 out", 0.5}}),
+              HasSubstr("are the same link"));
+  EXPECT_EQ(refusal({{"nic:0.0", 1}, {"nic:0.1", 1}}), "accepted");
+  EXPECT_EQ(refusal({}, {{"node 0 nic 0 out", 0.5}, {"node 0 nic 0 in", 0.5}}), "accepted");
+}
+
+TEST_F(LinkFaultsTest, RefusesToDegradeWhatIsGone) {
+  EXPECT_THAT(refusal({{"nic:0.0", 1}}, {{"nic:0.0", 0.5}}), HasSubstr("'nic:0.0' is gone"));
 }
 
 TEST_F(LinkFaultsTest, RefusesToLoseTheLastNicOfANode) {

@@ -47,6 +47,36 @@ std::string refusal_of(const std::string& path) {
   });
 }
 
+TEST(data_files, a_file_that_becomes_shorter_while_it_is_read_is_refused_in_words) {
+  const SharedFolder folder;
+  const std::string path = folder.write("a.txt", std::string(10'000, 'x'));
+  const WordStream words({path}, {0.0, 1.0});
+  std::vector<std::int32_t> read;
+  words.read(9'000, 1'000, 256, read);
+
+  folder.write("a.txt", std::string(5'000, 'x'));
+
+  words.read(0, 5'000, 256, read);
+  EXPECT_THAT(refusal([&] { words.read(4'000, 2'000, 256, read); }),
+              HasSubstr("a.txt has become shorter while it was used: byte 5000 is gone"));
+}
+
+TEST(data_files, text_and_tokens_do_not_mix) {
+  const SharedFolder folder;
+  const std::string text = folder.write("a.txt", "some text to read");
+  const std::string tokens = folder.write("a.bin", tokens_as_bytes({1, 2, 3, 4, 5, 6, 7, 8}));
+
+  EXPECT_THAT(refusal([&] {
+                all_words({text, tokens});
+              }),
+              AllOf(HasSubstr("a.bin holds tokens as words"), HasSubstr("a.txt holds bytes")));
+  DataOptions options;
+  options.files = {text};
+  options.validation_files = {tokens};
+  EXPECT_THAT(refusal([&] { const Data data(options, word_model(50'257)); }),
+              HasSubstr("to validate on tokens"));
+}
+
 TEST(data_files, nanogpt_shards_have_no_header) {
   const SharedFolder folder;
   const std::string path = folder.write("a.bin", tokens_as_bytes({50'256, 7, 255, 256}));

@@ -67,7 +67,7 @@ refused() {
   shift
   said=$("$fourfold" train "${what[@]}" --steps 2 --folder "$work/refused" "$@" 2>&1 >/dev/null) ||
     status=$?
-  if [ "$status" -ne 1 ] || [ "$(wc -l <<<"$said")" -ne 1 ] || [[ $said != "fourfold: "*"$sentence"* ]]; then
+  if [ "$status" -ne 2 ] || [ "$(wc -l <<<"$said")" -ne 1 ] || [[ $said != "fourfold: "*"$sentence"* ]]; then
     fail "train $*: status $status, said: $said; expected: $sentence"
   fi
 }
@@ -82,7 +82,7 @@ status=0
 said=$(mpirun --allow-run-as-root --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -n 4 \
   "${fourfold}-engine" train "${what[@]}" --grid pipe=2 --steps 2 --folder "$work/refused" 2>&1 >/dev/null) ||
   status=$?
-if [ "$status" -ne 1 ] || [[ $said == *MPI_ABORT* ]] ||
+if [ "$status" -ne 2 ] || [[ $said == *MPI_ABORT* ]] ||
   [ "$(grep -c '^fourfold: grid pipe=2 needs 2 ranks, but mpirun has started 4$' <<<"$said")" -ne 1 ]; then
   fail "a grid of other ranks: status $status, said: $said"
 fi

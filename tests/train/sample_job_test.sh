@@ -48,15 +48,15 @@ fi
 
 refused 2 "--checkpoint is required"
 refused 2 "did you mean \"--checkpoint\"?" --chekpoint "$work/run/checkpoints"
-refused 2 "must be at least 0, not -1" "${checkpoint[@]}" --top-k -1
-refused 1 "does not exist" --checkpoint "$work/nowhere"
-refused 1 "holds no checkpoint" --checkpoint "$work"
-refused 1 "heads do not divide along x" "${checkpoint[@]}" --grid 3x1x1x1
-refused 1 "has 2 ranks, not 4" "${checkpoint[@]}" --grid 2x1x1x1 --ranks 4
-refused 1 "unknown --precision" "${checkpoint[@]}" --precision fp16
+refused 2 "'-1' is no whole number from 0 to" "${checkpoint[@]}" --top-k -1
+refused 2 "does not exist" --checkpoint "$work/nowhere"
+refused 2 "holds no checkpoint" --checkpoint "$work"
+refused 2 "heads do not divide along x" "${checkpoint[@]}" --grid 3x1x1x1
+refused 2 "has 2 ranks, not 4" "${checkpoint[@]}" --grid 2x1x1x1 --ranks 4
+refused 2 "unknown --precision" "${checkpoint[@]}" --precision fp16
 printf 'x' | dd of="$work/run/checkpoints/step-00000200.safetensors" bs=1 seek=20000 conv=notrunc \
   2>/dev/null
-refused 1 "is damaged" "${checkpoint[@]}"
+refused 2 "is damaged" "${checkpoint[@]}"
 help=$("$fourfold" sample --help)
 for part in --checkpoint --temperature --top-k --json "Examples:"; do
   [[ $help == *"$part"* ]] || complain "the help does not mention $part"

@@ -64,7 +64,7 @@ step=$(sed -n 's/^asked to stop: step \([0-9]*\) .*/\1/p' "$work/stopped.out")
 # what is not as it was is said.
 status=0
 "$fourfold" train "${common[@]}" --ranks 1 --steps 2 --folder "$work/whole" 2>"$work/again.out" || status=$?
-[ "$status" -eq 1 ] || fail "a run in the folder of another one: status $status"
+[ "$status" -eq 2 ] || fail "a run in the folder of another one: status $status"
 grep -q "^fourfold: $work/whole holds an earlier run; .*--resume $work/whole" "$work/again.out" ||
   fail "a run in the folder of another one is not refused in words"
 [ "$(wc -l <"$work/whole/loss.csv")" -eq 13 ] || fail "a refused run has changed the earlier one"
@@ -81,7 +81,7 @@ done
 status=0
 said=$("$fourfold" train --resume "$work/whole" --model gpt-bytes --steps 20 --folder "$work/other" 2>&1) ||
   status=$?
-if [ "$status" -ne 1 ] || [[ $said != "fourfold: the resumed run trained small ("*"leave --model out"* ]] ||
+if [ "$status" -ne 2 ] || [[ $said != "fourfold: the resumed run trained small ("*"leave --model out"* ]] ||
   [[ $said == *"used instead"* ]]; then
   fail "another model: status $status, said: $said"
 fi
@@ -103,7 +103,7 @@ for victim in rank mpirun; do
   if [ $victim = rank ]; then kill -KILL "$(tail -n 1 <<<"$ranks")"; else kill -KILL "$launcher"; fi
   status=0
   wait "$job" || status=$?
-  [ "$status" -eq 137 ] || fail "a job whose $victim was killed ended with status $status"
+  [ "$status" -eq 2 ] || fail "a job whose $victim was killed ended with status $status"
   who="the job"
   if [ $victim = rank ]; then who="rank [01]"; fi
   said=$(<"$work/$victim.err")
@@ -126,20 +126,20 @@ status=0
 "$fourfold" train "${common[@]}" --ranks 2 --steps 5 --folder "$work/full" --log /dev/full \
   >"$work/full.out" 2>"$work/full.err" || status=$?
 said=$(<"$work/full.err")
-if [ "$status" -ne 1 ] || [ "$(wc -l <<<"$said")" -ne 1 ] ||
+if [ "$status" -ne 2 ] || [ "$(wc -l <<<"$said")" -ne 1 ] ||
   [[ $said != "fourfold: "*"cannot write the log /dev/full: No space left on device" ]]; then
   fail "a full disk for the log: status $status, said: $said"
 fi
 
 # A disk with room for one checkpoint and a half, where the user may mount one: one sentence, status
-# 1, and the first checkpoint speaks.
+# 2, and the first checkpoint speaks.
 mkdir "$work/disk"
 if mount -t tmpfs -o size=600k fourfold-test "$work/disk" 2>/dev/null; then
   disk=$work/disk
   status=0
   "$fourfold" train "${common[@]}" --ranks 2 --steps 100 --checkpoint-every 5 --folder "$disk" \
     >"$work/disk.out" 2>"$work/disk.err" || status=$?
-  [ "$status" -eq 1 ] || fail "a run on a full disk ended with status $status, not 1"
+  [ "$status" -eq 2 ] || fail "a run on a full disk ended with status $status, not 2"
   said=$(<"$work/disk.err")
   if [ "$(wc -l <<<"$said")" -ne 1 ] || [[ $said != *"No space left"*"older checkpoints are"* ]]; then
     fail "a full disk: $said"

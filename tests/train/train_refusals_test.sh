@@ -27,42 +27,42 @@ refused() {
 printf 'too short' >"$work/short.txt"
 refused 2 "did you mean \"--ranks\"?" --rank 2
 refused 2 "one argument too many" now
-refused 2 "must be at least 1, not 0" --batch 0
-refused 2 "'few' is no number" --steps few
-refused 1 "has 4 ranks, not 2" --ranks 2 --grid 2x2x1x1
-refused 1 "heads do not divide along x" --grid 3x1x1x1
-refused 1 "does not divide along y" --grid 1x5x1x1
-refused 1 "does not divide on grid" --batch 6 --ranks 4
-refused 1 "did you mean \"gpt-bytes\"?" --model gpt-byte
-refused 1 "cannot be read" --data "$work/nowhere.txt"
-refused 1 "no file matches" --data "$work/*.bin"
-refused 1 "too short" --data "$work/short.txt"
+refused 2 "'0' is no whole number from 1 to" --batch 0
+refused 2 "'few' is no whole number" --steps few
+refused 2 "has 4 ranks, not 2" --ranks 2 --grid 2x2x1x1
+refused 2 "heads do not divide along x" --grid 3x1x1x1
+refused 2 "does not divide along y" --grid 1x5x1x1
+refused 2 "does not divide on grid" --batch 6 --ranks 4
+refused 2 "did you mean \"gpt-bytes\"?" --model gpt-byte
+refused 2 "cannot be read" --data "$work/nowhere.txt"
+refused 2 "no file matches" --data "$work/*.bin"
+refused 2 "too short" --data "$work/short.txt"
 printf '\377%.0s' {1..4000} >"$work/tokens.bin"
-refused 1 "needs one of at least 65536" --data "$work/tokens.bin"
+refused 2 "needs one of at least 65536" --data "$work/tokens.bin"
 refused 2 "must be auto or keep, not 'best'" --openblas-core best
-refused 1 "$work/nowhere" --resume "$work/nowhere"
-refused 1 "cannot write" --log "$work/short.txt/log.jsonl"
-refused 1 "unknown --precision" --precision fp16
+refused 2 "$work/nowhere" --resume "$work/nowhere"
+refused 2 "cannot write" --log "$work/short.txt/log.jsonl"
+refused 2 "unknown --precision" --precision fp16
 
-refused 1 "has no effect without --trace" --trace-step 3
-refused 1 "has no effect: this run has 2 steps" --trace "$work/trace.json" --trace-step 3 --steps 2
-refused 1 "--prompt has no effect with --tokens 0" --prompt now --tokens 0
-refused 1 "--grad-precision-z has no effect with --precision fp32" --grad-precision-z fp32
-refused 1 "has no effect beside --validation-data" --held-out 0.2 --validation-data "$0"
-refused 1 "has no effect without --recompute full" --overlap oar,recompute
-refused 1 "has no effect with --json" --json --print-every 1
+refused 2 "has no effect without --trace" --trace-step 3
+refused 2 "has no effect: this run has 2 steps" --trace "$work/trace.json" --trace-step 3 --steps 2
+refused 2 "--prompt has no effect with --tokens 0" --prompt now --tokens 0
+refused 2 "--grad-precision-z has no effect with --precision fp32" --grad-precision-z fp32
+refused 2 "has no effect beside --validation-data" --held-out 0.2 --validation-data "$0"
+refused 2 "has no effect without --recompute full" --overlap oar,recompute
+refused 2 "has no effect with --json" --json --print-every 1
 
 # A folder, or a log, that holds a run stays as it is, unless that run is resumed.
 mkdir -p "$work/held"
 echo '{"kind":"run"}' >"$work/held/log.jsonl"
-folder=$work/held refused 1 "$work/held/log.jsonl is the log of an earlier run" --data "$0"
-refused 1 "give another --log" --log "$work/held/log.jsonl" --data "$0"
+folder=$work/held refused 2 "$work/held/log.jsonl is the log of an earlier run" --data "$0"
+refused 2 "give another --log" --log "$work/held/log.jsonl" --data "$0"
 
 # Without mpirun in PATH: a sentence that says what to install, after everything else was right.
 status=0
 said=$(PATH=$work "$fourfold" train --folder "$work/run" --steps 1 --data "$0" --ranks 2 2>&1) ||
   status=$?
-if [ "$status" -ne 1 ] || [[ $said != *"cannot start mpirun"*"install openmpi-bin"* ]]; then
+if [ "$status" -ne 2 ] || [[ $said != *"cannot start mpirun"*"install openmpi-bin"* ]]; then
   complain "without mpirun: status $status, said: $said"
 fi
 
@@ -76,7 +76,7 @@ launcher=(mpirun --allow-run-as-root --oversubscribe --bind-to none --mca mpi_yi
 status=0
 said=$("${launcher[@]}" "${fourfold}-engine" "${wrong[@]}" --folder "$work/agreed" 2>&1 >/dev/null) ||
   status=$?
-if [ "$status" -ne 1 ] || [[ $said == *MPI_ABORT* ]] ||
+if [ "$status" -ne 2 ] || [[ $said == *MPI_ABORT* ]] ||
   [ "$(grep -c '^fourfold: .*token 255' <<<"$said")" -ne 1 ]; then
   complain "ranks that agree on an error: status $status, said: $said"
 fi
@@ -85,14 +85,14 @@ fi
 status=0
 said=$("$fourfold" train --batch 1000000000 --ranks 2 --data "$0" --steps 1 --folder "$work/huge" 2>&1 \
   >/dev/null | grep -v ^WARNING:) || status=$?
-if [ "$status" -ne 1 ] || [ "$(wc -l <<<"$said")" -ne 1 ] ||
+if [ "$status" -ne 2 ] || [ "$(wc -l <<<"$said")" -ne 1 ] ||
   ! grep -Eq '^fourfold: this run needs [0-9.e+]+ GB a rank, .* for the 2 ranks' <<<"$said"; then
   complain "a batch beyond the memory: status $status, said: $said"
 fi
 
 if "$fourfold" train --help >/dev/full 2>/dev/null; then complain "help to a full disk succeeds"; fi
 help=$("$fourfold" train --help)
-for part in --grid --micro-batches --tune-kernels --resume "Examples:" "status is 130" \
+for part in --grid --micro-batches --tune-kernels --resume "Examples:" "Exit status: 0 done" \
   part_of_peak "a later end"; do
   if [[ $help != *"$part"* ]]; then complain "the help does not mention $part"; fi
 done

@@ -85,14 +85,28 @@ Checkpoints::Checkpoints(const std::string& folder, std::int64_t keep)
         fmt::format("at least 1 checkpoint must be kept, and {} were asked for", keep));
   }
   on_first_rank([&] {
-    std::error_code error;
-    files::create_directories(folder, error);
-    if (error) {
-      throw std::runtime_error(fmt::format("{} cannot be made: {}", folder, error.message()));
-    }
-    lock_ = locked(folder);
-    remove_unfinished(folder);
+    if (files::exists(folder)) use_folder();
   });
+}
+
+void Checkpoints::use_folder() {
+  if (lock_ >= 0) return;
+  std::error_code error;
+  files::create_directories(folder_, error);
+  if (error) {
+    throw std::runtime_error(fmt::format("{} cannot be made: {}", folder_, error.message()));
+  }
+  lock_ = locked(folder_);
+  remove_unfinished(folder_);
+}
+
+void sweep_checkpoints(const std::string& folder) {
+  try {
+    const int lock = locked(folder);
+    remove_unfinished(folder);
+    ::close(lock);
+  } catch (const std::runtime_error&) {  // not ours to sweep: a run writes there, or we may not
+  }
 }
 
 Checkpoints::~Checkpoints() {
@@ -104,6 +118,7 @@ std::string Checkpoints::write(const TrainingState& state, const Weights& weight
   const std::string head = safetensors_head(
       layout.matrices(),
       {{"format", "fourfold"}, {"model", state.model.name}, {"step", std::to_string(state.step)}});
+  on_first_rank([&] { use_folder(); });
   CheckpointRecord record;
   record.state = state;
   record.data_file = from_first_rank([&] { return free_data_name(folder_, state.step); });

@@ -30,8 +30,9 @@ struct TrainingState {
 
 class Checkpoints {
  public:
-  // Makes the folder if need be, removes what unfinished writes have left in it, and keeps others
-  // from writing there as long as it lives. `keep` newest checkpoints stay, at least 1.
+  // Where the folder is there already, removes what unfinished writes have left in it and keeps
+  // others from writing there as long as it lives; else the first write makes it, so that a run
+  // that fails before leaves none. `keep` newest checkpoints stay, at least 1.
   explicit Checkpoints(const std::string& folder, std::int64_t keep = 2);
   ~Checkpoints();
   Checkpoints(const Checkpoints&) = delete;
@@ -42,9 +43,15 @@ class Checkpoints {
   std::string write(const TrainingState& state, const Weights& weights);
 
  private:
+  void use_folder();  // on rank 0
+
   std::string folder_;
   std::int64_t keep_ = 2;
   int lock_ = -1;  // of the folder, on rank 0
 };
+
+// Removes what a write that was killed has left in a folder, unless a run writes there now. Not
+// collective.
+void sweep_checkpoints(const std::string& folder);
 
 }  // namespace fourfold

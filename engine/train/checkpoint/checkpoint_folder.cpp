@@ -12,7 +12,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -20,6 +19,7 @@
 
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/checkpoint/checkpoint_record.hpp"
+#include "support/whole_file.hpp"
 
 namespace fourfold {
 
@@ -37,7 +37,7 @@ bool is_ours(const std::string& name) {
 
 std::optional<CheckpointRecord> readable(const std::string& path) {
   try {
-    return parse_checkpoint_record(read_text(path));
+    return parse_checkpoint_record(read_whole_file(path));
   } catch (const std::runtime_error&) {
     return std::nullopt;
   }
@@ -69,14 +69,6 @@ void remove(const std::string& folder, const std::string& name) {
 }
 
 }  // namespace
-
-std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) refuse(path, "cannot be read", errno);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) refuse(path, "cannot be read", errno);
-  return text;
-}
 
 std::string free_data_name(const std::string& folder, std::int64_t step) {
   std::string name = fmt::format("step-{:08}.safetensors", step);

@@ -7,9 +7,6 @@
 
 namespace fourfold {
 
-// The whole file. Throws std::runtime_error.
-std::string read_text(const std::string& path);
-
 // A data file's name for this step that no checkpoint in the folder uses:
 // "step-00000100.safetensors", or with "-2" if one of the same step is there, which must stay whole
 // until the new one counts.

@@ -14,6 +14,7 @@
 #include "engine/train/checkpoint/checkpoint_folder.hpp"
 #include "engine/train/checkpoint/checkpoint_record.hpp"
 #include "engine/train/run/agreement.hpp"
+#include "support/whole_file.hpp"
 
 namespace fourfold {
 
@@ -33,7 +34,7 @@ std::string newest_in(const std::string& folder) {
 }
 
 CheckpointRecord read_record(const std::string& path) {
-  const std::string text = from_first_rank([&] { return read_text(path); });
+  const std::string text = from_first_rank([&] { return read_whole_file(path); });
   try {
     return parse_checkpoint_record(text);
   } catch (const std::runtime_error& error) {

@@ -17,6 +17,7 @@
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/checkpoint/checkpoint_record.hpp"
 #include "support/field.hpp"
+#include "support/whole_file.hpp"
 
 namespace fourfold {
 
@@ -39,7 +40,7 @@ std::vector<std::string> flags_of_the_numbers() {
 
 bool speaks_of(const std::string& record, const std::string& data_file) {
   try {
-    return parse_checkpoint_record(read_text(record)).data_file == data_file;
+    return parse_checkpoint_record(read_whole_file(record)).data_file == data_file;
   } catch (const std::runtime_error&) {
     return false;
   }

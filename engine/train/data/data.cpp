@@ -89,6 +89,13 @@ Data::Data(const DataOptions& options, const Model& model)
       vocabulary_(model.vocabulary),
       training_(training_files(options), training_stretch(options)),
       validation_(validation_stream(options)) {
+  const TokenFile& first = training_.files().front();
+  const TokenFile& other = validation_.files().front();
+  if (word_name(first.format()) != word_name(other.format())) {
+    throw std::runtime_error(fmt::format("{} holds {}s as words, but {} to validate on {}s",
+                                         first.path(), word_name(first.format()), other.path(),
+                                         word_name(other.format())));
+  }
   expect_a_sequence(training_, sequence_, "train on");
   expect_a_sequence(validation_, sequence_, "validate on");
 }

@@ -1,9 +1,8 @@
-// Mapping, recognising and checking of word files; see token_file.hpp.
+// Reading, recognising and checking of word files; see token_file.hpp.
 #include "engine/train/data/token_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,7 +11,6 @@
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
-#include <utility>
 
 namespace fourfold {
 
@@ -32,30 +30,52 @@ constexpr std::int64_t llmc_header_bytes = 256 * 4;
   throw std::runtime_error(path + " " + what);
 }
 
-std::byte* map_file(const std::string& path, std::size_t& bytes) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) refuse(path, fmt::format("cannot be read: {}", std::strerror(errno)));
-  struct stat status {};
-  ::fstat(file, &status);
-  void* memory = nullptr;
-  bytes = static_cast<std::size_t>(status.st_size);
-  const bool regular = S_ISREG(status.st_mode);
-  if (regular && bytes > 0) {
-    memory = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
+// Open for reading, for as long as it lives.
+class OpenFile {
+ public:
+  explicit OpenFile(const std::string& path)
+      : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    if (file_ < 0) refuse(path, fmt::format("cannot be read: {}", std::strerror(errno)));
   }
-  const int problem = errno;
-  ::close(file);
-  if (!regular) refuse(path, "is no file; name text files or .bin shards, or a pattern of them");
-  if (bytes == 0) refuse(path, "is empty; there is nothing to train on");
-  if (memory == MAP_FAILED) {
-    refuse(path, fmt::format("cannot be mapped into memory: {}", std::strerror(problem)));
+  ~OpenFile() { ::close(file_); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  // Throws if it is no plain file. O_NONBLOCK keeps a pipe from being waited for.
+  std::int64_t bytes() const {
+    struct stat status {};
+    ::fstat(file_, &status);
+    if (!S_ISREG(status.st_mode)) {
+      refuse(path_, "is no file; name text files or .bin shards, or a pattern of them");
+    }
+    return status.st_size;
   }
-  return static_cast<std::byte*>(memory);
-}
+  void read(std::int64_t first, void* to, std::size_t bytes) const {
+    for (std::size_t done = 0; done < bytes;) {
+      const ssize_t count = ::pread(file_, static_cast<char*>(to) + done, bytes - done,
+                                    static_cast<off_t>(first) + static_cast<off_t>(done));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) refuse(path_, fmt::format("cannot be read: {}", std::strerror(errno)));
+      if (count == 0) {
+        refuse(path_, fmt::format("has become shorter while it was used: byte {} is gone",
+                                  first + static_cast<std::int64_t>(done)));
+      }
+      done += static_cast<std::size_t>(count);
+    }
+  }
+
+ private:
+  std::string path_;
+  int file_;
+};
 
 std::int32_t largest_word(const TokenFile& file) {
+  constexpr std::int64_t piece = 1 << 20;
   std::int32_t largest = 0;
-  for (std::int64_t i = 0; i < file.words(); ++i) largest = std::max(largest, file.word(i));
+  for (std::int64_t first = 0; first < file.words(); first += piece) {
+    const auto words = file.read(first, std::min(piece, file.words() - first));
+    largest = std::max(largest, std::ranges::max(words));
+  }
   return largest;
 }
 
@@ -74,22 +94,14 @@ TokenFormat parse_token_format(const std::string& text) {
 }
 
 TokenFile::TokenFile(const std::string& path) : path_(path) {
-  memory_ = map_file(path, bytes_);
-  first_word_ = memory_;
-  words_ = static_cast<std::int64_t>(bytes_);
-  if (!path.ends_with(".bin")) return;
-  try {
-    read_header();
-  } catch (...) {
-    ::munmap(memory_, bytes_);
-    throw;
-  }
+  words_ = OpenFile(path).bytes();
+  if (words_ == 0) refuse(path, "is empty; there is nothing to train on");
+  if (path.ends_with(".bin")) read_header(words_);
 }
 
-void TokenFile::read_header() {
-  const auto bytes = static_cast<std::int64_t>(bytes_);
+void TokenFile::read_header(std::int64_t bytes) {
   std::int32_t header[3] = {};
-  std::memcpy(header, memory_, std::min(bytes_, sizeof header));
+  OpenFile(path_).read(0, header, std::min(static_cast<std::size_t>(bytes), sizeof header));
   const auto [magic, version, count] = header;
   if (magic < llmc_first_magic || magic > llmc_last_magic) {
     if (bytes % 2 != 0) {
@@ -117,27 +129,33 @@ void TokenFile::read_header() {
     refuse(path_, fmt::format("has {} bytes, but its header speaks of {} tokens", bytes, count));
   }
   format_ = TokenFormat::llmc;
-  first_word_ = memory_ + llmc_header_bytes;
+  first_byte_ = llmc_header_bytes;
   words_ = count;
 }
 
-TokenFile::~TokenFile() {
-  if (memory_ != nullptr) ::munmap(memory_, bytes_);
+std::vector<std::int32_t> TokenFile::read(std::int64_t first, std::int64_t count) const {
+  const auto number = static_cast<std::size_t>(count);
+  const OpenFile file(path_);
+  if (format_ == TokenFormat::text) {
+    std::vector<std::uint8_t> bytes(number);
+    file.read(first, bytes.data(), bytes.size());
+    return {bytes.begin(), bytes.end()};
+  }
+  std::vector<std::uint16_t> tokens(number);
+  file.read(first_byte_ + 2 * first, tokens.data(), 2 * tokens.size());
+  return {tokens.begin(), tokens.end()};
 }
-
-TokenFile::TokenFile(TokenFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      format_(other.format_),
-      memory_(std::exchange(other.memory_, nullptr)),
-      bytes_(other.bytes_),
-      first_word_(other.first_word_),
-      words_(other.words_) {}
 
 WordStream::WordStream(const std::vector<std::string>& paths, Stretch stretch) {
   if (paths.empty()) throw std::runtime_error("there is no file to read words from");
   std::int64_t end = 0;
   for (const std::string& path : paths) {
     const TokenFile& file = files_.emplace_back(path);
+    if (word_name(file.format()) != word_name(files_.front().format())) {
+      refuse(path, fmt::format("holds {}s as words, but {} holds {}s: a model learns one kind",
+                               word_name(file.format()), files_.front().path(),
+                               word_name(files_.front().format())));
+    }
     const auto whole = static_cast<double>(file.words());
     const auto from = static_cast<std::int64_t>(whole * stretch.from);
     const auto to = static_cast<std::int64_t>(whole * stretch.to);
@@ -170,16 +188,17 @@ void WordStream::read(std::int64_t first, std::int64_t count, std::int64_t vocab
     const std::int64_t begin = f == 0 ? 0 : ends_[f - 1];
     const std::int64_t place = starts_[f] + first - begin;
     const std::int64_t here = std::min(count, ends_[f] - first);
-    for (std::int64_t i = place; i < place + here; ++i) {
-      const std::int32_t word = file.word(i);
-      if (word >= vocabulary) {
-        refuse(file.path(),
-               fmt::format("holds token {} at place {} (the first is 0), outside the model's "
-                           "vocabulary of {} words; this file needs one of at least {}",
-                           word, i, vocabulary, largest_word(file) + 1));
-      }
-      out.push_back(word);
+    const std::vector<std::int32_t> words = file.read(place, here);
+    const auto outside =
+        std::ranges::find_if(words, [&](std::int32_t w) { return w >= vocabulary; });
+    if (outside != words.end()) {
+      refuse(file.path(),
+             fmt::format("holds token {} at place {} (the first is 0), outside the model's "
+                         "vocabulary of {} words; this file needs one of at least {}",
+                         *outside, place + (outside - words.begin()), vocabulary,
+                         largest_word(file) + 1));
     }
+    out.insert(out.end(), words.begin(), words.end());
     first += here;
     count -= here;
     ++f;

@@ -1,9 +1,8 @@
-// One file of words, mapped into memory: plain text as bytes, or a .bin shard of 16-bit tokens, as
+// One file of words: plain text as bytes, or a .bin shard of 16-bit tokens, as
 // nanoGPT (no header) and llm.c (256 int32 of header) write them; and many such files as one
 // stream.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,37 +14,31 @@ const char* name(TokenFormat format);  // "text", "nanogpt", "llmc"
 // Throws std::invalid_argument that lists the known names.
 TokenFormat parse_token_format(const std::string& text);
 // What a word is called: "byte" or "token".
-inline const char* word_name(TokenFormat format) {
+inline std::string word_name(TokenFormat format) {
   return format == TokenFormat::text ? "byte" : "token";
 }
 
+// Nothing is kept open or mapped between reads: a shard more costs nothing, and a file that is
+// shortened while it is read is an error in words, not the end of the process.
 class TokenFile {
  public:
   // A name that ends in .bin is a shard of tokens, everything else is text. Throws
   // std::runtime_error with one sentence if the file is missing, empty, of odd length, has another
   // magic or version than llm.c's, or is shorter or longer than its header says.
   explicit TokenFile(const std::string& path);
-  ~TokenFile();
-  TokenFile(TokenFile&& other) noexcept;
-  TokenFile& operator=(TokenFile&&) = delete;
 
   const std::string& path() const { return path_; }
   TokenFormat format() const { return format_; }
   std::int64_t words() const { return words_; }
-  std::int32_t word(std::int64_t i) const {
-    if (format_ == TokenFormat::text) return std::to_integer<std::int32_t>(first_word_[i]);
-    return std::to_integer<std::int32_t>(first_word_[2 * i]) |
-           std::to_integer<std::int32_t>(first_word_[2 * i + 1]) << 8;
-  }
+  // Words in the order of the file. Throws std::runtime_error if they are not all there any more.
+  std::vector<std::int32_t> read(std::int64_t first, std::int64_t count) const;
 
  private:
-  void read_header();
+  void read_header(std::int64_t bytes);
 
   std::string path_;
   TokenFormat format_ = TokenFormat::text;
-  std::byte* memory_ = nullptr;
-  std::size_t bytes_ = 0;
-  const std::byte* first_word_ = nullptr;
+  std::int64_t first_byte_ = 0;  // of the first word
   std::int64_t words_ = 0;
 };
 

@@ -1,17 +1,14 @@
-// Flags under one title of a verb's help, each with its default, and numbers that are refused in
-// words.
+// Flags under one title of a verb's help, each with its default.
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <limits>
 #include <string>
+
+#include "support/flag_checks.hpp"
 
 namespace fourfold {
 
 inline constexpr const char* sampling_group = "Text drawn from the model";
-
-// From `least` to `most`.
-CLI::Validator number(double least, double most = std::numeric_limits<double>::infinity());
 
 class FlagGroup {
  public:

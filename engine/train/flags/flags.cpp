@@ -10,14 +10,16 @@ namespace fourfold {
 
 namespace {
 
+constexpr double most_minutes = 5'256'000.0;  // ten years
+
 // Below the flags: rules, signals, the keys of the log, examples.
 const char* const train_help =
     R"(A batch is cut by whole sequences: micro-batches x Z x DATA must divide it. X cuts heads and
 columns, Y the hidden size, PIPE the layers; X x Y x Z x DATA x PIPE is the number of ranks.
 
-A line of a step: loss (nats a word), norm of the gradient before clipping, learning rate, ms of
-the slowest rank, tokens/s, flop/s that the schedule executes and their % of the FMA peak measured
-at the start, and how many ms a rank stood still for communication (mean over ranks).
+A line of a step: loss (nats a word), norm of the gradient before clipping, ms of the slowest rank,
+tokens/s, the flop/s that the schedule executes in % of the FMA peak measured at the start, and how
+many ms a rank stood still for communication (mean over ranks). The log has more.
 
 The log has one JSON object a line, by "kind":
   run         what was asked for and found out: model, grid, options, data, cpu, libraries,
@@ -39,7 +41,7 @@ anew. Steps and minutes count on, and the learning rate follows their end: with 
 rises again.
 
 Ctrl-C or SIGTERM: the step is finished, a checkpoint written, and the status is 130; a second
-one stops at once. Status 2: the command line is wrong; 1: everything else.
+one stops at once.
 
 Examples:
   fourfold train                                    # Debian's text, two ranks, 1.5 minutes
@@ -47,8 +49,8 @@ Examples:
   fourfold train --model gpt2-mini --data 'shards/train_*.bin' --ranks 4 --grid 2x1x2x1 \
       --batch 8 --steps 500 --precision bf16 --tune-kernels
   fourfold train --grid data=2,pipe=2 --order 1f1b --micro-batches 4 --steps 500
-  fourfold train --resume build/train/RUN/checkpoints --ranks 4 --grid 2x1x1x2 --steps 4000
-`fourfold sample --checkpoint build/train/RUN` draws text from what was trained.)";
+  fourfold train --resume results/train/RUN/checkpoints --ranks 4 --grid 2x1x1x2 --steps 4000
+`fourfold sample --checkpoint results/train/RUN` draws text from what was trained.)";
 
 constexpr const char* output_group =
     "What is written, and how often (in steps; 0: only at the end)";
@@ -86,7 +88,7 @@ void add_core_flag(FlagGroup& group, std::string& openblas_core) {
 void add_where(CLI::App& verb, TrainFlags& flags) {
   FlagGroup group(verb, "Ranks, and how they share the work");
   group.add("--ranks", flags.ranks, "MPI processes; 0: those of the grid, or two")
-      ->check(number(0));
+      ->check(whole_number(0));
   group.add("--grid", flags.grid,
             "XxYxZxDATA, such as 2x1x2x1, or by name, such as x=2,data=2,pipe=2; without it all "
             "ranks lie along data");
@@ -115,20 +117,20 @@ void add_options(CLI::App& verb, TrainFlags& flags) {
 void add_how(CLI::App& verb, TrainFlags& flags) {
   FlagGroup group(verb, "Optimizer: AdamW with decoupled decay, warm-up and cosine");
   TrainSettings& s = flags.settings;
-  group.add("--batch", s.batch, "sequences a step, on all ranks")->check(number(1));
+  group.add("--batch", s.batch, "sequences a step, on all ranks")->check(whole_number(1));
   group
       .add("--steps", s.length.steps,
            "train so many steps, those before a resume included; 0: no limit")
-      ->check(number(0));
+      ->check(whole_number(0));
   group
       .add("--minutes", s.length.minutes,
            "train so long; the learning rate then follows the clock. Without either: 1.5 minutes")
-      ->check(number(0));
+      ->check(number(0, most_minutes));
   group.add("--learning-rate", s.learning_rate.peak, "at the peak")->check(number(1e-12));
   group.add("--last-learning-rate", s.learning_rate.last_part, "at the end, as a part of the peak")
       ->check(number(0, 1));
   group.add("--warm-up", s.learning_rate.warm_up_steps, "steps from 0 to the peak")
-      ->check(number(0));
+      ->check(whole_number(0));
   group.add("--weight-decay", s.optimizer.weight_decay, "of matrices; biases and norms have none")
       ->check(number(0));
   group.add("--beta1", s.optimizer.beta1, "of the first moment")->check(number(0, 0.99999));
@@ -143,26 +145,26 @@ void add_output(CLI::App& verb, TrainFlags& flags) {
   FlagGroup group(verb, output_group);
   TrainSettings& s = flags.settings;
   group.add("--folder", s.folder,
-            "of log, checkpoints and plots; without it build/train/MODEL-TIME");
+            "of log, checkpoints and plots; without it results/train/MODEL-TIME, where you are");
   group.add("--log", s.log, "the log as JSON lines; without it log.jsonl in the folder");
   group
       .add("--print-every", s.print_every,
            "steps that share one line on the screen; 0: a line a second (the log has every step)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number(0));
   group
       .add("--validate-every", s.validate_every,
            "steps between looks at the loss on words kept apart")
-      ->check(number(0));
+      ->check(whole_number(0));
   group
       .add("--validation-batches", s.validation_batches,
            "batches read each time; each has a micro-batch's sequences")
-      ->check(number(1));
+      ->check(whole_number(1));
   group
       .add("--checkpoint-every", s.checkpoint_every,
            "steps between checkpoints: all that a run needs to go on")
-      ->check(number(0));
+      ->check(whole_number(0));
   group.add("--keep-checkpoints", s.keep_checkpoints, "how many of the newest stay")
-      ->check(number(1));
+      ->check(whole_number(1));
   verb.add_flag_callback(
           "--json", [&s] { s.screen = Screen::json; },
           "JSON lines on standard output, those of the log, instead of text")
@@ -172,7 +174,7 @@ void add_output(CLI::App& verb, TrainFlags& flags) {
       .add("--trace-step", s.trace_step,
            "the step that is traced, counted in this run; 0: the fifth, or the last if there are "
            "fewer")
-      ->check(number(0));
+      ->check(whole_number(0));
 }
 
 }  // namespace
@@ -184,8 +186,9 @@ CoreWish core_wish(const std::string& openblas_core) {
 void add_sampling_flags(CLI::App& verb, SamplingSettings& sampling) {
   FlagGroup group(verb, sampling_group);
   group.add("--prompt", sampling.prompt, "how it begins: text, or for token shards numbers");
-  group.add("--texts", sampling.texts, "drawn side by side")->check(number(1));
-  group.add("--tokens", sampling.tokens, "of each, beyond the prompt; 0: none")->check(number(0));
+  group.add("--texts", sampling.texts, "drawn side by side")->check(whole_number(1));
+  group.add("--tokens", sampling.tokens, "of each, beyond the prompt; 0: none")
+      ->check(whole_number(0));
   group
       .add("--temperature", sampling.temperature,
            "0: always the likeliest word; 1: as the model says")
@@ -193,7 +196,7 @@ void add_sampling_flags(CLI::App& verb, SamplingSettings& sampling) {
   group
       .add("--top-k", sampling.top_k,
            "draw among the K likeliest words only; 0: among all of the vocabulary")
-      ->check(number(0));
+      ->check(whole_number(0));
 }
 
 void add_train_flags(CLI::App& verb, TrainFlags& flags) {
@@ -206,7 +209,8 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   add_sampling_flags(verb, sampling);
   FlagGroup texts(verb, sampling_group);
   texts.add("--sample-seed", sampling.seed, "another seed, another text");
-  texts.add("--sample-every", sampling.every, "in steps; 0: only at the end")->check(number(0));
+  texts.add("--sample-every", sampling.every, "in steps; 0: only at the end")
+      ->check(whole_number(0));
   verb.footer(train_help);
 }
 

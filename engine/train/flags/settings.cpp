@@ -17,6 +17,12 @@ constexpr double default_minutes = 1.5;
 
 // A batch that has sequences left over would leave ranks or micro-batches without work.
 void check_batch(const TrainSettings& settings) {
+  const std::int64_t most = most_batch_tokens / settings.model.sequence;
+  if (settings.batch > most) {
+    throw std::runtime_error("a batch of " + std::to_string(settings.batch) +
+                             " sequences is more than the " + std::to_string(most) +
+                             " whose tokens are counted");
+  }
   const std::int64_t parts = batch_unit(settings.grid, settings.options.micro_batches);
   if (settings.batch % parts != 0) {
     throw std::runtime_error(

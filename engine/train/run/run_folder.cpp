@@ -3,7 +3,10 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <stdexcept>
@@ -37,14 +40,22 @@ bool resumes_from(const TrainSettings& settings, const std::string& checkpoints)
 }  // namespace
 
 std::string new_folder(const std::string& model) {
-  const files::path own = files::read_symlink("/proc/self/exe");
   const std::string first =
-      (own.parent_path().parent_path() / "train" /
-       fmt::format("{}-{:%Y%m%d-%H%M%S}", model, fmt::gmtime(std::time(nullptr))))
-          .string();
+      fmt::format("results/train/{}-{:%Y%m%d-%H%M%S}", model, fmt::gmtime(std::time(nullptr)));
   std::string folder = first;
   for (int i = 2; files::exists(folder); ++i) folder = fmt::format("{}-{}", first, i);
   return folder;
+}
+
+void refuse_unmakeable(const std::string& folder) {
+  files::path there = files::absolute(folder);
+  std::error_code missing;
+  while (!files::exists(there, missing) && there.has_relative_path()) there = there.parent_path();
+  const bool usable = ::access(there.c_str(), W_OK | X_OK) == 0;
+  const int error = !files::is_directory(there, missing) ? ENOTDIR : usable ? 0 : errno;
+  if (error == 0) return;
+  throw std::runtime_error(fmt::format("the folder {} cannot be used: {}: {}", folder,
+                                       there.string(), std::strerror(error)));
 }
 
 void refuse_earlier_run(const TrainSettings& settings) {

@@ -7,8 +7,12 @@
 
 namespace fourfold {
 
-// build/train/MODEL-TIME, beside the bin/ of this executable; with -2, -3 ... where there is one.
+// results/train/MODEL-TIME, in the working directory; with -2, -3 ... where there is one.
 std::string new_folder(const std::string& model);
+
+// Throws std::runtime_error with a sentence if the folder is neither there to be written in nor can
+// be made. Makes nothing. Not collective.
+void refuse_unmakeable(const std::string& folder);
 
 // Throws std::runtime_error with a sentence if the folder, or the log, holds an earlier run that is
 // not the one to be resumed: its log would tell of two runs, its checkpoints would be removed as

@@ -11,6 +11,7 @@
 #include "schedule/fold/memory.hpp"
 #include "support/field_json.hpp"
 #include "support/processor_name.hpp"
+#include "support/prose.hpp"
 
 namespace fourfold {
 
@@ -159,7 +160,8 @@ std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
   text += fmt::format("memory      {:.1f} MB a rank counted: {}\n", facts.counted.peak.value / mega,
                       by_role(facts.counted));
   text += fmt::format("folder      {}\n", settings.folder);
-  return text;
+  constexpr std::size_t labels = 12;  // characters
+  return hanging(text, labels);
 }
 
 std::string header_json(const TrainSettings& settings, const RunFacts& facts) {
@@ -211,9 +213,8 @@ std::string growth_text(std::int64_t grown_bytes, std::int64_t before_bytes,
                         const MemoryUse& counted) {
   const auto grown = static_cast<double>(grown_bytes);
   return fmt::format(
-      "memory      VmHWM has grown by {:.1f} MB on the largest rank: {:+.1f} % of what was "
-      "counted; "
-      "program, MPI and libraries had {:.1f} MB before",
+      "memory      VmHWM has grown by {:.1f} MB on the largest rank, {:+.1f} % off the count, from "
+      "{:.1f} MB",
       grown / mega, 100.0 * (grown / counted.peak.value - 1.0),
       static_cast<double>(before_bytes) / mega);
 }

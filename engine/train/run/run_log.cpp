@@ -38,8 +38,15 @@ void RunLog::say(const std::string& text) const {
 
 void RunLog::print_line(const std::string& text) const {
   const std::string line = text + "\n";
-  std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fflush(stdout);
+  const bool said = std::fwrite(line.data(), 1, line.size(), stdout) == line.size();
+  if (said && std::fflush(stdout) == 0) return;
+  if (errno != EPIPE && unsaid_ == 0) unsaid_ = errno;
+}
+
+void RunLog::expect_all_said() const {
+  if (unsaid_ == 0) return;
+  throw std::runtime_error(std::string("cannot write to standard output: ") +
+                           std::strerror(unsaid_) + "; the log " + path_ + " has all of it");
 }
 
 void RunLog::record(const std::string& json_line) const {

@@ -24,6 +24,9 @@ class RunLog {
   // To the file, and to standard output if that is JSON, at once, so that a run that is killed
   // leaves whole lines. Throws std::runtime_error if the disk is full.
   void record(const std::string& json_line) const;
+  // Throws std::runtime_error if some of it could not be said: a disk that standard output goes to
+  // being full is no reason to stop training, but one to say so.
+  void expect_all_said() const;
 
  private:
   void print_line(const std::string& text) const;
@@ -31,6 +34,7 @@ class RunLog {
   std::string path_;
   Screen screen_ = Screen::silent;
   std::FILE* file_ = nullptr;
+  mutable int unsaid_ = 0;  // the error of the first line that was lost on standard output
 };
 
 }  // namespace fourfold

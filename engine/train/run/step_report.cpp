@@ -57,11 +57,11 @@ void add_ranks(StepReport& report, const std::vector<RankStep>& ranks) {
 std::string screen_line(const StepReport& report) {
   const double peak_part = report.rate() / report.work.peak;
   return fmt::format(
-      "step {:5}  loss {:.4f}  norm {:6.3f}  rate {:.2e}  {:7.1f} ms  {:7.0f} tokens/s  "
-      "{:6.1f} Gflop/s {:4.1f} % of peak  exposed {:5.1f} ms  {:3.0f} %, {} left",
-      report.step, report.loss, report.gradient_norm, report.learning_rate, report.seconds * 1e3,
-      report.tokens_per_second(), report.rate().value / 1e9, 100.0 * peak_part,
-      report.exposed() * 1e3, 100.0 * report.done, clock_text(report.seconds_left));
+      "step {:5}  loss {:.4f}  norm {:5.3f}  {:7.1f} ms  {:7.0f} tokens/s  {:4.1f} % of peak  "
+      "exposed {:5.1f} ms  {:3.0f} %, {} left",
+      report.step, report.loss, report.gradient_norm, report.seconds * 1e3,
+      report.tokens_per_second(), 100.0 * peak_part, report.exposed() * 1e3, 100.0 * report.done,
+      clock_text(report.seconds_left));
 }
 
 std::string json_line(const StepReport& report) {

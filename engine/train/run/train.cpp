@@ -36,21 +36,22 @@ std::string mpi_text() {
   return text.substr(0, text.find(','));
 }
 
-// Makes the log's folder where it is not there yet.
+// Leaves everything as it is: what is refused later leaves no folder behind.
 void refuse_unwritable_outputs(const TrainSettings& settings) {
-  const std::filesystem::path folder = std::filesystem::path(log_path(settings)).parent_path();
-  std::error_code refused_below;
-  if (!folder.empty()) std::filesystem::create_directories(folder, refused_below);
-  refuse_unwritable(log_path(settings));
-  if (!settings.trace.empty()) refuse_unwritable(settings.trace);
+  refuse_unmakeable(settings.folder);
+  for (const std::string& path : {settings.log, settings.trace}) {
+    if (path.empty()) continue;
+    const bool to_be_made = !std::filesystem::exists(settings.folder) &&
+                            std::filesystem::path(path).parent_path() == settings.folder;
+    if (!to_be_made) refuse_unwritable(path);
+  }
 }
 
-RunLog opened_log(const TrainSettings& settings, const World& world) {
+// The first that a run writes, when nothing is left that could refuse it.
+RunLog opened_log(const TrainSettings& settings) {
   RunLog log;
-  together([&] {
-    if (world.rank() != 0) return;
-    refuse_earlier_run(settings);
-    refuse_unwritable_outputs(settings);
+  on_first_rank([&] {
+    std::filesystem::create_directories(settings.folder);
     log.open(log_path(settings), settings.screen);
   });
   return log;
@@ -99,6 +100,11 @@ std::string transports_text(const std::vector<TransportChoice>& choices) {
   return text;
 }
 
+std::string folder_of(const std::string& checkpoint) {
+  if (std::filesystem::is_directory(checkpoint)) return checkpoint;
+  return std::filesystem::absolute(checkpoint).parent_path().string();
+}
+
 FlopsPerSecond peak_of(const std::vector<double>& ranks) {
   FlopsPerSecond sum;
   for (double peak : ranks) sum += {peak};
@@ -134,7 +140,10 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   const std::int64_t neighbours = world.ranks_on_this_node();
   together(
       [&] { refuse_without_room(counted_memory(settings).peak, neighbours, available_bytes()); });
-  RunLog log = opened_log(settings, world);
+  on_first_rank([&] {
+    refuse_earlier_run(settings);
+    refuse_unwritable_outputs(settings);
+  });
   std::optional<Data> opened;
   together([&] { opened.emplace(settings.data, settings.model); });
   const Data& data = *opened;
@@ -178,6 +187,7 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
     weights.initialise(settings.model, settings.seed);
   } else {
     state = read_checkpoint(settings.resume, settings.model, weights);
+    on_first_rank([&] { sweep_checkpoints(folder_of(settings.resume)); });
   }
   state.trainer["typed"] = settings.typed;
   state.trainer["kernels"] = json_of(choices);
@@ -187,13 +197,16 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
 
   facts.step = state.step;
   facts.trained_seconds = state.trainer.value("trained_seconds", 0.0);
+  RunLog log = opened_log(settings);
   Trainer trainer(settings, {world, channels, backend}, data, weights, log);
   give_back_free_memory();  // of the trials of transports
   facts.transports = transports_text(channels.choices());
   state.trainer["transports"] = json_of(channels.choices());
   log.say(header_text(settings, facts));
   log.record(header_json(settings, facts));
-  return trainer.run(state, facts, growth);
+  TrainOutcome outcome = trainer.run(state, facts, growth);
+  together([&] { log.expect_all_said(); });
+  return outcome;
 }
 
 }  // namespace fourfold

@@ -18,7 +18,10 @@
 #include "engine/train/run/run_folder.hpp"
 #include "engine/train/run/train.hpp"
 #include "engine/train/verbs.hpp"
+#include "support/exit_status.hpp"
+#include "support/flag_checks.hpp"
 #include "support/help_format.hpp"
+#include "support/standard_streams.hpp"
 
 namespace fourfold {
 namespace {
@@ -34,6 +37,7 @@ struct Typed {
 void parse(CLI::App& app, Typed& typed) {
   add_train_flags(app, typed.flags);
   app.add_flag("--plan", typed.plan, "")->group("");
+  check_all_values(app);
   parse_words(app, typed.words);
   typed.kept = typed_flags(app);
 }
@@ -105,7 +109,7 @@ int plan(const Typed& typed) {
                               {"log", log_path(settings)},
                               {"json", settings.screen == Screen::json},
                               {"arguments", arguments}};
-  fmt::print("{}\n", result.dump());
+  print(result.dump() + '\n');
   return 0;
 }
 
@@ -118,8 +122,7 @@ int train_here(const Typed& typed, const Session& session) {
     expect_ranks(settings.grid, session.ranks());
   });
   settings.folder = world.from_first(settings.folder);
-  train(settings, world);
-  return 0;
+  return train(settings, world).stopped ? status_stopped : status_done;
 }
 
 }  // namespace
@@ -132,7 +135,7 @@ int run_train_verb(const Started& started) {
   } catch (const CLI::Success&) {  // --help
     return print_help(app);
   } catch (const CLI::ParseError& error) {
-    return complain(sentence_of(app, error), wrong_usage);
+    return complain(sentence_of(app, error), status_could_not);
   }
   if (!typed.plan) {
     use_one_thread();  // for the speed that a warning measures

@@ -52,15 +52,6 @@ struct RankWord {
   }
 };
 
-// Such a gradient has just been added to every weight: no checkpoint is to be made of them.
-void expect_finite(const StepReport& report) {
-  if (std::isfinite(report.loss) && std::isfinite(report.gradient_norm)) return;
-  throw FailedTogether(
-      fmt::format("training has diverged: in step {} the loss is {} and the gradient's norm {}; "
-                  "lower --learning-rate, and go on from an earlier checkpoint with --resume",
-                  report.step, report.loss, report.gradient_norm));
-}
-
 // Seconds by channel of a program as those by channel of all stages, of which it has some.
 std::vector<double> by_channel_of_all(const std::vector<Channel>& all,
                                       const std::vector<Channel>& of_program,
@@ -131,9 +122,9 @@ void Trainer::step() {
   state_.position += settings_.batch;
   StepReport report = report_of(executed, optimizer.learning_rate, begin);
   report.reference_seconds = reference_seconds();
-  expect_finite(report);
   outcome_.losses.push_back(report.loss);
   log_.record(json_line(report));
+  expect_finite(report);
   if (due_on_screen()) {
     said_at_ = trained_.seconds_here;
     log_.say(screen_line(report));
@@ -146,6 +137,19 @@ double Trainer::reference_seconds() {
   double sum = 0.0;
   for (double seconds : worker_.world.all(reference_->seconds())) sum += seconds;
   return sum / static_cast<double>(worker_.world.size());
+}
+
+// Such a gradient has just been added to every weight: no checkpoint is to be made of them.
+void Trainer::expect_finite(const StepReport& report) const {
+  if (std::isfinite(report.loss) && std::isfinite(report.gradient_norm)) return;
+  record_end(RunEnd::diverged);
+  throw FailedTogether(fmt::format(
+      "training has diverged: in step {} the loss is {} and the gradient's norm {}; "
+      "lower --learning-rate{}",
+      report.step, report.loss, report.gradient_norm,
+      outcome_.checkpoint.empty() ? ""
+                                  : ", and go on from an earlier checkpoint with --resume " +
+                                        settings_.folder + "/checkpoints"));
 }
 
 // The first step, and then as often as asked for: by default once a second, so that a person can
@@ -270,17 +274,22 @@ void Trainer::draw_texts() {
   say_texts(outcome_.texts, format, log_);
 }
 
+void Trainer::record_end(RunEnd end) const {
+  log_.record(nlohmann::ordered_json{{"kind", "end"},
+                                     {"step", state_.step},
+                                     {"steps_here", trained_.steps_here},
+                                     {"seconds_here", now() - began_},
+                                     {"asked_to_stop", end == RunEnd::stopped},
+                                     {"diverged", end == RunEnd::diverged}}
+                  .dump());
+}
+
 void Trainer::finish() {
   if (!settings_.trace.empty() && trained_.steps_here < traced_step_) {
     log_.say(
         fmt::format("no trace: the run ended before its step {} (--trace-step)", traced_step_));
   }
-  log_.record(nlohmann::ordered_json{{"kind", "end"},
-                                     {"step", state_.step},
-                                     {"steps_here", trained_.steps_here},
-                                     {"seconds_here", now() - began_},
-                                     {"asked_to_stop", outcome_.stopped}}
-                  .dump());
+  record_end(outcome_.stopped ? RunEnd::stopped : RunEnd::whole);
   if (outcome_.stopped) {
     log_.say(fmt::format("asked to stop: step {} is finished", state_.step));
     write_checkpoint();

@@ -30,6 +30,8 @@ struct TrainOutcome {
 // std::runtime_error if the run has not so many.
 std::int64_t traced_step(const TrainSettings& settings, std::int64_t steps_before);
 
+enum class RunEnd : std::uint8_t { whole, stopped, diverged };
+
 class Trainer {
  public:
   // Weights are set, from their start or from a checkpoint, of which `state` tells; all that is
@@ -49,6 +51,8 @@ class Trainer {
   void validate();
   void write_checkpoint();
   void draw_texts();
+  void expect_finite(const StepReport& report) const;
+  void record_end(RunEnd end) const;
   void finish();
   bool every(std::int64_t steps) const { return steps > 0 && state_.step % steps == 0; }
   bool due_on_screen() const;

@@ -19,8 +19,10 @@
 #include "engine/train/sample/prompt.hpp"
 #include "engine/train/sample/sample.hpp"
 #include "engine/train/verbs.hpp"
+#include "support/exit_status.hpp"
 #include "support/field.hpp"
 #include "support/help_format.hpp"
+#include "support/standard_streams.hpp"
 
 namespace fourfold {
 namespace {
@@ -39,7 +41,8 @@ void add_sample_flags(CLI::App& verb, SampleFlags& flags) {
   what.add("--checkpoint", flags.settings.checkpoint,
            "a checkpoint, or a run's folder, which means its newest")
       ->required();
-  what.add("--ranks", flags.ranks, "MPI processes; 0: those of the grid, or one")->check(number(0));
+  what.add("--ranks", flags.ranks, "MPI processes; 0: those of the grid, or one")
+      ->check(whole_number(0));
   what.add("--grid", flags.grid,
            "XxYxZxDATA, such as 2x1x1x1, or by name, such as x=2,pipe=2, whatever the checkpoint "
            "was trained on; without it all ranks lie along data, which share out texts, not the "
@@ -58,7 +61,7 @@ void add_sample_flags(CLI::App& verb, SampleFlags& flags) {
       "it "
       "where two\nwords are equally likely.\n\n"
       "Examples:\n"
-      "  fourfold sample --checkpoint build/train/RUN --prompt 'It was'\n"
+      "  fourfold sample --checkpoint results/train/RUN --prompt 'It was'\n"
       "  fourfold sample --checkpoint RUN/checkpoints/step-00000500.json --texts 4 --top-k 40 "
       "--json");
 }
@@ -99,8 +102,7 @@ int plan(const SampleFlags& typed, const Started& started) {
     if (word != "--plan") arguments.push_back(word);
   }
   if (flags.grid.empty()) arguments.push_back("--grid=" + settings.grid.str());
-  fmt::print("{}\n",
-             nlohmann::json{{"ranks", settings.grid.size()}, {"arguments", arguments}}.dump());
+  print(nlohmann::json{{"ranks", settings.grid.size()}, {"arguments", arguments}}.dump() + '\n');
   return 0;
 }
 
@@ -125,12 +127,13 @@ int run_sample_verb(const Started& started) {
   app.formatter(std::make_shared<HelpFormat>());
   SampleFlags flags;
   add_sample_flags(app, flags);
+  check_all_values(app);
   try {
     parse_words(app, started.arguments());
   } catch (const CLI::Success&) {  // --help
     return print_help(app);
   } catch (const CLI::ParseError& error) {
-    return complain(sentence_of(app, error), wrong_usage);
+    return complain(sentence_of(app, error), status_could_not);
   }
   // Reading a checkpoint is collective, even on one rank.
   const auto make_plan = [&](const Session&) { return plan(flags, started); };

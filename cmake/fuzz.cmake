@@ -1,0 +1,22 @@
+# The fuzzing harness, built when asked for: the readers of everything that people hand in, and no more,
+# under ASan and UBSan.
+file(GLOB fuzzed CONFIGURE_DEPENDS
+     ${PROJECT_SOURCE_DIR}/support/*.cpp ${PROJECT_SOURCE_DIR}/schedule/collectives/*.cpp
+     ${PROJECT_SOURCE_DIR}/schedule/program/*.cpp ${PROJECT_SOURCE_DIR}/platforms/file/*.cpp
+     ${PROJECT_SOURCE_DIR}/tests/fuzz/*.cpp)
+foreach(source schedule/models/model schedule/models/model_file schedule/models/model_template
+               platforms/platform platforms/software scaling/systems/system scaling/systems/rules
+               sim/question/point sim/cost/collective_tuning scaling/cli/what_if_words
+               scaling/study/toml_file scaling/study/published scaling/validation/cell_table
+               engine/train/checkpoint/checkpoint_record engine/train/checkpoint/checkpoint_checksum
+               engine/train/checkpoint/safetensors engine/train/data/token_file)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/${source}.cpp)
+    list(APPEND fuzzed ${PROJECT_SOURCE_DIR}/${source}.cpp)
+  endif()
+endforeach()
+add_executable(fuzz EXCLUDE_FROM_ALL ${fuzzed})
+target_compile_definitions(fuzz PRIVATE FOURFOLD_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+target_compile_options(fuzz PRIVATE -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all)
+target_link_options(fuzz PRIVATE -fsanitize=address,undefined)
+target_link_libraries(fuzz PRIVATE fourfold_options CLI11::CLI11 nlohmann_json::nlohmann_json fmt::fmt
+                                   tomlplusplus::tomlplusplus PkgConfig::MPI)

@@ -1,0 +1,67 @@
+// The table of fields as comments and keys; see model_template.hpp.
+#include "schedule/models/model_template.hpp"
+
+#include <sstream>
+
+#include "schedule/models/model.hpp"
+#include "schedule/models/model_file.hpp"
+#include "support/field.hpp"
+#include "support/prose.hpp"
+
+namespace fourfold {
+namespace {
+
+constexpr const char* example = "gpt2-124m";
+
+constexpr const char* head =
+    "A model of your own: equal transformer blocks between an embedding and a head. Save this, "
+    "change the numbers and use it by its path, which ends in .toml:\n"
+    "  fourfold models template > my-model.toml\n"
+    "  fourfold project --platform frontier --model my-model.toml --devices 64\n"
+    "`fourfold models` lists those that are shipped. docs/campaigns.md has the keys as a table.";
+
+std::string in_comment(const std::string& text) {
+  std::istringstream lines(wrapped(text, line_width - 2));
+  std::string result;
+  for (std::string line; std::getline(lines, line);) result += "# " + line + '\n';
+  return result;
+}
+
+// "a whole number from 1 to 10000, as ..."
+std::string what_it_may_be(const FieldFacts& field) {
+  if (const auto* range = std::get_if<WholeNumber>(&field.kind)) {
+    return "a whole number from " + std::to_string(range->least) + " to " +
+           std::to_string(range->most);
+  }
+  if (const auto* one = std::get_if<OneWord>(&field.kind)) {
+    std::string text;
+    for (const std::string& word : one->words)
+      text += (text.empty() ? "\"" : " or \"") + word + '"';
+    return text;
+  }
+  if (std::holds_alternative<OnOff>(field.kind)) return "true or false";
+  return std::holds_alternative<FreeText>(field.kind) ? "a text" : "a number";
+}
+
+std::string written(const FieldValue& value) {
+  if (const auto* on = std::get_if<bool>(&value)) return *on ? "true" : "false";
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
+  return '"' + std::get<std::string>(value) + '"';
+}
+
+}  // namespace
+
+std::string model_template() {
+  const FieldValues values = model_fields().values(read_model(example));
+  std::string text = in_comment(head);
+  for (const FieldFacts& field : model_fields().facts()) {
+    const auto value = values.find(field.key);
+    const bool said = value != values.end();
+    text += '\n' + in_comment(field.key + ": " + field.help + "; " + what_it_may_be(field) +
+                              (said ? "." : ". May be left out."));
+    text += said ? field.key + " = " + written(value->second) + '\n' : "# " + field.key + " =\n";
+  }
+  return text;
+}
+
+}  // namespace fourfold

@@ -1,0 +1,59 @@
+// Compares the links of the machine with and without a factor; see idle_scales.hpp.
+#include "sim/conditions/idle_scales.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <vector>
+
+#include "platforms/file/sections.hpp"
+#include "platforms/network/topology.hpp"
+#include "sim/conditions/conditions.hpp"
+
+namespace fourfold {
+namespace {
+
+bool of_links(const std::string& key) {
+  if (key == global_bandwidth_scale) return true;
+  return key.ends_with("_GBps") && (key.starts_with("node.") || key.starts_with("network."));
+}
+
+bool passes(const Topology& topology, const std::vector<bool>& changed, const ProcessGrid& grid,
+            const Mapping& mapping) {
+  for (Axis axis : all_axes) {
+    if (grid.extent(axis) == 1) continue;
+    for (std::int64_t rank = 0; rank < grid.size(); ++rank) {
+      if (grid.coordinate(rank, axis) != 0) continue;  // a group once
+      const std::vector<std::int64_t> group = mapping.apply(grid.line(rank, axis));
+      for (const LinkShare& entry : topology.ring_footprint(group, 0)) {
+        if (changed[static_cast<std::size_t>(entry.link)]) return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void refuse_idle_scales(const Point& point, const Platform& platform) {
+  for (const auto& [key, factor] : point.scales) {
+    if (!of_links(key) || factor == 1.0) continue;
+    Scales others = point.scales;
+    others.erase(key);
+    const Platform before = read_platform(point.platform, others, point.software);
+    const Mapping mapping = mapping_of(point, platform);
+    const std::int64_t nodes = mapping.nodes(platform.node.devices);
+    const Topology scaled(platform, nodes), unscaled(before, nodes);
+    std::vector<bool> changed;
+    for (std::int32_t link = 0; link < scaled.link_count(); ++link) {
+      changed.push_back(!(scaled.capacity(link) == unscaled.capacity(link)));
+    }
+    if (passes(scaled, changed, point.grid, mapping)) continue;
+    throw std::invalid_argument(
+        fmt::format("--scale {}={:g} cannot take effect: {} devices on grid {} send nothing over "
+                    "such links",
+                    key, factor, point.grid.size(), point.grid.str()));
+  }
+}
+
+}  // namespace fourfold

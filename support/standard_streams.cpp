@@ -1,0 +1,35 @@
+// Three descriptors and two ways to write; see standard_streams.hpp.
+#include "support/standard_streams.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+
+namespace fourfold {
+
+bool hold_standard_streams() {
+  const bool answers = ::fcntl(STDOUT_FILENO, F_GETFD) >= 0;
+  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // The lowest number that is free is this one: those below are open by now.
+    if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", stream == 0 ? O_RDONLY : O_WRONLY);
+  }
+  return answers;
+}
+
+void print(const std::string& text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (written && std::fflush(stdout) == 0) return;
+  if (errno == EPIPE) return;  // the reader, say `head`, has seen enough
+  throw std::runtime_error(std::string("cannot write to standard output: ") + std::strerror(errno));
+}
+
+void say(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+}  // namespace fourfold

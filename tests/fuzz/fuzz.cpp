@@ -1,0 +1,256 @@
+// fuzz SECONDS SEED FOURFOLD: feeds mutated files to every reader in this process, which is built
+// under ASan and UBSan, and mutated command lines to the executable FOURFOLD. What a person did
+// wrong must end in a sentence: a crash, a sentence of a library, memory without bound and a run
+// without end are failures, and the input that did it stays in ./fuzz-input.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "engine/train/checkpoint/checkpoint_record.hpp"
+#include "engine/train/checkpoint/safetensors.hpp"
+#include "engine/train/data/token_file.hpp"
+#include "platforms/platform.hpp"
+#include "scaling/cli/what_if_words.hpp"
+#include "scaling/study/published.hpp"
+#include "scaling/study/toml_file.hpp"
+#include "scaling/systems/system.hpp"
+#include "scaling/validation/cell_table.hpp"
+#include "schedule/models/model_file.hpp"
+#include "schedule/models/model_template.hpp"
+#include "sim/question/point.hpp"
+#include "support/whole_file.hpp"
+#include "tests/fuzz/mutate.hpp"
+
+namespace fourfold {
+namespace {
+
+namespace files = std::filesystem;
+
+constexpr unsigned longest_feed_s = 20;
+
+// A reader: what it is fed with, as a file of this ending, and what it is fed to.
+struct Reader {
+  std::string name, ending;
+  std::vector<std::string> seeds;
+  std::function<void(const std::string& path)> feed;
+};
+
+std::vector<std::string> contents(const std::string& folder, const std::string& ending) {
+  std::vector<std::string> texts;
+  for (const auto& entry : files::directory_iterator(files::path(FOURFOLD_SOURCE_DIR) / folder)) {
+    if (entry.path().extension() == ending) texts.push_back(read_whole_file(entry.path().string()));
+  }
+  return texts;
+}
+
+std::string shard() {
+  std::vector<std::int32_t> header(256, 0);
+  header[0] = 20'240'520;
+  header[1] = 1;
+  header[2] = 100;
+  std::string text(reinterpret_cast<const char*>(header.data()), 1024);
+  for (int i = 0; i < 200; ++i) text += static_cast<char>(i);
+  return text;
+}
+
+CheckpointRecord some_checkpoint() {
+  CheckpointRecord record;
+  record.state.model = read_model("gpt-bytes");
+  record.state.trainer = nlohmann::json{{"typed", {{"--seed", {"1"}}}}};
+  record.data_file = "step-00000001.safetensors";
+  record.checksums = {{"a", 1}, {"b", 2}};
+  return record;
+}
+
+Point some_point() {
+  Point point;
+  point.platform = "frontier";
+  point.model = read_model("gpt-5b");
+  point.grid = ProcessGrid(2, 2, 2, 2);
+  point.global_batch = 64;
+  return point;
+}
+
+std::vector<Reader> readers() {
+  const std::vector<std::string> runs = contents("scaling/validation/sets", ".csv");
+  const std::string head = safetensors_head({{"a", 2, 3, 0}, {"b", 4, 1, 6}}, {{"format", "x"}});
+  return {
+      {"platforms", ".toml", contents("platforms/machines", ".toml"),
+       [](const std::string& path) { read_platform(path); }},
+      {"software", ".toml", contents("software", ".toml"),
+       [](const std::string& path) { read_software(path); }},
+      {"systems", ".toml", contents("systems", ".toml"),
+       [](const std::string& path) { read_system(path); }},
+      {"models", ".toml", {model_template()}, [](const std::string& path) { read_model(path); }},
+      {"campaigns", ".toml", contents("scaling/campaigns", ".toml"),
+       [](const std::string& path) { read_toml(path); }},
+      {"published rows", ".csv", contents("scaling/campaigns", ".csv"),
+       [](const std::string& path) { read_published(path); }},
+      {"measured runs", ".csv", runs, [](const std::string& path) { CellTable table(path); }},
+      {"placements",
+       ".txt",
+       {"0\n1\n2 # a node\n\n7\n"},
+       [](const std::string& path) { read_placement_list(path, "node", 1000); }},
+      {"points",
+       ".json",
+       {to_json(some_point())},
+       [](const std::string& path) { point_from_json(read_whole_file(path)); }},
+      {"checkpoints",
+       ".json",
+       {text_of(some_checkpoint())},
+       [](const std::string& path) { parse_checkpoint_record(read_whole_file(path)); }},
+      {"heads of checkpoints",
+       ".safetensors",
+       {head},
+       [](const std::string& path) {
+         const std::string text = read_whole_file(path);
+         const auto bytes = static_cast<std::int64_t>(text.size());
+         if (safetensors_head_bytes(text.substr(0, 8), bytes + 40) <= bytes) {
+           parse_safetensors_head(text, 40);
+         }
+       }},
+      {"shards",
+       ".bin",
+       {shard()},
+       [](const std::string& path) {
+         const WordStream words({path}, {0.0, 1.0});
+         std::vector<std::int32_t> read;
+         words.read(0, words.words(), 50'257, read);
+       }},
+      {"grids",
+       ".txt",
+       {"2x2x2x2", "x=4,data=2,pipe=8", "tp=8,pp=2,dp=4"},
+       [](const std::string& path) { ProcessGrid::parse(read_whole_file(path)); }}};
+}
+
+// What no person is to read.
+bool of_a_library(const std::string& sentence) {
+  constexpr std::array marks{"json.exception", "::at",  "basic_string", "vector::", "stoi",
+                             "stol",           "stod",  "bad_variant",  "bad opt",  "_M_",
+                             "map::",          "std::", "regex_error",  "bad_any",  "bad_function"};
+  return std::any_of(marks.begin(), marks.end(),
+                     [&](const char* mark) { return sentence.find(mark) != std::string::npos; });
+}
+
+// The failure that feeding the file is; empty if there is none.
+std::string failure_of(const Reader& reader, const std::string& path) {
+  alarm(longest_feed_s);
+  try {
+    reader.feed(path);
+  } catch (const std::bad_alloc&) {
+    return "asks for memory without bound";
+  } catch (const std::exception& error) {
+    if (of_a_library(error.what())) return std::string("is answered by a library: ") + error.what();
+  }
+  alarm(0);
+  return "";
+}
+
+std::vector<std::vector<std::string>> command_lines() {
+  const std::vector<std::string> point{"--platform", "perlmutter", "--model",        "gpt2-124m",
+                                       "--devices",  "8",          "--batch-tokens", "262144",
+                                       "--fidelity", "estimated"};
+  std::vector<std::vector<std::string>> lines{
+      {"project", "--scale", "network.link_bandwidth_GBps=0.5", "--overlap", "oar,ors", "--json"},
+      {"project", "--grid", "x=2,data=4", "--micro-batches", "2", "--zero", "1"},
+      {"search", "--stages", "1,2", "--order", "1f1b,gpipe", "--best", "3"}};
+  for (std::vector<std::string>& line : lines) line.insert(line.end(), point.begin(), point.end());
+  lines.push_back({"collectives", "--platform", "polaris", "--devices", "8", "--stride", "2"});
+  lines.push_back({"platforms", "export", "frontier", "--simgrid-xml", "--devices", "16"});
+  lines.push_back({"platforms", "show", "frontier", "--json"});
+  lines.push_back({"show", "--model", "gpt2-mini", "--zero", "2", "--recompute", "none"});
+  lines.push_back({"show", "order", "--stages", "4", "--micro-batches", "8", "--times", "1,2,1"});
+  lines.push_back({"models", "template"});
+  lines.push_back({"systems", "axonn-4d"});
+  return lines;
+}
+
+// Runs the executable on the words, in a process of bounded memory and seconds.
+std::string failure_of(const std::string& fourfold, const std::vector<std::string>& words) {
+  std::vector<char*> arguments{const_cast<char*>(fourfold.c_str())};
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit memory{rlim_t{4} << 30, rlim_t{4} << 30}, seconds{60, 61};
+    setrlimit(RLIMIT_AS, &memory);
+    setrlimit(RLIMIT_CPU, &seconds);
+    const int nothing = open("/dev/null", O_RDWR);
+    const int said = open("fuzz-said", O_RDWR | O_CREAT | O_TRUNC, 0644);
+    dup2(nothing, 0);
+    dup2(nothing, 1);
+    dup2(said, 2);
+    execv(arguments[0], arguments.data());
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  const std::string said = read_whole_file("fuzz-said");
+  if (!WIFEXITED(status)) return fmt::format("ends it by signal {}", WTERMSIG(status));
+  const int code = WEXITSTATUS(status);
+  if (code > 2) return fmt::format("ends it with status {}: {}", code, said);
+  if (code != 0 && said.find("fourfold: ") == std::string::npos) return "fails without a sentence";
+  return code != 0 && of_a_library(said) ? "is answered by a library: " + said : "";
+}
+
+int fuzz(double seconds, std::uint64_t seed, const std::string& fourfold) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto left = [&] {
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    return passed.count() < seconds;
+  };
+  Mutator mutator(seed);
+  const std::vector<Reader> all = readers();
+  const std::vector<std::vector<std::string>> lines = command_lines();
+  std::int64_t fed = 0, run = 0;
+  while (left()) {
+    for (const Reader& reader : all) {
+      const std::string path = "./fuzz-input" + reader.ending;
+      for (int i = 0; i < 20; ++i, ++fed) {
+        write_whole_file(path, mutator.text(reader.seeds));
+        const std::string failure = failure_of(reader, path);
+        if (failure.empty()) continue;
+        fmt::print(stderr, "{} (seed {}), fed to the reader of {}, {}\n", path, seed, reader.name,
+                   failure);
+        return 1;
+      }
+      files::remove(path);
+    }
+    const std::vector<std::string> words = mutator.words(lines);
+    ++run;
+    if (const std::string failure = failure_of(fourfold, words); !failure.empty()) {
+      fmt::print(stderr, "fourfold {} (seed {}) {}\n", fmt::join(words, " "), seed, failure);
+      return 1;
+    }
+  }
+  fmt::print("{} files and {} command lines, seed {}: each ended in an answer or a sentence\n", fed,
+             run, seed);
+  return 0;
+}
+
+}  // namespace
+}  // namespace fourfold
+
+int main(int count, char** words) {
+  if (count != 4) {
+    std::fputs("usage: fuzz SECONDS SEED FOURFOLD\n", stderr);
+    return 2;
+  }
+  return fourfold::fuzz(std::atof(words[1]), std::strtoull(words[2], nullptr, 10), words[3]);
+}
