@@ -3,6 +3,7 @@
 #include <exception>
 #include <string>
 
+#include "engine/train/checkpoint/exchange_verb.hpp"
 #include "engine/train/run/train_verb.hpp"
 #include "engine/train/sample/sample_verb.hpp"
 
@@ -13,7 +14,8 @@ int run(const Started& started) {
   const std::string verb = started.count > 1 ? started.words[1] : "";
   if (verb == "train") return run_train_verb(started);
   if (verb == "sample") return run_sample_verb(started);
-  return complain("fourfold-engine is started by `fourfold`; it knows the verbs train and sample",
+  if (verb == "checkpoint") return run_checkpoint_verb(started);
+  return complain("fourfold-engine is started by `fourfold`; it knows train, sample and checkpoint",
                   wrong_usage);
 }
 

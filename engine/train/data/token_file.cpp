@@ -14,6 +14,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "engine/train/data/documents.hpp"
+#include "engine/words.hpp"
+
 namespace fourfold {
 
 namespace {
@@ -77,9 +80,10 @@ TokenFile::TokenFile(const std::string& path) : path_(path) {
   memory_ = map_file(path, bytes_);
   first_word_ = memory_;
   words_ = static_cast<std::int64_t>(bytes_);
-  if (!path.ends_with(".bin")) return;
+  const bool documents = path.ends_with(".jsonl");
+  if (!path.ends_with(".bin") && !documents) return;
   try {
-    read_header();
+    documents ? read_documents() : read_header();
   } catch (...) {
     ::munmap(memory_, bytes_);
     throw;
@@ -121,6 +125,30 @@ void TokenFile::read_header() {
   words_ = count;
 }
 
+// The file itself is not needed any more.
+void TokenFile::read_documents() {
+  try {
+    for (const Document& document :
+         parse_documents({reinterpret_cast<const char*>(memory_), bytes_})) {
+      const auto begin = static_cast<std::int64_t>(documents_.size());
+      const auto behind = begin + static_cast<std::int64_t>(document.prompt.size());
+      if (behind > begin) prompts_.push_back({begin, behind});
+      documents_ += document.prompt + document.completion;
+      documents_ += '\0';
+    }
+  } catch (const std::runtime_error& error) {
+    refuse(path_, error.what());
+  }
+  ::munmap(std::exchange(memory_, nullptr), bytes_);
+  first_word_ = reinterpret_cast<const std::byte*>(documents_.data());
+  words_ = static_cast<std::int64_t>(documents_.size());
+}
+
+bool TokenFile::is_of_prompt(std::int64_t i) const {
+  const auto behind = std::ranges::upper_bound(prompts_, i, {}, &Range::to);
+  return behind != prompts_.end() && behind->from <= i;
+}
+
 TokenFile::~TokenFile() {
   if (memory_ != nullptr) ::munmap(memory_, bytes_);
 }
@@ -130,7 +158,10 @@ TokenFile::TokenFile(TokenFile&& other) noexcept
       format_(other.format_),
       memory_(std::exchange(other.memory_, nullptr)),
       bytes_(other.bytes_),
-      first_word_(other.first_word_),
+      prompts_(std::move(other.prompts_)),
+      documents_(std::move(other.documents_)),
+      first_word_(documents_.empty() ? other.first_word_
+                                     : reinterpret_cast<const std::byte*>(documents_.data())),
       words_(other.words_) {}
 
 WordStream::WordStream(const std::vector<std::string>& paths, Stretch stretch) {
@@ -158,32 +189,48 @@ void WordStream::expect_within(std::int64_t vocabulary, std::int64_t most_words)
   }
 }
 
-void WordStream::read(std::int64_t first, std::int64_t count, std::int64_t vocabulary,
-                      std::vector<std::int32_t>& out) const {
+template <typename Take>
+void WordStream::each(std::int64_t first, std::int64_t count, const Take& take) const {
   if (first < 0 || first + count > words()) {
     throw std::logic_error("WordStream: read beyond the end");
   }
   auto f =
       static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), first) - ends_.begin());
   while (count > 0) {
-    const TokenFile& file = files_[f];
     const std::int64_t begin = f == 0 ? 0 : ends_[f - 1];
     const std::int64_t place = starts_[f] + first - begin;
     const std::int64_t here = std::min(count, ends_[f] - first);
-    for (std::int64_t i = place; i < place + here; ++i) {
-      const std::int32_t word = file.word(i);
-      if (word >= vocabulary) {
-        refuse(file.path(),
-               fmt::format("holds token {} at place {} (the first is 0), outside the model's "
-                           "vocabulary of {} words; this file needs one of at least {}",
-                           word, i, vocabulary, largest_word(file) + 1));
-      }
-      out.push_back(word);
-    }
+    for (std::int64_t i = place; i < place + here; ++i) take(files_[f], i);
     first += here;
     count -= here;
     ++f;
   }
+}
+
+void WordStream::read(std::int64_t first, std::int64_t count, std::int64_t vocabulary,
+                      std::vector<std::int32_t>& out) const {
+  each(first, count, [&](const TokenFile& file, std::int64_t i) {
+    const std::int32_t word = file.word(i);
+    if (word >= vocabulary) {
+      refuse(file.path(),
+             fmt::format("holds token {} at place {} (the first is 0), outside the model's "
+                         "vocabulary of {} words; this file needs one of at least {}",
+                         word, i, vocabulary, largest_word(file) + 1));
+    }
+    out.push_back(word);
+  });
+}
+
+bool WordStream::has_prompts() const {
+  return std::ranges::any_of(files_, [](const TokenFile& file) { return file.has_prompts(); });
+}
+
+void WordStream::leave_out_prompts(std::int64_t first, std::span<std::int32_t> words) const {
+  auto word = words.begin();
+  each(first, static_cast<std::int64_t>(words.size()), [&](const TokenFile& file, std::int64_t i) {
+    if (file.is_of_prompt(i)) *word = ignored_target;
+    ++word;
+  });
 }
 
 }  // namespace fourfold

@@ -1,10 +1,11 @@
-// One file of words, mapped into memory: plain text as bytes, or a .bin shard of 16-bit tokens, as
-// nanoGPT (no header) and llm.c (256 int32 of header) write them; and many such files as one
-// stream.
+// One file of words: plain text as bytes or a .bin shard of 16-bit tokens, as nanoGPT (no header)
+// and llm.c (256 int32 of header) write them, mapped into memory; or .jsonl documents with prompts,
+// read into it. And many such files as one stream.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,10 @@ inline const char* word_name(TokenFormat format) {
 
 class TokenFile {
  public:
-  // A name that ends in .bin is a shard of tokens, everything else is text. Throws
-  // std::runtime_error with one sentence if the file is missing, empty, of odd length, has another
-  // magic or version than llm.c's, or is shorter or longer than its header says.
+  // A name that ends in .bin is a shard of tokens, .jsonl one of documents, everything else is
+  // text. Throws std::runtime_error with one sentence if the file is missing, empty, of odd length,
+  // has another magic or version than llm.c's, is shorter or longer than its header says, or if a
+  // line is no document.
   explicit TokenFile(const std::string& path);
   ~TokenFile();
   TokenFile(TokenFile&& other) noexcept;
@@ -37,14 +39,23 @@ class TokenFile {
     return std::to_integer<std::int32_t>(first_word_[2 * i]) |
            std::to_integer<std::int32_t>(first_word_[2 * i + 1]) << 8;
   }
+  // Prompts are read, but left out of the loss. A zero byte ends each document.
+  bool has_prompts() const { return !prompts_.empty(); }
+  bool is_of_prompt(std::int64_t i) const;
 
  private:
   void read_header();
+  void read_documents();
 
   std::string path_;
   TokenFormat format_ = TokenFormat::text;
   std::byte* memory_ = nullptr;
   std::size_t bytes_ = 0;
+  struct Range {
+    std::int64_t from = 0, to = 0;
+  };
+  std::vector<Range> prompts_;  // that are not empty, in order
+  std::string documents_;       // one after the other
   const std::byte* first_word_ = nullptr;
   std::int64_t words_ = 0;
 };
@@ -70,8 +81,16 @@ class WordStream {
   // and the vocabulary that the file needs if a word is outside the vocabulary.
   void read(std::int64_t first, std::int64_t count, std::int64_t vocabulary,
             std::vector<std::int32_t>& out) const;
+  bool has_prompts() const;
+  // Makes ignored_target (engine/words.hpp) of those of the stream's words from `first` on that are
+  // of prompts.
+  void leave_out_prompts(std::int64_t first, std::span<std::int32_t> words) const;
 
  private:
+  // Calls take(file, place in it) for each of `count` words.
+  template <typename Take>
+  void each(std::int64_t first, std::int64_t count, const Take& take) const;
+
   std::vector<TokenFile> files_;
   std::vector<std::int64_t> starts_;  // of the stretch within each file
   std::vector<std::int64_t> ends_;    // of the stretch within the stream

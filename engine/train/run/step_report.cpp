@@ -58,6 +58,7 @@ std::string json_line(const StepReport& report) {
                               {"part_of_peak", report.rate() / report.work.peak},
                               {"exposed_s", exposed},
                               {"done", report.done}};
+  if (report.targets) line["targets"] = *report.targets;
   if (report.staged_bytes > 0) line["staged_B"] = report.staged_bytes;
   return line.dump();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct StepReport {
   std::vector<Channel> channels;        // of the program
   std::vector<double> exposed_seconds;  // mean over ranks, by channel
   std::int64_t staged_bytes = 0;        // of all ranks
+  std::optional<std::int64_t> targets;  // that count, where some may be left out
   double seconds_left = -1.0;           // -1: not known
   double done = 0.0;                    // part of the run, 0 to 1
   StepWork work;

@@ -117,15 +117,17 @@ void Trainer::step() {
   if (traced) worker_.world.barrier();  // so that the ranks' clocks start together
   const double begin = now();
   staged_before_ = worker_.channels.staged_bytes();
-  const LocalBatch batch = data_.training(
+  LocalBatch batch = data_.training(
       state_.position,
       {weights_.grid(), weights_.rank(), settings_.batch, settings_.options.micro_batches});
+  if (data_.training_leaves_out()) count_targets(batch, worker_.world, weights_.grid());
   AdamW optimizer = settings_.optimizer;
   optimizer.learning_rate = settings_.learning_rate.at(state_.step + 1, done());
   const ExecutedStep executed = executor_.step(batch, optimizer, state_.step + 1);
   ++state_.step;
   state_.position += settings_.batch;
-  const StepReport report = report_of(executed, optimizer.learning_rate, begin);
+  StepReport report = report_of(executed, optimizer.learning_rate, begin);
+  report.targets = batch.counted_targets;
   expect_finite(report);
   outcome_.losses.push_back(report.loss);
   log_.record(json_line(report));
