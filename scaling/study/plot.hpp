@@ -32,4 +32,8 @@ std::string draw_scatter(const std::string& csv, const std::vector<std::string>&
 // (scaling/study/strategy_results.hpp). Returns a sentence, as above.
 std::string draw_influence(const std::string& folder, const std::string& title);
 
+// Writes memorisation.png and memorisation.svg into `folder` from its memorisation.csv
+// (scaling/study/memorisation_record.hpp). Returns a sentence, as above.
+std::string draw_memorisation(const std::string& folder, const std::string& title);
+
 }  // namespace fourfold
