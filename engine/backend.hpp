@@ -54,7 +54,8 @@ struct Device {
   ProcessGrid grid;
   std::int64_t rank = 0;
   std::int64_t head_columns = 0;  // hidden / heads
-  std::int64_t step_tokens = 0;   // of all micro-batches on all devices: the loss is their mean
+  // That count towards the loss, of all micro-batches on all devices: it is their mean.
+  std::int64_t step_targets = 0;
   double clip_norm = 1.0;
 
   // The row of the whole value that is this device's first; parts of rows are equal.

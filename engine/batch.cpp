@@ -31,13 +31,20 @@ void check(const Batch& batch, const Model& model, const ProcessGrid& grid,
           std::to_string(model.sequence) + " tokens needs " + std::to_string(count) +
           " tokens and as many targets, not " + std::to_string(words->size()));
     }
-    for (std::int32_t word : *words) {
-      if (word < 0 || word >= model.vocabulary) {
-        throw std::invalid_argument("token " + std::to_string(word) +
-                                    " is outside the vocabulary of " +
-                                    std::to_string(model.vocabulary) + " words");
-      }
-    }
+  }
+  expect_words(batch.tokens, batch.targets, model.vocabulary);
+}
+
+void expect_words(std::span<const std::int32_t> tokens, std::span<const std::int32_t> targets,
+                  std::int64_t vocabulary) {
+  const auto expect = [&](std::int32_t word) {
+    if (word >= 0 && word < vocabulary) return;
+    throw std::invalid_argument("token " + std::to_string(word) + " is outside the vocabulary of " +
+                                std::to_string(vocabulary) + " words");
+  };
+  for (std::int32_t word : tokens) expect(word);
+  for (std::int32_t word : targets) {
+    if (word != ignored_target) expect(word);
   }
 }
 

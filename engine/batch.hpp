@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "engine/words.hpp"
 #include "schedule/models/model.hpp"
 #include "schedule/program/process_grid.hpp"
 
@@ -13,7 +15,7 @@ namespace fourfold {
 struct Batch {
   std::int64_t sequences = 0;
   std::vector<std::int32_t> tokens;   // sequences x sequence length
-  std::vector<std::int32_t> targets;  // the token that follows each
+  std::vector<std::int32_t> targets;  // the token that follows each, or ignored_target
 };
 
 // A device's share of a micro-batch: its first token within the batch, and how many.
@@ -29,6 +31,10 @@ void check_divides(std::int64_t sequences, const ProcessGrid& grid, std::int64_t
 // its words do not fit the model.
 void check(const Batch& batch, const Model& model, const ProcessGrid& grid,
            std::int64_t micro_batches);
+
+// Throws std::invalid_argument with one sentence if a word is outside the vocabulary.
+void expect_words(std::span<const std::int32_t> tokens, std::span<const std::int32_t> targets,
+                  std::int64_t vocabulary);
 
 // Throws std::invalid_argument if the grid cuts heads or columns that do not divide, or has more
 // stages than the model has layers.

@@ -61,12 +61,12 @@ class Executor::Walk {
     prepare_communicators();
     posts_.resize(plan_.collectives);
     span_of_.resize(plan_.collectives);
-    device_ = {&schedule.program,      weights.grid(),
-               weights.rank(),         model_.hidden / model_.heads,
-               tokens * micro_batches, 1.0};
+    step_tokens_ = tokens * micro_batches;
+    device_ = {&schedule.program, weights.grid(),
+               weights.rank(),    model_.hidden / model_.heads,
+               step_tokens_,      1.0};
     local_words_ = static_cast<std::size_t>(
-        tokens * micro_batches /
-        (weights.grid().extent(Axis::z) * weights.grid().extent(Axis::data)));
+        step_tokens_ / (weights.grid().extent(Axis::z) * weights.grid().extent(Axis::data)));
   }
 
   ExecutedStep step(const LocalBatch& batch, const AdamW& optimizer, std::int64_t optimizer_step) {
@@ -74,6 +74,7 @@ class Executor::Walk {
     batch_ = &batch;
     optimizer_ = {optimizer, optimizer_step, 0.0};
     device_.clip_norm = optimizer.clip_norm;
+    device_.step_targets = std::max<std::int64_t>(1, batch.counted_targets.value_or(step_tokens_));
     result_ = {};
     result_.exposed_seconds.assign(channels_.size(), 0.0);
     result_.spans.reserve(plan_.spans);
@@ -139,13 +140,8 @@ class Executor::Walk {
             " sequences is " + std::to_string(local_words_) + " tokens and as many targets, not " +
             std::to_string(words->size()) + " of " + std::to_string(batch.sequences));
       }
-      for (std::int32_t word : *words) {
-        if (word >= 0 && word < model_.vocabulary) continue;
-        throw std::invalid_argument("token " + std::to_string(word) +
-                                    " is outside the vocabulary of " +
-                                    std::to_string(model_.vocabulary) + " words");
-      }
     }
+    expect_words(batch.tokens, batch.targets, model_.vocabulary);
   }
 
   float first_number(const Tensor& fp32) {
@@ -263,7 +259,7 @@ class Executor::Walk {
 
   void run(const work::ReadLoss& loss) {
     result_.loss =
-        static_cast<double>(first_number(loss.sum)) / static_cast<double>(device_.step_tokens);
+        static_cast<double>(first_number(loss.sum)) / static_cast<double>(device_.step_targets);
   }
 
   void run(const work::ReadNorm& norm) {
@@ -281,6 +277,7 @@ class Executor::Walk {
   DeviceBlock arena_;
   work::Plan plan_;
   Device device_;
+  std::int64_t step_tokens_ = 0;
   std::size_t local_words_ = 0;
   std::vector<Post> posts_;           // by number of the collective
   std::vector<std::size_t> span_of_;  // by number of the collective

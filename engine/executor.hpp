@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/adamw.hpp"
@@ -24,6 +25,9 @@ inline Stage stage_of(const ProcessGrid& grid, std::int64_t rank) {
 struct LocalBatch {
   std::int64_t sequences = 0;  // of the whole step, on all devices
   std::vector<std::int32_t> tokens, targets;
+  // Targets of the whole step, on all devices, that are not left out (engine/words.hpp): the loss
+  // is their mean. Without a number: all of them.
+  std::optional<std::int64_t> counted_targets{};
 };
 
 // Start and end of one operation on this rank, in seconds since the step began. A collective lasts
@@ -37,7 +41,7 @@ struct OpSpan {
 };
 
 struct ExecutedStep {
-  double loss = 0.0;                    // mean over the step's tokens; 0 but on the last stage
+  double loss = 0.0;                    // mean over the step's targets; 0 but on the last stage
   double gradient_norm = 0.0;           // before clipping; 0 where the schedule has none
   double seconds = 0.0;                 // wall time on this rank
   std::vector<double> exposed_seconds;  // stood still in waits, by channel of the program

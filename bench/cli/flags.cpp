@@ -8,6 +8,7 @@
 
 #include "engine/train/flags/command_line.hpp"
 #include "engine/train/verbs.hpp"
+#include "support/exit_status.hpp"
 #include "support/help_format.hpp"
 
 namespace fourfold {
@@ -21,7 +22,7 @@ std::optional<int> parsed(CLI::App& app, const std::string& name,
   } catch (const CLI::Success&) {  // --help
     return print_help(app);
   } catch (const CLI::ParseError& error) {
-    return complain(sentence_of(app, error), wrong_usage);
+    return complain(sentence_of(app, error), status_could_not);
   }
   return std::nullopt;
 }

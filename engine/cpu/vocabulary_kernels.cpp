@@ -8,6 +8,7 @@
 
 #include "engine/cpu/numbers.hpp"
 #include "engine/cpu/row_sums.hpp"
+#include "engine/words.hpp"
 
 namespace fourfold {
 
@@ -38,8 +39,10 @@ void row_exp_and_target(const KernelCall& call) {
   const Part part = call.col_part(call.op.inputs[0]);
   Pace pace(call.progress);
   for (std::int64_t r = 0; r < call.in(0).rows; ++r) {
-    const float* const row = logits.row(r);
     const std::int64_t target = word(call, r);
+    call.out().fp32()[2 * r] = call.out().fp32()[2 * r + 1] = 0.0F;  // of one that is left out
+    if (target == ignored_target) continue;
+    const float* const row = logits.row(r);
     call.out().fp32()[2 * r] = rows::sum_of_exponentials(row, number(call.in(1), r), part.valid);
     call.out().fp32()[2 * r + 1] = part.holds(target) ? row[target - part.first] : 0.0F;
     pace.did(part.valid);
@@ -48,28 +51,34 @@ void row_exp_and_target(const KernelCall& call) {
 
 void loss(const KernelCall& call) {
   for (std::int64_t r = 0; r < call.out().rows; ++r) {
+    const float sum = number(call.in(1), 2 * r);
     call.out().fp32()[r] =
-        number(call.in(0), r) + std::log(number(call.in(1), 2 * r)) - number(call.in(1), 2 * r + 1);
+        sum == 0.0F ? 0.0F : number(call.in(0), r) + std::log(sum) - number(call.in(1), 2 * r + 1);
   }
 }
 
-// (softmax - [is target]) / tokens of the step.
+// (softmax - [is target]) / targets of the step, and nothing of those that are left out.
 void backward(const KernelCall& call) {
   const Tensor& out = call.out();
   const Reader logits = logit_rows(call);
   const Part part = call.col_part(call.op.inputs[0]);
-  const auto tokens = static_cast<float>(call.device.step_tokens);
+  const auto targets = static_cast<float>(call.device.step_targets);
   const Writer writer(out, call.scratch.floats(first_slot + 3, out.cols));
   Pace pace(call.progress);
   for (std::int64_t r = 0; r < out.rows; ++r) {
-    const float* const row = logits.row(r);
-    float* const gradient = writer.row(r);
     const std::int64_t target = word(call, r);
+    float* const gradient = writer.row(r);
+    if (target == ignored_target) {
+      std::fill_n(gradient, out.cols, 0.0F);
+      writer.finish_row(r);
+      continue;
+    }
+    const float* const row = logits.row(r);
     const float sum = number(call.in(2), 2 * r);
     const float highest = number(call.in(1), r);
-    rows::exponential(row, {highest, 1.0F / (sum * tokens)}, part.valid, gradient);
+    rows::exponential(row, {highest, 1.0F / (sum * targets)}, part.valid, gradient);
     std::fill(gradient + part.valid, gradient + out.cols, 0.0F);
-    if (part.holds(target)) gradient[target - part.first] -= 1.0F / tokens;
+    if (part.holds(target)) gradient[target - part.first] -= 1.0F / targets;
     writer.finish_row(r);
     pace.did(out.cols);
   }

@@ -85,7 +85,7 @@ Kernels<T>::Kernels()
           {&functions::softmax_backward,
            [](const Device& device, const Op& op, const Operands<T>& o) {
              softmax_backward(Softmax<T>{o.inputs[0], o.inputs[1], o.inputs[2]}, o.tokens,
-                              col_part(device, op.inputs[0]), device.step_tokens, o.output);
+                              col_part(device, op.inputs[0]), device.step_targets, o.output);
            }},
           {&functions::cast,
            [](const Device&, const Op&, const Operands<T>& o) { copy(o.inputs[0], o.output); }},

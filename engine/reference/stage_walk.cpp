@@ -32,6 +32,7 @@ void StageWalk<T>::begin(const Batch& batch, const AdamW& optimizer, std::int64_
   micro_batch_tokens_ = batch.sequences / micro_batches_ * model_.sequence;
   optimizer_ = optimizer;
   steps_done_ = steps_done;
+  step_targets_ = std::max<std::int64_t>(1, counted_targets(batch.targets));
   const std::size_t channels = program().channels.size();
   posts_.assign(channels, 0);
   result_ = {};
@@ -187,12 +188,8 @@ template <typename T>
 void StageWalk<T>::kernel(std::int32_t i) {
   const Op& op = op_at(i);
   Blocks<T> results = store_.empty(op.outputs[0], micro_batch_tokens_);
-  Device device{&store_.program(),
-                store_.grid(),
-                0,
-                model_.hidden / model_.heads,
-                micro_batch_tokens_ * micro_batches_,
-                optimizer_.clip_norm};
+  Device device{&store_.program(), store_.grid(),       0, model_.hidden / model_.heads,
+                step_targets_,     optimizer_.clip_norm};
   for (device.rank = 0; device.rank < device.grid.size(); ++device.rank) {
     const auto rank = static_cast<std::size_t>(device.rank);
     reference::Operands<T> operands;
@@ -340,8 +337,8 @@ void StageWalk<T>::observe(const Op& op) {
     const T squares = store_[op.inputs[0]][0].values[0] + store_[op.inputs[1]][0].values[0];
     result_.gradient_norm = std::sqrt(static_cast<double>(squares));
   } else if (op.outputs[0] == store_.program().loss) {
-    const auto tokens = static_cast<double>(micro_batch_tokens_ * micro_batches_);
-    result_.loss = static_cast<double>(store_[op.outputs[0]][0].values[0]) / tokens;
+    result_.loss = static_cast<double>(store_[op.outputs[0]][0].values[0]) /
+                   static_cast<double>(step_targets_);
   }
 }
 

@@ -21,7 +21,7 @@ namespace fourfold {
 
 // What a stage found out about a step.
 struct StageResult {
-  double loss = 0.0;           // mean over the step's tokens, on the last stage
+  double loss = 0.0;           // mean over the step's targets, on the last stage
   double gradient_norm = 0.0;  // before clipping, of all stages
   // Bytes of one rank's buffers in the collectives and messages of a channel, by its number, in the
   // recorded precision: what is gathered, reduced or sent. Nothing where a group has one member.
@@ -108,6 +108,7 @@ class StageWalk {
   AdamW optimizer_;
   std::int64_t steps_done_ = 0;
   std::int64_t micro_batch_tokens_ = 0;
+  std::int64_t step_targets_ = 0;    // that count
   std::size_t next_ = 0, last_ = 0;  // in the stream
   std::size_t steps_ = 0;
   ReadyTurns ready_;

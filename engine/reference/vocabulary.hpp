@@ -1,6 +1,8 @@
 // Kernels that know the vocabulary: lookup in a table whose rows are cut, and softmax cross-entropy
 // over logits whose columns are cut. `part` is the device's share; its padding is no word, so it
-// adds nothing to a maximum or a sum and gets no gradient.
+// adds nothing to a maximum or a sum and gets no gradient. A target that is left out
+// (ignored_target) is known by a sum of exponentials of zero, which no other can have: its loss is
+// zero, and so is its gradient.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +11,7 @@
 
 #include "engine/plan/block_place.hpp"
 #include "engine/reference/matrix.hpp"
+#include "engine/words.hpp"
 
 namespace fourfold::reference {
 
@@ -50,9 +53,11 @@ template <typename T>
 void row_exp_and_target(View<const T> logits, View<const T> maxima, Tokens targets, Part part,
                         View<T> out) {
   for (std::int64_t r = 0; r < logits.rows; ++r) {
+    const std::int64_t target = targets[static_cast<std::size_t>(r)];
+    out(r, 0) = out(r, 1) = T{};
+    if (target == ignored_target) continue;
     T sum{};
     for (std::int64_t c = 0; c < part.valid; ++c) sum += std::exp(logits(r, c) - maxima(r, 0));
-    const std::int64_t target = targets[static_cast<std::size_t>(r)];
     out(r, 0) = sum;
     out(r, 1) = part.holds(target) ? logits(r, target - part.first) : T{};
   }
@@ -62,7 +67,7 @@ void row_exp_and_target(View<const T> logits, View<const T> maxima, Tokens targe
 template <typename T>
 void softmax_loss(View<const T> maxima, View<const T> sums, View<T> out) {
   for (std::int64_t r = 0; r < out.rows; ++r) {
-    out(r, 0) = maxima(r, 0) + std::log(sums(r, 0)) - sums(r, 1);
+    out(r, 0) = sums(r, 0) == T{} ? T{} : maxima(r, 0) + std::log(sums(r, 0)) - sums(r, 1);
   }
 }
 
@@ -72,17 +77,18 @@ struct Softmax {
   View<const T> logits, maxima, sums;
 };
 
-// Gradient of the mean loss over `token_count` tokens: all those of the step, on all devices.
+// Gradient of the mean loss over `count` targets: those of the step that count, on all devices.
 template <typename T>
-void softmax_backward(const Softmax<T>& softmax, Tokens targets, Part part,
-                      std::int64_t token_count, View<T> out) {
+void softmax_backward(const Softmax<T>& softmax, Tokens targets, Part part, std::int64_t count,
+                      View<T> out) {
   for (std::int64_t r = 0; r < out.rows; ++r) {
+    const std::int64_t target = targets[static_cast<std::size_t>(r)];
     for (std::int64_t c = 0; c < out.cols; ++c) {
-      const bool is_target = part.first + c == targets[static_cast<std::size_t>(r)];
+      const bool is_target = part.first + c == target;
       const T probability =
           std::exp(softmax.logits(r, c) - softmax.maxima(r, 0)) / softmax.sums(r, 0);
-      out(r, c) = c < part.valid
-                      ? (probability - (is_target ? T{1} : T{})) / static_cast<T>(token_count)
+      out(r, c) = c < part.valid && target != ignored_target
+                      ? (probability - (is_target ? T{1} : T{})) / static_cast<T>(count)
                       : T{};
     }
   }

@@ -1,8 +1,9 @@
-// fourfold-engine: the executable that trains, samples and measures, under mpirun where there are several
-// ranks.
+// fourfold-engine: the executable that trains, samples and measures, under mpirun where there are
+// several ranks.
 #include <exception>
 #include <string>
 
+#include "engine/train/checkpoint/exchange_verb.hpp"
 #include "engine/train/measure/measure_verb.hpp"
 #include "engine/train/run/train_verb.hpp"
 #include "engine/train/sample/sample_verb.hpp"
@@ -18,8 +19,9 @@ int run(const Started& started) {
   if (verb == "train") return run_train_verb(started);
   if (verb == "sample") return run_sample_verb(started);
   if (verb == "measure") return run_measure_verb(started);
+  if (verb == "checkpoint") return run_checkpoint_verb(started);
   return complain(
-      "fourfold-engine is started by `fourfold`; it knows the verbs train, sample and measure",
+      "fourfold-engine is started by `fourfold`; it knows train, sample, checkpoint and measure",
       status_could_not);
 }
 

@@ -1,4 +1,5 @@
-// fourfold sample: has fourfold-engine draw text from a checkpoint.
+// fourfold sample and fourfold checkpoint: have fourfold-engine draw text from a checkpoint, import
+// one and export one.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -11,20 +12,27 @@
 namespace fourfold {
 namespace {
 
-int sample(const std::vector<std::string>& typed) {
-  const EngineJob job = run_engine_verb({"fourfold-engine", "sample"}, typed);
+int run(const std::string& verb, const std::vector<std::string>& typed) {
+  const EngineJob job = run_engine_verb({"fourfold-engine", verb}, typed);
   if (!job.killed.empty()) say(fmt::format("fourfold: {}\n", job.killed));
   return job.status;
+}
+
+void add_verb_of_engine(CLI::App& app, Action& action, const char* name, const char* help) {
+  CLI::App* verb = app.add_subcommand(name, help);
+  verb->prefix_command();  // all words that follow are the engine's ...
+  verb->set_help_flag();   // ... --help, too
+  verb->callback([verb, name, &action] {
+    action = [name, words = verb->remaining()] { return run(name, words); };
+  });
 }
 
 }  // namespace
 
 void add_sample_verb(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("sample", "Draw text from a model that was trained here");
-  verb->prefix_command();  // all words that follow are the engine's ...
-  verb->set_help_flag();   // ... --help, too
-  verb->callback(
-      [verb, &action] { action = [words = verb->remaining()] { return sample(words); }; });
+  add_verb_of_engine(app, action, "sample", "Draw text from a model that was trained here");
+  add_verb_of_engine(app, action, "checkpoint",
+                     "Import and export checkpoints in Hugging Face's layout");
 }
 
 }  // namespace fourfold

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 
@@ -14,11 +15,13 @@
 #include "scaling/jobs/interrupt.hpp"
 #include "scaling/jobs/progress.hpp"
 #include "scaling/study/campaign.hpp"
+#include "scaling/study/memorisation_run.hpp"
 #include "scaling/study/plot.hpp"
 #include "scaling/study/record_json.hpp"
 #include "scaling/study/study.hpp"
 #include "scaling/study/study_table.hpp"
 #include "scaling/study/system_table.hpp"
+#include "scaling/study/toml_file.hpp"
 #include "support/exit_status.hpp"
 #include "support/prose.hpp"
 #include "support/whole_file.hpp"
@@ -144,6 +147,9 @@ void write_results(const Campaign& campaign, const Store& store, const std::stri
 }  // namespace
 
 int run_campaign(const CampaignOrder& order) {
+  if (const nlohmann::json file = read_toml(order.file); is_memorisation(file)) {
+    return run_memorisation(read_memorisation(file, order.file), order);
+  }
   Campaign campaign = read_campaign(order.file);
   if (order.fidelity) campaign.fidelity = *order.fidelity;
   return run_campaign(campaign, order);

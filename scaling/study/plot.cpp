@@ -141,4 +141,9 @@ std::string draw_influence(const std::string& folder, const std::string& title) 
               folder + "/influence.csv");
 }
 
+std::string draw_memorisation(const std::string& folder, const std::string& title) {
+  return draw("memorisation", folder + "/memorisation.csv", folder + "/memorisation",
+              "heading=" + quoted(title));
+}
+
 }  // namespace fourfold

@@ -64,6 +64,17 @@ TEST(ExecutorEqualsLockstep, WithUnfusedAttention) {
   }
 }
 
+TEST(ExecutorEqualsLockstep, WithTargetsThatAreLeftOut) {
+  for (const ProcessGrid& grid : grids_of_all_ranks()) {
+    Case what;
+    what.grid = grid;
+    what.sequences = 16;
+    what.options.micro_batches = 2;
+    what.left_out_of = 3;
+    expect_bitwise_equal(what, {});
+  }
+}
+
 // Windows of shared memory add in the rings' order.
 TEST(ExecutorEqualsLockstep, OverWindowsToo) {
   for (const ProcessGrid& grid : some_grids()) {

@@ -28,7 +28,19 @@ struct Case {
   ProcessGrid grid;
   std::int64_t sequences = 8;
   std::int64_t steps = 2;
+  std::int64_t left_out_of = 0;  // one target of so many does not count; 0: none
 };
+
+// The same on every rank. Which targets count is not the same on all of them.
+inline Batch batch_of(const Case& what, std::int64_t number) {
+  Batch batch = random_batch(what.model, what.sequences, static_cast<std::uint64_t>(number));
+  if (what.left_out_of == 0) return batch;
+  for (std::size_t i = 0; i < batch.targets.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i * i + i / 7);
+    if (at % what.left_out_of == 0) batch.targets[i] = ignored_target;
+  }
+  return batch;
+}
 
 struct Means {
   Transport transport = Transport::ring;
@@ -39,6 +51,7 @@ struct Means {
 inline LocalBatch local_batch(const Batch& batch, const Case& run, std::int64_t rank) {
   LocalBatch local;
   local.sequences = batch.sequences;
+  if (run.left_out_of > 0) local.counted_targets = counted_targets(batch.targets);
   const std::int64_t tokens = batch.sequences / run.options.micro_batches * run.model.sequence;
   for (std::int64_t m = 0; m < run.options.micro_batches; ++m) {
     const Share own = share(run.grid, rank, m, tokens);
@@ -144,9 +157,8 @@ struct OneRun {
   }
 
   ExecutedStep step(std::int64_t number) {
-    const Batch batch =
-        random_batch(what.model, what.sequences, static_cast<std::uint64_t>(number));
-    return executor.step(local_batch(batch, what, rank), optimizer_of_tests(), number);
+    return executor.step(local_batch(batch_of(what, number), what, rank), optimizer_of_tests(),
+                         number);
   }
 
   Case what;
@@ -163,9 +175,7 @@ struct Referee {
       : run(what.model, what.options, what.grid, run_seed, Rounding::recorded) {
     roughen(what.model, run);
     for (std::int64_t number = 1; number <= what.steps; ++number) {
-      const Batch batch =
-          random_batch(what.model, what.sequences, static_cast<std::uint64_t>(number));
-      steps.push_back(run.step(batch, optimizer_of_tests()));
+      steps.push_back(run.step(batch_of(what, number), optimizer_of_tests()));
     }
   }
   Lockstep<float> run;

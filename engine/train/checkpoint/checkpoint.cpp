@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -114,7 +115,11 @@ Checkpoints::~Checkpoints() {
 }
 
 std::string Checkpoints::write(const TrainingState& state, const Weights& weights) {
-  const CheckpointLayout layout(weights, saved_matrices(state.model));
+  const bool moments = std::ranges::any_of(
+      weights.all(), [](const Stored& stored) { return stored.kept == Kept::moment; });
+  const CheckpointLayout layout(
+      weights, saved_matrices(state.model, moments ? CheckpointBlocks::saved
+                                                   : CheckpointBlocks::without_moments));
   const std::string head = safetensors_head(
       layout.matrices(),
       {{"format", "fourfold"}, {"model", state.model.name}, {"step", std::to_string(state.step)}});

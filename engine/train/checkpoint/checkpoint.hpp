@@ -38,8 +38,9 @@ class Checkpoints {
   Checkpoints(const Checkpoints&) = delete;
   Checkpoints& operator=(const Checkpoints&) = delete;
 
-  // Returns the JSON's path when everything has reached the disk. If anything fails (no space, a
-  // lost disk), older checkpoints are as they were. Older ones go only when this one is complete.
+  // Weights that have no moments are written without. Returns the JSON's path when everything has
+  // reached the disk. If anything fails (no space, a lost disk), older checkpoints are as they
+  // were. Older ones go only when this one is complete.
   std::string write(const TrainingState& state, const Weights& weights);
 
  private:

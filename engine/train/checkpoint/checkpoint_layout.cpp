@@ -29,11 +29,12 @@ std::map<std::string, const Stored*> blocks_in(const Weights& weights, Checkpoin
   std::map<std::string, const Stored*> saved, weights_of_masters;
   for (const Stored& stored : weights.all()) {
     if (stored.has_master) continue;
+    if (which == CheckpointBlocks::without_moments && stored.kept == Kept::moment) continue;
     const Stored*& known = saved[stored.kept == Kept::master ? stored.parameter : stored.name];
     if (known != nullptr) weights_of_masters[stored.parameter] = known;
     known = &stored;
   }
-  return which == CheckpointBlocks::saved ? saved : weights_of_masters;
+  return which == CheckpointBlocks::weights_of_masters ? weights_of_masters : saved;
 }
 
 // Appends what the block has of elements [from, to) of its matrix.
@@ -68,11 +69,12 @@ void append_runs(std::vector<Run>& runs, std::size_t number, const SavedBlock& s
 
 }  // namespace
 
-std::vector<SavedMatrix> saved_matrices(const Model& model) {
+std::vector<SavedMatrix> saved_matrices(const Model& model, CheckpointBlocks which) {
   const Program program = record_step(model, {});  // of one stage, which has all
   std::map<std::string, const Shape*> shapes;
   for (const Parameter& parameter : program.parameters) {
     for (Id id : {parameter.weight, parameter.first_moment, parameter.second_moment}) {
+      if (which == CheckpointBlocks::without_moments && id != parameter.weight) continue;
       shapes[program[id].label.full()] = &program[id].shape;
     }
   }

@@ -28,11 +28,14 @@ struct SavedBlock {
   Cuts uncut;  // along these axes every rank of the stage holds the same block
 };
 
-// All matrices of a checkpoint of the model, in the order of their names, one behind the other.
-std::vector<SavedMatrix> saved_matrices(const Model& model);
+// What is saved; or of that all but moments; or, to be read besides, weights whose masters other
+// ranks have parts of (ZeRO).
+enum class CheckpointBlocks : std::uint8_t { saved, without_moments, weights_of_masters };
 
-// What is saved; or, to be read besides, weights whose masters other ranks have parts of (ZeRO).
-enum class CheckpointBlocks : std::uint8_t { saved, weights_of_masters };
+// All matrices of a checkpoint of the model, in the order of their names, one behind the other; or
+// all but moments.
+std::vector<SavedMatrix> saved_matrices(const Model& model,
+                                        CheckpointBlocks which = CheckpointBlocks::saved);
 
 class CheckpointLayout {
  public:

@@ -204,20 +204,33 @@ TrainingState read_training_state(const std::string& path) {
   }
 }
 
-TrainingState read_checkpoint(const std::string& path, const Model& model, Weights& weights) {
+namespace {
+
+TrainingState read(const std::string& path, const Model& model, CheckpointBlocks which,
+                   Weights& weights) {
   const std::string found = record_of(path);
   try {
     const CheckpointRecord record = read_record(found);
     expect_model(found, record.state.model, model);
     OpenData data = open_data(found, record);
     verify(data, record);
-    fill(data, weights, CheckpointBlocks::saved);
+    fill(data, weights, which);
     fill(data, weights, CheckpointBlocks::weights_of_masters);
     weights.round_masters();
     return record.state;
   } catch (const std::runtime_error& error) {
     throw FailedTogether(error.what() + whole_one_beside(found));
   }
+}
+
+}  // namespace
+
+TrainingState read_checkpoint(const std::string& path, const Model& model, Weights& weights) {
+  return read(path, model, CheckpointBlocks::saved, weights);
+}
+
+TrainingState read_weights(const std::string& path, const Model& model, Weights& weights) {
+  return read(path, model, CheckpointBlocks::without_moments, weights);
 }
 
 }  // namespace fourfold

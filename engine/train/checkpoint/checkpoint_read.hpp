@@ -17,4 +17,7 @@ TrainingState read_training_state(const std::string& path);
 // and the newest other checkpoint in its folder that is whole.
 TrainingState read_checkpoint(const std::string& path, const Model& model, Weights& weights);
 
+// The same of weights alone: moments stay as they are, and the checkpoint need not have any.
+TrainingState read_weights(const std::string& path, const Model& model, Weights& weights);
+
 }  // namespace fourfold

@@ -28,8 +28,8 @@ namespace files = std::filesystem;
 // What decides which numbers are trained, beside the options of the step that do; the model must be
 // the same, anyway.
 std::vector<std::string> flags_of_the_numbers() {
-  std::vector<std::string> flags{
-      "--data", "--validation-data", "--held-out", "--data-order", "--seed", "--batch"};
+  std::vector<std::string> flags{"--data", "--validation-data", "--held-out",   "--data-order",
+                                 "--seed", "--batch",           "--goldfish-k", "--goldfish-h"};
   for (const FieldFacts& field : step_fields().facts()) {
     if (field.numbers) flags.push_back(field.flag);
   }
@@ -86,6 +86,13 @@ void expect_same_model(const Model& resumed, const Model& wanted) {
       fmt::format("the resumed run trained {}, which cannot go on as {}; leave --model out, or "
                   "start a new run without --resume",
                   words(resumed), words(wanted)));
+}
+
+void expect_model_of(const std::string& checkpoint, const Model& its, const Model& wanted) {
+  if (model_fields().values(its) == model_fields().values(wanted)) return;
+  throw std::runtime_error(fmt::format(
+      "{} holds weights of {}, which cannot be trained as {}; leave --model out, or --start-from",
+      checkpoint, words(its), words(wanted)));
 }
 
 nlohmann::json typed_before(const TrainingState& resumed) {

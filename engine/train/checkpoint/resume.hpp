@@ -23,6 +23,9 @@ std::string checkpoint_meant(const std::string& path);
 // Throws std::runtime_error with a sentence if the resumed run trained another model.
 void expect_same_model(const Model& resumed, const Model& wanted);
 
+// The same about weights to start from.
+void expect_model_of(const std::string& checkpoint, const Model& its, const Model& wanted);
+
 // The flags that were typed when that run was started, by their names of today: the order of the
 // data was --order before pipelines had one.
 nlohmann::json typed_before(const TrainingState& resumed);

@@ -44,6 +44,12 @@ const DataOptions& checked(const DataOptions& options) {
         fmt::format("the share of the text that is held out must lie between 0 and 1, not be {}",
                     options.held_out));
   }
+  if (options.goldfish.k < 0 || options.goldfish.k == 1 || options.goldfish.h < 1) {
+    throw std::invalid_argument(fmt::format(
+        "Goldfish loss leaves one target of k out, by the h words before it: k must be 0 (none) or "
+        "at least 2 and h at least 1, not {} and {}",
+        options.goldfish.k, options.goldfish.h));
+  }
   return options;
 }
 
@@ -123,9 +129,34 @@ std::int64_t Data::training_start(std::int64_t sequence) const {
   return offset + permuted(place, size, key) * sequence_;
 }
 
+namespace {
+
+std::span<std::int32_t> last_sequence(std::vector<std::int32_t>& words, std::int64_t sequence) {
+  return std::span(words).last(static_cast<std::size_t>(sequence));
+}
+
+}  // namespace
+
 void Data::append(LocalBatch& batch, const WordStream& words, std::int64_t start) const {
   words.read(start, sequence_, vocabulary_, batch.tokens);
   words.read(start + 1, sequence_, vocabulary_, batch.targets);
+  if (!words.has_prompts()) return;
+  words.leave_out_prompts(start + 1, last_sequence(batch.targets, sequence_));
+}
+
+// Of training's words from `first` on: the words that decide may lie before the sequence.
+void Data::leave_out_by_hash(std::span<std::int32_t> targets, std::int64_t first) const {
+  const std::int64_t begin = std::max<std::int64_t>(0, first - options_.goldfish.h);
+  std::vector<std::int32_t> words;
+  training_.read(begin, first - begin + sequence_, vocabulary_, words);
+  for (std::int64_t i = 0; i < sequence_; ++i) {
+    const std::int64_t place = first + i - begin;
+    const std::int64_t known = std::min(place, options_.goldfish.h);
+    const auto before = std::span(words).subspan(static_cast<std::size_t>(place - known),
+                                                 static_cast<std::size_t>(known));
+    if (!options_.goldfish.leaves_out(before)) continue;
+    targets[static_cast<std::size_t>(i)] = ignored_target;
+  }
 }
 
 namespace {
@@ -147,7 +178,10 @@ LocalBatch shared_out(const BatchShare& cut, const Take& take) {
 
 LocalBatch Data::training(std::int64_t position, const BatchShare& cut) const {
   return shared_out(cut, [&](LocalBatch& batch, std::int64_t i) {
-    append(batch, training_, training_start(position + i));
+    const std::int64_t start = training_start(position + i);
+    append(batch, training_, start);
+    if (options_.goldfish.k == 0) return;
+    leave_out_by_hash(last_sequence(batch.targets, sequence_), start + 1);
   });
 }
 
@@ -161,9 +195,10 @@ std::string Data::description() const {
   const TokenFile& first = training_.files().front();
   const std::size_t count = training_.files().size();
   const bool text = first.format() == TokenFormat::text;
-  return fmt::format("{} {} file{}, {} {} to train on, {} held out", count, text ? "text" : "token",
-                     count == 1 ? "" : "s", training_.words(), text ? "bytes" : "tokens",
-                     validation_.words());
+  return fmt::format("{} {} file{}, {} {} to train on, {} held out{}", count,
+                     text ? "text" : "token", count == 1 ? "" : "s", training_.words(),
+                     text ? "bytes" : "tokens", validation_.words(),
+                     training_.has_prompts() ? "; prompts are left out of the loss" : "");
 }
 
 double unigram_entropy(const WordStream& words, std::int64_t vocabulary) {

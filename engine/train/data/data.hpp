@@ -1,11 +1,13 @@
-// What training reads: words of text files (bytes) or of token shards, mapped into memory, in an
-// order that depends on nothing but the seed and the position. Every grid sees the same batches.
+// What training reads: words of text files (bytes), of documents or of token shards, in an order
+// that depends on nothing but the seed and the position. Every grid sees the same batches. Targets
+// that are a prompt's, or that Goldfish loss leaves out, are ignored_target (engine/words.hpp).
 #pragma once
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "engine/executor.hpp"
+#include "engine/train/data/goldfish.hpp"
 #include "engine/train/data/token_file.hpp"
 
 namespace fourfold {
@@ -24,6 +26,7 @@ struct DataOptions {
   double held_out = 0.1;                      // share of each file, where that is so
   DataOrder order = DataOrder::shuffled;
   std::uint64_t seed = 0;
+  Goldfish goldfish;  // in training; the loss on held-out text is that of all its words
 };
 
 // How a step's sequences are shared out (engine/batch.hpp).
@@ -44,8 +47,13 @@ class Data {
   // has read so far, on all devices. Reads this rank's words only. Throws std::runtime_error if one
   // of them is outside the model's vocabulary, std::invalid_argument if the batch does not divide.
   LocalBatch training(std::int64_t position, const BatchShare& share) const;
-  // The same, of the held-out part, always front to back.
+  // The same, of the held-out part, always front to back. Prompts are left out of it, too.
   LocalBatch validation(std::int64_t position, const BatchShare& share) const;
+
+  // Whether targets may be left out: then nobody knows how many of a step count before all ranks
+  // have said how many of theirs do.
+  bool training_leaves_out() const { return options_.goldfish.k > 0 || training_.has_prompts(); }
+  bool validation_leaves_out() const { return validation_.has_prompts(); }
 
   const WordStream& training_words() const { return training_; }
   const WordStream& validation_words() const { return validation_; }
@@ -58,6 +66,7 @@ class Data {
  private:
   std::int64_t training_start(std::int64_t sequence) const;
   void append(LocalBatch& batch, const WordStream& words, std::int64_t start) const;
+  void leave_out_by_hash(std::span<std::int32_t> targets, std::int64_t first) const;
 
   DataOptions options_;
   std::int64_t sequence_ = 0;  // tokens

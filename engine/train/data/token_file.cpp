@@ -12,6 +12,9 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "engine/train/data/documents.hpp"
+#include "engine/words.hpp"
+
 namespace fourfold {
 
 namespace {
@@ -97,6 +100,7 @@ TokenFile::TokenFile(const std::string& path) : path_(path) {
   words_ = OpenFile(path).bytes();
   if (words_ == 0) refuse(path, "is empty; there is nothing to train on");
   if (path.ends_with(".bin")) read_header(words_);
+  if (path.ends_with(".jsonl")) read_documents(words_);
 }
 
 void TokenFile::read_header(std::int64_t bytes) {
@@ -135,6 +139,13 @@ void TokenFile::read_header(std::int64_t bytes) {
 
 std::vector<std::int32_t> TokenFile::read(std::int64_t first, std::int64_t count) const {
   const auto number = static_cast<std::size_t>(count);
+  if (!documents_.empty()) {
+    const auto begin = documents_.begin() + first;
+    std::vector<std::int32_t> words;
+    for (auto at = begin; at != begin + count; ++at)
+      words.push_back(static_cast<std::uint8_t>(*at));
+    return words;
+  }
   const OpenFile file(path_);
   if (format_ == TokenFormat::text) {
     std::vector<std::uint8_t> bytes(number);
@@ -144,6 +155,28 @@ std::vector<std::int32_t> TokenFile::read(std::int64_t first, std::int64_t count
   std::vector<std::uint16_t> tokens(number);
   file.read(first_byte_ + 2 * first, tokens.data(), 2 * tokens.size());
   return {tokens.begin(), tokens.end()};
+}
+
+void TokenFile::read_documents(std::int64_t bytes) {
+  std::string lines(static_cast<std::size_t>(bytes), '\0');
+  OpenFile(path_).read(0, lines.data(), lines.size());
+  try {
+    for (const Document& document : parse_documents(lines)) {
+      const auto begin = static_cast<std::int64_t>(documents_.size());
+      const auto behind = begin + static_cast<std::int64_t>(document.prompt.size());
+      if (behind > begin) prompts_.push_back({begin, behind});
+      documents_ += document.prompt + document.completion;
+      documents_ += '\0';
+    }
+  } catch (const std::runtime_error& error) {
+    refuse(path_, error.what());
+  }
+  words_ = static_cast<std::int64_t>(documents_.size());
+}
+
+bool TokenFile::is_of_prompt(std::int64_t i) const {
+  const auto behind = std::ranges::upper_bound(prompts_, i, {}, &Range::to);
+  return behind != prompts_.end() && behind->from <= i;
 }
 
 WordStream::WordStream(const std::vector<std::string>& paths, Stretch stretch) {
@@ -176,18 +209,27 @@ void WordStream::expect_within(std::int64_t vocabulary, std::int64_t most_words)
   }
 }
 
-void WordStream::read(std::int64_t first, std::int64_t count, std::int64_t vocabulary,
-                      std::vector<std::int32_t>& out) const {
+template <typename Take>
+void WordStream::each(std::int64_t first, std::int64_t count, const Take& take) const {
   if (first < 0 || first + count > words()) {
     throw std::logic_error("WordStream: read beyond the end");
   }
   auto f =
       static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), first) - ends_.begin());
   while (count > 0) {
-    const TokenFile& file = files_[f];
     const std::int64_t begin = f == 0 ? 0 : ends_[f - 1];
     const std::int64_t place = starts_[f] + first - begin;
     const std::int64_t here = std::min(count, ends_[f] - first);
+    take(files_[f], place, here);
+    first += here;
+    count -= here;
+    ++f;
+  }
+}
+
+void WordStream::read(std::int64_t first, std::int64_t count, std::int64_t vocabulary,
+                      std::vector<std::int32_t>& out) const {
+  each(first, count, [&](const TokenFile& file, std::int64_t place, std::int64_t here) {
     const std::vector<std::int32_t> words = file.read(place, here);
     const auto outside =
         std::ranges::find_if(words, [&](std::int32_t w) { return w >= vocabulary; });
@@ -199,10 +241,21 @@ void WordStream::read(std::int64_t first, std::int64_t count, std::int64_t vocab
                          largest_word(file) + 1));
     }
     out.insert(out.end(), words.begin(), words.end());
-    first += here;
-    count -= here;
-    ++f;
-  }
+  });
+}
+
+bool WordStream::has_prompts() const {
+  return std::ranges::any_of(files_, [](const TokenFile& file) { return file.has_prompts(); });
+}
+
+void WordStream::leave_out_prompts(std::int64_t first, std::span<std::int32_t> words) const {
+  auto word = words.begin();
+  each(first, static_cast<std::int64_t>(words.size()),
+       [&](const TokenFile& file, std::int64_t place, std::int64_t here) {
+         for (std::int64_t i = place; i < place + here; ++i, ++word) {
+           if (file.is_of_prompt(i)) *word = ignored_target;
+         }
+       });
 }
 
 }  // namespace fourfold

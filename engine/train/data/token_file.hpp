@@ -1,9 +1,10 @@
-// One file of words: plain text as bytes, or a .bin shard of 16-bit tokens, as
-// nanoGPT (no header) and llm.c (256 int32 of header) write them; and many such files as one
-// stream.
+// One file of words: plain text as bytes, a .bin shard of 16-bit tokens, as nanoGPT (no header) and
+// llm.c (256 int32 of header) write them, or .jsonl documents with prompts; and many such files as
+// one stream.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,13 +19,14 @@ inline std::string word_name(TokenFormat format) {
   return format == TokenFormat::text ? "byte" : "token";
 }
 
-// Nothing is kept open or mapped between reads: a shard more costs nothing, and a file that is
-// shortened while it is read is an error in words, not the end of the process.
+// Nothing but documents is kept between reads, open or mapped: a shard more costs nothing, and a
+// file that is shortened while it is read is an error in words, not the end of the process.
 class TokenFile {
  public:
-  // A name that ends in .bin is a shard of tokens, everything else is text. Throws
-  // std::runtime_error with one sentence if the file is missing, empty, of odd length, has another
-  // magic or version than llm.c's, or is shorter or longer than its header says.
+  // A name that ends in .bin is a shard of tokens, .jsonl one of documents, everything else is
+  // text. Throws std::runtime_error with one sentence if the file is missing, empty, of odd length,
+  // has another magic or version than llm.c's, is shorter or longer than its header says, or if a
+  // line is no document.
   explicit TokenFile(const std::string& path);
 
   const std::string& path() const { return path_; }
@@ -32,13 +34,22 @@ class TokenFile {
   std::int64_t words() const { return words_; }
   // Words in the order of the file. Throws std::runtime_error if they are not all there any more.
   std::vector<std::int32_t> read(std::int64_t first, std::int64_t count) const;
+  // Prompts are read, but left out of the loss. A zero byte ends each document.
+  bool has_prompts() const { return !prompts_.empty(); }
+  bool is_of_prompt(std::int64_t i) const;
 
  private:
   void read_header(std::int64_t bytes);
+  void read_documents(std::int64_t bytes);
 
   std::string path_;
   TokenFormat format_ = TokenFormat::text;
   std::int64_t first_byte_ = 0;  // of the first word
+  struct Range {
+    std::int64_t from = 0, to = 0;
+  };
+  std::vector<Range> prompts_;  // that are not empty, in order
+  std::string documents_;       // of .jsonl: one after the other, kept
   std::int64_t words_ = 0;
 };
 
@@ -63,8 +74,16 @@ class WordStream {
   // and the vocabulary that the file needs if a word is outside the vocabulary.
   void read(std::int64_t first, std::int64_t count, std::int64_t vocabulary,
             std::vector<std::int32_t>& out) const;
+  bool has_prompts() const;
+  // Makes ignored_target (engine/words.hpp) of those of the stream's words from `first` on that are
+  // of prompts.
+  void leave_out_prompts(std::int64_t first, std::span<std::int32_t> words) const;
 
  private:
+  // Calls take(file, place in it, words) for each file's part of `count` words.
+  template <typename Take>
+  void each(std::int64_t first, std::int64_t count, const Take& take) const;
+
   std::vector<TokenFile> files_;
   std::vector<std::int64_t> starts_;  // of the stretch within each file
   std::vector<std::int64_t> ends_;    // of the stretch within the stream

@@ -14,8 +14,8 @@ namespace fourfold {
 
 namespace {
 
-constexpr std::array of_one_run{"--folder", "--log",  "--trace", "--trace-step",
-                                "--resume", "--plan", "--help",  "--json"};
+constexpr std::array of_one_run{"--folder", "--log",  "--trace", "--trace-step", "--resume",
+                                "--plan",   "--help", "--json",  "--start-from"};
 
 bool typed(const CLI::App& verb, const std::string& flag) {
   const CLI::Option* option = verb.get_option_no_throw(flag);
@@ -41,9 +41,15 @@ void refuse_without_effect(const CLI::App& verb) {
       if (typed(verb, flag)) throw std::runtime_error(flag + (" has no effect " + reason));
     }
   };
+  if (typed(verb, "--resume")) {
+    refuse({"--start-from"}, "beside --resume, which goes on with weights and all else");
+  }
   if (!typed(verb, "--trace")) refuse({"--trace-step"}, "without --trace FILE");
   if (typed(verb, "--validation-data")) refuse({"--held-out"}, "beside --validation-data");
   if (typed(verb, "--json")) refuse({"--print-every"}, "with --json, which prints every step");
+  if (!typed(verb, "--resume") && value("--goldfish-k") == "0") {
+    refuse({"--goldfish-h"}, "without --goldfish-k");
+  }
   if (!typed(verb, "--resume") && value("--precision") == "fp32") {
     refuse({"--grad-precision-z", "--grad-precision-data"},
            "with --precision fp32, which is fp32 throughout");

@@ -31,7 +31,8 @@ The log has one JSON object a line, by "kind":
               kernels_s (of products, attention, the update and all other kernels, mean over
               ranks, with what they moved on of collectives beside them),
               exposed_s (stood still, by communicator, mean over ranks), done (0 to 1),
-              reference_s with --time-reference
+              reference_s with --time-reference, targets (that count, where prompts or Goldfish
+              loss leave some out)
   validation  step, loss (nats a word), trained_s (before a resume included)
   checkpoint  step, path
   text        text
@@ -49,6 +50,7 @@ Examples:
   fourfold train --model gpt2-mini --data 'shards/train_*.bin' --ranks 4 --grid 2x1x2x1 \
       --batch 8 --steps 500 --precision bf16 --tune-kernels
   fourfold train --grid data=2,pipe=2 --order 1f1b --micro-batches 4 --steps 500
+  fourfold train --start-from results/train/RUN --data mine.txt --steps 300 --warm-up 30
   fourfold train --resume results/train/RUN/checkpoints --ranks 4 --grid 2x1x1x2 --steps 4000
 `fourfold sample --checkpoint results/train/RUN` draws text from what was trained.)";
 
@@ -61,18 +63,31 @@ void add_what(CLI::App& verb, TrainFlags& flags) {
   group.add("--model", flags.model, "a name (`fourfold models` lists them) or a .toml file");
   group.add(
       "--data", data.files,
-      "files or 'patterns': plain text (a byte is a word) or .bin shards of 16-bit tokens, as "
-      "nanoGPT and llm.c write them; without it, text that Debian ships");
+      "files or 'patterns': plain text (a byte is a word), .jsonl documents whose prompts are left "
+      "out of the loss (lines {\"prompt\": \"...\", \"completion\": \"...\"}), or .bin shards of "
+      "16-bit tokens, as nanoGPT and llm.c write them; without it, text that Debian ships");
   group.add("--validation-data", data.validation_files,
             "files to validate on, instead of the end of each training file");
   group.add("--held-out", data.held_out,
             "the part of each file that is kept for validation, between 0 and 1");
   group.add("--data-order", flags.data_order, "of the training sequences: shuffled or sequential");
+  group
+      .add("--goldfish-k", data.goldfish.k,
+           "Goldfish loss: one target of so many is left out of the loss, always the same of a "
+           "passage, so that it is not learnt word by word; 0: none")
+      ->check(number(0));
+  group
+      .add("--goldfish-h", data.goldfish.h,
+           "whether a target is left out depends on so many words before it")
+      ->check(number(1));
   group.add("--seed", flags.settings.seed, "of the first weights and the order of the data");
   group.add(
       "--resume", flags.settings.resume,
       "a checkpoint, or a run's folder, which means its newest; any grid reads what any other "
       "wrote");
+  group.add("--start-from", flags.settings.start_from,
+            "the same, but its weights alone, and its model: a new run, with its own data, steps, "
+            "warm-up and decay");
 }
 
 void add_core_flag(FlagGroup& group, std::string& openblas_core) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "engine/cpu/openblas_core.hpp"
@@ -23,9 +24,10 @@ FieldValues usual_options();
 struct TrainFlags {
   TrainSettings settings;
   std::string model = "gpt-bytes";
-  std::string grid;        // empty: the ranks lie along data
-  std::int64_t ranks = 0;  // 0: of the grid; without one, two, or one on a single core
-  FieldValues options;     // of the step, as typed
+  std::optional<Model> known_model;  // instead: the checkpoint's, where no model was typed
+  std::string grid;                  // empty: the ranks lie along data
+  std::int64_t ranks = 0;            // 0: of the grid; without one, two, or one on a single core
+  FieldValues options;               // of the step, as typed
   std::string transport = "auto", progress = "tiles", data_order = "shuffled";
   std::string openblas_core = "auto";
 };

@@ -34,6 +34,16 @@ void check_batch(const TrainSettings& settings) {
 
 }  // namespace
 
+const char* name(Decoding decoding) {
+  return decoding == Decoding::cached ? "on" : "off";
+}
+
+Decoding parse_decoding(const std::string& text) {
+  if (text == "on") return Decoding::cached;
+  if (text == "off") return Decoding::whole;
+  throw std::invalid_argument("--kv-cache must be on or off, not '" + text + "'");
+}
+
 void check_pipeline(const TrainSettings& settings) {
   const Misfit why = find_misfit(settings.model, settings.grid, settings.batch, settings.options);
   if (why != Misfit::layers && why != Misfit::order && why != Misfit::tokens) return;
@@ -68,7 +78,7 @@ void expect_ranks(const ProcessGrid& grid, std::int64_t started) {
 
 TrainSettings settings_of(const TrainFlags& flags) {
   TrainSettings settings = flags.settings;
-  settings.model = read_model(flags.model);
+  settings.model = flags.known_model ? *flags.known_model : read_model(flags.model);
   const std::int64_t cores = std::max(1U, std::thread::hardware_concurrency());
   settings.grid = grid_of(flags.grid, flags.ranks, std::min<std::int64_t>(cores, 2));
   step_fields().set(settings.options, usual_options());

@@ -19,6 +19,13 @@ namespace fourfold {
 // How a run speaks on standard output: to people, as its log does, or not at all.
 enum class Screen : std::uint8_t { lines, json, silent };
 
+// Whether a word that is drawn costs a look at itself, with what earlier ones left in a cache, or
+// at the whole text anew.
+enum class Decoding : std::uint8_t { cached, whole };
+const char* name(Decoding decoding);  // "on", "off": the cache
+// Throws std::invalid_argument that lists the known names.
+Decoding parse_decoding(const std::string& text);
+
 // How text is drawn from the model.
 struct SamplingSettings {
   std::string prompt;
@@ -28,6 +35,7 @@ struct SamplingSettings {
   std::int64_t top_k = 0;     // drawn among so many of the likeliest; 0: among all
   std::uint64_t seed = 1;
   std::int64_t every = 0;  // steps; 0: only at the end
+  Decoding decoding = Decoding::cached;
 };
 
 struct TrainSettings {
@@ -60,6 +68,9 @@ struct TrainSettings {
   std::int64_t checkpoint_every = 0;  // steps; 0: only at the end
   std::int64_t keep_checkpoints = 2;
   std::string resume;  // a checkpoint or a folder of them; empty: from the start
+  // The same, of which the weights alone are taken: the run has steps, moments and a schedule of
+  // its own. Empty: the weights are drawn.
+  std::string start_from;
   // Flags as they were typed, kept in checkpoints: a resumed run goes on with them.
   nlohmann::json typed = nlohmann::json::object();
   std::vector<std::string> changes;  // "--batch 16 instead of 8", since the run that is resumed

@@ -13,6 +13,7 @@
 #include "engine/train/flags/flag_group.hpp"
 #include "engine/train/measure/collective_times.hpp"
 #include "engine/train/measure/kernel_times.hpp"
+#include "support/exit_status.hpp"
 #include "support/help_format.hpp"
 
 namespace fourfold {
@@ -74,9 +75,9 @@ int run_measure_verb(const Started& started) {
   } catch (const CLI::Success&) {  // --help
     return print_help(app);
   } catch (const CLI::ParseError& error) {
-    return complain(sentence_of(app, error), wrong_usage);
+    return complain(sentence_of(app, error), status_could_not);
   } catch (const std::invalid_argument& error) {
-    return complain(error.what(), wrong_usage);
+    return complain(error.what(), status_could_not);
   }
   if (flags.plan) return plan(flags, started);
   use_one_thread();

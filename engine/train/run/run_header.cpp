@@ -80,7 +80,20 @@ std::string length_text(const RunLength& length) {
   return text;
 }
 
+// Empty where all targets count.
+std::string loss_text(const Goldfish& goldfish) {
+  if (goldfish.k == 0) return "";
+  return fmt::format("loss        Goldfish: 1 target of {} is left out, by the {} before it\n",
+                     goldfish.k, amount(goldfish.h, "word"));
+}
+
+nlohmann::ordered_json json_of(const Goldfish& goldfish) {
+  if (goldfish.k == 0) return nullptr;
+  return {{"k", goldfish.k}, {"h", goldfish.h}};
+}
+
 std::string resume_text(const TrainSettings& settings, const RunFacts& facts) {
+  if (!settings.start_from.empty()) return "; starts from the weights of " + settings.start_from;
   if (settings.resume.empty()) return "";
   const double done =
       settings.length.done({.steps_before = facts.step, .seconds_before = facts.trained_seconds});
@@ -146,6 +159,7 @@ std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
       "data        {}\n            entropy of single {}s {:.3f} nats = {:.3f} bits: "
       "what guessing by frequency costs\n",
       facts.data, facts.word, facts.unigram_nats, facts.unigram_nats / std::numbers::ln2);
+  text += loss_text(settings.data.goldfish);
   text += fmt::format("libraries   {}\n", facts.libraries);
   text += fmt::format("kernels     {}\n", facts.kernels);
   text += fmt::format("transport   {}, progress {}{}\n", name(settings.transport),
@@ -192,6 +206,7 @@ std::string header_json(const TrainSettings& settings, const RunFacts& facts) {
       {"seed", settings.seed},
       {"data", facts.data},
       {"word", facts.word},
+      {"goldfish", json_of(settings.data.goldfish)},
       {"unigram_nats", facts.unigram_nats},
       {"cpu", facts.cpu},
       {"libraries", facts.libraries},
@@ -205,6 +220,7 @@ std::string header_json(const TrainSettings& settings, const RunFacts& facts) {
       {"model_flop_convention", model_flops_convention(options.recompute)},
       {"counted_memory_B", facts.counted.peak.value},
       {"resumed_after_step", facts.step},
+      {"started_from", settings.start_from},
       {"changes", settings.changes}};
   return line.dump();
 }

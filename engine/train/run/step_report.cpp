@@ -87,6 +87,7 @@ std::string json_line(const StepReport& report) {
                               {"exposed_s", exposed},
                               {"done", report.done}};
   if (report.reference_seconds > 0.0) line["reference_s"] = report.reference_seconds;
+  if (report.targets) line["targets"] = *report.targets;
   if (report.staged_bytes > 0) line["staged_B"] = report.staged_bytes;
   return line.dump();
 }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,8 @@ struct StepReport {
   std::vector<double> exposed_seconds;  // mean over ranks, by channel
   KernelSeconds kernels{};              // mean over ranks
   std::int64_t staged_bytes = 0;        // of all ranks
-  double reference_seconds = 0.0;       // of a fixed product after it, mean over ranks; 0: not timed
+  double reference_seconds = 0.0;  // of a fixed product after it, mean over ranks; 0: not timed
+  std::optional<std::int64_t> targets;  // that count, where some may be left out
   double seconds_left = -1.0;           // -1: not known
   double done = 0.0;                    // part of the run, 0 to 1
   StepWork work;

@@ -128,6 +128,11 @@ void refuse(const TrainSettings& settings) {
 
 void refuse_resume(const TrainSettings& settings, const TrainingState& state) {
   expect_same_model(state.model, settings.model);
+  if (state.step == 0 && state.trainer.contains("imported")) {
+    throw FailedTogether(settings.resume +
+                         " was imported and has no optimizer's state to go on with; train its "
+                         "weights with --start-from instead of --resume");
+  }
   const double seconds = state.trainer.value("trained_seconds", 0.0);
   if (settings.length.done({.steps_before = state.step, .seconds_before = seconds}) < 1.0) return;
   throw FailedTogether(
@@ -183,11 +188,17 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   backend.prepare(products_of(settings, program));
   const MemoryGrowth growth;
   Weights weights(program, settings.grid, world.rank(), backend.memory());
-  if (settings.resume.empty()) {
-    weights.initialise(settings.model, settings.seed);
-  } else {
+  if (!settings.resume.empty()) {
     state = read_checkpoint(settings.resume, settings.model, weights);
     on_first_rank([&] { sweep_checkpoints(folder_of(settings.resume)); });
+  } else if (!settings.start_from.empty()) {
+    const TrainingState before = read_weights(settings.start_from, settings.model, weights);
+    if (before.trainer.contains("imported")) {
+      state.trainer["imported"] = before.trainer.at("imported");
+    }
+    state.trainer["started_from"] = {{"checkpoint", settings.start_from}, {"step", before.step}};
+  } else {
+    weights.initialise(settings.model, settings.seed);
   }
   state.trainer["typed"] = settings.typed;
   state.trainer["kernels"] = json_of(choices);

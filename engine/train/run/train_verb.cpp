@@ -59,12 +59,22 @@ struct Request {
   std::vector<std::string> changes;  // since then
 };
 
-// Collective if a run is resumed.
+// Collective.
+Request started_from(Typed typed, const CLI::App& parsed) {
+  std::string& path = typed.flags.settings.start_from;
+  path = from_first_rank([&] { return checkpoint_meant(path); });
+  const TrainingState state = read_training_state(path);
+  if (parsed.count("--model") == 0) typed.flags.known_model = state.model;
+  return {typed, {}, {}};
+}
+
+// Collective if a run is resumed, or starts from another's weights.
 Request request_of(const Typed& first) {
   App parsed;
   Typed again{first.words, {}, false, {}};
   parse(parsed, again);
   refuse_without_effect(parsed);
+  if (!first.flags.settings.start_from.empty()) return started_from(first, parsed);
   if (first.flags.settings.resume.empty()) return {first, {}, {}};
   const std::string path =
       from_first_rank([&] { return checkpoint_meant(first.flags.settings.resume); });
@@ -75,6 +85,7 @@ Request request_of(const Typed& first) {
   App app;
   parse(app, request.typed);
   request.typed.flags.settings.resume = path;
+  if (app.count("--model") == 0) request.typed.flags.known_model = request.resumed.model;
   request.changes = changes_since(before, parsed);
   return request;
 }
@@ -94,6 +105,10 @@ int plan(const Typed& typed) {
   const Request request = request_of(typed);
   const TrainSettings settings = settings_on(0, request);
   if (!settings.resume.empty()) refuse_resume(settings, request.resumed);
+  if (!settings.start_from.empty()) {
+    expect_model_of(settings.start_from, read_training_state(settings.start_from).model,
+                    settings.model);
+  }
   refuse(settings);
   traced_step(settings, request.resumed.step);
   std::vector<std::string> arguments{"train"};
@@ -142,7 +157,8 @@ int run_train_verb(const Started& started) {
     repair_openblas_core(core_wish(typed.flags.openblas_core));
     return work_over_mpi(started, [&](const Session& s) { return train_here(typed, s); });
   }
-  if (typed.flags.settings.resume.empty()) return plan(typed);
+  const TrainSettings& asked = typed.flags.settings;
+  if (asked.resume.empty() && asked.start_from.empty()) return plan(typed);
   // Reading a checkpoint is collective, even on one rank.
   return run_session(started.count, started.words, [&](const Session&) { return plan(typed); });
 }

@@ -112,9 +112,10 @@ void Trainer::step() {
   if (traced) worker_.world.barrier();  // so that the ranks' clocks start together
   const double begin = now();
   staged_before_ = worker_.channels.staged_bytes();
-  const LocalBatch batch = data_.training(
+  LocalBatch batch = data_.training(
       state_.position,
       {weights_.grid(), weights_.rank(), settings_.batch, settings_.options.micro_batches});
+  if (data_.training_leaves_out()) count_targets(batch, worker_.world, weights_.grid());
   AdamW optimizer = settings_.optimizer;
   optimizer.learning_rate = settings_.learning_rate.at(state_.step + 1, done());
   const ExecutedStep executed = executor_.step(batch, optimizer, state_.step + 1);
@@ -122,6 +123,7 @@ void Trainer::step() {
   state_.position += settings_.batch;
   StepReport report = report_of(executed, optimizer.learning_rate, begin);
   report.reference_seconds = reference_seconds();
+  report.targets = batch.counted_targets;
   outcome_.losses.push_back(report.loss);
   log_.record(json_line(report));
   expect_finite(report);

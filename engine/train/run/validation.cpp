@@ -23,12 +23,15 @@ std::int64_t Validation::tokens(const Data& data, std::int64_t batches) const {
 
 double Validation::loss(const Data& data, std::int64_t batches) {
   const std::int64_t count = batches_in(data, batches);
-  double sum = 0.0;
+  double sum = 0.0, weights = 0.0;
   for (std::int64_t i = 0; i < count; ++i) {
-    const LocalBatch batch = data.validation(i * share_.sequences, share_);
-    sum += executor_.step(batch, AdamW{}, 1).loss;
+    LocalBatch batch = data.validation(i * share_.sequences, share_);
+    if (data.validation_leaves_out()) count_targets(batch, world_, share_.grid);
+    const auto weight = static_cast<double>(batch.counted_targets.value_or(1));
+    sum += weight * executor_.step(batch, AdamW{}, 1).loss;
+    weights += weight;
   }
-  return world_.from_last(sum) / static_cast<double>(count);
+  return world_.from_last(sum) / std::max(weights, 1.0);
 }
 
 }  // namespace fourfold

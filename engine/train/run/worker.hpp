@@ -16,7 +16,14 @@ struct Worker {
   Backend& backend;
 };
 
-// An executor of that worker: of its stage's part in a training step, or in a forward pass alone.
+// Sets how many targets of the whole step count towards the loss, by what each rank's share has.
+// Collective.
+void count_targets(LocalBatch& batch, const World& world, const ProcessGrid& grid);
+
+// An executor of that worker for a schedule of its stage; and of its stage's part in a training
+// step, or in a forward pass alone.
+Executor executor_of(const Worker& worker, const Model& model, Schedule schedule,
+                     std::int64_t sequences, Weights& weights);
 Executor training_executor(const Worker& worker, const Model& model, const StepOptions& options,
                            std::int64_t sequences, Weights& weights);
 Executor evaluation_executor(const Worker& worker, const Model& model, const StepOptions& options,

@@ -13,7 +13,6 @@
 #include "engine/cpu/tuned_backend.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/run/agreement.hpp"
-#include "engine/train/run/stop.hpp"
 #include "engine/train/sample/prompt.hpp"
 #include "schedule/order/step.hpp"
 
@@ -58,6 +57,33 @@ class Typewriter {
   std::size_t said_ = 0;
 };
 
+constexpr std::int64_t completed_side_by_side = 64;
+
+std::vector<Document> documents_for(const std::string& path, TokenFormat format) {
+  if (format == TokenFormat::text) return read_documents(path);
+  throw std::runtime_error("--complete takes documents of text, and this model's words are tokens");
+}
+
+// Beside the texts, which may be piped on.
+void say_speed(const SampleSettings& settings, const Sample& sample) {
+  const Decoding decoding = settings.sampling.decoding;
+  fmt::print(stderr, "{:.0f} {}s/s {} a key-value cache\n", sample.words_per_second,
+             word_name(sample.format), decoding == Decoding::cached ? "with" : "without");
+}
+
+void print_completions(const SampleSettings& settings, const Sample& sample) {
+  if (settings.screen == Screen::silent) return;
+  if (settings.screen == Screen::json) return print(json_line(settings, sample) + "\n");
+  const Completions& made = sample.completions;
+  for (std::size_t i = 0; i < made.equal.size(); ++i) {
+    print(
+        fmt::format("document {:5}: {} of {} words equal\n", i + 1, made.equal[i], made.words[i]));
+  }
+  print(fmt::format("{} of {} documents are completed word for word\n", made.whole(),
+                    made.equal.size()));
+  say_speed(settings, sample);
+}
+
 void print_all(const Texts& texts, TokenFormat format) {
   for (std::size_t i = 0; i < texts.size(); ++i) {
     print(fmt::format("---- text {} of {}\n{}\n", i + 1, texts.size(), readable(texts[i], format)));
@@ -80,12 +106,15 @@ Sample sample(const SampleSettings& settings, World& world) {
   const TrainingState state = read_training_state(settings.checkpoint);
   const Model& model = state.model;
   const SamplingSettings& sampling = settings.sampling;
-  Sample result{state, TokenFormat::text, {}, 0.0, false};
+  Sample result;
+  result.state = state;
   std::vector<std::int32_t> prompt;
+  std::vector<Document> documents;
   together([&] {
     check(model, settings.grid);
     result.format = words_of(state);
     prompt = words_of_prompt(sampling.prompt, result.format, model.vocabulary);
+    if (!settings.complete.empty()) documents = documents_for(settings.complete, result.format);
   });
 
   const StepOptions options = options_of(settings);
@@ -95,7 +124,16 @@ Sample sample(const SampleSettings& settings, World& world) {
                     backend.memory());
   Weights weights(program, settings.grid, world.rank(), backend.memory());
   read_checkpoint(settings.checkpoint, model, weights);
-  Sampler sampler({world, channels, backend}, model, options, sampling.texts, weights);
+  const std::int64_t texts = documents.empty() ? sampling.texts : completed_side_by_side;
+  Sampler sampler({world, channels, backend}, model, options, texts, weights);
+  if (!documents.empty()) {
+    result.completions = complete(documents, texts, sampling.decoding, sampler);
+    result.seconds = result.completions.seconds;
+    result.stopped = result.completions.stopped;
+    result.words_per_second = static_cast<double>(result.completions.all_words()) / result.seconds;
+    if (world.rank() == 0) print_completions(settings, result);
+    return result;
+  }
 
   const bool grows = world.rank() == 0 && settings.screen == Screen::lines && sampling.texts == 1;
   Typewriter typewriter(result.format);
@@ -103,13 +141,15 @@ Sample sample(const SampleSettings& settings, World& world) {
   const double begin = now();
   result.texts = sampler.draw(prompt, sampling, [&](const Texts& texts) {
     if (grows) typewriter.type(texts.front());
-    for (const double asked : world.all(stop_asked() ? 1.0 : 0.0)) {
-      result.stopped = result.stopped || asked != 0.0;
-    }
+    result.stopped = sampler.asked_to_stop();
     return !result.stopped;
   });
   result.seconds = now() - begin;
   if (grows) typewriter.end(result.texts.front());
+  const auto drawn = static_cast<double>(result.texts.size()) *
+                     static_cast<double>(result.texts.front().size() - prompt.size());
+  result.words_per_second = drawn / result.seconds;
+  if (world.rank() == 0 && settings.screen == Screen::lines) say_speed(settings, result);
   if (world.rank() != 0 || grows) return result;
   if (settings.screen == Screen::lines) print_all(result.texts, result.format);
   if (settings.screen == Screen::json) print(json_line(settings, result) + "\n");
@@ -122,21 +162,34 @@ std::string json_line(const SampleSettings& settings, const Sample& sample) {
   for (const std::vector<std::int32_t>& words : sample.texts) {
     texts.push_back({{"text", readable(words, sample.format)}, {"words", words}});
   }
-  const nlohmann::ordered_json line{{"kind", "sample"},
-                                    {"checkpoint", settings.checkpoint},
-                                    {"model", sample.state.model.name},
-                                    {"step", sample.state.step},
-                                    {"grid", settings.grid.str()},
-                                    {"precision", name(settings.precision)},
-                                    {"prompt", sampling.prompt},
-                                    {"temperature", sampling.temperature},
-                                    {"top_k", sampling.top_k},
-                                    {"seed", sampling.seed},
-                                    {"words_are", name(sample.format)},
-                                    {"texts", texts},
-                                    {"seconds", sample.seconds},
-                                    {"stopped", sample.stopped},
-                                    {"libraries", blas_report()}};
+  nlohmann::ordered_json line{{"kind", "sample"},
+                              {"checkpoint", settings.checkpoint},
+                              {"model", sample.state.model.name},
+                              {"step", sample.state.step},
+                              {"grid", settings.grid.str()},
+                              {"precision", name(settings.precision)},
+                              {"prompt", sampling.prompt},
+                              {"temperature", sampling.temperature},
+                              {"top_k", sampling.top_k},
+                              {"seed", sampling.seed},
+                              {"words_are", name(sample.format)},
+                              {"texts", texts},
+                              {"seconds", sample.seconds},
+                              {"words_per_s", sample.words_per_second},
+                              {"kv_cache", name(sampling.decoding)},
+                              {"stopped", sample.stopped},
+                              {"libraries", blas_report()}};
+  if (settings.complete.empty()) return line.dump();
+  const Completions& made = sample.completions;
+  line["kind"] = "completions";
+  line["file"] = settings.complete;
+  line["documents"] = made.equal.size();
+  line["whole"] = made.whole();
+  line["equal_words"] = made.equal;
+  line["words"] = made.words;
+  for (const char* of_texts : {"prompt", "temperature", "top_k", "seed", "texts"}) {
+    line.erase(of_texts);
+  }
   return line.dump();
 }
 

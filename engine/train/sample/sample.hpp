@@ -7,6 +7,7 @@
 #include "engine/train/checkpoint/checkpoint.hpp"
 #include "engine/train/flags/settings.hpp"
 #include "engine/train/run/world.hpp"
+#include "engine/train/sample/completions.hpp"
 #include "engine/train/sample/sampler.hpp"
 
 namespace fourfold {
@@ -16,6 +17,7 @@ struct SampleSettings {
   ProcessGrid grid;
   Precision precision = Precision::fp32;  // of weights and activations
   SamplingSettings sampling;
+  std::string complete;  // a file of documents to be completed, instead of texts; empty: none
   Screen screen = Screen::lines;
 };
 
@@ -24,8 +26,10 @@ struct Sample {
   TrainingState state;
   TokenFormat format = TokenFormat::text;
   Texts texts;
-  double seconds = 0.0;  // for drawing alone
-  bool stopped = false;  // a signal came before the end
+  Completions completions;        // instead of texts, where they were asked for
+  double seconds = 0.0;           // for drawing alone
+  double words_per_second = 0.0;  // of all texts
+  bool stopped = false;           // a signal came before the end
 };
 
 // What the words of a checkpoint's data were. Throws std::runtime_error if it does not say.

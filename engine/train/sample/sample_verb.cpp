@@ -30,6 +30,7 @@ namespace {
 struct SampleFlags {
   SampleSettings settings;
   std::string grid, precision;  // empty: ranks along data; as it was trained
+  std::string cache = "on";
   std::int64_t ranks = 0;
   bool json = false;
   bool plan = false;
@@ -51,6 +52,13 @@ void add_sample_flags(CLI::App& verb, SampleFlags& flags) {
   sampling.texts = 1;
   add_sampling_flags(verb, sampling);
   FlagGroup(verb, sampling_group).add("--seed", sampling.seed, "another seed, another text");
+  FlagGroup how(verb, sampling_group);
+  how.add("--kv-cache", flags.cache,
+          "on: a word costs one look at itself, keys and values of earlier ones are kept; off: at "
+          "the whole text anew");
+  how.add("--complete", flags.settings.complete,
+          "a .jsonl file of documents (lines {\"prompt\": \"...\", \"completion\": \"...\"}): "
+          "instead of texts, each completion is written greedily and compared word by word");
   verb.add_flag("--json", flags.json,
                 "print one line of JSON: texts, their words as numbers, and what they came from")
       ->group(sampling_group);
@@ -62,6 +70,7 @@ void add_sample_flags(CLI::App& verb, SampleFlags& flags) {
       "where two\nwords are equally likely.\n\n"
       "Examples:\n"
       "  fourfold sample --checkpoint results/train/RUN --prompt 'It was'\n"
+      "  fourfold sample --checkpoint results/train/RUN --complete documents.jsonl --json\n"
       "  fourfold sample --checkpoint RUN/checkpoints/step-00000500.json --texts 4 --top-k 40 "
       "--json");
 }
@@ -80,6 +89,7 @@ SampleSettings settings_of(const SampleFlags& flags, const TrainingState& state)
   settings.precision = flags.precision.empty()
                            ? trained_precision(state)
                            : step_fields().with({}, "--precision", flags.precision).precision;
+  settings.sampling.decoding = parse_decoding(flags.cache);
   if (flags.json) settings.screen = Screen::json;
   return settings;
 }
@@ -97,6 +107,7 @@ int plan(const SampleFlags& typed, const Started& started) {
   const SampleSettings settings = settings_of(flags, state);
   check(state.model, settings.grid);
   words_of_prompt(settings.sampling.prompt, words_of(state), state.model.vocabulary);
+  if (!settings.complete.empty()) read_documents(settings.complete);
   std::vector<std::string> arguments{"sample"};
   for (const std::string& word : started.arguments()) {
     if (word != "--plan") arguments.push_back(word);

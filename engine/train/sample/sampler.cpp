@@ -1,4 +1,4 @@
-// One forward pass a word; see sampler.hpp.
+// A forward pass a word, over all words or over the last; see sampler.hpp.
 #include "engine/train/sample/sampler.hpp"
 
 #include <algorithm>
@@ -6,8 +6,10 @@
 
 #include "engine/batch.hpp"
 #include "engine/plan/block_place.hpp"
+#include "engine/train/run/stop.hpp"
 #include "engine/train/sample/pick.hpp"
 #include "engine/train/sample/prompt.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold {
 
@@ -16,6 +18,17 @@ namespace {
 std::int64_t rounded_up(std::int64_t count, const ProcessGrid& grid) {
   const std::int64_t parts = grid.extent(Axis::z) * grid.extent(Axis::data);
   return (count + parts - 1) / parts * parts;
+}
+
+Schedule evaluation_of(const Model& model, StepOptions options, const Weights& weights) {
+  options.attention = AttentionKernel::fused;  // the same numbers, and their keys in one operation
+  return issue(record_evaluation(model, options, stage_of(weights.grid(), weights.rank())),
+               options);
+}
+
+Model of_one_word(Model model) {
+  model.sequence = 1;
+  return model;
 }
 
 }  // namespace
@@ -29,31 +42,39 @@ Sampler::Sampler(const Worker& worker, const Model& model, const StepOptions& op
       rank_(weights.rank()),
       texts_(texts),
       sequences_(rounded_up(texts, grid_)),
-      executor_(evaluation_executor(worker, model, options, sequences_, weights)) {}
+      can_cache_(!options.sequence_parallel),
+      cache_(std::make_unique<CachingBackend>(worker.backend)),
+      reader_(executor_of({worker.world, worker.channels, *cache_}, model,
+                          reading_pass(evaluation_of(model, options, weights)), sequences_,
+                          weights)) {
+  if (!can_cache_) return;  // single words cannot be cut along x
+  decoder_.reset(new Executor(
+      executor_of({worker.world, worker.channels, *cache_}, of_one_word(model),
+                  decoding_pass(evaluation_of(model, options, weights)), sequences_, weights)));
+}
 
-// The last words of each text; what follows them is padding that no earlier word sees.
-LocalBatch Sampler::batch_of(const Texts& texts) const {
-  const Share own = share(grid_, rank_, 0, sequences_ * model_.sequence);
+LocalBatch Sampler::batch_of(const Texts& texts, std::int64_t row) const {
+  const Share own = share(grid_, rank_, 0, sequences_ * row);
   LocalBatch batch;
   batch.sequences = sequences_;
   batch.tokens.resize(static_cast<std::size_t>(own.count));
   batch.targets.resize(static_cast<std::size_t>(own.count));
-  const std::int64_t first = own.first / model_.sequence;
-  for (std::int64_t s = 0; s < own.count / model_.sequence; ++s) {
+  const std::int64_t first = own.first / row;
+  for (std::int64_t s = 0; s < own.count / row; ++s) {
     if (first + s >= texts_) break;
     const std::vector<std::int32_t>& text = texts[static_cast<std::size_t>(first + s)];
-    const auto seen =
-        std::min<std::int64_t>(static_cast<std::int64_t>(text.size()), model_.sequence);
-    std::copy(text.end() - seen, text.end(), batch.tokens.begin() + s * model_.sequence);
+    const auto seen = std::min<std::int64_t>(static_cast<std::int64_t>(text.size()), row);
+    std::copy(text.end() - seen, text.end(), batch.tokens.begin() + s * row);
   }
   return batch;
 }
 
-std::vector<float> Sampler::own_logits(std::int64_t row) {
-  const Tensor logits = executor_.logits();
+std::vector<float> Sampler::own_logits(const Executor& executor, std::int64_t row,
+                                       std::int64_t rows) {
+  const Tensor logits = executor.logits();
   const std::int64_t row_bytes = logits.cols * bytes_per_element(logits.precision);
   std::vector<float> values;
-  for (std::int64_t r = row; r < logits.rows; r += model_.sequence) {
+  for (std::int64_t r = row; r < logits.rows; r += rows) {
     const Tensor of_row{logits.data + r * row_bytes, 1, logits.cols, logits.precision};
     const std::vector<float> numbers = numbers_of(device_, of_row);
     values.insert(values.end(), numbers.begin(), numbers.end());
@@ -61,10 +82,21 @@ std::vector<float> Sampler::own_logits(std::int64_t row) {
   return values;
 }
 
-std::vector<float> Sampler::next_logits(const Texts& texts) {
-  executor_.step(batch_of(texts), AdamW{}, 1);
+std::vector<float> Sampler::pass(const Texts& texts) {
   const auto length = static_cast<std::int64_t>(texts.front().size());
-  std::vector<float> own = own_logits(std::min(length, model_.sequence) - 1);
+  const bool fits = cached_ && length <= model_.sequence;
+  if (fits && length > 1 && cache_->words() == length - 1) {
+    cache_->will_decode();
+    decoder_->step(batch_of(texts, 1), AdamW{}, 1);
+    return own_logits(*decoder_, 0, 1);
+  }
+  cache_->will_read(fits ? length : 0);
+  reader_.step(batch_of(texts, model_.sequence), AdamW{}, 1);
+  return own_logits(reader_, std::min(length, model_.sequence) - 1, model_.sequence);
+}
+
+std::vector<float> Sampler::next_logits(const Texts& texts) {
+  std::vector<float> own = pass(texts);
   // Equally many of each rank, though those of the last stage alone have any.
   own.resize(static_cast<std::size_t>(share(grid_, rank_, 0, sequences_).count *
                                       part_of(model_.vocabulary, grid_, rank_, {Axis::x}).extent));
@@ -86,8 +118,14 @@ std::vector<float> Sampler::next_logits(const Texts& texts) {
 
 Texts Sampler::draw(const std::vector<std::int32_t>& prompt, const SamplingSettings& settings,
                     const HearWord& hear) {
+  return draw(Texts(static_cast<std::size_t>(texts_), prompt), settings, hear);
+}
+
+Texts Sampler::draw(const Texts& prompts, const SamplingSettings& settings, const HearWord& hear) {
   const Drawing drawing{settings.temperature, settings.top_k};
-  Texts texts(static_cast<std::size_t>(texts_), prompt);
+  Texts texts = prompts;
+  cached_ = can_cache_ && settings.decoding == Decoding::cached;
+  cache_->will_read(0);
   std::vector<std::mt19937_64> random;
   for (std::int64_t i = 0; i < texts_; ++i) {
     std::seed_seq seed{settings.seed, settings.seed >> 32, static_cast<std::uint64_t>(i)};
@@ -104,6 +142,11 @@ Texts Sampler::draw(const std::vector<std::int32_t>& prompt, const SamplingSetti
     if (hear && !hear(texts)) break;
   }
   return texts;
+}
+
+bool Sampler::asked_to_stop() const {
+  const std::vector<double> asked = world_.all(stop_asked() ? 1.0 : 0.0);
+  return std::ranges::any_of(asked, [](double word) { return word != 0.0; });
 }
 
 void say_texts(const Texts& texts, TokenFormat format, const RunLog& log) {

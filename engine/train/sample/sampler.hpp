@@ -1,13 +1,17 @@
 // Text drawn from the model word by word: all texts side by side as the sequences of one forward
-// pass, cut over z and data, their logits put together from the shares along x.
+// pass, cut over z and data, their logits put together from the shares along x. With a key-value
+// cache a pass reads one word of each text, but for the first, and for texts that are longer than
+// the model's sequence: those move along their places with every word.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "engine/train/flags/settings.hpp"
 #include "engine/train/run/run_log.hpp"
 #include "engine/train/run/worker.hpp"
+#include "engine/train/sample/key_value_cache.hpp"
 
 namespace fourfold {
 
@@ -28,11 +32,20 @@ class Sampler {
   // the model's sequence. Collective.
   Texts draw(const std::vector<std::int32_t>& prompt, const SamplingSettings& settings,
              const HearWord& hear = {});
+  // Of prompts of their own, equally long, as many as there are texts.
+  Texts draw(const Texts& prompts, const SamplingSettings& settings, const HearWord& hear = {});
+
+  // Whether a signal to stop has come to some rank. Collective.
+  bool asked_to_stop() const;
 
  private:
-  LocalBatch batch_of(const Texts& texts) const;
-  // Of one row of each sequence. Nothing but on the last stage.
-  std::vector<float> own_logits(std::int64_t row);
+  // The last words of each text, at most as many as `row`; what follows them is padding that no
+  // earlier word sees.
+  LocalBatch batch_of(const Texts& texts, std::int64_t row) const;
+  // Of one row of each sequence of so many. Nothing but on the last stage.
+  std::vector<float> own_logits(const Executor& executor, std::int64_t row, std::int64_t rows);
+  // A forward pass over what has not been read yet. This rank's logits of the next words.
+  std::vector<float> pass(const Texts& texts);
   // Of the word that follows each text, one text after the other.
   std::vector<float> next_logits(const Texts& texts);
 
@@ -43,7 +56,11 @@ class Sampler {
   std::int64_t rank_ = 0;
   std::int64_t texts_ = 0;
   std::int64_t sequences_ = 0;
-  Executor executor_;
+  bool can_cache_ = true;
+  bool cached_ = true;  // as the draw at hand asks for
+  std::unique_ptr<CachingBackend> cache_;
+  Executor reader_;                    // of whole texts
+  std::unique_ptr<Executor> decoder_;  // of one word each; none where nothing is cached
 };
 
 // Prints them, and records them in the log.

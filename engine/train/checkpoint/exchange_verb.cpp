@@ -1,0 +1,185 @@
+// fourfold-engine checkpoint: whole weights on one rank, between two layouts; see
+// exchange_verb.hpp.
+#include "engine/train/checkpoint/exchange_verb.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+
+#include "engine/host_memory.hpp"
+#include "engine/train/checkpoint/checkpoint.hpp"
+#include "engine/train/checkpoint/checkpoint_folder.hpp"
+#include "engine/train/checkpoint/checkpoint_read.hpp"
+#include "engine/train/checkpoint/hugging_face.hpp"
+#include "engine/train/checkpoint/resume.hpp"
+#include "engine/train/data/token_file.hpp"
+#include "engine/train/flags/command_line.hpp"
+#include "schedule/order/step.hpp"
+#include "support/exit_status.hpp"
+#include "support/help_format.hpp"
+
+namespace fourfold {
+namespace {
+
+struct ExchangeFlags {
+  std::string from, to;
+  std::string type;  // empty: as imported
+  double shard_GB = 5.0;
+  bool plan = false;
+};
+
+StepOptions in_fp32() {
+  StepOptions options;
+  options.precision = Precision::fp32;
+  return options;
+}
+
+// The whole model on this rank, without optimizer state.
+struct WholeWeights {
+  explicit WholeWeights(const Model& model)
+      : program(record_evaluation(model, in_fp32(), Stage{0, 1})),
+        weights(program, {1, 1, 1, 1}, 0, memory) {}
+
+  // Of a block that is all of a matrix.
+  static float* numbers(const Stored& stored) { return stored.block.fp32(); }
+
+  HostMemory memory;
+  Program program;
+  Weights weights;
+};
+
+int import_from(const ExchangeFlags& flags) {
+  if (!finished_checkpoints(flags.to).empty()) {
+    throw std::runtime_error(flags.to + " holds checkpoints already; give another folder");
+  }
+  const auto [foreign, matrices] = read_foreign(flags.from);
+  WholeWeights whole(foreign.model);
+  for (const Stored& stored : whole.weights.all()) {
+    const WholeMatrix& matrix = matrices.at(stored.name);
+    std::memcpy(WholeWeights::numbers(stored), matrix.values.data(),
+                static_cast<std::size_t>(stored.block.bytes()));
+  }
+  TrainingState state;
+  state.model = foreign.model;
+  nlohmann::json types = nlohmann::json::object();
+  for (const auto& [name, type] : foreign.types) types[name] = fourfold::name(type);
+  state.trainer = {
+      {"imported",
+       {{"from", flags.from},
+        {"config", foreign.config},
+        {"prefix", foreign.prefix},
+        {"has_head", foreign.has_head},
+        {"types", types}}},
+      // 256 words are bytes: no tokenizer has so few.
+      {"words", name(foreign.model.vocabulary == 256 ? TokenFormat::text : TokenFormat::nanogpt)}};
+  const std::string path = Checkpoints(flags.to).write(state, whole.weights);
+  fmt::print("{} tensors of {} are in {}\ntrain them with: fourfold train --start-from {}\n",
+             foreign.types.size(), foreign.model.name, path, flags.to);
+  return 0;
+}
+
+int export_to(const ExchangeFlags& flags) {
+  const std::string path = checkpoint_meant(flags.from);
+  const TrainingState state = read_training_state(path);
+  WholeWeights whole(state.model);
+  read_weights(path, state.model, whole.weights);
+  ForeignCheckpoint foreign;
+  foreign.model = state.model;
+  if (const auto imported = state.trainer.find("imported"); imported != state.trainer.end()) {
+    foreign.config = imported->at("config");
+    foreign.prefix = imported->at("prefix");
+    foreign.has_head = imported->at("has_head");
+    for (const auto& [name, type] : imported->at("types").items()) {
+      foreign.types[name] = number_type_named(type);
+    }
+  }
+  if (!flags.type.empty()) {
+    const std::map<std::string, NumberType> words{
+        {"fp32", NumberType::fp32}, {"bf16", NumberType::bf16}, {"fp16", NumberType::fp16}};
+    for (const ForeignTensor& tensor : foreign_tensors(state.model)) {
+      foreign.types[foreign.prefix + tensor.name] = words.at(flags.type);
+    }
+  }
+  Matrices matrices;
+  for (const Stored& stored : whole.weights.all()) {
+    const float* const numbers = WholeWeights::numbers(stored);
+    // The block of a weight that z cuts is one long row.
+    matrices[stored.name] = {stored.shape.rows.value({}),
+                             stored.shape.cols.value({}),
+                             {numbers, numbers + stored.block.size()}};
+  }
+  write_foreign(flags.to, foreign, matrices, static_cast<std::int64_t>(flags.shard_GB * 1e9));
+  fmt::print("{} after step {} is in {}\n", state.model.name, state.step, flags.to);
+  return 0;
+}
+
+void add_import(CLI::App& verb, ExchangeFlags& flags) {
+  verb.footer(
+      "FROM has config.json and model.safetensors, or several such files with\n"
+      "model.safetensors.index.json, of a GPT-2. Numbers of bf16, fp16 or fp32 are kept exactly.\n"
+      "Any grid trains what is written (`fourfold train --start-from TO`) or draws from it.");
+  verb.add_option("FROM", flags.from, "a folder as transformers' save_pretrained() writes it")
+      ->required();
+  verb.add_option("TO", flags.to, "the folder of the checkpoint")->required();
+}
+
+void add_export(CLI::App& verb, ExchangeFlags& flags) {
+  verb.footer(
+      "TO can be read by transformers' from_pretrained(). What was imported keeps the type of "
+      "each\n"
+      "of its tensors, and its config.json.");
+  verb.add_option("FROM", flags.from, "a checkpoint, or a run's folder, which means its newest")
+      ->required();
+  verb.add_option("TO", flags.to, "a new folder")->required();
+  verb.add_option("--type", flags.type, "fp32, bf16 or fp16, of all tensors (default: as imported)")
+      ->check(CLI::IsMember({"fp32", "bf16", "fp16"}));
+  verb.add_option("--shard-GB", flags.shard_GB, "tensors of a file, at most")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+}
+
+int print_plan(const Started& started) {
+  std::vector<std::string> arguments{"checkpoint"};
+  for (const std::string& word : started.arguments()) {
+    if (word != "--plan") arguments.push_back(word);
+  }
+  fmt::print("{}\n", nlohmann::json{{"ranks", 1}, {"arguments", arguments}}.dump());
+  return 0;
+}
+
+}  // namespace
+
+int run_checkpoint_verb(const Started& started) {
+  CLI::App app("Takes checkpoints over from the layout of Hugging Face, and hands them back.");
+  app.name("fourfold checkpoint");
+  app.formatter(std::make_shared<HelpFormat>());
+  app.require_subcommand(1);
+  app.fallthrough();
+  ExchangeFlags flags;
+  CLI::App* const take = app.add_subcommand("import", "From that layout to a checkpoint of ours");
+  CLI::App* const give = app.add_subcommand("export", "From a checkpoint of ours to that layout");
+  add_import(*take, flags);
+  add_export(*give, flags);
+  app.add_flag("--plan", flags.plan, "")->group("");
+  try {
+    parse_words(app, started.arguments());
+  } catch (const CLI::Success&) {  // --help
+    return print_help(take->parsed() ? *take : give->parsed() ? *give : app);
+  } catch (const CLI::ParseError& error) {
+    return complain(sentence_of(app, error), status_could_not);
+  }
+  if (flags.plan) return print_plan(started);
+  // Writing and reading a checkpoint is collective, even on one rank.
+  return run_session(started.count, started.words, [&](const Session&) {
+    return take->parsed() ? import_from(flags) : export_to(flags);
+  });
+}
+
+}  // namespace fourfold

@@ -1,0 +1,202 @@
+// Buckets of documents and the order they are read in; see memorisation.hpp.
+#include "scaling/study/memorisation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "support/json_object.hpp"
+#include "support/random.hpp"
+
+namespace fourfold {
+namespace {
+
+TrainingPhase read_phase(JsonObject& object) {
+  TrainingPhase phase;
+  phase.batch = object.positive("batch");
+  phase.warm_up = object.integer("warm_up");
+  phase.learning_rate = object.number("learning_rate");
+  phase.last_learning_rate = object.number("last_learning_rate");
+  return phase;
+}
+
+std::vector<std::int64_t> numbers(JsonObject& object, const std::string& key) {
+  const nlohmann::json& list = object.get(key);
+  std::vector<std::int64_t> result;
+  const auto whole = [](const nlohmann::json& entry) {
+    return entry.is_number_integer() && entry.get<std::int64_t>() >= 0;
+  };
+  if (!list.is_array() || list.empty() || !std::ranges::all_of(list, whole)) {
+    object.fail("'" + key + "' must be a list of whole numbers");
+  }
+  for (const nlohmann::json& entry : list) result.push_back(entry);
+  return result;
+}
+
+std::vector<SizedModel> read_models(JsonObject& object) {
+  std::vector<SizedModel> models;
+  const nlohmann::json& list = object.get("model");
+  if (!list.is_array()) object.fail("'model' must be a list: [[memorisation.model]]");
+  for (const nlohmann::json& entry : list) {
+    JsonObject model(entry, "a model");
+    models.push_back({model.text("name"), model.positive("layers"), model.positive("hidden"),
+                      model.positive("heads")});
+    model.finish();
+  }
+  return models;
+}
+
+// An order of 0 .. size - 1 that the seed draws, the same on every machine.
+std::vector<std::size_t> shuffled(std::size_t size, std::uint64_t seed) {
+  std::vector<std::size_t> order(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    order[i] = i;
+    std::swap(order[i], order[random_at(seed, 1, i) % (i + 1)]);
+  }
+  return order;
+}
+
+std::size_t repeated_documents(const MemorisationStudy& study) {
+  std::int64_t sum = 0;
+  for (const std::int64_t times : study.repetitions) sum += times * study.documents;
+  return static_cast<std::size_t>(sum);
+}
+
+}  // namespace
+
+std::int64_t MemorisationStudy::continued_steps() const {
+  const auto all = static_cast<std::int64_t>(repeated_documents(*this));
+  return continued.warm_up + (all + injected - 1) / injected;
+}
+
+bool is_memorisation(const nlohmann::json& file) {
+  return file.contains("memorisation");
+}
+
+MemorisationStudy read_memorisation(const nlohmann::json& file, const std::string& path) {
+  JsonObject whole(file, path);
+  MemorisationStudy study;
+  study.title = whole.text("title");
+  study.name = std::filesystem::path(path).stem().string();
+  JsonObject object = whole.object("memorisation");
+  whole.finish();
+  study.text_folder = object.text("text");
+  study.document_tokens = object.positive("document_tokens");
+  study.ending_tokens = object.positive("ending_tokens");
+  study.documents = object.positive("documents");
+  study.repetitions = numbers(object, "repetitions");
+  study.seeds = numbers(object, "seeds");
+  study.models = read_models(object);
+  JsonObject goldfish = object.object("goldfish");
+  study.goldfish_k = goldfish.positive("k");
+  study.goldfish_h = goldfish.positive("h");
+  goldfish.finish();
+  JsonObject pretraining = object.object("pretraining");
+  study.pretraining_steps = pretraining.positive("steps");
+  study.pretraining = read_phase(pretraining);
+  pretraining.finish();
+  JsonObject continued = object.object("continued");
+  study.injected = continued.positive("injected");
+  study.continued = read_phase(continued);
+  continued.finish();
+  object.finish();
+  if (study.ending_tokens >= study.document_tokens) {
+    object.fail("'ending_tokens' must be less than 'document_tokens'");
+  }
+  if (study.injected > study.continued.batch) {
+    object.fail("'injected' documents must not be more than the 'batch' they are a part of");
+  }
+  return study;
+}
+
+std::string text_of_folder(const std::string& folder) {
+  namespace files = std::filesystem;
+  std::vector<std::string> paths;
+  std::error_code missing;
+  for (const auto& entry : files::directory_iterator(folder, missing)) {
+    if (entry.is_symlink() || !entry.is_regular_file() || entry.path().has_extension()) continue;
+    paths.push_back(entry.path().string());
+  }
+  if (paths.empty()) {
+    throw std::runtime_error(folder + " holds no text; for Debian's fortunes install the package " +
+                             "fortunes");
+  }
+  std::ranges::sort(paths);
+  std::string text;
+  for (const std::string& path : paths) {
+    std::ifstream file(path, std::ios::binary);
+    text.append(std::istreambuf_iterator<char>(file), {});
+  }
+  return text;
+}
+
+// Documents whose end stands elsewhere, too, would be known without being repeated; and one that is
+// no ASCII could not be written as JSON.
+Corpus make_corpus(const MemorisationStudy& study, const std::string& text) {
+  const auto length = static_cast<std::size_t>(study.document_tokens);
+  const auto ending = static_cast<std::size_t>(study.ending_tokens);
+  const std::size_t pieces = text.size() / length;
+  const auto piece = [&](std::size_t i) { return text.substr(i * length, length); };
+  const auto suits = [&](std::size_t i) {
+    const std::string document = piece(i);
+    const std::string end = document.substr(length - ending);
+    const auto plain = [](char letter) { return static_cast<unsigned char>(letter) < 0x80; };
+    const std::size_t own = (i + 1) * length - ending;
+    return std::ranges::all_of(document, plain) && text.find(end) == own &&
+           text.find(end, own + 1) == std::string::npos;
+  };
+  Corpus corpus;
+  const std::vector<std::size_t> order = shuffled(pieces, 0);
+  auto next = order.begin();
+  for (std::size_t seed = 0; seed < study.seeds.size(); ++seed) {
+    auto& buckets = corpus.buckets.emplace_back();
+    for (std::size_t b = 0; b < study.repetitions.size(); ++b) {
+      auto& bucket = buckets.emplace_back();
+      for (; next != order.end() && std::ssize(bucket) < study.documents; ++next) {
+        if (suits(*next)) bucket.push_back(piece(*next));
+      }
+      if (std::ssize(bucket) == study.documents) continue;
+      throw std::runtime_error(fmt::format("{} holds too little text: {} documents of {} bytes",
+                                           study.text_folder, pieces, length));
+    }
+  }
+  constexpr std::ptrdiff_t most_held_out = 400;
+  const std::ptrdiff_t held_out = std::min(most_held_out, (order.end() - next) / 10);
+  for (; next != order.end() - held_out; ++next) corpus.background.push_back(piece(*next));
+  for (; next != order.end(); ++next) corpus.held_out.push_back(piece(*next));
+  if (corpus.held_out.empty()) {
+    throw std::runtime_error(study.text_folder + " holds no text beside the buckets");
+  }
+  return corpus;
+}
+
+std::string curriculum(const MemorisationStudy& study, const Corpus& corpus, std::size_t seed) {
+  const auto& buckets = corpus.buckets[seed];
+  const auto drawn = static_cast<std::uint64_t>(study.seeds[seed]);
+  std::vector<const std::string*> repeated;
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    for (std::int64_t i = 0; i < study.repetitions[b]; ++i) {
+      for (const std::string& document : buckets[b]) repeated.push_back(&document);
+    }
+  }
+  const std::vector<std::size_t> order = shuffled(repeated.size(), drawn);
+  const std::vector<std::size_t> others = shuffled(corpus.background.size(), ~drawn);
+  std::size_t next = 0, next_other = 0;
+  std::string text;
+  for (std::int64_t step = 0; step < study.continued_steps(); ++step) {
+    for (std::int64_t i = 0; i < study.continued.batch; ++i) {
+      const bool of_bucket =
+          step >= study.continued.warm_up && i < study.injected && next < order.size();
+      text += of_bucket ? *repeated[order[next++]]
+                        : corpus.background[others[next_other++ % others.size()]];
+    }
+  }
+  return text + "\n";  // the last document's last target
+}
+
+}  // namespace fourfold

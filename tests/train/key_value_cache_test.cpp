@@ -1,0 +1,143 @@
+// Words drawn with a key-value cache are those that are drawn without one, on every grid, and
+// documents are compared with what the model writes.
+#include "engine/train/sample/key_value_cache.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/cpu/reference_backend.hpp"
+#include "engine/train/sample/sample.hpp"
+#include "schedule/order/step.hpp"
+#include "tests/train/one_run.hpp"
+#include "tests/train/shared_folder.hpp"
+
+namespace fourfold {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Draws from rough weights, which no two words are equally likely by, on all ranks of the test.
+struct Drawing {
+  explicit Drawing(const ProcessGrid& grid, StepOptions asked = fp32())
+      : options(asked),
+        program(record_evaluation(model, options, stage_of(grid, world.rank()))),
+        channels(grid, program.channels, Transport::ring, ProgressMode::none, backend.memory()),
+        weights(program, grid, world.rank(), backend.memory()),
+        sampler({world, channels, backend}, model, options, 5, weights) {
+    weights.initialise(model, run_seed);
+    roughen(model, weights);
+  }
+  static StepOptions fp32() {
+    StepOptions options;
+    options.precision = Precision::fp32;
+    return options;
+  }
+  Texts draw(Decoding decoding, std::int64_t words) {
+    SamplingSettings settings;
+    settings.temperature = 0.0;
+    settings.tokens = words;
+    settings.decoding = decoding;
+    return sampler.draw(Texts{{1, 2, 3}, {4, 5, 6}, {7, 8, 9}, {1, 1, 1}, {10, 0, 3}}, settings);
+  }
+
+  Model model{"small", 2, 16, 8, 12, 11};
+  StepOptions options;
+  World world;
+  Program program;
+  ReferenceBackend backend;
+  Channels channels;
+  Weights weights;
+  Sampler sampler;
+};
+
+// Beyond the model's 12 words, too, where the cache is of no use any more.
+TEST(KeyValueCache, DrawsTheSameWordsAsWithoutOnEveryGrid) {
+  for (const ProcessGrid& grid : grids_and_pipelines_of_all_ranks(2)) {
+    Drawing run(grid);
+    const Texts expected = run.draw(Decoding::whole, 16);
+
+    EXPECT_EQ(run.draw(Decoding::cached, 16), expected) << grid.str();
+    EXPECT_EQ(run.draw(Decoding::cached, 16), expected) << grid.str() << ", a second time";
+    EXPECT_NE(expected[0], expected[1]);
+  }
+}
+
+TEST(KeyValueCache, DrawsTheSameWordsInBf16) {
+  StepOptions options;
+  options.precision = Precision::bf16;
+  Drawing run(grids_of_all_ranks().front(), options);
+
+  EXPECT_EQ(run.draw(Decoding::cached, 8), run.draw(Decoding::whole, 8));
+}
+
+// Counts what kernels are asked for.
+class CountingBackend : public ReferenceBackend {
+ public:
+  void compute(const Device& device, const Op& op, const KernelOperands& operands,
+               const Progress& progress) override {
+    if (op.kind == OpKind::gemm) rows += operands.output.rows;
+    ReferenceBackend::compute(device, op, operands, progress);
+  }
+  std::int64_t rows = 0;
+};
+
+TEST(KeyValueCache, ReadsEachWordOnce) {
+  const ProcessGrid grid = grids_of_all_ranks().front();
+  Drawing run(grid);
+  CountingBackend counting;
+  Channels channels(grid, run.program.channels, Transport::ring, ProgressMode::none,
+                    counting.memory());
+  Weights weights(run.program, grid, run.world.rank(), counting.memory());
+  Sampler sampler({run.world, channels, counting}, run.model, run.options, 5, weights);
+  SamplingSettings settings;
+  settings.tokens = 9;
+  const auto rows_of = [&](Decoding decoding) {
+    counting.rows = 0;
+    settings.decoding = decoding;
+    sampler.draw({1, 2, 3}, settings);
+    return counting.rows;
+  };
+
+  const std::int64_t whole = rows_of(Decoding::whole);
+
+  // Nine passes over 12 words each, or one over 12 and eight over one.
+  EXPECT_EQ(rows_of(Decoding::cached) * 9 * 12, whole * (12 + 8));
+}
+
+TEST(Completions, CountEqualWordsFromTheStart) {
+  Drawing run(grids_of_all_ranks().front());
+  const auto text = [](const std::vector<std::int32_t>& words) {
+    return std::string(words.begin(), words.end());
+  };
+  std::vector<Document> documents;
+  for (const std::vector<std::int32_t>& written : run.draw(Decoding::cached, 6)) {
+    documents.push_back({text(written).substr(0, 3), text(written).substr(3)});
+  }
+  documents.push_back({documents[0].prompt, documents[0].completion.substr(0, 4)});
+  documents[1].completion[2] ^= 1;
+
+  const Completions made = complete(documents, 5, Decoding::cached, run.sampler);
+
+  EXPECT_THAT(made.equal, ElementsAre(6, 2, 6, 6, 6, 4));
+  EXPECT_THAT(made.words, ElementsAre(6, 6, 6, 6, 6, 4));
+  EXPECT_EQ(made.whole(), 5);
+  EXPECT_EQ(made.all_words(), 34);
+}
+
+TEST(Completions, RefuseFilesThatCannotBeCompleted) {
+  const SharedFolder folder;
+  const auto refusal_of = [&](const std::string& text) {
+    const std::string file = folder.write("a.jsonl", text);
+    return refusal([&] { read_documents(file); });
+  };
+
+  EXPECT_THAT(refusal_of("{\"completion\": \"a\"}"), HasSubstr("has a document without a prompt"));
+  EXPECT_THAT(refusal_of("no"), HasSubstr("line 1"));
+  EXPECT_THAT(refusal([] { read_documents("/nowhere.jsonl"); }), HasSubstr("cannot be read"));
+}
+
+}  // namespace
+}  // namespace fourfold
