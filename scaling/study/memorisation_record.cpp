@@ -137,7 +137,7 @@ std::string memorisation_table(const MemorisationStudy& study,
       "mean over {} (least - most)\n\n{:46}",
       study.title, study.document_tokens, study.ending_tokens, study.documents,
       counted(std::ssize(study.seeds), "seed"), "repetitions");
-  for (const std::int64_t times : study.repetitions) text += fmt::format("{:>16}", times);
+  for (const std::int64_t times : study.repetitions) text += fmt::format("{:>18}", times);
   text += "\n";
   std::vector<MemorisationSeries> plain, goldfish;
   for (const MemorisationSeries& one : series) {
