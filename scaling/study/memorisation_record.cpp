@@ -144,7 +144,7 @@ std::string memorisation_table(const MemorisationStudy& study,
     text += fmt::format("{:46}", series_name(one));
     for (std::size_t b = 0; b < one.mean.size(); ++b) {
       text += fmt::format(
-          "{:>16}", fmt::format("{:.1f} ({:.0f} - {:.0f})", one.mean[b], one.low[b], one.high[b]));
+          "{:>18}", fmt::format("{:.1f} ({:.0f} - {:.0f})", one.mean[b], one.low[b], one.high[b]));
     }
     text += "\n";
     (one.goldfish ? goldfish : plain).push_back(one);
