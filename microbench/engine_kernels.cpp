@@ -8,9 +8,8 @@
 #include <cmath>
 #include <ctime>
 #include <map>
-#include <memory>
-#include <random>
 
+#include "bench/measure/step_values.hpp"
 #include "engine/cpu/fma_peak.hpp"
 #include "engine/cpu/openblas_core.hpp"
 #include "engine/cpu/tune.hpp"
@@ -22,11 +21,6 @@ namespace {
 
 // The GPT of the comparison with PyTorch and llm.c, and one with matrices as a larger model's rank
 // has them.
-struct Workload {
-  Model model;
-  std::int64_t sequences;
-  std::int64_t tokens() const { return sequences * model.sequence; }
-};
 const Workload mini{{"mini", 6, 384, 6, 256, 8192}, 4};
 const Workload larger{{"larger", 1, 1024, 16, 512, 16'384}, 2};
 
@@ -44,75 +38,7 @@ double seconds_now() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// The step's values on one rank, each with memory of its own.
-class Values {
- public:
-  Values(const Workload& workload, Precision precision)
-      : workload_(workload), program_(record_step(workload.model, options(precision))) {
-    for (const Value& value : program_.values) {
-      const Id id = static_cast<Id>(&value - program_.values.data());
-      const bool flat = !value.members.empty();
-      Tensor t{nullptr, flat ? 1 : value.shape.local_rows(grid_, {tokens()}),
-               flat ? program_.local_elements(id, grid_, {tokens()}) : value.shape.local_cols(grid_, {tokens()}),
-               value.precision};
-      memory_.push_back(std::make_unique<std::byte[]>(static_cast<std::size_t>(t.bytes() + 64)));
-      const auto address = reinterpret_cast<std::uintptr_t>(memory_.back().get());
-      t.data = memory_.back().get() + (64 - address % 64) % 64;
-      for (std::int64_t i = 0; i < t.size(); ++i) {
-        if (t.precision == Precision::fp32) t.fp32()[i] = 0.01F * static_cast<float>(i % 97 + 1);
-        if (t.precision == Precision::bf16)
-          t.bf16()[i] = static_cast<std::uint16_t>(0x3c00 + i % 97);
-      }
-      tensors_.push_back(t);
-    }
-    std::mt19937 random(1);
-    for (std::int64_t i = 0; i < tokens(); ++i) {
-      words_.push_back(static_cast<std::int32_t>(
-          random() % static_cast<std::uint64_t>(workload.model.vocabulary)));
-    }
-    device_ = {&program_, grid_, 0, workload.model.hidden / workload.model.heads, tokens(), 1.0};
-  }
-
-  const Program& program() const { return program_; }
-  const Tensor& operator[](Id id) const { return tensors_[static_cast<std::size_t>(id)]; }
-  std::int64_t tokens() const { return workload_.tokens(); }
-
-  static bool is_kernel(const Op& op) {
-    return !is_collective(op.kind) && op.kind != OpKind::pack && op.kind != OpKind::unpack;
-  }
-  void run(TunedBackend& backend, const Op& op) const {
-    if (op.kind == OpKind::update) return update(backend, op);
-    KernelOperands operands;
-    for (Id input : op.inputs) operands.inputs.push_back((*this)[input]);
-    operands.words = words_;
-    operands.output = (*this)[op.outputs[0]];
-    backend.compute(device_, op, operands, {});
-  }
-
- private:
-  void update(TunedBackend& backend, const Op& op) const {
-    std::int64_t first = 0;
-    for (const Parameter& parameter : op.updated()) {
-      const Tensor& master = (*this)[parameter.master];
-      Tensor gradient = (*this)[op.inputs[0]];
-      gradient.data += first * bytes_per_element(gradient.precision);
-      gradient.cols = master.size();
-      backend.update({{}, 2, 0.1},
-                     {gradient, 1.0F, (*this)[parameter.weight], master,
-                      (*this)[parameter.first_moment], (*this)[parameter.second_moment]},
-                     {});
-      first += master.size();
-    }
-  }
-
-  Workload workload_;
-  ProcessGrid grid_;
-  Program program_;
-  std::vector<std::unique_ptr<std::byte[]>> memory_;
-  std::vector<Tensor> tensors_;
-  std::vector<std::int32_t> words_;
-  Device device_;
-};
+using Values = StepValues;
 
 // One product; the peak is measured before and after it, so that both feel the same neighbours.
 void gemm(benchmark::State& state, const Product& p, const GemmKernel& kernel) {
@@ -154,7 +80,7 @@ void operation(benchmark::State& state, const Values& values, const Op& op) {
 // operation counts with its shortest run. Flops by Narayanan et al., SC21, eq. 3, without
 // recompute, attention in full.
 void step(benchmark::State& state, const Workload& workload, Precision precision) {
-  const Values values(workload, precision);
+  const Values values(workload, options(precision));
   TunedBackend backend;
   backend.set_choices(tuned(products(values.program(), {}, values.tokens())));
   double peak = 0.0;
@@ -220,8 +146,8 @@ int main(int argc, char** argv) {
   benchmark::AddCustomContext("blas", blas_report());
   benchmark::AddCustomContext("vectors", fma_peak_vectors());
   use_one_thread();
-  const Values in_fp32(mini, Precision::fp32);
-  const Values in_bf16(mini, Precision::bf16);
+  const Values in_fp32(mini, options(Precision::fp32));
+  const Values in_bf16(mini, options(Precision::bf16));
   for (const Workload& workload : {mini, larger}) register_products(workload, Precision::fp32);
   register_products(mini, Precision::bf16);
   register_operations(in_fp32, Precision::fp32);

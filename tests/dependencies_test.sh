@@ -112,8 +112,8 @@ includes bench/measure |
   refuse '^(scaling|bench/(doctor|regress|cli))/|^simgrid|^CLI/|^toml[+][+]/' \
     "bench/measure/ measures, and says nothing to anybody"
 includes bench |
-  refuse '^scaling/(find|study|validation|systems)/|^sim/(replay|witness)/|^simgrid|^smpi/|^xbt/' \
-    "bench/ measures this machine; of scaling/ it uses text, jobs and output"
+  refuse '^scaling/(find|study/[^p]|validation|systems)/|^sim/(replay|witness)/|^simgrid|^smpi/|^xbt/' \
+    "bench/ measures this machine; of scaling/ it uses text, jobs, output and provenance"
 for folder in support schedule platforms sim scaling engine; do
   includes "$folder" | refuse '^bench/|^benchmark/' "only bench/ and microbench/ measure"
 done

@@ -2,7 +2,6 @@
 #include "bench/cli/flags.hpp"
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -34,14 +33,6 @@ std::string plan_of(std::int64_t ranks, const std::string& verb,
     if (word != "--plan") arguments.push_back(word);
   }
   return nlohmann::json{{"ranks", ranks}, {"arguments", arguments}}.dump() + "\n";
-}
-
-bool one_of_several_ranks() {
-  for (const char* count : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
-    const char* const ranks = std::getenv(count);
-    if (ranks != nullptr && std::strtol(ranks, nullptr, 10) > 1) return true;
-  }
-  return false;
 }
 
 }  // namespace fourfold

@@ -20,7 +20,4 @@ std::optional<int> parsed(CLI::App& app, const std::string& name,
 std::string plan_of(std::int64_t ranks, const std::string& verb,
                     const std::vector<std::string>& words);
 
-// Whether mpirun or srun has started this process as one of several ranks.
-bool one_of_several_ranks();
-
 }  // namespace fourfold

@@ -3,7 +3,9 @@
 #include <exception>
 #include <string>
 
+#include "bench/cli/bench_verb.hpp"
 #include "bench/cli/doctor_verb.hpp"
+#include "bench/cli/regress_verb.hpp"
 #include "bench/doctor/examine.hpp"
 #include "engine/cpu/sgemm.hpp"
 #include "engine/train/verbs.hpp"
@@ -19,6 +21,8 @@ int run(const Started& started) {
   use_one_thread();
   keep_packing_buffers();
   if (verb == "doctor") return run_doctor_verb(started);
+  if (verb == "bench") return run_bench_verb(started);
+  if (verb == "regress") return run_regress_verb(started);
   if (verb == "probe-blas") {
     print(blas_probe() + "\n");
     return 0;
@@ -30,7 +34,8 @@ int run(const Started& started) {
       return 0;
     });
   }
-  return complain("fourfold-bench is started by `fourfold`; it knows the verb doctor", could_not);
+  return complain("fourfold-bench is started by `fourfold`; it knows doctor, regress and bench",
+                  could_not);
 }
 
 }  // namespace

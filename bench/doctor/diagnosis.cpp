@@ -186,8 +186,7 @@ Finding shared_memory(const Facts& facts) {
   if (facts.shared_memory_bytes >= needed) return fine(subject, found);
   const std::string enough = fmt::format("{:.0f} MiB", static_cast<double>(needed) / mebi);
   return {
-      subject, Health::wrong,
-      fmt::format("{}; a rank on every core needs up to {}", found, enough),
+      subject, Health::wrong, fmt::format("{}; a rank on every core needs up to {}", found, enough),
       fmt::format("in a container: --shm-size={}m; elsewhere: mount -o remount,size={}m /dev/shm",
                   needed >> 20, needed >> 20)};
 }

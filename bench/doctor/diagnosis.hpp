@@ -23,9 +23,8 @@ struct Finding {
 // One finding a subject, always in the same order.
 std::vector<Finding> diagnosis(const Facts& facts);
 
-// Of shared memory, for a rank of the engine: Open MPI's segment (4 MiB) and the windows of a
-// step's channels (engine/mpi/window_transport.hpp: 8 slots of shares and of sums, 8 MiB a
-// channel).
+// Of shared memory, for a rank of the engine: the segment of Open MPI (4 MiB) and the windows of the
+// step's channels (engine/mpi/window_transport.hpp), some MiB each.
 inline constexpr std::int64_t shared_memory_a_rank = std::int64_t{64} << 20;
 
 }  // namespace fourfold

@@ -21,8 +21,9 @@ double median(const Sample& sample) {
 }
 
 Summary summary(const Sample& sample) {
-  return {nearest_rank(sample, 0.0),  nearest_rank(sample, 0.5), nearest_rank(sample, 0.9),
-          nearest_rank(sample, 0.99), nearest_rank(sample, 1.0), static_cast<std::int64_t>(sample.size())};
+  return {nearest_rank(sample, 0.0), nearest_rank(sample, 0.5),
+          nearest_rank(sample, 0.9), nearest_rank(sample, 0.99),
+          nearest_rank(sample, 1.0), static_cast<std::int64_t>(sample.size())};
 }
 
 double chance_of_lower(const Sample& fresh, const Sample& before) {

@@ -30,8 +30,8 @@ class Stream {
  private:
   void pass(StreamLoop loop, std::size_t elements);
 
+  double first_a_ = 1.0, first_b_ = 2.0, first_c_ = 0.0;  // what every element must be
   std::vector<double> a_, b_, c_;
-  double first_a_ = 1.0, first_b_ = 2.0, first_c_ = 0.0;  // what element 0 must be
 };
 
 // Bytes of an array with which `ranks` on a node, three arrays each, outgrow its last cache four

@@ -73,7 +73,13 @@ double seconds_of_run(FmaBurst& burst) {
 }  // namespace
 
 FmaBurst::FmaBurst(double seconds) {
-  while (seconds_of_run(*this) < seconds / 2) steps_ *= 2;
+  // The shortest of a few: a run that others interrupt looks long.
+  const auto shortest = [this] {
+    double least = seconds_of_run(*this);
+    for (int i = 0; i < 4; ++i) least = std::min(least, seconds_of_run(*this));
+    return least;
+  };
+  while (shortest() < seconds / 2) steps_ *= 2;
 }
 
 void FmaBurst::run() {

@@ -1,4 +1,4 @@
-// fourfold doctor: has fourfold-bench measure, on ranks of its own or on those
+// fourfold bench, regress and doctor: has fourfold-bench measure, on ranks of its own or on those
 // that mpirun or srun has started.
 #include <fmt/format.h>
 
@@ -14,6 +14,7 @@ namespace fourfold {
 namespace {
 
 int measure(const std::string& verb, const std::vector<std::string>& typed) {
+  if (one_of_several_ranks()) become({"fourfold-bench", verb}, typed);
   const EngineJob job = run_engine_verb({"fourfold-bench", verb}, typed);
   if (!job.killed.empty()) fmt::print(stderr, "fourfold: {}\n", job.killed);
   return job.status;
@@ -32,7 +33,9 @@ void add_measuring_verb(CLI::App& app, Action& action, const std::string& name,
 }  // namespace
 
 void add_measuring_verbs(CLI::App& app, Action& action) {
+  add_measuring_verb(app, action, "bench", "Measure this machine, part by part of a training step");
   add_measuring_verb(app, action, "doctor", "Say what is wrong with this machine before a study");
+  add_measuring_verb(app, action, "regress", "Say whether this machine is as fast as it was");
 }
 
 }  // namespace fourfold

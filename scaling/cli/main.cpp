@@ -73,6 +73,7 @@ int run(int count, char** words) {
       "  fourfold train\n"
       "`fourfold VERB --help` explains a verb.");
   app.set_version_flag("--version", "fourfold " + build().commit);
+  app.require_subcommand(0, 1);  // what follows a verb is its own: `bench collectives`
   Action action;
   add_campaign_verb(app, action);
   add_project_verb(app, action);

@@ -6,11 +6,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 
 #include "scaling/jobs/attached.hpp"
@@ -85,6 +89,27 @@ bool may_read_other_memory() {
   char from = 1, to = 0;
   const iovec source{&from, 1}, target{&to, 1};
   return process_vm_readv(getpid(), &target, 1, &source, 1, 0) == 1;
+}
+
+bool one_of_several_ranks() {
+  // Open MPI's own, those of PMI (MPICH, Cray), and Slurm's of a step, which a batch script lacks.
+  for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    const char* const ranks = std::getenv(variable);
+    const bool in_batch_script = std::getenv("SLURM_STEP_ID") == nullptr;
+    if (std::string_view(variable) == "SLURM_STEP_NUM_TASKS" && in_batch_script) continue;
+    if (ranks != nullptr && std::strtol(ranks, nullptr, 10) > 1) return true;
+  }
+  return false;
+}
+
+void become(const EngineVerb& what, const Words& typed) {
+  Words words{beside_this_executable(what.executable), what.verb};
+  words.insert(words.end(), typed.begin(), typed.end());
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv(arguments[0], arguments.data());
+  throw std::runtime_error(fmt::format("cannot start {}: {}", words[0], std::strerror(errno)));
 }
 
 EngineJob run_engine_verb(const EngineVerb& what, const Words& typed) {

@@ -25,6 +25,12 @@ struct EngineVerb {
 // std::runtime_error if something cannot be started.
 EngineJob run_engine_verb(const EngineVerb& what, const std::vector<std::string>& typed);
 
+// Whether mpirun or srun has started this process as one of several ranks.
+bool one_of_several_ranks();
+// Goes on as the executable, in this very process: a rank that mpirun or srun started stays one.
+// Returns only by throwing std::runtime_error.
+[[noreturn]] void become(const EngineVerb& what, const std::vector<std::string>& typed);
+
 // Whether processes may copy from each other's memory; containers often forbid it, and Open MPI
 // then complains at every rank.
 bool may_read_other_memory();

@@ -1,0 +1,12 @@
+// Compute: products, kernels bound by memory and attention, on all ranks at the same time.
+#pragma once
+
+#include "bench/kinds/question.hpp"
+
+namespace fourfold {
+
+BenchTable bench_gemm(const BenchQuestion& question);
+BenchTable bench_maps(const BenchQuestion& question);
+BenchTable bench_attention(const BenchQuestion& question);
+
+}  // namespace fourfold

@@ -1,0 +1,118 @@
+// Bounds, ranks and peers; see judge.hpp.
+#include "bench/regress/judge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <map>
+
+namespace fourfold {
+
+namespace {
+
+Standing standing_of(const Judgement& judgement, double recorded) {
+  if (judgement.scale == Scale::exact) {
+    const bool same =
+        std::bit_cast<std::uint64_t>(recorded) == std::bit_cast<std::uint64_t>(judgement.judged);
+    return same ? Standing::fine : Standing::changed;
+  }
+  const bool low = judgement.change < judgement.reference.lower;
+  if (low && judgement.chance < least_chance) return Standing::slower;
+  return judgement.change > judgement.reference.upper ? Standing::faster : Standing::fine;
+}
+
+struct Unit {
+  std::string who;
+  std::vector<double> rates;
+};
+
+// Of each unit the quantity in which it is furthest behind the median of the others, if that is far
+// enough.
+void add_stragglers(const std::vector<Unit>& units, const std::vector<std::string>& names,
+                    std::vector<Straggler>& found) {
+  if (units.size() < 2) return;
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    Straggler worst;
+    double lowest = share_of_peers;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      Sample others;
+      for (std::size_t v = 0; v < units.size(); ++v) {
+        if (v != u) others.push_back(units[v].rates[i]);
+      }
+      const double peers = median(others);
+      if (units[u].rates[i] >= lowest * peers) continue;
+      lowest = units[u].rates[i] / peers;
+      worst = {units[u].who, names[i], units[u].rates[i], peers};
+    }
+    if (!worst.who.empty()) found.push_back(worst);
+  }
+}
+
+}  // namespace
+
+const char* name(Standing standing) {
+  constexpr std::array names{"fine", "faster", "SLOWER", "CHANGED", "MISSING"};
+  return names[static_cast<std::size_t>(standing)];
+}
+
+std::vector<Judgement> judge(const Baseline& baseline, const MachineRun& run) {
+  std::vector<Judgement> judgements;
+  for (const BaselineMetric& recorded : baseline.metrics) {
+    Judgement judgement{recorded.name, recorded.reference, recorded.scale, 0, 0, 0, 1, {}};
+    const auto found =
+        std::find_if(run.metrics.begin(), run.metrics.end(),
+                     [&](const Metric& fresh) { return fresh.name == recorded.name; });
+    if (found == run.metrics.end()) {
+      judgement.standing = Standing::missing;
+    } else {
+      judgement.value = found->value;
+      judgement.judged = found->judged;
+      judgement.change = found->judged / recorded.judged - 1.0;
+      judgement.chance = chance_of_lower(found->samples, recorded.samples);
+      judgement.standing = standing_of(judgement, recorded.judged);
+    }
+    judgements.push_back(judgement);
+  }
+  return judgements;
+}
+
+std::string incomparable(const Baseline& baseline, const Provenance& now, std::int64_t ranks) {
+  if (baseline.provenance.cpu != now.cpu) {
+    return fmt::format("it was recorded on {}, and this is {}", baseline.provenance.cpu, now.cpu);
+  }
+  if (baseline.provenance.build_type != now.build_type) {
+    return fmt::format("it was recorded by a {} build, and this is a {} build",
+                       baseline.provenance.build_type, now.build_type);
+  }
+  if (baseline.ranks != ranks) {
+    return fmt::format("it was recorded on {} ranks, and these are {}; --ranks {} makes them equal",
+                       baseline.ranks, ranks, baseline.ranks);
+  }
+  return "";
+}
+
+std::vector<Straggler> stragglers(const MachineRun& run) {
+  std::map<std::string, std::vector<Unit>> ranks_of_node;
+  for (const RankRates& rank : run.ranks) {
+    ranks_of_node[rank.node].push_back(
+        {fmt::format("rank {} on {}", rank.rank, rank.node), rank.rates});
+  }
+  std::vector<Unit> nodes;
+  std::vector<Straggler> found;
+  for (const auto& [node, ranks] : ranks_of_node) {
+    Unit unit{fmt::format("node {}", node), std::vector<double>(run.of_ranks.size(), 0.0)};
+    for (const Unit& rank : ranks) {
+      for (std::size_t i = 0; i < unit.rates.size(); ++i) {
+        unit.rates[i] += rank.rates[i] / static_cast<double>(ranks.size());
+      }
+    }
+    nodes.push_back(unit);
+  }
+  add_stragglers(nodes, run.of_ranks, found);
+  for (const auto& [node, ranks] : ranks_of_node) add_stragglers(ranks, run.of_ranks, found);
+  return found;
+}
+
+}  // namespace fourfold

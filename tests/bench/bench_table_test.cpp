@@ -1,0 +1,125 @@
+// What `fourfold bench` prints, and what it measures with: texts, sizes, products, streams.
+#include "bench/kinds/bench_table.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <sstream>
+#include <stdexcept>
+
+#include "bench/measure/collective.hpp"
+#include "bench/measure/messages.hpp"
+#include "bench/measure/product.hpp"
+#include "bench/measure/stream.hpp"
+#include "bench/measure/turns.hpp"
+#include "engine/cpu/sgemm.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::HasSubstr;
+
+BenchTable table() {
+  return {"gemm",
+          "product, kernel",
+          {{"Gflop/s", "p50"}, {"% of", "FMA peak"}},
+          {{"NN 512 x 512 x 512 fp32, oneDNN NN", {1e-3, 2e-3, 4e-3}, {134.2, 93.5}, true},
+           {"NT, OpenBLAS", {1.5, 1.5}, {NAN, 12.0}, false}},
+          "CPU time."};
+}
+
+BenchHeader header() {
+  BenchHeader result;
+  result.cpu = "a processor";
+  result.ranks = 2;
+  result.cores = "0, 1";
+  return result;
+}
+
+TEST(BenchTables, AreReadableWithinTheirWidth) {
+  const std::string text = bench_text(header(), table());
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120u) << line;
+  EXPECT_THAT(text, HasSubstr("2 ranks on cores 0, 1"));
+  EXPECT_THAT(text, HasSubstr(" 2000 "));
+  EXPECT_THAT(text, HasSubstr("NO"));
+}
+
+TEST(BenchTables, AreJsonWithUnitsAndCsvWithAHeader) {
+  const std::string json = bench_json(header(), table());
+  EXPECT_THAT(json, HasSubstr("\"p50_s\":0.002"));
+  EXPECT_THAT(json, HasSubstr("\"% of FMA peak\":93.5"));
+  EXPECT_THAT(json, HasSubstr("\"right\":false"));
+  const std::string csv = bench_csv(header(), table());
+  EXPECT_THAT(csv, HasSubstr("kind,name,min_s,p50_s,p90_s,p99_s,max_s,n,Gflop/s p50"));
+  EXPECT_THAT(csv, HasSubstr("gemm,\"NT, OpenBLAS\",1.5,1.5,1.5,1.5,1.5,2,,12,0"));
+}
+
+TEST(Sizes, AreReadAndSaidInPowersOfTwo) {
+  EXPECT_EQ(size_from_text("64KiB"), 65'536);
+  EXPECT_EQ(size_from_text("4M"), 4 << 20);
+  EXPECT_EQ(size_from_text("8"), 8);
+  EXPECT_EQ(size_text(65'536), "64 KiB");
+  EXPECT_EQ(size_text(1.5 * (1 << 20)), "1.5 MiB");
+  for (const char* wrong : {"", "0", "-1", "4MB", "x", "99999999999G", "1e6"}) {
+    EXPECT_THROW(size_from_text(wrong), std::invalid_argument) << wrong;
+  }
+}
+
+TEST(Overlap, IsWhatOsuDefines) {
+  EXPECT_DOUBLE_EQ(overlap_percent(1.0, 1.0, 1.0), 100.0);
+  EXPECT_DOUBLE_EQ(overlap_percent(1.0, 1.0, 2.0), 0.0);
+  EXPECT_DOUBLE_EQ(overlap_percent(1.0, 1.0, 1.25), 75.0);
+  EXPECT_DOUBLE_EQ(overlap_percent(1.0, 1.0, 3.0), 0.0);
+}
+
+TEST(Partners, LieHalfTheRanksApartAndAnOddOneOutIsAlone) {
+  EXPECT_EQ(partner_of(0, 2), 1);
+  EXPECT_EQ(partner_of(1, 4), 3);
+  EXPECT_EQ(partner_of(3, 4), 1);
+  EXPECT_EQ(partner_of(4, 5), 4);
+  EXPECT_EQ(partner_of(0, 1), 0);
+}
+
+TEST(Turns, TakeEachInEveryRoundAndLeaveWarmUpsOut) {
+  std::string order;
+  const std::vector<Sample> samples = take_turns({[&] {
+                                                    order += 'a';
+                                                    return 1.0;
+                                                  },
+                                                  [&] {
+                                                    order += 'b';
+                                                    return 2.0;
+                                                  }},
+                                                 {.rounds = 3, .warm_ups = 1});
+  EXPECT_EQ(order, "abababab");
+  EXPECT_EQ(samples, (std::vector<Sample>{{1, 1, 1}, {2, 2, 2}}));
+}
+
+TEST(Products, AreRightInEveryFormLibraryAndPrecision) {
+  use_one_thread();
+  for (GemmForm form : {GemmForm::nn, GemmForm::nt, GemmForm::tn}) {
+    for (Precision precision : {Precision::fp32, Precision::bf16}) {
+      const Product product{form, 40, 56, 72, precision, precision, precision};
+      for (const GemmKernel& kernel : candidates(product)) {
+        ProductRun run(product, kernel);
+        EXPECT_LE(run.error(), 1.0) << product.str() << ", " << text_of(kernel);
+        EXPECT_GT(run.error(), 1e-9) << "rounding leaves something";
+        run.repeat(0.1);
+        run.run();
+      }
+    }
+  }
+}
+
+TEST(Streams, LeaveWhatTheirLoopsSay) {
+  Stream stream(1 << 16);
+  for (StreamLoop loop : all_stream_loops) EXPECT_GT(stream.seconds(loop, 0.5), 0.0);
+  EXPECT_TRUE(stream.right());
+  EXPECT_EQ(stream.bytes(StreamLoop::copy), 2.0 * (1 << 16));
+  EXPECT_EQ(stream.bytes(StreamLoop::triad), 3.0 * (1 << 16));
+}
+
+}  // namespace
+}  // namespace fourfold

@@ -1,0 +1,184 @@
+// bench/regress: what is called a regression, which ranks are called slow, and baselines as files.
+#include "bench/regress/judge.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "bench/measure/slow_down.hpp"
+#include "bench/regress/report.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Rates that noise pulls down from a best: what a busy machine gives.
+Metric noisy(const std::string& name, double best, unsigned seed) {
+  std::mt19937 random(seed);
+  std::exponential_distribution<double> lost(20.0);
+  Metric metric{name, "Gflop/s", Scale::fma_peak, 1000 * best, best, {}};
+  for (int i = 0; i < 100; ++i) metric.samples.push_back(best / (1.0 + lost(random)));
+  metric.judged = nearest_rank(metric.samples, 1.0);
+  return metric;
+}
+
+MachineRun run_of(double best, unsigned seed) {
+  MachineRun run;
+  run.fma_peak = 1000;
+  run.metrics = {noisy("product", best, seed)};
+  run.metrics.push_back({"projected", "Tflop/s", Scale::exact, 1.5, 1.5, {}});
+  run.of_ranks = {"FMA peak", "product"};
+  run.ranks = {{0, "one", {100, 90}}, {1, "one", {101, 91}}};
+  return run;
+}
+
+Baseline recorded() {
+  Baseline baseline = baseline_of({run_of(0.9, 1), run_of(0.9, 2), run_of(0.9, 3)});
+  baseline.provenance.cpu = "a processor";
+  baseline.provenance.build_type = "Release";
+  return baseline;
+}
+
+TEST(Regress, SeesTenPerCentAndNoChange) {
+  const Baseline baseline = recorded();
+  int seen = 0, alarms = 0;
+  for (unsigned seed = 10; seed < 210; ++seed) {
+    if (judge(baseline, run_of(0.9 / 1.1, seed))[0].standing == Standing::slower) ++seen;
+    if (judge(baseline, run_of(0.9, seed))[0].standing != Standing::fine) ++alarms;
+  }
+  EXPECT_GE(seen, 190);
+  EXPECT_EQ(alarms, 0);
+}
+
+TEST(Regress, NeedsBothTheBestAndTheRanks) {
+  const Baseline baseline = recorded();
+  MachineRun run = run_of(0.9, 5);
+
+  run.metrics[0].judged *= 0.8;  // the best alone is low
+  EXPECT_EQ(judge(baseline, run)[0].standing, Standing::fine);
+
+  run = run_of(0.9, 5);
+  for (double& sample : run.metrics[0].samples) sample *= 0.8;  // all but the best are
+  EXPECT_EQ(judge(baseline, run)[0].standing, Standing::fine);
+
+  run.metrics[0].judged *= 0.8;
+  EXPECT_EQ(judge(baseline, run)[0].standing, Standing::slower);
+}
+
+TEST(Regress, HoldsProjectionsToTheLastBit) {
+  MachineRun run = run_of(0.9, 5);
+  EXPECT_EQ(judge(recorded(), run)[1].standing, Standing::fine);
+  run.metrics[1].judged = run.metrics[1].value = std::nextafter(1.5, 2.0);
+  EXPECT_EQ(judge(recorded(), run)[1].standing, Standing::changed);
+}
+
+TEST(Regress, SaysWhatIsFasterAndWhatIsMissing) {
+  EXPECT_EQ(judge(recorded(), run_of(0.99, 5))[0].standing, Standing::faster);
+  MachineRun run = run_of(0.9, 5);
+  run.metrics.erase(run.metrics.begin());
+  RegressReport report;
+  report.judgements = judge(recorded(), run);
+  EXPECT_EQ(report.judgements[0].standing, Standing::missing);
+  EXPECT_EQ(report.status(), 2);
+}
+
+TEST(Regress, BoundsFollowTheNoiseWithinLimits) {
+  EXPECT_EQ(lower_bound(Scale::fma_peak, 0.0), -0.06);
+  EXPECT_EQ(lower_bound(Scale::fma_peak, 0.07), -0.07);
+  EXPECT_EQ(lower_bound(Scale::fma_peak, 0.5), -0.075);
+  EXPECT_EQ(lower_bound(Scale::absolute, 0.01), -0.15);
+  EXPECT_EQ(lower_bound(Scale::absolute, 0.2), -0.4);
+  EXPECT_EQ(lower_bound(Scale::exact, 0.2), 0.0);
+}
+
+TEST(Regress, NamesARankBehindItsPeersOnly) {
+  MachineRun run = run_of(0.9, 1);
+  EXPECT_TRUE(stragglers(run).empty());
+  run.ranks[1].rates[1] = 80;
+  const std::vector<Straggler> found = stragglers(run);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].who, "rank 1 on one");
+  EXPECT_EQ(found[0].what, "product");
+  EXPECT_EQ(found[0].median_of_peers, 90);
+}
+
+TEST(Regress, NamesANodeBehindItsPeersAndNotAllItsRanks) {
+  MachineRun run;
+  run.of_ranks = {"FMA peak"};
+  for (std::int64_t rank = 0; rank < 8; ++rank) {
+    run.ranks.push_back({rank, "node" + std::to_string(rank / 2), {rank / 2 == 2 ? 85.0 : 100.0}});
+  }
+  const std::vector<Straggler> found = stragglers(run);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].who, "node node2");
+}
+
+TEST(Baselines, AreReadAsTheyWereWritten) {
+  const Baseline baseline = recorded();
+  const Baseline read = baseline_from_json(to_json(baseline), "b.json");
+  EXPECT_EQ(to_json(read), to_json(baseline));
+  EXPECT_EQ(read.metrics[1].judged, 1.5);
+}
+
+// The sentence that baseline_from_json throws.
+std::string refusal(const std::string& text) {
+  try {
+    baseline_from_json(text, "b.json");
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string changed(const std::string& from, const std::string& to) {
+  std::string text = to_json(recorded());
+  text.replace(text.find(from), from.size(), to);
+  return text;
+}
+
+TEST(Baselines, AreRefusedWithTheirNameAndTheReason) {
+  EXPECT_THAT(refusal("{"), HasSubstr("b.json"));
+  EXPECT_THAT(refusal("{}"), HasSubstr("kind"));
+  EXPECT_THAT(refusal(changed("\"lower\": -", "\"lower\": ")),
+              HasSubstr("lower must be 0 or less"));
+  EXPECT_THAT(refusal(changed("fma-peak", "fma-paek")), HasSubstr("fma-p"));
+  EXPECT_THAT(refusal(changed("\"ranks\": 2", "\"ranks\": 0")), HasSubstr("ranks"));
+  EXPECT_THAT(refusal(changed("\"unit\"", "\"unti\"")), HasSubstr("unit"));
+}
+
+TEST(Baselines, AreOfOneProcessorOneBuildAndOneNumberOfRanks) {
+  const Baseline baseline = recorded();
+  Provenance now = baseline.provenance;
+  EXPECT_EQ(incomparable(baseline, now, 2), "");
+  EXPECT_THAT(incomparable(baseline, now, 4), HasSubstr("--ranks 2"));
+  now.cpu = "another";
+  EXPECT_THAT(incomparable(baseline, now, 2), HasSubstr("another"));
+  now = baseline.provenance;
+  now.build_type = "Debug";
+  EXPECT_THAT(incomparable(baseline, now, 2), HasSubstr("Debug"));
+}
+
+TEST(Reports, AreJUnitThatNamesFailures) {
+  RegressReport report;
+  report.judgements = judge(recorded(), run_of(0.8, 5));
+  report.stragglers = {{"rank 1 on <one>", "product", 80, 90}};
+  const std::string xml = regress_junit(report);
+  EXPECT_THAT(xml, HasSubstr("tests=\"3\" failures=\"2\" errors=\"0\""));
+  EXPECT_THAT(xml, HasSubstr("name=\"product\"><failure"));
+  EXPECT_THAT(xml, HasSubstr("rank 1 on &lt;one&gt; is 11 % below"));
+  EXPECT_EQ(report.status(), 1);
+}
+
+TEST(SlowDown, IsReadFromWords) {
+  EXPECT_EQ(repeated_share("product=0.1,memory=0.5@1", "product", 3), 0.1);
+  EXPECT_EQ(repeated_share("product=0.1,memory=0.5@1", "memory", 1), 0.5);
+  EXPECT_EQ(repeated_share("product=0.1,memory=0.5@1", "memory", 0), 0.0);
+  EXPECT_EQ(repeated_share("", "memory", 0), 0.0);
+  EXPECT_THROW(repeated_share("product", "product", 0), std::runtime_error);
+  EXPECT_THROW(repeated_share("product=x", "product", 0), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace fourfold

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# fourfold regress in its short form: a baseline, an unchanged run, a product slowed by 10 % and a
+# rank slowed by 40 % on purpose, a projection that is not what was recorded, and refusals. Ranks
+# are one where the machine may have one core; nothing here waits for an absolute time.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../scaling/command_line.sh"
+
+# regress STATUS WORDS...: fourfold regress ends with one of the STATUSes, split by '|'.
+regress() {
+  local expected=$1 status=0
+  shift
+  "$fourfold" regress "$@" >"$folder/said" 2>"$folder/complaint" || status=$?
+  [[ "|$expected|" == *"|$status|"* ]] ||
+    fail "fourfold regress $*: status $status: $(cat "$folder/said" "$folder/complaint")"
+}
+
+base=$folder/base.json
+regress 0 --record "$base" --quick --ranks 1
+regress 0 --baseline "$base" --quick --ranks 1 --json
+python3 - "$folder/said" <<'PYTHON' || fail "the JSON of regress is not what it should be"
+import json, sys
+said = json.load(open(sys.argv[1]))
+assert said["status"] == 0 and said["provenance"]["commit"], said
+assert len(said["judgements"]) == 10, len(said["judgements"])
+assert all(one["reference"].keys() >= {"value", "lower", "upper", "unit"}
+           for one in said["judgements"]), said
+PYTHON
+
+FOURFOLD_BENCH_REPEAT=product=0.1 regress 1 --baseline "$base" --quick --ranks 1 \
+  --junit "$folder/report.xml"
+grep -q '^product NN 512 x 512 x 512, oneDNN .* as a share of the FMA peak' "$folder/said" ||
+  fail "a product slowed by 10 % is not named: $(cat "$folder/said")"
+grep -q '<failure message=' "$folder/report.xml" || fail "JUnit's file has no failure"
+if grep -E '.{121}' "$folder/said"; then fail "a line of more than 120 characters"; fi
+
+# A rank that is slower than its peers, under mpirun of our own and under the user's.
+FOURFOLD_BENCH_REPEAT=product=0.4@1 regress 1 --quick --ranks 2
+grep -q '^rank 1 on .* below the median of its peers in product' "$folder/said" ||
+  fail "the slow rank is not named: $(cat "$folder/said")"
+status=0
+FOURFOLD_BENCH_REPEAT=product=0.4@1 mpirun --allow-run-as-root --oversubscribe --bind-to none \
+  --mca mpi_yield_when_idle 1 -n 2 "$fourfold" regress --quick >"$folder/said" 2>/dev/null ||
+  status=$?
+[ "$status" -eq 1 ] && [ "$(grep -c '^rank 1 on ' "$folder/said")" -eq 1 ] ||
+  fail "under mpirun: status $status: $(cat "$folder/said")"
+
+# A projection in the baseline that differs in its last bit.
+python3 - "$base" "$folder/other.json" <<'PYTHON'
+import json, math, sys
+baseline = json.load(open(sys.argv[1]))
+one = [r for r in baseline["references"] if r["scale"] == "exact"][0]
+one["on_scale"] = math.nextafter(one["on_scale"], 0) if hasattr(math, "nextafter") else one["on_scale"] * (1 - 2**-52)
+json.dump(baseline, open(sys.argv[2], "w"))
+PYTHON
+regress 1 --baseline "$folder/other.json" --quick --ranks 1
+grep -q '^projected .* is .* recorded as' "$folder/said" || fail "a changed projection is not named"
+
+# Refusals, before anything is measured.
+refused() {
+  local sentence=$1
+  shift
+  regress 2 "$@"
+  [ ! -s "$folder/said" ] && [[ $(cat "$folder/complaint") == *"$sentence"* ]] &&
+    [ "$(wc -l <"$folder/complaint")" -eq 1 ] ||
+    fail "fourfold regress $*: $(cat "$folder/complaint"); expected: $sentence"
+}
+refused "writes a baseline" --baseline "$folder/none.json"
+refused "--ranks 1 makes them equal" --baseline "$base" --ranks 2
+printf '{' >"$folder/broken.json"
+refused "broken.json" --baseline "$folder/broken.json"
+refused "excludes" --baseline "$base" --record "$base"
+refused "nowhere" --record /nowhere/base.json
+refused "did you mean" --basline "$base"
+sed 's/"cpu": "/"cpu": "another /' "$base" >"$folder/foreign.json"
+refused "it was recorded on another" --baseline "$folder/foreign.json" --ranks 1
+echo "regressions are seen, and nothing else is"
