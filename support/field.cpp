@@ -123,7 +123,7 @@ double real_number_in(const FieldFacts& field, const std::string& word) {
   const char* end = word.data() + word.size();
   const auto parsed = std::from_chars(word.data(), end, number);
   if (parsed.ec != std::errc() || parsed.ptr != end || !(number >= range.least) ||
-      number > range.most) {
+      !(number <= range.most)) {
     throw std::runtime_error(field.flag + ": '" + word + "' is no number from " +
                              shortest(range.least) + " to " + shortest(range.most));
   }

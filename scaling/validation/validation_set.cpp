@@ -1,5 +1,5 @@
 // From rows of a CSV to questions; see validation_set.hpp. Columns named as an option of the step
-// set it.
+// set it. It is long because every column's refusals stand beside its reader.
 #include "scaling/validation/validation_set.hpp"
 
 #include <fmt/format.h>
