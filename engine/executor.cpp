@@ -61,9 +61,9 @@ class Executor::Walk {
     prepare_communicators();
     posts_.resize(plan_.collectives);
     span_of_.resize(plan_.collectives);
-    device_ = {&schedule.program,      weights.grid(),
-               weights.rank(),         model_.hidden / model_.heads,
-               tokens * micro_batches, 1.0};
+    device_ = {&schedule.program,     weights.grid(),         weights.rank(),
+               model_.head_columns(), tokens * micro_batches, 1.0,
+               model_.norm_epsilon,   model_.rotary};
     local_words_ = static_cast<std::size_t>(
         tokens * micro_batches /
         (weights.grid().extent(Axis::z) * weights.grid().extent(Axis::data)));

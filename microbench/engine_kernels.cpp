@@ -53,7 +53,8 @@ class Values {
       const Id id = static_cast<Id>(&value - program_.values.data());
       const bool flat = !value.members.empty();
       Tensor t{nullptr, flat ? 1 : value.shape.local_rows(grid_, {tokens()}),
-               flat ? program_.local_elements(id, grid_, {tokens()}) : value.shape.local_cols(grid_, {tokens()}),
+               flat ? program_.local_elements(id, grid_, {tokens()})
+                    : value.shape.local_cols(grid_, {tokens()}),
                value.precision};
       memory_.push_back(std::make_unique<std::byte[]>(static_cast<std::size_t>(t.bytes() + 64)));
       const auto address = reinterpret_cast<std::uintptr_t>(memory_.back().get());
@@ -70,7 +71,14 @@ class Values {
       words_.push_back(static_cast<std::int32_t>(
           random() % static_cast<std::uint64_t>(workload.model.vocabulary)));
     }
-    device_ = {&program_, grid_, 0, workload.model.hidden / workload.model.heads, tokens(), 1.0};
+    device_ = {&program_,
+               grid_,
+               0,
+               workload.model.head_columns(),
+               tokens(),
+               1.0,
+               workload.model.norm_epsilon,
+               workload.model.rotary};
   }
 
   const Program& program() const { return program_; }

@@ -190,9 +190,11 @@ void StageWalk<T>::kernel(std::int32_t i) {
   Device device{&store_.program(),
                 store_.grid(),
                 0,
-                model_.hidden / model_.heads,
+                model_.head_columns(),
                 micro_batch_tokens_ * micro_batches_,
-                optimizer_.clip_norm};
+                optimizer_.clip_norm,
+                model_.norm_epsilon,
+                model_.rotary};
   for (device.rank = 0; device.rank < device.grid.size(); ++device.rank) {
     const auto rank = static_cast<std::size_t>(device.rank);
     reference::Operands<T> operands;

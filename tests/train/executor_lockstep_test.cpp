@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "schedule/models/fit.hpp"
+#include "tests/shapes.hpp"
 #include "tests/train/bitwise.hpp"
 
 namespace fourfold {
@@ -61,6 +62,24 @@ TEST(ExecutorEqualsLockstep, WithUnfusedAttention) {
       what.options.sequence_parallel = false;
     }
     expect_bitwise_equal(what, {});
+  }
+}
+
+// Shapes of blocks in turn, so that each runs on some grids, and a Llama on all.
+TEST(ExecutorEqualsLockstep, WithBlocksOfOtherShapes) {
+  std::size_t number = 0;
+  for (const ProcessGrid& grid : grids_of_all_ranks()) {
+    Case what;
+    const std::vector<Model> shapes = shapes_of(what.model);
+    Model llama = as_llama(what.model);
+    llama.key_value_heads = 8;
+    for (const Model& model : {llama, shapes[number++ % shapes.size()]}) {
+      what.model = model;
+      what.grid = grid;
+      what.steps = 1;
+      what.options.precision = number % 2 == 0 ? Precision::bf16 : Precision::fp32;
+      if (find_misfit(model, grid) == Misfit::none) expect_bitwise_equal(what, {});
+    }
   }
 }
 
