@@ -11,6 +11,7 @@
 #include "engine/bf16.hpp"
 #include "engine/device_memory.hpp"
 #include "engine/reference/adamw_step.hpp"
+#include "schedule/models/model.hpp"
 #include "schedule/program/program.hpp"
 #include "schedule/program/step_options.hpp"
 
@@ -53,10 +54,12 @@ struct Device {
   const Program* program = nullptr;
   ProcessGrid grid;
   std::int64_t rank = 0;
-  std::int64_t head_columns = 0;  // hidden / heads
+  std::int64_t head_columns = 0;  // of one head
   // That count towards the loss, of all micro-batches on all devices: it is their mean.
   std::int64_t step_targets = 0;
   double clip_norm = 1.0;
+  double norm_epsilon = 1e-5;
+  Rotary rotary{};
 
   // The row of the whole value that is this device's first; parts of rows are equal.
   std::int64_t first_row(Id value, std::int64_t local_rows) const {

@@ -49,15 +49,15 @@ void expect_words(std::span<const std::int32_t> tokens, std::span<const std::int
 }
 
 void check(const Model& model, const ProcessGrid& grid) {
-  if (model.heads < 1 || model.hidden % model.heads != 0) {
-    throw std::invalid_argument("hidden size " + std::to_string(model.hidden) +
-                                " does not divide into " + std::to_string(model.heads) + " heads");
-  }
+  if (const std::string why = contradiction(model); !why.empty()) throw std::invalid_argument(why);
   const Misfit why = find_misfit(model, grid);
   if (why == Misfit::heads) {
     throw std::invalid_argument(std::to_string(model.heads) +
                                 " heads do not divide along x on grid " + grid.str() +
                                 "; x must divide the number of heads");
+  }
+  if (why == Misfit::key_value_heads || why == Misfit::mlp) {
+    throw std::invalid_argument(misfit(model, grid, replicas(grid), {}));
   }
   if (why == Misfit::divisibility) {
     const std::string axis = name(indivisible_axis(model, grid));

@@ -62,9 +62,9 @@ class Executor::Walk {
     posts_.resize(plan_.collectives);
     span_of_.resize(plan_.collectives);
     step_tokens_ = tokens * micro_batches;
-    device_ = {&schedule.program, weights.grid(),
-               weights.rank(),    model_.hidden / model_.heads,
-               step_tokens_,      1.0};
+    device_ = {&schedule.program,     weights.grid(), weights.rank(),
+               model_.head_columns(), step_tokens_,   1.0,
+               model_.norm_epsilon,   model_.rotary};
     local_words_ = static_cast<std::size_t>(
         step_tokens_ / (weights.grid().extent(Axis::z) * weights.grid().extent(Axis::data)));
   }

@@ -37,7 +37,7 @@ InitialWeights::InitialWeights(WeightKind kind, const std::string& parameter, st
 
 double InitialWeights::operator()(std::int64_t row, std::int64_t col) const {
   if (kind_ == WeightKind::bias) return 0.0;
-  if (kind_ == WeightKind::layer_norm) return row == 0 ? 1.0 : 0.0;
+  if (kind_ == WeightKind::norm) return row == 0 ? 1.0 : 0.0;
   // Rows are counted in strides that no matrix reaches, so that padding changes no number.
   return deviation_ *
          numbers_[(static_cast<std::uint64_t>(row) << 32) + static_cast<std::uint64_t>(col)];

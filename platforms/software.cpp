@@ -52,6 +52,12 @@ const std::vector<Known>& known() {
       {"layer_norm_parameters", Place::instead, {&layer_norm_parameters}},
       {"layer_norm_sums", Place::instead, {&layer_norm_sums}},
       {"position_sum", Place::instead, {&position_sum}},
+      {"rms_norm", Place::instead, {&rms_norm}},
+      {"rms_norm_backward", Place::instead, {&rms_norm_backward}},
+      {"rms_norm_parameters", Place::instead, {&rms_norm_parameters}},
+      {"rms_norm_sums", Place::instead, {&rms_norm_sums}},
+      {"rotary", Place::instead, {&rotary}},
+      {"rotary_backward", Place::instead, {&rotary_backward}},
       {"row_exp_and_target", Place::instead, {&row_exp_and_target}},
       {"row_max", Place::instead, {&row_max}},
       {"row_squares", Place::instead, {&row_squares}},
@@ -59,6 +65,8 @@ const std::vector<Known>& known() {
       {"softmax_backward", Place::instead, {&softmax_backward}},
       {"softmax_loss", Place::instead, {&softmax_loss}},
       {"square_sum", Place::instead, {&square_sum}},
+      {"swiglu", Place::instead, {&swiglu}},
+      {"swiglu_backward", Place::instead, {&swiglu_backward}},
       {"update", Place::other, {}}};
   return all;
 }

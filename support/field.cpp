@@ -110,13 +110,46 @@ std::int64_t whole_number_in(const FieldFacts& field, const std::string& word) {
   return number;
 }
 
+// As short as it can be read back.
+std::string shortest(double number) {
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, number);
+  return {text, end.ptr};
+}
+
+double real_number_in(const FieldFacts& field, const std::string& word) {
+  const auto& range = std::get<RealNumber>(field.kind);
+  double number = 0.0;
+  const char* end = word.data() + word.size();
+  const auto parsed = std::from_chars(word.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end || !(number >= range.least) ||
+      !(number <= range.most)) {
+    throw std::runtime_error(field.flag + ": '" + word + "' is no number from " +
+                             shortest(range.least) + " to " + shortest(range.most));
+  }
+  return number;
+}
+
+// The same of a real number.
+std::string out_of(const FieldFacts& field, const RealNumber& range, double number) {
+  if (number >= range.least && number <= range.most) return "";
+  const bool below = !(number >= range.least);
+  return field.key + " = " + shortest(number) + ", but it must be at " +
+         (below ? "least " + shortest(range.least) : "most " + shortest(range.most));
+}
+
 }  // namespace
 
 std::string out_of_range(const std::vector<FieldFacts>& fields, const FieldValues& values) {
   for (const FieldFacts& field : fields) {
     const auto found = values.find(field.key);
+    if (found == values.end()) continue;
+    if (const auto* real = std::get_if<RealNumber>(&field.kind)) {
+      const std::string why = out_of(field, *real, std::get<double>(found->second));
+      if (!why.empty()) return why;
+    }
     const auto* range = std::get_if<WholeNumber>(&field.kind);
-    if (range == nullptr || found == values.end()) continue;
+    if (range == nullptr) continue;
     const std::int64_t number = std::get<std::int64_t>(found->second);
     if (number >= range->least && number <= range->most) continue;
     const std::string start = field.key + " = " + std::to_string(number) + ", but it must be at ";
@@ -154,6 +187,7 @@ std::string flag_word(const std::vector<FieldFacts>& fields, const std::string& 
   return std::visit(
       Overloaded{[](bool on) { return std::string(on ? "on" : "off"); },
                  [](std::int64_t number) { return std::to_string(number); },
+                 [](double number) { return shortest(number); },
                  [](const std::string& text) { return text; },
                  [](const std::vector<std::string>& texts) { return joined(texts, " ", " "); }},
       found->second);
@@ -166,6 +200,9 @@ FieldValues flag_values(const std::vector<FieldFacts>& fields, const std::string
   return std::visit(
       Overloaded{[&](const WholeNumber&) -> FieldValues {
                    return {{field.key, whole_number_in(field, words.back())}};
+                 },
+                 [&](const RealNumber&) -> FieldValues {
+                   return {{field.key, real_number_in(field, words.back())}};
                  },
                  [&](const OneWord& one) -> FieldValues {
                    return {{field.key, known_word(flag, words.back(), one.words)}};

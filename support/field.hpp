@@ -24,6 +24,10 @@ struct WholeNumber {
   std::int64_t most = most_of_anything;
   std::string reason = "";  // of the upper bound, as in "so that 64 bits count every byte"
 };
+struct RealNumber {
+  double least = 0.0;
+  double most = 1e12;
+};
 struct OneWord {
   std::vector<std::string> words;
 };
@@ -32,7 +36,7 @@ struct OnOff {
 };
 struct FreeText {};
 struct FreeTexts {};  // a list, or a flag that is given several times
-using FieldKind = std::variant<WholeNumber, OneWord, OnOff, FreeText, FreeTexts>;
+using FieldKind = std::variant<WholeNumber, RealNumber, OneWord, OnOff, FreeText, FreeTexts>;
 
 struct FieldFacts {
   std::string key;        // in files and records; a dot leads into a table: "overlap.all_reduce"
@@ -44,7 +48,7 @@ struct FieldFacts {
 };
 
 // A value in the form that all notations share, and several by key: what is not there is not said.
-using FieldValue = std::variant<bool, std::int64_t, std::string, std::vector<std::string>>;
+using FieldValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>>;
 using FieldValues = std::map<std::string, FieldValue>;
 
 // Why the first number out of its range is: "layers = 20000, but it must be at most 10000, as ...";
@@ -120,6 +124,17 @@ Field<T> number_field(FieldFacts facts, WholeNumber range, Place place) {
           [place](T& object, const FieldValue& value) {
             std::invoke(place, object) = std::get<std::int64_t>(value);
           }};
+}
+
+template <typename T, typename Place>
+Field<T> real_field(FieldFacts facts, RealNumber range, Place place) {
+  facts.kind = range;
+  return {
+      std::move(facts),
+      [place](const T& object) -> std::optional<FieldValue> { return std::invoke(place, object); },
+      [place](T& object, const FieldValue& value) {
+        std::invoke(place, object) = std::get<double>(value);
+      }};
 }
 
 template <typename T, typename Place>

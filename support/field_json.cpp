@@ -23,6 +23,7 @@ FieldValue value_in(JsonObject& object, const std::string& key, const FieldKind&
   if (const auto* range = std::get_if<WholeNumber>(&kind)) {
     return range->least > 0 ? object.positive(key) : object.integer(key);
   }
+  if (std::holds_alternative<RealNumber>(kind)) return object.number(key);
   if (const auto* one = std::get_if<OneWord>(&kind)) return object.one_of(key, one->words);
   if (std::holds_alternative<OnOff>(kind)) return object.flag(key);
   if (std::holds_alternative<FreeTexts>(kind)) return texts_in(object, key);

@@ -140,6 +140,7 @@ inline std::string words_of(const DrawnStep& step) {
   struct Word {
     std::string operator()(bool on) const { return on ? "on" : "off"; }
     std::string operator()(std::int64_t number) const { return std::to_string(number); }
+    std::string operator()(double number) const { return std::to_string(number); }
     std::string operator()(const std::string& word) const { return word; }
     std::string operator()(const std::vector<std::string>&) const { return ""; }
   };

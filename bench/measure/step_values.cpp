@@ -32,7 +32,9 @@ StepValues::StepValues(const Workload& workload, const StepOptions& options)
     words_.push_back(static_cast<std::int32_t>(
         random() % static_cast<std::uint64_t>(workload.model.vocabulary)));
   }
-  device_ = {&program_, grid_, 0, workload.model.hidden / workload.model.heads, tokens(), 1.0};
+  const Model& model = workload.model;
+  device_ = {&program_, grid_, 0, model.head_columns(), tokens(), 1.0, model.norm_epsilon,
+             model.rotary};
 }
 
 bool StepValues::is_kernel(const Op& op) {

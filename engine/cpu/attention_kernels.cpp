@@ -10,6 +10,7 @@
 #include "engine/cpu/row_maps.hpp"
 #include "engine/cpu/row_sums.hpp"
 #include "engine/cpu/sgemm.hpp"
+#include "engine/reference/attention.hpp"
 
 namespace fourfold {
 
@@ -43,7 +44,8 @@ class Head {
         first_row_(first_row),
         index_(index),
         length_(call.op.sequence),
-        columns_(call.device.head_columns) {
+        columns_(call.device.head_columns),
+        sizes_{call.op.sequence, columns_, call.op.group} {
     scale_ = 1.0F / std::sqrt(static_cast<float>(columns_));
     scores_ = call.scratch.floats(score_slot, block_queries * length_);
   }
@@ -80,7 +82,8 @@ class Head {
     for (std::int64_t first = last; first >= 0; first -= block_queries) {
       const std::int64_t rows = std::min(block_queries, length_ - first);
       const std::int64_t seen = first + rows;
-      const float beta = first == last ? 0.0F : 1.0F;
+      // Heads of a group add to the gradients of the keys and values that they share.
+      const float beta = first == last && index_ % sizes_.group == 0 ? 0.0F : 1.0F;
       weights(q, k, first, rows);
       product({GemmForm::tn, seen, columns_, rows, scores_, seen, gradient.row(first),
                gradient.stride, dv.data, dv.stride, beta});
@@ -102,7 +105,7 @@ class Head {
   }
 
  private:
-  std::int64_t qkv_column(std::int64_t which) const { return (3 * index_ + which) * columns_; }
+  std::int64_t qkv_column(int which) const { return sizes_.first_column(index_, which); }
 
   HeadBlock read(const Tensor& t, std::int64_t column, Slot slot) const {
     if (t.precision == Precision::fp32) return {t.fp32() + first_row_ * t.cols + column, t.cols};
@@ -138,6 +141,7 @@ class Head {
 
   const KernelCall& call_;
   std::int64_t first_row_, index_, length_, columns_;
+  reference::AttentionSizes sizes_;
   float scale_ = 1.0F;
   float* scores_ = nullptr;
 };
@@ -146,7 +150,8 @@ class Head {
 template <void (Head::*work)()>
 void for_each_head(const KernelCall& call, std::size_t qkv) {
   const Tensor& t = call.in(qkv);
-  const std::int64_t heads = t.cols / (3 * call.device.head_columns);
+  const reference::AttentionSizes sizes{call.op.sequence, call.device.head_columns, call.op.group};
+  const std::int64_t heads = sizes.heads_in(t.cols);
   for (std::int64_t row = 0; row < t.rows; row += call.op.sequence) {
     for (std::int64_t i = 0; i < heads; ++i) {
       Head head(call, row, i);

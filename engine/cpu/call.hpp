@@ -26,12 +26,15 @@ class Pace {
   std::int64_t since_ = 0;
 };
 
+class RotaryTable;
+
 struct KernelCall {
   const Device& device;
   const Op& op;
   const KernelOperands& operands;
   Scratch& scratch;
   const Progress& progress;
+  RotaryTable& rotary;
 
   const Tensor& in(std::size_t i) const { return operands.inputs[i]; }
   const Tensor& out() const { return operands.output; }

@@ -55,20 +55,27 @@ class Check {
     refuse(std::to_string(t.cols) + " columns are no whole heads of " +
            std::to_string(columns_a_head));
   }
+  std::int64_t group_columns(std::int64_t head_columns) const {
+    return (op_.group + 2) * head_columns;
+  }
   // Every part of every product belongs to as many heads of the same rows.
   void products(std::int64_t head_columns, const Tensor& out) const {
     whole_sequences(out);
-    const auto columns_a_head = [&](HeadPart part) {
-      if (part == HeadPart::pairs) return op_.sequence;
-      return part == HeadPart::columns ? head_columns : 3 * head_columns;
+    // Columns of so many heads, and heads of so many columns at least.
+    const auto columns = [&](HeadPart part, std::int64_t heads) {
+      if (part == HeadPart::pairs) return heads * op_.sequence;
+      if (part == HeadPart::columns) return heads * head_columns;
+      return heads / op_.group * group_columns(head_columns);
     };
-    const std::int64_t of_result = columns_a_head(op_.function->products.front().result);
-    whole_heads(out, of_result);
-    const std::int64_t heads = out.cols / of_result;
+    const HeadPart result = op_.function->products.front().result;
+    const bool of_heads = result == HeadPart::pairs || result == HeadPart::columns;
+    const std::int64_t at_least = of_heads ? 1 : op_.group;
+    whole_heads(out, columns(result, at_least));
+    const std::int64_t heads = out.cols / columns(result, at_least) * at_least;
     for (const HeadProduct& product : op_.function->products) {
       for (const HeadProduct::Operand& operand : {product.a, product.b}) {
         fits(in_.at(operand.number), "operand " + std::to_string(operand.number), out.rows,
-             heads * columns_a_head(operand.part));
+             columns(operand.part, heads));
       }
     }
   }
@@ -76,17 +83,33 @@ class Check {
     whole_sequences(out);
     whole_heads(out, op_.sequence);
   }
+  void whole_groups(const Tensor& qkv, std::int64_t head_columns) const {
+    if (head_columns >= 1 && qkv.cols % group_columns(head_columns) == 0) return;
+    refuse(std::to_string(qkv.cols) + " columns are no whole heads of " +
+           std::to_string(op_.group + 2) + " x " + std::to_string(head_columns));
+  }
+  void rotary(std::int64_t head_columns, const Tensor& out) const {
+    whole_sequences(out);
+    whole_groups(out, head_columns);
+    if (head_columns % 2 != 0)
+      refuse("heads of " + std::to_string(head_columns) + " columns have no halves");
+  }
+  void gated(const Tensor& out) const {
+    const bool forward = op_.function->result == ResultShape::gated;
+    const Tensor& pairs = forward ? in_[0] : in_.at(1);
+    const Tensor& halves = forward ? out : in_[0];
+    fits(pairs, "the block of pairs", halves.rows, 2 * halves.cols);
+    if (!forward) fits(out, "the result", pairs.rows, pairs.cols);
+  }
   void attention(std::int64_t head_columns, const Tensor& out) const {
     const bool forward = op_.function->result == ResultShape::attended;
     const Tensor& qkv = forward ? in_[0] : in_[1];
     whole_sequences(qkv);
-    if (head_columns < 1 || qkv.cols % (3 * head_columns) != 0) {
-      refuse(std::to_string(qkv.cols) + " columns are no whole heads of 3 x " +
-             std::to_string(head_columns));
-    }
-    if (forward) return fits(out, "the result", qkv.rows, qkv.cols / 3);
-    fits(in_[0], "operand 0", qkv.rows, qkv.cols / 3);
-    fits(in_[2], "operand 2", qkv.rows, qkv.cols / 3);
+    whole_groups(qkv, head_columns);
+    const std::int64_t context = qkv.cols / (op_.group + 2) * op_.group;
+    if (forward) return fits(out, "the result", qkv.rows, context);
+    fits(in_[0], "operand 0", qkv.rows, context);
+    fits(in_[2], "operand 2", qkv.rows, context);
     fits(out, "the result", qkv.rows, qkv.cols);
   }
 
@@ -122,6 +145,11 @@ void check_operands(const Device& device, const Op& op, const KernelOperands& op
     check.products(device.head_columns, operands.output);
   } else if (op.kind == OpKind::attention) {
     check.attention(device.head_columns, operands.output);
+  } else if (op.is(functions::rotary) || op.is(functions::rotary_backward)) {
+    check.rotary(device.head_columns, operands.output);
+  } else if (op.function->result == ResultShape::gated ||
+             op.function->result == ResultShape::gated_from) {
+    check.gated(operands.output);
   } else if (op.kind == OpKind::map && op.sequence > 0) {
     check.softmax(operands.output);
   }

@@ -1,4 +1,5 @@
-// Layer norm's maps and the sums of its backward pass, row by row; see layer_norm_kernels.hpp.
+// Maps of layer norm and RMS norm and the sums of their backward passes, row by row; see
+// layer_norm_kernels.hpp.
 #include "engine/cpu/layer_norm_kernels.hpp"
 
 #include <algorithm>
@@ -6,7 +7,6 @@
 
 #include "engine/cpu/numbers.hpp"
 #include "engine/cpu/row_sums.hpp"
-#include "engine/reference/layer_norm.hpp"
 
 namespace fourfold {
 
@@ -14,26 +14,34 @@ namespace {
 
 constexpr std::size_t first_slot = 3;
 
-// The layer norm's input, sums and squares stand one after the other from operand `first` on.
+// Whether a function is a layer norm's, or an RMS norm's: that has no means and no offsets.
+enum class Of : std::uint8_t { layer_norm, rms_norm };
+
+// The norm's input, a layer norm's sums, and the squares stand one after the other from operand
+// `first` on.
+template <Of norm>
 class NormalisedInput {
  public:
   NormalisedInput(const KernelCall& call, std::size_t first)
       : sums_(call.in(first + 1)),
-        squares_(call.in(first + 2)),
+        squares_(call.in(first + statistics)),
         hidden_(static_cast<float>(call.shape(call.op.inputs[first]).cols.value({}))),
+        epsilon_(static_cast<float>(call.device.norm_epsilon)),
         rows_(call.in(first), call.scratch.floats(first_slot, call.in(first).cols)) {}
 
   const float* row(std::int64_t r) const { return rows_.row(r); }
   rows::Normalisation normalisation(std::int64_t r) const {
     const float variance = number(squares_, r) / hidden_;
-    const auto epsilon = static_cast<float>(reference::layer_norm_epsilon);
-    return {number(sums_, r) / hidden_, 1.0F / std::sqrt(variance + epsilon)};
+    const float mean = norm == Of::layer_norm ? number(sums_, r) / hidden_ : 0.0F;
+    return {mean, 1.0F / std::sqrt(variance + epsilon_)};
   }
   float hidden() const { return hidden_; }
 
+  static constexpr std::size_t statistics = norm == Of::layer_norm ? 2 : 1;
+
  private:
   Tensor sums_, squares_;
-  float hidden_;
+  float hidden_, epsilon_;
   Reader rows_;
 };
 
@@ -42,15 +50,20 @@ const float* parameters(const KernelCall& call, std::size_t operand) {
   return Reader(t, call.scratch.floats(first_slot + 1, t.size())).stretch(0, t.size());
 }
 
+template <Of norm>
 void forward(const KernelCall& call) {
   const Tensor& out = call.out();
-  const NormalisedInput x(call, 0);
-  const float* const scales = parameters(call, 3);
+  const NormalisedInput<norm> x(call, 0);
+  const float* const scales = parameters(call, x.statistics + 1);
   Pace pace(call.progress);
   const Writer writer(out, call.scratch.floats(first_slot + 3, out.cols));
   for (std::int64_t r = 0; r < out.rows; ++r) {
-    rows::layer_norm({x.row(r), scales, scales + out.cols, x.normalisation(r)}, out.cols,
-                     writer.row(r));
+    if constexpr (norm == Of::layer_norm) {
+      rows::layer_norm({x.row(r), scales, scales + out.cols, x.normalisation(r)}, out.cols,
+                       writer.row(r));
+    } else {
+      rows::rms_norm({x.row(r), scales, nullptr, x.normalisation(r)}, out.cols, writer.row(r));
+    }
     writer.finish_row(r);
     pace.did(out.cols);
   }
@@ -60,63 +73,82 @@ Reader gradient_rows(const KernelCall& call) {
   return {call.in(0), call.scratch.floats(first_slot + 2, call.in(0).cols)};
 }
 
+template <Of norm>
 void backward(const KernelCall& call) {
   const Tensor& out = call.out();
   const Reader gradient = gradient_rows(call);
-  const NormalisedInput x(call, 1);
-  const float* const scales = parameters(call, 4);
+  const NormalisedInput<norm> x(call, 1);
+  const float* const scales = parameters(call, x.statistics + 2);
+  const Tensor& sums = call.in(x.statistics + 3);
   Pace pace(call.progress);
   const Writer writer(out, call.scratch.floats(first_slot + 3, out.cols));
   for (std::int64_t r = 0; r < out.rows; ++r) {
-    rows::layer_norm_backward(
-        {gradient.row(r), x.row(r), scales, x.normalisation(r),
-         number(call.in(5), 2 * r) / x.hidden(), number(call.in(5), 2 * r + 1) / x.hidden()},
-        out.cols, writer.row(r));
+    if constexpr (norm == Of::layer_norm) {
+      rows::layer_norm_backward(
+          {gradient.row(r), x.row(r), scales, x.normalisation(r), number(sums, 2 * r) / x.hidden(),
+           number(sums, 2 * r + 1) / x.hidden()},
+          out.cols, writer.row(r));
+    } else {
+      rows::rms_norm_backward({gradient.row(r), x.row(r), scales, x.normalisation(r), 0.0F,
+                               number(sums, r) / x.hidden()},
+                              out.cols, writer.row(r));
+    }
     writer.finish_row(r);
     pace.did(out.cols);
   }
 }
 
+template <Of norm>
 void backward_sums(const KernelCall& call) {
   const std::int64_t cols = call.in(0).cols;
   const Reader gradient = gradient_rows(call);
-  const NormalisedInput x(call, 1);
-  const float* const scales = parameters(call, 4);
+  const NormalisedInput<norm> x(call, 1);
+  const float* const scales = parameters(call, x.statistics + 2);
   Pace pace(call.progress);
   for (std::int64_t r = 0; r < call.in(0).rows; ++r) {
-    const rows::LayerNormSums sums =
-        rows::layer_norm_sums({gradient.row(r), x.row(r), scales, x.normalisation(r)}, cols);
-    call.out().fp32()[2 * r] = sums.plain;
-    call.out().fp32()[2 * r + 1] = sums.weighted;
+    const rows::LayerNormBackwardRow row{gradient.row(r), x.row(r), scales, x.normalisation(r)};
+    if constexpr (norm == Of::layer_norm) {
+      const rows::LayerNormSums sums = rows::layer_norm_sums(row, cols);
+      call.out().fp32()[2 * r] = sums.plain;
+      call.out().fp32()[2 * r + 1] = sums.weighted;
+    } else {
+      call.out().fp32()[r] = rows::rms_norm_sum(row, cols);
+    }
     pace.did(cols);
   }
 }
 
+template <Of norm>
 void parameter_gradients(const KernelCall& call) {
   const std::int64_t cols = call.in(0).cols;
+  const std::int64_t all = norm == Of::layer_norm ? 2 * cols : cols;
   const Reader gradient = gradient_rows(call);
-  const NormalisedInput x(call, 1);
-  float* const sums = call.scratch.floats(first_slot + 3, 2 * cols);
-  std::fill_n(sums, 2 * cols, 0.0F);
+  const NormalisedInput<norm> x(call, 1);
+  float* const sums = call.scratch.floats(first_slot + 3, all);
+  std::fill_n(sums, all, 0.0F);
   Pace pace(call.progress);
   for (std::int64_t r = 0; r < call.in(0).rows; ++r) {
     rows::accumulate_parameters({gradient.row(r), x.row(r), nullptr, x.normalisation(r)}, cols,
-                                {sums, sums + cols});
+                                {sums, norm == Of::layer_norm ? sums + cols : nullptr});
     pace.did(cols);
   }
   const Writer writer(call.out(), sums);
-  if (call.out().precision == Precision::fp32) rows::copy(sums, 2 * cols, writer.stretch(0));
-  writer.finish(0, 2 * cols);
+  if (call.out().precision == Precision::fp32) rows::copy(sums, all, writer.stretch(0));
+  writer.finish(0, all);
 }
 
 }  // namespace
 
 std::span<const KernelOf> layer_norm_kernels() {
   static constexpr KernelOf kernels[]{
-      {&functions::layer_norm, forward},
-      {&functions::layer_norm_backward, backward},
-      {&functions::layer_norm_sums, backward_sums},
-      {&functions::layer_norm_parameters, parameter_gradients},
+      {&functions::layer_norm, forward<Of::layer_norm>},
+      {&functions::layer_norm_backward, backward<Of::layer_norm>},
+      {&functions::layer_norm_sums, backward_sums<Of::layer_norm>},
+      {&functions::layer_norm_parameters, parameter_gradients<Of::layer_norm>},
+      {&functions::rms_norm, forward<Of::rms_norm>},
+      {&functions::rms_norm_backward, backward<Of::rms_norm>},
+      {&functions::rms_norm_sums, backward_sums<Of::rms_norm>},
+      {&functions::rms_norm_parameters, parameter_gradients<Of::rms_norm>},
   };
   return kernels;
 }

@@ -1,4 +1,4 @@
-// Layer norm's maps and the sums of its backward pass.
+// Maps of layer norm and RMS norm and the sums of their backward passes.
 #pragma once
 
 #include "engine/cpu/call.hpp"

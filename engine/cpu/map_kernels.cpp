@@ -1,9 +1,11 @@
-// Biases, residuals, GELU, positions, casts and sums of tensors, row by row; see map_kernels.hpp.
+// Biases, residuals, GELU, SwiGLU, positions, casts and sums of tensors, row by row; see
+// map_kernels.hpp.
 #include "engine/cpu/map_kernels.hpp"
 
 #include <algorithm>
 
 #include "engine/cpu/numbers.hpp"
+#include "engine/cpu/rotary_table.hpp"
 #include "engine/reference/adamw_step.hpp"
 
 namespace fourfold {
@@ -21,8 +23,13 @@ class Rows {
     const Tensor& t = call_.in(operand);
     return {t, call_.scratch.floats(first_slot + operand, t.cols)};
   }
-  // A vector that is added to every row.
-  const float* vector(std::size_t operand) { return reader(operand).row(0); }
+  // A vector that is added to every row: zeros where there is none.
+  const float* vector(std::size_t operand) {
+    if (operand < call_.operands.inputs.size()) return reader(operand).row(0);
+    float* const zeros = call_.scratch.floats(first_slot + operand, call_.out().cols);
+    std::fill_n(zeros, call_.out().cols, 0.0F);
+    return zeros;
+  }
 
   template <typename Body>
   void for_each(const Body& body) {
@@ -64,6 +71,45 @@ void gelu_backward(const KernelCall& call) {
   const float* bias = rows.vector(2);
   rows.for_each([&](std::int64_t r, float* out) {
     rows::gelu_backward({gradient.row(r), input.row(r), bias}, call.out().cols, out);
+  });
+}
+
+void swiglu(const KernelCall& call) {
+  Rows rows(call);
+  const Reader pairs = rows.reader(0);
+  rows.for_each(
+      [&](std::int64_t r, float* out) { rows::swiglu(pairs.row(r), call.out().cols, out); });
+}
+
+void swiglu_backward(const KernelCall& call) {
+  Rows rows(call);
+  const Reader gradient = rows.reader(0);
+  const Reader pairs = rows.reader(1);
+  rows.for_each([&](std::int64_t r, float* out) {
+    rows::swiglu_backward(gradient.row(r), pairs.row(r), call.in(0).cols, out);
+  });
+}
+
+// Values stay, as does all of a row that is turned in its own memory.
+template <int direction>
+void rotary(const KernelCall& call) {
+  Rows rows(call);
+  const Reader input = rows.reader(0);
+  const std::int64_t d = call.device.head_columns, half = d / 2, group = call.op.group;
+  const float* const table = call.rotary.of(call.device.rotary, {call.op.sequence, d});
+  const float* const sines = table + call.op.sequence * half;
+  rows.for_each([&](std::int64_t r, float* out) {
+    const float* const in = input.row(r);
+    const std::int64_t at = r % call.op.sequence * half;
+    const rows::Angles angles{table + at, sines + at, static_cast<float>(direction)};
+    for (std::int64_t head = 0; head * d < call.out().cols; ++head) {
+      const std::int64_t first = head * d;
+      if (head % (group + 2) == group + 1) {
+        rows::copy(in + first, d, out + first);
+      } else {
+        rows::turn({in + first, in + first + half}, angles, half, out + first);
+      }
+    }
   });
 }
 
@@ -114,6 +160,10 @@ std::span<const KernelOf> map_kernels() {
       {&functions::bias, add_bias},
       {&functions::bias_gelu, bias_gelu},
       {&functions::gelu_backward, gelu_backward},
+      {&functions::swiglu, swiglu},
+      {&functions::swiglu_backward, swiglu_backward},
+      {&functions::rotary, rotary<1>},
+      {&functions::rotary_backward, rotary<-1>},
       {&functions::bias_residual, bias_residual},
       {&functions::add_position, add_position},
       {&functions::cast, cast},

@@ -1,4 +1,4 @@
-// Biases, residuals, GELU, positions, casts and sums of tensors.
+// Biases, residuals, GELU, SwiGLU, positions, casts and sums of tensors.
 #pragma once
 
 #include "engine/cpu/call.hpp"

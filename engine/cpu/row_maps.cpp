@@ -49,6 +49,54 @@ FOURFOLD_CLONES void gelu_backward(const GeluBackward& operands, std::int64_t n,
   });
 }
 
+FOURFOLD_CLONES void swiglu(const float* pairs, std::int64_t n, float* out) {
+  for_lanes(n, [&](auto at) FOURFOLD_INLINE_BODY {
+    const Pairs in = load_pairs(at, pairs);
+    at.store(out, in.first * logistic_of(in.first) * in.second);
+  });
+}
+
+// With s = logistic(a): g b (s + a s (1 - s)) of a, g a s of b.
+FOURFOLD_CLONES void swiglu_backward(const float* gradient, const float* pairs, std::int64_t n,
+                                     float* out) {
+  for_lanes(n, [&](auto at) FOURFOLD_INLINE_BODY {
+    const Pairs in = load_pairs(at, pairs);
+    const Lanes g = at.load(gradient);
+    const Lanes s = logistic_of(in.first);
+    const Lanes as = in.first * s;
+    store_pairs(at, out, {g * in.second * (s + as * (1.0F - s)), g * as});
+  });
+}
+
+FOURFOLD_CLONES void turn(const Halves& halves, const Angles& angles, std::int64_t half,
+                          float* out) {
+  const Halves in = halves;
+  const Angles by = angles;
+  for_lanes(half, [&](auto at) FOURFOLD_INLINE_BODY {
+    const Lanes a = at.load(in.first), b = at.load(in.second);
+    const Lanes cosine = at.load(by.cosines), sine = at.load(by.sines) * by.direction;
+    at.store(out, a * cosine - b * sine);
+    at.store(out + half, b * cosine + a * sine);
+  });
+}
+
+FOURFOLD_CLONES void rms_norm(const LayerNormRow& row, std::int64_t n, float* out) {
+  const LayerNormRow in = row;
+  for_lanes(n, [&](auto at) FOURFOLD_INLINE_BODY {
+    at.store(out, at.load(in.input) * in.normalisation.scale * at.load(in.parameters));
+  });
+}
+
+FOURFOLD_CLONES void rms_norm_backward(const LayerNormBackwardRow& row, std::int64_t n,
+                                       float* out) {
+  const LayerNormBackwardRow in = row;
+  for_lanes(n, [&](auto at) FOURFOLD_INLINE_BODY {
+    const Lanes x = at.load(in.input) * in.normalisation.scale;
+    const Lanes g = at.load(in.gradient) * at.load(in.parameters);
+    at.store(out, (g - x * in.mean_weighted) * in.normalisation.scale);
+  });
+}
+
 FOURFOLD_CLONES void layer_norm(const LayerNormRow& row, std::int64_t n, float* out) {
   const LayerNormRow in = row;
   for_lanes(n, [&](auto at) FOURFOLD_INLINE_BODY {

@@ -19,6 +19,20 @@ struct GeluBackward {
 };
 void gelu_backward(const GeluBackward& operands, std::int64_t n, float* out);
 
+// a logistic(a) b of n pairs a, b that lie element by element, and the gradients of the pairs.
+void swiglu(const float* pairs, std::int64_t n, float* out);
+void swiglu_backward(const float* gradient, const float* pairs, std::int64_t n, float* out);
+
+// Column i of the first half turned with column i of the second.
+struct Halves {
+  const float *first, *second;
+};
+struct Angles {
+  const float *cosines, *sines;
+  float direction = 1.0F;
+};
+void turn(const Halves& halves, const Angles& angles, std::int64_t half, float* out);
+
 // What a row's normalisation is: (x - mean) * scale.
 struct Normalisation {
   float mean = 0.0F, scale = 1.0F;
@@ -35,6 +49,10 @@ struct LayerNormBackwardRow {
   float mean_gradient = 0.0F, mean_weighted = 0.0F;  // over all columns, as layer_norm_sums
 };
 void layer_norm_backward(const LayerNormBackwardRow& row, std::int64_t n, float* out);
+
+// Of an RMS norm: x * scale * parameters, and its gradient; means and offsets are not looked at.
+void rms_norm(const LayerNormRow& row, std::int64_t n, float* out);
+void rms_norm_backward(const LayerNormBackwardRow& row, std::int64_t n, float* out);
 
 // scale * e^(x - highest).
 struct Exponential {

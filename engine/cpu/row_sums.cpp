@@ -61,6 +61,13 @@ FOURFOLD_CLONES LayerNormSums layer_norm_sums(const LayerNormBackwardRow& row, s
   return {sum_of(plain[0] + plain[1]), sum_of(weighted[0] + weighted[1])};
 }
 
+FOURFOLD_CLONES float rms_norm_sum(const LayerNormBackwardRow& row, std::int64_t n) {
+  const LayerNormBackwardRow in = row;
+  return in.normalisation.scale * sum_over(n, [&](auto at) FOURFOLD_INLINE_BODY {
+           return at.load(in.gradient) * at.load(in.parameters) * at.load(in.input);
+         });
+}
+
 FOURFOLD_CLONES void accumulate(const float* x, std::int64_t n, float* sums) {
   for_lanes(n, [&](auto at) FOURFOLD_INLINE_BODY { at.store(sums, at.load(sums) + at.load(x)); });
 }
@@ -78,6 +85,13 @@ FOURFOLD_CLONES void accumulate_parameters(const LayerNormBackwardRow& row, std:
                                            const ParameterSums& sums) {
   const LayerNormBackwardRow in = row;
   const ParameterSums to = sums;
+  if (to.offsets == nullptr) {
+    for_lanes(n, [&](auto at) FOURFOLD_INLINE_BODY {
+      const Lanes x = at.load(in.input) * in.normalisation.scale;
+      at.store(to.scales, at.load(to.scales) + at.load(in.gradient) * x);
+    });
+    return;
+  }
   for_lanes(n, [&](auto at) FOURFOLD_INLINE_BODY {
     const Lanes x = (at.load(in.input) - in.normalisation.mean) * in.normalisation.scale;
     const Lanes g = at.load(in.gradient);

@@ -23,11 +23,14 @@ struct LayerNormSums {
 // Uses gradient, input, parameters and normalisation of the row.
 LayerNormSums layer_norm_sums(const LayerNormBackwardRow& row, std::int64_t n);
 
+// The weighted sum alone, of an RMS norm.
+float rms_norm_sum(const LayerNormBackwardRow& row, std::int64_t n);
+
 // sums += x, column by column.
 void accumulate(const float* x, std::int64_t n, float* sums);
 // The same for four rows that lie `stride` apart: sums are read and written a quarter as often.
 void accumulate_four(const float* x, std::int64_t stride, std::int64_t n, float* sums);
-// scales += gradient * normalised input, offsets += gradient.
+// scales += gradient * normalised input, offsets += gradient; those of an RMS norm are null.
 struct ParameterSums {
   float *scales, *offsets;
 };

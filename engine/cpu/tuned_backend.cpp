@@ -54,7 +54,7 @@ void TunedBackend::prepare(const std::vector<CountedProduct>& products) {
 void TunedBackend::compute(const Device& device, const Op& op, const KernelOperands& operands,
                            const Progress& progress) {
   check_operands(device, op, operands);
-  const KernelCall call{device, op, operands, scratch_, progress};
+  const KernelCall call{device, op, operands, scratch_, progress, rotary_};
   if (op.kind == OpKind::gemm) {
     const TensorProduct product{op.form, operands.inputs[0], operands.inputs[1], operands.output};
     gemm_.multiply(product, kernel_of(product_of(product)), scratch_, progress);

@@ -8,6 +8,7 @@
 #include "engine/backend.hpp"
 #include "engine/cpu/call.hpp"
 #include "engine/cpu/gemm_kernels.hpp"
+#include "engine/cpu/rotary_table.hpp"
 #include "engine/cpu/scratch.hpp"
 #include "engine/host_memory.hpp"
 
@@ -46,6 +47,7 @@ class TunedBackend : public Backend {
   std::vector<KernelOf> of_functions_;
   GemmKernels gemm_;
   Scratch scratch_;
+  RotaryTable rotary_;
   HostMemory memory_;
 };
 

@@ -22,7 +22,7 @@ enum Slot : std::size_t { left_slot, right_slot, result_slot };
 constexpr std::size_t first_row_slot = 3;
 
 AttentionSizes sizes_of(const KernelCall& call) {
-  return {call.op.sequence, call.device.head_columns};
+  return {call.op.sequence, call.device.head_columns, call.op.group};
 }
 
 // One head's part of a tensor: where it lies in fp32, or in scratch.
@@ -49,8 +49,9 @@ class HeadProducts {
     const Part b = read(call_.in(product.b.number), product.b.part, right_slot);
     const Part c = place_of(call_.out(), product.result, result_slot);
     const std::int64_t inner = product.form == GemmForm::tn ? sizes_.sequence : a.cols;
+    const float beta = reference::adds(product.result, head_, sizes_) ? 1.0F : 0.0F;
     sgemm(Library::onednn, {product.form, sizes_.sequence, c.cols, inner, a.data, a.stride, b.data,
-                            b.stride, c.data, c.stride, 0.0F});
+                            b.stride, c.data, c.stride, beta});
     write(call_.out(), product.result, c);
     if (call_.progress) call_.progress();
   }

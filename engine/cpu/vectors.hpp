@@ -75,6 +75,39 @@ FOURFOLD_INLINE void for_lanes(std::int64_t n, const Body& body) {
   if (i < n) body(Rest{i, n - i});
 }
 
+// Sixteen pairs that lie element by element: first, second, first, second.
+struct Pairs {
+  Lanes first, second;
+};
+FOURFOLD_INLINE Pairs load_pairs(const Whole& at, const float* from) {
+  const Lanes low = Whole{2 * at.i}.load(from), high = Whole{2 * at.i + lane_width}.load(from);
+  return {
+      __builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30),
+      __builtin_shufflevector(low, high, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29,
+                              31)};
+}
+FOURFOLD_INLINE void store_pairs(const Whole& at, float* to, const Pairs& x) {
+  Whole{2 * at.i}.store(to, __builtin_shufflevector(x.first, x.second, 0, 16, 1, 17, 2, 18, 3, 19,
+                                                    4, 20, 5, 21, 6, 22, 7, 23));
+  Whole{2 * at.i + lane_width}.store(
+      to, __builtin_shufflevector(x.first, x.second, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29,
+                                  14, 30, 15, 31));
+}
+FOURFOLD_INLINE Pairs load_pairs(const Rest& at, const float* from) {
+  Pairs result{};
+  for (std::int64_t k = 0; k < at.count; ++k) {
+    result.first[k] = from[2 * (at.i + k)];
+    result.second[k] = from[2 * (at.i + k) + 1];
+  }
+  return result;
+}
+FOURFOLD_INLINE void store_pairs(const Rest& at, float* to, const Pairs& x) {
+  for (std::int64_t k = 0; k < at.count; ++k) {
+    to[2 * (at.i + k)] = x.first[k];
+    to[2 * (at.i + k) + 1] = x.second[k];
+  }
+}
+
 FOURFOLD_INLINE float sum_of(const Lanes& x) {
   float eight[8], four[4];
   for (int k = 0; k < 8; ++k) eight[k] = x[k] + x[k + 8];

@@ -1,8 +1,8 @@
 // Causal attention over whole sequences and whole heads: the meaning of OpKind::attention.
 //
-// Columns of a QKV block are grouped by head, so that cutting them cuts whole heads: with d columns
-// a head, head i holds queries in columns [3di, 3di+d), then keys, then values. Its output takes
-// columns [di, di+d).
+// Columns of a QKV block are grouped, so that cutting them cuts whole groups of heads: with d
+// columns a head and g heads a group, d columns of queries for each head, then d of the keys that
+// they share, then d of values. The output of head i takes columns [di, di+d).
 #pragma once
 
 #include <cmath>
@@ -15,6 +15,16 @@ namespace fourfold::reference {
 struct AttentionSizes {
   std::int64_t sequence = 0;      // tokens of a sequence
   std::int64_t head_columns = 0;  // d
+  std::int64_t group = 1;         // g
+
+  std::int64_t group_columns() const { return (group + 2) * head_columns; }
+  // Heads of queries in so many columns of QKV.
+  std::int64_t heads_in(std::int64_t cols) const { return cols / group_columns() * group; }
+  // Where a head's queries begin (0), or the keys (1) or values (2) that it reads.
+  std::int64_t first_column(std::int64_t head, int which) const {
+    const std::int64_t within = which == 0 ? head % group : group + which - 1;
+    return head / group * group_columns() + within * head_columns;
+  }
 };
 
 // Where one head of one sequence lies.
@@ -30,7 +40,7 @@ struct Head {
   T value(std::int64_t t, std::int64_t c) const { return at(t, 2, c); }
   std::int64_t output_column(std::int64_t c) const { return index * sizes.head_columns + c; }
   std::int64_t qkv_column(int which, std::int64_t c) const {
-    return (3 * index + which) * sizes.head_columns + c;
+    return sizes.first_column(index, which) + c;
   }
   T scale() const { return T{1} / std::sqrt(static_cast<T>(sizes.head_columns)); }
 
@@ -59,7 +69,7 @@ struct Head {
 // Calls `visit` for every head of every sequence in the local block.
 template <typename T, typename Visit>
 void for_each_head(View<const T> qkv, AttentionSizes sizes, const Visit& visit) {
-  const std::int64_t heads = qkv.cols / (3 * sizes.head_columns);
+  const std::int64_t heads = sizes.heads_in(qkv.cols);
   for (std::int64_t row = 0; row < qkv.rows; row += sizes.sequence) {
     for (std::int64_t i = 0; i < heads; ++i) visit(Head<T>{qkv, row, i, sizes});
   }

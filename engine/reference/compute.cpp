@@ -9,6 +9,7 @@
 #include "engine/reference/layer_norm.hpp"
 #include "engine/reference/maps.hpp"
 #include "engine/reference/matrix.hpp"
+#include "engine/reference/rotary.hpp"
 #include "engine/reference/unfused_attention.hpp"
 #include "engine/reference/vocabulary.hpp"
 
@@ -40,7 +41,27 @@ template <typename T>
 Normalised<T> normalised(const Device& device, const Op& op, const Operands<T>& o,
                          std::size_t first) {
   return {o.inputs[first], o.inputs[first + 1], o.inputs[first + 2],
-          columns(device, op.inputs[first])};
+          columns(device, op.inputs[first]), device.norm_epsilon};
+}
+
+// The RMS norm's, which has no sums.
+template <typename T>
+Normalised<T> scaled(const Device& device, const Op& op, const Operands<T>& o, std::size_t first) {
+  return {o.inputs[first],
+          {},
+          o.inputs[first + 1],
+          columns(device, op.inputs[first]),
+          device.norm_epsilon};
+}
+
+AttentionSizes sizes_of(const Device& device, const Op& op) {
+  return {op.sequence, device.head_columns, op.group};
+}
+
+// A bias that may not be there.
+template <typename T>
+View<const T> last_of(const Operands<T>& o, std::size_t bias) {
+  return o.inputs.size() > bias ? o.inputs[bias] : View<const T>{};
 }
 
 }  // namespace
@@ -57,17 +78,48 @@ Kernels<T>::Kernels()
              layer_norm_backward(o.inputs[0], normalised(device, op, o, 1), o.inputs[4],
                                  o.inputs[5], o.output);
            }},
+          {&functions::rms_norm,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             layer_norm(scaled(device, op, o, 0), o.inputs[2], o.output);
+           }},
+          {&functions::rms_norm_backward,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             layer_norm_backward(o.inputs[0], scaled(device, op, o, 1), o.inputs[3], o.inputs[4],
+                                 o.output);
+           }},
+          {&functions::rms_norm_sums,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             layer_norm_sums(o.inputs[0], scaled(device, op, o, 1), o.inputs[3], o.output);
+           }},
+          {&functions::rms_norm_parameters,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             layer_norm_parameters(o.inputs[0], scaled(device, op, o, 1), o.output);
+           }},
+          {&functions::swiglu,
+           [](const Device&, const Op&, const Operands<T>& o) { swiglu(o.inputs[0], o.output); }},
+          {&functions::swiglu_backward,
+           [](const Device&, const Op&, const Operands<T>& o) {
+             swiglu_backward(o.inputs[0], o.inputs[1], o.output);
+           }},
+          {&functions::rotary,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             rotary({o.inputs[0], sizes_of(device, op)}, {device.rotary, 1.0}, o.output);
+           }},
+          {&functions::rotary_backward,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             rotary({o.inputs[0], sizes_of(device, op)}, {device.rotary, -1.0}, o.output);
+           }},
           {&functions::bias,
            [](const Device&, const Op&, const Operands<T>& o) {
              add_bias(o.inputs[0], o.inputs[1], o.output);
            }},
           {&functions::bias_gelu,
            [](const Device&, const Op&, const Operands<T>& o) {
-             bias_gelu(o.inputs[0], o.inputs[1], o.output);
+             bias_gelu(o.inputs[0], last_of(o, 1), o.output);
            }},
           {&functions::gelu_backward,
            [](const Device&, const Op&, const Operands<T>& o) {
-             gelu_backward(o.inputs[0], o.inputs[1], o.inputs[2], o.output);
+             gelu_backward(o.inputs[0], o.inputs[1], last_of(o, 2), o.output);
            }},
           {&functions::bias_residual,
            [](const Device&, const Op&, const Operands<T>& o) {
@@ -97,7 +149,7 @@ Kernels<T>::Kernels()
            [](const Device&, const Op&, const Operands<T>& o) { row_sum(o.inputs[0], o.output); }},
           {&functions::row_squares,
            [](const Device& device, const Op& op, const Operands<T>& o) {
-             row_squares(o.inputs[0], o.inputs[1], columns(device, op.inputs[0]), o.output);
+             row_squares(o.inputs[0], last_of(o, 1), columns(device, op.inputs[0]), o.output);
            }},
           {&functions::row_max,
            [](const Device& device, const Op& op, const Operands<T>& o) {
@@ -128,21 +180,20 @@ Kernels<T>::Kernels()
                                     const Operands<T>& o) { sum_of_all(o.inputs[0], o.output); }},
           {&functions::attention,
            [](const Device& device, const Op& op, const Operands<T>& o) {
-             attention_forward(o.inputs[0], {op.sequence, device.head_columns}, o.output);
+             attention_forward(o.inputs[0], sizes_of(device, op), o.output);
            }},
           {&functions::attention_backward,
            [](const Device& device, const Op& op, const Operands<T>& o) {
-             attention_backward(o.inputs[0], o.inputs[1], o.inputs[2],
-                                {op.sequence, device.head_columns}, o.output);
+             attention_backward(o.inputs[0], o.inputs[1], o.inputs[2], sizes_of(device, op),
+                                o.output);
            }},
           {&functions::causal_softmax,
            [](const Device& device, const Op& op, const Operands<T>& o) {
-             causal_softmax(o.inputs[0], {op.sequence, device.head_columns}, o.output);
+             causal_softmax(o.inputs[0], sizes_of(device, op), o.output);
            }},
           {&functions::causal_softmax_backward,
            [](const Device& device, const Op& op, const Operands<T>& o) {
-             causal_softmax_backward(o.inputs[0], o.inputs[1], {op.sequence, device.head_columns},
-                                     o.output);
+             causal_softmax_backward(o.inputs[0], o.inputs[1], sizes_of(device, op), o.output);
            }},
           {&functions::lookup,
            [](const Device& device, const Op& op, const Operands<T>& o) {
@@ -161,7 +212,7 @@ void Kernels<T>::compute(const Device& device, const Op& op, const Operands<T>& 
   }
   if (op.kind == OpKind::add) return fourfold::reference::add(operands.inputs, operands.output);
   for (const HeadProduct& product : op.function->products) {
-    multiply_heads(product, operands.inputs, {op.sequence, device.head_columns}, operands.output);
+    multiply_heads(product, operands.inputs, sizes_of(device, op), operands.output);
   }
   if (!op.function->products.empty()) return;
   for (const Kernel<T>& kernel : of_functions_) {

@@ -1,6 +1,7 @@
-// Layer norm in the pieces that a cut along its columns leaves: sums over the local columns, which
-// a small all-reduce completes, and maps that use them. Parameters: row 0 the scale, row 1 the
-// offset.
+// Layer norm and RMS norm in the pieces that a cut along their columns leaves: sums over the local
+// columns, which a small all-reduce completes, and maps that use them. Parameters: row 0 the scale,
+// row 1 the offset. An RMS norm is a layer norm without means and offset: it has no sums, one row
+// of parameters, and one column of backward's sums, the weighted ones.
 #pragma once
 
 #include <cmath>
@@ -8,8 +9,6 @@
 #include "engine/reference/matrix.hpp"
 
 namespace fourfold::reference {
-
-inline constexpr double layer_norm_epsilon = 1e-5;  // GPT-2's
 
 template <typename T>
 void row_sum(View<const T> input, View<T> out) {
@@ -20,11 +19,12 @@ void row_sum(View<const T> input, View<T> out) {
   }
 }
 
-// Squares of the distance to the mean; `hidden` counts the columns of all devices, as below.
+// Squares of the distance to the mean, or to 0 without sums; `hidden` counts the columns of all
+// devices, as below.
 template <typename T>
 void row_squares(View<const T> input, View<const T> sums, std::int64_t hidden, View<T> out) {
   for (std::int64_t r = 0; r < input.rows; ++r) {
-    const T mean = sums(r, 0) / static_cast<T>(hidden);
+    const T mean = sums.values == nullptr ? T{} : sums(r, 0) / static_cast<T>(hidden);
     T sum{};
     for (std::int64_t c = 0; c < input.cols; ++c) {
       sum += (input(r, c) - mean) * (input(r, c) - mean);
@@ -33,19 +33,22 @@ void row_squares(View<const T> input, View<const T> sums, std::int64_t hidden, V
   }
 }
 
-// A layer norm's input with its completed row statistics.
+// A norm's input with its completed row statistics.
 template <typename T>
 struct Normalised {
   View<const T> input, sums, squares;
   std::int64_t hidden = 0;
+  double epsilon = 0.0;
 
+  bool centred() const { return sums.values != nullptr; }
   // 1 / standard deviation of row r
   T scale(std::int64_t r) const {
     const T variance = squares(r, 0) / static_cast<T>(hidden);
-    return T{1} / std::sqrt(variance + static_cast<T>(layer_norm_epsilon));
+    return T{1} / std::sqrt(variance + static_cast<T>(epsilon));
   }
   T operator()(std::int64_t r, std::int64_t c) const {
-    return (input(r, c) - sums(r, 0) / static_cast<T>(hidden)) * scale(r);
+    const T mean = centred() ? sums(r, 0) / static_cast<T>(hidden) : T{};
+    return (input(r, c) - mean) * scale(r);
   }
 };
 
@@ -53,12 +56,14 @@ template <typename T>
 void layer_norm(const Normalised<T>& x, View<const T> parameters, View<T> out) {
   for (std::int64_t r = 0; r < out.rows; ++r) {
     for (std::int64_t c = 0; c < out.cols; ++c) {
-      out(r, c) = x(r, c) * parameters(0, c) + parameters(1, c);
+      const T scaled = x(r, c) * parameters(0, c);
+      out(r, c) = x.centred() ? scaled + parameters(1, c) : scaled;
     }
   }
 }
 
-// With g = gradient * scale: column 0 is the row sum of g, column 1 that of g * normalised input.
+// With g = gradient * scale: the last column is the row sum of g * normalised input, the one before
+// that of g.
 template <typename T>
 void layer_norm_sums(View<const T> gradient, const Normalised<T>& x, View<const T> parameters,
                      View<T> out) {
@@ -70,8 +75,8 @@ void layer_norm_sums(View<const T> gradient, const Normalised<T>& x, View<const 
       plain += g;
       weighted += g * x(r, c);
     }
-    out(r, 0) = plain;
-    out(r, 1) = weighted;
+    if (x.centred()) out(r, 0) = plain;
+    out(r, out.cols - 1) = weighted;
   }
 }
 
@@ -86,7 +91,7 @@ void layer_norm_parameters(View<const T> gradient, const Normalised<T>& x, View<
       offset += gradient(r, c);
     }
     out(0, c) = scale;
-    out(1, c) = offset;
+    if (x.centred()) out(1, c) = offset;
   }
 }
 
@@ -98,7 +103,8 @@ void layer_norm_backward(View<const T> gradient, const Normalised<T>& x, View<co
   for (std::int64_t r = 0; r < out.rows; ++r) {
     for (std::int64_t c = 0; c < out.cols; ++c) {
       const T g = gradient(r, c) * parameters(0, c);
-      out(r, c) = (g - sums(r, 0) / hidden - x(r, c) * (sums(r, 1) / hidden)) * x.scale(r);
+      const T mean = x.centred() ? sums(r, 0) / hidden : T{};
+      out(r, c) = (g - mean - x(r, c) * (sums(r, sums.cols - 1) / hidden)) * x.scale(r);
     }
   }
 }

@@ -1,4 +1,5 @@
-// Element by element: biases, residuals, GELU, positions; and the sums that are their gradients.
+// Element by element: biases, residuals, GELU, SwiGLU, positions; and the sums that are their
+// gradients.
 #pragma once
 
 #include <cmath>
@@ -30,10 +31,16 @@ void add_bias(View<const T> input, View<const T> bias, View<T> out) {
   }
 }
 
+// 0 where there is none.
+template <typename T>
+T bias_of(View<const T> bias, std::int64_t c) {
+  return bias.values == nullptr ? T{} : bias(0, c);
+}
+
 template <typename T>
 void bias_gelu(View<const T> input, View<const T> bias, View<T> out) {
   for (std::int64_t r = 0; r < out.rows; ++r) {
-    for (std::int64_t c = 0; c < out.cols; ++c) out(r, c) = gelu(input(r, c) + bias(0, c));
+    for (std::int64_t c = 0; c < out.cols; ++c) out(r, c) = gelu(input(r, c) + bias_of(bias, c));
   }
 }
 
@@ -41,7 +48,36 @@ template <typename T>
 void gelu_backward(View<const T> gradient, View<const T> input, View<const T> bias, View<T> out) {
   for (std::int64_t r = 0; r < out.rows; ++r) {
     for (std::int64_t c = 0; c < out.cols; ++c) {
-      out(r, c) = gradient(r, c) * gelu_derivative(input(r, c) + bias(0, c));
+      out(r, c) = gradient(r, c) * gelu_derivative(input(r, c) + bias_of(bias, c));
+    }
+  }
+}
+
+template <typename T>
+T logistic(T x) {
+  return T{1} / (T{1} + std::exp(-x));
+}
+
+// a logistic(a) b of columns 2i and 2i + 1.
+template <typename T>
+void swiglu(View<const T> input, View<T> out) {
+  for (std::int64_t r = 0; r < out.rows; ++r) {
+    for (std::int64_t c = 0; c < out.cols; ++c) {
+      const T a = input(r, 2 * c);
+      out(r, c) = a * logistic(a) * input(r, 2 * c + 1);
+    }
+  }
+}
+
+// With s = logistic(a): g b (s + a s (1 - s)) of a, g a s of b.
+template <typename T>
+void swiglu_backward(View<const T> gradient, View<const T> input, View<T> out) {
+  for (std::int64_t r = 0; r < gradient.rows; ++r) {
+    for (std::int64_t c = 0; c < gradient.cols; ++c) {
+      const T g = gradient(r, c), a = input(r, 2 * c), b = input(r, 2 * c + 1);
+      const T s = logistic(a);
+      out(r, 2 * c) = g * b * (s + a * s * (1 - s));
+      out(r, 2 * c + 1) = g * a * s;
     }
   }
 }
@@ -55,8 +91,8 @@ void bias_residual(View<const T> input, View<const T> bias, View<const T> residu
   }
 }
 
-// Row r is row first + r of all, and stands at position (first + r) mod sequence: the table has that
-// many rows.
+// Row r is row first + r of all, and stands at position (first + r) mod sequence: the table has
+// that many rows.
 template <typename T>
 void add_position(View<const T> input, View<const T> positions, std::int64_t first, View<T> out) {
   for (std::int64_t r = 0; r < out.rows; ++r) {

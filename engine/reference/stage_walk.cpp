@@ -188,8 +188,14 @@ template <typename T>
 void StageWalk<T>::kernel(std::int32_t i) {
   const Op& op = op_at(i);
   Blocks<T> results = store_.empty(op.outputs[0], micro_batch_tokens_);
-  Device device{&store_.program(), store_.grid(),       0, model_.hidden / model_.heads,
-                step_targets_,     optimizer_.clip_norm};
+  Device device{&store_.program(),
+                store_.grid(),
+                0,
+                model_.head_columns(),
+                step_targets_,
+                optimizer_.clip_norm,
+                model_.norm_epsilon,
+                model_.rotary};
   for (device.rank = 0; device.rank < device.grid.size(); ++device.rank) {
     const auto rank = static_cast<std::size_t>(device.rank);
     reference::Operands<T> operands;

@@ -26,11 +26,11 @@ inline HeadColumns head_columns(HeadPart part, std::int64_t head, AttentionSizes
   const std::int64_t d = sizes.head_columns;
   switch (part) {
     case HeadPart::queries:
-      return {3 * head * d, d};
+      return {sizes.first_column(head, 0), d};
     case HeadPart::keys:
-      return {(3 * head + 1) * d, d};
+      return {sizes.first_column(head, 1), d};
     case HeadPart::values:
-      return {(3 * head + 2) * d, d};
+      return {sizes.first_column(head, 2), d};
     case HeadPart::columns:
       return {head * d, d};
     case HeadPart::pairs:
@@ -53,7 +53,14 @@ PartOfHead<T> part_of_head(View<T> block, HeadPart part, HeadOfSequence of, Atte
 // Heads of a block that has `part` of each.
 inline std::int64_t heads_in(std::int64_t cols, HeadPart part, AttentionSizes sizes) {
   if (part == HeadPart::pairs) return cols / sizes.sequence;
-  return cols / (part == HeadPart::columns ? sizes.head_columns : 3 * sizes.head_columns);
+  return part == HeadPart::columns ? cols / sizes.head_columns : sizes.heads_in(cols);
+}
+
+// Whether a product of this head adds to what the head before has left: keys and values are those
+// of the whole group.
+inline bool adds(HeadPart result, std::int64_t head, AttentionSizes sizes) {
+  const bool shared = result == HeadPart::keys || result == HeadPart::values;
+  return shared && head % sizes.group != 0;
 }
 
 // One of a function's products for every head of every sequence.
@@ -72,7 +79,7 @@ void multiply_heads(const HeadProduct& product, const std::vector<View<const T>>
       const std::int64_t inner = tn ? sizes.sequence : a.cols;
       for (std::int64_t t = 0; t < sizes.sequence; ++t) {
         for (std::int64_t u = 0; u < c.cols; ++u) {
-          T sum{};
+          T sum = adds(product.result, i, sizes) ? c(t, u) : T{};
           for (std::int64_t k = 0; k < inner; ++k) {
             sum += (tn ? a(k, t) : a(t, k)) * (nt ? b(u, k) : b(k, u));
           }

@@ -1,10 +1,11 @@
-# Fourfold and PyTorch train the same GPT on the same cores, in turns, in one run: prints tokens/s of
+# Fourfold and PyTorch train the same model on the same cores, in turns, in one run: prints tokens/s of
 # each contender and the ratio of Fourfold to PyTorch's best. Needs python3-torch (Debian's is enough).
 #
-#   python3 microbench/peers/compare.py [--rounds 5] [--engine build/bin/fourfold-engine] [--json FILE]
+#   python3 microbench/peers/compare.py [--model llama-mini] [--rounds 5] [--cores 1,2]
+#                                       [--engine build/bin/fourfold-engine] [--json FILE]
 #
-# Same work: GPT-2's block, 6 layers, 6 heads, hidden 384, vocabulary 8192, sequence 256, batch 4, fp32,
-# tied embeddings, no recompute, clipping, AdamW. Differences that remain: none has dropout; PyTorch
+# Same work: gpt2-mini or llama-mini, 6 layers, 6 heads, hidden 384, vocabulary 8192, sequence 256, batch 4,
+# fp32, no recompute, clipping, AdamW. Differences that remain: none has dropout; PyTorch
 # computes the masked half of attention (1.13 has no fused one). A figure is the median step of a run.
 import argparse
 import array
@@ -44,7 +45,7 @@ def fourfold(options, ranks, steps):
         with open(data, "wb") as file:
             drawn = random.Random(1)
             array.array("H", (drawn.randrange(8192) for _ in range(200_000))).tofile(file)
-        command = [options.engine, "train", "--model", "gpt2-mini", "--data", data, "--batch", "4",
+        command = [options.engine, "train", "--model", options.model, "--data", data, "--batch", "4",
                    "--steps", str(steps + 3), "--tune-kernels", "--tokens", "0",
                    "--ranks", str(ranks), "--grid", options.grid if ranks == 2 else "1x1x1x1",
                    "--transport", options.transport, "--folder", os.path.join(folder, "run")]
@@ -60,7 +61,7 @@ def fourfold(options, ranks, steps):
 
 def pytorch(options, threads, ranks, steps, environment):
     command = ["taskset", "-c", cores(threads * ranks), options.python,
-               os.path.join(here, "pytorch_mini.py"), "--threads", str(threads), "--steps", str(steps)]
+               os.path.join(here, "pytorch_mini.py"), "--model", options.model, "--threads", str(threads), "--steps", str(steps)]
     environment = {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads), **environment}
     if ranks > 1:  # Debian's torch.distributed.run fails under Python 3.11, so ranks are started here
         with socket.socket() as probe:
@@ -75,7 +76,9 @@ def pytorch(options, threads, ranks, steps, environment):
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--model", choices=("gpt2-mini", "llama-mini"), default="gpt2-mini")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--cores", default="1,2", help="how many: 1, 2 or both")
     parser.add_argument("--steps", type=int, default=8, help="timed steps of a run")
     parser.add_argument("--engine", default=os.path.join(here, "../../build/bin/fourfold-engine"))
     parser.add_argument("--python", default="/usr/bin/python3", help="one that has torch")
@@ -97,6 +100,8 @@ def main():
             "PyTorch DDP, 2 ranks, SKYLAKEX": lambda: pytorch(options, 1, 2, options.steps, skylake)}}
     record = []
     for count, field in contenders.items():
+        if str(count) not in options.cores.split(","):
+            continue
         medians = {name: [] for name in field}
         percents = []
         for round_number in range(options.rounds):

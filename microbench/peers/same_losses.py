@@ -1,7 +1,8 @@
-# Fourfold and PyTorch train the same GPT from the same weights on the same words: prints both losses and
+# Fourfold and PyTorch train the same model from the same weights on the same words: prints both losses and
 # gradient norms of every step, and fails where they part. Needs python3-torch (Debian's is enough).
 #
-#   /usr/bin/python3 microbench/peers/same_losses.py [--grid 1x1x1x1] [--steps 6] [--engine build/bin/fourfold-engine]
+#   /usr/bin/python3 microbench/peers/same_losses.py [--model gpt2-mini|llama-mini] [--grid 1x1x1x1] [--steps 6]
+#                                                    [--engine build/bin/fourfold-engine]
 #
 # PyTorch starts from Fourfold's checkpoint after its first step, a safetensors file that this script reads
 # by itself: weights and both moments of AdamW, with their names, shapes and layouts. From there both
@@ -26,7 +27,7 @@ except ImportError:
 sys.path.insert(0, here)
 import pytorch_mini  # noqa: E402
 
-BATCH, SEQUENCE, VOCABULARY, HEADS = 4, 256, 8192, 6
+BATCH, SEQUENCE, VOCABULARY = 4, 256, 8192
 
 
 def write_words(path):
@@ -43,7 +44,7 @@ def write_words(path):
 
 def fourfold(options, folder, data):
     """Runs the engine, a checkpoint after every step. Returns the log's lines of steps."""
-    command = [options.engine, "train", "--model", "gpt2-mini", "--data", data,
+    command = [options.engine, "train", "--model", options.model, "--data", data,
                "--data-order", "sequential", "--batch", str(BATCH),
                "--steps", str(options.steps + 1), "--grid", options.grid,
                "--learning-rate", "3e-4", "--warm-up", "4", "--checkpoint-every", "1",
@@ -77,21 +78,27 @@ def safetensors(folder, step):
     return matrices
 
 
-def by_head(matrix):
-    """Columns q, k, v of each head after the other, as Fourfold groups them, to all q, all k, all v."""
+def by_part(matrix, heads, key_value_heads):
+    """Fourfold's columns, the queries of a group, then its key and its value, to all q, all k, all v."""
     rows, columns = matrix.shape
-    return matrix.view(rows, HEADS, 3, columns // 3 // HEADS).transpose(1, 2).reshape(rows, columns)
+    group, size = heads // key_value_heads, columns // (heads + 2 * key_value_heads)
+    parts = matrix.view(rows, key_value_heads, group + 2, size).split((group, 1, 1), dim=2)
+    return torch.cat([part.reshape(rows, -1) for part in parts], dim=1)
 
 
 def pairs(model):
     """PyTorch's parameter, Fourfold's name, and how Fourfold's matrix becomes the parameter's values."""
     yield model.table.weight, "table", lambda m: m
+    if isinstance(model, pytorch_mini.Llama):
+        yield from pairs_of_llama(model)
+        return
     yield model.positions.weight, "positions", lambda m: m
     norms = [(model.norm, "final_norm")]
     for i, block in enumerate(model.blocks):
         norms += [(block.norm1, f"block{i}.norm1"), (block.norm2, f"block{i}.norm2")]
         for name in ("qkv", "projection", "up", "down"):
-            linear, layout = getattr(block, name), by_head if name == "qkv" else lambda m: m
+            linear = getattr(block, name)
+            layout = (lambda m, heads=block.heads: by_part(m, heads, heads)) if name == "qkv" else lambda m: m
             yield linear.weight, f"block{i}.{name}.weight", lambda m, layout=layout: layout(m).T
             yield linear.bias, f"block{i}.{name}.bias", lambda m, layout=layout: layout(m)[0]
     for norm, name in norms:
@@ -99,8 +106,22 @@ def pairs(model):
         yield norm.bias, name, lambda m: m[1]
 
 
+def pairs_of_llama(model):
+    yield model.head.weight, "head", lambda m: m
+    yield model.norm.weight, "final_norm", lambda m: m[0]
+    for i, block in enumerate(model.blocks):
+        # Gates and what they let through stand column by column.
+        layouts = {"qkv": lambda m, b=block: by_part(m, b.heads, b.key_value_heads),
+                   "up": lambda m: torch.cat((m[:, 0::2], m[:, 1::2]), dim=1)}
+        for name in ("qkv", "projection", "up", "down"):
+            layout = layouts.get(name, lambda m: m)
+            yield getattr(block, name).weight, f"block{i}.{name}.weight", lambda m, layout=layout: layout(m).T
+        for name in ("norm1", "norm2"):
+            yield getattr(block, name).weight, f"block{i}.{name}", lambda m: m[0]
+
+
 def decays(name):
-    return name in ("table", "positions") or name.endswith(".weight")
+    return name in ("table", "positions", "head") or name.endswith(".weight")
 
 
 def started(model, matrices):
@@ -148,20 +169,20 @@ def part_of_way(theirs, ours, begin, name):
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--model", choices=pytorch_mini.MODELS, default="gpt2-mini")
     parser.add_argument("--steps", type=int, default=6, help="that are compared")
     parser.add_argument("--grid", default="1x1x1x1", help="of Fourfold's ranks")
     parser.add_argument("--engine", default=os.path.join(here, "../../build/bin/fourfold-engine"))
     parser.add_argument("--tolerance", type=float, default=1e-5, help="relative, of losses and norms")
     options = parser.parse_args()
-    shape = argparse.Namespace(layers=6, heads=HEADS, hidden=384, vocabulary=VOCABULARY, sequence=SEQUENCE)
     worst = 0.0
     with tempfile.TemporaryDirectory() as folder:
         data, run = os.path.join(folder, "words.bin"), os.path.join(folder, "run")
         words = write_words(data)
         log = fourfold(options, run, data)
-        model = pytorch_mini.Gpt(shape)
+        model, _ = pytorch_mini.model_named(options.model)
         optimizer = started(model, safetensors(run, 1))
-        print(f"gpt2-mini, fp32: Fourfold on {options.grid}, PyTorch {torch.__version__} from its first checkpoint")
+        print(f"{options.model}, fp32: Fourfold on {options.grid}, PyTorch {torch.__version__} from its first checkpoint")
         print("step   Fourfold's loss  PyTorch's loss  Fourfold's norm  PyTorch's norm")
         for line in log[1:]:
             loss, norm = pytorch(model, optimizer, words, line["step"], line["learning_rate"])

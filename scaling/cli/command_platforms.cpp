@@ -32,8 +32,14 @@ std::string parameters_text(double count) {
 
 std::string models_text() {
   TextTable table;
-  table.columns = {{"model", "", Align::left}, {"layers", ""},     {"hidden", ""},    {"heads", ""},
-                   {"sequence", ""},           {"vocabulary", ""}, {"parameters", ""}};
+  table.columns = {{"model", "", Align::left},
+                   {"layers", ""},
+                   {"hidden", ""},
+                   {"heads", ""},
+                   {"sequence", ""},
+                   {"vocabulary", ""},
+                   {"parameters", ""},
+                   {"block, where it is not GPT-2's", "", Align::left}};
   std::vector<Model> models;
   for (const std::string& name : known_models()) models.push_back(read_model(name));
   std::stable_sort(models.begin(), models.end(), [](const Model& a, const Model& b) {
@@ -42,8 +48,8 @@ std::string models_text() {
   for (const Model& model : models) {
     table.rows.push_back({model.name, fmt::to_string(model.layers), fmt::to_string(model.hidden),
                           fmt::to_string(model.heads), fmt::to_string(model.sequence),
-                          fmt::to_string(model.vocabulary),
-                          parameters_text(parameter_count(model))});
+                          fmt::to_string(model.vocabulary), parameters_text(parameter_count(model)),
+                          block_shape(model)});
   }
   return format(table);
 }
@@ -103,6 +109,7 @@ std::string models_json() {
     const Model model = read_model(name);
     nlohmann::json described = json_of(model_fields().values(model));
     described["name"] = model.name;
+    described["block"] = block_shape(model);
     described["parameters"] = std::llround(parameter_count(model));
     models.push_back(std::move(described));
   }

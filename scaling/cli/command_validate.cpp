@@ -85,7 +85,10 @@ int validate(const Typed& typed) {
   const std::vector<SetResult> results = run(sets, fidelity);
   if (!typed.csv.empty()) {
     write_whole_file(typed.csv, validation_csv(results));
-    say(fmt::format("{}\n", draw_scatter(typed.csv, drawn_studies(results), typed.fidelity)));
+    const std::vector<std::string> drawn = drawn_studies(results);
+    if (!drawn.empty()) {
+      say(fmt::format("{}\n", draw_scatter(typed.csv, drawn, typed.fidelity)));
+    }
   }
   const std::vector<Residual> residuals = residuals_of(results);
   if (!typed.keep.empty()) {

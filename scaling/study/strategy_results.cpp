@@ -90,7 +90,7 @@ std::string to_json(const StrategyFinding& finding) {
               {"platform", pattern.platform},
               {"scales", json_of(pattern.scales)},
               {"model", json_of(pattern.model)},
-              {"model_flop_convention", model_flops_convention(Recompute::none)},
+              {"model_flop_convention", model_flops_convention(pattern.model, Recompute::none)},
               {"space", json_of(answer.factors)},
               {"best", best},
               {"strategies", answer.strategies},

@@ -159,7 +159,8 @@ std::string notes(const Study& study) {
   bool derived = false, capped = false, simulated = false;
   std::int64_t left_out = 0;
   for (const StudyRow& row : study.rows) {
-    conventions.insert(model_flops_convention(row.record.point.options.recompute));
+    conventions.insert(
+        model_flops_convention(row.record.point.model, row.record.point.options.recompute));
     vocabularies[row.machine].insert(row.record.point.model.vocabulary);
     derived = derived || row.derived;
     left_out += row.record.left_out;
@@ -308,7 +309,7 @@ std::string study_csv(const Study& study) {
         record.bar ? fmt::to_string(record.bar->runs) : "",
         record.bar ? fmt::to_string(record.bar->sources) : "",
         record.bar ? '"' + record.bar->like + '"' : "",
-        '"' + model_flops_convention(record.point.options.recompute) + '"'};
+        '"' + model_flops_convention(record.point.model, record.point.options.recompute) + '"'};
     text += fmt::format("{}\n", fmt::join(cells, ","));
   }
   return text;

@@ -57,6 +57,7 @@ bool consistent(const StepOptions& options) {
 std::string word_of(const FieldValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "on" : "off";
   if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
+  if (const auto* real = std::get_if<double>(&value)) return fmt::format("{}", *real);
   if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) {
     return fmt::format("{}", fmt::join(*texts, " "));
   }

@@ -23,6 +23,10 @@ using nlohmann::ordered_json;
 constexpr const char* format_name = "fourfold-validation-1";
 constexpr double moved = 1e-4;  // of the seconds before
 
+ordered_json seconds_or_null(const ValidationCase& one) {
+  return one.is_published() ? ordered_json(one.published.value) : ordered_json();
+}
+
 ordered_json json_of(const CaseResult& result) {
   const ValidationCase& one = result.one;
   ordered_json object{{"id", one.id},
@@ -31,7 +35,7 @@ ordered_json json_of(const CaseResult& result) {
                       {"platform", one.question.platform},
                       {"devices", one.question.devices},
                       {"options", json_of(one.question.options)},
-                      {"published_s", one.published.value},
+                      {"published_s", seconds_or_null(one)},
                       {"in_sample", one.in_sample},
                       {"stand_in", one.stand_in},
                       {"projected_without", one.unsaid}};
@@ -43,7 +47,7 @@ ordered_json json_of(const CaseResult& result) {
   }
   const Projection& projection = *result.projection;
   object["projected_s"] = projection.outcome.total.value;
-  object["deviation"] = result.deviation();
+  object["deviation"] = one.is_published() ? ordered_json(result.deviation()) : ordered_json();
   object["grid"] = projection.grid.str();
   object["micro_batches"] = projection.micro_batches;
   object["compute_s"] = projection.outcome.compute.value;
@@ -149,14 +153,17 @@ std::string validation_csv(const std::vector<SetResult>& results) {
         const Outcome& outcome = one.projection->outcome;
         grid = one.projection->grid.str();
         micro_batches = fmt::to_string(one.projection->micro_batches);
-        numbers = fmt::format("{:.6g},{:.5f},{:.6g},{:.6g},{:.6g},{:.6g}", outcome.total.value,
-                              one.deviation(), outcome.compute.value, outcome.exposed_total().value,
+        const bool known = one.one.is_published();
+        numbers = fmt::format("{:.6g},{},{:.6g},{:.6g},{:.6g},{:.6g}", outcome.total.value,
+                              known ? fmt::format("{:.5f}", one.deviation()) : "",
+                              outcome.compute.value, outcome.exposed_total().value,
                               outcome.bubble.value, one.projection->memory.value);
       }
       text += fmt::format(
-          "{},{},{},{},{},{},{},{},{:.6g},{},{},{},{}\n", result.set.name, in_quotes(one.one.study),
+          "{},{},{},{},{},{},{},{},{},{},{},{},{}\n", result.set.name, in_quotes(one.one.study),
           in_quotes(one.one.id), in_quotes(question.platform), question.devices, in_quotes(grid),
-          micro_batches, name(result.fidelity), one.one.published.value, numbers,
+          micro_batches, name(result.fidelity),
+          one.one.is_published() ? fmt::format("{:.6g}", one.one.published.value) : "", numbers,
           in_quotes(one.one.in_sample), in_quotes(one.one.stand_in), in_quotes(one.why_not));
     }
   }
@@ -173,8 +180,9 @@ EarlierValidation read_validation_json(const std::string& path) {
     for (const json& set : object.at("sets")) {
       std::map<std::string, EarlierCase>& cases = earlier[set.at("name").get<std::string>()];
       for (const json& one : set.at("cases")) {
-        EarlierCase read{
-            {one.at("published_s").get<double>()}, {}, one.at("in_sample").get<std::string>()};
+        EarlierCase read{{}, {}, one.at("in_sample").get<std::string>()};
+        const json& published = one.at("published_s");
+        if (!published.is_null()) read.published = {published.get<double>()};
         const json& projected = one.at("projected_s");
         if (!projected.is_null()) read.projected = Seconds{projected.get<double>()};
         cases[one.at("id").get<std::string>()] = read;
@@ -202,7 +210,7 @@ std::string before_and_after(const Deviations& before, const Deviations& after) 
 Deviations earlier_deviations(const std::map<std::string, EarlierCase>& cases) {
   std::vector<double> values;
   for (const auto& [id, one] : cases) {
-    if (one.projected && one.in_sample.empty()) {
+    if (one.projected && one.published.value > 0.0 && one.in_sample.empty()) {
       values.push_back(*one.projected / one.published - 1.0);
     }
   }
@@ -223,8 +231,8 @@ std::vector<std::string> moved_row(const EarlierCase* before, const CaseResult& 
           seconds(then),
           seconds(now),
           then && now ? percent(*now / *then - 1.0) : "-",
-          then ? percent(*then / before->published - 1.0) : "-",
-          now ? percent(after.deviation()) : "-"};
+          then && before->published.value > 0.0 ? percent(*then / before->published - 1.0) : "-",
+          now && after.one.is_published() ? percent(after.deviation()) : "-"};
 }
 
 }  // namespace

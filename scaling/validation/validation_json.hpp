@@ -19,7 +19,7 @@ std::string validation_csv(const std::vector<SetResult>& results);
 
 // What an earlier run said about a case; no seconds where it did not run.
 struct EarlierCase {
-  Seconds published;
+  Seconds published;  // 0: nobody has said
   std::optional<Seconds> projected;
   std::string in_sample;
 };

@@ -147,7 +147,8 @@ std::vector<std::size_t> cases_that_ran(const SetResult& result, const std::stri
   for (std::size_t i = 0; i < result.cases.size(); ++i) {
     const CaseResult& one = result.cases[i];
     const bool in_sample = !one.one.in_sample.empty();
-    if (!one.projection || in_sample != (sample == Sample::in)) continue;
+    if (!one.projection || !one.one.is_published()) continue;
+    if (in_sample != (sample == Sample::in)) continue;
     if (study.empty() || study == one.one.study) found.push_back(i);
   }
   return found;
@@ -175,7 +176,7 @@ std::vector<Ranking> rankings(const SetResult& result) {
   std::vector<std::string> choices;  // in the order of the file
   std::map<std::string, std::vector<const CaseResult*>> rows;
   for (const CaseResult& one : result.cases) {
-    if (!one.projection || !one.one.question.grid) continue;
+    if (!one.projection || !one.one.question.grid || !one.one.is_published()) continue;
     const std::string choice = choice_of(one);
     if (!rows.contains(choice)) choices.push_back(choice);
     rows[choice].push_back(&one);

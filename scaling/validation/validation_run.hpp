@@ -26,6 +26,7 @@ struct CaseResult {
   std::optional<Projection> projection;
   std::string why_not;  // without a projection
 
+  // Of a published run.
   double deviation() const { return projection->outcome.total / one.published - 1.0; }
 };
 
@@ -49,7 +50,7 @@ SetResult run_validation(const ValidationSet& set, Fidelity fidelity, const Watc
 
 enum class Sample { in, out };
 
-// Indices of the cases that ran. A study by name, or all of them if it is empty.
+// Indices of the published cases that ran. A study by name, or all of them if it is empty.
 std::vector<std::size_t> cases_that_ran(const SetResult& result, const std::string& study,
                                         Sample sample);
 Deviations deviations_of(const SetResult& result, const std::vector<std::size_t>& cases);

@@ -1,5 +1,5 @@
 // From rows of a CSV to questions; see validation_set.hpp. Columns named as an option of the step
-// set it.
+// set it. It is long because every column's refusals stand beside its reader.
 #include "scaling/validation/validation_set.hpp"
 
 #include <fmt/format.h>
@@ -15,16 +15,19 @@
 
 #include "scaling/validation/cell_table.hpp"
 #include "schedule/models/fit.hpp"
+#include "schedule/models/model_file.hpp"
 #include "support/nearest_name.hpp"
 
 namespace fourfold {
 namespace {
 
-const std::vector<std::string> needed_columns{
-    "id",     "source", "platform", "n_gpus", "layers",
-    "hidden", "heads",  "seq",      "vocab",  "global_batch_sequences"};
+const std::vector<std::string> needed_columns{"id", "source", "platform", "n_gpus",
+                                              "global_batch_sequences"};
+// Needed where no column names a model.
+const std::vector<std::string> model_columns{"layers", "hidden", "heads", "seq", "vocab"};
 // The unread ones tell people about the run.
-const std::vector<std::string> other_columns{"study",
+const std::vector<std::string> other_columns{"model",
+                                             "study",
                                              "machine",
                                              "gpu",
                                              "params_B",
@@ -53,6 +56,13 @@ bool one_of(const std::vector<std::string>& words, const std::string& word) {
 std::vector<FieldFacts> option_columns() {
   std::vector<FieldFacts> facts = step_fields().facts();
   std::erase_if(facts, [](const FieldFacts& field) { return field.key == "micro_batches"; });
+  return facts;
+}
+
+// Those that say how a block differs from GPT's.
+std::vector<FieldFacts> block_columns() {
+  std::vector<FieldFacts> facts = model_fields().facts();
+  std::erase_if(facts, [](const FieldFacts& field) { return !field.optional; });
   return facts;
 }
 
@@ -127,19 +137,64 @@ class RowReader {
   std::size_t row_;
 };
 
+// What a cell says about a field; none of a word that the field does not know.
+std::optional<FieldValue> value_in(const RowReader& row, const FieldFacts& field) {
+  const std::string cell = row.text(field.key);
+  if (const auto* range = std::get_if<WholeNumber>(&field.kind)) {
+    const auto number = read_number<std::int64_t>(cell);
+    if (!number || *number < range->least || *number > range->most) {
+      row.fail(field.key, fmt::format("'{}' is no whole number from {} to {}", cell, range->least,
+                                      range->most));
+    }
+    return *number;
+  }
+  if (const auto* range = std::get_if<RealNumber>(&field.kind)) {
+    const auto number = read_number<double>(cell);
+    if (!number || !(*number >= range->least) || *number > range->most) {
+      row.fail(field.key,
+               fmt::format("'{}' is no number from {} to {}", cell, range->least, range->most));
+    }
+    return *number;
+  }
+  if (const auto* choice = std::get_if<OneWord>(&field.kind)) {
+    return one_of(choice->words, cell) ? std::optional<FieldValue>(cell) : std::nullopt;
+  }
+  if (cell != "on" && cell != "off") row.fail(field.key, "'" + cell + "' is neither on nor off");
+  return cell == "on";
+}
+
+// A model by its name or its numbers, with what other cells say instead.
 Model read_model_cells(const RowReader& row) {
   Model model;
   model.name = row.needed_text("id");
-  model.layers = row.whole("layers");
-  model.hidden = row.whole("hidden");
-  model.heads = row.whole("heads");
-  model.sequence = row.whole("seq");
-  model.vocabulary = row.whole("vocab");
-  if (const std::string why = excess(model); !why.empty()) row.fail("layers", why);
-  if (model.hidden % model.heads != 0) {
-    row.fail("heads",
-             fmt::format("{} heads do not divide the hidden size {}", model.heads, model.hidden));
+  const std::string known = row.text("model");
+  try {
+    if (!known.empty()) model = read_model(known);
+  } catch (const std::runtime_error& error) {
+    row.fail("model", error.what());
   }
+  const auto set = [&](std::int64_t& number, const char* column) {
+    if (known.empty() || !row.text(column).empty()) number = row.whole(column);
+  };
+  set(model.layers, "layers");
+  set(model.hidden, "hidden");
+  set(model.heads, "heads");
+  set(model.sequence, "seq");
+  set(model.vocabulary, "vocab");
+  FieldValues values;
+  for (const FieldFacts& field : block_columns()) {
+    if (row.text(field.key).empty()) continue;
+    const auto value = value_in(row, field);
+    if (!value) {
+      const auto& words = std::get<OneWord>(field.kind).words;
+      row.fail(field.key,
+               fmt::format("'{}' is none of {}", row.text(field.key), fmt::join(words, ", ")));
+    }
+    values[field.key] = *value;
+  }
+  model_fields().set(model, values);
+  if (const std::string why = excess(model); !why.empty()) row.fail("layers", why);
+  if (const std::string why = contradiction(model); !why.empty()) row.fail("heads", why);
   return model;
 }
 
@@ -164,14 +219,13 @@ Flops published_flops(const RowReader& row, const Question& question) {
   row.fail("notes", "flop/s without seconds need their convention: conv=model3, hw4 or neox60");
 }
 
+// None where the row has neither seconds, nor iter_s= in its notes, nor flop/s.
 Seconds published_seconds(const RowReader& row, const Question& question) {
   if (!row.text("seconds").empty()) return {row.positive("seconds")};
   if (const std::string said = row.note("iter_s"); !said.empty()) {
     return {row.positive("notes", said)};
   }
-  if (row.text("tflops_per_gpu").empty()) {
-    row.fail("seconds", "there are neither seconds, nor iter_s= in the notes, nor tflops_per_gpu");
-  }
+  if (row.text("tflops_per_gpu").empty()) return {};
   const FlopsPerSecond all{1e12 * row.positive("tflops_per_gpu") *
                            static_cast<double>(question.devices)};
   return published_flops(row, question) / all;
@@ -220,25 +274,12 @@ void read_options(const RowReader& row, ValidationCase& one) {
   for (const FieldFacts& field : option_columns()) {
     const std::string cell = row.text(field.key);
     if (cell.empty()) continue;
-    if (const auto* range = std::get_if<WholeNumber>(&field.kind)) {
-      const auto number = read_number<std::int64_t>(cell);
-      if (!number || *number < range->least || *number > range->most) {
-        row.fail(field.key, fmt::format("'{}' is no whole number from {} to {}", cell, range->least,
-                                        range->most));
-      }
-      values[field.key] = *number;
-    } else if (const auto* choice = std::get_if<OneWord>(&field.kind)) {
-      if (one_of(choice->words, cell)) {
-        values[field.key] = cell;
-      } else if (one.left_out.empty()) {
-        one.left_out =
-            fmt::format("{} = {} cannot be expressed yet; there {} {}", field.key, cell,
-                        choice->words.size() == 1 ? "is" : "are", fmt::join(choice->words, ", "));
-      }
-    } else if (cell == "on" || cell == "off") {
-      values[field.key] = cell == "on";
-    } else {
-      row.fail(field.key, "'" + cell + "' is neither on nor off");
+    if (const auto value = value_in(row, field)) {
+      values[field.key] = *value;
+    } else if (one.left_out.empty()) {
+      const auto& words = std::get<OneWord>(field.kind).words;
+      one.left_out = fmt::format("{} = {} cannot be expressed yet; there {} {}", field.key, cell,
+                                 words.size() == 1 ? "is" : "are", fmt::join(words, ", "));
     }
   }
   step_fields().set(one.question.options, values);
@@ -291,7 +332,11 @@ std::vector<std::string> missing_options(const CellTable& table, const std::stri
   std::vector<std::string> known = needed_columns;
   known.insert(known.end(), other_columns.begin(), other_columns.end());
   for (const FieldFacts& field : option_columns()) known.push_back(field.key);
-  for (const std::string& column : needed_columns) {
+  for (const FieldFacts& field : block_columns()) known.push_back(field.key);
+  known.insert(known.end(), model_columns.begin(), model_columns.end());
+  std::vector<std::string> needed = needed_columns;
+  if (!table.has("model")) needed.insert(needed.end(), model_columns.begin(), model_columns.end());
+  for (const std::string& column : needed) {
     if (table.has(column)) continue;
     throw std::runtime_error(fmt::format("{}: the column '{}' is missing", path, column));
   }

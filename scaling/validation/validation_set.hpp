@@ -1,5 +1,5 @@
-// Training runs that somebody measured, as questions: one CSV is a set, its rows are cases. A row
-// that this version cannot express stays, with the reason.
+// Training runs that somebody measured, or might, as questions: one CSV is a set, its rows are
+// cases. A row that this version cannot express stays, with the reason.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,14 @@ struct ValidationCase {
   std::string stand_in;  // why the platform is not the machine; empty: it is
   Question question;     // its grid is searched if the row names none
   Measured measured = Measured::step;
-  Seconds published;
+  Seconds published;  // 0: nobody has said; it is projected and compared with nothing
   // Constants that were chosen with this row: then it proves nothing. Empty: out of sample.
   std::string in_sample;
   // Choices of the run that this version has no option for: it is projected without them.
   std::vector<std::string> unsaid;
   std::string left_out;  // why it cannot be projected; empty: it can
+
+  bool is_published() const { return published.value > 0.0; }
 };
 
 struct ValidationSet {

@@ -53,11 +53,13 @@ std::string rows_text(const SetResult& result) {
     if (one.one.study != study && !table.rows.empty()) table.rows.emplace_back();
     study = one.one.study;
     const Projection& projection = *one.projection;
-    table.rows.push_back(
-        {one.one.id, one.one.question.platform, fmt::to_string(one.one.question.devices),
-         projection.grid.str(), fmt::to_string(projection.micro_batches),
-         name(one.one.question.options.recompute), seconds_text(one.one.published),
-         seconds_text(projection.outcome.total), percent(one.deviation()), marks(one)});
+    table.rows.push_back({one.one.id, one.one.question.platform,
+                          fmt::to_string(one.one.question.devices), projection.grid.str(),
+                          fmt::to_string(projection.micro_batches),
+                          name(one.one.question.options.recompute),
+                          one.one.is_published() ? seconds_text(one.one.published) : "-",
+                          seconds_text(projection.outcome.total),
+                          one.one.is_published() ? percent(one.deviation()) : "-", marks(one)});
   }
   return format(table);
 }
@@ -121,7 +123,7 @@ std::vector<std::string> statistics_row(const SetResult& result, const std::stri
 std::size_t held(const SetResult& result, const std::string& study, Sample sample) {
   return static_cast<std::size_t>(
       std::count_if(result.cases.begin(), result.cases.end(), [&](const CaseResult& one) {
-        return (study.empty() || one.one.study == study) &&
+        return one.one.is_published() && (study.empty() || one.one.study == study) &&
                one.one.in_sample.empty() == (sample == Sample::out);
       }));
 }

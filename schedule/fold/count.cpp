@@ -45,14 +45,14 @@ Flops op_flops(const OpClass& op, const LocalSizes& sizes) {
     return {2 * rows(op.shape_a) * cols(op.shape_a) * free_b};
   }
   if (op.function->flops == nullptr) return {};
-  return {op.function->flops(rows(op.shape_a), cols(op.shape_a), static_cast<double>(op.sequence))};
+  return {op.function->flops(rows(op.shape_a), cols(op.shape_a), static_cast<double>(op.sequence),
+                             static_cast<double>(op.group))};
 }
 
 Bytes product_traffic(const OpClass& op, const LocalSizes& sizes, const HeadProduct& product) {
-  // Queries, keys and values are a third each of the value they stand in.
   const auto bytes = [&](std::int32_t size, HeadPart part) {
-    const double whole = sizes.bytes[static_cast<std::size_t>(size)];
-    return part == HeadPart::columns || part == HeadPart::pairs ? whole : whole / 3;
+    return functions::part_of(sizes.bytes[static_cast<std::size_t>(size)], part,
+                              static_cast<double>(op.group));
   };
   return {bytes(op.reads[product.a.number], product.a.part) +
           bytes(op.reads[product.b.number], product.b.part) + bytes(op.writes[0], product.result)};

@@ -169,7 +169,8 @@ class Folder {
 
   std::int32_t op_class(const Op& op) {
     key_ = {static_cast<std::int32_t>(op.kind), function_number(op.function),
-            static_cast<std::int32_t>(op.form), static_cast<std::int32_t>(op.sequence)};
+            static_cast<std::int32_t>(op.form), static_cast<std::int32_t>(op.sequence),
+            static_cast<std::int32_t>(op.group)};
     for (Id id : op.inputs) key_.insert(key_.end(), {size_of(id), shape_of(id)});
     key_.push_back(-1);
     for (Id id : op.outputs) key_.push_back(size_of(id));
@@ -180,6 +181,7 @@ class Folder {
       c.function = op.function;
       c.form = op.form;
       c.sequence = op.sequence;
+      c.group = op.group;
       for (Id id : op.inputs) {
         c.reads.push_back(size_of(id));
         if (p_[id].on_host) c.fetched.push_back(size_of(id));

@@ -49,10 +49,11 @@ class Printer {
   void line(const std::string& text) { text_ += text + '\n'; }
 
   void header() {
+    const std::string shape = block_shape(model_);
     line("training step of " + model_.name + ": " + std::to_string(model_.layers) +
          " layers, hidden " + std::to_string(model_.hidden) + ", " + std::to_string(model_.heads) +
          " heads, sequence " + std::to_string(model_.sequence) + ", vocabulary " +
-         std::to_string(model_.vocabulary));
+         std::to_string(model_.vocabulary) + (shape.empty() ? "" : "; ") + shape);
     line(
         "one micro-batch, in issue order; `start` and `wait` of a collective stand apart where an "
         "overlap moves them");

@@ -10,6 +10,7 @@ Id Attention::probabilities(const Recording& in, Id qkv) const {
 
 Forward<Attention::Saved> Attention::forward(const Recording& in, Id qkv) const {
   Recorder& r = in.r;
+  if (rotary_) qkv = r.attention(stored(in, functions::rotary, "rotary"), {qkv}, heads_);
   Saved saved{qkv, -1, -1};
   if (in.options.attention == AttentionKernel::fused) {
     saved.output = r.attention(stored(in, functions::attention, "attention"), {qkv}, heads_);
@@ -22,6 +23,12 @@ Forward<Attention::Saved> Attention::forward(const Recording& in, Id qkv) const 
 }
 
 Id Attention::backward(const Recording& in, const Saved& saved, Id gradient) const {
+  const Id turned = backward_of_products(in, saved, gradient);
+  if (!rotary_) return turned;
+  return in.r.attention(stored(in, functions::rotary_backward, "drotary"), {turned}, heads_);
+}
+
+Id Attention::backward_of_products(const Recording& in, const Saved& saved, Id gradient) const {
   Recorder& r = in.r;
   if (in.options.attention == AttentionKernel::fused) {
     return r.attention(stored(in, functions::attention_backward, "dattention"),

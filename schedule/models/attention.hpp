@@ -1,5 +1,6 @@
 // Causal attention between a block's QKV and its projection: fused, in one kernel each way, or
-// unfused, whose probabilities are kept for backward unless it repeats them.
+// unfused, whose probabilities are kept for backward unless it repeats them. Rotary positions turn
+// queries and keys before.
 #pragma once
 
 #include "schedule/models/layer.hpp"
@@ -10,15 +11,17 @@ namespace fourfold {
 class Attention {
  public:
   struct Saved {
-    Id qkv = -1, output = -1;
-    Id probabilities = -1;  // unfused
+    Id qkv = -1, output = -1;  // QKV as attention reads it
+    Id probabilities = -1;     // unfused
   };
 
   // Values are named beside `label`'s.
   Attention(Label label, const Model& model)
-      : label_(std::move(label)), heads_{model.sequence, model.heads} {}
+      : label_(std::move(label)),
+        heads_{model.sequence, model.heads, model.group()},
+        rotary_(model.position == PositionKind::rotary) {}
 
-  // tokens x h of tokens x 3h.
+  // tokens x (columns of all heads) of tokens x (those of queries, keys and values).
   Forward<Saved> forward(const Recording& in, Id qkv) const;
   // QKV's gradient.
   Id backward(const Recording& in, const Saved& saved, Id gradient) const;
@@ -28,9 +31,11 @@ class Attention {
     return in.stored(function, label_ + name);
   }
   Id probabilities(const Recording& in, Id qkv) const;
+  Id backward_of_products(const Recording& in, const Saved& saved, Id gradient) const;
 
   Label label_;
   Heads heads_;
+  bool rotary_;
 };
 
 }  // namespace fourfold

@@ -1,4 +1,4 @@
-// Forward and backward of a GPT block; see block.hpp.
+// Forward and backward of a transformer block; see block.hpp.
 #include "schedule/models/block.hpp"
 
 namespace fourfold {
@@ -8,35 +8,35 @@ namespace {
 constexpr Axis x = Axis::x;
 constexpr Axis y = Axis::y;
 
-// Elements of the weights of a block, in the order of its layers.
-std::vector<std::int64_t> weights_of(const Model& model) {
-  const std::int64_t square = model.hidden * model.hidden;
-  return {3 * square, square, 4 * square, 4 * square};
-}
-
 }  // namespace
 
 Block::Block(Recorder& r, const Model& model, std::int64_t layer, Gradients& gradients)
     : layer_(layer),
+      has_biases_(model.biases),
+      parallel_(model.residual == ResidualKind::parallel),
+      swiglu_(model.mlp == MlpKind::swiglu),
       small_(&gradients.small),
-      buckets_(gradients.buckets_of_block(named("gradients"), weights_of(model))),
-      norm1_(r, named("norm1"), model.hidden, *small_),
-      norm2_(r, named("norm2"), model.hidden, *small_),
-      qkv_(r, named("qkv"), weight_shape(model.hidden, 3 * model.hidden, y, x), WeightKind::matrix,
-           *buckets_[0]),
-      projection_(r, named("projection"), weight_shape(model.hidden, model.hidden, x, y),
+      buckets_(gradients.buckets_of_block(named("gradients"), product_weights(model))),
+      norm1_(r, named("norm1"), model, *small_),
+      norm2_(r, named("norm2"), model, *small_),
+      qkv_(r, named("qkv"), weight_shape(model.hidden, model.qkv_columns(), y, x),
+           WeightKind::matrix, *buckets_[0]),
+      projection_(r, named("projection"),
+                  weight_shape(model.attention_columns(), model.hidden, x, y),
                   WeightKind::residual_matrix, *buckets_[1]),
-      up_(r, named("up"), weight_shape(model.hidden, 4 * model.hidden, y, x), WeightKind::matrix,
+      up_(r, named("up"), weight_shape(model.hidden, model.up_columns(), y, x), WeightKind::matrix,
           *buckets_[2]),
-      down_(r, named("down"), weight_shape(4 * model.hidden, model.hidden, x, y),
+      down_(r, named("down"), weight_shape(model.width(), model.hidden, x, y),
             WeightKind::residual_matrix, *buckets_[3]),
       attention_(named(""), model),
-      qkv_bias_(bias(r, "qkv", 3 * model.hidden, x)),
+      qkv_bias_(bias(r, "qkv", model.qkv_columns(), x)),
       projection_bias_(bias(r, "projection", model.hidden, y)),
-      up_bias_(bias(r, "up", 4 * model.hidden, x)),
+      up_bias_(bias(r, "up", model.up_columns(), x)),
       down_bias_(bias(r, "down", model.hidden, y)) {}
 
-Block::Bias Block::bias(Recorder& r, const std::string& name, std::int64_t columns, Axis axis) {
+std::optional<Block::Bias> Block::bias(Recorder& r, const std::string& name, std::int64_t columns,
+                                       Axis axis) {
+  if (!has_biases_) return std::nullopt;
   Bias result;
   result.parameter = r.parameter(named(name) + ".bias",
                                  {1, columns, {{}, {axis}, {}, {}, Owed::sum}}, WeightKind::bias);
@@ -44,43 +44,67 @@ Block::Bias Block::bias(Recorder& r, const std::string& name, std::int64_t colum
   return result;
 }
 
-void Block::give_bias(const Recording& in, const Bias& bias, Id gradient) const {
+void Block::give_bias(const Recording& in, const std::optional<Bias>& bias, Id gradient) const {
+  if (!bias) return;
   in.weight_gradient(
-      {-1, [bias, gradient](const Recording& at, Id) {
-         const Label label = at.r.value(bias.parameter.weight).label + ".gradient";
+      {-1, [own = *bias, gradient](const Recording& at, Id) {
+         const Label label = at.r.value(own.parameter.weight).label + ".gradient";
          const Id sum = at.r.reduce({functions::col_sum, label, Precision::fp32}, {gradient});
-         at.gradients.small.give(at.r, bias.slot, sum, at.turn);
+         at.gradients.small.give(at.r, own.slot, sum, at.turn);
        }});
 }
 
+Id Block::biased(const Recording& in, const std::string& name, const std::optional<Bias>& bias,
+                 Id product) const {
+  if (!bias) return product;
+  return in.r.map(in.stored(functions::bias, named(name)), {product, bias->parameter.weight});
+}
+
+Id Block::with_residual(const Recording& in, const std::string& name,
+                        const std::optional<Bias>& bias,
+                        const std::pair<Id, Id>& product_and_residual) const {
+  const auto [product, residual] = product_and_residual;
+  if (!bias) return in.r.add(named(name), {product, residual}, in.r.storage());
+  return in.r.map(in.stored(functions::bias_residual, named(name)),
+                  {product, bias->parameter.weight, residual});
+}
+
+// GELU is one function with its bias; SwiGLU reads what its bias has been added to.
+Id Block::activated(const Recording& in, Id up) const {
+  if (swiglu_) return in.r.map(in.stored(functions::swiglu, named("swiglu")), {up});
+  return in.r.map(in.stored(functions::bias_gelu, named("gelu")),
+                  up_bias_ ? std::vector<Id>{up, up_bias_->parameter.weight} : std::vector<Id>{up});
+}
+
+Id Block::activated_backward(const Recording& in, Id up, Id gradient) const {
+  if (swiglu_) {
+    return in.r.map(in.stored(functions::swiglu_backward, named("dswiglu")), {gradient, up});
+  }
+  return in.r.map(in.stored(functions::gelu_backward, named("dgelu")),
+                  up_bias_ ? std::vector<Id>{gradient, up, up_bias_->parameter.weight}
+                           : std::vector<Id>{gradient, up});
+}
+
 Forward<Block::Saved> Block::forward(const Recording& in, Id input, Hiding hiding) const {
-  Recorder& r = in.r;
   Saved saved;
   saved.input = input;
   const auto normed1 = norm1_.forward(in, input);
   saved.norm1 = normed1.saved;
   const auto qkv = qkv_.forward(in, normed1.output, hiding);
   saved.qkv = qkv.saved;
-  const Id biased =
-      r.map(in.stored(functions::bias, named("qkv")), {qkv.output, qkv_bias_.parameter.weight});
-  const auto attended = attention_.forward(in, biased);
+  const auto attended = attention_.forward(in, biased(in, "qkv", qkv_bias_, qkv.output));
   saved.attention = attended.saved;
   const auto projected = projection_.forward(in, attended.output, hiding);
   saved.projection = projected.saved;
-  const Id middle = r.map(in.stored(functions::bias_residual, named("middle")),
-                          {projected.output, projection_bias_.parameter.weight, input});
-  const auto normed2 = norm2_.forward(in, middle);
+  const Id middle = with_residual(in, "middle", projection_bias_, {projected.output, input});
+  const auto normed2 = norm2_.forward(in, parallel_ ? input : middle);
   saved.norm2 = normed2.saved;
   const auto up = up_.forward(in, normed2.output, hiding);
   saved.up = up.saved;
-  saved.up_out = up.output;
-  const Id activated =
-      r.map(in.stored(functions::bias_gelu, named("gelu")), {up.output, up_bias_.parameter.weight});
-  const auto down = down_.forward(in, activated, hiding);
+  saved.up_out = swiglu_ ? biased(in, "up", up_bias_, up.output) : up.output;
+  const auto down = down_.forward(in, activated(in, saved.up_out), hiding);
   saved.down = down.saved;
-  const Id output = r.map(in.stored(functions::bias_residual, named("output")),
-                          {down.output, down_bias_.parameter.weight, middle});
-  return {output, saved};
+  return {with_residual(in, "output", down_bias_, {down.output, middle}), saved};
 }
 
 Id Block::backward(const Recording& in, const Saved& kept, Id gradient) const {
@@ -88,16 +112,16 @@ Id Block::backward(const Recording& in, const Saved& kept, Id gradient) const {
   const Saved saved = in.options.recompute == Recompute::full
                           ? forward(in, kept.input, Hiding::recompute_gather).saved
                           : kept;
-  const Id activated = down_.backward(in, saved.down, gradient);
+  const Id of_activation = down_.backward(in, saved.down, gradient);
   give_bias(in, down_bias_, gradient);
-  const Id up = r.map(in.stored(functions::gelu_backward, named("dgelu")),
-                      {activated, saved.up_out, up_bias_.parameter.weight});
+  const Id up = activated_backward(in, saved.up_out, of_activation);
   const Id normed2 = up_.backward(in, saved.up, up);
   give_bias(in, up_bias_, up);
   const Id middle =
       r.add(named("dmiddle"), {gradient, norm2_.backward(in, saved.norm2, normed2)}, r.storage());
-  const Id attended = projection_.backward(in, saved.projection, middle);
-  give_bias(in, projection_bias_, middle);
+  const Id of_projected = parallel_ ? gradient : middle;
+  const Id attended = projection_.backward(in, saved.projection, of_projected);
+  give_bias(in, projection_bias_, of_projected);
   const Id qkv = attention_.backward(in, saved.attention, attended);
   const Id normed1 = qkv_.backward(in, saved.qkv, qkv);
   give_bias(in, qkv_bias_, qkv);

@@ -7,6 +7,12 @@
 
 namespace fourfold {
 
+const char* name(Misfit why) {
+  constexpr const char* names[]{"none",   "heads", "key-value heads", "MLP",   "divisibility",
+                                "layers", "order", "batch",           "tokens"};
+  return names[static_cast<int>(why)];
+}
+
 std::int64_t replicas(const ProcessGrid& grid) {
   return grid.extent(Axis::z) * grid.extent(Axis::data);
 }
@@ -17,7 +23,8 @@ std::int64_t batch_unit(const ProcessGrid& grid, std::int64_t micro_batches) {
 
 std::set<std::int64_t> model_parts(const Model& model) {
   std::set<std::int64_t> parts;
-  for (std::int64_t x : divisors(std::gcd(model.heads, model.hidden))) {
+  const std::int64_t heads = std::gcd(model.kv_heads(), model.heads);
+  for (std::int64_t x : divisors(std::gcd(heads, std::gcd(model.width(), model.hidden)))) {
     for (std::int64_t y : divisors(model.hidden)) parts.insert(x * y);
   }
   return parts;
@@ -27,6 +34,8 @@ Misfit find_misfit(const Model& model, const ProcessGrid& grid, std::int64_t chu
   const std::int64_t x = grid.extent(Axis::x);
   const std::int64_t y = grid.extent(Axis::y);
   if (model.heads % x != 0) return Misfit::heads;
+  if (model.kv_heads() % x != 0) return Misfit::key_value_heads;
+  if (model.width() % x != 0) return Misfit::mlp;
   if (model.hidden % x != 0 || model.hidden % y != 0) return Misfit::divisibility;
   if (grid.extent(Axis::pipe) > model.layers / chunks) return Misfit::layers;
   return Misfit::none;
@@ -113,6 +122,14 @@ std::string misfit(const Model& model, const ProcessGrid& grid, std::int64_t glo
       return where + text(model.heads) +
              " heads do not divide by x = " + text(grid.extent(Axis::x)) +
              "; x must be a divisor of the heads";
+    case Misfit::key_value_heads:
+      return where + text(model.kv_heads()) +
+             " heads of keys and values do not divide by x = " + text(grid.extent(Axis::x)) +
+             "; x must be a divisor of them, as each is on one device along x only";
+    case Misfit::mlp:
+      return where + "the MLP's " + text(model.width()) +
+             " columns do not divide by x = " + text(grid.extent(Axis::x)) +
+             "; x must be a divisor of them";
     case Misfit::divisibility: {
       const Axis axis = indivisible_axis(model, grid);
       return where + "hidden size " + text(model.hidden) + " does not divide by " + name(axis) +

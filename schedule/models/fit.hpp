@@ -1,5 +1,6 @@
-// Which grids can share out a model and its batch: x cuts whole heads, x and y cut the hidden size,
-// z and data cut each micro-batch by whole sequences, pipe cuts the layers.
+// Which grids can share out a model and its batch: x cuts whole heads, of queries and of keys and
+// values, and the MLP's columns, y cuts the hidden size, z and data cut each micro-batch by whole
+// sequences, pipe cuts the layers.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,19 @@
 namespace fourfold {
 
 // Why a grid cannot run a model, before memory is looked at: the first reason in this order.
-enum class Misfit : std::uint8_t { none, heads, divisibility, layers, order, batch, tokens };
+enum class Misfit : std::uint8_t {
+  none,
+  heads,
+  key_value_heads,
+  mlp,
+  divisibility,
+  layers,
+  order,
+  batch,
+  tokens
+};
+// "heads", "key-value heads".
+const char* name(Misfit why);
 Misfit find_misfit(const Model& model, const ProcessGrid& grid,
                    std::int64_t chunks = 1);  // whatever the batch
 Misfit find_misfit(const Model& model, const ProcessGrid& grid, std::int64_t global_batch,

@@ -171,8 +171,8 @@ void Gpt::backward(const Turn& turn) {
     leave("head weight gradient", nullptr);
     const auto head = vocabulary_.front().head_backward(now, saved.head, targets_);
     stream = head.input;
-    of_table.push_back(head.table);
-    if (!own.begins && !split) vocabulary_.front().give(now, of_table);
+    if (head.table != -1) of_table.push_back(head.table);
+    if (!own.begins && !of_table.empty()) vocabulary_.front().give(now, of_table);
   } else {
     r_.begin_section("receive gradient", -1);
     stream = receive_stream(now, "received.gradient", model_.hidden, backward_to());
@@ -246,8 +246,8 @@ void Gpt::complete_loss() {
 }
 
 // Clipping: a gradient's squares are owed along exactly the axes that cut it, so nothing is
-// counted twice; scalars are reduced in a fixed order. The first stage counts the table for both
-// that have it.
+// counted twice; scalars are reduced in a fixed order. The first stage counts a table for both that
+// have it.
 Id Gpt::norm_factor() {
   const auto everywhere = [this](Id squares, Axis axis) {
     if (stage().count > 1) squares = r_.owe_along_pipe(squares);
@@ -255,30 +255,42 @@ Id Gpt::norm_factor() {
     return stage().count > 1 ? r_.all_reduce(squares, Axis::pipe, Hiding::never) : squares;
   };
   SmallGradients& small = gradients_.small;
-  Id squares = stage().first() ? vocabulary_.front().bucket().square_sum(r_) : -1;
+  Id squares = -1;
+  const auto count = [&](const Bucket& bucket) {
+    const Id own = bucket.square_sum(r_);
+    squares = squares == -1 ? own : r_.add("norm", {squares, own}, Precision::fp32);
+  };
+  if (!vocabulary_.empty() && vocabulary_.front().counts_squares()) {
+    for (const Bucket* bucket : of_vocabulary()) count(*bucket);
+  }
   const std::deque<Bucket>& buckets = gradients_.of_blocks();
   for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket) {
     r_.begin_section("norm", -1);
-    const Id own = bucket->square_sum(r_);
-    squares = squares == -1 ? own : r_.add("norm", {squares, own}, Precision::fp32);
+    count(*bucket);
   }
   r_.begin_section("clip", -1);
   if (options_.cuts_optimizer()) squares = r_.all_reduce(squares, Axis::data, Hiding::never);
   for (Axis axis : {Axis::z, Axis::y}) squares = r_.all_reduce(squares, axis, Hiding::never);
-  const Id x_cut = everywhere(
-      r_.add("norm.x", {squares, small.square_sum(r_, Axis::x)}, Precision::fp32), Axis::x);
+  if (small.has(Axis::x)) {
+    squares = r_.add("norm.x", {squares, small.square_sum(r_, Axis::x)}, Precision::fp32);
+  }
+  const Id x_cut = everywhere(squares, Axis::x);
   const Id y_cut = everywhere(small.square_sum(r_, Axis::y), Axis::y);
   return r_.map({functions::norm_factor, "clip_factor", Precision::fp32}, {x_cut, y_cut});
+}
+
+std::vector<Bucket*> Gpt::of_vocabulary() const {
+  return vocabulary_.empty() ? std::vector<Bucket*>() : vocabulary_.front().buckets();
 }
 
 void Gpt::finish() {
   SmallGradients& small = gradients_.small;
   r_.begin_section("finish", -1);
-  for (Vocabulary& vocabulary : vocabulary_) vocabulary.bucket().reduce(r_, options_);
+  for (Bucket* bucket : of_vocabulary()) bucket->reduce(r_, options_);
   small.reduce(r_);
   complete_loss();
   const Id factor = norm_factor();
-  for (Vocabulary& vocabulary : vocabulary_) vocabulary.bucket().update(r_, factor);
+  for (const Bucket* bucket : of_vocabulary()) bucket->update(r_, factor);
   small.update(r_, factor);
   for (const Bucket& bucket : gradients_.of_blocks()) {
     r_.begin_section("update", -1);

@@ -1,4 +1,4 @@
-// A stage of a GPT as the parts of a training step, written once: forward and backward of a
+// A stage of a model as the parts of a training step, written once: forward and backward of a
 // micro-batch, reduction of gradients, clipping and AdamW; and its forward pass alone. An order
 // says when each part is done (schedule/order/); everything that needs the algorithm interprets the
 // program.
@@ -68,6 +68,7 @@ class Gpt {
   void finish();
   void complete_loss();
   Id norm_factor();
+  std::vector<Bucket*> of_vocabulary() const;
 
   StepOptions options_;
   Recorder r_;

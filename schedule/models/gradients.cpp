@@ -1,6 +1,7 @@
 // Recording of the gradients' way to the optimizer; see gradients.hpp.
 #include "schedule/models/gradients.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 namespace fourfold {
@@ -144,9 +145,16 @@ void SmallGradients::give(Recorder& r, std::size_t slot, Id gradient, const Turn
   sum = turn.first ? gradient : r.add(r.value(gradient).label, {sum, gradient}, Precision::fp32);
 }
 
+bool SmallGradients::has(Axis axis) const {
+  return std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.axis == axis; });
+}
+
 void SmallGradients::reduce(Recorder& r) {
   std::vector<Id> packs;
+  std::vector<Axis> axes;
   for (Axis axis : {Axis::x, Axis::y}) {
+    if (!has(axis)) continue;
+    axes.push_back(axis);
     std::vector<Id> members;
     for (const Entry& entry : entries_) {
       if (entry.axis == axis) members.push_back(entry.sum);
@@ -161,22 +169,22 @@ void SmallGradients::reduce(Recorder& r) {
   Id all = r.pack("small", packs);
   all = r.all_reduce(all, Axis::z, Hiding::data_reduce);
   all = r.all_reduce(all, Axis::data, Hiding::data_reduce);
-  reduced_ = r.unpack(all);
+  const std::vector<Id> reduced = r.unpack(all);
+  for (std::size_t i = 0; i < axes.size(); ++i) reduced_[axes[i]] = reduced[i];
 }
 
 Id SmallGradients::square_sum(Recorder& r, Axis axis) const {
   const std::string label = std::string("small.") + name(axis) + ".norm";
-  return r.reduce({functions::square_sum, label, Precision::fp32},
-                  {reduced_[axis == Axis::x ? 0 : 1]});
+  return r.reduce({functions::square_sum, label, Precision::fp32}, {reduced_.at(axis)});
 }
 
 void SmallGradients::update(Recorder& r, Id norm_factor) const {
-  for (Axis axis : {Axis::x, Axis::y}) {
+  for (const auto& [axis, pack] : reduced_) {
     std::vector<Parameter> parameters;
     for (const Entry& entry : entries_) {
       if (entry.axis == axis) parameters.push_back(entry.parameter);
     }
-    r.update(parameters, reduced_[axis == Axis::x ? 0 : 1], norm_factor);
+    r.update(parameters, pack, norm_factor);
   }
 }
 

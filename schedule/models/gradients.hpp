@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,8 @@ class SmallGradients {
   std::size_t join(Axis axis, const Parameter& parameter);
   void give(Recorder& r, std::size_t slot, Id gradient, const Turn& turn);
   void reduce(Recorder& r);
+  // Whether any are cut along the axis: along y the norms are.
+  bool has(Axis axis) const;
   // Squares owed along x of the x-cut tensors, along y of the y-cut ones.
   Id square_sum(Recorder& r, Axis axis) const;
   void update(Recorder& r, Id norm_factor) const;
@@ -80,7 +83,7 @@ class SmallGradients {
     Id sum = -1;
   };
   std::vector<Entry> entries_;
-  std::vector<Id> reduced_;  // x-cut pack, y-cut pack
+  std::map<Axis, Id> reduced_;  // packs, by the axis that cuts them
 };
 
 // All gradients of a step.

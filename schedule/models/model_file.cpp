@@ -36,6 +36,41 @@ std::string path_of(const std::string& name_or_path) {
                            "from");
 }
 
+std::string must_be_whole(const FieldFacts& field) {
+  return "\"" + field.key + "\" must be a whole number, at least 1";
+}
+
+// A real number may be written as a whole one.
+FieldValue value_of(const std::string& path, const toml::node_view<toml::node>& node,
+                    const FieldFacts& field) {
+  const auto must = [&](const std::string& be) {
+    refuse(path, "\"" + field.key + "\" must be " + be);
+  };
+  if (const auto* one = std::get_if<OneWord>(&field.kind)) {
+    const auto word = node.value_exact<std::string>();
+    if (word && std::find(one->words.begin(), one->words.end(), *word) != one->words.end()) {
+      return *word;
+    }
+    std::string known;
+    for (const std::string& text : one->words)
+      known += (known.empty() ? "\"" : " or \"") + text + "\"";
+    must(known + (word ? did_you_mean(*word, one->words) : ""));
+  }
+  if (std::holds_alternative<OnOff>(field.kind)) {
+    const auto flag = node.value_exact<bool>();
+    if (!flag) must("true or false");
+    return *flag;
+  }
+  if (std::holds_alternative<RealNumber>(field.kind)) {
+    const auto number = node.value<double>();
+    if (!number || !node.is_number()) must("a number");
+    return *number;
+  }
+  const auto number = node.value_exact<std::int64_t>();
+  if (!number || *number < 1) refuse(path, must_be_whole(field));
+  return *number;
+}
+
 }  // namespace
 
 std::vector<std::string> known_models() {
@@ -67,18 +102,17 @@ Model read_model(const std::string& name_or_path) {
       refuse(path, "unknown key \"" + text + "\"" + did_you_mean(text, known));
   }
   FieldValues values;
-  for (const std::string& key : known) {
-    const auto value = table[key].value_exact<std::int64_t>();
-    if (!value || *value < 1) refuse(path, "\"" + key + "\" must be a whole number, at least 1");
-    values[key] = *value;
+  for (const FieldFacts& field : model_fields().facts()) {
+    if (const auto node = table[field.key]) {
+      values[field.key] = value_of(path, node, field);
+    } else if (!field.optional) {
+      refuse(path, must_be_whole(field));
+    }
   }
   if (const std::string why = out_of_range(model_fields().facts(), values); !why.empty())
     refuse(path, why);
   model_fields().set(model, values);
-  if (model.hidden % model.heads != 0) {
-    refuse(path, "hidden = " + std::to_string(model.hidden) + " does not divide into " +
-                     std::to_string(model.heads) + " heads");
-  }
+  if (const std::string why = contradiction(model); !why.empty()) refuse(path, why);
   return model;
 }
 

@@ -6,22 +6,37 @@ namespace fourfold {
 Vocabulary::Vocabulary(Recorder& r, const Model& model, Gradients& gradients)
     : table_shape_(weight_shape(model.vocabulary, model.hidden, Axis::x, Axis::y)),
       sequence_(model.sequence),
-      bucket_(&gradients.bucket("vocabulary.gradients")) {
-  if (r.stage().last()) norm_.emplace(r, "final_norm", model.hidden, gradients.small);
-  table_ = bucket_->weight(r, "table", table_shape_, WeightKind::matrix);
-  bucket_->join(table_);
-  if (r.stage().count > 1) bucket_->tie_ends();
-  if (!r.stage().first()) return;
+      tied_(model.tied()),
+      counts_squares_(r.stage().first() || !tied_) {
+  if (r.stage().last()) norm_.emplace(r, "final_norm", model, gradients.small);
+  if (tied_ || r.stage().first()) {
+    words_ = table(r, "table", gradients.bucket("vocabulary.gradients"));
+  }
+  if (tied_) {
+    head_ = words_;
+    if (r.stage().count > 1) words_.bucket->tie_ends();
+  } else if (r.stage().last()) {
+    head_ = table(r, "head", gradients.bucket("head.gradients"));
+  }
+  if (!r.stage().first() || model.position == PositionKind::rotary) return;
   positions_ =
       r.parameter("positions", {sequence_, model.hidden, {{}, {Axis::y}, {}, {}, Owed::sum}},
                   WeightKind::matrix);
   positions_slot_ = gradients.small.join(Axis::y, positions_);
 }
 
+Vocabulary::Table Vocabulary::table(Recorder& r, const std::string& name, Bucket& bucket) {
+  const Table result{bucket.weight(r, name, table_shape_, WeightKind::matrix), &bucket};
+  bucket.join(result.parameter);
+  buckets_.push_back(&bucket);
+  return result;
+}
+
 Id Vocabulary::embed(const Recording& in, Id tokens) const {
-  const Id full = gathered(in, table_, Hiding::all_gather);
+  const Id full = gathered(in, words_.parameter, Hiding::all_gather);
   Id rows = in.r.lookup(in.stored(functions::lookup, "embedding"), full, tokens, table_shape_);
   rows = summed_stream(in, rows, Hiding::never);
+  if (positions_.weight == -1) return rows;
   return in.r.map(in.stored(functions::add_position, "embedded"), {rows, positions_.weight});
 }
 
@@ -32,7 +47,7 @@ Forward<Vocabulary::Saved> Vocabulary::head(const Recording& in, Id input, Id ta
   saved.norm = normed.saved;
   saved.normed = normed.output;
   const Id tokens = whole_tokens(in, saved.normed, Hiding::never);
-  saved.table = gathered(in, table_, Hiding::all_gather);
+  saved.table = gathered(in, head_.parameter, Hiding::all_gather);
   saved.logits = r.gemm(GemmForm::nt, tokens, saved.table, in.stored(functions::none, "logits"));
   saved.logits = r.all_reduce(saved.logits, Axis::y, Hiding::never);
   saved.maxima = r.reduce({functions::row_max, "logits.max", Precision::fp32}, {saved.logits});
@@ -55,16 +70,17 @@ Vocabulary::HeadGradients Vocabulary::head_backward(const Recording& in, const S
   Id gradient =
       r.gemm(GemmForm::nn, dlogits, saved.table, in.stored(functions::none, "head.dinput"));
   gradient = summed_stream(in, gradient, Hiding::all_reduce);
-  const auto product = [dlogits](const Recording& at, Id whole) {
+  const std::string name = tied_ ? "table" : "head";
+  const auto product = [dlogits, name](const Recording& at, Id whole) {
     return at.r.gemm(GemmForm::tn, dlogits, whole,
-                     {functions::none, "table.dweight", Bucket::product_precision(at.options)});
+                     {functions::none, name + ".dweight", Bucket::product_precision(at.options)});
   };
   Id table = -1;
-  if (in.left == nullptr) {
+  if (in.left == nullptr && tied_) {
     table = product(in, normed);
   } else {
     in.weight_gradient({normed, [this, product](const Recording& at, Id whole) {
-                          give(at, {product(at, whole)});
+                          head_.bucket->give(at.r, 0, product(at, whole), at.turn, at.options);
                         }});
   }
   return {norm_->backward(in, saved.norm, gradient), table};
@@ -72,9 +88,11 @@ Vocabulary::HeadGradients Vocabulary::head_backward(const Recording& in, const S
 
 Id Vocabulary::embed_backward(const Recording& in, Id gradient, Id tokens) const {
   Recorder& r = in.r;
-  const Id positions = r.reduce({functions::position_sum, "positions.gradient", Precision::fp32},
-                                {gradient}, sequence_);
-  in.gradients.small.give(r, positions_slot_, positions, in.turn);
+  if (positions_.weight != -1) {
+    const Id positions = r.reduce({functions::position_sum, "positions.gradient", Precision::fp32},
+                                  {gradient}, sequence_);
+    in.gradients.small.give(r, positions_slot_, positions, in.turn);
+  }
   return r.lookup(
       {functions::lookup_backward, "table.dlookup", Bucket::product_precision(in.options)},
       whole_tokens(in, gradient, Hiding::never), tokens, table_shape_);
@@ -84,7 +102,7 @@ void Vocabulary::give(const Recording& in, const std::vector<Id>& gradients) con
   const Precision precision = Bucket::product_precision(in.options);
   const Id sum =
       gradients.size() == 1 ? gradients.front() : in.r.add("table.gradient", gradients, precision);
-  bucket_->give(in.r, 0, sum, in.turn, in.options);
+  words_.bucket->give(in.r, 0, sum, in.turn, in.options);
 }
 
 }  // namespace fourfold

@@ -17,8 +17,10 @@ enum class ResultShape : std::uint8_t {
   per_row,   // so many numbers for each row of the first operand: owed along what cuts its columns
   per_column,     // so many for each of its columns: owed along what cuts its rows; a gradient
   single,         // one number: owed along everything that cuts the operand
-  attended,       // a third of the columns: queries, keys and values in, values out
-  attended_from,  // three times the columns of the first operand: the gradient of that
+  attended,       // queries, keys and values in, as many columns out as the queries have
+  attended_from,  // the gradient of that
+  gated,          // half the columns: pairs of columns in, one out; a map
+  gated_from,     // the gradient of that; a map
   paired,         // for each head one number for each token of its sequence
   looked_up,      // a row of the table for each word: owed along what cuts the table's rows
   looked_up_from  // the table's gradient: owed along what cuts the words
@@ -35,8 +37,9 @@ enum class GemmForm : std::uint8_t { nn, nt, tn };
 const char* name(GemmForm form);
 
 // What belongs to one head of one sequence of s tokens, with d columns a head: s x d queries, keys
-// or values, which stand side by side in tokens x 3h; s x d columns of tokens x h; or s x s numbers
-// of tokens x (heads s), one for each pair of tokens.
+// or values; s x d columns of tokens x (heads d); or s x s numbers of tokens x (heads s), one for
+// each pair of tokens. The queries of a group of heads stand side by side, then the key and the
+// value that they share.
 enum class HeadPart : std::uint8_t { queries, keys, values, columns, pairs };
 
 // op(a) op(b) for every head of every sequence, by form: one kernel.
@@ -50,9 +53,9 @@ struct HeadProduct {
   HeadPart result = HeadPart::columns;
 };
 
-// Flops of an operation on its local first operand: rows, columns, and tokens of a sequence.
-// Element-wise work is counted as bytes, so most functions have none.
-using CountFlops = double (*)(double rows, double cols, double sequence);
+// Flops of an operation on its local first operand: rows, columns, tokens of a sequence, and heads
+// of a group. Element-wise work is counted as bytes, so most functions have none.
+using CountFlops = double (*)(double rows, double cols, double sequence, double group);
 
 struct Function {
   const char* name;
@@ -71,22 +74,31 @@ struct Function {
 
 namespace functions {
 
-// Multiply-add counted as two. Causal attention over sequences of s: half of the full 4 s tokens h,
-// diagonal included; backward 5/2 of it, as a kernel does that repeats the scores.
-inline double attention_flops(double rows, double cols, double sequence) {
-  return 2.0 * (sequence + 1) * rows * (cols / 3);
+// Of queries, keys and values together one part; anything else stands alone.
+constexpr double part_of(double whole, HeadPart part, double group) {
+  if (part == HeadPart::queries) return whole * group / (group + 2);
+  return part == HeadPart::keys || part == HeadPart::values ? whole / (group + 2) : whole;
 }
-inline double attention_backward_flops(double rows, double cols, double sequence) {
+constexpr double queries_of(double cols, double group) {
+  return part_of(cols, HeadPart::queries, group);
+}
+// Multiply-add counted as two. Causal attention over sequences of s: half of the full 4 s tokens
+// and columns of queries, diagonal included; backward 5/2 of it, as a kernel does that repeats the
+// scores.
+inline double attention_flops(double rows, double cols, double sequence, double group) {
+  return 2.0 * (sequence + 1) * rows * queries_of(cols, group);
+}
+inline double attention_backward_flops(double rows, double cols, double sequence, double) {
   return 5.0 * (sequence + 1) * rows * cols;
 }
-// Products of heads compute the masked half as well: 2 s tokens h each.
-inline double product_of_qkv_flops(double rows, double cols, double sequence) {
-  return 2.0 * sequence * rows * (cols / 3);
+// Products of heads compute the masked half as well: 2 s tokens and columns of queries each.
+inline double product_of_qkv_flops(double rows, double cols, double sequence, double group) {
+  return 2.0 * sequence * rows * queries_of(cols, group);
 }
-inline double product_of_gradient_flops(double rows, double cols, double sequence) {
+inline double product_of_gradient_flops(double rows, double cols, double sequence, double) {
   return 2.0 * sequence * rows * cols;
 }
-inline double three_products_of_gradient_flops(double rows, double cols, double sequence) {
+inline double three_products_of_gradient_flops(double rows, double cols, double sequence, double) {
   return 6.0 * sequence * rows * cols;
 }
 
@@ -96,9 +108,21 @@ inline constexpr Function none{""};
 // Maps.
 inline constexpr Function layer_norm{"layer_norm"};
 inline constexpr Function layer_norm_backward{"layer_norm_backward"};
+inline constexpr Function rms_norm{"rms_norm"};
+inline constexpr Function rms_norm_backward{"rms_norm_backward"};
 inline constexpr Function bias{"bias"};
+// The bias is the last operand, if there is one.
 inline constexpr Function bias_gelu{"bias_gelu"};
 inline constexpr Function gelu_backward{"gelu_backward"};
+// Of columns 2i and 2i + 1, a and b: a logistic(a) b; and their gradients, of its gradient and of
+// them.
+inline constexpr Function swiglu{.name = "swiglu", .result = ResultShape::gated, .in_place = false};
+inline constexpr Function swiglu_backward{
+    .name = "swiglu_backward", .result = ResultShape::gated_from, .in_place = false};
+// Queries and keys turned by the angles of their positions, and back: its own gradient. Values
+// stay.
+inline constexpr Function rotary{"rotary"};
+inline constexpr Function rotary_backward{"rotary_backward"};
 inline constexpr Function bias_residual{"bias_residual"};
 inline constexpr Function add_position{"add_position"};
 inline constexpr Function softmax_loss{"softmax_loss"};
@@ -109,11 +133,14 @@ inline constexpr Function norm_factor{"norm_factor"};
 
 // Reductions.
 inline constexpr Function row_sum{"row_sum", ResultShape::per_row};
+// About the mean, if its sum is there.
 inline constexpr Function row_squares{"row_squares", ResultShape::per_row};
 inline constexpr Function row_max{"row_max", ResultShape::per_row, Owed::max};
 inline constexpr Function row_exp_and_target{"row_exp_and_target", ResultShape::per_row};
 inline constexpr Function layer_norm_sums{"layer_norm_sums", ResultShape::per_row};
 inline constexpr Function layer_norm_parameters{"layer_norm_parameters", ResultShape::per_column};
+inline constexpr Function rms_norm_sums{"rms_norm_sums", ResultShape::per_row};
+inline constexpr Function rms_norm_parameters{"rms_norm_parameters", ResultShape::per_column};
 inline constexpr Function col_sum{"col_sum", ResultShape::per_column};
 inline constexpr Function position_sum{"position_sum", ResultShape::per_column};
 inline constexpr Function square_sum{"square_sum", ResultShape::single};

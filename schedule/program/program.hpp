@@ -29,7 +29,7 @@ enum class WeightKind : std::uint8_t {
   matrix,           // of a product, or an embedding
   residual_matrix,  // of a product that ends in the residual stream
   bias,
-  layer_norm,  // two rows: scales, offsets
+  norm,  // rows: scales, offsets if there are any
 };
 
 // What a value is called: "qkv.weight" of layer 17 of the blocks.
@@ -124,7 +124,8 @@ struct Op {
   Direction direction = Direction::pieces;  // gathers, reduce-scatters
   Hiding hiding = Hiding::never;            // collectives, messages
   bool deferrable = false;                  // may wait with its operands: gradient book-keeping
-  std::int64_t sequence = 0;                // attention, its softmax: tokens of a sequence
+  std::int64_t sequence = 0;  // attention, its softmax, rotary positions: tokens of a sequence
+  std::int64_t group = 1;     // the same: heads of queries that share a head of keys and values
   Id bucket = -1;  // update: room on the device for state that comes from the host; an output
   // Of a collective of several values, which are sent as one, the k-th result is of the k-th input.
   std::vector<Id> inputs{};

@@ -154,17 +154,29 @@ Id Recorder::gemm(GemmForm form, Id a, Id b, const Result& result) {
 
 Id Recorder::map(const Result& result, const std::vector<Id>& operands) {
   const std::string operation = std::string("map ") + result.function.name;
-  if (result.function.result != ResultShape::as_first) refuse(operation, "is no map");
   const Value& first = program_[operands.at(0)];
+  Shape shape = first.shape;
+  switch (result.function.result) {
+    case ResultShape::as_first:
+      break;
+    case ResultShape::gated:
+      shape.cols = shape.cols / 2;
+      break;
+    case ResultShape::gated_from:
+      shape.cols = shape.cols * 2;
+      break;
+    default:
+      refuse(operation, "is no map");
+  }
   for (Id operand : operands) {
     const Value& other =
         result.function.linear ? program_[operand] : complete(operand, operation.c_str());
-    if (!lies_as(first.shape, other.shape)) {
+    if (!lies_as(first.shape, other.shape) && !lies_as(shape, other.shape)) {
       refuse(operation,
              "operands lie differently: " + described(first) + " and " + described(other));
     }
   }
-  Value value{result.label, first.shape, result.precision, first.role, false, first.members};
+  Value value{result.label, shape, result.precision, first.role, false, first.members};
   return emit({.kind = OpKind::map, .function = &result.function, .inputs = operands},
               std::move(value));
 }
@@ -183,10 +195,10 @@ Id Recorder::attention(const Result& result, const std::vector<Id>& operands, co
   OpKind kind = OpKind::attention;
   switch (result.function.result) {
     case ResultShape::attended:
-      shape.cols = shape.cols / 3;
+      shape.cols = shape.cols * heads.group / (heads.group + 2);
       break;
     case ResultShape::attended_from:
-      shape.cols = shape.cols * 3;
+      shape.cols = shape.cols * (heads.group + 2) / heads.group;
       break;
     case ResultShape::paired:
       shape.cols = heads.count * heads.sequence;
@@ -197,9 +209,12 @@ Id Recorder::attention(const Result& result, const std::vector<Id>& operands, co
     default:
       refuse("attention", std::string(result.function.name) + " is no attention");
   }
-  return emit(
-      {.kind = kind, .function = &result.function, .sequence = heads.sequence, .inputs = operands},
-      {result.label, shape, result.precision, Role::activation, false, {}});
+  return emit({.kind = kind,
+               .function = &result.function,
+               .sequence = heads.sequence,
+               .group = heads.group,
+               .inputs = operands},
+              {result.label, shape, result.precision, Role::activation, false, {}});
 }
 
 Id Recorder::lookup(const Result& result, Id table_or_gradient, Id tokens, const Shape& table) {

@@ -16,10 +16,12 @@ struct Result {
   Precision precision = Precision::bf16;
 };
 
-// What attention cuts tokens x h into: sequences of so many tokens, and h into so many heads.
+// What attention cuts its operands into: sequences of so many tokens, so many heads of queries, of
+// which as many as a group share one head of keys and values.
 struct Heads {
   std::int64_t sequence = 0;
   std::int64_t count = 0;
+  std::int64_t group = 1;
 };
 
 // Whether collectives of several values are one each, or one that sends all of them.
@@ -91,11 +93,13 @@ class Recorder {
   Id receive(const Label& label, const Shape& shape, const Channel& channel);
 
   // Element by element; the first operand gives the shape. Further operands are equally sharded, or
-  // row statistics, column vectors, or per-sequence tables that lie as the first one does.
+  // row statistics, column vectors, or per-sequence tables that lie as the first one does; of gated
+  // maps also such as lie as the result.
   Id map(const Result& result, const std::vector<Id>& operands);
-  // tokens x h from tokens x 3h (forward); tokens x 3h from gradient, qkv and output (backward);
-  // unfused, its products and its softmax, which is a map of tokens x (heads s) that knows what a
-  // sequence is.
+  // Tokens x h from tokens x 3h (forward), where keys and values have as many heads as queries;
+  // tokens x 3h from gradient, qkv and output (backward); unfused, its products and its softmax,
+  // which is a map of tokens x (heads s) that knows what a sequence is, as that of rotary positions
+  // is one of tokens x 3h.
   Id attention(const Result& result, const std::vector<Id>& operands, const Heads& heads);
   // Rows of a table (owed along the axes that cut its rows), or the table's gradient.
   Id lookup(const Result& result, Id table_or_gradient, Id tokens, const Shape& table);

@@ -222,14 +222,16 @@ class Kernels {
   // follows.
   BatchedProduct shape_of(const HeadProduct& product, Flops flops) const {
     const auto s = static_cast<double>(op_.sequence);
+    const auto group = static_cast<double>(op_.group);
     double pairs = 0.0;
-    double columns = 0.0;
+    double columns = 0.0;  // of all heads of queries
     const auto see = [&](std::int32_t size, HeadPart part) {
       const double bytes = sizes_.bytes[static_cast<std::size_t>(size)];
       if (part == HeadPart::pairs) {
         pairs = bytes;
       } else {
-        columns = part == HeadPart::columns ? bytes : bytes / 3;
+        const bool shared = part == HeadPart::keys || part == HeadPart::values;
+        columns = functions::part_of(bytes, part, group) * (shared ? group : 1.0);
       }
     };
     see(op_.writes[0], product.result);

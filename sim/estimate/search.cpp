@@ -82,7 +82,9 @@ class Search {
   static Rejection rejection(Misfit why) {
     switch (why) {
       case Misfit::heads:
+      case Misfit::key_value_heads:
         return Rejection::heads;
+      case Misfit::mlp:
       case Misfit::divisibility:
         return Rejection::divisibility;
       case Misfit::layers:

@@ -46,26 +46,6 @@ void refuse_twins(const std::string& what, const std::vector<Entry>& list) {
   }
 }
 
-const char* rule_of(Misfit why) {
-  switch (why) {
-    case Misfit::heads:
-      return "heads";
-    case Misfit::divisibility:
-      return "divisibility";
-    case Misfit::layers:
-      return "layers";
-    case Misfit::order:
-      return "order";
-    case Misfit::batch:
-      return "batch";
-    case Misfit::tokens:
-      return "tokens";
-    case Misfit::none:
-      break;
-  }
-  return "other";
-}
-
 }  // namespace
 
 std::int64_t Strategy::micro_batch_size() const {
@@ -297,7 +277,7 @@ class Enumeration {
   void refuse(int rule, std::int64_t how_many, const Reason& reason) {
     const auto [slot, fresh] = refused_.try_emplace(rule);
     if (fresh) {
-      slot->second.rule = rule < 0 ? "devices" : rule_of(static_cast<Misfit>(rule));
+      slot->second.rule = rule < 0 ? "devices" : name(static_cast<Misfit>(rule));
       slot->second.example = reason();
     }
     slot->second.strategies += how_many;

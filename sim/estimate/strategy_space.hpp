@@ -59,7 +59,7 @@ struct Strategy {
 
 // Strategies that a rule keeps out, in the order of the rules.
 struct Refusal {
-  std::string rule;  // "devices", "heads", "divisibility", "layers", "order", "batch", "tokens"
+  std::string rule;  // "devices", or the name of a misfit
   std::int64_t strategies = 0;
   std::string example;  // why, of the first of them
 };

@@ -8,7 +8,7 @@ Flops hardware_flops(const Model& model, std::int64_t sequences, const StepOptio
   if (options.recompute == Recompute::selective && options.attention == AttentionKernel::unfused) {
     const auto s = static_cast<double>(model.sequence);
     flops += {4.0 * static_cast<double>(sequences) * s * s * static_cast<double>(model.layers) *
-              static_cast<double>(model.hidden)};
+              static_cast<double>(model.attention_columns())};
   }
   return flops;
 }

@@ -106,7 +106,7 @@ TEST(KeptNumbers, OfWeightsAndBatchesAreTheGoldenOnes) {
   for (const auto& [name, kind] : {std::pair{"matrix", WeightKind::matrix},
                                    {"residual", WeightKind::residual_matrix},
                                    {"bias", WeightKind::bias},
-                                   {"norm", WeightKind::layer_norm}}) {
+                                   {"norm", WeightKind::norm}}) {
     text += fmt::format("{}:", name);
     for (std::int64_t i = 0; i < 6; ++i) {
       text += fmt::format(" {:.9g}", InitialWeights(kind, "block.0.w", 12, 5)(i % 2, 7 * i));

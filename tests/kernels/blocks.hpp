@@ -144,8 +144,14 @@ inline std::vector<Case> cases_of(const Program& program, const StepCase& step) 
     }
     Case c{&program, op, step.grid, step.rank, step.sequences * step.model.sequence,
            {},       {}, {},        {}};
-    c.device = {&program, step.grid, step.rank, step.model.hidden / step.model.heads,
-                c.tokens, 1.0};
+    c.device = {&program,
+                step.grid,
+                step.rank,
+                step.model.head_columns(),
+                c.tokens,
+                1.0,
+                step.model.norm_epsilon,
+                step.model.rotary};
     std::string key = std::string(name(op.kind)) + op.function->name + name(op.form);
     for (Id input : op.inputs) {
       c.inputs.push_back(empty_block(c, input, step.run));

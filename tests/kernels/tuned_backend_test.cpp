@@ -1,5 +1,6 @@
-// The fast kernels against the reference in double: every operation of a GPT step, on odd blocks,
-// in both precisions; in place; and with progress calls, which change nothing.
+// The fast kernels against the reference in double: every operation of a GPT's step and of a
+// Llama's, on odd blocks, in both precisions; in place; and with progress calls, which change
+// nothing.
 #include "engine/cpu/tuned_backend.hpp"
 
 #include <gtest/gtest.h>
@@ -7,6 +8,7 @@
 #include <cstring>
 
 #include "tests/kernels/blocks.hpp"
+#include "tests/shapes.hpp"
 
 namespace fourfold {
 namespace {
@@ -31,16 +33,26 @@ void expect_close(Case& c) {
   }
 }
 
+// Three pairs of heads of 10 columns, which share a key and a value each, and 69 columns of SwiGLU.
+Model odd_llama() {
+  Model model = as_llama(odd_model());
+  model.head_size = 10;
+  model.mlp_width = 69;
+  return model;
+}
+
 struct Setting {
   Precision precision;
   ProcessGrid grid;
   std::int64_t rank;
+  Model model = odd_model();
 };
 
 class EveryOperation : public testing::TestWithParam<Setting> {
  protected:
   std::vector<Case> cases() {
-    const StepCase step{odd_model(), GetParam().grid, GetParam().rank, 6, GetParam().precision};
+    const StepCase step{GetParam().model, GetParam().grid, GetParam().rank, 6,
+                        GetParam().precision};
     std::vector<Case> all = cases_of(program_, step);
     for (Case& c : cases_of(unfused_, step)) {
       if (c.op.sequence > 0) all.push_back(std::move(c));
@@ -50,9 +62,9 @@ class EveryOperation : public testing::TestWithParam<Setting> {
   static Program unfused() {
     StepOptions options;
     options.attention = AttentionKernel::unfused;
-    return record_step(odd_model(), options);
+    return record_step(GetParam().model, options);
   }
-  const Program program_ = record_step(odd_model(), {});
+  const Program program_ = record_step(GetParam().model, {});
   const Program unfused_ = unfused();
   TunedBackend backend_;
 };
@@ -118,18 +130,24 @@ INSTANTIATE_TEST_SUITE_P(Settings, EveryOperation,
                          testing::Values(Setting{Precision::fp32, {1, 1, 1, 1}, 0},
                                          Setting{Precision::bf16, {1, 1, 1, 1}, 0},
                                          Setting{Precision::fp32, {2, 3, 1, 1}, 5},
-                                         Setting{Precision::bf16, {3, 2, 1, 2}, 7}),
+                                         Setting{Precision::bf16, {3, 2, 1, 2}, 7},
+                                         Setting{Precision::fp32, {1, 1, 1, 1}, 0, odd_llama()},
+                                         Setting{Precision::bf16, {1, 1, 1, 1}, 0, odd_llama()},
+                                         Setting{Precision::fp32, {3, 2, 1, 1}, 4, odd_llama()},
+                                         Setting{Precision::bf16, {3, 2, 1, 2}, 7, odd_llama()}),
                          [](const auto& tested) {
                            std::string text = std::string(name(tested.param.precision)) + "_on_" +
                                               tested.param.grid.str();
+                           if (tested.param.model.name != "odd") text += "_llama";
                            return text;
                          });
 
-// Sequences longer than a block of queries, and no multiple of one.
+// Sequences longer than a block of queries, and no multiple of one; three heads share their keys.
 class LongAttention : public testing::TestWithParam<Precision> {};
 
 TEST_P(LongAttention, AgreesWithTheReferenceInDouble) {
-  const Model model{"long", 1, 32, 2, 150, 17};
+  Model model{"long", 1, 96, 6, 150, 17};
+  model.key_value_heads = 2;
   const Program program = record_step(model, {});
   TunedBackend backend;
   int tried = 0;

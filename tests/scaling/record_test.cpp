@@ -55,7 +55,8 @@ TEST(RecordJson, RoundTripOfAnEstimatedRecordKeepsItsGaps) {
 }
 
 TEST(RecordJson, NamesTheFlopConvention) {
-  EXPECT_THAT(to_json(made_up_record()), HasSubstr(model_flops_convention(Recompute::full)));
+  EXPECT_THAT(to_json(made_up_record()),
+              HasSubstr(model_flops_convention(made_up_record().point.model, Recompute::full)));
 }
 
 TEST(RecordJson, RefusesWhatIsNoRecord) {

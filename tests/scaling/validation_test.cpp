@@ -1,4 +1,5 @@
 // Measured runs: read as questions, refused by line and column, compared, and guarded by bounds.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +14,9 @@
 #include "scaling/validation/validation_run.hpp"
 #include "scaling/validation/validation_set.hpp"
 #include "scaling/validation/validation_text.hpp"
+#include "schedule/models/model_file.hpp"
 #include "sim/estimate/estimate.hpp"
+#include "tests/paths.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
@@ -130,7 +133,6 @@ TEST(Validation, RefusesByLineAndColumn) {
   EXPECT_THAT(refusal(row("2,2,2,4,full,9,,,\n")), HasSubstr("column n_gpus: the grid has 8"));
   EXPECT_THAT(refusal(row("2,4,2,5,full,9,,,\n")), HasSubstr("column micro_batch: a batch of 64"));
   EXPECT_THAT(refusal(row("2,4,2,4,full,-9,,,\n")), HasSubstr("column seconds: '-9' is no number"));
-  EXPECT_THAT(refusal(row("2,4,2,4,full,,,,\n")), HasSubstr("column seconds: there are neither"));
   EXPECT_THAT(refusal(row("2,4,2,4,full,,99,,\n")), HasSubstr("column notes: flop/s without"));
   EXPECT_THAT(refusal(row("2,4,2,4,full,9,,\n")), HasSubstr("line 2: 18 cells, but 19 columns"));
   EXPECT_THAT(refusal(row("2,4,2,4,full,9,,,\n") + "a,me," + shape + "2,4,2,4,full,9,,,\n"),
@@ -148,6 +150,72 @@ TEST(Validation, RefusesColumnsAndRemarksThatNobodyKnows) {
   EXPECT_THAT(refusal("id,id\n"), HasSubstr("line 1: the column 'id' is there twice"));
   EXPECT_THAT(refusal("id\n\"a\n"), HasSubstr("line 2: the quote of cell 1 is not closed"));
   EXPECT_THROW(read_validation_set("known_run"), std::runtime_error);
+}
+
+const std::string llama_columns =
+    "id,source,platform,model,seq,n_gpus,global_batch_sequences,grid,micro_batch,recompute,norm,"
+    "key_value_heads,biases\n";
+
+TEST(Validation, TakesAModelByItsNameAndWhatOtherCellsSayInstead) {
+  const ValidationSet set =
+      read(llama_columns + "a,me,frontier,llama3.1-8b,2048,8,8,1x1x8x1,1,none,,,\n" +
+           "b,me,frontier,llama2-7b,,8,8,1x1x8x1,1,full,layer,8,on\n");
+
+  Model expected = read_model("llama3.1-8b");
+  expected.sequence = 2048;
+  EXPECT_EQ(described(set.cases[0].question.model), described(expected));
+  EXPECT_EQ(set.cases[0].question.model.rotary, expected.rotary);
+  EXPECT_EQ(block_shape(set.cases[1].question.model),
+            "rotary positions, 8 key-value heads, SwiGLU of 11008, untied embeddings");
+  const auto row = [](const std::string& cells) {
+    return refusal(llama_columns + "a,me,frontier," + cells);
+  };
+  EXPECT_THAT(row("llama3.1-8,2048,8,8,1x1x8x1,1,none,,,\n"),
+              HasSubstr("column model: unknown model \"llama3.1-8\"; did you mean"));
+  EXPECT_THAT(row(",2048,8,8,1x1x8x1,1,none,,,\n"), HasSubstr("column layers: '' is no whole"));
+  EXPECT_THAT(row("llama2-7b,,8,8,1x1x8x1,1,none,rsm,,\n"),
+              HasSubstr("column norm: 'rsm' is none of layer, rms"));
+  EXPECT_THAT(row("llama2-7b,,8,8,1x1x8x1,1,none,,5,\n"),
+              HasSubstr("column heads: 32 heads of queries do not divide among 5"));
+  EXPECT_THAT(row("llama2-7b,,8,8,1x1x8x1,1,none,,,no\n"),
+              HasSubstr("column biases: 'no' is neither on nor off"));
+}
+
+// Projected, and compared with nothing: no table of deviations knows it.
+TEST(Validation, ProjectsARunThatNobodyHasPublished) {
+  const ValidationSet set =
+      read(llama_columns + "a,me,frontier,tinyllama-1.1b,,8,64,1x1x8x1,1,full,,,\n");
+
+  const SetResult result = run_validation(set, Fidelity::estimated, [](const auto&, double) {});
+
+  ASSERT_TRUE(result.cases[0].projection.has_value());
+  EXPECT_GT(result.cases[0].projection->outcome.total.value, 0.0);
+  EXPECT_FALSE(result.cases[0].one.is_published());
+  EXPECT_THAT(cases_that_ran(result, "", Sample::out), IsEmpty());
+  EXPECT_THAT(residuals_of({result}), IsEmpty());
+  EXPECT_THAT(rankings(result), IsEmpty());
+  const std::string seconds =
+      fmt::format("{:.6g}", result.cases[0].projection->outcome.total.value);
+  EXPECT_THAT(validation_csv({result}), HasSubstr("estimated,," + seconds + ",,"));
+  EXPECT_THAT(validation_text({result}), HasSubstr(" -  "));
+  const TemporaryFolder folder;
+  write_content(folder.file("before.json"), validation_json({result}, {}));
+  const EarlierValidation earlier = read_validation_json(folder.file("before.json"));
+  EXPECT_THAT(changes_text(earlier, {result}), HasSubstr("no row moved"));
+}
+
+TEST(Validation, ShipsExamplesOfLlamaShapesThatFit) {
+  const ValidationSet set =
+      read_validation_set(source_path("scaling/validation/examples/llama.csv"));
+
+  const SetResult result = run_validation(set, Fidelity::estimated, [](const auto&, double) {});
+
+  EXPECT_GE(result.cases.size(), 6u);
+  for (const CaseResult& one : result.cases) {
+    EXPECT_FALSE(one.one.is_published()) << one.one.id;
+    ASSERT_TRUE(one.projection.has_value()) << one.one.id << ": " << one.why_not;
+    EXPECT_LT(one.projection->memory.value, one.projection->memory_limit.value) << one.one.id;
+  }
 }
 
 TEST(Validation, ShipsEveryPublishedRowWithItsBound) {

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/refusal.hpp"
+
+
 namespace fourfold {
 namespace {
 
@@ -99,6 +102,27 @@ TEST(Fields, OutOfTheirRangeAreNamedWithTheBoundAndItsReason) {
             "bulbs = 10, but it must be at most 9, as no lamp has more");
   EXPECT_EQ(out_of_range(facts, {{"bulbs", std::int64_t{0}}}),
             "bulbs = 0, but it must be at least 1");
+}
+
+struct Oven {
+  double degrees = 1.5;
+};
+
+TEST(Fields, OfRealNumbersSayThemShortAndHoldTheirBounds) {
+  const FieldTable<Oven> table({real_field<Oven>(
+      {.key = "degrees", .flag = "--degrees", .help = "of heat"}, {0.5, 2.0}, &Oven::degrees)});
+  const auto refused = [&](const std::string& word) {
+    return fourfold::refusal<std::runtime_error>([&] { table.with({}, "--degrees", word); });
+  };
+
+  EXPECT_EQ(table.word(Oven{}, "--degrees"), "1.5");
+  EXPECT_EQ(table.with({}, "--degrees", "2").degrees, 2.0);
+  EXPECT_EQ(refused("2.1"), "--degrees: '2.1' is no number from 0.5 to 2");
+  EXPECT_EQ(refused("warm"), "--degrees: 'warm' is no number from 0.5 to 2");
+  EXPECT_EQ(refused("nan"), "--degrees: 'nan' is no number from 0.5 to 2");
+  EXPECT_EQ(out_of_range(table.facts(), {{"degrees", 0.25}}),
+            "degrees = 0.25, but it must be at least 0.5");
+  EXPECT_EQ(out_of_range(table.facts(), {{"degrees", 2.0}}), "");
 }
 
 }  // namespace

@@ -107,6 +107,25 @@ TEST(Misfit, OfNoneMeansThatEveryExtentDivides) {
   }
 }
 
+// Heads of keys and values and SwiGLU's pairs stay whole.
+TEST(Misfit, OfALlamaIsWhatXDoesNotDivide) {
+  Model llama = model;
+  llama.key_value_heads = model.heads / 3;
+  llama.mlp = MlpKind::swiglu;
+  llama.mlp_width = 50;
+  for (std::int64_t x = 1; x <= 12; ++x) {
+    const bool divides = model.heads % x == 0 && llama.kv_heads() % x == 0 && 50 % x == 0;
+    EXPECT_EQ(find_misfit(llama, {x, 1, 1, 1}, 24, of(1)) == Misfit::none, divides) << x;
+  }
+  EXPECT_EQ(
+      misfit(llama, {6, 1, 1, 1}, 24, of(1)),
+      "grid 6x1x1x1 does not fit my-model: 4 heads of keys and values do not divide by x = 6; "
+      "x must be a divisor of them, as each is on one device along x only");
+  EXPECT_EQ(misfit(llama, {4, 1, 1, 1}, 24, of(1)),
+            "grid 4x1x1x1 does not fit my-model: the MLP's 50 columns do not divide by x = 4; x "
+            "must be a divisor of them");
+}
+
 TEST(Misfit, OfModelsIsThatOfAnyBatch) {
   EXPECT_EQ(find_misfit(model, {8, 5, 5, 1}), Misfit::heads);
   EXPECT_EQ(find_misfit(model, {2, 5, 5, 1}), Misfit::divisibility);

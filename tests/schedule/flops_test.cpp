@@ -4,6 +4,7 @@
 
 #include "schedule/models/model_file.hpp"
 #include "tests/schedule/steps.hpp"
+#include "tests/shapes.hpp"
 
 namespace fourfold {
 namespace {
@@ -105,36 +106,61 @@ TEST(ModelFlops, AgreeWithTheExecutedOnesInTheTermsTheFormulaHas) {
   }
 }
 
+// Key-value heads, heads of their own size and SwiGLU are counted as they are.
+TEST(ModelFlops, OfOtherBlocksAreThoseOfTheirProducts) {
+  for (const Model& model : shapes_of(small_model(3))) {
+    for (Recompute recompute : {Recompute::none, Recompute::full}) {
+      StepOptions options;
+      options.recompute = recompute;
+      const Counts counts = counted(model, options, ProcessGrid(), 4).counts;
+      const double attention = attention_term(model, 4, recompute);
+      const double s = number(model.sequence);
+      const double ratio = (recompute == Recompute::full ? 9.0 / 16 : 7.0 / 12) * (s + 1) / s;
+
+      EXPECT_NEAR((model_flops(model, 4, recompute).value - attention) / counts.gemm.value, 1, 1e-9)
+          << model.name;
+      EXPECT_NEAR(counts.attention.value / attention, ratio, 1e-9) << model.name;
+    }
+  }
+  EXPECT_EQ(model_flops_convention(as_llama(small_model(1)), Recompute::none),
+            "Narayanan et al. SC21 eq. 3 with the block's key-value heads and MLP, no recompute");
+}
+
 // A selective recompute runs attention again and no product: flops without recompute, as its
 // convention says.
 TEST(ModelFlops, OfSelectiveRecomputeAreThoseWithout) {
   const Model model = read_model("gpt-5b");
 
   EXPECT_EQ(model_flops(model, 8, Recompute::selective), model_flops(model, 8, Recompute::none));
-  EXPECT_EQ(model_flops_convention(Recompute::selective), model_flops_convention(Recompute::none));
+  EXPECT_EQ(model_flops_convention(model, Recompute::selective),
+            model_flops_convention(model, Recompute::none));
 }
 
 TEST(ModelFlops, NameTheirConvention) {
-  EXPECT_EQ(model_flops_convention(Recompute::full),
+  const Model model = read_model("gpt-5b");
+
+  EXPECT_EQ(model_flops_convention(model, Recompute::full),
             "Narayanan et al. SC21 eq. 3, recompute counted");
-  EXPECT_EQ(model_flops_convention(Recompute::none), "Narayanan et al. SC21 eq. 3, no recompute");
+  EXPECT_EQ(model_flops_convention(model, Recompute::none),
+            "Narayanan et al. SC21 eq. 3, no recompute");
 }
 
-TEST(ParameterCount, IsWhatTheStepHasBesidesThePublishedFormulasOwnOmissions) {
-  // The program counts exactly; the formula leaves out the final layer norm (2 h).
-  const Model model = small_model(3);
-
-  const Folded folded = folded_step(model, {});
-  LocalSizes sizes;
-  sizes.evaluate(folded, ProcessGrid(), {8});
-  double weights = 0;
-  for (const BufferEvent& e : folded.persistent) {
-    if (e.role == Role::parameter) {
-      weights += e.sign * sizes.bytes[static_cast<std::size_t>(e.size)] / 2;
+TEST(ParameterCount, IsWhatTheStepHas) {
+  std::vector<Model> models = shapes_of(small_model(3));
+  models.push_back(small_model(3));
+  for (const Model& model : models) {
+    const Folded folded = folded_step(model, {});
+    LocalSizes sizes;
+    sizes.evaluate(folded, ProcessGrid(), {8});
+    double weights = 0;
+    for (const BufferEvent& e : folded.persistent) {
+      if (e.role == Role::parameter) {
+        weights += e.sign * sizes.bytes[static_cast<std::size_t>(e.size)] / 2;
+      }
     }
-  }
 
-  EXPECT_DOUBLE_EQ(weights, parameter_count(model) + 2 * number(model.hidden));
+    EXPECT_DOUBLE_EQ(weights, parameter_count(model)) << model.name;
+  }
 }
 
 }  // namespace

@@ -4,12 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
 #include "schedule/models/model_file.hpp"
+#include "support/field.hpp"
+#include "tests/paths.hpp"
+#include "tests/shapes.hpp"
 
 namespace fourfold {
 namespace {
@@ -60,7 +64,7 @@ TEST(Models, AllRead) {
     const Model model = read_model(name);
 
     EXPECT_EQ(model.name, name);
-    EXPECT_EQ(model.hidden % model.heads, 0) << name;
+    EXPECT_EQ(contradiction(model), "") << name;
   }
 }
 
@@ -90,6 +94,69 @@ TEST(Models, HaveAboutTheParametersOfTheirName) {
     EXPECT_NEAR(parameter_count(read_model(name)) / named, 1, 0.06) << name;
   }
   EXPECT_GE(named_by_size, 10);
+}
+
+struct Published {
+  const char* model;
+  double digits;    // as printed
+  double unit = 1;  // of the last of them
+};
+
+// To the last digit that is printed: of Llama as config.json and weights on Hugging Face have it,
+// of GPT-2 as its repository corrects the paper's table, of GPT-3 as its table D.1 says.
+TEST(Models, HaveThePublishedParameters) {
+  for (const auto& [name, digits, unit] :
+       {Published{"gpt2-124m", 124, 1e6}, Published{"gpt2-355m", 355, 1e6},
+        Published{"gpt2-774m", 774, 1e6}, Published{"gpt2-1558m", 1558, 1e6},
+        Published{"gpt2-124m", 124'439'808}, Published{"gpt3-175b", 174'600, 1e6},
+        Published{"llama2-7b", 6'738'415'616}, Published{"llama2-13b", 13'015'864'320},
+        Published{"llama2-70b", 68'976'648'192}, Published{"llama3.1-8b", 8'030'261'248},
+        Published{"llama3.1-70b", 70'553'706'496}, Published{"llama3.1-405b", 405'853'388'800},
+        Published{"tinyllama-1.1b", 1'100'048'384}}) {
+    const double counted = parameter_count(read_model(name)) / unit;
+
+    // GPT-3's is printed to four digits of its six.
+    const double step = unit == 1e6 && digits > 1e5 ? 100 : 1;
+    EXPECT_EQ(std::round(counted / step) * step, digits) << name;
+  }
+}
+
+std::string text_of(const std::string& model) {
+  std::ifstream file(source_path("schedule/models/" + model + ".toml"));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Names that the counts contradict are marked in the files.
+TEST(Models, MarkWhereASourceContradictsItself) {
+  EXPECT_THAT(text_of("llama2-70b"), HasSubstr("69.0 billion: its name says 70"));
+  EXPECT_THAT(text_of("gpt3-175b"),
+              HasSubstr("174.6 billion parameters in its table D.1, 175.0 in its"));
+  EXPECT_THAT(text_of("llama3.1-405b"), HasSubstr("its name cuts off"));
+  EXPECT_THAT(text_of("gpt2-1558m"), HasSubstr("the paper's table of 2019"));
+}
+
+TEST(Models, HaveTheShapeThatTheirFilesSay) {
+  EXPECT_EQ(block_shape(read_model("gpt2-124m")), "");
+  EXPECT_EQ(block_shape(read_model("llama2-7b")),
+            "RMS norm, rotary positions, SwiGLU of 11008, no biases, untied embeddings");
+  EXPECT_EQ(block_shape(read_model("llama3.1-70b")),
+            "RMS norm, scaled rotary positions, 8 key-value heads, SwiGLU of 28672, no biases, "
+            "untied embeddings");
+}
+
+// A record says of the block what differs from GPT's, and reads back what it says.
+TEST(Models, GoThroughTheirFieldsUnchanged) {
+  const Model gpt{"gpt", 2, 12, 4, 5, 11};
+  EXPECT_EQ(model_record_fields().values(gpt).size(), 6U);
+  for (const Model& model : shapes_of(gpt)) {
+    const FieldValues values = model_record_fields().values(model);
+    Model read;
+    model_record_fields().set(read, values);
+
+    EXPECT_GT(values.size(), 6U) << model.name;
+    EXPECT_EQ(model_record_fields().values(read), values);
+    EXPECT_EQ(described(read), described(model));
+  }
 }
 
 TEST(Models, AreThoseOfThePaper) {
@@ -143,6 +210,27 @@ TEST(Models, RefusesMissingAndImpossibleValues) {
 TEST(Models, RefusesHeadsThatDoNotDivide) {
   EXPECT_THAT(refusal_of(with("heads = 4", "heads = 5")),
               EndsWith("hidden = 16 does not divide into 5 heads"));
+}
+
+TEST(Models, RefusesBlocksThatCannotBe) {
+  const auto of = [](const std::string& line) { return refusal_of(good + line + "\n"); };
+  EXPECT_THAT(of("key_value_heads = 3"),
+              EndsWith("4 heads of queries do not divide among 3 heads of keys and values; "
+                       "key_value_heads must be a divisor of heads"));
+  EXPECT_THAT(
+      of("position = \"rotary\"\nhead_size = 5"),
+      EndsWith("rotary positions turn pairs of columns, and heads of 5 columns are odd; give "
+               "an even head_size"));
+  EXPECT_THAT(of("position = \"rotary\"\nrotary_scaling = 8\nrotary_low = 4"),
+              EndsWith("rotary_low must be less than rotary_high"));
+  EXPECT_THAT(of("norm = \"rsm\""),
+              EndsWith("\"norm\" must be \"layer\" or \"rms\"; did you mean \"rms\"?"));
+  EXPECT_THAT(of("norm = 1"), EndsWith("\"norm\" must be \"layer\" or \"rms\""));
+  EXPECT_THAT(of("biases = \"no\""), EndsWith("\"biases\" must be true or false"));
+  EXPECT_THAT(of("norm_epsilon = \"small\""), EndsWith("\"norm_epsilon\" must be a number"));
+  EXPECT_THAT(of("norm_epsilon = 0"), EndsWith("norm_epsilon = 0, but it must be at least 1e-12"));
+  EXPECT_THAT(of("mlp_width = 0"), EndsWith("\"mlp_width\" must be a whole number, at least 1"));
+  EXPECT_EQ(of("rotary_base = 500000\nposition = \"rotary\""), "accepted");
 }
 
 TEST(Models, RefusesWhatIsNoToml) {

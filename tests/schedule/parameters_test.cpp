@@ -30,7 +30,7 @@ TEST(Parameters, AreOfTheKindsOfGpt2) {
   EXPECT_THAT(names_of(program, WeightKind::bias),
               UnorderedElementsAre("block0.qkv.bias", "block0.projection.bias", "block0.up.bias",
                                    "block0.down.bias"));
-  EXPECT_THAT(names_of(program, WeightKind::layer_norm),
+  EXPECT_THAT(names_of(program, WeightKind::norm),
               UnorderedElementsAre("block0.norm1", "block0.norm2", "final_norm"));
 }
 

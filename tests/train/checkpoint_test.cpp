@@ -8,6 +8,7 @@
 #include "engine/train/checkpoint/checkpoint_folder.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/checkpoint/safetensors.hpp"
+#include "tests/shapes.hpp"
 #include "tests/train/made_up_weights.hpp"
 
 namespace fourfold {
@@ -87,6 +88,28 @@ TEST(checkpoint, any_grid_reads_what_another_wrote) {
       EXPECT_EQ(state.seed, 0xfedcba9876543210U);
       EXPECT_EQ(state.trainer, made_up_state(10).trainer);
     }
+  }
+}
+
+TEST(checkpoint, any_grid_reads_a_llama_that_another_wrote) {
+  const SharedFolder folder;
+  Model model = as_llama(small_model());
+  model.key_value_heads = 4;
+  model.mlp_width = 24;
+  const Program program = training_program(model, Precision::bf16);
+  TrainingState state = made_up_state(10);
+  state.model = model;
+  Checkpoints checkpoints(folder.path());
+  checkpoints.write(state, made_up_weights(program, some_grid(), 1));
+
+  for (const ProcessGrid& grid : grids_of(world_size())) {
+    Weights weights = made_up_weights(program, grid, 2);
+    const Model saved = read_checkpoint(folder.path(), model, weights).model;
+
+    EXPECT_THAT(differences(weights, made_up_weights(program, grid, 1)), IsEmpty()) << grid.str();
+    EXPECT_EQ(described(saved), described(model));
+    EXPECT_EQ(saved.norm_epsilon, model.norm_epsilon);
+    EXPECT_EQ(saved.rotary, model.rotary);
   }
 }
 

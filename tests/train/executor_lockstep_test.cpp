@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "schedule/models/fit.hpp"
+#include "tests/shapes.hpp"
 #include "tests/train/bitwise.hpp"
 
 namespace fourfold {
@@ -72,6 +73,24 @@ TEST(ExecutorEqualsLockstep, WithTargetsThatAreLeftOut) {
     what.options.micro_batches = 2;
     what.left_out_of = 3;
     expect_bitwise_equal(what, {});
+  }
+}
+
+// Shapes of blocks in turn, so that each runs on some grids, and a Llama on all.
+TEST(ExecutorEqualsLockstep, WithBlocksOfOtherShapes) {
+  std::size_t number = 0;
+  for (const ProcessGrid& grid : grids_of_all_ranks()) {
+    Case what;
+    const std::vector<Model> shapes = shapes_of(what.model);
+    Model llama = as_llama(what.model);
+    llama.key_value_heads = 8;
+    for (const Model& model : {llama, shapes[number++ % shapes.size()]}) {
+      what.model = model;
+      what.grid = grid;
+      what.steps = 1;
+      what.options.precision = number % 2 == 0 ? Precision::bf16 : Precision::fp32;
+      if (find_misfit(model, grid) == Misfit::none) expect_bitwise_equal(what, {});
+    }
   }
 }
 

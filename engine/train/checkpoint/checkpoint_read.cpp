@@ -14,6 +14,7 @@
 #include "engine/train/checkpoint/checkpoint_folder.hpp"
 #include "engine/train/checkpoint/checkpoint_record.hpp"
 #include "engine/train/run/agreement.hpp"
+#include "support/field.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold {
@@ -43,16 +44,9 @@ CheckpointRecord read_record(const std::string& path) {
 }
 
 void expect_model(const std::string& path, const Model& saved, const Model& wanted) {
-  const auto words = [](const Model& model) {
-    return fmt::format("{} ({} layers, hidden {}, {} heads, {} tokens, vocabulary {})", model.name,
-                       model.layers, model.hidden, model.heads, model.sequence, model.vocabulary);
-  };
-  const auto numbers = [](const Model& m) {
-    return std::array{m.layers, m.hidden, m.heads, m.sequence, m.vocabulary};
-  };
-  if (numbers(saved) == numbers(wanted)) return;
-  throw std::runtime_error(
-      fmt::format("{} is a checkpoint of {}, not of {}", path, words(saved), words(wanted)));
+  if (model_fields().values(saved) == model_fields().values(wanted)) return;
+  throw std::runtime_error(fmt::format("{} is a checkpoint of {}, not of {}", path,
+                                       described(saved), described(wanted)));
 }
 
 // A data file that is open and whose size and head are as its record says.

@@ -57,11 +57,6 @@ bool same(const std::string& left, const std::string& right) {
   return left == right || (number(left) && number(left) == number(right));
 }
 
-std::string words(const Model& model) {
-  return fmt::format("{} ({} layers, hidden {}, {} heads, {} tokens, vocabulary {})", model.name,
-                     model.layers, model.hidden, model.heads, model.sequence, model.vocabulary);
-}
-
 }  // namespace
 
 std::string checkpoint_meant(const std::string& path) {
@@ -85,7 +80,7 @@ void expect_same_model(const Model& resumed, const Model& wanted) {
   throw std::runtime_error(
       fmt::format("the resumed run trained {}, which cannot go on as {}; leave --model out, or "
                   "start a new run without --resume",
-                  words(resumed), words(wanted)));
+                  described(resumed), described(wanted)));
 }
 
 void expect_model_of(const std::string& checkpoint, const Model& its, const Model& wanted) {

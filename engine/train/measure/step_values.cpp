@@ -36,7 +36,8 @@ StepValues::StepValues(const Model& model, std::int64_t sequences)
   for (std::int64_t i = 0; i < tokens; ++i) {
     words_.push_back(static_cast<std::int32_t>(i * 7919 % model.vocabulary));
   }
-  device_ = {&program_, alone, 0, model.hidden / model.heads, tokens, 1.0};
+  device_ = {&program_, alone, 0, model.head_columns(), tokens, 1.0, model.norm_epsilon,
+             model.rotary};
 }
 
 bool StepValues::is_kernel(const Op& op) {

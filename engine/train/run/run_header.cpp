@@ -131,10 +131,11 @@ std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
   const auto ranks = static_cast<double>(settings.grid.size());
   const StepOptions& options = settings.options;
   std::string text = fmt::format(
-      "model       {}: {} layers, hidden {}, {} heads, sequence {}, vocabulary {}; {:.2f} million "
+      "model       {}: {} layers, hidden {}, {} heads, sequence {}, vocabulary {}; {}{:.2f} "
+      "million "
       "parameters\n",
       model.name, model.layers, model.hidden, model.heads, model.sequence, model.vocabulary,
-      parameter_count(model) / mega);
+      block_shape(model).empty() ? "" : block_shape(model) + "; ", parameter_count(model) / mega);
   text += fmt::format("grid        {}: {} on {}\n", grid_text(settings.grid, options),
                       amount(settings.grid.size(), "rank"), facts.cpu);
   text += fmt::format(
@@ -168,9 +169,10 @@ std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
       "peak        {:.1f} Gflop/s: fp32 FMA on {} at once, measured now, {:.1f} a rank\n",
       facts.work.peak.value / 1e9, amount(settings.grid.size(), "rank"),
       facts.work.peak.value / 1e9 / ranks);
-  text += fmt::format("flop/s      {}; {:.2f} Gflop a step (by {}: {:.2f})\n",
-                      executed_flops_convention(), facts.work.executed.value / 1e9,
-                      model_flops_convention(options.recompute), facts.work.model.value / 1e9);
+  text +=
+      fmt::format("flop/s      {}; {:.2f} Gflop a step (by {}: {:.2f})\n",
+                  executed_flops_convention(), facts.work.executed.value / 1e9,
+                  model_flops_convention(model, options.recompute), facts.work.model.value / 1e9);
   text += fmt::format("memory      {:.1f} MB a rank counted: {}\n", facts.counted.peak.value / mega,
                       by_role(facts.counted));
   text += fmt::format("folder      {}\n", settings.folder);
@@ -217,7 +219,7 @@ std::string header_json(const TrainSettings& settings, const RunFacts& facts) {
       {"executed_flop_a_step", facts.work.executed.value},
       {"executed_flop_convention", executed_flops_convention()},
       {"model_flop_a_step", facts.work.model.value},
-      {"model_flop_convention", model_flops_convention(options.recompute)},
+      {"model_flop_convention", model_flops_convention(model, options.recompute)},
       {"counted_memory_B", facts.counted.peak.value},
       {"resumed_after_step", facts.step},
       {"started_from", settings.start_from},

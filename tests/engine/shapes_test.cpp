@@ -1,0 +1,313 @@
+// Blocks of other shapes than GPT's: a plainly written Llama has the same loss, gradients equal
+// finite differences, and every grid, order and kind of attention trains what one rank trains.
+#include "tests/shapes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <numbers>
+
+#include "engine/batch.hpp"
+#include "engine/reference/rotary.hpp"
+#include "schedule/models/fit.hpp"
+#include "tests/engine/tiny.hpp"
+#include "tests/refusal.hpp"
+
+namespace fourfold {
+namespace {
+
+constexpr std::int64_t sequences = 12;
+
+struct Trained {
+  std::vector<StepResult> steps;
+  std::map<std::string, Matrix<double>> weights;
+};
+
+Trained trained(const Model& model, const StepOptions& options, const ProcessGrid& grid) {
+  Lockstep<double> run(model, options, grid, tiny_seed);
+  roughen(run);
+  Trained result;
+  for (std::uint64_t step = 0; step < 2; ++step) {
+    result.steps.push_back(run.step(random_batch(model, sequences, step), {}));
+  }
+  for (const std::string& parameter : run.parameters()) {
+    result.weights[parameter] = run.weight(parameter);
+  }
+  return result;
+}
+
+void expect_equal(const Trained& a, const Trained& b) {
+  ASSERT_EQ(a.weights.size(), b.weights.size());
+  for (std::size_t i = 0; i < a.steps.size(); ++i) {
+    EXPECT_NEAR(a.steps[i].loss, b.steps[i].loss, 1e-10);
+    EXPECT_NEAR(a.steps[i].gradient_norm, b.steps[i].gradient_norm, 1e-10);
+  }
+  for (const auto& [parameter, weight] : a.weights) {
+    EXPECT_LT(largest_difference(weight, b.weights.at(parameter)), 1e-10) << parameter;
+  }
+}
+
+// The forward pass of a Llama as its papers have it, one token after the other.
+class PlainLlama {
+ public:
+  PlainLlama(const Model& model, Lockstep<double>& run) : model_(model) {
+    for (const std::string& name : run.parameters()) weights_[name] = run.weight(name);
+  }
+
+  double loss(const Batch& batch) const {
+    double sum = 0.0;
+    const auto length = static_cast<std::size_t>(model_.sequence);
+    for (std::size_t s = 0; s < batch.tokens.size(); s += length) {
+      std::vector<Row> stream;
+      for (std::size_t t = 0; t < length; ++t) {
+        stream.push_back(row(weights_.at("table"), batch.tokens[s + t]));
+      }
+      for (std::int64_t layer = 0; layer < model_.layers; ++layer) run_block(layer, stream);
+      for (std::size_t t = 0; t < length; ++t) {
+        const Row normed = norm(stream[t], weights_.at("final_norm"));
+        double all = 0.0, of_target = 0.0;
+        for (std::int64_t word = 0; word < model_.vocabulary; ++word) {
+          const double logit = dot(normed, row(weights_.at("head"), word));
+          all += std::exp(logit);
+          if (word == batch.targets[s + t]) of_target = logit;
+        }
+        sum += std::log(all) - of_target;
+      }
+    }
+    return sum / static_cast<double>(batch.tokens.size());
+  }
+
+ private:
+  using Row = std::vector<double>;
+
+  static Row row(const Matrix<double>& matrix, std::int64_t number) {
+    const auto first = matrix.values.begin() + number * matrix.cols;
+    return Row(first, first + matrix.cols);
+  }
+  static double dot(const Row& a, const Row& b) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+    return sum;
+  }
+  Row norm(const Row& x, const Matrix<double>& scales) const {
+    const double mean = dot(x, x) / static_cast<double>(x.size());
+    Row out = x;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      out[i] *= scales.values[i] / std::sqrt(mean + model_.norm_epsilon);
+    }
+    return out;
+  }
+  // x W from column `first` on.
+  static Row product(const Row& x, const Matrix<double>& w, std::int64_t first,
+                     std::int64_t count) {
+    Row out(static_cast<std::size_t>(count), 0.0);
+    for (std::int64_t c = 0; c < count; ++c) {
+      for (std::int64_t k = 0; k < w.rows; ++k) {
+        out[static_cast<std::size_t>(c)] += x[static_cast<std::size_t>(k)] * w(k, first + c);
+      }
+    }
+    return out;
+  }
+  Row turned(Row x, std::size_t position) const {
+    const std::size_t half = x.size() / 2;
+    for (std::size_t i = 0; i < half; ++i) {
+      const double power = 2.0 * static_cast<double>(i) / static_cast<double>(x.size());
+      const double angle = static_cast<double>(position) / std::pow(model_.rotary.base, power);
+      const double a = x[i], b = x[half + i];
+      x[i] = a * std::cos(angle) - b * std::sin(angle);
+      x[half + i] = b * std::cos(angle) + a * std::sin(angle);
+    }
+    return x;
+  }
+
+  void run_block(std::int64_t layer, std::vector<Row>& stream) const {
+    const auto weight = [&](const std::string& name) -> const Matrix<double>& {
+      return weights_.at("block" + std::to_string(layer) + "." + name);
+    };
+    const std::int64_t d = model_.head_columns(), group = model_.group();
+    std::vector<Row> contexts(stream.size());
+    for (std::int64_t head = 0; head < model_.heads; ++head) {
+      const std::int64_t first = head / group * (group + 2) * d;
+      std::vector<Row> keys, values;
+      for (std::size_t t = 0; t < stream.size(); ++t) {
+        const Row normed = norm(stream[t], weight("norm1"));
+        const auto part = [&](std::int64_t number) {
+          return product(normed, weight("qkv.weight"), first + number * d, d);
+        };
+        const Row query = turned(part(head % group), t);
+        keys.push_back(turned(part(group), t));
+        values.push_back(part(group + 1));
+        double all = 0.0;
+        Row context(static_cast<std::size_t>(d), 0.0);
+        for (std::size_t u = 0; u <= t; ++u) {
+          const double e = std::exp(dot(query, keys[u]) / std::sqrt(static_cast<double>(d)));
+          all += e;
+          for (std::size_t c = 0; c < context.size(); ++c) context[c] += e * values[u][c];
+        }
+        for (double x : context) contexts[t].push_back(x / all);
+      }
+    }
+    for (std::size_t t = 0; t < stream.size(); ++t) {
+      add(stream[t], product(contexts[t], weight("projection.weight"), 0, model_.hidden));
+      const Row up =
+          product(norm(stream[t], weight("norm2")), weight("up.weight"), 0, 2 * model_.width());
+      Row gated;
+      for (std::size_t i = 0; i < up.size(); i += 2) {
+        gated.push_back(up[i] / (1 + std::exp(-up[i])) * up[i + 1]);
+      }
+      add(stream[t], product(gated, weight("down.weight"), 0, model_.hidden));
+    }
+  }
+  static void add(Row& to, const Row& what) {
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] += what[i];
+  }
+
+  Model model_;
+  std::map<std::string, Matrix<double>> weights_;
+};
+
+TEST(Llama, HasTheLossOfOneWrittenPlainly) {
+  const Model model = as_llama(tiny_model());
+  Lockstep<double> run(model, StepOptions{}, {1, 1, 1, 1}, tiny_seed);
+  roughen(run);
+  const Batch batch = random_batch(model, 3, tiny_seed);
+  const double expected = PlainLlama(model, run).loss(batch);
+
+  EXPECT_NEAR(run.step(batch, {}).loss, expected, 1e-12);
+}
+
+// Llama 3.1's scaling: frequencies below trained / low tokens a turn are slowed, those above
+// trained / high are left, and the rest blends.
+TEST(Rotary, ScalesAsLlama31Does) {
+  Rotary rotary{500'000.0, 8.0, 1.0, 4.0, 8192};
+  const auto plain = [](std::int64_t i) {
+    return std::pow(500'000.0, -2.0 * static_cast<double>(i) / 128);
+  };
+
+  EXPECT_DOUBLE_EQ(reference::rotary_frequency(rotary, 128, 0), 1.0);
+  EXPECT_DOUBLE_EQ(reference::rotary_frequency(rotary, 128, 63), plain(63) / 8);
+  const std::int64_t between = 32;  // 8192 tokens are 1.84 turns
+  const double turns = 8192 * plain(between) / (2 * std::numbers::pi);
+  ASSERT_GT(turns, 1.0);
+  ASSERT_LT(turns, 4.0);
+  const double kept = (turns - 1) / 3;
+  EXPECT_DOUBLE_EQ(reference::rotary_frequency(rotary, 128, between),
+                   (1 - kept) * plain(between) / 8 + kept * plain(between));
+  rotary.scaling = 1.0;
+  EXPECT_DOUBLE_EQ(reference::rotary_frequency(rotary, 128, 63), plain(63));
+}
+
+// Positions matter: a Llama that does not turn has another loss.
+TEST(Rotary, TurnsQueriesAndKeys) {
+  Model model = as_llama(tiny_model());
+  const double loss = trained(model, {}, {1, 1, 1, 1}).steps[0].loss;
+  model.rotary.base = 1e9;
+
+  EXPECT_GT(std::abs(trained(model, {}, {1, 1, 1, 1}).steps[0].loss - loss), 1e-6);
+}
+
+TEST(Shapes, TrainOnAllGridsOfUpTo8RanksWhatOneRankTrains) {
+  for (const Model& model : shapes_of(tiny_model())) {
+    const Trained expected = trained(model, {}, {1, 1, 1, 1});
+    int tried = 0;
+    for (const ProcessGrid& grid :
+         {ProcessGrid(2, 1, 1, 1), ProcessGrid(1, 2, 1, 1), ProcessGrid(2, 2, 1, 2),
+          ProcessGrid(2, 1, 3, 1), ProcessGrid(4, 1, 1, 1), ProcessGrid(1, 3, 2, 1)}) {
+      if (find_misfit(model, grid) != Misfit::none) continue;
+      SCOPED_TRACE(model.name + " on " + grid.str());
+      expect_equal(trained(model, {}, grid), expected);
+      ++tried;
+    }
+    EXPECT_GE(tried, 5) << model.name;
+  }
+}
+
+// Every order, ZeRO, sequences cut along x, accumulated gradients, unfused attention.
+TEST(Shapes, TrainTheSameUnderEveryOption) {
+  for (const Model& model : shapes_of(tiny_model(4))) {
+    const Trained expected = trained(model, {}, {1, 1, 1, 1});
+    StepOptions options;
+    options.micro_batches = 2;
+    const auto expect = [&](const ProcessGrid& grid) {
+      SCOPED_TRACE(model.name + " on " + grid.str());
+      expect_equal(trained(model, options, grid), expected);
+    };
+    options.attention = AttentionKernel::unfused;
+    options.recompute = Recompute::selective;
+    options.sequence_parallel = true;
+    expect({2, 1, 1, 1, 2});
+    options = {.micro_batches = 2, .order = PipelineOrder::zero_bubble};
+    expect({2, 1, 1, 1, 2});
+    options = {.micro_batches = 2,
+               .gradient_reduction = GradientReduction::accumulated,
+               .order = PipelineOrder::interleaved,
+               .chunks = 2,
+               .sequence_parallel = true};
+    expect({2, 1, 1, 1, 2});
+    options = {.micro_batches = 2, .recompute = Recompute::none, .data_bucket = 100, .zero = 3};
+    expect({1, 2, 1, 2});
+    options.zero = 2;
+    options.weight_gather = WeightGather::keep;
+    expect({1, 1, 1, 2, 2});
+  }
+}
+
+// (f(-2h) - 8 f(-h) + 8 f(h) - f(2h)) / 12h, wrong by h^4/30 of the fifth derivative.
+double finite_difference(const std::function<double(double)>& loss) {
+  constexpr double h = 1e-3;
+  return (loss(-2 * h) - 8 * loss(-h) + 8 * loss(h) - loss(2 * h)) / (12 * h);
+}
+
+// Of every third element of every parameter.
+TEST(Shapes, HaveGradientsThatEqualFiniteDifferences) {
+  AdamW standing_still;
+  standing_still.learning_rate = 0.0;
+  for (const Model& model : shapes_of({"tiny", 2, 8, 2, 4, 11})) {
+    Lockstep<double> run(model, StepOptions{}, {1, 1, 1, 1}, tiny_seed);
+    roughen(run);
+    const Batch batch = random_batch(model, 2, tiny_seed);
+    run.step(batch, standing_still);
+    std::map<std::string, Matrix<double>> gradients;
+    for (const std::string& name : run.parameters()) gradients[name] = run.gradient(name);
+    for (const auto& [name, gradient] : gradients) {
+      double largest = 0.0;
+      for (double g : gradient.values) largest = std::max(largest, std::abs(g));
+      ASSERT_GT(largest, 1e-5) << model.name << ": " << name << " has no gradient to check";
+      const Matrix<double> weight = run.weight(name);
+      for (std::size_t i = 0; i < gradient.values.size(); i += 3) {
+        const double slope = finite_difference([&](double distance) {
+          Matrix<double> moved = weight;
+          moved.values[i] += distance;
+          run.set_weight(name, moved);
+          return run.step(batch, standing_still).loss;
+        });
+        const double tolerance = 2e-6 * std::max(std::abs(gradient.values[i]), 1e-2 * largest);
+        ASSERT_NEAR(gradient.values[i], slope, tolerance) << model.name << ": " << name << " " << i;
+      }
+      run.set_weight(name, weight);
+    }
+  }
+}
+
+TEST(Shapes, AreRefusedWhereAGridDoesNotShareThemOut) {
+  const auto why = [](const Model& model, const ProcessGrid& grid) {
+    return refusal([&] { check(model, grid); });
+  };
+  Model model = as_llama(tiny_model());
+  EXPECT_EQ(why(model, {4, 1, 1, 1}),
+            "grid 4x1x1x1 does not fit tiny-llama: 2 heads of keys and values do not divide by x = "
+            "4; x must be a divisor of them, as each is on one device along x only");
+  model.key_value_heads = 4;
+  model.mlp_width = 10;
+  EXPECT_EQ(why(model, {4, 1, 1, 1}),
+            "grid 4x1x1x1 does not fit tiny-llama: the MLP's 10 columns do not divide by x = 4; x "
+            "must be a divisor of them");
+  model.key_value_heads = 3;
+  EXPECT_EQ(why(model, {1, 1, 1, 1}),
+            "4 heads of queries do not divide among 3 heads of keys and values; key_value_heads "
+            "must be a divisor of heads");
+}
+
+}  // namespace
+}  // namespace fourfold
