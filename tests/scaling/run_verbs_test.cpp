@@ -77,7 +77,7 @@ TEST(CampaignRun, AnswersWhatItCanAndEndsInFailureWhereAPointFailed) {
   order.answers = Answers::json;
   const Ran json = run(order);
 
-  EXPECT_EQ(first.status, 1);
+  EXPECT_EQ(first.status, 2);
   EXPECT_THAT(first.complaint, HasSubstr("Two and a half: 3 points, 0 kept from " +
                                          folder.file("out/records.jsonl") + ", 3 to run"));
   EXPECT_THAT(first.complaint, HasSubstr("[1/3] perlmutter 16 gpt-5b: "));
@@ -93,13 +93,12 @@ TEST(CampaignRun, AnswersWhatItCanAndEndsInFailureWhereAPointFailed) {
   ASSERT_EQ(kept.size(), 2U);
   const Campaign campaign = read_campaign(order.file);
   const Study study = make_study(campaign, kept);
-  const std::string expected =
-      study_table(study) + '\n' +
-      "What half and double of unconfirmed platform numbers would give, estimated, at each "
+  const std::string after =
+      "\nWhat half and double of unconfirmed platform numbers would give, estimated, at each "
       "machine's largest point:\n\n" +
       sensitivity_table(sensitivity(kept[1].point)) + '\n';
-  EXPECT_EQ(first.output, expected);
-  EXPECT_EQ(content_of(folder.file("out/table.txt")), expected);
+  EXPECT_EQ(first.output, study_table(study) + after);
+  EXPECT_EQ(content_of(folder.file("out/table.txt")), study_table(study, Width::whole) + after);
   EXPECT_EQ(content_of(folder.file("out/summary.csv")), study_csv(study));
 }
 

@@ -186,7 +186,8 @@ TEST(Models, AFileOfYourOwnGoesByItsPath) {
 }
 
 TEST(Models, RefusesAFileThatIsNotThere) {
-  EXPECT_EQ(refusal("/nowhere/my.toml"), "model file /nowhere/my.toml: there is no such file");
+  EXPECT_EQ(refusal("/nowhere/my.toml"),
+            "cannot read the model file /nowhere/my.toml: No such file or directory");
 }
 
 TEST(Models, RefusesAnUnknownKeyAndNamesTheNearest) {
