@@ -87,7 +87,7 @@ void expect_model_of(const std::string& checkpoint, const Model& its, const Mode
   if (model_fields().values(its) == model_fields().values(wanted)) return;
   throw std::runtime_error(fmt::format(
       "{} holds weights of {}, which cannot be trained as {}; leave --model out, or --start-from",
-      checkpoint, words(its), words(wanted)));
+      checkpoint, described(its), described(wanted)));
 }
 
 nlohmann::json typed_before(const TrainingState& resumed) {

@@ -110,7 +110,7 @@ void measure_attention(Measurements& measurements) {
            {"sequence", length},
            {"flops",
             op.function->flops(static_cast<double>(first.rows), static_cast<double>(first.cols),
-                               static_cast<double>(length))}},
+                               static_cast<double>(length), static_cast<double>(op.group))}},
           [&] {
             return on_all_ranks(measurements.world(),
                                 repeated([&] { values.run(backend, op); }, {9, 0.05}));
