@@ -68,21 +68,24 @@ class Suite {
     own_rates_.push_back(rate);
   }
 
-  // Work of this rank alone, of so much in each round. The peak beside each sample is the mean of
-  // the bursts before and after it.
-  void of_each_rank(Metric quantity, double work, const Sample& seconds, const Sample& before,
-                    const Sample& after) {
+  // Work of this rank alone, of so much in each round; `peak` is this rank's in the same rounds.
+  void of_each_rank(Metric metric, double work, const Sample& seconds, double peak) {
     const double best = work / summary(seconds).min;
-    note_rank(quantity.name, best);
-    quantity.value = quantity.judged = sum_over_ranks(best);
-    if (quantity.scale == Scale::fma_peak) quantity.judged /= result_.fma_peak;
-    Sample own;
-    for (std::size_t i = 0; i < seconds.size(); ++i) {
-      const double peak = 2.0 * burst_.flops() * giga / (before[i] + after[i]);
-      own.push_back(work / seconds[i] / (quantity.scale == Scale::fma_peak ? peak : 1.0));
-    }
-    quantity.samples = world_.all(own);
-    result_.metrics.push_back(std::move(quantity));
+    note_rank(metric.name, best);
+    metric.value = metric.judged = sum_over_ranks(best);
+    const double scale = metric.scale == Scale::fma_peak ? peak : 1.0;
+    if (metric.scale == Scale::fma_peak) metric.judged /= result_.fma_peak;
+    metric.samples = world_.all(undisturbed(work, seconds, scale));
+    result_.metrics.push_back(std::move(metric));
+  }
+
+  // The fastest quarter of the rounds, as rates on the scale: how the others were disturbed differs
+  // from hour to hour and says nothing of the machine.
+  static Sample undisturbed(double work, Sample seconds, double scale) {
+    std::sort(seconds.begin(), seconds.end());
+    seconds.resize(std::max<std::size_t>(8, seconds.size() / 4));
+    for (double& one : seconds) one = work / one / scale;
+    return seconds;
   }
 
   // OpenBLAS and oneDNN, the three forms, square and as a transformer has them.
@@ -122,7 +125,7 @@ class Suite {
                       runs[i]->product().str().substr(0, runs[i]->product().str().find(" fp")),
                       fourfold::name(runs[i]->kernel().library));
       of_each_rank({name, "Gflop/s", Scale::fma_peak, 0, 0, {}}, runs[i]->flops() * giga,
-                   seconds[2 * i + 1], seconds[2 * i], seconds[2 * i + 2]);
+                   seconds[2 * i + 1], peak);
     }
   }
 
@@ -137,7 +140,7 @@ class Suite {
     std::size_t i = 0;
     for (StreamLoop loop : {StreamLoop::copy, StreamLoop::triad}) {
       of_each_rank({fmt::format("memory {}", name(loop)), "GB/s", Scale::absolute, 0, 0, {}},
-                   stream.bytes(loop) * giga, seconds[i], seconds[i], seconds[i]);
+                   stream.bytes(loop) * giga, seconds[i], 1.0);
       ++i;
     }
   }
