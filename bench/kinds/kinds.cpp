@@ -48,9 +48,8 @@ BenchHeader bench_header() {
   header.triad_GBps = 1e-9 * stream.bytes(StreamLoop::triad) / summary(triad).min;
   const TimingLibrary library = timing_library();
   header.timing = fmt::format(
-      "timed under Google Benchmark{}; a turn of its loop takes {:.2g} us, which is in no sample",
-      library.debug ? ", a build for debugging, which does not matter" : "",
-      1e6 * library.turn_seconds);
+      "timed under Google Benchmark{}: a turn of its loop takes {:.2g} us, in no sample",
+      library.debug ? ", a debug build, which does not matter" : "", 1e6 * library.turn_seconds);
   return header;
 }
 
