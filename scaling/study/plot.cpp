@@ -142,8 +142,8 @@ std::string draw_influence(const std::string& folder, const std::string& title) 
 }
 
 std::string draw_memorisation(const std::string& folder, const std::string& title) {
-  return draw("memorisation", folder + "/memorisation.csv", folder + "/memorisation",
-              "heading=" + quoted(title));
+  return draw({{"memorisation", folder + "/memorisation", "heading=" + quoted(title)}},
+              folder + "/memorisation.csv");
 }
 
 }  // namespace fourfold
