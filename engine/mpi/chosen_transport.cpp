@@ -42,7 +42,7 @@ std::vector<std::byte> numbers(std::int64_t elements, Precision precision, std::
 // One collective with operands of its own, to be done again and again.
 class Trial {
  public:
-  Trial(const TimedCollective& collective, DeviceMemory& memory, std::int64_t position)
+  Trial(const ChosenCollective& collective, DeviceMemory& memory, std::int64_t position)
       : memory_(memory) {
     const std::int64_t piece = ring_piece(collective.elements, collective.members);
     const bool gathers = collective.kind == CollectiveKind::all_gather;
@@ -95,7 +95,7 @@ bool equal_on_all(const std::vector<std::byte>& a, const std::vector<std::byte>&
 }
 
 // Short ones are disturbed more easily.
-int rounds_of(const TimedCollective& collective) {
+int rounds_of(const ChosenCollective& collective) {
   constexpr std::int64_t long_bytes = 4 << 20;
   return collective.bytes() >= long_bytes ? 4 : 15;
 }
@@ -123,7 +123,7 @@ ChannelTransport& ChosenTransport::transport(Transport which) {
   return *slot;
 }
 
-bool ChosenTransport::may_take(Transport which, const TimedCollective& collective) const {
+bool ChosenTransport::may_take(Transport which, const ChosenCollective& collective) const {
   switch (which) {
     case Transport::ring:
       return true;
@@ -145,7 +145,7 @@ void ChosenTransport::remember(const std::vector<TransportChoice>& choices) {
   }
 }
 
-bool ChosenTransport::remembered(const TimedCollective& collective) {
+bool ChosenTransport::remembered(const ChosenCollective& collective) {
   for (const TransportChoice& choice : remembered_) {
     if (choice.collective != collective || !may_take(choice.transport, collective)) continue;
     choices_.push_back(choice);
@@ -158,7 +158,7 @@ bool ChosenTransport::remembered(const TimedCollective& collective) {
 void ChosenTransport::prepare(const std::vector<CollectiveCall>& calls) {
   if (size() == 1) return;
   for (const CollectiveCall& call : calls) {
-    const TimedCollective collective = class_of(call, size());
+    const ChosenCollective collective = class_of(call, size());
     const bool known =
         std::ranges::find(choices_, collective, &TransportChoice::collective) != choices_.end();
     if (known || collective.elements == 0 || remembered(collective)) continue;
@@ -167,7 +167,7 @@ void ChosenTransport::prepare(const std::vector<CollectiveCall>& calls) {
   drop_what_nobody_takes();
 }
 
-TransportChoice ChosenTransport::timed(const TimedCollective& collective) {
+TransportChoice ChosenTransport::timed(const ChosenCollective& collective) {
   Trial trial(collective, memory(), position());
   const std::vector<std::byte> right = trial.result(transport(Transport::ring));
   TransportChoice choice{channel_, collective, Transport::ring, {}};
@@ -198,7 +198,7 @@ void ChosenTransport::drop_what_nobody_takes() {
 }
 
 void ChosenTransport::begin(const CollectiveCall& call) {
-  const TimedCollective collective = class_of(call, size());
+  const ChosenCollective collective = class_of(call, size());
   const auto found = std::ranges::find(choices_, collective, &TransportChoice::collective);
   current_ = &transport(found == choices_.end() ? Transport::ring : found->transport);
   current_->start(call);

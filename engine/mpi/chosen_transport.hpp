@@ -35,9 +35,9 @@ class ChosenTransport final : public ChannelTransport {
   bool done() const override { return current_->idle(); }
 
   ChannelTransport& transport(Transport which);
-  bool may_take(Transport which, const TimedCollective& collective) const;
-  bool remembered(const TimedCollective& collective);
-  TransportChoice timed(const TimedCollective& collective);
+  bool may_take(Transport which, const ChosenCollective& collective) const;
+  bool remembered(const ChosenCollective& collective);
+  TransportChoice timed(const ChosenCollective& collective);
   void drop_what_nobody_takes();
 
   std::string channel_;

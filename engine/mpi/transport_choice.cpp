@@ -24,7 +24,7 @@ Transport parse_transport(const std::string& text) {
                               "' is no transport; choose ring, library, window or auto");
 }
 
-TimedCollective class_of(const CollectiveCall& call, std::int64_t members) {
+ChosenCollective class_of(const CollectiveCall& call, std::int64_t members) {
   const bool gather = call.kind == CollectiveKind::all_gather;
   return {call.kind, call.owed, call.send.precision, members,
           (gather ? call.receive : call.send).size()};

@@ -18,16 +18,16 @@ const char* name(Transport transport);
 Transport parse_transport(const std::string& text);
 
 // A collective up to its addresses; of `elements`, the whole.
-struct TimedCollective {
+struct ChosenCollective {
   CollectiveKind kind = CollectiveKind::all_reduce;
   Owed owed = Owed::sum;
   Precision precision = Precision::fp32;
   std::int64_t members = 1, elements = 0;
 
-  auto operator<=>(const TimedCollective&) const = default;
+  auto operator<=>(const ChosenCollective&) const = default;
   std::int64_t bytes() const { return elements * bytes_per_element(precision); }
 };
-TimedCollective class_of(const CollectiveCall& call, std::int64_t members);
+ChosenCollective class_of(const CollectiveCall& call, std::int64_t members);
 
 struct TransportTiming {
   Transport transport = Transport::ring;
@@ -36,7 +36,7 @@ struct TransportTiming {
 
 struct TransportChoice {
   std::string channel;
-  TimedCollective collective;
+  ChosenCollective collective;
   Transport transport = Transport::ring;  // the fastest
   std::vector<TransportTiming> timings;   // of all that are right
 };

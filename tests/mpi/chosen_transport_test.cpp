@@ -89,7 +89,7 @@ TEST(ChosenTransport, WhatAnEarlierRunChoseIsTakenWithoutTiming) {
     Communicator& channel = channels[line];
     if (channel.size() == 1) GTEST_SKIP() << "one member chooses nothing";
     Trial trial = trial_of(CollectiveKind::all_gather, Owed::sum, 4096, channel);
-    const TimedCollective collective = class_of(trial.call, channel.size());
+    const ChosenCollective collective = class_of(trial.call, channel.size());
     channels.remember(
         {{"another", collective, Transport::ring, {}}, {name(line), collective, earlier, {}}});
 

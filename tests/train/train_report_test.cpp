@@ -6,11 +6,11 @@
 #include <set>
 
 #include "engine/train/run/step_report.hpp"
-#include "support/prose.hpp"
 #include "engine/train/run/trace.hpp"
 #include "engine/train/run/transport_table.hpp"
 #include "schedule/order/issue.hpp"
 #include "schedule/order/step.hpp"
+#include "support/prose.hpp"
 
 namespace fourfold {
 namespace {
@@ -45,9 +45,8 @@ TEST(StepReport, TakesTheSlowestRankAndTheMeanOfWhatIsExposed) {
 TEST(StepReport, IsOneLineForPeople) {
   const std::string line = screen_line(example());
 
-  for (const char* part :
-       {"step    12", "loss 4.1250", "norm 1.500", "20.0 ms", "50000 tokens/s", "50.0 % of peak",
-        "exposed   3.0 ms", "50 %", "1:15 left"}) {
+  for (const char* part : {"step    12", "loss 4.1250", "norm 1.500", "20.0 ms", "50000 tokens/s",
+                           "50.0 % of peak", "exposed   3.0 ms", "50 %", "1:15 left"}) {
     EXPECT_NE(line.find(part), std::string::npos) << part << " is missing in: " << line;
   }
   EXPECT_LE(line.size(), page_width);
@@ -138,8 +137,8 @@ TEST(Trace, OfManyRanksIsSampledEvenlyAndAlwaysHasRankZero) {
 }
 
 TEST(TransportTable, SaysBusBandwidthsAndWhatWasChosen) {
-  const TimedCollective collective{CollectiveKind::all_reduce, Owed::sum, Precision::fp32, 4,
-                                   1 << 20};
+  const ChosenCollective collective{CollectiveKind::all_reduce, Owed::sum, Precision::fp32, 4,
+                                    1 << 20};
   const std::string text = table({{"data",
                                    collective,
                                    Transport::window,

@@ -69,7 +69,7 @@ KernelChoices read_kernel_choices(const nlohmann::json& value) {
 nlohmann::json json_of(const std::vector<TransportChoice>& choices) {
   nlohmann::json list = nlohmann::json::array();
   for (const TransportChoice& choice : choices) {
-    const TimedCollective& c = choice.collective;
+    const ChosenCollective& c = choice.collective;
     list.push_back({{"channel", choice.channel},
                     {"collective", name(c.kind)},
                     {"owed", c.owed == Owed::sum ? "sum" : "max"},

@@ -25,7 +25,7 @@ std::string table(const std::vector<TransportChoice>& choices) {
   for (Transport candidate : candidates) result += fmt::format(" {:>8}", name(candidate));
   result += "  fastest\n";
   for (const TransportChoice& choice : choices) {
-    const TimedCollective& c = choice.collective;
+    const ChosenCollective& c = choice.collective;
     result += fmt::format("{:<12} {:<15} {:<5} {:>7} {:>11}", choice.channel, name(c.kind),
                           name(c.precision), c.members, size_text(c.bytes()));
     for (Transport candidate : candidates) {
