@@ -35,7 +35,7 @@ struct Plot {
 
 // Pictures, and with what a whole one ends: gnuplot says nothing of a disk that was full.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> endings{
-    {{".png", "IEND\xAE\x42\x60\x82"}, {".svg", "</svg>\n"}}};
+    {{".png", "IEND\xAE\x42\x60\x82"}, {".svg", "</svg>"}}};
 
 std::string draft_of(const Plot& plot) {
   return plot.output + ".new";
@@ -46,7 +46,8 @@ bool drawn(const Plot& plot) {
     const std::string path = draft_of(plot) + std::string(ending.first);
     std::error_code missing;
     if (!std::filesystem::is_regular_file(path, missing)) return false;
-    const std::string picture = read_whole_file(path);
+    std::string picture = read_whole_file(path);
+    picture.erase(picture.find_last_not_of('\n') + 1);
     return picture.ends_with(ending.second);
   });
 }
