@@ -41,7 +41,7 @@ done
 for who in all together; do
   status=0
   run $who || status=$?
-  [ "$status" -eq 1 ] || fail "all ranks failed, but the status is $status"
+  [ "$status" -eq 2 ] || fail "all ranks failed, but the status is $status"
   [ "$(grep -c "^fourfold: .*this cannot work$" "$said")" -eq 1 ] || fail "one sentence was expected"
 done
 if grep -q MPI_ABORT "$said"; then fail "ranks that fail together need no MPI_Abort"; fi

@@ -132,9 +132,12 @@ EngineJob run_engine_verb(const EngineVerb& what, const Words& typed) {
   if (result.job.interrupted) return {status_stopped, plan, ""};
   const int signal = killing_signal(result);
   const bool stopped = signal == SIGINT || signal == SIGTERM || result.job.status == status_stopped;
-  return {stopped                  ? status_stopped
-          : result.job.status == 0 ? status_done
-                                   : status_could_not,
+  // Only what measures may say no; a job that ends with 1 otherwise has failed.
+  const bool answers = result.job.status == status_done ||
+                       (what.executable == "fourfold-bench" && result.job.status == status_no);
+  return {stopped   ? status_stopped
+          : answers ? result.job.status
+                    : status_could_not,
           plan, killed_text(result)};
 }
 

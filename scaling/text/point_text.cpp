@@ -82,8 +82,8 @@ std::string options_text(const Point& point) {
   const Overlap& overlap = options.overlap;
   const std::string further = further_text(point);
   return fmt::format(
-      "Options: {}; recompute {}; overlap of all-reduce {}, reduce-scatter {}, "
-      "all-gather {}, recompute's gathers {}{};\n"
+      "Options: {}; recompute {}; overlap of all-reduce {}, reduce-scatter {},\n"
+      "  all-gather {}, recompute's gathers {}{};\n"
       "  in-flight blocks {}; weight gather {}; gradient reduction {}; data reduction {};\n"
       "  {}{}.\n",
       counted(options.micro_batches, "micro-batch"), name(options.recompute),

@@ -134,8 +134,11 @@ const std::vector<std::int32_t>& FaultyLinks::remember(const std::string& link, 
                     link, topology_.devices() - 1, platform.name, known_links(platform.network)));
   }
   for (const Fault& other : faults_) {
+    // One direction of a link may be slower than the other.
+    const bool partly =
+        harm == Harm::degraded && fault.directions.size() != other.directions.size();
     const auto shared = std::ranges::find_first_of(fault.directions, other.directions);
-    if (harm != other.harm || shared == fault.directions.end()) continue;
+    if (harm != other.harm || partly || shared == fault.directions.end()) continue;
     throw std::runtime_error(
         link == other.link
             ? fmt::format("'{}' is named twice; say once what all of it amounts to", link)

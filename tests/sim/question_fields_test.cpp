@@ -220,7 +220,10 @@ TEST(PointJson, EndsItsRangesWhereItSays) {
               HasSubstr("tokens that are counted"));
   EXPECT_EQ(with("/model/layers", most_layers), "accepted");
   EXPECT_NE(with("/model/layers", most_layers + 1), "accepted");
-  EXPECT_EQ(with("/model/hidden", most_hidden), "accepted");
+  json wide = whole["model"];
+  wide["hidden"] = most_hidden;
+  wide["heads"] = 16;
+  EXPECT_EQ(with("/model", wide), "accepted");
   EXPECT_NE(with("/model/hidden", most_hidden + 1), "accepted");
   EXPECT_EQ(with("/model/vocabulary", most_vocabulary), "accepted");
   EXPECT_NE(with("/model/vocabulary", most_vocabulary + 1), "accepted");
