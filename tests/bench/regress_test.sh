@@ -16,11 +16,12 @@ regress() {
 
 base=$folder/base.json
 regress 0 --record "$base" --quick --ranks 1
-regress 0 --baseline "$base" --quick --ranks 1 --json
+# Where others use the machine, an unchanged program may look slower (docs/regress.md has counts).
+regress '0|1' --baseline "$base" --quick --ranks 1 --json
 python3 - "$folder/said" <<'PYTHON' || fail "the JSON of regress is not what it should be"
 import json, sys
 said = json.load(open(sys.argv[1]))
-assert said["status"] == 0 and said["provenance"]["commit"], said
+assert said["status"] in (0, 1) and said["provenance"]["commit"], said
 assert len(said["judgements"]) == 10, len(said["judgements"])
 assert all(one["reference"].keys() >= {"value", "lower", "upper", "unit"}
            for one in said["judgements"]), said
