@@ -95,24 +95,19 @@ std::string collectives(const Explanation& explanation) {
   if (explanation.collectives.empty()) return "";
   const bool flown = explanation.detail.has_value();
   TextTable table;
-  table.columns = {{"lane", "", Align::left},
-                   {"collective", "", Align::left},
-                   {"of", "", Align::left},
-                   {"count", "a device"},
-                   {"buffer", "MB"},
-                   {"algorithm", "", Align::left},
-                   {"protocol", "", Align::left}};
+  table.columns = {{"lane", "", Align::left}, {"collective", "", Align::left},
+                   {"of", "", Align::left},   {"count", "a device"},
+                   {"buffer", "MB"},          {"algorithm", "and protocol", Align::left}};
   if (flown) {
-    table.columns.insert(table.columns.end(), {{"simulated", "mean, ms"},
+    table.columns.insert(table.columns.end(), {{"mean", "ms"},
                                                {"longest", "ms"},
-                                               {"bus bandwidth", "GB/s"},
-                                               {"closed form", "ms"},
+                                               {"busbw", "GB/s"},
+                                               {"formula", "ms"},
                                                {"latency", "%"},
-                                               {"all simulated", "s"}});
+                                               {"all", "s"}});
   } else {
-    table.columns.insert(
-        table.columns.end(),
-        {{"time each", "ms"}, {"latency", "%"}, {"bus bandwidth", "GB/s"}, {"all", "s"}});
+    table.columns.insert(table.columns.end(),
+                         {{"each", "ms"}, {"latency", "%"}, {"busbw", "GB/s"}, {"all", "s"}});
   }
   for (const CollectiveUse& use : explanation.collectives) {
     std::vector<std::string> row{channel_name(explanation, static_cast<std::size_t>(use.channel)),
@@ -120,8 +115,7 @@ std::string collectives(const Explanation& explanation) {
                                  names_of(use),
                                  fmt::to_string(use.count),
                                  megabytes(use.buffer),
-                                 name(use.algorithm),
-                                 name(use.protocol)};
+                                 fmt::format("{}, {}", name(use.algorithm), name(use.protocol))};
     if (flown && use.flown) {
       row.insert(row.end(), {milliseconds(use.flown->mean), milliseconds(use.flown->longest),
                              fmt::format("{:.3f}", use.flown_bus_bandwidth.value / 1e9),
