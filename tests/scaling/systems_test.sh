@@ -18,7 +18,7 @@ compare() {
   "$fourfold" compare "${small[@]}" --systems "sc24-baseline,$folder/mine.toml" \
     --output "$folder/out" "$@" 2>"$folder/said"
 }
-compare >"$folder/table"
+compare --wide >"$folder/table"
 grep -q '^perlmutter .* sc24-baseline .*x=4' "$folder/table" || fail "no baseline with x of a node"
 grep -q '^perlmutter .* mine .*compute [0-9]* %' "$folder/table" || fail "no parts of mine"
 grep -q 'systems.svg are drawn' "$folder/said" || fail "nothing is drawn: $(cat "$folder/said")"
