@@ -197,13 +197,14 @@ TEST(Validation, ProjectsARunThatNobodyHasPublished) {
   const std::string seconds =
       fmt::format("{:.6g}", result.cases[0].projection->outcome.total.value);
   EXPECT_THAT(validation_csv({result}), HasSubstr("estimated,," + seconds + ",,"));
-  EXPECT_THAT(validation_text({result}), HasSubstr(" -  "));
+  EXPECT_THAT(validation_text({result}), ::testing::Not(HasSubstr("published")));
   const TemporaryFolder folder;
   write_content(folder.file("before.json"), validation_json({result}, {}));
   const EarlierValidation earlier = read_validation_json(folder.file("before.json"));
   EXPECT_THAT(changes_text(earlier, {result}), HasSubstr("no row moved"));
 }
 
+// All but the fine-tuning of 405B on 128 GCDs, which needs more than they have.
 TEST(Validation, ShipsExamplesOfLlamaShapesThatFit) {
   const ValidationSet set =
       read_validation_set(source_path("scaling/validation/examples/llama.csv"));
@@ -214,7 +215,8 @@ TEST(Validation, ShipsExamplesOfLlamaShapesThatFit) {
   for (const CaseResult& one : result.cases) {
     EXPECT_FALSE(one.one.is_published()) << one.one.id;
     ASSERT_TRUE(one.projection.has_value()) << one.one.id << ": " << one.why_not;
-    EXPECT_LT(one.projection->memory.value, one.projection->memory_limit.value) << one.one.id;
+    const bool fits = one.projection->memory.value < one.projection->memory_limit.value;
+    EXPECT_EQ(fits, one.one.id != "405b-frontier-z128") << one.one.id;
   }
 }
 
