@@ -61,7 +61,8 @@ void CachingBackend::compute(const Device& device, const Op& op, const KernelOpe
     return kernels_.compute(device, op, operands, progress);
   }
   if (words_ > 0) read(device, op, operands.inputs[0]);
-  Op plain = op;
+  // A device that computes later looks at it after this call.
+  Op& plain = plain_.try_emplace(&op, op).first->second;
   plain.function = &functions::attention;
   kernels_.compute(device, plain, operands, progress);
 }

@@ -64,6 +64,7 @@ class CachingBackend : public Backend {
   Backend& kernels_;
   std::int64_t words_ = 0;
   std::map<std::string, Kept> layers_;  // by the name of what attention makes
+  std::map<const Op*, Op> plain_;  // what keeping attentions are computed as
 };
 
 }  // namespace fourfold

@@ -42,7 +42,7 @@ Sampler::Sampler(const Worker& worker, const Model& model, const StepOptions& op
       rank_(weights.rank()),
       texts_(texts),
       sequences_(rounded_up(texts, grid_)),
-      can_cache_(!options.sequence_parallel && worker.backend.memory().reach() == Reach::host),
+      can_cache_(!options.sequence_parallel),
       cache_(std::make_unique<CachingBackend>(worker.backend)),
       reader_(executor_of({worker.world, worker.channels, *cache_}, model,
                           reading_pass(evaluation_of(model, options, weights)), sequences_,
