@@ -136,7 +136,7 @@ TEST(Completions, RefuseFilesThatCannotBeCompleted) {
 
   EXPECT_THAT(refusal_of("{\"completion\": \"a\"}"), HasSubstr("has a document without a prompt"));
   EXPECT_THAT(refusal_of("no"), HasSubstr("line 1"));
-  EXPECT_THAT(refusal([] { read_documents("/nowhere.jsonl"); }), HasSubstr("cannot be read"));
+  EXPECT_THAT(refusal([] { read_documents("/nowhere.jsonl"); }), HasSubstr("cannot read"));
 }
 
 }  // namespace
