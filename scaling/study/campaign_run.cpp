@@ -143,7 +143,7 @@ void write_results(const Campaign& campaign, const Store& store, const std::stri
 }  // namespace
 
 int run_campaign(const CampaignOrder& order) {
-  Campaign campaign = read_campaign(order.file);
+  Campaign campaign = read_campaign(order.file, order.grids_by);
   if (order.fidelity) campaign.fidelity = *order.fidelity;
   return run_campaign(campaign, order);
 }
