@@ -4,6 +4,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "schedule/fold/short_folds.hpp"
 #include "schedule/models/fit.hpp"
 #include "schedule/models/model_file.hpp"
 #include "schedule/order/step.hpp"

@@ -27,6 +27,8 @@ void add_campaign_verb(CLI::App& app, Action& action) {
   run->add_option("FILE", typed->order.file, "the campaign, a TOML file")->required();
   run->add_option("--output", typed->order.output, "folder for results (default results/NAME)");
   run->add_option("--fidelity", typed->fidelity, "estimated or simulated, instead of the file's");
+  run->add_option("--grids-by", typed->order.grids_by,
+                  "estimate or sc24-model (see fourfold search), instead of the file's");
   run->add_flag("--fresh", typed->fresh, "drop the records that are there");
   run->add_flag("--wide", typed->wide, "print all columns, however wide");
   run->add_flag("--json", typed->json, "print the records, a line of JSON each, instead of tables");

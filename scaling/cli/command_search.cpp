@@ -28,11 +28,30 @@ struct Typed {
   bool influence = false;
   std::int64_t best = 10;
   std::string output;  // a folder; empty: results/NAME for a file, else none
+  std::string grids_by = name(GridsBy::estimate);
 };
+
+// What a choice of grids leaves nothing to do for, and the other way round.
+void refuse_idle(const Typed& typed, const Question& question) {
+  const QuestionFlags& flags = typed.flags.question;
+  if (typed.grids_by == name(GridsBy::estimate)) return;
+  if (question.grid) {
+    throw std::runtime_error("--grids-by cannot take effect: --grid says which one");
+  }
+  if (!flags.stages.empty()) {
+    throw std::runtime_error("--stages cannot take effect: --grids-by knows no pipelines");
+  }
+  if (flags.at_most_grids > 0) {
+    throw std::runtime_error(
+        "--at-most-grids cannot take effect: all that --grids-by chooses are simulated");
+  }
+}
 
 int search_grids(const Typed& typed) {
   const QuestionFlags flags = question_flags(typed.flags);
-  const Question question = question_of(flags);
+  Question question = question_of(flags);
+  ask_for_grids_by(question, typed.grids_by);
+  refuse_idle(typed, question);
   print_notices(read_platform(question.platform, question.scales, question.software));
   const Fidelity fidelity = fidelity_named(flags.fidelity);
   const StoppingRule rule = rule_of(flags);
@@ -95,10 +114,20 @@ void add_search_verb(CLI::App& app, Action& action) {
   verb->add_option("--output", typed->output,
                    "folder for table, JSON and, with --influence, CSV and plot of strategies "
                    "(default with --space: results/NAME)");
+  verb->add_option("--grids-by", typed->grids_by,
+                   "which grids are looked at: all, best estimates first (estimate), or the first "
+                   "ten by the communication model of SC24 as its authors' scripts code it, all "
+                   "of them simulated (sc24-model; perlmutter and frontier)")
+      ->capture_default_str();
   verb->add_flag("--json", typed->json, "print the answer as one line of JSON");
   verb->callback([typed, verb, &action] {
     action = [typed, verb] {
+      const bool by_estimate = typed->grids_by == name(GridsBy::estimate);
       const bool open = typed->flags.open() || typed->influence || !typed->output.empty();
+      if (open && !by_estimate) {
+        throw std::runtime_error(
+            "--grids-by cannot take effect: whole strategies are searched by estimate");
+      }
       return open ? search_whole_strategies(*typed, *verb) : search_grids(*typed);
     };
   });

@@ -10,6 +10,7 @@
 #include "scaling/find/nearby.hpp"
 #include "scaling/jobs/interrupt.hpp"
 #include "schedule/models/fit.hpp"
+#include "sim/cost/paper_model.hpp"
 #include "support/divisors.hpp"
 #include "support/prose.hpp"
 
@@ -70,6 +71,16 @@ SearchResult candidates_of_grid(const Question& question, const Platform& platfo
   return result;
 }
 
+// The first of each grid, which has its best micro-batches by estimate.
+void keep_best_of_grids(std::vector<Candidate>& candidates) {
+  std::vector<ProcessGrid> seen;
+  std::erase_if(candidates, [&](const Candidate& candidate) {
+    const bool known = std::ranges::count(seen, candidate.grid) > 0;
+    if (!known) seen.push_back(candidate.grid);
+    return known;
+  });
+}
+
 // `counts`: the micro-batches that would fit, if others were asked for.
 std::string why_nothing_fits(const Question& question, const Platform& platform,
                              const SearchResult& result, const std::set<std::int64_t>& counts) {
@@ -79,8 +90,10 @@ std::string why_nothing_fits(const Question& question, const Platform& platform,
   for (const auto& [reason, count] : result.rejected) {
     reasons.push_back(fmt::format("{} by {}", count, name(reason)));
   }
-  const std::string of_system =
-      question.system ? " that " + question.system->name + " looks at" : "";
+  std::string of_system = question.system ? " that " + question.system->name + " looks at" : "";
+  if (question.grids_by != GridsBy::estimate) {
+    of_system = fmt::format(" among the first {} by {}", grids_of_a_model, name(question.grids_by));
+  }
   std::string text =
       fmt::format("{} fits no grid of {} of {}{}{}", question.model.name,
                   counted(question.devices, "device"), platform.name, of_system, with);
@@ -107,7 +120,15 @@ SearchResult candidates(const Question& question, const Platform& platform, cons
 
   const Point pattern = point_of(question, ProcessGrid(question.devices, 1, 1, 1), 1);
   SearchSpace space{question.devices, question.stages};
-  if (question.system) {
+  std::vector<ProcessGrid> of_model;
+  if (question.grids_by == GridsBy::sc24_model) {
+    of_model = coded_grids(question.model, question.global_batch, question.devices, platform.name,
+                           grids_of_a_model);
+    space.stages = {1};
+    space.looks_at = [&](const ProcessGrid& grid) {
+      return std::ranges::count(of_model, grid) > 0;
+    };
+  } else if (question.system) {
     space.looks_at = [&](const ProcessGrid& grid) {
       return searches(*question.system, grid, question.options.rank_order, platform.node.devices);
     };
@@ -124,6 +145,7 @@ SearchResult candidates(const Question& question, const Platform& platform, cons
       return candidate.micro_batches != *question.micro_batches;
     });
   }
+  if (question.grids_by != GridsBy::estimate) keep_best_of_grids(result.feasible);
   if (result.feasible.empty()) {
     throw DoesNotFit(why_nothing_fits(question, platform, result, counts));
   }

@@ -126,8 +126,15 @@ double search_share(const Question& question, Fidelity fidelity) {
   return searches / (searches + simulations_work);
 }
 
-Finding find_uniform(const Question& asked, Fidelity fidelity, const StoppingRule& rule,
+// Where a model has chosen the grids, all of them are simulated.
+StoppingRule rule_for(const Question& question, StoppingRule rule) {
+  if (question.grids_by != GridsBy::estimate) rule.at_least = rule.at_most = grids_of_a_model;
+  return rule;
+}
+
+Finding find_uniform(const Question& asked, Fidelity fidelity, const StoppingRule& stated,
                      const Watch& watch) {
+  const StoppingRule rule = rule_for(asked, stated);
   const Platform platform = read_platform(asked.platform, asked.scales, asked.software);
   const double share = search_share(asked, fidelity);
   Settled found = settled(asked, platform, [&](const std::string& activity, double done) {

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "schedule/models/model_file.hpp"
+#include "sim/cost/paper_model.hpp"
 #include "sim/question/point_json.hpp"
 #include "support/divisors.hpp"
 #include "support/nearest_name.hpp"
@@ -28,6 +29,11 @@ Fidelity fidelity_named(const std::string& word) {
     known.emplace_back(name(fidelity));
   }
   throw std::runtime_error("unknown fidelity '" + word + "'" + did_you_mean(word, known));
+}
+
+const char* name(GridsBy grids_by) {
+  constexpr const char* names[]{"estimate", "sc24-model"};
+  return names[static_cast<int>(grids_by)];
 }
 
 Model model_with(const std::string& name_or_path, const FieldValues& instead) {
@@ -112,6 +118,30 @@ void ask_of_system(Question& question, const System& system, const TypedOptions&
                        [&](std::int64_t count) { return count <= question.model.layers; });
 }
 
+void ask_for_grids_by(Question& question, const std::string& word) {
+  if (word == name(GridsBy::estimate)) return;
+  if (word != name(GridsBy::sc24_model)) {
+    throw std::runtime_error(
+        fmt::format("grids are chosen by estimate or by sc24-model, not by '{}'", word));
+  }
+  if (question.grid) return;
+  const Platform platform = read_platform(question.platform, question.scales, question.software);
+  if (!codes_machine(platform.name)) {
+    throw std::runtime_error(fmt::format(
+        "grids cannot be chosen by sc24-model on {}: its authors' scripts have bandwidths of "
+        "perlmutter and frontier alone",
+        platform.name));
+  }
+  if (!question.options.rank_order.as_numbered()) {
+    throw std::runtime_error(
+        "grids by sc24-model bring the order of their ranks: leave the rank order out");
+  }
+  question.grids_by = GridsBy::sc24_model;
+  question.options.rank_order = coded_rank_order();
+  for (StepOptions& options : question.variants) options.rank_order = coded_rank_order();
+  if (question.system) question.set_by["rank_order"] = word;
+}
+
 namespace {
 
 nlohmann::json json_of_options(const StepOptions& options) {
@@ -148,6 +178,7 @@ nlohmann::json json_of(const Question& question) {
     object["options"] = json_of_options(question.options);
   }
   if (question.stages != std::vector<std::int64_t>{1}) object["stages"] = question.stages;
+  if (question.grids_by != GridsBy::estimate) object["grids_by"] = name(question.grids_by);
   if (question.grid) object["grid"] = question.grid->str();
   if (question.micro_batches) object["micro_batches"] = *question.micro_batches;
   return object;

@@ -29,6 +29,12 @@ constexpr bool simulates(Fidelity fidelity) {
 // Throws std::runtime_error that names the nearest known one.
 Fidelity fidelity_named(const std::string& word);
 
+// Which grids are looked at: all, by our estimate, or the first ten of the model by which the
+// authors of SC24 chose theirs (sim/cost/paper_model.hpp), all of which are simulated.
+enum class GridsBy : std::uint8_t { estimate, sc24_model };
+const char* name(GridsBy grids_by);
+inline constexpr std::int64_t grids_of_a_model = 10;
+
 struct Question {
   std::string platform;  // name or path
   Scales scales;
@@ -40,6 +46,7 @@ struct Question {
   StepOptions options;            // its micro_batches are not looked at
   WhatIfs what_ifs;
   std::optional<ProcessGrid> grid;            // searched if absent
+  GridsBy grids_by = GridsBy::estimate;       // those that are searched
   std::vector<std::int64_t> stages{1};        // lengths of pipelines that are searched
   std::optional<std::int64_t> micro_batches;  // searched if absent
   // Of a system: the rules of its grids, and the options among which the best by estimate are
@@ -75,6 +82,11 @@ struct TypedOptions {
 };
 void ask_of_system(Question& question, const System& system, const TypedOptions& typed,
                    const Platform& platform);
+
+// Makes the question one whose grids are chosen in this way, with what that means for the order of
+// the ranks. Throws std::runtime_error on a word that is not known, or a machine that its model
+// does not know.
+void ask_for_grids_by(Question& question, const std::string& word);
 
 nlohmann::json json_of(const Question& question);
 

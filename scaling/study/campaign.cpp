@@ -63,6 +63,7 @@ struct Pattern {
   FieldValues instead;   // of the models' own
   std::string system;    // a name or a file; empty: none
   std::string software;  // a name or a file; empty: the system's or the machine's
+  std::string grids_by;  // how grids are chosen that no point states; empty: by estimate
   std::int64_t batch_tokens = 0;
   json what_if = json::object();
   std::string folder;  // of the campaign file
@@ -97,6 +98,7 @@ Question read_question(const json& entry, Pattern pattern, const Platform& platf
     question.stages.clear();  // the system's
     ask_of_system(question, read_system(pattern.system), {pattern.options, "campaign"}, platform);
   }
+  if (!pattern.grids_by.empty()) ask_for_grids_by(question, pattern.grids_by);
   return question;
 }
 
@@ -138,7 +140,7 @@ void refuse_twins(const std::vector<Question>& questions) {
 
 }  // namespace
 
-Campaign read_campaign(const std::string& path) {
+Campaign read_campaign(const std::string& path, const std::string& grids_by) {
   const json file = read_toml(path);
   Campaign campaign;
   campaign.name = std::filesystem::path(path).stem().string();
@@ -149,7 +151,7 @@ Campaign read_campaign(const std::string& path) {
     }
     JsonObject object(file, "the campaign");
     object.allow_only({"title", "fidelity", "simulate", "published_csv", "batch_tokens", "system",
-                       "options", "what_if", "machine", "software"});
+                       "options", "what_if", "machine", "software", "grids_by"});
     campaign.title = object.text("title");
     if (object.has("fidelity")) campaign.fidelity = fidelity_named(object.text("fidelity"));
     if (object.has("simulate")) campaign.rule = read_rule(object.object("simulate"));
@@ -161,6 +163,8 @@ Campaign read_campaign(const std::string& path) {
     pattern.batch_tokens = object.positive("batch_tokens");
     read_shared(object, pattern);
     if (object.has("what_if")) pattern.what_if = object.get("what_if");
+    if (object.has("grids_by")) pattern.grids_by = object.text("grids_by");
+    if (!grids_by.empty()) pattern.grids_by = grids_by;
     pattern.folder = std::filesystem::path(path).parent_path().string();
     const json& machines = list(object, "machine");
     for (const json& machine : machines) {

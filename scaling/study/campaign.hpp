@@ -18,8 +18,9 @@ struct Campaign {
   std::string published;  // path of a CSV of published rows; empty if none
 };
 
-// Throws std::runtime_error with a sentence that starts with the file: unknown key (nearest known),
-// platform or model; missing or impossible value; more devices than the machine has.
-Campaign read_campaign(const std::string& path);
+// `grids_by` is instead of the file's, unless it is empty. Throws std::runtime_error with a
+// sentence that starts with the file: unknown key (nearest known), platform or model; missing or
+// impossible value; more devices than the machine has.
+Campaign read_campaign(const std::string& path, const std::string& grids_by = "");
 
 }  // namespace fourfold

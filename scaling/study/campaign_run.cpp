@@ -150,7 +150,7 @@ int run_campaign(const CampaignOrder& order) {
   if (const nlohmann::json file = read_toml(order.file); is_memorisation(file)) {
     return run_memorisation(read_memorisation(file, order.file), order);
   }
-  Campaign campaign = read_campaign(order.file);
+  Campaign campaign = read_campaign(order.file, order.grids_by);
   if (order.fidelity) campaign.fidelity = *order.fidelity;
   return run_campaign(campaign, order);
 }

@@ -19,6 +19,7 @@ struct CampaignOrder {
   std::string output;  // folder; empty: results/NAME
   Opening opening = Opening::resume;
   std::optional<Fidelity> fidelity;  // instead of the campaign's
+  std::string grids_by;              // instead of the campaign's, unless empty
   Answers answers = Answers::tables;
   Width width = Width::page;  // of what is printed; table.txt has all columns
 };

@@ -338,15 +338,6 @@ Folded folded_step(const Model& model, const StepOptions& options, const Stage& 
   return folded;
 }
 
-std::vector<Folded> folded_stages(const Model& model, const StepOptions& options,
-                                  std::int64_t stages) {
-  std::vector<Folded> result;
-  for (std::int64_t i = 0; i < stages; ++i) {
-    result.push_back(folded_step(model, options, {i, stages}));
-  }
-  return result;
-}
-
 void stretch(Folded& folded, std::int64_t micro_batches) {
   const std::int64_t missing = micro_batches - folded.micro_batches;
   bool periods = !folded.steady.empty();

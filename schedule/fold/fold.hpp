@@ -123,9 +123,6 @@ std::int64_t recorded_micro_batches(const Model& model, const StepOptions& optio
 // The folded step of a stage for any number of micro-batches: a few are recorded, and the last
 // periods of the order's steady stretches are repeated (tested against recording all).
 Folded folded_step(const Model& model, const StepOptions& options, const Stage& stage = {});
-// Those of all stages.
-std::vector<Folded> folded_stages(const Model& model, const StepOptions& options,
-                                  std::int64_t stages);
 
 // Makes a folded step one of more micro-batches. Throws std::logic_error if it has no steady
 // stretch, or if one has not settled.

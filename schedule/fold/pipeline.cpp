@@ -182,6 +182,7 @@ class Meet {
   }
 
   std::vector<Meeting> meetings;
+  std::vector<std::int32_t> beginnings{Meeting::no_wait};
   std::int32_t numbers = Meeting::no_post + 1;
   std::int32_t posts = Meeting::no_post + 1;
 
@@ -223,6 +224,7 @@ class Meet {
       for (Group& group : groups) {
         if (group.posts.empty()) continue;
         group.base = numbers;
+        beginnings.push_back(numbers);
         numbers += static_cast<std::int32_t>(group.posts.size()) + 1;
       }
     }
@@ -412,6 +414,12 @@ Pipeline::Pipeline(std::vector<Folded> stages)
         "order stands in the wrong place.");
   }
   meetings_ = std::move(meet.meetings);
+  for (StageKind& kind : kinds_) kind.times.resize(kind.legs.size());
+  for (const Meeting& meeting : meetings_) {
+    StageKind& kind = kinds_[index_of_kind(static_cast<std::size_t>(meeting.stage))];
+    ++kind.times[static_cast<std::size_t>(meeting.leg)];
+  }
+  beginnings_ = std::move(meet.beginnings);
   numbers_ = static_cast<std::size_t>(meet.numbers);
   posts_ = static_cast<std::size_t>(meet.posts);
 }

@@ -46,6 +46,8 @@ struct StageKind {
   std::int32_t stage = 0;      // one of them
   std::vector<Leg> legs;       // distinct
   std::vector<RunWord> words;  // distinct
+  // By leg, how often it follows a meeting of any of the stages.
+  std::vector<std::int64_t> times = {};
 };
 
 // Cycles of a stage as words of its kind: those that come once are one, whatever they are parts of.
@@ -89,6 +91,8 @@ class Pipeline {
   const std::vector<Meeting>& meetings() const { return meetings_; }
   // How many numbers and own posts there are.
   std::size_t numbers() const { return numbers_; }
+  // The numbers before the first of each channel, which nobody posts.
+  const std::vector<std::int32_t>& beginnings() const { return beginnings_; }
   std::size_t posts() const { return posts_; }
 
  private:
@@ -99,6 +103,7 @@ class Pipeline {
   std::vector<StageSet> sets_;
   std::vector<std::vector<WordCycle>> cycles_;  // by stage
   std::vector<Meeting> meetings_;
+  std::vector<std::int32_t> beginnings_;
   std::size_t numbers_ = 0, posts_ = 0;
 };
 

@@ -141,4 +141,16 @@ const ShortFolds::Recorded& ShortFolds::recorded(const Order& order, const StepO
   return result;
 }
 
+std::vector<Folded> folded_stages(const Model& model, const StepOptions& options,
+                                  std::int64_t stages) {
+  ShortFolds short_folds(model, options);
+  std::vector<Folded> result;
+  for (std::int64_t i = 0; i < stages; ++i) {
+    std::optional<Folded> step;
+    if (stages > 1) step = short_folds.step({i, stages}, options.micro_batches);
+    result.push_back(step ? std::move(*step) : folded_step(model, options, {i, stages}));
+  }
+  return result;
+}
+
 }  // namespace fourfold

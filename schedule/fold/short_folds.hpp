@@ -46,4 +46,8 @@ class ShortFolds {
   std::map<std::tuple<std::int64_t, std::int64_t, std::vector<Context>>, Recorded> recorded_;
 };
 
+// The folded steps of all stages.
+std::vector<Folded> folded_stages(const Model& model, const StepOptions& options,
+                                  std::int64_t stages);
+
 }  // namespace fourfold

@@ -294,6 +294,17 @@ bool chooses_after(const Order& order, const Turn& turn, const Stage& stage) {
 
 }  // namespace
 
+StepOptions plain(StepOptions options, std::int64_t stages) {
+  if (options.recompute == Recompute::selective && options.attention == AttentionKernel::fused) {
+    options.recompute = Recompute::none;
+  }
+  options.cut_messages = stages > 1 && options.cuts_messages();
+  if (stages > 1) return options;
+  if (options.order == PipelineOrder::zero_bubble) options.order = PipelineOrder::one_f_one_b;
+  options.overlap.messages = true;
+  return options;
+}
+
 Program record_step(const Model& model, const StepOptions& options, const Order& order,
                     const Stage& stage) {
   if (const std::string why = fault(order); !why.empty()) throw std::invalid_argument(why);

@@ -18,6 +18,10 @@ Order short_order(const StepOptions& options, const Stage& stage, std::int64_t m
 std::int64_t settling_micro_batches(const StepOptions& options, const Stage& stage,
                                     std::int64_t periods);
 
+// The options with which a step of so many stages is the same, what makes no difference there as
+// it usually is: a fused attention keeps nothing to select from, and one stage sends no messages.
+StepOptions plain(StepOptions options, std::int64_t stages);
+
 // Why an order cannot be done, as a sentence; empty if it can: it starts and finishes, no backward
 // comes before its forward, each micro-batch has one of either in each chunk, a weight gradient
 // follows each input gradient, and the steady stretches it declares say the same turns again and

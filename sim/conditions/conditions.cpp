@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "schedule/fold/short_folds.hpp"
 #include "sim/cost/lower.hpp"
 
 namespace fourfold {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "schedule/fold/memory.hpp"
+#include "schedule/fold/short_folds.hpp"
 #include "schedule/models/fit.hpp"
 #include "schedule/order/side_by_side.hpp"
 #include "sim/cost/lower.hpp"

@@ -19,7 +19,6 @@ constexpr std::uint64_t spread = 0x9e3779b97f4a7c15;
 
 Outcome PipelineWalk::walk(const Pipeline& pipeline, const TimedBodies& bodies) {
   begin(pipeline, bodies);
-  const Interference* const lost = lost_.data();
   double bubble = 0.0;
   double* const exposed = exposed_.data();
   double* const posted = posted_.data();
@@ -29,11 +28,15 @@ Outcome PipelineWalk::walk(const Pipeline& pipeline, const TimedBodies& bodies) 
     StageClock& stage = stages_[static_cast<std::size_t>(meeting.stage)];
     double now = stage.now;
     double compute = stage.compute;
-    // The wait. No branches: what comes next is hard to foretell.
-    const double duration = stage.durations[meeting.wait.collective];
+    // The wait. There is enough compute beside most, which spares divisions; no other branches, as
+    // what comes next is hard to foretell.
+    const OfClass& awaited = stage.classes[meeting.wait.collective];
+    const double duration = awaited.duration;
     const double until = finish[meeting.wait.number];
-    const InterferenceCharge charge =
-        interference_charge(lost[meeting.channel], {duration}, {compute - mark[meeting.wait.post]});
+    const double beside = compute - mark[meeting.wait.post];
+    const InterferenceCharge charge = beside >= awaited.beside
+                                          ? awaited.most
+                                          : interference_charge(awaited.lost, {duration}, {beside});
     compute += charge.compute.value;
     now += charge.compute.value;
     const double waits = std::max(0.0, until + charge.late.value - now);
@@ -44,7 +47,8 @@ Outcome PipelineWalk::walk(const Pipeline& pipeline, const TimedBodies& bodies) 
     const std::int32_t number = meeting.post.number;
     const double last = std::max(posted[number], now);
     posted[number] = last;
-    finish[number] = std::max(finish[number - 1], last) + stage.durations[meeting.post.collective];
+    finish[number] =
+        std::max(finish[number - 1], last) + stage.classes[meeting.post.collective].duration;
     mark[meeting.post.post] = compute;
     stage.now = now;
     stage.compute = compute;
@@ -52,7 +56,6 @@ Outcome PipelineWalk::walk(const Pipeline& pipeline, const TimedBodies& bodies) 
     if (leg.simple && stage.pending.empty()) {
       stage.now += leg.seconds;
       stage.compute += leg.compute;
-      ++leg.count;
     } else {
       const Leg& parts = pipeline.kinds()[stage.kind].legs[static_cast<std::size_t>(meeting.leg)];
       pass(stage, parts, leg);
@@ -71,26 +74,31 @@ void PipelineWalk::begin(const Pipeline& pipeline, const TimedBodies& bodies) {
   used_ = 0;
   walked_ = 0;
   first_leg_.clear();
-  first_duration_.clear();
   std::size_t legs = 0;
   for (const StageKind& kind : pipeline.kinds()) {
     first_leg_.push_back(legs);
     legs += kind.legs.size();
   }
   legs_.resize(legs);
-  // What comes before the first on a channel has never held anybody back.
-  finish_.assign(pipeline.numbers(), 0.0);
   posted_.assign(pipeline.numbers(), 0.0);
-  compute_mark_.assign(pipeline.posts(), 0.0);
-  durations_.clear();
+  // What comes before the first on a channel has never held anybody back. The other ends, and the
+  // marks of own posts, are written before anybody asks for them.
+  finish_.resize(pipeline.numbers());
+  for (std::int32_t number : pipeline.beginnings()) {
+    finish_[static_cast<std::size_t>(number)] = 0.0;
+  }
+  compute_mark_.resize(pipeline.posts());
+  compute_mark_[Meeting::no_wait] = 0.0;
+  classes_.clear();
+  first_class_.clear();
   for (std::size_t k = 0; k < bodies.kinds.size(); ++k) {
-    first_duration_.push_back(durations_.size() + 1);
-    durations_.push_back(0.0);  // of no collective
+    first_class_.push_back(classes_.size() + 1);
+    classes_.emplace_back();  // of no collective
     const bool last = k + 1 == bodies.kinds.size();
     const auto next = last ? program_->collectives.size()
                            : static_cast<std::size_t>(bodies.kinds[k + 1].first_collective);
     for (auto c = static_cast<std::size_t>(bodies.kinds[k].first_collective); c < next; ++c) {
-      durations_.push_back(program_->collectives[c].uncontended.value);
+      classes_.push_back(of_class(program_->collectives[c]));
     }
   }
   exposed_.assign(pipeline.channels().size(), 0.0);
@@ -100,11 +108,20 @@ void PipelineWalk::begin(const Pipeline& pipeline, const TimedBodies& bodies) {
     stage.now = stage.compute = 0.0;
     stage.kind = pipeline.index_of_kind(i);
     stage.legs = legs_.data() + first_leg_[stage.kind];
-    stage.durations = durations_.data() + first_duration_[stage.kind];
+    stage.classes = classes_.data() + first_class_[stage.kind];
     stage.first_body = bodies.kinds[stage.kind].first_body;
     stage.channels = 0;
     stage.pending.clear();
   }
+}
+
+PipelineWalk::OfClass PipelineWalk::of_class(const TimedCollective& collective) const {
+  const Interference& lost = lost_[static_cast<std::size_t>(collective.channel)];
+  const Seconds duration = collective.uncontended;
+  // Above where both forms of the charge meet, so that they are the same bit for bit.
+  const Seconds beside = most_beside(lost, duration) * (1.0 + 1e-9);
+  const Seconds endless{std::numeric_limits<double>::infinity()};
+  return {duration.value, beside.value, interference_charge(lost, duration, endless), lost};
 }
 
 // A body's parts lie between its posts and waits along pipe.
@@ -128,6 +145,7 @@ void PipelineWalk::divide(const TimedBodies& bodies) {
 }
 
 void PipelineWalk::pass(StageClock& stage, const Leg& leg, LegTimes& times) {
+  ++times.passed;
   if (stage.pending.empty()) {
     if (times.first < 0) times.first = walk(stage, leg);
     const auto first = static_cast<std::size_t>(times.first);
@@ -304,21 +322,21 @@ Outcome PipelineWalk::outcome(const Pipeline& pipeline, const TimedBodies& bodie
   }
   outcome.bubble = Seconds{bubble_} * share;
   std::vector<double> exposed = exposed_;
-  for (const LegTimes& leg : legs_) {
-    if (leg.first >= 0) {
-      const Passage& passage = passages_[static_cast<std::size_t>(leg.first)];
-      const auto count = static_cast<double>(leg.count);
-      for (const Exposed& e : passage.exposed) {
-        exposed[static_cast<std::size_t>(e.channel)] += count * e.seconds;
-      }
+  const auto add = [&](const Passage& passage, std::int64_t count) {
+    for (const Exposed& e : passage.exposed) {
+      exposed[static_cast<std::size_t>(e.channel)] += static_cast<double>(count) * e.seconds;
+    }
+  };
+  // Whatever had no passage of its own was like the first with nothing under way.
+  for (std::size_t k = 0; k < pipeline.kinds().size(); ++k) {
+    const std::vector<std::int64_t>& times = pipeline.kinds()[k].times;
+    for (std::size_t l = 0; l < times.size(); ++l) {
+      const LegTimes& leg = legs_[first_leg_[k] + l];
+      if (leg.first < 0) continue;
+      add(passages_[static_cast<std::size_t>(leg.first)], times[l] - leg.passed);
     }
   }
-  for (std::size_t i = 0; i < used_; ++i) {
-    const auto count = static_cast<double>(passages_[i].count);
-    for (const Exposed& e : passages_[i].exposed) {
-      exposed[static_cast<std::size_t>(e.channel)] += count * e.seconds;
-    }
-  }
+  for (std::size_t i = 0; i < used_; ++i) add(passages_[i], passages_[i].count);
   for (std::size_t c = 0; c < exposed.size(); ++c) outcome.exposed[c] = {exposed[c] * share};
   for (const StageSet& set : pipeline.sets()) {
     const auto first =

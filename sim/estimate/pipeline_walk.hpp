@@ -24,6 +24,14 @@ class PipelineWalk {
   std::int64_t walked() const { return walked_; }
 
  private:
+  // A collective class of a kind of stages: what it and compute beside it lose to each other grows
+  // with that compute up to `beside`, and is `most` from there on.
+  struct OfClass {
+    double duration = 0.0;
+    double beside = 0.0;
+    InterferenceCharge most;
+    Interference lost;
+  };
   // A post on one of the stage's own channels that has not been waited for.
   struct Pending {
     ChannelNumber channel = 0;
@@ -61,7 +69,7 @@ class PipelineWalk {
   struct LegTimes {
     double seconds = 0.0;
     double compute = 0.0;
-    std::int64_t count = 0;
+    std::int64_t passed = 0;  // times that are counted with a passage
     bool simple = false;
     std::int32_t first = -1;  // passage with nothing under way before it
     std::vector<std::int32_t> others;
@@ -70,7 +78,7 @@ class PipelineWalk {
     double now = 0.0;
     double compute = 0.0;
     LegTimes* legs = nullptr;
-    const double* durations = nullptr;  // by collective class; -1 is none
+    const OfClass* classes = nullptr;  // by collective class; -1 is none
     std::int32_t first_body = 0;
     std::size_t kind = 0;
     std::uint64_t channels = 0;    // of what is pending, as one number
@@ -83,6 +91,7 @@ class PipelineWalk {
 
   void begin(const Pipeline& pipeline, const TimedBodies& bodies);
   void divide(const TimedBodies& bodies);
+  OfClass of_class(const TimedCollective& collective) const;
   void pass(StageClock& stage, const Leg& leg, LegTimes& times);
   bool holds(const Passage& passage, const StageClock& stage) const;
   double ahead_of(const Pending& pending, double now) const;
@@ -95,7 +104,7 @@ class PipelineWalk {
   Outcome outcome(const Pipeline& pipeline, const TimedBodies& bodies) const;
 
   const TimedProgram* program_ = nullptr;
-  std::vector<Interference> lost_;  // by channel
+  std::vector<Interference> lost_;        // by channel
   std::vector<std::int32_t> first_part_;  // by body of the program
   std::vector<Range> parts_;              // of its steps
   std::vector<LegTimes> legs_;            // kind after kind
@@ -103,11 +112,11 @@ class PipelineWalk {
   std::vector<Passage> passages_;
   std::size_t used_ = 0;  // of the passages
   std::vector<StageClock> stages_;
-  std::vector<double> durations_;            // kind after kind
-  std::vector<std::size_t> first_duration_;  // by kind
-  std::vector<double> posted_, finish_;      // by number: when the last so far posted, and the end
-  std::vector<double> compute_mark_;         // by own post
-  std::vector<double> exposed_;              // by channel, of meetings
+  std::vector<OfClass> classes_;          // kind after kind, none before the first of each
+  std::vector<std::size_t> first_class_;  // by kind
+  std::vector<double> posted_, finish_;   // by number: when the last so far posted, and the end
+  std::vector<double> compute_mark_;      // by own post
+  std::vector<double> exposed_;           // by channel, of meetings
   double bubble_ = 0.0;
   std::vector<Pending> next_pending_;  // scratch
   std::int64_t walked_ = 0;

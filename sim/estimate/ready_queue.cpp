@@ -244,19 +244,21 @@ std::vector<QueuedStage> walked(const TimedProgram& program, Meetings& meetings,
     stages.emplace_back(program, i, meetings, i == logged ? log : nullptr);
     stages.back().walk();
   }
+  std::vector<double> decides_at;
+  for (const QueuedStage& stage : stages) decides_at.push_back(stage.decides_at());
   while (!std::ranges::all_of(stages, &QueuedStage::over)) {
-    QueuedStage* first = nullptr;
-    double earliest = never;
-    for (QueuedStage& stage : stages) {
-      const double at = stage.decides_at();
-      if (at < earliest) first = &stage;
-      earliest = std::min(earliest, at);
-    }
-    if (first == nullptr) {
+    const auto first = std::ranges::min_element(decides_at);
+    if (*first == never) {
       throw std::invalid_argument(
           "The stages of the pipeline wait for each other for ever: no message arrives.");
     }
-    first->decide();
+    const auto stage = static_cast<std::size_t>(first - decides_at.begin());
+    stages[stage].decide();
+    // Messages come from the neighbours.
+    const std::size_t last = std::min(stage + 2, stages.size());
+    for (std::size_t i = stage - std::min<std::size_t>(stage, 1); i < last; ++i) {
+      decides_at[i] = stages[i].decides_at();
+    }
   }
   for (QueuedStage& stage : stages) stage.go_behind_queue();
   const bool ended = side_by_side(

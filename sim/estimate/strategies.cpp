@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "schedule/order/step.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "sim/estimate/recordings.hpp"
 
@@ -18,6 +19,7 @@ namespace {
 
 struct Visit {
   Choices choices;
+  double bound = 0.0;    // of its seconds, where one was looked for
   double seconds = 0.0;  // 0: out of memory
   double memory = 0.0;   // where it is out, at least
 };
@@ -89,6 +91,32 @@ class Runner {
   std::optional<Recordings> recordings_;
   std::pair<std::uint32_t, std::int64_t> of_{};  // options and stages that the recordings are of
 };
+
+// By strategy the first one whose step, grid and micro-batches are the same: itself, if none before
+// it is. Strategies are sorted by stages, then by options: the same step has the same rows.
+std::vector<std::size_t> twins(const StrategyLists& lists, const std::vector<Visit>& visits) {
+  std::vector<std::size_t> twins(visits.size());
+  std::vector<std::pair<StepOptions, std::size_t>> rows;  // of as many stages, and where they begin
+  std::size_t first = 0, of_twin = 0;                     // of a row, and of the first one like it
+  for (std::size_t i = 0; i < visits.size(); ++i) {
+    const Choices& now = visits[i].choices;
+    const std::int64_t stages = lists.stages(now);
+    const bool new_stages = i == 0 || lists.stages(visits[i - 1].choices) != stages;
+    if (new_stages) rows.clear();
+    if (new_stages || visits[i - 1].choices.options != now.options) {
+      const StepOptions options = plain(lists.combinations[now.options], stages);
+      const auto same = std::ranges::find(rows, options, &decltype(rows)::value_type::first);
+      first = i;
+      of_twin = same == rows.end() ? i : same->second;
+      if (same == rows.end()) rows.emplace_back(options, i);
+    }
+    const std::size_t twin = of_twin + (i - first);
+    Choices like = visits[twin].choices;
+    like.options = now.options;
+    twins[i] = like == now ? twin : i;
+  }
+  return twins;
+}
 
 // The rates of the best so far, those that rounding tells apart counted once: what is below all of
 // as many as are wanted is not among the best.
@@ -213,6 +241,7 @@ StrategyAnswer search_strategies(const Point& pattern, const Platform& platform,
   // Short pipelines first: they are quick to estimate, and what the others have to beat.
   std::ranges::stable_sort(visits, {},
                            [&](const Visit& visit) { return lists.stages(visit.choices); });
+  const std::vector<std::size_t> first_alike = twins(lists, visits);
   Runner runner(pattern, platform);
   answer.memory_limit = runner.memory_limit();
   std::vector<double> rates;
@@ -223,6 +252,11 @@ StrategyAnswer search_strategies(const Point& pattern, const Platform& platform,
       progress(static_cast<std::int64_t>(i), static_cast<std::int64_t>(visits.size()));
     }
     Visit& visit = visits[i];
+    const bool known = first_alike[i] != i;
+    if (known) {
+      const Visit& twin = visits[first_alike[i]];
+      visit = {visit.choices, twin.bound, twin.seconds, twin.memory};
+    }
     const Strategy strategy = lists.strategy(visit.choices);
     const auto rate = [&](Seconds seconds) {
       return rate_of(pattern.model, strategy, seconds.value).value;
@@ -231,12 +265,15 @@ StrategyAnswer search_strategies(const Point& pattern, const Platform& platform,
         wish.thoroughness == Thoroughness::best && strategy.grid.extent(Axis::pipe) > 1;
     // The seconds in which it would be as good as the last of the best.
     const Seconds most{rate({1.0}) / best.least()};
-    if (may_lose && best.beats(rate(runner.bound(strategy, visit, most)))) {
+    if (may_lose && !known) visit.bound = runner.bound(strategy, visit, most).value;
+    if (may_lose && best.beats(rate({visit.bound}))) {
+      // As a twin may not have been.
+      visit.seconds = visit.memory = 0.0;
       rates.push_back(0.0);
       ++answer.beaten;
       continue;
     }
-    runner.run(strategy, visit);
+    if (!known) runner.run(strategy, visit);
     const bool fits = visit.seconds > 0.0;
     rates.push_back(fits ? rate({visit.seconds}) : 0.0);
     if (fits) best.add(rates.back());

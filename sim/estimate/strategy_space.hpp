@@ -73,6 +73,7 @@ struct Choices {
   std::uint16_t devices = 0;
   std::array<std::uint16_t, axis_count> extents{};
   std::uint16_t micro_batch_size = 0, micro_batches = 0;
+  bool operator==(const Choices&) const = default;
 };
 
 // 0: whatever it is, it does not come out whole.

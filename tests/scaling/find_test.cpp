@@ -61,6 +61,49 @@ struct Watched {
   }
 };
 
+TEST(Find, OfGridsByAModelSimulatesAllThatTheModelPutsFirst) {
+  Question asked = question(32);
+  ask_for_grids_by(asked, "sc24-model");
+  const std::vector<ProcessGrid> first = coded_grids(asked.model, 32, 32, "frontier", 10);
+
+  const Finding found = find(asked, Fidelity::simulated, {}, ignore);
+
+  EXPECT_EQ(found.options.rank_order, coded_rank_order());
+  EXPECT_EQ(found.simulated.size(), found.search.feasible.size());
+  std::set<std::string> grids;
+  for (const Candidate& one : found.search.feasible) {
+    grids.insert(one.grid.str());
+    EXPECT_THAT(first, ::testing::Contains(one.grid));
+  }
+  EXPECT_EQ(grids.size(), found.search.feasible.size());
+  EXPECT_EQ(first.size(), 10U);
+  EXPECT_EQ(grids.size(), 10U);
+}
+
+TEST(Find, RefusesGridsByAModelThatDoesNotKnowTheMachine) {
+  const auto why = [](Question asked, const std::string& word) -> std::string {
+    try {
+      ask_for_grids_by(asked, word);
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return asked.grids_by == GridsBy::estimate ? "by estimate" : "by the model";
+  };
+  Question elsewhere = question();
+  elsewhere.platform = "alps";
+  Question given = question();
+  given.grid = ProcessGrid(16, 1, 1, 1);
+  Question ordered = question();
+  ordered.options.rank_order = coded_rank_order();
+
+  EXPECT_THAT(why(elsewhere, "sc24-model"), HasSubstr("perlmutter and frontier alone"));
+  EXPECT_THAT(why(question(), "sc24"), HasSubstr("by estimate or by sc24-model, not by 'sc24'"));
+  EXPECT_THAT(why(ordered, "sc24-model"), HasSubstr("leave the rank order out"));
+  EXPECT_EQ(why(given, "sc24-model"), "by estimate");
+  EXPECT_EQ(why(question(), "estimate"), "by estimate");
+  EXPECT_NE(json_of(question()).contains("grids_by"), true);
+}
+
 TEST(Find, ChoosesTheLeastSimulatedSecondsOfThoseTheRuleAllows) {
   StoppingRule rule;
   rule.at_most = 3;

@@ -11,6 +11,7 @@
 
 #include "schedule/fold/count.hpp"
 #include "schedule/fold/memory.hpp"
+#include "schedule/fold/short_folds.hpp"
 #include "schedule/order/step.hpp"
 #include "tests/golden.hpp"
 

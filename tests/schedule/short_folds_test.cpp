@@ -107,6 +107,25 @@ TEST(ShortFolds, AreTheStepsRecordedWhole) {
   EXPECT_GT(equal, 200);
 }
 
+TEST(PlainOptions, AreFoldedAsTheOptionsThemselves) {
+  std::int64_t plainer = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    Draw draw(seed);
+    const std::int64_t stages = draw.one_of({1, 1, 2});
+    const Model model{"drawn", 4, 3840, 24, 2048, 51'200};
+    const StepOptions options = draw.options(stages, 1);
+    const StepOptions simple = plain(options, stages);
+    if (simple == options) continue;
+    ++plainer;
+    for (std::int64_t i = 0; i < stages; ++i) {
+      expect_equal(folded_step(model, simple, {i, stages}),
+                   folded_step(model, options, {i, stages}),
+                   "seed " + std::to_string(seed) + ", stage " + std::to_string(i));
+    }
+  }
+  EXPECT_GT(plainer, 20);
+}
+
 TEST(ShortFolds, NeedFewMicroBatchesForALongPipeline) {
   StepOptions options;
   options.micro_batches = 256;

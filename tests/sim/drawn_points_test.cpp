@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "schedule/fold/short_folds.hpp"
 #include "sim/cost/paper_model.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "sim/explain/explanation.hpp"

@@ -6,6 +6,7 @@
 
 #include <stdexcept>
 
+#include "schedule/fold/short_folds.hpp"
 #include "schedule/models/fit.hpp"
 #include "schedule/models/model_file.hpp"
 #include "tests/sim/programs.hpp"

@@ -6,6 +6,7 @@
 
 #include "platforms/platform.hpp"
 #include "schedule/fold/names.hpp"
+#include "schedule/fold/short_folds.hpp"
 #include "sim/cost/lower.hpp"
 #include "sim/estimate/estimate.hpp"
 

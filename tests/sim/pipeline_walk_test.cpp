@@ -7,6 +7,7 @@
 #include <array>
 #include <random>
 
+#include "schedule/fold/short_folds.hpp"
 #include "schedule/models/fit.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "tests/refusal.hpp"

@@ -7,6 +7,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "schedule/fold/short_folds.hpp"
 #include "schedule/models/fit.hpp"
 #include "schedule/models/model_file.hpp"
 

@@ -157,6 +157,29 @@ TEST(Strategies, ThatMakeNoDifferenceAreOneRow) {
   }
 }
 
+// Their rates are those that they have without any like them.
+TEST(Strategies, WithTheSameStepHaveTheSameRates) {
+  const auto rates_of_last = [](const OptionChoice& choice) {
+    StrategySpace space = pipelines();
+    space.options = {choice};
+    const StrategyAnswer answer = searched(pattern(), space, {10, Thoroughness::all});
+    std::vector<double> rates;
+    for (std::size_t i = 0; i < answer.visited.rates.size(); ++i) {
+      const std::size_t next = (i + 1) * answer.factors.size();
+      const bool last = answer.visited.places[next - 1] + 1u == choice.words.size();
+      if (last) rates.push_back(answer.visited.rates[i]);
+    }
+    return rates;
+  };
+
+  const std::vector<double> selective = rates_of_last({"--recompute", {"selective"}});
+  const std::vector<double> split = rates_of_last({"--order", {"zero-bubble"}});
+
+  EXPECT_GT(selective.size(), 30u);
+  EXPECT_EQ(rates_of_last({"--recompute", {"none", "selective"}}), selective);
+  EXPECT_EQ(rates_of_last({"--order", {"interleaved", "1f1b", "zero-bubble"}}), split);
+}
+
 TEST(Strategies, MayMakeTheirBatchOfMicroBatches) {
   Point point = pattern();
   point.global_batch = 0;

@@ -9,6 +9,7 @@
 
 #include "schedule/fold/fold.hpp"
 #include "schedule/fold/memory.hpp"
+#include "schedule/fold/short_folds.hpp"
 #include "support/field_json.hpp"
 #include "support/processor_name.hpp"
 #include "support/prose.hpp"
