@@ -134,8 +134,9 @@ const std::vector<std::int32_t>& FaultyLinks::remember(const std::string& link, 
                     link, topology_.devices() - 1, platform.name, known_links(platform.network)));
   }
   for (const Fault& other : faults_) {
-    const auto shared = std::ranges::find_first_of(fault.directions, other.directions);
-    if (harm != other.harm || shared == fault.directions.end()) continue;
+    if (harm != other.harm || !std::ranges::is_permutation(fault.directions, other.directions)) {
+      continue;
+    }
     throw std::runtime_error(
         link == other.link
             ? fmt::format("'{}' is named twice; say once what all of it amounts to", link)

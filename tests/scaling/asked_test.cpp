@@ -76,7 +76,7 @@ TEST(QuestionFlags, BecomeTheQuestion) {
                                    "--scale",
                                    "nodes=0.5",
                                    "--scale",
-                                   "network.link_bandwidth_GBps=2",
+                                   "node.nics.bandwidth_GBps=2",
                                    "--vocabulary",
                                    "32000",
                                    "--stages",
@@ -95,7 +95,7 @@ TEST(QuestionFlags, BecomeTheQuestion) {
   EXPECT_EQ(question.model.vocabulary, 32'000);
   EXPECT_EQ(question.devices, 32);
   EXPECT_EQ(question.global_batch, 64);
-  EXPECT_EQ(question.scales, (Scales{{"nodes", 0.5}, {"network.link_bandwidth_GBps", 2.0}}));
+  EXPECT_EQ(question.scales, (Scales{{"nodes", 0.5}, {"node.nics.bandwidth_GBps", 2.0}}));
   EXPECT_THAT(question.stages, ElementsAre(1, 2, 4));
   EXPECT_EQ(question.options.recompute, Recompute::none);
   EXPECT_EQ(question.options.in_flight_blocks, 3);

