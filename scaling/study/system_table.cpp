@@ -107,7 +107,7 @@ std::string system_table(const Study& study, Width width) {
                    {"HFU", "%", Align::right, 9},
                    {"tokens/s", "a device", Align::right, 8},
                    {"memory/device", "GB of GB", Align::right, 6},
-                   {"largest parts", "% of batch", Align::left, 10}};
+                   {"largest parts", "% of batch", Align::left, 4}};
   std::string before = study.rows.empty() ? "" : same_point(study.rows.front());
   for (const StudyRow& row : study.rows) {
     if (same_point(row) != before) table.rows.emplace_back();
