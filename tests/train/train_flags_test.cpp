@@ -122,8 +122,8 @@ TEST(TrainFlags, WhatDoesNotFitIsRefusedInWords) {
   EXPECT_THAT(refusal({"--grid", "1x5x1x1"}), HasSubstr("does not divide along y"));
   EXPECT_THAT(refusal({"--grid", "2x2"}), HasSubstr("grid"));
   EXPECT_THAT(refusal({"--batch", "7", "--ranks", "2"}), HasSubstr("z x data = 2"));
-  EXPECT_THAT(refusal({"--batch", "0"}), HasSubstr("must be at least 1, not 0"));
-  EXPECT_THAT(refusal({"--steps", "many"}), HasSubstr("'many' is no number"));
+  EXPECT_THAT(refusal({"--batch", "0"}), HasSubstr("'0' is no whole number from 1 to"));
+  EXPECT_THAT(refusal({"--steps", "many"}), HasSubstr("'many' is no whole number"));
   EXPECT_THAT(refusal({"--model", "gpt-byte"}), HasSubstr("did you mean \"gpt-bytes\"?"));
   EXPECT_THAT(refusal({"--precision", "fp16"}), HasSubstr("unknown --precision 'fp16'"));
   EXPECT_THAT(refusal({"--recompute", "ful"}), HasSubstr("did you mean \"full\"?"));
