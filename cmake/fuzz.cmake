@@ -5,8 +5,9 @@ file(GLOB fuzzed CONFIGURE_DEPENDS
      ${PROJECT_SOURCE_DIR}/schedule/program/*.cpp ${PROJECT_SOURCE_DIR}/platforms/file/*.cpp
      ${PROJECT_SOURCE_DIR}/tests/fuzz/*.cpp)
 foreach(source schedule/models/model schedule/models/model_file schedule/models/model_template
-               platforms/platform platforms/software scaling/systems/system scaling/systems/rules
-               sim/question/point sim/cost/collective_tuning scaling/cli/what_if_words
+               platforms/platform platforms/software platforms/network/network scaling/systems/system scaling/systems/rules
+               sim/question/point sim/cost/collective_tuning sim/conditions/what_ifs
+               sim/conditions/what_ifs_json scaling/cli/what_if_words
                scaling/study/toml_file scaling/study/published scaling/validation/cell_table
                engine/train/checkpoint/checkpoint_record engine/train/checkpoint/checkpoint_checksum
                engine/train/checkpoint/safetensors engine/train/data/token_file)

@@ -22,6 +22,7 @@ struct Typed {
   QuestionFlags flags;
   bool json = false;
   bool explain = false;
+  bool wide = false;
   std::string trace;  // a path; empty: none
 };
 
@@ -71,7 +72,8 @@ Explanation explanation_of(const Answer& answer) {
 std::string explained(const Answer& answer, const Typed& typed, std::string text) {
   if (!typed.explain) return text;
   const Explanation explanation = explanation_of(answer);
-  if (!typed.json) return text + '\n' + explanation_text(explanation);
+  if (!typed.json)
+    return text + '\n' + explanation_text(explanation, typed.wide ? Width::whole : Width::page);
   nlohmann::json object = nlohmann::json::parse(text);
   object["explanation"] = json_of(explanation);
   return object.dump() + '\n';
@@ -82,7 +84,8 @@ std::string explained(const Answer& answer, const Typed& typed, std::string text
 void add_project_verb(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("project", "Project one point, with its breakdown");
   verb->footer(
-      "The error bar is where a run would lie, by runs like it that were measured and by unconfirmed\n"
+      "The error bar is where a run would lie, by runs like it that were measured and by "
+      "unconfirmed\n"
       "numbers of the platform (docs/accuracy.md). MFU counts model flops without recompute\n"
       "(Narayanan et al. SC21 eq. 3) against the advertised peak, HFU with it.\n\n"
       "Examples:\n"
@@ -105,6 +108,7 @@ void add_project_verb(CLI::App& app, Action& action) {
   add_system_flag(*verb, typed->flags);
   add_model_flags(*verb, typed->flags);
   add_what_if_flags(*verb, typed->flags);
+  verb->add_flag("--wide", typed->wide, "print all columns of --explain, however wide");
   verb->add_flag("--json", typed->json, "print the record as one line of JSON");
   verb->callback([typed, &action] {
     action = [typed] {

@@ -80,7 +80,7 @@ std::string kind_text(const CollectiveTable& table, CollectiveKind kind) {
     text.rows.push_back(std::move(cells));
   }
   std::string result = format(text);
-  for (const std::string& refusal : refusals) result += "- " + refusal + ".\n";
+  for (const std::string& refusal : refusals) result += hanging("- " + refusal + ".", 2);
   return result;
 }
 

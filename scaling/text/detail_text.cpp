@@ -41,7 +41,7 @@ bool anybody_waits(const ReplayDetail& detail) {
   return false;
 }
 
-std::string waiting(const ReplayDetail& detail, const std::vector<Channel>& channels) {
+std::string waiting(const ReplayDetail& detail, const std::vector<Channel>& channels, Width width) {
   if (!anybody_waits(detail)) return "";
   TextTable table;
   table.columns = {{"devices", "", Align::left},
@@ -49,7 +49,8 @@ std::string waiting(const ReplayDetail& detail, const std::vector<Channel>& chan
                    {"compute", "s"},
                    {"communication", "exposed, s"}};
   for (const Channel& channel : channels) {
-    table.columns.push_back({fmt::format("waits on {}", name(channel)), "s"});
+    table.columns.push_back({fmt::format("waits on {}", name(channel)), "s", Align::right,
+                             static_cast<int>(table.columns.size())});
   }
   for (const ClassUse& use : detail.classes) {
     Seconds moving;
@@ -61,7 +62,7 @@ std::string waiting(const ReplayDetail& detail, const std::vector<Channel>& chan
   std::string text = wrapped(
                          "Who waits for whom, means over devices; a device waits on a lane while "
                          "its group's collective cannot start, as a member comes later:\n") +
-                     format(table);
+                     format(table, width);
   if (detail.latecomers.empty()) return text + '\n';
   std::string last = "Last of a group to come, most waited for:";
   for (const Latecomer& one : detail.latecomers) {
@@ -74,8 +75,9 @@ std::string waiting(const ReplayDetail& detail, const std::vector<Channel>& chan
 
 }  // namespace
 
-std::string detail_text(const ReplayDetail& detail, const std::vector<Channel>& channels) {
-  return links(detail) + waiting(detail, channels);
+std::string detail_text(const ReplayDetail& detail, const std::vector<Channel>& channels,
+                        Width width) {
+  return links(detail) + waiting(detail, channels, width);
 }
 
 }  // namespace fourfold

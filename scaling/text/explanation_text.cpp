@@ -91,31 +91,34 @@ std::string names_of(const CollectiveUse& use) {
 }
 
 // With the simulated times where there are some.
-std::string collectives(const Explanation& explanation) {
+std::string collectives(const Explanation& explanation, Width width) {
   if (explanation.collectives.empty()) return "";
   const bool flown = explanation.detail.has_value();
   TextTable table;
-  table.columns = {{"lane", "", Align::left}, {"collective", "", Align::left},
-                   {"of", "", Align::left},   {"count", "a device"},
-                   {"buffer", "MB"},          {"algorithm", "and protocol", Align::left}};
+  table.columns = {{"lane", "", Align::left},      {"collective", "", Align::left},
+                   {"count", "a device"},          {"buffer", "MB"},
+                   {"algorithm", "", Align::left}, {"protocol", "", Align::left, 3}};
   if (flown) {
-    table.columns.insert(table.columns.end(), {{"mean", "ms"},
-                                               {"longest", "ms"},
-                                               {"busbw", "GB/s"},
-                                               {"formula", "ms"},
-                                               {"latency", "%"},
-                                               {"all", "s"}});
+    table.columns.insert(table.columns.end(), {{"simulated", "mean, ms"},
+                                               {"longest", "ms", Align::right, 4},
+                                               {"bus bandwidth", "GB/s", Align::right, 2},
+                                               {"closed form", "ms", Align::right, 1},
+                                               {"latency", "%", Align::right, 5},
+                                               {"all simulated", "s"}});
   } else {
-    table.columns.insert(table.columns.end(),
-                         {{"each", "ms"}, {"latency", "%"}, {"busbw", "GB/s"}, {"all", "s"}});
+    table.columns.insert(table.columns.end(), {{"time each", "ms"},
+                                               {"latency", "%", Align::right, 4},
+                                               {"bus bandwidth", "GB/s", Align::right, 2},
+                                               {"all", "s"}});
   }
+  table.columns.push_back({"of", "", Align::left});
   for (const CollectiveUse& use : explanation.collectives) {
     std::vector<std::string> row{channel_name(explanation, static_cast<std::size_t>(use.channel)),
                                  name(use.kind),
-                                 names_of(use),
                                  fmt::to_string(use.count),
                                  megabytes(use.buffer),
-                                 fmt::format("{}, {}", name(use.algorithm), name(use.protocol))};
+                                 name(use.algorithm),
+                                 name(use.protocol)};
     if (flown && use.flown) {
       row.insert(row.end(), {milliseconds(use.flown->mean), milliseconds(use.flown->longest),
                              fmt::format("{:.3f}", use.flown_bus_bandwidth.value / 1e9),
@@ -126,6 +129,7 @@ std::string collectives(const Explanation& explanation) {
                  {milliseconds(use.each), percent(use.latency_share),
                   fmt::format("{:.3f}", use.bus_bandwidth.value / 1e9), seconds(use.all())});
     }
+    row.push_back(names_of(use));
     table.rows.push_back(std::move(row));
   }
   const std::string title =
@@ -135,7 +139,7 @@ std::string collectives(const Explanation& explanation) {
             "links, and the part of it that is latency. Bus bandwidth as nccl-tests defines it:"
           : "Collectives by the closed form, with only the groups of their own axis on the links; "
             "bus bandwidth as nccl-tests defines it:";
-  return wrapped(title) + '\n' + format(table);
+  return wrapped(title) + '\n' + format(table, width);
 }
 
 std::string memory(const Explanation& explanation) {
@@ -205,11 +209,13 @@ nlohmann::json json_of(const CollectiveUse& use, const std::string& channel) {
 
 }  // namespace
 
-std::string explanation_text(const Explanation& explanation) {
+std::string explanation_text(const Explanation& explanation, Width width) {
   std::string text = critical_path(explanation) + '\n' + channels(explanation) + '\n';
-  if (explanation.detail) text += detail_text(*explanation.detail, explanation.outcome.channels);
-  return text + collectives(explanation) + '\n' + limits(explanation) + memory(explanation) + '\n' +
-         ideals(explanation) + '\n' + wrapped(explanation.verdict()) + '\n';
+  if (explanation.detail) {
+    text += detail_text(*explanation.detail, explanation.outcome.channels, width);
+  }
+  return text + collectives(explanation, width) + '\n' + limits(explanation) + memory(explanation) +
+         '\n' + ideals(explanation) + '\n' + wrapped(explanation.verdict()) + '\n';
 }
 
 nlohmann::json json_of(const Explanation& explanation) {

@@ -4,12 +4,13 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "scaling/text/text_table.hpp"
 #include "sim/explain/explanation.hpp"
 
 namespace fourfold {
 
 // Ends with the verdict. Every number with its unit.
-std::string explanation_text(const Explanation& explanation);
+std::string explanation_text(const Explanation& explanation, Width width = Width::page);
 
 // Keys end in their unit: s, B, B_per_s.
 nlohmann::json json_of(const Explanation& explanation);

@@ -82,8 +82,8 @@ std::string options_text(const Point& point) {
   const Overlap& overlap = options.overlap;
   const std::string further = further_text(point);
   return fmt::format(
-      "Options: {}; recompute {}; overlap of all-reduce {}, reduce-scatter {},\n"
-      "  all-gather {}, recompute's gathers {}{};\n"
+      "Options: {}; recompute {};\n"
+      "  overlap of all-reduce {}, reduce-scatter {}, all-gather {}, recompute's gathers {}{};\n"
       "  in-flight blocks {}; weight gather {}; gradient reduction {}; data reduction {};\n"
       "  {}{}.\n",
       counted(options.micro_batches, "micro-batch"), name(options.recompute),
@@ -254,15 +254,15 @@ std::string search_text(const Record& record) {
          grid.simulated ? fmt::format("{:.3f}", grid.simulated->value) : "-",
          grid.simulated ? fmt::format("{:.3f}", *grid.simulated / grid.estimated) : "-",
          grid.grid.extent(Axis::pipe) > 1 ? "-" : fmt::format("{:.2f}", grid.paper.value),
-         chosen                                                         ? "<- best"
+         chosen                                                                         ? "<- best"
          : ties(record.bar, seconds_without_what_ifs(record), seconds_of(grid, record)) ? "tie"
-                                                                        : ""});
+                                                                                        : ""});
   };
   for (const GridSeconds& grid : record.best_grids) add(grid);
   const std::string without = record.uniform ? " (without the what-if)" : "";
   return headline(record) + "The ten best grids by estimate" + without +
-         ", each with its best micro-batches:\n" +
-         format(table) + (record.bar ? tie_text(*record.bar) : "") + '\n' + best_answer(record) +
+         ", each with its best micro-batches:\n" + format(table) +
+         (record.bar ? tie_text(*record.bar) : "") + '\n' + best_answer(record) +
          paper_choice(record) + search_counts(record) + options_text(record.point) +
          system_text(record);
 }

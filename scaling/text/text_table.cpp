@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <numeric>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -43,16 +46,73 @@ TextTable without(TextTable table, std::size_t column) {
   return table;
 }
 
-std::size_t width_of(const TextTable& table) {
-  std::size_t width = 0;
-  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+std::size_t width_of(const TextTable& table, const std::vector<std::size_t>& columns) {
+  std::size_t width = columns.empty() ? 0 : gap * (columns.size() - 1);
+  for (std::size_t i : columns) {
     std::size_t widest = std::max(table.columns[i].header.size(), table.columns[i].unit.size());
     for (const std::vector<std::string>& row : table.rows) {
       if (!row.empty()) widest = std::max(widest, row[i].size());
     }
-    width += widest + (i > 0 ? gap : 0);
+    width += widest;
   }
   return width;
+}
+
+std::size_t width_of(const TextTable& table) {
+  std::vector<std::size_t> all(table.columns.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return width_of(table, all);
+}
+
+// A text in the last column may go on below itself.
+constexpr std::size_t least_text = 28;  // characters a line: below that nobody reads on
+
+bool folds(const TextTable& table) {
+  return table.columns.back().align == Align::left;
+}
+
+std::size_t least_width_of(const TextTable& table, std::vector<std::size_t> columns) {
+  const std::size_t last = table.columns.size() - 1;
+  const std::size_t whole = width_of(table, columns);
+  if (!folds(table) || std::erase(columns, last) == 0) return whole;
+  return std::min(whole, width_of(table, columns) + gap + least_text);
+}
+
+// Those that a page has no room for, the last first: columns are taken by what they are worth as
+// long as they fit.
+std::vector<std::size_t> spared(const TextTable& table) {
+  std::vector<std::size_t> by_worth;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) by_worth.push_back(i);
+  const auto spare = [&](std::size_t i) { return table.columns[i].spare; };
+  std::ranges::stable_sort(by_worth, {}, spare);
+  std::vector<std::size_t> kept, left;
+  for (std::size_t column : by_worth) {
+    kept.push_back(column);
+    if (spare(column) == 0 || least_width_of(table, kept) <= page_width) continue;
+    kept.pop_back();
+    left.push_back(column);
+  }
+  std::ranges::sort(left, std::ranges::greater());
+  return left;
+}
+
+// Texts of the last column go on in rows of their own.
+TextTable folded(TextTable table) {
+  const std::size_t last = table.columns.size() - 1;
+  const std::size_t before = width_of(without(table, last)) + gap;
+  if (!folds(table) || before + least_text > page_width) return table;
+  std::vector<std::vector<std::string>> rows;
+  for (std::vector<std::string>& row : table.rows) {
+    std::istringstream lines(row.empty() ? "" : wrapped(row[last], page_width - before));
+    std::string line;
+    if (std::getline(lines, line)) row[last] = line;
+    rows.push_back(std::move(row));
+    while (std::getline(lines, line)) {
+      rows.emplace_back(last).push_back(line);
+    }
+  }
+  table.rows = std::move(rows);
+  return table;
 }
 
 std::string whole(const TextTable& table) {
@@ -91,12 +151,13 @@ std::string format(const TextTable& table, Width width) {
     if (!shown.rows.empty() && says_nothing(shown, i)) shown = without(std::move(shown), i);
   }
   std::string left_out;
-  while (width == Width::page && width_of(shown) > page_width) {
-    const auto next = std::ranges::max_element(shown.columns, {}, &Column::spare);
-    if (next == shown.columns.end() || next->spare == 0) break;
-    left_out += (left_out.empty() ? "" : ", ") + name_of(*next);
-    shown = without(std::move(shown), static_cast<std::size_t>(next - shown.columns.begin()));
+  if (width == Width::page && width_of(shown) > page_width) {
+    for (std::size_t column : spared(shown)) {
+      left_out.insert(0, name_of(shown.columns[column]) + (left_out.empty() ? "" : ", "));
+      shown = without(std::move(shown), column);
+    }
   }
+  if (width == Width::page && width_of(shown) > page_width) shown = folded(std::move(shown));
   if (left_out.empty()) return whole(shown);
   return whole(shown) +
          wrapped("Left out to fit the page: " + left_out + "; --wide shows all.", page_width) +

@@ -28,7 +28,7 @@ struct TextTable {
 };
 
 // Without columns in which no row says anything and, on a page, without those that it has no room
-// for, which are named below it. Every line ends in a newline and none in blanks. Throws
+// for, which are named below it; a text in the last column goes on below itself. Every line ends in a newline and none in blanks. Throws
 // std::logic_error if a row has not as many cells as there are columns.
 std::string format(const TextTable& table, Width width = Width::page);
 

@@ -29,12 +29,12 @@
 #include "scaling/cli/what_if_words.hpp"
 #include "scaling/study/published.hpp"
 #include "scaling/study/toml_file.hpp"
-#include "scaling/systems/system.hpp"
 #include "scaling/validation/cell_table.hpp"
 #include "schedule/models/model_file.hpp"
 #include "schedule/models/model_template.hpp"
 #include "sim/question/point.hpp"
 #include "support/whole_file.hpp"
+#include "tests/fuzz/feed_system.hpp"
 #include "tests/fuzz/mutate.hpp"
 
 namespace fourfold {
@@ -96,7 +96,7 @@ std::vector<Reader> readers() {
       {"software", ".toml", contents("software", ".toml"),
        [](const std::string& path) { read_software(path); }},
       {"systems", ".toml", contents("systems", ".toml"),
-       [](const std::string& path) { read_system(path); }},
+       [](const std::string& path) { feed_system(path); }},
       {"models", ".toml", {model_template()}, [](const std::string& path) { read_model(path); }},
       {"campaigns", ".toml", contents("scaling/campaigns", ".toml"),
        [](const std::string& path) { read_toml(path); }},

@@ -49,6 +49,18 @@ TEST(TextTables, APageHasNoMoreThanItsColumnsAndNamesWhatIsLeftOut) {
   EXPECT_THAT(page, HasSubstr("kept"));
 }
 
+TEST(TextTables, ATextInTheLastColumnGoesOnBelowItself) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "word ";
+  const TextTable table{{{"name", ""}, {"source", "", Align::left}}, {{"a", text}, {"b", "short"}}};
+
+  const std::string page = format(table);
+
+  EXPECT_LE(widest_line(page), page_width);
+  EXPECT_THAT(page, HasSubstr("\n      word word"));
+  EXPECT_THAT(page, HasSubstr("\n   b  short\n"));
+}
+
 TEST(TextTables, WideOnesHaveAllColumns) {
   const std::string text = format(wide_table(), Width::whole);
 

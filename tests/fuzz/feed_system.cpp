@@ -1,0 +1,12 @@
+// One call; see feed_system.hpp.
+#include "tests/fuzz/feed_system.hpp"
+
+#include "scaling/systems/system.hpp"
+
+namespace fourfold {
+
+void feed_system(const std::string& path) {
+  read_system(path);
+}
+
+}  // namespace fourfold
