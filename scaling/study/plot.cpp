@@ -7,11 +7,11 @@
 #include <stdexcept>
 
 #include "scaling/jobs/launch.hpp"
+#include "scaling/study/figure.hpp"
+#include "support/whole_file.hpp"
 
 namespace fourfold {
 namespace {
-
-constexpr const char* plots[]{"pflops", "time"};
 
 // Text between single quotes, as gnuplot reads it.
 std::string quoted(const std::string& text) {
@@ -20,9 +20,17 @@ std::string quoted(const std::string& text) {
   return result + "'";
 }
 
+std::string script(const std::string& name) {
+  return fmt::format("{}/plots/{}.gp", FOURFOLD_SOURCE_DIR, name);
+}
+
+std::string style_setting() {
+  return fmt::format("style={}; ", quoted(script("style")));
+}
+
 // A plot by the name of its script, with what the script expects to be set.
 struct Plot {
-  const char* name;
+  std::string name;
   std::string settings;
 };
 
@@ -30,9 +38,7 @@ struct Plot {
 std::string why_not_drawn(const std::vector<Plot>& wanted) {
   std::vector<Job> jobs;
   for (const Plot& plot : wanted) {
-    jobs.push_back({{"gnuplot", "-e", plot.settings,
-                     fmt::format("{}/plots/{}.gp", FOURFOLD_SOURCE_DIR, plot.name)},
-                    ""});
+    jobs.push_back({{"gnuplot", "-e", style_setting() + plot.settings, script(plot.name)}, ""});
   }
   std::vector<JobResult> results;
   try {
@@ -50,35 +56,56 @@ std::string why_not_drawn(const std::vector<Plot>& wanted) {
   return "";
 }
 
-// Draws `output`.png and .svg from a CSV; `settings` are what else the script expects. Returns a
-// sentence for the user.
+// Draws `output`.png, .svg and .pdf from a CSV; `settings` are what else the script expects.
+// Returns a sentence for the user.
 std::string draw(const char* name, const std::string& csv, const std::string& output,
                  const std::string& settings) {
   const std::string failure = why_not_drawn(
       {{name, fmt::format("csv={}; output={}; {}", quoted(csv), quoted(output), settings)}});
-  return failure.empty() ? fmt::format("{0}.png and {0}.svg are drawn", output) : failure;
+  return failure.empty() ? fmt::format("{0}.png, .svg and .pdf are drawn", output) : failure;
 }
 
 }  // namespace
 
-std::string draw_plots(const std::string& folder, const std::vector<std::string>& machines,
-                       const std::string& published_source) {
+namespace {
+
+// What the script of the kind expects to be set, but for its output.
+std::string settings_of(const std::string& kind, const Study& study, const std::string& folder) {
+  const bool own_data = !figure_csv(kind, study).empty();
+  const std::string axis = study.axis.empty() ? "devices (GPUs; GCDs on MI250X)" : study.axis;
+  return fmt::format("csv={}; heading={}; machines={}; source={}; what={}; axis={}; ",
+                     quoted(fmt::format("{}/{}.csv", folder, own_data ? kind : "summary")),
+                     quoted(study.title),
+                     quoted(fmt::format("{}", fmt::join(machines(study), " "))),
+                     quoted(study.published_source), quoted(unit_text(study)), quoted(axis));
+}
+
+}  // namespace
+
+std::string draw_figures(const std::vector<std::string>& kinds, const Study& study,
+                         const std::string& folder) {
   std::vector<Plot> wanted;
-  for (const char* plot : plots) {
-    wanted.push_back(
-        {plot, fmt::format("csv={}; output={}; machines={}; source={}",
-                           quoted(folder + "/summary.csv"), quoted(folder + "/" + plot),
-                           quoted(fmt::format("{}", fmt::join(machines, " "))),
-                           quoted(published_source))});
+  for (const std::string& kind : kinds) {
+    const std::string csv = figure_csv(kind, study);
+    if (!csv.empty()) write_whole_file(fmt::format("{}/{}.csv", folder, kind), csv);
+    wanted.push_back({kind, settings_of(kind, study, folder) +
+                                fmt::format("output={}", quoted(folder + '/' + kind))});
   }
   const std::string failure = why_not_drawn(wanted);
   if (!failure.empty()) return failure;
-  return fmt::format("{0}/pflops.png, {0}/pflops.svg, {0}/time.png and {0}/time.svg are drawn",
-                     folder);
+  return fmt::format("{}: {} are drawn (.png, .svg, .pdf)", folder, fmt::join(kinds, ", "));
 }
 
-std::string draw_systems(const std::string& folder, const std::string& title) {
-  return draw("systems", folder + "/summary.csv", folder + "/systems", "heading=" + quoted(title));
+std::string preview(const std::string& kind, const Study& study, const std::string& folder) {
+  const std::string settings =
+      style_setting() + settings_of(kind, study, folder) + "output=''; preview=1";
+  const JobResult result =
+      run_side_by_side({{{"gnuplot", "-e", settings, script(kind)}, "", 0}}).front();
+  if (result.status != 0) {
+    throw std::runtime_error(fmt::format("no plot '{}': gnuplot ended with status {}: {}", kind,
+                                         result.status, result.complaint));
+  }
+  return result.output;
 }
 
 std::string draw_loss_curve(const std::string& folder, const LossTable& losses) {
