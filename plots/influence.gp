@@ -1,18 +1,16 @@
 # Shapley shares of the variance of flop/s a device, a pair of bars for each choice: with what is out
 # of memory at 0, and over what can run; what a choice explains alone is a line across its bar. Reads
-# nothing but the CSV of a search. Set before: csv (path), output (path without ending), title.
-set datafile separator ','
-set datafile columnheaders
+# nothing but the CSV of a search. Set before: style, csv (path), output (path without ending), title.
+load style
+wide = 1000
+high = 600
 
-# Okabe and Ito's colours, told apart by colour-blind readers, too.
 set title title."\n{/*0.8 how much each choice matters: Shapley shares of the variance of flop/s a device}"
 set ylabel 'share of the variance, %'
 set style fill solid 0.9 border lc rgb '#444444'
 set boxwidth 0.36
-set grid ytics lc rgb '#b8b8b8' lw 1 dashtype 1
+set grid noxtics
 set key outside bottom center horizontal samplen 3
-set border 3
-set tics nomirror
 set xtics scale 0 noenhanced
 stats csv using (column('share')) nooutput name 'SHARE'
 set xrange [-0.6:SHARE_records - 0.4]
@@ -35,9 +33,4 @@ draw = "plot csv using (column(0) - 0.19):(percent('share')):xticlabels(strcol('
   csv using (column(0) + 0.19):(percent('share_feasible')):(written('share_feasible')) with labels \
   offset 0,0.7 font ',10' notitle"
 
-set terminal pngcairo size 1000, 600 font 'DejaVu Sans,13' background 'white'
-set output output.'.png'
-eval draw
-set terminal svg size 1000, 600 font 'DejaVu Sans,13' background 'white'
-set output output.'.svg'
-eval draw
+eval render

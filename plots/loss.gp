@@ -1,15 +1,14 @@
 # Training and validation loss against steps, with the loss of guessing words by their frequency.
-# Reads nothing but the CSV of a training run. Set before: csv (path), output (path without ending),
+# Reads nothing but the CSV of a training run. Set before: style, csv (path), output (path without ending),
 # model and data (what the title says), word (what a loss is of: byte or token).
-set datafile separator ','
-set datafile columnheaders
-set datafile missing ''
+load style
+wide = 1000
+high = 600
 
 stats csv using (column('unigram_nats')) nooutput name 'ENTROPY'
 stats csv using (column('step')) nooutput name 'STEP'
 stats csv using (column('training_loss')) nooutput name 'LOSS'
 
-# Okabe and Ito's colours, told apart by colour-blind readers, too.
 set title 'Loss of '.model."\n".data noenhanced
 set xlabel 'step'
 set ylabel 'loss, nats a '.word
@@ -38,9 +37,4 @@ draw = "plot csv using (column('step')):(column('training_loss')) with lines lw 
   lc rgb '#D55E00' title 'validation', \
   [STEP_min:STEP_max] ENTROPY_mean with lines dashtype 2 lw 1.5 lc rgb '#555555' notitle"
 
-set terminal pngcairo size 1000, 600 font 'DejaVu Sans,13' background 'white'
-set output output.'.png'
-eval draw
-set terminal svg size 1000, 600 font 'DejaVu Sans,13' background 'white'
-set output output.'.svg'
-eval draw
+eval render

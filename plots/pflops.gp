@@ -1,15 +1,11 @@
 # Model Pflop/s against devices, both logarithmic, one colour per machine: projection, ideal line
 # through the machine's smallest point, published points. Reads nothing but the CSV of a study.
-# Set before: csv (path), output (path without ending), machines (names between blanks), source (of
-# what was published; empty if nothing is compared).
-set datafile separator ','
-set datafile columnheaders
+# Set before: style, csv (path), output (path without ending), machines (names between blanks), source (of
+# what was published; empty if nothing is compared), heading.
+load style
+wide = 1200
+high = 750
 
-# Okabe and Ito's colours, told apart by colour-blind readers, too; with shapes that differ as well.
-colours = '#0072B2 #D55E00 #009E73 #CC79A7 #E69F00 #56B4E9'
-colour(i) = word(colours, (i - 1) % words(colours) + 1)
-filled(i) = word('7 5 9 13 11 15', (i - 1) % 6 + 1) + 0
-open(i) = word('6 4 8 12 10 14', (i - 1) % 6 + 1) + 0
 
 of(machine, value) = strcol('machine') eq machine ? value : NaN
 # published flop/s, or those that the published seconds give
@@ -27,27 +23,22 @@ compared = system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) column[$i
   NR > 1 && $column[\"published_batch_s\"] != \"\" {print $1}' '%s' | sort -u", csv))
 is_compared(machine) = sum [i=1:words(compared)] (word(compared, i) eq machine) > 0
 
-set title sprintf("Training throughput, %s%s\n{/*0.8 model flops: %s}", fidelity, \
-                  words(compared) > 0 ? ', against published' : '', convention)
+set title heading.sprintf("\nTraining throughput, %s%s; model flops: %s", fidelity, \
+                          words(compared) > 0 ? ', against published' : '', convention) noenhanced
 if (source ne '') {
   set label 1 'published: '.source at screen 0.01, screen 0.025 noenhanced font ',10'
 }
-set bmargin (source eq '' ? 4.5 : 6)
-set xlabel 'devices (GPUs; GCDs on MI250X)' offset 0, -1  # below the lower line of labels
+set bmargin (source eq '' ? 6 : 7.5)
+set xlabel 'devices (GPUs; GCDs on MI250X)' offset 0, -0.5
 set ylabel 'model Pflop/s'
 set logscale xy
 set xtics ()
-before = 0  # a label too near the one before it stands a line lower
-do for [devices in counts] {
-  set xtics add (sprintf(devices < 1.4 * before ? "\n%s" : '%s', devices) devices + 0)
-  before = devices + 0
-}
+do for [devices in counts] { set xtics add (devices devices + 0) }
+set xtics rotate by -35 left
 set format y '%g'
 set for [power=-2:5] for [digit in '1 2 5'] ytics add (digit * 10.0 ** power)
 set grid xtics ytics lc rgb '#b8b8b8' lw 1 dashtype 1
 set key outside right center Left reverse samplen 3 spacing 1.3 noenhanced
-set border 3
-set tics nomirror
 
 # A margin around the points: automatic ranges would go on to whole decades.
 stats csv using 'devices' nooutput name 'DEVICES'
@@ -77,9 +68,4 @@ draw = "plot for [i=1:words(machines)] csv using (column('devices')): \
   (of(word(machines, i), published(0) / 1e15)) with points pt open(i) ps 2.2 lw 2 \
   lc rgb colour(i) title (is_compared(word(machines, i)) ? word(machines, i).': published' : '')"
 
-set terminal pngcairo size 1200, 750 font 'DejaVu Sans,13' background 'white'
-set output output.'.png'
-eval draw
-set terminal svg size 1200, 750 font 'DejaVu Sans,13' background 'white'
-set output output.'.svg'
-eval draw
+eval render

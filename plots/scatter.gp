@@ -1,16 +1,11 @@
 # Projected against published seconds of the runs of a validation, both logarithmic, with bands of
 # 10 and 20 %; one colour per study. Reads nothing but the CSV of a validation.
-# Set before: csv (path), output (path without ending), studies (names between double quotes, each
+# Set before: style, csv (path), output (path without ending), studies (names between double quotes, each
 # with a projected row), fidelity.
-set datafile separator ','
-set datafile columnheaders
-set datafile missing ''
+load style
+wide = 1100
+high = 750
 
-# Okabe and Ito's colours, told apart by colour-blind readers, too; with shapes that differ as well.
-colours = '#0072B2 #D55E00 #009E73 #CC79A7 #E69F00 #56B4E9'
-colour(i) = word(colours, (i - 1) % words(colours) + 1)
-filled(i) = word('7 5 9 13 11 15', (i - 1) % 6 + 1) + 0
-open(i) = word('6 4 8 12 10 14', (i - 1) % 6 + 1) + 0
 # Open shapes, since runs of one study lie close together; filled ones after six studies.
 shape(i) = i > 6 ? filled(i) : open(i)
 
@@ -31,8 +26,6 @@ set for [power=-2:5] for [digit in '1 2 5'] ytics add (digit * 10.0 ** power)
 set format '%g'
 set grid xtics ytics back lc rgb '#b8b8b8' lw 1 dashtype 1
 set key outside right center Left reverse samplen 2 spacing 1.3 noenhanced
-set border 3
-set tics nomirror
 set style fill solid noborder
 
 of(study) = strcol('study') eq study ? column('projected_s') : NaN
@@ -42,9 +35,4 @@ draw = "plot '+' using 1:($1 * 0.8):($1 * 1.2) with filledcurves lc rgb '#e4e4e4
   for [i=1:words(studies)] csv using (column('published_s')):(of(word(studies, i))) with points \
   pt shape(i) ps 1.1 lw 1.5 lc rgb colour(i) title word(studies, i)"
 
-set terminal pngcairo size 1100, 750 font 'DejaVu Sans,13' background 'white'
-set output output.'.png'
-eval draw
-set terminal svg size 1100, 750 font 'DejaVu Sans,13' background 'white'
-set output output.'.svg'
-eval draw
+eval render

@@ -1,10 +1,8 @@
 # Seconds of one batch of training systems, stacked into compute, exposed communication, messages
 # between stages, the bubble and the rest, one bar a system, points side by side. Reads nothing but
-# the CSV of a study. Set before: csv (path), output (path without ending), heading.
-set datafile separator ','
-set datafile columnheaders
+# the CSV of a study. Set before: style, csv (path), output (path without ending), heading.
+load style
 
-# Okabe and Ito's colours, told apart by colour-blind readers, too.
 parts = 'compute_s exposed_x_s exposed_y_s exposed_z_s exposed_data_s exposed_pipe_s bubble_s other_s'
 titles = '"compute" "exposed, x" "exposed, y" "exposed, z" "exposed, data" "messages" "bubble" "other"'
 colours = '#999999 #0072B2 #56B4E9 #E69F00 #D55E00 #009E73 #F0E442 #CC79A7'
@@ -21,7 +19,7 @@ groups = system(by_header.sprintf("sum[key] += place; rows[key] += 1; \
   if (!(key in seen)) {seen[key] = 1; names[++n] = key}; place += 1; last = key} \
   END {for (i = 1; i <= n; ++i) print sum[names[i]] / rows[names[i]] \"|\" names[i]}' '%s'", csv))
 place(row) = word(places, int(row) + 1) + 0
-wide = word(places, words(places)) + 1
+bars = word(places, words(places)) + 1
 field(text, n) = system(sprintf("printf '%%s' '%s' | cut -d'|' -f%d", text, n))
 any_given = system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} $c[\"given\"] == 1 {n = 1} END {print n + 0}' '%s'", csv)) + 0
 
@@ -37,11 +35,11 @@ do for [i=1:words(groups)] {
 set tmargin 8
 set ylabel 'seconds per batch'
 set yrange [0:*]
-set xrange [-0.8:wide - 0.2]
+set xrange [-0.8:bars - 0.2]
 set style fill solid border rgb 'white'
 set boxwidth 0.8
 set xtics scale 0 rotate by -40 left font ',10' noenhanced
-set grid ytics lc rgb '#b8b8b8' lw 1 dashtype 1
+set grid noxtics
 set grid back
 set border 2
 set tics nomirror
@@ -59,10 +57,6 @@ draw = "plot for [j=0:count-1] csv using (place($0)):(upto(count - j)):xtic(strc
   csv using (place($0)):(bar('bar_low_s')):(0):(bar('bar_high_s') - bar('bar_low_s')) with vectors \
   heads size screen 0.004,90 lw 1.2 lc rgb '#404040' title (any_bar ? '80 % bar' : '')"
 
-size_x = wide * 60 + 320 < 800 ? 800 : wide * 60 + 320
-set terminal pngcairo size size_x, 700 font 'DejaVu Sans,13' background 'white'
-set output output.'.png'
-eval draw
-set terminal svg size size_x, 700 font 'DejaVu Sans,13' background 'white'
-set output output.'.svg'
-eval draw
+high = 700
+wide = bars * 60 + 320 < 800 ? 800 : bars * 60 + 320
+eval render

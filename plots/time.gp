@@ -1,11 +1,11 @@
 # Seconds of one batch, stacked into compute and exposed communication along each axis, one bar per
 # point, machines side by side; published seconds as points. Reads nothing but the CSV of a study.
-# Set before: csv (path), output (path without ending), machines (names between blanks), source (of
-# what was published; empty if nothing is compared).
-set datafile separator ','
-set datafile columnheaders
+# Set before: style, csv (path), output (path without ending), machines (names between blanks),
+# source (of what was published; empty if nothing is compared), heading.
+load style
+wide = 1400
+high = 750
 
-# Okabe and Ito's colours, told apart by colour-blind readers, too.
 parts = 'compute_s exposed_x_s exposed_y_s exposed_z_s exposed_data_s'
 titles = '"compute" "exposed, x" "exposed, y" "exposed, z" "exposed, data"'
 colours = '#999999 #0072B2 #56B4E9 #E69F00 #D55E00'
@@ -20,12 +20,12 @@ place(row) = row + gap * index_of(strcol('machine'))
 upto(k) = sum [i=1:k] column(word(parts, i))
 short(model) = model[1:4] eq 'gpt-' ? model[5:*] : model
 
-set title sprintf("Where the seconds of one batch go, %s", fidelity) offset 0, 0.8
+set title heading.sprintf("\nWhere the seconds of one batch go, %s", fidelity) noenhanced offset 0, 1.2
 if (source ne '') {
   set label 100 'published: '.source at screen 0.01, screen 0.025 noenhanced font ',10'
   set bmargin 6
 }
-set tmargin 5
+set tmargin 7
 set ylabel 'seconds per batch'
 set xlabel 'devices, model' offset 0, -0.5
 set yrange [0:*]
@@ -33,7 +33,7 @@ set offsets 0.3, 0.3, graph 0.06, 0
 set style fill solid border rgb 'white'
 set boxwidth 0.8
 set xtics scale 0 font ',11'
-set grid ytics lc rgb '#b8b8b8' lw 1 dashtype 1
+set grid noxtics
 set grid back
 set border 2
 set tics nomirror
@@ -69,9 +69,4 @@ draw = "plot for [j=0:count-1] csv using (place($0)):(upto(count - j)):xtic( \
   csv using (place($0)):(column('published_batch_s')) with points pt 7 ps 1.1 \
   lc rgb 'black' title (source ne '' ? 'published' : '')"
 
-set terminal pngcairo size 1400, 750 font 'DejaVu Sans,13' background 'white'
-set output output.'.png'
-eval draw
-set terminal svg size 1400, 750 font 'DejaVu Sans,13' background 'white'
-set output output.'.svg'
-eval draw
+eval render

@@ -8,7 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "scaling/cli/amounts.hpp"
 #include "scaling/cli/what_if_words.hpp"
+#include "scaling/study/figure.hpp"
+#include "scaling/study/sweep.hpp"
 #include "scaling/study/toml_file.hpp"
 #include "sim/question/point_json.hpp"
 #include "support/field_json.hpp"
@@ -18,6 +21,8 @@ namespace fourfold {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::int64_t every_grid = 1'000'000;  // more than any search finds
 
 StoppingRule read_rule(JsonObject object) {
   object.allow_only({"at_least_grids", "at_most_grids", "margin_fraction", "work_limit"});
@@ -65,30 +70,89 @@ struct Pattern {
   std::string software;  // a name or a file; empty: the system's or the machine's
   std::string grids_by;  // how grids are chosen that no point states; empty: by estimate
   std::int64_t batch_tokens = 0;
+  bool batch_per_device = false;  // those are of one device
   json what_if = json::object();
-  std::string folder;  // of the campaign file
+  json scales = json::object();
+  json sweeps;             // null: none
+  std::string folder;      // of the campaign file
+  std::int64_t seeds = 1;  // of each point whose what-ifs are random
 };
+
+// A sentence that begins with its line.
+struct AtLine : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// What goes wrong while `read` reads what stands at `pointer` is said with its line.
+template <typename Read>
+void located(const TomlLines& lines, const std::string& pointer, Read read) {
+  try {
+    read();
+  } catch (const AtLine&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw AtLine(fmt::format("line {}: {}", line_of(lines, pointer, error.what()),
+                             in_words_of_toml(error.what())));
+  }
+}
 
 // What campaigns, machines and points may each say for what is below them.
 void read_shared(JsonObject& object, Pattern& pattern) {
-  if (object.has("batch_tokens")) pattern.batch_tokens = object.positive("batch_tokens");
+  const bool whole = object.has("batch_tokens"), share = object.has("batch_tokens_per_device");
+  if (whole && share)
+    object.fail("'batch_tokens' and 'batch_tokens_per_device' exclude each other");
+  if (whole || share) {
+    pattern.batch_per_device = share;
+    pattern.batch_tokens = object.positive(share ? "batch_tokens_per_device" : "batch_tokens");
+  }
   if (object.has("system")) pattern.system = object.text("system");
   if (object.has("software")) pattern.software = object.text("software");
   pattern.options = read_step_options(object, pattern.options);
 }
 
-// One entry of a machine's points.
-Question read_question(const json& entry, Pattern pattern, const Platform& platform) {
+// The model of a point, or what a rule makes of one for so many devices.
+Model read_model_of(JsonObject& object, std::int64_t devices, const FieldValues& instead) {
+  if (object.has("model") == object.has("grow")) {
+    object.fail("either 'model' or 'grow' says what is trained");
+  }
+  if (object.has("model")) return model_with(object.text("model"), instead);
+  JsonObject rule = object.object("grow");
+  rule.allow_only({"model", "devices", "along"});
+  const Model base = model_with(rule.text("model"), instead);
+  const double factor =
+      static_cast<double>(devices) / static_cast<double>(rule.positive("devices"));
+  const bool wider = rule.has("along") && rule.one_of("along", {"layers", "width"}) == "width";
+  return grown(base, factor, wider ? Growth::width : Growth::layers);
+}
+
+// One entry of a machine's points, without lists.
+Question read_question(const json& entry, Pattern pattern) {
   JsonObject object(entry, "a point of " + pattern.question.platform);
-  object.allow_only({"devices", "model", "grid", "micro_batches", "system", "options",
-                     "batch_tokens", "software"});
+  object.allow_only({"devices", "model", "grow", "grid", "micro_batches", "system", "options",
+                     "batch_tokens", "batch_tokens_per_device", "software", "vocabulary", "scales",
+                     "what_if"});
   read_shared(object, pattern);
+  if (object.has("vocabulary")) pattern.instead["vocabulary"] = object.positive("vocabulary");
+  if (object.has("scales")) pattern.scales.merge_patch(object.get("scales"));
+  if (object.has("what_if")) pattern.what_if.merge_patch(object.get("what_if"));
   Question question = pattern.question;
+  question.scales = read_scales(pattern.scales);
+  const Platform platform = read_platform(question.platform, question.scales, question.software);
+  question.what_ifs = what_ifs_in(pattern.what_if, platform, pattern.folder);
   question.devices = object.positive("devices");
-  question.model = model_with(object.text("model"), pattern.instead);
+  question.model = read_model_of(object, question.devices, pattern.instead);
   if (object.has("grid")) question.grid = ProcessGrid::parse(object.text("grid"));
   if (object.has("micro_batches")) question.micro_batches = object.positive("micro_batches");
-  question.global_batch = sequences_in(pattern.batch_tokens, question.model);
+  if (question.devices > platform.devices()) {
+    throw std::runtime_error(fmt::format("{} has {} devices, {} are too many", platform.name,
+                                         platform.devices(), question.devices));
+  }
+  if (pattern.batch_tokens < 1) {
+    throw std::runtime_error("'batch_tokens' or 'batch_tokens_per_device' is missing");
+  }
+  question.global_batch = sequences_in(
+      pattern.batch_per_device ? pattern.batch_tokens * question.devices : pattern.batch_tokens,
+      question.model);
   if (pattern.system.empty()) {
     step_fields().set(question.options, pattern.options);
     ask_of_software(question, pattern.software, "campaign", pattern.options);
@@ -102,26 +166,36 @@ Question read_question(const json& entry, Pattern pattern, const Platform& platf
   return question;
 }
 
-void read_machine(const json& entry, Pattern pattern, std::vector<Question>& questions) {
+// Once, or with as many seeds as are wanted.
+void add_repetitions(Question question, PointTag tag, std::int64_t seeds, Campaign& campaign) {
+  const std::int64_t count = question.what_ifs.needs_seed() ? seeds : 1;
+  for (std::int64_t i = 1; i <= count; ++i) {
+    tag.repetition = i;
+    campaign.questions.push_back(question);
+    campaign.tags.push_back(tag);
+    ++question.what_ifs.seed;
+  }
+}
+
+void read_machine(const json& entry, const std::string& pointer, Pattern pattern,
+                  const TomlLines& lines, Campaign& campaign) {
   JsonObject object(entry, "a machine");
   object.allow_only({"platform", "scales", "vocabulary", "what_if", "points", "system", "options",
-                     "batch_tokens", "software"});
+                     "batch_tokens", "batch_tokens_per_device", "software"});
   read_shared(object, pattern);
-  Question& shared = pattern.question;
-  shared.platform = object.text("platform");
-  if (object.has("scales")) shared.scales = read_scales(object.get("scales"));
+  pattern.question.platform = object.text("platform");
+  if (object.has("scales")) pattern.scales = object.get("scales");
+  read_platform(pattern.question.platform, read_scales(pattern.scales));
   if (object.has("vocabulary")) pattern.instead["vocabulary"] = object.positive("vocabulary");
   const json& points = list(object, "points");
-  const Platform platform = read_platform(shared.platform, shared.scales, shared.software);
-  json what_if = pattern.what_if;
-  if (object.has("what_if")) what_if.merge_patch(object.get("what_if"));
-  shared.what_ifs = what_ifs_in(what_if, platform, pattern.folder);
-  for (const json& point : points) {
-    questions.push_back(read_question(point, pattern, platform));
-    if (questions.back().devices > platform.devices()) {
-      throw std::runtime_error(fmt::format("{} has {} devices, {} are too many", platform.name,
-                                           platform.devices(), questions.back().devices));
-    }
+  if (object.has("what_if")) pattern.what_if.merge_patch(object.get("what_if"));
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    located(lines, fmt::format("{}/points/{}", pointer, i), [&] {
+      for (const SweptPoint& point : swept(points[i], pattern.sweeps)) {
+        add_repetitions(read_question(point.entry, pattern), {point.label, point.value, 1},
+                        pattern.seeds, campaign);
+      }
+    });
   }
 }
 
@@ -140,39 +214,97 @@ void refuse_twins(const std::vector<Question>& questions) {
 
 }  // namespace
 
+namespace {
+
+// "2T", "300e9" or a number of tokens.
+double read_tokens(JsonObject& object) {
+  const json& value = object.get("tokens");
+  const double tokens =
+      value.is_string() ? amount_in("'tokens'", value.get<std::string>()) : object.number("tokens");
+  if (tokens <= 0.0) object.fail("'tokens' must be above 0");
+  return tokens;
+}
+
+std::vector<std::string> read_figures(JsonObject& object) {
+  std::vector<std::string> figures;
+  for (const json& value : list(object, "figures")) {
+    if (!value.is_string()) object.fail("'figures' must be a list of texts");
+    figures.push_back(figure_named(value.get<std::string>()).name);
+  }
+  return figures;
+}
+
+void read_head(JsonObject& object, const std::string& path, Campaign& campaign) {
+  campaign.title = object.text("title");
+  if (object.has("fidelity")) campaign.fidelity = fidelity_named(object.text("fidelity"));
+  if (object.has("simulate")) campaign.rule = read_rule(object.object("simulate"));
+  if (object.has("grids") && object.one_of("grids", {"searched", "all"}) == "all") {
+    if (!simulates(campaign.fidelity)) {
+      object.fail("'grids = \"all\"' simulates every grid: it needs a fidelity that simulates");
+    }
+    campaign.rule.at_least = campaign.rule.at_most = every_grid;
+  }
+  if (object.has("figures")) campaign.figures = read_figures(object);
+  if (object.has("tokens")) campaign.tokens = read_tokens(object);
+  if (object.has("axis")) campaign.axis = object.text("axis");
+  if (object.has("published_csv")) {
+    campaign.published =
+        (std::filesystem::path(path).parent_path() / object.text("published_csv")).string();
+  }
+}
+
+// A list of batches is a sweep over them.
+json with_batches_as_sweep(json file) {
+  if (!file.contains("batch_tokens") || !file.at("batch_tokens").is_array()) return file;
+  json sweeps = json::array({{{"key", "batch_tokens"}, {"values", file.at("batch_tokens")}}});
+  if (file.contains("sweep")) {
+    for (const json& sweep : file.at("sweep")) sweeps.push_back(sweep);
+  }
+  file.erase("batch_tokens");
+  file["sweep"] = sweeps;
+  return file;
+}
+
+void read_body(const json& written, const std::string& path, const std::string& grids_by,
+               const TomlLines& lines, Campaign& campaign) {
+  const json file = with_batches_as_sweep(written);
+  if (file.empty()) {
+    throw std::runtime_error(
+        "the file says nothing; a campaign has a title, batch_tokens and machines with points");
+  }
+  JsonObject object(file, "the campaign");
+  object.allow_only({"title", "fidelity", "simulate", "published_csv", "batch_tokens",
+                     "batch_tokens_per_device", "system", "options", "what_if", "machine",
+                     "software", "sweep", "grids", "repetitions", "figures", "tokens", "axis",
+                     "grids_by"});
+  read_head(object, path, campaign);
+  Pattern pattern;
+  if (object.has("sweep")) pattern.sweeps = object.get("sweep");
+  read_shared(object, pattern);
+  if (object.has("what_if")) pattern.what_if = object.get("what_if");
+  if (object.has("grids_by")) pattern.grids_by = object.text("grids_by");
+  if (!grids_by.empty()) pattern.grids_by = grids_by;
+  if (object.has("repetitions")) pattern.seeds = object.positive("repetitions");
+  pattern.folder = std::filesystem::path(path).parent_path().string();
+  const json& machines = list(object, "machine");
+  for (std::size_t i = 0; i < machines.size(); ++i) {
+    const std::string pointer = fmt::format("/machine/{}", i);
+    located(lines, pointer, [&] { read_machine(machines[i], pointer, pattern, lines, campaign); });
+  }
+  refuse_twins(campaign.questions);
+}
+
+}  // namespace
+
 Campaign read_campaign(const std::string& path, const std::string& grids_by) {
-  const json file = read_toml(path);
+  TomlLines lines;
+  const json file = read_toml(path, &lines);
   Campaign campaign;
   campaign.name = std::filesystem::path(path).stem().string();
   try {
-    if (file.empty()) {
-      throw std::runtime_error(
-          "the file says nothing; a campaign has a title, batch_tokens and machines with points");
-    }
-    JsonObject object(file, "the campaign");
-    object.allow_only({"title", "fidelity", "simulate", "published_csv", "batch_tokens", "system",
-                       "options", "what_if", "machine", "software", "grids_by"});
-    campaign.title = object.text("title");
-    if (object.has("fidelity")) campaign.fidelity = fidelity_named(object.text("fidelity"));
-    if (object.has("simulate")) campaign.rule = read_rule(object.object("simulate"));
-    if (object.has("published_csv")) {
-      campaign.published =
-          (std::filesystem::path(path).parent_path() / object.text("published_csv")).string();
-    }
-    Pattern pattern;
-    pattern.batch_tokens = object.positive("batch_tokens");
-    read_shared(object, pattern);
-    if (object.has("what_if")) pattern.what_if = object.get("what_if");
-    if (object.has("grids_by")) pattern.grids_by = object.text("grids_by");
-    if (!grids_by.empty()) pattern.grids_by = grids_by;
-    pattern.folder = std::filesystem::path(path).parent_path().string();
-    const json& machines = list(object, "machine");
-    for (const json& machine : machines) {
-      read_machine(machine, pattern, campaign.questions);
-    }
-    refuse_twins(campaign.questions);
-  } catch (const std::exception& error) {
-    throw std::runtime_error(path + ": " + error.what());
+    located(lines, "", [&] { read_body(file, path, grids_by, lines, campaign); });
+  } catch (const AtLine& error) {
+    throw std::runtime_error(path + ", " + error.what());
   }
   return campaign;
 }

@@ -12,18 +12,25 @@
 #include <utility>
 
 #include "scaling/jobs/launch.hpp"
+#include "scaling/study/figure.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold {
 namespace {
-
-constexpr const char* plots[]{"pflops", "time"};
 
 // Text between single quotes, as gnuplot reads it.
 std::string quoted(const std::string& text) {
   std::string result = "'";
   for (char letter : text) result += letter == '\'' ? std::string("''") : std::string(1, letter);
   return result + "'";
+}
+
+std::string script(const std::string& name) {
+  return fmt::format("{}/plots/{}.gp", FOURFOLD_SOURCE_DIR, name);
+}
+
+std::string style_setting() {
+  return fmt::format("style={}; ", quoted(script("style")));
 }
 
 // A plot by the name of its script, the path of its pictures without their endings, and what else
@@ -34,8 +41,8 @@ struct Plot {
 };
 
 // Pictures, and with what a whole one ends: gnuplot says nothing of a disk that was full.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 2> endings{
-    {{".png", "IEND\xAE\x42\x60\x82"}, {".svg", "</svg>"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> endings{
+    {{".png", "IEND\xAE\x42\x60\x82"}, {".svg", "</svg>"}, {".pdf", "%%EOF"}}};
 
 std::string draft_of(const Plot& plot) {
   return plot.output + ".new";
@@ -65,19 +72,16 @@ void settle(const Plot& plot, bool whole) {
   }
 }
 
-// Draws OUTPUT.png and OUTPUT.svg of each from the CSV that all read; what was there before stays
-// if that fails, which is an error. Returns a sentence for the user: without gnuplot there are no
-// plots.
-std::string draw(const std::vector<Plot>& wanted, const std::string& csv) {
+// Draws OUTPUT.png, .svg and .pdf of each; what was there before stays if that fails, which is an
+// error. Returns an empty text, or a sentence that gnuplot is missing.
+std::string draw(const std::vector<Plot>& wanted) {
   std::vector<Job> jobs;
-  std::string names;
   for (const Plot& plot : wanted) {
     jobs.push_back(
         {{"gnuplot", "-e",
-          fmt::format("csv={}; output={}; {}", quoted(csv), quoted(draft_of(plot)), plot.settings),
-          fmt::format("{}/plots/{}.gp", FOURFOLD_SOURCE_DIR, plot.name)},
+          fmt::format("{}{}output={}", style_setting(), plot.settings, quoted(draft_of(plot))),
+          script(plot.name)},
          ""});
-    names += fmt::format("{0}{1}.png and {1}.svg", names.empty() ? "" : ", ", plot.output);
   }
   std::vector<JobResult> results;
   try {
@@ -98,33 +102,60 @@ std::string draw(const std::vector<Plot>& wanted, const std::string& csv) {
                                 wanted[i].output, results[i].status, results[i].complaint);
   }
   if (!failure.empty()) throw std::runtime_error(failure);
-  return names + " are drawn";
+  return "";
+}
+
+// Draws `output`.png, .svg and .pdf from a CSV; `settings` are what else the script expects.
+// Returns a sentence for the user.
+std::string draw(const char* name, const std::string& csv, const std::string& output,
+                 const std::string& settings) {
+  const std::string missing =
+      draw({{name, output, fmt::format("csv={}; {}; ", quoted(csv), settings)}});
+  return missing.empty() ? fmt::format("{0}.png, .svg and .pdf are drawn", output) : missing;
+}
+
+// What the script of the kind expects to be set, but for its output.
+std::string settings_of(const std::string& kind, const Study& study, const std::string& folder) {
+  const bool own_data = !figure_csv(kind, study).empty();
+  const std::string axis = study.axis.empty() ? "devices (GPUs; GCDs on MI250X)" : study.axis;
+  return fmt::format("csv={}; heading={}; machines={}; source={}; what={}; axis={}; ",
+                     quoted(fmt::format("{}/{}.csv", folder, own_data ? kind : "summary")),
+                     quoted(study.title),
+                     quoted(fmt::format("{}", fmt::join(machines(study), " "))),
+                     quoted(study.published_source), quoted(unit_text(study)), quoted(axis));
 }
 
 }  // namespace
 
-std::string draw_plots(const std::string& folder, const std::vector<std::string>& machines,
-                       const std::string& published_source) {
+std::string draw_figures(const std::vector<std::string>& kinds, const Study& study,
+                         const std::string& folder) {
   std::vector<Plot> wanted;
-  for (const char* plot : plots) {
-    wanted.push_back(
-        {plot, folder + "/" + plot,
-         fmt::format("machines={}; source={}", quoted(fmt::format("{}", fmt::join(machines, " "))),
-                     quoted(published_source))});
+  for (const std::string& kind : kinds) {
+    const std::string csv = figure_csv(kind, study);
+    if (!csv.empty()) write_whole_file(fmt::format("{}/{}.csv", folder, kind), csv);
+    wanted.push_back({kind, folder + '/' + kind, settings_of(kind, study, folder)});
   }
-  return draw(wanted, folder + "/summary.csv");
+  const std::string missing = draw(wanted);
+  if (!missing.empty()) return missing;
+  return fmt::format("{}: {} are drawn (.png, .svg, .pdf)", folder, fmt::join(kinds, ", "));
 }
 
-std::string draw_systems(const std::string& folder, const std::string& title) {
-  return draw({{"systems", folder + "/systems", "heading=" + quoted(title)}},
-              folder + "/summary.csv");
+std::string preview(const std::string& kind, const Study& study, const std::string& folder) {
+  const std::string settings =
+      style_setting() + settings_of(kind, study, folder) + "output=''; preview=1";
+  const JobResult result =
+      run_side_by_side({{{"gnuplot", "-e", settings, script(kind)}, "", 0}}).front();
+  if (result.status != 0) {
+    throw std::runtime_error(fmt::format("no plot '{}': gnuplot ended with status {}: {}", kind,
+                                         result.status, result.complaint));
+  }
+  return result.output;
 }
 
 std::string draw_loss_curve(const std::string& folder, const LossTable& losses) {
-  return draw({{"loss", folder + "/loss",
-                fmt::format("model={}; data={}; word={}", quoted(losses.model), quoted(losses.data),
-                            quoted(losses.word))}},
-              folder + "/loss.csv");
+  return draw("loss", folder + "/loss.csv", folder + "/loss",
+              fmt::format("model={}; data={}; word={}", quoted(losses.model), quoted(losses.data),
+                          quoted(losses.word)));
 }
 
 std::string draw_scatter(const std::string& csv, const std::vector<std::string>& studies,
@@ -132,19 +163,18 @@ std::string draw_scatter(const std::string& csv, const std::vector<std::string>&
   const std::string output = csv.ends_with(".csv") ? csv.substr(0, csv.size() - 4) : csv;
   // gnuplot takes what stands between double quotes as one word.
   const std::string words = fmt::format("\"{}\"", fmt::join(studies, "\" \""));
-  return draw({{"scatter", output,
-                fmt::format("studies={}; fidelity={}", quoted(words), quoted(fidelity))}},
-              csv);
+  return draw("scatter", csv, output,
+              fmt::format("studies={}; fidelity={}", quoted(words), quoted(fidelity)));
 }
 
 std::string draw_influence(const std::string& folder, const std::string& title) {
-  return draw({{"influence", folder + "/influence", "title=" + quoted(title)}},
-              folder + "/influence.csv");
+  return draw("influence", folder + "/influence.csv", folder + "/influence",
+              "title=" + quoted(title));
 }
 
 std::string draw_memorisation(const std::string& folder, const std::string& title) {
-  return draw({{"memorisation", folder + "/memorisation", "heading=" + quoted(title)}},
-              folder + "/memorisation.csv");
+  return draw("memorisation", folder + "/memorisation.csv", folder + "/memorisation",
+              "heading=" + quoted(title));
 }
 
 }  // namespace fourfold

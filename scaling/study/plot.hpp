@@ -5,31 +5,33 @@
 #include <vector>
 
 #include "scaling/study/loss_table.hpp"
+#include "scaling/study/study.hpp"
 
 namespace fourfold {
 
-// Writes pflops.png, pflops.svg, time.png and time.svg into `folder` from its summary.csv. Returns
-// a sentence for the user: which files there are, or that gnuplot is missing; a study is whole
+// Writes NAME.png, .svg and .pdf of each kind (scaling/study/figure.hpp) into `folder`, and beside
+// them NAME.csv, what they are drawn from, unless that is the folder's summary.csv. Returns a
+// sentence for the user: which pictures there are, or that gnuplot is missing; a study is whole
 // without them. Throws std::runtime_error where gnuplot fails or a picture is not whole, say, as
-// the disk is full; pictures that were there stay. `published_source` goes below the published
-// points; empty where there are none.
-std::string draw_plots(const std::string& folder, const std::vector<std::string>& machines,
-                       const std::string& published_source);
+// the disk is full; pictures that were there stay.
+std::string draw_figures(const std::vector<std::string>& kinds, const Study& study,
+                         const std::string& folder);
 
-// Writes systems.png and systems.svg, bars of the parts of a batch system by system, in the same
-// way.
-std::string draw_systems(const std::string& folder, const std::string& title);
+// The drawing of one kind in characters, from what draw_figures() wrote. Throws std::runtime_error
+// with a sentence if it cannot be drawn.
+std::string preview(const std::string& kind, const Study& study, const std::string& folder);
 
-// Writes loss.png and loss.svg into `folder` from its loss.csv (scaling/study/loss_table.hpp).
+// Writes loss.png, .svg and .pdf into `folder` from its loss.csv (scaling/study/loss_table.hpp).
 // Returns a sentence, as above.
 std::string draw_loss_curve(const std::string& folder, const LossTable& losses);
 
-// Writes a PNG and an SVG beside the CSV of a validation (scaling/validation/validation_json.hpp),
-// under its name: the rows of these studies. Returns a sentence, as above.
+// Writes a PNG, an SVG and a PDF beside the CSV of a validation
+// (scaling/validation/validation_json.hpp), under its name: the rows of these studies. Returns a
+// sentence, as above.
 std::string draw_scatter(const std::string& csv, const std::vector<std::string>& studies,
                          const std::string& fidelity);
 
-// Writes influence.png and influence.svg into `folder` from its influence.csv
+// Writes influence.png, .svg and .pdf into `folder` from its influence.csv
 // (scaling/study/strategy_results.hpp). Returns a sentence, as above.
 std::string draw_influence(const std::string& folder, const std::string& title);
 

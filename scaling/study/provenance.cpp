@@ -82,11 +82,20 @@ std::string digest_of_file(const std::string& path) {
   return digest(content);
 }
 
-std::string digest_of_executables() {
+namespace {
+
+std::string read_digest_of_executables() {
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe");
   const std::filesystem::path replay = own.parent_path() / "fourfold-replay";
   const std::string first = digest_of_file(own.string());
   return digest(std::filesystem::exists(replay) ? first + digest_of_file(replay.string()) : first);
+}
+
+}  // namespace
+
+std::string digest_of_executables() {
+  static const std::string once = read_digest_of_executables();  // tens of megabytes
+  return once;
 }
 
 }  // namespace fourfold

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 
 #include "scaling/study/record_json.hpp"
@@ -33,6 +34,48 @@ int write_all(int file, const std::string& text) {
 }
 
 }  // namespace
+
+namespace {
+
+constexpr const char* digest_key = ",\"digest\":\"";
+constexpr std::size_t digest_letters = 16;
+
+}  // namespace
+
+std::string line_of(const Record& record) {
+  const std::string text = to_json(record);
+  return text.substr(0, text.size() - 1) + digest_key + digest(text) + "\"}";
+}
+
+Record record_of_line(const std::string& line) {
+  const std::size_t tail = std::string(digest_key).size() + digest_letters + 2;
+  const std::size_t place = line.size() < tail ? std::string::npos : line.rfind(digest_key);
+  if (place != line.size() - tail) return record_from_json(line);
+  const std::string text = line.substr(0, place) + '}';
+  const std::string written = line.substr(line.size() - 2 - digest_letters, digest_letters);
+  if (written != digest(text)) {
+    throw std::runtime_error("the record was changed after it was written");
+  }
+  return record_from_json(text);
+}
+
+std::vector<Record> read_records(const std::string& path) {
+  std::vector<Record> records;
+  std::ifstream file(path);
+  std::int64_t number = 0;
+  for (std::string line; std::getline(file, line) && !file.eof();) {
+    ++number;
+    try {
+      records.push_back(record_of_line(line));
+    } catch (const OtherFormat&) {
+      continue;  // of another version
+    } catch (const std::exception& error) {
+      throw std::runtime_error(fmt::format(
+          "{}, line {}: {}; remove the line to run its point again", path, number, error.what()));
+    }
+  }
+  return records;
+}
 
 Store::Store(const std::string& path, Opening opening) : path_(path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
@@ -72,7 +115,7 @@ void Store::read() {
     const std::size_t end = content.find('\n', begin);
     if (end == std::string::npos) return set_torn_line_aside(content.substr(begin), begin);
     try {
-      records_.push_back(record_from_json(content.substr(begin, end - begin)));
+      records_.push_back(record_of_line(content.substr(begin, end - begin)));
     } catch (const OtherFormat&) {
       remark_ = fmt::format(
           "{} holds records of another version of Fourfold: they are kept there and not used",
@@ -109,7 +152,7 @@ const Record* Store::with_key(const std::string& key) const {
 
 void Store::append(const Record& record) {
   const off_t before = lseek(file_, 0, SEEK_END);
-  if (const int error = write_all(file_, to_json(record) + '\n'); error != 0) {
+  if (const int error = write_all(file_, line_of(record) + '\n'); error != 0) {
     // What was written of the line goes; if even that fails, the next start finds it torn.
     [[maybe_unused]] const int shortened = ftruncate(file_, before);
     throw std::runtime_error(

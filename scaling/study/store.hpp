@@ -10,6 +10,17 @@ namespace fourfold {
 
 enum class Opening : std::uint8_t { resume, fresh };
 
+// A line of the file: the record's JSON with a digest of it, by which a hand that changed it is
+// noticed. Lines of older versions lack it and are read all the same.
+std::string line_of(const Record& record);
+
+// Throws std::runtime_error with a sentence if the line is no record or was changed.
+Record record_of_line(const std::string& line);
+
+// The records of a file that somebody else may be writing: without its lock, and without a last
+// line that has no end. Empty if there is no such file.
+std::vector<Record> read_records(const std::string& path);
+
 // Owns the file for as long as it lives: a second Store on the same file is refused.
 class Store {
  public:

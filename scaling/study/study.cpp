@@ -28,8 +28,9 @@ std::string machine_name(const std::string& platform) {
   return std::filesystem::path(platform).stem().string();
 }
 
-Study make_study(const Campaign& campaign, const std::vector<Record>& records) {
-  Study study{campaign.title, {}, {}};
+Study make_study(const Campaign& campaign, const std::vector<Record>& records,
+                 const std::vector<PointTag>& tags) {
+  Study study{campaign.title, {}, {}, campaign.tokens, campaign.axis};
   Published published;
   if (!campaign.published.empty()) published = read_published(campaign.published);
   study.published_source = published.source;
@@ -46,6 +47,12 @@ Study make_study(const Campaign& campaign, const std::vector<Record>& records) {
       row.derived = !other->seconds.has_value();
       row.published = row.derived ? record.model_flops / *other->rate : *other->seconds;
       row.published_rate = other->rate;
+    }
+    if (!tags.empty()) {
+      const PointTag& tag = tags.at(study.rows.size());
+      row.label = tag.label;
+      row.value = tag.value;
+      row.repetition = tag.repetition;
     }
     study.rows.push_back(row);
   }

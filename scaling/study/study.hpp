@@ -22,6 +22,9 @@ struct StudyRow {
   std::optional<FlopsPerSecond> published_rate;
   // What the machine's point with the fewest devices would give with perfect weak scaling.
   FlopsPerSecond ideal_rate;
+  std::string label = {};  // of the campaign's sweeps; empty: none
+  std::optional<double> value = {};
+  std::int64_t repetition = 1;
 
   // Projected over published seconds, less 1; absent where nothing was published.
   std::optional<double> deviation() const;
@@ -31,12 +34,16 @@ struct Study {
   std::string title;
   std::string published_source;
   std::vector<StudyRow> rows;  // in the order of the campaign
+  double tokens = 0.0;         // of the run whose days are given; 0: none
+  std::string axis = {};       // what the values of the rows are
 };
 
 // "frontier" for both "frontier" and "/home/me/frontier.toml".
 std::string machine_name(const std::string& platform);
 
-Study make_study(const Campaign& campaign, const std::vector<Record>& records);
+// `tags` are the records', one each, or none.
+Study make_study(const Campaign& campaign, const std::vector<Record>& records,
+                 const std::vector<PointTag>& tags = {});
 
 // Machines of a study in the order of their first row.
 std::vector<std::string> machines(const Study& study);

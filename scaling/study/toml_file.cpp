@@ -14,35 +14,95 @@ namespace {
 
 using nlohmann::json;
 
-json json_of(const toml::node& node, const std::string& path) {
+// What all values of one file share.
+struct Place {
+  const std::string& path;
+  TomlLines* lines;
+};
+
+json json_of(const toml::node& node, const std::string& pointer, const Place& place) {
+  if (place.lines != nullptr) {
+    place.lines->emplace(pointer, static_cast<int>(node.source().begin.line));
+  }
   if (const toml::table* table = node.as_table()) {
     json object = json::object();
-    for (const auto& [key, value] : *table) object[std::string(key.str())] = json_of(value, path);
+    for (const auto& [key, value] : *table) {
+      const std::string name(key.str());
+      object[name] = json_of(value, pointer + '/' + name, place);
+    }
     return object;
   }
   if (const toml::array* array = node.as_array()) {
     json list = json::array();
-    for (const toml::node& value : *array) list.push_back(json_of(value, path));
+    for (const toml::node& value : *array) {
+      list.push_back(json_of(value, pointer + '/' + std::to_string(list.size()), place));
+    }
     return list;
   }
   if (const auto* value = node.as_string()) return value->get();
   if (const auto* value = node.as_integer()) return value->get();
   if (const auto* value = node.as_floating_point()) return value->get();
   if (const auto* value = node.as_boolean()) return value->get();
-  throw std::runtime_error(fmt::format("{}, line {}: dates and times have no meaning here", path,
-                                       node.source().begin.line));
+  throw std::runtime_error(fmt::format("{}, line {}: dates and times have no meaning here",
+                                       place.path, node.source().begin.line));
 }
 
 }  // namespace
 
-json read_toml(const std::string& path) {
+json read_toml(const std::string& path, TomlLines* lines) {
   const std::string text = read_toml_text(path, "");
   try {
-    return json_of(toml::parse(text, path), path);
+    return json_of(toml::parse(text, path), "", {path, lines});
   } catch (const toml::parse_error& error) {
     throw std::runtime_error(
         fmt::format("{}, line {}: {}", path, error.source().begin.line, error.description()));
   }
+}
+
+namespace {
+
+// The words of a sentence between quotes of either kind.
+std::vector<std::string> quoted_words(const std::string& sentence) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin < sentence.size(); ++begin) {
+    const char quote = sentence[begin];
+    if (quote != '\'' && quote != '"') continue;
+    const std::size_t end = sentence.find(quote, begin + 1);
+    if (end == std::string::npos) break;
+    words.push_back(sentence.substr(begin + 1, end - begin - 1));
+    begin = end;
+  }
+  return words;
+}
+
+}  // namespace
+
+int line_of(const TomlLines& lines, const std::string& pointer, const std::string& sentence) {
+  for (const std::string& below : {pointer, std::string()}) {
+    for (const std::string& word : quoted_words(sentence)) {
+      for (const auto& [place, line] : lines) {
+        const bool inside = place.starts_with(below + '/');
+        if (inside && place.substr(place.rfind('/') + 1) == word) return line;
+      }
+    }
+  }
+  const auto own = lines.find(pointer);
+  return own == lines.end() ? 1 : own->second;
+}
+
+std::string in_words_of_toml(std::string sentence) {
+  const std::pair<const char*, const char*> words[]{
+      {"a JSON object is expected, not boolean", "a table is expected, not true or false"},
+      {"a JSON object is expected, not array", "a table is expected, not a list"},
+      {"a JSON object is expected, not string", "a table is expected, not text"},
+      {"a JSON object is expected, not number", "a table is expected, not a number"}};
+  for (const auto& [json_words, toml_words] : words) {
+    const std::size_t found = sentence.find(json_words);
+    if (found != std::string::npos) {
+      sentence.replace(found, std::string(json_words).size(), toml_words);
+    }
+  }
+  return sentence;
 }
 
 }  // namespace fourfold

@@ -46,6 +46,7 @@ std::set<std::string> allowed_by(const std::string& path) {
 
 std::set<std::string> campaign_keys() {
   std::set<std::string> keys = allowed_by("scaling/study/campaign.cpp");
+  keys.merge(allowed_by("scaling/study/sweep.cpp"));
   for (const FieldFacts& field : what_if_fields().facts()) keys.insert(field.key);
   const nlohmann::json options = json_of(StepOptions{});
   for (const auto& item : options.items()) keys.insert(item.key());
@@ -82,9 +83,9 @@ TEST(CampaignDocs, ShowEveryKeyInAnExampleThatIsRead) {
 
   const Campaign campaign = read_campaign(path);
 
-  ASSERT_EQ(campaign.questions.size(), 2U);
+  ASSERT_EQ(campaign.questions.size(), 8U);  // four points, two seeds each
   EXPECT_EQ(campaign.questions[0].what_ifs.slow_devices.count, 1);
-  EXPECT_EQ(campaign.questions[1].micro_batches, 1);
+  EXPECT_EQ(campaign.questions[2].micro_batches, 1);
   for (const std::string& key : campaign_keys()) EXPECT_THAT(text, HasSubstr(key));
 }
 

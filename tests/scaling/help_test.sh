@@ -5,7 +5,9 @@ fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
 
 for verb in "" campaign "campaign run" project search show "show order" platforms "platforms list" \
   "platforms show" "platforms export" models collectives train \
-  sample validate systems compare doctor advise regress bench; do
+  sample validate systems compare doctor advise regress bench plot "campaign status" \
+  "campaign table" "campaign export" "campaign plot" "campaign report" "campaign script" \
+  "campaign collect"; do
   # shellcheck disable=SC2086
   said=$("$fourfold" $verb --help)
   if grep -E '.{101}' <<<"$said"; then

@@ -6,7 +6,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 smoke=${FOURFOLD_SOURCE_DIR:?}/scaling/campaigns/smoke.toml
 draw() {
   "$fourfold" campaign run "$1" --fidelity estimated --output "$folder/out" >/dev/null 2>"$folder/said"
-  grep -q "time.svg are drawn" "$folder/said" || fail "nothing is drawn: $(cat "$folder/said")"
+  grep -q "time are drawn" "$folder/said" || fail "nothing is drawn: $(cat "$folder/said")"
 }
 text_of() { grep -oE '>[^<>]+<' "$folder/out/$1.svg" | tr -d '<>'; }
 

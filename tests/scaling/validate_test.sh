@@ -27,7 +27,7 @@ rows 1000 1 >"$folder/runs.csv"
   grep -q "no row moved" || fail "the same run moved"
 
 "$fourfold" validate --set "$folder/runs.csv" --csv "$folder/out.csv" >/dev/null 2>"$folder/said"
-grep -q "out.svg are drawn" "$folder/said" || fail "nothing is drawn: $(cat "$folder/said")"
+grep -q "out.png, .svg and .pdf are drawn" "$folder/said" || fail "nothing is drawn: $(cat "$folder/said")"
 for word in "First study" "Second study" "within 10 %" "within 20 %"; do
   grep -oE '>[^<>]+<' "$folder/out.svg" | grep -q "$word" || fail "the plot lacks '$word'"
 done

@@ -1,0 +1,28 @@
+# What a change costs: per cent of the unchanged point's seconds against devices, or against the
+# numbers of a sweep; a line for each kind of change and bars over repetitions. Reads nothing but
+# lines.csv. Set before: style, csv, output, heading, axis (what x is).
+load style
+names = values_of('series')
+of(name, value) = strcol('series') eq name ? value : NaN
+number(name) = strcol(name) ne '' ? column(name) : NaN
+stats csv using (column('x')) nooutput name 'X'
+stats csv using (column('percent')) nooutput name 'PERCENT'
+stats csv using (number('high')) nooutput name 'HIGH'
+stats csv using (number('low')) nooutput name 'LOW'
+top = HIGH_max > PERCENT_max ? HIGH_max : PERCENT_max
+bottom = LOW_min < PERCENT_min ? LOW_min : PERCENT_min
+room = top > bottom ? 0.08 * (top - bottom) : 1
+set title heading noenhanced
+set xlabel axis offset 0, -0.5
+set ylabel 'more seconds than unchanged, %'
+if (X_max > 3 * X_min) { set logscale x 2; set xrange [X_min / 1.15 : X_max * 1.15] }
+set yrange [bottom - room : top + room]
+places = system(sprintf("awk -F, 'NR > 1 {print $2}' '%s' | sort -gu", csv))
+set xtics ()
+do for [place in places] { set xtics add (place place + 0) }
+draw = "plot 0 with lines lw 1.2 dashtype 2 lc rgb dark notitle, \
+  for [i=1:words(names)] csv using (column('x')):(of(word(names, i), number('low'))):(0): \
+  (number('high') - number('low')) with vectors heads size screen 0.004,90 lw 1.2 lc rgb colour(i) notitle, \
+  for [i=1:words(names)] csv using (column('x')):(of(word(names, i), column('percent'))) \
+  with linespoints lw 2.5 pt filled(i) ps 1.3 lc rgb colour(i) title word(names, i)"
+eval render

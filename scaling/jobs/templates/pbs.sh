@@ -1,0 +1,15 @@
+#!/bin/bash
+#PBS -N {{name}}
+#PBS -J 1-{{slices}}
+#PBS -l select=1:ncpus=2
+#PBS -l walltime={{time}}
+#PBS -j oe
+# A slice simulates two grids at a time on two cores. What your site asks for besides:
+##PBS -A PROJECT
+##PBS -q QUEUE
+# Modules that Fourfold was built with:
+# module load PrgEnv-gnu openmpi
+
+export FOURFOLD_SLICE=${PBS_ARRAY_INDEX}
+cd {{directory}} || exit 2
+{{command}} >{{folder}}/slice-${FOURFOLD_SLICE}.log 2>&1

@@ -1,0 +1,17 @@
+#!/bin/bash
+#SBATCH --job-name={{name}}
+#SBATCH --array=1-{{slices}}
+#SBATCH --nodes=1
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task=2
+#SBATCH --time={{time}}
+#SBATCH --output={{folder}}/slice-%a.log
+# A slice simulates two grids at a time on two cores. What your site asks for besides:
+##SBATCH --account=PROJECT
+##SBATCH --partition=PARTITION
+# Modules that Fourfold was built with:
+# module load PrgEnv-gnu openmpi
+
+export FOURFOLD_SLICE=${SLURM_ARRAY_TASK_ID}
+cd {{directory}} || exit 2
+{{command}}

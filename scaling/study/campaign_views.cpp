@@ -1,0 +1,158 @@
+// Tables, pictures and reports of records that are there; see campaign_views.hpp.
+#include "scaling/study/campaign_views.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <stdexcept>
+
+#include "scaling/study/failure_log.hpp"
+#include "scaling/study/figure.hpp"
+#include "scaling/study/plot.hpp"
+#include "scaling/study/record_json.hpp"
+#include "scaling/study/report.hpp"
+#include "scaling/study/study_table.hpp"
+#include "support/prose.hpp"
+#include "support/whole_file.hpp"
+
+namespace fourfold {
+namespace {
+
+struct View {
+  Campaign campaign;
+  std::string folder;
+  Answered answered;
+  Study study;
+};
+
+View view_of(const CampaignOrder& order) {
+  View view;
+  view.campaign = read_campaign(order.file);
+  if (order.fidelity) view.campaign.fidelity = *order.fidelity;
+  view.folder = folder_of(view.campaign, order);
+  view.answered = answered_by(view.campaign, read_records(records_file(view.folder, {})));
+  view.study = make_study(view.campaign, view.answered.records, view.answered.tags);
+  return view;
+}
+
+View view_with_records(const CampaignOrder& order) {
+  View view = view_of(order);
+  if (view.answered.records.empty()) {
+    throw std::runtime_error(fmt::format(
+        "{} has no record of this campaign as it is now; `fourfold campaign run {}` makes them",
+        view.folder, order.file));
+  }
+  return view;
+}
+
+// Sentences of the points that are not answered: why, or that nobody tried.
+std::vector<std::string> unanswered(const View& view) {
+  const auto reasons = logged_failures(failures_file(view.folder));
+  std::vector<std::string> sentences;
+  for (std::size_t i : view.answered.missing) {
+    const auto why = reasons.find(view.answered.keys[i]);
+    sentences.push_back(point_name(view.campaign, i) + ": " +
+                        (why == reasons.end() ? "not run yet" : "failed: " + why->second));
+  }
+  return sentences;
+}
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+Status campaign_status(const CampaignOrder& order) {
+  const View view = view_of(order);
+  const std::vector<std::string> sentences = unanswered(view);
+  const auto failed = std::ranges::count_if(sentences, [](const std::string& sentence) {
+    return sentence.find(": failed: ") != std::string::npos;
+  });
+  const auto all = static_cast<std::int64_t>(view.campaign.questions.size());
+  Status status{
+      fmt::format("{}\n{}: {} of {} answered, {} failed, {} not run yet\n", view.campaign.title,
+                  view.folder, view.answered.records.size(), counted(all, "point"), failed,
+                  static_cast<std::int64_t>(sentences.size()) - failed),
+      sentences.empty()};
+  for (const std::string& sentence : sentences) status.text += "  " + sentence + '\n';
+  return status;
+}
+
+std::string campaign_table(const CampaignOrder& order) {
+  return text_of(view_with_records(order).study, order.width);
+}
+
+std::string campaign_export(const CampaignOrder& order, const std::string& form) {
+  const View view = view_with_records(order);
+  if (form == "csv") return study_csv(view.study);
+  std::string lines;
+  for (const Record& record : view.answered.records) lines += to_json(record) + '\n';
+  return lines;
+}
+
+std::string campaign_plot(const CampaignOrder& order, const std::string& kind) {
+  const View view = view_with_records(order);
+  write_whole_file(view.folder + "/summary.csv", study_csv(view.study));
+  std::vector<std::string> kinds = figures_of(view.campaign, view.study);
+  if (!kind.empty()) kinds = {figure_named(kind).name};
+  return draw_figures(kinds, view.study, view.folder) + '\n';
+}
+
+std::string campaign_preview(const CampaignOrder& order, const std::string& kind) {
+  campaign_plot(order, kind);
+  const View view = view_with_records(order);
+  std::vector<std::string> kinds = figures_of(view.campaign, view.study);
+  if (!kind.empty()) kinds = {kind};
+  std::string text;
+  for (const std::string& one : kinds) text += preview(one, view.study, view.folder);
+  return text;
+}
+
+std::string campaign_report(const CampaignOrder& order) {
+  const View view = view_with_records(order);
+  const std::string drawn = campaign_plot(order, "");
+  ReportParts parts{
+      content_of(order.file), {}, unanswered(view), text_of(view.study, Width::whole)};
+  for (const std::string& kind : figures_of(view.campaign, view.study)) {
+    const std::string picture = view.folder + '/' + kind + ".svg";
+    if (std::filesystem::exists(picture)) parts.pictures.push_back(picture);
+  }
+  const std::string path = view.folder + "/report.html";
+  write_whole_file(path, report_html(view.study, parts));
+  return drawn + path + " is written\n";
+}
+
+std::string collect_campaign(const CampaignOrder& order) {
+  const Campaign campaign = read_campaign(order.file);
+  const std::string folder = folder_of(campaign, order);
+  Store store(records_file(folder, {}), Opening::resume);
+  std::set<std::string> known;
+  for (const Record& record : store.records()) known.insert(record.key);
+  std::vector<std::filesystem::path> slices;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("records.slice-") && name.ends_with(".jsonl")) {
+      slices.push_back(entry.path());
+    }
+  }
+  std::ranges::sort(slices);
+  std::int64_t came = 0;
+  for (const std::filesystem::path& slice : slices) {
+    for (const Record& record : read_records(slice.string())) {
+      if (!known.insert(record.key).second) continue;
+      store.append(record);
+      ++came;
+    }
+  }
+  return fmt::format("{} from {} came into {}\n", counted(came, "record"),
+                     counted(static_cast<std::int64_t>(slices.size()), "slice"),
+                     records_file(folder, {}));
+}
+
+}  // namespace fourfold

@@ -1,0 +1,336 @@
+// Rows of studies as CSV of figures and as tables; see figure.hpp.
+#include "scaling/study/figure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <stdexcept>
+
+#include "scaling/study/system_table.hpp"
+#include "scaling/study/time_parts.hpp"
+#include "scaling/text/text_table.hpp"
+#include "scaling/text/throughput_text.hpp"
+#include "support/nearest_name.hpp"
+
+namespace fourfold {
+
+const std::vector<FigureKind>& figure_kinds() {
+  static const std::vector<FigureKind> kinds{
+      {"pflops", "model Pflop/s against devices, with the ideal line and published points"},
+      {"time", "seconds of a batch, stacked into compute and exposed communication"},
+      {"systems", "the same system by system, or label by label, points side by side"},
+      {"strong", "days of a run against devices, ideal line, speed-up and efficiency"},
+      {"ranks", "every grid in the order of its estimate, estimated and simulated"},
+      {"lines", "what changes cost in per cent, against devices or the numbers of a sweep"},
+      {"machines", "one model on several machines, a bar each"}};
+  return kinds;
+}
+
+const FigureKind& figure_named(const std::string& name) {
+  std::vector<std::string> known;
+  for (const FigureKind& kind : figure_kinds()) {
+    if (name == kind.name) return kind;
+    known.emplace_back(kind.name);
+  }
+  throw std::runtime_error("unknown figure '" + name + "'" + did_you_mean(name, known));
+}
+
+namespace {
+
+std::string number(double value) {
+  return fmt::format("{:.9g}", value);
+}
+
+// A cell of a CSV: commas separate cells, double quotes are gnuplot's.
+std::string cell(std::string text) {
+  std::ranges::replace(text, ',', ';');
+  std::ranges::replace(text, '"', '\'');
+  return text;
+}
+
+bool same_point(const StudyRow& a, const StudyRow& b) {
+  return a.machine == b.machine && a.record.devices() == b.record.devices() &&
+         a.record.point.model.name == b.record.point.model.name;
+}
+
+std::string model_on_machine(const StudyRow& row) {
+  return fmt::format("{} on {}{}{}", row.record.point.model.name, row.machine,
+                     row.label.empty() ? "" : ", ", row.label);
+}
+
+double tokens_of_batch(const Record& record) {
+  return static_cast<double>(record.point.global_batch) *
+         static_cast<double>(record.point.model.sequence);
+}
+
+// Against the series' fewest devices.
+struct Speedup {
+  double speedup = 1.0, efficiency = 1.0;
+  Seconds ideal;
+};
+
+Speedup speedup_of(const StudyRow& row, const Study& study) {
+  const StudyRow* first = &row;
+  for (const StudyRow& other : study.rows) {
+    const bool fewer = other.record.devices() < first->record.devices();
+    if (model_on_machine(other) == model_on_machine(row) && fewer) first = &other;
+  }
+  const double ratio =
+      static_cast<double>(row.record.devices()) / static_cast<double>(first->record.devices());
+  // Seconds of a token: batches may grow with the devices.
+  const double before = first->record.seconds().value / tokens_of_batch(first->record);
+  const double now = row.record.seconds().value / tokens_of_batch(row.record);
+  return {before / now, before / now / ratio, {before / ratio * tokens_of_batch(row.record)}};
+}
+
+std::string strong_csv(const Study& study) {
+  std::string text = "series,devices,time,ideal,speedup,efficiency,low,high,published,grid\n";
+  for (const StudyRow& row : study.rows) {
+    const Speedup speedup = speedup_of(row, study);
+    const Seconds seconds = row.record.seconds();
+    const auto unit = [&](Seconds value) { return number(in_unit(row, value, study)); };
+    const std::optional<ErrorBar>& bar = row.record.bar;
+    text += fmt::format(
+        "{},{},{},{},{},{},{},{},{},{}\n", cell(model_on_machine(row)), row.record.devices(),
+        unit(seconds), unit(speedup.ideal), number(speedup.speedup), number(speedup.efficiency),
+        bar ? unit(seconds * (1.0 + bar->low)) : "", bar ? unit(seconds * (1.0 + bar->high)) : "",
+        row.published ? unit(*row.published) : "", cell(row.record.point.grid.str()));
+  }
+  return text;
+}
+
+std::string systems_csv(const Study& study) {
+  std::string text =
+      "machine,devices,model,vocabulary,fidelity,system,given,compute_s,exposed_x_s,exposed_y_s,"
+      "exposed_z_s,exposed_data_s,exposed_pipe_s,bubble_s,other_s,bar_low_s,bar_high_s\n";
+  for (const StudyRow& row : study.rows) {
+    const Record& record = row.record;
+    text +=
+        fmt::format("{},{},{},{},{},{},{}", row.machine, record.devices(), record.point.model.name,
+                    record.point.model.vocabulary, name(record.fidelity),
+                    cell(row.label.empty() ? system_label(record) : row.label),
+                    row.label.empty() && row.given ? 1 : 0);
+    for (const TimePart& part : time_parts(record.outcome))
+      text += ',' + number(part.seconds.value);
+    const Seconds seconds = record.seconds();
+    text += record.bar ? fmt::format(",{},{}\n", number(seconds.value * (1.0 + record.bar->low)),
+                                     number(seconds.value * (1.0 + record.bar->high)))
+                       : ",,\n";
+  }
+  return text;
+}
+
+std::vector<GridSeconds> by_estimate(const Record& record) {
+  std::vector<GridSeconds> grids = record.simulated;
+  std::ranges::stable_sort(grids, {}, [](const GridSeconds& one) { return one.estimated.value; });
+  return grids;
+}
+
+std::string ranks_csv(const Study& study) {
+  std::string text =
+      "series,rank,estimated_s,simulated_s,paper_communication_s,chosen,paper_first,grid,"
+      "micro_batches\n";
+  for (const StudyRow& row : study.rows) {
+    const Record& record = row.record;
+    const std::string series =
+        fmt::format("{} on {} devices of {}{}{}", record.point.model.name, record.devices(),
+                    row.machine, row.label.empty() ? "" : ", ", row.label);
+    const auto is = [](const GridSeconds& a, const ProcessGrid& grid, std::int64_t micro_batches) {
+      return a.grid == grid && a.micro_batches == micro_batches ? 1 : 0;
+    };
+    std::int64_t rank = 0;
+    for (const GridSeconds& grid : by_estimate(record)) {
+      text += fmt::format(
+          "{},{},{},{},{},{},{},{},{}\n", cell(series), ++rank, number(grid.estimated.value),
+          grid.simulated ? number(grid.simulated->value) : "", number(grid.paper.value),
+          is(grid, record.point.grid, record.point.options.micro_batches),
+          is(grid, record.paper_choice.grid, record.paper_choice.micro_batches),
+          cell(grid.grid.str()), grid.micro_batches);
+    }
+  }
+  return text;
+}
+
+// The first of the rows of the same point, which others are compared with.
+const GatheredRow& unchanged(const GatheredRow& one, const std::vector<GatheredRow>& rows) {
+  for (const GatheredRow& other : rows) {
+    if (same_point(*other.row, *one.row)) return other;
+  }
+  return one;
+}
+
+std::string lines_csv(const Study& study) {
+  const std::vector<GatheredRow> rows = gathered(study);
+  const auto is_number = [](const GatheredRow& one) { return one.row->value.has_value(); };
+  const bool numbers = std::ranges::any_of(rows, is_number);
+  std::string text = "series,x,percent,low,high,seconds,repetitions\n";
+  for (const GatheredRow& one : rows) {
+    const GatheredRow& base = unchanged(one, rows);
+    if (&base == &one) continue;
+    const auto percent = [&](Seconds seconds) {
+      return number(100.0 * (seconds / base.mean - 1.0));
+    };
+    const double x =
+        numbers ? one.row->value.value_or(1.0) : static_cast<double>(one.row->record.devices());
+    const bool spread = one.count > 1;
+    text += fmt::format("{},{},{},{},{},{},{}\n", cell(one.row->label), number(x),
+                        percent(one.mean), spread ? percent(one.least) : "",
+                        spread ? percent(one.most) : "", number(one.mean.value), one.count);
+  }
+  return text;
+}
+
+std::string machines_csv(const Study& study) {
+  std::string text = "machine,devices,model,value,low,high,mfu,grid\n";
+  for (const StudyRow& row : study.rows) {
+    const Record& record = row.record;
+    const auto unit = [&](Seconds value) { return number(in_unit(row, value, study)); };
+    const Seconds seconds = record.seconds();
+    text += fmt::format("{},{},{},{},{},{},{},{}\n", row.machine, record.devices(),
+                        record.point.model.name, unit(seconds),
+                        record.bar ? unit(seconds * (1.0 + record.bar->low)) : "",
+                        record.bar ? unit(seconds * (1.0 + record.bar->high)) : "",
+                        number(record.throughput().mfu), cell(record.point.grid.str()));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string figure_csv(const std::string& kind, const Study& study) {
+  if (kind == "strong") return strong_csv(study);
+  if (kind == "systems") return systems_csv(study);
+  if (kind == "ranks") return ranks_csv(study);
+  if (kind == "lines") return lines_csv(study);
+  if (kind == "machines") return machines_csv(study);
+  return "";
+}
+
+std::vector<GatheredRow> gathered(const Study& study) {
+  std::vector<GatheredRow> rows;
+  for (const StudyRow& row : study.rows) {
+    const Seconds seconds = row.record.seconds();
+    const auto known = std::ranges::find_if(rows, [&](const GatheredRow& one) {
+      return same_point(*one.row, row) && one.row->label == row.label &&
+             one.row->value == row.value && row.repetition > 1;
+    });
+    if (known == rows.end()) {
+      rows.push_back({&row, seconds, seconds, seconds, 1});
+      continue;
+    }
+    const auto count = static_cast<double>(known->count);
+    known->mean = (known->mean * count + seconds) / (count + 1.0);
+    known->least = std::min(known->least, seconds);
+    known->most = std::max(known->most, seconds);
+    ++known->count;
+  }
+  return rows;
+}
+
+double in_unit(const StudyRow& row, Seconds seconds, const Study& study) {
+  if (study.tokens <= 0.0) return seconds.value;
+  return seconds.value * study.tokens / tokens_of_batch(row.record) / 86'400.0;
+}
+
+std::string unit_text(const Study& study) {
+  if (study.tokens <= 0.0) return "seconds per batch";
+  const bool many = study.tokens >= 1e12;
+  const std::string tokens =
+      fmt::format("{:.3g}{}", study.tokens / (many ? 1e12 : 1e9), many ? "T" : "B");
+  return fmt::format("days for {} tokens", tokens);
+}
+
+std::string sweep_table(const Study& study) {
+  const auto has_label = [](const StudyRow& row) { return !row.label.empty(); };
+  if (std::ranges::none_of(study.rows, has_label)) return "";
+  TextTable table;
+  table.columns = {{"machine", "", Align::left},
+                   {"devices", ""},
+                   {"model", "", Align::left},
+                   {"", "", Align::left},
+                   {"grid", "", Align::left},
+                   {"batch", "s"},
+                   {"change", "%"},
+                   {"runs", "spread, %"}};
+  const std::vector<GatheredRow> rows = gathered(study);
+  const StudyRow* before = nullptr;
+  for (const GatheredRow& one : rows) {
+    const StudyRow& row = *one.row;
+    if (before != nullptr && !same_point(*before, row)) table.rows.emplace_back();
+    before = &row;
+    const GatheredRow& base = unchanged(one, rows);
+    table.rows.push_back(
+        {row.machine, fmt::to_string(row.record.devices()), row.record.point.model.name,
+         row.value && row.label.find('=') == std::string::npos
+             ? fmt::format("{}, {:g}", row.label, *row.value)
+             : row.label,
+         row.record.point.grid.str(), fmt::format("{:.3f}", one.mean.value),
+         &base == &one ? "-" : fmt::format("{:+.1f}", 100.0 * (one.mean / base.mean - 1.0)),
+         one.count < 2
+             ? "1"
+             : fmt::format("{}: {:.1f}", one.count, 100.0 * ((one.most - one.least) / one.mean))});
+  }
+  return "Change: against the first of the same machine, devices and model; spread: of the slowest "
+         "and\nthe fastest of the runs with other seeds.\n\n" +
+         format(table) + '\n';
+}
+
+std::string run_table(const Study& study) {
+  if (study.tokens <= 0.0) return "";
+  TextTable table;
+  table.columns = {{"machine", "", Align::left}, {"devices", ""},
+                   {"model", "", Align::left},   {"days", ""},
+                   {"80 % bar", "days"},         {"speed-up", ""},
+                   {"efficiency", "%"},          {"device-hours", ""}};
+  for (const StudyRow& row : study.rows) {
+    const Speedup speedup = speedup_of(row, study);
+    const Seconds seconds = row.record.seconds();
+    const double days = in_unit(row, seconds, study);
+    const std::optional<ErrorBar>& bar = row.record.bar;
+    table.rows.push_back(
+        {row.machine, fmt::to_string(row.record.devices()), row.record.point.model.name,
+         fmt::format("{:.1f}", days),
+         bar ? fmt::format("{:.1f}-{:.1f}", days * (1.0 + bar->low), days * (1.0 + bar->high))
+             : "-",
+         fmt::format("{:.2f}", speedup.speedup), fmt::format("{:.1f}", 100.0 * speedup.efficiency),
+         short_number(24.0 * days * static_cast<double>(row.record.devices()))});
+  }
+  return fmt::format(
+      "Time to solution: {}, without failures and checkpoints; speed-up and "
+      "efficiency\nagainst the model's fewest devices.\n\n{}\n",
+      unit_text(study), format(table));
+}
+
+std::string ranks_text(const Study& study) {
+  std::string text;
+  for (const StudyRow& row : study.rows) {
+    const Record& record = row.record;
+    if (static_cast<std::int64_t>(record.simulated.size()) + record.left_out < record.feasible ||
+        record.simulated.size() < 2) {
+      return "";
+    }
+    const std::vector<GridSeconds> grids = by_estimate(record);
+    std::size_t chosen = 0, paper = 0;
+    for (std::size_t i = 0; i < grids.size(); ++i) {
+      if (grids[i].simulated < grids[chosen].simulated) chosen = i;
+      if (grids[i].grid == record.paper_choice.grid &&
+          grids[i].micro_batches == record.paper_choice.micro_batches) {
+        paper = i;
+      }
+    }
+    const double best = grids[chosen].simulated->value;
+    text += fmt::format(
+        "{} on {} devices of {}: all {} grids simulated. The fastest, {} ({:.2f} s), is number {} "
+        "by\nestimate; the estimate's first takes {:.1f} % longer, the paper's model's first "
+        "{:.1f} %.\nKendall's tau of estimate and simulation {:.3f}.\n",
+        record.point.model.name, record.devices(), row.machine, grids.size(),
+        grids[chosen].grid.str(), best, chosen + 1,
+        100.0 * (grids[0].simulated->value / best - 1.0),
+        100.0 * (grids[paper].simulated->value / best - 1.0), record.tau.value_or(1.0));
+  }
+  return text + '\n';
+}
+
+}  // namespace fourfold

@@ -1,0 +1,150 @@
+// Products of lists and patches; see sweep.hpp.
+#include "scaling/study/sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "support/json_object.hpp"
+
+namespace fourfold {
+namespace {
+
+using nlohmann::json;
+
+const json& filled_list(const json& value, const std::string& key) {
+  if (!value.is_array() || value.empty()) {
+    throw std::runtime_error("'" + key + "' must be a list with at least one entry");
+  }
+  return value;
+}
+
+// "options.overlap.all_reduce" as tables in one another; a scale's key has dots of its own.
+json patch_of(const std::string& key, const json& value) {
+  const std::size_t dot = key.find('.');
+  if (dot == std::string::npos) return {{key, value}};
+  const std::string first = key.substr(0, dot), rest = key.substr(dot + 1);
+  if (first == "scales") return {{first, {{rest, value}}}};
+  return {{first, patch_of(rest, value)}};
+}
+
+std::string word_of(const json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+SweptPoint value_of_key(const std::string& key, const json& value) {
+  SweptPoint point{patch_of(key, value), "", {}};
+  point.label = fmt::format("{} = {}", key.substr(key.rfind('.') + 1), word_of(value));
+  if (value.is_number()) point.value = value.get<double>();
+  return point;
+}
+
+SweptPoint entry_of_list(const json& value) {
+  JsonObject object(value, "an entry of 'list'");
+  SweptPoint point{value, object.text("label"), {}};
+  if (object.has("value")) point.value = object.number("value");
+  point.entry.erase("label");
+  point.entry.erase("value");
+  return point;
+}
+
+std::vector<SweptPoint> variants_of(const json& sweep) {
+  JsonObject object(sweep, "a sweep");
+  object.allow_only({"key", "values", "list"});
+  if (object.has("list") == object.has("key")) {
+    object.fail("either 'key' with 'values', or 'list', is needed");
+  }
+  std::vector<SweptPoint> variants;
+  if (object.has("list")) {
+    for (const json& value : filled_list(object.get("list"), "list")) {
+      variants.push_back(entry_of_list(value));
+    }
+    return variants;
+  }
+  const std::string key = object.text("key");
+  for (const json& value : filled_list(object.get("values"), "values")) {
+    variants.push_back(value_of_key(key, value));
+  }
+  return variants;
+}
+
+// Every point with every patch, the patch changing fastest.
+std::vector<SweptPoint> product(const std::vector<SweptPoint>& points,
+                                const std::vector<SweptPoint>& patches) {
+  std::vector<SweptPoint> all;
+  for (const SweptPoint& point : points) {
+    for (const SweptPoint& patch : patches) {
+      SweptPoint both = point;
+      both.entry.merge_patch(patch.entry);
+      if (!patch.label.empty()) both.label += (both.label.empty() ? "" : ", ") + patch.label;
+      if (patch.value) both.value = patch.value;
+      all.push_back(std::move(both));
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<SweptPoint> swept(const json& point, const json& sweeps) {
+  std::vector<SweptPoint> points{{point, "", {}}};
+  if (!point.is_object()) return points;
+  for (const char* key : {"model", "system", "batch_tokens", "devices"}) {
+    if (!point.contains(key) || !point.at(key).is_array()) continue;
+    std::vector<SweptPoint> patches;
+    for (const json& value : filled_list(point.at(key), key)) {
+      patches.push_back({{{key, value}}, "", {}});
+    }
+    points = product(points, patches);
+  }
+  if (sweeps.is_null()) return points;
+  for (const json& sweep : filled_list(sweeps, "sweep")) {
+    points = product(points, variants_of(sweep));
+  }
+  return points;
+}
+
+namespace {
+
+std::int64_t rounded(double value) {
+  if (!(value >= 0.5) || value > 1e9) {
+    throw std::runtime_error("a model that grows so would have no layers, or too many");
+  }
+  return std::llround(value);
+}
+
+}  // namespace
+
+Model grown(const Model& base, double factor, Growth growth) {
+  Model model = base;
+  const double parameters = factor * parameter_count(base);
+  if (growth == Growth::layers) {
+    // Parameters are linear in layers: embeddings stay.
+    Model empty = base;
+    empty.layers = 0;
+    const double rest = parameter_count(empty);
+    model.layers = rounded(static_cast<double>(base.layers) * (parameters - rest) /
+                           (parameter_count(base) - rest));
+  } else {
+    const std::int64_t head = base.hidden / base.heads;
+    model.heads = 1;
+    for (std::int64_t step = std::int64_t{1} << 30; step > 0; step /= 2) {
+      Model wider = base;
+      wider.heads = model.heads + step;
+      wider.hidden = head * wider.heads;
+      if (parameter_count(wider) <= parameters) model.heads = wider.heads;
+    }
+    model.hidden = head * model.heads;
+    Model wider = model;
+    ++wider.heads;
+    wider.hidden += head;
+    if (parameter_count(wider) - parameters < parameters - parameter_count(model)) model = wider;
+  }
+  if (model.layers == base.layers && model.hidden == base.hidden) return model;
+  if (const std::string why = excess(model); !why.empty()) throw std::runtime_error(why);
+  model.name = fmt::format("{}-x{:g}", base.name, factor);
+  return model;
+}
+
+}  // namespace fourfold

@@ -1,0 +1,31 @@
+// Lists and sweeps of a campaign, multiplied out: one entry a point.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedule/models/model.hpp"
+
+namespace fourfold {
+
+struct SweptPoint {
+  nlohmann::json entry;         // keys of a point, without lists
+  std::string label;            // of its sweeps, between commas; empty: none
+  std::optional<double> value;  // that the last sweep over numbers gave it
+};
+
+// `devices`, `model`, `batch_tokens` and `system` of a point may be lists, of which every
+// combination is a point, and each sweep multiplies them: { key = "options.zero", values = [0, 1] }
+// sets one key, { list = [{ label = "...", ... }] } several at once. Throws std::runtime_error.
+std::vector<SweptPoint> swept(const nlohmann::json& point, const nlohmann::json& sweeps);
+
+// Which dimension of a model grows with the devices.
+enum class Growth : std::uint8_t { layers, width };
+
+// The model whose parameters are to those of `base` as `factor` to 1, as near as whole layers, or
+// whole heads of the same size, come. Throws std::runtime_error if nothing would be left of it.
+Model grown(const Model& base, double factor, Growth growth);
+
+}  // namespace fourfold

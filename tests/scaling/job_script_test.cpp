@@ -1,0 +1,53 @@
+// Templates of job scripts: words are put in, and what is misspelt is named.
+#include "scaling/jobs/job_script.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scaling/study/campaign_run.hpp"
+#include "scaling/study/report.hpp"
+#include "tests/refusal.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(JobScripts, HaveTheirWordsPutIn) {
+  EXPECT_EQ(filled("#{{name}}-{{name}}\n{{command}}", {{"name", "a"}, {"command", "run {x}"}}),
+            "#a-a\nrun {x}");
+}
+
+TEST(JobScripts, RefuseWordsThatAreUnknownOrMissing) {
+  const auto said = [](const std::string& text) {
+    return refusal<std::runtime_error>([&] { filled(text, {{"command", "c"}, {"name", "n"}}); });
+  };
+
+  EXPECT_THAT(said("{{command}} {{nmae}}"), HasSubstr("did you mean \"name\"?"));
+  EXPECT_THAT(said("{{name}}"), HasSubstr("lacks {{command}}"));
+  EXPECT_THAT(said("{{command}} {{name"), HasSubstr("lacks a }}"));
+}
+
+TEST(JobScripts, QuoteWordsForAShell) {
+  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+}
+
+TEST(Slices, AreAPartOfAWhole) {
+  EXPECT_EQ(slice_in("3/8").index, 3);
+  EXPECT_EQ(slice_in("3/8").count, 8);
+}
+
+TEST(Reports, EncodeBytesAsBase64) {
+  EXPECT_EQ(base64(""), "");
+  EXPECT_EQ(base64("f"), "Zg==");
+  EXPECT_EQ(base64("fo"), "Zm8=");
+  EXPECT_EQ(base64("foo"), "Zm9v");
+  EXPECT_EQ(base64("\xff\xfe foobar"), "//4gZm9vYmFy");
+}
+
+TEST(Reports, ShowNoTextAsMarkup) {
+  EXPECT_EQ(html_text("<a href=\"b\">&"), "&lt;a href=&quot;b&quot;&gt;&amp;");
+}
+
+}  // namespace
+}  // namespace fourfold

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# docs/record.schema.json against records of every kind: estimated, simulated, with what-ifs, of a
+# pipeline, of a system; and it refuses what is none.
+source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
+python3 -c 'import jsonschema' 2>/dev/null || { echo "no jsonschema for python3 here: not checked"; exit 0; }
+export FOURFOLD_PLATFORMS=${FOURFOLD_SOURCE_DIR:?}/tests/machines
+cd "$folder"
+
+project() { "$fourfold" project --model gpt-5b --batch-tokens 262144 --json "$@" >>records.jsonl 2>>said || fail "$(cat said)"; }
+project --platform crossbar --devices 16 --fidelity estimated
+project --platform dragonfly --devices 16 --at-most-grids 1
+project --platform dragonfly --grid 2x2x2x2 --micro-batches 1 --jitter 1% --slow-devices 1:0.5
+project --platform torus --grid x=2,data=2,pipe=4 --micro-batches 4 --zero 1 --fidelity estimated
+project --platform fat-tree-3 --devices 16 --system megatron-lm-2021 --fidelity estimated
+cat >study.toml <<'TOML'
+title = "One point"
+batch_tokens = 131_072
+fidelity = "estimated"
+[[machine]]
+platform = "crossbar"
+points = [{ devices = 16, model = "gpt-5b" }]
+TOML
+"$fourfold" campaign run study.toml --output out >/dev/null 2>&1
+cat out/records.jsonl >>records.jsonl
+
+python3 - "$FOURFOLD_SOURCE_DIR/docs/record.schema.json" <<'PY'
+import copy, json, sys, jsonschema
+schema = json.load(open(sys.argv[1]))
+jsonschema.Draft7Validator.check_schema(schema)
+check = jsonschema.Draft7Validator(schema)
+records = [json.loads(line) for line in open("records.jsonl")]
+assert len(records) == 6 and "digest" in records[-1]
+for record in records:
+    for error in check.iter_errors(record):
+        sys.exit(f"{list(error.path)}: {error.message[:300]}")
+known = set(schema["properties"])
+for key in schema["required"]:
+    broken = copy.deepcopy(records[0])
+    del broken[key]
+    assert not check.is_valid(broken), key
+broken = dict(records[0], memory_GB=1)
+assert not check.is_valid(broken)
+PY
+for key in $(python3 -c 'import json, sys; print(*json.load(open(sys.argv[1]))["properties"])' "$FOURFOLD_SOURCE_DIR/docs/record.schema.json"); do
+  grep -q "\`$key\`" "$FOURFOLD_SOURCE_DIR/docs/records.md" || fail "docs/records.md lacks $key"
+done
+echo "records are as their schema says"
