@@ -30,6 +30,15 @@ text_of pflops | grep -q "frontier: published" || fail "no key for frontier's pu
 ! text_of pflops | grep -q "perlmutter: published" || fail "a key for what was not published"
 text_of pflops | grep -q "against published" || fail "the title does not say what is compared"
 
+# What a study has no rows for is said, not drawn.
+for kind in lines ranks; do
+  status=0
+  said=$("$fourfold" campaign plot "$smoke" --fidelity estimated --output "$folder/out" --kind $kind 2>&1) || status=$?
+  if [ "$status" -ne 2 ] || [[ $said != "fourfold: nothing to draw for $kind: "* ]]; then
+    fail "$kind of a study without it: status $status, $said"
+  fi
+done
+
 # Figures of sweeps, without repetitions and so without bars; grids are on all of them, and a published
 # row is drawn at the label that it belongs to.
 printf '%s\n' '# source: made up' 'machine,devices,model,batch_s,pflops,label' \
