@@ -1,4 +1,5 @@
 #!/bin/bash
+# A job for each slice of the points that are projected: qsub this file; again for the rest.
 #PBS -N {{name}}
 #PBS -J 1-{{slices}}
 #PBS -l select=1:ncpus=2

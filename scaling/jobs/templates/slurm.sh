@@ -1,4 +1,5 @@
 #!/bin/bash
+# A job for each slice of the points that are projected: sbatch this file; again for the rest.
 #SBATCH --job-name={{name}}
 #SBATCH --array=1-{{slices}}
 #SBATCH --nodes=1
