@@ -22,7 +22,7 @@ compare --wide >"$folder/table"
 grep -q '^perlmutter .* sc24-baseline .*x=4' "$folder/table" || fail "no baseline with x of a node"
 grep -q '^perlmutter .* mine .*compute [0-9]* %' "$folder/table" || fail "no parts of mine"
 grep -q 'systems are drawn' "$folder/said" || fail "nothing is drawn: $(cat "$folder/said")"
-for word in sc24-baseline mine bubble 'seconds per batch'; do
+for word in sc24-baseline mine compute 'seconds per batch'; do
   grep -q ">.*$word" "$folder/out/systems.svg" || fail "the picture has no '$word'"
 done
 [ "$(compare --json | grep -c '"software"')" -eq 2 ] || fail "not two records"

@@ -163,7 +163,8 @@ std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
       facts.data, facts.word, facts.unigram_nats, facts.unigram_nats / std::numbers::ln2);
   text += loss_text(settings.data.goldfish);
   text += fmt::format("libraries   {}\n", facts.libraries);
-  text += fmt::format("kernels     {}\n", facts.kernels);
+  text += fmt::format("kernels     {}; libraries prepared in {:.1f} s\n", facts.kernels,
+                      facts.prepare_seconds);
   text += fmt::format("transport   {}, progress {}{}\n", name(settings.transport),
                       name(settings.progress), facts.transports);
   text += fmt::format(
@@ -215,6 +216,7 @@ std::string header_json(const TrainSettings& settings, const RunFacts& facts) {
       {"libraries", facts.libraries},
       {"openblas_core", facts.openblas_core},
       {"kernels", facts.kernels},
+      {"prepare_s", facts.prepare_seconds},
       {"transports", facts.transports},
       {"peak_flop_per_s", facts.work.peak.value},
       {"executed_flop_a_step", facts.work.executed.value},

@@ -14,11 +14,12 @@ namespace fourfold {
 
 // What was found out about machine and data.
 struct RunFacts {
-  std::string cpu;            // "AMD EPYC 9B14, 2 cores"
-  std::string libraries;      // "Open MPI 4.1.4; OpenBLAS 0.3.21 (SKYLAKEX); oneDNN 2.6.3"
-  std::string openblas_core;  // "SkylakeX"
-  std::string kernels;        // how they are chosen
-  std::string transports;     // what transport auto chose
+  std::string cpu;               // "AMD EPYC 9B14, 2 cores"
+  std::string libraries;         // "Open MPI 4.1.4; OpenBLAS 0.3.21 (SKYLAKEX); oneDNN 2.6.3"
+  std::string openblas_core;     // "SkylakeX"
+  std::string kernels;           // how they are chosen
+  double prepare_seconds = 0.0;  // that the libraries took to compile these products
+  std::string transports;        // what transport auto chose
   std::string data;
   std::string word;           // "byte" or "token"
   double unigram_nats = 0.0;  // a word, of the held-out part

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -185,7 +187,10 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   facts.counted = counted_memory(settings);
 
   give_back_free_memory();
+  const auto began = std::chrono::steady_clock::now();
   backend.prepare(products_of(settings, program));
+  const std::chrono::duration<double> prepared = std::chrono::steady_clock::now() - began;
+  facts.prepare_seconds = std::ranges::max(world.all(prepared.count()));
   const MemoryGrowth growth;
   Weights weights(program, settings.grid, world.rank(), backend.memory());
   if (!settings.resume.empty()) {
