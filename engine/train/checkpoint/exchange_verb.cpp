@@ -144,7 +144,8 @@ void add_import(CLI::App& verb, ExchangeFlags& flags) {
       "model.safetensors.index.json, of a GPT-2 or a Llama. Numbers of bf16, fp16 or fp32 are "
       "kept\n"
       "exactly. "
-      "Any grid trains what is written (`fourfold train --start-from TO`) or draws from it.");
+      "Any grid trains what is written (`fourfold train --start-from TO`) or draws from it.\n\n"
+      "Example:\n  fourfold checkpoint import llama/ mine/");
   verb.add_option("FROM", flags.from, "a folder as transformers' save_pretrained() writes it")
       ->required();
   verb.add_option("TO", flags.to, "the folder of the checkpoint")->required();
@@ -157,7 +158,8 @@ void add_export(CLI::App& verb, ExchangeFlags& flags) {
   verb.footer(
       "TO can be read by transformers' from_pretrained(). What was imported keeps the type of "
       "each\n"
-      "of its tensors, and its config.json.");
+      "of its tensors, and its config.json.\n\n"
+      "Example:\n  fourfold checkpoint export results/train/RUN llama-tuned/");
   verb.add_option("FROM", flags.from, "a checkpoint, or a run's folder, which means its newest")
       ->required();
   verb.add_option("TO", flags.to, "a new folder")->required();
@@ -183,6 +185,9 @@ int run_checkpoint_verb(const Started& started) {
   CLI::App app("Takes checkpoints over from the layout of Hugging Face, and hands them back.");
   app.name("fourfold checkpoint");
   app.formatter(std::make_shared<HelpFormat>());
+  app.footer(
+      "Examples:\n  fourfold checkpoint import llama/ mine/\n"
+      "  fourfold checkpoint export results/train/RUN llama-tuned/");
   app.require_subcommand(1);
   app.fallthrough();
   ExchangeFlags flags;
