@@ -9,11 +9,11 @@
 #include <ctime>
 #include <map>
 
-#include "bench/measure/step_values.hpp"
 #include "engine/cpu/fma_peak.hpp"
 #include "engine/cpu/openblas_core.hpp"
 #include "engine/cpu/tune.hpp"
 #include "engine/cpu/tuned_backend.hpp"
+#include "engine/train/measure/step_values.hpp"
 #include "schedule/order/step.hpp"
 
 namespace fourfold {
@@ -21,6 +21,11 @@ namespace {
 
 // The GPT of the comparison with PyTorch and llm.c, and one with matrices as a larger model's rank
 // has them.
+struct Workload {
+  Model model;
+  std::int64_t sequences = 1;
+  std::int64_t tokens() const { return sequences * model.sequence; }
+};
 const Workload mini{{"mini", 6, 384, 6, 256, 8192}, 4};
 const Workload larger{{"larger", 1, 1024, 16, 512, 16'384}, 2};
 
@@ -37,8 +42,6 @@ double seconds_now() {
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
-
-using Values = StepValues;
 
 // One product; the peak is measured before and after it, so that both feel the same neighbours.
 void gemm(benchmark::State& state, const Product& p, const GemmKernel& kernel) {
@@ -66,7 +69,7 @@ void gemm(benchmark::State& state, const Product& p, const GemmKernel& kernel) {
 }
 
 // One operation of mini's step, as often as asked for; ns per element of its largest operand.
-void operation(benchmark::State& state, const Values& values, const Op& op) {
+void operation(benchmark::State& state, const StepValues& values, const Op& op) {
   TunedBackend backend;
   std::int64_t elements = values[op.outputs[0]].size();
   for (Id input : op.inputs) elements = std::max(elements, values[input].size());
@@ -80,7 +83,7 @@ void operation(benchmark::State& state, const Values& values, const Op& op) {
 // operation counts with its shortest run. Flops by Narayanan et al., SC21, eq. 3, without
 // recompute, attention in full.
 void step(benchmark::State& state, const Workload& workload, Precision precision) {
-  const Values values(workload, options(precision));
+  const StepValues values(workload.model, workload.sequences, options(precision));
   TunedBackend backend;
   backend.set_choices(tuned(products(values.program(), {}, values.tokens())));
   double peak = 0.0;
@@ -89,7 +92,7 @@ void step(benchmark::State& state, const Workload& workload, Precision precision
   for (auto _ : state) {
     peak = std::max(peak, fma_peak_flops_per_second());
     for (std::size_t i = 0; i < ops.size(); ++i) {
-      if (!Values::is_kernel(ops[i])) continue;
+      if (!StepValues::is_kernel(ops[i])) continue;
       const double start = seconds_now();
       values.run(backend, ops[i]);
       shortest[i] = std::min(shortest[i], seconds_now() - start);
@@ -98,7 +101,7 @@ void step(benchmark::State& state, const Workload& workload, Precision precision
   std::map<std::string, double> shares;
   double total = 0.0;
   for (std::size_t i = 0; i < ops.size(); ++i) {
-    if (!Values::is_kernel(ops[i])) continue;
+    if (!StepValues::is_kernel(ops[i])) continue;
     shares[name(ops[i].kind)] += shortest[i];
     total += shortest[i];
   }
@@ -121,10 +124,10 @@ void register_products(const Workload& workload, Precision precision) {
   }
 }
 
-void register_operations(const Values& values, Precision precision) {
+void register_operations(const StepValues& values, Precision precision) {
   std::map<std::string, const Op*> first;
   for (const Op& op : values.program().ops) {
-    if (!Values::is_kernel(op) || op.kind == OpKind::gemm) continue;
+    if (!StepValues::is_kernel(op) || op.kind == OpKind::gemm) continue;
     first.try_emplace(std::string(name(op.kind)) + " " + op.function->name, &op);
   }
   for (const auto& [label, op] : first) {
@@ -146,8 +149,8 @@ int main(int argc, char** argv) {
   benchmark::AddCustomContext("blas", blas_report());
   benchmark::AddCustomContext("vectors", fma_peak_vectors());
   use_one_thread();
-  const Values in_fp32(mini, options(Precision::fp32));
-  const Values in_bf16(mini, options(Precision::bf16));
+  const StepValues in_fp32(mini.model, mini.sequences, options(Precision::fp32));
+  const StepValues in_bf16(mini.model, mini.sequences, options(Precision::bf16));
   for (const Workload& workload : {mini, larger}) register_products(workload, Precision::fp32);
   register_products(mini, Precision::bf16);
   register_operations(in_fp32, Precision::fp32);

@@ -69,6 +69,8 @@ struct Processor {
   std::optional<BytesPerSecond> host_link;
   Seconds launch_overhead;    // per kernel, where it is not hidden behind the previous one
   double interference = 0.0;  // share of their speed that kernels lose to a collective beside them
+  // Standard deviation of the seconds that devices take for the same product, over their median.
+  double spread = 0.0;
 };
 
 // A direct connection of two devices of one node, full duplex; bandwidth is per direction.

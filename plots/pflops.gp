@@ -1,11 +1,10 @@
 # Model Pflop/s against devices, both logarithmic, one colour per machine: projection, ideal line
-# through the machine's smallest point, published points. Reads nothing but the CSV of a study.
+# through the machine's smallest point, published points, grids below. Reads nothing but the CSV of a study.
 # Set before: style, csv (path), output (path without ending), machines (names between blanks), source (of
 # what was published; empty if nothing is compared), heading.
 load style
-wide = 1200
-high = 750
-
+wide = 1400
+high = 720 + 20 * words(machines)
 
 of(machine, value) = strcol('machine') eq machine ? value : NaN
 # published flop/s, or those that the published seconds give
@@ -17,24 +16,25 @@ convention = system(sprintf("sed -n '2s/.*\"\\(.*\\)\"$/\\1/p' '%s'", csv))
 fidelity = system(sprintf("sed -n 2p '%s' | cut -d, -f5", csv))
 
 # Device counts of the study, but for those that would write over their neighbour.
-counts = system(sprintf("tail -n +2 '%s' | cut -d, -f2 | sort -nu | awk '$1 >= 1.2 * last {print last = $1}'", csv))
+counts = system(sprintf("tail -n +2 '%s' | cut -d, -f2 | sort -nu | awk '$1 >= 1.3 * last {print last = $1}'", csv))
 # Machines with published rows.
 compared = system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) column[$i] = i} \
   NR > 1 && $column[\"published_batch_s\"] != \"\" {print $1}' '%s' | sort -u", csv))
 is_compared(machine) = sum [i=1:words(compared)] (word(compared, i) eq machine) > 0
 
-set title heading.sprintf("\nTraining throughput, %s%s; model flops: %s", fidelity, \
+set title heading.sprintf("\nTraining throughput, %s%s\nmodel flops: %s", fidelity, \
                           words(compared) > 0 ? ', against published' : '', convention) noenhanced
 if (source ne '') {
   set label 1 'published: '.source at screen 0.01, screen 0.025 noenhanced font ',10'
 }
-set bmargin (source eq '' ? 6 : 7.5)
-set xlabel 'devices (GPUs; GCDs on MI250X)' offset 0, -0.5
+eval words_below('machine', 'devices', 'grid', '', 'x.y.z.data')
+set lmargin 13
+set bmargin 5.2 + 1.1 * words(machines) + (source eq '' ? 0 : 1.5)
+set xlabel 'devices (GPUs; GCDs on MI250X)' offset 0, -1.3 - 1.05 * words(machines)
 set ylabel 'model Pflop/s'
 set logscale xy
 set xtics ()
 do for [devices in counts] { set xtics add (devices devices + 0) }
-set xtics rotate by -35 left
 set format y '%g'
 set for [power=-2:5] for [digit in '1 2 5'] ytics add (digit * 10.0 ** power)
 set grid xtics ytics lc rgb '#b8b8b8' lw 1 dashtype 1

@@ -11,15 +11,15 @@ shape(i) = i > 6 ? filled(i) : open(i)
 
 stats csv using (column('published_s')) nooutput name 'PUBLISHED'
 stats csv using (column('projected_s')) nooutput name 'PROJECTED'
-low = (PUBLISHED_min < PROJECTED_min ? PUBLISHED_min : PROJECTED_min) / 1.3
-high = (PUBLISHED_max > PROJECTED_max ? PUBLISHED_max : PROJECTED_max) * 1.3
+least = (PUBLISHED_min < PROJECTED_min ? PUBLISHED_min : PROJECTED_min) / 1.3
+most = (PUBLISHED_max > PROJECTED_max ? PUBLISHED_max : PROJECTED_max) * 1.3
 
 set title sprintf('Seconds of a step, %s against published', fidelity)
 set xlabel 'published, s'
 set ylabel 'projected, s'
 set logscale xy
-set xrange [low:high]
-set yrange [low:high]
+set xrange [least:most]
+set yrange [least:most]
 set size square
 set for [power=-2:5] for [digit in '1 2 5'] xtics add (digit * 10.0 ** power)
 set for [power=-2:5] for [digit in '1 2 5'] ytics add (digit * 10.0 ** power)

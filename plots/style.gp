@@ -24,6 +24,15 @@ set style fill solid border rgb 'white'
 # The different values of a column of the CSV, in their order, each between double quotes.
 values_of(name) = system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} \
   $c[\"%s\"] != \"\" && !seen[$c[\"%s\"]]++ {printf \"\\\"%%s\\\" \", $c[\"%s\"]}' '%s'", name, name, name, csv))
+# Commands that write words below the x axis, a line for each value of the column series, by
+# words_below.awk: of the column word, as form says, or process grids if that is empty.
+words_below(series, x, word, form, title) = system(sprintf("awk -v colours='%s' -v series='%s' \
+  -v x='%s' -v word='%s' -v form='%s' -v title='%s' -f '%s' '%s'", colours, series, x, word, form, \
+  title, style[:strlen(style) - strlen('style.gp')].'words_below.awk', csv))
+# The process grids of all rows, each between double quotes.
+short_grids(_) = words_below('', '', 'grid', '', '')
+# What those commands set is gone again.
+no_words_below = "do for [i=500:999] { unset label i }"
 # Whether any row has something in the column.
 any(name) = words(values_of(name)) > 0
 
@@ -35,3 +44,14 @@ pictures = "set terminal pngcairo size wide, high font face.',13' background 'wh
   set output output.'.pdf'; eval draw; unset output"
 characters = "set terminal dumb size 118, 40; eval draw"
 render = exists('preview') ? characters : pictures
+
+# Sets parts (columns), titles and shades (colours) of what a batch's seconds consist of: those parts
+# that some row has.
+all_parts = '"compute_s|compute|#999999" "exposed_x_s|exposed, x|#0072B2" "exposed_y_s|exposed, y|#56B4E9" \
+  "exposed_z_s|exposed, z|#E69F00" "exposed_data_s|exposed, data|#D55E00" "exposed_pipe_s|messages|#009E73" \
+  "bubble_s|bubble|#F0E442" "other_s|other|#CC79A7"'
+find_parts = "parts = ''; titles = ''; shades = ''; do for [part in all_parts] { \
+  first = strstrt(part, '|'); last = strstrt(part, '|#'); \
+  stats csv using (column(part[:first - 1])) nooutput name 'PART'; \
+  if (PART_max > 1e-3) { parts = parts.' '.part[:first - 1]; \
+    titles = titles.' \"'.part[first + 1:last - 1].'\"'; shades = shades.' '.part[last + 1:] } }"

@@ -1,14 +1,14 @@
 # Seconds of one batch, stacked into compute and exposed communication along each axis, one bar per
-# point, machines side by side; published seconds as points. Reads nothing but the CSV of a study.
+# point with its grid, machines side by side; published seconds as points. Reads nothing but the CSV of a study.
 # Set before: style, csv (path), output (path without ending), machines (names between blanks),
 # source (of what was published; empty if nothing is compared), heading.
 load style
-wide = 1400
+grids = short_grids(0)
+wide = 88 * (words(grids) + words(machines)) + 220
+wide = wide < 900 ? 900 : wide
 high = 750
 
-parts = 'compute_s exposed_x_s exposed_y_s exposed_z_s exposed_data_s'
-titles = '"compute" "exposed, x" "exposed, y" "exposed, z" "exposed, data"'
-colours = '#999999 #0072B2 #56B4E9 #E69F00 #D55E00'
+eval find_parts
 count = words(parts)
 
 fidelity = system(sprintf("sed -n 2p '%s' | cut -d, -f5", csv))
@@ -20,14 +20,14 @@ place(row) = row + gap * index_of(strcol('machine'))
 upto(k) = sum [i=1:k] column(word(parts, i))
 short(model) = model[1:4] eq 'gpt-' ? model[5:*] : model
 
-set title heading.sprintf("\nWhere the seconds of one batch go, %s", fidelity) noenhanced offset 0, 1.2
+set title heading.sprintf("\nWhere the seconds of one batch go, %s", fidelity) noenhanced offset 0, 0.8
 if (source ne '') {
   set label 100 'published: '.source at screen 0.01, screen 0.025 noenhanced font ',10'
-  set bmargin 6
 }
-set tmargin 7
+set bmargin (source eq '' ? 6.5 : 8)
+set tmargin 6
 set ylabel 'seconds per batch'
-set xlabel 'devices, model' offset 0, -0.5
+set xlabel 'devices, model, grid (x.y.z.data)' offset 0, -1.6
 set yrange [0:*]
 set offsets 0.3, 0.3, graph 0.06, 0
 set style fill solid border rgb 'white'
@@ -49,7 +49,7 @@ do for [i=1:words(machines)] {
   last[i] = STATS_max + gap * (i - 1)
 }
 do for [i=1:words(machines)] {
-  set label i word(machines, i) at first (first[i] + last[i]) / 2.0, graph 1.03 center \
+  set label i word(machines, i) at first (first[i] + last[i]) / 2.0, graph 1.02 center \
     font ',14'
 }
 
@@ -61,12 +61,13 @@ any_bar = system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i;
 # The tallest sum is drawn first, so that each shorter one covers it from below.
 draw = "plot for [j=0:count-1] csv using (place($0)):(upto(count - j)):xtic( \
   strcol('devices').\"\\n\".short(strcol('model'))) with boxes \
-  lc rgb word(colours, count - j) title word(titles, count - j), \
+  lc rgb word(shades, count - j) title word(titles, count - j), \
   csv using (place($0)):(bar('bar_low_s')):(0):(bar('bar_high_s') - bar('bar_low_s')) with vectors \
   heads size screen 0.004,90 lw 1.2 lc rgb '#404040' title (any_bar ? '80 % bar' : ''), \
   csv using (place($0)):(column('published_batch_s')) with points pt 7 ps 1.6 \
   lc rgb 'white' notitle, \
   csv using (place($0)):(column('published_batch_s')) with points pt 7 ps 1.1 \
-  lc rgb 'black' title (source ne '' ? 'published' : '')"
+  lc rgb 'black' title (source ne '' ? 'published' : ''), \
+  csv using (place($0)):(0):(word(grids, int($0) + 1)) with labels offset 0, -3.1 font ',9' tc rgb dark notitle"
 
 eval render

@@ -52,13 +52,15 @@ void add_flags(CLI::App& app, RegressFlags& flags) {
   app.add_flag("--plan", flags.plan, "")->group("");
   app.footer(
       "Measures matrix products, memory, training steps and collectives on all ranks at the same "
-      "time, in\nturns with a loop of fused multiply-adds: products and training are judged as "
-      "shares of that peak,\nso that a machine that is busy or clocked down is no regression of a "
-      "kernel. A quantity is slower\nif its best is below the baseline's bound and a rank test of "
-      "all samples agrees (chance < 0.01), in\neach of three runs. Projections must be the same "
-      "bit by bit. A rank or a node that is 10 % below the\nmedian of its peers is named.\n"
-      "Exit status: 0 no regression, 1 one, 2 it could not be measured. docs/regress.md has "
-      "more.\n\n"
+      "time, in\nturns with a product of fixed code: products and training are judged beside it, "
+      "so "
+      "that a machine that\nis busy or clocked down is no regression of a kernel. Each round of "
+      "some milliseconds holds other\nprocesses off, where real-time priority is allowed. A "
+      "quantity is slower if its median is below the\nbaseline's bound and a rank test agrees "
+      "(chance < 0.01), in each of three runs. Projections must be\nthe same bit by bit. A rank or "
+      "a node that is 10 % below the median of its peers is named.\n"
+      "Exit status: 0 no regression, 1 one, 2 it could not be measured or decided. docs/regress.md "
+      "has more.\n\n"
       "Examples:\n"
       "  fourfold regress --record baseline.json\n"
       "  fourfold regress --baseline baseline.json --quick --junit regress.xml\n"
@@ -101,7 +103,7 @@ class Regress {
     if (!flags_.record.empty()) return record();
     report_.run = measure("");
     judge_run();
-    while (report_.status() == 1 && report_.attempts < most_attempts) {
+    while (looks_slower() && report_.attempts < most_attempts) {
       ++report_.attempts;
       report_.run = better_of(report_.run, measure(", again"));
       judge_run();
@@ -119,6 +121,8 @@ class Regress {
                              std::fflush(stderr);
                            });
   }
+
+  bool looks_slower() const { return report_.status() == 1 || report_.undecided(); }
 
   void judge_run() {
     report_.stragglers = stragglers(report_.run);

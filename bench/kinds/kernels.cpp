@@ -11,10 +11,10 @@
 #include "bench/kinds/gathered.hpp"
 #include "bench/measure/product.hpp"
 #include "bench/measure/slow_down.hpp"
-#include "bench/measure/step_values.hpp"
 #include "bench/measure/stream.hpp"
 #include "bench/measure/turns.hpp"
 #include "engine/cpu/fma_peak.hpp"
+#include "engine/train/measure/step_values.hpp"
 #include "engine/train/run/world.hpp"
 #include "schedule/order/step.hpp"
 
@@ -115,7 +115,7 @@ BenchTable bench_maps(const BenchQuestion& question) {
       {},
       "CPU time, operands and result counted once each; in turns with STREAM's loops over arrays "
       "that no cache holds. More than 100 % of the triad: the operands lie in a cache."};
-  const StepValues values({question.model, question.sequences}, options_of(question));
+  const StepValues values(question.model, question.sequences, options_of(question));
   TunedBackend backend;
   Stream stream(stream_array_bytes(world.ranks_on_this_node()));
   struct Kernel {
@@ -162,11 +162,11 @@ BenchTable bench_attention(const BenchQuestion& question) {
   std::vector<std::int64_t> lengths{128, 256, 512, 1024};
   if (!question.sizes.empty()) lengths = question.sizes;
   for (std::int64_t tokens : lengths) {
-    Workload workload{question.model, 1};
-    workload.model.layers = 1;
-    workload.model.vocabulary = 128;
-    workload.model.sequence = tokens;
-    const StepValues values(workload, options_of(question));
+    Model model = question.model;
+    model.layers = 1;
+    model.vocabulary = 128;
+    model.sequence = tokens;
+    const StepValues values(model, 1, options_of(question));
     TunedBackend backend;
     FmaBurst burst(1e-3);
     std::vector<Take> takes{[&] { return cpu_seconds([&] { burst.run(); }); }};
@@ -175,11 +175,10 @@ BenchTable bench_attention(const BenchQuestion& question) {
       if (op->kind != OpKind::attention) continue;
       const bool forward = op->function->result == ResultShape::attended;
       const double square = static_cast<double>(tokens) * static_cast<double>(tokens) *
-                            static_cast<double>(workload.model.hidden);
-      kernels.emplace_back(
-          fmt::format("{} {} x {} x {}", forward ? "forward" : "backward", tokens,
-                      workload.model.heads, workload.model.hidden / workload.model.heads),
-          (forward ? 2.0 : 5.0) * square);
+                            static_cast<double>(model.hidden);
+      kernels.emplace_back(fmt::format("{} {} x {} x {}", forward ? "forward" : "backward", tokens,
+                                       model.heads, model.hidden / model.heads),
+                           (forward ? 2.0 : 5.0) * square);
       takes.push_back(repeated([&values, &backend, op] { values.run(backend, *op); }));
     }
     const std::vector<Sample> seconds = slowest_of_ranks(take_turns(takes, {question.rounds, 1}));

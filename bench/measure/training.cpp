@@ -7,20 +7,11 @@
 #include "engine/cpu/tuned_backend.hpp"
 #include "engine/mpi/channels.hpp"
 #include "engine/mpi/handles.hpp"
+#include "engine/train/measure/step_values.hpp"
 #include "engine/train/run/worker.hpp"
 #include "schedule/order/step.hpp"
 
 namespace fourfold {
-
-namespace {
-
-StepOptions in_fp32() {
-  StepOptions options;
-  options.precision = Precision::fp32;
-  return options;
-}
-
-}  // namespace
 
 struct TrainingRun::Parts {
   Parts(const Model& of, std::int64_t sequences_of_all)

@@ -5,11 +5,19 @@
 
 #include <chrono>
 #include <ctime>
+#include <optional>
 #include <sstream>
+#include <thread>
+
+#include "bench/measure/messages.hpp"
+#include "bench/measure/shield.hpp"
 
 namespace fourfold {
 
 namespace {
+
+// After a round that held others off: what they get of the core.
+constexpr std::chrono::milliseconds for_others{5};
 
 class Silence : public benchmark::BenchmarkReporter {
   bool ReportContext(const Context& /*context*/) override { return true; }
@@ -45,18 +53,26 @@ bool library_is_debug() {
 
 std::vector<Sample> take_turns(const std::vector<Take>& takes, const Turns& turns) {
   std::vector<Sample> samples(takes.size());
-  for (std::int64_t i = 0; i < turns.warm_ups; ++i) {
-    for (const Take& take : takes) take();
-  }
-  if (turns.rounds < 1) return samples;
-  run_under_google_benchmark(turns.rounds, [&] {
+  std::optional<Shield> shield;
+  const Take round = [&] {
+    if (turns.company == Company::held_off) {
+      shield.emplace();
+      wait_for_all_ranks();
+    }
     double seconds = 0.0;
     for (std::size_t i = 0; i < takes.size(); ++i) {
       samples[i].push_back(takes[i]());
       seconds += samples[i].back();
     }
+    if (shield) {
+      shield.reset();
+      std::this_thread::sleep_for(for_others);
+    }
     return seconds;
-  });
+  };
+  for (std::int64_t i = 0; i < turns.warm_ups; ++i) round();
+  for (Sample& sample : samples) sample.clear();
+  if (turns.rounds > 0) run_under_google_benchmark(turns.rounds, round);
   return samples;
 }
 

@@ -13,13 +13,21 @@ namespace fourfold {
 // Does one piece of work and returns the seconds that count.
 using Take = std::function<double()>;
 
+// Whether other processes may run on this core during a round.
+enum class Company : std::uint8_t {
+  any,
+  held_off,  // all ranks begin a round together behind a Shield, and pause after it
+};
+
 struct Turns {
   std::int64_t rounds = 20;
   std::int64_t warm_ups = 1;  // rounds before, which do not count
+  Company company = Company::any;
 };
 
 // In each round each take once, in order; seconds by take. The number of rounds is fixed
-// beforehand, so that the ranks of a job do as many.
+// beforehand, so that the ranks of a job do as many. With others held off, collective over
+// MPI_COMM_WORLD.
 std::vector<Sample> take_turns(const std::vector<Take>& takes, const Turns& turns);
 
 // Seconds of the monotonic clock, for work that waits, and of this thread's own CPU time, for work

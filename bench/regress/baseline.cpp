@@ -6,18 +6,17 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "bench/regress/suite.hpp"
 #include "support/json_object.hpp"
 
 namespace fourfold {
 
 const char* name(Scale scale) {
-  constexpr std::array names{"fma-peak", "absolute", "exact"};
+  constexpr std::array names{"own-product", "absolute", "exact"};
   return names[static_cast<std::size_t>(scale)];
 }
 
 Scale scale_named(const std::string& text) {
-  for (Scale scale : {Scale::fma_peak, Scale::absolute, Scale::exact}) {
+  for (Scale scale : {Scale::own_product, Scale::absolute, Scale::exact}) {
     if (text == name(scale)) return scale;
   }
   throw std::invalid_argument("no scale is called " + text);
@@ -25,21 +24,24 @@ Scale scale_named(const std::string& text) {
 
 double lower_bound(Scale scale, double spread) {
   if (scale == Scale::exact) return 0.0;
-  if (scale == Scale::fma_peak) return -std::clamp(spread, 0.06, 0.075);
+  if (scale == Scale::own_product) return -std::clamp(spread, 0.06, 0.075);
   return -std::clamp(2.0 * spread, 0.15, 0.6);
 }
 
 Baseline baseline_of(const std::vector<MachineRun>& runs) {
-  MachineRun best = runs.at(0);
-  for (const MachineRun& run : runs) best = better_of(best, run);
   Baseline baseline;
-  baseline.fma_peak = best.fma_peak;
-  baseline.ranks = static_cast<std::int64_t>(best.ranks.size());
-  for (std::size_t i = 0; i < best.metrics.size(); ++i) {
-    const Metric& quantity = best.metrics[i];
-    double worst = quantity.judged;
-    for (const MachineRun& run : runs) worst = std::min(worst, run.metrics[i].judged);
-    const double lower = lower_bound(quantity.scale, 1.0 - worst / quantity.judged);
+  Sample peaks;
+  for (const MachineRun& run : runs) peaks.push_back(run.fma_peak);
+  baseline.fma_peak = median(peaks);
+  baseline.ranks = static_cast<std::int64_t>(runs.at(0).ranks.size());
+  for (std::size_t i = 0; i < runs[0].metrics.size(); ++i) {
+    std::vector<const Metric*> measured;
+    for (const MachineRun& run : runs) measured.push_back(&run.metrics[i]);
+    std::sort(measured.begin(), measured.end(),
+              [](const Metric* a, const Metric* b) { return a->judged < b->judged; });
+    const Metric& quantity = *measured[measured.size() / 2];
+    const double spread = 1.0 - measured.front()->judged / measured.back()->judged;
+    const double lower = lower_bound(quantity.scale, spread);
     baseline.metrics.push_back({quantity.name,
                                 quantity.scale,
                                 {quantity.value, lower, -lower, quantity.unit},
@@ -83,7 +85,7 @@ Baseline baseline_from_json(const std::string& text, const std::string& where) {
     BaselineMetric quantity;
     quantity.name = reference.text("name");
     quantity.scale = scale_named(reference.one_of(
-        "scale", {name(Scale::fma_peak), name(Scale::absolute), name(Scale::exact)}));
+        "scale", {name(Scale::own_product), name(Scale::absolute), name(Scale::exact)}));
     quantity.reference = {reference.number("value"), reference.number("lower"),
                           reference.number("upper"), reference.text("unit")};
     quantity.judged = reference.number("on_scale");

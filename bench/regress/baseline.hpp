@@ -26,11 +26,12 @@ struct Baseline {
   std::vector<BaselineMetric> metrics;
 };
 
-// Of several runs of one machine: the best of each, and as far below as noise explains.
+// Of several runs of one machine: of each quantity the middle one, and as far below as noise
+// explains.
 Baseline baseline_of(const std::vector<MachineRun>& runs);
 
-// How far below its reference a quantity may lie whose bests moved by such a share from run to run:
-// -0.06 to -0.075 on the scale of the FMA peak, so that 10 % are seen; -0.15 to -0.6 for others,
+// How far below its reference a quantity may lie that moved by such a share from run to run:
+// -0.06 to -0.075 on the scale of our own product, so that 10 % are seen; -0.15 to -0.6 for others,
 // whose neighbours share memory and caches.
 double lower_bound(Scale scale, double spread);
 

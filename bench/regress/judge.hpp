@@ -23,12 +23,12 @@ struct Judgement {
   Reference reference;
   Scale scale = Scale::absolute;
   double value = 0.0, judged = 0.0;
-  double change = 0.0;  // of the best on its scale: -0.1 is 10 % slower
+  double change = 0.0;  // on its scale: -0.1 is 10 % slower
   double chance = 1.0;  // that samples of an unchanged machine lie so low (chance_of_lower)
   Standing standing = Standing::fine;
 };
 
-// Slower is what lies below the lower bound by its best, and by the rank test, too, with at most
+// Slower is what lies below the lower bound by its median, and by the rank test, too, with at most
 // this chance for a machine that has not changed.
 inline constexpr double least_chance = 0.01;
 std::vector<Judgement> judge(const Baseline& baseline, const MachineRun& run);

@@ -11,9 +11,9 @@ namespace fourfold {
 
 // How a quantity is judged.
 enum class Scale : std::uint8_t {
-  fma_peak,  // as a share of the FMA peak that the same run measured in turn with it
-  absolute,  // as it is
-  exact,     // bit by bit: it is computed, not measured
+  own_product,  // beside the OwnProduct right before and after it, as a ratio of flop/s
+  absolute,     // as it is
+  exact,        // bit by bit: it is computed, not measured
 };
 const char* name(Scale scale);
 Scale scale_named(const std::string& text);  // throws std::invalid_argument
@@ -23,8 +23,8 @@ struct Metric {
   std::string name;  // "product NN 512 x 512 x 512, oneDNN"
   std::string unit;  // "Gflop/s"
   Scale scale = Scale::absolute;
-  double value = 0.0;   // the best, of all ranks together
-  double judged = 0.0;  // the same on its scale: a share of the peak, or the value
+  double value = 0.0;   // the median of the rounds, of all ranks together
+  double judged = 0.0;  // the same on its scale: a ratio to our own product, or the value
   Sample samples;       // by round, on its scale
 };
 
@@ -36,7 +36,7 @@ struct Reference {
   std::string unit;
 };
 
-// The best that each rank reached, for looking at ranks and nodes one by one.
+// What each rank reached, for looking at ranks and nodes one by one.
 struct RankRates {
   std::int64_t rank = 0;
   std::string node;
@@ -48,6 +48,8 @@ struct MachineRun {
   std::vector<Metric> metrics;
   std::vector<std::string> of_ranks;  // what RankRates lists
   std::vector<RankRates> ranks;
+  bool held_off = false;       // others were kept off the cores while it was measured (Shield)
+  double foreign_cores = 0.0;  // that others kept busy meanwhile, on the busiest node
 };
 
 }  // namespace fourfold

@@ -21,8 +21,8 @@ std::string number(double value) {
   return value < 10 ? fmt::format("{:.3f}", value) : fmt::format("{:.1f}", value);
 }
 
-std::string share_of_peak(Scale scale, double judged) {
-  return scale == Scale::fma_peak ? fmt::format("{:.1f}", 100 * judged) : "-";
+std::string beside_own(Scale scale, double judged) {
+  return scale == Scale::own_product ? fmt::format("{:.3f}", judged) : "-";
 }
 
 std::string words(const Judgement& j) {
@@ -32,7 +32,7 @@ std::string words(const Judgement& j) {
                        j.reference.value);
   }
   return fmt::format("{:+.1f} % {}, allowed {:+.0f} %; rank test {:.1e}", 100 * j.change,
-                     j.scale == Scale::fma_peak ? "as a share of the FMA peak" : "of its best",
+                     j.scale == Scale::own_product ? "beside our own product" : "of the reference",
                      100 * j.reference.lower, j.chance);
 }
 
@@ -61,16 +61,16 @@ std::string escaped(const std::string& text) {
 
 std::string measured_table(const MachineRun& run) {
   TextTable table{{{"quantity", "", Align::left},
-                   {"best", ""},
+                   {"median", ""},
                    {"unit", "", Align::left},
-                   {"% of", "FMA peak"},
+                   {"beside", "our own"},
                    {"p50", "of best"},
                    {"n", ""}},
                   {}};
   for (const Metric& q : run.metrics) {
     const bool exact = q.scale == Scale::exact;
     table.rows.push_back(
-        {q.name, number(q.value), q.unit, share_of_peak(q.scale, q.judged),
+        {q.name, number(q.value), q.unit, beside_own(q.scale, q.judged),
          exact ? "-" : fmt::format("{:.2f}", median(q.samples) / nearest_rank(q.samples, 1.0)),
          exact ? "-" : std::to_string(q.samples.size())});
   }
@@ -82,7 +82,7 @@ std::string compared_table(const std::vector<Judgement>& judgements) {
                    {"reference", ""},
                    {"now", ""},
                    {"unit", "", Align::left},
-                   {"% of", "FMA peak"},
+                   {"beside", "our own"},
                    {"change", "%"},
                    {"allowed", "%"},
                    {"chance", ""},
@@ -91,7 +91,7 @@ std::string compared_table(const std::vector<Judgement>& judgements) {
   for (const Judgement& j : judgements) {
     const bool exact = j.scale == Scale::exact;
     table.rows.push_back({j.name, number(j.reference.value), number(j.value), j.reference.unit,
-                          share_of_peak(j.scale, j.judged),
+                          beside_own(j.scale, j.judged),
                           exact ? "-" : fmt::format("{:+.1f}", 100 * j.change),
                           exact ? "bit by bit" : fmt::format("{:+.0f}", 100 * j.reference.lower),
                           exact ? "-" : fmt::format("{:.2g}", j.chance), name(j.standing)});
@@ -116,7 +116,18 @@ nlohmann::ordered_json json_of(const Judgement& j) {
 
 }  // namespace
 
+bool RegressReport::undecided() const {
+  constexpr double quiet = 0.25;  // cores; an idle machine has a few hundredths
+  if (run.held_off || run.foreign_cores < quiet) return false;
+  const auto standing = [this](Standing of) {
+    return std::any_of(judgements.begin(), judgements.end(),
+                       [of](const Judgement& j) { return j.standing == of; });
+  };
+  return !standing(Standing::changed) && (!stragglers.empty() || standing(Standing::slower));
+}
+
 int RegressReport::status() const {
+  if (undecided()) return 2;
   if (!stragglers.empty() || std::any_of(judgements.begin(), judgements.end(), failed)) return 1;
   const bool missing = std::any_of(judgements.begin(), judgements.end(), [](const Judgement& j) {
     return j.standing == Standing::missing;
@@ -130,7 +141,7 @@ std::string regress_text(const RegressReport& report) {
                   counted(static_cast<std::int64_t>(report.run.ranks.size()), "rank"),
                   report.libraries, report.run.fma_peak);
   if (report.compared) {
-    text += fmt::format(", {:+.0f} % of the baseline's; products are judged as shares of it",
+    text += fmt::format(", {:+.0f} % of the baseline's; products are judged beside one of our own",
                         100 * (report.run.fma_peak / report.baseline_fma - 1));
   }
   text += "\n\n";
@@ -147,6 +158,13 @@ std::string regress_text(const RegressReport& report) {
   if (report.attempts > 1) {
     text += fmt::format("measured {} times, because the first looked slower; the best counts\n",
                         report.attempts);
+  }
+  if (report.undecided()) {
+    text += fmt::format(
+        "undecided: other processes kept {:.1f} cores busy, and could not be held off, which takes "
+        "a rank a core\nand the right to real-time priority (ulimit -r); measure again while the "
+        "machine is idle\n",
+        report.run.foreign_cores);
   }
   return text;
 }
@@ -175,6 +193,9 @@ std::string regress_json(const RegressReport& report) {
                               {"ranks", report.run.ranks.size()},
                               {"fma_peak_Gflops", report.run.fma_peak},
                               {"attempts", report.attempts},
+                              {"others_held_off", report.run.held_off},
+                              {"foreign_cores", report.run.foreign_cores},
+                              {"undecided", report.undecided()},
                               {"status", report.status()},
                               {"metrics", metrics},
                               {"judgements", judgements},

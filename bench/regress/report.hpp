@@ -19,7 +19,10 @@ struct RegressReport {
   std::vector<Straggler> stragglers;
   std::int64_t attempts = 1;
 
-  // 0 fine; 1 something is slower, changed or behind its peers; 2 something was not measured.
+  // Something looks slower, and others used the cores while it was measured: nobody knows.
+  bool undecided() const;
+  // 0 fine; 1 something is slower, changed or behind its peers; 2 something was not measured, or
+  // it is undecided.
   int status() const;
 };
 

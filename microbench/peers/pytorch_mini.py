@@ -117,11 +117,14 @@ class Llama(nn.Module):
         self.norm = RmsNorm(options.hidden)
         self.head = nn.Linear(options.hidden, options.vocabulary, bias=False)
 
-    def forward(self, tokens, targets):
+    def logits(self, tokens):
         x = self.table(tokens)
         for block in self.blocks:
             x = block(x)
-        return functional.cross_entropy(self.head(self.norm(x)).flatten(0, 1), targets.flatten())
+        return self.head(self.norm(x))
+
+    def forward(self, tokens, targets):
+        return functional.cross_entropy(self.logits(tokens).flatten(0, 1), targets.flatten())
 
 
 # Fourfold's models of these names, as their files say.
@@ -129,6 +132,8 @@ GPT2_MINI = dict(layers=6, heads=6, hidden=384, vocabulary=8192, sequence=256)
 MODELS = {
     "gpt2-mini": (Gpt, GPT2_MINI),
     "llama-mini": (Llama, dict(GPT2_MINI, key_value_heads=2, mlp_width=1024, rotary_base=10000.0)),
+    "llama-bytes": (Llama, dict(layers=4, heads=16, key_value_heads=8, hidden=128, mlp_width=352, vocabulary=256,
+                                sequence=64, rotary_base=10000.0)),
 }
 
 

@@ -1,7 +1,7 @@
 # Fourfold and PyTorch train the same model from the same weights on the same words: prints both losses and
 # gradient norms of every step, and fails where they part. Needs python3-torch (Debian's is enough).
 #
-#   /usr/bin/python3 microbench/peers/same_losses.py [--model gpt2-mini|llama-mini] [--grid 1x1x1x1] [--steps 6]
+#   /usr/bin/python3 microbench/peers/same_losses.py [--model gpt2-mini|llama-mini|llama-bytes] [--grid 1x1x1x1] [--steps 6]
 #                                                    [--engine build/bin/fourfold-engine]
 #
 # PyTorch starts from Fourfold's checkpoint after its first step, a safetensors file that this script reads
@@ -27,16 +27,16 @@ except ImportError:
 sys.path.insert(0, here)
 import pytorch_mini  # noqa: E402
 
-BATCH, SEQUENCE, VOCABULARY = 4, 256, 8192
+BATCH = 4
 
 
-def write_words(path):
+def write_words(path, vocabulary):
     """Words by Zipf's law, each second one a function of the one before: there is something to learn."""
     drawn = random.Random(1)
     words = array.array("H")
     for _ in range(50_000):
-        word = min(VOCABULARY - 1, int(drawn.paretovariate(0.9)))
-        words.extend((word, (7 * word + 1) % VOCABULARY))
+        word = min(vocabulary - 1, int(drawn.paretovariate(0.9)))
+        words.extend((word, (7 * word + 1) % vocabulary))
     with open(path, "wb") as file:
         words.tofile(file)
     return words
@@ -139,11 +139,16 @@ def started(model, matrices):
     return optimizer
 
 
-def pytorch(model, optimizer, words, step, learning_rate):
-    """Loss and gradient norm of one step on the words that Fourfold's step reads."""
-    first = (step - 1) * BATCH * SEQUENCE
-    flat = torch.tensor(words[first:first + BATCH * SEQUENCE + 1].tolist())
-    tokens, targets = flat[:-1].view(BATCH, SEQUENCE), flat[1:].view(BATCH, SEQUENCE)
+def step_words(words, step, sequence):
+    """What Fourfold's step reads, and what it is to say."""
+    first = (step - 1) * BATCH * sequence
+    flat = torch.tensor(words[first:first + BATCH * sequence + 1].tolist())
+    return flat[:-1].view(BATCH, sequence), flat[1:].view(BATCH, sequence)
+
+
+def pytorch(model, optimizer, batch, learning_rate):
+    """Loss and gradient norm of one step."""
+    tokens, targets = batch
     for group in optimizer.param_groups:
         group["lr"] = learning_rate
     loss = model(tokens, targets)
@@ -178,14 +183,14 @@ def main():
     worst = 0.0
     with tempfile.TemporaryDirectory() as folder:
         data, run = os.path.join(folder, "words.bin"), os.path.join(folder, "run")
-        words = write_words(data)
+        model, shape = pytorch_mini.model_named(options.model)
+        words = write_words(data, shape.vocabulary)
         log = fourfold(options, run, data)
-        model, _ = pytorch_mini.model_named(options.model)
         optimizer = started(model, safetensors(run, 1))
         print(f"{options.model}, fp32: Fourfold on {options.grid}, PyTorch {torch.__version__} from its first checkpoint")
         print("step   Fourfold's loss  PyTorch's loss  Fourfold's norm  PyTorch's norm")
         for line in log[1:]:
-            loss, norm = pytorch(model, optimizer, words, line["step"], line["learning_rate"])
+            loss, norm = pytorch(model, optimizer, step_words(words, line["step"], shape.sequence), line["learning_rate"])
             print(f"{line['step']:4}   {line['loss']:15.6f} {loss:15.6f}  {line['gradient_norm']:15.6f} {norm:15.6f}")
             worst = max(worst, abs(loss / line["loss"] - 1), abs(norm / line["gradient_norm"] - 1))
         last = safetensors(run, options.steps + 1)

@@ -90,7 +90,12 @@ KeyTable processor_keys() {
         "Share of their speed that kernels lose while a collective runs beside them; at least 0, "
         "below 1.",
         "Products alone and beside a long collective: 1 - seconds alone / seconds beside it.",
-        "Compute, where much communication is hidden."}}};
+        "Compute, where much communication is hidden."},
+       {"spread", KeyForm::number, "0.012",
+        "Standard deviation of the seconds that devices take for the same product, over their "
+        "median; a step waits for the slowest of its devices. Without: all are alike.",
+        "The same large product on each device of some nodes for a minute.",
+        "Compute of many devices: with 0.02, 6 % on 512.", Presence::optional}}};
 }
 
 KeyTable gemm_keys() {

@@ -207,6 +207,7 @@ Processor read_processor(const FactTable& root) {
   }
   processor.launch_overhead = {table.number("launch_overhead_us", Range::non_negative)};
   processor.interference = table.number("interference", Range::open_fraction);
+  if (table.has("spread")) processor.spread = table.number("spread", Range::open_fraction);
   return processor;
 }
 

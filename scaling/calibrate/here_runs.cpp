@@ -11,7 +11,8 @@
 
 #include "scaling/jobs/launch.hpp"
 #include "scaling/validation/deviations.hpp"
-#include "support/field_json.hpp"
+#include "schedule/models/model_template.hpp"
+#include "support/field.hpp"
 #include "support/foreign_load.hpp"
 #include "support/whole_file.hpp"
 
@@ -34,22 +35,20 @@ StepOptions usual_options(const ProcessGrid& grid) {
 }
 
 std::string key_of(const HereRun& run, const std::string& transport) {
-  return nlohmann::json{{"model",
-                         {run.model.name, run.model.layers, run.model.hidden, run.model.heads,
-                          run.model.sequence, run.model.vocabulary}},
-                        {"grid", run.grid.str()},
-                        {"batch", run.batch},
-                        {"micro_batches", run.options.micro_batches},
-                        {"transport", transport}}
-      .dump();
+  nlohmann::json key{{"model",
+                      {run.model.name, run.model.layers, run.model.hidden, run.model.heads,
+                       run.model.sequence, run.model.vocabulary}},
+                     {"grid", run.grid.str()},
+                     {"batch", run.batch},
+                     {"micro_batches", run.options.micro_batches},
+                     {"transport", transport}};
+  if (!block_shape(run.model).empty()) key["block"] = model_file_text(run.model);
+  return key.dump();
 }
 
 std::string model_file(const Model& model, const std::string& folder) {
-  std::string text;
-  const nlohmann::json values = json_of(model_fields().values(model));
-  for (const auto& [key, value] : values.items()) text += key + " = " + value.dump() + '\n';
   const std::string path = folder + "/" + model.name + ".toml";
-  write_whole_file(path, text);
+  write_whole_file(path, model_file_text(model));
   return path;
 }
 

@@ -289,9 +289,12 @@ std::string machine_toml(const Operations& all, const MachineFacts& facts) {
   LibraryFit fit = fit_library(collective_samples(all));
   fit.library.interference = lost;
   fit.interference_source = beside;
-  text += library_toml(fit,
-                       fmt::format("Fourfold's {} over MPI", collectives.front().word("transport")),
-                       source_of(collectives));
+  const std::string transport = collectives.front().word("transport");
+  text +=
+      library_toml(fit,
+                   transport == "auto" ? "Fourfold's ring, window or MPI, for each size the fastest"
+                                       : fmt::format("Fourfold's {} over MPI", transport),
+                   source_of(collectives));
   const std::string nowhere = "definition: nothing leaves this machine, which is one node";
   text += list("library.across", nowhere,
                {"devices = 1, bus_bandwidth_GBps = 1",

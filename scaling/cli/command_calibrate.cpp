@@ -74,16 +74,18 @@ void add_calibrate_verb(CLI::App& app, Action& action) {
       "rccl-tests or OSU's micro-benchmarks instead, with the errors that are left.\n\n"
       "Examples:\n"
       "  fourfold calibrate --out here.toml\n"
-      "  fourfold project --platform ./here.toml --model gpt2-mini --devices 2 \\\n"
-      "      --batch-tokens 4096\n"
-      "  fourfold validate --set here\n"
       "  fourfold calibrate --from-nccl-tests all_gather_*.txt all_reduce_*.txt \\\n"
-      "      --platform my.toml --out mine.toml");
+      "      --platform my.toml --out mine.toml\n"
+      "Then the platform by its path, and its predictions beside training on this machine:\n"
+      "    fourfold project --platform ./here.toml --model gpt2-mini --devices 2 \\\n"
+      "        --batch-tokens 4096\n"
+      "    fourfold validate --set here --platform here.toml");
   verb->add_option("--out", typed->order.out, "FILE: the platform file")->required();
   verb->add_option("--transport", typed->order.transport,
-                   "who moves the bytes in training: ring, library or window")
+                   "who moves the bytes in training: ring, library, window, or auto: for each\n"
+                   "collective and size the fastest, chosen as training chooses")
       ->capture_default_str()
-      ->check(CLI::IsMember({"ring", "library", "window"}));
+      ->check(CLI::IsMember({"ring", "library", "window", "auto"}));
   verb->add_flag("--again", typed->order.again, "forget what was measured before");
   CLI::Option* logs = verb->add_option("--from-nccl-tests", typed->logs,
                                        "FILE ...: what nccl-tests, rccl-tests or OSU printed");

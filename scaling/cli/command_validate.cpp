@@ -165,9 +165,9 @@ void add_validate_verb(CLI::App& app, Action& action) {
           "goes on")
       ->capture_default_str();
   verb->add_option("--transport", typed->here.transport,
-                   "of --set here: who moves the bytes: ring, library or window")
+                   "of --set here: who moves the bytes: ring, library, window, or auto")
       ->capture_default_str()
-      ->check(CLI::IsMember({"ring", "library", "window"}));
+      ->check(CLI::IsMember({"ring", "library", "window", "auto"}));
   verb->callback([typed, &action] {
     action = [typed] {
       if (!asks_for_this_machine(*typed)) return validate(*typed);

@@ -88,6 +88,7 @@ int run(int count, char** words) {
   add_collectives_verb(app, action);
   add_train_verb(app, action);
   add_sample_verb(app, action);
+  add_checkpoint_verb(app, action);
   add_validate_verb(app, action);
   add_measuring_verbs(app, action);
   add_calibrate_verb(app, action);

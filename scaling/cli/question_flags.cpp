@@ -100,6 +100,7 @@ void add_system_flag(CLI::App& verb, QuestionFlags& flags) {
 void add_shape_flags(CLI::App& verb, QuestionFlags& flags) {
   verb.add_option("--model", flags.model, "a name (fourfold models) or a file")->required();
   add_field_flags(verb, "Options", model_fields().facts(), {}, flags.model_values);
+  add_if_absent(verb, "--sequence", "the model file's");
   add_if_absent(verb, "--vocabulary", "the model file's");
   verb.add_option(
           "--grid", flags.grid,

@@ -151,9 +151,10 @@ Finding find_uniform(const Question& asked, Fidelity fidelity, const StoppingRul
   finding.verdict = judge(estimated, {}, rule);
   while (*finding.verdict == Verdict::go_on) {
     const std::size_t done = finding.simulated.size();
+    const auto most = std::min(rule.at_most, static_cast<std::int64_t>(estimated.size()));
     const double part =
-        static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(rule.at_most, 1));
-    watch(fmt::format("simulated {} of at most {}", done, counted(rule.at_most, "grid")),
+        static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(most, 1));
+    watch(fmt::format("simulated {} of at most {}", done, counted(most, "grid")),
           share + (1.0 - share) * part);
     simulate_wave(question, rule, finding);
     finding.verdict = judge(estimated, simulated_seconds(finding), rule);

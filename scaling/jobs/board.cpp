@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "scaling/jobs/progress.hpp"
+#include "support/clock_text.hpp"
 #include "support/standard_streams.hpp"
 
 namespace fourfold {

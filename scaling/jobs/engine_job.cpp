@@ -50,10 +50,11 @@ Words mpirun_words(std::int64_t ranks) {
 struct EngineResult {
   AttachedResult job;
   std::optional<RankDeath> death;
+  bool mpirun_stopped = false;  // by a signal to mpirun alone
 };
 
 EngineResult run_engine(const Words& engine, std::int64_t ranks) {
-  if (ranks == 1) return {run_attached(engine), std::nullopt};
+  if (ranks == 1) return {run_attached(engine), std::nullopt, false};
   Words command = mpirun_words(ranks);
   command.insert(command.end(), engine.begin(), engine.end());
   MpirunWords words;
@@ -67,6 +68,7 @@ EngineResult run_engine(const Words& engine, std::int64_t ranks) {
   }
   pass_on(words.rest());
   result.death = words.death();
+  result.mpirun_stopped = result.job.status == 1 && !words.mpirun_spoke();
   return result;
 }
 
@@ -131,7 +133,8 @@ EngineJob run_engine_verb(const EngineVerb& what, const Words& typed) {
   const EngineResult result = run_engine(command, plan.at("ranks").get<std::int64_t>());
   if (result.job.interrupted) return {status_stopped, plan, ""};
   const int signal = killing_signal(result);
-  const bool stopped = signal == SIGINT || signal == SIGTERM || result.job.status == status_stopped;
+  const bool stopped = signal == SIGINT || signal == SIGTERM || result.mpirun_stopped ||
+                       result.job.status == status_stopped;
   // Only what measures may say no; a job that ends with 1 otherwise has failed.
   const bool answers = result.job.status == status_done ||
                        (what.executable == "fourfold-bench" && result.job.status == status_no);

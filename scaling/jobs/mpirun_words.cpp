@@ -71,6 +71,8 @@ std::string MpirunWords::rest() {
 }
 
 std::string MpirunWords::own_line(const std::string& line) {
+  const bool error = line.find("ORTE_ERROR_LOG") != std::string::npos;
+  mpirun_spoke_ = mpirun_spoke_ || error || is_frame(line) || is_notice(line);
   if (is_notice(line)) {
     if (const auto seen = death_in(line)) death_ = seen;
     in_notice_ = in_notice_ || !held_.empty();

@@ -24,6 +24,9 @@ class MpirunWords {
   std::string rest();
   // The rank that mpirun saw die of a signal.
   std::optional<RankDeath> death() const { return death_; }
+  // Whether mpirun has said anything itself. It ends with 1 without a word only when a signal
+  // stopped it.
+  bool mpirun_spoke() const { return mpirun_spoke_; }
 
  private:
   std::string own_line(const std::string& line);
@@ -31,6 +34,7 @@ class MpirunWords {
   std::string begun_;  // a line without its end
   std::string held_;   // a line of dashes, until the next line tells whose it is
   bool in_notice_ = false;
+  bool mpirun_spoke_ = false;
   std::optional<RankDeath> death_;
 };
 

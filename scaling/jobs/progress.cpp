@@ -7,16 +7,10 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "support/clock_text.hpp"
 #include "support/standard_streams.hpp"
 
 namespace fourfold {
-
-std::string clock_text(double seconds) {
-  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
-  const std::int64_t hours = whole / 3600, minutes = whole / 60 % 60;
-  return hours > 0 ? fmt::format("{}:{:02}:{:02}", hours, minutes, whole % 60)
-                   : fmt::format("{}:{:02}", minutes, whole % 60);
-}
 
 double seconds_left(double elapsed, double done_work, double work) {
   if (done_work <= 0.0) return -1.0;

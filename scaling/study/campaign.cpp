@@ -113,6 +113,13 @@ void read_shared(JsonObject& object, Pattern& pattern) {
   pattern.options = read_step_options(object, pattern.options);
 }
 
+// What a machine or a point says instead of its models.
+void read_instead(JsonObject& object, FieldValues& instead) {
+  for (const char* key : {"sequence_tokens", "vocabulary"}) {
+    if (object.has(key)) instead[key] = object.positive(key);
+  }
+}
+
 // The model of a point, or what a rule makes of one for so many devices.
 Model read_model_of(JsonObject& object, std::int64_t devices, const FieldValues& instead) {
   if (object.has("model") == object.has("grow")) {
@@ -169,10 +176,10 @@ void ask_for_measurement(Question& question, const Pattern& pattern) {
 Question read_question(const json& entry, Pattern pattern) {
   JsonObject object(entry, "a point of " + pattern.question.platform);
   object.allow_only({"devices", "model", "grow", "grid", "micro_batches", "system", "options",
-                     "batch_tokens", "batch_tokens_per_device", "software", "vocabulary", "scales",
-                     "what_if"});
+                     "batch_tokens", "batch_tokens_per_device", "software", "sequence_tokens",
+                     "vocabulary", "scales", "what_if"});
   read_shared(object, pattern);
-  if (object.has("vocabulary")) pattern.instead["vocabulary"] = object.positive("vocabulary");
+  read_instead(object, pattern.instead);
   if (object.has("scales")) pattern.scales.merge_patch(object.get("scales"));
   if (object.has("what_if")) pattern.what_if.merge_patch(object.get("what_if"));
   Question question = pattern.question;
@@ -225,8 +232,8 @@ void add_repetitions(Question question, PointTag tag, std::int64_t seeds, Campai
 void read_machine(const json& entry, const std::string& pointer, Pattern pattern,
                   const TomlLines& lines, Campaign& campaign) {
   JsonObject object(entry, "a machine");
-  object.allow_only({"platform", "scales", "vocabulary", "what_if", "points", "system", "options",
-                     "batch_tokens", "batch_tokens_per_device", "software"});
+  object.allow_only({"platform", "scales", "sequence_tokens", "vocabulary", "what_if", "points",
+                     "system", "options", "batch_tokens", "batch_tokens_per_device", "software"});
   read_shared(object, pattern);
   pattern.question.platform = object.text("platform");
   if (pattern.question.platform == "here") pattern.question.platform = here_platform;
@@ -238,7 +245,7 @@ void read_machine(const json& entry, const std::string& pointer, Pattern pattern
         fmt::format("this machine is not calibrated yet; `fourfold calibrate --out {}` measures it",
                     here_platform));
   }
-  if (object.has("vocabulary")) pattern.instead["vocabulary"] = object.positive("vocabulary");
+  read_instead(object, pattern.instead);
   const json& points = list(object, "points");
   if (object.has("what_if")) pattern.what_if.merge_patch(object.get("what_if"));
   for (std::size_t i = 0; i < points.size(); ++i) {

@@ -33,12 +33,13 @@ struct Campaign {
   Fidelity fidelity = Fidelity::simulated;
   StoppingRule rule;
   std::vector<Question> questions;
-  std::string published;             // path of a CSV of published rows; empty if none
-  std::vector<PointTag> tags;        // of the questions, one each; empty: none has any
-  std::vector<std::string> figures;  // kinds (scaling/study/figure.hpp); empty: by what it holds
-  double tokens = 0.0;               // of the run whose days are given; 0: none
-  std::string axis;                  // what the values of the tags are
-  MeasureRule measure;
+  std::string published;            // path of a CSV of published rows; empty if none
+  std::vector<PointTag> tags = {};  // of the questions, one each; empty: none has any
+  // Kinds (scaling/study/figure.hpp); empty: by what it holds.
+  std::vector<std::string> figures = {};
+  double tokens = 0.0;    // of the run whose days are given; 0: none
+  std::string axis = {};  // what the values of the tags are
+  MeasureRule measure = {};
 
   bool is_measured() const { return fidelity == Fidelity::measured; }
 };

@@ -119,7 +119,10 @@ std::string campaign_plot(const CampaignOrder& order, const std::string& kind) {
   write_whole_file(view.folder + "/summary.csv", study_csv(with_twins(view.study)));
   std::vector<std::string> kinds = figures_of(view.campaign, view.study);
   if (!kind.empty()) kinds = {figure_named(kind).name};
-  return draw_figures(kinds, with_twins(view.study), view.folder) + '\n';
+  const std::string said = draw_figures(kinds, with_twins(view.study), view.folder);
+  // What was asked for by name must be there; a campaign may run without what its own figures show.
+  if (!kind.empty() && said.starts_with("nothing to draw")) throw std::runtime_error(said);
+  return said + '\n';
 }
 
 std::string campaign_preview(const CampaignOrder& order, const std::string& kind) {

@@ -115,7 +115,8 @@ std::string strong_csv(const Study& study) {
 std::string systems_csv(const Study& study) {
   std::string text =
       "machine,devices,model,vocabulary,fidelity,system,given,compute_s,exposed_x_s,exposed_y_s,"
-      "exposed_z_s,exposed_data_s,exposed_pipe_s,bubble_s,other_s,bar_low_s,bar_high_s\n";
+      "exposed_z_s,exposed_data_s,exposed_pipe_s,bubble_s,other_s,bar_low_s,bar_high_s,"
+      "published_batch_s,grid\n";
   for (const StudyRow& row : study.rows) {
     const Record& record = row.record;
     text +=
@@ -126,9 +127,11 @@ std::string systems_csv(const Study& study) {
     for (const TimePart& part : time_parts(record.outcome))
       text += ',' + number(part.seconds.value);
     const Seconds seconds = record.seconds();
-    text += record.bar ? fmt::format(",{},{}\n", number(seconds.value * (1.0 + record.bar->low)),
+    text += record.bar ? fmt::format(",{},{}", number(seconds.value * (1.0 + record.bar->low)),
                                      number(seconds.value * (1.0 + record.bar->high)))
-                       : ",,\n";
+                       : ",,";
+    text += fmt::format(",{},{}\n", row.published ? number(row.published->value) : "",
+                        cell(record.point.grid.str()));
   }
   return text;
 }
@@ -172,23 +175,38 @@ const GatheredRow& unchanged(const GatheredRow& one, const std::vector<GatheredR
   return one;
 }
 
+// A line of the figure goes through the unchanged point where that has a place on the axis.
 std::string lines_csv(const Study& study) {
   const std::vector<GatheredRow> rows = gathered(study);
   const auto is_number = [](const GatheredRow& one) { return one.row->value.has_value(); };
   const bool numbers = std::ranges::any_of(rows, is_number);
-  std::string text = "series,x,percent,low,high,seconds,repetitions\n";
-  for (const GatheredRow& one : rows) {
-    const GatheredRow& base = unchanged(one, rows);
-    if (&base == &one) continue;
+  std::vector<std::string> series;
+  std::map<std::string, std::map<double, std::string>> lines;
+  const auto add = [&](const std::string& name, const GatheredRow& one, const GatheredRow& base) {
+    const StudyRow& row = *one.row;
     const auto percent = [&](Seconds seconds) {
       return number(100.0 * (seconds / base.mean - 1.0));
     };
-    const double x =
-        numbers ? one.row->value.value_or(1.0) : static_cast<double>(one.row->record.devices());
+    const double x = numbers ? row.value.value_or(1.0) : static_cast<double>(row.record.devices());
     const bool spread = one.count > 1;
-    text += fmt::format("{},{},{},{},{},{},{}\n", cell(one.row->label), number(x),
-                        percent(one.mean), spread ? percent(one.least) : "",
-                        spread ? percent(one.most) : "", number(one.mean.value), one.count);
+    lines[name][x] +=
+        fmt::format("{},{},{},{},{},{},{},{}\n", name, number(x), percent(one.mean),
+                    spread ? percent(one.least) : "", spread ? percent(one.most) : "",
+                    number(one.mean.value), one.count, cell(row.record.point.grid.str()));
+  };
+  for (const GatheredRow& one : rows) {
+    const GatheredRow& base = unchanged(one, rows);
+    if (&base == &one) continue;
+    const std::string name = cell(one.row->label);
+    if (!lines.contains(name)) {
+      series.push_back(name);
+      if (base.row->value) add(name, base, base);
+    }
+    add(name, one, base);
+  }
+  std::string text = "series,x,percent,low,high,seconds,repetitions,grid\n";
+  for (const std::string& name : series) {
+    for (const auto& [x, line] : lines[name]) text += line;
   }
   return text;
 }
@@ -240,6 +258,12 @@ std::vector<GatheredRow> gathered(const Study& study) {
   return rows;
 }
 
+std::string label_with_value(const StudyRow& row) {
+  // Labels that a sweep makes of its key and a value, such as zero=1, have the value in them.
+  const bool shown = !row.value || row.label.find('=') != std::string::npos;
+  return shown ? row.label : fmt::format("{}, {:g}", row.label, *row.value);
+}
+
 double in_unit(const StudyRow& row, Seconds seconds, const Study& study) {
   if (study.tokens <= 0.0) return seconds.value;
   return seconds.value * study.tokens / tokens_of_batch(row.record) / 86'400.0;
@@ -274,10 +298,7 @@ std::string sweep_table(const Study& study) {
     const GatheredRow& base = unchanged(one, rows);
     table.rows.push_back(
         {row.machine, fmt::to_string(row.record.devices()), row.record.point.model.name,
-         row.value && row.label.find('=') == std::string::npos
-             ? fmt::format("{}, {:g}", row.label, *row.value)
-             : row.label,
-         row.record.point.grid.str(), fmt::format("{:.3f}", one.mean.value),
+         label_with_value(row), row.record.point.grid.str(), fmt::format("{:.3f}", one.mean.value),
          &base == &one ? "-" : fmt::format("{:+.1f}", 100.0 * (one.mean / base.mean - 1.0)),
          one.count < 2
              ? "1"

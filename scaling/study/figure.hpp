@@ -31,6 +31,9 @@ struct GatheredRow {
 };
 std::vector<GatheredRow> gathered(const Study& study);
 
+// The label of the row's sweeps, with the number that one of them gave it; empty: none.
+std::string label_with_value(const StudyRow& row);
+
 // Seconds of a batch in what the study gives: days of its run, or seconds themselves.
 double in_unit(const StudyRow& row, Seconds seconds, const Study& study);
 // "days for 2.00T tokens", "seconds per batch".

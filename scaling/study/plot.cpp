@@ -130,14 +130,24 @@ std::string settings_of(const std::string& kind, const Study& study, const std::
 std::string draw_figures(const std::vector<std::string>& kinds, const Study& study,
                          const std::string& folder) {
   std::vector<Plot> wanted;
+  std::vector<std::string> names, without;
   for (const std::string& kind : kinds) {
     const std::string csv = figure_csv(kind, study);
+    const bool no_rows = !csv.empty() && csv.find('\n') + 1 == csv.size();
+    (no_rows ? without : names).push_back(kind);
+    if (no_rows) continue;
     if (!csv.empty()) write_whole_file(fmt::format("{}/{}.csv", folder, kind), csv);
     wanted.push_back({kind, folder + '/' + kind, settings_of(kind, study, folder)});
   }
+  const std::string nothing = fmt::format(
+      "nothing to draw for {}: ranks shows grids that are simulated, lines the labels of "
+      "sweeps",
+      fmt::join(without, ", "));
+  if (names.empty()) return nothing;
   const std::string missing = draw(wanted);
   if (!missing.empty()) return missing;
-  return fmt::format("{}: {} are drawn (.png, .svg, .pdf)", folder, fmt::join(kinds, ", "));
+  return fmt::format("{}: {} are drawn (.png, .svg, .pdf){}", folder, fmt::join(names, ", "),
+                     without.empty() ? "" : "; " + nothing);
 }
 
 std::string preview(const std::string& kind, const Study& study, const std::string& folder) {

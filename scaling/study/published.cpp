@@ -13,6 +13,7 @@ namespace fourfold {
 namespace {
 
 constexpr const char* header = "machine,devices,model,batch_s,pflops";
+constexpr const char* labelled_header = "machine,devices,model,batch_s,pflops,label";
 constexpr const char* source_mark = "# source: ";
 
 std::vector<std::string> cells(const std::string& line) {
@@ -35,15 +36,16 @@ Number positive(const std::string& cell) {
   return value;
 }
 
-PublishedRow read_row(const std::string& line) {
+PublishedRow read_row(const std::string& line, std::size_t columns) {
   const std::vector<std::string> parts = cells(line);
-  if (parts.size() != 5) {
-    throw std::runtime_error(fmt::format("5 cells are expected, not {}", parts.size()));
+  if (parts.size() != columns) {
+    throw std::runtime_error(fmt::format("{} cells are expected, not {}", columns, parts.size()));
   }
   if (parts[0].empty() || parts[2].empty()) {
     throw std::runtime_error("machine and model must have names");
   }
-  PublishedRow row{parts[0], parts[2], positive<std::int64_t>(parts[1]), {}, {}};
+  PublishedRow row{parts[0], parts[2], positive<std::int64_t>(parts[1]), {}, {}, ""};
+  if (columns > 5) row.label = parts[5];
   if (!parts[3].empty()) row.seconds = {{positive<double>(parts[3])}};
   if (!parts[4].empty()) row.rate = {{positive<double>(parts[4]) * 1e15}};
   if (!row.seconds && !row.rate) throw std::runtime_error("neither batch_s nor pflops is given");
@@ -53,9 +55,12 @@ PublishedRow read_row(const std::string& line) {
 }  // namespace
 
 const PublishedRow* Published::row(const std::string& machine, const std::string& model,
-                                   std::int64_t devices) const {
+                                   std::int64_t devices, const std::string& label) const {
   for (const PublishedRow& row : rows) {
-    if (row.machine == machine && row.model == model && row.devices == devices) return &row;
+    if (row.machine == machine && row.model == model && row.devices == devices &&
+        (row.label.empty() || row.label == label)) {
+      return &row;
+    }
   }
   return nullptr;
 }
@@ -63,24 +68,26 @@ const PublishedRow* Published::row(const std::string& machine, const std::string
 Published read_published(const std::string& path) {
   std::istringstream file(read_whole_file(path, "the published rows in"));
   Published published;
-  bool header_seen = false;
+  std::size_t columns = 0;  // 0: the heading is yet to come
   std::int64_t number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
     try {
       if (line.starts_with(source_mark)) published.source = line.substr(10);
       if (line.empty() || line.front() == '#') continue;
-      if (header_seen) {
-        PublishedRow row = read_row(line);
-        if (published.row(row.machine, row.model, row.devices) != nullptr) {
+      if (columns > 0) {
+        PublishedRow row = read_row(line, columns);
+        if (published.row(row.machine, row.model, row.devices, row.label) != nullptr) {
           throw std::runtime_error(fmt::format("{} on {} devices of {} is there twice", row.model,
                                                row.devices, row.machine));
         }
         published.rows.push_back(std::move(row));
-      } else if (line != header) {
-        throw std::runtime_error(fmt::format("the columns must be {}", header));
+      } else if (line == header || line == labelled_header) {
+        columns = line == header ? 5 : 6;
+      } else {
+        throw std::runtime_error(
+            fmt::format("the columns must be {}, and label if points have labels", header));
       }
-      header_seen = true;
     } catch (const std::runtime_error& error) {
       throw std::runtime_error(fmt::format("{}, line {}: {}", path, number, error.what()));
     }

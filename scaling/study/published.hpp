@@ -15,6 +15,7 @@ struct PublishedRow {
   std::int64_t devices = 0;
   std::optional<Seconds> seconds;      // of one batch
   std::optional<FlopsPerSecond> rate;  // of all devices, model flops
+  std::string label = {};              // of the point of a sweep; empty: of all of them
 };
 
 struct Published {
@@ -23,11 +24,11 @@ struct Published {
 
   // The row of a point, or nullptr.
   const PublishedRow* row(const std::string& machine, const std::string& model,
-                          std::int64_t devices) const;
+                          std::int64_t devices, const std::string& label = "") const;
 };
 
-// Columns machine,devices,model,batch_s,pflops; a row has batch_s, pflops or both. Throws
-// std::runtime_error that names file and line.
+// Columns machine,devices,model,batch_s,pflops and, where labels of sweeps are told apart, label; a
+// row has batch_s, pflops or both. Throws std::runtime_error that names file and line.
 Published read_published(const std::string& path);
 
 }  // namespace fourfold

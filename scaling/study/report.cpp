@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <vector>
 
 #include "scaling/study/figure.hpp"
 #include "scaling/study/system_table.hpp"
@@ -93,21 +95,35 @@ std::string row_of(const std::vector<Cell>& cells) {
   return text + "</tr>\n";
 }
 
-std::string table_of(const Study& study) {
-  std::string text = "<div class=\"wide\"><table class=\"sortable\"><thead><tr>";
-  for (const char* column : {"machine", "model", "system", "label", "grid", "fidelity"}) {
-    text += fmt::format("<th class=\"text\">{}</th>", column);
+// A table that sorts, without the columns in which no row says anything.
+std::string sortable(const std::vector<std::string>& columns,
+                     const std::vector<std::vector<Cell>>& rows) {
+  std::vector<std::size_t> shown;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const auto says = [&](const std::vector<Cell>& row) { return !row[i].value.empty(); };
+    if (std::ranges::any_of(rows, says)) shown.push_back(i);
   }
-  const std::string unit = unit_text(study);
-  for (const std::string& column :
-       {std::string("devices"), std::string("micro-batches"), std::string("batch, s"),
-        std::string("bar from, s"), std::string("bar to, s"), std::string("Pflop/s"),
-        std::string("MFU, %"), std::string("HFU, %"), std::string("tokens/s"),
-        std::string("exposed, %"), std::string("memory, GB"), std::string("published, s"),
-        study.tokens > 0.0 ? unit : std::string("days for 1T tokens")}) {
-    text += fmt::format("<th>{}</th>", column);
+  std::string text = "<div class=\"wide\"><table class=\"sortable\"><thead><tr>";
+  for (std::size_t i : shown) {
+    text += fmt::format("<th{}>{}</th>", rows.front()[i].text ? " class=\"text\"" : "", columns[i]);
   }
   text += "</tr></thead><tbody>\n";
+  for (const std::vector<Cell>& row : rows) {
+    std::vector<Cell> cells;
+    for (std::size_t i : shown) cells.push_back(row[i]);
+    text += row_of(cells);
+  }
+  return text + "</tbody></table></div>\n<p>A click on a heading sorts.</p>\n";
+}
+
+std::string table_of(const Study& study) {
+  const std::string unit = study.tokens > 0.0 ? unit_text(study) : "days for 1T tokens";
+  const std::vector<std::string> columns{"machine",    "model",        "system",    "label",
+                                         "grid",       "fidelity",     "devices",   "micro-batches",
+                                         "batch, s",   "bar from, s",  "bar to, s", "Pflop/s",
+                                         "MFU, %",     "HFU, %",       "tokens/s",  "exposed, %",
+                                         "memory, GB", "published, s", unit};
+  std::vector<std::vector<Cell>> rows;
   for (const StudyRow& row : study.rows) {
     const Record& record = row.record;
     const Throughput rates = record.throughput();
@@ -115,9 +131,9 @@ std::string table_of(const Study& study) {
     const auto bar = [&](double share) {
       return record.bar ? number(seconds * (1.0 + share), 2) : Cell{"-", "", false};
     };
-    text += row_of({words(row.machine), words(record.point.model.name), words(system_label(record)),
-                    words(row.label), words(record.point.grid.str()), words(name(record.fidelity)),
-                    number(static_cast<double>(record.devices()), 0),
+    rows.push_back({words(row.machine), words(record.point.model.name), words(system_label(record)),
+                    words(label_with_value(row)), words(record.point.grid.str()),
+                    words(name(record.fidelity)), number(static_cast<double>(record.devices()), 0),
                     number(static_cast<double>(record.point.options.micro_batches), 0),
                     number(seconds, 3), bar(record.bar ? record.bar->low : 0.0),
                     bar(record.bar ? record.bar->high : 0.0), number(record.rate().value / 1e15, 1),
@@ -129,22 +145,19 @@ std::string table_of(const Study& study) {
                                               : rates.days_per_trillion_tokens,
                            1)});
   }
-  return text + "</tbody></table></div>\n<p>A click on a heading sorts.</p>\n";
+  return sortable(columns, rows);
 }
 
 std::string provenance_of(const Study& study) {
-  std::string text =
-      "<div class=\"wide\"><table class=\"sortable\"><thead><tr><th class=\"text\">record</th>"
-      "<th class=\"text\">time</th><th class=\"text\">commit</th><th class=\"text\">compiler</th>"
-      "<th class=\"text\">host</th><th class=\"text\">platform file</th>"
-      "<th class=\"text\">executables</th></tr></thead><tbody>\n";
+  std::vector<std::vector<Cell>> rows;
   for (const StudyRow& row : study.rows) {
     const Provenance& from = row.record.provenance;
-    text +=
-        row_of({words(row.record.key), words(from.time), words(from.commit), words(from.compiler),
-                words(from.host), words(row.record.platform_digest), words(from.executables)});
+    rows.push_back({words(row.record.key), words(from.time), words(from.commit),
+                    words(from.compiler), words(from.host), words(row.record.platform_digest),
+                    words(from.executables)});
   }
-  return text + "</tbody></table></div>\n";
+  return sortable({"record", "time", "commit", "compiler", "host", "platform file", "executables"},
+                  rows);
 }
 
 }  // namespace

@@ -83,9 +83,9 @@ StrategyQuestion read_strategy_file(const std::string& path) {
   const json file = read_toml(path);
   try {
     JsonObject object(file, "the space");
-    object.allow_only({"title", "platform", "scales", "software", "model", "vocabulary", "devices",
-                       "nodes", "batch_tokens", "grid", "micro_batch_size", "micro_batches",
-                       "options"});
+    object.allow_only({"title", "platform", "scales", "software", "model", "sequence_tokens",
+                       "vocabulary", "devices", "nodes", "batch_tokens", "grid", "micro_batch_size",
+                       "micro_batches", "options"});
     StrategyQuestion question;
     question.title = object.text("title");
     Point& pattern = question.pattern;
@@ -93,7 +93,9 @@ StrategyQuestion read_strategy_file(const std::string& path) {
     if (object.has("scales")) pattern.scales = read_scales(object.get("scales"));
     if (object.has("software")) pattern.software = object.text("software");
     FieldValues instead;  // of the model's own
-    if (object.has("vocabulary")) instead["vocabulary"] = object.positive("vocabulary");
+    for (const char* key : {"sequence_tokens", "vocabulary"}) {
+      if (object.has(key)) instead[key] = object.positive(key);
+    }
     pattern.model = model_with(object.text("model"), instead);
     question.model_flags = model_flags(object.text("model"), instead);
     SpaceWords words;

@@ -41,18 +41,18 @@ Study make_study(const Campaign& campaign, const std::vector<Record>& records,
     row.given = record.tried == 1;
     const double devices = static_cast<double>(record.devices());
     row.ideal_rate = {smallest_rate_per_device(records, row.machine) * devices};
-    const PublishedRow* other =
-        published.row(row.machine, record.point.model.name, record.devices());
-    if (other != nullptr) {
-      row.derived = !other->seconds.has_value();
-      row.published = row.derived ? record.model_flops / *other->rate : *other->seconds;
-      row.published_rate = other->rate;
-    }
     if (!tags.empty()) {
       const PointTag& tag = tags.at(study.rows.size());
       row.label = tag.label;
       row.value = tag.value;
       row.repetition = tag.repetition;
+    }
+    const PublishedRow* other =
+        published.row(row.machine, record.point.model.name, record.devices(), row.label);
+    if (other != nullptr) {
+      row.derived = !other->seconds.has_value();
+      row.published = row.derived ? record.model_flops / *other->rate : *other->seconds;
+      row.published_rate = other->rate;
     }
     study.rows.push_back(row);
   }

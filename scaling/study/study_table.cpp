@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "scaling/study/figure.hpp"
 #include "scaling/study/system_table.hpp"
 #include "scaling/study/time_parts.hpp"
 #include "scaling/text/text_table.hpp"
@@ -35,6 +36,7 @@ std::string main_table(const Study& study, Width width) {
   table.columns = {{"machine", "", Align::left},
                    {"devices", ""},
                    {"model", "", Align::left},
+                   {"", "", Align::left},
                    {"grid", "x.y.z.data", Align::left},
                    {"micro-", "batches", Align::right, 5},
                    {"ten best", "grids, s", Align::right, 7},
@@ -58,7 +60,8 @@ std::string main_table(const Study& study, Width width) {
     const Throughput throughput = record.throughput();
     table.rows.push_back(
         {row.machine, fmt::to_string(record.devices()), record.point.model.name,
-         dotted(record.point.grid), fmt::to_string(record.point.options.micro_batches),
+         label_with_value(row), dotted(record.point.grid),
+         fmt::to_string(record.point.options.micro_batches),
          fmt::format("{:.2f}-{:.2f}", best.least.value, best.most.value),
          fmt::format("{:.2f}{}", record.seconds().value, record.verdict == "capped" ? "^" : " "),
          bar_cell(record), fmt::format("{:.1f}", record.rate().value / 1e15),
@@ -77,17 +80,22 @@ std::string main_table(const Study& study, Width width) {
 
 std::string throughput_table(const Study& study) {
   TextTable table;
-  table.columns = {{"machine", "", Align::left}, {"devices", ""},
-                   {"model", "", Align::left},   {"tokens/s", ""},
-                   {"tokens/s", "a device"},     {"days for", "1e12 tokens"},
-                   {"device-hours", "for 1e12"}, {"runs like it", "of sources, on", Align::left}};
+  table.columns = {{"machine", "", Align::left},
+                   {"devices", ""},
+                   {"model", "", Align::left},
+                   {"", "", Align::left},
+                   {"tokens/s", ""},
+                   {"tokens/s", "a device", Align::right, 2},
+                   {"days for", "1e12 tokens"},
+                   {"device-hours", "for 1e12"},
+                   {"runs like it", "of sources, on", Align::left, 1}};
   for (const StudyRow& row : study.rows) {
     const Throughput rates = row.record.throughput();
     const std::optional<ErrorBar>& bar = row.record.bar;
     table.rows.push_back(
         {row.machine, fmt::to_string(row.record.devices()), row.record.point.model.name,
-         short_number(rates.tokens_per_s), short_number(rates.tokens_per_s_per_device),
-         short_number(rates.days_per_trillion_tokens),
+         label_with_value(row), short_number(rates.tokens_per_s),
+         short_number(rates.tokens_per_s_per_device), short_number(rates.days_per_trillion_tokens),
          short_number(rates.device_hours_per_trillion_tokens),
          bar ? fmt::format("{} of {}, {}", bar->runs, bar->sources, bar->like) : "-"});
   }

@@ -1,6 +1,8 @@
-// The table of fields as comments and keys; see model_template.hpp.
+// The table of fields as keys, and as comments; see model_template.hpp.
 #include "schedule/models/model_template.hpp"
 
+#include <array>
+#include <charconv>
 #include <sstream>
 
 #include "schedule/models/model.hpp"
@@ -46,10 +48,22 @@ std::string what_it_may_be(const FieldFacts& field) {
 std::string written(const FieldValue& value) {
   if (const auto* on = std::get_if<bool>(&value)) return *on ? "true" : "false";
   if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
+  if (const auto* number = std::get_if<double>(&value)) {
+    std::array<char, 32> digits{};  // as few as say it exactly
+    return {digits.data(), std::to_chars(digits.begin(), digits.end(), *number).ptr};
+  }
   return '"' + std::get<std::string>(value) + '"';
 }
 
 }  // namespace
+
+std::string model_file_text(const Model& model) {
+  std::string text;
+  for (const auto& [key, value] : model_fields().values(model)) {
+    text += key + " = " + written(value) + '\n';
+  }
+  return text;
+}
 
 std::string model_template() {
   const FieldValues values = model_fields().values(read_model(example));

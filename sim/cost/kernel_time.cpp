@@ -2,6 +2,7 @@
 #include "sim/cost/kernel_time.hpp"
 
 #include <algorithm>
+#include <boost/math/special_functions/erf.hpp>
 #include <cmath>
 
 namespace fourfold {
@@ -127,13 +128,13 @@ namespace {
 class Kernels {
  public:
   Kernels(const OpClass& op, const LocalSizes& sizes, const Processor& processor,
-          const Software& software)
-      : op_(op), sizes_(sizes), processor_(processor), software_(software) {}
+          const Software& software, double slowest)
+      : op_(op), sizes_(sizes), processor_(processor), software_(software), slowest_(slowest) {}
 
   Seconds time() const {
     if (!op_.function->products.empty()) return products() + beside();
     if (const MapKernels* maps = instead(); maps != nullptr) return moved(*maps) + copies();
-    const Seconds kernel = std::max(computing(), moving(op_traffic(op_, sizes_)));
+    const Seconds kernel = std::max(computing() * slowest_, moving(op_traffic(op_, sizes_)));
     return launched(kernel) + beside() + copies();
   }
 
@@ -212,7 +213,7 @@ class Kernels {
     Seconds sum;
     for (const HeadProduct& product : all) {
       const FlopsPerSecond rate = batched_rate(processor_, shape_of(product, of_each));
-      sum += launched(std::max(of_each / rate * layout_penalty(product.form),
+      sum += launched(std::max(of_each / rate * (layout_penalty(product.form) * slowest_),
                                moving(product_traffic(op_, sizes_, product))));
     }
     return sum;
@@ -254,19 +255,30 @@ class Kernels {
   const LocalSizes& sizes_;
   const Processor& processor_;
   const Software& software_;
+  double slowest_;
 };
 
 }  // namespace
 
 Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Processor& processor,
                     const Software& software) {
-  return moves(op, sizes) ? Kernels(op, sizes, processor, software).time() : Seconds{};
+  return moves(op, sizes) ? Kernels(op, sizes, processor, software, 1.0).time() : Seconds{};
 }
 
 Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Platform& platform,
                     std::int64_t devices) {
-  return kernel_time(op, sizes, platform.processor, platform.software) *
-         slowdown(platform.node, devices);
+  if (!moves(op, sizes)) return {};
+  const Processor& processor = platform.processor;
+  const Kernels kernels(op, sizes, processor, platform.software, slowest(processor, devices));
+  return kernels.time() * slowdown(platform.node, devices);
+}
+
+double slowest(const Processor& processor, std::int64_t devices) {
+  if (processor.spread == 0.0 || devices < 2) return 1.0;
+  const auto n = static_cast<double>(devices);
+  const double below = (n - 0.375) / (n + 0.25);
+  const double deviations = std::sqrt(2.0) * boost::math::erf_inv(2.0 * below - 1.0);
+  return 1.0 + processor.spread * deviations;
 }
 
 double slowdown(const Node& node, std::int64_t devices) {

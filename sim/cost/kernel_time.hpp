@@ -35,9 +35,15 @@ FlopsPerSecond attention_rate(const Processor& processor, const Software& softwa
 Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Processor& processor,
                     const Software& software);
 
-// The same where so many devices of the node compute at once.
+// The same on the slowest of so many devices, and where those of a node share its cores.
 Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Platform& platform,
                     std::int64_t devices);
+
+// How much longer the slowest of so many devices computes than their median, whose rates the
+// processor has: 1 + spread x the expected largest of as many normal values (Blom 1958,
+// "Statistical Estimates and Transformed Beta-Variables": that of rank n is the quantile at
+// (n - 3/8) / (n + 1/4)). Moving bytes takes all of them as long: clocks differ, not memories.
+double slowest(const Processor& processor, std::int64_t devices);
 
 // Time of kernels where a job has so many devices, over what the processor's rates give.
 double slowdown(const Node& node, std::int64_t devices);

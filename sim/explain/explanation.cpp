@@ -120,15 +120,21 @@ class Explainer {
         if (step.kind != IssueKind::compute) continue;
         for (std::int32_t c : folded.bundles[static_cast<std::size_t>(step.index)]) {
           const OpClass& op = folded.classes[static_cast<std::size_t>(c)];
-          result_.kernels[static_cast<std::size_t>(work_of(op))] +=
-              kernel_time(op, sizes_[stage], platform_, point_.grid.size()) *
-              (static_cast<double>(times[b]) * share_);
+          const std::int64_t devices = point_.grid.size();
+          const double share = static_cast<double>(times[b]) * share_;
+          const Seconds of_median =
+              kernel_time(op, sizes_[stage], platform_.processor, platform_.software) *
+              slowdown(platform_.node, devices);
+          result_.kernels[static_cast<std::size_t>(work_of(op))] += of_median * share;
+          result_.slowest +=
+              (kernel_time(op, sizes_[stage], platform_, devices) - of_median) * share;
         }
       }
     }
   }
 
   void compute() {
+    nominal_ = result_.slowest;
     for (Seconds kernels : result_.kernels) nominal_ += kernels;
     const Seconds gemm = result_.kernels[static_cast<std::size_t>(Work::gemm)];
     if (gemm.value > 0.0) result_.gemm_rate = estimate_.counts.gemm / gemm;
@@ -310,6 +316,7 @@ Explanation explain(const Point& point, const Platform& platform,
 std::vector<std::pair<std::string, Seconds>> Explanation::parts() const {
   std::vector<std::pair<std::string, Seconds>> parts;
   for (Work work : all_works) parts.emplace_back(name(work), kernels[static_cast<int>(work)]);
+  parts.emplace_back("the slowest device, beyond the median one", slowest);
   parts.emplace_back("interference of collectives with kernels", interference);
   parts.emplace_back("slower devices, on average", slower_devices);
   bool pipeline = false;

@@ -74,6 +74,7 @@ struct Simulated {
 struct Explanation {
   Outcome outcome;  // what is explained
   std::array<Seconds, work_count> kernels{};
+  Seconds slowest;                   // compute beyond that of the median device, see slowest()
   Seconds interference;              // kernels slowed by collectives beside them
   Seconds slower_devices;            // compute beyond the nominal, mean over devices
   Seconds last_device;               // until the last device ends, beyond the mean device's end

@@ -14,20 +14,25 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Rates that noise pulls down from a best: what a busy machine gives.
-Metric noisy(const std::string& name, double best, unsigned seed) {
+// Rates around a typical one: most a little below, some far above, as where a neighbour pauses for
+// a moment, and the whole run up to 2 % off.
+Metric noisy(const std::string& name, double typical, unsigned seed) {
   std::mt19937 random(seed);
-  std::exponential_distribution<double> lost(20.0);
-  Metric metric{name, "Gflop/s", Scale::fma_peak, 1000 * best, best, {}};
-  for (int i = 0; i < 100; ++i) metric.samples.push_back(best / (1.0 + lost(random)));
-  metric.judged = nearest_rank(metric.samples, 1.0);
+  const double here = typical * std::uniform_real_distribution<double>(0.98, 1.02)(random);
+  std::normal_distribution<double> moved(1.0, 0.04);
+  Metric metric{name, "Gflop/s", Scale::own_product, 0, 0, {}};
+  for (int i = 0; i < 100; ++i) {
+    metric.samples.push_back(here * moved(random) * (random() % 10 == 0 ? 1.2 : 1.0));
+  }
+  metric.judged = median(metric.samples);
+  metric.value = 1000 * metric.judged;
   return metric;
 }
 
-MachineRun run_of(double best, unsigned seed) {
+MachineRun run_of(double typical, unsigned seed) {
   MachineRun run;
   run.fma_peak = 1000;
-  run.metrics = {noisy("product", best, seed)};
+  run.metrics = {noisy("product", typical, seed)};
   run.metrics.push_back({"projected", "Tflop/s", Scale::exact, 1.5, 1.5, {}});
   run.of_ranks = {"FMA peak", "product"};
   run.ranks = {{0, "one", {100, 90}}, {1, "one", {101, 91}}};
@@ -52,15 +57,15 @@ TEST(Regress, SeesTenPerCentAndNoChange) {
   EXPECT_EQ(alarms, 0);
 }
 
-TEST(Regress, NeedsBothTheBestAndTheRanks) {
+TEST(Regress, NeedsBothTheMedianAndTheRanks) {
   const Baseline baseline = recorded();
   MachineRun run = run_of(0.9, 5);
 
-  run.metrics[0].judged *= 0.8;  // the best alone is low
+  run.metrics[0].judged *= 0.8;  // the median alone is low
   EXPECT_EQ(judge(baseline, run)[0].standing, Standing::fine);
 
   run = run_of(0.9, 5);
-  for (double& sample : run.metrics[0].samples) sample *= 0.8;  // all but the best are
+  for (double& sample : run.metrics[0].samples) sample *= 0.8;  // all but the median are
   EXPECT_EQ(judge(baseline, run)[0].standing, Standing::fine);
 
   run.metrics[0].judged *= 0.8;
@@ -84,10 +89,34 @@ TEST(Regress, SaysWhatIsFasterAndWhatIsMissing) {
   EXPECT_EQ(report.status(), 2);
 }
 
+// One run of three was disturbed: the reference is neither it nor the luckiest.
+TEST(Baselines, TakeTheMiddleOfTheRuns) {
+  std::vector<MachineRun> runs(3);
+  const double judged[] = {0.9, 0.7, 0.95};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i].fma_peak = 1000;
+    runs[i].ranks.resize(1);
+    runs[i].metrics = {{"product", "Gflop/s", Scale::own_product, judged[i], judged[i], {}}};
+  }
+  EXPECT_EQ(baseline_of(runs).metrics[0].judged, 0.9);
+}
+
+TEST(Regress, RaisesNoAlarmWhereOthersUsedTheCores) {
+  RegressReport report;
+  report.judgements = judge(recorded(), run_of(0.7, 5));
+  report.run.foreign_cores = 1.5;
+  EXPECT_EQ(report.status(), 2);
+  EXPECT_THAT(regress_text(report), HasSubstr("undecided"));
+  report.run.held_off = true;
+  EXPECT_EQ(report.status(), 1);
+  report.run = {};
+  EXPECT_EQ(report.status(), 1);
+}
+
 TEST(Regress, BoundsFollowTheNoiseWithinLimits) {
-  EXPECT_EQ(lower_bound(Scale::fma_peak, 0.0), -0.06);
-  EXPECT_EQ(lower_bound(Scale::fma_peak, 0.07), -0.07);
-  EXPECT_EQ(lower_bound(Scale::fma_peak, 0.5), -0.075);
+  EXPECT_EQ(lower_bound(Scale::own_product, 0.0), -0.06);
+  EXPECT_EQ(lower_bound(Scale::own_product, 0.07), -0.07);
+  EXPECT_EQ(lower_bound(Scale::own_product, 0.5), -0.075);
   EXPECT_EQ(lower_bound(Scale::absolute, 0.01), -0.15);
   EXPECT_EQ(lower_bound(Scale::absolute, 0.2), -0.4);
   EXPECT_EQ(lower_bound(Scale::exact, 0.2), 0.0);
@@ -143,7 +172,7 @@ TEST(Baselines, AreRefusedWithTheirNameAndTheReason) {
   EXPECT_THAT(refusal("{}"), HasSubstr("kind"));
   EXPECT_THAT(refusal(changed("\"lower\": -", "\"lower\": ")),
               HasSubstr("lower must be 0 or less"));
-  EXPECT_THAT(refusal(changed("fma-peak", "fma-paek")), HasSubstr("fma-p"));
+  EXPECT_THAT(refusal(changed("own-product", "own-prodcut")), HasSubstr("own-p"));
   EXPECT_THAT(refusal(changed("\"ranks\": 2", "\"ranks\": 0")), HasSubstr("ranks"));
   EXPECT_THAT(refusal(changed("\"unit\"", "\"unti\"")), HasSubstr("unit"));
 }

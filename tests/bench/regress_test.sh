@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # fourfold regress in its short form: a baseline, an unchanged run, a product slowed by 10 % and a
-# rank slowed by 40 % on purpose, a projection that is not what was recorded, and refusals. Ranks
-# are one where the machine may have one core; nothing here waits for an absolute time.
+# rank slowed by 40 % on purpose, a projection that is not what was recorded, and refusals; no
+# absolute time is waited for. regress_slow_test.sh counts over twenty runs.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../scaling/command_line.sh"
 
@@ -15,21 +15,23 @@ regress() {
 }
 
 base=$folder/base.json
-regress 0 --record "$base" --quick --ranks 1
-# Where others use the machine, an unchanged program may look slower (docs/regress.md has counts).
-regress '0|1' --baseline "$base" --quick --ranks 1 --json
+regress 0 --record "$base" --quick --json
+# Where others cannot be held off the cores, what they disturb stays undecided.
+unchanged='0|2' slowed='1|2'
+if grep -q '"others_held_off":true' "$folder/said"; then unchanged=0 slowed=1; fi
+regress "$unchanged" --baseline "$base" --quick --json
 python3 - "$folder/said" <<'PYTHON' || fail "the JSON of regress is not what it should be"
 import json, sys
 said = json.load(open(sys.argv[1]))
-assert said["status"] in (0, 1) and said["provenance"]["commit"], said
-assert len(said["judgements"]) == 10, len(said["judgements"])
+assert said["undecided"] == (said["status"] == 2) and said["provenance"]["commit"], said
+assert len(said["judgements"]) == (10 if said["ranks"] == 1 else 16), len(said["judgements"])
 assert all(one["reference"].keys() >= {"value", "lower", "upper", "unit"}
            for one in said["judgements"]), said
 PYTHON
 
-FOURFOLD_BENCH_REPEAT=product=0.1 regress 1 --baseline "$base" --quick --ranks 1 \
+FOURFOLD_BENCH_REPEAT=product=0.1 regress "$slowed" --baseline "$base" --quick \
   --junit "$folder/report.xml"
-grep -q '^product NN 512 x 512 x 512, oneDNN .* as a share of the FMA peak' "$folder/said" ||
+grep -q '^product .* beside our own product' "$folder/said" ||
   fail "a product slowed by 10 % is not named: $(cat "$folder/said")"
 grep -q '<failure message=' "$folder/report.xml" || fail "JUnit's file has no failure"
 if grep -E '.{121}' "$folder/said"; then fail "a line of more than 120 characters"; fi
@@ -53,7 +55,7 @@ one = [r for r in baseline["references"] if r["scale"] == "exact"][0]
 one["on_scale"] = math.nextafter(one["on_scale"], 0) if hasattr(math, "nextafter") else one["on_scale"] * (1 - 2**-52)
 json.dump(baseline, open(sys.argv[2], "w"))
 PYTHON
-regress 1 --baseline "$folder/other.json" --quick --ranks 1
+regress 1 --baseline "$folder/other.json" --quick
 grep -q '^projected .* is .* recorded as' "$folder/said" || fail "a changed projection is not named"
 
 # Refusals, before anything is measured.
@@ -66,12 +68,12 @@ refused() {
     fail "fourfold regress $*: $(cat "$folder/complaint"); expected: $sentence"
 }
 refused "writes a baseline" --baseline "$folder/none.json"
-refused "--ranks 1 makes them equal" --baseline "$base" --ranks 2
+refused "makes them equal" --baseline "$base" --ranks 200
 printf '{' >"$folder/broken.json"
 refused "broken.json" --baseline "$folder/broken.json"
 refused "excludes" --baseline "$base" --record "$base"
 refused "nowhere" --record /nowhere/base.json
 refused "did you mean" --basline "$base"
 sed 's/"cpu": "/"cpu": "another /' "$base" >"$folder/foreign.json"
-refused "it was recorded on another" --baseline "$folder/foreign.json" --ranks 1
+refused "it was recorded on another" --baseline "$folder/foreign.json"
 echo "regressions are seen, and nothing else is"

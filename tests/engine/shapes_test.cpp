@@ -227,8 +227,9 @@ TEST(Shapes, TrainOnAllGridsOfUpTo8RanksWhatOneRankTrains) {
 TEST(Shapes, TrainTheSameUnderEveryOption) {
   for (const Model& model : shapes_of(tiny_model(4))) {
     const Trained expected = trained(model, {}, {1, 1, 1, 1});
-    StepOptions options;
-    options.micro_batches = 2;
+    StepOptions plain;
+    plain.micro_batches = 2;
+    StepOptions options = plain;
     const auto expect = [&](const ProcessGrid& grid) {
       SCOPED_TRACE(model.name + " on " + grid.str());
       expect_equal(trained(model, options, grid), expected);
@@ -237,15 +238,18 @@ TEST(Shapes, TrainTheSameUnderEveryOption) {
     options.recompute = Recompute::selective;
     options.sequence_parallel = true;
     expect({2, 1, 1, 1, 2});
-    options = {.micro_batches = 2, .order = PipelineOrder::zero_bubble};
+    options = plain;
+    options.order = PipelineOrder::zero_bubble;
     expect({2, 1, 1, 1, 2});
-    options = {.micro_batches = 2,
-               .gradient_reduction = GradientReduction::accumulated,
-               .order = PipelineOrder::interleaved,
-               .chunks = 2,
-               .sequence_parallel = true};
+    options.gradient_reduction = GradientReduction::accumulated;
+    options.order = PipelineOrder::interleaved;
+    options.chunks = 2;
+    options.sequence_parallel = true;
     expect({2, 1, 1, 1, 2});
-    options = {.micro_batches = 2, .recompute = Recompute::none, .data_bucket = 100, .zero = 3};
+    options = plain;
+    options.recompute = Recompute::none;
+    options.data_bucket = 100;
+    options.zero = 3;
     expect({1, 2, 1, 2});
     options.zero = 2;
     options.weight_gather = WeightGather::keep;

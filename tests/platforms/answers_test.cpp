@@ -75,6 +75,7 @@ class Numbers {
     if (p.host_link) add("host link", p.host_link->value);
     add("launch", p.launch_overhead.value);
     add("interference", p.interference);
+    if (p.spread > 0.0) add("spread", p.spread);
   }
   void of(const Node& node) {
     add("devices", node.devices);

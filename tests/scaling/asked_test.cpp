@@ -79,6 +79,8 @@ TEST(QuestionFlags, BecomeTheQuestion) {
                                    "processor.memory_bandwidth_GBps=2",
                                    "--vocabulary",
                                    "32000",
+                                   "--sequence",
+                                   "1024",
                                    "--stages",
                                    "1,2,4",
                                    "--recompute",
@@ -93,6 +95,7 @@ TEST(QuestionFlags, BecomeTheQuestion) {
   EXPECT_EQ(question.platform, "frontier");
   EXPECT_EQ(question.model.name, "gpt-5b");
   EXPECT_EQ(question.model.vocabulary, 32'000);
+  EXPECT_EQ(question.model.sequence, 1024);
   EXPECT_EQ(question.devices, 32);
   EXPECT_EQ(question.global_batch, 64);
   EXPECT_EQ(question.scales, (Scales{{"nodes", 0.5}, {"processor.memory_bandwidth_GBps", 2.0}}));
@@ -278,6 +281,7 @@ points = [{ devices = 16, model = "gpt-5b", grid = "2x2x2x2", micro_batches = 2 
 [[machine]]
 platform = "perlmutter"
 vocabulary = 1_000
+sequence_tokens = 1_024
 points = [{ devices = 32, model = "gpt-10b" }]
 )";
 
@@ -305,9 +309,11 @@ TEST(CampaignFile, MeansWhatItSays) {
   const Question& second = campaign.questions[1];
   EXPECT_TRUE(second.scales.empty());
   EXPECT_EQ(second.model.vocabulary, 1000);
+  EXPECT_EQ(first.model.sequence, read_model("gpt-5b").sequence);
+  EXPECT_EQ(second.model.sequence, 1024);
   EXPECT_FALSE(second.grid.has_value());
   EXPECT_FALSE(second.micro_batches.has_value());
-  EXPECT_EQ(second.global_batch, 32);
+  EXPECT_EQ(second.global_batch, 64);
 }
 
 TEST(CampaignFile, EndsItsRangesWhereItSays) {

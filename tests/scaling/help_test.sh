@@ -5,7 +5,8 @@ fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
 
 for verb in "" campaign "campaign run" project search show "show order" platforms "platforms list" \
   "platforms show" "platforms export" models collectives train \
-  sample validate systems compare doctor advise regress bench plot "campaign status" \
+  sample checkpoint calibrate validate systems compare doctor advise regress bench plot \
+  "campaign status" \
   "campaign table" "campaign export" "campaign plot" "campaign report" "campaign script" \
   "campaign collect"; do
   # shellcheck disable=SC2086

@@ -54,6 +54,20 @@ TEST(MpirunWords, HearsWhichRankDiedOfWhichSignal) {
   EXPECT_EQ(words.death()->signal, 9);
 }
 
+TEST(MpirunWords, KnowsWhetherMpirunSaidAnythingItself) {
+  for (const std::string& said :
+       {killed, frame + "There are not enough slots\n" + frame,
+        std::string(
+            "[vm:1] [[2,0],0] ORTE_ERROR_LOG: Out of resource in file launch.c at line 9\n")}) {
+    MpirunWords words;
+    words.own(said);
+    EXPECT_TRUE(words.mpirun_spoke()) << said;
+  }
+  MpirunWords ranks_only;
+  ranks_only.own("fourfold: rank 0 said this\n-- and this\n");
+  EXPECT_FALSE(ranks_only.mpirun_spoke());
+}
+
 TEST(MpirunWords, TakesTheStreamInAnyPieces) {
   MpirunWords words;
   std::string own;

@@ -30,4 +30,44 @@ text_of pflops | grep -q "frontier: published" || fail "no key for frontier's pu
 ! text_of pflops | grep -q "perlmutter: published" || fail "a key for what was not published"
 text_of pflops | grep -q "against published" || fail "the title does not say what is compared"
 
+# What a study has no rows for is said, not drawn.
+for kind in lines ranks; do
+  status=0
+  said=$("$fourfold" campaign plot "$smoke" --fidelity estimated --output "$folder/out" --kind $kind 2>&1) || status=$?
+  if [ "$status" -ne 2 ] || [[ $said != "fourfold: nothing to draw for $kind: "* ]]; then
+    fail "$kind of a study without it: status $status, $said"
+  fi
+done
+
+# Figures of sweeps, without repetitions and so without bars; grids are on all of them, and a published
+# row is drawn at the label that it belongs to.
+printf '%s\n' '# source: made up' 'machine,devices,model,batch_s,pflops,label' \
+  'perlmutter,32,gpt-5b,9,,half' >"$folder/half.csv"
+cat >"$folder/sweep.toml" <<'TOML'
+title = "Half the links_of the network"
+batch_tokens = 524_288
+fidelity = "estimated"
+published_csv = "half.csv"
+axis = "times what the platform says"
+figures = ["lines", "systems", "strong", "machines", "pflops", "time"]
+[[sweep]]
+list = [
+  { label = "as it is", value = 1 },
+  { label = "half", value = 0.5, scales = { "node.nics.bandwidth_GBps" = 0.5 } },
+]
+[[machine]]
+platform = "perlmutter"
+points = [{ devices = 32, model = "gpt-5b" }]
+TOML
+"$fourfold" campaign run "$folder/sweep.toml" --output "$folder/out" >/dev/null 2>"$folder/said" ||
+  fail "figures of a sweep: $(cat "$folder/said")"
+for plot in lines systems strong machines pflops time; do
+  text_of "$plot" | grep -q "Half the links_of the network" || fail "$plot has not the campaign's title"
+  text_of "$plot" | grep -qE '1\.1\.32\.1|[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+' || fail "$plot shows no grid: $(text_of "$plot")"
+done
+grep -q '^half,1,0,' "$folder/out/lines.csv" || fail "the line misses the unchanged point: $(cat "$folder/out/lines.csv")"
+text_of systems | grep -q "published: made up" || fail "systems names no source"
+[ "$(awk -F, 'NR > 1 && $18 != ""' "$folder/out/systems.csv" | wc -l)" -eq 1 ] ||
+  fail "the published row is not at one label: $(cat "$folder/out/systems.csv")"
+
 echo "plots say what they show"

@@ -38,6 +38,17 @@ TEST(Published, FindsRowsByMachineModelAndDevices) {
   EXPECT_DOUBLE_EQ(published.row("alps", "gpt-60b", 6144)->rate->value, 1423.1e15);
 }
 
+TEST(Published, TellsLabelsOfASweepApart) {
+  const Published published = read(
+      "machine,devices,model,batch_s,pflops,label\nfrontier,512,gpt-5b,3,,with\n"
+      "frontier,512,gpt-5b,4,,without\nalps,512,gpt-5b,5,,\n");
+
+  EXPECT_EQ(published.row("frontier", "gpt-5b", 512, "with")->seconds->value, 3.0);
+  EXPECT_EQ(published.row("frontier", "gpt-5b", 512, "without")->seconds->value, 4.0);
+  EXPECT_EQ(published.row("frontier", "gpt-5b", 512, "other"), nullptr);
+  EXPECT_EQ(published.row("alps", "gpt-5b", 512, "with")->seconds->value, 5.0);
+}
+
 TEST(Published, RefusesRowsThatSayNothing) {
   const std::string header = "machine,devices,model,batch_s,pflops\n";
 

@@ -27,6 +27,17 @@ TEST(ModelTemplate, IsReadBackAsTheModelThatItWasMadeOf) {
   std::filesystem::remove(path);
 }
 
+TEST(ModelFileText, IsReadBackAsTheModelWhateverItsBlock) {
+  const std::string path = testing::TempDir() + "fourfold_model_file_text.toml";
+  for (const std::string& name : known_models()) {
+    const Model model = read_model(name);
+    write_whole_file(path, model_file_text(model));
+
+    EXPECT_EQ(model_fields().values(read_model(path)), model_fields().values(model)) << name;
+  }
+  std::filesystem::remove(path);
+}
+
 TEST(ModelTemplate, ExplainsEveryKey) {
   const std::string text = model_template();
 

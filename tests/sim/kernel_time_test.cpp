@@ -358,5 +358,35 @@ TEST(KernelTime, OfHeadsDependsOnHowTheyFitTiles) {
   EXPECT_DOUBLE_EQ(batched_rate(p, {100, 128, 192, 108}).value, 75e12 * 108 / 128);
 }
 
+// Expected largest values of normal ones: Teichroew 1956, Table I, for 10 and 20.
+TEST(SlowestDevice, IsAsManyDeviationsSlowerAsTheLargestOfNormalValues) {
+  Processor p = processor();
+  p.spread = 0.01;
+
+  EXPECT_DOUBLE_EQ(slowest(p, 1), 1.0);
+  EXPECT_NEAR(slowest(p, 10), 1.0153875, 1e-4);
+  EXPECT_NEAR(slowest(p, 20), 1.0186748, 1e-4);
+  EXPECT_NEAR(slowest(p, 32'768), 1.041, 1e-3);
+}
+
+TEST(SlowestDevice, HoldsUpProductsAndNotWhatMovesBytes) {
+  Platform platform;
+  platform.processor = processor();
+  const Kernel gemm = product(GemmForm::nn, 4000, 4000, 4000);
+  Kernel map(OpKind::add);
+  map.op.reads = {map.matrix(4000, 4000), map.matrix(4000, 4000)};
+  map.op.writes = {map.op.reads[0]};
+  const auto time = [&platform](const Kernel& kernel) {
+    return kernel_time(kernel.op, kernel.sizes, platform, 512).value;
+  };
+  const double product_alike = time(gemm), map_alike = time(map);
+
+  platform.processor.spread = 0.02;
+
+  EXPECT_NEAR(time(gemm) / product_alike, slowest(platform.processor, 512), 1e-12);
+  EXPECT_GT(time(gemm), 1.05 * product_alike);
+  EXPECT_DOUBLE_EQ(time(map), map_alike);
+}
+
 }  // namespace
 }  // namespace fourfold

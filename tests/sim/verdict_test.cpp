@@ -129,7 +129,7 @@ TEST(Parts, OfAPipelineTellItsMessagesFromItsBubble) {
   EXPECT_EQ(parts.at("until the last device ends"), 0.03125);
   EXPECT_EQ(parts.at("attention"), 1.0);
   EXPECT_EQ(parts.at("exposed communication, y"), 2.0);
-  EXPECT_EQ(parts.size(), 4U + 2 + 5 + 2 + 1);
+  EXPECT_EQ(parts.size(), 4U + 3 + 5 + 2 + 1);
 }
 
 // Every 43rd span, and sums over all.

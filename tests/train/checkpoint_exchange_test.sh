@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# A GPT-2 in Hugging Face's layout comes in, draws what it draws elsewhere, is trained on any grid, and
-# goes out again with every tensor's bits; what is damaged is refused in one sentence.
+# A GPT-2 and two Llamas in Hugging Face's layout come in, say what they say elsewhere, are trained on any
+# grid, and go out again with every tensor's bits; what is damaged is refused in one sentence.
 set -euo pipefail
 
 fourfold=$FOURFOLD_BIN_DIR/fourfold
-by_hand="python3 $FOURFOLD_SOURCE_DIR/tests/train/foreign_gpt2.py"
+by_hand="python3 $FOURFOLD_SOURCE_DIR/tests/train/foreign_models.py"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
@@ -23,60 +23,126 @@ expect_refusal() {
   [[ $(wc -l <<<"$text") == 1 ]] || fail "more than one line: $text"
 }
 
-for files in 1 3; do
-  $by_hand make "given-$files" $files
-  "$fourfold" checkpoint import "given-$files" "ours-$files" >/dev/null
+# types_of FOLDER: every tensor's type and shape.
+types_of() {
+  python3 - "$1" <<'P'
+import json, pathlib, struct, sys
+for path in sorted(pathlib.Path(sys.argv[1]).glob("*.safetensors")):
+    raw = path.read_bytes()
+    n, = struct.unpack("<Q", raw[:8])
+    for name, entry in json.loads(raw[8:8 + n]).items():
+        if "shape" in entry and not name.endswith((".attn.bias", ".inv_freq")):
+            print(name, entry["dtype"], entry["shape"])
+P
+}
 
-  # Comes in and goes out: other files, the same bits.
-  "$fourfold" checkpoint export "ours-$files" "back-$files" >/dev/null
-  $by_hand same "given-$files" "back-$files"
-  "$fourfold" checkpoint export "ours-$files" "small-$files" --shard-GB 0.000005 >/dev/null
-  [[ -f small-$files/model.safetensors.index.json ]] || fail "there is no index"
-  $by_hand same "given-$files" "small-$files"
-done
-
-# Draws what the model draws when it is computed by hand.
-expected=$($by_hand draw given-3 7)
-for grid in 1x1x1x1 2x1x1x1; do
-  drawn=$("$fourfold" sample --checkpoint ours-3 --grid $grid --prompt '1 2 3' --tokens 7 \
-    --temperature 0 --json 2>/dev/null)
-  [[ $drawn == *"\"text\":\"$expected\""* ]] || fail "by hand $expected, on $grid $drawn"
-done
-
-# Is trained as it is, on a grid; what comes out has the types of what came in.
 python3 -c 'import random; r = random.Random(1)
 open("words.bin", "wb").write(b"".join(r.randrange(50).to_bytes(2, "little") for _ in range(3000)))'
-"$fourfold" train --start-from ours-3 --data words.bin --grid 1x2x1x1 --batch 4 --steps 2 --tokens 0 \
-  --folder run >/dev/null 2>&1 || fail "training from the imported weights"
-"$fourfold" checkpoint export run trained >/dev/null
-python3 - <<'P' || fail "types or values after training"
-import json, struct
-def head(path):
-    raw = open(path, "rb").read()
-    n = struct.unpack("<Q", raw[:8])[0]
-    return {k: (v["dtype"], v["shape"]) for k, v in json.loads(raw[8:8 + n]).items() if "shape" in v}
-given = {k: v for i in (1, 2, 3)
-         for k, v in head(f"given-3/model-0000{i}-of-00003.safetensors").items() if ".attn.bias" not in k}
-assert head("trained/model.safetensors") == given
-P
-! $by_hand same given-3 trained 2>/dev/null || fail "training has changed nothing"
+
+for kind in gpt2 llama llama-tied; do
+  mkdir $kind
+  for files in 1 3; do
+    given=$kind/given-$files ours=$kind/ours-$files
+    $by_hand make $kind $given $files
+    "$fourfold" checkpoint import $given $ours >/dev/null
+
+    # Comes in and goes out: other files, the same bits.
+    "$fourfold" checkpoint export $ours $kind/back-$files >/dev/null
+    $by_hand same $given $kind/back-$files
+    "$fourfold" checkpoint export $ours $kind/small-$files --shard-GB 0.000005 >/dev/null
+    [[ -f $kind/small-$files/model.safetensors.index.json ]] || fail "there is no index"
+    $by_hand same $given $kind/small-$files
+  done
+
+  # Says what the model says when it is computed by hand.
+  expected=$($by_hand draw $kind/given-3 7)
+  for grid in 1x1x1x1 2x1x1x1 1x2x1x1; do
+    drawn=$("$fourfold" sample --checkpoint $kind/ours-3 --grid $grid --prompt '1 2 3' --tokens 7 \
+      --temperature 0 --json --logits 2>/dev/null)
+    [[ $drawn == *"\"text\":\"$expected\""* ]] || fail "$kind: by hand $expected, on $grid $drawn"
+    $by_hand near $kind/given-3 "$drawn" || fail "$kind: logits on $grid"
+  done
+
+  # Is trained as it is, on a grid; what comes out has the types of what came in.
+  "$fourfold" train --start-from $kind/ours-3 --data words.bin --grid 1x2x1x1 --batch 4 --steps 2 \
+    --tokens 0 --folder $kind/run >/dev/null 2>&1 || fail "training from the imported weights"
+  "$fourfold" checkpoint export $kind/run $kind/trained >/dev/null
+  [[ $(types_of $kind/trained | sort) == "$(types_of $kind/given-3 | sort)" ]] || fail "types after training"
+  ! $by_hand same $kind/given-3 $kind/trained 2>/dev/null || fail "training has changed nothing"
+done
+
+# A Llama whose sequences are shorter here is the same Llama there.
+"$fourfold" checkpoint import llama/given-1 shorter --sequence 8 >/dev/null
+"$fourfold" checkpoint export shorter shorter-back >/dev/null
+$by_hand same llama/given-1 shorter-back
+cmp <(python3 -m json.tool --sort-keys llama/given-1/config.json) \
+  <(python3 -m json.tool --sort-keys shorter-back/config.json) || fail "config.json has changed"
+
+# What was made here goes there, and comes back as it was.
+for block in 'norm = "layer"' 'norm = "rms"
+position = "rotary"
+key_value_heads = 2
+mlp = "swiglu"
+biases = false
+embeddings = "untied"'; do
+  rm -rf made*
+  printf 'layers = 1\nhidden = 16\nheads = 4\nsequence_tokens = 8\nvocabulary = 50\n%s\n' "$block" >made.toml
+  "$fourfold" train --model made.toml --data words.bin --batch 2 --steps 1 --tokens 0 --folder made \
+    >/dev/null 2>&1 || fail "training a model of $block"
+  "$fourfold" checkpoint export made made-there >/dev/null
+  "$fourfold" checkpoint import made-there made-back >/dev/null
+  "$fourfold" checkpoint export made-back made-again >/dev/null
+  $by_hand same made-there made-again
+  "$fourfold" checkpoint export made made-rounded --type bf16 >/dev/null
+  [[ $(types_of made-rounded | grep -vc BF16) == 0 ]] || fail "not all is bf16"
+done
 
 # What cannot be taken.
-expect_refusal "holds checkpoints already" "$fourfold" checkpoint import given-1 ours-1
-expect_refusal "is not empty" "$fourfold" checkpoint export ours-1 given-1
+expect_refusal "holds checkpoints already" "$fourfold" checkpoint import gpt2/given-1 gpt2/ours-1
+expect_refusal "is not empty" "$fourfold" checkpoint export gpt2/ours-1 gpt2/given-1
 expect_refusal "config.json cannot be read" "$fourfold" checkpoint import nowhere there
-cp -r given-1 cut && truncate -s -10 cut/model.safetensors
+cp -r gpt2/given-1 cut && truncate -s -10 cut/model.safetensors
 expect_refusal "is truncated" "$fourfold" checkpoint import cut there
-cp -r given-1 damaged && printf 'x' | dd of=damaged/model.safetensors bs=1 seek=20 conv=notrunc 2>/dev/null
+cp -r gpt2/given-1 damaged && printf 'x' | dd of=damaged/model.safetensors bs=1 seek=20 conv=notrunc 2>/dev/null
 expect_refusal "safetensors" "$fourfold" checkpoint import damaged there
-cp -r given-3 lacking && rm lacking/model-00002-of-00003.safetensors
+cp -r gpt2/given-3 lacking && rm lacking/model-00002-of-00003.safetensors
 expect_refusal "model-00002-of-00003.safetensors cannot be read" "$fourfold" checkpoint import lacking there
-cp -r given-1 other && sed -i 's/"gpt2"/"bert"/' other/config.json
+cp -r gpt2/given-1 other && sed -i 's/"gpt2"/"bert"/' other/config.json
 expect_refusal 'model_type "bert"; known: "gpt2"' "$fourfold" checkpoint import other there
-cp -r given-1 longer && sed -i 's/"n_positions": 12/"n_positions": 13/' longer/config.json
+cp -r gpt2/given-1 longer && sed -i 's/"n_positions": 12/"n_positions": 13/' longer/config.json
 expect_refusal "wpe.weight as 12 x 16, and config.json asks for 13 x 16" "$fourfold" checkpoint import longer there
-cp -r given-1 relu && sed -i 's/gelu_new/relu/' relu/config.json
+cp -r gpt2/given-1 relu && sed -i 's/gelu_new/relu/' relu/config.json
 expect_refusal 'activation_function "relu"' "$fourfold" checkpoint import relu there
-expect_refusal "has no optimizer's state" "$fourfold" train --resume ours-1 --data words.bin --steps 3 \
+cp -r llama/given-1 strange && python3 - <<'P'
+import json, struct
+raw = open("strange/model.safetensors", "rb").read()
+n, = struct.unpack("<Q", raw[:8])
+head = raw[8:8 + n].replace(b"model.layers.1.mlp.up_proj.weight", b"model.layers.9.mlp.up_proj.weight")
+open("strange/model.safetensors", "wb").write(raw[:8] + head + raw[8 + n:])
+P
+expect_refusal "strange does not hold model.layers.1.mlp.up_proj.weight" "$fourfold" checkpoint import strange there
+cp -r llama/given-1 deeper && sed -i 's/"num_hidden_layers": 2/"num_hidden_layers": 1/' deeper/config.json
+expect_refusal "holds model.layers.1.input_layernorm.weight, which no llama of this config.json has" \
+  "$fourfold" checkpoint import deeper there
+cp -r llama/given-1 headed && sed -i 's/"num_key_value_heads": 2/"num_key_value_heads": 4/' headed/config.json
+expect_refusal "self_attn.k_proj.weight as 16 x 16, and config.json asks for 32 x 16" \
+  "$fourfold" checkpoint import headed there
+cp -r llama/given-1 tied && sed -i 's/"tie_word_embeddings": false/"tie_word_embeddings": true/' tied/config.json
+expect_refusal "holds an lm_head.weight other than the embedding" "$fourfold" checkpoint import tied there
+cp -r llama/given-1 yarn && sed -i 's/"llama3"/"yarn"/' yarn/config.json
+expect_refusal 'scales rotary positions by "yarn"' "$fourfold" checkpoint import yarn there
+cp -r llama/given-1 biased && sed -i 's/"mlp_bias": false/"mlp_bias": true/' biased/config.json
+expect_refusal "only both or none are known" "$fourfold" checkpoint import biased there
+cp -r llama/given-3 twice && cp twice/model-0000{2,3}-of-00003.safetensors 2>/dev/null
+expect_refusal "both hold" "$fourfold" checkpoint import twice there
+cp -r llama/given-3 holed && rm holed/model-00003-of-00003.safetensors
+expect_refusal "model-00003-of-00003.safetensors cannot be read" "$fourfold" checkpoint import holed there
+expect_refusal "--sequence 99 cannot be used" "$fourfold" checkpoint import llama/given-1 there --sequence 99
+expect_refusal "has learnt each" "$fourfold" checkpoint import gpt2/given-1 there --sequence 8
+printf 'layers = 1\nhidden = 16\nheads = 4\nsequence_tokens = 8\nvocabulary = 50\nnorm = "rms"\n' >odd.toml
+"$fourfold" train --model odd.toml --data words.bin --batch 2 --steps 1 --tokens 0 --folder odd >/dev/null 2>&1 ||
+  fail "training a GPT with RMS norms"
+expect_refusal "is neither a GPT-2 nor a Llama" "$fourfold" checkpoint export odd there
+expect_refusal "has no optimizer's state" "$fourfold" train --resume gpt2/ours-1 --data words.bin --steps 3 \
   --batch 4 --folder no
 [[ ! -e there ]] || fail "a refused import has left something"

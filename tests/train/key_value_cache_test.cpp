@@ -21,14 +21,30 @@ using testing::HasSubstr;
 
 // Draws from rough weights, which no two words are equally likely by, on all ranks of the test.
 struct Drawing {
-  explicit Drawing(const ProcessGrid& grid, StepOptions asked = fp32())
-      : options(asked),
+  explicit Drawing(const ProcessGrid& grid, StepOptions asked = fp32(), const Model& of = small())
+      : model(of),
+        options(asked),
         program(record_evaluation(model, options, stage_of(grid, world.rank()))),
         channels(grid, program.channels, Transport::ring, ProgressMode::none, backend.memory()),
         weights(program, grid, world.rank(), backend.memory()),
         sampler({world, channels, backend}, model, options, 5, weights) {
     weights.initialise(model, run_seed);
     roughen(model, weights);
+  }
+  static Model small() { return {"small", 2, 16, 8, 12, 11}; }
+  // Two heads of queries for each of keys and values, and positions that turn them.
+  static Model small_llama() {
+    Model model = small();
+    model.norm = NormKind::rms;
+    model.position = PositionKind::rotary;
+    model.rotary = {.base = 100.0, .scaling = 8.0, .trained_tokens = 32};
+    model.key_value_heads = 4;
+    model.head_size = 4;
+    model.mlp = MlpKind::swiglu;
+    model.mlp_width = 24;
+    model.biases = false;
+    model.embeddings = EmbeddingsKind::untied;
+    return model;
   }
   static StepOptions fp32() {
     StepOptions options;
@@ -43,7 +59,7 @@ struct Drawing {
     return sampler.draw(Texts{{1, 2, 3}, {4, 5, 6}, {7, 8, 9}, {1, 1, 1}, {10, 0, 3}}, settings);
   }
 
-  Model model{"small", 2, 16, 8, 12, 11};
+  Model model;
   StepOptions options;
   World world;
   Program program;
@@ -54,9 +70,10 @@ struct Drawing {
 };
 
 // Beyond the model's 12 words, too, where the cache is of no use any more.
-TEST(KeyValueCache, DrawsTheSameWordsAsWithoutOnEveryGrid) {
+void expect_same_words(const Model& model) {
   for (const ProcessGrid& grid : grids_and_pipelines_of_all_ranks(2)) {
-    Drawing run(grid);
+    if (model.kv_heads() % grid.extent(Axis::x) != 0) continue;
+    Drawing run(grid, Drawing::fp32(), model);
     const Texts expected = run.draw(Decoding::whole, 16);
 
     EXPECT_EQ(run.draw(Decoding::cached, 16), expected) << grid.str();
@@ -65,12 +82,32 @@ TEST(KeyValueCache, DrawsTheSameWordsAsWithoutOnEveryGrid) {
   }
 }
 
+TEST(KeyValueCache, DrawsTheSameWordsAsWithoutOnEveryGrid) {
+  expect_same_words(Drawing::small());
+}
+
+TEST(KeyValueCache, DrawsTheSameWordsOfSharedKeysAtTurnedPositions) {
+  expect_same_words(Drawing::small_llama());
+}
+
 TEST(KeyValueCache, DrawsTheSameWordsInBf16) {
   StepOptions options;
   options.precision = Precision::bf16;
   Drawing run(grids_of_all_ranks().front(), options);
 
   EXPECT_EQ(run.draw(Decoding::cached, 8), run.draw(Decoding::whole, 8));
+}
+
+TEST(Sampler, GivesTheLogitsThatTheLikeliestWordIsDrawnBy) {
+  for (const ProcessGrid& grid : grids_of_all_ranks()) {
+    Drawing run(grid);
+
+    const std::vector<float> logits = run.sampler.logits_after({1, 2, 3});
+
+    ASSERT_EQ(logits.size(), 11u);
+    const auto likeliest = std::ranges::max_element(logits) - logits.begin();
+    EXPECT_EQ(run.draw(Decoding::cached, 1)[0].back(), likeliest) << grid.str();
+  }
 }
 
 // Counts what kernels are asked for.

@@ -32,6 +32,7 @@ struct ExchangeFlags {
   std::string from, to;
   std::string type;  // empty: as imported
   double shard_GB = 5.0;
+  std::int64_t sequence = 0;  // the model's
   bool plan = false;
 };
 
@@ -55,11 +56,23 @@ struct WholeWeights {
   Weights weights;
 };
 
+// A table of positions cannot be cut: it comes in and goes out whole.
+void shorten(Model& model, const ExchangeFlags& flags) {
+  if (flags.sequence == 0) return;
+  if (model.position == PositionKind::learned || flags.sequence > model.sequence) {
+    throw std::runtime_error(fmt::format(
+        "--sequence {} cannot be used: {} has {} positions{}", flags.sequence, flags.from,
+        model.sequence, model.position == PositionKind::learned ? ", and has learnt each" : ""));
+  }
+  model.sequence = flags.sequence;
+}
+
 int import_from(const ExchangeFlags& flags) {
   if (!finished_checkpoints(flags.to).empty()) {
     throw std::runtime_error(flags.to + " holds checkpoints already; give another folder");
   }
-  const auto [foreign, matrices] = read_foreign(flags.from);
+  auto [foreign, matrices] = read_foreign(flags.from);
+  shorten(foreign.model, flags);
   WholeWeights whole(foreign.model);
   for (const Stored& stored : whole.weights.all()) {
     const WholeMatrix& matrix = matrices.at(stored.name);
@@ -92,6 +105,11 @@ int export_to(const ExchangeFlags& flags) {
   read_weights(path, state.model, whole.weights);
   ForeignCheckpoint foreign;
   foreign.model = state.model;
+  try {
+    foreign.prefix = family_of(state.model).prefix;
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(path + " " + error.what());
+  }
   if (const auto imported = state.trainer.find("imported"); imported != state.trainer.end()) {
     foreign.config = imported->at("config");
     foreign.prefix = imported->at("prefix");
@@ -103,8 +121,8 @@ int export_to(const ExchangeFlags& flags) {
   if (!flags.type.empty()) {
     const std::map<std::string, NumberType> words{
         {"fp32", NumberType::fp32}, {"bf16", NumberType::bf16}, {"fp16", NumberType::fp16}};
-    for (const ForeignTensor& tensor : foreign_tensors(state.model)) {
-      foreign.types[foreign.prefix + tensor.name] = words.at(flags.type);
+    for (const ForeignTensor& tensor : foreign_tensors(state.model, foreign.prefix)) {
+      foreign.types[tensor.name] = words.at(flags.type);
     }
   }
   Matrices matrices;
@@ -123,11 +141,16 @@ int export_to(const ExchangeFlags& flags) {
 void add_import(CLI::App& verb, ExchangeFlags& flags) {
   verb.footer(
       "FROM has config.json and model.safetensors, or several such files with\n"
-      "model.safetensors.index.json, of a GPT-2. Numbers of bf16, fp16 or fp32 are kept exactly.\n"
+      "model.safetensors.index.json, of a GPT-2 or a Llama. Numbers of bf16, fp16 or fp32 are "
+      "kept\n"
+      "exactly. "
       "Any grid trains what is written (`fourfold train --start-from TO`) or draws from it.");
   verb.add_option("FROM", flags.from, "a folder as transformers' save_pretrained() writes it")
       ->required();
   verb.add_option("TO", flags.to, "the folder of the checkpoint")->required();
+  verb.add_option("--sequence", flags.sequence,
+                  "tokens of a sequence here, fewer than the model can read (Llama only)")
+      ->check(CLI::PositiveNumber);
 }
 
 void add_export(CLI::App& verb, ExchangeFlags& flags) {

@@ -1,4 +1,4 @@
-// The GPT-2 naming, and safetensors files of any number type; see hugging_face.hpp.
+// Folders of safetensors files of any number type; see hugging_face.hpp.
 #include "engine/train/checkpoint/hugging_face.hpp"
 
 #include <fmt/format.h>
@@ -22,6 +22,7 @@ namespace files = std::filesystem;
 
 constexpr const char* index_name = "model.safetensors.index.json";
 constexpr const char* single_name = "model.safetensors";
+constexpr std::int64_t most_elements = std::int64_t{1} << 48;
 
 // Where a tensor lies in its file.
 struct Found {
@@ -44,6 +45,9 @@ Found found_of(const nlohmann::json& entry, const std::string& path, std::int64_
   std::int64_t elements = 1;
   for (const nlohmann::json& extent : entry.at("shape")) {
     found.shape.push_back(extent);
+    if (found.shape.back() < 1 || found.shape.back() > most_elements / elements) {
+      throw std::runtime_error("gives a tensor an impossible shape or place");
+    }
     elements *= found.shape.back();
   }
   found.begin = entry.at("data_offsets").at(0).get<std::int64_t>() + first_byte;
@@ -52,11 +56,6 @@ Found found_of(const nlohmann::json& entry, const std::string& path, std::int64_
     throw std::runtime_error("gives a tensor an impossible shape or place");
   }
   return found;
-}
-
-// That old versions of transformers saved; no weights.
-bool is_mask(const std::string& name) {
-  return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
 }
 
 // The tensors of a file by name.
@@ -79,7 +78,7 @@ std::map<std::string, Found> tensors_in(const std::string& path) {
         throw std::runtime_error(
             fmt::format("is truncated: {} ends at byte {}, and it has {}", name, end, bytes));
       }
-      if (!is_mask(name)) tensors[name] = found_of(entry, path, first_byte);
+      if (!is_foreign_buffer(name)) tensors[name] = found_of(entry, path, first_byte);
     }
   } catch (const nlohmann::json::exception&) {
     throw std::runtime_error(path + " has a damaged safetensors head");
@@ -108,9 +107,16 @@ std::map<std::string, Found> all_tensors(const std::string& folder) {
     paths.insert(own);
   }
   std::map<std::string, Found> all;
-  for (const std::string& path : paths) all.merge(tensors_in(folder + "/" + path));
+  for (const std::string& path : paths) {
+    std::map<std::string, Found> own = tensors_in(folder + "/" + path);
+    all.merge(own);
+    if (own.empty()) continue;
+    throw std::runtime_error(fmt::format("{} and {}/{} both hold {}",
+                                         all.at(own.begin()->first).file, folder, path,
+                                         own.begin()->first));
+  }
   for (const auto& [name, file] : map->items()) {
-    if (all.contains(name) || is_mask(name)) continue;
+    if (all.contains(name) || is_foreign_buffer(name)) continue;
     throw std::runtime_error(
         fmt::format("{} speaks of {}, which is not in {}", index, name, file.get<std::string>()));
   }
@@ -142,30 +148,16 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return text;
 }
 
-std::pair<std::int64_t, std::int64_t> same(std::int64_t row, std::int64_t col) {
-  return {row, col};
-}
-std::pair<std::int64_t, std::int64_t> second_row(std::int64_t, std::int64_t col) {
-  return {1, col};
-}
-
-// Their column of queries, keys and values side by side, as ours, head by head.
-std::int64_t qkv_column(std::int64_t col, std::int64_t hidden, std::int64_t of_head) {
-  const std::int64_t which = col / hidden, within = col % hidden;
-  return (3 * (within / of_head) + which) * of_head + within % of_head;
-}
-
 void put(const ForeignTensor& tensor, const std::vector<float>& numbers, Matrices& matrices) {
   WholeMatrix& matrix = matrices[tensor.matrix];
+  matrix.rows = tensor.matrix_rows;
+  matrix.cols = tensor.matrix_cols;
+  matrix.values.resize(static_cast<std::size_t>(matrix.rows * matrix.cols));
+  const float* number = numbers.data();
   for (std::int64_t r = 0; r < tensor.rows(); ++r) {
     for (std::int64_t c = 0; c < tensor.cols(); ++c) {
       const auto [row, col] = tensor.place(r, c);
-      matrix.rows = std::max(matrix.rows, row + 1);
-      matrix.cols = std::max(matrix.cols, tensor.cols());
-      matrix.values.resize(static_cast<std::size_t>(
-          std::max<std::int64_t>(matrix.rows, tensor.rows()) * matrix.cols));
-      matrix.values[static_cast<std::size_t>(row * matrix.cols + col)] =
-          numbers[static_cast<std::size_t>(r * tensor.cols() + c)];
+      matrix.values[static_cast<std::size_t>(row * matrix.cols + col)] = *number++;
     }
   }
 }
@@ -186,93 +178,6 @@ std::string bytes_of(const ForeignTensor& tensor, const WholeMatrix& matrix, Num
 
 }  // namespace
 
-Model model_of_config(const nlohmann::json& config, const std::string& name) {
-  const auto type = config.value("model_type", nlohmann::json());
-  if (type != "gpt2") {
-    throw std::runtime_error(
-        fmt::format("is of model_type {}; known: \"gpt2\"", type.is_null() ? "none" : type.dump()));
-  }
-  const auto expect = [&](const char* key, const nlohmann::json& usual) {
-    const auto value = config.find(key);
-    if (value == config.end() || value->is_null() || *value == usual) return;
-    throw std::runtime_error(
-        fmt::format("has {} {}, and only {} is known here", key, value->dump(), usual.dump()));
-  };
-  const auto number = [&](const char* key) {
-    const auto value = config.find(key);
-    if (value != config.end() && value->is_number_integer() && value->get<std::int64_t>() > 0) {
-      return value->get<std::int64_t>();
-    }
-    throw std::runtime_error(fmt::format("does not say {} as a whole number", key));
-  };
-  Model model;
-  model.name = name;
-  model.layers = number("n_layer");
-  model.hidden = number("n_embd");
-  model.heads = number("n_head");
-  model.sequence = number("n_positions");
-  model.vocabulary = number("vocab_size");
-  expect("n_inner", 4 * model.hidden);
-  expect("activation_function", "gelu_new");
-  expect("layer_norm_epsilon", 1e-5);
-  expect("scale_attn_weights", true);
-  expect("scale_attn_by_inverse_layer_idx", false);
-  expect("tie_word_embeddings", true);
-  expect("add_cross_attention", false);
-  if (model.hidden % model.heads != 0) {
-    throw std::runtime_error(fmt::format("has n_embd {}, which does not divide by n_head {}",
-                                         model.hidden, model.heads));
-  }
-  return model;
-}
-
-nlohmann::json config_of(const Model& model) {
-  return {{"model_type", "gpt2"},
-          {"architectures", {"GPT2LMHeadModel"}},
-          {"n_layer", model.layers},
-          {"n_embd", model.hidden},
-          {"n_head", model.heads},
-          {"n_positions", model.sequence},
-          {"n_ctx", model.sequence},
-          {"vocab_size", model.vocabulary},
-          {"activation_function", "gelu_new"},
-          {"layer_norm_epsilon", 1e-5},
-          {"tie_word_embeddings", true},
-          {"torch_dtype", "float32"}};
-}
-
-std::vector<ForeignTensor> foreign_tensors(const Model& model) {
-  const std::int64_t h = model.hidden, d = model.hidden / model.heads;
-  std::vector<ForeignTensor> all;
-  const auto norm = [&](const std::string& theirs, const std::string& ours) {
-    all.push_back({theirs + ".weight", {h}, ours, same});
-    all.push_back({theirs + ".bias", {h}, ours, second_row});
-  };
-  const auto product = [&](const std::string& theirs, const std::string& ours, std::int64_t rows,
-                           std::int64_t cols) {
-    all.push_back({theirs + ".weight", {rows, cols}, ours + ".weight", same});
-    all.push_back({theirs + ".bias", {cols}, ours + ".bias", same});
-  };
-  all.push_back({"wte.weight", {model.vocabulary, h}, "table", same});
-  all.push_back({"wpe.weight", {model.sequence, h}, "positions", same});
-  for (std::int64_t i = 0; i < model.layers; ++i) {
-    const std::string theirs = fmt::format("h.{}", i), ours = fmt::format("block{}.", i);
-    norm(theirs + ".ln_1", ours + "norm1");
-    product(theirs + ".attn.c_attn", ours + "qkv", h, 3 * h);
-    for (auto tensor = all.end() - 2; tensor != all.end(); ++tensor) {
-      tensor->place = [h, d](std::int64_t row, std::int64_t col) {
-        return std::pair{row, qkv_column(col, h, d)};
-      };
-    }
-    product(theirs + ".attn.c_proj", ours + "projection", h, h);
-    norm(theirs + ".ln_2", ours + "norm2");
-    product(theirs + ".mlp.c_fc", ours + "up", h, 4 * h);
-    product(theirs + ".mlp.c_proj", ours + "down", 4 * h, h);
-  }
-  norm("ln_f", "final_norm");
-  return all;
-}
-
 std::pair<ForeignCheckpoint, Matrices> read_foreign(const std::string& folder) {
   ForeignCheckpoint checkpoint;
   const std::string config = folder + "/config.json";
@@ -284,11 +189,14 @@ std::pair<ForeignCheckpoint, Matrices> read_foreign(const std::string& folder) {
     throw std::runtime_error(config + " " + error.what());
   }
   std::map<std::string, Found> found = all_tensors(folder);
-  if (found.contains("transformer.wte.weight")) checkpoint.prefix = "transformer.";
+  const ForeignFamily& family = family_of(checkpoint.model);
+  if (found.contains(std::string(family.prefix) + family.embedding)) {
+    checkpoint.prefix = family.prefix;
+  }
   Matrices matrices;
   std::vector<float> embedding;
-  for (const ForeignTensor& tensor : foreign_tensors(checkpoint.model)) {
-    const std::string name = checkpoint.prefix + tensor.name;
+  for (const ForeignTensor& tensor : foreign_tensors(checkpoint.model, checkpoint.prefix)) {
+    const std::string& name = tensor.name;
     const auto own = found.find(name);
     if (own == found.end()) throw std::runtime_error(folder + " does not hold " + name);
     if (own->second.shape != tensor.shape) {
@@ -302,21 +210,22 @@ std::pair<ForeignCheckpoint, Matrices> read_foreign(const std::string& folder) {
     checkpoint.types[name] = own->second.type;
     found.erase(own);
   }
-  if (const auto head = found.find("lm_head.weight"); head != found.end()) {
+  if (const auto head = found.find(foreign_head); head != found.end()) {
     const std::vector<float> numbers = numbers_in(head->second);
     if (numbers.size() != embedding.size() ||
         std::memcmp(numbers.data(), embedding.data(), 4 * numbers.size()) != 0) {
       throw std::runtime_error(head->second.file +
-                               " holds an lm_head.weight other than the embedding, which is the "
-                               "output's weight, too, in models of today");
+                               " holds an lm_head.weight other than the embedding, which "
+                               "config.json ties it to");
     }
-    checkpoint.types["lm_head.weight"] = head->second.type;
+    checkpoint.types[foreign_head] = head->second.type;
     checkpoint.has_head = true;
     found.erase(head);
   }
   if (!found.empty()) {
-    throw std::runtime_error(fmt::format("{} holds {}, which no GPT-2 has",
-                                         found.begin()->second.file, found.begin()->first));
+    throw std::runtime_error(fmt::format("{} holds {}, which no {} of this config.json has",
+                                         found.begin()->second.file, found.begin()->first,
+                                         family.model_type));
   }
   return {checkpoint, matrices};
 }
@@ -331,11 +240,10 @@ void write_foreign(const std::string& folder, const ForeignCheckpoint& what,
     const auto type = what.types.find(name);
     return type == what.types.end() ? NumberType::fp32 : type->second;
   };
-  std::vector<ForeignTensor> tensors = foreign_tensors(what.model);
-  for (ForeignTensor& tensor : tensors) tensor.name = what.prefix + tensor.name;
+  std::vector<ForeignTensor> tensors = foreign_tensors(what.model, what.prefix);
   if (what.has_head) {
     ForeignTensor head = tensors.front();
-    head.name = "lm_head.weight";
+    head.name = foreign_head;
     tensors.push_back(head);
   }
   std::vector<std::vector<const ForeignTensor*>> groups;

@@ -110,6 +110,7 @@ void measure_collectives(Measurements& measurements, Transport transport) {
                            {"bytes", bytes}},
                           [&] {
                             const Buffers buffers(kind, bytes, members);
+                            (*line).prepare({buffers.call()});
                             return together_timed(
                                 world, [&] { (*line).finish((*line).start(buffers.call())); }, 0.2);
                           });
@@ -128,6 +129,7 @@ void measure_overlap(Measurements& measurements, Transport transport) {
   constexpr std::int64_t bytes = 4 << 20;
   Line line(world.size(), world.size(), CollectiveKind::all_reduce, transport);
   const Buffers buffers(CollectiveKind::all_reduce, bytes, world.size());
+  (*line).prepare({buffers.call()});
   const TensorProduct shape = tensors_of({GemmForm::nn, 1040, 320, 1040});
   std::array<std::vector<float>, 3> numbers;
   TensorProduct product = shape;

@@ -30,7 +30,7 @@ void add_measure_flags(CLI::App& verb, MeasureFlags& flags) {
   FlagGroup group(verb, "What is measured");
   group.add("--into", flags.into, "the file that measurements are kept in, one a line")->required();
   group.add("--ranks", flags.ranks, "MPI processes, all of which do the same")->check(number(1));
-  group.add("--transport", flags.transport, "who moves the bytes: ring, library or window");
+  group.add("--transport", flags.transport, "who moves the bytes: ring, library, window or auto");
   verb.add_flag("--kernels", flags.kernels,
                 "time every kernel, besides collectives and two kernels that tell ranks on a core");
   verb.add_flag("--plan", flags.plan, "")->group("");

@@ -15,8 +15,8 @@
 
 #include "engine/mpi/session.hpp"
 #include "engine/train/run/agreement.hpp"
-#include "engine/train/run/step_report.hpp"
 #include "engine/train/run/stop.hpp"
+#include "support/clock_text.hpp"
 #include "support/foreign_load.hpp"
 
 namespace fourfold {

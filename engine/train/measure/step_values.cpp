@@ -5,14 +5,18 @@
 
 namespace fourfold {
 
-Program recorded_in_fp32(const Model& model) {
+StepOptions in_fp32() {
   StepOptions options;
   options.precision = Precision::fp32;
-  return record_step(model, options);
+  return options;
 }
 
-StepValues::StepValues(const Model& model, std::int64_t sequences)
-    : program_(recorded_in_fp32(model)) {
+Program recorded_in_fp32(const Model& model) {
+  return record_step(model, in_fp32());
+}
+
+StepValues::StepValues(const Model& model, std::int64_t sequences, const StepOptions& options)
+    : program_(record_step(model, options)) {
   const ProcessGrid alone;
   const std::int64_t tokens = sequences * model.sequence;
   for (std::size_t i = 0; i < program_.values.size(); ++i) {
@@ -36,13 +40,20 @@ StepValues::StepValues(const Model& model, std::int64_t sequences)
   for (std::int64_t i = 0; i < tokens; ++i) {
     words_.push_back(static_cast<std::int32_t>(i * 7919 % model.vocabulary));
   }
-  device_ = {&program_, alone, 0, model.head_columns(), tokens, 1.0, model.norm_epsilon,
-             model.rotary};
+  device_ = {&program_,          alone,       0, model.head_columns(), tokens, 1.0,
+             model.norm_epsilon, model.rotary};
 }
 
 bool StepValues::is_kernel(const Op& op) {
   return !is_collective(op.kind) && !is_message(op.kind) && op.kind != OpKind::pack &&
          op.kind != OpKind::unpack && op.kind != OpKind::cut && op.kind != OpKind::choose;
+}
+
+double StepValues::bytes(const Op& op) const {
+  double sum = 0.0;
+  for (Id id : op.inputs) sum += static_cast<double>((*this)[id].bytes());
+  for (Id id : op.outputs) sum += static_cast<double>((*this)[id].bytes());
+  return sum;
 }
 
 void StepValues::run(TunedBackend& backend, const Op& op) const {

@@ -11,17 +11,21 @@
 
 namespace fourfold {
 
-// A step on one rank as training does it without --precision.
+// Training without --precision, and a step of it on one rank.
+StepOptions in_fp32();
 Program recorded_in_fp32(const Model& model);
 
 class StepValues {
  public:
-  StepValues(const Model& model, std::int64_t sequences);
+  StepValues(const Model& model, std::int64_t sequences, const StepOptions& options = in_fp32());
 
   const Program& program() const { return program_; }
+  std::int64_t tokens() const { return std::ssize(words_); }
   const Tensor& operator[](Id id) const { return tensors_[static_cast<std::size_t>(id)]; }
   // Whether a kernel does it: not collectives, messages, and packs.
   static bool is_kernel(const Op& op);
+  // All operands and the result, in bytes.
+  double bytes(const Op& op) const;
   void run(TunedBackend& backend, const Op& op) const;
 
  private:

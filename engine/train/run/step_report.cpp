@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "support/clock_text.hpp"
+
 namespace fourfold {
 
 std::string executed_flops_convention() {
@@ -94,14 +96,6 @@ std::string json_line(const StepReport& report) {
 
 std::string amount(std::int64_t count, const std::string& noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
-std::string clock_text(double seconds) {
-  if (seconds < 0.0) return "?";
-  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
-  const std::int64_t hours = whole / 3600, minutes = whole / 60 % 60;
-  return hours > 0 ? fmt::format("{}:{:02}:{:02}", hours, minutes, whole % 60)
-                   : fmt::format("{}:{:02}", minutes, whole % 60);
 }
 
 }  // namespace fourfold

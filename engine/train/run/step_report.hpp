@@ -69,7 +69,4 @@ std::string json_line(const StepReport& report);
 // "1 rank", "2 ranks".
 std::string amount(std::int64_t count, const std::string& noun);
 
-// "0:07", "2:45", "1:02:03".
-std::string clock_text(double seconds);
-
 }  // namespace fourfold

@@ -18,6 +18,7 @@
 #include "engine/train/run/trace.hpp"
 #include "engine/train/sample/prompt.hpp"
 #include "schedule/order/step.hpp"
+#include "support/clock_text.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold {

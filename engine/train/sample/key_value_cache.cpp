@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 
 #include "engine/bf16.hpp"
+#include "engine/reference/rotary.hpp"
 
 namespace fourfold {
 
@@ -13,6 +15,7 @@ namespace {
 const Function attention_that_keeps{.name = "forward, kept", .result = ResultShape::attended};
 const Function attention_to_kept{.name = "forward of kept", .result = ResultShape::attended};
 const Function add_next_position{"add_next_position"};
+const Function turn_to_next_position{"turn_to_next_position"};
 
 Schedule with_function(Schedule schedule, const Function& from, const Function& to) {
   for (Op& op : schedule.program.ops) {
@@ -48,15 +51,17 @@ Schedule reading_pass(Schedule evaluation) {
 }
 
 Schedule decoding_pass(Schedule evaluation) {
+  Schedule of_kept = with_function(std::move(evaluation), functions::attention, attention_to_kept);
   return with_function(
-      with_function(std::move(evaluation), functions::attention, attention_to_kept),
-      functions::add_position, add_next_position);
+      with_function(std::move(of_kept), functions::add_position, add_next_position),
+      functions::rotary, turn_to_next_position);
 }
 
 void CachingBackend::compute(const Device& device, const Op& op, const KernelOperands& operands,
                              const Progress& progress) {
   if (op.function == &attention_to_kept) return attend(device, op, operands);
   if (op.function == &add_next_position) return add_position(operands);
+  if (op.function == &turn_to_next_position) return turn(device, op, operands);
   if (op.function != &attention_that_keeps) {
     return kernels_.compute(device, op, operands, progress);
   }
@@ -70,7 +75,7 @@ void CachingBackend::compute(const Device& device, const Op& op, const KernelOpe
 CachingBackend::Layout CachingBackend::layout_of(const Device& device, const Op& op,
                                                  const Tensor& qkv,
                                                  std::int64_t rows_a_text) const {
-  Layout layout{qkv.rows / rows_a_text, 0, 1, device.head_columns, op.sequence};
+  Layout layout{qkv.rows / rows_a_text, 0, op.group, device.head_columns, op.sequence};
   layout.groups = qkv.cols / ((layout.queries + 2) * layout.columns);
   return layout;
 }
@@ -152,6 +157,32 @@ void CachingBackend::add_position(const KernelOperands& operands) {
   const std::vector<float> position = numbers_of(memory(), row);
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] += position[i % position.size()];
   write(memory(), operands.output, rows);
+}
+
+// The same of queries and keys.
+void CachingBackend::turn(const Device& device, const Op& op, const KernelOperands& operands) {
+  const Layout layout = layout_of(device, op, operands.inputs[0], 1);
+  std::vector<float> numbers = numbers_of(memory(), operands.inputs[0]);
+  const std::int64_t half = layout.columns / 2;
+  std::vector<std::complex<float>> turns;
+  for (std::int64_t i = 0; i < half; ++i) {
+    const double frequency = reference::rotary_frequency(device.rotary, layout.columns, i);
+    turns.emplace_back(std::polar(1.0, frequency * static_cast<double>(words_ - 1)));
+  }
+  float* head = numbers.data();
+  for (std::int64_t i = 0; i < layout.texts * layout.groups; ++i) {
+    for (std::int64_t of_group = 0; of_group <= layout.queries; ++of_group) {
+      for (std::int64_t c = 0; c < half; ++c) {
+        const std::complex<float> turned =
+            std::complex(head[c], head[half + c]) * turns[static_cast<std::size_t>(c)];
+        head[c] = turned.real();
+        head[half + c] = turned.imag();
+      }
+      head += layout.columns;
+    }
+    head += layout.columns;  // the group's values
+  }
+  write(memory(), operands.output, numbers);
 }
 
 }  // namespace fourfold

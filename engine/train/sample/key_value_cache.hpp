@@ -47,7 +47,7 @@ class CachingBackend : public Backend {
   // A block of QKV: groups of heads, each its queries, then its key and its value.
   struct Layout {
     std::int64_t texts = 0, groups = 0;
-    std::int64_t queries = 1;  // of a group
+    std::int64_t queries = 1;  // heads of a group
     std::int64_t columns = 0;  // of a head
     std::int64_t sequence = 0;
   };
@@ -60,11 +60,12 @@ class CachingBackend : public Backend {
   void read(const Device& device, const Op& op, const Tensor& qkv);
   void attend(const Device& device, const Op& op, const KernelOperands& operands);
   void add_position(const KernelOperands& operands);
+  void turn(const Device& device, const Op& op, const KernelOperands& operands);
 
   Backend& kernels_;
   std::int64_t words_ = 0;
   std::map<std::string, Kept> layers_;  // by the name of what attention makes
-  std::map<const Op*, Op> plain_;  // what keeping attentions are computed as
+  std::map<const Op*, Op> plain_;       // what keeping attentions are computed as
 };
 
 }  // namespace fourfold

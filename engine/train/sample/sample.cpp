@@ -135,6 +135,7 @@ Sample sample(const SampleSettings& settings, World& world) {
     return result;
   }
 
+  if (settings.with_logits) result.logits = sampler.logits_after(prompt);
   const bool grows = world.rank() == 0 && settings.screen == Screen::lines && sampling.texts == 1;
   Typewriter typewriter(result.format);
   if (grows) typewriter.type(prompt);
@@ -179,6 +180,7 @@ std::string json_line(const SampleSettings& settings, const Sample& sample) {
                               {"kv_cache", name(sampling.decoding)},
                               {"stopped", sample.stopped},
                               {"libraries", blas_report()}};
+  if (settings.with_logits) line["logits"] = sample.logits;
   if (settings.complete.empty()) return line.dump();
   const Completions& made = sample.completions;
   line["kind"] = "completions";

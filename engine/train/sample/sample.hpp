@@ -17,7 +17,8 @@ struct SampleSettings {
   ProcessGrid grid;
   Precision precision = Precision::fp32;  // of weights and activations
   SamplingSettings sampling;
-  std::string complete;  // a file of documents to be completed, instead of texts; empty: none
+  std::string complete;      // a file of documents to be completed, instead of texts; empty: none
+  bool with_logits = false;  // of the first word drawn
   Screen screen = Screen::lines;
 };
 
@@ -26,6 +27,7 @@ struct Sample {
   TrainingState state;
   TokenFormat format = TokenFormat::text;
   Texts texts;
+  std::vector<float> logits;      // after the prompt, where they were asked for
   Completions completions;        // instead of texts, where they were asked for
   double seconds = 0.0;           // for drawing alone
   double words_per_second = 0.0;  // of all texts

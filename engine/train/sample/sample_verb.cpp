@@ -56,12 +56,21 @@ void add_sample_flags(CLI::App& verb, SampleFlags& flags) {
   how.add("--kv-cache", flags.cache,
           "on: a word costs one look at itself, keys and values of earlier ones are kept; off: at "
           "the whole text anew");
-  how.add("--complete", flags.settings.complete,
-          "a .jsonl file of documents (lines {\"prompt\": \"...\", \"completion\": \"...\"}): "
-          "instead of texts, each completion is written greedily and compared word by word");
-  verb.add_flag("--json", flags.json,
-                "print one line of JSON: texts, their words as numbers, and what they came from")
-      ->group(sampling_group);
+  CLI::Option* const complete =
+      how.add("--complete", flags.settings.complete,
+              "a .jsonl file of documents (lines {\"prompt\": \"...\", \"completion\": \"...\"}): "
+              "instead of texts, each completion is written greedily and compared word by word");
+  CLI::Option* const json =
+      verb.add_flag(
+              "--json", flags.json,
+              "print one line of JSON: texts, their words as numbers, and what they came from")
+          ->group(sampling_group);
+  verb.add_flag("--logits", flags.settings.with_logits,
+                "in the JSON, too: what the model says after the prompt about each word of the "
+                "vocabulary")
+      ->group(sampling_group)
+      ->needs(json)
+      ->excludes(complete);
   verb.add_flag("--plan", flags.plan, "")->group("");
   verb.footer(
       "A text sees its last words only, as many as the model's sequence has. The same seed gives "

@@ -144,6 +144,13 @@ Texts Sampler::draw(const Texts& prompts, const SamplingSettings& settings, cons
   return texts;
 }
 
+std::vector<float> Sampler::logits_after(const std::vector<std::int32_t>& prompt) {
+  cached_ = false;
+  std::vector<float> logits = next_logits(Texts(static_cast<std::size_t>(texts_), prompt));
+  logits.resize(static_cast<std::size_t>(model_.vocabulary));
+  return logits;
+}
+
 bool Sampler::asked_to_stop() const {
   const std::vector<double> asked = world_.all(stop_asked() ? 1.0 : 0.0);
   return std::ranges::any_of(asked, [](double word) { return word != 0.0; });

@@ -35,6 +35,9 @@ class Sampler {
   // Of prompts of their own, equally long, as many as there are texts.
   Texts draw(const Texts& prompts, const SamplingSettings& settings, const HearWord& hear = {});
 
+  // Of each word of the vocabulary that may follow the prompt. Collective.
+  std::vector<float> logits_after(const std::vector<std::int32_t>& prompt);
+
   // Whether a signal to stop has come to some rank. Collective.
   bool asked_to_stop() const;
 

@@ -1,0 +1,11 @@
+// A length of time as a clock shows it, for people who wait.
+#pragma once
+
+#include <string>
+
+namespace fourfold {
+
+// "0:07", "2:45", "1:02:03", to the nearest second; "?" below zero, which is a time not known.
+std::string clock_text(double seconds);
+
+}  // namespace fourfold
