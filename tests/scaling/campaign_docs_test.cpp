@@ -55,9 +55,14 @@ std::set<std::string> campaign_keys() {
   return keys;
 }
 
-// First cells of the document's tables: `key`, `[key]` or `[[key]]`.
+// First cells of the document's tables of keys: `key`, `[key]` or `[[key]]`.
 std::set<std::string> documented_keys(const std::string& document) {
-  return all_matches(document, std::regex("\n\\| `\\[*(\\w+)\\]*` \\|"));
+  std::set<std::string> keys;
+  for (std::size_t at = 0; (at = document.find("\n| key |", at)) != std::string::npos; ++at) {
+    const std::string table = document.substr(at, document.find("\n\n", at) - at);
+    keys.merge(all_matches(table, std::regex("\n\\| `\\[*(\\w+)\\]*` \\|")));
+  }
+  return keys;
 }
 
 std::vector<std::string> examples(const std::string& document) {

@@ -37,7 +37,7 @@ verb status study.toml --output out >status || fail "all is answered: $(cat stat
 [ "$(wc -l <out/records.jsonl)" -eq 8 ] || fail "a record is lost or doubled"
 
 # What is made of the records.
-verb table study.toml --output out >table.txt
+verb table study.toml --output out --wide >table.txt
 cmp table.txt out/table.txt
 [ "$(verb export study.toml --output out | wc -l)" -eq 9 ]
 [ "$(verb export study.toml --output out --as json | wc -l)" -eq 8 ]

@@ -69,7 +69,7 @@ TEST(MeasuredCampaigns, RefuseWhatCannotBeMeasured) {
   EXPECT_THAT(said_of(head + machine + point + ", scales = { nodes = 2.0 } }]\n"),
               HasSubstr("trained as it is"));
   EXPECT_THAT(said_of(head + std::string("[measure]\nsteps = 3\n") + machine + point + " }]\n"),
-              HasSubstr("line 4: 'measure': 'steps' must be at least 4"));
+              HasSubstr("line 4: the campaign, 'measure': 'steps' must be at least 4"));
   EXPECT_THAT(
       said_of(head + std::string("[measure]\ndata = \"none\"\n") + machine + point + " }]\n"),
       HasSubstr("there is no file"));

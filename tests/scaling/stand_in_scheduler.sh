@@ -4,7 +4,8 @@
 #
 # Jobs of an array run last to first. Each call appends a line to $STAND_IN_LOG. The job whose array
 # index (or job number, of one without array) is $STAND_IN_KILLS is killed with all its processes as
-# soon as a file of records below $STAND_IN_WATCHES has got a line, or at its end.
+# soon as the files of records in $STAND_IN_WATCHES have $STAND_IN_LINES lines; the log says so, if
+# it did not end before that.
 set -euo pipefail
 mkdir -p "$1"
 real_mpirun=$(command -v mpirun)
@@ -17,16 +18,19 @@ shift
 setsid "$@" &
 process=$!
 if [ "$number" = "${STAND_IN_KILLS:-}" ]; then
-  for ((i = 0; i < 600; ++i)); do
+  killed=no
+  for ((i = 0; i < 6000; ++i)); do
     kill -0 $process 2>/dev/null || break
-    if [ -n "$(cat "$STAND_IN_WATCHES"/records.*.jsonl 2>/dev/null | tail -n +"${STAND_IN_LINES:-1}")" ]; then
-      kill -9 -- -$process 2>/dev/null && echo "killed $number" >>"$STAND_IN_LOG"
+    if [ "$(cat "$STAND_IN_WATCHES"/records.*.jsonl 2>/dev/null | wc -l)" -ge "$STAND_IN_LINES" ]; then
+      kill -9 -- -$process 2>/dev/null && killed=yes
       break
     fi
-    sleep 0.02
+    sleep 0.005
   done
 fi
-wait $process 2>/dev/null || true
+status=0
+wait $process 2>/dev/null || status=$?
+if [ "${killed:-no}" = yes ] && [ $status -eq 137 ]; then echo "killed $number" >>"$STAND_IN_LOG"; fi
 SH
 
 cat >"$1/sbatch" <<'SH'
