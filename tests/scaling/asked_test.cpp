@@ -97,7 +97,7 @@ TEST(QuestionFlags, BecomeTheQuestion) {
   EXPECT_EQ(question.model.vocabulary, 32'000);
   EXPECT_EQ(question.model.sequence, 1024);
   EXPECT_EQ(question.devices, 32);
-  EXPECT_EQ(question.global_batch, 64);
+  EXPECT_EQ(question.global_batch, 128);
   EXPECT_EQ(question.scales, (Scales{{"nodes", 0.5}, {"processor.memory_bandwidth_GBps", 2.0}}));
   EXPECT_THAT(question.stages, ElementsAre(1, 2, 4));
   EXPECT_EQ(question.options.recompute, Recompute::none);
