@@ -84,7 +84,7 @@ Platform read_platform(const std::string& name_or_path, const Scales& scales,
   platform.path = find_file(name_or_path);
   platform.name = std::filesystem::path(platform.path).stem().string();
   platform.scales = scales;
-  const toml::table file = parse_toml(platform.path);
+  const toml::table& file = parse_toml(platform.path);
   check_keys(platform.path, file);
   FactSheet sheet{platform.path, scales, {}};
   const FactTable root(sheet, file, "");

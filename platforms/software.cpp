@@ -333,7 +333,7 @@ Software read_software(const std::string& name_or_path, FactSheet& sheet) {
   Software software;
   software.path = path_of(name_or_path);
   software.name = fs::path(software.path).stem().string();
-  const toml::table file = parse_toml(software.path);
+  const toml::table& file = parse_toml(software.path);
   const Reader reader(software);
   reader.allow_only(file, {"title", "attention", "products", "dispatch_us", "maps"});
   software.title = reader.text(file, "title");

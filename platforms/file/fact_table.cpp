@@ -5,14 +5,18 @@
 
 #include <cmath>
 #include <limits>
+#include <list>
+#include <map>
 #include <stdexcept>
 #include <utility>
 
 #include "support/toml_text.hpp"
+#include "support/whole_file.hpp"
 
 namespace fourfold {
+namespace {
 
-toml::table parse_toml(const std::string& path) {
+toml::table parsed(const std::string& path) {
   const std::string text = read_toml_text(path, "");
   try {
     return toml::parse(text, path);
@@ -21,6 +25,24 @@ toml::table parse_toml(const std::string& path) {
                                          error.source().begin.line,
                                          std::string(error.description())));
   }
+}
+
+}  // namespace
+
+const toml::table& parse_toml(const std::string& path) {
+  struct Version {
+    std::string text;
+    toml::table table;
+  };
+  // A campaign reads the same few files several times for each point.
+  thread_local std::map<std::string, std::list<Version>> known;
+  std::list<Version>& versions = known[path];
+  std::string text = read_whole_file(path, "");
+  if (versions.empty() || versions.front().text != text) {
+    versions.push_front({std::move(text), parsed(path)});
+    if (versions.size() > 2) versions.pop_back();
+  }
+  return versions.front().table;
 }
 
 namespace {

@@ -13,8 +13,9 @@
 
 namespace fourfold {
 
-// Throws std::runtime_error with path, line and reason if it is not TOML.
-toml::table parse_toml(const std::string& path);
+// Parsed anew only where the file's text has changed; stays until it has changed twice. A copy would
+// lose its lines. Throws std::runtime_error with path, line and reason if it is not TOML.
+const toml::table& parse_toml(const std::string& path);
 
 // What the numbers of one file share: where errors point, the factors, and the facts so far.
 struct FactSheet {

@@ -12,14 +12,14 @@
 #include "scaling/jobs/launch.hpp"
 #include "scaling/validation/deviations.hpp"
 #include "schedule/models/model_template.hpp"
+#include "support/field.hpp"
 #include "support/foreign_load.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold {
 namespace {
 
-// Caches, buffers and the processor's clock have settled after these.
-constexpr std::size_t settling = 3;
+constexpr auto settling = static_cast<std::size_t>(settling_steps);
 
 // By Work.
 constexpr std::array logged_kernels{"product", "attention", "map", "update"};
@@ -95,14 +95,19 @@ HereStep step_of_log(const std::string& path) {
   std::ifstream log(path);
   std::vector<double> seconds, exposed, references;
   std::array<std::vector<double>, work_count> kernels;
+  std::map<std::string, std::vector<double>> exposed_by;
+  nlohmann::json header;
   for (std::string line; std::getline(log, line);) {
     const nlohmann::json object = nlohmann::json::parse(line);
+    if (object.at("kind") == "run") header = object;
     if (object.at("kind") != "step") continue;
     seconds.push_back(object.at("seconds"));
     references.push_back(object.at("reference_s"));
     double waits = 0.0;
-    for (const auto& [channel, value] : object.at("exposed_s").items())
+    for (const auto& [channel, value] : object.at("exposed_s").items()) {
       waits += value.get<double>();
+      exposed_by[channel].push_back(value);
+    }
     exposed.push_back(waits);
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       kernels.at(i).push_back(object.at("kernels_s").at(logged_kernels.at(i)));
@@ -124,7 +129,12 @@ HereStep step_of_log(const std::string& path) {
                 {},
                 median(later(exposed)),
                 median(later(references)),
-                0.0};
+                0.0,
+                header,
+                {}};
+  for (const auto& [channel, values] : exposed_by) {
+    step.exposed_by[channel] = median(later(values));
+  }
   for (std::size_t i = 0; i < kernels.size(); ++i)
     step.kernels.at(i) = median(later(kernels.at(i)));
   return step;
@@ -132,27 +142,52 @@ HereStep step_of_log(const std::string& path) {
 
 namespace {
 
+// As `fourfold train` takes them, which has other defaults than campaigns, and refuses what has no
+// effect: only what is not its default is said.
+std::vector<std::string> train_words(const HereRun& run, const std::string& transport,
+                                     const std::string& folder) {
+  std::vector<std::string> words{"--model",
+                                 model_file(run.model, folder),
+                                 "--grid",
+                                 run.grid.str(),
+                                 "--batch",
+                                 fmt::to_string(run.batch),
+                                 "--steps",
+                                 fmt::to_string(run.steps),
+                                 "--seed",
+                                 fmt::to_string(run.seed),
+                                 "--transport",
+                                 transport,
+                                 "--tokens",
+                                 "0",
+                                 "--validate-every",
+                                 "0",
+                                 "--validation-batches",
+                                 "1",
+                                 "--folder",
+                                 folder + "/run",
+                                 "--time-reference"};
+  if (!run.data.empty()) words.insert(words.end(), {"--data", run.data});
+  StepOptions usual;
+  usual.precision = Precision::fp32;
+  usual.recompute = Recompute::none;
+  for (const std::string& flag : flags_of(step_fields().facts())) {
+    const std::string word = step_fields().word(run.options, flag);
+    const bool is_usual = word == step_fields().word(usual, flag) && flag != "--micro-batches";
+    if (!is_usual) words.push_back(flag + '=' + word);
+  }
+  return words;
+}
+
 HereStep train_once(const HereRun& run, const std::string& transport, const std::string& folder) {
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   Job job;
-  job.command = {beside_this_executable("fourfold"), "train"};
-  const std::vector<std::pair<std::string, std::string>> flags{
-      {"--model", model_file(run.model, folder)},
-      {"--grid", run.grid.str()},
-      {"--batch", fmt::to_string(run.batch)},
-      {"--micro-batches", fmt::to_string(run.options.micro_batches)},
-      {"--steps", fmt::to_string(run.steps)},
-      {"--transport", transport},
-      {"--tokens", "0"},
-      {"--validate-every", "0"},
-      {"--validation-batches", "1"},
-      {"--folder", folder + "/run"}};
-  job.command.emplace_back("--time-reference");
-  for (const auto& [flag, value] : flags) {
-    job.command.push_back(flag);
-    job.command.push_back(value);
-  }
+  job.command = run.launch;
+  job.command.push_back(
+      beside_this_executable(run.launch.empty() ? "fourfold" : "fourfold-engine"));
+  job.command.emplace_back("train");
+  for (const std::string& word : train_words(run, transport, folder)) job.command.push_back(word);
   const ForeignLoad load;
   const JobResult result = run_side_by_side({job}).front();
   if (result.status != 0) {

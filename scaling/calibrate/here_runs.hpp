@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,10 @@ struct HereRun {
   std::int64_t batch = 8;  // sequences
   StepOptions options;
   std::int64_t steps = 12;  // the first few of which do not count
+  std::uint64_t seed = 1;   // of the weights and the order of the data
+  // What starts the ranks, such as srun with its flags; empty: mpirun, here.
+  std::vector<std::string> launch = {};
+  std::string data = {};  // a file; empty: text that Debian ships
 
   std::string id() const { return model.name + ' ' + grid.str(); }
 };
@@ -36,7 +42,13 @@ struct HereStep {
   double exposed = 0.0;
   double reference = 0.0;      // of the reference product beside the steps
   double foreign_cores = 0.0;  // that other processes kept busy meanwhile
+  // What the store of a calibration leaves out: the log's first line, and waits by channel.
+  nlohmann::json header = nullptr;
+  std::map<std::string, double> exposed_by = {};
 };
+
+// Of these steps of a run the first do not count: caches, buffers and the clock settle.
+inline constexpr std::int64_t settling_steps = 3;
 
 // Trains on this machine, in `folder`, which is taken away afterwards; once more where
 // other processes kept a core busy meanwhile, and then the least disturbed run counts. Throws

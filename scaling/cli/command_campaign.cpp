@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <stdexcept>
 
@@ -19,9 +20,11 @@
 #include "scaling/study/campaign_run.hpp"
 #include "scaling/study/campaign_views.hpp"
 #include "scaling/study/figure.hpp"
+#include "scaling/study/measured_point.hpp"
 #include "scaling/text/text_table.hpp"
 #include "support/exit_status.hpp"
 #include "support/flag_checks.hpp"
+#include "support/prose.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold {
@@ -31,7 +34,7 @@ struct Typed {
   CampaignOrder order;
   std::string fidelity, slice, form = "csv", kind;
   std::string launcher, template_file, time = "1h", script;
-  std::int64_t slices = 8;
+  std::int64_t slices = 8, devices = 0, ranks_per_node = 0, cores_per_rank = 1;
   bool fresh = false;
   bool json = false;
   bool preview = false;
@@ -46,6 +49,8 @@ CampaignOrder order_of(const Typed& typed) {
   if (typed.fresh) order.opening = Opening::fresh;
   if (!typed.fidelity.empty()) order.fidelity = fidelity_named(typed.fidelity);
   if (!typed.slice.empty()) order.slice = slice_in(typed.slice);
+  if (typed.devices > 0) order.devices = typed.devices;
+  if (!order.launch.empty()) launch_words(order.launch, 1);  // refuse it before the work
   return order;
 }
 
@@ -54,26 +59,48 @@ CLI::App* verb_of(CLI::App& campaign, const char* name, const char* meaning, con
   CLI::App* verb = campaign.add_subcommand(name, meaning);
   verb->add_option("FILE", typed->order.file, "the campaign, a TOML file")->required();
   verb->add_option("--output", typed->order.output, "folder for results (default results/NAME)");
-  verb->add_option("--fidelity", typed->fidelity, "estimated or simulated, instead of the file's");
+  verb->add_option("--fidelity", typed->fidelity,
+                   "estimated, simulated, full, s4u or s4u-step, instead of the file's");
   return verb;
 }
 
 void add_run(CLI::App& campaign, const Shared& typed, Action& action) {
   CLI::App* run = verb_of(campaign, "run", "Run a campaign, or go on with it", typed);
   run->footer(
-      "Points that FILE's output folder has records of are kept, so an interrupted run goes on\n"
-      "where it was; points that failed are tried again. A record is kept as long as question,\n"
-      "platform file and executables are the same. docs/campaigns.md explains every key of "
-      "FILE.\n\n"
-      "Example:\n  fourfold campaign run scaling/campaigns/sc24_weak.toml");
+      "As many points are projected at a time as there are cores; then those that are measured "
+      "are\n"
+      "trained, one at a time. Points that FILE's output folder has records of are kept, so an\n"
+      "interrupted or killed run goes on where it was; points that failed are tried again. A "
+      "record\n"
+      "is kept as long as question, platform file and executables are the same. docs/campaigns.md\n"
+      "explains every key of FILE.\n\n"
+      "Examples:\n  fourfold campaign run scaling/campaigns/sc24_weak.toml\n"
+      "  fourfold campaign run scaling/campaigns/here_strong.toml    # trains, and simulates the "
+      "same\n"
+      "  fourfold campaign run scaling/campaigns/here_weak.toml --devices 8 \\\n"
+      "      --launch 'srun --ntasks={ranks} --cpu-bind=cores'");
   run->add_option("--grids-by", typed->order.grids_by,
                   "estimate or sc24-model (see fourfold search), instead of the file's");
   run->add_flag("--fresh", typed->fresh, "drop the records that are there");
   run->add_flag("--wide", typed->wide, "print all columns, however wide");
   run->add_flag("--json", typed->json, "print the records, a line of JSON each, instead of tables");
-  run->add_option("--slice", typed->slice,
-                  "3/8: only the third eighth of the points, with records of its own, for job "
-                  "arrays (campaign script, campaign collect)");
+  run->add_option("--retries", typed->order.retries,
+                  "how often a point is tried again at once whose failure may pass, such as a "
+                  "simulation or a training that was killed")
+      ->capture_default_str()
+      ->check(whole_number(0, 100));
+  CLI::Option* slice =
+      run->add_option("--slice", typed->slice,
+                      "3/8: only the third eighth of the points that are projected, with records "
+                      "of its own, for job arrays (campaign script, campaign collect)");
+  run->add_option("--devices", typed->devices,
+                  "only points on so many devices, and of measured ones only the trainings, with "
+                  "records of its own, for a job of that size")
+      ->check(whole_number(1))
+      ->excludes(slice);
+  run->add_option("--launch", typed->order.launch,
+                  "what starts the ranks of measured points instead of mpirun, such as 'srun "
+                  "--ntasks={ranks}'; {ranks} is how many");
   run->callback([typed, &action] { action = [typed] { return run_campaign(order_of(*typed)); }; });
 }
 
@@ -148,64 +175,145 @@ std::string content_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Paths in a job are absolute: it starts elsewhere.
-std::string write_script(const Typed& typed) {
-  const Launcher& launcher = launcher_named(typed.launcher);
-  const Campaign campaign = read_campaign(typed.order.file);
-  const double hours = 24.0 * days_in("--time", typed.time);
-  const auto minutes = static_cast<std::int64_t>(std::ceil(60.0 * hours));
-  const std::filesystem::path folder = std::filesystem::absolute(folder_of(campaign, typed.order));
-  std::string command =
-      fmt::format("{} campaign run {} --output {} --slice ${{FOURFOLD_SLICE}}/{}",
-                  shell_word(beside_this_executable("fourfold")),
-                  shell_word(std::filesystem::absolute(typed.order.file).string()),
-                  shell_word(folder.string()), typed.slices);
-  if (!typed.fidelity.empty()) command += " --fidelity " + shell_word(typed.fidelity);
-  const std::string from =
-      typed.template_file.empty() ? template_of(launcher) : typed.template_file;
-  const std::string text =
-      filled(content_of(from), {{"name", campaign.name},
-                                {"slices", std::to_string(typed.slices)},
-                                {"time", fmt::format("{}:{:02}:00", minutes / 60, minutes % 60)},
-                                {"minutes", std::to_string(minutes)},
-                                {"folder", shell_word(folder.string())},
-                                {"directory", shell_word(std::filesystem::current_path().string())},
-                                {"command", command},
-                                {"quoted_command", shell_word(command)}});
-  std::filesystem::create_directories(folder);
-  const std::string path = (folder / launcher.ending).string();
-  write_whole_file(path, text);
-  return fmt::format(
-      "{0} is written: {1} jobs share {2} points\n{3} {0}\nfourfold campaign collect {4} --output "
-      "{5}\nfourfold campaign run {4} --output {5}    # the rest, tables and figures\n",
-      path, typed.slices, campaign.questions.size(), launcher.submit, typed.order.file,
-      folder.string());
+// Scripts of a campaign, all with the same words, in its folder. Paths in a job are absolute: it
+// starts elsewhere.
+class Scripts {
+ public:
+  Scripts(const Typed& typed, const Campaign& campaign)
+      : typed_(typed),
+        campaign_(campaign),
+        launcher_(launcher_named(typed.launcher)),
+        folder_(std::filesystem::absolute(folder_of(campaign, typed.order))) {
+    const double hours = 24.0 * days_in("--time", typed.time);
+    minutes_ = static_cast<std::int64_t>(std::ceil(60.0 * hours));
+    std::filesystem::create_directories(folder_);
+  }
+
+  // Returns the command that submits it.
+  std::string of_slices() const {
+    const std::string path = (folder_ / (std::string(launcher_.name) + ".sh")).string();
+    write(path, JobKind::slices, fmt::format("--slice ${{FOURFOLD_SLICE}}/{}", typed_.slices),
+          {{"slices", std::to_string(typed_.slices)}});
+    return fmt::format("{} {}    # {} jobs\n", launcher_.submit, shell_path(path), typed_.slices);
+  }
+
+  // The nodes follow from the ranks of each, which are the platform's devices unless they are said.
+  std::string of_devices(const Question& question) const {
+    const std::int64_t devices = question.devices;
+    std::int64_t per_node = typed_.ranks_per_node;
+    if (per_node < 1 && is_calibrated(question.platform)) {
+      per_node = read_platform(question.platform).node.devices;
+    }
+    per_node = per_node < 1 ? devices : std::min(per_node, devices);
+    const std::string path = (folder_ / fmt::format("{}-{}.sh", launcher_.name, devices)).string();
+    write(path, JobKind::measured, fmt::format("--devices {}", devices),
+          {{"devices", std::to_string(devices)},
+           {"nodes", std::to_string((devices + per_node - 1) / per_node)},
+           {"ranks_per_node", std::to_string(per_node)},
+           {"cores_per_rank", std::to_string(typed_.cores_per_rank)},
+           {"cores_per_node", std::to_string(per_node * typed_.cores_per_rank)}});
+    return fmt::format("{} {}\n", launcher_.submit_measured, shell_path(path));
+  }
+
+  std::string folder() const { return folder_.string(); }
+
+ private:
+  static std::string shell_path(const std::string& path) {
+    const bool plain = path.find_first_not_of(
+                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                           "0123456789/._-+") == std::string::npos;
+    return plain ? path : shell_word(path);
+  }
+
+  void write(const std::string& path, JobKind kind, const std::string& part,
+             std::map<std::string, std::string> words) const {
+    std::string command = fmt::format(
+        "{} campaign run {} --output {} {}", shell_word(beside_this_executable("fourfold")),
+        shell_word(std::filesystem::absolute(typed_.order.file).string()),
+        shell_word(folder_.string()), part);
+    if (!typed_.fidelity.empty()) command += " --fidelity " + shell_word(typed_.fidelity);
+    words.merge(std::map<std::string, std::string>{
+        {"name", campaign_.name},
+        {"time", fmt::format("{}:{:02}:00", minutes_ / 60, minutes_ % 60)},
+        {"minutes", std::to_string(minutes_)},
+        {"folder", shell_word(folder_.string())},
+        {"directory", shell_word(std::filesystem::current_path().string())},
+        {"command", command},
+        {"quoted_command", shell_word(command)}});
+    const std::string from =
+        typed_.template_file.empty() ? template_of(launcher_, kind) : typed_.template_file;
+    write_whole_file(path, filled(content_of(from), words));
+  }
+
+  const Typed& typed_;
+  const Campaign& campaign_;
+  const Launcher& launcher_;
+  std::filesystem::path folder_;
+  std::int64_t minutes_ = 0;
+};
+
+std::string write_scripts(const Typed& typed) {
+  const Campaign campaign = campaign_of(order_of(typed));
+  const Scripts scripts(typed, campaign);
+  std::string text =
+      fmt::format("{}: the scripts lie in {}; what they answer comes together by\n",
+                  counted(std::ssize(campaign.questions), "point"), scripts.folder());
+  if (!campaign.is_measured()) {
+    text += scripts.of_slices();
+  } else {
+    std::map<std::int64_t, const Question*> by_devices;
+    for (const Question& question : campaign.questions) {
+      by_devices.emplace(question.devices, &question);
+    }
+    for (const auto& [devices, question] : by_devices) text += scripts.of_devices(*question);
+  }
+  text += fmt::format(
+      "fourfold campaign collect {0} --output {1}\nfourfold campaign run {0} --output {1}    # the "
+      "rest, tables and figures\n",
+      typed.order.file, scripts.folder());
+  return text;
 }
 
 void add_clusters(CLI::App& campaign, const Shared& typed, Action& action) {
-  CLI::App* script = verb_of(campaign, "script", "Write the script of a job array", typed);
+  CLI::App* script = verb_of(campaign, "script", "Write job scripts for a cluster", typed);
   script->footer(
-      "Each job of the array answers a slice of the points with records of its own: any number "
-      "may\n"
-      "run at once, and what a dead job has written is kept. Submit the script again for the "
-      "rest.\n"
-      "A template has {{name}}, {{slices}}, {{time}}, {{minutes}}, {{folder}}, {{directory}} and\n"
-      "{{command}} or {{quoted_command}}; the shipped ones are scaling/jobs/templates/*.sh.\n\n"
-      "Example:\n"
-      "  fourfold campaign script scaling/campaigns/sc24_weak.toml --launcher slurm --slices 16");
+      "Of points that are projected: a job array, each of whose jobs answers a slice of the "
+      "points.\n"
+      "Of a measured campaign: a job for each number of devices, in which srun, flux run or "
+      "mpirun\n"
+      "start the ranks; the simulated twins are left to `campaign run` at the end. Each job has\n"
+      "records of its own: any number may run at once, and what a dead one has written is kept.\n"
+      "Submit its script again for the rest.\n\n"
+      "A template has {{name}}, {{time}}, {{minutes}}, {{folder}}, {{directory}} and {{command}} "
+      "or\n"
+      "{{quoted_command}}; of an array also {{slices}}, of a measured one {{devices}}, {{nodes}},\n"
+      "{{ranks_per_node}}, {{cores_per_rank}} and {{cores_per_node}}, and it adds --launch to the\n"
+      "command. The shipped ones, scaling/jobs/templates/*.sh, say where accounts, modules and\n"
+      "binding go.\n\n"
+      "Examples:\n"
+      "  fourfold campaign script scaling/campaigns/sc24_weak.toml --launcher slurm --slices 16\n"
+      "  fourfold campaign script scaling/campaigns/here_weak.toml --launcher flux \\\n"
+      "      --ranks-per-node 8 --cores-per-rank 7 --time 0.5h");
   script->add_option("--launcher", typed->launcher, "slurm, flux or pbs")->required();
   script->add_option("--slices", typed->slices, "jobs that share the points")
+      ->capture_default_str()
+      ->check(whole_number(1, 100'000));
+  script
+      ->add_option("--ranks-per-node", typed->ranks_per_node,
+                   "of measured points (default: devices of a node of their platform)")
+      ->check(whole_number(1, 100'000));
+  script->add_option("--cores-per-rank", typed->cores_per_rank, "of measured points")
       ->capture_default_str()
       ->check(whole_number(1, 100'000));
   script->add_option("--time", typed->time, "limit of a job: 0.5h, 2d")->capture_default_str();
   script->add_option("--template", typed->template_file, "a script of your own with such words");
   script->callback([typed, &action] {
     action = [typed] {
-      print(write_script(*typed));
+      print(write_scripts(*typed));
       return 0;
     };
   });
-  CLI::App* collect = verb_of(campaign, "collect", "Gather the records of a job array", typed);
+  CLI::App* collect = verb_of(campaign, "collect", "Gather the records of jobs", typed);
   collect->footer(
       "May be done while jobs run, and again later: no record comes twice.\n\n"
       "Example:\n  fourfold campaign collect scaling/campaigns/sc24_weak.toml");

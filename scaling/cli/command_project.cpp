@@ -41,7 +41,7 @@ Answer answer(const Typed& typed) {
   constexpr double reruns_share = 0.3;  // of the work, for the time left
   const Question question = question_of(typed.flags);
   print_notices(read_platform(question.platform, question.scales, question.software));
-  const Fidelity fidelity = fidelity_named(typed.flags.fidelity);
+  const Fidelity fidelity = projected_fidelity_named(typed.flags.fidelity);
   const StoppingRule rule = rule_of(typed.flags);
   const bool more = typed.explain && simulates(fidelity);
   const double share = more ? 1.0 - reruns_share : 1.0;

@@ -53,7 +53,7 @@ int search_grids(const Typed& typed) {
   ask_for_grids_by(question, typed.grids_by);
   refuse_idle(typed, question);
   print_notices(read_platform(question.platform, question.scales, question.software));
-  const Fidelity fidelity = fidelity_named(flags.fidelity);
+  const Fidelity fidelity = projected_fidelity_named(flags.fidelity);
   const StoppingRule rule = rule_of(flags);
   Progress progress(1, 1.0);
   progress.begin(question.model.name + " on " + question.platform, 1.0);

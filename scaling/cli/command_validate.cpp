@@ -72,7 +72,7 @@ std::vector<std::string> drawn_studies(const std::vector<SetResult>& results) {
 }
 
 int validate(const Typed& typed) {
-  const Fidelity fidelity = fidelity_named(typed.fidelity);
+  const Fidelity fidelity = projected_fidelity_named(typed.fidelity);
   for (const std::string& path : {typed.csv, typed.keep}) {
     if (!path.empty()) refuse_unwritable(path);
   }

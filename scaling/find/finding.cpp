@@ -9,6 +9,7 @@
 
 #include "platforms/network/topology.hpp"
 #include "scaling/find/settle.hpp"
+#include "scaling/find/simulation_failed.hpp"
 #include "scaling/jobs/launch.hpp"
 #include "sim/conditions/conditions.hpp"
 #include "sim/conditions/link_faults.hpp"
@@ -98,9 +99,9 @@ void simulate_wave(const Question& question, const StoppingRule& rule, Finding& 
 std::optional<ReplayAnswer> answer_of(const JobResult& result, const Point& point) {
   if (result.status == over_cpu_limit || result.status == over_work_limit) return std::nullopt;
   if (result.status != 0) {
-    throw FindingFailed(fmt::format("the simulation of {} on {} grid {} failed: {}",
-                                    point.model.name, point.platform, point.grid.str(),
-                                    reason_of(result)));
+    throw SimulationFailed(fmt::format("the simulation of {} on {} grid {} failed: {}",
+                                       point.model.name, point.platform, point.grid.str(),
+                                       reason_of(result)));
   }
   return replay_answer_from_json(result.output);
 }

@@ -17,18 +17,26 @@
 namespace fourfold {
 
 const char* name(Fidelity fidelity) {
-  constexpr const char* names[]{"estimated", "simulated", "full", "s4u", "s4u-step"};
+  constexpr const char* names[]{"estimated", "simulated", "full", "s4u", "s4u-step", "measured"};
   return names[static_cast<int>(fidelity)];
 }
 
 Fidelity fidelity_named(const std::string& word) {
   std::vector<std::string> known;
   for (Fidelity fidelity : {Fidelity::estimated, Fidelity::simulated, Fidelity::full, Fidelity::s4u,
-                            Fidelity::s4u_step}) {
+                            Fidelity::s4u_step, Fidelity::measured}) {
     if (word == name(fidelity)) return fidelity;
     known.emplace_back(name(fidelity));
   }
   throw std::runtime_error("unknown fidelity '" + word + "'" + did_you_mean(word, known));
+}
+
+Fidelity projected_fidelity_named(const std::string& word) {
+  const Fidelity fidelity = fidelity_named(word);
+  if (fidelity != Fidelity::measured) return fidelity;
+  throw std::runtime_error(
+      "only points of a campaign are measured (fidelity = \"measured\" in its file); `fourfold "
+      "train` trains one model");
 }
 
 const char* name(GridsBy grids_by) {

@@ -19,15 +19,18 @@
 namespace fourfold {
 
 // estimated: the closed form only. simulated: the closed form to order the grids, then SimGrid.
-// The others choose the grid like simulated, and then simulate it once more: full with every layer
-// and micro-batch, s4u and s4u_step with stock SimGrid communications.
-enum class Fidelity : std::uint8_t { estimated, simulated, full, s4u, s4u_step };
+// full, s4u and s4u_step choose the grid like simulated, and then simulate it once more: full with
+// every layer and micro-batch, the others with stock SimGrid communications. measured: by training,
+// which only campaigns do.
+enum class Fidelity : std::uint8_t { estimated, simulated, full, s4u, s4u_step, measured };
 const char* name(Fidelity fidelity);
 constexpr bool simulates(Fidelity fidelity) {
-  return fidelity != Fidelity::estimated;
+  return fidelity != Fidelity::estimated && fidelity != Fidelity::measured;
 }
 // Throws std::runtime_error that names the nearest known one.
 Fidelity fidelity_named(const std::string& word);
+// The same without measured.
+Fidelity projected_fidelity_named(const std::string& word);
 
 // Which grids are looked at: all, by our estimate, or the first ten of the model by which the
 // authors of SC24 chose theirs (sim/cost/paper_model.hpp), all of which are simulated.

@@ -11,7 +11,7 @@ namespace fourfold {
 
 const std::vector<Launcher>& launchers() {
   static const std::vector<Launcher> all{
-      {"slurm", "slurm.sh", "sbatch"}, {"flux", "flux.sh", "bash"}, {"pbs", "pbs.sh", "qsub"}};
+      {"slurm", "sbatch", "sbatch"}, {"flux", "bash", "flux batch"}, {"pbs", "qsub", "qsub"}};
   return all;
 }
 
@@ -24,15 +24,16 @@ const Launcher& launcher_named(const std::string& name) {
   throw std::runtime_error("unknown launcher '" + name + "'" + did_you_mean(name, known));
 }
 
-std::string template_of(const Launcher& launcher) {
-  return fmt::format("{}/scaling/jobs/templates/{}.sh", FOURFOLD_SOURCE_DIR, launcher.name);
+std::string template_of(const Launcher& launcher, JobKind kind) {
+  return fmt::format("{}/scaling/jobs/templates/{}{}.sh", FOURFOLD_SOURCE_DIR, launcher.name,
+                     kind == JobKind::measured ? "-measured" : "");
 }
 
 std::string filled(const std::string& text, const std::map<std::string, std::string>& words) {
   std::vector<std::string> known;
   for (const auto& [word, value] : words) known.push_back(word);
   if (text.find("command}}") == std::string::npos) {
-    throw std::runtime_error("the template lacks {{command}}, which runs a slice");
+    throw std::runtime_error("the template lacks {{command}}, which answers the points");
   }
   std::string result;
   for (std::size_t begin = 0;;) {

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -20,6 +21,7 @@
 #include <utility>
 
 #include "scaling/jobs/interrupt.hpp"
+#include "scaling/jobs/slots.hpp"
 
 namespace fourfold {
 namespace {
@@ -166,18 +168,18 @@ class Child {
 
 }  // namespace
 
+// In a worker as many at once as it has places for (slots.hpp).
 std::vector<JobResult> run_side_by_side(const std::vector<Job>& jobs, const Hear& hear) {
   std::vector<Child> children;
   children.reserve(jobs.size());
-  for (const Job& job : jobs) children.emplace_back(job);
-
-  const auto any_running = [&] {
-    for (const Child& child : children) {
-      if (child.running()) return true;
-    }
-    return false;
+  ExtraSlots slots;
+  const auto running = [&] {
+    return static_cast<std::size_t>(std::ranges::count_if(children, &Child::running));
   };
-  while (any_running()) {
+  while (children.size() < jobs.size() || running() > 0) {
+    while (children.size() < jobs.size() && (running() == 0 || slots.take())) {
+      children.emplace_back(jobs[children.size()]);
+    }
     std::vector<pollfd> watched;
     for (const Child& child : children) child.watch(watched);
     // The time limit covers a signal that comes between the look and the wait.
@@ -188,6 +190,7 @@ std::vector<JobResult> run_side_by_side(const std::vector<Job>& jobs, const Hear
       const double done = children[i].take_progress();
       if (hear && done >= 0.0) hear(i, done);
     }
+    slots.keep_for(running());
   }
   std::vector<JobResult> results;
   for (Child& child : children) results.push_back(child.result());

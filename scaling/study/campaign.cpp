@@ -11,8 +11,10 @@
 #include "scaling/cli/amounts.hpp"
 #include "scaling/cli/what_if_words.hpp"
 #include "scaling/study/figure.hpp"
+#include "scaling/study/measured_point.hpp"
 #include "scaling/study/sweep.hpp"
 #include "scaling/study/toml_file.hpp"
+#include "schedule/models/fit.hpp"
 #include "sim/question/point_json.hpp"
 #include "support/field_json.hpp"
 #include "support/json_object.hpp"
@@ -75,7 +77,8 @@ struct Pattern {
   json scales = json::object();
   json sweeps;             // null: none
   std::string folder;      // of the campaign file
-  std::int64_t seeds = 1;  // of each point whose what-ifs are random
+  std::int64_t seeds = 1;  // of each point whose what-ifs are random, or that is measured
+  bool measured = false;
 };
 
 // A sentence that begins with its line.
@@ -132,6 +135,43 @@ Model read_model_of(JsonObject& object, std::int64_t devices, const FieldValues&
   return grown(base, factor, wider ? Growth::width : Growth::layers);
 }
 
+// The options are as `fourfold train` has them, unless they are stated. What cannot be measured is
+// refused; the platform is that of the simulated twin.
+void ask_for_measurement(Question& question, const Pattern& pattern) {
+  if (!pattern.system.empty() || !pattern.what_if.empty() || !pattern.scales.empty() ||
+      !pattern.grids_by.empty()) {
+    throw std::runtime_error(
+        "a measured point is trained as it is: 'system', 'what_if', 'scales' and 'grids_by' are "
+        "for "
+        "points that are projected");
+  }
+  question.software = pattern.software;
+  if (!pattern.software.empty()) question.software_by = "campaign";
+  question.options.precision = Precision::fp32;
+  question.options.recompute = Recompute::none;
+  step_fields().set(question.options, pattern.options);
+  if (question.grid && !question.micro_batches) question.micro_batches = 1;
+  if (question.grid) {
+    if (question.grid->size() != question.devices) {
+      throw std::runtime_error(fmt::format("grid {} has {} devices, not {}", question.grid->str(),
+                                           question.grid->size(), question.devices));
+    }
+    StepOptions options = question.options;
+    options.micro_batches = *question.micro_batches;
+    const std::string why = misfit(question.model, *question.grid, question.global_batch, options);
+    if (!why.empty()) throw std::runtime_error(why);
+    return;
+  }
+  if (!is_calibrated(question.platform)) return;
+  const Platform platform = read_platform(question.platform, {}, question.software);
+  if (question.devices > platform.devices()) {
+    throw std::runtime_error(
+        fmt::format("{} has {} devices, so that no grid can be searched for {}; state one: grid = "
+                    "\"1x1x1x{}\"",
+                    platform.name, platform.devices(), question.devices, question.devices));
+  }
+}
+
 // One entry of a machine's points, without lists.
 Question read_question(const json& entry, Pattern pattern) {
   JsonObject object(entry, "a point of " + pattern.question.platform);
@@ -143,23 +183,27 @@ Question read_question(const json& entry, Pattern pattern) {
   if (object.has("scales")) pattern.scales.merge_patch(object.get("scales"));
   if (object.has("what_if")) pattern.what_if.merge_patch(object.get("what_if"));
   Question question = pattern.question;
-  question.scales = read_scales(pattern.scales);
-  const Platform platform = read_platform(question.platform, question.scales, question.software);
-  question.what_ifs = what_ifs_in(pattern.what_if, platform, pattern.folder);
   question.devices = object.positive("devices");
   question.model = read_model_of(object, question.devices, pattern.instead);
   if (object.has("grid")) question.grid = ProcessGrid::parse(object.text("grid"));
   if (object.has("micro_batches")) question.micro_batches = object.positive("micro_batches");
-  if (question.devices > platform.devices()) {
-    throw std::runtime_error(fmt::format("{} has {} devices, {} are too many", platform.name,
-                                         platform.devices(), question.devices));
-  }
   if (pattern.batch_tokens < 1) {
     throw std::runtime_error("'batch_tokens' or 'batch_tokens_per_device' is missing");
   }
   question.global_batch = sequences_in(
       pattern.batch_per_device ? pattern.batch_tokens * question.devices : pattern.batch_tokens,
       question.model);
+  if (pattern.measured) {
+    ask_for_measurement(question, pattern);
+    return question;
+  }
+  question.scales = read_scales(pattern.scales);
+  const Platform platform = read_platform(question.platform, question.scales, question.software);
+  question.what_ifs = what_ifs_in(pattern.what_if, platform, pattern.folder);
+  if (question.devices > platform.devices()) {
+    throw std::runtime_error(fmt::format("{} has {} devices, {} are too many", platform.name,
+                                         platform.devices(), question.devices));
+  }
   if (pattern.system.empty()) {
     step_fields().set(question.options, pattern.options);
     ask_of_software(question, pattern.software, "campaign", pattern.options);
@@ -175,7 +219,8 @@ Question read_question(const json& entry, Pattern pattern) {
 
 // Once, or with as many seeds as are wanted.
 void add_repetitions(Question question, PointTag tag, std::int64_t seeds, Campaign& campaign) {
-  const std::int64_t count = question.what_ifs.needs_seed() ? seeds : 1;
+  const bool random = campaign.is_measured() || question.what_ifs.needs_seed();
+  const std::int64_t count = random ? seeds : 1;
   for (std::int64_t i = 1; i <= count; ++i) {
     tag.repetition = i;
     campaign.questions.push_back(question);
@@ -187,12 +232,19 @@ void add_repetitions(Question question, PointTag tag, std::int64_t seeds, Campai
 void read_machine(const json& entry, const std::string& pointer, Pattern pattern,
                   const TomlLines& lines, Campaign& campaign) {
   JsonObject object(entry, "a machine");
-  object.allow_only({"platform", "scales", "sequence_tokens", "vocabulary", "what_if", "points", "system", "options",
-                     "batch_tokens", "batch_tokens_per_device", "software"});
+  object.allow_only({"platform", "scales", "sequence_tokens", "vocabulary", "what_if", "points",
+                     "system", "options", "batch_tokens", "batch_tokens_per_device", "software"});
   read_shared(object, pattern);
   pattern.question.platform = object.text("platform");
+  if (pattern.question.platform == "here") pattern.question.platform = here_platform;
   if (object.has("scales")) pattern.scales = object.get("scales");
-  read_platform(pattern.question.platform, read_scales(pattern.scales));
+  if (is_calibrated(pattern.question.platform)) {
+    read_platform(pattern.question.platform, read_scales(pattern.scales));
+  } else if (!pattern.measured) {
+    throw std::runtime_error(
+        fmt::format("this machine is not calibrated yet; `fourfold calibrate --out {}` measures it",
+                    here_platform));
+  }
   read_instead(object, pattern.instead);
   const json& points = list(object, "points");
   if (object.has("what_if")) pattern.what_if.merge_patch(object.get("what_if"));
@@ -207,10 +259,13 @@ void read_machine(const json& entry, const std::string& pointer, Pattern pattern
 }
 
 // A point that stands twice would be one record and two rows.
-void refuse_twins(const std::vector<Question>& questions) {
+void refuse_twins(const Campaign& campaign) {
+  const std::vector<Question>& questions = campaign.questions;
   std::map<std::string, std::size_t> number_of;
   for (std::size_t i = 0; i < questions.size(); ++i) {
-    const auto [first, is_new] = number_of.emplace(json_of(questions[i]).dump(), i);
+    std::string text = json_of(questions[i]).dump();
+    if (campaign.is_measured()) text += fmt::format(" {}", campaign.tags[i].repetition);
+    const auto [first, is_new] = number_of.emplace(text, i);
     if (is_new) continue;
     throw std::runtime_error(
         fmt::format("points {} and {} are the same: {} on {} devices of {}; leave one of them out",
@@ -251,6 +306,10 @@ void read_head(JsonObject& object, const std::string& path, Campaign& campaign) 
     }
     campaign.rule.at_least = campaign.rule.at_most = every_grid;
   }
+  if (object.has("measure")) {
+    if (!campaign.is_measured()) object.fail("'measure' needs fidelity = \"measured\"");
+    campaign.measure = read_measure(object.object("measure"), path);
+  }
   if (object.has("figures")) campaign.figures = read_figures(object);
   if (object.has("tokens")) campaign.tokens = read_tokens(object);
   if (object.has("axis")) campaign.axis = object.text("axis");
@@ -283,9 +342,10 @@ void read_body(const json& written, const std::string& path, const std::string& 
   object.allow_only({"title", "fidelity", "simulate", "published_csv", "batch_tokens",
                      "batch_tokens_per_device", "system", "options", "what_if", "machine",
                      "software", "sweep", "grids", "repetitions", "figures", "tokens", "axis",
-                     "grids_by"});
+                     "grids_by", "measure"});
   read_head(object, path, campaign);
   Pattern pattern;
+  pattern.measured = campaign.is_measured();
   if (object.has("sweep")) pattern.sweeps = object.get("sweep");
   read_shared(object, pattern);
   if (object.has("what_if")) pattern.what_if = object.get("what_if");
@@ -298,10 +358,14 @@ void read_body(const json& written, const std::string& path, const std::string& 
     const std::string pointer = fmt::format("/machine/{}", i);
     located(lines, pointer, [&] { read_machine(machines[i], pointer, pattern, lines, campaign); });
   }
-  refuse_twins(campaign.questions);
+  refuse_twins(campaign);
 }
 
 }  // namespace
+
+bool is_calibrated(const std::string& platform) {
+  return platform != here_platform || std::filesystem::is_regular_file(platform);
+}
 
 Campaign read_campaign(const std::string& path, const std::string& grids_by) {
   TomlLines lines;

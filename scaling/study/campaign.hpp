@@ -17,6 +17,16 @@ struct PointTag {
   std::int64_t repetition = 1;  // with another seed each, from 1
 };
 
+// How measured points are trained.
+struct MeasureRule {
+  std::int64_t steps = 11;  // the first few of which do not count (settling_steps)
+  std::string transport = "ring";
+  std::string data;  // a file; empty: text that Debian ships
+};
+
+// "here", this machine, as a file: what `fourfold calibrate` writes.
+inline constexpr const char* here_platform = "results/here/here.toml";
+
 struct Campaign {
   std::string name;  // of the file, without its ending
   std::string title;
@@ -29,7 +39,13 @@ struct Campaign {
   std::vector<std::string> figures = {};
   double tokens = 0.0;    // of the run whose days are given; 0: none
   std::string axis = {};  // what the values of the tags are
+  MeasureRule measure = {};
+
+  bool is_measured() const { return fidelity == Fidelity::measured; }
 };
+
+// False of this machine while its file is not there.
+bool is_calibrated(const std::string& platform);
 
 // `grids_by` is instead of the file's, unless it is empty. Throws std::runtime_error with a
 // sentence that starts with file and line: unknown key (nearest known), platform or model; missing

@@ -6,19 +6,21 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 
 #include "scaling/cli/output.hpp"
-#include "scaling/find/finding.hpp"
 #include "scaling/find/sensitivity.hpp"
 #include "scaling/jobs/interrupt.hpp"
-#include "scaling/jobs/progress.hpp"
+#include "scaling/jobs/launch.hpp"
+#include "scaling/study/answering.hpp"
 #include "scaling/study/campaign.hpp"
-#include "scaling/study/failure_log.hpp"
 #include "scaling/study/figure.hpp"
+#include "scaling/study/measured_point.hpp"
+#include "scaling/study/measured_table.hpp"
 #include "scaling/study/memorisation_run.hpp"
 #include "scaling/study/plot.hpp"
 #include "scaling/study/record_json.hpp"
@@ -37,79 +39,63 @@ void remark(const std::string& sentence) {
   say(fmt::format("{}\n", sentence));
 }
 
-// Relative work of a point: a simulation walks all devices through all layers, and the search of a
-// point costs about as much as a simulation on a few thousand devices.
-double weight(const Question& question) {
-  constexpr double search = 100'000.0;
-  return search +
-         static_cast<double>(question.devices) * static_cast<double>(question.model.layers);
-}
-
 void print_notices_of_machines(const Campaign& campaign) {
   std::set<std::string> said;
   for (const Question& question : campaign.questions) {
-    if (!said.insert(question.platform).second) continue;
+    if (!said.insert(question.platform).second || !is_calibrated(question.platform)) continue;
     print_notices(read_platform(question.platform, question.scales, question.software));
   }
 }
 
-// What is to be run: indices of questions; and how many records were found for the rest.
+// What is to be run, and how many records were found for the rest.
 struct Plan {
-  std::vector<std::size_t> open;
+  std::vector<OpenPoint> open;
   std::size_t kept = 0;
 };
 
+bool is_wanted(const Campaign& campaign, std::size_t index, const CampaignOrder& order) {
+  const auto number = static_cast<std::int64_t>(index);
+  if (order.slice && number % order.slice->count != order.slice->index - 1) return false;
+  return !order.devices || campaign.questions[index].devices == *order.devices;
+}
+
 Plan plan_of(const Campaign& campaign, const std::vector<Record>& records,
-             const std::optional<Slice>& slice) {
+             const CampaignOrder& order) {
   Plan plan;
   const Answered answered = answered_by(campaign, records);
-  for (std::size_t i : answered.missing) {
-    const auto number = static_cast<std::int64_t>(i);
-    if (!slice || number % slice->count == slice->index - 1) plan.open.push_back(i);
+  const auto open = [&](const std::vector<std::size_t>& missing, Rung rung) {
+    for (std::size_t i : missing) {
+      if (is_wanted(campaign, i, order)) plan.open.push_back({i, rung});
+    }
+  };
+  if (!order.devices || !campaign.is_measured()) {
+    open(campaign.is_measured() ? answered.missing_twins : answered.missing, Rung::projected);
   }
+  if (!order.slice && campaign.is_measured()) open(answered.missing, Rung::measured);
   plan.kept = answered.records.size();
   return plan;
 }
 
-// Both records of a question, the estimated one first.
-void answer(const Question& question, const Campaign& campaign, Progress& progress, Store& store) {
-  const Finding finding =
-      find(question, campaign.fidelity, campaign.rule,
-           [&](const std::string& activity, double done) { progress.update(activity, done); });
-  std::vector<Fidelity> reached{Fidelity::estimated};
-  if (simulates(campaign.fidelity)) reached.push_back(campaign.fidelity);
-  for (Fidelity fidelity : reached) {
-    if (store.with_key(record_key(question, fidelity, campaign.rule)) != nullptr) continue;
-    store.append(make_record(question, finding, fidelity, campaign.rule));
+// Where twins of measured points are to be simulated on this machine and it was never measured.
+void calibrate_here(const Campaign& campaign, const CampaignOrder& order) {
+  const bool needed = std::ranges::any_of(campaign.questions, [](const Question& question) {
+    return !is_calibrated(question.platform);
+  });
+  if (!needed || order.devices) return;
+  const std::string path = here_platform;
+  if (order.slice) {
+    throw std::runtime_error(
+        "this machine is not calibrated yet, and a slice of a job array does "
+        "not do it; first: fourfold calibrate --out " +
+        path);
   }
-  progress.finish(fmt::format("{:.2f} s per batch on grid {}", finding.outcome().total.value,
-                              finding.best().grid.str()));
-}
-
-// Runs what is open. Returns the sentences of points that failed, which are logged, too.
-std::vector<std::string> answer_all(const Plan& plan, const Campaign& campaign, Store& store,
-                                    const std::string& log) {
-  double work = 0.0;
-  for (std::size_t i : plan.open) work += weight(campaign.questions[i]);
-  Progress progress(static_cast<std::int64_t>(plan.open.size()), work);
-  std::vector<std::string> failures;
-  for (std::size_t i : plan.open) {
-    const Question& question = campaign.questions[i];
-    progress.begin(point_name(campaign, i), weight(question));
-    const auto failed = [&](const std::exception& error) {
-      failures.push_back(point_name(campaign, i) + ": " + error.what());
-      log_failure(log, record_key(question, campaign.fidelity, campaign.rule), error.what());
-      progress.finish("failed");
-    };
-    try {
-      answer(question, campaign, progress, store);
-    } catch (const std::invalid_argument& error) {
-      failed(error);
-    } catch (const FindingFailed& error) {
-      failed(error);
-    }
-  }
-  return failures;
+  remark("this machine is not calibrated yet: some two minutes, kept in " + path);
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  const Job job{{beside_this_executable("fourfold"), "calibrate", "--out", path}, ""};
+  const JobResult result = run_side_by_side({job}).front();
+  if (result.status == 0) return;
+  throw std::runtime_error(
+      fmt::format("the calibration ended with status {}: {}", result.status, result.complaint));
 }
 
 std::string sensitivities(const Study& study) {
@@ -131,16 +117,28 @@ void write_results(const Campaign& campaign, const Store& store, const std::stri
                    const CampaignOrder& order) {
   const Answered answered = answered_by(campaign, store.records());
   if (answered.records.empty()) return;
-  const Study study = make_study(campaign, answered.records, answered.tags);
+  const Study study = study_of(campaign, answered);
   std::string lines;
   for (const Record& record : answered.records) lines += to_json(record) + '\n';
   write_whole_file(folder + "/table.txt", text_of(study, Width::whole));
   print(order.answers == Answers::json ? lines : text_of(study, order.width));
-  write_whole_file(folder + "/summary.csv", study_csv(study));
-  remark(draw_figures(figures_of(campaign, study), study, folder));
+  const Study drawn = with_twins(study);
+  write_whole_file(folder + "/summary.csv", study_csv(drawn));
+  remark(draw_figures(figures_of(campaign, study), drawn, folder));
 }
 
 }  // namespace
+
+Campaign campaign_of(const CampaignOrder& order) {
+  Campaign campaign = read_campaign(order.file, order.grids_by);
+  if (!order.fidelity || *order.fidelity == campaign.fidelity) return campaign;
+  if (*order.fidelity == Fidelity::measured) {
+    throw std::runtime_error(order.file +
+                             " is no measured campaign; it would say fidelity = \"measured\"");
+  }
+  campaign.fidelity = *order.fidelity;
+  return campaign;
+}
 
 Slice slice_in(const std::string& word) {
   Slice slice;
@@ -159,9 +157,14 @@ std::string folder_of(const Campaign& campaign, const CampaignOrder& order) {
   return order.output.empty() ? "results/" + campaign.name : order.output;
 }
 
-std::string records_file(const std::string& folder, const std::optional<Slice>& slice) {
-  if (!slice) return folder + "/records.jsonl";
-  return fmt::format("{}/records.slice-{}-of-{}.jsonl", folder, slice->index, slice->count);
+std::string records_file(const std::string& folder) {
+  return folder + "/records.jsonl";
+}
+
+std::string part_file(const std::string& folder, const CampaignOrder& order) {
+  if (order.devices) return fmt::format("{}/records.devices-{}.jsonl", folder, *order.devices);
+  return fmt::format("{}/records.slice-{}-of-{}.jsonl", folder, order.slice->index,
+                     order.slice->count);
 }
 
 std::string failures_file(const std::string& folder) {
@@ -176,28 +179,69 @@ std::string point_name(const Campaign& campaign, std::size_t index) {
   if (campaign.tags.empty()) return text;
   const PointTag& tag = campaign.tags[index];
   if (!tag.label.empty()) text += ", " + tag.label;
-  if (tag.repetition > 1) text += fmt::format(", seed {}", question.what_ifs.seed);
+  if (tag.repetition > 1) {
+    const auto seed = static_cast<std::uint64_t>(tag.repetition);
+    text += fmt::format(", seed {}", campaign.is_measured() ? seed : question.what_ifs.seed);
+  }
   return text;
 }
 
 Answered answered_by(const Campaign& campaign, const std::vector<Record>& records) {
   std::map<std::string, const Record*> by_key;
   for (const Record& record : records) by_key[record.key] = &record;
+  const auto with_key = [&](const std::string& key) -> const Record* {
+    const auto found = by_key.find(key);
+    return found == by_key.end() ? nullptr : found->second;
+  };
   Answered answered;
+  std::set<std::string> twin_keys;
+  const Rung rung = campaign.is_measured() ? Rung::measured : Rung::projected;
   for (std::size_t i = 0; i < campaign.questions.size(); ++i) {
-    answered.keys.push_back(record_key(campaign.questions[i], campaign.fidelity, campaign.rule));
-    const auto found = by_key.find(answered.keys.back());
-    if (found == by_key.end()) {
+    answered.keys.push_back(key_of(campaign, i, rung));
+    const Record* twin = nullptr;
+    std::string no_twin;
+    if (campaign.is_measured()) {
+      const Question& question = campaign.questions[i];
+      no_twin = twin_refusal(question);
+      const bool calibrated = is_calibrated(question.platform);
+      const std::string key = calibrated ? key_of(campaign, i, Rung::projected) : "";
+      twin = with_key(key);
+      if (no_twin.empty() && twin == nullptr) {
+        no_twin = "not simulated yet";
+        if (!calibrated || twin_keys.insert(key).second) answered.missing_twins.push_back(i);
+      }
+    }
+    const Record* record = with_key(answered.keys.back());
+    if (record == nullptr) {
       answered.missing.push_back(i);
       continue;
     }
-    answered.records.push_back(*found->second);
+    answered.records.push_back(*record);
+    answered.no_twin.push_back(no_twin);
+    answered.twins.push_back(twin == nullptr ? std::nullopt : std::optional(*twin));
     if (!campaign.tags.empty()) answered.tags.push_back(campaign.tags[i]);
   }
   return answered;
 }
 
+Study study_of(const Campaign& campaign, const Answered& answered) {
+  Study study = make_study(campaign, answered.records, answered.tags);
+  if (!campaign.is_measured()) return study;
+  std::map<std::string, std::optional<double>> references;
+  for (std::size_t i = 0; i < study.rows.size(); ++i) {
+    StudyRow& row = study.rows[i];
+    row.twin = answered.twins[i];
+    row.no_twin = answered.no_twin[i];
+    const std::string& platform = row.record.point.platform;
+    if (!references.contains(platform)) references[platform] = calibrated_reference(platform);
+    const std::optional<double> reference = references[platform];
+    if (reference && row.record.measured) row.speed = *reference / row.record.measured->reference_s;
+  }
+  return study;
+}
+
 std::string text_of(const Study& study, Width width) {
+  if (is_measured(study)) return measured_text(study, width);
   const bool of_systems = compares_systems(study);
   const bool swept =
       std::ranges::any_of(study.rows, [](const StudyRow& row) { return !row.label.empty(); });
@@ -207,6 +251,7 @@ std::string text_of(const Study& study, Width width) {
 
 std::vector<std::string> figures_of(const Campaign& campaign, const Study& study) {
   if (!campaign.figures.empty()) return campaign.figures;
+  if (is_measured(study)) return {"strong"};
   if (compares_systems(study)) return {"systems"};
   return {"pflops", "time"};
 }
@@ -215,29 +260,33 @@ int run_campaign(const CampaignOrder& order) {
   if (const nlohmann::json file = read_toml(order.file); is_memorisation(file)) {
     return run_memorisation(read_memorisation(file, order.file), order);
   }
-  Campaign campaign = read_campaign(order.file, order.grids_by);
-  if (order.fidelity) campaign.fidelity = *order.fidelity;
-  return run_campaign(campaign, order);
+  return run_campaign(campaign_of(order), order);
 }
 
 int run_campaign(const Campaign& campaign, const CampaignOrder& order) {
   if (!campaign.published.empty()) read_published(campaign.published);  // refuse it before the work
   const std::string folder = folder_of(campaign, order);
-  const std::string records = records_file(folder, order.slice);
+  const std::string records = order.is_part() ? part_file(folder, order) : records_file(folder);
   Store store(records, order.opening);
   if (!store.remark().empty()) remark(store.remark());
+  calibrate_here(campaign, order);
   std::vector<Record> known = store.records();
-  if (order.slice) {
-    for (Record& record : read_records(records_file(folder, {}))) known.push_back(record);
+  if (order.is_part()) {
+    for (Record& record : read_records(records_file(folder))) known.push_back(record);
   }
-  const Plan plan = plan_of(campaign, known, order.slice);
-  remark(fmt::format("{}: {}, {} kept from {}, {} to run{}", campaign.title,
+  const Plan plan = plan_of(campaign, known, order);
+  const auto twins = std::ranges::count(
+      plan.open, campaign.is_measured() ? Rung::projected : Rung::measured, &OpenPoint::rung);
+  remark(fmt::format("{}: {}, {} kept from {}, {} to run{}{}", campaign.title,
                      counted(static_cast<std::int64_t>(campaign.questions.size()), "point"),
-                     plan.kept, records, plan.open.size(), order.slice ? " in this slice" : ""));
+                     plan.kept, records, std::ssize(plan.open) - twins,
+                     order.is_part() ? " in this part" : "",
+                     twins > 0 ? fmt::format(", and {} to simulate", counted(twins, "twin")) : ""));
   print_notices_of_machines(campaign);
   std::vector<std::string> failures;
   try {
-    failures = answer_all(plan, campaign, store, failures_file(folder));
+    failures = answer_points(plan.open, campaign, store,
+                             {folder, failures_file(folder), order.launch, order.retries});
   } catch (const Interrupted&) {
     remark(fmt::format(
         "interrupted: {} of {} points are kept in {}; the same command goes on from "
@@ -245,12 +294,12 @@ int run_campaign(const Campaign& campaign, const CampaignOrder& order) {
         plan_of(campaign, store.records(), {}).kept, campaign.questions.size(), records));
     throw;
   }
-  if (!order.slice) write_results(campaign, store, folder, order);
+  if (!order.is_part()) write_results(campaign, store, folder, order);
   if (!failures.empty()) {
     remark(fmt::format("{} failed and will be tried again by the same command:",
                        counted(static_cast<std::int64_t>(failures.size()), "point")));
   }
-  for (const std::string& failure : failures) remark(failure);
+  for (const std::string& failure : failures) remark("  " + failure);
   return failures.empty() ? status_done : status_could_not;
 }
 

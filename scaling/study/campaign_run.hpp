@@ -31,9 +31,19 @@ struct CampaignOrder {
   std::optional<Fidelity> fidelity;  // instead of the campaign's
   std::string grids_by;              // instead of the campaign's, unless empty
   Answers answers = Answers::tables;
-  Width width = Width::page;   // of what is printed; table.txt has all columns
-  std::optional<Slice> slice;  // absent: all points, and tables and figures of them
+  Width width = Width::page;  // of what is printed; table.txt has all columns
+  // Part of the points, with records of its own; without either all points, and tables and figures
+  // of them. A slice leaves out what is measured, `devices` (those on so many) the twins of that.
+  std::optional<Slice> slice;
+  std::optional<std::int64_t> devices;
+  std::string launch;        // what starts the ranks of measured points; empty: mpirun, here
+  std::int64_t retries = 1;  // of points whose failure may pass
+
+  bool is_part() const { return slice || devices; }
 };
+
+// The campaign of an order, at the fidelity that it asks for. Throws std::runtime_error.
+Campaign campaign_of(const CampaignOrder& order);
 
 // Points whose records are there are kept. Returns the exit status: done, or could_not if a point
 // failed (its sentence went to standard error). Throws Interrupted after a sentence that says how
@@ -44,8 +54,9 @@ int run_campaign(const Campaign& campaign, const CampaignOrder& order);
 
 // results/NAME unless the order names another folder.
 std::string folder_of(const Campaign& campaign, const CampaignOrder& order);
-// Of a slice, or of all.
-std::string records_file(const std::string& folder, const std::optional<Slice>& slice);
+// Of all points, and of a part of them.
+std::string records_file(const std::string& folder);
+std::string part_file(const std::string& folder, const CampaignOrder& order);
 std::string failures_file(const std::string& folder);
 
 // "frontier 512 gpt-5b", with its system and its label.
@@ -57,8 +68,14 @@ struct Answered {
   std::vector<PointTag> tags;   // theirs, if the campaign has any
   std::vector<std::size_t> missing;
   std::vector<std::string> keys;  // of all points
+  // Of a measured campaign, by record: the twin, or why there is none; and whose are still to come.
+  std::vector<std::optional<Record>> twins;
+  std::vector<std::string> no_twin;
+  std::vector<std::size_t> missing_twins;
 };
 Answered answered_by(const Campaign& campaign, const std::vector<Record>& records);
+
+Study study_of(const Campaign& campaign, const Answered& answered);
 
 // The tables that stand in table.txt.
 std::string text_of(const Study& study, Width width);

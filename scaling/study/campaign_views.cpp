@@ -10,6 +10,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "scaling/study/answering.hpp"
 #include "scaling/study/failure_log.hpp"
 #include "scaling/study/figure.hpp"
 #include "scaling/study/plot.hpp"
@@ -31,11 +32,10 @@ struct View {
 
 View view_of(const CampaignOrder& order) {
   View view;
-  view.campaign = read_campaign(order.file);
-  if (order.fidelity) view.campaign.fidelity = *order.fidelity;
+  view.campaign = campaign_of(order);
   view.folder = folder_of(view.campaign, order);
-  view.answered = answered_by(view.campaign, read_records(records_file(view.folder, {})));
-  view.study = make_study(view.campaign, view.answered.records, view.answered.tags);
+  view.answered = answered_by(view.campaign, read_records(records_file(view.folder)));
+  view.study = study_of(view.campaign, view.answered);
   return view;
 }
 
@@ -61,6 +61,20 @@ std::vector<std::string> unanswered(const View& view) {
   return sentences;
 }
 
+// The same of the simulated twins of measured points.
+std::vector<std::string> unanswered_twins(const View& view) {
+  const auto reasons = logged_failures(failures_file(view.folder));
+  std::vector<std::string> sentences;
+  for (std::size_t i : view.answered.missing_twins) {
+    const bool calibrated = is_calibrated(view.campaign.questions[i].platform);
+    const auto why =
+        calibrated ? reasons.find(key_of(view.campaign, i, Rung::projected)) : reasons.end();
+    sentences.push_back(point_name(view.campaign, i) + ": its twin is " +
+                        (why == reasons.end() ? "not simulated yet" : "missing: " + why->second));
+  }
+  return sentences;
+}
+
 std::string content_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -81,6 +95,10 @@ Status campaign_status(const CampaignOrder& order) {
                   static_cast<std::int64_t>(sentences.size()) - failed),
       sentences.empty()};
   for (const std::string& sentence : sentences) status.text += "  " + sentence + '\n';
+  for (const std::string& sentence : unanswered_twins(view)) {
+    status.text += "  " + sentence + '\n';
+    status.complete = false;
+  }
   return status;
 }
 
@@ -90,7 +108,7 @@ std::string campaign_table(const CampaignOrder& order) {
 
 std::string campaign_export(const CampaignOrder& order, const std::string& form) {
   const View view = view_with_records(order);
-  if (form == "csv") return study_csv(view.study);
+  if (form == "csv") return study_csv(with_twins(view.study));
   std::string lines;
   for (const Record& record : view.answered.records) lines += to_json(record) + '\n';
   return lines;
@@ -98,10 +116,10 @@ std::string campaign_export(const CampaignOrder& order, const std::string& form)
 
 std::string campaign_plot(const CampaignOrder& order, const std::string& kind) {
   const View view = view_with_records(order);
-  write_whole_file(view.folder + "/summary.csv", study_csv(view.study));
+  write_whole_file(view.folder + "/summary.csv", study_csv(with_twins(view.study)));
   std::vector<std::string> kinds = figures_of(view.campaign, view.study);
   if (!kind.empty()) kinds = {figure_named(kind).name};
-  const std::string said = draw_figures(kinds, view.study, view.folder);
+  const std::string said = draw_figures(kinds, with_twins(view.study), view.folder);
   // What was asked for by name must be there; a campaign may run without what its own figures show.
   if (!kind.empty() && said.starts_with("nothing to draw")) throw std::runtime_error(said);
   return said + '\n';
@@ -113,7 +131,7 @@ std::string campaign_preview(const CampaignOrder& order, const std::string& kind
   std::vector<std::string> kinds = figures_of(view.campaign, view.study);
   if (!kind.empty()) kinds = {kind};
   std::string text;
-  for (const std::string& one : kinds) text += preview(one, view.study, view.folder);
+  for (const std::string& one : kinds) text += preview(one, with_twins(view.study), view.folder);
   return text;
 }
 
@@ -134,28 +152,28 @@ std::string campaign_report(const CampaignOrder& order) {
 std::string collect_campaign(const CampaignOrder& order) {
   const Campaign campaign = read_campaign(order.file);
   const std::string folder = folder_of(campaign, order);
-  Store store(records_file(folder, {}), Opening::resume);
+  Store store(records_file(folder), Opening::resume);
   std::set<std::string> known;
   for (const Record& record : store.records()) known.insert(record.key);
-  std::vector<std::filesystem::path> slices;
+  std::vector<std::filesystem::path> parts;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with("records.slice-") && name.ends_with(".jsonl")) {
-      slices.push_back(entry.path());
+    const bool of_part = name.starts_with("records.slice-") || name.starts_with("records.devices-");
+    if (of_part && name.ends_with(".jsonl")) {
+      parts.push_back(entry.path());
     }
   }
-  std::ranges::sort(slices);
+  std::ranges::sort(parts);
   std::int64_t came = 0;
-  for (const std::filesystem::path& slice : slices) {
-    for (const Record& record : read_records(slice.string())) {
+  for (const std::filesystem::path& part : parts) {
+    for (const Record& record : read_records(part.string())) {
       if (!known.insert(record.key).second) continue;
       store.append(record);
       ++came;
     }
   }
   return fmt::format("{} from {} came into {}\n", counted(came, "record"),
-                     counted(static_cast<std::int64_t>(slices.size()), "slice"),
-                     records_file(folder, {}));
+                     counted(std::ssize(parts), "part"), records_file(folder));
 }
 
 }  // namespace fourfold

@@ -65,6 +65,17 @@ double tokens_of_batch(const Record& record) {
          static_cast<double>(record.point.model.sequence);
 }
 
+// Of an error bar, or the quartiles of what was measured.
+struct Ends {
+  std::optional<Seconds> low, high;
+};
+
+Ends ends_of(const Record& record) {
+  if (record.measured) return {record.measured->low, record.measured->high};
+  if (!record.bar) return {};
+  return {record.seconds() * (1.0 + record.bar->low), record.seconds() * (1.0 + record.bar->high)};
+}
+
 // Against the series' fewest devices.
 struct Speedup {
   double speedup = 1.0, efficiency = 1.0;
@@ -91,11 +102,11 @@ std::string strong_csv(const Study& study) {
     const Speedup speedup = speedup_of(row, study);
     const Seconds seconds = row.record.seconds();
     const auto unit = [&](Seconds value) { return number(in_unit(row, value, study)); };
-    const std::optional<ErrorBar>& bar = row.record.bar;
+    const Ends ends = ends_of(row.record);
     text += fmt::format(
         "{},{},{},{},{},{},{},{},{},{}\n", cell(model_on_machine(row)), row.record.devices(),
         unit(seconds), unit(speedup.ideal), number(speedup.speedup), number(speedup.efficiency),
-        bar ? unit(seconds * (1.0 + bar->low)) : "", bar ? unit(seconds * (1.0 + bar->high)) : "",
+        ends.low ? unit(*ends.low) : "", ends.high ? unit(*ends.high) : "",
         row.published ? unit(*row.published) : "", cell(row.record.point.grid.str()));
   }
   return text;

@@ -27,6 +27,17 @@ struct GridSeconds {
   Seconds paper;  // communication by the paper's own model, sim/cost/paper_model.hpp
 };
 
+// What a training on this machine was, besides its seconds.
+struct MeasuredStep {
+  Seconds low, high;       // quartiles of the steps that count
+  std::int64_t steps = 0;  // that count
+  std::uint64_t seed = 1;
+  std::string transport, cpu, libraries;
+  std::map<std::string, double> kernels_s;  // of a step, mean over ranks
+  double reference_s = 0.0;                 // of a small product beside the steps
+  double foreign_cores = 0.0;               // that other processes kept busy
+};
+
 struct Record {
   std::string key;  // equal keys: same question, same platform file, same executables
   Fidelity fidelity = Fidelity::estimated;
@@ -55,6 +66,9 @@ struct Record {
   std::optional<double> tau, regret;   // over those simulated
   std::optional<ReplayAnswer> replay;  // of the winner; its outcome is the record's
   std::optional<Seconds> uniform;      // simulated, of the same point without its what-ifs, if any
+  // Of a measured record alone, which has no estimate, search or replay: total is the median step,
+  // and both peaks are the one that was measured beside it.
+  std::optional<MeasuredStep> measured;
 
   std::optional<ErrorBar> bar;  // of the seconds; absent in records of old, and without sources
 

@@ -22,6 +22,10 @@ json json_of(const std::optional<double>& value) {
   return value ? json(*value) : json();
 }
 
+json json_of(const std::optional<Seconds>& value) {
+  return value ? json(value->value) : json();
+}
+
 json json_of(const GridSeconds& grid) {
   return {{"grid", grid.grid.str()},
           {"micro_batches", grid.micro_batches},
@@ -117,6 +121,44 @@ void read_system_of(JsonObject object, Record& record) {
   object.finish();
 }
 
+json json_of(const MeasuredStep& measured, const Record& record) {
+  const double executed = record.executed.value * static_cast<double>(record.devices());
+  return {{"low_s", measured.low.value},
+          {"high_s", measured.high.value},
+          {"steps", measured.steps},
+          {"seed", measured.seed},
+          {"transport", measured.transport},
+          {"cpu", measured.cpu},
+          {"libraries", measured.libraries},
+          {"kernels_s", measured.kernels_s},
+          {"executed_flop_per_s", executed / record.seconds().value},
+          {"model_flop_per_s", record.rate().value},
+          {"reference_s", measured.reference_s},
+          {"foreign_cores", measured.foreign_cores}};
+}
+
+MeasuredStep read_measured(JsonObject object) {
+  MeasuredStep measured;
+  measured.low = {object.number("low_s")};
+  measured.high = {object.number("high_s")};
+  measured.steps = object.positive("steps");
+  measured.seed = static_cast<std::uint64_t>(object.integer("seed"));
+  measured.transport = object.text("transport");
+  measured.cpu = object.text("cpu");
+  measured.libraries = object.text("libraries");
+  const json& kernels = object.get("kernels_s");
+  JsonObject seconds(kernels, "'kernels_s'");
+  for (const auto& item : kernels.items()) {
+    measured.kernels_s[item.key()] = seconds.number(item.key());
+  }
+  measured.reference_s = object.number("reference_s");
+  measured.foreign_cores = object.number("foreign_cores");
+  object.number("executed_flop_per_s");  // these two follow from the rest
+  object.number("model_flop_per_s");
+  object.finish();
+  return measured;
+}
+
 // The replay's outcome is the record's and is not written twice.
 json json_of_replay(const std::optional<ReplayAnswer>& replay) {
   if (!replay) return json();
@@ -128,6 +170,26 @@ json json_of_replay(const std::optional<ReplayAnswer>& replay) {
 
 }  // namespace
 
+namespace {
+
+// What measured records lack.
+void read_projection(JsonObject& object, Record& record) {
+  record.estimated = {object.number("estimated_s")};
+  record.memory_limit = {object.number("memory_limit_B")};
+  record.advertised_peak = {object.number("advertised_peak_flop_per_s")};
+  read_search(object.object("search"), record);
+  if (const json& replay = object.get("replay"); !replay.is_null()) {
+    json whole = replay;
+    whole["outcome"] = json_of(record.outcome);
+    record.replay = replay_answer_from_json(whole.dump());
+  }
+  if (const auto seconds = read_optional(object, "without_what_ifs_s")) {
+    record.uniform = Seconds{*seconds};
+  }
+}
+
+}  // namespace
+
 std::string to_json(const Record& record) {
   json object{{"format", format},
               {"key", record.key},
@@ -135,23 +197,27 @@ std::string to_json(const Record& record) {
               {"devices", record.devices()},
               {"point", json_of(record.point)},
               {"outcome", json_of(record.outcome)},
-              {"estimated_s", record.estimated.value},
               {"memory_B", record.memory.value},
-              {"memory_limit_B", record.memory_limit.value},
               {"memory_by_role_B", json_of_roles(record)},
               {"executed_flop_per_device", record.executed.value},
               {"sent_B_per_device", json_by_channel(record.outcome.channels, record.sent)},
               {"model_flop", record.model_flops.value},
               {"model_flop_convention",
                model_flops_convention(record.point.model, record.point.options.recompute)},
-              {"advertised_peak_flop_per_s", record.advertised_peak.value},
               {"empirical_peak_flop_per_s", record.empirical_peak.value},
-              {"search", json_of_search(record)},
-              {"replay", json_of_replay(record.replay)},
-              {"without_what_ifs_s", record.uniform ? json(record.uniform->value) : json()},
               {"platform_title", record.platform_title},
               {"platform_digest", record.platform_digest},
               {"provenance", json_of(record.provenance)}};
+  if (record.measured) {
+    object["measured"] = json_of(*record.measured, record);
+  } else {
+    object["estimated_s"] = record.estimated.value;
+    object["memory_limit_B"] = record.memory_limit.value;
+    object["advertised_peak_flop_per_s"] = record.advertised_peak.value;
+    object["search"] = json_of_search(record);
+    object["replay"] = json_of_replay(record.replay);
+    object["without_what_ifs_s"] = json_of(record.uniform);
+  }
   if (!record.software.empty()) {
     object["software"] = {{"name", record.software}, {"set_by", record.software_by}};
   }
@@ -180,7 +246,6 @@ Record record_from_json(const std::string& text) {
   object.positive("devices");
   record.point = read_point(object.object("point"));
   record.outcome = read_outcome(object.object("outcome"));
-  record.estimated = {object.number("estimated_s")};
   record.memory = {object.number("memory_B")};
   if (object.has("memory_on_host_B")) {
     record.memory_on_host = {object.number("memory_on_host_B")};
@@ -190,22 +255,17 @@ Record record_from_json(const std::string& text) {
       record.memory_by_stage.push_back({bytes.get<double>()});
     }
   }
-  record.memory_limit = {object.number("memory_limit_B")};
   read_roles(object.object("memory_by_role_B"), record);
   record.executed = {object.number("executed_flop_per_device")};
   record.sent = read_by_channel<Bytes>(object.object("sent_B_per_device"), record.outcome.channels);
   record.model_flops = {object.number("model_flop")};
   object.text("model_flop_convention");
-  record.advertised_peak = {object.number("advertised_peak_flop_per_s")};
   record.empirical_peak = {object.number("empirical_peak_flop_per_s")};
-  read_search(object.object("search"), record);
-  if (const json& replay = object.get("replay"); !replay.is_null()) {
-    json whole = replay;
-    whole["outcome"] = json_of(record.outcome);
-    record.replay = replay_answer_from_json(whole.dump());
-  }
-  if (const auto seconds = read_optional(object, "without_what_ifs_s")) {
-    record.uniform = Seconds{*seconds};
+  if (record.fidelity == Fidelity::measured) {
+    record.measured = read_measured(object.object("measured"));
+    record.advertised_peak = record.empirical_peak;
+  } else {
+    read_projection(object, record);
   }
   object.has("throughput");  // follows from the rest
   if (object.has("error_bar")) record.bar = read_error_bar(object.get("error_bar"));

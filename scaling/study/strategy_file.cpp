@@ -84,8 +84,8 @@ StrategyQuestion read_strategy_file(const std::string& path) {
   try {
     JsonObject object(file, "the space");
     object.allow_only({"title", "platform", "scales", "software", "model", "sequence_tokens",
-                       "vocabulary", "devices", "nodes", "batch_tokens", "grid", "micro_batch_size", "micro_batches",
-                       "options"});
+                       "vocabulary", "devices", "nodes", "batch_tokens", "grid", "micro_batch_size",
+                       "micro_batches", "options"});
     StrategyQuestion question;
     question.title = object.text("title");
     Point& pattern = question.pattern;

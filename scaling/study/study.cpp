@@ -59,6 +59,25 @@ Study make_study(const Campaign& campaign, const std::vector<Record>& records,
   return study;
 }
 
+Study with_twins(const Study& study) {
+  Study whole = study;
+  const auto labelled = [](const std::string& label, const char* rung) {
+    return label.empty() ? rung : label + ", " + rung;
+  };
+  for (StudyRow& row : whole.rows) {
+    if (row.record.measured) row.label = labelled(row.label, "measured");
+  }
+  for (const StudyRow& row : study.rows) {
+    if (!row.twin || row.repetition > 1) continue;
+    StudyRow twin = row;
+    twin.record = *row.twin;
+    twin.label = labelled(row.label, "simulated");
+    twin.twin.reset();
+    whole.rows.push_back(twin);
+  }
+  return whole;
+}
+
 std::vector<std::string> machines(const Study& study) {
   std::vector<std::string> names;
   for (const StudyRow& row : study.rows) {

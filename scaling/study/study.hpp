@@ -25,7 +25,16 @@ struct StudyRow {
   std::string label = {};  // of the campaign's sweeps; empty: none
   std::optional<double> value = {};
   std::int64_t repetition = 1;
+  // Of a measured row: the same point simulated, or why it is not, and how fast the machine was
+  // meanwhile, against its calibration.
+  std::optional<Record> twin = {};
+  std::string no_twin = {};
+  double speed = 1.0;
 
+  // The twin's seconds at that speed.
+  std::optional<Seconds> simulated() const {
+    return twin ? std::optional(twin->seconds() * (1.0 / speed)) : std::nullopt;
+  }
   // Projected over published seconds, less 1; absent where nothing was published.
   std::optional<double> deviation() const;
 };
@@ -44,6 +53,9 @@ std::string machine_name(const std::string& platform);
 // `tags` are the records', one each, or none.
 Study make_study(const Campaign& campaign, const std::vector<Record>& records,
                  const std::vector<PointTag>& tags = {});
+
+// The study with the twin of each measured row as a row of its own after all of them.
+Study with_twins(const Study& study);
 
 // Machines of a study in the order of their first row.
 std::vector<std::string> machines(const Study& study);

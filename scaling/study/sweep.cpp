@@ -129,10 +129,13 @@ Model grown(const Model& base, double factor, Growth growth) {
   } else {
     const std::int64_t head = base.hidden / base.heads;
     model.heads = 1;
-    for (std::int64_t step = std::int64_t{1} << 30; step > 0; step /= 2) {
+    // Beyond the limit, where excess() will refuse it, but not so far that parameters overflow.
+    constexpr std::int64_t beyond = 2 * most_hidden;
+    for (std::int64_t step = beyond; step > 0; step /= 2) {
       Model wider = base;
       wider.heads = model.heads + step;
       wider.hidden = head * wider.heads;
+      if (wider.hidden > beyond) continue;
       if (parameter_count(wider) <= parameters) model.heads = wider.heads;
     }
     model.hidden = head * model.heads;

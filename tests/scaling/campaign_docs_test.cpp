@@ -47,6 +47,7 @@ std::set<std::string> allowed_by(const std::string& path) {
 std::set<std::string> campaign_keys() {
   std::set<std::string> keys = allowed_by("scaling/study/campaign.cpp");
   keys.merge(allowed_by("scaling/study/sweep.cpp"));
+  keys.merge(allowed_by("scaling/study/measured_point.cpp"));
   for (const FieldFacts& field : what_if_fields().facts()) keys.insert(field.key);
   const nlohmann::json options = json_of(StepOptions{});
   for (const auto& item : options.items()) keys.insert(item.key());
@@ -54,15 +55,24 @@ std::set<std::string> campaign_keys() {
   return keys;
 }
 
-// First cells of the document's tables: `key`, `[key]` or `[[key]]`.
+// First cells of the document's tables of keys: `key`, `[key]` or `[[key]]`.
 std::set<std::string> documented_keys(const std::string& document) {
-  return all_matches(document, std::regex("\n\\| `\\[*(\\w+)\\]*` \\|"));
+  std::set<std::string> keys;
+  for (std::size_t at = 0; (at = document.find("\n| key |", at)) != std::string::npos; ++at) {
+    const std::string table = document.substr(at, document.find("\n\n", at) - at);
+    keys.merge(all_matches(table, std::regex("\n\\| `\\[*(\\w+)\\]*` \\|")));
+  }
+  return keys;
 }
 
-std::string example(const std::string& document) {
+std::vector<std::string> examples(const std::string& document) {
   const std::string mark = "```toml\n";
-  const std::size_t start = document.find(mark) + mark.size();
-  return document.substr(start, document.find("```", start) - start);
+  std::vector<std::string> texts;
+  for (std::size_t at = 0; (at = document.find(mark, at)) != std::string::npos;) {
+    at += mark.size();
+    texts.push_back(document.substr(at, document.find("```", at) - at));
+  }
+  return texts;
 }
 
 TEST(CampaignDocs, HaveTheKeysOfTheReadersAndNoOthers) {
@@ -75,18 +85,22 @@ TEST(CampaignDocs, HaveTheKeysOfTheReadersAndNoOthers) {
   EXPECT_THAT(documented_keys(document), IsSubsetOf(keys));
 }
 
-TEST(CampaignDocs, ShowEveryKeyInAnExampleThatIsRead) {
-  const std::string text = example(source_file("docs/campaigns.md"));
+TEST(CampaignDocs, ShowEveryKeyInExamplesThatAreRead) {
+  const std::vector<std::string> texts = examples(source_file("docs/campaigns.md"));
+  ASSERT_EQ(texts.size(), 2U);
   const TemporaryFolder folder;
-  const std::string path = folder.file("example.toml");
-  write_content(path, text);
+  write_content(folder.file("projected.toml"), texts[0]);
+  write_content(folder.file("measured.toml"), texts[1]);
+  write_content(folder.file("book.txt"), "It was a dark and stormy night.");
 
-  const Campaign campaign = read_campaign(path);
+  const Campaign campaign = read_campaign(folder.file("projected.toml"));
+  const Campaign measured = read_campaign(folder.file("measured.toml"));
 
   ASSERT_EQ(campaign.questions.size(), 8U);  // four points, two seeds each
   EXPECT_EQ(campaign.questions[0].what_ifs.slow_devices.count, 1);
   EXPECT_EQ(campaign.questions[2].micro_batches, 1);
-  for (const std::string& key : campaign_keys()) EXPECT_THAT(text, HasSubstr(key));
+  EXPECT_EQ(measured.questions.size(), 4U);
+  for (const std::string& key : campaign_keys()) EXPECT_THAT(texts[0] + texts[1], HasSubstr(key));
 }
 
 TEST(CampaignDocs, ShowDefaultsThatAreTheReaders) {

@@ -23,7 +23,8 @@ run() {
 
 says() { grep -qF -- "$1" "$folder/said" || fail "it did not say: $1"; }
 
-seconds() { grep -o '"total_s":[0-9.e+-]*' "$1/records.jsonl"; }
+# In no order: points are answered side by side.
+seconds() { grep -o '"total_s":[0-9.e+-]*' "$1/records.jsonl" | sort; }
 
 smoke() { run "$1" campaign run "$campaigns/smoke.toml" --output "$folder/out" "${@:2}"; }
 
@@ -46,6 +47,22 @@ says "3 kept"
 smoke 0 --fresh
 says "0 kept"
 seconds "$folder/out" | cmp - "$folder/first" || fail "two runs gave different seconds"
+
+# Killed in the middle of its simulations, as soon as a point is answered: the same command goes on
+# to the same table.
+mv "$folder/out/table.txt" "$folder/table"
+rm -r "$folder/out"
+"$fourfold" campaign run "$campaigns/smoke.toml" --output "$folder/out" >"$folder/said" 2>&1 &
+process=$!
+until [ "$(wc -l 2>/dev/null <"$folder/out/records.jsonl" || echo 0)" -ge 2 ]; do sleep 0.01; done
+kill -9 "$process" || fail "it ended before it could be killed"
+wait "$process" && fail "it ended well although it was killed"
+[ "$(wc -l <"$folder/out/records.jsonl")" -lt 6 ] || fail "nothing was left to do after the kill"
+smoke 0
+says "kept"
+cmp "$folder/out/table.txt" "$folder/table" || fail "the table after a kill is another"
+[ "$(wc -l <"$folder/out/records.jsonl")" -eq 6 ] || fail "a record is lost or doubled"
+seconds "$folder/out" | cmp - "$folder/first" || fail "after a kill there are other seconds"
 
 # A kill in the middle of a write leaves a line without an end: only its point is run again.
 truncate --size=-200 "$folder/out/records.jsonl"

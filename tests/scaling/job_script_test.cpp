@@ -7,6 +7,7 @@
 #include "scaling/study/campaign_run.hpp"
 #include "scaling/study/report.hpp"
 #include "tests/refusal.hpp"
+#include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold {
 namespace {
@@ -26,6 +27,28 @@ TEST(JobScripts, RefuseWordsThatAreUnknownOrMissing) {
   EXPECT_THAT(said("{{command}} {{nmae}}"), HasSubstr("did you mean \"name\"?"));
   EXPECT_THAT(said("{{name}}"), HasSubstr("lacks {{command}}"));
   EXPECT_THAT(said("{{command}} {{name"), HasSubstr("lacks a }}"));
+}
+
+TEST(JobScripts, FillTheTemplatesThatComeWithFourfold) {
+  for (const Launcher& launcher : launchers()) {
+    for (const JobKind kind : {JobKind::slices, JobKind::measured}) {
+      std::map<std::string, std::string> words{{"command", "run it"},
+                                               {"quoted_command", "'run it'"}};
+      for (const char* word : {"name", "time", "minutes", "folder", "directory"}) words[word] = "w";
+      const std::vector<const char*> own = kind == JobKind::slices
+                                               ? std::vector{"slices"}
+                                               : std::vector{"devices", "nodes", "ranks_per_node",
+                                                             "cores_per_rank", "cores_per_node"};
+      for (const char* word : own) words[word] = "7";
+
+      const std::string text = filled(content_of(template_of(launcher, kind)), words);
+
+      EXPECT_THAT(text, HasSubstr("run it")) << launcher.name;
+      EXPECT_EQ(text.find("{{"), std::string::npos) << launcher.name;
+      EXPECT_EQ(text.find("{ranks}") != std::string::npos, kind == JobKind::measured)
+          << launcher.name;
+    }
+  }
 }
 
 TEST(JobScripts, QuoteWordsForAShell) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # docs/record.schema.json against records of every kind: estimated, simulated, with what-ifs, of a
-# pipeline, of a system; and it refuses what is none.
+# pipeline, of a system, measured; and it refuses what is none.
 source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 python3 -c 'import jsonschema' 2>/dev/null || { echo "no jsonschema for python3 here: not checked"; exit 0; }
 export FOURFOLD_PLATFORMS=${FOURFOLD_SOURCE_DIR:?}/tests/machines
@@ -22,6 +22,19 @@ points = [{ devices = 16, model = "gpt-5b" }]
 TOML
 "$fourfold" campaign run study.toml --output out >/dev/null 2>&1
 cat out/records.jsonl >>records.jsonl
+printf 'layers = 1\nhidden = 32\nheads = 2\nsequence_tokens = 32\nvocabulary = 256\n' >tiny.toml
+for i in $(seq 300); do echo "a line of text, the $i th of them"; done >text.txt
+cat >measured.toml <<'TOML'
+title = "One point, trained"
+batch_tokens = 64
+fidelity = "measured"
+measure = { steps = 4, data = "text.txt" }
+[[machine]]
+platform = "crossbar"
+points = [{ devices = 2, model = "tiny.toml", grid = "1x1x1x2" }]
+TOML
+"$fourfold" campaign run measured.toml --output trained >/dev/null 2>said || fail "$(cat said)"
+cat trained/records.jsonl >>records.jsonl
 
 python3 - "$FOURFOLD_SOURCE_DIR/docs/record.schema.json" <<'PY'
 import copy, json, sys, jsonschema
@@ -29,7 +42,8 @@ schema = json.load(open(sys.argv[1]))
 jsonschema.Draft7Validator.check_schema(schema)
 check = jsonschema.Draft7Validator(schema)
 records = [json.loads(line) for line in open("records.jsonl")]
-assert len(records) == 6 and "digest" in records[-1]
+assert len(records) == 9 and "digest" in records[-1]
+assert {one["fidelity"] for one in records} == {"estimated", "simulated", "measured"}
 for record in records:
     for error in check.iter_errors(record):
         sys.exit(f"{list(error.path)}: {error.message[:300]}")
@@ -38,6 +52,14 @@ for key in schema["required"]:
     broken = copy.deepcopy(records[0])
     del broken[key]
     assert not check.is_valid(broken), key
+for key in schema["else"]["required"]:
+    broken = copy.deepcopy(records[0])
+    del broken[key]
+    assert not check.is_valid(broken), key
+measured = next(one for one in records if one["fidelity"] == "measured")
+assert not check.is_valid({key: value for key, value in measured.items() if key != "measured"})
+assert not check.is_valid(dict(measured, estimated_s=1.0))
+assert not check.is_valid(dict(records[0], measured=measured["measured"]))
 broken = dict(records[0], memory_GB=1)
 assert not check.is_valid(broken)
 PY

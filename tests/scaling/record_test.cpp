@@ -95,7 +95,8 @@ TEST(Record, RatesFollowFromSecondsAndModelFlops) {
 }
 
 TEST(Record, SpreadScalesWhatWasNotSimulated) {
-  // Without the jitter the chosen grid takes 19.5 s; the third was only estimated: 18 s x 19.5 / 16.
+  // Without the jitter the chosen grid takes 19.5 s; the third was only estimated: 18 s x 19.5
+  // / 16.
   const Spread best = spread(made_up_record());
 
   EXPECT_DOUBLE_EQ(best.least.value, 19.5);

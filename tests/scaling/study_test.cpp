@@ -78,7 +78,8 @@ TEST(Study, CsvHasACellForEveryColumn) {
     if (letter == '\n') commas.push_back(0);
   }
   EXPECT_EQ(commas, (std::vector<std::int64_t>{commas[0], commas[0], commas[0], 0}));
-  EXPECT_THAT(csv, HasSubstr("\nfrontier,8192,gpt-80b,32000,simulated,2x8x32x16,2,19.5,21.9375,20,"));
+  EXPECT_THAT(csv,
+              HasSubstr("\nfrontier,8192,gpt-80b,32000,simulated,2x8x32x16,2,19.5,21.9375,20,"));
 }
 
 TEST(TextTable, AlignsAndDropsTrailingBlanks) {

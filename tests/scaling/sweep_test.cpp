@@ -85,6 +85,11 @@ TEST(Growth, MultipliesParametersByLayersOrWidth) {
   EXPECT_EQ(grown(base, 1.0, Growth::layers).name, "gpt-5b");
 }
 
+TEST(Growth, RefusesAModelTooWideToCount) {
+  EXPECT_THAT(refusal<std::runtime_error>([] { grown(read_model("gpt-5b"), 1e9, Growth::width); }),
+              HasSubstr("it must be at most 1048576"));
+}
+
 TEST(Growth, RefusesAModelWithoutLayers) {
   EXPECT_THAT(
       refusal<std::runtime_error>([] { grown(read_model("gpt-5b"), 1e-3, Growth::layers); }),

@@ -1,0 +1,35 @@
+// Points answered several at a time, each answer kept the moment it comes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scaling/study/campaign.hpp"
+#include "scaling/study/store.hpp"
+
+namespace fourfold {
+
+// Points of a campaign that are projected (those of a measured one are twins) or measured.
+enum class Rung : std::uint8_t { projected, measured };
+struct OpenPoint {
+  std::size_t question = 0;
+  Rung rung = Rung::projected;
+};
+
+struct Answering {
+  std::string folder;        // of the campaign: trainings are in it
+  std::string failures;      // the log of those that failed
+  std::string launch;        // what starts the ranks of measured points; empty: mpirun, here
+  std::int64_t retries = 1;  // of what may succeed another time
+};
+
+// Whatever is projected first, as many at a time as there are cores; then what is measured, alone.
+// Returns the sentences of points that failed, which are logged, too. Throws Interrupted.
+std::vector<std::string> answer_points(const std::vector<OpenPoint>& open, const Campaign& campaign,
+                                       Store& store, const Answering& answering);
+
+// The key of a point's record at a rung.
+std::string key_of(const Campaign& campaign, std::size_t question, Rung rung);
+
+}  // namespace fourfold

@@ -1,0 +1,185 @@
+// A line for runs that differ in their seed alone; see measured_table.hpp.
+#include "scaling/study/measured_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "scaling/text/throughput_text.hpp"
+#include "scaling/validation/deviations.hpp"
+#include "sim/question/point_json.hpp"
+#include "support/prose.hpp"
+
+namespace fourfold {
+namespace {
+
+// Of one point, with other seeds.
+using Runs = std::vector<const StudyRow*>;
+
+bool same_series(const StudyRow& a, const StudyRow& b) {
+  return a.machine == b.machine && a.label == b.label;
+}
+
+bool same_point(const StudyRow& a, const StudyRow& b) {
+  return same_series(a, b) && json_of(a.record.point) == json_of(b.record.point);
+}
+
+std::vector<Runs> points_of(const Study& study) {
+  std::vector<Runs> points;
+  for (const StudyRow& row : study.rows) {
+    const auto known = std::ranges::find_if(
+        points, [&](const Runs& runs) { return same_point(*runs.front(), row); });
+    if (known == points.end()) {
+      points.push_back({&row});
+    } else {
+      known->push_back(&row);
+    }
+  }
+  return points;
+}
+
+template <typename Number>
+double median_of(const Runs& runs, const Number& number) {
+  std::vector<double> values;
+  for (const StudyRow* row : runs) values.push_back(number(*row));
+  return quantile(values, 0.5);
+}
+
+double seconds_of(const Runs& runs) {
+  return median_of(runs, [](const StudyRow& row) { return row.record.seconds().value; });
+}
+
+// Model flops a second, which also compare models that grow with the devices.
+double rate_of(const Runs& runs) {
+  return runs.front()->record.model_flops.value / seconds_of(runs);
+}
+
+const Runs& fewest_devices(const Runs& of, const std::vector<Runs>& points) {
+  const Runs* fewest = &of;
+  for (const Runs& other : points) {
+    const bool fewer = other.front()->record.devices() < fewest->front()->record.devices();
+    if (fewer && same_series(*other.front(), *of.front())) fewest = &other;
+  }
+  return *fewest;
+}
+
+std::string milliseconds(double seconds) {
+  return fmt::format("{:.1f}", 1e3 * seconds);
+}
+
+std::vector<std::string> cells_of(const Runs& runs, const std::vector<Runs>& points) {
+  const StudyRow& row = *runs.front();
+  const Record& record = row.record;
+  double low = record.measured->low.value, high = record.measured->high.value;
+  for (const StudyRow* one : runs) {
+    low = std::min(low, one->record.measured->low.value);
+    high = std::max(high, one->record.measured->high.value);
+  }
+  const double seconds = seconds_of(runs);
+  const auto share = [&](const auto& number) {
+    return fmt::format("{:.1f}", 100.0 * median_of(runs, number));
+  };
+  const Runs& first = fewest_devices(runs, points);
+  const double speedup = rate_of(runs) / rate_of(first);
+  const double more =
+      static_cast<double>(record.devices()) / static_cast<double>(first.front()->record.devices());
+  const double tokens = static_cast<double>(record.point.global_batch) *
+                        static_cast<double>(record.point.model.sequence);
+  std::string simulated = "-", deviation = "-";
+  if (row.twin) {
+    const double twin = median_of(runs, [](const StudyRow& one) { return one.simulated()->value; });
+    simulated = milliseconds(twin);
+    deviation = fmt::format("{:+.1f}", 100.0 * (twin / seconds - 1.0));
+  }
+  return {record.point.model.name,
+          row.label,
+          fmt::to_string(record.devices()),
+          record.point.grid.str(),
+          fmt::to_string(runs.size()),
+          milliseconds(seconds),
+          milliseconds(low) + "-" + milliseconds(high),
+          short_number(tokens / seconds),
+          fmt::format("{:.1f}", rate_of(runs) / 1e9),
+          share([](const StudyRow& one) { return one.record.throughput().mfu; }),
+          share([](const StudyRow& one) { return one.record.throughput().hfu; }),
+          share([](const StudyRow& one) { return one.record.exposed_share(); }),
+          fmt::format("{:.2f}", speedup),
+          fmt::format("{:.1f}", 100.0 * speedup / more),
+          fmt::format("{:.0f}", 100.0 * median_of(runs, [](const auto& one) { return one.speed; })),
+          simulated,
+          deviation};
+}
+
+std::string notes(const Study& study, const std::vector<Runs>& points) {
+  std::set<std::string> machines, conventions;
+  double disturbed = 0.0;
+  for (const StudyRow& row : study.rows) {
+    machines.insert(row.record.measured->cpu);
+    conventions.insert(
+        model_flops_convention(row.record.point.model, row.record.point.options.recompute));
+    disturbed = std::max(disturbed, row.record.measured->foreign_cores);
+  }
+  std::string text = wrapped(
+      fmt::format("Measured on {}, the slowest rank's median step; more ranks than cores share "
+                  "them. Gflop/s are model flops: {}. MFU and HFU: of the fp32 peak that was "
+                  "measured at the start of each run, on all its ranks at once. Waits: part of a "
+                  "step in which a rank stood still for communication. Speed-up and efficiency: "
+                  "Gflop/s against the fewest ranks. Speed: of a small product beside the steps, "
+                  "against the calibration; simulated seconds are at that speed.",
+                  fmt::join(machines, "; "), fmt::join(conventions, "; ")),
+      page_width);
+  text += '\n';
+  for (const Runs& runs : points) {
+    const StudyRow& row = *runs.front();
+    if (row.no_twin.empty()) continue;
+    text += fmt::format("{} on {} ranks has no simulated twin: {}.\n", row.record.point.model.name,
+                        row.record.devices(), row.no_twin);
+  }
+  constexpr double disturbing = 0.25;
+  if (disturbed > disturbing) {
+    text += fmt::format(
+        "Other processes kept up to {:.1f} cores busy meanwhile: measure again on an idle "
+        "machine.\n",
+        disturbed);
+  }
+  return text;
+}
+
+}  // namespace
+
+bool is_measured(const Study& study) {
+  return !study.rows.empty() && study.rows.front().record.measured.has_value();
+}
+
+std::string measured_text(const Study& study, Width width) {
+  TextTable table;
+  table.columns = {{"model", "", Align::left},
+                   {"", "", Align::left},
+                   {"ranks", ""},
+                   {"grid", "", Align::left},
+                   {"runs", "", Align::right, 9},
+                   {"measured", "ms"},
+                   {"quartiles", "ms"},
+                   {"tokens/s", ""},
+                   {"Gflop/s", ""},
+                   {"MFU", "%"},
+                   {"HFU", "%", Align::right, 8},
+                   {"waits", "%", Align::right, 5},
+                   {"speed-up", ""},
+                   {"efficiency", "%"},
+                   {"speed", "%", Align::right, 6},
+                   {"simulated", "ms"},
+                   {"deviation", "%"}};
+  const std::vector<Runs> points = points_of(study);
+  const StudyRow* before = nullptr;
+  for (const Runs& runs : points) {
+    if (before != nullptr && !same_series(*before, *runs.front())) table.rows.emplace_back();
+    before = runs.front();
+    table.rows.push_back(cells_of(runs, points));
+  }
+  return study.title + "\n\n" + format(table, width) + '\n' + notes(study, points);
+}
+
+}  // namespace fourfold

@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# Job scripts under stand-ins for Slurm, Flux and PBS: arrays of points that are projected, and a job
+# for each number of ranks of a measured campaign; one job of each is killed in the middle, what was
+# answered is gathered, and the same commands answer the rest.
+source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
+export FOURFOLD_PLATFORMS=${FOURFOLD_SOURCE_DIR:?}/tests/machines
+cd "$folder"
+bash "$FOURFOLD_SOURCE_DIR/tests/scaling/stand_in_scheduler.sh" "$folder/bin"
+export PATH=$folder/bin:$PATH STAND_IN_LOG=$folder/log
+verb() { "$fourfold" campaign "$@" 2>>said; }
+
+cat >study.toml <<'TOML'
+title = "Small points"
+batch_tokens = 131_072
+fidelity = "estimated"
+figures = ["machines"]
+
+[[machine]]
+platform = "crossbar"
+points = [{ devices = [64, 128, 256, 512], model = ["gpt-5b", "gpt-10b"] }]
+
+[[sweep]]
+key = "sequence_tokens"
+values = [1_024, 2_048, 4_096]
+TOML
+points=24
+verb run study.toml --output whole >whole.txt || fail "$(cat said)"
+
+# submit COMMAND...: the line that `campaign script` printed.
+submit() { "$@" >jobs.log 2>&1 || fail "$*: $(tail -5 jobs.log)"; }
+
+for launcher in slurm flux pbs; do
+  out="$folder/by-$launcher"
+  verb script study.toml --output "$out" --launcher $launcher --slices 3 --time 2h >script.txt
+  line=$(grep "$launcher.sh" script.txt) || fail "$launcher: $(cat script.txt)"
+  # Slices of eight points each, the third first: the second dies when it has answered one. A job
+  # that was done before it could be killed proves nothing: once more from the start.
+  : >log
+  for ((try = 0; try < 20; ++try)); do
+    rm -f "$out"/records*
+    STAND_IN_KILLS=2 STAND_IN_LINES=9 STAND_IN_WATCHES=$out submit ${line%%#*}
+    grep -q "^killed 2" log && break
+  done
+  grep -q "^killed 2" log || fail "$launcher: no job was killed: $(cat log)"
+  verb collect study.toml --output "$out" >collected.txt
+  gathered=$(grep -o '^[0-9]*' collected.txt)
+  [ "$gathered" -ge 17 ] && [ "$gathered" -lt $points ] || fail "$launcher: $(cat collected.txt)"
+  [ "$(wc -l <"$out/records.jsonl")" -eq "$gathered" ] || fail "$launcher: a record is lost"
+  submit ${line%%#*}
+  verb collect study.toml --output "$out" >collected.txt
+  [ "$(wc -l <"$out/records.jsonl")" -eq $points ] || fail "$launcher: $(cat collected.txt)"
+  verb collect study.toml --output "$out" | grep -q "^0 records from 3 parts" || fail "twice"
+  verb run study.toml --output "$out" >sliced.txt
+  cmp whole.txt sliced.txt || fail "$launcher: another table in slices"
+done
+
+# Measured: the engine on one and two ranks, by srun, flux run and mpirun.
+cat >tiny.toml <<'TOML'
+layers = 2
+hidden = 64
+heads = 4
+sequence_tokens = 64
+vocabulary = 256
+TOML
+for i in $(seq 400); do echo "the quick brown fox jumps over the lazy dog number $i"; done >text.txt
+cat >measured.toml <<'TOML'
+title = "A tiny model, trained"
+batch_tokens = 256
+fidelity = "measured"
+[measure]
+steps = 5
+data = "text.txt"
+[[machine]]
+platform = "crossbar"
+points = [
+  { devices = 1, model = "tiny.toml", grid = "1x1x1x1" },
+  { devices = 2, model = "tiny.toml", grid = "2x1x1x1" },
+  { devices = 2, model = "tiny.toml", grid = "1x1x1x2" },
+]
+TOML
+for launcher in slurm flux pbs; do
+  out="$folder/measured-$launcher"
+  verb script measured.toml --output "$out" --launcher $launcher --cores-per-rank 1 --time 0.5h >script.txt
+  [ "$(grep -c "$launcher-[12].sh" script.txt)" -eq 2 ] || fail "$launcher: $(cat script.txt)"
+  : >log
+  # The job of two ranks dies after its first point.
+  STAND_IN_KILLS=1 STAND_IN_LINES=1 STAND_IN_WATCHES=$out submit $(grep "$launcher-2.sh" script.txt)
+  grep -q "^killed 1" log || fail "$launcher: no job was killed: $(cat log jobs.log "$out"/devices-2.log)"
+  submit $(grep "$launcher-1.sh" script.txt)
+  verb collect measured.toml --output "$out" | grep -q "^2 records from 2 parts" || fail "$launcher: records are lost"
+  ! verb status measured.toml --output "$out" >status || fail "a point is missing"
+  grep -q "2 of 3 points answered" status || fail "$(cat status)"
+  submit $(grep "$launcher-2.sh" script.txt)
+  cat jobs.log "$out"/devices-2.log >told 2>/dev/null || true  # PBS has a file of its own
+  grep -q "3 points, 2 kept .* 1 to run" told || fail "$launcher: the first point was trained twice"
+  verb collect measured.toml --output "$out" | grep -q "^1 record from 2 parts" || fail "$launcher: the rest is not there"
+  case $launcher in
+  slurm) grep -q "^srun --nodes=1 --ntasks=2 --cpus-per-task=1 --cpu-bind=cores .*fourfold-engine train" log ;;
+  flux) grep -q "^srun --nodes=1 --ntasks=2 --cores-per-task=1 -o cpu-affinity=per-task .*fourfold-engine train" log ;;
+  pbs) grep -q "^mpirun -np 2 --map-by ppr:2:node:PE=1 --bind-to core .*fourfold-engine train" log ;;
+  esac || fail "$launcher: $(cat log)"
+done
+# The twins are simulated by the last command, and all is there.
+verb run measured.toml --output "$folder/measured-slurm" >table.txt || fail "$(cat said)"
+grep -q "simulated" table.txt || fail "$(cat table.txt)"
+verb status measured.toml --output "$folder/measured-slurm" >status || fail "$(cat status)"
+ls "$folder"/measured-*/training-* 2>/dev/null && fail "a training was left behind"
+
+# What makes no sense is refused.
+refused() {
+  local words=$1
+  shift
+  ! "$fourfold" campaign "$@" 2>script.err || fail "accepted: $*"
+  grep -q -- "$words" script.err || fail "$(cat script.err)"
+}
+printf '#!/bin/sh\n# {{name}}\n{{comand}}\n{{command}}\n' >mine.sh
+refused 'unknown {{comand}}; did you mean "command"?' script study.toml --launcher slurm --template mine.sh
+refused 'did you mean "slurm"?' script study.toml --launcher slrum
+refused "does not say how many ranks" run measured.toml --output out --launch "srun --ntasks=2"
+refused "no measured campaign" run study.toml --output out --fidelity measured
+for slice in 0/3 4/3 3 a/b 1/; do
+  refused "is no part of a whole, such as 3/8" run study.toml --output out --slice $slice
+done
+echo "clusters share a campaign, and nothing is lost"

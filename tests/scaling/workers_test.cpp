@@ -1,0 +1,136 @@
+// DoTask shared out among forks: all of it is done, a worker's death is one task's, and places that
+// nobody needs go to those who start processes.
+#include "scaling/jobs/workers.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <thread>
+
+#include "scaling/jobs/launch.hpp"
+#include "tests/scaling/temporary_folder.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace std::chrono_literals;
+
+// What became of tasks 0 to count - 1.
+struct Heard {
+  std::map<std::size_t, std::string> told, why;
+  std::set<std::size_t> died;
+  std::size_t most_at_once = 0;
+};
+
+Heard shared_out(std::size_t count, std::size_t workers, const DoTask& work) {
+  Heard heard;
+  std::size_t next = 0, at_work = 0;
+  Ears ears;
+  ears.next = [&]() -> std::optional<std::size_t> {
+    if (next == count) return std::nullopt;
+    heard.most_at_once = std::max(heard.most_at_once, ++at_work);
+    return next++;
+  };
+  ears.hear = [&](std::size_t task, const std::string& line) { heard.told[task] += line; };
+  ears.end = [&](std::size_t task, const std::string& why, bool died) {
+    --at_work;
+    heard.why[task] = why;
+    if (died) heard.died.insert(task);
+  };
+  share_out(workers, work, ears);
+  return heard;
+}
+
+TEST(Workers, DoAllTasksAsManyAtATimeAsAllowed) {
+  const Heard heard = shared_out(7, 3, [](std::size_t task, const Tell& tell) {
+    tell("task ");
+    tell(std::to_string(task));
+  });
+
+  ASSERT_EQ(heard.why.size(), 7u);
+  EXPECT_EQ(heard.told.at(4), "task 4");
+  EXPECT_EQ(heard.why.at(4), "");
+  EXPECT_EQ(heard.most_at_once, 3u);
+}
+
+TEST(Workers, TellLongLinesWhole) {
+  const std::string line(3'000'000, 'x');
+
+  const Heard heard = shared_out(2, 2, [&](std::size_t, const Tell& tell) { tell(line); });
+
+  EXPECT_EQ(heard.told.at(0), line);
+  EXPECT_EQ(heard.told.at(1), line);
+}
+
+TEST(Workers, SayWhyATaskFailed) {
+  const Heard heard = shared_out(2, 1, [](std::size_t task, const Tell&) {
+    if (task == 0) throw std::runtime_error("no grid\nfits");
+  });
+
+  EXPECT_EQ(heard.why.at(0), "no grid fits");
+  EXPECT_EQ(heard.why.at(1), "");
+  EXPECT_TRUE(heard.died.empty());
+}
+
+TEST(Workers, DieOfTheirOwnTaskAlone) {
+  const Heard heard = shared_out(5, 2, [](std::size_t task, const Tell&) {
+    if (task == 1) ::kill(getpid(), SIGKILL);
+    if (task == 3) _exit(7);
+  });
+
+  EXPECT_EQ(heard.died, (std::set<std::size_t>{1, 3}));
+  EXPECT_THAT(heard.why.at(1), HasSubstr("killed by signal 9"));
+  EXPECT_THAT(heard.why.at(3), HasSubstr("ended too early"));
+  EXPECT_EQ(heard.why.at(4), "");
+}
+
+TEST(Workers, KeepWhatTheyChangeToThemselves) {
+  int changed = 0;
+
+  shared_out(3, 2, [&](std::size_t, const Tell&) { ++changed; });
+
+  EXPECT_EQ(changed, 0);
+}
+
+// How many of six processes were there at once at most, by the lines that each writes to `log`.
+std::size_t most_at_once(const std::string& log) {
+  const std::string script = "echo + >>" + log + "; sleep 0.3; echo - >>" + log;
+  run_side_by_side(std::vector<Job>(6, Job{{"sh", "-c", script}, "", 0}));
+  std::size_t now = 0, most = 0;
+  for (const char sign : content_of(log)) {
+    if (sign == '+') most = std::max(most, ++now);
+    if (sign == '-') --now;
+  }
+  return most;
+}
+
+TEST(Workers, LeaveTheirPlaceToProcessesOfTheOthersWhenTheyHaveNothingToDo) {
+  const TemporaryFolder folder;
+
+  const Heard both = shared_out(2, 2, [&](std::size_t task, const Tell& tell) {
+    if (task == 0) {
+      tell(std::to_string(most_at_once(folder.file("both"))));
+      write_content(folder.file("ended"), "");
+    }
+    while (!std::filesystem::exists(folder.file("ended"))) std::this_thread::sleep_for(20ms);
+  });
+  const Heard alone = shared_out(2, 2, [&](std::size_t task, const Tell& tell) {
+    if (task == 1) return;
+    std::this_thread::sleep_for(500ms);
+    tell(std::to_string(most_at_once(folder.file("alone"))));
+  });
+
+  EXPECT_EQ(both.told.at(0), "1");
+  EXPECT_EQ(alone.told.at(0), "2");
+}
+
+}  // namespace
+}  // namespace fourfold
