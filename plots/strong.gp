@@ -21,7 +21,9 @@ set xrange [DEVICES_min / 1.3 : DEVICES_max * 1.3]
 set logscale x 2
 set xtics ()
 do for [devices in counts] { set xtics add (devices devices + 0) }
-set xlabel 'devices (GPUs; GCDs on MI250X)' offset 0, -1.3 - 1.05 * rows
+# Of the engine itself, as points that are measured have it.
+measured = strstrt(names, 'measured"') > 0
+set xlabel (measured ? 'ranks' : 'devices (GPUs; GCDs on MI250X)') offset 0, -1.3 - 1.05 * rows
 set bmargin 5.2 + 1.1 * rows + (any('published') ? 1.5 : 0)
 # Written with the first panel only: two over one another look bold.
 source_line = any('published') ? "set label 1 'published: '.source at screen 0.01, screen 0.02 noenhanced font ',10'" : ''
@@ -49,7 +51,8 @@ right = "unset label 1; eval no_words_below; eval words_below('series', 'devices
   100 with lines dashtype 2 lw 1.5 lc rgb dark title 'ideal', \
   for [i=1:words(names)] NaN with points pt open(i) ps 2.2 lw 2 lc rgb colour(i) \
   title (published(i) ? word(names, i).', published' : ''), \
-  NaN with vectors heads size screen 0.004,90 lw 1.2 lc rgb dark title (any('low') ? '80 % bars' : '')"
+  NaN with vectors heads size screen 0.004,90 lw 1.2 lc rgb dark \
+  title (any('low') ? (measured ? 'quartiles; simulated: 80 %' : '80 % bars') : '')"
 draw = "set multiplot layout 1,2 title heading font ',15' noenhanced; ".left."; ".right."; unset multiplot; \
   eval no_words_below"
 eval render
