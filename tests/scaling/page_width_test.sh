@@ -32,8 +32,8 @@ awk 'length($0) > 120 {found = 1} END {exit !found}' out/table.txt || fail "tabl
 fits compare --platform summit --model gpt-12b --devices 48 --batch-tokens 8388608 --output systems \
   --systems axonn-2022,deepspeed-3d,megatron-lm-2021
 fits project "${point[@]}" --devices 64 --explain
-fits project --platform selene --model gpt-1t-selene --grid x=8,data=48,pipe=8 --order interleaved --chunks 2 \
-  --micro-batches 64 --batch-tokens 6291456 --fidelity estimated --explain
+fits project --platform selene --model gpt-1t-selene --grid x=8,data=6,pipe=64 --order interleaved --chunks 2 \
+  --micro-batches 512 --batch-tokens 6291456 --fidelity estimated --explain
 fits project "${point[@]}" --devices 64 --system megatron-core
 fits project --platform frontier --model gpt-5b --devices 16 --batch-tokens 1048576 --jitter 2% \
   --slow-devices 1:0.5 --explain
