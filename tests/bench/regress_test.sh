@@ -15,13 +15,20 @@ regress() {
 }
 
 base=$folder/base.json
-regress 0 --record "$base" --quick --json
+# Virtual machines lose time that nobody here can hold off: each is tried up to three times.
+try() {
+  local attempt
+  for attempt in 1 2 3; do
+    (regress "$@") 2>"$folder/last" && return
+  done
+  fail "three times: $(cat "$folder/last")"
+}
+
+try 0 --record "$base" --quick --json
 # Where others cannot be held off the cores, what they disturb stays undecided.
 unchanged='0|2' slowed='1|2'
 if grep -q '"others_held_off":true' "$folder/said"; then unchanged=0 slowed=1; fi
-# Virtual machines lose time that nobody here can hold off: a false alarm is one that comes twice.
-(regress "$unchanged" --baseline "$base" --quick --json) 2>"$folder/first" ||
-  regress "$unchanged" --baseline "$base" --quick --json
+try "$unchanged" --baseline "$base" --quick --json
 python3 - "$folder/said" <<'PYTHON' || fail "the JSON of regress is not what it should be"
 import json, sys
 said = json.load(open(sys.argv[1]))
@@ -31,7 +38,7 @@ assert all(one["reference"].keys() >= {"value", "lower", "upper", "unit"}
            for one in said["judgements"]), said
 PYTHON
 
-FOURFOLD_BENCH_REPEAT=product=0.1 regress "$slowed" --baseline "$base" --quick \
+FOURFOLD_BENCH_REPEAT=product=0.1 try "$slowed" --baseline "$base" --quick \
   --junit "$folder/report.xml"
 grep -q '^product .* beside our own product' "$folder/said" ||
   fail "a product slowed by 10 % is not named: $(cat "$folder/said")"
