@@ -128,13 +128,13 @@ namespace {
 class Kernels {
  public:
   Kernels(const OpClass& op, const LocalSizes& sizes, const Processor& processor,
-          const Software& software, double slowest)
-      : op_(op), sizes_(sizes), processor_(processor), software_(software), slowest_(slowest) {}
+          const Software& software, std::int64_t devices)
+      : op_(op), sizes_(sizes), processor_(processor), software_(software), devices_(devices) {}
 
   Seconds time() const {
     if (!op_.function->products.empty()) return products() + beside();
     if (const MapKernels* maps = instead(); maps != nullptr) return moved(*maps) + copies();
-    const Seconds kernel = std::max(computing() * slowest_, moving(op_traffic(op_, sizes_)));
+    const Seconds kernel = std::max(computing(), moving(op_traffic(op_, sizes_)));
     return launched(kernel) + beside() + copies();
   }
 
@@ -198,22 +198,26 @@ class Kernels {
       if (!grid.empty()) {
         // Of a first factor that is stored transposed, rows are what is summed over.
         const bool transposed = op_.form == GemmForm::tn;
-        return op_flops(op_, sizes_) / gemm_rate(grid, transposed ? k : m, transposed ? m : k, n);
+        return op_flops(op_, sizes_) / gemm_rate(grid, transposed ? k : m, transposed ? m : k, n) *
+               slowest(processor_, devices_);
       }
-      return op_flops(op_, sizes_) / gemm_rate(processor_, m, k, n) * layout_penalty(op_.form);
+      return op_flops(op_, sizes_) / gemm_rate(processor_, m, k, n) * layout_penalty(op_.form) *
+             slowest(processor_, devices_);
     }
     if (op_.kind != OpKind::attention) return {};
-    return op_flops(op_, sizes_) / attention_rate(processor_, software_, op_);
+    return op_flops(op_, sizes_) / attention_rate(processor_, software_, op_) *
+           slowest(processor_, devices_);
   }
 
   // All heads of all sequences are one launch.
   Seconds products() const {
     const std::span<const HeadProduct> all = op_.function->products;
     const Flops of_each = op_flops(op_, sizes_) / static_cast<double>(all.size());
+    const double of_slowest = slowest(processor_, devices_);
     Seconds sum;
     for (const HeadProduct& product : all) {
       const FlopsPerSecond rate = batched_rate(processor_, shape_of(product, of_each));
-      sum += launched(std::max(of_each / rate * (layout_penalty(product.form) * slowest_),
+      sum += launched(std::max(of_each / rate * (layout_penalty(product.form) * of_slowest),
                                moving(product_traffic(op_, sizes_, product))));
     }
     return sum;
@@ -255,21 +259,20 @@ class Kernels {
   const LocalSizes& sizes_;
   const Processor& processor_;
   const Software& software_;
-  double slowest_;
+  std::int64_t devices_;  // of the job, which waits for the slowest
 };
 
 }  // namespace
 
 Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Processor& processor,
                     const Software& software) {
-  return moves(op, sizes) ? Kernels(op, sizes, processor, software, 1.0).time() : Seconds{};
+  return moves(op, sizes) ? Kernels(op, sizes, processor, software, 1).time() : Seconds{};
 }
 
 Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Platform& platform,
                     std::int64_t devices) {
   if (!moves(op, sizes)) return {};
-  const Processor& processor = platform.processor;
-  const Kernels kernels(op, sizes, processor, platform.software, slowest(processor, devices));
+  const Kernels kernels(op, sizes, platform.processor, platform.software, devices);
   return kernels.time() * slowdown(platform.node, devices);
 }
 
