@@ -118,8 +118,7 @@ double Board::done_work() const {
 }
 
 std::string Board::time_left() const {
-  const double left = seconds_left(since(started_), done_work(), work_);
-  return left < 0.0 ? "time left not known yet" : "about " + clock_text(left) + " left";
+  return time_left_text(seconds_left(since(started_), done_work(), work_));
 }
 
 void Board::stay(const std::string& line) {

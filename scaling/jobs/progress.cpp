@@ -69,7 +69,12 @@ std::string Progress::time_left(double done_work) const {
   double left = seconds_left(since(activity_started_), done_work - work_before_activity_,
                              work_ - work_before_activity_);
   if (left < 0.0) left = seconds_left(since(started_), done_work, work_);
-  return left < 0.0 ? "time left not known yet" : "about " + clock_text(left) + " left";
+  return time_left_text(left);
+}
+
+std::string time_left_text(double seconds_left) {
+  if (seconds_left < 0.0) return "time left not known yet";
+  return "about " + clock_text(seconds_left) + " left";
 }
 
 void Progress::wipe() {

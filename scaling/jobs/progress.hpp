@@ -44,10 +44,9 @@ class Progress {
   std::string label_;
 };
 
-// "0:07", "2:45", "1:02:03".
-std::string clock_text(double seconds);
-
 // The time that the rest takes if work goes on as fast as so far; -1 while that is unknown.
 double seconds_left(double elapsed, double done_work, double work);
+// That in words: "about 2:45 left".
+std::string time_left_text(double seconds_left);
 
 }  // namespace fourfold

@@ -274,10 +274,6 @@ void refuse_twins(const Campaign& campaign) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 // "2T", "300e9" or a number of tokens.
 double read_tokens(JsonObject& object) {
   const json& value = object.get("tokens");

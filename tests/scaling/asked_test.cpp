@@ -24,6 +24,7 @@
 #include "scaling/study/toml_file.hpp"
 #include "scaling/text/text_table.hpp"
 #include "schedule/models/model_file.hpp"
+#include "support/clock_text.hpp"
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 

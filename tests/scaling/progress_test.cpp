@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/clock_text.hpp"
+
 namespace fourfold {
 namespace {
 
