@@ -3,8 +3,10 @@
 //
 // Ours and a plain file take turns within one benchmark. A checkpoint is written and read by all
 // ranks, with checksums, fsync and renames; the plain file by rank 0 alone, in pieces of 16 MB from
-// and to one buffer, with fsync. Files that are read were written a moment ago and lie in the page
-// cache, both alike. A time is the slowest rank's from a common barrier.
+// and to one buffer, with fsync. Files are read twice: from the page cache, where they lie because
+// they were written a moment ago, and from the disk, after the kernel was told to forget them (a
+// virtual disk may still answer from its host's memory). A time is the slowest rank's from a common
+// barrier.
 //
 //   mpirun -np 2 build/bin/bench-engine_checkpoint      # writes into the working directory
 #include <fcntl.h>
@@ -48,6 +50,19 @@ void go_through(const std::string& path, int flags, std::int64_t bytes, const Mo
   ::close(file);
 }
 
+// Takes the folder's files, which are on the disk, out of the page cache.
+void forget(const std::string& folder) {
+  on_first_rank([&] {
+    for (const auto& entry : files::directory_iterator(folder)) {
+      const int file = ::open(entry.path().c_str(), O_RDONLY);
+      if (file < 0 || ::posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) != 0) {
+        throw std::runtime_error(entry.path().string() + " cannot be taken out of the page cache");
+      }
+      ::close(file);
+    }
+  });
+}
+
 std::string newest_data(const std::string& folder) {
   for (const auto& entry : files::directory_iterator(folder)) {
     if (entry.path().extension() == ".safetensors") return entry.path().string();
@@ -80,13 +95,16 @@ void side_by_side(benchmark::State& state, const ProcessGrid& grid) {
     on_first_rank([&] { go_through(plain, O_RDONLY, bytes, ::read); });
   };
 
-  Sample wrote, read, wrote_plain, read_plain_file;
+  Sample wrote, read, wrote_plain, read_plain_file, read_cold, read_plain_cold;
   for ([[maybe_unused]] auto turn : state) {
     ++training.step;
     wrote.push_back(seconds_of([&] { checkpoints.write(training, weights); }));
     wrote_plain.push_back(seconds_of(write_plain));
     read.push_back(seconds_of([&] { read_checkpoint(folder, model, weights); }));
     read_plain_file.push_back(seconds_of(read_plain));
+    forget(folder);
+    read_cold.push_back(seconds_of([&] { read_checkpoint(folder, model, weights); }));
+    read_plain_cold.push_back(seconds_of(read_plain));
     state.SetIterationTime(wrote.back());
   }
   on_first_rank([&] { files::remove_all(folder); });
@@ -97,6 +115,8 @@ void side_by_side(benchmark::State& state, const ProcessGrid& grid) {
   state.counters["plain_write_MBps"] = mega / quantile(wrote_plain, 0.5);
   state.counters["read_MBps"] = mega / quantile(read, 0.5);
   state.counters["plain_read_MBps"] = mega / quantile(read_plain_file, 0.5);
+  state.counters["disk_read_MBps"] = mega / quantile(read_cold, 0.5);
+  state.counters["plain_disk_read_MBps"] = mega / quantile(read_plain_cold, 0.5);
   state.counters["n"] = static_cast<double>(wrote.size());
 }
 

@@ -94,24 +94,32 @@ std::string incomparable(const Baseline& baseline, const Provenance& now, std::i
 }
 
 std::vector<Straggler> stragglers(const MachineRun& run) {
-  std::map<std::string, std::vector<Unit>> ranks_of_node;
-  for (const RankRates& rank : run.ranks) {
-    ranks_of_node[rank.node].push_back(
-        {fmt::format("rank {} on {}", rank.rank, rank.node), rank.rates});
-  }
+  std::map<std::string, std::vector<const RankRates*>> ranks_of_node;
+  for (const RankRates& rank : run.ranks) ranks_of_node[rank.node].push_back(&rank);
   std::vector<Unit> nodes;
   std::vector<Straggler> found;
   for (const auto& [node, ranks] : ranks_of_node) {
     Unit unit{fmt::format("node {}", node), std::vector<double>(run.of_ranks.size(), 0.0)};
-    for (const Unit& rank : ranks) {
+    for (const RankRates* rank : ranks) {
       for (std::size_t i = 0; i < unit.rates.size(); ++i) {
-        unit.rates[i] += rank.rates[i] / static_cast<double>(ranks.size());
+        unit.rates[i] += rank->rates[i] / static_cast<double>(ranks.size());
       }
     }
     nodes.push_back(unit);
   }
   add_stragglers(nodes, run.of_ranks, found);
-  for (const auto& [node, ranks] : ranks_of_node) add_stragglers(ranks, run.of_ranks, found);
+  std::vector<std::string> names = run.of_ranks;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const RankRates& first = run.ranks.front();
+    if (first.beside_own[i] != first.rates[i]) names[i] += ", beside our own product";
+  }
+  for (const auto& [node, ranks] : ranks_of_node) {
+    std::vector<Unit> units;
+    for (const RankRates* rank : ranks) {
+      units.push_back({fmt::format("rank {} on {}", rank->rank, node), rank->beside_own});
+    }
+    add_stragglers(units, names, found);
+  }
   return found;
 }
 

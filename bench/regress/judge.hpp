@@ -43,7 +43,8 @@ struct Straggler {
   double rate = 0.0, median_of_peers = 0.0;
 };
 inline constexpr double share_of_peers = 0.9;
-// At most one finding each. Nodes are compared by the mean of their ranks.
+// At most one finding each. Nodes are compared by the mean of their ranks; ranks of a node beside
+// their own products, for what else runs on a core takes from both.
 std::vector<Straggler> stragglers(const MachineRun& run);
 
 }  // namespace fourfold

@@ -40,7 +40,8 @@ struct Reference {
 struct RankRates {
   std::int64_t rank = 0;
   std::string node;
-  std::vector<double> rates;  // by name in `MachineRun::of_ranks`
+  std::vector<double> rates;       // by name in `MachineRun::of_ranks`
+  std::vector<double> beside_own;  // over our own product's; the rate itself where there was none
 };
 
 struct MachineRun {

@@ -77,9 +77,10 @@ class Suite {
     for (double one : world_.all(own)) sum += one;
     return sum;
   }
-  void note_rank(const std::string& name, double rate) {
+  void note_rank(const std::string& name, double rate, double beside_own) {
     result_.of_ranks.push_back(name);
-    own_rates_.push_back(rate);
+    rates_.push_back(rate);
+    beside_own_.push_back(beside_own);
   }
 
   // The peak that nine bursts in ten reach at least: the fastest are those that a core made while
@@ -146,7 +147,7 @@ class Suite {
     const std::vector<Sample> seconds = take_turns(takes, turns(150));
     // What nine bursts in ten reach at least: the fastest are luck.
     const double peak = burst_.flops() / nearest_rank(seconds[0], 0.1) * giga;
-    note_rank("FMA peak", peak);
+    note_rank("FMA peak", peak, peak);
     result_.fma_peak = sum_over_ranks(peak);
     for (std::size_t i = 0; i < runs.size(); ++i) {
       const std::string name =
@@ -157,9 +158,10 @@ class Suite {
       const double work = runs[i]->flops() * giga;
       Metric metric{name, "Gflop/s", Scale::own_product, 0, 0, {}};
       const double rate = work / median(seconds[at]);
-      note_rank(name, rate);
       metric.value = sum_over_ranks(rate);
-      judge_by(metric, beside_own(work, seconds[at], seconds[at - 1], seconds[at + 1]));
+      const Sample ratios = beside_own(work, seconds[at], seconds[at - 1], seconds[at + 1]);
+      note_rank(name, rate, median(ratios));
+      judge_by(metric, ratios);
       result_.metrics.push_back(std::move(metric));
     }
   }
@@ -176,7 +178,7 @@ class Suite {
     for (StreamLoop loop : {StreamLoop::copy, StreamLoop::triad}) {
       Metric metric{fmt::format("memory {}", name(loop)), "GB/s", Scale::absolute, 0, 0, {}};
       const double rate = stream.bytes(loop) * giga / median(seconds[i]);
-      note_rank(metric.name, rate);
+      note_rank(metric.name, rate, rate);
       metric.value = metric.judged = sum_over_ranks(rate);
       metric.samples = world_.all(thinned(rates(stream.bytes(loop) * giga, seconds[i])));
       result_.metrics.push_back(std::move(metric));
@@ -263,12 +265,14 @@ class Suite {
     int length = 0;
     check_mpi(MPI_Get_processor_name(node.data(), &length), "MPI_Get_processor_name");
     const auto nodes = world_.all(node);
-    const std::vector<double> rates = world_.all(own_rates_);
-    const auto of_rank = static_cast<std::ptrdiff_t>(own_rates_.size());
+    const std::vector<double> rates = world_.all(rates_), beside = world_.all(beside_own_);
     for (std::int64_t rank = 0; rank < world_.size(); ++rank) {
-      const auto first = rates.begin() + rank * of_rank;
-      result_.ranks.push_back({rank, nodes[static_cast<std::size_t>(rank)].data(),
-                               std::vector<double>(first, first + of_rank)});
+      const auto part = [&](const std::vector<double>& all) {
+        const auto count = static_cast<std::ptrdiff_t>(rates_.size());
+        return std::vector<double>(all.begin() + rank * count, all.begin() + (rank + 1) * count);
+      };
+      result_.ranks.push_back(
+          {rank, nodes[static_cast<std::size_t>(rank)].data(), part(rates), part(beside)});
     }
     const std::vector<double> seconds = world_.all(own_processor_seconds() - own_seconds_);
     double ours = 0.0;
@@ -287,7 +291,7 @@ class Suite {
   FmaBurst burst_{burst_seconds};
   OwnProduct own_;
   MachineRun result_;
-  std::vector<double> own_rates_;
+  std::vector<double> rates_, beside_own_;  // of this rank, by name in result_.of_ranks
 };
 
 }  // namespace
@@ -307,8 +311,12 @@ MachineRun better_of(const MachineRun& one, const MachineRun& other) {
   }
   for (std::size_t r = 0; r < best.ranks.size(); ++r) {
     for (std::size_t i = 0; i < best.of_ranks.size(); ++i) {
-      double& rate = best.ranks[r].rates[i];
-      rate = std::max(rate, other.ranks[r].rates[i]);
+      const auto keep_best = [&](std::vector<double> RankRates::*of) {
+        double& best_yet = (best.ranks[r].*of)[i];
+        best_yet = std::max(best_yet, (other.ranks[r].*of)[i]);
+      };
+      keep_best(&RankRates::rates);
+      keep_best(&RankRates::beside_own);
     }
   }
   return best;

@@ -35,7 +35,7 @@ MachineRun run_of(double typical, unsigned seed) {
   run.metrics = {noisy("product", typical, seed)};
   run.metrics.push_back({"projected", "Tflop/s", Scale::exact, 1.5, 1.5, {}});
   run.of_ranks = {"FMA peak", "product"};
-  run.ranks = {{0, "one", {100, 90}}, {1, "one", {101, 91}}};
+  run.ranks = {{0, "one", {100, 90}, {100, 0.9}}, {1, "one", {101, 91}, {101, 0.91}}};
   return run;
 }
 
@@ -125,19 +125,30 @@ TEST(Regress, BoundsFollowTheNoiseWithinLimits) {
 TEST(Regress, NamesARankBehindItsPeersOnly) {
   MachineRun run = run_of(0.9, 1);
   EXPECT_TRUE(stragglers(run).empty());
-  run.ranks[1].rates[1] = 80;
+  run.ranks[1].beside_own[1] = 0.8;
   const std::vector<Straggler> found = stragglers(run);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].who, "rank 1 on one");
-  EXPECT_EQ(found[0].what, "product");
-  EXPECT_EQ(found[0].median_of_peers, 90);
+  EXPECT_EQ(found[0].what, "product, beside our own product");
+  EXPECT_EQ(found[0].median_of_peers, 0.9);
+}
+
+// What takes from our own product as much is on the core, not in the library.
+TEST(Regress, NamesNoRankWhoseOwnProductIsAsSlow) {
+  MachineRun run = run_of(0.9, 1);
+  run.ranks[1].rates[1] = 70;
+  EXPECT_TRUE(stragglers(run).empty());
+  run.ranks[1].beside_own[0] = 88;
+  ASSERT_EQ(stragglers(run).size(), 1u);
+  EXPECT_EQ(stragglers(run)[0].what, "FMA peak");
 }
 
 TEST(Regress, NamesANodeBehindItsPeersAndNotAllItsRanks) {
   MachineRun run;
   run.of_ranks = {"FMA peak"};
   for (std::int64_t rank = 0; rank < 8; ++rank) {
-    run.ranks.push_back({rank, "node" + std::to_string(rank / 2), {rank / 2 == 2 ? 85.0 : 100.0}});
+    run.ranks.push_back(
+        {rank, "node" + std::to_string(rank / 2), {rank / 2 == 2 ? 85.0 : 100.0}, {1}});
   }
   const std::vector<Straggler> found = stragglers(run);
   ASSERT_EQ(found.size(), 1u);
