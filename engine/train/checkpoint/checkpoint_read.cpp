@@ -106,6 +106,9 @@ void verify(OpenData& data, const CheckpointRecord& record) {
     std::vector<float> values;
     const std::int64_t end = (record.data_file_bytes - data.first_byte) / 4;
     for (std::int64_t at = rank * piece_elements; at < end; at += size * piece_elements) {
+      const std::int64_t next = std::min(at + size * piece_elements, end);
+      data.file->read_ahead(data.first_byte + 4 * next,
+                            4 * std::min(size * piece_elements, end - next));
       values.resize(static_cast<std::size_t>(std::min(piece_elements, end - at)));
       data.file->read_elements(data.first_byte + 4 * at, values);
       add_checksums(data.matrices, at, values, sums);
