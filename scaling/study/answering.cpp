@@ -212,13 +212,16 @@ class Stint {
 
 }  // namespace
 
-std::string key_of(const Campaign& campaign, std::size_t question, Rung rung) {
+std::string key_of(const Campaign& campaign, std::size_t question, Rung rung,
+                   const Builds& builds) {
   const Question& asked = campaign.questions[question];
   if (rung == Rung::projected) {
-    return record_key(asked, projected_fidelity(campaign), campaign.rule);
+    return record_key(asked, projected_fidelity(campaign), campaign.rule,
+                      builds.projecting.empty() ? digest_of_executables() : builds.projecting);
   }
   const std::int64_t seed = campaign.tags.at(question).repetition;
-  return measured_key(asked, campaign.measure, static_cast<std::uint64_t>(seed));
+  return measured_key(asked, campaign.measure, static_cast<std::uint64_t>(seed),
+                      builds.engine.empty() ? digest_of_engine() : builds.engine);
 }
 
 std::vector<std::string> answer_points(const std::vector<OpenPoint>& open, const Campaign& campaign,

@@ -29,7 +29,13 @@ struct Answering {
 std::vector<std::string> answer_points(const std::vector<OpenPoint>& open, const Campaign& campaign,
                                        Store& store, const Answering& answering);
 
+// Digests of the executables that answer; empty: of those that are running.
+struct Builds {
+  std::string projecting = {}, engine = {};
+};
+
 // The key of a point's record at a rung.
-std::string key_of(const Campaign& campaign, std::size_t question, Rung rung);
+std::string key_of(const Campaign& campaign, std::size_t question, Rung rung,
+                   const Builds& builds = {});
 
 }  // namespace fourfold

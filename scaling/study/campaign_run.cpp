@@ -186,7 +186,8 @@ std::string point_name(const Campaign& campaign, std::size_t index) {
   return text;
 }
 
-Answered answered_by(const Campaign& campaign, const std::vector<Record>& records) {
+Answered answered_by(const Campaign& campaign, const std::vector<Record>& records,
+                     const Builds& builds) {
   std::map<std::string, const Record*> by_key;
   for (const Record& record : records) by_key[record.key] = &record;
   const auto with_key = [&](const std::string& key) -> const Record* {
@@ -197,14 +198,14 @@ Answered answered_by(const Campaign& campaign, const std::vector<Record>& record
   std::set<std::string> twin_keys;
   const Rung rung = campaign.is_measured() ? Rung::measured : Rung::projected;
   for (std::size_t i = 0; i < campaign.questions.size(); ++i) {
-    answered.keys.push_back(key_of(campaign, i, rung));
+    answered.keys.push_back(key_of(campaign, i, rung, builds));
     const Record* twin = nullptr;
     std::string no_twin;
     if (campaign.is_measured()) {
       const Question& question = campaign.questions[i];
       no_twin = twin_refusal(question);
       const bool calibrated = is_calibrated(question.platform);
-      const std::string key = calibrated ? key_of(campaign, i, Rung::projected) : "";
+      const std::string key = calibrated ? key_of(campaign, i, Rung::projected, builds) : "";
       twin = with_key(key);
       if (no_twin.empty() && twin == nullptr) {
         no_twin = "not simulated yet";

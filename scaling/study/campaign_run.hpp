@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scaling/find/question.hpp"
+#include "scaling/study/answering.hpp"
 #include "scaling/study/campaign.hpp"
 #include "scaling/study/store.hpp"
 #include "scaling/study/study.hpp"
@@ -73,7 +74,8 @@ struct Answered {
   std::vector<std::string> no_twin;
   std::vector<std::size_t> missing_twins;
 };
-Answered answered_by(const Campaign& campaign, const std::vector<Record>& records);
+Answered answered_by(const Campaign& campaign, const std::vector<Record>& records,
+                     const Builds& builds = {});
 
 Study study_of(const Campaign& campaign, const Answered& answered);
 

@@ -18,6 +18,7 @@
 #include "scaling/study/report.hpp"
 #include "scaling/study/study_table.hpp"
 #include "support/prose.hpp"
+#include "support/standard_streams.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold {
@@ -39,8 +40,30 @@ View view_of(const CampaignOrder& order) {
   return view;
 }
 
+// What the builds of Fourfold that made the newest records answered.
+Answered answered_by_newest(const View& view) {
+  const std::vector<Record> records = read_records(records_file(view.folder));
+  Builds builds;
+  for (const Record& record : records) {
+    (record.measured ? builds.engine : builds.projecting) = record.provenance.executables;
+  }
+  return answered_by(view.campaign, records, builds);
+}
+
+// Records of this build, or else, with a remark, those of the build that made the newest.
 View view_with_records(const CampaignOrder& order) {
   View view = view_of(order);
+  if (view.answered.records.empty()) {
+    view.answered = answered_by_newest(view);
+    if (!view.answered.records.empty()) {
+      const Provenance& from = view.answered.records.back().provenance;
+      say(
+          fmt::format("{} has records of another build of Fourfold ({}, {}); "
+                      "`fourfold campaign run {}` answers with this one\n",
+                      view.folder, from.commit, from.time, order.file));
+      view.study = study_of(view.campaign, view.answered);
+    }
+  }
   if (view.answered.records.empty()) {
     throw std::runtime_error(fmt::format(
         "{} has no record of this campaign as it is now; `fourfold campaign run {}` makes them",
@@ -95,6 +118,12 @@ Status campaign_status(const CampaignOrder& order) {
                   static_cast<std::int64_t>(sentences.size()) - failed),
       sentences.empty()};
   for (const std::string& sentence : sentences) status.text += "  " + sentence + '\n';
+  const std::size_t elsewhere = answered_by_newest(view).records.size();
+  if (view.answered.records.empty() && elsewhere > 0) {
+    status.text += fmt::format(
+        "  {} of another build of Fourfold: table, plot and report show {}\n",
+        counted(static_cast<std::int64_t>(elsewhere), "record"), elsewhere == 1 ? "it" : "them");
+  }
   for (const std::string& sentence : unanswered_twins(view)) {
     status.text += "  " + sentence + '\n';
     status.complete = false;

@@ -37,11 +37,6 @@ class Scratch {
   std::string folder_;
 };
 
-const std::string& digest_of_engine() {
-  static const std::string once = digest_of_file(beside_this_executable("fourfold-engine"));
-  return once;
-}
-
 // As the schedule counts them, of the stage that needs most memory; sent bytes of the first.
 void add_counts(Record& record) {
   const Point& point = record.point;
@@ -96,21 +91,28 @@ MeasureRule read_measure(JsonObject object, const std::string& path) {
   return rule;
 }
 
-std::string measured_key(const Question& question, const MeasureRule& rule, std::uint64_t seed) {
-  return digest(nlohmann::json{{"question", json_of(question)},
-                               {"fidelity", name(Fidelity::measured)},
-                               {"steps", rule.steps},
-                               {"transport", rule.transport},
-                               {"data", rule.data.empty() ? "" : digest_of_file(rule.data)},
-                               {"seed", seed},
-                               {"engine", digest_of_engine()}}
-                    .dump());
+const std::string& digest_of_engine() {
+  static const std::string once = digest_of_file(beside_this_executable("fourfold-engine"));
+  return once;
+}
+
+std::string measured_key(const Question& question, const MeasureRule& rule, std::uint64_t seed,
+                         const std::string& engine) {
+  return digest(nlohmann::json{
+      {"question", json_of(question)},
+      {"fidelity", name(Fidelity::measured)},
+      {"steps", rule.steps},
+      {"transport", rule.transport},
+      {"data", rule.data.empty() ? "" : digest_of_file(rule.data)},
+      {"seed", seed},
+      {"engine",
+       engine}}.dump());
 }
 
 Record measure(const Question& question, const ProcessGrid& grid, std::int64_t micro_batches,
                const Training& training) {
   Record record;
-  record.key = measured_key(question, training.rule, training.seed);
+  record.key = measured_key(question, training.rule, training.seed, digest_of_engine());
   record.fidelity = Fidelity::measured;
   record.point = point_of(question, grid, micro_batches);
   add_counts(record);

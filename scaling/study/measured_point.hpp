@@ -19,7 +19,9 @@ MeasureRule read_measure(JsonObject object, const std::string& path);
 
 // What decides whether a measured record answers a point again: the question, how it is trained,
 // and the engine; not the platform's file, which is its twin's.
-std::string measured_key(const Question& question, const MeasureRule& rule, std::uint64_t seed);
+std::string measured_key(const Question& question, const MeasureRule& rule, std::uint64_t seed,
+                         const std::string& engine);
+const std::string& digest_of_engine();
 
 // How a point is trained.
 struct Training {

@@ -79,13 +79,14 @@ Spread spread(const Record& record) {
   return spread;
 }
 
-std::string record_key(const Question& question, Fidelity fidelity, const StoppingRule& rule) {
+std::string record_key(const Question& question, Fidelity fidelity, const StoppingRule& rule,
+                       const std::string& executables) {
   const Platform platform = read_platform(question.platform, question.scales, question.software);
   nlohmann::json parts{{"question", json_of(question)},
                        {"fidelity", name(fidelity)},
                        {"platform", digest_of_file(platform.path)},
                        {"software", digest_of_file(platform.software.path)},
-                       {"executables", digest_of_executables()},
+                       {"executables", executables},
                        {"residuals", digest_of_file(residuals_file())}};
   if (simulates(fidelity)) {
     parts["rule"] = {rule.at_least, rule.at_most, rule.margin, rule.work_limit};

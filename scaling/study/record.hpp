@@ -104,8 +104,9 @@ Seconds seconds_of(const GridSeconds& grid, const Record& record);
 // Whether a lead that small is a tie by the bar: seconds over those of the faster one.
 bool ties(const std::optional<ErrorBar>& bar, Seconds faster, Seconds slower);
 
-// What decides whether a record answers a question again.
-std::string record_key(const Question& question, Fidelity fidelity, const StoppingRule& rule);
+// What decides whether a record answers a question again: the question, its files, and who answers.
+std::string record_key(const Question& question, Fidelity fidelity, const StoppingRule& rule,
+                       const std::string& executables = digest_of_executables());
 
 // The record of a finding at a fidelity that it reached: a simulated finding gives both.
 Record make_record(const Question& question, const Finding& finding, Fidelity fidelity,

@@ -36,6 +36,14 @@ cmp whole.txt out.txt || fail "the table after kills is another"
 verb status study.toml --output out >status || fail "all is answered: $(cat status)"
 [ "$(wc -l <out/records.jsonl)" -eq 8 ] || fail "a record is lost or doubled"
 
+# Another build of the same program sees what this one answered, and says whose it is.
+mkdir other && cp "$fourfold" other/fourfold && printf x >>other/fourfold
+other/fourfold campaign table study.toml --output out --wide >table.txt 2>said_by_other
+cmp table.txt out/table.txt || fail "another build makes another table of the same records"
+grep -q "out has records of another build of Fourfold" said_by_other || fail "$(cat said_by_other)"
+! other/fourfold campaign status study.toml --output out >status || fail "it answered nothing itself"
+grep -q "8 records of another build" status || fail "$(cat status)"
+
 # What is made of the records.
 verb table study.toml --output out --wide >table.txt
 cmp table.txt out/table.txt

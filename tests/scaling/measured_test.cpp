@@ -57,8 +57,8 @@ TEST(MeasuredCampaigns, RepeatWithOtherSeeds) {
   ASSERT_EQ(campaign.questions.size(), 2u);
   EXPECT_EQ(campaign.tags[1].repetition, 2);
   EXPECT_EQ(point_name(campaign, 1), "perlmutter 2 gpt2-mini, seed 2");
-  EXPECT_NE(measured_key(campaign.questions[0], campaign.measure, 1),
-            measured_key(campaign.questions[1], campaign.measure, 2));
+  EXPECT_NE(measured_key(campaign.questions[0], campaign.measure, 1, "engine"),
+            measured_key(campaign.questions[1], campaign.measure, 2, "engine"));
 }
 
 TEST(MeasuredCampaigns, RefuseWhatCannotBeMeasured) {
