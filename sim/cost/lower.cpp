@@ -117,7 +117,6 @@ class Lowering {
     for (const Channel& channel : program_.channels) {
       shapes_.push_back(group_shape(channel, target.shapes, target.platform.node.devices));
       rates_.push_back(shapes_.back().members == 1 ? BytesPerSecond{} : link_rate(channel, target));
-      program_.interference.push_back(interference_of(target.platform, shapes_.back()));
     }
   }
 
@@ -181,8 +180,9 @@ class Lowering {
     const CollectiveChoice choice =
         choose_collective(target_.platform.library, task,
                           applies(target_.tuning, c.kind, shape) ? target_.tuning : own_choice_);
-    program_.collectives.push_back(
-        {number, c.kind, choice.cost, choice.uncontended, choice.algorithm, choice.protocol});
+    program_.collectives.push_back({number, c.kind, choice.cost, choice.uncontended,
+                                    choice.algorithm, choice.protocol,
+                                    interference_of(target_.platform, choice)});
   }
 
   void add(const Body& body, const Folded& folded) {
@@ -292,7 +292,6 @@ void clear(TimedProgram& program) {
   program.stages.clear();
   program.queues.clear();
   program.max_back = 0;
-  program.interference.clear();
 }
 
 }  // namespace

@@ -129,6 +129,8 @@ std::optional<CollectiveChoice> as_measured(const CollectiveLibrary& library,
     choice.cost.work = task.buffer * part_sent(task.kind, task.shape.members);
     choice.cost.rate_cap = choice.cost.work / (whole - choice.cost.delay);
     choice.uncontended = uncontended(choice.cost, task.link_rate);
+    choice.beside_kernels =
+        choice.cost.delay + (choice.uncontended - choice.cost.delay) / (1.0 - library.interference);
     return choice;
   }
   return std::nullopt;

@@ -16,6 +16,10 @@ struct CollectiveChoice {
   WireProtocol protocol = WireProtocol::simple;
   CollectiveCost cost;
   Seconds uncontended;
+  // The same with kernels running beside it all the while. They slow the copies inside nodes, not
+  // the NICs and not latency: a ring over nodes loses only what makes its copies slower than its
+  // bytes are by themselves. So faster NICs never make it slower.
+  Seconds beside_kernels;
 };
 
 // The fastest of ring and tree (all-reduce over several nodes only), low latency and simple, as the
@@ -52,10 +56,8 @@ CollectiveChoice choose_collective(const CollectiveLibrary& library, const Colle
 CollectiveCost collective_cost(const CollectiveLibrary& library, CollectiveKind kind, Bytes buffer,
                                GroupShape shape, BytesPerSecond link_rate);
 
-// What a collective of such a group and kernels beside it lose to each other. Kernels slow the
-// copies inside nodes, not the NICs: a ring over nodes loses only what makes its copies slower than
-// it is by itself.
-Interference interference_of(const Platform& platform, GroupShape shape);
+// What the collective and kernels beside it lose to each other.
+Interference interference_of(const Platform& platform, const CollectiveChoice& choice);
 
 // delay + work / min(rate_cap, link_rate).
 Seconds uncontended(const CollectiveCost& cost, BytesPerSecond link_rate);

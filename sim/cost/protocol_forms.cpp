@@ -65,16 +65,9 @@ Seconds hops(const CollectiveCounts& counts, const Protocol& protocol) {
 
 }  // namespace
 
-Interference interference_of(const Platform& platform, GroupShape shape) {
-  const CollectiveLibrary& library = platform.library;
-  const double of_kernels = platform.processor.interference;
-  if (shape.members == 1) return {};
-  if (shape.nodes == 1) return {of_kernels, library.interference};
-  const std::int64_t in_each = shape.members / shape.nodes;
-  if (in_each <= 1) return {of_kernels, 0.0};
-  const BytesPerSecond copies =
-      plateau_in_node(library, in_each, shape.stride) * (1.0 - library.interference);
-  return {of_kernels, std::max(0.0, 1.0 - copies / plateau_across(library, shape))};
+Interference interference_of(const Platform& platform, const CollectiveChoice& choice) {
+  if (!(choice.beside_kernels > choice.uncontended)) return {platform.processor.interference, 0.0};
+  return {platform.processor.interference, 1.0 - choice.uncontended / choice.beside_kernels};
 }
 
 CollectiveForms::CollectiveForms(const CollectiveLibrary& library, GroupShape shape,
@@ -95,14 +88,13 @@ CollectiveChoice CollectiveForms::ring_low_latency(const CollectiveCounts& ring,
                    payload * low_latency_wire, plateau_ * (fraction(protocol) * low_latency_wire)});
 }
 
-// The delay is what latency adds to the bandwidth term at the uncontended rate.
 CollectiveChoice CollectiveForms::ring_simple(const CollectiveCounts& ring, Bytes payload) const {
   const Protocol& protocol = library_.simple;
-  const BytesPerSecond cap = plateau_ * fraction(protocol);
-  const Seconds stream = payload / std::min(cap, link_rate_);
-  const Seconds both = overlapped(hops(ring, protocol), stream, library_.overlap_exponent);
-  return finished(CollectiveAlgorithm::ring, WireProtocol::simple,
-                  {base_ * protocol.ring_base_factor + (both - stream), payload, cap});
+  return overlapping(CollectiveAlgorithm::ring, {base_ * protocol.ring_base_factor,
+                                                 {},
+                                                 hops(ring, protocol),
+                                                 payload,
+                                                 plateau_ * fraction(protocol)});
 }
 
 // Inside nodes a tree's chunks pass on at the low-latency pace in either protocol.
@@ -152,11 +144,8 @@ CollectiveChoice CollectiveForms::hierarchical(const CollectiveCounts& counts, B
         CollectiveAlgorithm::hierarchical, wire,
         {base_ + hops(counts, library_.low_latency) + work.in_node, work.across, work.cap});
   }
-  const Seconds stream = work.across / std::min(work.cap, link_rate_);
-  const Seconds both =
-      overlapped(hops(counts, library_.simple), work.in_node + stream, library_.overlap_exponent);
-  return finished(CollectiveAlgorithm::hierarchical, wire,
-                  {base_ + (both - stream), work.across, work.cap});
+  return overlapping(CollectiveAlgorithm::hierarchical,
+                     {base_, work.in_node, hops(counts, library_.simple), work.across, work.cap});
 }
 
 CollectiveChoice CollectiveForms::pairwise(CollectiveAlgorithm algorithm,
@@ -171,6 +160,21 @@ CollectiveChoice CollectiveForms::pairwise(CollectiveAlgorithm algorithm,
   return finished(algorithm, wire, {base_ + latency + work.in_node, work.across, work.cap});
 }
 
+// The delay is what latency adds to the bandwidth term at the uncontended rate.
+CollectiveChoice CollectiveForms::overlapping(CollectiveAlgorithm algorithm,
+                                              const Flow& flow) const {
+  const auto both = [&](Seconds stream) {
+    return overlapped(flow.hops, flow.in_node + stream, library_.overlap_exponent);
+  };
+  const Seconds stream = flow.bytes / std::min(flow.cap, link_rate_);
+  CollectiveChoice choice = finished(algorithm, WireProtocol::simple,
+                                     {flow.base + (both(stream) - stream), flow.bytes, flow.cap});
+  const BytesPerSecond slowed =
+      by_copies(flow.cap, WireProtocol::simple, 1.0 - library_.interference);
+  choice.beside_kernels = flow.base + both(flow.bytes / std::min(slowed, link_rate_));
+  return choice;
+}
+
 double CollectiveForms::fraction(const Protocol& protocol) const {
   if (!across_) return protocol.bandwidth_fraction_in_node;
   if (protocol.bandwidth_exponent_across == 1.0) return protocol.bandwidth_fraction_across;
@@ -179,9 +183,30 @@ double CollectiveForms::fraction(const Protocol& protocol) const {
                            std::pow(share, protocol.bandwidth_exponent_across - 1.0));
 }
 
+// No ring over nodes is faster than the copies of its members in a node, of which kernels beside it
+// leave `left`.
+BytesPerSecond CollectiveForms::by_copies(BytesPerSecond cap, WireProtocol wire,
+                                          double left) const {
+  if (!across_) return cap * left;
+  const std::int64_t per_node = shape_.members / shape_.nodes;
+  if (per_node <= 1) return cap;
+  const bool flagged = wire == WireProtocol::low_latency;
+  const Protocol& protocol = flagged ? library_.low_latency : library_.simple;
+  return std::min(
+      cap, plateau_in_node(library_, per_node, shape_.stride) *
+               (left * protocol.bandwidth_fraction_in_node * (flagged ? low_latency_wire : 1.0)));
+}
+
 CollectiveChoice CollectiveForms::finished(CollectiveAlgorithm algorithm, WireProtocol protocol,
                                            CollectiveCost cost) const {
-  return {algorithm, protocol, cost, fourfold::uncontended(cost, link_rate_)};
+  // Simple's plateau over nodes was measured, and is what its copies reach.
+  if (across_ && protocol == WireProtocol::low_latency) {
+    cost.rate_cap = by_copies(cost.rate_cap, protocol, 1.0);
+  }
+  const CollectiveCost slowed{cost.delay, cost.work,
+                              by_copies(cost.rate_cap, protocol, 1.0 - library_.interference)};
+  return {algorithm, protocol, cost, uncontended(cost, link_rate_),
+          uncontended(slowed, link_rate_)};
 }
 
 }  // namespace fourfold

@@ -49,8 +49,16 @@ class CollectiveForms {
   };
   Stages stages(const CollectiveCounts& counts, Bytes buffer, WireProtocol wire) const;
   double fraction(const Protocol& protocol) const;
+  BytesPerSecond by_copies(BytesPerSecond cap, WireProtocol wire, double left) const;
   CollectiveChoice finished(CollectiveAlgorithm algorithm, WireProtocol protocol,
                             CollectiveCost cost) const;
+  // A stream of chunks at up to `cap` bytes/s, whose latency overlaps with it.
+  struct Flow {
+    Seconds base, in_node, hops;
+    Bytes bytes;
+    BytesPerSecond cap;
+  };
+  CollectiveChoice overlapping(CollectiveAlgorithm algorithm, const Flow& flow) const;
 
   const CollectiveLibrary& library_;
   GroupShape shape_;

@@ -26,6 +26,15 @@ struct CollectiveCost {
 // synchronises.
 enum class WireProtocol : std::uint8_t { low_latency, simple };
 
+// While a collective and kernels run side by side, kernels run at 1 - of_kernels of their speed and
+// the collective at 1 - of_collectives of its own, latency included.
+struct Interference {
+  double of_kernels = 0.0;
+  double of_collectives = 0.0;
+
+  bool any() const { return of_kernels != 0.0 || of_collectives != 0.0; }
+};
+
 // A collective class: every post of the class has the same channel, kind, bytes and cost.
 struct TimedCollective {
   ChannelNumber channel = 0;
@@ -35,6 +44,7 @@ struct TimedCollective {
   // What the library chose; decides nothing any more, as the cost has it all.
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;
   WireProtocol protocol = WireProtocol::simple;
+  Interference lost = {};  // see interference_charge
 };
 
 // choose: the stage decides which turn of its ready-queue comes next.
@@ -102,15 +112,6 @@ struct TimedQueue {
   }
 };
 
-// While a collective and kernels run side by side, kernels run at 1 - of_kernels of their speed and
-// the collective at 1 - of_collectives of its own.
-struct Interference {
-  double of_kernels = 0.0;
-  double of_collectives = 0.0;
-
-  bool any() const { return of_kernels != 0.0 || of_collectives != 0.0; }
-};
-
 // Unrolled order of a stage: for each of its cycles, `repeats` times: for each of its runs,
 // `repeats` times: its steps. Stages meet on the channels along pipe.
 struct TimedProgram {
@@ -121,12 +122,8 @@ struct TimedProgram {
   std::vector<StageCycles> stages;  // one after the other; none: one stage has all cycles
   std::vector<TimedQueue> queues;   // by stage; none: every stage's order is fixed
   std::vector<TimedCollective> collectives;
-  std::int32_t max_back = 0;               // the largest `back` of any wait
-  std::vector<Interference> interference;  // by channel, see interference_charge; none: no loss
+  std::int32_t max_back = 0;  // the largest `back` of any wait
 
-  Interference interference_on(ChannelNumber channel) const {
-    return interference.empty() ? Interference{} : interference[static_cast<std::size_t>(channel)];
-  }
   std::vector<StageCycles> by_stage() const {
     if (!stages.empty()) return stages;
     return {{0, static_cast<std::int32_t>(cycles.size())}};

@@ -68,8 +68,6 @@ Outcome PipelineWalk::walk(const Pipeline& pipeline, const TimedBodies& bodies) 
 void PipelineWalk::begin(const Pipeline& pipeline, const TimedBodies& bodies) {
   program_ = &bodies.program;
   divide(bodies);
-  lost_ = program_->interference;
-  lost_.resize(program_->channels.size());
   legs_.clear();
   used_ = 0;
   walked_ = 0;
@@ -116,7 +114,7 @@ void PipelineWalk::begin(const Pipeline& pipeline, const TimedBodies& bodies) {
 }
 
 PipelineWalk::OfClass PipelineWalk::of_class(const TimedCollective& collective) const {
-  const Interference& lost = lost_[static_cast<std::size_t>(collective.channel)];
+  const Interference& lost = collective.lost;
   const Seconds duration = collective.uncontended;
   // Above where both forms of the charge meet, so that they are the same bit for bit.
   const Seconds beside = most_beside(lost, duration) * (1.0 + 1e-9);
@@ -176,7 +174,7 @@ bool PipelineWalk::holds(const Passage& passage, const StageClock& stage) const 
     const double finish = ahead_of(now, stage.now);
     if (passage.in_time ? finish > found.latest : !near(found.finish, finish)) return false;
     if (!near(found.duration, now.duration)) return false;
-    if (!found.awaited || !lost_[static_cast<std::size_t>(now.channel)].any()) continue;
+    if (!found.awaited || !now.lost.any()) continue;
     const double beside = beside_of(now, stage.compute);
     if (!near(found.beside, beside)) return false;
   }
@@ -185,16 +183,13 @@ bool PipelineWalk::holds(const Passage& passage, const StageClock& stage) const 
 
 // How far ahead the end of a post is, as far as it makes a difference.
 double PipelineWalk::ahead_of(const Pending& pending, double now) const {
-  return std::max(
-      -most_late(lost_[static_cast<std::size_t>(pending.channel)], {pending.duration}).value,
-      pending.finish - now);
+  return std::max(-most_late(pending.lost, {pending.duration}).value, pending.finish - now);
 }
 
 // Compute since a post, as far as it makes a difference.
 double PipelineWalk::beside_of(const Pending& pending, double compute) const {
-  return std::min(
-      most_beside(lost_[static_cast<std::size_t>(pending.channel)], {pending.duration}).value,
-      compute - pending.compute_before);
+  return std::min(most_beside(pending.lost, {pending.duration}).value,
+                  compute - pending.compute_before);
 }
 
 // Walks a leg from what is under way now, on a clock that begins with the leg.
@@ -212,7 +207,7 @@ std::int32_t PipelineWalk::walk(const StageClock& stage, const Leg& leg) {
     const double beside = stage.compute - now.compute_before;
     const double finish = ahead_of(now, stage.now);
     passage.left.push_back({now.channel, static_cast<std::int32_t>(passage.found.size()), finish,
-                            now.duration, -beside});
+                            now.duration, -beside, now.lost});
     passage.found.push_back({passage.found.size(), now.duration, beside_of(now, stage.compute),
                              finish, std::numeric_limits<double>::infinity(), false, false});
   }
@@ -243,8 +238,8 @@ void PipelineWalk::step(const TimedStep& step, Passage& passage) {
     return;
   }
   if (step.kind == StepKind::wait) return wait(step, passage);
-  const double duration =
-      program_->collectives[static_cast<std::size_t>(step.collective)].uncontended.value;
+  const TimedCollective& posted = program_->collectives[static_cast<std::size_t>(step.collective)];
+  const double duration = posted.uncontended.value;
   double start = passage.seconds;
   // The youngest under way on the channel is in the way.
   const auto before = std::find_if(passage.left.rbegin(), passage.left.rend(),
@@ -253,7 +248,8 @@ void PipelineWalk::step(const TimedStep& step, Passage& passage) {
     start = std::max(start, before->finish);
     touch(*before, before->finish, passage);
   }
-  passage.left.push_back({step.channel, -1, start + duration, duration, passage.compute});
+  passage.left.push_back(
+      {step.channel, -1, start + duration, duration, passage.compute, posted.lost});
 }
 
 void PipelineWalk::wait(const TimedStep& step, Passage& passage) {
@@ -265,9 +261,8 @@ void PipelineWalk::wait(const TimedStep& step, Passage& passage) {
   }
   if (back >= 0) throw std::logic_error("estimate: a wait for what has been waited for");
   const Pending awaited = *post;
-  const InterferenceCharge charge =
-      interference_charge(lost_[static_cast<std::size_t>(step.channel)], {awaited.duration},
-                          {passage.compute - awaited.compute_before});
+  const InterferenceCharge charge = interference_charge(awaited.lost, {awaited.duration},
+                                                        {passage.compute - awaited.compute_before});
   passage.seconds += charge.compute.value;
   passage.compute += charge.compute.value;
   const double finish = awaited.finish + charge.late.value;
@@ -306,7 +301,7 @@ void PipelineWalk::apply(Passage& passage, StageClock& stage) {
       next_pending_.push_back(stage.pending[static_cast<std::size_t>(left.carried)]);
     } else {
       next_pending_.push_back({left.channel, -1, stage.now + left.finish, left.duration,
-                               stage.compute + left.compute_before});
+                               stage.compute + left.compute_before, left.lost});
     }
   }
   stage.channels = passage.after;

@@ -39,6 +39,7 @@ class PipelineWalk {
     double finish = 0.0;
     double duration = 0.0;
     double compute_before = 0.0;
+    Interference lost;
   };
   // What was under way where a leg began and had something to do with it.
   struct Found {
@@ -104,7 +105,6 @@ class PipelineWalk {
   Outcome outcome(const Pipeline& pipeline, const TimedBodies& bodies) const;
 
   const TimedProgram* program_ = nullptr;
-  std::vector<Interference> lost_;        // by channel
   std::vector<std::int32_t> first_part_;  // by body of the program
   std::vector<Range> parts_;              // of its steps
   std::vector<LegTimes> legs_;            // kind after kind

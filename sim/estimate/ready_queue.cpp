@@ -96,6 +96,7 @@ class QueuedStage {
     double finish = 0.0;
     double duration = 0.0;
     double compute_before = 0.0;
+    Interference lost;
   };
   struct OfChannel {
     double free = 0.0;
@@ -161,15 +162,15 @@ class QueuedStage {
   }
 
   bool post(const TimedStep& s, OfChannel& channel) {
-    const double duration =
-        p_.collectives[static_cast<std::size_t>(s.collective)].uncontended.value;
+    const TimedCollective& collective = p_.collectives[static_cast<std::size_t>(s.collective)];
+    const double duration = collective.uncontended.value;
     note(now_);
     if (meetings_.joins(s.channel)) {
       meetings_.post(s.channel, stage_, channel.posts.size(), now_, duration);
-      channel.posts.push_back({0.0, duration, compute_});
+      channel.posts.push_back({0.0, duration, compute_, collective.lost});
     } else {
       channel.free = std::max(channel.free, now_) + duration;
-      channel.posts.push_back({channel.free, duration, compute_});
+      channel.posts.push_back({channel.free, duration, compute_, collective.lost});
       note_flight(s.channel, channel.free - duration, channel.free);
     }
     channel.busy += duration;
@@ -184,8 +185,8 @@ class QueuedStage {
     const bool joins = meetings_.joins(s.channel);
     if (joins && !meetings_.known(s.channel, stage_, number)) return false;
     const double finish = joins ? meetings_.finish(s.channel, stage_, number) : post.finish;
-    const InterferenceCharge charge = interference_charge(
-        p_.interference_on(s.channel), {post.duration}, {compute_ - post.compute_before});
+    const InterferenceCharge charge =
+        interference_charge(post.lost, {post.duration}, {compute_ - post.compute_before});
     work(charge.compute.value);
     if (joins) {
       bubble_ += std::max(0.0, finish - post.duration - now_);

@@ -95,6 +95,7 @@ class Walk {
     double duration = 0.0;
     double compute_before = 0.0;
     std::size_t extensions = 0;
+    Interference lost = {};
 
     void move(Moment by) {
       finish += by.seconds;
@@ -155,11 +156,11 @@ class Walk {
     const auto c = static_cast<std::size_t>(s.channel);
     OfChannel& channel = channels_[c];
     if (s.kind == StepKind::post) {
-      const double duration =
-          p_.collectives[static_cast<std::size_t>(s.collective)].uncontended.value;
+      const TimedCollective& collective = p_.collectives[static_cast<std::size_t>(s.collective)];
+      const double duration = collective.uncontended.value;
       meetings_.post(s.channel, stage_, channel.posts, now_.seconds, duration);
       log.operation(now_.seconds, now_.seconds);
-      posts_[c].push_back({0.0, duration, now_.compute, 0});
+      posts_[c].push_back({0.0, duration, now_.compute, 0, collective.lost});
       ++channel.posts;
       channel.busy += duration;
       return true;
@@ -168,7 +169,7 @@ class Walk {
     if (!meetings_.known(s.channel, stage_, number)) return false;
     const Post& post = posts_[c][number];
     const double finish = meetings_.finish(s.channel, stage_, number);
-    const InterferenceCharge charge = charge_of(s.channel, post);
+    const InterferenceCharge charge = charge_of(post);
     compute(charge.compute.value);
     bubble_ += std::max(0.0, finish - post.duration - now_.seconds);
     log.flight(s.channel, finish - post.duration, finish);
@@ -176,9 +177,8 @@ class Walk {
     return true;
   }
 
-  InterferenceCharge charge_of(ChannelNumber channel, const Post& post) const {
-    return interference_charge(p_.interference_on(channel), {post.duration},
-                               {now_.compute - post.compute_before});
+  InterferenceCharge charge_of(const Post& post) const {
+    return interference_charge(post.lost, {post.duration}, {now_.compute - post.compute_before});
   }
 
   void wait(OfChannel& channel, double finish, Seconds late) {
@@ -245,22 +245,23 @@ class Walk {
     const Post then =
         number < in_round ? Post{} : seen(channel, number - in_round, before.extensions);
     const auto near = [&](double a, double b) { return std::abs(a - b) <= tolerance; };
-    const Interference lost = p_.interference_on(static_cast<ChannelNumber>(channel));
     return near(then.duration, after.duration) &&
-           near(ahead(lost, then, before.now), ahead(lost, after, now_)) &&
+           then.lost.of_collectives == after.lost.of_collectives &&
+           near(ahead(then, before.now), ahead(after, now_)) &&
            // A post of the finished past can be waited for once more only to charge interference,
            // of which there is so much and no more.
-           near(beside(lost, then, before.now), beside(lost, after, now_));
+           near(beside(then, before.now), beside(after, now_));
   }
 
   // How far ahead the end of a post is, as far as it makes a difference.
-  static double ahead(const Interference& lost, const Post& post, const Moment& now) {
-    return std::max(-most_late(lost, {post.duration}).value, post.finish - now.seconds);
+  static double ahead(const Post& post, const Moment& now) {
+    return std::max(-most_late(post.lost, {post.duration}).value, post.finish - now.seconds);
   }
 
   // Compute since a post, as far as it makes a difference.
-  static double beside(const Interference& lost, const Post& post, const Moment& now) {
-    return std::min(most_beside(lost, {post.duration}).value, now.compute - post.compute_before);
+  static double beside(const Post& post, const Moment& now) {
+    return std::min(most_beside(post.lost, {post.duration}).value,
+                    now.compute - post.compute_before);
   }
 
   // `rounds` more like the one since `before`.
@@ -304,19 +305,20 @@ class Walk {
     const auto c = static_cast<std::size_t>(s.channel);
     OfChannel& channel = channels_[c];
     if (s.kind == StepKind::post) {
-      const double duration =
-          p_.collectives[static_cast<std::size_t>(s.collective)].uncontended.value;
+      const TimedCollective& collective = p_.collectives[static_cast<std::size_t>(s.collective)];
+      const double duration = collective.uncontended.value;
       channel.free = std::max(channel.free, now_.seconds) + duration;
       log.operation(now_.seconds, now_.seconds);
       log.flight(s.channel, channel.free - duration, channel.free);
-      posts_[c].push_back({channel.free, duration, now_.compute, extensions_.size()});
+      posts_[c].push_back(
+          {channel.free, duration, now_.compute, extensions_.size(), collective.lost});
       ++channel.posts;
       channel.busy += duration;
     } else {
       const auto back = static_cast<std::size_t>(s.back);
       const Post post =
           back < channel.posts ? seen(c, channel.posts - 1 - back, extensions_.size()) : Post{};
-      const InterferenceCharge charge = charge_of(s.channel, post);
+      const InterferenceCharge charge = charge_of(post);
       compute(charge.compute.value);
       wait(channel, post.finish, charge.late);
     }

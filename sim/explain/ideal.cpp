@@ -52,8 +52,8 @@ TimedProgram lower(const Point& point, const Platform& platform, IdealPart ideal
   for (TimedCollective& collective : program.collectives) {
     collective.cost = {{}, {}, {std::numeric_limits<double>::max()}};
     collective.uncontended = {};
+    collective.lost = {};
   }
-  program.interference = {};
   return program;
 }
 

@@ -159,9 +159,9 @@ class Unrolling {
       const Post& post = posts_[channel].at(awaited_number);
       waited_[channel] = std::max(waited_[channel], awaited_number + 1);
       const TimedCollective& awaited = p_.collectives[static_cast<std::size_t>(post.collective)];
-      charge_ = interference_charge(p_.interference_on(step.channel), awaited.uncontended,
-                                    {nominal_ - post.compute_before})
-                    .compute.value;
+      charge_ =
+          interference_charge(awaited.lost, awaited.uncontended, {nominal_ - post.compute_before})
+              .compute.value;
       nominal_ += charge_;
       const double arrive = log_.arrive.at(operation_);
       compute_until(arrive);

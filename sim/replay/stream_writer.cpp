@@ -57,7 +57,7 @@ void StreamWriter::wait(const TimedStep& step) {
   const auto& collective = program_.collectives[posts[number].collective];
   const Seconds beside{compute_so_far_ - compute_before_post_[step.channel][number]};
   const InterferenceCharge charge =
-      interference_charge(program_.interference_on(step.channel), collective.uncontended, beside);
+      interference_charge(collective.lost, collective.uncontended, beside);
   compute(charge.compute.value);
   emit(Operation::Kind::wait, step.channel, static_cast<std::int32_t>(number));
   stream.operations.back().late = charge.late;

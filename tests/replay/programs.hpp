@@ -44,8 +44,11 @@ class ProgramBuilder {
     program_.cycles.push_back({cycle_begin_, end, repeats});
     cycle_begin_ = end;
   }
+  // Of all collectives so far.
   void interference(double of_kernels, double of_collectives = 0.0) {
-    program_.interference.assign(made_up_channels().size(), {of_kernels, of_collectives});
+    for (TimedCollective& collective : program_.collectives) {
+      collective.lost = {of_kernels, of_collectives};
+    }
   }
   TimedProgram take() { return std::move(program_); }
 

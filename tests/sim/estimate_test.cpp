@@ -49,7 +49,7 @@ TimedProgram loop(std::vector<TimedStep> steps, std::int64_t repeats,
   p.cycles = {{0, 1, 1}};
   p.collectives = {{on::x, {}, {}, {3}}, {on::y, {}, {}, {5}}};
   p.max_back = 1;
-  p.interference.assign(p.channels.size(), interference);
+  for (TimedCollective& collective : p.collectives) collective.lost = interference;
   return p;
 }
 

@@ -39,8 +39,8 @@ TimedProgram blocks_alone(PipelineOrder order, std::int64_t stages, std::int64_t
   for (TimedCollective& collective : program.collectives) {
     collective.uncontended = {};
     collective.cost = {};
+    collective.lost = {};
   }
-  program.interference = {};
   for (std::size_t stage = 0; stage < folded.size(); ++stage) {
     const NamedStep named = named_step(model, options, {static_cast<std::int64_t>(stage), stages});
     const StageCycles cycles = program.stages[stage];

@@ -39,6 +39,7 @@ inline TimedProgram unrolled(const TimedProgram& p) {
 inline double naive_seconds(const TimedProgram& p) {
   struct Post {
     double finish, duration, compute_before;
+    Interference lost;
   };
   std::vector<std::vector<Post>> posts(p.channels.size());
   double now = 0, compute = 0;
@@ -48,14 +49,14 @@ inline double naive_seconds(const TimedProgram& p) {
       now += step.duration.value;
       compute += step.duration.value;
     } else if (step.kind == StepKind::post) {
-      const double takes =
-          p.collectives[static_cast<std::size_t>(step.collective)].uncontended.value;
+      const TimedCollective& posted = p.collectives[static_cast<std::size_t>(step.collective)];
+      const double takes = posted.uncontended.value;
       const double begins = channel.empty() ? now : std::max(now, channel.back().finish);
-      channel.push_back({begins + takes, takes, compute});
+      channel.push_back({begins + takes, takes, compute, posted.lost});
     } else {
       const Post& post = channel[channel.size() - 1 - static_cast<std::size_t>(step.back)];
-      const InterferenceCharge charge = interference_charge(
-          p.interference_on(step.channel), {post.duration}, {compute - post.compute_before});
+      const InterferenceCharge charge =
+          interference_charge(post.lost, {post.duration}, {compute - post.compute_before});
       compute += charge.compute.value;
       now = std::max(now + charge.compute.value, post.finish + charge.late.value);
     }
@@ -74,10 +75,12 @@ inline TimedProgram random_program(std::mt19937& random, std::int32_t max_back =
   const bool interferes = random() % 2 != 0;
   p.max_back = max_back;
   p.channels = made_up_channels();
-  if (interferes) p.interference.assign(p.channels.size(), {0.1, 0.3});
   const auto channels = static_cast<std::int32_t>(p.channels.size());
   for (ChannelNumber channel = 0; channel < channels; ++channel) {
-    for (int i = 0; i < 2; ++i) p.collectives.push_back({channel, {}, {}, seconds()});
+    for (int i = 0; i < 2; ++i) {
+      p.collectives.push_back({channel, {}, {}, seconds()});
+      if (interferes) p.collectives.back().lost = {0.1, 0.3};
+    }
   }
   const auto post = [&](std::int32_t collective) {
     const ChannelNumber channel = p.collectives[static_cast<std::size_t>(collective)].channel;
