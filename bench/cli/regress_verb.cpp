@@ -135,7 +135,7 @@ class Regress {
     report_.compared = true;
     report_.baseline = flags_.baseline;
     report_.baseline_fma = baseline_->fma_peak;
-    report_.judgements = judge(*baseline_, report_.run);
+    together([&] { report_.judgements = judge(*baseline_, report_.run); });
   }
 
   void finish() {

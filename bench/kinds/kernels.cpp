@@ -158,7 +158,8 @@ BenchTable bench_attention(const BenchQuestion& question) {
       {{"Gflop/s", "p50"}, {"% of", "FMA peak"}},
       {},
       "CPU time, in turns with a loop of fused multiply-adds. Flops: the lower triangle alone, "
-      "2 s^2 h of a sequence forward and 5 s^2 h backward, which computes the scores once more."};
+      "2 s^2 h of a sequence forward and 5 s^2 h backward, which computes the scores once more; h: "
+      "the columns of all heads."};
   std::vector<std::int64_t> lengths{128, 256, 512, 1024};
   if (!question.sizes.empty()) lengths = question.sizes;
   for (std::int64_t tokens : lengths) {
@@ -175,9 +176,9 @@ BenchTable bench_attention(const BenchQuestion& question) {
       if (op->kind != OpKind::attention) continue;
       const bool forward = op->function->result == ResultShape::attended;
       const double square = static_cast<double>(tokens) * static_cast<double>(tokens) *
-                            static_cast<double>(model.hidden);
+                            static_cast<double>(model.attention_columns());
       kernels.emplace_back(fmt::format("{} {} x {} x {}", forward ? "forward" : "backward", tokens,
-                                       model.heads, model.hidden / model.heads),
+                                       model.heads, model.head_columns()),
                            (forward ? 2.0 : 5.0) * square);
       takes.push_back(repeated([&values, &backend, op] { values.run(backend, *op); }));
     }

@@ -138,6 +138,10 @@ BenchTable bench_collectives(const BenchQuestion& question) {
 BenchTable bench_checkpoint(const BenchQuestion& question) {
   const ProcessGrid& grid = question.grid;
   const std::string folder = question.folder + "/fourfold-bench-checkpoint";
+  on_first_rank([&] {
+    if (files::is_directory(question.folder)) return;
+    throw std::runtime_error("--folder " + question.folder + " is no folder; make it first");
+  });
   StepOptions options;
   options.precision = Precision::fp32;
   HostMemory memory;

@@ -98,7 +98,14 @@ Baseline baseline_from_json(const std::string& text, const std::string& where) {
       reference.fail(quantity.name + ": lower must be 0 or less, upper 0 or more");
     }
     if (quantity.judged <= 0) reference.fail(quantity.name + ": on_scale must be above 0");
+    const auto& known = baseline.metrics;
+    if (std::ranges::find(known, quantity.name, &BaselineMetric::name) != known.end()) {
+      reference.fail(quantity.name + " stands there twice; leave one of the two");
+    }
     baseline.metrics.push_back(std::move(quantity));
+  }
+  if (baseline.metrics.empty()) {
+    object.fail("references is empty, so that nothing would be compared; record a baseline anew");
   }
   object.finish();
   return baseline;

@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <map>
+#include <stdexcept>
 
 namespace fourfold {
 
@@ -21,6 +22,14 @@ Standing standing_of(const Judgement& judgement, double recorded) {
   const bool low = judgement.change < judgement.reference.lower;
   if (low && judgement.chance < least_chance) return Standing::slower;
   return judgement.change > judgement.reference.upper ? Standing::faster : Standing::fine;
+}
+
+void refuse_other_unit(const BaselineMetric& recorded, const Metric& fresh) {
+  if (recorded.reference.unit == fresh.unit && recorded.scale == fresh.scale) return;
+  throw std::runtime_error(fmt::format(
+      "the baseline has {} in {} on the scale {}, but it is measured in {} on the scale "
+      "{}; record a baseline anew",
+      recorded.name, recorded.reference.unit, name(recorded.scale), fresh.unit, name(fresh.scale)));
 }
 
 struct Unit {
@@ -67,6 +76,7 @@ std::vector<Judgement> judge(const Baseline& baseline, const MachineRun& run) {
     if (found == run.metrics.end()) {
       judgement.standing = Standing::missing;
     } else {
+      refuse_other_unit(recorded, *found);
       judgement.value = found->value;
       judgement.judged = found->judged;
       judgement.change = found->judged / recorded.judged - 1.0;

@@ -2,6 +2,7 @@
 #include "scaling/calibrate/collective_log.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -13,6 +14,8 @@
 #include <optional>
 #include <sstream>
 #include <stdexcept>
+
+#include "sim/cost/protocol.hpp"
 
 namespace fourfold {
 namespace {
@@ -93,6 +96,11 @@ class LogReader {
       throw std::runtime_error(
           fmt::format("{}: the table has no rows; the run ended before its first result", path_));
     }
+    if (!osu_ && !whole_) {
+      fail(rows_.back().line,
+           "after this row the line \"# Avg bus bandwidth\" is missing, with which nccl-tests and "
+           "rccl-tests end; the log was cut off");
+    }
     return put_together();
   }
 
@@ -100,6 +108,7 @@ class LogReader {
   struct Row {
     std::int64_t line = 0;
     double size = 0.0, time = 0.0;
+    std::optional<double> busbw;  // OSU's have none
   };
 
   [[noreturn]] void fail(const std::string& what) const { fail(number_, what); }
@@ -113,6 +122,8 @@ class LogReader {
     if (words.empty()) return;
     if (is_osu_title(line)) return take_osu_title(line);
     if (line.find("_perf") != std::string::npos && !kind_) kind_ = kind_in(line);
+    if (line.find("Out of bounds values") != std::string::npos) return take_verdict(words);
+    whole_ |= line.find("Avg bus bandwidth") != std::string::npos;
     if (words.front() == "Rank" && words.size() > 4) return take_rank(words);
     const bool has_time = std::ranges::find(words, "time") != words.end();
     if (words.front() == "size" && has_time) return take_columns(words);
@@ -136,12 +147,20 @@ class LogReader {
     }
   }
 
+  // "Out of bounds values : 0 OK"
+  void take_verdict(const Words& words) const {
+    if (std::ranges::find(words, "0") != words.end() && words.back() == "OK") return;
+    fail(fmt::format("\"{}\" says that results were wrong; its times prove nothing",
+                     fmt::join(words, " ")));
+  }
+
   // "Rank  0 Group  0 Pid   1887 on   worker-1 device  0 [0x8d] NVIDIA H100"
   void take_rank(const Words& words) {
     const auto on = std::ranges::find(words, "on");
     if (on == words.end() || on + 1 == words.end()) {
       fail("a line of a rank does not say on which node it was");
     }
+    if (hosts_.empty()) first_rank_ = number_;
     hosts_[*(on + 1)].push_back(words[1]);
   }
 
@@ -165,30 +184,47 @@ class LogReader {
       fail(fmt::format("the row has {} of {} columns; the log was cut off here", words.size(),
                        columns_.size()));
     }
-    const Row row{number_, cell(words, "size"), cell(words, "time")};
+    Row row{number_, cell(words, "size"), cell(words, "time"), {}};
     if (row.size == 0.0) return;  // nothing was sent
     if (row.time == 0.0) fail("a collective cannot take 0 us");
-    if (!osu_) check(words, row);
+    if (!osu_) {
+      check(words, row);
+      row.busbw = cell(words, "busbw");
+    }
     rows_.push_back(row);
   }
 
-  // algbw is size / time, and the results were compared.
-  void check(const Words& words, const Row& row) const {
+  // Printed with two decimals, both times and rates.
+  static bool differs(double said, double expected) {
     constexpr double rounded = 0.0051, share = 0.02;
+    return std::abs(said - expected) > rounded + share * expected;
+  }
+
+  // algbw is size / time, and the results were compared, out of place and in place.
+  void check(const Words& words, const Row& row) const {
     const double algbw = cell(words, "algbw");
     const double expected = row.size / row.time * 1e-3;
-    if (std::abs(algbw - expected) > rounded + share * expected) {
+    if (differs(algbw, expected)) {
       fail(
           fmt::format("{:g} bytes in {:g} us are {:.2f} GB/s, but the row says {:g}; the log is "
                       "damaged",
                       row.size, row.time, expected, algbw));
     }
-    const auto wrong = std::ranges::find(columns_, "#wrong");
-    if (wrong == columns_.end()) return;
-    const std::string& said = words.at(static_cast<std::size_t>(wrong - columns_.begin()));
-    if (said != "N/A" && said != "0") {
-      fail(fmt::format("the library computed {} wrong results; its times prove nothing", said));
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (columns_[i] != "#wrong" || words[i] == "N/A" || words[i] == "0") continue;
+      fail(fmt::format("the library computed {} wrong results; its times prove nothing", words[i]));
     }
+  }
+
+  // What each rank sends of a buffer makes a bus bandwidth of size / time.
+  void check_bus(const Row& row, std::int64_t ranks) const {
+    if (!row.busbw) return;
+    const double expected = row.size / row.time * 1e-3 * part_sent(*kind_, ranks);
+    if (!differs(*row.busbw, expected)) return;
+    fail(row.line, fmt::format("{:g} bytes in {:g} us on {} ranks are a bus bandwidth of {:.2f} "
+                               "GB/s, but the row says {:g}; the log is damaged, or of another "
+                               "collective or number of ranks",
+                               row.size, row.time, ranks, expected, *row.busbw));
   }
 
   LogRanks ranks() const {
@@ -206,7 +242,18 @@ class LogReader {
           fmt::format("{}: {} has {} ranks and {} has {}; give a run with as many on each node",
                       path_, hosts_.begin()->first, in_each, host, ranks.size()));
     }
-    return {std::ssize(hosts_), static_cast<std::int64_t>(in_each)};
+    const LogRanks found{std::ssize(hosts_), static_cast<std::int64_t>(in_each)};
+    refuse_other("--nodes", given_.nodes, found.nodes);
+    refuse_other("--devices-per-node", given_.in_each, found.in_each);
+    return found;
+  }
+
+  void refuse_other(const char* flag, std::int64_t given, std::int64_t found) const {
+    if (given == 0 || given == found) return;
+    fail(first_rank_,
+         fmt::format("{} is {}, but by the lines of ranks from here on it is {}; leave "
+                     "{} out",
+                     flag, given, found, flag));
   }
 
   std::vector<CollectiveSample> put_together() {
@@ -226,6 +273,7 @@ class LogReader {
     const double scale = per_rank ? static_cast<double>(nodes * in_each) : 1.0;
     std::vector<CollectiveSample> samples;
     for (const Row& row : rows_) {
+      check_bus(row, nodes * in_each);
       samples.push_back({*kind_, nodes, in_each, {row.size * scale}, {row.time * micro}});
     }
     return samples;
@@ -235,6 +283,8 @@ class LogReader {
   LogRanks given_;
   std::int64_t number_ = 0;
   bool osu_ = false;
+  bool whole_ = false;  // its last line was read
+  std::int64_t first_rank_ = 0;
   std::optional<CollectiveKind> kind_;
   std::map<std::string, Words> hosts_;  // with their ranks
   Words columns_;                       // those of the first table in lower case

@@ -45,20 +45,13 @@ std::vector<Constant> constants(CollectiveLibrary& library) {
   return all;
 }
 
-// As platforms/machines/perlmutter.toml has them.
-CollectiveLibrary nccl_on_perlmutter() {
-  CollectiveLibrary library;
-  library.base_across = {19.4 * micro};
-  library.base_in_node = {8.15 * micro};
-  library.overlap_exponent = 1.52;
-  library.low_latency = {{6.13 * micro}, {0.873 * micro}, 0.113, 0.346, 1.76, 0.0406, 1.0, 0.381};
-  library.simple = {{26.7 * micro}, {12.2 * micro}, 1.0, 1.0, 1.67, 0.815, 2.48, 1.0};
-  return library;
-}
-
 double bus_bandwidth(const CollectiveSample& sample) {
   return sample.buffer.value * part_sent(sample.kind, sample.nodes * sample.in_each) /
          sample.time.value;
+}
+
+bool is_definition(const std::string& key) {
+  return key == "simple.bandwidth_fraction_across" || key == "simple.bandwidth_fraction_in_node";
 }
 
 // The median over kinds and runs at the largest buffers of groups with so many members a node.
@@ -159,17 +152,46 @@ std::string fact(const std::string& key, double value, const std::string& source
                      known ? "" : ", unconfirmed = true");
 }
 
-constexpr const char* unsaid = "NCCL on Perlmutter: nothing that was measured says more";
+// The rows of the samples, and those of the base machine for other numbers of members.
+std::vector<Plateau> merged(std::vector<Plateau> rows, const std::vector<Plateau>& base) {
+  for (const Plateau& row : base) {
+    if (std::ranges::find(rows, row.devices, &Plateau::devices) == rows.end()) rows.push_back(row);
+  }
+  std::ranges::sort(rows, {}, &Plateau::devices);
+  return rows;
+}
 
-std::string plateau_table(const std::string& name, const std::vector<Plateau>& rows,
+std::string row_key(const std::string& table, const Plateau& row) {
+  return fmt::format("{}.{}", table, row.devices);
+}
+
+std::string unsaid(const LibraryFit& fit) {
+  return fit.whose + ": nothing that was measured says more";
+}
+
+bool is_chosen(const LibraryFit& fit, const std::string& key) {
+  return std::ranges::find(fit.chosen, key) != fit.chosen.end();
+}
+
+std::string plateau_table(const LibraryFit& fit, const std::string& name,
                           const std::string& source) {
   std::string text =
       fmt::format("\n[library.{}]\nsource = \"{}, largest buffers\"\nentries = [\n", name, source);
-  for (const Plateau& row : rows) {
-    text += fmt::format("  {{ devices = {}, bus_bandwidth_GBps = {} }},\n", row.devices,
+  for (const Plateau& row : name == "across" ? fit.library.across : fit.library.in_node) {
+    text += fmt::format("  {{ devices = {}, bus_bandwidth_GBps = {}", row.devices,
                         number(row.bus_bandwidth.value / giga));
+    if (!is_chosen(fit, row_key(name, row))) {
+      text += fmt::format(", source = \"{}\", unconfirmed = true", unsaid(fit));
+    }
+    text += " },\n";
   }
   return text + "]\n";
+}
+
+// What is written of the base machine where it has no counterpart in a log.
+bool stays(const std::string& header) {
+  return header.starts_with("[library.across_at_once]") ||
+         header.starts_with("[library.in_node_by_stride]");
 }
 
 }  // namespace
@@ -181,16 +203,44 @@ Seconds modelled(const CollectiveLibrary& library, const CollectiveSample& sampl
       .uncontended;
 }
 
-LibraryFit fit_library(const std::vector<CollectiveSample>& samples) {
+// As platforms/machines/perlmutter.toml has them.
+LibraryBase nccl_on_perlmutter() {
+  CollectiveLibrary library;
+  library.base_across = {19.4 * micro};
+  library.base_in_node = {8.15 * micro};
+  library.overlap_exponent = 1.52;
+  library.low_latency = {{6.13 * micro}, {0.873 * micro}, 0.113, 0.346, 1.76, 0.0406, 1.0, 0.381};
+  library.simple = {{26.7 * micro}, {12.2 * micro}, 1.0, 1.0, 1.67, 0.815, 2.48, 1.0};
+  return {library, "NCCL's on Perlmutter"};
+}
+
+LibraryFit fit_library(const std::vector<CollectiveSample>& samples, const LibraryBase& base) {
   if (samples.empty()) throw std::invalid_argument("no collective was measured: nothing to fit to");
   LibraryFit fit;
-  fit.library = nccl_on_perlmutter();
-  fit.library.across = plateaus(samples, true);
-  fit.library.in_node = plateaus(samples, false);
+  fit.library = nccl_on_perlmutter().library;
+  fit.whose = base.whose;
+  const std::vector<Plateau> across = plateaus(samples, true), in_node = plateaus(samples, false);
+  fit.library.across = merged(across, base.library.across);
+  fit.library.in_node = merged(in_node, base.library.in_node);
+  fit.library.interference = base.library.interference;
+  const bool enters_nodes = std::ranges::any_of(
+      samples, [](const CollectiveSample& one) { return one.nodes > 1 && one.in_each > 1; });
+  if (enters_nodes && fit.library.in_node.empty()) {
+    throw std::invalid_argument(
+        "no log is of a run inside one node, through which collectives over nodes pass, too; give "
+        "one, or --platform, whose rates then stay");
+  }
   // Each group has its nodes to itself, and a lone plateau holds for all widths.
   const std::set<std::string> keys = speakable(samples);
+  CollectiveLibrary known = base.library;
+  const std::vector<Constant> from = constants(known), to = constants(fit.library);
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (!keys.contains(to[i].key) && !is_definition(to[i].key)) *to[i].value = *from[i].value;
+  }
   descend(fit.library, keys, samples);
   fit.chosen = {keys.begin(), keys.end()};
+  for (const Plateau& row : across) fit.chosen.push_back(row_key("across", row));
+  for (const Plateau& row : in_node) fit.chosen.push_back(row_key("in_node", row));
   for (const CollectiveSample& one : samples) {
     fit.mean_error += std::abs(modelled(fit.library, one) / one.time - 1.0);
   }
@@ -203,34 +253,31 @@ std::string library_toml(const LibraryFit& fit, const std::string& name,
   CollectiveLibrary library = fit.library;
   std::string text = fmt::format("[library]\nname = \"{}\"\n", name);
   std::string table;
-  const auto known = [&](const std::string& key) {
-    return std::find(fit.chosen.begin(), fit.chosen.end(), key) != fit.chosen.end();
-  };
   for (const Constant& one : constants(library)) {
     const std::size_t dot = one.key.find('.');
     const std::string of = dot == std::string::npos ? "" : one.key.substr(0, dot);
     if (of != table) {
       if (table.empty()) {
         const bool measured = !fit.interference_source.empty();
-        text += fact(
-            "interference", library.interference,
-            measured ? fit.interference_source : "assumption: nothing was measured beside kernels",
-            measured);
+        const std::string assumed = library.interference > 0.0
+                                        ? unsaid(fit)
+                                        : "assumption: nothing was measured beside kernels";
+        text += fact("interference", library.interference,
+                     measured ? fit.interference_source : assumed, measured);
       }
       text += fmt::format("\n[library.{}]\n", of);
       table = of;
     }
     const std::string key = of.empty() ? one.key : one.key.substr(dot + 1);
-    const bool defined = of == "simple" && (key == "bandwidth_fraction_across" ||
-                                            key == "bandwidth_fraction_in_node");
+    const bool defined = is_definition(one.key), known = is_chosen(fit, one.key);
     text += fact(key, *one.value / one.unit,
-                 defined          ? "definition: the plateaus are Simple's"
-                 : known(one.key) ? source
-                                  : unsaid,
-                 defined || known(one.key));
+                 defined ? "definition: the plateaus are Simple's"
+                 : known ? source
+                         : unsaid(fit),
+                 defined || known);
   }
-  if (!library.across.empty()) text += plateau_table("across", library.across, source);
-  if (!library.in_node.empty()) text += plateau_table("in_node", library.in_node, source);
+  if (!library.across.empty()) text += plateau_table(fit, "across", source);
+  if (!library.in_node.empty()) text += plateau_table(fit, "in_node", source);
   return text;
 }
 
@@ -239,8 +286,9 @@ std::string with_library(const std::string& platform, const std::string& library
   bool inside = false, placed = false;
   std::istringstream lines(platform);
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with('['))
-      inside = line.starts_with("[library]") || line.starts_with("[library.");
+    if (line.starts_with('[')) {
+      inside = (line.starts_with("[library]") || line.starts_with("[library.")) && !stays(line);
+    }
     if (inside && !placed) {
       text += library + '\n';
       placed = true;

@@ -11,19 +11,28 @@
 
 namespace fourfold {
 
+// What stays where samples say nothing, and whose it is: "NCCL's on Perlmutter".
+struct LibraryBase {
+  CollectiveLibrary library;
+  std::string whose;
+};
+LibraryBase nccl_on_perlmutter();
+
 // The largest buffers of each kind of group give the plateaus, as bus bandwidths; the rest is
 // chosen by coordinate descent on the logarithm of the ratio of times, without random numbers: the
-// same samples give the same constants. What the samples say nothing about stays as it is for NCCL
-// on Perlmutter.
+// same samples give the same constants.
 struct LibraryFit {
   CollectiveLibrary library;
-  // Keys of the file below [library], "simple.hop_across_us", that the samples chose.
+  std::string whose;  // what the samples say nothing about
+  // Keys of the file below [library], "simple.hop_across_us" or "across.4", that the samples chose.
   std::vector<std::string> chosen;
   std::string interference_source;  // empty: nothing was measured beside kernels
   double mean_error = 0.0;          // of |modelled / measured - 1|
 };
-// Throws std::invalid_argument without samples.
-LibraryFit fit_library(const std::vector<CollectiveSample>& samples);
+// Throws std::invalid_argument without samples, and without any rate inside a node where it
+// matters.
+LibraryFit fit_library(const std::vector<CollectiveSample>& samples,
+                       const LibraryBase& base = nccl_on_perlmutter());
 
 // What the library takes for a sample.
 Seconds modelled(const CollectiveLibrary& library, const CollectiveSample& sample);
@@ -32,7 +41,8 @@ Seconds modelled(const CollectiveLibrary& library, const CollectiveSample& sampl
 // measured are unconfirmed.
 std::string library_toml(const LibraryFit& fit, const std::string& name, const std::string& source);
 
-// The text of a platform file with other tables [library...].
+// The text of a platform file with other tables [library...]; what no log can say stays: rings at
+// once, and members of a node that are no neighbours.
 std::string with_library(const std::string& platform, const std::string& library);
 
 }  // namespace fourfold

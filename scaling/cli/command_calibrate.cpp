@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -31,28 +32,63 @@ struct Typed {
   std::string library = "NCCL";
 };
 
+// The old file stays unless the new one reads as a platform.
+void write_platform(const std::string& path, const std::string& text) {
+  const std::string draft = fmt::format("{}.draft.toml", path.substr(0, path.size() - 5));
+  write_whole_file(draft, text);
+  std::string why;
+  try {
+    read_platform(draft);
+  } catch (const std::exception& error) {
+    why = error.what();
+  }
+  std::filesystem::remove(draft);
+  if (!why.empty()) {
+    throw std::runtime_error(
+        fmt::format("{} was not written: with the library of the logs, {}", path, why));
+  }
+  write_whole_file(path, text);
+}
+
+void refuse_twice(const std::vector<std::string>& logs) {
+  std::set<std::string> seen;
+  for (const std::string& log : logs) {
+    if (seen.insert(std::filesystem::weakly_canonical(log).string()).second) continue;
+    throw std::runtime_error(fmt::format("the log {} is given twice; give each log once", log));
+  }
+}
+
 int fit_logs(const Typed& typed) {
+  refuse_twice(typed.logs);
   refuse_unwritable(typed.order.out);
-  std::string base;
-  if (!typed.base.empty()) base = text_of_file(read_platform(typed.base).path);
+  std::string text;
+  LibraryBase base = nccl_on_perlmutter();
+  if (!typed.base.empty()) {
+    const Platform machine = read_platform(typed.base);
+    text = text_of_file(machine.path);
+    base = {machine.library, fmt::format("as {} has it", machine.name)};
+  }
   std::vector<CollectiveSample> samples;
   for (const std::string& log : typed.logs) {
     const std::vector<CollectiveSample> of = read_collective_log(log, typed.ranks);
     samples.insert(samples.end(), of.begin(), of.end());
   }
-  const LibraryFit fit = fit_library(samples);
+  const LibraryFit fit = fit_library(samples, base);
   const std::string source =
       fmt::format("fourfold calibrate: fit to {} sizes in {} log{}", samples.size(),
                   typed.logs.size(), typed.logs.size() == 1 ? "" : "s");
   const std::string library = library_toml(fit, typed.library, source);
-  write_whole_file(typed.order.out, base.empty() ? library : with_library(base, library));
-  if (!base.empty()) read_platform(typed.order.out);
+  if (text.empty()) {
+    write_whole_file(typed.order.out, library);
+  } else {
+    write_platform(typed.order.out, with_library(text, library));
+  }
   print(collective_errors_text(collective_errors(fit.library, samples)));
   print(
-      fmt::format("Chosen: {}. Everything else is NCCL's on Perlmutter, marked unconfirmed.\n"
+      fmt::format("Chosen: {}. Everything else is {}, marked unconfirmed.\n"
                   "{} has {}.\n",
-                  fmt::join(fit.chosen, ", "), typed.order.out,
-                  base.empty() ? "the [library] tables, for a platform file"
+                  fmt::join(fit.chosen, ", "), fit.whose, typed.order.out,
+                  text.empty() ? "the [library] tables, for a platform file"
                                : "the machine with this library"));
   return 0;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <stdexcept>
 
@@ -34,7 +35,7 @@ SearchResult candidates_of_grid(const Question& question, const Platform& platfo
   SearchResult result;
   result.tried = static_cast<std::int64_t>(counts.size());
   const Bytes limit = platform.processor.memory * platform.processor.usable_memory;
-  Bytes least{limit.value * 1e9};
+  Bytes least{std::numeric_limits<double>::max()};
   std::string of_the_order;
   for (std::int64_t count : counts) {
     const Point point = point_of(question, grid, count);

@@ -15,6 +15,7 @@
 #include "scaling/jobs/interrupt.hpp"
 #include "schedule/models/fit.hpp"
 #include "sim/estimate/estimate.hpp"
+#include "support/prose.hpp"
 
 namespace fourfold {
 namespace {
@@ -211,8 +212,9 @@ std::string worse_than_bound(const SetResult& result) {
   if (result.fidelity != Fidelity::estimated) return "";
   const Deviations out = deviations_of(result, cases_that_ran(result, "", Sample::out));
   if (static_cast<std::int64_t>(out.count) < result.set.least_cases) {
-    return fmt::format("{}: {} cases ran out of sample, but at least {} must", result.set.name,
-                       out.count, result.set.least_cases);
+    return fmt::format("{}: {} ran out of sample, but at least {} must", result.set.name,
+                       counted(static_cast<std::int64_t>(out.count), "case"),
+                       result.set.least_cases);
   }
   if (!result.set.bound || out.mean_absolute <= *result.set.bound) return "";
   return fmt::format("{}: {:.2f} % mean absolute deviation is above the bound of {:g} %",

@@ -82,6 +82,23 @@ std::vector<std::string> known_models() {
   return names;
 }
 
+namespace {
+
+void refuse_without_effect(const std::string& path, const toml::table& table, const Model& model) {
+  for (const auto& [node_key, node] : table) {
+    const std::string key(node_key.str());
+    if (!key.starts_with("rotary_")) continue;
+    if (model.position != PositionKind::rotary) {
+      refuse(path, key + " cannot take effect without position = \"rotary\"");
+    }
+    if (key != "rotary_base" && key != "rotary_scaling" && model.rotary.scaling == 1.0) {
+      refuse(path, key + " cannot take effect without a rotary_scaling other than 1");
+    }
+  }
+}
+
+}  // namespace
+
 Model read_model(const std::string& name_or_path) {
   const std::string path = path_of(name_or_path);
   const std::string content = read_toml_text(path, "the model file");
@@ -113,6 +130,7 @@ Model read_model(const std::string& name_or_path) {
     refuse(path, why);
   model_fields().set(model, values);
   if (const std::string why = contradiction(model); !why.empty()) refuse(path, why);
+  refuse_without_effect(path, table, model);
   return model;
 }
 

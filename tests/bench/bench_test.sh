@@ -28,6 +28,10 @@ measures gemm 6 --shapes nn:64x64x64,NT:32x128x64,tn:64x32x64
 measures gemm 3 --shapes 64x64x64 --precision bf16
 measures maps 10 --sequences 1
 measures attention 2 --sizes 128
+printf '%s\n' 'layers = 1' 'hidden = 64' 'heads = 4' 'head_size = 64' 'sequence_tokens = 128' \
+  'vocabulary = 128' >"$folder/wide.toml"
+measures attention 2 --sizes 128 --model "$folder/wide.toml"
+grep -q 'forward 128 x 4 x 64' "$folder/said" || fail "attention ignores head_size"
 measures p2p 4 --sizes 8,64KiB
 measures collectives 18 --ranks 4 --grid 2x1x2x1 --sizes 1KiB
 measures checkpoint 4 --folder "$folder"
@@ -58,5 +62,7 @@ refused "has 4 ranks, not 2" collectives --grid 2x1x2x1 --ranks 2
 refused "needs two ranks" p2p --ranks 1
 refused "--shapes has no effect on bench p2p" p2p --shapes 8x8x8
 refused "did you mean" gemm --model gpt2-mni
+refused "is no folder; make it first" checkpoint --folder "$folder/nowhere"
+[ ! -e "$folder/nowhere" ] || fail "a folder is left behind"
 refused "excludes" gemm --json --csv
 echo "bench measures and refuses"

@@ -188,6 +188,25 @@ TEST(Baselines, AreRefusedWithTheirNameAndTheReason) {
   EXPECT_THAT(refusal(changed("\"unit\"", "\"unti\"")), HasSubstr("unit"));
 }
 
+TEST(Baselines, AreRefusedWithoutReferencesAndWithOneTwice) {
+  Baseline baseline = recorded();
+  baseline.metrics.push_back(baseline.metrics[0]);
+  EXPECT_THAT(refusal(to_json(baseline)), HasSubstr("product stands there twice"));
+  baseline.metrics.clear();
+  EXPECT_THAT(refusal(to_json(baseline)), HasSubstr("b.json: references is empty"));
+}
+
+TEST(Baselines, InAnotherUnitAreNotCompared) {
+  Baseline baseline = recorded();
+  baseline.metrics[0].reference.unit = "GB/s";
+  try {
+    judge(baseline, run_of(0.9, 5));
+    FAIL() << "Gflop/s were compared with GB/s";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("product in GB/s"));
+  }
+}
+
 TEST(Baselines, AreOfOneProcessorOneBuildAndOneNumberOfRanks) {
   const Baseline baseline = recorded();
   Provenance now = baseline.provenance;

@@ -52,7 +52,9 @@ const std::string rccl =
     "       65536          8192   float    16.57    3.96    1.98  0e+00    13.83    4.74    2.37  "
     "0e+00\n"
     "      131072         16384   float    23.07    5.68    2.84  0e+00    19.36    6.77    3.39  "
-    "0e+00\n";
+    "0e+00\n"
+    "# Out of bounds values : 0 OK\n"
+    "# Avg bus bandwidth    : 2.645\n";
 
 const std::string osu =
     "[1,0]<stdout>: # OSU MPI-CUDA Allgather Latency Test v7.3\n"
@@ -135,6 +137,25 @@ TEST(CollectiveLog, DamagedRowsAreRefusedByLine) {
               HasSubstr("computed 7 wrong results"));
   EXPECT_THAT(refusal_of(replaced(nccl, "worker-0", "worker-1")),
               HasSubstr("give a run with as many on each node"));
+}
+
+TEST(CollectiveLog, WithoutItsEndOrWithWrongResultsIsRefusedByLine) {
+  EXPECT_THAT(refusal_of(nccl.substr(0, nccl.find("# Avg"))),
+              HasSubstr(":15: after this row the line \"# Avg bus bandwidth\" is missing"));
+  EXPECT_THAT(refusal_of(replaced(nccl, "0 OK", "3 FAILED")),
+              HasSubstr(":16: \"Out of bounds values : 3 FAILED\" says that results were wrong"));
+  EXPECT_THAT(refusal_of(replaced(nccl, "150.52      0", "150.52      9")),
+              HasSubstr(":15: the library computed 9 wrong results"));
+}
+
+TEST(CollectiveLog, WhoseRanksDoNotMakeItsBusBandwidthIsRefused) {
+  EXPECT_THAT(refusal_of(replaced(nccl, "100.00  150.00", "100.00   99.99")),
+              HasSubstr(":15: 1.07374e+09 bytes in 10737.4 us on 4 ranks are a bus bandwidth of "
+                        "150.00 GB/s, but the row says 99.99"));
+  EXPECT_THAT(refusal_of(nccl, {4, 4}),
+              HasSubstr(":5: --nodes is 4, but by the lines of ranks from here on it is 2"));
+  EXPECT_THAT(refusal_of(nccl, {2, 4}), HasSubstr("leave --devices-per-node out"));
+  EXPECT_EQ(refusal_of(nccl, {2, 2}), "");
 }
 
 }  // namespace

@@ -289,12 +289,14 @@ TEST(Candidates, OfAGridThatNeedsTooMuchAreCountedOut) {
   EXPECT_EQ(found.tried, 4);
   EXPECT_EQ(found.feasible.size(), 3U);
   EXPECT_EQ(found.rejected.at(Rejection::memory), 1);
-  platform.processor.memory = {0.5 * peak(8)};
-  try {
-    candidates(asked, platform, ignore);
-    FAIL() << "accepted";
-  } catch (const FindingFailed& error) {
-    EXPECT_THAT(error.what(), HasSubstr(fmt::format("needs at least {:.1f} GB", peak(8) / 1e9)));
+  for (const double share : {0.5, 1e-12}) {
+    platform.processor.memory = {share * peak(8)};
+    try {
+      candidates(asked, platform, ignore);
+      FAIL() << "accepted";
+    } catch (const FindingFailed& error) {
+      EXPECT_THAT(error.what(), HasSubstr(fmt::format("needs at least {:.1f} GB", peak(8) / 1e9)));
+    }
   }
 }
 

@@ -16,6 +16,7 @@ namespace fourfold {
 namespace {
 
 using ::testing::Contains;
+using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr double micro = 1e-6;
@@ -66,6 +67,27 @@ TEST(LibraryFit, LeavesAloneWhatTheSamplesDoNotSpeakOf) {
   EXPECT_THAT(fit.chosen, Not(Contains("base_across_us")));
   EXPECT_DOUBLE_EQ(fit.library.simple.hop_across.value, 26.7 * micro);
   EXPECT_THROW(fit_library({}), std::invalid_argument);
+}
+
+TEST(LibraryFit, LeavesTheBaseMachineWhereTheSamplesAreOfWholeNodesOnly) {
+  std::vector<CollectiveSample> whole = samples_of(known_library());
+  std::erase_if(whole,
+                [](const CollectiveSample& one) { return one.nodes == 1 || one.in_each < 4; });
+  const Platform machine = read_platform("frontier");
+
+  const LibraryFit fit = fit_library(whole, {machine.library, "as frontier has it"});
+
+  EXPECT_THAT(fit.chosen, Contains("across.4"));
+  EXPECT_THAT(fit.chosen, Not(Contains("in_node.4")));
+  ASSERT_EQ(fit.library.in_node.size(), machine.library.in_node.size());
+  for (std::size_t row = 0; row < fit.library.in_node.size(); ++row) {
+    EXPECT_EQ(fit.library.in_node[row].bus_bandwidth, machine.library.in_node[row].bus_bandwidth);
+  }
+  EXPECT_EQ(fit.library.across.back().bus_bandwidth, machine.library.across.back().bus_bandwidth);
+  EXPECT_EQ(fit.library.base_in_node, machine.library.base_in_node);
+  EXPECT_EQ(fit.library.interference, machine.library.interference);
+  EXPECT_THROW(fit_library(whole), std::invalid_argument);
+  EXPECT_THAT(library_toml(fit, "RCCL", "test"), HasSubstr("\"as frontier has it: nothing"));
 }
 
 TEST(LibraryFit, IsWrittenAsTablesThatAPlatformReads) {

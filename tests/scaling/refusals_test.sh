@@ -52,6 +52,24 @@ refused "two factors for 'nodes'" project "${point[@]}" --devices 8 --scale node
 refused "no machine has so many" \
   project "${point[@]}" --devices 8 --grid 99999999999x99999999999x1x1
 
+# A calibration that fails leaves the old file: a node of the log has 8 ranks, Perlmutter's 4 devices.
+{
+  echo "./all_reduce_perf -b 1M -e 1M"
+  for rank in {0..15}; do echo "#  Rank $rank Group 0 Pid 1 on node$((rank / 8)) device $rank"; done
+  echo "#  size  count  type  redop  root  time  algbw  busbw  #wrong"
+  echo "1048576  262144  float  sum  -1  100.00  10.49  19.66  0"
+  echo "# Out of bounds values : 0 OK"
+  echo "# Avg bus bandwidth : 19.66"
+} >"$folder/log.txt"
+echo "the old one" >"$folder/mine.toml"
+calibrate=(calibrate --platform perlmutter --out "$folder/mine.toml" --from-nccl-tests)
+refused "was not written: with the library of the logs" "${calibrate[@]}" "$folder/log.txt"
+refused "is given twice" "${calibrate[@]}" "$folder/log.txt" "$folder/./log.txt"
+if [ "$(ls "$folder") $(cat "$folder/mine.toml")" != $'log.txt\nmine.toml the old one' ]; then
+  echo "a calibration that was refused did not leave the old file alone" >&2
+  failures=$((failures + 1))
+fi
+
 refused "'all,none': all stands alone" project "${point[@]}" --devices 8 --overlap all,none
 refused "--overlap: has an empty value" project "${point[@]}" --devices 8 --overlap ''
 refused "--fidelity is given twice; give it once" project "${point[@]}" --devices 8 --fidelity full

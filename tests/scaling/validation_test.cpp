@@ -340,6 +340,8 @@ TEST(Validation, SaysWhenASetIsWorseThanItsBound) {
   result.set.bound = 0.21;
   result.set.least_cases = 3;
   EXPECT_THAT(worse_than_bound(result), HasSubstr("2 cases ran out of sample, but at least 3"));
+  result.cases.resize(1);
+  EXPECT_THAT(worse_than_bound(result), HasSubstr("1 case ran out of sample"));
 }
 
 TEST(Validation, ShowsWhatMovedSinceAnEarlierOne) {

@@ -234,6 +234,16 @@ TEST(Models, RefusesBlocksThatCannotBe) {
   EXPECT_EQ(of("rotary_base = 500000\nposition = \"rotary\""), "accepted");
 }
 
+TEST(Models, RefusesWhatCannotTakeEffect) {
+  const auto of = [](const std::string& lines) { return refusal_of(good + lines + "\n"); };
+  EXPECT_THAT(of("rotary_base = 500"),
+              EndsWith("rotary_base cannot take effect without position = \"rotary\""));
+  EXPECT_THAT(of("position = \"learned\"\nrotary_scaling = 8"),
+              EndsWith("rotary_scaling cannot take effect without position = \"rotary\""));
+  EXPECT_THAT(of("position = \"rotary\"\nrotary_high = 8"),
+              EndsWith("rotary_high cannot take effect without a rotary_scaling other than 1"));
+}
+
 TEST(Models, RefusesWhatIsNoToml) {
   EXPECT_THAT(refusal_of("layers = 2\nhidden 16\n"), HasSubstr(": line 2: "));
 }
