@@ -139,10 +139,87 @@ cp -r llama/given-3 holed && rm holed/model-00003-of-00003.safetensors
 expect_refusal "model-00003-of-00003.safetensors cannot be read" "$fourfold" checkpoint import holed there
 expect_refusal "--sequence 99 cannot be used" "$fourfold" checkpoint import llama/given-1 there --sequence 99
 expect_refusal "has learnt each" "$fourfold" checkpoint import gpt2/given-1 there --sequence 8
+printf 'a text of bytes, not of tokens%.0s' {1..100} >bytes.txt
+expect_refusal "the words of llama/ours-1 are tokens, and those of bytes.txt are bytes" \
+  "$fourfold" train --start-from llama/ours-1 --data bytes.txt --batch 4 --steps 1 --folder no
+expect_refusal "are tokens, and those of bytes.txt are bytes; give --data FILE.bin" \
+  "$fourfold" train --resume llama/run --data bytes.txt --batch 4 --steps 9 --folder no
 printf 'layers = 1\nhidden = 16\nheads = 4\nsequence_tokens = 8\nvocabulary = 50\nnorm = "rms"\n' >odd.toml
 "$fourfold" train --model odd.toml --data words.bin --batch 2 --steps 1 --tokens 0 --folder odd >/dev/null 2>&1 ||
   fail "training a GPT with RMS norms"
 expect_refusal "is neither a GPT-2 nor a Llama" "$fourfold" checkpoint export odd there
 expect_refusal "has no optimizer's state" "$fourfold" train --resume gpt2/ours-1 --data words.bin --steps 3 \
   --batch 4 --folder no
+
+# set_number FOLDER NAME BITS: the first number of a tensor of fp32.
+set_number() {
+  python3 - "$@" <<'P'
+import json, struct, sys
+path = sys.argv[1] + "/model.safetensors"
+raw = bytearray(open(path, "rb").read())
+n, = struct.unpack("<Q", raw[:8])
+place = 8 + n + json.loads(raw[8:8 + n])[sys.argv[2]]["data_offsets"][0]
+raw[place:place + 4] = int(sys.argv[3], 16).to_bytes(4, "little")
+open(path, "wb").write(raw)
+P
+}
+"$fourfold" checkpoint export made made-wide >/dev/null
+set_number made-wide model.norm.weight 49742400  # 1e6
+"$fourfold" checkpoint import made-wide made-wide-ours >/dev/null
+expect_refusal "model.norm.weight has a number of 1e+06, which is too large for F16" \
+  "$fourfold" checkpoint export made-wide-ours there --type fp16
+set_number made-wide model.norm.weight 7f7fffff  # 3.4e38
+"$fourfold" checkpoint import made-wide made-widest-ours >/dev/null
+expect_refusal "too large for BF16" "$fourfold" checkpoint export made-widest-ours there --type bf16
+for damage in nan:7fc00000 inf:7f800000; do
+  set_number made-wide model.norm.weight ${damage#*:}
+  expect_refusal "model.norm.weight has a number that is ${damage%:*}" \
+    "$fourfold" checkpoint import made-wide there
+done
+
+# Files that contradict each other or themselves.
+cp -r llama/given-3 both && cp llama/given-1/model.safetensors both
+expect_refusal "does not speak of both/model.safetensors" "$fourfold" checkpoint import both there
+cp -r llama/given-1 trailing && printf '12345678' >>trailing/model.safetensors
+expect_refusal "8 bytes behind" "$fourfold" checkpoint import trailing there
+cp -r made-there shared && python3 - <<'P'
+import json, struct
+raw = open("shared/model.safetensors", "rb").read()
+n, = struct.unpack("<Q", raw[:8])
+head = json.loads(raw[8:8 + n])
+head["model.layers.0.mlp.gate_proj.weight"]["data_offsets"] = \
+    head["model.layers.0.mlp.up_proj.weight"]["data_offsets"]
+text = json.dumps(head).encode()
+open("shared/model.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + raw[8 + n:])
+P
+expect_refusal "share bytes" "$fourfold" checkpoint import shared there
+# edited FOLDER FROM FILE STATEMENT: a copy whose JSON file `j` is changed.
+edited() {
+  cp -r "$2" "$1"
+  python3 - "$1/$3" "$4" <<'P'
+import json, sys
+j = json.load(open(sys.argv[1]))
+exec(sys.argv[2])
+json.dump(j, open(sys.argv[1], "w"))
+P
+}
+index=model.safetensors.index.json
+edited misled llama/given-3 $index 'm = j["weight_map"]
+k = sorted(m, key=m.get); m[k[0]] = m[k[-1]]'
+expect_refusal ", which is not in model-00003" "$fourfold" checkpoint import misled there
+edited unsaid llama/given-3 $index 'del j["weight_map"]["lm_head.weight"]'
+expect_refusal "does not speak of lm_head.weight" "$fourfold" checkpoint import unsaid there
+edited partial llama/given-1 config.json 'j["partial_rotary_factor"] = 0.5'
+expect_refusal "has partial_rotary_factor 0.5" "$fourfold" checkpoint import partial there
+edited quantized llama/given-1 config.json 'j["quantization_config"] = {"bits": 4}'
+expect_refusal "has a quantization_config" "$fourfold" checkpoint import quantized there
+edited untrue llama/given-1 config.json 'j.pop("rope_parameters", 0); j["rope_scaling"] = True'
+expect_refusal "rope_scaling true, which is no table" "$fourfold" checkpoint import untrue there
+edited factorless llama/given-1 config.json \
+  'j.pop("rope_parameters", 0); j["rope_scaling"] = {"rope_type": "llama3"}'
+expect_refusal 'by "llama3" without its factor' "$fourfold" checkpoint import factorless there
+expect_refusal "--sequence" "$fourfold" checkpoint import llama/given-1 there --sequence 0
+text=$("$fourfold" checkpoint import llama/given-1 there --sequence 0 2>&1) || true
+[[ ${#text} -lt 120 ]] || fail "a sentence with endless digits: $text"
+expect_refusal "--shard-GB" "$fourfold" checkpoint export llama/ours-1 there --shard-GB nan
 [[ ! -e there ]] || fail "a refused import has left something"

@@ -97,7 +97,7 @@ def make(kind, folder, files):
         data = b"".join(bits_of(form, draw.gauss(0, 0.5)) for _ in range(math.prod(shape)))
         groups[number * files // len(shapes)][name] = (form, shape, data)
     if kind == "gpt2":  # what old versions saved beside the weights
-        groups[0]["transformer.h.0.attn.bias"] = ("F32", [1, 1, 2, 2], struct.pack("<4f", 1, 0, 1, 1))
+        groups[0]["transformer.h.0.attn.bias"] = ("BOOL", [1, 1, 2, 2], bytes([1, 0, 1, 1]))
     else:
         groups[0]["model.layers.0.self_attn.rotary_emb.inv_freq"] = ("F32", [2], struct.pack("<2f", 1, 0.1))
     weight_map = {}

@@ -36,6 +36,15 @@ said=$("$fourfold" sample "${checkpoint[@]}" "${likeliest[@]}")
 [ "$said" = "$expected" ] || complain "one rank says: $said"
 said=$("$fourfold" sample "${checkpoint[@]}" "${likeliest[@]}" --grid 2x2x1x1 2>/dev/null)
 [ "$said" = "$expected" ] || complain "2x2x1x1 says: $said"
+printf '{"prompt": "she sells ", "completion": "sea"}\n' >"$work/documents.jsonl"
+for words in "" --json "--complete $work/documents.jsonl"; do
+  status=0
+  # shellcheck disable=SC2086 # several words
+  said=$("$fourfold" sample "${checkpoint[@]}" --tokens 4 $words 2>&1 >/dev/full) || status=$?
+  if [ "$status" -ne 2 ] || [[ $said != *"cannot write to standard output: No space left on device"* ]]; then
+    complain "sample $words to a full disk: status $status, said: $said"
+  fi
+done
 said=$("$fourfold" sample "${checkpoint[@]}" --texts 2 --tokens 8 --seed 3)
 [[ $said == *"text 1 of 2"*"text 2 of 2"* ]] || complain "two texts: $said"
 json=$("$fourfold" sample "${checkpoint[@]}" "${likeliest[@]}" --json)

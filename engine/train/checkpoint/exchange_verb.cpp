@@ -23,6 +23,7 @@
 #include "engine/train/flags/command_line.hpp"
 #include "schedule/order/step.hpp"
 #include "support/exit_status.hpp"
+#include "support/flag_checks.hpp"
 #include "support/help_format.hpp"
 
 namespace fourfold {
@@ -151,7 +152,7 @@ void add_import(CLI::App& verb, ExchangeFlags& flags) {
   verb.add_option("TO", flags.to, "the folder of the checkpoint")->required();
   verb.add_option("--sequence", flags.sequence,
                   "tokens of a sequence here, fewer than the model can read (Llama only)")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1));
 }
 
 void add_export(CLI::App& verb, ExchangeFlags& flags) {
@@ -166,7 +167,7 @@ void add_export(CLI::App& verb, ExchangeFlags& flags) {
   verb.add_option("--type", flags.type, "fp32, bf16 or fp16, of all tensors (default: as imported)")
       ->check(CLI::IsMember({"fp32", "bf16", "fp16"}));
   verb.add_option("--shard-GB", flags.shard_GB, "tensors of a file, at most")
-      ->check(CLI::PositiveNumber)
+      ->check(number(1e-9, 1e9))
       ->capture_default_str();
 }
 

@@ -32,7 +32,12 @@ class Config {
     const auto value = config_.find(key);
     return value != config_.end() && !value->is_null();
   }
-  Config table(const char* key) const { return Config(has(key) ? config_.at(key) : none()); }
+  Config table(const char* key) const {
+    if (!has(key)) return Config(none());
+    if (config_.at(key).is_object()) return Config(config_.at(key));
+    throw std::runtime_error(
+        fmt::format("has {} {}, which is no table", key, config_.at(key).dump()));
+  }
 
   std::int64_t number(const char* key) const {
     if (has(key) && config_.at(key).is_number_integer()) {
@@ -101,12 +106,18 @@ Rotary rotary_of(const Config& config) {
       config.table(config.has("rope_parameters") ? "rope_parameters" : "rope_scaling");
   Rotary rotary;
   rotary.base = scaling.real("rope_theta", config.real("rope_theta", 10'000.0));
+  config.expect("partial_rotary_factor", 1.0);
   scaling.expect("partial_rotary_factor", 1.0);
   const std::string type = scaling.word("rope_type", scaling.word("type", "default"));
   if (type == "default") return rotary;
   if (type != "llama3") {
     throw std::runtime_error(
         fmt::format("scales rotary positions by \"{}\"; known: \"default\", \"llama3\"", type));
+  }
+  for (const char* key : {"factor", "low_freq_factor", "high_freq_factor"}) {
+    if (scaling.has(key)) continue;
+    throw std::runtime_error(
+        fmt::format("scales rotary positions by \"llama3\" without its {}", key));
   }
   rotary.scaling = scaling.real("factor", 1.0);
   rotary.low = scaling.real("low_freq_factor", rotary.low);
@@ -313,6 +324,10 @@ Model model_of_config(const nlohmann::json& json, const std::string& name) {
   if (type != gpt2.model_type && type != llama.model_type) {
     throw std::runtime_error(fmt::format("is of model_type \"{}\"; known: \"{}\", \"{}\"", type,
                                          gpt2.model_type, llama.model_type));
+  }
+  if (config.has("quantization_config")) {
+    throw std::runtime_error(
+        "has a quantization_config, and only numbers as they are are known here");
   }
   Model model = type == gpt2.model_type ? gpt2_of(config) : llama_of(config);
   model.name = name;

@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "engine/train/checkpoint/safetensors.hpp"
 #include "support/whole_file.hpp"
@@ -40,8 +43,19 @@ nlohmann::json read_json(const std::string& path) {
   return json;
 }
 
+// Of numbers that are not read, of whatever type.
+Found place_of(const nlohmann::json& entry, const std::string& path, std::int64_t first_byte) {
+  const nlohmann::json& offsets = entry.at("data_offsets");
+  return {path,
+          NumberType::fp32,
+          {},
+          offsets.at(0).get<std::int64_t>() + first_byte,
+          offsets.at(1).get<std::int64_t>() + first_byte};
+}
+
 Found found_of(const nlohmann::json& entry, const std::string& path, std::int64_t first_byte) {
-  Found found{path, number_type_named(entry.at("dtype")), {}, 0, 0};
+  Found found = place_of(entry, path, first_byte);
+  found.type = number_type_named(entry.at("dtype"));
   std::int64_t elements = 1;
   for (const nlohmann::json& extent : entry.at("shape")) {
     found.shape.push_back(extent);
@@ -50,12 +64,40 @@ Found found_of(const nlohmann::json& entry, const std::string& path, std::int64_
     }
     elements *= found.shape.back();
   }
-  found.begin = entry.at("data_offsets").at(0).get<std::int64_t>() + first_byte;
-  found.end = entry.at("data_offsets").at(1).get<std::int64_t>() + first_byte;
   if (found.begin < first_byte || found.end - found.begin != elements * bytes_of(found.type)) {
     throw std::runtime_error("gives a tensor an impossible shape or place");
   }
   return found;
+}
+
+// Tensors fill the data that follows the head, one after the other.
+void expect_side_by_side(const std::map<std::string, Found>& tensors, std::int64_t first_byte,
+                         std::int64_t bytes) {
+  std::map<std::int64_t, std::pair<std::string, std::int64_t>> by_place;
+  for (const auto& [name, found] : tensors) {
+    const auto [other, is_new] = by_place.emplace(found.begin, std::pair{name, found.end});
+    if (is_new) continue;
+    throw std::runtime_error(
+        fmt::format("is damaged: {} and {} share bytes", other->second.first, name));
+  }
+  std::int64_t end = first_byte;
+  std::string before = "the head";
+  for (const auto& [begin, tensor] : by_place) {
+    if (begin < end) {
+      throw std::runtime_error(
+          fmt::format("is damaged: {} and {} share bytes", before, tensor.first));
+    }
+    if (begin > end) {
+      throw std::runtime_error(
+          fmt::format("is damaged: {} bytes between {} and {} are of no tensor", begin - end,
+                      before, tensor.first));
+    }
+    before = tensor.first;
+    end = tensor.second;
+  }
+  if (end == bytes) return;
+  throw std::runtime_error(
+      fmt::format("is damaged: {} bytes behind {} are of no tensor", bytes - end, before));
 }
 
 // The tensors of a file by name.
@@ -78,20 +120,24 @@ std::map<std::string, Found> tensors_in(const std::string& path) {
         throw std::runtime_error(
             fmt::format("is truncated: {} ends at byte {}, and it has {}", name, end, bytes));
       }
-      if (!is_foreign_buffer(name)) tensors[name] = found_of(entry, path, first_byte);
+      tensors[name] = is_foreign_buffer(name) ? place_of(entry, path, first_byte)
+                                              : found_of(entry, path, first_byte);
     }
+    expect_side_by_side(tensors, first_byte, bytes);
   } catch (const nlohmann::json::exception&) {
     throw std::runtime_error(path + " has a damaged safetensors head");
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(path + " " + error.what());
   }
+  std::erase_if(tensors, [](const auto& tensor) { return is_foreign_buffer(tensor.first); });
   return tensors;
 }
 
 // Of one file, or of those that the index names.
 std::map<std::string, Found> all_tensors(const std::string& folder) {
   const std::string index = folder + "/" + index_name;
-  if (!files::exists(index)) return tensors_in(folder + "/" + single_name);
+  const std::string single = folder + "/" + single_name;
+  if (!files::exists(index)) return tensors_in(single);
   const nlohmann::json list = read_json(index);
   const auto map = list.find("weight_map");
   if (map == list.end() || !map->is_object()) {
@@ -106,6 +152,10 @@ std::map<std::string, Found> all_tensors(const std::string& folder) {
     }
     paths.insert(own);
   }
+  if (files::exists(single) && !paths.contains(single_name)) {
+    throw std::runtime_error(fmt::format(
+        "{} does not speak of {} beside it; leave the one that is meant", index, single));
+  }
   std::map<std::string, Found> all;
   for (const std::string& path : paths) {
     std::map<std::string, Found> own = tensors_in(folder + "/" + path);
@@ -116,14 +166,21 @@ std::map<std::string, Found> all_tensors(const std::string& folder) {
                                          own.begin()->first));
   }
   for (const auto& [name, file] : map->items()) {
-    if (all.contains(name) || is_foreign_buffer(name)) continue;
+    if (is_foreign_buffer(name)) continue;
+    const auto own = file.get<std::string>();
+    const auto found = all.find(name);
+    if (found != all.end() && found->second.file == folder + "/" + own) continue;
+    throw std::runtime_error(fmt::format("{} speaks of {}, which is not in {}", index, name, own));
+  }
+  for (const auto& [name, found] : all) {
+    if (map->contains(name)) continue;
     throw std::runtime_error(
-        fmt::format("{} speaks of {}, which is not in {}", index, name, file.get<std::string>()));
+        fmt::format("{} does not speak of {}, which is in {}", index, name, found.file));
   }
   return all;
 }
 
-std::vector<float> numbers_in(const Found& found) {
+std::vector<float> numbers_in(const std::string& name, const Found& found) {
   std::ifstream file(found.file, std::ios::binary);
   std::string bytes(static_cast<std::size_t>(found.end - found.begin), '\0');
   file.seekg(found.begin);
@@ -136,6 +193,9 @@ std::vector<float> numbers_in(const Found& found) {
     std::uint32_t bits = 0;
     std::memcpy(&bits, bytes.data() + i, width);
     numbers.push_back(from_bits(found.type, bits));
+    if (std::isfinite(numbers.back())) continue;
+    throw std::runtime_error(
+        fmt::format("{} is damaged: {} has a number that is {}", found.file, name, numbers.back()));
   }
   return numbers;
 }
@@ -160,6 +220,22 @@ void put(const ForeignTensor& tensor, const std::vector<float>& numbers, Matrice
       matrix.values[static_cast<std::size_t>(row * matrix.cols + col)] = *number++;
     }
   }
+}
+
+// Of finite numbers, the largest is too large for the type if any is.
+void expect_in_range(const ForeignTensor& tensor, const WholeMatrix& matrix, NumberType type) {
+  float largest = 0.0F;
+  for (std::int64_t r = 0; r < tensor.rows(); ++r) {
+    for (std::int64_t c = 0; c < tensor.cols(); ++c) {
+      const auto [row, col] = tensor.place(r, c);
+      const float number = matrix.values[static_cast<std::size_t>(row * matrix.cols + col)];
+      if (std::abs(number) > std::abs(largest)) largest = number;
+    }
+  }
+  if (!std::isfinite(largest) || std::isfinite(from_bits(type, to_bits(type, largest)))) return;
+  throw std::runtime_error(
+      fmt::format("{} has a number of {:g}, which is too large for {}; give another --type",
+                  tensor.name, largest, name(type)));
 }
 
 std::string bytes_of(const ForeignTensor& tensor, const WholeMatrix& matrix, NumberType type) {
@@ -204,14 +280,14 @@ std::pair<ForeignCheckpoint, Matrices> read_foreign(const std::string& folder) {
                                            own->second.file, name, shape_text(own->second.shape),
                                            shape_text(tensor.shape)));
     }
-    const std::vector<float> numbers = numbers_in(own->second);
+    const std::vector<float> numbers = numbers_in(name, own->second);
     put(tensor, numbers, matrices);
     if (tensor.matrix == "table") embedding = numbers;
     checkpoint.types[name] = own->second.type;
     found.erase(own);
   }
   if (const auto head = found.find(foreign_head); head != found.end()) {
-    const std::vector<float> numbers = numbers_in(head->second);
+    const std::vector<float> numbers = numbers_in(head->first, head->second);
     if (numbers.size() != embedding.size() ||
         std::memcmp(numbers.data(), embedding.data(), 4 * numbers.size()) != 0) {
       throw std::runtime_error(head->second.file +
@@ -232,8 +308,7 @@ std::pair<ForeignCheckpoint, Matrices> read_foreign(const std::string& folder) {
 
 void write_foreign(const std::string& folder, const ForeignCheckpoint& what,
                    const Matrices& matrices, std::int64_t most_bytes) {
-  files::create_directories(folder);
-  if (!files::is_empty(folder)) {
+  if (files::exists(folder) && !files::is_empty(folder)) {
     throw std::runtime_error(folder + " is not empty; give a folder that is new");
   }
   const auto type_of = [&](const std::string& name) {
@@ -249,6 +324,7 @@ void write_foreign(const std::string& folder, const ForeignCheckpoint& what,
   std::vector<std::vector<const ForeignTensor*>> groups;
   std::int64_t in_group = most_bytes, total = 0;
   for (const ForeignTensor& tensor : tensors) {
+    expect_in_range(tensor, matrices.at(tensor.matrix), type_of(tensor.name));
     const std::int64_t bytes = tensor.rows() * tensor.cols() * bytes_of(type_of(tensor.name));
     if (in_group + bytes > most_bytes) {
       groups.emplace_back();
@@ -258,6 +334,7 @@ void write_foreign(const std::string& folder, const ForeignCheckpoint& what,
     in_group += bytes;
     total += bytes;
   }
+  files::create_directories(folder);
   nlohmann::json map;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const std::string file =

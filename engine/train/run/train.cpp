@@ -128,6 +128,18 @@ void refuse(const TrainSettings& settings) {
   refuse_unwritable_outputs(settings);
 }
 
+void refuse_bytes_for_tokens(const std::string& checkpoint, const TrainingState& its,
+                             const TrainSettings& settings) {
+  const std::string words = its.trainer.value("words", "");
+  if (words.empty() || parse_token_format(words) == TokenFormat::text) return;
+  const Data data(settings.data, settings.model);
+  const TokenFile& first = data.training_words().files().front();
+  if (first.format() != TokenFormat::text) return;
+  throw std::runtime_error(
+      fmt::format("the words of {} are tokens, and those of {} are bytes; give --data FILE.bin",
+                  checkpoint, first.path()));
+}
+
 void refuse_resume(const TrainSettings& settings, const TrainingState& state) {
   expect_same_model(state.model, settings.model);
   if (state.step == 0 && state.trainer.contains("imported")) {

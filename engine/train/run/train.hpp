@@ -12,6 +12,10 @@ namespace fourfold {
 // sentence.
 void refuse(const TrainSettings& settings);
 
+// Throws std::runtime_error if the checkpoint's words are tokens and those to train on are bytes.
+void refuse_bytes_for_tokens(const std::string& checkpoint, const TrainingState& its,
+                             const TrainSettings& settings);
+
 // The same for a checkpoint to go on from: it must be of the same model, and not as far as the run
 // is to go.
 void refuse_resume(const TrainSettings& settings, const TrainingState& state);

@@ -104,10 +104,14 @@ TrainSettings settings_on(std::int64_t ranks, Request request) {
 int plan(const Typed& typed) {
   const Request request = request_of(typed);
   const TrainSettings settings = settings_on(0, request);
-  if (!settings.resume.empty()) refuse_resume(settings, request.resumed);
+  if (!settings.resume.empty()) {
+    refuse_resume(settings, request.resumed);
+    refuse_bytes_for_tokens(settings.resume, request.resumed, settings);
+  }
   if (!settings.start_from.empty()) {
-    expect_model_of(settings.start_from, read_training_state(settings.start_from).model,
-                    settings.model);
+    const TrainingState before = read_training_state(settings.start_from);
+    expect_model_of(settings.start_from, before.model, settings.model);
+    refuse_bytes_for_tokens(settings.start_from, before, settings);
   }
   refuse(settings);
   traced_step(settings, request.resumed.step);

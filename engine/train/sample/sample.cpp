@@ -15,6 +15,7 @@
 #include "engine/train/run/agreement.hpp"
 #include "engine/train/sample/prompt.hpp"
 #include "schedule/order/step.hpp"
+#include "support/standard_streams.hpp"
 
 namespace fourfold {
 
@@ -22,11 +23,6 @@ namespace {
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-void print(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
 }
 
 StepOptions options_of(const SampleSettings& settings) {
