@@ -143,6 +143,19 @@ TEST(documents, that_are_none_are_refused_by_their_line) {
   EXPECT_THAT(refusal_of("\n"), HasSubstr("holds no document"));
 }
 
+TEST(documents, whose_held_out_part_is_all_prompt_are_refused) {
+  const SharedFolder folder;
+  DataOptions options;
+  options.held_out = 0.5;
+  options.files = {folder.write(
+      "a.jsonl", R"({"completion": "short"})"
+                 "\n" +
+                     nlohmann::json{{"prompt", std::string(400, 'q')}, {"completion", ""}}.dump())};
+
+  EXPECT_THAT(refusal([&] { Data(options, byte_model(16)); }),
+              HasSubstr("no target counts in the part to validate on"));
+}
+
 std::vector<ProcessGrid> some_grids(std::int64_t ranks) {
   std::vector<ProcessGrid> grids{{1, 1, 1, ranks}};
   if (ranks == 2) grids = {{1, 1, 1, 2}, {2, 1, 1, 1}, {1, 2, 1, 1}, {1, 1, 2, 1}, {1, 1, 1, 1, 2}};

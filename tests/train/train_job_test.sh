@@ -68,8 +68,10 @@ status=0
 grep -q "^fourfold: $work/whole holds an earlier run; .*--resume $work/whole" "$work/again.out" ||
   fail "a run in the folder of another one is not refused in words"
 [ "$(wc -l <"$work/whole/loss.csv")" -eq 13 ] || fail "a refused run has changed the earlier one"
+mv "$work/small.toml" "$work/elsewhere.toml" # the checkpoint holds the model
 "$fourfold" train --resume "$work/whole" --batch 4 --steps 13 --folder "$work/whole" \
-  >"$work/again.out" 2>&1 || fail "a run does not go on in its own folder"
+  >"$work/again.out" 2>&1 || fail "a run does not go on in its own folder, without its model file"
+mv "$work/elsewhere.toml" "$work/small.toml"
 grep -q "with --batch 4 instead of 8" "$work/again.out" || fail "another batch is not said"
 "$fourfold" train --resume "$work/whole/checkpoints/step-00000012.safetensors" --steps 13 --json \
   --folder "$work/data" >"$work/json.out" 2>"$work/json.err" || fail "no run from a .safetensors"

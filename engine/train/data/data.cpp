@@ -77,6 +77,22 @@ void expect_a_sequence(const WordStream& words, std::int64_t sequence, const cha
       part, words.words(), sequence, sequence + 1));
 }
 
+// Of documents with prompts, which no loss counts.
+void expect_a_target(const WordStream& words, std::int64_t sequence, const char* part) {
+  if (!words.has_prompts()) return;
+  std::vector<std::int32_t> targets;
+  for (std::int64_t start = 1; start < words.words(); start += sequence) {
+    targets.assign(static_cast<std::size_t>(std::min(sequence, words.words() - start)), 0);
+    words.leave_out_prompts(start, targets);
+    const auto left_out = std::ranges::count(targets, ignored_target);
+    if (left_out < std::ssize(targets)) return;
+  }
+  throw std::runtime_error(
+      fmt::format("{}: no target counts in the part to {}: all of its words are prompts; it needs "
+                  "completions, or more of the text",
+                  words.files().front().path(), part));
+}
+
 }  // namespace
 
 const char* name(DataOrder order) {
@@ -104,6 +120,8 @@ Data::Data(const DataOptions& options, const Model& model)
   }
   expect_a_sequence(training_, sequence_, "train on");
   expect_a_sequence(validation_, sequence_, "validate on");
+  expect_a_target(training_, sequence_, "train on");
+  expect_a_target(validation_, sequence_, "validate on");
 }
 
 // An epoch of the shuffled order leaves out up to two sequences' words, so that it can be cut at

@@ -85,7 +85,8 @@ Request request_of(const Typed& first) {
   App app;
   parse(app, request.typed);
   request.typed.flags.settings.resume = path;
-  if (app.count("--model") == 0) request.typed.flags.known_model = request.resumed.model;
+  // A model file may be gone, or in another folder.
+  if (parsed.count("--model") == 0) request.typed.flags.known_model = request.resumed.model;
   request.changes = changes_since(before, parsed);
   return request;
 }
