@@ -148,9 +148,10 @@ TEST(documents, whose_held_out_part_is_all_prompt_are_refused) {
   DataOptions options;
   options.held_out = 0.5;
   options.files = {folder.write(
-      "a.jsonl", R"({"completion": "short"})"
-                 "\n" +
-                     nlohmann::json{{"prompt", std::string(400, 'q')}, {"completion", ""}}.dump())};
+      "a.jsonl",
+      R"({"completion": "short"})"
+      "\n" +
+          nlohmann::json{{"prompt", std::string(400, 'q')}, {"completion", "x"}}.dump())};
 
   EXPECT_THAT(refusal([&] { Data(options, byte_model(16)); }),
               HasSubstr("no target counts in the part to validate on"));

@@ -81,16 +81,16 @@ void expect_a_sequence(const WordStream& words, std::int64_t sequence, const cha
 void expect_a_target(const WordStream& words, std::int64_t sequence, const char* part) {
   if (!words.has_prompts()) return;
   std::vector<std::int32_t> targets;
-  for (std::int64_t start = 1; start < words.words(); start += sequence) {
-    targets.assign(static_cast<std::size_t>(std::min(sequence, words.words() - start)), 0);
+  for (std::int64_t start = 1; start + sequence <= words.words(); start += sequence) {
+    targets.assign(static_cast<std::size_t>(sequence), 0);
     words.leave_out_prompts(start, targets);
     const auto left_out = std::ranges::count(targets, ignored_target);
     if (left_out < std::ssize(targets)) return;
   }
   throw std::runtime_error(
-      fmt::format("{}: no target counts in the part to {}: all of its words are prompts; it needs "
-                  "completions, or more of the text",
-                  words.files().front().path(), part));
+      fmt::format("{}: no target counts in the part to {}: its sequences of {} hold prompts "
+                  "alone; give it more text, or shorter prompts",
+                  words.files().front().path(), part, sequence));
 }
 
 }  // namespace
