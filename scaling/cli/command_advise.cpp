@@ -33,7 +33,7 @@ AdviceWish wish_of(const Typed& typed) {
   if (!typed.deadline.empty()) wish.deadline_days = days_in("--deadline", typed.deadline);
   if (!typed.node_hours.empty()) wish.node_hours = amount_in("--node-hours", typed.node_hours);
   wish.restart = {60.0 * static_cast<double>(typed.restart_minutes)};
-  wish.fidelity = fidelity_named(typed.flags.fidelity);
+  wish.fidelity = projected_fidelity_named(typed.flags.fidelity);
   wish.rule = rule_of(typed.flags);
   const Platform platform = read_platform(typed.flags.platform);
   for (std::int64_t devices : counts_in("--devices", typed.devices)) {

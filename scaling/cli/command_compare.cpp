@@ -25,7 +25,7 @@ struct Typed {
 // One question a system.
 Campaign campaign_of(const Typed& typed) {
   Campaign campaign;
-  campaign.fidelity = fidelity_named(typed.flags.fidelity);
+  campaign.fidelity = projected_fidelity_named(typed.flags.fidelity);
   campaign.rule = rule_of(typed.flags);
   std::istringstream list(typed.systems);
   std::vector<std::string> systems;

@@ -25,6 +25,11 @@ refused "unknown verb 'shwo'; did you mean \"show\"?" platforms shwo
 refused "did you mean \"--platform\"?" search --platfrom frontier --model gpt-5b --devices 8
 refused "did you mean \"frontier\"?" search --platform forntier --model gpt-5b --devices 8
 refused "did you mean \"axonn-4d\"?" project "${point[@]}" --devices 8 --system axon-4d
+for verb in "advise --tokens 1T" "compare --systems axonn-4d" project; do
+  # shellcheck disable=SC2086
+  refused "only points of a campaign are measured" $verb --platform frontier --model gpt-5b \
+    --devices 64 --fidelity measured
+done
 refused "axonn-4d does not run on grid x=4,pipe=2: pipe is 2, but it must be 1" \
   project "${point[@]}" --grid x=4,pipe=2 --system axonn-4d
 refused "deepspeed-3d does not do zero 3: --zero must be 0 or 1" \
