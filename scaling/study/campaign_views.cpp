@@ -118,11 +118,13 @@ Status campaign_status(const CampaignOrder& order) {
                   static_cast<std::int64_t>(sentences.size()) - failed),
       sentences.empty()};
   for (const std::string& sentence : sentences) status.text += "  " + sentence + '\n';
-  const std::size_t elsewhere = answered_by_newest(view).records.size();
-  if (view.answered.records.empty() && elsewhere > 0) {
-    status.text += fmt::format(
-        "  {} of another build of Fourfold: table, plot and report show {}\n",
-        counted(static_cast<std::int64_t>(elsewhere), "record"), elsewhere == 1 ? "it" : "them");
+  if (view.answered.records.empty()) {
+    const auto elsewhere = std::ssize(answered_by_newest(view).records);
+    if (elsewhere > 0) {
+      status.text +=
+          fmt::format("  {} of another build of Fourfold: table, plot and report show {}\n",
+                      counted(elsewhere, "record"), elsewhere == 1 ? "it" : "them");
+    }
   }
   for (const std::string& sentence : unanswered_twins(view)) {
     status.text += "  " + sentence + '\n';

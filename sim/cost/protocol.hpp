@@ -18,7 +18,7 @@ struct CollectiveChoice {
   Seconds uncontended;
   // The same with kernels running beside it all the while. They slow the copies inside nodes, not
   // the NICs and not latency: a ring over nodes loses only what makes its copies slower than its
-  // bytes are by themselves. So faster NICs never make it slower.
+  // bytes are by themselves. So faster NICs never make the same algorithm and protocol slower.
   Seconds beside_kernels;
 };
 

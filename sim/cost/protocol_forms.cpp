@@ -200,7 +200,7 @@ BytesPerSecond CollectiveForms::by_copies(BytesPerSecond cap, WireProtocol wire,
 CollectiveChoice CollectiveForms::finished(CollectiveAlgorithm algorithm, WireProtocol protocol,
                                            CollectiveCost cost) const {
   // Simple's plateau over nodes was measured, and is what its copies reach.
-  if (across_ && protocol == WireProtocol::low_latency) {
+  if (protocol == WireProtocol::low_latency) {
     cost.rate_cap = by_copies(cost.rate_cap, protocol, 1.0);
   }
   const CollectiveCost slowed{cost.delay, cost.work,

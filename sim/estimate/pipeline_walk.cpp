@@ -174,6 +174,7 @@ bool PipelineWalk::holds(const Passage& passage, const StageClock& stage) const 
     const double finish = ahead_of(now, stage.now);
     if (passage.in_time ? finish > found.latest : !near(found.finish, finish)) return false;
     if (!near(found.duration, now.duration)) return false;
+    if (found.lost != now.lost.of_collectives) return false;
     if (!found.awaited || !now.lost.any()) continue;
     const double beside = beside_of(now, stage.compute);
     if (!near(found.beside, beside)) return false;
@@ -209,7 +210,8 @@ std::int32_t PipelineWalk::walk(const StageClock& stage, const Leg& leg) {
     passage.left.push_back({now.channel, static_cast<std::int32_t>(passage.found.size()), finish,
                             now.duration, -beside, now.lost});
     passage.found.push_back({passage.found.size(), now.duration, beside_of(now, stage.compute),
-                             finish, std::numeric_limits<double>::infinity(), false, false});
+                             finish, std::numeric_limits<double>::infinity(),
+                             now.lost.of_collectives, false, false});
   }
   for (const LegPart& part : leg) {
     const auto body = static_cast<std::size_t>(stage.first_body + part.body);

@@ -48,6 +48,7 @@ class PipelineWalk {
     double beside = 0.0;  // compute since it was posted, as far as it makes a difference
     double finish = 0.0;  // from the leg's beginning, as far as it matters
     double latest = 0.0;  // until when it might have been under way with the same result
+    double lost = 0.0;    // of its speed, beside kernels
     bool touched = false;
     bool awaited = false;
   };

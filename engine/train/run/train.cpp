@@ -22,6 +22,7 @@
 #include "engine/train/run/memory.hpp"
 #include "engine/train/run/run_folder.hpp"
 #include "engine/train/run/transport_table.hpp"
+#include "engine/train/sample/sample.hpp"
 #include "schedule/order/step.hpp"
 #include "support/whole_file.hpp"
 
@@ -113,31 +114,31 @@ FlopsPerSecond peak_of(const std::vector<double>& ranks) {
   return sum;
 }
 
+// Where a run goes on from a checkpoint whose words are tokens.
+void refuse_bytes_for_tokens(const TrainSettings& settings, const TrainingState& before,
+                             const Data& data) {
+  if (!before.trainer.contains("words") || words_of(before) == TokenFormat::text) return;
+  const TokenFile& first = data.training_words().files().front();
+  if (first.format() != TokenFormat::text) return;
+  throw std::runtime_error(
+      fmt::format("the words of {} are tokens, and those of {} are bytes; give --data FILE.bin",
+                  settings.resume.empty() ? settings.start_from : settings.resume, first.path()));
+}
+
 }  // namespace
 
 std::string log_path(const TrainSettings& settings) {
   return settings.log.empty() ? settings.folder + "/log.jsonl" : settings.log;
 }
 
-void refuse(const TrainSettings& settings) {
+void refuse(const TrainSettings& settings, const TrainingState& before) {
   constexpr std::int64_t looked_at = 4'000'000;  // words: some milliseconds, also of huge shards
   const Data data(settings.data, settings.model);
+  refuse_bytes_for_tokens(settings, before, data);
   data.training_words().expect_within(settings.model.vocabulary, looked_at);
   data.validation_words().expect_within(settings.model.vocabulary, looked_at);
   refuse_earlier_run(settings);
   refuse_unwritable_outputs(settings);
-}
-
-void refuse_bytes_for_tokens(const std::string& checkpoint, const TrainingState& its,
-                             const TrainSettings& settings) {
-  const std::string words = its.trainer.value("words", "");
-  if (words.empty() || parse_token_format(words) == TokenFormat::text) return;
-  const Data data(settings.data, settings.model);
-  const TokenFile& first = data.training_words().files().front();
-  if (first.format() != TokenFormat::text) return;
-  throw std::runtime_error(
-      fmt::format("the words of {} are tokens, and those of {} are bytes; give --data FILE.bin",
-                  checkpoint, first.path()));
 }
 
 void refuse_resume(const TrainSettings& settings, const TrainingState& state) {

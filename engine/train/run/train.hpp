@@ -8,13 +8,9 @@
 namespace fourfold {
 
 // What is refused before any work: data that is missing, too short or of another vocabulary,
-// folders and files that cannot be written. Not collective; throws std::runtime_error with a
-// sentence.
-void refuse(const TrainSettings& settings);
-
-// Throws std::runtime_error if the checkpoint's words are tokens and those to train on are bytes.
-void refuse_bytes_for_tokens(const std::string& checkpoint, const TrainingState& its,
-                             const TrainSettings& settings);
+// bytes where what is gone on from has tokens (`before`; empty, if nothing is), folders and files
+// that cannot be written. Not collective; throws std::runtime_error with a sentence.
+void refuse(const TrainSettings& settings, const TrainingState& before);
 
 // The same for a checkpoint to go on from: it must be of the same model, and not as far as the run
 // is to go.

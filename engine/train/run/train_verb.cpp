@@ -105,16 +105,13 @@ TrainSettings settings_on(std::int64_t ranks, Request request) {
 int plan(const Typed& typed) {
   const Request request = request_of(typed);
   const TrainSettings settings = settings_on(0, request);
-  if (!settings.resume.empty()) {
-    refuse_resume(settings, request.resumed);
-    refuse_bytes_for_tokens(settings.resume, request.resumed, settings);
-  }
+  TrainingState before = request.resumed;
+  if (!settings.resume.empty()) refuse_resume(settings, before);
   if (!settings.start_from.empty()) {
-    const TrainingState before = read_training_state(settings.start_from);
+    before = read_training_state(settings.start_from);
     expect_model_of(settings.start_from, before.model, settings.model);
-    refuse_bytes_for_tokens(settings.start_from, before, settings);
   }
-  refuse(settings);
+  refuse(settings, before);
   traced_step(settings, request.resumed.step);
   std::vector<std::string> arguments{"train"};
   for (const std::string& word : typed.words) {
