@@ -5,7 +5,7 @@ load style
 wide = 1000
 high = 600
 
-set title title."\n{/*0.8 how much each choice matters: Shapley shares of the variance of flop/s a device}"
+set title title."\nhow much each choice matters: Shapley shares of the variance of flop/s a device"
 set ylabel 'share of the variance, %'
 set style fill solid 0.9 border lc rgb '#444444'
 set boxwidth 0.36

@@ -1,6 +1,6 @@
 # What a change costs: per cent of the unchanged point's seconds against devices, or against the
 # numbers of a sweep; a line for each kind of change, bars from the least to the most of repetitions,
-# and the grids below. Reads nothing but lines.csv. Set before: style, csv, output, heading, axis (what x is).
+# and the grids below. Reads nothing but lines.csv. Set before: style, csv, output, heading, fidelity, axis (what x is).
 load style
 names = values_of('series')
 of(name, value) = strcol('series') eq name ? value : NaN
@@ -16,7 +16,7 @@ if (any('high')) {
   bottom = LOW_min < bottom ? LOW_min : bottom
 }
 room = top > bottom ? 0.08 * (top - bottom) : 1
-set title heading noenhanced
+set title heading.', '.fidelity noenhanced
 set xlabel axis offset 0, -2.2
 set bmargin 6.5
 set ylabel 'more seconds than unchanged, %'

@@ -1,8 +1,8 @@
-# One model on several machines: a bar each, with its error bar and its grid. Reads nothing but
-# machines.csv. Set before: style, csv, output, heading, what (the y axis).
+# One model on several machines, or other points side by side: a bar each, with its error bar and its grid. Reads nothing but
+# machines.csv. Set before: style, csv, output, heading, fidelity, what (the y axis).
 load style
 grids = short_grids(0)
-set title heading noenhanced
+set title heading.', '.fidelity noenhanced
 set ylabel what
 set grid noxtics
 set boxwidth 0.7
@@ -14,10 +14,14 @@ top = HIGH_max > VALUE_max ? HIGH_max : VALUE_max
 if (VALUE_max > 20 * VALUE_min) { set logscale y; set yrange [VALUE_min / 2 : top * 1.5] } else { set yrange [0 : top * 1.1] }
 set xrange [-0.6 : VALUE_records - 0.4]
 unset key
-set rmargin 14
-set bmargin 10
-wide = 90 * VALUE_records + 250 < 800 ? 800 : 90 * VALUE_records + 250
-draw = "plot csv using 0:(column('value')):xtic(strcol('machine').'  '.word(grids, int($0) + 1)) with boxes lc rgb colour(1) notitle, \
+# Of what stands below the bars, slanting.
+letters = longest('bar') + 2 + longest('grid')
+set rmargin 4 + 0.7 * letters
+set bmargin 2 + 0.3 * letters
+high = 550 + 5.4 * letters
+wide = 90 * VALUE_records + 110 + 6.5 * letters
+wide = wide < 800 ? 800 : wide
+draw = "plot csv using 0:(column('value')):xtic(strcol('bar').'  '.word(grids, int($0) + 1)) with boxes lc rgb colour(1) notitle, \
   csv using 0:(number('low')):(0):(number('high') - number('low')) with vectors heads size screen 0.004,90 \
   lw 1.5 lc rgb dark notitle, \
   csv using ($0 - 0.02):(column('value')):(sprintf('%.3g', column('value'))) with labels right offset -0.3, 0.7 font ',10' notitle"

@@ -24,6 +24,15 @@ set style fill solid border rgb 'white'
 # The different values of a column of the CSV, in their order, each between double quotes.
 values_of(name) = system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} \
   $c[\"%s\"] != \"\" && !seen[$c[\"%s\"]]++ {printf \"\\\"%%s\\\" \", $c[\"%s\"]}' '%s'", name, name, name, csv))
+# The rows of a series as a file of their own: a line breaks where another series is between them.
+rows_of(name) = sprintf("< awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i} \
+  NR == 1 || $c[\"series\"] == \"%s\"' '%s'", name, csv)
+# The number of characters of the longest value of a column.
+longest(name) = system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} \
+  length($c[\"%s\"]) > most {most = length($c[\"%s\"])} END {print most + 0}' '%s'", name, name, csv)) + 0
+# The series that have something in the column, each between double quotes.
+series_with(name) = system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} \
+  $c[\"%s\"] != \"\" && !seen[$c[\"series\"]]++ {printf \"\\\"%%s\\\" \", $c[\"series\"]}' '%s'", name, csv))
 # Commands that write words below the x axis, a line for each value of the column series, by
 # words_below.awk: of the column word, as form says, or process grids if that is empty.
 words_below(series, x, word, form, title) = system(sprintf("awk -v colours='%s' -v series='%s' \
@@ -36,13 +45,13 @@ no_words_below = "do for [i=500:999] { unset label i }"
 # Whether any row has something in the column.
 any(name) = words(values_of(name)) > 0
 
-pictures = "set terminal pngcairo size wide, high font face.',13' background 'white'; \
+pictures = "set terminal pngcairo noenhanced size wide, high font face.',13' background 'white'; \
   set output output.'.png'; eval draw; \
-  set terminal svg size wide, high font face.',13' background 'white'; \
+  set terminal svg noenhanced size wide, high font face.',13' background 'white'; \
   set output output.'.svg'; eval draw; \
-  set terminal pdfcairo size wide / 100.0, high / 100.0 font face.',10' background 'white'; \
+  set terminal pdfcairo noenhanced size wide / 100.0, high / 100.0 font face.',10' background 'white'; \
   set output output.'.pdf'; eval draw; unset output"
-characters = "set terminal dumb size 118, 40; eval draw"
+characters = "set terminal dumb noenhanced size 118, 40; eval draw"
 render = exists('preview') ? characters : pictures
 
 # Sets parts (columns), titles and shades (colours) of what a batch's seconds consist of: those parts

@@ -1,7 +1,7 @@
 # Seconds of one batch of training systems, stacked into compute, exposed communication, messages
 # between stages, the bubble and the rest, one bar a system with its grid, points side by side; what was
 # published as points. Reads nothing but the CSV of a study. Set before: style, csv (path), output (path
-# without ending), heading, source.
+# without ending), heading, fidelity, source.
 load style
 
 eval find_parts
@@ -22,7 +22,6 @@ bars = word(places, words(places)) + 1
 field(text, n) = system(sprintf("printf '%%s' '%s' | cut -d'|' -f%d", text, n))
 any_given = system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} $c[\"given\"] == 1 {n = 1} END {print n + 0}' '%s'", csv)) + 0
 
-fidelity = system(sprintf("sed -n 2p '%s' | cut -d, -f5", csv))
 set label 99 heading.', '.fidelity at screen 0.5, screen 0.97 center font ',15' noenhanced
 do for [i=1:words(groups)] {
   group = word(groups, i)

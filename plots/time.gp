@@ -1,17 +1,19 @@
 # Seconds of one batch, stacked into compute and exposed communication along each axis, one bar per
 # point with its grid, machines side by side; published seconds as points. Reads nothing but the CSV of a study.
 # Set before: style, csv (path), output (path without ending), machines (names between blanks),
-# source (of what was published; empty if nothing is compared), heading.
+# source (of what was published; empty if nothing is compared), heading, fidelity.
 load style
 grids = short_grids(0)
-wide = 88 * (words(grids) + words(machines)) + 220
+# Labels of sweeps stand below the grids, and need room.
+letters = longest('label')
+room = 8 * letters > 88 ? 8 * letters : 88
+wide = room * (words(grids) + words(machines)) + 220
 wide = wide < 900 ? 900 : wide
 high = 750
 
 eval find_parts
 count = words(parts)
 
-fidelity = system(sprintf("sed -n 2p '%s' | cut -d, -f5", csv))
 
 # Bars stand at 0, 1, 2, ..., with a gap before each further machine.
 index_of(machine) = int(sum [i=1:words(machines)] (word(machines, i) eq machine ? i - 1 : 0))
@@ -24,10 +26,10 @@ set title heading.sprintf("\nWhere the seconds of one batch go, %s", fidelity) n
 if (source ne '') {
   set label 100 'published: '.source at screen 0.01, screen 0.025 noenhanced font ',10'
 }
-set bmargin (source eq '' ? 6.5 : 8)
+set bmargin (source eq '' ? 6.5 : 8) + (letters > 0 ? 1.2 : 0)
 set tmargin 6
 set ylabel 'seconds per batch'
-set xlabel 'devices, model, grid (x.y.z.data)' offset 0, -1.6
+set xlabel 'devices, model, grid (x.y.z.data)'.(letters > 0 ? ', label' : '') offset 0, (letters > 0 ? -2.8 : -1.6)
 set yrange [0:*]
 set offsets 0.3, 0.3, graph 0.06, 0
 set style fill solid border rgb 'white'
@@ -68,6 +70,7 @@ draw = "plot for [j=0:count-1] csv using (place($0)):(upto(count - j)):xtic( \
   lc rgb 'white' notitle, \
   csv using (place($0)):(column('published_batch_s')) with points pt 7 ps 1.1 \
   lc rgb 'black' title (source ne '' ? 'published' : ''), \
-  csv using (place($0)):(0):(word(grids, int($0) + 1)) with labels offset 0, -3.1 font ',9' tc rgb dark notitle"
+  csv using (place($0)):(0):(word(grids, int($0) + 1)) with labels offset 0, -3.1 font ',9' tc rgb dark notitle, \
+  csv using (place($0)):(0):(strcol('label')) with labels offset 0, -4.3 font ',9' tc rgb dark notitle"
 
 eval render

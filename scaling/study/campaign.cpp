@@ -14,6 +14,7 @@
 #include "scaling/study/measured_point.hpp"
 #include "scaling/study/sweep.hpp"
 #include "scaling/study/toml_file.hpp"
+#include "scaling/study/unlike_points.hpp"
 #include "schedule/models/fit.hpp"
 #include "sim/question/point_json.hpp"
 #include "support/field_json.hpp"
@@ -77,6 +78,7 @@ struct Pattern {
   json scales = json::object();
   json sweeps;             // null: none
   std::string folder;      // of the campaign file
+  std::string label;       // of a machine, with which those of its points begin
   std::int64_t seeds = 1;  // of each point whose what-ifs are random, or that is measured
   bool measured = false;
 };
@@ -233,8 +235,10 @@ void read_machine(const json& entry, const std::string& pointer, Pattern pattern
                   const TomlLines& lines, Campaign& campaign) {
   JsonObject object(entry, "a machine");
   object.allow_only({"platform", "scales", "sequence_tokens", "vocabulary", "what_if", "points",
-                     "system", "options", "batch_tokens", "batch_tokens_per_device", "software"});
+                     "system", "options", "batch_tokens", "batch_tokens_per_device", "software",
+                     "label"});
   read_shared(object, pattern);
+  if (object.has("label")) pattern.label = object.text("label");
   pattern.question.platform = object.text("platform");
   if (pattern.question.platform == "here") pattern.question.platform = here_platform;
   if (object.has("scales")) pattern.scales = object.get("scales");
@@ -251,8 +255,9 @@ void read_machine(const json& entry, const std::string& pointer, Pattern pattern
   for (std::size_t i = 0; i < points.size(); ++i) {
     located(lines, fmt::format("{}/points/{}", pointer, i), [&] {
       for (const SweptPoint& point : swept(points[i], pattern.sweeps)) {
-        add_repetitions(read_question(point.entry, pattern), {point.label, point.value, 1},
-                        pattern.seeds, campaign);
+        const PointTag tag{joined(pattern.label, point.label), point.value, 1,
+                           joined(pattern.label, point.line)};
+        add_repetitions(read_question(point.entry, pattern), tag, pattern.seeds, campaign);
       }
     });
   }
@@ -355,6 +360,7 @@ void read_body(const json& written, const std::string& path, const std::string& 
     located(lines, pointer, [&] { read_machine(machines[i], pointer, pattern, lines, campaign); });
   }
   refuse_twins(campaign);
+  refuse_unlike(campaign);
 }
 
 }  // namespace

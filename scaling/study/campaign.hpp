@@ -15,6 +15,7 @@ struct PointTag {
   std::string label;            // of its sweeps; empty: none
   std::optional<double> value;  // that a sweep over numbers gave it
   std::int64_t repetition = 1;  // with another seed each, from 1
+  std::string line = {};        // the label without that value: what points of one line share
 };
 
 // How measured points are trained.

@@ -8,11 +8,13 @@
 #include <map>
 #include <stdexcept>
 
+#include "scaling/study/sweep.hpp"
 #include "scaling/study/system_table.hpp"
 #include "scaling/study/time_parts.hpp"
 #include "scaling/text/text_table.hpp"
 #include "scaling/text/throughput_text.hpp"
 #include "support/nearest_name.hpp"
+#include "support/prose.hpp"
 
 namespace fourfold {
 
@@ -37,32 +39,36 @@ const FigureKind& figure_named(const std::string& name) {
   throw std::runtime_error("unknown figure '" + name + "'" + did_you_mean(name, known));
 }
 
+std::string csv_cell(const std::string& text) {
+  std::string cell;
+  for (const char letter : text) {
+    const bool quotes = letter == '"' || letter == '\'';
+    if (quotes) cell += "\u2019";
+    if (!quotes) cell += letter == ',' ? ';' : letter == '\\' ? '/' : letter;
+  }
+  return cell;
+}
+
 namespace {
 
 std::string number(double value) {
   return fmt::format("{:.9g}", value);
 }
 
-// A cell of a CSV: commas separate cells, double quotes are gnuplot's.
-std::string cell(std::string text) {
-  std::ranges::replace(text, ',', ';');
-  std::ranges::replace(text, '"', '\'');
-  return text;
+double tokens_of_batch(const Record& record) {
+  return static_cast<double>(record.point.global_batch) *
+         static_cast<double>(record.point.model.sequence);
 }
 
 bool same_point(const StudyRow& a, const StudyRow& b) {
   return a.machine == b.machine && a.record.devices() == b.record.devices() &&
-         a.record.point.model.name == b.record.point.model.name;
+         a.record.point.model.name == b.record.point.model.name &&
+         tokens_of_batch(a.record) == tokens_of_batch(b.record);
 }
 
 std::string model_on_machine(const StudyRow& row) {
-  return fmt::format("{} on {}{}{}", row.record.point.model.name, row.machine,
-                     row.label.empty() ? "" : ", ", row.label);
-}
-
-double tokens_of_batch(const Record& record) {
-  return static_cast<double>(record.point.global_batch) *
-         static_cast<double>(record.point.model.sequence);
+  return fmt::format("{} on {}", row.record.point.model.name,
+                     joined(row.machine, label_with_value(row)));
 }
 
 // Of an error bar, or the quartiles of what was measured.
@@ -76,7 +82,7 @@ Ends ends_of(const Record& record) {
   return {record.seconds() * (1.0 + record.bar->low), record.seconds() * (1.0 + record.bar->high)};
 }
 
-// Against the series' fewest devices.
+// Against the series' fewest devices, the fastest of them.
 struct Speedup {
   double speedup = 1.0, efficiency = 1.0;
   Seconds ideal;
@@ -85,8 +91,9 @@ struct Speedup {
 Speedup speedup_of(const StudyRow& row, const Study& study) {
   const StudyRow* first = &row;
   for (const StudyRow& other : study.rows) {
-    const bool fewer = other.record.devices() < first->record.devices();
-    if (model_on_machine(other) == model_on_machine(row) && fewer) first = &other;
+    if (model_on_machine(other) != model_on_machine(row)) continue;
+    const std::pair here(other.record.devices(), other.record.seconds());
+    if (here < std::pair(first->record.devices(), first->record.seconds())) first = &other;
   }
   const double ratio =
       static_cast<double>(row.record.devices()) / static_cast<double>(first->record.devices());
@@ -104,10 +111,10 @@ std::string strong_csv(const Study& study) {
     const auto unit = [&](Seconds value) { return number(in_unit(row, value, study)); };
     const Ends ends = ends_of(row.record);
     text += fmt::format(
-        "{},{},{},{},{},{},{},{},{},{}\n", cell(model_on_machine(row)), row.record.devices(),
+        "{},{},{},{},{},{},{},{},{},{}\n", csv_cell(model_on_machine(row)), row.record.devices(),
         unit(seconds), unit(speedup.ideal), number(speedup.speedup), number(speedup.efficiency),
         ends.low ? unit(*ends.low) : "", ends.high ? unit(*ends.high) : "",
-        row.published ? unit(*row.published) : "", cell(row.record.point.grid.str()));
+        row.published ? unit(*row.published) : "", csv_cell(row.record.point.grid.str()));
   }
   return text;
 }
@@ -122,7 +129,7 @@ std::string systems_csv(const Study& study) {
     text +=
         fmt::format("{},{},{},{},{},{},{}", row.machine, record.devices(), record.point.model.name,
                     record.point.model.vocabulary, name(record.fidelity),
-                    cell(row.label.empty() ? system_label(record) : row.label),
+                    csv_cell(row.label.empty() ? system_label(record) : row.label),
                     row.label.empty() && row.given ? 1 : 0);
     for (const TimePart& part : time_parts(record.outcome))
       text += ',' + number(part.seconds.value);
@@ -131,7 +138,7 @@ std::string systems_csv(const Study& study) {
                                      number(seconds.value * (1.0 + record.bar->high)))
                        : ",,";
     text += fmt::format(",{},{}\n", row.published ? number(row.published->value) : "",
-                        cell(record.point.grid.str()));
+                        csv_cell(record.point.grid.str()));
   }
   return text;
 }
@@ -157,11 +164,11 @@ std::string ranks_csv(const Study& study) {
     std::int64_t rank = 0;
     for (const GridSeconds& grid : by_estimate(record)) {
       text += fmt::format(
-          "{},{},{},{},{},{},{},{},{}\n", cell(series), ++rank, number(grid.estimated.value),
+          "{},{},{},{},{},{},{},{},{}\n", csv_cell(series), ++rank, number(grid.estimated.value),
           grid.simulated ? number(grid.simulated->value) : "", number(grid.paper.value),
           is(grid, record.point.grid, record.point.options.micro_batches),
           is(grid, record.paper_choice.grid, record.paper_choice.micro_batches),
-          cell(grid.grid.str()), grid.micro_batches);
+          csv_cell(grid.grid.str()), grid.micro_batches);
     }
   }
   return text;
@@ -175,7 +182,25 @@ const GatheredRow& unchanged(const GatheredRow& one, const std::vector<GatheredR
   return one;
 }
 
-// A line of the figure goes through the unchanged point where that has a place on the axis.
+template <typename WordOf>
+bool differ(const Study& study, WordOf word_of) {
+  const auto other = [&](const StudyRow& row) {
+    return word_of(row) != word_of(study.rows.front());
+  };
+  return std::ranges::any_of(study.rows, other);
+}
+
+// The model and the devices of a row, if those of the study differ; `devices` not where they are an
+// axis.
+std::string told_apart(const StudyRow& row, const Study& study, bool devices) {
+  const auto model = [](const StudyRow& one) { return one.record.point.model.name; };
+  const auto count = [](const StudyRow& one) { return counted(one.record.devices(), "device"); };
+  return joined(differ(study, model) ? model(row) : "",
+                devices && differ(study, count) ? count(row) : "");
+}
+
+// A line of the figure goes through the unchanged point where that has a place on the axis; points
+// without a place are left out.
 std::string lines_csv(const Study& study) {
   const std::vector<GatheredRow> rows = gathered(study);
   const auto is_number = [](const GatheredRow& one) { return one.row->value.has_value(); };
@@ -187,17 +212,19 @@ std::string lines_csv(const Study& study) {
     const auto percent = [&](Seconds seconds) {
       return number(100.0 * (seconds / base.mean - 1.0));
     };
-    const double x = numbers ? row.value.value_or(1.0) : static_cast<double>(row.record.devices());
+    const double x = numbers ? *row.value : static_cast<double>(row.record.devices());
     const bool spread = one.count > 1;
     lines[name][x] +=
         fmt::format("{},{},{},{},{},{},{},{}\n", name, number(x), percent(one.mean),
                     spread ? percent(one.least) : "", spread ? percent(one.most) : "",
-                    number(one.mean.value), one.count, cell(row.record.point.grid.str()));
+                    number(one.mean.value), one.count, csv_cell(row.record.point.grid.str()));
   };
   for (const GatheredRow& one : rows) {
     const GatheredRow& base = unchanged(one, rows);
-    if (&base == &one) continue;
-    const std::string name = cell(one.row->label);
+    if (&base == &one || (numbers && !one.row->value)) continue;
+    const std::string machine = machines(study).size() > 1 ? one.row->machine : "";
+    const std::string where = joined(machine, told_apart(*one.row, study, numbers));
+    const std::string name = csv_cell(joined(one.row->line, where));
     if (!lines.contains(name)) {
       series.push_back(name);
       if (base.row->value) add(name, base, base);
@@ -212,16 +239,18 @@ std::string lines_csv(const Study& study) {
 }
 
 std::string machines_csv(const Study& study) {
-  std::string text = "machine,devices,model,value,low,high,mfu,grid\n";
+  std::string text = "bar,machine,devices,model,value,low,high,mfu,grid\n";
   for (const StudyRow& row : study.rows) {
     const Record& record = row.record;
     const auto unit = [&](Seconds value) { return number(in_unit(row, value, study)); };
     const Seconds seconds = record.seconds();
-    text += fmt::format("{},{},{},{},{},{},{},{}\n", row.machine, record.devices(),
-                        record.point.model.name, unit(seconds),
-                        record.bar ? unit(seconds * (1.0 + record.bar->low)) : "",
-                        record.bar ? unit(seconds * (1.0 + record.bar->high)) : "",
-                        number(record.throughput().mfu), cell(record.point.grid.str()));
+    text += fmt::format(
+        "{},{},{},{},{},{},{},{},{}\n",
+        csv_cell(joined(joined(row.machine, label_with_value(row)), told_apart(row, study, true))),
+        row.machine, record.devices(), record.point.model.name, unit(seconds),
+        record.bar ? unit(seconds * (1.0 + record.bar->low)) : "",
+        record.bar ? unit(seconds * (1.0 + record.bar->high)) : "", number(record.throughput().mfu),
+        csv_cell(record.point.grid.str()));
   }
   return text;
 }
@@ -256,12 +285,6 @@ std::vector<GatheredRow> gathered(const Study& study) {
     ++known->count;
   }
   return rows;
-}
-
-std::string label_with_value(const StudyRow& row) {
-  // Labels that a sweep makes of its key and a value, such as zero=1, have the value in them.
-  const bool shown = !row.value || row.label.find('=') != std::string::npos;
-  return shown ? row.label : fmt::format("{}, {:g}", row.label, *row.value);
 }
 
 double in_unit(const StudyRow& row, Seconds seconds, const Study& study) {
@@ -304,18 +327,23 @@ std::string sweep_table(const Study& study) {
              ? "1"
              : fmt::format("{}: {:.1f}", one.count, 100.0 * ((one.most - one.least) / one.mean))});
   }
-  return "Change: against the first of the same machine, devices and model; spread: of the slowest "
-         "and\nthe fastest of the runs with other seeds.\n\n" +
+  return "Change: against the first of the same machine, devices, model and batch; spread: of the "
+         "slowest\nand the fastest of the runs with other seeds.\n\n" +
          format(table) + '\n';
 }
 
 std::string run_table(const Study& study) {
   if (study.tokens <= 0.0) return "";
   TextTable table;
-  table.columns = {{"machine", "", Align::left}, {"devices", ""},
-                   {"model", "", Align::left},   {"days", ""},
-                   {"80 % bar", "days"},         {"speed-up", ""},
-                   {"efficiency", "%"},          {"device-hours", ""}};
+  table.columns = {{"machine", "", Align::left},
+                   {"devices", ""},
+                   {"model", "", Align::left},
+                   {"", "", Align::left},
+                   {"days", ""},
+                   {"80 % bar", "days"},
+                   {"speed-up", ""},
+                   {"efficiency", "%"},
+                   {"device-hours", ""}};
   for (const StudyRow& row : study.rows) {
     const Speedup speedup = speedup_of(row, study);
     const Seconds seconds = row.record.seconds();
@@ -323,7 +351,7 @@ std::string run_table(const Study& study) {
     const std::optional<ErrorBar>& bar = row.record.bar;
     table.rows.push_back(
         {row.machine, fmt::to_string(row.record.devices()), row.record.point.model.name,
-         fmt::format("{:.1f}", days),
+         label_with_value(row), fmt::format("{:.1f}", days),
          bar ? fmt::format("{:.1f}-{:.1f}", days * (1.0 + bar->low), days * (1.0 + bar->high))
              : "-",
          fmt::format("{:.2f}", speedup.speedup), fmt::format("{:.1f}", 100.0 * speedup.efficiency),
@@ -331,7 +359,7 @@ std::string run_table(const Study& study) {
   }
   return fmt::format(
       "Time to solution: {}, without failures and checkpoints; speed-up and "
-      "efficiency\nagainst the model's fewest devices.\n\n{}\n",
+      "efficiency\nagainst the fewest devices of the same machine, model and label.\n\n{}\n",
       unit_text(study), format(table));
 }
 

@@ -23,6 +23,9 @@ const FigureKind& figure_named(const std::string& name);
 // summary.csv.
 std::string figure_csv(const std::string& kind, const Study& study);
 
+// The text as a cell of a CSV: commas separate cells; quotes and backslashes are gnuplot's and awk's.
+std::string csv_cell(const std::string& text);
+
 // Rows that differ in nothing but their repetition, as one.
 struct GatheredRow {
   const StudyRow* row = nullptr;  // the first of them
@@ -30,9 +33,6 @@ struct GatheredRow {
   std::int64_t count = 0;
 };
 std::vector<GatheredRow> gathered(const Study& study);
-
-// The label of the row's sweeps, with the number that one of them gave it; empty: none.
-std::string label_with_value(const StudyRow& row);
 
 // Seconds of a batch in what the study gives: days of its run, or seconds themselves.
 double in_unit(const StudyRow& row, Seconds seconds, const Study& study);

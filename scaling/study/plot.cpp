@@ -114,15 +114,33 @@ std::string draw(const char* name, const std::string& csv, const std::string& ou
   return missing.empty() ? fmt::format("{0}.png, .svg and .pdf are drawn", output) : missing;
 }
 
+// What the values of the rows are: as the campaign says, or the key that its sweep sets.
+std::string axis_of(const Study& study) {
+  if (!study.axis.empty()) return study.axis;
+  for (const StudyRow& row : study.rows) {
+    if (!row.value) continue;
+    return row.label == row.line ? "value" : row.line.substr(row.line.rfind(' ') + 1);
+  }
+  return "devices (GPUs; GCDs on MI250X)";
+}
+
+std::string fidelities(const Study& study) {
+  std::vector<std::string> names;
+  for (const StudyRow& row : study.rows) {
+    const std::string fidelity = name(row.record.fidelity);
+    if (std::ranges::find(names, fidelity) == names.end()) names.push_back(fidelity);
+  }
+  return fmt::format("{}", fmt::join(names, " and "));
+}
+
 // What the script of the kind expects to be set, but for its output.
 std::string settings_of(const std::string& kind, const Study& study, const std::string& folder) {
   const bool own_data = !figure_csv(kind, study).empty();
-  const std::string axis = study.axis.empty() ? "devices (GPUs; GCDs on MI250X)" : study.axis;
-  return fmt::format("csv={}; heading={}; machines={}; source={}; what={}; axis={}; ",
-                     quoted(fmt::format("{}/{}.csv", folder, own_data ? kind : "summary")),
-                     quoted(study.title),
-                     quoted(fmt::format("{}", fmt::join(machines(study), " "))),
-                     quoted(study.published_source), quoted(unit_text(study)), quoted(axis));
+  return fmt::format(
+      "csv={}; heading={}; fidelity={}; machines={}; source={}; what={}; axis={}; ",
+      quoted(fmt::format("{}/{}.csv", folder, own_data ? kind : "summary")), quoted(study.title),
+      quoted(fidelities(study)), quoted(fmt::format("{}", fmt::join(machines(study), " "))),
+      quoted(study.published_source), quoted(unit_text(study)), quoted(axis_of(study)));
 }
 
 }  // namespace

@@ -54,6 +54,11 @@ PublishedRow read_row(const std::string& line, std::size_t columns) {
 
 }  // namespace
 
+std::string PublishedRow::words() const {
+  return fmt::format("{} on {} devices of {}{}{}", model, devices, machine,
+                     label.empty() ? "" : ", ", label);
+}
+
 const PublishedRow* Published::row(const std::string& machine, const std::string& model,
                                    std::int64_t devices, const std::string& label) const {
   for (const PublishedRow& row : rows) {
@@ -78,8 +83,7 @@ Published read_published(const std::string& path) {
       if (columns > 0) {
         PublishedRow row = read_row(line, columns);
         if (published.row(row.machine, row.model, row.devices, row.label) != nullptr) {
-          throw std::runtime_error(fmt::format("{} on {} devices of {} is there twice", row.model,
-                                               row.devices, row.machine));
+          throw std::runtime_error(row.words() + " is there twice");
         }
         published.rows.push_back(std::move(row));
       } else if (line == header || line == labelled_header) {

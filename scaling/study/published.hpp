@@ -16,6 +16,8 @@ struct PublishedRow {
   std::optional<Seconds> seconds;      // of one batch
   std::optional<FlopsPerSecond> rate;  // of all devices, model flops
   std::string label = {};              // of the point of a sweep; empty: of all of them
+
+  std::string words() const;  // "gpt-5b on 512 devices of frontier"
 };
 
 struct Published {

@@ -1,23 +1,77 @@
 // Joins answers with published rows; see study.hpp.
 #include "scaling/study/study.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <set>
+
+#include "scaling/study/sweep.hpp"
 
 namespace fourfold {
 namespace {
 
-// Flop/s per device of the machine's smallest point.
-double smallest_rate_per_device(const std::vector<Record>& records, const std::string& machine) {
-  const Record* smallest = nullptr;
-  for (const Record& record : records) {
-    if (machine_name(record.point.platform) != machine) continue;
-    if (smallest == nullptr || record.devices() < smallest->devices()) smallest = &record;
+// What perfect weak scaling from the fewest devices of each series would give.
+void set_ideal_rates(Study& study) {
+  const std::vector<std::string> series = series_of(study);
+  std::map<std::string, const Record*> smallest;
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    const Record*& record = smallest[series[i]];
+    if (record == nullptr || study.rows[i].record.devices() < record->devices()) {
+      record = &study.rows[i].record;
+    }
   }
-  return smallest->rate().value / static_cast<double>(smallest->devices());
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    const Record& first = *smallest[series[i]];
+    study.rows[i].ideal_rate = first.rate() * (static_cast<double>(study.rows[i].record.devices()) /
+                                               static_cast<double>(first.devices()));
+  }
+}
+
+// `met` are those of points that are answered.
+std::vector<std::string> unmatched_rows(const Published& published, const Campaign& campaign,
+                                        std::set<const PublishedRow*> met) {
+  for (std::size_t i = 0; i < campaign.questions.size(); ++i) {
+    const Question& question = campaign.questions[i];
+    const std::string label = campaign.tags.empty() ? "" : campaign.tags[i].label;
+    met.insert(published.row(machine_name(question.platform), question.model.name, question.devices,
+                             label));
+  }
+  std::vector<std::string> words;
+  for (const PublishedRow& row : published.rows) {
+    if (!met.contains(&row)) words.push_back(row.words());
+  }
+  return words;
 }
 
 }  // namespace
+
+std::string label_with_value(const StudyRow& row) {
+  // The label of a sweep over one key has its value in it.
+  const bool shown = !row.value || row.label != row.line;
+  return shown ? row.label : fmt::format("{}, {:g}", row.label, *row.value);
+}
+
+std::vector<std::string> series_of(const Study& study) {
+  std::vector<std::string> names;
+  std::map<std::pair<std::string, std::int64_t>, std::set<std::string>> models;
+  for (const StudyRow& row : study.rows) {
+    names.push_back(joined(row.machine, label_with_value(row)));
+    models[{names.back(), row.record.devices()}].insert(row.record.point.model.name);
+  }
+  std::set<std::string> several;
+  for (const auto& [point, trained] : models) {
+    if (trained.size() > 1) several.insert(point.first);
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (several.contains(names[i])) {
+      names[i] = fmt::format("{} on {}", study.rows[i].record.point.model.name, names[i]);
+    }
+  }
+  return names;
+}
 
 std::optional<double> StudyRow::deviation() const {
   if (!published) return std::nullopt;
@@ -34,21 +88,22 @@ Study make_study(const Campaign& campaign, const std::vector<Record>& records,
   Published published;
   if (!campaign.published.empty()) published = read_published(campaign.published);
   study.published_source = published.source;
+  std::set<const PublishedRow*> met;
   for (const Record& record : records) {
     StudyRow row;
     row.machine = machine_name(record.point.platform);
     row.record = record;
     row.given = record.tried == 1;
-    const double devices = static_cast<double>(record.devices());
-    row.ideal_rate = {smallest_rate_per_device(records, row.machine) * devices};
     if (!tags.empty()) {
       const PointTag& tag = tags.at(study.rows.size());
       row.label = tag.label;
+      row.line = tag.line;
       row.value = tag.value;
       row.repetition = tag.repetition;
     }
     const PublishedRow* other =
         published.row(row.machine, record.point.model.name, record.devices(), row.label);
+    met.insert(other);
     if (other != nullptr) {
       row.derived = !other->seconds.has_value();
       row.published = row.derived ? record.model_flops / *other->rate : *other->seconds;
@@ -56,22 +111,21 @@ Study make_study(const Campaign& campaign, const std::vector<Record>& records,
     }
     study.rows.push_back(row);
   }
+  study.unmatched = unmatched_rows(published, campaign, std::move(met));
+  set_ideal_rates(study);
   return study;
 }
 
 Study with_twins(const Study& study) {
   Study whole = study;
-  const auto labelled = [](const std::string& label, const char* rung) {
-    return label.empty() ? rung : label + ", " + rung;
-  };
   for (StudyRow& row : whole.rows) {
-    if (row.record.measured) row.label = labelled(row.label, "measured");
+    if (row.record.measured) row.label = row.line = joined(row.label, "measured");
   }
   for (const StudyRow& row : study.rows) {
     if (!row.twin || row.repetition > 1) continue;
     StudyRow twin = row;
     twin.record = *row.twin;
-    twin.label = labelled(row.label, "simulated");
+    twin.label = twin.line = joined(row.label, "simulated");
     twin.twin.reset();
     whole.rows.push_back(twin);
   }

@@ -20,9 +20,10 @@ struct StudyRow {
   // Whether the seconds were derived from published flop/s with the record's model flops.
   bool derived = false;
   std::optional<FlopsPerSecond> published_rate;
-  // What the machine's point with the fewest devices would give with perfect weak scaling.
+  // What its series' point with the fewest devices would give with perfect weak scaling.
   FlopsPerSecond ideal_rate;
   std::string label = {};  // of the campaign's sweeps; empty: none
+  std::string line = {};   // the label without the value
   std::optional<double> value = {};
   std::int64_t repetition = 1;
   // Of a measured row: the same point simulated, or why it is not, and how fast the machine was
@@ -45,6 +46,7 @@ struct Study {
   std::vector<StudyRow> rows;  // in the order of the campaign
   double tokens = 0.0;         // of the run whose days are given; 0: none
   std::string axis = {};       // what the values of the rows are
+  std::vector<std::string> unmatched = {};  // published rows that are no point of the campaign
 };
 
 // "frontier" for both "frontier" and "/home/me/frontier.toml".
@@ -56,6 +58,13 @@ Study make_study(const Campaign& campaign, const std::vector<Record>& records,
 
 // The study with the twin of each measured row as a row of its own after all of them.
 Study with_twins(const Study& study);
+
+// The label of the row's sweeps, with the number that one of them gave it; empty: none.
+std::string label_with_value(const StudyRow& row);
+
+// What the rows of one curve share, row by row: the machine; the label, if there is one; and the
+// model, where one machine trains several on the same devices.
+std::vector<std::string> series_of(const Study& study);
 
 // Machines of a study in the order of their first row.
 std::vector<std::string> machines(const Study& study);

@@ -129,6 +129,7 @@ std::string machine_table(const Study& study) {
     std::map<std::string, std::int64_t> rejected;
     for (const StudyRow& row : study.rows) {
       if (row.machine != machine) continue;
+      if (row.repetition > 1) continue;  // one published run is one row
       if (const auto deviation = row.deviation()) {
         deviations.push_back(100.0 * std::abs(*deviation));
         if (std::abs(*deviation) > std::abs(worst)) worst = *deviation;
@@ -204,6 +205,13 @@ std::string notes(const Study& study) {
     text += fmt::format("System: {}.\n", system_label(study.rows.front().record));
   }
   if (!study.published_source.empty()) text += "Published: " + study.published_source + ".\n";
+  if (!study.unmatched.empty()) {
+    const std::vector<std::string> first(
+        study.unmatched.begin(),
+        study.unmatched.begin() + std::min(3L, std::ssize(study.unmatched)));
+    text += fmt::format("Published rows that are no point of this campaign: {}, such as {}.\n",
+                        study.unmatched.size(), fmt::join(first, "; "));
+  }
   if (derived) text += "* derived from the published flop/s with the model flops above.\n";
   if (capped) {
     text += "^ the limit on simulated grids was reached while the next estimate could still win.\n";
@@ -254,8 +262,11 @@ std::string study_csv(const Study& study) {
       "published_batch_s,published_is_derived,published_flop_per_s,deviation,"
       "exposed_pipe_s,bubble_s,other_s,system,given,mfu,hfu,tokens_per_s,tokens_per_s_per_device,"
       "days_per_trillion_tokens,device_hours_per_trillion_tokens,bar_low_s,bar_high_s,bar_runs,"
-      "bar_sources,bar_like,model_flop_convention\n";
-  for (const StudyRow& row : study.rows) {
+      "bar_sources,series,label,value,repetition,batch_sequences,batch_tokens,bar_like,"
+      "model_flop_convention\n";
+  const std::vector<std::string> series = series_of(study);
+  for (std::size_t i = 0; i < study.rows.size(); ++i) {
+    const StudyRow& row = study.rows[i];
     const Record& record = row.record;
     const Spread best = spread(record);
     const Throughput rates = record.throughput();
@@ -316,6 +327,12 @@ std::string study_csv(const Study& study) {
         record.bar ? number(record.seconds().value * (1.0 + record.bar->high)) : "",
         record.bar ? fmt::to_string(record.bar->runs) : "",
         record.bar ? fmt::to_string(record.bar->sources) : "",
+        csv_cell(series[i]),
+        csv_cell(row.label),
+        optional_number(row.value),
+        fmt::to_string(row.repetition),
+        fmt::to_string(record.point.global_batch),
+        fmt::to_string(record.point.global_batch * record.point.model.sequence),
         record.bar ? '"' + record.bar->like + '"' : "",
         '"' + model_flops_convention(record.point.model, record.point.options.recompute) + '"'};
     text += fmt::format("{}\n", fmt::join(cells, ","));

@@ -35,7 +35,9 @@ std::string word_of(const json& value) {
 
 SweptPoint value_of_key(const std::string& key, const json& value) {
   SweptPoint point{patch_of(key, value), "", {}};
-  point.label = fmt::format("{} = {}", key.substr(key.rfind('.') + 1), word_of(value));
+  const std::string name = key.substr(key.rfind('.') + 1);
+  point.label = fmt::format("{} = {}", name, word_of(value));
+  point.line = value.is_number() ? name : point.label;
   if (value.is_number()) point.value = value.get<double>();
   return point;
 }
@@ -43,6 +45,7 @@ SweptPoint value_of_key(const std::string& key, const json& value) {
 SweptPoint entry_of_list(const json& value) {
   JsonObject object(value, "an entry of 'list'");
   SweptPoint point{value, object.text("label"), {}};
+  point.line = point.label;
   if (object.has("value")) point.value = object.number("value");
   point.entry.erase("label");
   point.entry.erase("value");
@@ -77,7 +80,9 @@ std::vector<SweptPoint> product(const std::vector<SweptPoint>& points,
     for (const SweptPoint& patch : patches) {
       SweptPoint both = point;
       both.entry.merge_patch(patch.entry);
-      if (!patch.label.empty()) both.label += (both.label.empty() ? "" : ", ") + patch.label;
+      // A value that an earlier sweep gave is a word of the line.
+      both.line = joined(patch.value ? point.label : point.line, patch.line);
+      both.label = joined(point.label, patch.label);
       if (patch.value) both.value = patch.value;
       all.push_back(std::move(both));
     }
@@ -87,14 +92,24 @@ std::vector<SweptPoint> product(const std::vector<SweptPoint>& points,
 
 }  // namespace
 
+std::string joined(const std::string& first, const std::string& second) {
+  return first + (first.empty() || second.empty() ? "" : ", ") + second;
+}
+
 std::vector<SweptPoint> swept(const json& point, const json& sweeps) {
   std::vector<SweptPoint> points{{point, "", {}}};
   if (!point.is_object()) return points;
+  if (point.contains("label")) {
+    points.front().label = points.front().line = JsonObject(point, "a point").text("label");
+    points.front().entry.erase("label");
+  }
   for (const char* key : {"model", "system", "batch_tokens", "devices"}) {
     if (!point.contains(key) || !point.at(key).is_array()) continue;
     std::vector<SweptPoint> patches;
     for (const json& value : filled_list(point.at(key), key)) {
-      patches.push_back({{{key, value}}, "", {}});
+      // Tables have a column for each of the others.
+      const bool is_batch = std::string(key) == "batch_tokens";
+      patches.push_back(is_batch ? value_of_key(key, value) : SweptPoint{{{key, value}}, "", {}});
     }
     points = product(points, patches);
   }

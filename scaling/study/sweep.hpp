@@ -10,14 +10,19 @@
 
 namespace fourfold {
 
+// Labels with a comma between them.
+std::string joined(const std::string& first, const std::string& second);
+
 struct SweptPoint {
   nlohmann::json entry;         // keys of a point, without lists
   std::string label;            // of its sweeps, between commas; empty: none
   std::optional<double> value;  // that the last sweep over numbers gave it
+  std::string line = {};        // the label without that value
 };
 
-// `devices`, `model`, `batch_tokens` and `system` of a point may be lists, of which every
-// combination is a point, and each sweep multiplies them: { key = "options.zero", values = [0, 1] }
+// `label` of a point begins the labels of what it becomes. `devices`, `model`, `batch_tokens` and
+// `system` of a point may be lists, of which every combination is a point, and each sweep multiplies
+// them: { key = "options.zero", values = [0, 1] }
 // sets one key, { list = [{ label = "...", ... }] } several at once. Throws std::runtime_error.
 std::vector<SweptPoint> swept(const nlohmann::json& point, const nlohmann::json& sweeps);
 

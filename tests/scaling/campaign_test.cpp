@@ -111,6 +111,26 @@ TEST(Campaign, RefusesAPointThatStandsTwice) {
               HasSubstr("points 1 and 2 are the same: gpt-5b on 16 devices of frontier"));
 }
 
+TEST(Campaign, RefusesPointsThatAreCalledAlikeAndAreNot) {
+  const std::string machine = "[[machine]]\nplatform = \"frontier\"\nvocabulary = 32_000\n";
+  const std::string points = "points = [{ devices = 16, model = \"gpt-5b\" }]\n";
+  const std::string faster = "scales = { \"network.link_bandwidth_GBps\" = 2.0 }\n";
+
+  EXPECT_THAT(refusal(small + machine + faster + points),
+              HasSubstr("points 1 and 3 are both called gpt-5b on frontier, but their 'scales' "
+                        "differ"));
+  EXPECT_EQ(refusal(small + machine + "label = \"faster\"\n" + faster + points), "accepted");
+  EXPECT_THAT(refusal(small_with("{ devices = 32,",
+                                 "{ devices = 16, model = \"gpt-5b\", "
+                                 "batch_tokens = 131_072 }, { devices = 32,")),
+              HasSubstr("gpt-5b on 16 devices of frontier, but their 'global_batch_sequences'"));
+  EXPECT_EQ(refusal(small_with("{ devices = 32,",
+                               "{ devices = 16, model = \"gpt-5b\", "
+                               "batch_tokens = 131_072, label = \"large\" }, "
+                               "{ devices = 32,")),
+            "accepted");
+}
+
 TEST(Campaign, RefusesAnEmptyFileAndAFolder) {
   const TemporaryFolder folder;
 

@@ -56,6 +56,17 @@ TEST(Sweeps, MultiplyOneAnother) {
 
   ASSERT_EQ(points.size(), 6u);
   EXPECT_EQ(points[4].label, "b, zero = 1");
+  EXPECT_EQ(points[4].line, "b, zero");
+}
+
+TEST(Sweeps, LabelBatchesOfAListAndBeginWithThePointsLabel) {
+  const auto points = points_of(R"({"devices": 8, "label": "mine", "batch_tokens": [4, 8]})",
+                                R"([{"key": "options.zero", "values": [1]}])");
+
+  ASSERT_EQ(points.size(), 2u);
+  EXPECT_EQ(points[1].label, "mine, batch_tokens = 8, zero = 1");
+  EXPECT_EQ(points[1].line, "mine, batch_tokens = 8, zero");
+  EXPECT_FALSE(points[1].entry.contains("label"));
 }
 
 TEST(Sweeps, RefuseWhatIsNone) {

@@ -1,0 +1,128 @@
+// Which points of a study make one curve, and what their figures and tables say of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scaling/study/figure.hpp"
+#include "scaling/study/study.hpp"
+#include "scaling/study/study_table.hpp"
+#include "tests/scaling/made_up_record.hpp"
+#include "tests/scaling/temporary_folder.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Record record_of(std::int64_t devices, double seconds, const std::string& model = "gpt-80b") {
+  Record record = made_up_record();
+  record.point.grid = ProcessGrid(devices, 1, 1, 1);
+  record.point.model.name = model;
+  record.outcome.total = {seconds};
+  return record;
+}
+
+// Two batches of one model: the second is four times as large.
+Study of_two_batches() {
+  std::vector<Record> records{record_of(8, 40), record_of(16, 20), record_of(8, 160),
+                              record_of(16, 100)};
+  for (std::size_t i = 2; i < 4; ++i) records[i].point.global_batch *= 4;
+  const PointTag small{"batch_tokens = 4", 4.0, 1, "batch_tokens"};
+  const PointTag large{"batch_tokens = 16", 16.0, 1, "batch_tokens"};
+  Campaign campaign;
+  campaign.title = "Batches";
+  campaign.tokens = 1e12;
+  return make_study(campaign, records, {small, small, large, large});
+}
+
+TEST(Series, OfABatchBeginWithTheirOwnFewestDevices) {
+  const Study study = of_two_batches();
+
+  EXPECT_THAT(series_of(study),
+              ElementsAre("frontier, batch_tokens = 4", "frontier, batch_tokens = 4",
+                          "frontier, batch_tokens = 16", "frontier, batch_tokens = 16"));
+  EXPECT_DOUBLE_EQ(study.rows[3].ideal_rate.value, 2 * study.rows[2].record.rate().value);
+  // 160 s to 100 s, not 40 s of a quarter of the tokens to 100 s.
+  EXPECT_THAT(figure_csv("strong", study), HasSubstr("gpt-80b on frontier; batch_tokens = 16,16,"));
+  EXPECT_THAT(figure_csv("strong", study), HasSubstr(",1.6,0.8,"));
+  EXPECT_THAT(run_table(study), HasSubstr("batch_tokens = 16"));
+  EXPECT_THAT(run_table(study), HasSubstr("1.60"));
+}
+
+TEST(Series, AreOfAModelWhereSeveralTrainOnTheSameDevices) {
+  const std::vector<Record> weak{record_of(8, 1, "small"), record_of(16, 1, "large")};
+  EXPECT_THAT(series_of(make_study({}, weak)), ElementsAre("frontier", "frontier"));
+
+  const std::vector<Record> strong{record_of(8, 1, "small"), record_of(8, 1, "large")};
+  EXPECT_THAT(series_of(make_study({}, strong)),
+              ElementsAre("small on frontier", "large on frontier"));
+}
+
+TEST(Series, HaveTheirLabelsAndBatchesInTheCsv) {
+  const std::string csv = study_csv(of_two_batches());
+
+  EXPECT_THAT(csv, HasSubstr(",series,label,value,repetition,batch_sequences,batch_tokens,"));
+  EXPECT_THAT(csv, HasSubstr(",frontier; batch_tokens = 16,batch_tokens = 16,16,1,"));
+}
+
+TEST(Series, OfChangesAreTheirModelsAndDevices) {
+  // Each of two models as it is, and with twice and four times the bandwidth.
+  std::vector<Record> records;
+  std::vector<PointTag> tags;
+  for (const char* model : {"small", "large"}) {
+    for (double bandwidth : {1.0, 2.0, 4.0}) {
+      records.push_back(record_of(8, 10 / bandwidth, model));
+      tags.push_back({"", bandwidth, 1, "bandwidth"});
+      tags.back().label = "bandwidth = 1";
+    }
+  }
+  const std::string csv = figure_csv("lines", make_study({}, records, tags));
+
+  EXPECT_THAT(csv, HasSubstr("\nbandwidth; small,2,-50,"));
+  EXPECT_THAT(csv, HasSubstr("\nbandwidth; large,4,-75,"));
+}
+
+TEST(Series, LeaveOutPointsWithoutAPlaceOnTheAxis) {
+  const std::vector<Record> records{record_of(8, 10), record_of(8, 12), record_of(8, 15)};
+  const std::vector<PointTag> tags{
+      {"as it is", {}, 1, "as it is"}, {"slow", {}, 1, "slow"}, {"nic = 2", 2.0, 1, "nic"}};
+  const std::string csv = figure_csv("lines", make_study({}, records, tags));
+
+  EXPECT_THAT(csv, HasSubstr("\nnic,2,50,"));
+  EXPECT_THAT(csv, Not(HasSubstr("slow")));
+}
+
+TEST(Study, NamesPublishedRowsThatAreNoPoint) {
+  const TemporaryFolder folder;
+  write_content(folder.file("rows.csv"),
+                "machine,devices,model,batch_s,pflops\n"
+                "frontier,8,gpt-80b,16,\nfrontier,8,gpt-81b,16,\n");
+  Campaign campaign;
+  campaign.published = folder.file("rows.csv");
+  Question question;
+  question.platform = "frontier";
+  question.devices = 8;
+  question.model = made_up_record().point.model;
+  campaign.questions = {question};
+  const Study study = make_study(campaign, {record_of(8, 16)});
+
+  EXPECT_THAT(study.unmatched, ElementsAre("gpt-81b on 8 devices of frontier"));
+  EXPECT_THAT(study_table(study), HasSubstr("no point of this campaign: 1, such as gpt-81b on 8"));
+}
+
+TEST(Study, CountsAPublishedRunOnceForAllRepetitions) {
+  const TemporaryFolder folder;
+  write_content(folder.file("rows.csv"),
+                "machine,devices,model,batch_s,pflops\nfrontier,8,gpt-80b,16,\n");
+  Campaign campaign;
+  campaign.published = folder.file("rows.csv");
+  const std::vector<PointTag> tags{{"", {}, 1, ""}, {"", {}, 2, ""}};
+  const std::string table =
+      study_table(make_study(campaign, {record_of(8, 16), record_of(8, 17)}, tags));
+
+  EXPECT_THAT(table, ::testing::ContainsRegex("\nfrontier +1 +0\\.00 "));
+}
+
+}  // namespace
+}  // namespace fourfold
