@@ -51,6 +51,10 @@ struct MachineRun {
   std::vector<RankRates> ranks;
   bool held_off = false;       // others were kept off the cores while it was measured (Shield)
   double foreign_cores = 0.0;  // that others kept busy meanwhile, on the busiest node
+  double stolen_cores = 0.0;   // that a hypervisor gave to others: nobody here can hold these off
+
+  // Cores that the ranks had to share.
+  double lost_cores() const { return (held_off ? 0.0 : foreign_cores) + stolen_cores; }
 };
 
 }  // namespace fourfold

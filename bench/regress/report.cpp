@@ -118,7 +118,7 @@ nlohmann::ordered_json json_of(const Judgement& j) {
 
 bool RegressReport::undecided() const {
   constexpr double quiet = 0.25;  // cores; an idle machine has a few hundredths
-  if (run.held_off || run.foreign_cores < quiet) return false;
+  if (run.lost_cores() < quiet) return false;
   const auto standing = [this](Standing of) {
     return std::any_of(judgements.begin(), judgements.end(),
                        [of](const Judgement& j) { return j.standing == of; });
@@ -160,11 +160,18 @@ std::string regress_text(const RegressReport& report) {
                         report.attempts);
   }
   if (report.undecided()) {
-    text += fmt::format(
-        "undecided: other processes kept {:.1f} cores busy, and could not be held off, which takes "
-        "a rank a core\nand the right to real-time priority (ulimit -r); measure again while the "
-        "machine is idle\n",
-        report.run.foreign_cores);
+    const bool by_host = report.run.stolen_cores > report.run.lost_cores() / 2;
+    text += by_host ? fmt::format(
+                          "undecided: the hypervisor kept {:.1f} cores for other machines, "
+                          "which nobody here can hold off;\nmeasure again later, or on a "
+                          "host of its own\n",
+                          report.run.stolen_cores)
+                    : fmt::format(
+                          "undecided: other processes kept {:.1f} cores busy, and could not "
+                          "be held off, which takes a rank a core\nand the right to "
+                          "real-time priority (ulimit -r); measure again while the machine "
+                          "is idle\n",
+                          report.run.foreign_cores);
   }
   return text;
 }
@@ -195,6 +202,7 @@ std::string regress_json(const RegressReport& report) {
                               {"attempts", report.attempts},
                               {"others_held_off", report.run.held_off},
                               {"foreign_cores", report.run.foreign_cores},
+                              {"stolen_cores", report.run.stolen_cores},
                               {"undecided", report.undecided()},
                               {"status", report.status()},
                               {"metrics", metrics},

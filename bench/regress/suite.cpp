@@ -280,6 +280,7 @@ class Suite {
       if (nodes[rank] == node) ours += seconds[rank];
     }
     result_.foreign_cores = largest_of_ranks(load_.cores(ours));
+    result_.stolen_cores = largest_of_ranks(load_.stolen_cores());
     result_.held_off = fits_ && all_ranks(Shield().holds());
   }
 
@@ -304,6 +305,7 @@ MachineRun better_of(const MachineRun& one, const MachineRun& other) {
   MachineRun best = one;
   best.fma_peak = std::max(one.fma_peak, other.fma_peak);
   best.foreign_cores = std::max(one.foreign_cores, other.foreign_cores);
+  best.stolen_cores = std::max(one.stolen_cores, other.stolen_cores);
   for (std::size_t i = 0; i < best.metrics.size(); ++i) {
     if (other.metrics[i].judged > best.metrics[i].judged) {
       best.metrics[i] = other.metrics[i];

@@ -109,6 +109,9 @@ TEST(Regress, RaisesNoAlarmWhereOthersUsedTheCores) {
   EXPECT_THAT(regress_text(report), HasSubstr("undecided"));
   report.run.held_off = true;
   EXPECT_EQ(report.status(), 1);
+  report.run.stolen_cores = 0.6;
+  EXPECT_EQ(report.status(), 2);
+  EXPECT_THAT(regress_text(report), HasSubstr("the hypervisor kept 0.6 cores"));
   report.run = {};
   EXPECT_EQ(report.status(), 1);
 }

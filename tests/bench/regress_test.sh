@@ -25,14 +25,16 @@ try() {
 }
 
 try 0 --record "$base" --quick --json
-# Where others cannot be held off the cores, what they disturb stays undecided.
+# What others disturb, who cannot be held off, stays undecided: other processes where we lack the
+# right, and a hypervisor's other machines.
 unchanged='0|2' slowed='1|2'
-if grep -q '"others_held_off":true' "$folder/said"; then unchanged=0 slowed=1; fi
 try "$unchanged" --baseline "$base" --quick --json
 python3 - "$folder/said" <<'PYTHON' || fail "the JSON of regress is not what it should be"
 import json, sys
 said = json.load(open(sys.argv[1]))
 assert said["undecided"] == (said["status"] == 2) and said["provenance"]["commit"], said
+lost = said["stolen_cores"] + (0 if said["others_held_off"] else said["foreign_cores"])
+assert lost >= 0.25 or not said["undecided"], said
 assert len(said["judgements"]) == (10 if said["ranks"] == 1 else 16), len(said["judgements"])
 assert all(one["reference"].keys() >= {"value", "lower", "upper", "unit"}
            for one in said["judgements"]), said
@@ -46,14 +48,14 @@ grep -q '<failure message=' "$folder/report.xml" || fail "JUnit's file has no fa
 if grep -E '.{121}' "$folder/said"; then fail "a line of more than 120 characters"; fi
 
 # A rank that is slower than its peers, under mpirun of our own and under the user's.
-FOURFOLD_BENCH_REPEAT=product=0.4@1 regress 1 --quick --ranks 2
+FOURFOLD_BENCH_REPEAT=product=0.4@1 regress "$slowed" --quick --ranks 2
 grep -q '^rank 1 on .* below the median of its peers in product' "$folder/said" ||
   fail "the slow rank is not named: $(cat "$folder/said")"
 status=0
 FOURFOLD_BENCH_REPEAT=product=0.4@1 mpirun --allow-run-as-root --oversubscribe --bind-to none \
   --mca mpi_yield_when_idle 1 -n 2 "$fourfold" regress --quick >"$folder/said" 2>/dev/null ||
   status=$?
-[ "$status" -eq 1 ] && [ "$(grep -c '^rank 1 on ' "$folder/said")" -eq 1 ] ||
+[[ "|$slowed|" == *"|$status|"* ]] && [ "$(grep -c '^rank 1 on ' "$folder/said")" -eq 1 ] ||
   fail "under mpirun: status $status: $(cat "$folder/said")"
 
 # A projection in the baseline that differs in its last bit.
