@@ -111,35 +111,6 @@ void CheckpointFile::read_elements(std::int64_t first_byte, std::span<float> ele
   expect_count(status, MPI_FLOAT, count);
 }
 
-// Sets this rank's view of the file to its runs. A view of nothing is one of everything, unused.
-void CheckpointFile::show(const Round& round) {
-  std::vector<int> lengths;
-  std::vector<int> places;
-  for (const Run& run : round.runs) {
-    lengths.push_back(narrowed(run.count));
-    places.push_back(narrowed(run.element - round.first_element));
-  }
-  MpiDatatype runs;
-  if (!lengths.empty()) {
-    check_mpi(MPI_Type_indexed(narrowed(static_cast<std::int64_t>(lengths.size())), lengths.data(),
-                               places.data(), MPI_FLOAT, runs.address()),
-              "MPI_Type_indexed");
-    check_mpi(MPI_Type_commit(runs.address()), "MPI_Type_commit");
-  }
-  const MPI_Datatype view = lengths.empty() ? MPI_FLOAT : runs.get();
-  expect(MPI_File_set_view(file_, round.first_byte, MPI_FLOAT, view, "native", MPI_INFO_NULL),
-         "cannot be viewed");
-}
-
-void CheckpointFile::read_round(const Round& round, std::span<float> values) {
-  show(round);
-  MPI_Status status;
-  const auto count = static_cast<std::int64_t>(values.size());
-  expect(MPI_File_read_at(file_, 0, values.data(), narrowed(count), MPI_FLOAT, &status),
-         "cannot be read");
-  expect_count(status, MPI_FLOAT, count);
-}
-
 void CheckpointFile::sync() {
   expect(MPI_File_sync(file_), "did not reach the disk");
 }

@@ -1,5 +1,4 @@
-// One file that all ranks have open through MPI-IO: plain access of each rank to stretches of it,
-// and reading of runs of fp32 elements through views. Every error is thrown where it was met; see
+// One file that all ranks have open through MPI-IO, each to access stretches of it. Every error is thrown where it was met; see
 // agreement.hpp.
 #pragma once
 
@@ -32,23 +31,12 @@ class CheckpointFile {
   std::string read_bytes(std::int64_t first, std::int64_t count);
   void read_elements(std::int64_t first_byte, std::span<float> elements);
 
-  // Runs whose elements count from `first_element`, which lies at `first_byte` of the file.
-  struct Round {
-    std::int64_t first_byte = 0;
-    std::int64_t first_element = 0;
-    std::span<const Run> runs;
-  };
-  // Collective, since views are, but every rank moves its own runs; also for ranks without runs.
-  // One run after the other in `values`.
-  void read_round(const Round& round, std::span<float> values);
-
   // Collective: returns when the disk has it.
   void sync();
 
  private:
   void expect(int code, const char* what) const;
   void expect_count(MPI_Status& status, MPI_Datatype type, std::int64_t count) const;
-  void show(const Round& round);
 
   std::string path_;
   FileAccess access_ = FileAccess::read;

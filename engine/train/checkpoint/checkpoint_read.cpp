@@ -1,10 +1,11 @@
-// Reading: the record, then every checksum, and only then the weights; see checkpoint_read.hpp.
+// Reading: the record, then weights and checksums; see checkpoint_read.hpp.
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 
 #include <fmt/format.h>
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <stdexcept>
 
 #include "engine/mpi/handles.hpp"
@@ -25,8 +26,10 @@ namespace files = std::filesystem;
 
 // Of a piece that one rank verifies at a time.
 constexpr std::int64_t piece_elements = std::int64_t{1} << 20;
-// That all ranks together take their runs from at a time: bounds the memory of buffers.
-constexpr std::int64_t round_elements = std::int64_t{4} << 20;
+// That runs are taken from at a time, whole pieces: bounds the memory of buffers.
+constexpr std::int64_t round_elements = 4 * piece_elements;
+// Between runs that one access reads together: reading 64 KiB takes less than one more access.
+constexpr std::int64_t longest_gap = std::int64_t{1} << 14;
 
 std::string newest_in(const std::string& folder) {
   const std::vector<std::string> paths = finished_checkpoints(folder);
@@ -97,34 +100,6 @@ OpenData open_data(const std::string& record_path, const CheckpointRecord& recor
   return data;
 }
 
-// Every rank reads its share of the pieces; the sums are everybody's.
-void verify(OpenData& data, const CheckpointRecord& record) {
-  const std::int64_t rank = rank_in(MPI_COMM_WORLD);
-  const std::int64_t size = size_of(MPI_COMM_WORLD);
-  std::vector<std::uint64_t> sums(data.matrices.size(), 0);
-  together([&] {
-    std::vector<float> values;
-    const std::int64_t end = (record.data_file_bytes - data.first_byte) / 4;
-    for (std::int64_t at = rank * piece_elements; at < end; at += size * piece_elements) {
-      const std::int64_t next = std::min(at + size * piece_elements, end);
-      data.file->read_ahead(data.first_byte + 4 * next,
-                            4 * std::min(size * piece_elements, end - next));
-      values.resize(static_cast<std::size_t>(std::min(piece_elements, end - at)));
-      data.file->read_elements(data.first_byte + 4 * at, values);
-      add_checksums(data.matrices, at, values, sums);
-    }
-  });
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_UINT64_T,
-                          MPI_SUM, MPI_COMM_WORLD),
-            "MPI_Allreduce");
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    const auto expected = record.checksums.find(data.matrices[i].name);
-    if (expected != record.checksums.end() && expected->second == sums[i]) continue;
-    throw std::runtime_error(fmt::format("{} is damaged: the checksum of {} does not fit",
-                                         data.path, data.matrices[i].name));
-  }
-}
-
 // Collective: what one stage lacks, another may find.
 CheckpointLayout layout_of(const OpenData& data, const Weights& weights, CheckpointBlocks which) {
   std::optional<CheckpointLayout> layout;
@@ -138,23 +113,93 @@ CheckpointLayout layout_of(const OpenData& data, const Weights& weights, Checkpo
   return *std::move(layout);
 }
 
-void fill(OpenData& data, const Weights& weights, CheckpointBlocks which) {
-  const CheckpointLayout layout = layout_of(data, weights, which);
-  if (layout.blocks().empty()) return;  // on all ranks or on none: every stage has matrices
-  const std::int64_t end = data.matrices.back().first + data.matrices.back().elements();
+// Elements from `first` on that are at hand.
+struct Stretch {
+  std::int64_t first = 0;
   std::vector<float> values;
-  for (std::int64_t from = 0; from < end; from += round_elements) {
-    const std::vector<Run> runs = layout.runs(from, std::min(end, from + round_elements));
-    std::int64_t count = 0;
-    for (const Run& run : runs) count += run.count;
-    values.resize(static_cast<std::size_t>(count));
-    together([&] { data.file->read_round({data.first_byte + 4 * from, from, runs}, values); });
-    const float* next = values.data();
-    for (const Run& run : runs) {
-      layout.copy_in(run, next);
-      next += run.count;
+
+  std::int64_t end() const { return first + std::ssize(values); }
+  std::span<const float> part(std::int64_t from, std::int64_t to) const {
+    return std::span(values).subspan(static_cast<std::size_t>(from - first),
+                                     static_cast<std::size_t>(to - from));
+  }
+};
+
+void read_stretch(OpenData& data, std::int64_t from, std::int64_t to, Stretch& stretch) {
+  stretch.first = from;
+  stretch.values.resize(static_cast<std::size_t>(to - from));
+  data.file->read_elements(data.first_byte + 4 * from, stretch.values);
+}
+
+// Runs one by one, read with as few accesses as gaps allow.
+void take_runs(OpenData& data, const CheckpointLayout& layout, const std::vector<Run>& runs,
+               Stretch& stretch) {
+  for (const Run* run = runs.data(); run != runs.data() + runs.size();) {
+    const Run* last = run;
+    std::int64_t end = run->element + run->count;
+    while (last + 1 != runs.data() + runs.size() && last[1].element - end <= longest_gap) {
+      ++last;
+      end = last->element + last->count;
+    }
+    read_stretch(data, run->element, end, stretch);
+    for (; run <= last; ++run) {
+      layout.copy_in(*run, stretch.part(run->element, run->element + run->count).data());
     }
   }
+}
+
+// The pieces of [from, to) that this rank verifies, into the sums of their matrices: from the
+// stretch, if it has them.
+void add_share(OpenData& data, std::int64_t from, std::int64_t to, Stretch& stretch,
+               std::vector<std::uint64_t>& sums) {
+  const bool at_hand = stretch.first == from && stretch.end() == to;
+  for (std::int64_t at = from; at < to; at += piece_elements) {
+    if (at / piece_elements % size_of(MPI_COMM_WORLD) != rank_in(MPI_COMM_WORLD)) continue;
+    const std::int64_t next = std::min(to, at + piece_elements);
+    if (!at_hand) read_stretch(data, at, next, stretch);
+    add_checksums(data.matrices, at, stretch.part(at, next), sums);
+  }
+}
+
+// Every rank takes its runs and, while the file's bytes are at hand, adds up its share of the sums,
+// if they are wanted.
+void fill(OpenData& data, const Weights& weights, CheckpointBlocks which,
+          std::vector<std::uint64_t>* sums = nullptr) {
+  const CheckpointLayout layout = layout_of(data, weights, which);
+  if (layout.blocks().empty() && sums == nullptr) return;
+  const std::int64_t end = data.matrices.back().first + data.matrices.back().elements();
+  Stretch stretch;
+  together([&] {
+    for (std::int64_t from = 0; from < end; from += round_elements) {
+      const std::int64_t to = std::min(end, from + round_elements);
+      data.file->read_ahead(data.first_byte + 4 * to, 4 * std::min(round_elements, end - to));
+      take_runs(data, layout, layout.runs(from, to), stretch);
+      if (sums != nullptr) add_share(data, from, to, stretch, *sums);
+    }
+  });
+}
+
+// Collective. The sums are parts of everybody's.
+void expect_sums(const OpenData& data, const CheckpointRecord& record,
+                 std::vector<std::uint64_t> sums) {
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_UINT64_T,
+                          MPI_SUM, MPI_COMM_WORLD),
+            "MPI_Allreduce");
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const auto expected = record.checksums.find(data.matrices[i].name);
+    if (expected != record.checksums.end() && expected->second == sums[i]) continue;
+    throw std::runtime_error(fmt::format("{} is damaged: the checksum of {} does not fit",
+                                         data.path, data.matrices[i].name));
+  }
+}
+
+// Without taking anything.
+void verify(OpenData& data, const CheckpointRecord& record) {
+  std::vector<std::uint64_t> sums(data.matrices.size(), 0);
+  Stretch stretch;
+  together(
+      [&] { add_share(data, 0, (record.data_file_bytes - data.first_byte) / 4, stretch, sums); });
+  expect_sums(data, record, std::move(sums));
 }
 
 // The newest checkpoint beside this one that is whole, in words that end a sentence.
@@ -210,8 +255,9 @@ TrainingState read(const std::string& path, const Model& model, CheckpointBlocks
     const CheckpointRecord record = read_record(found);
     expect_model(found, record.state.model, model);
     OpenData data = open_data(found, record);
-    verify(data, record);
-    fill(data, weights, which);
+    std::vector<std::uint64_t> sums(data.matrices.size(), 0);
+    fill(data, weights, which, &sums);
+    expect_sums(data, record, std::move(sums));
     fill(data, weights, CheckpointBlocks::weights_of_masters);
     weights.round_masters();
     return record.state;

@@ -1,4 +1,4 @@
-// Reading checkpoints: the record, then every checksum, and only then the weights. Collective and
+// Reading checkpoints: the record, then weights and every checksum in one pass. Collective and
 // refusing as checkpoint.hpp says.
 #pragma once
 
@@ -12,7 +12,8 @@ namespace fourfold {
 // before it can plan; reads the JSON only.
 TrainingState read_training_state(const std::string& path);
 
-// Fills the weights, checksums verified before the first is touched. Weights without moments (for
+// Fills the weights and verifies every checksum; after a refusal the weights are good for nothing.
+// Weights without moments (for
 // sampling) take what they need. The sentence of a refusal names the file, what is wrong with it,
 // and the newest other checkpoint in its folder that is whole.
 TrainingState read_checkpoint(const std::string& path, const Model& model, Weights& weights);
