@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
@@ -12,6 +13,7 @@
 namespace fourfold {
 
 bool hold_standard_streams() {
+  for (int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   const bool answers = ::fcntl(STDOUT_FILENO, F_GETFD) >= 0;
   for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     // The lowest number that is free is this one: those below are open by now.

@@ -6,7 +6,8 @@
 namespace fourfold {
 
 // Opens /dev/null where one of the three is closed, so that no file of ours takes its number and
-// receives what was meant for it. Call first in main. Returns whether standard output was open.
+// receives what was meant for it; and makes broken pipes and file size limits errors of the write
+// that meets them, no signals. Call first in main. Returns whether standard output was open.
 bool hold_standard_streams();
 inline constexpr const char* no_standard_output =
     "standard output is closed; send it to a file, or to /dev/null if nobody is to read it";

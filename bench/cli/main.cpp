@@ -42,6 +42,9 @@ int run(const Started& started) {
 }  // namespace fourfold
 
 int main(int count, char** words) {
+  if (!fourfold::hold_standard_streams()) {
+    return fourfold::complain(fourfold::no_standard_output, fourfold::could_not);
+  }
   try {
     return fourfold::run({count, words});
   } catch (const std::exception& error) {

@@ -63,9 +63,8 @@ void add_flags(CLI::App& app, RegressFlags& flags) {
       "runs.\n"
       "Projections must be the same bit by bit. A rank or a node that is 10 % below the median of\n"
       "its peers is named.\n"
-      "Exit status: 0 no regression, 1 one, 2 it could not be measured or decided. "
-      "docs/regress.md\n"
-      "has more.\n\n"
+      "Exit status: 0 no regression, or recorded; 1 one; 2 it could not be measured or decided.\n"
+      "docs/regress.md has more.\n\n"
       "Examples:\n"
       "  fourfold regress --record baseline.json\n"
       "  fourfold regress --baseline baseline.json --quick --junit regress.xml\n"
@@ -155,6 +154,7 @@ class Regress {
     report_.run = runs.front();
     for (const MachineRun& run : runs) report_.run = better_of(report_.run, run);
     report_.stragglers = stragglers(report_.run);
+    report_.recorded = true;
     finish();
     on_first_rank([&] {
       Baseline baseline = fourfold::baseline_of(runs);

@@ -5,7 +5,7 @@
 
 namespace fourfold {
 
-// Returns the exit status: 0 no regression, 1 one, 2 it could not be measured.
+// Returns the exit status: 0 no regression, or recorded, 1 one, 2 it could not be measured.
 int run_regress_verb(const Started& started);
 
 }  // namespace fourfold

@@ -127,6 +127,7 @@ bool RegressReport::undecided() const {
 }
 
 int RegressReport::status() const {
+  if (recorded) return 0;
   if (undecided()) return 2;
   if (!stragglers.empty() || std::any_of(judgements.begin(), judgements.end(), failed)) return 1;
   const bool missing = std::any_of(judgements.begin(), judgements.end(), [](const Judgement& j) {
@@ -151,7 +152,7 @@ std::string regress_text(const RegressReport& report) {
     if (failed(j) || j.standing == Standing::missing) text += j.name + " " + words(j) + "\n";
   }
   for (const Straggler& straggler : report.stragglers) text += words(straggler) + "\n";
-  if (report.status() == 0) {
+  if (report.status() == 0 && report.stragglers.empty()) {
     text += report.compared ? fmt::format("no regression against {}\n", report.baseline)
                             : "no rank and no node lies behind its peers\n";
   }

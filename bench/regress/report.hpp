@@ -13,6 +13,7 @@ struct RegressReport {
   std::string libraries;
   MachineRun run;
   bool compared = false;      // with a baseline
+  bool recorded = false;      // as a baseline: nothing is asked but that
   std::string baseline;       // its file
   double baseline_fma = 0.0;  // Gflop/s
   std::vector<Judgement> judgements;
@@ -21,8 +22,8 @@ struct RegressReport {
 
   // Something looks slower, and others used the cores while it was measured: nobody knows.
   bool undecided() const;
-  // 0 fine; 1 something is slower, changed or behind its peers; 2 something was not measured, or
-  // it is undecided.
+  // 0 fine, or recorded; 1 something is slower, changed or behind its peers; 2 something was not
+  // measured, or it is undecided.
   int status() const;
 };
 

@@ -14,14 +14,17 @@ struct AttachedResult {
   bool interrupted = false;  // Ctrl-C or SIGTERM came meanwhile
 };
 
-// Takes what the command says on standard error, piece by piece.
-using HearComplaint = std::function<void(std::string_view)>;
+// Takes what the command says, piece by piece, on each of its streams. One that nobody hears is
+// ours.
+struct Hearers {
+  std::function<void(std::string_view)> output = {};
+  std::function<void(std::string_view)> complaint = {};
+};
 
-// The command's output is ours, its errors, too, unless `hear` takes them; its input is empty. On
+// The command's input is empty. On
 // the first Ctrl-C or SIGTERM it gets SIGUSR1 (which mpirun hands on to all ranks: finish and
 // stop), on the second SIGTERM. It ends with us, whatever ends us. Throws std::runtime_error if it
 // cannot be started.
-AttachedResult run_attached(const std::vector<std::string>& command,
-                            const HearComplaint& hear = {});
+AttachedResult run_attached(const std::vector<std::string>& command, const Hearers& hearers = {});
 
 }  // namespace fourfold

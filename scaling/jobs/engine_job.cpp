@@ -51,22 +51,31 @@ struct EngineResult {
   AttachedResult job;
   std::optional<RankDeath> death;
   bool mpirun_stopped = false;  // by a signal to mpirun alone
+  std::string unsaid;           // why some of its output could not be passed on
 };
 
 EngineResult run_engine(const Words& engine, std::int64_t ranks) {
-  if (ranks == 1) return {run_attached(engine), std::nullopt, false};
+  if (ranks == 1) return {run_attached(engine), std::nullopt, false, ""};
   Words command = mpirun_words(ranks);
   command.insert(command.end(), engine.begin(), engine.end());
   MpirunWords words;
-  const auto pass_on = [](const std::string& text) { say(text); };
   EngineResult result;
+  // By us: mpirun says nothing of a full disk, and dies of a reader that left early.
+  const auto pass_on = [&result](std::string_view output) {
+    try {
+      if (result.unsaid.empty()) print(std::string(output));
+    } catch (const std::runtime_error& error) {
+      result.unsaid = error.what();
+    }
+  };
+  const auto complain = [&words](std::string_view said) { say(words.own(said)); };
   try {
-    result.job = run_attached(command, [&](std::string_view said) { pass_on(words.own(said)); });
+    result.job = run_attached(command, {pass_on, complain});
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(
         fmt::format("{}; install openmpi-bin, or use one rank (--ranks 1)", error.what()));
   }
-  pass_on(words.rest());
+  say(words.rest());
   result.death = words.death();
   result.mpirun_stopped = result.job.status == 1 && !words.mpirun_spoke();
   return result;
@@ -138,6 +147,7 @@ EngineJob run_engine_verb(const EngineVerb& what, const Words& typed) {
   // Only what measures may say no; a job that ends with 1 otherwise has failed.
   const bool answers = result.job.status == status_done ||
                        (what.executable == "fourfold-bench" && result.job.status == status_no);
+  if (answers && !stopped && !result.unsaid.empty()) throw std::runtime_error(result.unsaid);
   return {stopped   ? status_stopped
           : answers ? result.job.status
                     : status_could_not,

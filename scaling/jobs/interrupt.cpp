@@ -21,8 +21,6 @@ void watch_for_interrupts() {
   sigemptyset(&note.sa_mask);
   sigaction(SIGINT, &note, nullptr);
   sigaction(SIGTERM, &note, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 int interrupts_so_far() {

@@ -9,8 +9,7 @@ struct Interrupted : std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 
-// From here on the two signals only leave a note; broken pipes and file size limits become errors
-// of the write that met them. Call once, before any thread or child exists.
+// From here on the two signals only leave a note. Call once, before any thread or child exists.
 void watch_for_interrupts();
 
 // How many of them have come, for those who let a child finish first.

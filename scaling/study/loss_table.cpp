@@ -36,6 +36,8 @@ LossTable loss_table(const std::string& log_path) {
       const nlohmann::json entry = nlohmann::json::parse(line);
       const std::string kind = entry.at("kind");
       if (kind == "run") {
+        const std::int64_t before = entry.value("resumed_after_step", std::int64_t{0});
+        steps.erase(steps.upper_bound(before), steps.end());
         entropy = entry.at("unigram_nats").dump();
         table.model = model_text(entry);
         table.data = entry.at("data");

@@ -13,8 +13,9 @@ struct LossTable {
 
 // Reads the log that fourfold-engine wrote (JSON lines) and makes, below a header line, step,
 // training loss, validation loss and the entropy of single words (the loss of guessing by
-// frequency); what a step has no value of is empty. Lines of a resumed run replace older ones of
-// the same step. Throws std::runtime_error with a sentence if the log is unreadable or no such log.
+// frequency); what a step has no value of is empty. Of a run that was resumed, steps after the one
+// resumed from are those that it trained then, not earlier ones. Throws std::runtime_error with a
+// sentence if the log is unreadable or no such log.
 LossTable loss_table(const std::string& log_path);
 
 }  // namespace fourfold

@@ -116,6 +116,17 @@ TEST(Regress, RaisesNoAlarmWhereOthersUsedTheCores) {
   EXPECT_EQ(report.status(), 1);
 }
 
+// Who records asks for a file; what was seen on the way is said.
+TEST(Regress, IsDoneOnceABaselineIsRecorded) {
+  RegressReport report;
+  report.stragglers = {{"rank 1 on one", "product", 80, 90}};
+  EXPECT_EQ(report.status(), 1);
+  report.recorded = true;
+  EXPECT_EQ(report.status(), 0);
+  EXPECT_THAT(regress_text(report), HasSubstr("rank 1 on one is 11 % below"));
+  EXPECT_THAT(regress_text(report), Not(HasSubstr("no rank and no node lies behind")));
+}
+
 TEST(Regress, BoundsFollowTheNoiseWithinLimits) {
   EXPECT_EQ(lower_bound(Scale::own_product, 0.0), -0.06);
   EXPECT_EQ(lower_bound(Scale::own_product, 0.07), -0.07);

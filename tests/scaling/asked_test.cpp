@@ -425,6 +425,37 @@ TEST(LossTable, HasALineAStepWithTheNewestLosses) {
   EXPECT_THAT(refusal([&] { loss_table(folder.file("none")); }), HasSubstr("cannot read"));
 }
 
+// The log keeps both branches of a run that goes on from an older checkpoint; the curve is of one.
+TEST(LossTable, LeavesOutStepsBehindTheOneThatIsResumedFrom) {
+  const TemporaryFolder folder;
+  const std::string log = folder.file("log.jsonl");
+  const auto run = [](int resumed_after_step) {
+    return nlohmann::json{{"kind", "run"},
+                          {"model", {{"name", "tiny"}, {"parameters", 1}}},
+                          {"grid", "1x1x1x1"},
+                          {"data", "a text"},
+                          {"word", "byte"},
+                          {"unigram_nats", 3.5},
+                          {"resumed_after_step", resumed_after_step}}
+               .dump() +
+           "\n";
+  };
+  const auto step = [](int number, double loss) {
+    return nlohmann::json{{"kind", "step"}, {"step", number}, {"loss", loss}}.dump() + "\n";
+  };
+  write_content(log, run(0) + step(1, 5.5) + step(2, 4.5) +
+                         R"({"kind":"validation","step":2,"loss":4.25})"
+                         "\n" +
+                         step(3, 3.5) +
+                         R"({"kind":"validation","step":3,"loss":3.25})"
+                         "\n" +
+                         step(4, 2.5) + run(2) + step(3, 3.75));
+
+  EXPECT_EQ(loss_table(log).csv,
+            "step,training_loss,validation_loss,unigram_nats\n1,5.5,,3.5\n2,4.5,4.25,3.5\n"
+            "3,3.75,,3.5\n");
+}
+
 // 64-bit FNV-1a has published values.
 TEST(Digest, IsThePublishedHash) {
   const TemporaryFolder folder;
@@ -485,7 +516,7 @@ TEST(Attached, TellsStatusSignalAndWhatWasSaid) {
   std::string heard;
   const auto hear = [&](std::string_view text) { heard += text; };
 
-  const AttachedResult ended = run_attached({"sh", "-c", "echo one >&2; exit 5"}, hear);
+  const AttachedResult ended = run_attached({"sh", "-c", "echo one >&2; exit 5"}, {{}, hear});
   const AttachedResult killed = run_attached({"sh", "-c", "kill -9 $$"});
 
   EXPECT_EQ(heard, "one\n");
@@ -499,13 +530,16 @@ TEST(Attached, TellsStatusSignalAndWhatWasSaid) {
 }
 
 TEST(Attached, HasNoInputAndIsHeardToTheEnd) {
-  std::string heard;
+  std::string output, complaint;
 
-  const AttachedResult result = run_attached({"sh", "-c", "cat; yes | head -c 200000 >&2"},
-                                             [&](std::string_view text) { heard += text; });
+  const AttachedResult result =
+      run_attached({"sh", "-c", "cat; yes | head -c 200000 >&2; yes | head -c 100000"},
+                   {[&](std::string_view text) { output += text; },
+                    [&](std::string_view text) { complaint += text; }});
 
   EXPECT_EQ(result.status, 0);
-  EXPECT_EQ(heard.size(), 200'000U);
+  EXPECT_EQ(output.size(), 100'000U);
+  EXPECT_EQ(complaint.size(), 200'000U);
 }
 
 // In a process of its own, as signals are.

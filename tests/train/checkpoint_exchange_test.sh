@@ -56,19 +56,22 @@ for kind in gpt2 llama llama-tied; do
 
   # Says what the model says when it is computed by hand.
   expected=$($by_hand draw $kind/given-3 7)
-  for grid in 1x1x1x1 2x1x1x1 1x2x1x1; do
+  for grid in 1x1x1x1 2x1x1x1 1x2x1x1 2x1x1x2 x=2,z=2,pipe=2; do
     drawn=$("$fourfold" sample --checkpoint $kind/ours-3 --grid $grid --prompt '1 2 3' --tokens 7 \
       --temperature 0 --json --logits 2>/dev/null)
     [[ $drawn == *"\"text\":\"$expected\""* ]] || fail "$kind: by hand $expected, on $grid $drawn"
     $by_hand near $kind/given-3 "$drawn" || fail "$kind: logits on $grid"
   done
 
-  # Is trained as it is, on a grid; what comes out has the types of what came in.
-  "$fourfold" train --start-from $kind/ours-3 --data words.bin --grid 1x2x1x1 --batch 4 --steps 2 \
-    --tokens 0 --folder $kind/run >/dev/null 2>&1 || fail "training from the imported weights"
-  "$fourfold" checkpoint export $kind/run $kind/trained >/dev/null
-  [[ $(types_of $kind/trained | sort) == "$(types_of $kind/given-3 | sort)" ]] || fail "types after training"
-  ! $by_hand same $kind/given-3 $kind/trained 2>/dev/null || fail "training has changed nothing"
+  # Is trained as it is, on grids of 2, 4 and 8 ranks; what comes out has the types of what came in.
+  for grid in 1x2x1x1 2x1x1x2 x=2,z=2,pipe=2; do
+    "$fourfold" train --start-from $kind/ours-3 --data words.bin --grid $grid --batch 4 --steps 2 \
+      --tokens 0 --folder $kind/run-$grid >/dev/null 2>&1 || fail "training $kind on $grid"
+    "$fourfold" checkpoint export $kind/run-$grid $kind/trained-$grid >/dev/null
+    [[ $(types_of $kind/trained-$grid | sort) == "$(types_of $kind/given-3 | sort)" ]] ||
+      fail "types after training on $grid"
+    ! $by_hand same $kind/given-3 $kind/trained-$grid 2>/dev/null || fail "training has changed nothing on $grid"
+  done
 done
 
 # A Llama whose sequences are shorter here is the same Llama there.
@@ -143,7 +146,7 @@ printf 'a text of bytes, not of tokens%.0s' {1..100} >bytes.txt
 expect_refusal "the words of llama/ours-1 are tokens, and those of bytes.txt are bytes" \
   "$fourfold" train --start-from llama/ours-1 --data bytes.txt --batch 4 --steps 1 --folder no
 expect_refusal "are tokens, and those of bytes.txt are bytes; give --data FILE.bin" \
-  "$fourfold" train --resume llama/run --data bytes.txt --batch 4 --steps 9 --folder no
+  "$fourfold" train --resume llama/run-1x2x1x1 --data bytes.txt --batch 4 --steps 9 --folder no
 printf 'layers = 1\nhidden = 16\nheads = 4\nsequence_tokens = 8\nvocabulary = 50\nnorm = "rms"\n' >odd.toml
 "$fourfold" train --model odd.toml --data words.bin --batch 2 --steps 1 --tokens 0 --folder odd >/dev/null 2>&1 ||
   fail "training a GPT with RMS norms"
@@ -176,6 +179,21 @@ for damage in nan:7fc00000 inf:7f800000; do
   expect_refusal "model.norm.weight has a number that is ${damage%:*}" \
     "$fourfold" checkpoint import made-wide there
 done
+
+# Nobody writes down whether 256 words are bytes: it is said what they are taken for.
+sed -i 's/vocabulary = 50/vocabulary = 256/' made.toml
+"$fourfold" train --model made.toml --data words.bin --batch 2 --steps 1 --tokens 0 --folder wide >/dev/null 2>&1 ||
+  fail "training a model of 256 tokens"
+"$fourfold" checkpoint export wide wide-there >/dev/null
+[[ $("$fourfold" checkpoint import wide-there wide-bytes) == *"taken for bytes, as there are 256 (--words "* ]] ||
+  fail "an import does not say what it takes words for"
+expect_refusal "the words of wide-bytes are bytes, and those of words.bin are tokens; give --data FILE.txt" \
+  "$fourfold" train --start-from wide-bytes --data words.bin --batch 4 --steps 1 --folder no
+[[ $("$fourfold" checkpoint import wide-there wide-tokens --words tokens) != *"taken for"* ]] ||
+  fail "an import says what it was told"
+"$fourfold" train --start-from wide-tokens --data words.bin --batch 4 --steps 1 --tokens 0 --folder wide-run \
+  >/dev/null 2>&1 || fail "256 tokens cannot be trained"
+expect_refusal "--words" "$fourfold" checkpoint import wide-there there --words letters
 
 # Files that contradict each other or themselves.
 cp -r llama/given-3 both && cp llama/given-1/model.safetensors both

@@ -47,6 +47,25 @@ std::string refusal_of(const std::string& path) {
   });
 }
 
+TEST(data_files, are_told_apart_by_their_words_and_prompts) {
+  const SharedFolder folder;
+  const auto digest = [&](const std::string& name, const std::string& content) {
+    DataOptions options;
+    options.files = {folder.write(name, content)};
+    options.validation_files = {folder.write("b.txt", std::string(100, 'b'))};
+    return Data(options, {"bytes", 1, 8, 2, 4, 256}).digest();
+  };
+  std::string text(9'000'000, 'x');  // of which not every word is looked at
+  const std::string first = digest("a.txt", text);
+
+  EXPECT_EQ(digest("c.txt", text), first);
+  EXPECT_NE(digest("a.txt", text + "x"), first);
+  text[0] = 'y';
+  EXPECT_NE(digest("a.txt", text), first);
+  EXPECT_NE(digest("a.jsonl", R"({"prompt": "one", "completion": "two, three"})"),
+            digest("a.jsonl", R"({"prompt": "onet", "completion": "wo, three"})"));
+}
+
 TEST(data_files, a_file_that_becomes_shorter_while_it_is_read_is_refused_in_words) {
   const SharedFolder folder;
   const std::string path = folder.write("a.txt", std::string(10'000, 'x'));

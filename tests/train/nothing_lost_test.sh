@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # `fourfold train` loses nothing unsaid: words that are no number, data of two kinds, data cut short
-# while it is read, signals to mpirun or to one rank; and what is refused leaves no folder behind.
+# while it is read or between runs, readers that leave early, signals to mpirun or to one rank; and what is refused leaves no folder behind.
 set -euo pipefail
 fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
 source "$(dirname "${BASH_SOURCE[0]}")/small_job.sh"
@@ -44,8 +44,32 @@ small=(--model ./small.toml --batch 8 --tokens 0 --print-every 1)
 logs=$(find . -name log.jsonl)
 [ -n "$logs" ] || fail "the default folder is not in the working directory"
 
+# It goes on there, but not on other data, unless they are asked for.
+run=$(dirname "${logs#./}")
+cp text.txt kept.txt
+sed -i 's/sea shore/sea floor/' text.txt
+refused "the data has changed since $run/checkpoints was trained on it (then 1 text file, " --resume "$run" --steps 4
+refused "the data has changed" --resume "$run/checkpoints/step-00000001.json" --data text.txt --steps 4
+refused "are bytes, and those of words.bin are tokens; give --data FILE.txt" --resume "$run" --data words.bin --steps 4
+"$fourfold" train --resume "$run" --data kept.txt --steps 3 >out 2>&1 || fail "no resume on named data: $(cat out)"
+grep -q "with --data kept.txt instead of text.txt" out || fail "other data is not said: $(cat out)"
+grep -q "^folder  *$run\$" out || fail "a resumed run is not in its folder: $(cat out)"
+cp kept.txt text.txt
+"$fourfold" train --resume "$run/checkpoints/step-00000002.json" --data text.txt --steps 3 --tokens 0 >out 2>&1 ||
+  fail "no resume on the same words elsewhere: $(cat out)"
+if grep -q "^folder  *$run\$" out; then fail "an older checkpoint's run is written over: $(cat out)"; fi
+[ "$(find . -name log.jsonl | wc -l)" -eq 2 ] || fail "not a folder for each branch"
+
 # A refused resume leaves no folder.
 refused "leave --model out" --resume "$(dirname "$logs")" --model gpt-bytes --steps 20 --folder other
+
+# A reader that leaves early is no failure, and is not spoken of.
+for ranks in 1 2; do
+  "$fourfold" train "${small[@]}" --data text.txt --ranks $ranks --steps 30 --folder "head-$ranks" 2>head.err |
+    head -n 1 >/dev/null || fail "a reader that left early: status $?: $(cat head.err)"
+  [ ! -s head.err ] || fail "a reader that left early: $(cat head.err)"
+  [ -s "head-$ranks/checkpoints/step-00000030.json" ] || fail "a reader that left early ended the run"
+done
 
 # started NAME ARGUMENTS...: a run of two ranks that goes on until something happens to it; its
 # first steps are over. Sets job.

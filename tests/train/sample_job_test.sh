@@ -37,7 +37,7 @@ said=$("$fourfold" sample "${checkpoint[@]}" "${likeliest[@]}")
 said=$("$fourfold" sample "${checkpoint[@]}" "${likeliest[@]}" --grid 2x2x1x1 2>/dev/null)
 [ "$said" = "$expected" ] || complain "2x2x1x1 says: $said"
 printf '{"prompt": "she sells ", "completion": "sea"}\n' >"$work/documents.jsonl"
-for words in "" --json "--complete $work/documents.jsonl"; do
+for words in "" --json "--complete $work/documents.jsonl" "--grid 2x1x1x1"; do
   status=0
   # shellcheck disable=SC2086 # several words
   said=$("$fourfold" sample "${checkpoint[@]}" --tokens 4 $words 2>&1 >/dev/full) || status=$?

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/cpu/reference_backend.hpp"
+#include "engine/words.hpp"
 #include "schedule/order/step.hpp"
 #include "tests/train/shared_folder.hpp"
 
@@ -67,9 +68,9 @@ TEST_F(ValidationOf, SomeBatchesIsTheirMean) {
   const Data data = held_out(4 * sequences);
   Validation validation = this->validation();
 
-  EXPECT_DOUBLE_EQ(validation.loss(data, 1), mean_of(data, {0}));
-  EXPECT_DOUBLE_EQ(validation.loss(data, 3), mean_of(data, {0, 1, 2}));
-  EXPECT_EQ(validation.tokens(data, 3), 3 * sequences * model_.sequence);
+  EXPECT_DOUBLE_EQ(validation.loss(data, 1).mean, mean_of(data, {0}));
+  EXPECT_DOUBLE_EQ(validation.loss(data, 3).mean, mean_of(data, {0, 1, 2}));
+  EXPECT_EQ(validation.loss(data, 3).words, 3 * sequences * model_.sequence);
   EXPECT_NE(mean_of(data, {0}), mean_of(data, {1}));
 }
 
@@ -78,12 +79,12 @@ TEST_F(ValidationOf, MoreBatchesThanAreHeldOutIsThatOfAllThereAre) {
   const Data data = held_out(3 * sequences + 5);
   Validation validation = this->validation();
 
-  const double all = validation.loss(data, 3);
+  const double all = validation.loss(data, 3).mean;
 
   EXPECT_DOUBLE_EQ(all, mean_of(data, {0, 1, 2}));
   for (std::int64_t batches : {4, 100}) {
-    EXPECT_EQ(validation.loss(data, batches), all) << batches;
-    EXPECT_EQ(validation.tokens(data, batches), 3 * sequences * model_.sequence) << batches;
+    EXPECT_EQ(validation.loss(data, batches).mean, all) << batches;
+    EXPECT_EQ(validation.loss(data, batches).words, 3 * sequences * model_.sequence) << batches;
   }
 }
 
@@ -93,9 +94,29 @@ TEST_F(ValidationOf, LessThanABatchIsOneBatch) {
   Validation validation = this->validation();
 
   EXPECT_EQ(data.validation_sequences(), 5);
-  EXPECT_DOUBLE_EQ(validation.loss(data, 4), mean_of(data, {0}));
-  EXPECT_EQ(validation.tokens(data, 4), sequences * model_.sequence);
-  EXPECT_TRUE(std::isfinite(validation.loss(data, 4)));
+  EXPECT_DOUBLE_EQ(validation.loss(data, 4).mean, mean_of(data, {0}));
+  EXPECT_EQ(validation.loss(data, 4).words, sequences * model_.sequence);
+  EXPECT_TRUE(std::isfinite(validation.loss(data, 4).mean));
+}
+
+// The mean is over targets of completions: prompts are no part of it, on whatever rank they lie.
+TEST_F(ValidationOf, SaysHowManyWordsAreInTheMean) {
+  DataOptions options;
+  options.files = {folder_.write("train.txt", std::string(200, 'x'))};
+  std::string documents;
+  for (int i = 0; i < 12; ++i) {
+    documents += R"({"prompt": "one, two, three", "completion": "four"})"
+                 "\n";
+  }
+  options.validation_files = {folder_.write("held-out.jsonl", documents)};
+  const Data data(options, model_);
+  const LocalBatch whole = data.validation(0, {ProcessGrid(1, 1, 1, 1), 0, sequences, 1});
+  const std::int64_t counted = counted_targets(whole.targets);
+
+  const HeldOutLoss loss = validation().loss(data, 1);
+
+  EXPECT_EQ(loss.words, counted);
+  EXPECT_LT(counted, sequences * model_.sequence);
 }
 
 // The last sequence that is held out ends with the last word as its target, and the next is the

@@ -25,6 +25,7 @@
 #include "support/exit_status.hpp"
 #include "support/flag_checks.hpp"
 #include "support/help_format.hpp"
+#include "support/standard_streams.hpp"
 
 namespace fourfold {
 namespace {
@@ -34,6 +35,7 @@ struct ExchangeFlags {
   std::string type;  // empty: as imported
   double shard_GB = 5.0;
   std::int64_t sequence = 0;  // the model's
+  std::string words;          // bytes or tokens; empty: by the vocabulary
   bool plan = false;
 };
 
@@ -80,22 +82,27 @@ int import_from(const ExchangeFlags& flags) {
     std::memcpy(WholeWeights::numbers(stored), matrix.values.data(),
                 static_cast<std::size_t>(stored.block.bytes()));
   }
+  // Nobody writes down what words are; a tokenizer has other than 256, as a rule.
+  const bool bytes = flags.words.empty() ? foreign.model.vocabulary == 256 : flags.words == "bytes";
   TrainingState state;
   state.model = foreign.model;
   nlohmann::json types = nlohmann::json::object();
   for (const auto& [name, type] : foreign.types) types[name] = fourfold::name(type);
-  state.trainer = {
-      {"imported",
-       {{"from", flags.from},
-        {"config", foreign.config},
-        {"prefix", foreign.prefix},
-        {"has_head", foreign.has_head},
-        {"types", types}}},
-      // 256 words are bytes: no tokenizer has so few.
-      {"words", name(foreign.model.vocabulary == 256 ? TokenFormat::text : TokenFormat::nanogpt)}};
+  state.trainer = {{"imported",
+                    {{"from", flags.from},
+                     {"config", foreign.config},
+                     {"prefix", foreign.prefix},
+                     {"has_head", foreign.has_head},
+                     {"types", types}}},
+                   {"words", name(bytes ? TokenFormat::text : TokenFormat::nanogpt)}};
   const std::string path = Checkpoints(flags.to).write(state, whole.weights);
-  fmt::print("{} tensors of {} are in {}\ntrain them with: fourfold train --start-from {}\n",
-             foreign.types.size(), foreign.model.name, path, flags.to);
+  print(
+      fmt::format("{} tensors of {} are in {}\n", foreign.types.size(), foreign.model.name, path));
+  if (flags.words.empty()) {
+    print(fmt::format("its words are taken for {}, as there are {} (--words says otherwise)\n",
+                      bytes ? "bytes" : "tokens", foreign.model.vocabulary));
+  }
+  print(fmt::format("train them with: fourfold train --start-from {}\n", flags.to));
   return 0;
 }
 
@@ -135,7 +142,7 @@ int export_to(const ExchangeFlags& flags) {
                              {numbers, numbers + stored.block.size()}};
   }
   write_foreign(flags.to, foreign, matrices, static_cast<std::int64_t>(flags.shard_GB * 1e9));
-  fmt::print("{} after step {} is in {}\n", state.model.name, state.step, flags.to);
+  print(fmt::format("{} after step {} is in {}\n", state.model.name, state.step, flags.to));
   return 0;
 }
 
@@ -153,6 +160,9 @@ void add_import(CLI::App& verb, ExchangeFlags& flags) {
   verb.add_option("--sequence", flags.sequence,
                   "tokens of a sequence here, fewer than the model can read (Llama only)")
       ->check(whole_number(1));
+  verb.add_option("--words", flags.words,
+                  "bytes or tokens, as the model reads (default: bytes if it knows 256 words)")
+      ->check(CLI::IsMember({"bytes", "tokens"}));
 }
 
 void add_export(CLI::App& verb, ExchangeFlags& flags) {
@@ -176,7 +186,7 @@ int print_plan(const Started& started) {
   for (const std::string& word : started.arguments()) {
     if (word != "--plan") arguments.push_back(word);
   }
-  fmt::print("{}\n", nlohmann::json{{"ranks", 1}, {"arguments", arguments}}.dump());
+  print(nlohmann::json{{"ranks", 1}, {"arguments", arguments}}.dump() + '\n');
   return 0;
 }
 

@@ -252,6 +252,32 @@ std::string bytes_of(const ForeignTensor& tensor, const WholeMatrix& matrix, Num
   return bytes;
 }
 
+// A folder that is filled, or is left as it was found: with nothing in it, or not there at all.
+class FilledFolder {
+ public:
+  explicit FilledFolder(const std::string& path)
+      : path_(path), is_new_(files::create_directories(path)) {}
+  ~FilledFolder() {
+    if (is_whole_) return;
+    std::error_code ignored;
+    for (const std::string& file : written_) files::remove(file, ignored);
+    if (is_new_) files::remove(path_, ignored);
+  }
+  FilledFolder(const FilledFolder&) = delete;
+  FilledFolder& operator=(const FilledFolder&) = delete;
+
+  void write(const std::string& name, const std::string& content) {
+    written_.push_back(path_ + "/" + name);
+    write_whole_file(written_.back(), content);
+  }
+  void is_whole() { is_whole_ = true; }
+
+ private:
+  std::string path_;
+  bool is_new_ = false, is_whole_ = false;
+  std::vector<std::string> written_;
+};
+
 }  // namespace
 
 std::pair<ForeignCheckpoint, Matrices> read_foreign(const std::string& folder) {
@@ -334,7 +360,7 @@ void write_foreign(const std::string& folder, const ForeignCheckpoint& what,
     in_group += bytes;
     total += bytes;
   }
-  files::create_directories(folder);
+  FilledFolder filled(folder);
   nlohmann::json map;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const std::string file =
@@ -355,14 +381,15 @@ void write_foreign(const std::string& folder, const ForeignCheckpoint& what,
     const std::uint64_t length = text.size();
     std::string start(8, '\0');
     std::memcpy(start.data(), &length, sizeof length);
-    write_whole_file(folder + "/" + file, start + text + data);
+    filled.write(file, start + text + data);
   }
   if (groups.size() > 1) {
     const nlohmann::json index{{"metadata", {{"total_size", total}}}, {"weight_map", map}};
-    write_whole_file(folder + "/" + index_name, index.dump(2) + "\n");
+    filled.write(index_name, index.dump(2) + "\n");
   }
   const nlohmann::json config = what.config.is_null() ? config_of(what.model) : what.config;
-  write_whole_file(folder + "/config.json", config.dump(2) + "\n");
+  filled.write("config.json", config.dump(2) + "\n");
+  filled.is_whole();
 }
 
 }  // namespace fourfold

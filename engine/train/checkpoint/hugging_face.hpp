@@ -38,7 +38,7 @@ std::pair<ForeignCheckpoint, Matrices> read_foreign(const std::string& folder);
 
 // Writes a folder, in files of at most so many bytes of tensors (one tensor at least each). Types
 // that are not said are fp32. Throws std::runtime_error if the folder is not empty or cannot be
-// written.
+// written; then nothing is left in it.
 void write_foreign(const std::string& folder, const ForeignCheckpoint& what,
                    const Matrices& matrices, std::int64_t most_bytes);
 

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -25,11 +26,13 @@ namespace {
 
 namespace files = std::filesystem;
 
+constexpr std::array flags_of_the_data{"--data", "--validation-data", "--held-out"};
+
 // What decides which numbers are trained, beside the options of the step that do; the model must be
 // the same, anyway.
 std::vector<std::string> flags_of_the_numbers() {
-  std::vector<std::string> flags{"--data", "--validation-data", "--held-out",   "--data-order",
-                                 "--seed", "--batch",           "--goldfish-k", "--goldfish-h"};
+  std::vector<std::string> flags(flags_of_the_data.begin(), flags_of_the_data.end());
+  flags.insert(flags.end(), {"--data-order", "--seed", "--batch", "--goldfish-k", "--goldfish-h"});
   for (const FieldFacts& field : step_fields().facts()) {
     if (field.numbers) flags.push_back(field.flag);
   }
@@ -114,6 +117,14 @@ std::vector<std::string> changes_since(const nlohmann::json& before, const CLI::
                                   was.empty() || was == "[]" || was == "{}" ? "the default" : was));
   }
   return changes;
+}
+
+bool asks_for_other_data(const std::vector<std::string>& changes) {
+  return std::ranges::any_of(changes, [](const std::string& change) {
+    return std::ranges::any_of(flags_of_the_data, [&](const char* flag) {
+      return change.starts_with(flag + std::string(" "));
+    });
+  });
 }
 
 }  // namespace fourfold

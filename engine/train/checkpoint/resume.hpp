@@ -34,4 +34,7 @@ nlohmann::json typed_before(const TrainingState& resumed);
 // when the resumed run was started: "--batch 16 instead of 8". `before` is what typed_flags() kept.
 std::vector<std::string> changes_since(const nlohmann::json& before, const CLI::App& now);
 
+// Whether some of these are of what is read.
+bool asks_for_other_data(const std::vector<std::string>& changes);
+
 }  // namespace fourfold

@@ -219,6 +219,11 @@ std::string Data::description() const {
                      training_.has_prompts() ? "; prompts are left out of the loss" : "");
 }
 
+std::string Data::digest() const {
+  return fmt::format("{:016x}{:016x}", training_.digest(words_looked_at),
+                     validation_.digest(words_looked_at));
+}
+
 double unigram_entropy(const WordStream& words, std::int64_t vocabulary) {
   constexpr std::int64_t piece = 65'536;
   const std::int64_t rank = rank_in(MPI_COMM_WORLD);

@@ -37,6 +37,9 @@ struct BatchShare {
   std::int64_t micro_batches = 1;
 };
 
+// That a look at data in advance takes: some milliseconds, also of huge shards.
+inline constexpr std::int64_t words_looked_at = 4'000'000;
+
 class Data {
  public:
   // Throws std::runtime_error with one sentence if a file is missing, damaged or of another kind,
@@ -62,6 +65,8 @@ class Data {
   std::int64_t validation_sequences() const;
   // "37 text files, 2,170,000 bytes to train on, 241,000 held out".
   std::string description() const;
+  // Tells data apart by some million of their words. Reads them.
+  std::string digest() const;
 
  private:
   std::int64_t training_start(std::int64_t sequence) const;

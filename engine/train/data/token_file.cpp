@@ -10,10 +10,12 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 
 #include "engine/train/data/documents.hpp"
 #include "engine/words.hpp"
+#include "support/random.hpp"
 
 namespace fourfold {
 
@@ -198,15 +200,38 @@ WordStream::WordStream(const std::vector<std::string>& paths, Stretch stretch) {
   }
 }
 
-void WordStream::expect_within(std::int64_t vocabulary, std::int64_t most_words) const {
+template <typename Look>
+void WordStream::spread(std::int64_t most_words, std::int64_t vocabulary, const Look& look) const {
   constexpr std::int64_t stretch = 4096;
   const std::int64_t stretches = std::max<std::int64_t>(1, most_words / stretch);
   const std::int64_t stride = std::max(stretch, words() / stretches);
-  std::vector<std::int32_t> ignored;
+  std::vector<std::int32_t> some;
   for (std::int64_t first = 0; first < words(); first += stride) {
-    ignored.clear();
-    read(first, std::min(stretch, words() - first), vocabulary, ignored);
+    some.clear();
+    read(first, std::min(stretch, words() - first), vocabulary, some);
+    look(first, some);
   }
+}
+
+void WordStream::expect_within(std::int64_t vocabulary, std::int64_t most_words) const {
+  spread(most_words, vocabulary, [](std::int64_t, const std::vector<std::int32_t>&) {});
+}
+
+std::uint64_t WordStream::digest(std::int64_t most_words) const {
+  constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
+  auto digest = static_cast<std::uint64_t>(words());
+  const auto add = [&digest](const std::vector<std::int32_t>& numbers) {
+    for (const std::int32_t number : numbers) {
+      digest = scattered(digest ^ static_cast<std::uint32_t>(number));
+    }
+  };
+  spread(most_words, any, [&](std::int64_t first, std::vector<std::int32_t>& some) {
+    add(some);
+    if (!has_prompts()) return;
+    leave_out_prompts(first, some);
+    add(some);
+  });
+  return digest;
 }
 
 template <typename Take>

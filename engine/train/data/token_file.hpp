@@ -74,12 +74,19 @@ class WordStream {
   // and the vocabulary that the file needs if a word is outside the vocabulary.
   void read(std::int64_t first, std::int64_t count, std::int64_t vocabulary,
             std::vector<std::int32_t>& out) const;
+  // Tells streams apart: by their length, by words that are spread in the same way, and by which of
+  // these are of prompts.
+  std::uint64_t digest(std::int64_t most_words) const;
   bool has_prompts() const;
   // Makes ignored_target (engine/words.hpp) of those of the stream's words from `first` on that are
   // of prompts.
   void leave_out_prompts(std::int64_t first, std::span<std::int32_t> words) const;
 
  private:
+  // Calls look(place of the first, words) for short stretches of up to about `most_words` words,
+  // spread evenly.
+  template <typename Look>
+  void spread(std::int64_t most_words, std::int64_t vocabulary, const Look& look) const;
   // Calls take(file, place in it, words) for each file's part of `count` words.
   template <typename Take>
   void each(std::int64_t first, std::int64_t count, const Take& take) const;

@@ -33,7 +33,8 @@ The log has one JSON object a line, by "kind":
               exposed_s (stood still, by communicator, mean over ranks), done (0 to 1),
               reference_s with --time-reference, targets (that count, where prompts or Goldfish
               loss leave some out)
-  validation  step, loss (nats a word), trained_s (before a resume included)
+  validation  step, loss (nats a word), words (that it is the mean over), trained_s (before a
+              resume included)
   checkpoint  step, path
   text        text
 
@@ -160,7 +161,8 @@ void add_output(CLI::App& verb, TrainFlags& flags) {
   FlagGroup group(verb, output_group);
   TrainSettings& s = flags.settings;
   group.add("--folder", s.folder,
-            "of log, checkpoints and plots; without it results/train/MODEL-TIME, where you are");
+            "of log, checkpoints and plots; without it that of the run whose newest checkpoint is "
+            "resumed, else results/train/MODEL-TIME, where you are");
   group.add("--log", s.log, "the log as JSON lines; without it log.jsonl in the folder");
   group
       .add("--print-every", s.print_every,

@@ -27,6 +27,12 @@ bool holds_text(const std::string& log) {
   return files::is_regular_file(log, missing) && files::file_size(log, missing) > 0;
 }
 
+// The folder that a path lies in, by its name alone: "." of a name without one.
+files::path above(const files::path& path) {
+  const files::path folder = (path / "..").lexically_normal();
+  return folder.has_filename() ? folder : folder.parent_path();
+}
+
 // Whether the checkpoint that is resumed, or the folder of them, is this run folder's own.
 bool resumes_from(const TrainSettings& settings, const std::string& checkpoints) {
   if (settings.resume.empty()) return false;
@@ -45,6 +51,16 @@ std::string new_folder(const std::string& model) {
   std::string folder = first;
   for (int i = 2; files::exists(folder); ++i) folder = fmt::format("{}-{}", first, i);
   return folder;
+}
+
+std::string folder_resumed(const std::string& resume) {
+  std::error_code missing;
+  const bool is_folder = files::is_directory(resume, missing);
+  const files::path checkpoints = is_folder ? files::path(resume) : above(resume);
+  const std::vector<std::string> all = finished_checkpoints(checkpoints.string());
+  if (all.empty() || (!is_folder && !files::equivalent(resume, all.back(), missing))) return "";
+  const files::path folder = above(checkpoints);
+  return files::equivalent(folder / "checkpoints", checkpoints, missing) ? folder.string() : "";
 }
 
 void refuse_unmakeable(const std::string& folder) {

@@ -10,6 +10,10 @@ namespace fourfold {
 // results/train/MODEL-TIME, in the working directory; with -2, -3 ... where there is one.
 std::string new_folder(const std::string& model);
 
+// Of the run whose newest checkpoint this is, or this folder of them: it goes on there. Empty for
+// an older one, whose run has gone on already, and for checkpoints that are in no run's folder.
+std::string folder_resumed(const std::string& resume);
+
 // Throws std::runtime_error with a sentence if the folder is neither there to be written in nor can
 // be made. Makes nothing. Not collective.
 void refuse_unmakeable(const std::string& folder);

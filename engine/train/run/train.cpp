@@ -114,15 +114,30 @@ FlopsPerSecond peak_of(const std::vector<double>& ranks) {
   return sum;
 }
 
-// Where a run goes on from a checkpoint whose words are tokens.
-void refuse_bytes_for_tokens(const TrainSettings& settings, const TrainingState& before,
-                             const Data& data) {
-  if (!before.trainer.contains("words") || words_of(before) == TokenFormat::text) return;
+// Where a run goes on from a checkpoint, its words are of one kind: bytes or tokens.
+void refuse_other_words(const TrainSettings& settings, const TrainingState& before,
+                        const Data& data) {
+  if (!before.trainer.contains("words")) return;
   const TokenFile& first = data.training_words().files().front();
-  if (first.format() != TokenFormat::text) return;
+  const std::string were = word_name(words_of(before)), are = word_name(first.format());
+  if (were == are) return;
   throw std::runtime_error(
-      fmt::format("the words of {} are tokens, and those of {} are bytes; give --data FILE.bin",
-                  settings.resume.empty() ? settings.start_from : settings.resume, first.path()));
+      fmt::format("the words of {} are {}s, and those of {} are {}s; give --data FILE.{}",
+                  settings.resume.empty() ? settings.start_from : settings.resume, were,
+                  first.path(), are, were == "byte" ? "txt" : "bin"));
+}
+
+// Where a run is resumed, its data are those that it read, unless others are asked for. Checkpoints
+// of older versions do not say what was read.
+void refuse_other_data(const TrainSettings& settings, const TrainingState& before,
+                       const Data& data) {
+  const auto were = before.trainer.find("data");
+  if (settings.resume.empty() || were == before.trainer.end()) return;
+  if (asks_for_other_data(settings.changes) || were->at("digest") == data.digest()) return;
+  throw std::runtime_error(fmt::format(
+      "the data has changed since {} was trained on it (then {}); put it back, name other files "
+      "with --data, or start a new run from these weights with --start-from",
+      settings.resume, were->at("is").get<std::string>()));
 }
 
 }  // namespace
@@ -132,11 +147,11 @@ std::string log_path(const TrainSettings& settings) {
 }
 
 void refuse(const TrainSettings& settings, const TrainingState& before) {
-  constexpr std::int64_t looked_at = 4'000'000;  // words: some milliseconds, also of huge shards
   const Data data(settings.data, settings.model);
-  refuse_bytes_for_tokens(settings, before, data);
-  data.training_words().expect_within(settings.model.vocabulary, looked_at);
-  data.validation_words().expect_within(settings.model.vocabulary, looked_at);
+  refuse_other_words(settings, before, data);
+  data.training_words().expect_within(settings.model.vocabulary, words_looked_at);
+  data.validation_words().expect_within(settings.model.vocabulary, words_looked_at);
+  refuse_other_data(settings, before, data);
   refuse_earlier_run(settings);
   refuse_unwritable_outputs(settings);
 }
@@ -182,6 +197,10 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   if (!settings.resume.empty()) {
     state = read_training_state(settings.resume);
     together([&] { refuse_resume(settings, state); });
+    on_first_rank([&] {
+      refuse_other_words(settings, state, data);
+      refuse_other_data(settings, state, data);
+    });
   }
   together([&] { traced_step(settings, state.step); });
   const KernelChoices choices =
@@ -223,6 +242,8 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   channels.remember(
       read_transport_choices(state.trainer.value("transports", nlohmann::json::array())));
   state.trainer["words"] = name(data.training_words().files().front().format());
+  state.trainer["data"] = {{"is", data.description()},
+                           {"digest", from_first_rank([&] { return data.digest(); })}};
 
   facts.step = state.step;
   facts.trained_seconds = state.trainer.value("trained_seconds", 0.0);

@@ -7,9 +7,9 @@
 
 namespace fourfold {
 
-// What is refused before any work: data that is missing, too short or of another vocabulary,
-// bytes where what is gone on from has tokens (`before`; empty, if nothing is), folders and files
-// that cannot be written. Not collective; throws std::runtime_error with a sentence.
+// What is refused before any work: data that is missing, too short, of another vocabulary, or not
+// what the run that is gone on from read (`before`; empty, if none is), folders and files that
+// cannot be written. Not collective; throws std::runtime_error with a sentence.
 void refuse(const TrainSettings& settings, const TrainingState& before);
 
 // The same for a checkpoint to go on from: it must be of the same model, and not as far as the run

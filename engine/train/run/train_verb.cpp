@@ -98,6 +98,7 @@ TrainSettings settings_on(std::int64_t ranks, Request request) {
   TrainSettings settings = settings_of(flags);
   settings.typed = request.typed.kept;
   settings.changes = request.changes;
+  if (settings.folder.empty()) settings.folder = folder_resumed(settings.resume);
   if (settings.folder.empty()) settings.folder = new_folder(settings.model.name);
   return settings;
 }

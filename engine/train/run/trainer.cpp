@@ -243,15 +243,17 @@ void Trainer::validate() {
     validation_.emplace(worker_, settings_.model, settings_.options,
                         settings_.batch / settings_.options.micro_batches, weights_);
   }
-  outcome_.validation_loss = validation_->loss(data_, settings_.validation_batches);
+  const HeldOutLoss held_out = validation_->loss(data_, settings_.validation_batches);
+  outcome_.validation_loss = held_out.mean;
   const std::string word = word_name(data_.training_words().files().front().format());
   log_.say(fmt::format(
       "step {:5}  validation loss {:.4f} nats = {:.3f} bits a {}, over {} in {:.1f} s", state_.step,
       outcome_.validation_loss, outcome_.validation_loss / std::numbers::ln2, word,
-      amount(validation_->tokens(data_, settings_.validation_batches), word), now() - begin));
+      amount(held_out.words, word), now() - begin));
   log_.record(nlohmann::ordered_json{{"kind", "validation"},
                                      {"step", state_.step},
                                      {"loss", outcome_.validation_loss},
+                                     {"words", held_out.words},
                                      {"trained_s", trained_.seconds_before + now() - began_}}
                   .dump());
 }

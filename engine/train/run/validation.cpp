@@ -17,12 +17,9 @@ std::int64_t Validation::batches_in(const Data& data, std::int64_t batches) cons
   return std::max<std::int64_t>(1, std::min(batches, whole));
 }
 
-std::int64_t Validation::tokens(const Data& data, std::int64_t batches) const {
-  return batches_in(data, batches) * share_.sequences * model_.sequence;
-}
-
-double Validation::loss(const Data& data, std::int64_t batches) {
+HeldOutLoss Validation::loss(const Data& data, std::int64_t batches) {
   const std::int64_t count = batches_in(data, batches);
+  HeldOutLoss result;
   double sum = 0.0, weights = 0.0;
   for (std::int64_t i = 0; i < count; ++i) {
     LocalBatch batch = data.validation(i * share_.sequences, share_);
@@ -30,8 +27,10 @@ double Validation::loss(const Data& data, std::int64_t batches) {
     const auto weight = static_cast<double>(batch.counted_targets.value_or(1));
     sum += weight * executor_.step(batch, AdamW{}, 1).loss;
     weights += weight;
+    result.words += batch.counted_targets.value_or(share_.sequences * model_.sequence);
   }
-  return world_.from_last(sum) / std::max(weights, 1.0);
+  result.mean = world_.from_last(sum) / std::max(weights, 1.0);
+  return result;
 }
 
 }  // namespace fourfold

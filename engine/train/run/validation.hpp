@@ -6,6 +6,11 @@
 
 namespace fourfold {
 
+struct HeldOutLoss {
+  double mean = 0.0;       // nats a word
+  std::int64_t words = 0;  // that it is the mean over: of prompts none
+};
+
 class Validation {
  public:
   // Batches of so many sequences; the data and what the worker names must outlive it.
@@ -14,8 +19,7 @@ class Validation {
 
   // Mean loss over the first `batches` batches of the held-out part, or as many as it has. The same
   // batches every time, so that losses can be compared.
-  double loss(const Data& data, std::int64_t batches);
-  std::int64_t tokens(const Data& data, std::int64_t batches) const;
+  HeldOutLoss loss(const Data& data, std::int64_t batches);
 
  private:
   std::int64_t batches_in(const Data& data, std::int64_t batches) const;

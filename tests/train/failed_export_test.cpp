@@ -1,0 +1,66 @@
+// An export that fails before its end, as on a full disk, leaves the folder as it was.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+
+#include "engine/train/checkpoint/hugging_face.hpp"
+#include "tests/train/shared_folder.hpp"
+
+namespace fourfold {
+namespace {
+
+using testing::HasSubstr;
+
+// Files of this process may have so many bytes while this lives.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t bytes) : before_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &limit_);
+    const struct rlimit small { bytes, limit_.rlim_max };
+    setrlimit(RLIMIT_FSIZE, &small);
+  }
+  ~FileLimit() {
+    setrlimit(RLIMIT_FSIZE, &limit_);
+    std::signal(SIGXFSZ, before_);
+  }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  void (*before_)(int);
+  struct rlimit limit_ {};
+};
+
+// The embedding has 3,200 bytes, and the first product of an MLP 4,096; each is a file.
+TEST(failed_export, leaves_the_folder_as_it_was) {
+  const SharedFolder folder;
+  if (world_rank() != 0) return;  // an export is one rank's work
+  ForeignCheckpoint foreign;
+  foreign.model = {"small", 1, 16, 4, 12, 50};
+  Matrices matrices;
+  for (const ForeignTensor& tensor : foreign_tensors(foreign.model, foreign.prefix)) {
+    WholeMatrix& matrix = matrices[tensor.matrix];
+    matrix = {tensor.matrix_rows, tensor.matrix_cols, {}};
+    matrix.values.resize(static_cast<std::size_t>(matrix.rows * matrix.cols));
+  }
+  const std::string path = folder.file("empty");
+  std::filesystem::create_directories(path);
+  const auto export_to = [&](const std::string& folder) {
+    return refusal([&] { write_foreign(folder, foreign, matrices, 1); });
+  };
+  {
+    const FileLimit limit(4'000);
+
+    EXPECT_THAT(export_to(path), HasSubstr("cannot write " + path + "/model-"));
+    EXPECT_THAT(export_to(path + "/new"), HasSubstr("cannot write " + path + "/new/model-"));
+  }
+
+  EXPECT_TRUE(std::filesystem::is_empty(path));
+  EXPECT_EQ(export_to(path), "");
+  EXPECT_TRUE(std::filesystem::exists(path + "/config.json"));
+}
+
+}  // namespace
+}  // namespace fourfold
