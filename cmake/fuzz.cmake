@@ -10,10 +10,9 @@ foreach(source schedule/models/model schedule/models/model_file schedule/models/
                sim/conditions/what_ifs_json scaling/cli/what_if_words
                scaling/study/toml_file scaling/study/published scaling/validation/cell_table
                engine/train/checkpoint/checkpoint_record engine/train/checkpoint/checkpoint_checksum
-               engine/train/checkpoint/safetensors engine/train/data/token_file)
-  if(EXISTS ${PROJECT_SOURCE_DIR}/${source}.cpp)
-    list(APPEND fuzzed ${PROJECT_SOURCE_DIR}/${source}.cpp)
-  endif()
+               engine/train/checkpoint/safetensors engine/train/data/token_file
+               engine/train/data/documents)
+  list(APPEND fuzzed ${PROJECT_SOURCE_DIR}/${source}.cpp)
 endforeach()
 add_executable(fuzz EXCLUDE_FROM_ALL ${fuzzed})
 target_compile_definitions(fuzz PRIVATE FOURFOLD_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
