@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -18,6 +17,7 @@
 #include <filesystem>
 #include <functional>
 #include <new>
+#include <regex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -141,11 +141,11 @@ std::vector<Reader> readers() {
 
 // What no person is to read.
 bool of_a_library(const std::string& sentence) {
-  constexpr std::array marks{"json.exception", "::at",  "basic_string", "vector::", "stoi",
-                             "stol",           "stod",  "bad_variant",  "bad opt",  "_M_",
-                             "map::",          "std::", "regex_error",  "bad_any",  "bad_function"};
-  return std::any_of(marks.begin(), marks.end(),
-                     [&](const char* mark) { return sentence.find(mark) != std::string::npos; });
+  static const std::regex marks(
+      "json\\.exception|::at|basic_string|vector::|\\bsto(i|l|d|ul)\\b|bad_variant|bad "
+      "opt|_M_|map::|"
+      "std::|regex_error|bad_any|bad_function");
+  return std::regex_search(sentence, marks);
 }
 
 // The failure that feeding the file is; empty if there is none.
