@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <set>
 #include <stdexcept>
 
 #include "support/json_object.hpp"
@@ -49,6 +50,16 @@ SweptPoint entry_of_list(const json& value) {
   return point;
 }
 
+// A label says which of the points it is.
+void refuse_same_labels(const std::vector<SweptPoint>& variants) {
+  std::set<std::string> labels;
+  for (const SweptPoint& variant : variants) {
+    if (labels.insert(variant.label).second) continue;
+    throw std::runtime_error("two points of a sweep have the label '" + variant.label +
+                             "'; give each its own");
+  }
+}
+
 std::vector<SweptPoint> variants_of(const json& sweep) {
   JsonObject object(sweep, "a sweep");
   object.allow_only({"key", "values", "list"});
@@ -60,12 +71,14 @@ std::vector<SweptPoint> variants_of(const json& sweep) {
     for (const json& value : filled_list(object.get("list"), "list")) {
       variants.push_back(entry_of_list(value));
     }
+    refuse_same_labels(variants);
     return variants;
   }
   const std::string key = object.text("key");
   for (const json& value : filled_list(object.get("values"), "values")) {
     variants.push_back(value_of_key(key, value));
   }
+  refuse_same_labels(variants);
   return variants;
 }
 
