@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 #include "support/json_object.hpp"
 
@@ -50,13 +51,14 @@ SweptPoint entry_of_list(const json& value) {
   return point;
 }
 
-// A label says which of the points it is.
+// Points on one line of a figure share a label, and a value says which of them it is.
 void refuse_same_labels(const std::vector<SweptPoint>& variants) {
-  std::set<std::string> labels;
+  std::set<std::pair<std::string, std::optional<double>>> seen;
   for (const SweptPoint& variant : variants) {
-    if (labels.insert(variant.label).second) continue;
-    throw std::runtime_error("two points of a sweep have the label '" + variant.label +
-                             "'; give each its own");
+    if (seen.emplace(variant.label, variant.value).second) continue;
+    throw std::runtime_error("two points of a sweep have the label '" + variant.label + "'" +
+                             (variant.value ? " and the same value" : "") +
+                             "; give each a label or a value of its own");
   }
 }
 

@@ -69,8 +69,12 @@ TEST(Sweeps, RefuseWhatIsNone) {
   EXPECT_THAT(said(R"([{"list": []}])"), HasSubstr("at least one entry"));
   EXPECT_THAT(said(R"([{"list": [{"value": 1}]}])"), HasSubstr("'label' is missing"));
   EXPECT_THAT(said(R"([{"kei": "a"}])"), HasSubstr("did you mean \"key\"?"));
-  EXPECT_THAT(said(R"([{"list": [{"label": "a"}, {"label": "a", "value": 2}]}])"),
-              HasSubstr("two points of a sweep have the label 'a'; give each its own"));
+  EXPECT_THAT(said(R"([{"list": [{"label": "a"}, {"label": "a"}]}])"),
+              HasSubstr("two points of a sweep have the label 'a'; give each a label or a value"));
+  EXPECT_THAT(said(R"([{"list": [{"label": "a", "value": 2}, {"label": "a", "value": 2}]}])"),
+              HasSubstr("the label 'a' and the same value; give each"));
+  EXPECT_EQ(said(R"([{"list": [{"label": "a", "value": 1}, {"label": "a", "value": 2}]}])"),
+            "accepted");
 }
 
 TEST(Growth, MultipliesParametersByLayersOrWidth) {
