@@ -89,7 +89,7 @@ void JsonObject::finish() const {
 std::string JsonObject::one_of(const std::string& key, const std::vector<std::string>& words) {
   const std::string word = text(key);
   if (std::find(words.begin(), words.end(), word) == words.end()) {
-    fail("unknown value '" + word + "' of '" + key + "'" + did_you_mean(word, words));
+    fail("unknown value '" + word + "' of '" + key + "'" + one_of_these(word, words));
   }
   return word;
 }

@@ -43,4 +43,14 @@ std::string did_you_mean(const std::string& name, const std::vector<std::string>
              : "; did you mean \"" + nearest + "\"?";
 }
 
+std::string one_of_these(const std::string& name, const std::vector<std::string>& candidates) {
+  std::string text = did_you_mean(name, candidates);
+  text += text.empty() ? "; it is one of" : " It is one of";
+  for (const std::string& candidate : candidates) {
+    text += &candidate == &candidates.front() ? " " : ", ";
+    text += candidate;
+  }
+  return text;
+}
+
 }  // namespace fourfold

@@ -13,4 +13,7 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
 // "; did you mean "frontier"?", or nothing where no candidate is alike: half of the letters stay.
 std::string did_you_mean(const std::string& name, const std::vector<std::string>& candidates);
 
+// The same with all of a few candidates: "; did you mean "slurm"? It is one of flux, pbs, slurm".
+std::string one_of_these(const std::string& name, const std::vector<std::string>& candidates);
+
 }  // namespace fourfold

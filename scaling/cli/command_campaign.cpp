@@ -50,6 +50,11 @@ CampaignOrder order_of(const Typed& typed) {
   if (!typed.fidelity.empty()) order.fidelity = fidelity_named(typed.fidelity);
   if (!typed.slice.empty()) order.slice = slice_in(typed.slice);
   if (typed.devices > 0) order.devices = typed.devices;
+  if (typed.fresh && order.is_part()) {
+    throw std::runtime_error(
+        "--fresh drops the records of all points, and --slice and --devices run a part of them; "
+        "leave --fresh out, or name a new folder with --output");
+  }
   if (!order.launch.empty()) launch_words(order.launch, 1);  // refuse it before the work
   return order;
 }
@@ -81,7 +86,7 @@ void add_run(CLI::App& campaign, const Shared& typed, Action& action) {
       "      --launch 'srun --ntasks={ranks} --cpu-bind=cores'");
   run->add_option("--grids-by", typed->order.grids_by,
                   "estimate or sc24-model (see fourfold search), instead of the file's");
-  run->add_flag("--fresh", typed->fresh, "drop the records that are there");
+  run->add_flag("--fresh", typed->fresh, "drop the records of all points");
   run->add_flag("--wide", typed->wide, "print all columns, however wide");
   run->add_flag("--json", typed->json, "print the records, a line of JSON each, instead of tables");
   run->add_option("--retries", typed->order.retries,
@@ -175,6 +180,14 @@ std::string content_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// A path as a shell takes it for one word, in quotes only where it needs them.
+std::string shell_path(const std::string& path) {
+  const bool plain = path.find_first_not_of(
+                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                         "0123456789/._-+") == std::string::npos;
+  return plain ? path : shell_word(path);
+}
+
 // Scripts of a campaign, all with the same words, in its folder. Paths in a job are absolute: it
 // starts elsewhere.
 class Scripts {
@@ -218,13 +231,6 @@ class Scripts {
   std::string folder() const { return folder_.string(); }
 
  private:
-  static std::string shell_path(const std::string& path) {
-    const bool plain = path.find_first_not_of(
-                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                           "0123456789/._-+") == std::string::npos;
-    return plain ? path : shell_word(path);
-  }
-
   void write(const std::string& path, JobKind kind, const std::string& part,
              std::map<std::string, std::string> words) const {
     std::string command = fmt::format(
@@ -252,8 +258,7 @@ class Scripts {
   std::int64_t minutes_ = 0;
 };
 
-std::string write_scripts(const Typed& typed) {
-  const Campaign campaign = campaign_of(order_of(typed));
+std::string write_scripts(const Typed& typed, const Campaign& campaign) {
   const Scripts scripts(typed, campaign);
   std::string text =
       fmt::format("{}: the scripts lie in {}; what they answer comes together by\n",
@@ -270,8 +275,20 @@ std::string write_scripts(const Typed& typed) {
   text += fmt::format(
       "fourfold campaign collect {0} --output {1}\nfourfold campaign run {0} --output {1}    # the "
       "rest, tables and figures\n",
-      typed.order.file, scripts.folder());
+      shell_path(typed.order.file), shell_path(scripts.folder()));
   return text;
+}
+
+// `script` has flags of an array of projected points, and of jobs of measured ones.
+void refuse_idle_flags(const CLI::App& script, bool measured) {
+  const std::vector<const char*> of_projected{"--slices"};
+  const std::vector<const char*> of_measured{"--ranks-per-node", "--cores-per-rank"};
+  for (const char* flag : measured ? of_projected : of_measured) {
+    if (script.get_option(flag)->count() == 0) continue;
+    throw std::runtime_error(
+        fmt::format("{} is for points that are {}, and this campaign's are {}; leave it out", flag,
+                    measured ? "projected" : "measured", measured ? "measured" : "projected"));
+  }
 }
 
 void add_clusters(CLI::App& campaign, const Shared& typed, Action& action) {
@@ -295,7 +312,9 @@ void add_clusters(CLI::App& campaign, const Shared& typed, Action& action) {
       "  fourfold campaign script scaling/campaigns/here_weak.toml --launcher flux \\\n"
       "      --ranks-per-node 8 --cores-per-rank 7 --time 0.5h");
   script->add_option("--launcher", typed->launcher, "slurm, flux or pbs")->required();
-  script->add_option("--slices", typed->slices, "jobs that share the points")
+  script
+      ->add_option("--slices", typed->slices,
+                   "jobs that share the points, of those that are projected")
       ->capture_default_str()
       ->check(whole_number(1, 100'000));
   script
@@ -307,9 +326,11 @@ void add_clusters(CLI::App& campaign, const Shared& typed, Action& action) {
       ->check(whole_number(1, 100'000));
   script->add_option("--time", typed->time, "limit of a job: 0.5h, 2d")->capture_default_str();
   script->add_option("--template", typed->template_file, "a script of your own with such words");
-  script->callback([typed, &action] {
-    action = [typed] {
-      print(write_scripts(*typed));
+  script->callback([typed, script, &action] {
+    action = [typed, script] {
+      const Campaign read = campaign_of(order_of(*typed));
+      refuse_idle_flags(*script, read.is_measured());
+      print(write_scripts(*typed, read));
       return 0;
     };
   });

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scaling/study/record_json.hpp"
+#include "support/prose.hpp"
 
 namespace fourfold {
 namespace {
@@ -93,23 +94,34 @@ Advice advise(const AdviceWish& wish, const Watch& watch) {
   advice.operation = operation_of(advice.platform);
   advice.checkpoint = {bytes_a_parameter * parameter_count(first.model)};
   const auto count = static_cast<double>(wish.questions.size());
+  std::size_t nothing_fits = 0;
   for (std::size_t i = 0; i < wish.questions.size(); ++i) {
     const Question& question = wish.questions[i];
     try {
       const Finding finding =
           find(question, wish.fidelity, wish.rule, [&](const std::string& activity, double done) {
-            watch(fmt::format("{} devices: {}", question.devices, activity),
+            watch(fmt::format("{}: {}", counted(question.devices, "device"), activity),
                   (static_cast<double>(i) + done) / count);
           });
       advice.options.push_back(
           option_of(advice, make_record(question, finding, wish.fidelity, wish.rule)));
     } catch (const std::invalid_argument& error) {
-      advice.refused.push_back(fmt::format("{} devices: {}", question.devices, error.what()));
+      advice.refused.push_back(
+          fmt::format("{}: {}", counted(question.devices, "device"), error.what()));
+    } catch (const DoesNotFit& error) {
+      ++nothing_fits;
+      advice.refused.push_back(
+          fmt::format("{}: {}", counted(question.devices, "device"), error.what()));
     } catch (const FindingFailed& error) {
-      advice.refused.push_back(fmt::format("{} devices: {}", question.devices, error.what()));
+      advice.refused.push_back(
+          fmt::format("{}: {}", counted(question.devices, "device"), error.what()));
     }
   }
-  if (advice.options.empty()) throw FindingFailed(advice.refused.front());
+  if (advice.options.empty()) {
+    const std::string reasons = fmt::format("{}", fmt::join(advice.refused, "; "));
+    if (nothing_fits == advice.refused.size()) throw DoesNotFit(reasons);
+    throw FindingFailed(reasons);
+  }
   choose(advice);
   return advice;
 }

@@ -60,8 +60,8 @@ struct Advice {
 // neither the fewest days for at most a tenth more node-hours than the fewest.
 inline constexpr double worth_of_haste = 1.1;
 
-// Tells `watch` which question of how many is at what. Throws FindingFailed if no question has an
-// answer.
+// Tells `watch` which question of how many is at what. If no question has an answer, throws
+// FindingFailed with the reasons of all; DoesNotFit if each of them is that nothing fits.
 Advice advise(const AdviceWish& wish, const Watch& watch);
 
 // Of the options that were found: fills holds, chosen and second.

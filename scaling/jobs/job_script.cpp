@@ -21,7 +21,7 @@ const Launcher& launcher_named(const std::string& name) {
     if (name == launcher.name) return launcher;
     known.emplace_back(launcher.name);
   }
-  throw std::runtime_error("unknown launcher '" + name + "'" + did_you_mean(name, known));
+  throw std::runtime_error("unknown launcher '" + name + "'" + one_of_these(name, known));
 }
 
 std::string template_of(const Launcher& launcher, JobKind kind) {

@@ -24,7 +24,7 @@ namespace fourfold {
 namespace {
 
 // What a worker tells: a letter, a blank, and the rest.
-constexpr char record_line = 'r', progress_line = 'p', passing_line = 't';
+constexpr char record_line = 'r', progress_line = 'p', passing_line = 't', no_line = 'n';
 
 // Relative work of a projected point: a simulation walks all devices through all layers, and the
 // search of a point costs about as much as a simulation on a few thousand devices.
@@ -48,7 +48,7 @@ class Answerer {
   Answerer(const Campaign& campaign, const Answering& answering)
       : campaign_(campaign), answering_(answering) {}
 
-  // In a worker. What may succeed another time says so before it fails.
+  // In a worker. What may succeed another time says so before it fails, and so does a no.
   void answer(const OpenPoint& point, const Tell& tell) const {
     const auto passing = [&] { tell(std::string(1, passing_line)); };
     try {
@@ -59,6 +59,9 @@ class Answerer {
       }
     } catch (const SimulationFailed&) {
       passing();
+      throw;
+    } catch (const DoesNotFit&) {
+      tell(std::string(1, no_line));
       throw;
     } catch (const FindingFailed&) {
       throw;
@@ -135,7 +138,7 @@ class Stint {
     for (std::size_t i = 0; i < points_.size(); ++i) waiting_.push_back(i);
   }
 
-  std::vector<std::string> run(std::size_t workers) {
+  std::vector<FailedPoint> run(std::size_t workers) {
     const Answerer answerer(campaign_, answering_);
     const DoTask work = [&](std::size_t task, const Tell& tell) {
       answerer.answer(points_[task], tell);
@@ -165,6 +168,7 @@ class Stint {
     const OpenPoint& point = points_[task];
     results_.erase(task);
     passing_.erase(task);
+    no_.erase(task);
     board_.begin(task, point_name(campaign_, point.question),
                  weight(campaign_.questions[point.question], point.rung));
     return task;
@@ -173,6 +177,8 @@ class Stint {
   void hear(std::size_t task, const std::string& line) {
     if (line.front() == passing_line) {
       passing_[task] = true;
+    } else if (line.front() == no_line) {
+      no_[task] = true;
     } else if (line.front() == progress_line) {
       char* activity = nullptr;
       const double done = std::strtod(line.c_str() + 2, &activity);
@@ -193,7 +199,7 @@ class Stint {
       return;
     }
     const OpenPoint& point = points_[task];
-    failures_.push_back(point_name(campaign_, point.question) + ": " + why);
+    failures_.push_back({point_name(campaign_, point.question) + ": " + why, no_[task]});
     log_failure(answering_.failures, key_of(campaign_, point.question, point.rung), why);
     board_.fail(task);
   }
@@ -205,9 +211,9 @@ class Stint {
   Board board_;
   std::deque<std::size_t> waiting_;
   std::map<std::size_t, std::string> results_;
-  std::map<std::size_t, bool> passing_;
+  std::map<std::size_t, bool> passing_, no_;
   std::map<std::size_t, std::int64_t> tries_;
-  std::vector<std::string> failures_;
+  std::vector<FailedPoint> failures_;
 };
 
 }  // namespace
@@ -224,10 +230,10 @@ std::string key_of(const Campaign& campaign, std::size_t question, Rung rung,
                       builds.engine.empty() ? digest_of_engine() : builds.engine);
 }
 
-std::vector<std::string> answer_points(const std::vector<OpenPoint>& open, const Campaign& campaign,
+std::vector<FailedPoint> answer_points(const std::vector<OpenPoint>& open, const Campaign& campaign,
                                        Store& store, const Answering& answering) {
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  std::vector<std::string> failures;
+  std::vector<FailedPoint> failures;
   for (const Rung rung : {Rung::projected, Rung::measured}) {
     std::vector<OpenPoint> points;
     std::ranges::copy_if(open, std::back_inserter(points),
@@ -238,7 +244,7 @@ std::vector<std::string> answer_points(const std::vector<OpenPoint>& open, const
       beside_this_executable("fourfold-replay");
     }
     Stint stint(points, campaign, store, answering);
-    for (std::string& failure : stint.run(rung == Rung::measured ? 1 : cores)) {
+    for (FailedPoint& failure : stint.run(rung == Rung::measured ? 1 : cores)) {
       failures.push_back(std::move(failure));
     }
   }

@@ -24,9 +24,15 @@ struct Answering {
   std::int64_t retries = 1;  // of what may succeed another time
 };
 
+// A point without a record, and why; `is_no`: it was answered, and the answer is that nothing fits.
+struct FailedPoint {
+  std::string sentence;
+  bool is_no = false;
+};
+
 // Whatever is projected first, as many at a time as there are cores; then what is measured, alone.
-// Returns the sentences of points that failed, which are logged, too. Throws Interrupted.
-std::vector<std::string> answer_points(const std::vector<OpenPoint>& open, const Campaign& campaign,
+// Returns the points that failed, whose sentences are logged, too. Throws Interrupted.
+std::vector<FailedPoint> answer_points(const std::vector<OpenPoint>& open, const Campaign& campaign,
                                        Store& store, const Answering& answering);
 
 // Digests of the executables that answer; empty: of those that are running.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -12,9 +13,9 @@
 #include "scaling/cli/what_if_words.hpp"
 #include "scaling/study/figure.hpp"
 #include "scaling/study/measured_point.hpp"
+#include "scaling/study/point_names.hpp"
 #include "scaling/study/sweep.hpp"
 #include "scaling/study/toml_file.hpp"
-#include "scaling/study/unlike_points.hpp"
 #include "schedule/models/fit.hpp"
 #include "sim/question/point_json.hpp"
 #include "support/field_json.hpp"
@@ -82,24 +83,6 @@ struct Pattern {
   std::int64_t seeds = 1;  // of each point whose what-ifs are random, or that is measured
   bool measured = false;
 };
-
-// A sentence that begins with its line.
-struct AtLine : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-// What goes wrong while `read` reads what stands at `pointer` is said with its line.
-template <typename Read>
-void located(const TomlLines& lines, const std::string& pointer, Read read) {
-  try {
-    read();
-  } catch (const AtLine&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw AtLine(fmt::format("line {}: {}", line_of(lines, pointer, error.what()),
-                             in_words_of_toml(error.what())));
-  }
-}
 
 // What campaigns, machines and points may each say for what is below them.
 void read_shared(JsonObject& object, Pattern& pattern) {
@@ -231,8 +214,14 @@ void add_repetitions(Question question, PointTag tag, std::int64_t seeds, Campai
   }
 }
 
-void read_machine(const json& entry, const std::string& pointer, Pattern pattern,
-                  const TomlLines& lines, Campaign& campaign) {
+// Where things stand in the file, and what its points are called.
+struct Reading {
+  const TomlLines& lines;
+  PointNames names = {};
+};
+
+void read_machine(const json& entry, const std::string& pointer, Pattern pattern, Reading& reading,
+                  Campaign& campaign) {
   JsonObject object(entry, "a machine");
   object.allow_only({"platform", "scales", "sequence_tokens", "vocabulary", "what_if", "points",
                      "system", "options", "batch_tokens", "batch_tokens_per_device", "software",
@@ -253,29 +242,16 @@ void read_machine(const json& entry, const std::string& pointer, Pattern pattern
   const json& points = list(object, "points");
   if (object.has("what_if")) pattern.what_if.merge_patch(object.get("what_if"));
   for (std::size_t i = 0; i < points.size(); ++i) {
-    located(lines, fmt::format("{}/points/{}", pointer, i), [&] {
+    located(reading.lines, fmt::format("{}/points/{}", pointer, i), [&] {
       for (const SweptPoint& point : swept(points[i], pattern.sweeps)) {
         const PointTag tag{joined(pattern.label, point.label), point.value, 1,
                            joined(pattern.label, point.line)};
         add_repetitions(read_question(point.entry, pattern), tag, pattern.seeds, campaign);
       }
+      for (std::size_t k = reading.names.size(); k < campaign.questions.size(); ++k) {
+        reading.names.add(campaign.questions[k], campaign.tags[k]);
+      }
     });
-  }
-}
-
-// A point that stands twice would be one record and two rows.
-void refuse_twins(const Campaign& campaign) {
-  const std::vector<Question>& questions = campaign.questions;
-  std::map<std::string, std::size_t> number_of;
-  for (std::size_t i = 0; i < questions.size(); ++i) {
-    std::string text = json_of(questions[i]).dump();
-    if (campaign.is_measured()) text += fmt::format(" {}", campaign.tags[i].repetition);
-    const auto [first, is_new] = number_of.emplace(text, i);
-    if (is_new) continue;
-    throw std::runtime_error(
-        fmt::format("points {} and {} are the same: {} on {} devices of {}; leave one of them out",
-                    first->second + 1, i + 1, questions[i].model.name, questions[i].devices,
-                    questions[i].platform));
   }
 }
 
@@ -332,8 +308,34 @@ json with_batches_as_sweep(json file) {
   return file;
 }
 
+// Each by itself, so that what is wrong with one is said with its own line.
+void check_sweeps(const json& file, const TomlLines& lines) {
+  if (!file.contains("sweep") || !file.at("sweep").is_array()) return;
+  for (std::size_t i = 0; i < file.at("sweep").size(); ++i) {
+    located(lines, fmt::format("/sweep/{}", i),
+            [&] { swept(json::object(), json::array({file.at("sweep")[i]})); });
+  }
+}
+
+// What the file says and no point can follow.
+void refuse_idle(JsonObject& object, const Campaign& campaign, std::int64_t repetitions) {
+  const auto is_repeated = [](const PointTag& tag) { return tag.repetition > 1; };
+  if (repetitions > 1 && std::ranges::none_of(campaign.tags, is_repeated)) {
+    object.fail(
+        "'repetitions' would all be the same: they need jitter or random placement, or points "
+        "that are measured");
+  }
+  const auto is_swept = [](const PointTag& tag) { return !tag.label.empty(); };
+  if (!campaign.axis.empty() && std::ranges::none_of(campaign.tags, is_swept)) {
+    object.fail(
+        "'axis' is of the figure lines, which draws what a sweep changes: it needs a sweep");
+  }
+}
+
 void read_body(const json& written, const std::string& path, const std::string& grids_by,
                const TomlLines& lines, Campaign& campaign) {
+  refuse_broken_texts(lines);
+  check_sweeps(written, lines);
   const json file = with_batches_as_sweep(written);
   if (file.empty()) {
     throw std::runtime_error(
@@ -355,12 +357,13 @@ void read_body(const json& written, const std::string& path, const std::string& 
   if (object.has("repetitions")) pattern.seeds = object.positive("repetitions");
   pattern.folder = std::filesystem::path(path).parent_path().string();
   const json& machines = list(object, "machine");
+  Reading reading{lines};
   for (std::size_t i = 0; i < machines.size(); ++i) {
     const std::string pointer = fmt::format("/machine/{}", i);
-    located(lines, pointer, [&] { read_machine(machines[i], pointer, pattern, lines, campaign); });
+    located(lines, pointer,
+            [&] { read_machine(machines[i], pointer, pattern, reading, campaign); });
   }
-  refuse_twins(campaign);
-  refuse_unlike(campaign);
+  refuse_idle(object, campaign, pattern.seeds);
 }
 
 }  // namespace

@@ -284,7 +284,7 @@ int run_campaign(const Campaign& campaign, const CampaignOrder& order) {
                      order.is_part() ? " in this part" : "",
                      twins > 0 ? fmt::format(", and {} to simulate", counted(twins, "twin")) : ""));
   print_notices_of_machines(campaign);
-  std::vector<std::string> failures;
+  std::vector<FailedPoint> failures;
   try {
     failures = answer_points(plan.open, campaign, store,
                              {folder, failures_file(folder), order.launch, order.retries});
@@ -300,8 +300,9 @@ int run_campaign(const Campaign& campaign, const CampaignOrder& order) {
     remark(fmt::format("{} failed and will be tried again by the same command:",
                        counted(static_cast<std::int64_t>(failures.size()), "point")));
   }
-  for (const std::string& failure : failures) remark("  " + failure);
-  return failures.empty() ? status_done : status_could_not;
+  for (const FailedPoint& failure : failures) remark("  " + failure.sentence);
+  if (failures.empty()) return status_done;
+  return std::ranges::all_of(failures, &FailedPoint::is_no) ? status_no : status_could_not;
 }
 
 }  // namespace fourfold

@@ -46,9 +46,10 @@ struct CampaignOrder {
 // The campaign of an order, at the fidelity that it asks for. Throws std::runtime_error.
 Campaign campaign_of(const CampaignOrder& order);
 
-// Points whose records are there are kept. Returns the exit status: done, or could_not if a point
-// failed (its sentence went to standard error). Throws Interrupted after a sentence that says how
-// to go on, and std::runtime_error if nothing more can be done.
+// Points whose records are there are kept. Returns the exit status: done, no if nothing but points
+// that nothing fits failed (their sentences went to standard error), or could_not. Throws
+// Interrupted after a sentence that says how to go on, and std::runtime_error if nothing more can
+// be done.
 int run_campaign(const CampaignOrder& order);
 // The same for a campaign that is in no file.
 int run_campaign(const Campaign& campaign, const CampaignOrder& order);

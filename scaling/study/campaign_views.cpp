@@ -183,6 +183,11 @@ std::string campaign_report(const CampaignOrder& order) {
 std::string collect_campaign(const CampaignOrder& order) {
   const Campaign campaign = read_campaign(order.file);
   const std::string folder = folder_of(campaign, order);
+  if (!std::filesystem::is_directory(folder)) {
+    throw std::runtime_error(folder +
+                             " is no folder; --output names the one that `campaign script` wrote "
+                             "its jobs for");
+  }
   Store store(records_file(folder), Opening::resume);
   std::set<std::string> known;
   for (const Record& record : store.records()) known.insert(record.key);

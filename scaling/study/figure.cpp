@@ -36,7 +36,7 @@ const FigureKind& figure_named(const std::string& name) {
     if (name == kind.name) return kind;
     known.emplace_back(kind.name);
   }
-  throw std::runtime_error("unknown figure '" + name + "'" + did_you_mean(name, known));
+  throw std::runtime_error("unknown figure '" + name + "'" + one_of_these(name, known));
 }
 
 std::string csv_cell(const std::string& text) {

@@ -50,7 +50,10 @@ std::string line_of(const Record& record) {
 Record record_of_line(const std::string& line) {
   const std::size_t tail = std::string(digest_key).size() + digest_letters + 2;
   const std::size_t place = line.size() < tail ? std::string::npos : line.rfind(digest_key);
-  if (place != line.size() - tail) return record_from_json(line);
+  if (place != line.size() - tail) {
+    record_from_json(line);  // what else is wrong with it, or another version's
+    throw std::runtime_error("the record lacks the digest that it ended in: it was changed");
+  }
   const std::string text = line.substr(0, place) + '}';
   const std::string written = line.substr(line.size() - 2 - digest_letters, digest_letters);
   if (written != digest(text)) {

@@ -11,7 +11,7 @@ namespace fourfold {
 enum class Opening : std::uint8_t { resume, fresh };
 
 // A line of the file: the record's JSON with a digest of it, by which a hand that changed it is
-// noticed. Lines of older versions lack it and are read all the same.
+// noticed, also one that took the digest away.
 std::string line_of(const Record& record);
 
 // Throws std::runtime_error with a sentence if the line is no record or was changed.

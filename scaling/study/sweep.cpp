@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <set>
 #include <stdexcept>
+#include <utility>
 
 #include "support/json_object.hpp"
 
@@ -52,6 +54,17 @@ SweptPoint entry_of_list(const json& value) {
   return point;
 }
 
+// Points on one line of a figure share a label, and a value says which of them it is.
+void refuse_same_labels(const std::vector<SweptPoint>& variants) {
+  std::set<std::pair<std::string, std::optional<double>>> seen;
+  for (const SweptPoint& variant : variants) {
+    if (seen.emplace(variant.label, variant.value).second) continue;
+    throw std::runtime_error("two points of a sweep have the label '" + variant.label + "'" +
+                             (variant.value ? " and the same value" : "") +
+                             "; give each a label or a value of its own");
+  }
+}
+
 std::vector<SweptPoint> variants_of(const json& sweep) {
   JsonObject object(sweep, "a sweep");
   object.allow_only({"key", "values", "list"});
@@ -63,12 +76,14 @@ std::vector<SweptPoint> variants_of(const json& sweep) {
     for (const json& value : filled_list(object.get("list"), "list")) {
       variants.push_back(entry_of_list(value));
     }
+    refuse_same_labels(variants);
     return variants;
   }
   const std::string key = object.text("key");
   for (const json& value : filled_list(object.get("values"), "values")) {
     variants.push_back(value_of_key(key, value));
   }
+  refuse_same_labels(variants);
   return variants;
 }
 

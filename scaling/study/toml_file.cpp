@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <vector>
 
 #include "support/toml_text.hpp"
 
@@ -22,7 +24,8 @@ struct Place {
 
 json json_of(const toml::node& node, const std::string& pointer, const Place& place) {
   if (place.lines != nullptr) {
-    place.lines->emplace(pointer, static_cast<int>(node.source().begin.line));
+    place.lines->emplace(pointer, TomlPlace{static_cast<int>(node.source().begin.line),
+                                            node.value_or(std::string())});
   }
   if (const toml::table* table = node.as_table()) {
     json object = json::object();
@@ -69,7 +72,7 @@ std::vector<std::string> quoted_words(const std::string& sentence) {
     if (quote != '\'' && quote != '"') continue;
     const std::size_t end = sentence.find(quote, begin + 1);
     if (end == std::string::npos) break;
-    words.push_back(sentence.substr(begin + 1, end - begin - 1));
+    if (end > begin + 1) words.push_back(sentence.substr(begin + 1, end - begin - 1));
     begin = end;
   }
   return words;
@@ -80,14 +83,14 @@ std::vector<std::string> quoted_words(const std::string& sentence) {
 int line_of(const TomlLines& lines, const std::string& pointer, const std::string& sentence) {
   for (const std::string& below : {pointer, std::string()}) {
     for (const std::string& word : quoted_words(sentence)) {
-      for (const auto& [place, line] : lines) {
-        const bool inside = place.starts_with(below + '/');
-        if (inside && place.substr(place.rfind('/') + 1) == word) return line;
+      for (const auto& [key, place] : lines) {
+        if (!key.starts_with(below + '/')) continue;
+        if (key.substr(key.rfind('/') + 1) == word || place.text == word) return place.line;
       }
     }
   }
   const auto own = lines.find(pointer);
-  return own == lines.end() ? 1 : own->second;
+  return own == lines.end() ? 1 : own->second.line;
 }
 
 std::string in_words_of_toml(std::string sentence) {
@@ -103,6 +106,31 @@ std::string in_words_of_toml(std::string sentence) {
     }
   }
   return sentence;
+}
+
+void located(const TomlLines& lines, const std::string& pointer,
+             const std::function<void()>& read) {
+  try {
+    read();
+  } catch (const AtLine&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw AtLine(fmt::format("line {}: {}", line_of(lines, pointer, error.what()),
+                             in_words_of_toml(error.what())));
+  }
+}
+
+void refuse_broken_texts(const TomlLines& lines) {
+  constexpr char deleted = 127;
+  for (const auto& [pointer, place] : lines) {
+    const bool broken = std::ranges::any_of(place.text, [](char letter) {
+      return static_cast<unsigned char>(letter) < ' ' || letter == deleted;
+    });
+    if (!broken) continue;
+    throw AtLine(fmt::format(
+        "line {}: '{}' has a line end, a tab or another control character; write it as one line",
+        place.line, pointer.substr(pointer.rfind('/') + 1)));
+  }
 }
 
 }  // namespace fourfold

@@ -36,9 +36,11 @@ std::string time_text(Seconds time) {
   return fmt::format("{:.1f} days", value / 86'400.0);
 }
 
+// "4.2 days", and what is shorter than one in hours, minutes or seconds.
 std::string days_text(double days) {
   if (!std::isfinite(days) || days > 1e6) return "never";
-  return fmt::format("{:.{}f}", days, days < 99.95 ? 1 : 0);
+  if (days < 1.0) return time_text({86'400.0 * days});
+  return fmt::format("{:.{}f} days", days, days < 99.95 ? 1 : 0);
 }
 
 std::string bytes_text(Bytes bytes) {
@@ -46,11 +48,9 @@ std::string bytes_text(Bytes bytes) {
                             : fmt::format("{:.1f} TB", bytes.value / 1e12);
 }
 
-// "the deadline of 30 days holds by 4.2", "the budget of 500k node-hours is missed by 12k".
-std::string against(double value, double bound, const std::string& subject) {
-  const auto amount = [&](double number) {
-    return bound < 1000.0 ? days_text(number) : short_number(number);
-  };
+// "the deadline of 30 days holds by 4.2 days", "the budget of 500k node-hours is missed by 12k".
+std::string against(double value, double bound, const std::string& subject,
+                    std::string (*amount)(double)) {
   return fmt::format("{} {} {}", subject, value <= bound ? "holds by" : "is missed by",
                      amount(std::abs(bound - value)));
 }
@@ -58,14 +58,15 @@ std::string against(double value, double bound, const std::string& subject) {
 std::string bounds_text(double days, double node_hours, const AdviceWish& wish) {
   std::vector<std::string> words;
   if (wish.deadline_days) {
-    words.push_back(
-        against(days, *wish.deadline_days,
-                fmt::format("the deadline of {} days", days_text(*wish.deadline_days))));
+    words.push_back(against(days, *wish.deadline_days,
+                            fmt::format("the deadline of {}", days_text(*wish.deadline_days)),
+                            days_text));
   }
   if (wish.node_hours) {
     words.push_back(
         against(node_hours, *wish.node_hours,
-                fmt::format("the budget of {} node-hours", short_number(*wish.node_hours))));
+                fmt::format("the budget of {} node-hours", short_number(*wish.node_hours)),
+                [](double hours) { return short_number(hours); }));
   }
   return fmt::format("{}", fmt::join(words, ", "));
 }
@@ -81,17 +82,18 @@ std::string headline(const Advice& advice) {
   const Record& record = advice.options[advice.chosen].record;
   const Point& point = record.point;
   const double batch = static_cast<double>(point.global_batch * point.model.sequence);
-  return wrapped(fmt::format(
-             "{} with {} tokens on {}: {:.0f} steps of {} tokens, all seconds {}.\n",
-             point.model.name, tokens_text(advice.wish.tokens), advice.platform.title,
-             std::ceil(advice.wish.tokens / batch), tokens_text(batch), name(record.fidelity))) +
+  const double steps = std::ceil(advice.wish.tokens / batch);
+  return wrapped(fmt::format("{} with {} tokens on {}: {:.0f} {} of {} tokens, all seconds {}.\n",
+                             point.model.name, tokens_text(advice.wish.tokens),
+                             advice.platform.title, steps, steps == 1.0 ? "step" : "steps",
+                             tokens_text(batch), name(record.fidelity))) +
          '\n';
 }
 
 std::string verdict(const Advice& advice) {
   const AdviceOption& option = advice.options[advice.chosen];
   const Point& point = option.record.point;
-  std::string text = fmt::format("{} {} devices ({}), grid {}, {}: {} days, {} node-hours",
+  std::string text = fmt::format("{} {} devices ({}), grid {}, {}: {}, {} node-hours",
                                  advice.holds ? "TAKE" : "NEAREST:", option.record.devices(),
                                  counted(option.nodes, "node"), point.grid.str(),
                                  counted(point.options.micro_batches, "micro-batch"),
@@ -109,8 +111,8 @@ std::string options_table(const Advice& advice) {
   const bool energy = advice.operation.node_power.has_value();
   table.columns = {{"", "", Align::left},     {"devices", ""}, {"nodes", ""},
                    {"grid", "", Align::left}, {"step", "s"},   {"MFU", "%"},
-                   {"days", "of steps"}};
-  if (failures) table.columns.push_back({"days with", "failures"});
+                   {"time", "of steps"}};
+  if (failures) table.columns.push_back({"time with", "failures"});
   table.columns.push_back({"node-hours", ""});
   if (energy) table.columns.push_back({"energy", "MWh"});
   for (std::size_t i = 0; i < advice.options.size(); ++i) {
@@ -185,10 +187,11 @@ std::string certainty(const Advice& advice) {
   if (!bar) return "How sure: unknown, too few measured runs are like it.\n";
   const double low = option.days() * (1.0 + bar->low), high = option.days() * (1.0 + bar->high);
   std::string text = fmt::format(
-      "How sure: 80 % of runs like it ({} runs of {} sources, {}) would take {} to {} days ({}).",
+      "How sure: 80 % of runs like it ({} runs of {} sources, {}) would take {} to {} ({}).",
       bar->runs, bar->sources, bar->like, days_text(low), days_text(high), percent_text(*bar));
   if (advice.wish.deadline_days) {
-    text += " At the long end " + against(high, *advice.wish.deadline_days, "the deadline") + '.';
+    text += " At the long end " +
+            against(high, *advice.wish.deadline_days, "the deadline", days_text) + '.';
   }
   return wrapped(text) + '\n';
 }
@@ -208,7 +211,7 @@ std::string failures_text(const Advice& advice) {
              "Failures: one of {} fails every {} ({:g} a node and day: {}). A checkpoint of {} (12 "
              "bytes a "
              "parameter) takes {} at {:g} GB/s ({}). Write one every {} (Young {}, Daly {}); a "
-             "restart takes {}. The run takes {} days instead of {}; with ten times as many "
+             "restart takes {}. The run takes {} instead of {}; with ten times as many "
              "failures {}.",
              counted(option.nodes, "node"), time_text(cost.between_failures),
              operation.node_failures->value, source_of(*operation.node_failures),

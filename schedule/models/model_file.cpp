@@ -29,8 +29,9 @@ std::string path_of(const std::string& name_or_path) {
   if (name_or_path.ends_with(".toml")) return name_or_path;
   const fs::path path = folder() / (name_or_path + ".toml");
   if (name_or_path.find('/') == std::string::npos && fs::exists(path)) return path.string();
-  throw std::runtime_error("unknown model \"" + name_or_path + "\"" +
-                           did_you_mean(name_or_path, known_models()) +
+  const std::string nearest = did_you_mean(name_or_path, known_models());
+  throw std::runtime_error("unknown model \"" + name_or_path + "\"" + nearest +
+                           (nearest.empty() ? ";" : "") +
                            " `fourfold models` lists all; a file of your own goes by its path, "
                            "ending in .toml, and `fourfold models template` prints one to start "
                            "from");

@@ -25,10 +25,22 @@ says 'NOTHING HOLDS.*NEAREST: 256 devices'
 says 'is missed by'
 status 1 --platform frontier --devices 64..256 --tokens 100B --node-hours 10
 says 'NEAREST'
+# What takes less than a day is said in hours, minutes or seconds.
+status 0 --platform frontier --devices 64 --tokens 524288
+says ': 1 step of'
+says '^TAKE 64 devices .*: [0-9.]+ s, [0-9.]+ node-hours'
+says 'would take [0-9.]+ s to [0-9.]+ s '
+says '^> +64 .* [0-9.]+ s +[0-9.]+ s '
+! grep -E '[0-9] days.* instead| 0\.0 ' "$folder/said" || fail "$(cat "$folder/said")"
 status 0 --platform crossbar --devices 64 --tokens 100B
 says 'lacks node_failures_per_day'
 status 2 --platform frontier --devices 64
 says '--tokens is required'
+# No number of devices has an answer: a no if nothing fits any of them, each with its reason.
+status 1 --platform frontier --devices 1,2 --vocabulary 8000000 --tokens 1B
+says '1 device: gpt-5b fits no grid of 1 device .*; 2 devices: gpt-5b fits no grid of 2 devices '
+status 2 --platform frontier --devices 1,2 --vocabulary 8000000 --tokens 1B --grid 1x1x1x1
+says '1 device: gpt-5b on grid 1x1x1x1 needs .*; 2 devices: grid 1x1x1x1 has 1 devices, not 2'
 
 for words in "--devices 64 --tokens 1X" "--devices 64..1 --tokens 1B" "--devices 64 --tokens 1B --deadline 30" \
   "--devices 64 --tokens 1B --node-hours -5" "--devices 900000 --tokens 1B"; do

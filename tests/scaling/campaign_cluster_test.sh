@@ -115,7 +115,25 @@ refused() {
 }
 printf '#!/bin/sh\n# {{name}}\n{{comand}}\n{{command}}\n' >mine.sh
 refused 'unknown {{comand}}; did you mean "command"?' script study.toml --launcher slurm --template mine.sh
-refused 'did you mean "slurm"?' script study.toml --launcher slrum
+refused 'did you mean "slurm"? It is one of slurm, flux, pbs' script study.toml --launcher slrum
+refused "it is one of slurm, flux, pbs" script study.toml --launcher condor
+for flag in --ranks-per-node --cores-per-rank; do
+  refused "$flag is for points that are measured" script study.toml --launcher slurm $flag 1
+done
+refused "slices is for points that are projected" script measured.toml --launcher slurm --slices 8
+refused "no-such-folder is no folder" collect study.toml --output no-such-folder
+[ ! -e no-such-folder ] || fail "collecting made a folder"
+refused "fresh drops the records of all points" run study.toml --output whole --fresh --slice 1/3
+refused "fresh drops the records of all points" run study.toml --output whole --fresh --devices 64
+[ "$(wc -l <whole/records.jsonl)" -eq $points ] || fail "a refused run dropped records"
+
+# What is printed is for a shell, whatever blanks the paths have.
+mkdir "a b" && cp study.toml "a b/my study.toml"
+verb script "a b/my study.toml" --output "$folder/a b/out" --launcher slurm >script.txt
+collect=$(grep "campaign collect" script.txt) || fail "$(cat script.txt)"
+collect=${collect/#fourfold campaign/verb}
+eval "$collect" >collected.txt || fail "$(tail -1 said)"
+grep -q "^0 records from 0 parts" collected.txt || fail "$collect"
 refused "does not say how many ranks" run measured.toml --output out --launch "srun --ntasks=2"
 refused "no measured campaign" run study.toml --output out --fidelity measured
 for slice in 0/3 4/3 3 a/b 1/; do

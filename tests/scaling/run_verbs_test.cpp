@@ -62,7 +62,7 @@ std::vector<Record> records_of(const CampaignOrder& order) {
   return read_records(records_file(order.output));
 }
 
-TEST(CampaignRun, AnswersWhatItCanAndEndsInFailureWhereAPointFailed) {
+TEST(CampaignRun, AnswersWhatItCanAndEndsInNoWhereNothingFitsAPoint) {
   const TemporaryFolder folder;
   write_content(folder.file("mine.toml"), campaign_text);
   CampaignOrder order;
@@ -75,7 +75,7 @@ TEST(CampaignRun, AnswersWhatItCanAndEndsInFailureWhereAPointFailed) {
   order.answers = Answers::json;
   const Ran json = run(order);
 
-  EXPECT_EQ(first.status, 2);
+  EXPECT_EQ(first.status, 1);
   EXPECT_THAT(first.complaint, HasSubstr("Two and a half: 3 points, 0 kept from " +
                                          folder.file("out/records.jsonl") + ", 3 to run"));
   EXPECT_THAT(first.complaint, HasSubstr("/3] perlmutter 16 gpt-5b: "));
@@ -98,6 +98,19 @@ TEST(CampaignRun, AnswersWhatItCanAndEndsInFailureWhereAPointFailed) {
   EXPECT_EQ(first.output, study_table(study) + after);
   EXPECT_EQ(content_of(folder.file("out/table.txt")), study_table(study, Width::whole) + after);
   EXPECT_EQ(content_of(folder.file("out/summary.csv")), study_csv(study));
+}
+
+TEST(CampaignRun, EndsInFailureWhereAPointCouldNotBeAnswered) {
+  const TemporaryFolder folder;
+  write_content(folder.file("mine.toml"), std::string(campaign_text) +
+                                              "[[machine]]\nplatform = \"frontier\"\npoints = "
+                                              "[{ devices = 8, model = \"gpt-5b\", grid = "
+                                              "\"5x1x1x1\" }]\n");
+  CampaignOrder order;
+  order.file = folder.file("mine.toml");
+  order.output = folder.file("out");
+
+  EXPECT_EQ(run(order).status, 2);
 }
 
 TEST(CampaignRun, OfPointsThatAllHaveAnswersIsASuccess) {

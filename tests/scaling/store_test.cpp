@@ -16,6 +16,7 @@ namespace fourfold {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 Record record_with_key(const std::string& key) {
   Record record = made_up_record();
@@ -69,8 +70,8 @@ TEST(Store, FreshDropsWhatWasThere) {
 TEST(Store, SetsATornLastLineAside) {
   const TemporaryFolder folder;
   const std::string path = folder.file("records.jsonl");
-  const std::string whole = to_json(record_with_key("whole")) + '\n';
-  const std::string torn = to_json(record_with_key("torn")).substr(0, 300);
+  const std::string whole = line_of(record_with_key("whole")) + '\n';
+  const std::string torn = line_of(record_with_key("torn")).substr(0, 300);
   write_content(path, whole + torn);
 
   {
@@ -89,7 +90,7 @@ TEST(Store, PassesOverRecordsOfAnotherVersion) {
   const TemporaryFolder folder;
   const std::string path = folder.file("records.jsonl");
   const std::string old = "{\"format\":\"fourfold-record-1\"}\n";
-  write_content(path, old + to_json(record_with_key("own")) + '\n');
+  write_content(path, old + line_of(record_with_key("own")) + '\n');
 
   const Store again(path, Opening::resume);
 
@@ -102,7 +103,7 @@ TEST(Store, PassesOverRecordsOfAnotherVersion) {
 TEST(Store, RefusesACorruptLineWithFileAndNumber) {
   const TemporaryFolder folder;
   const std::string path = folder.file("records.jsonl");
-  const std::string line = to_json(made_up_record()) + '\n';
+  const std::string line = line_of(made_up_record()) + '\n';
   write_content(path, line + "{\"format\":\"fourfold-rec\n" + line);
 
   try {
@@ -112,6 +113,19 @@ TEST(Store, RefusesACorruptLineWithFileAndNumber) {
     EXPECT_THAT(error.what(), HasSubstr(path + ", line 2"));
   }
   EXPECT_EQ(content_of(path), line + "{\"format\":\"fourfold-rec\n" + line);
+}
+
+// What a hand changed, whether or not it took the digest away.
+TEST(Store, RefusesARecordThatIsNotAsItWasWritten) {
+  const std::string line = line_of(record_with_key("own"));
+  std::string changed = line;
+  changed.replace(changed.find("own"), 3, "new");
+
+  EXPECT_EQ(record_of_line(line).key, "own");
+  EXPECT_THAT([&] { record_of_line(changed); },
+              ThrowsMessage<std::runtime_error>(HasSubstr("was changed after it was written")));
+  EXPECT_THAT([&] { record_of_line(to_json(record_with_key("new"))); },
+              ThrowsMessage<std::runtime_error>(HasSubstr("lacks the digest")));
 }
 
 TEST(Store, RefusesASecondWriter) {

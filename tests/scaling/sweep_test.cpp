@@ -13,6 +13,7 @@ namespace fourfold {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 TEST(Sweeps, MultiplyListsOfAPoint) {
@@ -79,6 +80,12 @@ TEST(Sweeps, RefuseWhatIsNone) {
   EXPECT_THAT(said(R"([{"list": []}])"), HasSubstr("at least one entry"));
   EXPECT_THAT(said(R"([{"list": [{"value": 1}]}])"), HasSubstr("'label' is missing"));
   EXPECT_THAT(said(R"([{"kei": "a"}])"), HasSubstr("did you mean \"key\"?"));
+  EXPECT_THAT(said(R"([{"list": [{"label": "a"}, {"label": "a"}]}])"),
+              HasSubstr("two points of a sweep have the label 'a'; give each a label or a value"));
+  EXPECT_THAT(said(R"([{"list": [{"label": "a", "value": 2}, {"label": "a", "value": 2}]}])"),
+              HasSubstr("the label 'a' and the same value; give each"));
+  EXPECT_EQ(said(R"([{"list": [{"label": "a", "value": 1}, {"label": "a", "value": 2}]}])"),
+            "accepted");
 }
 
 TEST(Growth, MultipliesParametersByLayersOrWidth) {
@@ -134,6 +141,55 @@ TEST(Campaigns, ErrorsNameTheLineOfTheirKeyInTomlsWords) {
               HasSubstr("line 7: a point of frontier: unknown key 'gird'"));
   EXPECT_THAT(said_of(std::string(head) + "titel = 1\n" + machine + "model = \"gpt-5b\" }]\n"),
               HasSubstr("line 4: the campaign: unknown key 'titel'"));
+}
+
+// Of what stands outside points, of a value that is wrong, and of the second of two that are alike.
+TEST(Campaigns, ErrorsNameTheLineOfWhatIsWrong) {
+  const std::string machine =
+      "[[machine]]\nplatform = \"frontier\"\npoints = [\n  { devices = 8, model = \"gpt-5b\" },\n";
+
+  EXPECT_THAT(
+      said_of(std::string(head) + "figures = [\n  \"time\",\n  \"tiem\"\n]\n" + machine + "]\n"),
+      AllOf(HasSubstr("line 6: unknown figure 'tiem'; did you mean \"time\"?"),
+            HasSubstr("It is one of pflops, time, systems, strong")));
+  EXPECT_THAT(said_of(head + machine + "]\n\n[[figure]]\nkind = \"time\"\n"),
+              HasSubstr("line 10: the campaign: unknown key 'figure'"));
+  EXPECT_THAT(said_of(head + machine + "]\n\n[[sweep]]\nkey = \"seed\"\n"),
+              HasSubstr("line 10: a sweep: key 'values' is missing"));
+  EXPECT_THAT(said_of(head + machine + "  { devices = 16, model = \"gpt-5b\" },\n" +
+                      "  { devices = 8, model = \"gpt-5b\" }]\n"),
+              HasSubstr("line 9: points 1 and 3 are the same"));
+  EXPECT_THAT(
+      said_of(head + machine + "  { devices = 16, grow = { model = \"gpt-5b\", devices = 8, " +
+              "along = \"depth\" } }]\n"),
+      HasSubstr("line 8: a point of frontier, 'grow': unknown value 'depth' of 'along'; it "
+                "is one of layers, width"));
+}
+
+// A line end in a label would break a row of a table and the script of a figure.
+TEST(Campaigns, RefuseTextsOfSeveralLines) {
+  const std::string machine =
+      "[[machine]]\nplatform = \"frontier\"\npoints = [{ devices = 8, model = \"gpt-5b\" }]\n";
+  const std::string sweep = "[[sweep]]\nlist = [\n  { label = \"plain\" },\n";
+
+  EXPECT_THAT(
+      said_of(head + machine + sweep + "  { label = \"two\\nlines\", options = { zero = 1 } }]\n"),
+      HasSubstr("line 10: 'label' has a line end, a tab or another control character"));
+  EXPECT_THAT(said_of(std::string(head) + "axis = \"a\\u007f\"\n" + machine),
+              HasSubstr("line 4: 'axis' has a line end"));
+}
+
+TEST(Campaigns, RefuseWhatNoPointFollows) {
+  const std::string machine =
+      "[[machine]]\nplatform = \"frontier\"\npoints = [{ devices = 8, model = \"gpt-5b\" }]\n";
+
+  EXPECT_THAT(said_of(std::string(head) + "repetitions = 2\n" + machine),
+              HasSubstr("line 4: the campaign: 'repetitions' would all be the same"));
+  EXPECT_THAT(said_of(std::string(head) + "axis = \"factor\"\n" + machine),
+              HasSubstr("line 4: the campaign: 'axis' is of the figure lines"));
+  EXPECT_THAT(said_of(head + machine + "[[sweep]]\nlist = [\n  { label = \"a\" },\n" +
+                      "  { label = \"a\", options = { zero = 1 } }]\n"),
+              HasSubstr("line 9: two points of a sweep have the label 'a'"));
 }
 
 TEST(Campaigns, GrowTheModelAndTheBatchWithTheDevices) {

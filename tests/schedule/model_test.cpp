@@ -170,6 +170,8 @@ TEST(Models, AreThoseOfThePaper) {
 
 TEST(Models, AnUnknownNameIsAnsweredWithTheNearest) {
   EXPECT_THAT(refusal("gpt-80"), HasSubstr("unknown model \"gpt-80\"; did you mean \"gpt-80b\"?"));
+  EXPECT_THAT(refusal("nothing-like-it"),
+              HasSubstr("unknown model \"nothing-like-it\"; `fourfold models` lists all"));
 }
 
 TEST(Models, AFileOfYourOwnGoesByItsPath) {

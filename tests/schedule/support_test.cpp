@@ -52,6 +52,8 @@ TEST(NearestName, CountsSwapsAsOneMistake) {
   EXPECT_EQ(nearest_name("x", {}), "");
   EXPECT_EQ(did_you_mean("abcd", {"abxy"}), "; did you mean \"abxy\"?");  // half of it stays
   EXPECT_EQ(did_you_mean("abcd", {"axyz"}), "");
+  EXPECT_EQ(one_of_these("abcd", {"abxy", "z"}), "; did you mean \"abxy\"? It is one of abxy, z");
+  EXPECT_EQ(one_of_these("abcd", {"axyz", "z"}), "; it is one of axyz, z");
   EXPECT_EQ(did_you_mean("a", {"b"}), "; did you mean \"b\"?");
 }
 
