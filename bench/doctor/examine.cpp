@@ -128,7 +128,7 @@ BlasFacts blas_facts(const std::string& executable) {
   facts.better = better_core_type(facts.core, vector_unit());
   if (facts.better) {
     const json better =
-        answer_of({"env", "OPENBLAS_CORETYPE=" + *facts.better, executable, "probe-blas"});
+        answer_of({"/usr/bin/env", "OPENBLAS_CORETYPE=" + *facts.better, executable, "probe-blas"});
     facts.better_gflops = better.at("openblas_gflops");
   }
   return facts;

@@ -71,7 +71,7 @@ void say(const std::string& sentence) {
 void warn(const std::string& sentence) {
   if (!is_first_of_job()) return;
   std::fprintf(stderr,
-               "WARNING: %s. It multiplies at %.0f Gflop/s here, oneDNN at %.0f; products are "
+               "WARNING: %s.\nIt multiplies at %.0f Gflop/s here, oneDNN at %.0f; products are "
                "oneDNN's unless --tune-kernels finds OpenBLAS faster.\n",
                sentence.c_str(), speed_of(Library::openblas) / 1e9,
                speed_of(Library::onednn) / 1e9);
@@ -134,8 +134,8 @@ CoreVerdict verdict_on_core(const std::string& core, VectorUnit unit,
   }
   if (!asked_for) return {start_anew, *better, ""};
   return {start_anew, *better,
-          std::string(variable) + "=" + *asked_for + " is replaced by " + *better + ": " + idle +
-              "; --openblas-core keep leaves them"};
+          std::string(variable) + "=" + *asked_for + " is replaced by " + *better + ":\n" + idle +
+              ";\n--openblas-core keep leaves them"};
 }
 
 void repair_openblas_core(CoreWish wish) {
