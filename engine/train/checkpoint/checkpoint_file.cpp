@@ -42,7 +42,7 @@ CheckpointFile::CheckpointFile(const std::string& path, FileAccess access)
   expect(MPI_File_open(MPI_COMM_WORLD, path.c_str(), mode, MPI_INFO_NULL, &file_),
          "cannot be opened");
   check_mpi(MPI_File_set_errhandler(file_, MPI_ERRORS_RETURN), "MPI_File_set_errhandler");
-  plain_ = ::open(path.c_str(), (reads ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
+  if (!reads) plain_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
 }
 
 CheckpointFile::~CheckpointFile() {
@@ -87,10 +87,6 @@ void CheckpointFile::write_elements(std::int64_t first_byte, std::span<const flo
     ::sync_file_range(plain_, first_byte, 4 * count, SYNC_FILE_RANGE_WRITE);
   }
 #endif
-}
-
-void CheckpointFile::read_ahead(std::int64_t first_byte, std::int64_t bytes) {
-  if (plain_ >= 0 && bytes > 0) ::posix_fadvise(plain_, first_byte, bytes, POSIX_FADV_WILLNEED);
 }
 
 std::string CheckpointFile::read_bytes(std::int64_t first, std::int64_t count) {

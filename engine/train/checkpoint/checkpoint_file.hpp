@@ -26,8 +26,6 @@ class CheckpointFile {
   void write_bytes(std::int64_t first, const std::string& bytes);
   // Has the disk begin with them at once, where the system knows how: sync() then waits for less.
   void write_elements(std::int64_t first_byte, std::span<const float> elements);
-  // A hint that these bytes are read next: the disk begins at once.
-  void read_ahead(std::int64_t first_byte, std::int64_t bytes);
   std::string read_bytes(std::int64_t first, std::int64_t count);
   void read_elements(std::int64_t first_byte, std::span<float> elements);
 
@@ -40,7 +38,7 @@ class CheckpointFile {
 
   std::string path_;
   FileAccess access_ = FileAccess::read;
-  int plain_ = -1;  // the same file beside MPI, for hints
+  int plain_ = -1;  // the same file beside MPI, for hints while it is written
   MPI_File file_ = MPI_FILE_NULL;
 };
 
