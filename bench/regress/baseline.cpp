@@ -11,12 +11,12 @@
 namespace fourfold {
 
 const char* name(Scale scale) {
-  constexpr std::array names{"own-product", "absolute", "exact"};
+  constexpr std::array names{"own-product", "absolute", "traffic", "exact"};
   return names[static_cast<std::size_t>(scale)];
 }
 
 Scale scale_named(const std::string& text) {
-  for (Scale scale : {Scale::own_product, Scale::absolute, Scale::exact}) {
+  for (Scale scale : {Scale::own_product, Scale::absolute, Scale::traffic, Scale::exact}) {
     if (text == name(scale)) return scale;
   }
   throw std::invalid_argument("no scale is called " + text);
@@ -25,7 +25,7 @@ Scale scale_named(const std::string& text) {
 double lower_bound(Scale scale, double spread) {
   if (scale == Scale::exact) return 0.0;
   if (scale == Scale::own_product) return -std::clamp(spread, 0.06, 0.075);
-  return -std::clamp(2.0 * spread, 0.15, 0.6);
+  return -std::clamp(2.0 * spread, scale == Scale::traffic ? 0.5 : 0.2, 0.6);
 }
 
 Baseline baseline_of(const std::vector<MachineRun>& runs) {
@@ -84,8 +84,9 @@ Baseline baseline_from_json(const std::string& text, const std::string& where) {
     JsonObject reference(one, where + ": references");
     BaselineMetric quantity;
     quantity.name = reference.text("name");
-    quantity.scale = scale_named(reference.one_of(
-        "scale", {name(Scale::own_product), name(Scale::absolute), name(Scale::exact)}));
+    quantity.scale =
+        scale_named(reference.one_of("scale", {name(Scale::own_product), name(Scale::absolute),
+                                               name(Scale::traffic), name(Scale::exact)}));
     quantity.reference = {reference.number("value"), reference.number("lower"),
                           reference.number("upper"), reference.text("unit")};
     quantity.judged = reference.number("on_scale");

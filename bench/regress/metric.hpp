@@ -13,6 +13,7 @@ namespace fourfold {
 enum class Scale : std::uint8_t {
   own_product,  // beside the OwnProduct right before and after it, as a ratio of flop/s
   absolute,     // as it is
+  traffic,      // the same between ranks, where the pages of a process decide, too
   exact,        // bit by bit: it is computed, not measured
 };
 const char* name(Scale scale);
@@ -20,7 +21,7 @@ Scale scale_named(const std::string& text);  // throws std::invalid_argument
 
 // Larger is better.
 struct Metric {
-  std::string name;  // "product NN 512 x 512 x 512, oneDNN"
+  std::string name;  // "product NN 256 x 256 x 256, oneDNN"
   std::string unit;  // "Gflop/s"
   Scale scale = Scale::absolute;
   double value = 0.0;   // the median of the rounds, of all ranks together

@@ -131,7 +131,8 @@ TEST(Regress, BoundsFollowTheNoiseWithinLimits) {
   EXPECT_EQ(lower_bound(Scale::own_product, 0.0), -0.06);
   EXPECT_EQ(lower_bound(Scale::own_product, 0.07), -0.07);
   EXPECT_EQ(lower_bound(Scale::own_product, 0.5), -0.075);
-  EXPECT_EQ(lower_bound(Scale::absolute, 0.01), -0.15);
+  EXPECT_EQ(lower_bound(Scale::absolute, 0.01), -0.2);
+  EXPECT_EQ(lower_bound(Scale::traffic, 0.01), -0.5);
   EXPECT_EQ(lower_bound(Scale::absolute, 0.2), -0.4);
   EXPECT_EQ(lower_bound(Scale::exact, 0.2), 0.0);
 }
