@@ -205,7 +205,8 @@ std::string failure_of(const std::string& fourfold, const std::vector<std::strin
   if (!WIFEXITED(status)) return fmt::format("ends it by signal {}", WTERMSIG(status));
   const int code = WEXITSTATUS(status);
   if (code > 2) return fmt::format("ends it with status {}: {}", code, said);
-  if (code != 0 && said.find("fourfold: ") == std::string::npos) return "fails without a sentence";
+  // 1 is an answer, which standard output has.
+  if (code == 2 && said.find("fourfold: ") == std::string::npos) return "fails without a sentence";
   return code != 0 && of_a_library(said) ? "is answered by a library: " + said : "";
 }
 
