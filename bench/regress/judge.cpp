@@ -118,15 +118,21 @@ std::vector<Straggler> stragglers(const MachineRun& run) {
     nodes.push_back(unit);
   }
   add_stragglers(nodes, run.of_ranks, found);
-  std::vector<std::string> names = run.of_ranks;
-  for (std::size_t i = 0; i < names.size(); ++i) {
+  std::vector<std::string> names;
+  std::vector<std::size_t> of_cores;  // memory is the node's, and its ranks share it as it comes
+  for (std::size_t i = 0; i < run.of_ranks.size(); ++i) {
+    if (run.of_ranks[i].starts_with("memory")) continue;
     const RankRates& first = run.ranks.front();
-    if (first.beside_own[i] != first.rates[i]) names[i] += ", beside our own product";
+    const bool beside_own = first.beside_own[i] != first.rates[i];
+    of_cores.push_back(i);
+    names.push_back(run.of_ranks[i] + (beside_own ? ", beside our own product" : ""));
   }
   for (const auto& [node, ranks] : ranks_of_node) {
     std::vector<Unit> units;
     for (const RankRates* rank : ranks) {
-      units.push_back({fmt::format("rank {} on {}", rank->rank, node), rank->beside_own});
+      Unit unit{fmt::format("rank {} on {}", rank->rank, node), {}};
+      for (std::size_t i : of_cores) unit.rates.push_back(rank->beside_own[i]);
+      units.push_back(unit);
     }
     add_stragglers(units, names, found);
   }

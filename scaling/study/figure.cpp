@@ -182,21 +182,18 @@ const GatheredRow& unchanged(const GatheredRow& one, const std::vector<GatheredR
   return one;
 }
 
-template <typename WordOf>
-bool differ(const Study& study, WordOf word_of) {
-  const auto other = [&](const StudyRow& row) {
-    return word_of(row) != word_of(study.rows.front());
-  };
-  return std::ranges::any_of(study.rows, other);
-}
-
-// The model and the devices of a row, if those of the study differ; `devices` not where they are an
-// axis.
+// What tells a row from others besides machine and label: the model, where several train on the
+// same devices, and devices, unless they are an axis or all alike.
 std::string told_apart(const StudyRow& row, const Study& study, bool devices) {
-  const auto model = [](const StudyRow& one) { return one.record.point.model.name; };
-  const auto count = [](const StudyRow& one) { return counted(one.record.devices(), "device"); };
-  return joined(differ(study, model) ? model(row) : "",
-                devices && differ(study, count) ? count(row) : "");
+  const std::string& model = row.record.point.model.name;
+  const std::int64_t count = row.record.devices();
+  const auto rival = [&](const StudyRow& other) {
+    return other.record.devices() == count && other.record.point.model.name != model;
+  };
+  const auto elsewhere = [&](const StudyRow& other) { return other.record.devices() != count; };
+  const bool counts = devices && std::ranges::any_of(study.rows, elsewhere);
+  return joined(std::ranges::any_of(study.rows, rival) ? model : "",
+                counts ? counted(count, "device") : "");
 }
 
 // A line of the figure goes through the unchanged point where that has a place on the axis; points

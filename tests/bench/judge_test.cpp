@@ -148,6 +148,18 @@ TEST(Regress, NamesARankBehindItsPeersOnly) {
   EXPECT_EQ(found[0].median_of_peers, 0.9);
 }
 
+// Ranks share what memory their node has, now one more and now the other.
+TEST(Regress, ComparesTheMemoryOfNodesAndNotOfTheirRanks) {
+  MachineRun run = run_of(0.9, 1);
+  run.of_ranks[1] = "memory triad";
+  run.ranks[1].beside_own[1] = run.ranks[1].rates[1] = 0.7 * run.ranks[0].rates[1];
+  run.ranks[0].beside_own[1] = run.ranks[0].rates[1];
+  EXPECT_TRUE(stragglers(run).empty());
+  run.ranks[1].node = "two";
+  ASSERT_EQ(stragglers(run).size(), 1u);
+  EXPECT_EQ(stragglers(run)[0].who, "node two");
+}
+
 // What takes from our own product as much is on the core, not in the library.
 TEST(Regress, NamesNoRankWhoseOwnProductIsAsSlow) {
   MachineRun run = run_of(0.9, 1);

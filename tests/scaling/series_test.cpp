@@ -83,6 +83,19 @@ TEST(Series, OfChangesAreTheirModelsAndDevices) {
   EXPECT_THAT(csv, HasSubstr("\nbandwidth; large,4,-75,"));
 }
 
+TEST(Series, OfChangesGoOnWhereTheModelGrowsWithTheDevices) {
+  const std::vector<Record> records{record_of(8, 10, "small"), record_of(8, 12, "small"),
+                                    record_of(16, 10, "large"), record_of(16, 13, "large")};
+  const std::vector<PointTag> tags{{"as it is"},
+                                   {"slow", {}, 1, "slow"},
+                                   {"as it is", {}, 1, "as it is"},
+                                   {"slow", {}, 1, "slow"}};
+  const std::string csv = figure_csv("lines", make_study({}, records, tags));
+
+  EXPECT_THAT(csv, HasSubstr("\nslow,8,20,"));
+  EXPECT_THAT(csv, HasSubstr("\nslow,16,30,"));
+}
+
 TEST(Series, LeaveOutPointsWithoutAPlaceOnTheAxis) {
   const std::vector<Record> records{record_of(8, 10), record_of(8, 12), record_of(8, 15)};
   const std::vector<PointTag> tags{
