@@ -86,7 +86,7 @@ TEST(Series, OfChangesAreTheirModelsAndDevices) {
 TEST(Series, OfChangesGoOnWhereTheModelGrowsWithTheDevices) {
   const std::vector<Record> records{record_of(8, 10, "small"), record_of(8, 12, "small"),
                                     record_of(16, 10, "large"), record_of(16, 13, "large")};
-  const std::vector<PointTag> tags{{"as it is"},
+  const std::vector<PointTag> tags{{"as it is", {}, 1, "as it is"},
                                    {"slow", {}, 1, "slow"},
                                    {"as it is", {}, 1, "as it is"},
                                    {"slow", {}, 1, "slow"}};
