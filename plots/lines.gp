@@ -16,6 +16,7 @@ if (any('high')) {
   bottom = LOW_min < bottom ? LOW_min : bottom
 }
 room = top > bottom ? 0.08 * (top - bottom) : 1
+wide = 1000 + 9 * longest('series')
 set title heading.', '.fidelity noenhanced
 set xlabel axis offset 0, -2.2
 set bmargin 6.5

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "scaling/study/figure.hpp"
 #include "scaling/study/study.hpp"
 #include "scaling/study/sweep.hpp"
 
@@ -62,7 +63,8 @@ void PointNames::add(const Question& question, const PointTag& tag) {
   // Tables of systems tell given grids from the best ones.
   const std::string system =
       question.system ? question.system->name + (question.grid ? " (given)" : "") : "";
-  const std::string label = joined(joined(system, tag.label), value);
+  // As figures write it: what they cannot tell apart is alike.
+  const std::string label = csv_cell(joined(joined(system, tag.label), value));
   const std::string where = joined(machine_name(question.platform), label);
   const std::string curve = fmt::format("{} on {}", question.model.name, where);
   refuse_other(curve, {number_, of_curve(question)}, curves_);

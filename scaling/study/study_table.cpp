@@ -78,7 +78,7 @@ std::string main_table(const Study& study, Width width) {
   return format(table, width);
 }
 
-std::string throughput_table(const Study& study) {
+std::string throughput_table(const Study& study, Width width) {
   TextTable table;
   table.columns = {{"machine", "", Align::left},
                    {"devices", ""},
@@ -99,7 +99,7 @@ std::string throughput_table(const Study& study) {
          short_number(rates.device_hours_per_trillion_tokens),
          bar ? fmt::format("{} of {}, {}", bar->runs, bar->sources, bar->like) : "-"});
   }
-  return format(table) + '\n';
+  return format(table, width) + '\n';
 }
 
 std::string mean_of(const std::vector<double>& values, const char* unit) {
@@ -230,7 +230,7 @@ std::string study_table(const Study& study, Width width) {
     return study.title + "\n\n" + system_table(study, width) + notes(study);
   }
   return study.title + "\n\n" + main_table(study, width) + '\n' + notes(study) + '\n' +
-         throughput_table(study) + machine_table(study);
+         throughput_table(study, width) + machine_table(study);
 }
 
 namespace {

@@ -14,12 +14,18 @@ namespace {
 
 constexpr std::size_t gap = 2;
 
+// Letters of UTF-8, of which some are several bytes.
+std::size_t letters(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }));
+}
+
 std::string line_of(const std::vector<std::string>& cells, const std::vector<Column>& columns,
                     const std::vector<std::size_t>& widths) {
   std::string line;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (i > 0) line.append(gap, ' ');
-    const std::string padding(widths[i] - cells[i].size(), ' ');
+    const std::string padding(widths[i] - letters(cells[i]), ' ');
     line += columns[i].align == Align::left ? cells[i] + padding : padding + cells[i];
   }
   line.erase(line.find_last_not_of(' ') + 1);
@@ -49,9 +55,9 @@ TextTable without(TextTable table, std::size_t column) {
 std::size_t width_of(const TextTable& table, const std::vector<std::size_t>& columns) {
   std::size_t width = columns.empty() ? 0 : gap * (columns.size() - 1);
   for (std::size_t i : columns) {
-    std::size_t widest = std::max(table.columns[i].header.size(), table.columns[i].unit.size());
+    std::size_t widest = std::max(letters(table.columns[i].header), letters(table.columns[i].unit));
     for (const std::vector<std::string>& row : table.rows) {
-      if (!row.empty()) widest = std::max(widest, row[i].size());
+      if (!row.empty()) widest = std::max(widest, letters(row[i]));
     }
     width += widest;
   }
@@ -121,10 +127,10 @@ std::string whole(const TextTable& table) {
   for (const Column& column : table.columns) {
     headers.push_back(column.header);
     units.push_back(column.unit);
-    widths.push_back(std::max(column.header.size(), column.unit.size()));
+    widths.push_back(std::max(letters(column.header), letters(column.unit)));
   }
   for (const std::vector<std::string>& row : table.rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], letters(row[i]));
   }
   const std::string rule(width_of(table), '-');
 

@@ -131,6 +131,16 @@ TEST(Campaign, RefusesPointsThatAreCalledAlikeAndAreNot) {
             "accepted");
 }
 
+TEST(Campaign, RefusesLabelsThatFiguresCannotTellApart) {
+  const std::string machine = "[[machine]]\nplatform = \"frontier\"\n";
+  const std::string points = "points = [{ devices = 16, model = \"gpt-5b\" }]\n";
+  const std::string faster = "scales = { \"network.link_bandwidth_GBps\" = 2.0 }\n";
+
+  EXPECT_THAT(refusal(small + machine + "label = \"a'b\"\n" + points + machine +
+                      "label = \"a\\\"b\"\n" + faster + points),
+              HasSubstr("but their 'scales' differ"));
+}
+
 TEST(Campaign, RefusesAnEmptyFileAndAFolder) {
   const TemporaryFolder folder;
 

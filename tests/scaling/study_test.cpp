@@ -95,6 +95,12 @@ TEST(TextTable, AlignsAndDropsTrailingBlanks) {
             "longer  12.50\n");
 }
 
+TEST(TextTable, AlignsLettersOfSeveralBytes) {
+  const TextTable table{{{"name", "", Align::left}, {"value", ""}}, {{"für", "1"}, {"for", "2"}}};
+
+  EXPECT_THAT(format(table), HasSubstr("für       1\nfor       2\n"));
+}
+
 TEST(TextTable, RefusesARowThatLacksCells) {
   EXPECT_THROW(format({{{"a", ""}, {"b", ""}}, {{"1"}}}), std::logic_error);
 }
