@@ -114,6 +114,21 @@ nlohmann::ordered_json json_of(const Judgement& j) {
           {"standing", name(j.standing)}};
 }
 
+// Why nobody knows.
+std::string disturbance(const MachineRun& run) {
+  if (run.stolen_cores > run.lost_cores() / 2) {
+    return fmt::format(
+        "undecided: the hypervisor kept {:.1f} cores for other machines, which nobody here can "
+        "hold off;\nmeasure again later, or on a host of its own\n",
+        run.stolen_cores);
+  }
+  return fmt::format(
+      "undecided: other processes kept {:.1f} cores busy, and could not be held off, which takes "
+      "a rank a core\nand the right to real-time priority (ulimit -r); measure again while the "
+      "machine is idle\n",
+      run.foreign_cores);
+}
+
 }  // namespace
 
 bool RegressReport::undecided() const {
@@ -160,20 +175,7 @@ std::string regress_text(const RegressReport& report) {
     text += fmt::format("measured {} times, because the first looked slower; the best counts\n",
                         report.attempts);
   }
-  if (report.undecided()) {
-    const bool by_host = report.run.stolen_cores > report.run.lost_cores() / 2;
-    text += by_host ? fmt::format(
-                          "undecided: the hypervisor kept {:.1f} cores for other machines, "
-                          "which nobody here can hold off;\nmeasure again later, or on a "
-                          "host of its own\n",
-                          report.run.stolen_cores)
-                    : fmt::format(
-                          "undecided: other processes kept {:.1f} cores busy, and could not "
-                          "be held off, which takes a rank a core\nand the right to "
-                          "real-time priority (ulimit -r); measure again while the machine "
-                          "is idle\n",
-                          report.run.foreign_cores);
-  }
+  if (report.undecided()) text += disturbance(report.run);
   return text;
 }
 

@@ -97,24 +97,25 @@ Advice advise(const AdviceWish& wish, const Watch& watch) {
   std::size_t nothing_fits = 0;
   for (std::size_t i = 0; i < wish.questions.size(); ++i) {
     const Question& question = wish.questions[i];
+    const std::string devices = counted(question.devices, "device");
+    const auto refuse = [&](const std::exception& error) {
+      advice.refused.push_back(fmt::format("{}: {}", devices, error.what()));
+    };
     try {
       const Finding finding =
           find(question, wish.fidelity, wish.rule, [&](const std::string& activity, double done) {
-            watch(fmt::format("{}: {}", counted(question.devices, "device"), activity),
+            watch(fmt::format("{}: {}", devices, activity),
                   (static_cast<double>(i) + done) / count);
           });
       advice.options.push_back(
           option_of(advice, make_record(question, finding, wish.fidelity, wish.rule)));
     } catch (const std::invalid_argument& error) {
-      advice.refused.push_back(
-          fmt::format("{}: {}", counted(question.devices, "device"), error.what()));
+      refuse(error);
     } catch (const DoesNotFit& error) {
       ++nothing_fits;
-      advice.refused.push_back(
-          fmt::format("{}: {}", counted(question.devices, "device"), error.what()));
+      refuse(error);
     } catch (const FindingFailed& error) {
-      advice.refused.push_back(
-          fmt::format("{}: {}", counted(question.devices, "device"), error.what()));
+      refuse(error);
     }
   }
   if (advice.options.empty()) {

@@ -66,11 +66,6 @@ bool same_point(const StudyRow& a, const StudyRow& b) {
          tokens_of_batch(a.record) == tokens_of_batch(b.record);
 }
 
-std::string model_on_machine(const StudyRow& row) {
-  return fmt::format("{} on {}", row.record.point.model.name,
-                     joined(row.machine, label_with_value(row)));
-}
-
 // Of an error bar, or the quartiles of what was measured.
 struct Ends {
   std::optional<Seconds> low, high;

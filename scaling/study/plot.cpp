@@ -125,20 +125,15 @@ std::string axis_of(const Study& study) {
 }
 
 std::string fidelities(const Study& study) {
-  std::vector<std::string> names;
-  for (const StudyRow& row : study.rows) {
-    const std::string fidelity = name(row.record.fidelity);
-    if (std::ranges::find(names, fidelity) == names.end()) names.push_back(fidelity);
-  }
-  return fmt::format("{}", fmt::join(names, " and "));
+  const auto fidelity = [](const StudyRow& row) { return name(row.record.fidelity); };
+  return fmt::format("{}", fmt::join(different(study, fidelity), " and "));
 }
 
-// What the script of the kind expects to be set, but for its output.
-std::string settings_of(const std::string& kind, const Study& study, const std::string& folder) {
-  const bool own_data = !figure_csv(kind, study).empty();
+// What a script expects to be set, but for its output. `data` is the name of its CSV.
+std::string settings_of(const std::string& data, const Study& study, const std::string& folder) {
   return fmt::format(
       "csv={}; heading={}; fidelity={}; machines={}; source={}; what={}; axis={}; ",
-      quoted(fmt::format("{}/{}.csv", folder, own_data ? kind : "summary")), quoted(study.title),
+      quoted(fmt::format("{}/{}.csv", folder, data)), quoted(study.title),
       quoted(fidelities(study)), quoted(fmt::format("{}", fmt::join(machines(study), " "))),
       quoted(study.published_source), quoted(unit_text(study)), quoted(axis_of(study)));
 }
@@ -155,7 +150,8 @@ std::string draw_figures(const std::vector<std::string>& kinds, const Study& stu
     (no_rows ? without : names).push_back(kind);
     if (no_rows) continue;
     if (!csv.empty()) write_whole_file(fmt::format("{}/{}.csv", folder, kind), csv);
-    wanted.push_back({kind, folder + '/' + kind, settings_of(kind, study, folder)});
+    wanted.push_back(
+        {kind, folder + '/' + kind, settings_of(csv.empty() ? "summary" : kind, study, folder)});
   }
   const std::string nothing = fmt::format(
       "nothing to draw for {}: ranks shows grids that are simulated, lines the labels of "
@@ -169,8 +165,9 @@ std::string draw_figures(const std::vector<std::string>& kinds, const Study& stu
 }
 
 std::string preview(const std::string& kind, const Study& study, const std::string& folder) {
+  const std::string data = figure_csv(kind, study).empty() ? "summary" : kind;
   const std::string settings =
-      style_setting() + settings_of(kind, study, folder) + "output=''; preview=1";
+      style_setting() + settings_of(data, study, folder) + "output=''; preview=1";
   const JobResult result =
       run_side_by_side({{{"gnuplot", "-e", settings, script(kind)}, "", 0}}).front();
   if (result.status != 0) {

@@ -30,9 +30,8 @@ void set_ideal_rates(Study& study) {
   }
 }
 
-// `met` are those of points that are answered.
-std::vector<std::string> unmatched_rows(const Published& published, const Campaign& campaign,
-                                        std::set<const PublishedRow*> met) {
+std::vector<std::string> unmatched_rows(const Published& published, const Campaign& campaign) {
+  std::set<const PublishedRow*> met;
   for (std::size_t i = 0; i < campaign.questions.size(); ++i) {
     const Question& question = campaign.questions[i];
     const std::string label = campaign.tags.empty() ? "" : campaign.tags[i].label;
@@ -54,6 +53,11 @@ std::string label_with_value(const StudyRow& row) {
   return shown ? row.label : fmt::format("{}, {:g}", row.label, *row.value);
 }
 
+std::string model_on_machine(const StudyRow& row) {
+  return fmt::format("{} on {}", row.record.point.model.name,
+                     joined(row.machine, label_with_value(row)));
+}
+
 std::vector<std::string> series_of(const Study& study) {
   std::vector<std::string> names;
   std::map<std::pair<std::string, std::int64_t>, std::set<std::string>> models;
@@ -66,9 +70,7 @@ std::vector<std::string> series_of(const Study& study) {
     if (trained.size() > 1) several.insert(point.first);
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (several.contains(names[i])) {
-      names[i] = fmt::format("{} on {}", study.rows[i].record.point.model.name, names[i]);
-    }
+    if (several.contains(names[i])) names[i] = model_on_machine(study.rows[i]);
   }
   return names;
 }
@@ -88,7 +90,6 @@ Study make_study(const Campaign& campaign, const std::vector<Record>& records,
   Published published;
   if (!campaign.published.empty()) published = read_published(campaign.published);
   study.published_source = published.source;
-  std::set<const PublishedRow*> met;
   for (const Record& record : records) {
     StudyRow row;
     row.machine = machine_name(record.point.platform);
@@ -103,7 +104,6 @@ Study make_study(const Campaign& campaign, const std::vector<Record>& records,
     }
     const PublishedRow* other =
         published.row(row.machine, record.point.model.name, record.devices(), row.label);
-    met.insert(other);
     if (other != nullptr) {
       row.derived = !other->seconds.has_value();
       row.published = row.derived ? record.model_flops / *other->rate : *other->seconds;
@@ -111,7 +111,7 @@ Study make_study(const Campaign& campaign, const std::vector<Record>& records,
     }
     study.rows.push_back(row);
   }
-  study.unmatched = unmatched_rows(published, campaign, std::move(met));
+  study.unmatched = unmatched_rows(published, campaign);
   set_ideal_rates(study);
   return study;
 }
@@ -132,14 +132,18 @@ Study with_twins(const Study& study) {
   return whole;
 }
 
-std::vector<std::string> machines(const Study& study) {
-  std::vector<std::string> names;
+std::vector<std::string> different(const Study& study,
+                                   const std::function<std::string(const StudyRow&)>& word_of) {
+  std::vector<std::string> words;
   for (const StudyRow& row : study.rows) {
-    if (std::find(names.begin(), names.end(), row.machine) == names.end()) {
-      names.push_back(row.machine);
-    }
+    const std::string word = word_of(row);
+    if (std::ranges::find(words, word) == words.end()) words.push_back(word);
   }
-  return names;
+  return words;
+}
+
+std::vector<std::string> machines(const Study& study) {
+  return different(study, [](const StudyRow& row) { return row.machine; });
 }
 
 }  // namespace fourfold

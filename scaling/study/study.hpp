@@ -2,6 +2,7 @@
 // and the plots.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,9 +44,9 @@ struct StudyRow {
 struct Study {
   std::string title;
   std::string published_source;
-  std::vector<StudyRow> rows;  // in the order of the campaign
-  double tokens = 0.0;         // of the run whose days are given; 0: none
-  std::string axis = {};       // what the values of the rows are
+  std::vector<StudyRow> rows;               // in the order of the campaign
+  double tokens = 0.0;                      // of the run whose days are given; 0: none
+  std::string axis = {};                    // what the values of the rows are
   std::vector<std::string> unmatched = {};  // published rows that are no point of the campaign
 };
 
@@ -62,11 +63,17 @@ Study with_twins(const Study& study);
 // The label of the row's sweeps, with the number that one of them gave it; empty: none.
 std::string label_with_value(const StudyRow& row);
 
+// "gpt-5b on frontier", with the label where there is one.
+std::string model_on_machine(const StudyRow& row);
+
 // What the rows of one curve share, row by row: the machine; the label, if there is one; and the
 // model, where one machine trains several on the same devices.
 std::vector<std::string> series_of(const Study& study);
 
-// Machines of a study in the order of their first row.
+// The different words that `word_of` has of the rows, in the order of their first row.
+std::vector<std::string> different(const Study& study,
+                                   const std::function<std::string(const StudyRow&)>& word_of);
+// Machines of a study in the same order.
 std::vector<std::string> machines(const Study& study);
 
 }  // namespace fourfold

@@ -206,11 +206,10 @@ std::string notes(const Study& study) {
   }
   if (!study.published_source.empty()) text += "Published: " + study.published_source + ".\n";
   if (!study.unmatched.empty()) {
-    const std::vector<std::string> first(
-        study.unmatched.begin(),
-        study.unmatched.begin() + std::min(3L, std::ssize(study.unmatched)));
+    const auto first = study.unmatched.begin();
+    const auto few = first + std::min<std::ptrdiff_t>(3, std::ssize(study.unmatched));
     text += fmt::format("Published rows that are no point of this campaign: {}, such as {}.\n",
-                        study.unmatched.size(), fmt::join(first, "; "));
+                        study.unmatched.size(), fmt::join(first, few, "; "));
   }
   if (derived) text += "* derived from the published flop/s with the model flops above.\n";
   if (capped) {

@@ -36,7 +36,15 @@ Study made_up_study() {
   Campaign campaign;
   campaign.title = "Made up";
   campaign.published = folder.file("rows.csv");
-  return make_study(campaign, {smaller_record(), made_up_record()});
+  const std::vector<Record> records{smaller_record(), made_up_record()};
+  for (const Record& record : records) {
+    Question question;
+    question.platform = record.point.platform;
+    question.model = record.point.model;
+    question.devices = record.devices();
+    campaign.questions.push_back(question);
+  }
+  return make_study(campaign, records);
 }
 
 TEST(Study, ComparesWithPublishedSeconds) {

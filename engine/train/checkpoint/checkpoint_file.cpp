@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
-#include <vector>
 
 #include "engine/mpi/handles.hpp"
 #include "engine/train/run/agreement.hpp"

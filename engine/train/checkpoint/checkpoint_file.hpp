@@ -1,5 +1,5 @@
-// One file that all ranks have open through MPI-IO, each to access stretches of it. Every error is thrown where it was met; see
-// agreement.hpp.
+// One file that all ranks have open through MPI-IO, each to access stretches of it. Every error is
+// thrown where it was met; see agreement.hpp.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,6 @@
 #include <string>
 
 #include "engine/mpi/library.hpp"
-#include "engine/train/checkpoint/checkpoint_layout.hpp"
 
 namespace fourfold {
 

@@ -14,6 +14,7 @@
 #include "engine/train/checkpoint/checkpoint_checksum.hpp"
 #include "engine/train/checkpoint/checkpoint_file.hpp"
 #include "engine/train/checkpoint/checkpoint_folder.hpp"
+#include "engine/train/checkpoint/checkpoint_layout.hpp"
 #include "engine/train/checkpoint/checkpoint_record.hpp"
 #include "engine/train/run/agreement.hpp"
 #include "support/field.hpp"

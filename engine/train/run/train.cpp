@@ -130,10 +130,10 @@ void refuse_other_words(const TrainSettings& settings, const TrainingState& befo
 // Where a run is resumed, its data are those that it read, unless others are asked for. Checkpoints
 // of older versions do not say what was read.
 void refuse_other_data(const TrainSettings& settings, const TrainingState& before,
-                       const Data& data) {
+                       const std::string& digest) {
   const auto were = before.trainer.find("data");
-  if (settings.resume.empty() || were == before.trainer.end()) return;
-  if (asks_for_other_data(settings.changes) || were->at("digest") == data.digest()) return;
+  if (were == before.trainer.end() || were->at("digest") == digest) return;
+  if (asks_for_other_data(settings.changes)) return;
   throw std::runtime_error(fmt::format(
       "the data has changed since {} was trained on it (then {}); put it back, name other files "
       "with --data, or start a new run from these weights with --start-from",
@@ -151,7 +151,7 @@ void refuse(const TrainSettings& settings, const TrainingState& before) {
   refuse_other_words(settings, before, data);
   data.training_words().expect_within(settings.model.vocabulary, words_looked_at);
   data.validation_words().expect_within(settings.model.vocabulary, words_looked_at);
-  refuse_other_data(settings, before, data);
+  if (!settings.resume.empty()) refuse_other_data(settings, before, data.digest());
   refuse_earlier_run(settings);
   refuse_unwritable_outputs(settings);
 }
@@ -182,6 +182,7 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   std::optional<Data> opened;
   together([&] { opened.emplace(settings.data, settings.model); });
   const Data& data = *opened;
+  const std::string digest = from_first_rank([&] { return data.digest(); });
   const Program program =
       record_step(settings.model, settings.options, stage_of(settings.grid, world.rank()));
   TunedBackend backend;
@@ -196,10 +197,10 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   state.trainer = nlohmann::json::object();
   if (!settings.resume.empty()) {
     state = read_training_state(settings.resume);
-    together([&] { refuse_resume(settings, state); });
-    on_first_rank([&] {
+    together([&] {
+      refuse_resume(settings, state);
       refuse_other_words(settings, state, data);
-      refuse_other_data(settings, state, data);
+      refuse_other_data(settings, state, digest);
     });
   }
   together([&] { traced_step(settings, state.step); });
@@ -242,8 +243,7 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   channels.remember(
       read_transport_choices(state.trainer.value("transports", nlohmann::json::array())));
   state.trainer["words"] = name(data.training_words().files().front().format());
-  state.trainer["data"] = {{"is", data.description()},
-                           {"digest", from_first_rank([&] { return data.digest(); })}};
+  state.trainer["data"] = {{"is", data.description()}, {"digest", digest}};
 
   facts.step = state.step;
   facts.trained_seconds = state.trainer.value("trained_seconds", 0.0);
