@@ -12,11 +12,11 @@ upto(k) = sum [i=1:k] column(word(parts, i))
 # then the middle and the name of each group.
 by_header = "awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} \
   {key = $c[\"model\"] \"|\" $c[\"devices\"] \"|\" $c[\"machine\"] \"|\" $c[\"given\"]; \
-   if (NR > 2 && key != last) place += 0.9; "
+   if (NR > 2 && key != last) {place += 1.4; ++group}; "
 places = system(by_header.sprintf("print place + 0; place += 1; last = key}' '%s'", csv))
-groups = system(by_header.sprintf("sum[key] += place; rows[key] += 1; \
-  if (!(key in seen)) {seen[key] = 1; names[++n] = key}; place += 1; last = key} \
-  END {for (i = 1; i <= n; ++i) print sum[names[i]] / rows[names[i]] \"|\" names[i]}' '%s'", csv))
+groups = system(by_header.sprintf("sum[group + 0] += place; rows[group + 0] += 1; \
+  names[group + 0] = key; place += 1; last = key} \
+  END {for (i = 0; i <= group; ++i) print sum[i] / rows[i] \"|\" names[i]}' '%s'", csv))
 place(row) = word(places, int(row) + 1) + 0
 bars = word(places, words(places)) + 1
 field(text, n) = system(sprintf("printf '%%s' '%s' | cut -d'|' -f%d", text, n))

@@ -4,12 +4,12 @@
 # source (of what was published; empty if nothing is compared), heading, fidelity.
 load style
 grids = short_grids(0)
-# Labels of sweeps stand below the grids, and need room.
+# Labels of sweeps slant below the grids, and need room.
 letters = longest('label')
-room = 8 * letters > 88 ? 8 * letters : 88
+room = 9.5 * longest('model') > 88 ? 9.5 * longest('model') : 88
 wide = room * (words(grids) + words(machines)) + 220
 wide = wide < 900 ? 900 : wide
-high = 750
+high = 750 + 4 * letters
 
 eval find_parts
 count = words(parts)
@@ -26,10 +26,10 @@ set title heading.sprintf("\nWhere the seconds of one batch go, %s", fidelity) n
 if (source ne '') {
   set label 100 'published: '.source at screen 0.01, screen 0.025 noenhanced font ',10'
 }
-set bmargin (source eq '' ? 6.5 : 8) + (letters > 0 ? 1.2 : 0)
+set bmargin (source eq '' ? 6.5 : 8) + (letters > 0 ? 1.5 + 0.2 * letters : 0)
 set tmargin 6
 set ylabel 'seconds per batch'
-set xlabel 'devices, model, grid (x.y.z.data)'.(letters > 0 ? ', label' : '') offset 0, (letters > 0 ? -2.8 : -1.6)
+set xlabel 'devices, model, grid (x.y.z.data)'.(letters > 0 ? ', label' : '') offset 0, (letters > 0 ? -3 - 0.2 * letters : -1.6)
 set yrange [0:*]
 set offsets 0.3, 0.3, graph 0.06, 0
 set style fill solid border rgb 'white'
@@ -71,6 +71,6 @@ draw = "plot for [j=0:count-1] csv using (place($0)):(upto(count - j)):xtic( \
   csv using (place($0)):(column('published_batch_s')) with points pt 7 ps 1.1 \
   lc rgb 'black' title (source ne '' ? 'published' : ''), \
   csv using (place($0)):(0):(word(grids, int($0) + 1)) with labels offset 0, -3.1 font ',9' tc rgb dark notitle, \
-  csv using (place($0)):(0):(strcol('label')) with labels offset 0, -4.3 font ',9' tc rgb dark notitle"
+  csv using (place($0)):(0):(strcol('label')) with labels rotate by -25 left offset -2.5, -4.3 font ',9' tc rgb dark notitle"
 
 eval render
