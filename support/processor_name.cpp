@@ -1,7 +1,10 @@
-// The first "model name" of /proc/cpuinfo; see processor_name.hpp.
+// Reads /proc/cpuinfo; see processor_name.hpp.
 #include "support/processor_name.hpp"
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 
 namespace fourfold {
 
@@ -12,6 +15,19 @@ std::optional<std::string> processor_name() {
     if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
   }
   return std::nullopt;
+}
+
+bool says_virtual(const std::string& cpuinfo) {
+  const std::size_t flags = cpuinfo.find("\nflags");
+  if (flags == std::string::npos) return false;
+  std::istringstream words(cpuinfo.substr(flags, cpuinfo.find('\n', flags + 1) - flags));
+  return std::find(std::istream_iterator<std::string>(words), {}, "hypervisor") !=
+         std::istream_iterator<std::string>();
+}
+
+bool on_virtual_machine() {
+  std::ifstream file("/proc/cpuinfo");
+  return says_virtual({std::istreambuf_iterator<char>(file), {}});
 }
 
 }  // namespace fourfold

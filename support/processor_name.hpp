@@ -1,4 +1,5 @@
-// What the operating system calls the processor, for records and logs.
+// What the operating system calls the processor, for records and logs, and whether it is a virtual
+// one.
 #pragma once
 
 #include <optional>
@@ -8,5 +9,10 @@ namespace fourfold {
 
 // None if it does not say.
 std::optional<std::string> processor_name();
+
+// The first processor's "flags" in a text like /proc/cpuinfo have "hypervisor": a host that others
+// may use, too, stands between this system and the machine. Other than x86 processors do not say.
+bool says_virtual(const std::string& cpuinfo);
+bool on_virtual_machine();
 
 }  // namespace fourfold

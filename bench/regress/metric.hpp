@@ -13,7 +13,8 @@ namespace fourfold {
 enum class Scale : std::uint8_t {
   own_product,  // beside the OwnProduct right before and after it, as a ratio of flop/s
   absolute,     // as it is
-  traffic,      // the same between ranks, where the pages of a process decide, too
+  traffic,      // the same where what nobody here sees decides, too: pages of a process between
+                // ranks, and neighbours on the host for the memory of a virtual machine
   exact,        // bit by bit: it is computed, not measured
 };
 const char* name(Scale scale);

@@ -26,6 +26,7 @@
 #include "schedule/models/model_file.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "support/foreign_load.hpp"
+#include "support/processor_name.hpp"
 
 namespace fourfold {
 
@@ -177,9 +178,10 @@ class Suite {
                     [&] { return stream.seconds(StreamLoop::triad, more); }},
                    turns(15));
     if (!stream.right()) throw std::runtime_error("memory holds other numbers than were written");
+    const Scale scale = on_virtual_machine() ? Scale::traffic : Scale::absolute;
     std::size_t i = 0;
     for (StreamLoop loop : {StreamLoop::copy, StreamLoop::triad}) {
-      Metric metric{fmt::format("memory {}", name(loop)), "GB/s", Scale::absolute, 0, 0, {}};
+      Metric metric{fmt::format("memory {}", name(loop)), "GB/s", scale, 0, 0, {}};
       const double rate = stream.bytes(loop) * giga / median(seconds[i]);
       note_rank(metric.name, rate, rate);
       metric.value = metric.judged = sum_over_ranks(rate);

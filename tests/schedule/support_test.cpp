@@ -15,6 +15,7 @@
 #include "support/field.hpp"
 #include "support/json_object.hpp"
 #include "support/nearest_name.hpp"
+#include "support/processor_name.hpp"
 #include "support/prose.hpp"
 #include "support/quantity.hpp"
 #include "support/random.hpp"
@@ -33,6 +34,17 @@ TEST(Divisors, AreAllOfThemInOrder) {
     }
     EXPECT_EQ(divisors(number), expected);
   }
+}
+
+TEST(ProcessorName, SaysVirtualByItsFlag) {
+  const std::string before = "processor\t: 0\nmodel name\t: any hypervisor\nflags\t\t: fpu sse ";
+  const std::string after = "\nbugs\t\t: hypervisor\nvmx flags\t: hypervisor\n";
+
+  EXPECT_TRUE(says_virtual(before + "hypervisor lahf_lm" + after));
+  EXPECT_TRUE(says_virtual(before + "hypervisor" + after));
+  EXPECT_FALSE(says_virtual(before + "hypervisors lahf_lm" + after));
+  EXPECT_FALSE(says_virtual("processor\t: 0\nFeatures\t: fp asimd\n"));
+  EXPECT_FALSE(says_virtual(""));
 }
 
 // The first outputs of SplitMix64 with seed 1234567, as published with its reference code.
