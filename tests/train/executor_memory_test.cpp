@@ -59,10 +59,13 @@ ProcessGrid mixed_grid() {
   return {halved(2), halved(4), 1, halved(8)};
 }
 
+// Half a gigabyte a rank. The heap's gaps take up to 15 MB of each whatever the model: oneDNN takes
+// 1.2 MB for a product and gives them back, and what MPI takes meanwhile, as messages happen to
+// arrive, keeps the gap. Of 236 MB they were 5 % at times, and the bound was passed by luck.
 TEST(ExecutorMemory, GrowsByTheCountedPeakWithin10Percent) {
   Case what;
   what.grid = mixed_grid();
-  what.model = {"memory", std::min<std::int64_t>(7, 3 + size_of(MPI_COMM_WORLD)), 768, 12, 64,
+  what.model = {"memory", std::min<std::int64_t>(16, 4 * size_of(MPI_COMM_WORLD)), 768, 12, 64,
                 8192};
   what.sequences = 8;
   for (Precision precision : {Precision::fp32, Precision::bf16}) {
