@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "scaling/study/figure.hpp"
@@ -116,30 +117,39 @@ std::string sortable(const std::vector<std::string>& columns,
   return text + "</tbody></table></div>\n<p>A click on a heading sorts.</p>\n";
 }
 
+// Pflop/s, or Gflop/s where every row would be 0.0.
+std::pair<const char*, double> rate_unit(const Study& study) {
+  const auto large = [](const StudyRow& row) { return row.record.rate().value >= 1e14; };
+  const bool peta = std::ranges::any_of(study.rows, large);
+  return peta ? std::pair{"Pflop/s", 1e15} : std::pair{"Gflop/s", 1e9};
+}
+
 std::string table_of(const Study& study) {
+  const auto [flops, per_unit] = rate_unit(study);
   const std::string unit = study.tokens > 0.0 ? unit_text(study) : "days for 1T tokens";
-  const std::vector<std::string> columns{"machine",    "model",        "system",    "label",
-                                         "grid",       "fidelity",     "devices",   "micro-batches",
-                                         "batch, s",   "bar from, s",  "bar to, s", "Pflop/s",
-                                         "MFU, %",     "HFU, %",       "tokens/s",  "exposed, %",
-                                         "memory, GB", "published, s", unit};
+  const std::vector<std::string> columns{
+      "machine",       "model",      "system",      "label",        "grid", "fidelity", "devices",
+      "micro-batches", "batch, s",   "bar from, s", "bar to, s",    flops,  "MFU, %",   "HFU, %",
+      "tokens/s",      "exposed, %", "memory, GB",  "published, s", unit};
   std::vector<std::vector<Cell>> rows;
   for (const StudyRow& row : study.rows) {
     const Record& record = row.record;
     const Throughput rates = record.throughput();
     const double seconds = record.seconds().value;
     const auto bar = [&](double share) {
-      return record.bar ? number(seconds * (1.0 + share), 2) : Cell{"-", "", false};
+      return record.bar ? number(seconds * (1.0 + share), 3) : Cell{"-", "", false};
     };
-    rows.push_back({words(row.machine), words(record.point.model.name), words(system_label(record)),
+    const std::string system = system_label(record);
+    rows.push_back({words(row.machine), words(record.point.model.name),
+                    system == "-" ? Cell{"-", "", true} : words(system),
                     words(label_with_value(row)), words(record.point.grid.str()),
                     words(name(record.fidelity)), number(static_cast<double>(record.devices()), 0),
                     number(static_cast<double>(record.point.options.micro_batches), 0),
                     number(seconds, 3), bar(record.bar ? record.bar->low : 0.0),
-                    bar(record.bar ? record.bar->high : 0.0), number(record.rate().value / 1e15, 1),
-                    number(100.0 * rates.mfu, 1), number(100.0 * rates.hfu, 1),
-                    number(rates.tokens_per_s, 0), number(100.0 * record.exposed_share(), 1),
-                    number(record.memory.value / 1e9, 1),
+                    bar(record.bar ? record.bar->high : 0.0),
+                    number(record.rate().value / per_unit, 1), number(100.0 * rates.mfu, 1),
+                    number(100.0 * rates.hfu, 1), number(rates.tokens_per_s, 0),
+                    number(100.0 * record.exposed_share(), 1), number(record.memory.value / 1e9, 1),
                     row.published ? number(row.published->value, 2) : Cell{"-", "", false},
                     number(study.tokens > 0.0 ? in_unit(row, record.seconds(), study)
                                               : rates.days_per_trillion_tokens,

@@ -58,6 +58,7 @@ verb plot study.toml --output out --kind strong --preview >preview.txt
 grep -q 'efficiency' preview.txt || fail "no preview"
 verb report study.toml --output out >/dev/null
 python3 - <<'PY'
+import re
 from html.parser import HTMLParser
 text = open("out/report.html").read()
 assert "Eight small points &amp; a &lt;title&gt;" in text
@@ -74,6 +75,11 @@ page = Balanced()
 page.feed(text)
 assert not page.open_tags
 assert text.count("<tr>") >= 17
+heads = re.findall("<th[^>]*>([^<]*)</th>", text)
+assert "system" not in heads, "a column that says nothing"
+place = [head.endswith("flop/s") for head in heads].index(True)
+rates = [re.findall("<td[^>]*>([^<]*)</td>", row)[place] for row in text.split("<tr>")[2:10]]
+assert all(float(rate) > 0 for rate in rates), (heads[place], rates)
 PY
 
 # Adding a point computes that point only.
