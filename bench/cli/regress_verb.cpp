@@ -129,7 +129,7 @@ class Regress {
   bool looks_slower() const { return report_.status() == 1 || report_.undecided(); }
 
   void judge_run() {
-    report_.stragglers = stragglers(report_.run);
+    report_.stragglers = stragglers(report_.run, baseline_ ? &*baseline_ : nullptr);
     if (!baseline_) return;
     report_.compared = true;
     report_.baseline = flags_.baseline;

@@ -35,6 +35,7 @@ void refuse_other_unit(const BaselineMetric& recorded, const Metric& fresh) {
 struct Unit {
   std::string who;
   std::vector<double> rates;
+  std::vector<bool> excused = {};  // by rate: it is no fault; none where empty
 };
 
 // Of each unit the quantity in which it is furthest behind the median of the others, if that is far
@@ -46,6 +47,7 @@ void add_stragglers(const std::vector<Unit>& units, const std::vector<std::strin
     Straggler worst;
     double lowest = share_of_peers;
     for (std::size_t i = 0; i < names.size(); ++i) {
+      if (!units[u].excused.empty() && units[u].excused[i]) continue;
       Sample others;
       for (std::size_t v = 0; v < units.size(); ++v) {
         if (v != u) others.push_back(units[v].rates[i]);
@@ -57,6 +59,14 @@ void add_stragglers(const std::vector<Unit>& units, const std::vector<std::strin
     }
     if (!worst.who.empty()) found.push_back(worst);
   }
+}
+
+// Whether a rank's library is as fast beside its own product as the baseline asks of all.
+bool as_recorded(const std::string& name, double beside_own, const Baseline* baseline) {
+  if (baseline == nullptr) return false;
+  const auto recorded = std::ranges::find(baseline->metrics, name, &BaselineMetric::name);
+  return recorded != baseline->metrics.end() && recorded->scale == Scale::own_product &&
+         beside_own >= (1.0 + recorded->reference.lower) * recorded->judged;
 }
 
 }  // namespace
@@ -103,7 +113,7 @@ std::string incomparable(const Baseline& baseline, const Provenance& now, std::i
   return "";
 }
 
-std::vector<Straggler> stragglers(const MachineRun& run) {
+std::vector<Straggler> stragglers(const MachineRun& run, const Baseline* baseline) {
   std::map<std::string, std::vector<const RankRates*>> ranks_of_node;
   for (const RankRates& rank : run.ranks) ranks_of_node[rank.node].push_back(&rank);
   std::vector<Unit> nodes;
@@ -130,8 +140,11 @@ std::vector<Straggler> stragglers(const MachineRun& run) {
   for (const auto& [node, ranks] : ranks_of_node) {
     std::vector<Unit> units;
     for (const RankRates* rank : ranks) {
-      Unit unit{fmt::format("rank {} on {}", rank->rank, node), {}};
-      for (std::size_t i : of_cores) unit.rates.push_back(rank->beside_own[i]);
+      Unit unit{fmt::format("rank {} on {}", rank->rank, node), {}, {}};
+      for (std::size_t i : of_cores) {
+        unit.rates.push_back(rank->beside_own[i]);
+        unit.excused.push_back(as_recorded(run.of_ranks[i], rank->beside_own[i], baseline));
+      }
       units.push_back(unit);
     }
     add_stragglers(units, names, found);

@@ -44,7 +44,9 @@ struct Straggler {
 };
 inline constexpr double share_of_peers = 0.9;
 // At most one finding each. Nodes are compared by the mean of their ranks; ranks of a node beside
-// their own products, for what else runs on a core takes from both.
-std::vector<Straggler> stragglers(const MachineRun& run);
+// their own products, for what else runs on a core takes from both. Where there is a baseline, a
+// rank that reaches it is not behind: a process may be lucky with its pages by a tenth, which makes
+// no straggler of its peer.
+std::vector<Straggler> stragglers(const MachineRun& run, const Baseline* baseline = nullptr);
 
 }  // namespace fourfold

@@ -148,6 +148,20 @@ TEST(Regress, NamesARankBehindItsPeersOnly) {
   EXPECT_EQ(found[0].median_of_peers, 0.9);
 }
 
+// A peer that is lucky with its pages makes no straggler of a rank as fast as ever.
+TEST(Regress, NamesNoRankThatReachesTheBaseline) {
+  const Baseline baseline = recorded();  // 0.9 beside our own product
+  MachineRun run = run_of(0.9, 1);
+  run.ranks[0].beside_own[1] = 1.05;
+  ASSERT_EQ(stragglers(run).size(), 1u);
+  EXPECT_TRUE(stragglers(run, &baseline).empty());
+  run.ranks[1].beside_own[1] = 0.8;
+  ASSERT_EQ(stragglers(run, &baseline).size(), 1u);
+  EXPECT_EQ(stragglers(run, &baseline)[0].median_of_peers, 1.05);
+  run.ranks[1].beside_own[0] = 60;  // the peak is no library's
+  EXPECT_EQ(stragglers(run, &baseline)[0].what, "FMA peak");
+}
+
 // Ranks share what memory their node has, now one more and now the other.
 TEST(Regress, ComparesTheMemoryOfNodesAndNotOfTheirRanks) {
   MachineRun run = run_of(0.9, 1);
