@@ -94,9 +94,14 @@ Advice advise(const AdviceWish& wish, const Watch& watch) {
   advice.operation = operation_of(advice.platform);
   advice.checkpoint = {bytes_a_parameter * parameter_count(first.model)};
   const auto count = static_cast<double>(wish.questions.size());
+  std::vector<std::int64_t> too_many;
   std::size_t nothing_fits = 0;
   for (std::size_t i = 0; i < wish.questions.size(); ++i) {
     const Question& question = wish.questions[i];
+    if (question.devices > advice.platform.devices()) {
+      too_many.push_back(question.devices);
+      continue;
+    }
     const std::string devices = counted(question.devices, "device");
     const auto refuse = [&](const std::exception& error) {
       advice.refused.push_back(fmt::format("{}: {}", devices, error.what()));
@@ -118,9 +123,14 @@ Advice advise(const AdviceWish& wish, const Watch& watch) {
       refuse(error);
     }
   }
+  const bool no_room = nothing_fits > 0 && nothing_fits == advice.refused.size();
+  if (!too_many.empty()) {
+    advice.refused.push_back(fmt::format("{} devices: too many, {} has {}", fmt::join(too_many, ", "),
+                                         advice.platform.name, advice.platform.devices()));
+  }
   if (advice.options.empty()) {
     const std::string reasons = fmt::format("{}", fmt::join(advice.refused, "; "));
-    if (nothing_fits == advice.refused.size()) throw DoesNotFit(reasons);
+    if (no_room) throw DoesNotFit(reasons);
     throw FindingFailed(reasons);
   }
   choose(advice);

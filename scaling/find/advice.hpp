@@ -61,7 +61,7 @@ struct Advice {
 inline constexpr double worth_of_haste = 1.1;
 
 // Tells `watch` which question of how many is at what. If no question has an answer, throws
-// FindingFailed with the reasons of all; DoesNotFit if each of them is that nothing fits.
+// FindingFailed with the reasons of all; DoesNotFit if nothing fits any number that the machine has.
 Advice advise(const AdviceWish& wish, const Watch& watch);
 
 // Of the options that were found: fills holds, chosen and second.

@@ -34,6 +34,14 @@ says '^> +64 .* [0-9.]+ s +[0-9.]+ s '
 ! grep -E '[0-9] days.* instead| 0\.0 ' "$folder/said" || fail "$(cat "$folder/said")"
 status 0 --platform crossbar --devices 64 --tokens 100B
 says 'lacks node_failures_per_day'
+# What the machine has is answered, and a line names the numbers that it has not.
+status 0 --platform frontier --devices 64,65536..262144 --tokens 100B
+says '^TAKE [0-9]+ devices'
+says '^131072, 262144 devices: too many, frontier has 78848$'
+status 1 --platform frontier --devices 1,100000 --vocabulary 8000000 --tokens 1B
+says '1 device: gpt-5b fits no grid .*; 100000 devices: too many, frontier has 78848'
+status 2 --platform frontier --devices 100000,200000 --tokens 1B
+says '^fourfold: 100000, 200000 devices: too many, frontier has 78848$'
 status 2 --platform frontier --devices 64
 says '--tokens is required'
 # No number of devices has an answer: a no if nothing fits any of them, each with its reason.
