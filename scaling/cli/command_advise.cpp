@@ -50,7 +50,9 @@ int give_advice(const Typed& typed) {
   progress.begin(first.model.name + " on " + first.platform, 1.0);
   const Advice advice = advise(
       wish, [&](const std::string& activity, double done) { progress.update(activity, done); });
-  print(typed.json ? json_of(advice).dump() + '\n' : advice_text(advice));
+  if (typed.json) print(json_of(advice).dump() + '\n');
+  if (advice.options.empty()) throw DoesNotFit(advice.reasons());
+  if (!typed.json) print(advice_text(advice));
   return advice.holds ? 0 : answer_is_no;
 }
 

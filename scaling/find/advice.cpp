@@ -64,6 +64,10 @@ double excess_of(const AdviceOption& option, const AdviceWish& wish) {
 
 }  // namespace
 
+std::string Advice::reasons() const {
+  return fmt::format("{}", fmt::join(refused, "; "));
+}
+
 void choose(Advice& advice) {
   const AdviceWish& wish = advice.wish;
   const std::vector<AdviceOption>& options = advice.options;
@@ -128,12 +132,11 @@ Advice advise(const AdviceWish& wish, const Watch& watch) {
     advice.refused.push_back(fmt::format("{} devices: too many, {} has {}", fmt::join(too_many, ", "),
                                          advice.platform.name, advice.platform.devices()));
   }
-  if (advice.options.empty()) {
-    const std::string reasons = fmt::format("{}", fmt::join(advice.refused, "; "));
-    if (no_room) throw DoesNotFit(reasons);
-    throw FindingFailed(reasons);
+  if (!advice.options.empty()) {
+    choose(advice);
+  } else if (!no_room) {
+    throw FindingFailed(advice.reasons());
   }
-  choose(advice);
   return advice;
 }
 
@@ -182,7 +185,7 @@ nlohmann::json json_of(const Advice& advice) {
           {node_failures_key, json_of(advice.operation.node_failures)},
           {file_system_key, json_of(advice.operation.file_system)},
           {"holds", advice.holds},
-          {"chosen", advice.chosen},
+          {"chosen", options.empty() ? nlohmann::json() : nlohmann::json(advice.chosen)},
           {"second", advice.second ? nlohmann::json(*advice.second) : nlohmann::json()},
           {"options", options},
           {"refused", advice.refused}};
