@@ -33,11 +33,17 @@ Amount split(const std::string& flag, const std::string& word, const char* wante
   return amount;
 }
 
-std::int64_t count_in(const std::string& flag, const std::string& word, const char* wanted) {
+// `part`: of the word.
+std::int64_t count_in(const std::string& flag, const std::string& word, const std::string& part) {
   std::int64_t count = 0;
-  const char* end = word.data() + word.size();
-  const auto parsed = std::from_chars(word.data(), end, count);
-  if (parsed.ec != std::errc() || parsed.ptr != end || count < 1) refuse(flag, word, wanted);
+  const char* end = part.data() + part.size();
+  const auto parsed = std::from_chars(part.data(), end, count);
+  if (parsed.ec != std::errc() || parsed.ptr != end || count < 1) {
+    throw std::runtime_error(
+        fmt::format("{} '{}': '{}' is no whole number from 1 on; numbers and ranges with commas "
+                    "between them are right, such as 512,1024..8192",
+                    flag, word, part));
+  }
   return count;
 }
 
@@ -65,24 +71,21 @@ double days_in(const std::string& flag, const std::string& word) {
 }
 
 std::vector<std::int64_t> counts_in(const std::string& flag, const std::string& word) {
-  const char* wanted = "number, range such as 1024..8192, or list such as 512,768";
   std::vector<std::int64_t> counts;
-  if (const std::size_t dots = word.find(".."); dots != std::string::npos) {
-    const std::int64_t first = count_in(flag, word.substr(0, dots), wanted);
-    const std::int64_t last = count_in(flag, word.substr(dots + 2), wanted);
+  std::istringstream list(word);
+  for (std::string part; std::getline(list, part, ',');) {
+    const std::size_t dots = part.find("..");
+    const std::int64_t first = count_in(flag, word, part.substr(0, dots));
+    const std::int64_t last =
+        dots == std::string::npos ? first : count_in(flag, word, part.substr(dots + 2));
     if (first > last) {
-      throw std::runtime_error(fmt::format("{} '{}' ends before it begins", flag, word));
+      throw std::runtime_error(fmt::format("{} '{}' ends before it begins", flag, part));
     }
     counts.push_back(first);
     while (counts.back() <= last / 2) counts.push_back(2 * counts.back());
-    if (counts.back() != last) counts.push_back(last);
-    return counts;
+    counts.push_back(last);
   }
-  std::istringstream list(word);
-  for (std::string one; std::getline(list, one, ',');) {
-    counts.push_back(count_in(flag, one, wanted));
-  }
-  if (counts.empty()) refuse(flag, word, wanted);
+  if (counts.empty()) count_in(flag, word, "");
   std::ranges::sort(counts);
   const auto repeated = std::ranges::unique(counts);
   counts.erase(repeated.begin(), repeated.end());

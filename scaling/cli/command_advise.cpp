@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
 #include "scaling/cli/amounts.hpp"
 #include "scaling/cli/commands.hpp"
@@ -35,12 +34,7 @@ AdviceWish wish_of(const Typed& typed) {
   wish.restart = {60.0 * static_cast<double>(typed.restart_minutes)};
   wish.fidelity = projected_fidelity_named(typed.flags.fidelity);
   wish.rule = rule_of(typed.flags);
-  const Platform platform = read_platform(typed.flags.platform);
   for (std::int64_t devices : counts_in("--devices", typed.devices)) {
-    if (devices > platform.devices()) {
-      throw std::runtime_error(fmt::format("{} has {} devices, {} are too many", platform.name,
-                                           platform.devices(), devices));
-    }
     QuestionFlags flags = typed.flags;
     flags.devices = devices;
     wish.questions.push_back(question_of(flags));
@@ -56,7 +50,9 @@ int give_advice(const Typed& typed) {
   progress.begin(first.model.name + " on " + first.platform, 1.0);
   const Advice advice = advise(
       wish, [&](const std::string& activity, double done) { progress.update(activity, done); });
-  print(typed.json ? json_of(advice).dump() + '\n' : advice_text(advice));
+  if (typed.json) print(json_of(advice).dump() + '\n');
+  if (advice.options.empty()) throw DoesNotFit(advice.reasons());
+  if (!typed.json) print(advice_text(advice));
   return advice.holds ? 0 : answer_is_no;
 }
 
@@ -80,7 +76,8 @@ void add_advise_verb(CLI::App& app, Action& action) {
   add_machine_flags(*verb, typed->flags);
   verb->remove_option(verb->get_option("--devices"));
   verb->add_option("--devices", typed->devices,
-                   "how many to choose from: 1024..8192 (1024, 2048, ...) or a list 512,768,1024")
+                   "how many to choose from: numbers and ranges, such as 512,1024..8192 (512, 1024, "
+                   "2048, 4096, 8192)")
       ->required();
   verb->add_option("--tokens", typed->tokens, "to train on: 300B, 1T, 2e12")->required();
   verb->add_option("--deadline", typed->deadline, "the longest the run may take: 30d, 2w, 36h");

@@ -64,6 +64,10 @@ double excess_of(const AdviceOption& option, const AdviceWish& wish) {
 
 }  // namespace
 
+std::string Advice::reasons() const {
+  return fmt::format("{}", fmt::join(refused, "; "));
+}
+
 void choose(Advice& advice) {
   const AdviceWish& wish = advice.wish;
   const std::vector<AdviceOption>& options = advice.options;
@@ -94,9 +98,14 @@ Advice advise(const AdviceWish& wish, const Watch& watch) {
   advice.operation = operation_of(advice.platform);
   advice.checkpoint = {bytes_a_parameter * parameter_count(first.model)};
   const auto count = static_cast<double>(wish.questions.size());
+  std::vector<std::int64_t> too_many;
   std::size_t nothing_fits = 0;
   for (std::size_t i = 0; i < wish.questions.size(); ++i) {
     const Question& question = wish.questions[i];
+    if (question.devices > advice.platform.devices()) {
+      too_many.push_back(question.devices);
+      continue;
+    }
     const std::string devices = counted(question.devices, "device");
     const auto refuse = [&](const std::exception& error) {
       advice.refused.push_back(fmt::format("{}: {}", devices, error.what()));
@@ -118,12 +127,16 @@ Advice advise(const AdviceWish& wish, const Watch& watch) {
       refuse(error);
     }
   }
-  if (advice.options.empty()) {
-    const std::string reasons = fmt::format("{}", fmt::join(advice.refused, "; "));
-    if (nothing_fits == advice.refused.size()) throw DoesNotFit(reasons);
-    throw FindingFailed(reasons);
+  const bool no_room = nothing_fits > 0 && nothing_fits == advice.refused.size();
+  if (!too_many.empty()) {
+    advice.refused.push_back(fmt::format("{} devices: too many, {} has {}", fmt::join(too_many, ", "),
+                                         advice.platform.name, advice.platform.devices()));
   }
-  choose(advice);
+  if (!advice.options.empty()) {
+    choose(advice);
+  } else if (!no_room) {
+    throw FindingFailed(advice.reasons());
+  }
   return advice;
 }
 
@@ -172,7 +185,7 @@ nlohmann::json json_of(const Advice& advice) {
           {node_failures_key, json_of(advice.operation.node_failures)},
           {file_system_key, json_of(advice.operation.file_system)},
           {"holds", advice.holds},
-          {"chosen", advice.chosen},
+          {"chosen", options.empty() ? nlohmann::json() : nlohmann::json(advice.chosen)},
           {"second", advice.second ? nlohmann::json(*advice.second) : nlohmann::json()},
           {"options", options},
           {"refused", advice.refused}};

@@ -49,19 +49,21 @@ struct Advice {
   Platform platform;
   Operation operation;
   Bytes checkpoint;  // fp32 weights and both moments of AdamW, as the engine writes them
-  std::vector<AdviceOption> options;  // ascending devices
+  std::vector<AdviceOption> options;  // ascending devices; empty: nothing fits
   std::vector<std::string> refused;   // why a number of devices is not among them
   bool holds = false;                 // deadline and budget, by the chosen one
   std::size_t chosen = 0;             // the nearest to deadline and budget if none holds
   std::optional<std::size_t> second;
+
+  std::string reasons() const;  // all of refused
 };
 
 // With a deadline the fewest node-hours that meet it, with a budget only the fewest days; with
 // neither the fewest days for at most a tenth more node-hours than the fewest.
 inline constexpr double worth_of_haste = 1.1;
 
-// Tells `watch` which question of how many is at what. If no question has an answer, throws
-// FindingFailed with the reasons of all; DoesNotFit if each of them is that nothing fits.
+// Tells `watch` which question of how many is at what. Throws FindingFailed with the reasons of all
+// if no question has an answer, unless that is because nothing fits any number the machine has.
 Advice advise(const AdviceWish& wish, const Watch& watch);
 
 // Of the options that were found: fills holds, chosen and second.

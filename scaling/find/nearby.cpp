@@ -76,8 +76,8 @@ std::string batch_nearby(Question question, const Platform& platform) {
   if (!best) return "";
   question.global_batch = *best;
   if (!fits(question, platform)) return "";
-  return fmt::format("a batch of {} ({} tokens)", counted(*best, "sequence"),
-                     *best * question.model.sequence);
+  return fmt::format("{} with a batch of {} tokens ({})", counted(question.devices, "device"),
+                     *best * question.model.sequence, counted(*best, "sequence"));
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 
 namespace fourfold {
 
-// "3888 or 4096 devices would fit, and so would a batch of 4000 sequences (8192000 tokens)"; empty
-// if nothing nearby does. What is named was searched, memory included.
+// "3888 or 4096 devices would fit, and so would 4000 devices with a batch of 8192000 tokens (4000
+// sequences)"; empty if nothing nearby does. What is named was searched, memory included.
 std::string nearby(const Question& question, const Platform& platform);
 
 }  // namespace fourfold

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <stdexcept>
 
 #include "scaling/study/sweep.hpp"
@@ -26,7 +27,7 @@ const std::vector<FigureKind>& figure_kinds() {
       {"strong", "days of a run against devices, ideal line, speed-up and efficiency"},
       {"ranks", "every grid in the order of its estimate, estimated and simulated"},
       {"lines", "what changes cost in per cent, against devices or the numbers of a sweep"},
-      {"machines", "one model on several machines, a bar each"}};
+      {"machines", "one model on several machines, side by side"}};
   return kinds;
 }
 
@@ -292,9 +293,16 @@ std::string unit_text(const Study& study) {
   return fmt::format("days for {} tokens", tokens);
 }
 
+std::string reference_text(const Study& study) {
+  const std::vector<GatheredRow> rows = gathered(study);
+  std::set<std::string> labels;
+  for (const GatheredRow& one : rows) labels.insert(unchanged(one, rows).row->label);
+  if (labels.size() > 1) return "the first of each point";
+  return labels.empty() || labels.begin()->empty() ? "without a label" : *labels.begin();
+}
+
 std::string sweep_table(const Study& study) {
-  const auto has_label = [](const StudyRow& row) { return !row.label.empty(); };
-  if (std::ranges::none_of(study.rows, has_label)) return "";
+  if (std::ranges::all_of(study.rows, std::ranges::empty, &StudyRow::label)) return "";
   TextTable table;
   table.columns = {{"machine", "", Align::left},
                    {"devices", ""},
@@ -305,6 +313,10 @@ std::string sweep_table(const Study& study) {
                    {"change", "%"},
                    {"runs", "spread, %"}};
   const std::vector<GatheredRow> rows = gathered(study);
+  const auto says_more = [&](const GatheredRow& one) {
+    return one.count > 1 || &unchanged(one, rows) != &one;
+  };
+  if (std::ranges::none_of(rows, says_more)) return "";
   const StudyRow* before = nullptr;
   for (const GatheredRow& one : rows) {
     const StudyRow& row = *one.row;

@@ -39,8 +39,11 @@ double in_unit(const StudyRow& row, Seconds seconds, const Study& study);
 // "days for 2.00T tokens", "seconds per batch".
 std::string unit_text(const Study& study);
 
+// The label of what the figure lines compares with: the first of each point.
+std::string reference_text(const Study& study);
+
 // A table of a study with sweeps: labels, and what each does against the first of its point. Empty
-// if no row has a label.
+// if no row has a label, or none is compared and none repeated.
 std::string sweep_table(const Study& study);
 // A table of days, speed-up and efficiency; empty if the study has no tokens.
 std::string run_table(const Study& study);

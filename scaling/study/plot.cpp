@@ -132,10 +132,12 @@ std::string fidelities(const Study& study) {
 // What a script expects to be set, but for its output. `data` is the name of its CSV.
 std::string settings_of(const std::string& data, const Study& study, const std::string& folder) {
   return fmt::format(
-      "csv={}; heading={}; fidelity={}; machines={}; source={}; what={}; axis={}; ",
+      "csv={}; heading={}; fidelity={}; machines={}; source={}; what={}; axis={}; "
+      "reference={}; ",
       quoted(fmt::format("{}/{}.csv", folder, data)), quoted(study.title),
       quoted(fidelities(study)), quoted(fmt::format("{}", fmt::join(machines(study), " "))),
-      quoted(study.published_source), quoted(unit_text(study)), quoted(axis_of(study)));
+      quoted(study.published_source), quoted(unit_text(study)), quoted(axis_of(study)),
+      quoted(reference_text(study)));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "scaling/study/figure.hpp"
 #include "scaling/study/study.hpp"
 #include "scaling/study/sweep.hpp"
+#include "sim/question/point_json.hpp"
 
 namespace fourfold {
 namespace {
@@ -31,6 +32,14 @@ json of_curve(const Question& question) {
   return {{"platform", rest.at("platform")},
           {"scales", rest.at("scales")},
           {"model", rest.at("model")}};
+}
+
+// A machine may have a vocabulary and a sequence of its own, which tables state.
+json of_model(const Model& model) {
+  json rest = json_of(model);
+  rest.erase("vocabulary");
+  rest.erase("sequence");
+  return rest;
 }
 
 }  // namespace
@@ -65,6 +74,8 @@ void PointNames::add(const Question& question, const PointTag& tag) {
       question.system ? question.system->name + (question.grid ? " (given)" : "") : "";
   // As figures write it: what they cannot tell apart is alike.
   const std::string label = csv_cell(joined(joined(system, tag.label), value));
+  refuse_other(csv_cell(joined(joined(question.model.name, tag.label), value)),
+               {number_, of_model(question.model)}, models_);
   const std::string where = joined(machine_name(question.platform), label);
   const std::string curve = fmt::format("{} on {}", question.model.name, where);
   refuse_other(curve, {number_, of_curve(question)}, curves_);

@@ -14,7 +14,8 @@ class PointNames {
  public:
   // The next point. Throws std::runtime_error if it has been there, which would be one record and
   // two rows; if one of the same name differs in what else decides its seconds; or one of the same
-  // curve, which may be on other devices, in machine or model.
+  // curve, which may be on other devices, in machine or model; or if a model of the same name, on
+  // whatever machine, is another one.
   void add(const Question& question, const PointTag& tag);
   std::size_t size() const { return number_; }
 
@@ -28,7 +29,7 @@ class PointNames {
   static void refuse_other(const std::string& name, const Named& now, Known& known);
 
   std::map<std::string, std::size_t> number_of_;  // of what is asked, with the repetition
-  Known curves_, points_;
+  Known models_, curves_, points_;
   std::size_t number_ = 0;
 };
 

@@ -60,17 +60,23 @@ std::string model_on_machine(const StudyRow& row) {
 
 std::vector<std::string> series_of(const Study& study) {
   std::vector<std::string> names;
-  std::map<std::pair<std::string, std::int64_t>, std::set<std::string>> models;
+  std::map<std::string, std::set<std::string>> models;
+  std::map<std::pair<std::string, std::int64_t>, std::set<std::string>> of_devices;
   for (const StudyRow& row : study.rows) {
     names.push_back(joined(row.machine, label_with_value(row)));
-    models[{names.back(), row.record.devices()}].insert(row.record.point.model.name);
+    const std::string& model = row.record.point.model.name;
+    models[names.back()].insert(model);
+    of_devices[{names.back(), row.record.devices()}].insert(model);
   }
-  std::set<std::string> several;
-  for (const auto& [point, trained] : models) {
-    if (trained.size() > 1) several.insert(point.first);
+  std::set<std::string> growing;  // another model on other devices
+  for (const auto& [name, trained] : models) {
+    if (trained.size() > 1) growing.insert(name);
+  }
+  for (const auto& [point, trained] : of_devices) {
+    if (trained.size() > 1) growing.erase(point.first);
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (several.contains(names[i])) names[i] = model_on_machine(study.rows[i]);
+    if (!growing.contains(names[i])) names[i] = model_on_machine(study.rows[i]);
   }
   return names;
 }

@@ -67,7 +67,7 @@ std::string label_with_value(const StudyRow& row);
 std::string model_on_machine(const StudyRow& row);
 
 // What the rows of one curve share, row by row: the machine; the label, if there is one; and the
-// model, where one machine trains several on the same devices.
+// model, unless it grows with the devices.
 std::vector<std::string> series_of(const Study& study);
 
 // The different words that `word_of` has of the rows, in the order of their first row.

@@ -7,6 +7,7 @@
 
 namespace fourfold {
 
+// Of advice with options.
 std::string advice_text(const Advice& advice);
 
 }  // namespace fourfold

@@ -1,6 +1,7 @@
 // Advice: Young's and Daly's formulas, the choice among numbers of devices, and amounts as typed.
 #include "scaling/find/advice.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -166,12 +167,16 @@ TEST(Amounts, RefuseWhatIsNone) {
     EXPECT_THAT(refusal<std::runtime_error>([&] { days_in("--deadline", word); }),
                 testing::HasSubstr("is no time such as 30d"));
   }
-  for (const char* word : {"", "a", "1..", "0..4", "1,x", "1.5"}) {
-    EXPECT_THAT(refusal<std::runtime_error>([&] { counts_in("--devices", word); }),
-                testing::HasSubstr("is no number, range"));
+  for (const auto& [word, wrong] :
+       {std::pair{"", "''"}, std::pair{"a", "'a'"}, std::pair{"1..", "''"}, std::pair{"0..4", "'0'"},
+        std::pair{"1,x", "'x'"}, std::pair{"1.5", "'1.5'"}, std::pair{"1,2..4..8", "'4..8'"}}) {
+    EXPECT_EQ(refusal<std::runtime_error>([&] { counts_in("--devices", word); }),
+              fmt::format("--devices '{}': {} is no whole number from 1 on; numbers and ranges with "
+                          "commas between them are right, such as 512,1024..8192",
+                          word, wrong));
   }
-  EXPECT_THAT(refusal<std::runtime_error>([&] { counts_in("--devices", "8..4"); }),
-              testing::HasSubstr("ends before it begins"));
+  EXPECT_THAT(refusal<std::runtime_error>([&] { counts_in("--devices", "1,8..4"); }),
+              testing::HasSubstr("'8..4' ends before it begins"));
 }
 
 TEST(Amounts, DoubleThroughARange) {
@@ -179,6 +184,8 @@ TEST(Amounts, DoubleThroughARange) {
             (std::vector<std::int64_t>{512, 1024, 2048, 4096}));
   EXPECT_EQ(counts_in("--devices", "512..1500"), (std::vector<std::int64_t>{512, 1024, 1500}));
   EXPECT_EQ(counts_in("--devices", "768,512,768"), (std::vector<std::int64_t>{512, 768}));
+  EXPECT_EQ(counts_in("--devices", "3000,1024..4096,512,2048..3000"),
+            (std::vector<std::int64_t>{512, 1024, 2048, 3000, 4096}));
 }
 
 }  // namespace

@@ -2,11 +2,12 @@
 # fourfold advise: its status says whether deadline and budget hold, and it names what comes nearest.
 source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 
+batch=(--batch-tokens 524288)
 # status WANTED WORDS...: leaves what was said in $folder/said.
 status() {
   local wanted=$1 is=0
   shift
-  "$fourfold" advise --model gpt-5b --batch-tokens 524288 "$@" >"$folder/said" 2>&1 || is=$?
+  "$fourfold" advise --model gpt-5b "${batch[@]}" "$@" >"$folder/said" 2>&1 || is=$?
   [ "$is" -eq "$wanted" ] || fail "advise $* ended with $is, not $wanted: $(cat "$folder/said")"
 }
 says() {
@@ -34,6 +35,14 @@ says '^> +64 .* [0-9.]+ s +[0-9.]+ s '
 ! grep -E '[0-9] days.* instead| 0\.0 ' "$folder/said" || fail "$(cat "$folder/said")"
 status 0 --platform crossbar --devices 64 --tokens 100B
 says 'lacks node_failures_per_day'
+# What the machine has is answered, and a line names the numbers that it has not.
+status 0 --platform frontier --devices 64,65536..262144 --tokens 100B
+says '^TAKE [0-9]+ devices'
+says '^131072, 262144 devices: too many, frontier has 78848$'
+status 1 --platform frontier --devices 1,100000 --vocabulary 8000000 --tokens 1B
+says '1 device: gpt-5b fits no grid .*; 100000 devices: too many, frontier has 78848'
+status 2 --platform frontier --devices 100000,200000 --tokens 1B
+says '^fourfold: 100000, 200000 devices: too many, frontier has 78848$'
 status 2 --platform frontier --devices 64
 says '--tokens is required'
 # No number of devices has an answer: a no if nothing fits any of them, each with its reason.
@@ -60,4 +69,22 @@ one = advice["options"][advice["chosen"]]
 assert one["days"] > one["days_without_failures"] > 0
 assert one["failures"]["daly_interval_s"] > 0
 assert advice["node_failures_per_day"]["unconfirmed"]'
+# The batch that is offered for a number of devices is of that number, as --batch-tokens takes it.
+status 1 --platform frontier --devices 127 --tokens 1B
+says '64 or 128 devices would fit, and so would 127 devices with a batch of 520192 tokens \(254 sequences\)$'
+batch=(--batch-tokens 520192)
+status 0 --platform frontier --devices 127 --tokens 1B
+
+# Where nothing fits, JSON says so, too.
+status=0
+"$fourfold" advise --model gpt-5b --platform frontier --devices 1,100000 --vocabulary 8000000 --tokens 1B --json \
+  >"$folder/answer.json" 2>/dev/null || status=$?
+[ "$status" -eq 1 ] || fail "advise --json ended with $status where nothing fits, not 1"
+python3 -c '
+import json, sys
+advice = json.load(open(sys.argv[1]))
+assert advice["holds"] is False and advice["options"] == []
+assert advice["chosen"] is None and advice["second"] is None
+assert advice["refused"][0].startswith("1 device: gpt-5b fits no grid of 1 device "), advice["refused"]
+assert advice["refused"][1] == "100000 devices: too many, frontier has 78848"' "$folder/answer.json"
 echo "advice holds"

@@ -1,9 +1,11 @@
 // Campaign files: what they mean, and what is refused in which words.
 #include "scaling/study/campaign.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <stdexcept>
 
 #include "tests/paths.hpp"
@@ -129,6 +131,29 @@ TEST(Campaign, RefusesPointsThatAreCalledAlikeAndAreNot) {
                                "batch_tokens = 131_072, label = \"large\" }, "
                                "{ devices = 32,")),
             "accepted");
+}
+
+TEST(Campaign, RefusesModelsOfOneNameThatDifferOnTwoMachines) {
+  const TemporaryFolder folder;
+  for (const char* layers : {"2", "4"}) {
+    std::filesystem::create_directory(folder.file(layers));
+    write_content(folder.file(layers) + std::string("/mini.toml"),
+                  fmt::format("layers = {}\nhidden = 1024\nheads = 8\nsequence_tokens = 1024\n"
+                              "vocabulary = 4096\n",
+                              layers));
+  }
+  const auto on = [&](const char* platform, const char* rest, const char* layers) {
+    return fmt::format(
+        "[[machine]]\nplatform = \"{}\"\n{}points = [{{ devices = 8, model = \"{}/mini.toml\" }}]\n",
+        platform, rest, folder.file(layers));
+  };
+  const std::string first = "title = \"Two\"\nbatch_tokens = 65_536\n" + on("frontier", "", "2");
+
+  EXPECT_THAT(refusal(first + on("perlmutter", "", "4")),
+              HasSubstr("points 1 and 2 are both called mini, but their 'layers' differ: tell them "
+                        "apart with a label"));
+  EXPECT_EQ(refusal(first + on("perlmutter", "label = \"deep\"\n", "4")), "accepted");
+  EXPECT_EQ(refusal(first + on("perlmutter", "vocabulary = 8192\n", "2")), "accepted");
 }
 
 TEST(Campaign, RefusesLabelsThatFiguresCannotTellApart) {

@@ -34,7 +34,8 @@ TEST(Nearby, NamesCountsAndABatchThatFit) {
   const Platform platform = read_platform("frontier");
 
   EXPECT_EQ(nearby(question(7), platform),
-            "4 or 8 devices would fit, and so would a batch of 63 sequences (64512 tokens)");
+            "4 or 8 devices would fit, and so would 7 devices with a batch of 64512 tokens (63 "
+            "sequences)");
   EXPECT_EQ(refusal(question(4)), "accepted");
   EXPECT_EQ(refusal(question(8)), "accepted");
   Question other = question(7);

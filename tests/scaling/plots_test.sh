@@ -26,8 +26,8 @@ draw "$folder/compared.toml"
 for plot in pflops time; do
   text_of "$plot" | grep -q "published: made up, batch_s" || fail "$plot names no source"
 done
-text_of pflops | grep -q "frontier: published" || fail "no key for frontier's published rows"
-! text_of pflops | grep -q "perlmutter: published" || fail "a key for what was not published"
+text_of pflops | grep -q "gpt-5b on frontier: published" || fail "no key for frontier's published rows"
+! text_of pflops | grep -q "on perlmutter: published" || fail "a key for what was not published"
 text_of pflops | grep -q "against published" || fail "the title does not say what is compared"
 
 # What a study has no rows for is said, not drawn.
@@ -66,8 +66,25 @@ for plot in lines systems strong machines pflops time; do
   text_of "$plot" | grep -qE '1\.1\.32\.1|[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+' || fail "$plot shows no grid: $(text_of "$plot")"
 done
 grep -q '^half,1,0,' "$folder/out/lines.csv" || fail "the line misses the unchanged point: $(cat "$folder/out/lines.csv")"
+text_of lines | grep -q "reference: as it is" || fail "lines does not say what 0 % is: $(text_of lines)"
 text_of systems | grep -q "published: made up" || fail "systems names no source"
 [ "$(awk -F, 'NR > 1 && $18 != ""' "$folder/out/systems.csv" | wc -l)" -eq 1 ] ||
   fail "the published row is not at one label: $(cat "$folder/out/systems.csv")"
+
+# Bars stand on a zero; where machines are far apart, the axis is logarithmic and has dots.
+dots() { grep -c "<use xlink:href='#gpPt6'" "$folder/out/machines.svg"; }
+[ "$(dots)" -eq 0 ] || fail "machines that are near one another are dots"
+cat >"$folder/far.toml" <<'TOML'
+title = "Far apart"
+batch_tokens = 4_194_304
+fidelity = "estimated"
+figures = ["machines"]
+[[machine]]
+platform = "alps"
+points = [{ devices = [32, 4096], model = "gpt-5b" }]
+TOML
+"$fourfold" campaign run "$folder/far.toml" --output "$folder/out" >/dev/null 2>"$folder/said" ||
+  fail "a figure of machines: $(cat "$folder/said")"
+[ "$(dots)" -eq 2 ] || fail "machines that are far apart are $(dots) dots, not 2"
 
 echo "plots say what they show"

@@ -40,8 +40,10 @@ TEST(Series, OfABatchBeginWithTheirOwnFewestDevices) {
   const Study study = of_two_batches();
 
   EXPECT_THAT(series_of(study),
-              ElementsAre("frontier, batch_tokens = 4", "frontier, batch_tokens = 4",
-                          "frontier, batch_tokens = 16", "frontier, batch_tokens = 16"));
+              ElementsAre("gpt-80b on frontier, batch_tokens = 4",
+                                            "gpt-80b on frontier, batch_tokens = 4",
+                                            "gpt-80b on frontier, batch_tokens = 16",
+                                            "gpt-80b on frontier, batch_tokens = 16"));
   EXPECT_DOUBLE_EQ(study.rows[3].ideal_rate.value, 2 * study.rows[2].record.rate().value);
   // 160 s to 100 s, not 40 s of a quarter of the tokens to 100 s.
   EXPECT_THAT(figure_csv("strong", study), HasSubstr("gpt-80b on frontier; batch_tokens = 16,16,"));
@@ -50,7 +52,7 @@ TEST(Series, OfABatchBeginWithTheirOwnFewestDevices) {
   EXPECT_THAT(run_table(study), HasSubstr("1.60"));
 }
 
-TEST(Series, AreOfAModelWhereSeveralTrainOnTheSameDevices) {
+TEST(Series, AreOfAModelUnlessItGrowsWithTheDevices) {
   const std::vector<Record> weak{record_of(8, 1, "small"), record_of(16, 1, "large")};
   EXPECT_THAT(series_of(make_study({}, weak)), ElementsAre("frontier", "frontier"));
 
@@ -59,11 +61,38 @@ TEST(Series, AreOfAModelWhereSeveralTrainOnTheSameDevices) {
               ElementsAre("small on frontier", "large on frontier"));
 }
 
+TEST(Series, OfOneModelHaveOneNameInAllFigures) {
+  const Study study = make_study({}, {record_of(8, 2), record_of(16, 1)});
+
+  EXPECT_THAT(series_of(study), ElementsAre("gpt-80b on frontier", "gpt-80b on frontier"));
+  EXPECT_THAT(figure_csv("strong", study), HasSubstr("\ngpt-80b on frontier,16,"));
+}
+
+TEST(Changes, SayNothingInATableWhereNothingIsCompared) {
+  const PointTag slow{"slow", {}, 1, "slow"}, fast{"fast", {}, 1, "fast"};
+  const PointTag again{"slow", {}, 2, "slow"};
+  const std::vector<Record> records{record_of(8, 2), record_of(16, 1), record_of(16, 3)};
+
+  EXPECT_EQ(sweep_table(make_study({}, {records[0], records[1]}, {slow, slow})), "");
+  EXPECT_THAT(sweep_table(make_study({}, records, {slow, slow, fast})), HasSubstr("+200.0"));
+  EXPECT_THAT(sweep_table(make_study({}, records, {slow, slow, again})), HasSubstr("2: 100.0"));
+}
+
+TEST(Changes, NameWhatTheyAreComparedWith) {
+  const PointTag plain{"as it is", {}, 1, "as it is"}, slow{"slow", {}, 1, "slow"};
+  const std::vector<Record> records{record_of(8, 2), record_of(8, 3), record_of(16, 1)};
+
+  EXPECT_EQ(reference_text(make_study({}, records, {plain, slow, plain})), "as it is");
+  EXPECT_EQ(reference_text(make_study({}, records, {plain, slow, slow})),
+            "the first of each point");
+  EXPECT_EQ(reference_text(make_study({}, records, {{}, slow, {}})), "without a label");
+}
+
 TEST(Series, HaveTheirLabelsAndBatchesInTheCsv) {
   const std::string csv = study_csv(of_two_batches());
 
   EXPECT_THAT(csv, HasSubstr(",series,label,value,repetition,batch_sequences,batch_tokens,"));
-  EXPECT_THAT(csv, HasSubstr(",frontier; batch_tokens = 16,batch_tokens = 16,16,1,"));
+  EXPECT_THAT(csv, HasSubstr(",gpt-80b on frontier; batch_tokens = 16,batch_tokens = 16,16,1,"));
 }
 
 TEST(Series, OfChangesAreTheirModelsAndDevices) {
