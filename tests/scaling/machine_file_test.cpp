@@ -9,8 +9,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "platforms/network/axis_rate.hpp"
 #include "platforms/platform.hpp"
 #include "schedule/program/function.hpp"
+#include "sim/cost/protocol.hpp"
 
 namespace fourfold {
 namespace {
@@ -115,6 +117,18 @@ TEST(MachineFile, IsReadWithWhatWasMeasured) {
   EXPECT_EQ(platform.library.measured.size(), 12u);
   // The all-reduce costs all of its time beside the product.
   EXPECT_NEAR(platform.processor.interference, 0.5, 1e-3);
+}
+
+// A message goes as fast as it was measured to, whatever the ports of the file.
+TEST(MachineFile, PortsHoldNoCollectiveBack) {
+  const Platform platform = written(measurements());
+  const Bytes buffer{1'048'576.0};
+  const CollectiveTask task{CollectiveKind::all_reduce, buffer, GroupShape{2, 1, 1},
+                            AxisRates(platform).rate(1, 2, 2), 2};
+
+  const CollectiveChoice choice = choose_collective(platform.library, task, {});
+
+  EXPECT_NEAR(choice.uncontended.value, 2 * 2 * (2 * micro + 1e-10 * buffer.value), 1e-7);
 }
 
 TEST(MachineFile, CollectivesOfRanksThatShareACoreCostWhatTheyDoBesideKernels) {
