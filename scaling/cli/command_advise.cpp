@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "scaling/cli/amounts.hpp"
 #include "scaling/cli/commands.hpp"
@@ -38,6 +39,13 @@ AdviceWish wish_of(const Typed& typed) {
     QuestionFlags flags = typed.flags;
     flags.devices = devices;
     wish.questions.push_back(question_of(flags));
+    const Question& question = wish.questions.back();
+    const std::int64_t batch = question.global_batch * question.model.sequence;
+    if (wish.tokens >= static_cast<double>(batch)) continue;
+    throw std::runtime_error(
+        fmt::format("--tokens {} are less than one batch, which has {}; train on more, or in "
+                    "batches of fewer --batch-tokens",
+                    typed.tokens, batch));
   }
   return wish;
 }

@@ -178,17 +178,13 @@ const GatheredRow& unchanged(const GatheredRow& one, const std::vector<GatheredR
   return one;
 }
 
-// What tells a row from others besides machine and label: the model, where several train on the
-// same devices, and devices, unless they are an axis or all alike.
+// What tells a row from others besides machine and label: the model, where some devices train
+// several, and devices, unless they are an axis or all alike.
 std::string told_apart(const StudyRow& row, const Study& study, bool devices) {
-  const std::string& model = row.record.point.model.name;
   const std::int64_t count = row.record.devices();
-  const auto rival = [&](const StudyRow& other) {
-    return other.record.devices() == count && other.record.point.model.name != model;
-  };
   const auto elsewhere = [&](const StudyRow& other) { return other.record.devices() != count; };
   const bool counts = devices && std::ranges::any_of(study.rows, elsewhere);
-  return joined(std::ranges::any_of(study.rows, rival) ? model : "",
+  return joined(several_models(study) ? row.record.point.model.name : "",
                 counts ? counted(count, "device") : "");
 }
 

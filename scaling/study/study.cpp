@@ -58,6 +58,14 @@ std::string model_on_machine(const StudyRow& row) {
                      joined(row.machine, label_with_value(row)));
 }
 
+bool several_models(const Study& study) {
+  std::map<std::int64_t, std::string> first;
+  return std::ranges::any_of(study.rows, [&](const StudyRow& row) {
+    const std::string& model = row.record.point.model.name;
+    return first.emplace(row.record.devices(), model).first->second != model;
+  });
+}
+
 std::vector<std::string> series_of(const Study& study) {
   std::vector<std::string> names;
   std::map<std::string, std::set<std::string>> models;

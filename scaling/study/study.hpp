@@ -66,6 +66,9 @@ std::string label_with_value(const StudyRow& row);
 // "gpt-5b on frontier", with the label where there is one.
 std::string model_on_machine(const StudyRow& row);
 
+// Some devices train several models: the model does not just grow with them.
+bool several_models(const Study& study);
+
 // What the rows of one curve share, row by row: the machine; the label, if there is one; and the
 // model, unless it grows with the devices.
 std::vector<std::string> series_of(const Study& study);

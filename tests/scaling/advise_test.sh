@@ -41,6 +41,8 @@ says '^TAKE [0-9]+ devices'
 says '^131072, 262144 devices: too many, frontier has 78848$'
 status 1 --platform frontier --devices 1,100000 --vocabulary 8000000 --tokens 1B
 says '1 device: gpt-5b fits no grid .*; 100000 devices: too many, frontier has 78848'
+status 2 --platform frontier --devices 64 --tokens 524287
+says '--tokens 524287 are less than one batch, which has 524288'
 status 2 --platform frontier --devices 100000,200000 --tokens 1B
 says '^fourfold: 100000, 200000 devices: too many, frontier has 78848$'
 status 2 --platform frontier --devices 64

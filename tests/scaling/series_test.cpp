@@ -125,6 +125,18 @@ TEST(Series, OfChangesGoOnWhereTheModelGrowsWithTheDevices) {
   EXPECT_THAT(csv, HasSubstr("\nslow,16,30,"));
 }
 
+TEST(Series, OfChangesKeepTheirNameWhereAnotherModelIsMissing) {
+  const std::vector<Record> records{record_of(8, 10, "small"), record_of(8, 12, "small"),
+                                    record_of(16, 10, "small"), record_of(16, 13, "small"),
+                                    record_of(16, 30, "large")};
+  const PointTag as_it_is{"as it is", {}, 1, "as it is"}, slow{"slow", {}, 1, "slow"};
+  const std::string csv = figure_csv(
+      "lines", make_study({}, records, {as_it_is, slow, as_it_is, slow, as_it_is}));
+
+  EXPECT_THAT(csv, HasSubstr("\nslow; small,8,20,"));
+  EXPECT_THAT(csv, HasSubstr("\nslow; small,16,30,"));
+}
+
 TEST(Series, LeaveOutPointsWithoutAPlaceOnTheAxis) {
   const std::vector<Record> records{record_of(8, 10), record_of(8, 12), record_of(8, 15)};
   const std::vector<PointTag> tags{
