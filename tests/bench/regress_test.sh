@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# fourfold regress in its short form: a baseline, an unchanged run, a product slowed by 10 % and a
+# fourfold regress in its short form: a baseline, an unchanged run, a product slowed by 20 % and a
 # rank slowed by 40 % on purpose, a projection that is not what was recorded, and refusals; no
-# absolute time is waited for. regress_slow_test.sh counts over twenty runs.
+# absolute time is waited for. regress_slow_test.sh counts over twenty runs, where 10 % may escape
+# in one of them: here that would fail a build now and then.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../scaling/command_line.sh"
 
@@ -40,10 +41,10 @@ assert all(one["reference"].keys() >= {"value", "lower", "upper", "unit"}
            for one in said["judgements"]), said
 PYTHON
 
-FOURFOLD_BENCH_REPEAT=product=0.1 try "$slowed" --baseline "$base" --quick \
+FOURFOLD_BENCH_REPEAT=product=0.2 try "$slowed" --baseline "$base" --quick \
   --junit "$folder/report.xml"
 grep -q '^product .* beside our own product' "$folder/said" ||
-  fail "a product slowed by 10 % is not named: $(cat "$folder/said")"
+  fail "a product slowed by 20 % is not named: $(cat "$folder/said")"
 grep -q '<failure message=' "$folder/report.xml" || fail "JUnit's file has no failure"
 if grep -E '.{121}' "$folder/said"; then fail "a line of more than 120 characters"; fi
 
