@@ -203,10 +203,10 @@ std::string node_tables(const Operations& all, const MachineFacts& facts) {
   const MeasuredOperation copy = copy_of(all, false);
   std::string text = "\n[node]\n";
   text += fact("devices", static_cast<double>(devices), "definition: ranks, at most two a core");
-  const std::string port = number(bytes_per_second(copy) / giga);
+  const double port = bytes_per_second(copy) / giga;
   const std::string of_port =
       source_of(copy) + ": a copy in a core's caches, which no message beats";
-  text += fact("switch_port_GBps", bytes_per_second(copy) / giga, of_port);
+  text += fact("switch_port_GBps", port, of_port);
   text += list("node.crowding",
                source_of(crowd) +
                    ": CPU time of a product and a map, of which ranks on a core get equal shares",
@@ -217,7 +217,8 @@ std::string node_tables(const Operations& all, const MachineFacts& facts) {
   }
   // On a crossbar all messages go through these.
   return text + list("node.nics", of_port,
-                     {fmt::format("devices = [{}], bandwidth_GBps = {}", all_devices, port)});
+                     {fmt::format("devices = [{}], bandwidth_GBps = {}", all_devices,
+                                  number(port))});
 }
 
 std::string measured_table(const Operations& all, const MachineFacts& facts) {

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <set>
+#include <sstream>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -137,7 +139,20 @@ std::string settings_of(const std::string& data, const Study& study, const std::
       quoted(fmt::format("{}/{}.csv", folder, data)), quoted(study.title),
       quoted(fidelities(study)), quoted(fmt::format("{}", fmt::join(machines(study), " "))),
       quoted(study.published_source), quoted(unit_text(study)), quoted(axis_of(study)),
-      quoted(reference_text(study)));
+      quoted(data == "lines" ? reference_text(study) : ""));
+}
+
+// More bars or lines than this nobody reads, and a picture of some 350 bars is wider than Cairo draws.
+constexpr std::size_t most_entries = 200;
+
+// Bars or lines: the different first cells below the names of the columns.
+std::size_t entries_of(const std::string& csv) {
+  std::set<std::string> entries;
+  std::istringstream lines(csv);
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line)) entries.insert(line.substr(0, line.find(',')));
+  return entries.size();
 }
 
 }  // namespace
@@ -145,25 +160,35 @@ std::string settings_of(const std::string& data, const Study& study, const std::
 std::string draw_figures(const std::vector<std::string>& kinds, const Study& study,
                          const std::string& folder) {
   std::vector<Plot> wanted;
-  std::vector<std::string> names, without;
+  std::vector<std::string> names, without, crowded;
   for (const std::string& kind : kinds) {
     const std::string csv = figure_csv(kind, study);
     const bool no_rows = !csv.empty() && csv.find('\n') + 1 == csv.size();
-    (no_rows ? without : names).push_back(kind);
+    const bool too_many = entries_of(csv) > most_entries;
+    (no_rows ? without : too_many ? crowded : names).push_back(kind);
     if (no_rows) continue;
     if (!csv.empty()) write_whole_file(fmt::format("{}/{}.csv", folder, kind), csv);
+    if (too_many) continue;
     wanted.push_back(
         {kind, folder + '/' + kind, settings_of(csv.empty() ? "summary" : kind, study, folder)});
   }
-  const std::string nothing = fmt::format(
-      "nothing to draw for {}: ranks shows grids that are simulated, lines the labels of "
-      "sweeps",
-      fmt::join(without, ", "));
+  std::vector<std::string> left_out;
+  if (!without.empty()) {
+    left_out.push_back(fmt::format(
+        "nothing to draw for {}: ranks shows grids that are simulated, lines the labels of sweeps",
+        fmt::join(without, ", ")));
+  }
+  if (!crowded.empty()) {
+    left_out.push_back(fmt::format(
+        "no picture of {}: it would have more than {} bars or lines; the CSV is written",
+        fmt::join(crowded, ", "), most_entries));
+  }
+  const std::string nothing = fmt::format("{}", fmt::join(left_out, "; "));
   if (names.empty()) return nothing;
   const std::string missing = draw(wanted);
   if (!missing.empty()) return missing;
   return fmt::format("{}: {} are drawn (.png, .svg, .pdf){}", folder, fmt::join(names, ", "),
-                     without.empty() ? "" : "; " + nothing);
+                     nothing.empty() ? "" : "; " + nothing);
 }
 
 std::string preview(const std::string& kind, const Study& study, const std::string& folder) {
