@@ -180,7 +180,7 @@ std::string draw_figures(const std::vector<std::string>& kinds, const Study& stu
   }
   if (!crowded.empty()) {
     left_out.push_back(fmt::format(
-        "no picture of {}: it would have more than {} bars or lines; the CSV is written",
+        "nothing to draw for {}: more than {} bars or lines, which nobody reads; the CSV is written",
         fmt::join(crowded, ", "), most_entries));
   }
   const std::string nothing = fmt::format("{}", fmt::join(left_out, "; "));

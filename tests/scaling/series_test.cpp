@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "scaling/study/figure.hpp"
+#include "scaling/study/plot.hpp"
 #include "scaling/study/study.hpp"
 #include "scaling/study/study_table.hpp"
 #include "tests/scaling/made_up_record.hpp"
@@ -14,6 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 Record record_of(std::int64_t devices, double seconds, const std::string& model = "gpt-80b") {
   Record record = made_up_record();
@@ -145,6 +147,24 @@ TEST(Series, LeaveOutPointsWithoutAPlaceOnTheAxis) {
 
   EXPECT_THAT(csv, HasSubstr("\nnic,2,50,"));
   EXPECT_THAT(csv, Not(HasSubstr("slow")));
+}
+
+TEST(Series, ThatAreTooManyToReadAreWrittenButNotDrawn) {
+  const TemporaryFolder folder;
+  std::vector<Record> records;
+  std::vector<PointTag> tags;
+  for (int i = 0; i <= 201; ++i) {
+    records.push_back(record_of(8, 10.0 + i));
+    const std::string label = "change " + std::to_string(i);
+    tags.push_back({label, {}, 1, label});
+  }
+  const Study study = make_study({}, records, tags);
+
+  for (const std::string kind : {"machines", "lines"}) {
+    EXPECT_THAT(draw_figures({kind}, study, folder.file("")),
+                StartsWith("nothing to draw for " + kind + ": more than 200 bars or lines"));
+    EXPECT_THAT(content_of(folder.file(kind + ".csv")), HasSubstr("change 201"));
+  }
 }
 
 TEST(Study, NamesPublishedRowsThatAreNoPoint) {
