@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "scaling/study/figure.hpp"
+#include "scaling/study/study_table.hpp"
 #include "scaling/study/system_table.hpp"
 
 namespace fourfold {
@@ -117,15 +118,8 @@ std::string sortable(const std::vector<std::string>& columns,
   return text + "</tbody></table></div>\n<p>A click on a heading sorts.</p>\n";
 }
 
-// Pflop/s, or Gflop/s where every row would be 0.0.
-std::pair<const char*, double> rate_unit(const Study& study) {
-  const auto large = [](const StudyRow& row) { return row.record.rate().value >= 1e14; };
-  const bool peta = std::ranges::any_of(study.rows, large);
-  return peta ? std::pair{"Pflop/s", 1e15} : std::pair{"Gflop/s", 1e9};
-}
-
 std::string table_of(const Study& study) {
-  const auto [flops, per_unit] = rate_unit(study);
+  const auto [flops, one_flops] = rate_unit(study);
   const std::string unit = study.tokens > 0.0 ? unit_text(study) : "days for 1T tokens";
   const std::vector<std::string> columns{
       "machine",       "model",      "system",      "label",        "grid", "fidelity", "devices",
@@ -146,10 +140,10 @@ std::string table_of(const Study& study) {
                     words(name(record.fidelity)), number(static_cast<double>(record.devices()), 0),
                     number(static_cast<double>(record.point.options.micro_batches), 0),
                     number(seconds, 3), bar(record.bar ? record.bar->low : 0.0),
-                    bar(record.bar ? record.bar->high : 0.0),
-                    number(record.rate().value / per_unit, 1), number(100.0 * rates.mfu, 1),
-                    number(100.0 * rates.hfu, 1), number(rates.tokens_per_s, 0),
-                    number(100.0 * record.exposed_share(), 1), number(record.memory.value / 1e9, 1),
+                    bar(record.bar ? record.bar->high : 0.0), number(record.rate() / one_flops, 1),
+                    number(100.0 * rates.mfu, 1), number(100.0 * rates.hfu, 1),
+                    number(rates.tokens_per_s, 0), number(100.0 * record.exposed_share(), 1),
+                    number(record.memory.value / 1e9, 1),
                     row.published ? number(row.published->value, 2) : Cell{"-", "", false},
                     number(study.tokens > 0.0 ? in_unit(row, record.seconds(), study)
                                               : rates.days_per_trillion_tokens,

@@ -10,11 +10,16 @@
 #include "scaling/study/figure.hpp"
 #include "scaling/study/system_table.hpp"
 #include "scaling/study/time_parts.hpp"
-#include "scaling/text/text_table.hpp"
-#include "scaling/text/throughput_text.hpp"
 #include "support/prose.hpp"
 
 namespace fourfold {
+
+RateUnit rate_unit(const Study& study) {
+  FlopsPerSecond largest;
+  for (const StudyRow& row : study.rows) largest = std::max(largest, row.record.rate());
+  return unit_for(largest, petaflops);
+}
+
 namespace {
 
 // Of a pipeline the axes are named.
@@ -32,6 +37,7 @@ std::string bar_cell(const Record& record) {
 }
 
 std::string main_table(const Study& study, Width width) {
+  const auto [flops, one_flops] = rate_unit(study);
   TextTable table;
   table.columns = {{"machine", "", Align::left},
                    {"devices", ""},
@@ -42,7 +48,7 @@ std::string main_table(const Study& study, Width width) {
                    {"ten best", "grids, s", Align::right, 7},
                    {"batch", "s"},
                    {"80 % bar", "s"},
-                   {"Pflop/s", ""},
+                   {flops, ""},
                    {"MFU", "%"},
                    {"HFU", "%", Align::right, 8},
                    {"of emp.", "peak, %", Align::right, 9},
@@ -64,7 +70,7 @@ std::string main_table(const Study& study, Width width) {
          fmt::to_string(record.point.options.micro_batches),
          fmt::format("{:.2f}-{:.2f}", best.least.value, best.most.value),
          fmt::format("{:.2f}{}", record.seconds().value, record.verdict == "capped" ? "^" : " "),
-         bar_cell(record), fmt::format("{:.1f}", record.rate().value / 1e15),
+         bar_cell(record), fmt::format("{:.1f}", record.rate() / one_flops),
          fmt::format("{:.1f}", 100.0 * throughput.mfu),
          fmt::format("{:.1f}", 100.0 * throughput.hfu),
          fmt::format("{:.1f}", 100.0 * record.of_empirical()),

@@ -210,14 +210,14 @@ std::string point_text(const Record& record) {
     text += fmt::format(" (estimated {:.3f} s)", record.estimated.value);
   }
   if (record.bar) text += '\n' + error_bar_text(*record.bar, record.seconds());
-  const double executed_rate = record.executed.value / record.seconds().value;
   text += (record.bar ? "\n" : "\n\n") + breakdown(record) + '\n' + effect_of_what_ifs(record);
   text += wrapped(
-      fmt::format("{:.1f} Pflop/s of model flops ({}): {:.1f} % of the empirical peak.\n",
-                  record.rate().value / 1e15,
+      fmt::format("{} of model flops ({}): {:.1f} % of the empirical peak.\n",
+                  rate_text(record.rate(), petaflops),
                   model_flops_convention(record.point.model, record.point.options.recompute),
                   100.0 * record.of_empirical()));
-  text += fmt::format("{:.1f} Tflop/s per device of executed flops.\n", executed_rate / 1e12);
+  text +=
+      rate_text(record.executed / record.seconds(), teraflops) + " per device of executed flops.\n";
   text += throughput_text(record.throughput());
   text += fmt::format("Memory per device {:.1f} GB of the {:.1f} GB that the reserve leaves.\n",
                       record.memory.value / 1e9, record.memory_limit.value / 1e9);

@@ -9,6 +9,19 @@
 
 namespace fourfold {
 
+RateUnit unit_for(FlopsPerSecond largest, RateUnit asked) {
+  constexpr RateUnit gigaflops{"Gflop/s", {1e9}};
+  for (const RateUnit& unit : {petaflops, teraflops}) {
+    if (unit.one <= asked.one && largest >= unit.one * 0.1) return unit;
+  }
+  return gigaflops;
+}
+
+std::string rate_text(FlopsPerSecond rate, RateUnit asked) {
+  const RateUnit unit = unit_for(rate, asked);
+  return fmt::format("{:.1f} {}", rate / unit.one, unit.name);
+}
+
 std::string short_number(double value) {
   const char* letters[]{"", "k", "M", "G", "T"};
   std::size_t thousands = 0;

@@ -13,6 +13,7 @@
 #include "scaling/text/detail_text.hpp"
 #include "scaling/text/explanation_text.hpp"
 #include "scaling/text/point_text.hpp"
+#include "scaling/text/throughput_text.hpp"
 #include "tests/golden.hpp"
 #include "tests/scaling/made_up_record.hpp"
 
@@ -148,6 +149,15 @@ TEST(Texts, OfASearchAreTheGoldenOnes) {
 }
 
 // Turning an option turns the word that stands for it.
+TEST(Texts, OfRatesAreInTheUnitAskedForOrOneThatShowsThem) {
+  EXPECT_EQ(rate_text({1.3815e18}, petaflops), "1381.5 Pflop/s");
+  EXPECT_EQ(rate_text({1.5e14}, petaflops), "0.1 Pflop/s");
+  EXPECT_EQ(rate_text({9.9e13}, petaflops), "99.0 Tflop/s");
+  EXPECT_EQ(rate_text({5.5e10}, petaflops), "55.0 Gflop/s");
+  EXPECT_EQ(rate_text({1.5e14}, teraflops), "150.0 Tflop/s");
+  EXPECT_EQ(rate_text({5.5e10}, teraflops), "55.0 Gflop/s");
+}
+
 TEST(Texts, OfAPointSayEachOption) {
   const auto options_of = [](const StepOptions& options) {
     Record record = distinct_record();
