@@ -25,6 +25,8 @@ std::string leonardo_with(const std::string& fact, const std::string& value) {
 TEST(dragonfly_plus_refusal, more_nodes_than_the_cells_hold) {
   EXPECT_THAT(leonardo_with("cells 23", "19"),
               HasSubstr("3456 nodes do not fit in 19 cells of 180 nodes"));
+  EXPECT_THAT(leonardo_with("nodes_per_cell 180", "150"),  // 6 nodes are left over, no whole cell
+              HasSubstr("3456 nodes do not fit in 23 cells of 150 nodes"));
 }
 
 TEST(dragonfly_plus_refusal, leaves_without_nodes) {

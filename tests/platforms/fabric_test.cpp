@@ -145,6 +145,16 @@ TEST(node_switch, joins_all_devices_at_the_rate_of_a_port) {
   EXPECT_DOUBLE_EQ(node_rings(graph, 0x21).rate, 450 * giga);
 }
 
+TEST(node_switch, is_left_aside_where_a_link_joins_two_devices) {
+  Node node = switched_node(4, 450);
+  node.links = {{0, 1, {100 * giga}, "direct"}};
+  const NodeGraph graph(node);
+
+  ASSERT_EQ(graph.path(1, 0).size(), 1u);
+  EXPECT_EQ(graph.link_name(graph.path(1, 0)[0]), "device 1 -> device 0");
+  EXPECT_EQ(graph.path(1, 2).size(), 2u);
+}
+
 TEST(fabric, refuses_what_does_not_fit) {
   Platform platform = rails();
   std::get<FatTreeNetwork>(platform.network).rails = 3;

@@ -99,6 +99,12 @@ INSTANTIATE_TEST_SUITE_P(
              "device 3 of a node sends through 0 NICs"},
         Edit{"DescendingGemm", "frontier", "{ size = 6400,", "{ size = 640,",
              "processor.gemm must ascend in size, but 640 follows 3200"},
+        Edit{"AttentionTwice", "crossbar", "[processor.gemm]",
+             "[processor.attention]\nsource = \"synthetic\"\nentries = [\n"
+             "  { sequence = 512, forward_Tflops = 1, backward_Tflops = 1 },\n"
+             "  { sequence = 512, forward_Tflops = 2, backward_Tflops = 2 },\n]\n"
+             "[processor.gemm]",
+             "is 512, but rows must ascend"},
         Edit{"FasterThanThePeak", "frontier", "rate_Tflops = 119.8", "rate_Tflops = 219.8",
              "above the advertised peak of 191.5"},
         Edit{"MoreNodesThanRoom", "frontier", "groups = { value = 77", "groups = { value = 70",

@@ -98,6 +98,21 @@ TEST(ErrorBars, AreWidenedInSquaresBySideByUnconfirmedNumbers) {
   EXPECT_THAT(bar.widened_by, ElementsAre("a", "b"));
 }
 
+TEST(Likeness, IsOfShardedRunsWhereWeightsAreCutAndOfPipelinedOnesWhereStagesAre) {
+  const Platform platform = read_platform("selene");
+  const auto parallelism = [&](const ProcessGrid& grid, std::int64_t zero) {
+    StepOptions options;
+    options.zero = zero;
+    return likeness(grid, options, platform).parallelism;
+  };
+
+  EXPECT_EQ(parallelism({8, 1, 1, 4}, 0), Parallelism::whole);
+  EXPECT_EQ(parallelism({8, 1, 1, 4}, 2), Parallelism::whole);
+  EXPECT_EQ(parallelism({8, 1, 1, 4}, 3), Parallelism::sharded);
+  EXPECT_EQ(parallelism({8, 1, 4, 1}, 0), Parallelism::sharded);
+  EXPECT_EQ(parallelism({8, 1, 4, 1, 2}, 3), Parallelism::pipelined);
+}
+
 TEST(ErrorBars, OfManyMicroBatchesAreWidenedAsThoseOfFew) {
   Point point;
   point.platform = "selene";

@@ -186,6 +186,8 @@ TEST(Measurements, AreAllPutAtTheSpeedThatTheReferenceProductShows) {
 
   EXPECT_DOUBLE_EQ(equal[0].seconds, 1.0);
   EXPECT_DOUBLE_EQ(equal[2].seconds, 1.0);
+  EXPECT_DOUBLE_EQ(equal[2].low, 0.5 * all[2].low);
+  EXPECT_DOUBLE_EQ(equal[2].high, 0.5 * all[2].high);
   EXPECT_DOUBLE_EQ(reference_seconds(all, 2), 500 * micro);
   EXPECT_THROW(at_one_speed(all, 4), std::runtime_error);
 }

@@ -354,8 +354,10 @@ TEST(KernelTime, OfHeadsDependsOnHowTheyFitTiles) {
   EXPECT_DOUBLE_EQ(batched_rate(p, {100, 128, 192, 128}).value, 150e12);
   EXPECT_DOUBLE_EQ(batched_rate(p, {101, 128, 192, 128}).value, 150e12 * 101 / 200);
   EXPECT_DOUBLE_EQ(batched_rate(p, {100, 128, 192, 96}).value, 150e12 * 96 / 128);
-  // Rows of 108 elements are not whole multiples of 16 bytes.
+  // Rows of 108 elements are not whole multiples of 16 bytes, whichever extent they are.
   EXPECT_DOUBLE_EQ(batched_rate(p, {100, 128, 192, 108}).value, 75e12 * 108 / 128);
+  EXPECT_DOUBLE_EQ(batched_rate(p, {100, 108, 192, 128}).value, 75e12 * 108 / 128);
+  EXPECT_DOUBLE_EQ(batched_rate(p, {100, 128, 196, 128}).value, 100e12 * 196 / (196 + 64));
 }
 
 // Expected largest values of normal ones: Teichroew 1956, Table I, for 10 and 20.

@@ -55,8 +55,14 @@ TEST(Search, OfAPowerOfTwoTriesTheBinomialCoefficient) {
   EXPECT_EQ(grids_tried(4096), 15 * 14 * 13 / 6);
 }
 
-TEST(Search, AccountsForEveryGridAndMicroBatch) {
-  const Point point = question("gpt-40b");
+// Heads of keys and values, which x cuts as it cuts heads; 0: as many as there are heads.
+class SearchWithKeys : public ::testing::TestWithParam<std::int64_t> {};
+
+INSTANTIATE_TEST_SUITE_P(Heads, SearchWithKeys, ::testing::Values(0, 2));
+
+TEST_P(SearchWithKeys, AccountsForEveryGridAndMicroBatch) {
+  Point point = question("gpt-40b");
+  point.model.key_value_heads = GetParam();
   const Platform platform = read_platform("perlmutter");
 
   const SearchResult result = search(point, platform, {96});
