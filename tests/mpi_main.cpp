@@ -1,6 +1,6 @@
 // main of the distributed tests: runs them on all ranks, lets rank 0 speak and the others name what
-// fails, and fails on every rank if a test has failed on one. What failed elsewhere than on rank 0 is
-// said once more at the end, where a log that was cut short still has it.
+// fails, and fails on every rank if a test has failed on one. What failed elsewhere than on rank 0
+// is said once more at the end, where a log that was cut short still has it.
 #include <gtest/gtest.h>
 
 #include <cstdio>

@@ -83,9 +83,10 @@ void add_advise_verb(CLI::App& app, Action& action) {
       "      --deadline 30d --node-hours 800k --system axonn-4d");
   add_machine_flags(*verb, typed->flags);
   verb->remove_option(verb->get_option("--devices"));
-  verb->add_option("--devices", typed->devices,
-                   "how many to choose from: numbers and ranges, such as 512,1024..8192 (512, 1024, "
-                   "2048, 4096, 8192)")
+  verb->add_option(
+          "--devices", typed->devices,
+          "how many to choose from: numbers and ranges, such as 512,1024..8192 (512, 1024, "
+          "2048, 4096, 8192)")
       ->required();
   verb->add_option("--tokens", typed->tokens, "to train on: 300B, 1T, 2e12")->required();
   verb->add_option("--deadline", typed->deadline, "the longest the run may take: 30d, 2w, 36h");

@@ -129,8 +129,9 @@ Advice advise(const AdviceWish& wish, const Watch& watch) {
   }
   const bool no_room = nothing_fits > 0 && nothing_fits == advice.refused.size();
   if (!too_many.empty()) {
-    advice.refused.push_back(fmt::format("{} devices: too many, {} has {}", fmt::join(too_many, ", "),
-                                         advice.platform.name, advice.platform.devices()));
+    advice.refused.push_back(fmt::format("{} devices: too many, {} has {}",
+                                         fmt::join(too_many, ", "), advice.platform.name,
+                                         advice.platform.devices()));
   }
   if (!advice.options.empty()) {
     choose(advice);

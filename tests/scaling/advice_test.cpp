@@ -168,12 +168,14 @@ TEST(Amounts, RefuseWhatIsNone) {
                 testing::HasSubstr("is no time such as 30d"));
   }
   for (const auto& [word, wrong] :
-       {std::pair{"", "''"}, std::pair{"a", "'a'"}, std::pair{"1..", "''"}, std::pair{"0..4", "'0'"},
-        std::pair{"1,x", "'x'"}, std::pair{"1.5", "'1.5'"}, std::pair{"1,2..4..8", "'4..8'"}}) {
-    EXPECT_EQ(refusal<std::runtime_error>([&] { counts_in("--devices", word); }),
-              fmt::format("--devices '{}': {} is no whole number from 1 on; numbers and ranges with "
-                          "commas between them are right, such as 512,1024..8192",
-                          word, wrong));
+       {std::pair{"", "''"}, std::pair{"a", "'a'"}, std::pair{"1..", "''"},
+        std::pair{"0..4", "'0'"}, std::pair{"1,x", "'x'"}, std::pair{"1.5", "'1.5'"},
+        std::pair{"1,2..4..8", "'4..8'"}}) {
+    EXPECT_EQ(
+        refusal<std::runtime_error>([&] { counts_in("--devices", word); }),
+        fmt::format("--devices '{}': {} is no whole number from 1 on; numbers and ranges with "
+                    "commas between them are right, such as 512,1024..8192",
+                    word, wrong));
   }
   EXPECT_THAT(refusal<std::runtime_error>([&] { counts_in("--devices", "1,8..4"); }),
               testing::HasSubstr("'8..4' ends before it begins"));

@@ -144,7 +144,8 @@ TEST(Campaign, RefusesModelsOfOneNameThatDifferOnTwoMachines) {
   }
   const auto on = [&](const char* platform, const char* rest, const char* layers) {
     return fmt::format(
-        "[[machine]]\nplatform = \"{}\"\n{}points = [{{ devices = 8, model = \"{}/mini.toml\" }}]\n",
+        "[[machine]]\nplatform = \"{}\"\n{}points = [{{ devices = 8, model = \"{}/mini.toml\" "
+        "}}]\n",
         platform, rest, folder.file(layers));
   };
   const std::string first = "title = \"Two\"\nbatch_tokens = 65_536\n" + on("frontier", "", "2");

@@ -41,8 +41,7 @@ Study of_two_batches() {
 TEST(Series, OfABatchBeginWithTheirOwnFewestDevices) {
   const Study study = of_two_batches();
 
-  EXPECT_THAT(series_of(study),
-              ElementsAre("gpt-80b on frontier, batch_tokens = 4",
+  EXPECT_THAT(series_of(study), ElementsAre("gpt-80b on frontier, batch_tokens = 4",
                                             "gpt-80b on frontier, batch_tokens = 4",
                                             "gpt-80b on frontier, batch_tokens = 16",
                                             "gpt-80b on frontier, batch_tokens = 16"));
@@ -132,8 +131,8 @@ TEST(Series, OfChangesKeepTheirNameWhereAnotherModelIsMissing) {
                                     record_of(16, 10, "small"), record_of(16, 13, "small"),
                                     record_of(16, 30, "large")};
   const PointTag as_it_is{"as it is", {}, 1, "as it is"}, slow{"slow", {}, 1, "slow"};
-  const std::string csv = figure_csv(
-      "lines", make_study({}, records, {as_it_is, slow, as_it_is, slow, as_it_is}));
+  const std::string csv =
+      figure_csv("lines", make_study({}, records, {as_it_is, slow, as_it_is, slow, as_it_is}));
 
   EXPECT_THAT(csv, HasSubstr("\nslow; small,8,20,"));
   EXPECT_THAT(csv, HasSubstr("\nslow; small,16,30,"));
