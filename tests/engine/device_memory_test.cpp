@@ -50,6 +50,20 @@ TEST_P(EveryMemory, CopiesSumsAndForgetsInTheOrderItWasAsked) {
   EXPECT_EQ(read(memory(), a + 32, 4), (std::vector<float>{1, 2, 6, 8}));
 }
 
+// 2^-8 is half a step of bf16 from 1 on: 1 stays, the number behind it goes on to the next but one.
+TEST_P(EveryMemory, RoundsSumsInBf16ThatLieHalfWayUpToEven) {
+  const DeviceBlock block = memory().allocate(12);
+  const std::array<std::uint16_t, 4> numbers{0x3f80, 0x3f81, 0x3b80, 0x3b80};
+  memory().copy_in(block.data(), reinterpret_cast<const std::byte*>(numbers.data()), 8);
+
+  memory().reduce({Owed::sum, Precision::bf16}, block.data() + 8, block.data(), block.data() + 4,
+                  2);
+
+  std::array<std::uint16_t, 2> sums{};
+  memory().copy_out(reinterpret_cast<std::byte*>(sums.data()), block.data() + 8, 4);
+  EXPECT_EQ(sums, (std::array<std::uint16_t, 2>{0x3f80, 0x3f82}));
+}
+
 TEST_P(EveryMemory, AlignsItsBlocks) {
   for (std::int64_t bytes : {0, 1, 64, 1000}) {
     const DeviceBlock block = memory().allocate(bytes);

@@ -90,8 +90,12 @@ TEST(ChosenTransport, WhatAnEarlierRunChoseIsTakenWithoutTiming) {
     if (channel.size() == 1) GTEST_SKIP() << "one member chooses nothing";
     Trial trial = trial_of(CollectiveKind::all_gather, Owed::sum, 4096, channel);
     const ChosenCollective collective = class_of(trial.call, channel.size());
-    channels.remember(
-        {{"another", collective, Transport::ring, {}}, {name(line), collective, earlier, {}}});
+    ChosenCollective larger = collective;
+    larger.elements *= 2;
+    const Transport other = earlier == Transport::window ? Transport::library : Transport::window;
+    channels.remember({{"another", collective, other, {}},
+                       {name(line), larger, other, {}},
+                       {name(line), collective, earlier, {}}});
 
     channel.prepare({trial.call});
     channel.finish(channel.start(trial.call));

@@ -181,6 +181,24 @@ TEST(Scaling, GlobalBandwidthReachesTheLinksOfTheTopology) {
   EXPECT_GT(seen[LinkKind::local], 0);
 }
 
+TEST(MeasuredCollectives, OfTwoAndOfFourBusyDevicesAreNotOneList) {
+  const std::string rows =
+      "[library.measured]\nsource = \"test\"\nentries = [\n"
+      "  { kind = \"all-reduce\", members = 2, devices = 2, bytes = 1000, time_us = 10 },\n"
+      "  { kind = \"all-reduce\", members = 2, devices = 4, bytes = 1000, time_us = 20 },\n"
+      "  { kind = \"all-reduce\", members = 2, devices = 4, bytes = 2000, time_us = 30 },\n]\n";
+  const Platform platform =
+      read_platform(edited("perlmutter", "[library.across]", rows + "[library.across]"));
+
+  const std::vector<MeasuredCollectives>& measured = platform.library.measured;
+  ASSERT_EQ(measured.size(), 2u);
+  EXPECT_EQ(measured[0].devices, 2);
+  EXPECT_EQ(measured[0].rows.size(), 1u);
+  EXPECT_EQ(measured[1].devices, 4);
+  ASSERT_EQ(measured[1].rows.size(), 2u);
+  EXPECT_DOUBLE_EQ(measured[1].rows[1].bytes, 2000.0);
+}
+
 TEST(Scaling, RefusesWhatCannotBeScaled) {
   EXPECT_THAT(refusal("frontier", {{"processor.memory_Gb", 2}}),
               HasSubstr("did you mean \"processor.memory_GB\"?"));

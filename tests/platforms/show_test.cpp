@@ -1,6 +1,7 @@
 // What a user sees of a machine: the golden picture of Frontier, and what holds for every machine.
 #include "platforms/show/show.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +15,7 @@
 namespace fourfold {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 // Written by `fourfold platforms show frontier`; read it before renewing it.
@@ -69,6 +71,9 @@ TEST_P(ShownPlatform, IsInTheList) {
 
   EXPECT_THAT(list_platforms(), HasSubstr("\n" + GetParam() + " "));
   EXPECT_THAT(list_platforms(), HasSubstr(platform.title));
+  const double peak = platform.processor.advertised_peak.value / 1e12;
+  EXPECT_THAT(list_platforms(), ContainsRegex("\n" + GetParam() + " .*" + platform.processor.name +
+                                              " +" + fmt::format("{:g}", peak) + " "));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ShownPlatform, ::testing::ValuesIn(known_platforms()),

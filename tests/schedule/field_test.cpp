@@ -4,8 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/refusal.hpp"
+#include <cmath>
 
+#include "tests/refusal.hpp"
 
 namespace fourfold {
 namespace {
@@ -123,6 +124,7 @@ TEST(Fields, OfRealNumbersSayThemShortAndHoldTheirBounds) {
   EXPECT_EQ(out_of_range(table.facts(), {{"degrees", 0.25}}),
             "degrees = 0.25, but it must be at least 0.5");
   EXPECT_EQ(out_of_range(table.facts(), {{"degrees", 2.0}}), "");
+  EXPECT_NE(out_of_range(table.facts(), {{"degrees", std::nan("")}}), "");
 }
 
 }  // namespace

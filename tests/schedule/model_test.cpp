@@ -244,6 +244,9 @@ TEST(Models, RefusesWhatCannotTakeEffect) {
               EndsWith("rotary_scaling cannot take effect without position = \"rotary\""));
   EXPECT_THAT(of("position = \"rotary\"\nrotary_high = 8"),
               EndsWith("rotary_high cannot take effect without a rotary_scaling other than 1"));
+  EXPECT_THAT(of("position = \"rotary\"\nrotary_trained_tokens = 8192"),
+              EndsWith("rotary_trained_tokens cannot take effect without a rotary_scaling other "
+                       "than 1"));
 }
 
 TEST(Models, RefusesWhatIsNoToml) {

@@ -292,5 +292,11 @@ TEST(ProcessGrid, RanksAndCoordinatesAreInverse) {
   }
 }
 
+TEST(ChromeTrace, SaysLayerAndMicroBatchFromTheFirstOn) {
+  EXPECT_EQ(place_arguments("block", 0, 0), R"("section":"block","layer":0,"micro_batch":0)");
+  EXPECT_EQ(place_arguments("block", 7, -1), R"("section":"block","layer":7)");
+  EXPECT_EQ(place_arguments("update", -1, -1), R"("section":"update")");
+}
+
 }  // namespace
 }  // namespace fourfold

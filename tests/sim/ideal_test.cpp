@@ -52,6 +52,18 @@ TEST(Ideal, ProductsAtAPeakPayNoPenaltyForTheirLayout) {
   EXPECT_EQ(ideal, plain);
 }
 
+TEST(Ideal, ProductsAtAPeakForgetWhatWasMeasuredOneByOne) {
+  const Point point = one_device();
+  Platform platform = flat_rate();
+  const double plain = estimate(lower(point, platform, IdealPart::gemm_advertised)).total.value;
+  platform.processor.products.fill({{1.0}, {1.0}, {1.0}, {{10e12}}});
+
+  const double ideal = estimate(lower(point, platform, IdealPart::gemm_advertised)).total.value;
+
+  EXPECT_GT(estimate(lower(point, platform)).total.value, 2.0 * plain);
+  EXPECT_EQ(ideal, plain);
+}
+
 TEST(Ideal, NetworkLeavesTheComputeOfKernelsAlone) {
   Point point = one_device();
   point.grid = ProcessGrid(2, 2, 2, 2);

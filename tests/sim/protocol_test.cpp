@@ -54,7 +54,11 @@ TEST(Protocol, WhatWasMeasuredOnAsManyMembersAndDevicesGoesFirst) {
   EXPECT_NEAR(microseconds(10'000.0), 100.0, 1e-6);        // between, by logarithms
   EXPECT_NEAR(microseconds(1.0), 10.0, 1e-6);              // latency
   EXPECT_NEAR(microseconds(1'000'000.0), 10'000.0, 1e-6);  // in proportion
-  task.devices = 2;                                        // which nobody measured
+  EXPECT_NEAR(choose_collective(library, task, {}).beside_kernels.value, 0.01, 1e-12);
+  library.interference = 0.2;  // of the rate beyond the latency
+  EXPECT_NEAR(choose_collective(library, task, {}).beside_kernels.value,
+              10e-6 + (0.01 - 10e-6) / 0.8, 1e-12);
+  task.devices = 2;  // which nobody measured
   const double by_constants = microseconds(10'000.0);
   task.buffer = {10'000.0};
   EXPECT_DOUBLE_EQ(

@@ -198,6 +198,24 @@ TEST(Strategies, MayMakeTheirBatchOfMicroBatches) {
   }
 }
 
+TEST(Strategies, MakeTheirBatchForEveryReplicaAlongZToo) {
+  Point point = pattern();
+  point.global_batch = 0;
+  StrategySpace space;
+  space.devices = {8};
+  extents(space, Axis::z) = {4};
+  space.micro_batch_sizes = {3};
+  space.micro_batches = {2};
+
+  const StrategyAnswer answer = searched(point, space, {100, Thoroughness::all});
+
+  ASSERT_FALSE(answer.best.empty());
+  for (const Strategy& strategy : answer.best) {
+    EXPECT_EQ(strategy.grid.extent(Axis::z), 4);
+    EXPECT_EQ(strategy.global_batch, 2 * 3 * strategy.grid.extent(Axis::data) * 4);
+  }
+}
+
 // What a lower bound leaves out is counted, and is none of the best.
 TEST(Strategies, LeftOutAreNoneOfTheBest) {
   StrategySpace space = pipelines();

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "sim/conditions/conditions.hpp"
+#include "sim/conditions/idle_scales.hpp"
 #include "sim/question/point_json.hpp"
 
 namespace fourfold {
@@ -164,6 +165,30 @@ TEST(Conditions, RefuseWhatIsNotInTheJob) {
   EXPECT_THAT(job_refusal(8, R"({"placement": "nodes=0,1"})"), HasSubstr("runs on 1"));
   EXPECT_THAT(job_refusal(16, R"({"placement": "nodes=4,4"})"), HasSubstr("twice"));
   EXPECT_THAT(job_refusal(8, R"({"placement": "nodes=99999"})"), HasSubstr("nodes 0 to 9855"));
+}
+
+// One device a node: nothing goes over a node's own links.
+TEST(Conditions, RefuseAScaleOfLinksThatNothingIsSentOver) {
+  Point point;
+  point.platform = "frontier";
+  point.model = {"gpt-7b", 30, 4608, 36, 4096, 32'000};
+  point.grid = ProcessGrid(8, 1, 1, 1);
+  const auto refused = [&](const std::string& key) {
+    point.scales = {{key, 0.5}};
+    const Platform scaled = read_platform(point.platform, point.scales);
+    try {
+      refuse_idle_scales(point, scaled);
+      return false;
+    } catch (const std::invalid_argument&) {
+      return true;
+    }
+  };
+
+  EXPECT_TRUE(refused("network.link_bandwidth_GBps"));
+  EXPECT_TRUE(refused("node.nics.0.bandwidth_GBps"));
+  EXPECT_FALSE(refused("node.links.0-1.bandwidth_GBps"));
+  point.grid = ProcessGrid(1, 1, 1, 16);
+  EXPECT_FALSE(refused("node.nics.0.bandwidth_GBps"));
 }
 
 TEST(Conditions, RefuseATuningThatNoGroupCanFollow) {
