@@ -181,6 +181,26 @@ TEST(TrainFlags, AResumedRunHearsWhatIsNotAsItWas) {
   EXPECT_EQ(changes({}, {"--learning-rate", "2e-3", "--batch=16"}), Words{});
 }
 
+TEST(TrainFlags, AResumedRunHearsOfEveryFlagThatDecidesItsNumbers) {
+  const std::vector<std::pair<std::string, std::string>> others{{"--data-order", "sequential"},
+                                                                {"--seed", "7"},
+                                                                {"--batch", "3"},
+                                                                {"--goldfish-k", "9"},
+                                                                {"--goldfish-h", "9"},
+                                                                {"--learning-rate", "3e-5"},
+                                                                {"--clip", "0.3"},
+                                                                {"--beta1", "0.3"},
+                                                                {"--beta2", "0.3"},
+                                                                {"--last-learning-rate", "0.3"},
+                                                                {"--warm-up", "33"},
+                                                                {"--weight-decay", "0.03"}};
+  for (const auto& [flag, value] : others) {
+    const std::vector<std::string> said = changes({}, {flag, value});
+    ASSERT_EQ(said.size(), 1u) << flag;
+    EXPECT_TRUE(said[0].starts_with(flag + " " + value + " instead of ")) << said[0];
+  }
+}
+
 TEST(TrainFlags, AModelMustBeTheResumedOne) {
   const Model small{"small", 2, 32, 8, 16, 128};
   Model other = small;

@@ -73,6 +73,7 @@ mv "$work/small.toml" "$work/elsewhere.toml" # the checkpoint holds the model
   >"$work/again.out" 2>&1 || fail "a run does not go on in its own folder, without its model file"
 mv "$work/elsewhere.toml" "$work/small.toml"
 grep -q "with --batch 4 instead of 8" "$work/again.out" || fail "another batch is not said"
+[ "$(wc -l <"$work/whole/loss.csv")" -eq 14 ] || fail "a resumed run has lost its earlier steps"
 "$fourfold" train --resume "$work/whole/checkpoints/step-00000012.safetensors" --steps 13 --json \
   --folder "$work/data" >"$work/json.out" 2>"$work/json.err" || fail "no run from a .safetensors"
 [ "$(grep -c '^{"kind":".*}$' "$work/json.out")" -eq "$(wc -l <"$work/json.out")" ] ||

@@ -99,6 +99,15 @@ TEST(Pick, SharpensAsTemperatureFalls) {
   EXPECT_EQ(pick(logits, {.temperature = 0.5}, 0.201), 1);
 }
 
+TEST(Pick, DrawsAmongTheKLikeliestAtItsTemperature) {
+  const float two = std::log(2.0F);
+  const std::vector<float> logits{0.0F, two, -50.0F};  // at 1/2: 1/5, 4/5
+
+  EXPECT_EQ(pick(logits, {.temperature = 0.5, .top_k = 2}, 0.199), 0);
+  EXPECT_EQ(pick(logits, {.temperature = 0.5, .top_k = 2}, 0.201), 1);
+  EXPECT_EQ(pick(logits, {.temperature = 0.0, .top_k = 2}, 0.1), 1);
+}
+
 TEST(Pick, DrawsAmongTheKLikeliestOnly) {
   const std::vector<float> logits{1.0F, 3.0F, 2.0F, 3.0F, -1.0F};
 
