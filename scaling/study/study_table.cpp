@@ -187,8 +187,8 @@ std::string notes(const Study& study) {
     sizes.push_back(fmt::format("{} {}", machine, fmt::join(numbers, " and ")));
   }
   std::string text =
-      fmt::format("Pflop/s and what is published are model flops: {}. Vocabulary: {}.\n",
-                  fmt::join(conventions, "; "), fmt::join(sizes, ", "));
+      fmt::format("{} and what is published are model flops: {}. Vocabulary: {}.\n",
+                  rate_unit(study).name, fmt::join(conventions, "; "), fmt::join(sizes, ", "));
   text += wrapped(throughput_conventions, page_width) + '\n';
   text += wrapped(fmt::format("{:.0f} % bar: where a run would lie, by runs like it that were "
                               "measured and by the platform's unconfirmed numbers "

@@ -4,7 +4,7 @@
 
   tests/faults/plant.py --check               every fault can be planted (faults_test.sh runs this)
   tests/faults/plant.py --list                ids, rooms and what is wrong
-  tests/faults/plant.py --build /tmp/faults   plants all, in three hours; interrupt and go on at will
+  tests/faults/plant.py --build /tmp/faults   plants all, in five hours; interrupt and go on at will
   tests/faults/plant.py --build /tmp/faults --set 2                    only those of faults_2.toml
   tests/faults/plant.py --build /tmp/faults --only ring-stores-too-early --again
 

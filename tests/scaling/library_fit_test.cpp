@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "scaling/text/collective_errors.hpp"
 #include "tests/paths.hpp"
 
 namespace fourfold {
@@ -37,6 +38,23 @@ std::vector<CollectiveSample> samples_of(const CollectiveLibrary& library) {
     }
   }
   return samples;
+}
+
+// A MiB is the first size of the class that begins there.
+TEST(CollectiveErrors, OfAClassOfSizesBeginWhereItSays) {
+  constexpr double mebi = 1024.0 * 1024.0;
+  std::vector<CollectiveSample> samples;
+  for (double bytes : {mebi - 1.0, mebi, 64.0 * mebi - 1.0, 64.0 * mebi}) {
+    samples.push_back({CollectiveKind::all_gather, 1, 4, {bytes}, {1e-3}});
+  }
+
+  const std::vector<CollectiveErrors> errors =
+      collective_errors(read_platform("perlmutter").library, samples);
+
+  ASSERT_EQ(errors.size(), 3u);
+  EXPECT_EQ(errors[0].rows, 1);
+  EXPECT_EQ(errors[1].rows, 2);
+  EXPECT_EQ(errors[2].rows, 1);
 }
 
 CollectiveLibrary known_library() {

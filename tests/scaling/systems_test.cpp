@@ -187,6 +187,9 @@ TEST(Systems, OfOnesOwnAreReadStrictly) {
               HasSubstr("zero = 7, but it must be at most 3"));
   EXPECT_THAT(refusal("zero = { usual = 0", "zero = { usual = 1"),
               HasSubstr("what is usual must be allowed"));
+  EXPECT_THAT(
+      refusal("searched = [\"interleaved\", \"1f1b\"]", "searched = [\"interleaved\", \"gpipe\"]"),
+      HasSubstr("what is searched must be allowed"));
   EXPECT_THAT(refusal("sequence_parallel = { usual = false", "sequence_parallel = { usual = 0"),
               HasSubstr("\"sequence_parallel\" must be true or false"));
   EXPECT_THAT(refusal("overlap.messages", "overlap.message"),

@@ -220,6 +220,15 @@ TEST(Texts, OfAStudyAreTheGoldenOnes) {
   expect_golden("studies.txt", study_table(study) + '\n' + study_csv(study));
 }
 
+TEST(Texts, OfAStudyNameTheUnitOfItsRates) {
+  Record record = distinct_record();
+  record.model_flops = {2e12};
+  const std::string text = study_table(make_study({"", "A laptop", {}, {}, {}, ""}, {record}));
+
+  EXPECT_EQ(text.find("Pflop/s"), std::string::npos) << text;
+  EXPECT_NE(text.find("flop/s and what is published are model flops"), std::string::npos) << text;
+}
+
 ReplayDetail detail_of(std::size_t channels) {
   ReplayDetail detail;
   detail.links = {{"NIC", {25e9}, 64, {3e12}, 0.125, "node 3 nic 1 out", {5.5e10}, 0.875},

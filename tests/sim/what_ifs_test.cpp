@@ -167,7 +167,7 @@ TEST(Conditions, RefuseWhatIsNotInTheJob) {
   EXPECT_THAT(job_refusal(8, R"({"placement": "nodes=99999"})"), HasSubstr("nodes 0 to 9855"));
 }
 
-// One device a node: nothing goes over a node's own links.
+// Eight devices are one node, which nothing leaves.
 TEST(Conditions, RefuseAScaleOfLinksThatNothingIsSentOver) {
   Point point;
   point.platform = "frontier";
