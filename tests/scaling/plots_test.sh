@@ -19,6 +19,18 @@ for plot in pflops time; do
 done
 ! text_of time | grep -q flops || fail "time has no flop/s to speak of"
 
+# A batch of less than a millisecond has its parts, too.
+printf '%s\n' 'layers = 2' 'hidden = 64' 'heads = 4' 'sequence_tokens = 128' 'vocabulary = 256' \
+  >"$folder/tiny.toml"
+cat >"$folder/short.toml" <<TOML
+title = "A short batch"
+[[machine]]
+platform = "crossbar"
+points = [{ devices = 2, model = "$folder/tiny.toml", batch_tokens = 1024 }]
+TOML
+draw "$folder/short.toml"
+text_of time | grep -q "^ *compute *$" || fail "a short batch has no compute: $(text_of time)"
+
 printf '%s\n' '# source: made up, batch_s' 'machine,devices,model,batch_s,pflops' \
   'frontier,32,gpt-5b,9,' >"$folder/rows.csv"
 { echo 'published_csv = "rows.csv"'; cat "$smoke"; } >"$folder/compared.toml"
