@@ -19,6 +19,9 @@ namespace {
 
 using namespace fourfold;
 
+constexpr std::int64_t most_devices = 131072;
+constexpr std::int64_t whole_batch = 8192;  // sequences, on that many devices
+
 Platform synthetic(const Scales& scales) {
   Platform platform = read_platform("frontier", scales);
   platform.name = "synthetic-131072";
@@ -29,12 +32,13 @@ Platform synthetic(const Scales& scales) {
 }
 
 // GPT-320B with fewer layers, in replicas of 512 devices.
-Point job(std::int64_t devices, std::int64_t layers) {
+Point job(std::int64_t devices, std::int64_t layers, std::int64_t batch) {
   Point point;
   point.platform = "frontier";
   point.model = read_model("gpt-320b");
   point.model.layers = layers;
   point.grid = ProcessGrid(8, 4, 16, devices / 512);
+  point.global_batch = batch;
   return point;
 }
 
@@ -70,7 +74,7 @@ struct Family {
 Family family(const std::string& name) {
   Family one{name, {}, {}};
   one.options.extent = ReplayExtent::full;
-  if (name == "jittered") one.options.jitter = Jitter(0.02, 1);
+  if (name == "jittered" || name == "jittered_one_batch") one.options.jitter = Jitter(0.02, 1);
   if (name == "contended") one.scales = {{"network.link_bandwidth_GBps", 0.25}};
   return one;
 }
@@ -92,12 +96,20 @@ void run(benchmark::State& state, const Family& one, const Point& point, std::in
   measured_by_family[one.name].push_back({static_cast<double>(size), seconds});
 }
 
+// The batch grows with the devices: each does the same, whatever their number.
 void devices(benchmark::State& state, const std::string& name) {
-  run(state, family(name), job(state.range(0), 4), state.range(0));
+  const std::int64_t count = state.range(0);
+  run(state, family(name), job(count, 4, whole_batch * count / most_devices), count);
+}
+
+// All sizes share one batch. The fewer devices there are, the more each computes, and the less its
+// collectives meet: rates have to be shared on the most devices only.
+void one_batch(benchmark::State& state, const std::string& name) {
+  run(state, family(name), job(state.range(0), 4, whole_batch), state.range(0));
 }
 
 void layers(benchmark::State& state, const std::string& name) {
-  run(state, family(name), job(4096, state.range(0)), state.range(0));
+  run(state, family(name), job(4096, state.range(0), whole_batch), state.range(0));
 }
 
 void growth(benchmark::State& state, const std::string& name) {
@@ -117,6 +129,7 @@ void growth(benchmark::State& state, const std::string& name) {
 FOURFOLD_FAMILY(devices, quiet, 512, 131072);
 FOURFOLD_FAMILY(devices, jittered, 512, 131072);
 FOURFOLD_FAMILY(devices, contended, 512, 131072);
+FOURFOLD_FAMILY(one_batch, jittered_one_batch, 16384, 131072);
 FOURFOLD_FAMILY(layers, by_layer, 12, 96);
 
 }  // namespace

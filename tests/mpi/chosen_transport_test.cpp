@@ -61,6 +61,26 @@ TEST(ChosenTransport, CandidatesAreThoseThatAreRight) {
             channel.size() == 2 ? all : ours);
 }
 
+// A gather is known by what it brings together, and what is reduced by what each member gives.
+TEST(ChosenTransport, IsOfTheWholeResultOfAGather) {
+  Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
+                    Transport::automatic, ProgressMode::none, host_memory());
+  Communicator& channel = channels[line];
+  for (const CollectiveKind kind :
+       {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
+    Trial trial = trial_of(kind, Owed::sum, 1009, channel);
+
+    const ChosenCollective collective = class_of(trial.call, channel.size());
+
+    EXPECT_EQ(collective.elements, static_cast<std::int64_t>(
+                                       std::max(trial.call.send.size(), trial.call.receive.size())))
+        << name(kind);
+    EXPECT_EQ(collective.bytes(), 4 * collective.elements);
+    EXPECT_EQ(collective.kind, kind);
+    EXPECT_EQ(collective.members, channel.size());
+  }
+}
+
 TEST(ChosenTransport, TakesTheFastestAndTimesACollectiveOnce) {
   Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
                     Transport::automatic, ProgressMode::none, host_memory());

@@ -129,6 +129,17 @@ TEST(EveryOption, ButMicroBatchesIsReadFromCampaigns) {
 }
 
 // To renew the document, paste what the failure prints.
+// Whoever goes on with a training is told of a change of these, and of no other option of the step.
+TEST(EveryOption, SaysWhetherItChangesTheNumbersOfATraining) {
+  std::vector<std::string> changing;
+  for (const FieldFacts& field : options()) {
+    if (field.numbers) changing.push_back(field.key);
+  }
+  EXPECT_THAT(changing,
+              testing::UnorderedElementsAre("precision", "attention", "grad_reduce_precision_z",
+                                            "grad_reduce_precision_data"));
+}
+
 TEST(EveryOption, HasItsLineInTheDocument) {
   const std::string document = content_of(source_path("docs/campaigns.md"));
   const FieldValues usual = step_fields().values({});

@@ -17,6 +17,11 @@ TEST(Progress, TimeLeftFollowsTheWork) {
 
 TEST(Progress, ClockIsReadable) {
   EXPECT_EQ(clock_text(7.4), "0:07");
+  EXPECT_EQ(clock_text(7.5), "0:08");
+  EXPECT_EQ(clock_text(59.6), "1:00");
+  EXPECT_EQ(clock_text(0.0), "0:00");
+  EXPECT_EQ(clock_text(-1.0), "?");
+  EXPECT_EQ(clock_text(3599.4), "59:59");
   EXPECT_EQ(clock_text(165.0), "2:45");
   EXPECT_EQ(clock_text(3723.0), "1:02:03");
 }

@@ -234,6 +234,7 @@ TEST(Models, RefusesBlocksThatCannotBe) {
   EXPECT_THAT(of("norm_epsilon = 0"), EndsWith("norm_epsilon = 0, but it must be at least 1e-12"));
   EXPECT_THAT(of("mlp_width = 0"), EndsWith("\"mlp_width\" must be a whole number, at least 1"));
   EXPECT_EQ(of("rotary_base = 500000\nposition = \"rotary\""), "accepted");
+  EXPECT_EQ(of("rotary_scaling = 1\nposition = \"rotary\""), "accepted");
 }
 
 TEST(Models, RefusesWhatCannotTakeEffect) {

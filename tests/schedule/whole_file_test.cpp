@@ -33,6 +33,8 @@ TEST(WholeFile, ReplacesTheOldOneAndLeavesNothingBeside) {
   write_whole_file(path, "a longer first text");
 
   refuse_unwritable(path);
+  EXPECT_FALSE(std::filesystem::exists(path + ".new"));
+  EXPECT_EQ(content_of(path), "a longer first text");
   write_whole_file(path, "second");
 
   EXPECT_EQ(content_of(path), "second");

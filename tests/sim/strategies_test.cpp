@@ -234,6 +234,25 @@ TEST(Strategies, LeftOutAreNoneOfTheBest) {
   }
 }
 
+// Strategies with the same rate share a row: they take no place from those that are slower.
+TEST(Strategies, ThatAreAlikeTakeOnePlaceOfTheBest) {
+  StrategySpace space = pipelines();
+  space.options.push_back({"--recompute", {"full", "none", "selective"}});
+  for (std::size_t wanted : {2, 3, 5, 8, 12}) {
+    const StrategyAnswer few = searched(pattern(), space, {wanted, Thoroughness::best});
+    const StrategyAnswer all = searched(pattern(), space, {wanted, Thoroughness::all});
+
+    ASSERT_EQ(all.best.size(), wanted);
+    ASSERT_EQ(few.best.size(), wanted);
+    EXPECT_TRUE(std::ranges::any_of(all.best, [](const Strategy& one) { return one.alike > 1; }));
+    for (std::size_t i = 0; i < wanted; ++i) {
+      EXPECT_EQ(few.best[i].words, all.best[i].words) << i << " of " << wanted;
+      EXPECT_EQ(few.best[i].seconds, all.best[i].seconds);
+      EXPECT_EQ(few.best[i].alike, all.best[i].alike);
+    }
+  }
+}
+
 TEST(Strategies, RefusedByARuleComeWithTheReason) {
   Point point = pattern();
   StrategySpace space = pipelines();
