@@ -48,20 +48,23 @@ double JsonObject::number(const std::string& key) {
 }
 
 std::int64_t JsonObject::integer(const std::string& key) {
+  return whole(key, 0);
+}
+
+std::int64_t JsonObject::positive(const std::string& key) {
+  return whole(key, 1);
+}
+
+std::int64_t JsonObject::whole(const std::string& key, std::int64_t least) {
   const nlohmann::json& value = get(key);
   const bool fits =
       value.is_number_integer() &&
       (!value.is_number_unsigned() ||
        value.get<std::uint64_t>() <= std::uint64_t{std::numeric_limits<std::int64_t>::max()});
-  if (!fits || value.get<std::int64_t>() < 0)
-    fail("'" + key + "' must be a whole number, 0 or more");
+  if (!fits || value.get<std::int64_t>() < least) {
+    fail("'" + key + "' must be a whole number, " + std::to_string(least) + " or more");
+  }
   return value.get<std::int64_t>();
-}
-
-std::int64_t JsonObject::positive(const std::string& key) {
-  const std::int64_t value = integer(key);
-  if (value < 1) fail("'" + key + "' must be at least 1");
-  return value;
 }
 
 bool JsonObject::flag(const std::string& key) {

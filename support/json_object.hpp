@@ -35,6 +35,8 @@ class JsonObject {
   void finish() const;
 
  private:
+  std::int64_t whole(const std::string& key, std::int64_t least);
+
   const nlohmann::json* value_;  // outlives this reader
   std::string where_;
   std::vector<std::string> asked_;

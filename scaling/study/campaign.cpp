@@ -201,6 +201,9 @@ Question read_question(const json& entry, Pattern pattern) {
   return question;
 }
 
+// Each is a point with a record of its own.
+constexpr std::int64_t most_repetitions = 10'000;
+
 // Once, or with as many seeds as are wanted.
 void add_repetitions(Question question, PointTag tag, std::int64_t seeds, Campaign& campaign) {
   const bool random = campaign.is_measured() || question.what_ifs.needs_seed();
@@ -354,6 +357,9 @@ void read_body(const json& written, const std::string& path, const std::string& 
   if (object.has("grids_by")) pattern.grids_by = object.text("grids_by");
   if (!grids_by.empty()) pattern.grids_by = grids_by;
   if (object.has("repetitions")) pattern.seeds = object.positive("repetitions");
+  if (pattern.seeds > most_repetitions) {
+    object.fail(fmt::format("'repetitions' must be at most {}", most_repetitions));
+  }
   pattern.folder = std::filesystem::path(path).parent_path().string();
   const json& machines = list(object, "machine");
   Reading reading{lines};

@@ -179,6 +179,7 @@ void read_projection(JsonObject& object, Record& record) {
   record.advertised_peak = {object.number("advertised_peak_flop_per_s")};
   read_search(object.object("search"), record);
   if (const json& replay = object.get("replay"); !replay.is_null()) {
+    if (!replay.is_object()) object.fail("'replay' must be a JSON object or null");
     json whole = replay;
     whole["outcome"] = json_of(record.outcome);
     record.replay = replay_answer_from_json(whole.dump());

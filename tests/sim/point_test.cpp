@@ -104,7 +104,7 @@ TEST(PointJson, RefusesMissingKey) {
 
 TEST(PointJson, RefusesImpossibleValues) {
   EXPECT_THAT(refusal(with("\"heads\":36", "\"heads\":0")),
-              HasSubstr("'heads' must be at least 1"));
+              HasSubstr("'heads' must be a whole number, 1 or more"));
   EXPECT_THAT(refusal(with("\"heads\":36", "\"heads\":3.5")), HasSubstr("whole number"));
   EXPECT_THAT(refusal(with("\"heads\":36", "\"heads\":18446744073709551615")),
               HasSubstr("whole number"));

@@ -238,7 +238,7 @@ TEST(Strategies, LeftOutAreNoneOfTheBest) {
 TEST(Strategies, ThatAreAlikeTakeOnePlaceOfTheBest) {
   StrategySpace space = pipelines();
   space.options.push_back({"--recompute", {"full", "none", "selective"}});
-  for (std::size_t wanted : {2, 3, 5, 8, 12}) {
+  for (std::size_t wanted : {5, 12}) {
     const StrategyAnswer few = searched(pattern(), space, {wanted, Thoroughness::best});
     const StrategyAnswer all = searched(pattern(), space, {wanted, Thoroughness::all});
 

@@ -1,0 +1,169 @@
+// Files with one wrong entry: what each edit of each entry of a good file gets to hear, in golden
+// texts. A change of a sentence, or of what is accepted, shows there.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <toml++/toml.h>
+
+#include <cmath>
+
+#include "platforms/platform.hpp"
+#include "platforms/software.hpp"
+#include "scaling/study/campaign.hpp"
+#include "scaling/study/memorisation.hpp"
+#include "scaling/study/record_json.hpp"
+#include "scaling/study/strategy_file.hpp"
+#include "scaling/systems/system.hpp"
+#include "schedule/models/model_file.hpp"
+#include "schedule/models/model_template.hpp"
+#include "sim/question/point.hpp"
+#include "support/whole_file.hpp"
+#include "tests/edits.hpp"
+#include "tests/golden.hpp"
+#include "tests/machines.hpp"
+#include "tests/scaling/made_up_record.hpp"
+#include "tests/scaling/temporary_folder.hpp"
+
+namespace fourfold {
+namespace {
+
+using testing::Tree;
+
+Tree tree_of(const std::string& toml) {
+  std::ostringstream json;
+  json << toml::json_formatter(toml::parse(toml));
+  return Tree::parse(json.str());
+}
+
+// A value on one line, tables in braces.
+std::string value_text(const Tree& value) {
+  std::string text;
+  if (value.is_object()) {
+    for (const auto& [key, entry] : value.items()) {
+      text += (text.empty() ? "{ \"" : ", \"") + key + "\" = " + value_text(entry);
+    }
+    return text.empty() ? "{}" : text + " }";
+  }
+  if (value.is_array()) {
+    for (const Tree& entry : value) text += (text.empty() ? "[" : ", ") + value_text(entry);
+    return text.empty() ? "[]" : text + "]";
+  }
+  if (value.is_number_float() && std::isnan(value.get<double>())) return "nan";
+  return value.dump();
+}
+
+// Every entry of the file's table on a line of its own.
+std::string toml_text(const Tree& table) {
+  std::string text;
+  for (const auto& [key, entry] : table.items()) {
+    text += '"' + key + "\" = " + value_text(entry) + "\n";
+  }
+  return text;
+}
+
+// The sentence without the name of the file.
+std::string sentence_of(const std::function<void()>& read, const std::string& path) {
+  std::string sentence = "accepted";
+  try {
+    read();
+  } catch (const std::exception& error) {
+    sentence = error.what();
+  }
+  for (std::size_t at; (at = sentence.find(path)) != std::string::npos;) {
+    sentence.replace(at, path.size(), "FILE");
+  }
+  return sentence;
+}
+
+std::string said_to_edits_of(const std::string& toml,
+                             const std::function<void(const std::string& path)>& read,
+                             const std::string& below = "") {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("edited.toml");
+  const auto said = [&](const Tree& edited) {
+    write_whole_file(path, toml_text(edited));
+    return sentence_of([&] { read(path); }, path);
+  };
+  return testing::said_to_edits(tree_of(toml), said, below);
+}
+
+TEST(EditedFile, OfAPlatformHearsWhatIsWrong) {
+  const auto read = [](const std::string& path) { read_platform(path); };
+  const auto content = [](const char* machine) {
+    return read_whole_file(testing::path_of_machine(machine));
+  };
+  std::string text = said_to_edits_of(content("dragonfly"), read);
+  for (const char* machine : {"dragonfly-plus", "fat-tree-2", "fat-tree-3", "torus", "crossbar"}) {
+    text += fmt::format("{}\n", machine) + said_to_edits_of(content(machine), read, "/network");
+    text += said_to_edits_of(content(machine), read, "/node");
+  }
+  expect_golden("edited_platforms.txt", text);
+}
+
+TEST(EditedFile, OfAModelHearsWhatIsWrong) {
+  const std::string shipped = read_whole_file(source_path("schedule/models/llama3.1-8b.toml"));
+  const auto read = [](const std::string& path) { read_model(path); };
+  expect_golden("edited_models.txt",
+                said_to_edits_of(model_template(), read) + said_to_edits_of(shipped, read));
+}
+
+TEST(EditedFile, OfSoftwareHearsWhatIsWrong) {
+  const std::string shipped = read_whole_file(source_path("software/megatron-core.toml"));
+  expect_golden("edited_software.txt",
+                said_to_edits_of(shipped, [](const std::string& p) { read_software(p); }));
+}
+
+TEST(EditedFile, OfASystemHearsWhatIsWrong) {
+  const std::string shipped = read_whole_file(source_path("systems/megatron-core.toml"));
+  expect_golden("edited_systems.txt",
+                said_to_edits_of(shipped, [](const std::string& p) { read_system(p); }));
+}
+
+TEST(EditedFile, OfACampaignHearsWhatIsWrong) {
+  std::string text;
+  for (const char* name : {"sc24_weak", "frontier_noise", "frontier_network", "perlmutter_ranks",
+                           "here_weak", "llama_family", "smoke"}) {
+    const std::string file = std::string("scaling/campaigns/") + name + ".toml";
+    text += file + "\n" +
+            said_to_edits_of(read_whole_file(source_path(file)),
+                             [](const std::string& p) { read_campaign(p); });
+  }
+  expect_golden("edited_campaigns.txt", text);
+}
+
+TEST(EditedFile, OfASpaceOfStrategiesHearsWhatIsWrong) {
+  const std::string shipped =
+      read_whole_file(source_path("scaling/campaigns/ornl_175b_space.toml"));
+  expect_golden("edited_spaces.txt",
+                said_to_edits_of(shipped, [](const std::string& p) { read_strategy_file(p); }));
+}
+
+TEST(EditedFile, OfAStudyOfMemorisationHearsWhatIsWrong) {
+  const auto said = [](const Tree& edited) {
+    return sentence_of([&] { read_memorisation(edited, "study.toml"); }, "study.toml");
+  };
+  const std::string shipped = read_whole_file(source_path("scaling/campaigns/memorisation.toml"));
+  expect_golden("edited_memorisation.txt", testing::said_to_edits(tree_of(shipped), said));
+}
+
+TEST(EditedFile, OfAPointHearsWhatIsWrong) {
+  Point point;
+  point.platform = "frontier";
+  point.model = read_model("gpt-5b");
+  point.grid = ProcessGrid(2, 2, 2, 2);
+  point.global_batch = 64;
+  const auto said = [](const Tree& edited) {
+    return sentence_of([&] { point_from_json(edited.dump()); }, "no file");
+  };
+  expect_golden("edited_points.txt", testing::said_to_edits(Tree::parse(to_json(point)), said));
+}
+
+TEST(EditedFile, OfARecordHearsWhatIsWrong) {
+  const auto said = [](const Tree& edited) {
+    return sentence_of([&] { record_from_json(edited.dump()); }, "no file");
+  };
+  expect_golden("edited_records.txt",
+                testing::said_to_edits(Tree::parse(to_json(made_up_record())), said));
+}
+
+}  // namespace
+}  // namespace fourfold
