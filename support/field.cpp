@@ -43,7 +43,7 @@ bool is_list(const FieldFacts& field) {
 std::string known_word(const std::string& flag, const std::string& word,
                        const std::vector<std::string>& known) {
   if (std::find(known.begin(), known.end(), word) != known.end()) return word;
-  throw std::runtime_error("unknown " + flag + " '" + word + "'" + did_you_mean(word, known));
+  throw std::runtime_error("unknown " + flag + " '" + word + "'" + one_of_these(word, known));
 }
 
 std::vector<std::string> words_of_list(const std::vector<FieldFacts>& list) {

@@ -60,7 +60,7 @@ SearchResult candidates_of_grid(const Question& question, const Platform& platfo
   if (result.rejected[Rejection::order] == result.tried) throw FindingFailed(of_the_order);
   if (result.feasible.empty()) {
     throw DoesNotFit(fmt::format(
-        "{} on grid {} needs at least {:.1f} GB per device, but {} leaves {:.1f} GB of {:.0f} GB",
+        "{} on grid {} needs at least {:.1f} GB per device, but {} leaves {:.1f} GB of {:.4g} GB",
         question.model.name, grid.str(), least.value / 1e9, platform.name, limit.value / 1e9,
         platform.processor.memory.value / 1e9));
   }
@@ -101,8 +101,8 @@ std::string why_nothing_fits(const Question& question, const Platform& platform,
   if (!counts.empty()) {
     return text + fmt::format("; {} micro-batches would fit", fmt::join(counts, ", "));
   }
-  text += fmt::format(" ({} tried, rejected {})", counted(result.tried, "combination"),
-                      fmt::join(reasons, ", "));
+  text += fmt::format(" ({} tried{}{})", counted(result.tried, "combination"),
+                      reasons.empty() ? "" : ", rejected ", fmt::join(reasons, ", "));
   if (!result.closest_miss.empty()) return text + ": " + result.closest_miss;
   if (question.system) return text;
   const std::string instead = nearby(question, platform);

@@ -28,7 +28,7 @@ Fidelity fidelity_named(const std::string& word) {
     if (word == name(fidelity)) return fidelity;
     known.emplace_back(name(fidelity));
   }
-  throw std::runtime_error("unknown fidelity '" + word + "'" + did_you_mean(word, known));
+  throw std::runtime_error("unknown fidelity '" + word + "'" + one_of_these(word, known));
 }
 
 Fidelity projected_fidelity_named(const std::string& word) {

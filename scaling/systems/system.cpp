@@ -29,8 +29,8 @@ std::string path_of(const std::string& name_or_path) {
   if (name_or_path.find('/') == std::string::npos && fs::exists(path)) return path.string();
   throw std::runtime_error("unknown system \"" + name_or_path + "\"" +
                            did_you_mean(name_or_path, known_systems()) +
-                           " `fourfold systems` lists all; a file of your own goes by its path, "
-                           "ending in .toml");
+                           " (`fourfold systems` lists all; a file of your own goes by its path, "
+                           "ending in .toml)");
 }
 
 // Places in the file, with the sentences about them.

@@ -20,7 +20,7 @@ Choice chosen(const std::string& word, const std::string& what,
     if (word == name(choice)) return choice;
     others.emplace_back(name(choice));
   }
-  throw std::runtime_error("there is no " + what + " '" + word + "'" + did_you_mean(word, others));
+  throw std::runtime_error("there is no " + what + " '" + word + "'" + one_of_these(word, others));
 }
 
 }  // namespace

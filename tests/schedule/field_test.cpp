@@ -89,9 +89,12 @@ TEST(Fields, TellInTheHelpWhatAFlagTakes) {
 TEST(Fields, RefuseInWords) {
   EXPECT_EQ(refusal("--bulbs", "10"), "--bulbs: '10' is no whole number from 1 to 9");
   EXPECT_EQ(refusal("--bulbs", "3.5"), "--bulbs: '3.5' is no whole number from 1 to 9");
-  EXPECT_EQ(refusal("--colour", "gren"), "unknown --colour 'gren'; did you mean \"green\"?");
-  EXPECT_EQ(refusal("--can", "blnk"), "unknown --can 'blnk'; did you mean \"blink\"?");
-  EXPECT_EQ(refusal("--hum", "onn"), "unknown --hum 'onn'; did you mean \"on\"?");
+  EXPECT_EQ(refusal("--colour", "gren"),
+            "unknown --colour 'gren'; did you mean \"green\"? It is one of red, green");
+  EXPECT_EQ(refusal("--can", "blnk"),
+            "unknown --can 'blnk'; did you mean \"blink\"? It is one of all, none, dim, blink");
+  EXPECT_EQ(refusal("--hum", "onn"),
+            "unknown --hum 'onn'; did you mean \"on\"? It is one of on, off");
   EXPECT_THAT(refusal("--can", "dim,all"), HasSubstr("all stands alone"));
 }
 
