@@ -10,6 +10,7 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 
 USUAL = ["", "0", "-1", "1", "2", "1.5", "plenty", "1,2", "1e300"]
 OF_A_FLAG = {
@@ -137,7 +138,9 @@ class Program:
         self.path = path
 
     def run(self, words):
-        return subprocess.run([self.path, *words], capture_output=True, text=True, timeout=120)
+        with tempfile.TemporaryDirectory() as folder:
+            return subprocess.run([self.path, *words], capture_output=True, text=True, timeout=120,
+                                  cwd=folder)
 
     def heard(self, words, plain):
         result = self.run(words)
