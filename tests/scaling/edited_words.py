@@ -148,7 +148,8 @@ class Program:
             return "changes " + changes(json.loads(result.stdout), plain)
         if result.returncode == 0:
             return "accepted"
-        lines = result.stderr.strip().splitlines() or [""]
+        # Points that fail beside each other are told in any order.
+        lines = sorted(result.stderr.strip().splitlines()) or [""]
         more = f" (and {len(lines) - 1} lines more)" if len(lines) > 1 else ""
         return f"{result.returncode}: {lines[-1]}{more}"
 
