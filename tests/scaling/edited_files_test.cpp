@@ -86,6 +86,33 @@ std::string said_to_edits_of(const std::string& toml,
   return testing::said_to_edits(tree_of(toml), said, below);
 }
 
+// Tables that only a machine has that was measured part by part.
+constexpr const char* measured_tables = R"(
+[processor.products]
+source = "made up"
+entries = [
+  { form = "NN", m = 64, k = 64, n = 64, rate_Tflops = 10 },
+  { form = "NN", m = 128, k = 64, n = 64, rate_Tflops = 20 },
+  { form = "TN", m = 64, k = 64, n = 64, rate_Tflops = 8 },
+]
+[processor.attention]
+source = "made up"
+entries = [
+  { sequence = 512, forward_Tflops = 40, backward_Tflops = 30 },
+  { sequence = 2048, forward_Tflops = 90, backward_Tflops = 70 },
+]
+[node.crowding]
+source = "made up"
+entries = [{ devices = 1, slowdown = 1 }, { devices = 4, slowdown = 1.5 }]
+[library.measured]
+source = "made up"
+entries = [
+  { kind = "all-reduce", members = 2, devices = 4, bytes = 1000, time_us = 20 },
+  { kind = "all-reduce", members = 2, devices = 4, bytes = 1000000, time_us = 90 },
+  { kind = "send", members = 2, devices = 2, bytes = 1000, time_us = 10 },
+]
+)";
+
 TEST(EditedFile, OfAPlatformHearsWhatIsWrong) {
   const auto read = [](const std::string& path) { read_platform(path); };
   const auto content = [](const char* machine) {
@@ -95,6 +122,10 @@ TEST(EditedFile, OfAPlatformHearsWhatIsWrong) {
   for (const char* machine : {"dragonfly-plus", "fat-tree-2", "fat-tree-3", "torus", "crossbar"}) {
     text += fmt::format("{}\n", machine) + said_to_edits_of(content(machine), read, "/network");
     text += said_to_edits_of(content(machine), read, "/node");
+  }
+  const std::string measured = content("crossbar") + measured_tables;
+  for (const char* table : {"/processor", "/node/crowding", "/library/measured"}) {
+    text += fmt::format("measured: {}\n", table) + said_to_edits_of(measured, read, table);
   }
   expect_golden("edited_platforms.txt", text);
 }
