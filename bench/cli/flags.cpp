@@ -9,6 +9,7 @@
 #include "engine/train/verbs.hpp"
 #include "support/exit_status.hpp"
 #include "support/help_format.hpp"
+#include "support/refused_words.hpp"
 
 namespace fourfold {
 

@@ -16,42 +16,10 @@
 #include "support/exit_status.hpp"
 #include "support/flag_checks.hpp"
 #include "support/help_format.hpp"
-#include "support/nearest_name.hpp"
+#include "support/refused_words.hpp"
 
 namespace fourfold {
 namespace {
-
-// The innermost verb that was typed.
-const CLI::App* typed_verb(const CLI::App& app) {
-  const std::vector<CLI::App*> typed = app.get_subcommands();
-  return typed.empty() ? &app : typed_verb(*typed.front());
-}
-
-// The sentence about the first word that the command line does not know; empty if it knows all.
-std::string unknown_word(const CLI::App& app) {
-  const std::vector<std::string> unknown = app.remaining(/*recurse=*/true);
-  if (unknown.empty()) return "";
-  const std::string word = unknown.front().substr(0, unknown.front().find('='));
-  const CLI::App* verb = typed_verb(app);
-  std::vector<std::string> known;
-  if (word.starts_with("-")) {
-    for (const CLI::Option* option : verb->get_options()) {
-      if (option->nonpositional()) known.push_back(option->get_name());
-    }
-    return "unknown flag '" + word + "'" + did_you_mean(word, known);
-  }
-  for (const CLI::App* inner : verb->get_subcommands({})) known.push_back(inner->get_name());
-  if (known.empty()) return "'" + word + "' is one argument too many";
-  return "unknown verb '" + word + "'" + did_you_mean(word, known);
-}
-
-// CLI11's sentences, but for those that only programmers understand.
-std::string in_words(const CLI::ParseError& error) {
-  const std::string said = error.what();
-  const std::size_t twice = said.find(": At Most 1 required");
-  return twice == std::string::npos ? said
-                                    : said.substr(0, twice) + " is given twice; give it once";
-}
 
 int complain(const std::string& sentence, int status) {
   say("fourfold: " + sentence + '\n');
@@ -103,12 +71,10 @@ int run(int count, char** words) {
     print(text.str());
     return status;
   } catch (const CLI::ParseError& error) {
-    const std::string sentence = unknown_word(app);
-    return complain(sentence.empty() ? in_words(error) : sentence, status_could_not);
+    return complain(sentence_of(app, error), status_could_not);
   }
   if (!action) {
-    const CLI::App* verb = typed_verb(app);
-    say(verb->help());
+    say(typed_verb(app).help());
     return complain("say what to do: a verb is missing", status_could_not);
   }
   return action();

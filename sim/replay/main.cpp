@@ -28,6 +28,7 @@
 #include "support/exit_status.hpp"
 #include "support/flag_checks.hpp"
 #include "support/help_format.hpp"
+#include "support/refused_words.hpp"
 #include "support/nearest_name.hpp"
 #include "support/standard_streams.hpp"
 
@@ -192,7 +193,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& asked) {  // --help
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
-    std::cerr << "fourfold-replay: " << error.what()
+    std::cerr << "fourfold-replay: " << fourfold::sentence_of(app, error)
               << "\nusage: fourfold-replay [OPTIONS] < point.json; --help explains the options\n";
     return fourfold::status_could_not;
   }

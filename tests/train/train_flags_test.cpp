@@ -12,6 +12,7 @@
 #include "engine/train/flags/flags.hpp"
 #include "engine/train/run/memory.hpp"
 #include "engine/train/run/trainer.hpp"
+#include "support/refused_words.hpp"
 
 namespace fourfold {
 namespace {

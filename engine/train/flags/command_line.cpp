@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "support/nearest_name.hpp"
 
 namespace fourfold {
 
@@ -66,18 +65,6 @@ void refuse_without_effect(const CLI::App& verb) {
 
 void parse_words(CLI::App& verb, const std::vector<std::string>& words) {
   verb.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the form that CLI11 takes
-}
-
-std::string sentence_of(const CLI::App& verb, const CLI::ParseError& error) {
-  const std::vector<std::string> unknown = verb.remaining();
-  if (unknown.empty()) return error.what();
-  const std::string word = unknown.front().substr(0, unknown.front().find('='));
-  if (!word.starts_with("-")) return "'" + word + "' is one argument too many";
-  std::vector<std::string> known;
-  for (const CLI::Option* option : verb.get_options()) {
-    if (option->nonpositional()) known.push_back(option->get_name());
-  }
-  return "unknown flag '" + word + "'" + did_you_mean(word, known);
 }
 
 nlohmann::json typed_flags(const CLI::App& verb) {

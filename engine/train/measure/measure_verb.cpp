@@ -15,6 +15,7 @@
 #include "engine/train/measure/kernel_times.hpp"
 #include "support/exit_status.hpp"
 #include "support/help_format.hpp"
+#include "support/refused_words.hpp"
 
 namespace fourfold {
 namespace {

@@ -22,6 +22,7 @@
 #include "support/exit_status.hpp"
 #include "support/field.hpp"
 #include "support/help_format.hpp"
+#include "support/refused_words.hpp"
 #include "support/standard_streams.hpp"
 
 namespace fourfold {
