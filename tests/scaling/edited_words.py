@@ -187,7 +187,7 @@ def main():
                                                                    else USUAL)))
             lines = [words_of(verb, {**usual, flag: value}) for value in values]
             others = {f: v for f, v in usual.items() if f != flag}
-            if flag in usual:
+            if flag in usual and usual[flag] != "none.txt":
                 values.append("(left out)")
                 lines.append(words_of(verb, others))
             values.append("(twice)")
