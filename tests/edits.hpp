@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace fourfold::testing {
+namespace fourfold::edits {
 
 // A file as a tree, and the sentence that it gets; "accepted" without one.
 using Tree = nlohmann::json;
@@ -122,4 +122,4 @@ inline std::string said_to_edits(const Tree& tree, const Said& said,
   return text;
 }
 
-}  // namespace fourfold::testing
+}  // namespace fourfold::edits

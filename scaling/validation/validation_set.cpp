@@ -100,8 +100,9 @@ class RowReader {
 
   std::int64_t whole(const std::string& column) const {
     const auto value = read_number<std::int64_t>(text(column));
-    if (!value || *value < 1) {
-      fail(column, "'" + text(column) + "' is no whole number of at least 1");
+    if (!value || *value < 1 || *value > most_of_anything) {
+      fail(column,
+           fmt::format("'{}' is no whole number from 1 to {}", text(column), most_of_anything));
     }
     return *value;
   }

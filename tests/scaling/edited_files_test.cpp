@@ -26,7 +26,7 @@
 namespace fourfold {
 namespace {
 
-using testing::Tree;
+using edits::Tree;
 
 Tree tree_of(const std::string& toml) {
   std::ostringstream json;
@@ -83,7 +83,7 @@ std::string said_to_edits_of(const std::string& toml,
     write_whole_file(path, toml_text(edited));
     return sentence_of([&] { read(path); }, path);
   };
-  return testing::said_to_edits(tree_of(toml), said, below);
+  return edits::said_to_edits(tree_of(toml), said, below);
 }
 
 // Tables that only a machine has that was measured part by part.
@@ -173,7 +173,7 @@ TEST(EditedFile, OfAStudyOfMemorisationHearsWhatIsWrong) {
     return sentence_of([&] { read_memorisation(edited, "study.toml"); }, "study.toml");
   };
   const std::string shipped = read_whole_file(source_path("scaling/campaigns/memorisation.toml"));
-  expect_golden("edited_memorisation.txt", testing::said_to_edits(tree_of(shipped), said));
+  expect_golden("edited_memorisation.txt", edits::said_to_edits(tree_of(shipped), said));
 }
 
 TEST(EditedFile, OfAPointHearsWhatIsWrong) {
@@ -185,7 +185,7 @@ TEST(EditedFile, OfAPointHearsWhatIsWrong) {
   const auto said = [](const Tree& edited) {
     return sentence_of([&] { point_from_json(edited.dump()); }, "no file");
   };
-  expect_golden("edited_points.txt", testing::said_to_edits(Tree::parse(to_json(point)), said));
+  expect_golden("edited_points.txt", edits::said_to_edits(Tree::parse(to_json(point)), said));
 }
 
 TEST(EditedFile, OfARecordHearsWhatIsWrong) {
@@ -193,7 +193,7 @@ TEST(EditedFile, OfARecordHearsWhatIsWrong) {
     return sentence_of([&] { record_from_json(edited.dump()); }, "no file");
   };
   expect_golden("edited_records.txt",
-                testing::said_to_edits(Tree::parse(to_json(made_up_record())), said));
+                edits::said_to_edits(Tree::parse(to_json(made_up_record())), said));
 }
 
 }  // namespace

@@ -13,6 +13,8 @@
 #include "sim/question/point_json.hpp"
 #include "sim/question/replay_answer.hpp"
 #include "tests/channels.hpp"
+#include "tests/edits.hpp"
+#include "tests/golden.hpp"
 
 namespace fourfold {
 namespace {
@@ -132,6 +134,14 @@ TEST(ReplayAnswerJson, ComesBackFieldByField) {
   EXPECT_EQ(log.leave, (std::vector<double>{0.15, 0.25}));
   EXPECT_EQ(log.flights[2][1].finish, 0.06);
   EXPECT_EQ(log.end, 0.5);
+}
+
+TEST(ReplayAnswerJson, EditedHearsWhatIsWrong) {
+  const auto said = [](const json& edited) {
+    return refusal([&] { replay_answer_from_json(edited.dump()); });
+  };
+  expect_golden("edited_answers.txt",
+                edits::said_to_edits(json::parse(to_json(distinct_answer())), said));
 }
 
 // Without each of its keys, and with one more, an answer is refused.

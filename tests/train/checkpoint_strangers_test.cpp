@@ -9,11 +9,14 @@
 
 #include "engine/train/checkpoint/checkpoint_checksum.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
+#include "tests/edits.hpp"
+#include "tests/golden.hpp"
 #include "tests/train/made_up_weights.hpp"
 
 namespace fourfold {
 namespace {
 
+using edits::said_to_edits;
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -81,6 +84,26 @@ TEST_F(checkpoint_strangers, written_anew_without_a_change_are_read) {
   write_head();
 
   EXPECT_EQ(sentence(), "");
+}
+
+// What each edit of each entry of the record hears, in a golden text.
+TEST_F(checkpoint_strangers, with_an_edited_record) {
+  if (world_size() > 1) GTEST_SKIP() << "one rank hears what all hear";
+  const json good = record_;
+  const auto said = [&](const json& edited) {
+    record_ = edited;
+    write_record();
+    std::string heard = sentence();
+    for (std::size_t at; (at = heard.find(folder_.path())) != std::string::npos;) {
+      heard.replace(at, folder_.path().size(), "FOLDER");
+    }
+    return heard.empty() ? std::string("accepted") : heard;
+  };
+  std::string text;
+  for (const auto& item : good.items()) {
+    if (item.key() != "checksums") text += said_to_edits(good, said, "/" + item.key());
+  }
+  expect_golden("edited_checkpoints.txt", text);
 }
 
 TEST_F(checkpoint_strangers, of_another_version) {
