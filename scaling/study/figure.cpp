@@ -122,11 +122,11 @@ std::string systems_csv(const Study& study) {
       "published_batch_s,grid\n";
   for (const StudyRow& row : study.rows) {
     const Record& record = row.record;
-    text +=
-        fmt::format("{},{},{},{},{},{},{}", row.machine, record.devices(), record.point.model.name,
-                    record.point.model.vocabulary, name(record.fidelity),
-                    csv_cell(row.label.empty() ? system_label(record) : row.label),
-                    row.label.empty() && row.given ? 1 : 0);
+    text += fmt::format("{},{},{},{},{},{},{}", csv_cell(row.machine), record.devices(),
+                        csv_cell(record.point.model.name), record.point.model.vocabulary,
+                        name(record.fidelity),
+                        csv_cell(row.label.empty() ? system_label(record) : row.label),
+                        row.label.empty() && row.given ? 1 : 0);
     for (const TimePart& part : time_parts(record.outcome))
       text += ',' + number(part.seconds.value);
     const Seconds seconds = record.seconds();
@@ -236,7 +236,7 @@ std::string machines_csv(const Study& study) {
     text += fmt::format(
         "{},{},{},{},{},{},{},{},{}\n",
         csv_cell(joined(joined(row.machine, label_with_value(row)), told_apart(row, study, true))),
-        row.machine, record.devices(), record.point.model.name, unit(seconds),
+        csv_cell(row.machine), record.devices(), csv_cell(record.point.model.name), unit(seconds),
         record.bar ? unit(seconds * (1.0 + record.bar->low)) : "",
         record.bar ? unit(seconds * (1.0 + record.bar->high)) : "", number(record.throughput().mfu),
         csv_cell(record.point.grid.str()));
@@ -381,14 +381,17 @@ std::string ranks_text(const Study& study) {
       }
     }
     const double best = grids[chosen].simulated->value;
-    text += fmt::format(
-        "{} on {} devices of {}: all {} grids simulated. The fastest, {} ({:.2f} s), is number {} "
-        "by\nestimate; the estimate's first takes {:.1f} % longer, the paper's model's first "
-        "{:.1f} %.\nKendall's tau of estimate and simulation {:.3f}.\n",
-        record.point.model.name, record.devices(), row.machine, grids.size(),
-        grids[chosen].grid.str(), best, chosen + 1,
-        100.0 * (grids[0].simulated->value / best - 1.0),
-        100.0 * (grids[paper].simulated->value / best - 1.0), record.tau.value_or(1.0));
+    text +=
+        wrapped(fmt::format(
+            "{} on {} devices of {}: all {} grids simulated. The fastest, {} ({:.2f} s), is number "
+            "{} "
+            "by estimate; the estimate's first takes {:.1f} % longer, the paper's model's first "
+            "{:.1f} %. Kendall's tau of estimate and simulation {:.3f}.",
+            record.point.model.name, record.devices(), row.machine, grids.size(),
+            grids[chosen].grid.str(), best, chosen + 1,
+            100.0 * (grids[0].simulated->value / best - 1.0),
+            100.0 * (grids[paper].simulated->value / best - 1.0), record.tau.value_or(1.0))) +
+        '\n';
   }
   return text + '\n';
 }

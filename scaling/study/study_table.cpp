@@ -286,9 +286,9 @@ std::string study_csv(const Study& study) {
       return value ? number(*value) : std::string();
     };
     const std::vector<std::string> cells{
-        row.machine,
+        csv_cell(row.machine),
         fmt::to_string(record.devices()),
-        record.point.model.name,
+        csv_cell(record.point.model.name),
         fmt::to_string(record.point.model.vocabulary),
         name(record.fidelity),
         spaced(record.point.grid),

@@ -25,6 +25,9 @@ PYTHON
 
 point=(--platform frontier --model gpt-5b --devices 16)
 parses "lines[0]['outcome']['total_s'] > 0" project "${point[@]}" --grid 2x2x2x2 --json
+# The replay of so small a job takes some tens of MiB and less than a minute, on any machine.
+parses "5 < lines[0]['replay']['peak_rss_MiB'] < 1000 and 0 < lines[0]['replay']['cpu_s'] < 60" \
+  project "${point[@]}" --grid 2x2x2x2 --json
 parses "lines[0]['explanation']['total_s'] == lines[0]['outcome']['total_s']" \
   project "${point[@]}" --grid 2x2x2x2 --fidelity estimated --explain --json
 parses "lines[0]['explanation']['simulation']['links'][0]['busiest_B'] > 0" \

@@ -1,11 +1,12 @@
 // What people and programs get of a record whose numbers are all different, word for word: a number
-// in the wrong place shows.
+// in the wrong place shows. It is long because every text has its made-up numbers beside it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "scaling/study/figure.hpp"
 #include "scaling/study/record_json.hpp"
 #include "scaling/study/study.hpp"
 #include "scaling/study/study_table.hpp"
@@ -212,6 +213,57 @@ Study study_of_two_machines() {
   study.rows[1].published = {{26.0}};
   study.rows[1].derived = true;
   return study;
+}
+
+// Two models on a growing machine, each as it is and with half the bandwidth, the latter with three
+// seeds; of the smallest job all grids were simulated.
+Study study_of_changes() {
+  Campaign campaign;
+  campaign.title = "Changes";
+  campaign.tokens = 2e12;
+  campaign.axis = "bandwidth";
+  std::vector<Record> records;
+  for (const char* model : {"gpt-small", "gpt, \"large\""}) {
+    for (std::int64_t devices : {1024, 4096}) {
+      for (std::int64_t repetition : {0, 1, 2, 3}) {
+        Record one = distinct_record();
+        one.point.model.name = model;
+        one.point.grid = ProcessGrid(2, 8, 32, devices / 512);
+        const double halved = repetition == 0 ? 0.0 : 3.0 + 0.25 * static_cast<double>(repetition);
+        one.outcome.total = {20.0 + static_cast<double>(devices) / 1024.0 + halved};
+        records.push_back(one);
+        campaign.tags.push_back(repetition == 0 ? PointTag{"as it is", 1.0, 1, "as it is"}
+                                                : PointTag{"half", 0.5, repetition, "half"});
+      }
+    }
+  }
+  return make_study(campaign, records, campaign.tags);
+}
+
+Study study_of_all_grids() {
+  Record one = distinct_record();
+  one.feasible = 3;
+  one.left_out = 0;
+  one.simulated = {{ProcessGrid(4, 4, 32, 16), 2, {17.0}, {{20.5}}, {3.5}},
+                   {ProcessGrid(2, 8, 32, 16), 2, {16.0}, {{21.0}}, {3.75}},
+                   {ProcessGrid(8, 2, 32, 16), 1, {18.0}, {{25.0}}, {3.25}}};
+  one.point.grid = ProcessGrid(4, 4, 32, 16);
+  one.point.options.micro_batches = 2;
+  one.paper_choice = one.simulated[2];
+  one.tau = 0.3333;
+  return make_study({}, {one});
+}
+
+TEST(Texts, OfFiguresAreTheGoldenOnes) {
+  std::string text;
+  for (const Study& study : {study_of_two_machines(), study_of_changes(), study_of_all_grids()}) {
+    for (const FigureKind& kind : figure_kinds()) {
+      text += fmt::format("== {}\n{}", kind.name, figure_csv(kind.name, study));
+    }
+    text += "== tables\n" + ranks_text(study) + sweep_table(study) + run_table(study) +
+            reference_text(study) + '\n' + unit_text(study) + '\n';
+  }
+  expect_golden("figures.txt", text);
 }
 
 TEST(Texts, OfAStudyAreTheGoldenOnes) {
