@@ -64,6 +64,7 @@ TESTS_OF_ROOM = {
     "engine/plan": ["engine"],
     "engine/train": ["train"],
     "scaling": ["scaling"],
+    "bench": ["bench"],
 }
 # What would fail with any fault, as it looks at the sources.
 BLIND = r"^faults/"

@@ -129,6 +129,26 @@ TEST(Search, EstimatesWhatItKeepsAsThePointAlone) {
   }
 }
 
+// Ranks in turn on 32 nodes: groups of every grid lie on other nodes than where ranks are packed.
+TEST(Search, OfAListOfDevicesEstimatesEachGridOnTheList) {
+  Point point = question("gpt-5b");
+  const Platform platform = read_platform("perlmutter");
+  point.what_ifs.placement.by = Placing::devices;
+  for (std::int64_t i = 0; i < 64; ++i) {
+    point.what_ifs.placement.list.push_back(i % 32 * platform.node.devices + i / 32);
+  }
+
+  const SearchResult result = search(point, platform, {64});
+
+  ASSERT_GT(result.feasible.size(), 20u);
+  for (std::size_t i = 0; i < result.feasible.size(); i += result.feasible.size() / 20) {
+    const Candidate& c = result.feasible[i];
+    point.grid = c.grid;
+    point.options.micro_batches = c.micro_batches;
+    EXPECT_EQ(c.estimate.outcome.total, estimate(point, platform).outcome.total) << c.grid.str();
+  }
+}
+
 TEST(Search, SortsByTimeKeepsOnlyWhatFitsAndRepeatsItself) {
   const Platform platform = read_platform("frontier");
 
