@@ -128,6 +128,10 @@ TEST(Validation, KeepsWhatItCannotExpressWithTheReason) {
 TEST(Validation, RefusesByLineAndColumn) {
   const auto row = [](const std::string& rest) { return columns + "a,me," + shape + rest; };
 
+  EXPECT_THAT(refusal(columns + "a,me,selene,16,20000,4096,32,2048,51200,64,2,4,2,4,full,9,,,\n"),
+              HasSubstr("column layers: layers = 20000, but it must be at most 10000"));
+  EXPECT_THAT(refusal(columns + "a,me,selene,16,24,4096,33,2048,51200,64,2,4,2,4,full,9,,,\n"),
+              HasSubstr("column heads: hidden = 4096 does not divide into 33 heads"));
   EXPECT_THAT(refusal(row("2,x,2,4,full,9,,,\n")),
               HasSubstr("line 2, column pp: 'x' is no whole number"));
   EXPECT_THAT(refusal(row("2,2,2,4,full,9,,,\n")), HasSubstr("column n_gpus: the grid has 8"));

@@ -22,9 +22,14 @@ Point tiny(const std::string& platform, const ProcessGrid& grid) {
 }
 
 std::vector<Point> points() {
-  return {tiny("crossbar", {2, 2, 2, 2}), tiny("crossbar", {1, 1, 1, 1}),
-          tiny("crossbar", {4, 2, 1, 1}), tiny("frontier", {2, 4, 4, 2}),
-          tiny("perlmutter", {8, 1, 2, 4})};
+  std::vector<Point> all{tiny("crossbar", {2, 2, 2, 2}), tiny("crossbar", {1, 1, 1, 1}),
+                         tiny("crossbar", {4, 2, 1, 1}), tiny("frontier", {2, 4, 4, 2}),
+                         tiny("perlmutter", {8, 1, 2, 4})};
+  // Blocks that are alike, many times over, on devices of which one is the slowest.
+  Point& deep = all.emplace_back(tiny("frontier", {2, 1, 1, 4}));
+  deep.model.layers = 24;
+  deep.options.micro_batches = 4;
+  return all;
 }
 
 // A pipeline of three stages in every order, with layers that cannot be dealt out evenly.
@@ -41,6 +46,8 @@ std::vector<Point> pipelines() {
   all[2].options.chunks = 2;
   all[3].options.order = PipelineOrder::zero_bubble;
   all[4].options.order = PipelineOrder::message_driven;
+  all.push_back(all[1]);
+  all.back().platform = "frontier";
   return all;
 }
 
