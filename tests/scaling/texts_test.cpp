@@ -10,6 +10,7 @@
 #include "scaling/study/record_json.hpp"
 #include "scaling/study/study.hpp"
 #include "scaling/study/study_table.hpp"
+#include "scaling/study/system_table.hpp"
 #include "scaling/text/collective_table.hpp"
 #include "scaling/text/detail_text.hpp"
 #include "scaling/text/explanation_text.hpp"
@@ -261,7 +262,7 @@ TEST(Texts, OfFiguresAreTheGoldenOnes) {
       text += fmt::format("== {}\n{}", kind.name, figure_csv(kind.name, study));
     }
     text += "== tables\n" + ranks_text(study) + sweep_table(study) + run_table(study) +
-            reference_text(study) + '\n' + unit_text(study) + '\n';
+            reference_text(study) + '\n' + unit_text(study) + '\n' + system_table(study, Width::whole);
   }
   expect_golden("figures.txt", text);
 }
