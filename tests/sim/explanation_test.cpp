@@ -27,7 +27,7 @@ std::vector<Point> points() {
                          tiny("perlmutter", {8, 1, 2, 4})};
   // Blocks that are alike, many times over, on devices of which one is the slowest.
   Point& deep = all.emplace_back(tiny("frontier", {2, 1, 1, 4}));
-  deep.model.layers = 24;
+  deep.model = {"deep", 24, 4096, 32, 1024, 512};
   deep.options.micro_batches = 4;
   return all;
 }
@@ -48,6 +48,7 @@ std::vector<Point> pipelines() {
   all[4].options.order = PipelineOrder::message_driven;
   all.push_back(all[1]);
   all.back().platform = "frontier";
+  all.back().model.hidden = 4096;
   return all;
 }
 
@@ -69,6 +70,22 @@ TEST(Explanation, PartsSumToTheStep) {
     EXPECT_NEAR(sum.value, explanation.outcome.total.value, 1e-12) << title(point);
     EXPECT_EQ(explanation.outcome.total, estimate(point, platform).outcome.total);
     EXPECT_EQ(explanation.slower_devices.value, 0.0);
+  }
+}
+
+// Where no collective runs beside a kernel, kernels and the slowest device are all of the compute:
+// what is left over is interference.
+TEST(Explanation, WithoutOverlapNothingInterferes) {
+  for (Point point : points()) {
+    point.options.overlap = {false, false, false, false, false, false};
+    const Platform platform = read_platform(point.platform);
+
+    const Explanation explanation = explain(point, platform, std::nullopt);
+
+    EXPECT_NEAR(explanation.interference.value, 0.0, 1e-12 * explanation.outcome.total.value)
+        << title(point);
+    // Kernels of the tiny model take as long as their launch, on any device.
+    EXPECT_EQ(explanation.slowest.value > 0.0, point.model.name == "deep") << title(point);
   }
 }
 
