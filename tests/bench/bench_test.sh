@@ -27,6 +27,14 @@ PYTHON
 measures gemm 6 --shapes nn:64x64x64,NT:32x128x64,tn:64x32x64
 measures gemm 3 --shapes 64x64x64 --precision bf16
 measures maps 10 --sequences 1
+# An element of STREAM is a double: copy and scale move two, add and triad three.
+python3 - "$folder/said" <<'PYTHON' || fail "STREAM's elements are no doubles"
+import json, sys
+bytes_of = {row["name"].split()[1].rstrip(","): row["GB/s p50"] * row["ns per element"]
+            for row in json.load(open(sys.argv[1]))["rows"] if row["name"].startswith("STREAM")}
+for loop, wanted in {"copy": 16, "scale": 16, "add": 24, "triad": 24}.items():
+    assert abs(bytes_of[loop] - wanted) < 1e-6 * wanted, bytes_of
+PYTHON
 measures attention 2 --sizes 128
 printf '%s\n' 'layers = 1' 'hidden = 64' 'heads = 4' 'head_size = 64' 'sequence_tokens = 128' \
   'vocabulary = 128' >"$folder/wide.toml"
