@@ -13,11 +13,24 @@
 #include <utility>
 #include <vector>
 
+#include "tests/refusal.hpp"
+
 namespace fourfold::edits {
 
 // A file as a tree, and the sentence that it gets; "accepted" without one.
 using Tree = nlohmann::json;
 using Said = std::function<std::string(const Tree&)>;
+
+// The sentence that the call is refused with, `name` in the place of each `path`.
+inline std::string heard(const std::function<void()>& call, const std::string& path,
+                         const std::string& name) {
+  std::string sentence = refusal<std::exception>(call);
+  for (std::size_t at = sentence.find(path); at != std::string::npos;
+       at = sentence.find(path, at + name.size())) {
+    sentence.replace(at, path.size(), name);
+  }
+  return sentence;
+}
 
 struct Edit {
   std::string name;

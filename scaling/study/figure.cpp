@@ -384,8 +384,7 @@ std::string ranks_text(const Study& study) {
     text +=
         wrapped(fmt::format(
             "{} on {} devices of {}: all {} grids simulated. The fastest, {} ({:.2f} s), is number "
-            "{} "
-            "by estimate; the estimate's first takes {:.1f} % longer, the paper's model's first "
+            "{} by estimate; the estimate's first takes {:.1f} % longer, the paper's model's first "
             "{:.1f} %. Kendall's tau of estimate and simulation {:.3f}.",
             record.point.model.name, record.devices(), row.machine, grids.size(),
             grids[chosen].grid.str(), best, chosen + 1,

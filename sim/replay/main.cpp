@@ -28,8 +28,8 @@
 #include "support/exit_status.hpp"
 #include "support/flag_checks.hpp"
 #include "support/help_format.hpp"
-#include "support/refused_words.hpp"
 #include "support/nearest_name.hpp"
+#include "support/refused_words.hpp"
 #include "support/standard_streams.hpp"
 
 namespace {

@@ -140,7 +140,7 @@ void MaxMin::expect_flows_on(std::int32_t link) const {
 // waits for that link's sake.
 void MaxMin::take_neighbours() {
   for (std::size_t number = 0; number < taken_links_.size(); ++number) {
-    if (!links_[taken_links_[number].link].dirty || all_taken(taken_links_[number])) continue;
+    if (!links_[taken_links_[number].link].dirty) continue;
     const auto flows = incidence_.flows_on(taken_links_[number].link);
     touched_ += static_cast<std::int64_t>(flows.size());
     for (const FlowShare& entry : flows) {
@@ -156,7 +156,7 @@ bool MaxMin::take_contradicted() {
   const std::size_t links_before = taken_links_.size();
   for (std::size_t number = 0; number < links_before; ++number) {
     const TakenLink link = taken_links_[number];
-    if (all_taken(link) || (!link.full && holdings_[link.link].held == 0)) continue;
+    if (!link.full && holdings_[link.link].held == 0) continue;
     const double too_fast = link.fastest * (1.0 + fair_tolerance);
     const double too_slow = link.fastest * (1.0 - fair_tolerance);
     const bool idle = !link.full && link.left > fair_tolerance * incidence_.capacity(link.link);

@@ -102,7 +102,6 @@ class MaxMin {
   void make_dirty(std::int32_t link);
   // Whether a change concerns the flow directly and it has not been taken since.
   bool waits(const Flow& flow) const;
-  bool all_taken(const TakenLink& link) const { return link.flows == links_[link.link].active; }
   void take(std::int32_t flow);
   void take_held_by(std::int32_t link);
   void take_neighbours();

@@ -60,20 +60,6 @@ std::string toml_text(const Tree& table) {
   return text;
 }
 
-// The sentence without the name of the file.
-std::string sentence_of(const std::function<void()>& read, const std::string& path) {
-  std::string sentence = "accepted";
-  try {
-    read();
-  } catch (const std::exception& error) {
-    sentence = error.what();
-  }
-  for (std::size_t at; (at = sentence.find(path)) != std::string::npos;) {
-    sentence.replace(at, path.size(), "FILE");
-  }
-  return sentence;
-}
-
 std::string said_to_edits_of(const std::string& toml,
                              const std::function<void(const std::string& path)>& read,
                              const std::string& below = "") {
@@ -81,7 +67,7 @@ std::string said_to_edits_of(const std::string& toml,
   const std::string path = folder.file("edited.toml");
   const auto said = [&](const Tree& edited) {
     write_whole_file(path, toml_text(edited));
-    return sentence_of([&] { read(path); }, path);
+    return edits::heard([&] { read(path); }, path, "FILE");
   };
   return edits::said_to_edits(tree_of(toml), said, below);
 }
@@ -170,7 +156,7 @@ TEST(EditedFile, OfASpaceOfStrategiesHearsWhatIsWrong) {
 
 TEST(EditedFile, OfAStudyOfMemorisationHearsWhatIsWrong) {
   const auto said = [](const Tree& edited) {
-    return sentence_of([&] { read_memorisation(edited, "study.toml"); }, "study.toml");
+    return edits::heard([&] { read_memorisation(edited, "study.toml"); }, "study.toml", "FILE");
   };
   const std::string shipped = read_whole_file(source_path("scaling/campaigns/memorisation.toml"));
   expect_golden("edited_memorisation.txt", edits::said_to_edits(tree_of(shipped), said));
@@ -183,14 +169,14 @@ TEST(EditedFile, OfAPointHearsWhatIsWrong) {
   point.grid = ProcessGrid(2, 2, 2, 2);
   point.global_batch = 64;
   const auto said = [](const Tree& edited) {
-    return sentence_of([&] { point_from_json(edited.dump()); }, "no file");
+    return refusal<std::exception>([&] { point_from_json(edited.dump()); });
   };
   expect_golden("edited_points.txt", edits::said_to_edits(Tree::parse(to_json(point)), said));
 }
 
 TEST(EditedFile, OfARecordHearsWhatIsWrong) {
   const auto said = [](const Tree& edited) {
-    return sentence_of([&] { record_from_json(edited.dump()); }, "no file");
+    return refusal<std::exception>([&] { record_from_json(edited.dump()); });
   };
   expect_golden("edited_records.txt",
                 edits::said_to_edits(Tree::parse(to_json(made_up_record())), said));

@@ -93,14 +93,7 @@ std::string said_to_row(const std::string& table, std::size_t number,
   const OneRow good = one_row_of(table, number);
   const auto said = [&](const Tree& row) {
     write_whole_file(path, text_of(good, row));
-    std::string sentence = "accepted";
-    try {
-      read(path);
-    } catch (const std::exception& error) {
-      sentence = error.what();
-    }
-    const std::size_t at = sentence.find(path);
-    return at == std::string::npos ? sentence : sentence.replace(at, path.size(), "TABLE");
+    return edits::heard([&] { read(path); }, path, "TABLE");
   };
   return fmt::format("{}, row {}\n", table, number) + edits::said_to_edits(good.row, said);
 }

@@ -12,11 +12,8 @@ cd "$folder"
 same() {
   sed -E "s|$folder|FOLDER|g; s/, about [0-9:]+ left//; s/-?[0-9.]+e-1[4-9]/0/g; s/, [0-9.]+ CPU s//
     s/^ +[0-9]+  (cannot be among|estimated$|out of memory)/  N  \1/" >"$folder/is"
-  cmp -s "$folder/is" "$source_folder/tests/golden/verbs/$1" && return
-  mkdir -p "$left" && cp "$folder/is" "$left/$1"
-  echo "tests/golden/verbs/$1 was (<) and is (>); the new text is in $left/$1:" >&2
-  { diff "$source_folder/tests/golden/verbs/$1" "$folder/is" || true; } | head -n 12 >&2
-  touch "$folder/differs"  # a variable would be the subshell's of a pipe
+  is_golden "$folder/is" "verbs/$1" "$left/$1" ||
+    touch "$folder/differs"  # a variable would be the subshell's of a pipe
 }
 
 # A record without what a build or a clock puts into it, keys in order, numbers in nine digits.

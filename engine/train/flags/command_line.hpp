@@ -16,8 +16,8 @@ namespace fourfold {
 // Throws std::runtime_error if an option was typed that, beside the others, has no effect.
 void refuse_without_effect(const CLI::App& typed);
 
-// Words after the verb. Throws CLI::ParseError, of which CLI::Success stands for --help; sentence_of() puts it into
-// words.
+// Words after the verb. Throws CLI::ParseError, of which CLI::Success stands for --help;
+// sentence_of() puts it into words.
 void parse_words(CLI::App& verb, const std::vector<std::string>& words);
 
 // {"--batch": ["16"], ...}: all that was typed but what belongs to one run only (folder, log,
