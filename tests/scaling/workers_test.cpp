@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -31,7 +32,10 @@ struct Heard {
   std::size_t most_at_once = 0;
 };
 
-Heard shared_out(std::size_t count, std::size_t workers, const DoTask& work) {
+// `ended` is called where the tasks are shared out, after the place of one was given back.
+Heard shared_out(
+    std::size_t count, std::size_t workers, const DoTask& work,
+    const std::function<void()>& ended = [] {}) {
   Heard heard;
   std::size_t next = 0, at_work = 0;
   Ears ears;
@@ -45,6 +49,7 @@ Heard shared_out(std::size_t count, std::size_t workers, const DoTask& work) {
     --at_work;
     heard.why[task] = why;
     if (died) heard.died.insert(task);
+    ended();
   };
   share_out(workers, work, ears);
   return heard;
@@ -113,21 +118,32 @@ std::size_t most_at_once(const std::string& log) {
   return most;
 }
 
+void wait_for(const std::string& file) {
+  while (!std::filesystem::exists(file)) std::this_thread::sleep_for(20ms);
+}
+
 TEST(Workers, LeaveTheirPlaceToProcessesOfTheOthersWhenTheyHaveNothingToDo) {
   const TemporaryFolder folder;
+  const std::string began = folder.file("began"), over = folder.file("over"),
+                    ended = folder.file("ended");
 
   const Heard both = shared_out(2, 2, [&](std::size_t task, const Tell& tell) {
-    if (task == 0) {
-      tell(std::to_string(most_at_once(folder.file("both"))));
-      write_content(folder.file("ended"), "");
+    if (task == 1) {
+      write_content(began, "");
+      return wait_for(over);
     }
-    while (!std::filesystem::exists(folder.file("ended"))) std::this_thread::sleep_for(20ms);
+    wait_for(began);
+    tell(std::to_string(most_at_once(folder.file("both"))));
+    write_content(over, "");
   });
-  const Heard alone = shared_out(2, 2, [&](std::size_t task, const Tell& tell) {
-    if (task == 1) return;
-    std::this_thread::sleep_for(500ms);
-    tell(std::to_string(most_at_once(folder.file("alone"))));
-  });
+  const Heard alone = shared_out(
+      2, 2,
+      [&](std::size_t task, const Tell& tell) {
+        if (task == 1) return;
+        wait_for(ended);
+        tell(std::to_string(most_at_once(folder.file("alone"))));
+      },
+      [&] { write_content(ended, ""); });
 
   EXPECT_EQ(both.told.at(0), "1");
   EXPECT_EQ(alone.told.at(0), "2");
