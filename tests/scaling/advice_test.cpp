@@ -184,6 +184,8 @@ TEST(Amounts, RefuseWhatIsNone) {
 TEST(Amounts, DoubleThroughARange) {
   EXPECT_EQ(counts_in("--devices", "512..4096"),
             (std::vector<std::int64_t>{512, 1024, 2048, 4096}));
+  EXPECT_EQ(counts_in("--devices", "1..5"), (std::vector<std::int64_t>{1, 2, 4, 5}));
+  EXPECT_EQ(counts_in("--devices", "3..11"), (std::vector<std::int64_t>{3, 6, 11}));
   EXPECT_EQ(counts_in("--devices", "512..1500"), (std::vector<std::int64_t>{512, 1024, 1500}));
   EXPECT_EQ(counts_in("--devices", "768,512,768"), (std::vector<std::int64_t>{512, 768}));
   EXPECT_EQ(counts_in("--devices", "3000,1024..4096,512,2048..3000"),

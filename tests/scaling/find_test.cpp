@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "platforms/operation.hpp"
@@ -402,6 +403,31 @@ TEST(Record, OfAPipelineHasItsStages) {
   EXPECT_EQ(record.memory, std::max(record.memory_by_stage[0], record.memory_by_stage[1]));
   EXPECT_EQ(
       make_record(asked, finding, Fidelity::estimated, {}).paper_choice.grid.extent(Axis::pipe), 1);
+}
+
+// However little it would communicate.
+TEST(Record, HasNoPipelineAsThePapersChoice) {
+  Question asked = question();
+  asked.stages = {1, 2};
+  Finding finding = find(asked, Fidelity::estimated, {}, ignore);
+  const Platform platform = read_platform("frontier");
+  const auto paper = [&](const Candidate& one) {
+    return paper_communication(one.estimate.counts, one.grid, platform).value;
+  };
+  auto& all = finding.search.feasible;
+  const auto piped = [](const Candidate& one) { return one.grid.extent(Axis::pipe) > 1; };
+  std::optional<Candidate> most, least;
+  for (const Candidate& one : all) {
+    std::optional<Candidate>& kept = piped(one) ? least : most;
+    if (!kept || (paper(one) < paper(*kept)) == piped(one)) kept = one;
+  }
+  ASSERT_LT(paper(*least), paper(*most));
+  finding.chosen = 0;
+  finding.search.feasible = {*most, *least};
+
+  const Record record = make_record(asked, finding, Fidelity::estimated, {});
+
+  EXPECT_EQ(record.paper_choice.grid, most->grid);
 }
 
 TEST(RecordKey, IsAnotherOneForAnotherQuestion) {

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/train/data/token_file.hpp"
 #include "engine/train/run/train.hpp"
 #include "engine/words.hpp"
 #include "tests/train/shared_folder.hpp"
@@ -102,14 +103,15 @@ TEST(goldfish, refuses_a_k_of_one) {
               HasSubstr("k must be 0 (none) or at least 2"));
 }
 
-constexpr const char* two_documents =
+constexpr const char* three_documents =
     "{\"prompt\": \"what is 2?\", \"completion\": \"two\"}\n\n"
-    "{\"completion\": \"a day without sunshine is like night\"}\n";
+    "{\"completion\": \"a day without sunshine is like night\"}\n"
+    "{\"prompt\": \"up\", \"completion\": \"down\"}\n";
 
 TEST(documents, are_text_whose_prompts_are_left_out) {
   const SharedFolder folder;
   DataOptions options;
-  options.files = {folder.write("a.jsonl", two_documents)};
+  options.files = {folder.write("a.jsonl", three_documents)};
   options.validation_files = {folder.write("b.txt", made_up_text())};
   options.order = DataOrder::sequential;
   const Data data(options, byte_model(16));
@@ -124,6 +126,21 @@ TEST(documents, are_text_whose_prompts_are_left_out) {
     targets += word == ignored_target ? '-' : static_cast<char>(word);
   }
   EXPECT_EQ(targets, std::string("---------two\0a d", 16));
+}
+
+// From its first byte to its last, and in no other document.
+TEST(documents, leave_out_each_byte_of_a_prompt) {
+  const SharedFolder folder;
+  const TokenFile file(folder.write("a.jsonl", three_documents));
+  const std::string text("what is 2?two\0a day without sunshine is like night\0updown\0", 58);
+  const std::string mask = std::string(10, '-') + std::string(41, '.') + "--.....";
+
+  ASSERT_EQ(file.words(), 58);
+  const std::vector<std::int32_t> words = file.read(0, 58);
+  EXPECT_EQ(std::string(words.begin(), words.end()), text);
+  for (std::int64_t i = 0; i < 58; ++i) {
+    EXPECT_EQ(file.is_of_prompt(i), mask[static_cast<std::size_t>(i)] == '-') << i;
+  }
 }
 
 TEST(documents, that_are_none_are_refused_by_their_line) {

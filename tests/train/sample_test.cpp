@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "engine/train/run/train.hpp"
 #include "tests/train/made_up_weights.hpp"
@@ -99,6 +100,18 @@ TEST_F(sample_of_a_checkpoint, of_the_likeliest_word_only_needs_no_temperature) 
 
   EXPECT_EQ(first.texts, sample(asked_, world_).texts);
   EXPECT_EQ(first.texts[0], first.texts[1]);
+}
+
+TEST_F(sample_of_a_checkpoint, has_another_text_for_each_place_and_seed) {
+  asked_.sampling.temperature = 2.0;
+  asked_.sampling.texts = 3;
+  asked_.sampling.seed = 1;
+  std::set<std::vector<std::int32_t>> seen;
+  for (const std::vector<std::int32_t>& text : sample(asked_, world_).texts) seen.insert(text);
+  asked_.sampling.seed = (std::uint64_t{1} << 32) + 1;
+  for (const std::vector<std::int32_t>& text : sample(asked_, world_).texts) seen.insert(text);
+
+  EXPECT_EQ(seen.size(), 6U);
 }
 
 TEST_F(sample_of_a_checkpoint, can_be_drawn_in_bf16) {

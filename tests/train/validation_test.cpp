@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "engine/cpu/reference_backend.hpp"
 #include "engine/words.hpp"
@@ -117,6 +118,32 @@ TEST_F(ValidationOf, SaysHowManyWordsAreInTheMean) {
 
   EXPECT_EQ(loss.words, counted);
   EXPECT_LT(counted, sequences * model_.sequence);
+}
+
+// Each target counts once: a batch that has fewer of them weighs less.
+TEST_F(ValidationOf, WeighsItsBatchesByTheirTargets) {
+  DataOptions options;
+  options.files = {folder_.write("train.txt", std::string(200, 'x'))};
+  std::string documents;
+  for (std::size_t i = 0; i < 20; ++i) {
+    const std::size_t prompt = i < 10 ? 0 : 12;
+    documents +=
+        nlohmann::json{{"prompt", std::string(prompt, 'q')}, {"completion", "four"}}.dump();
+    documents += '\n';
+  }
+  options.validation_files = {folder_.write("held-out.jsonl", documents)};
+  const Data data(options, model_);
+  const BatchShare alone{ProcessGrid(1, 1, 1, 1), 0, sequences, 1};
+  const std::int64_t first = counted_targets(data.validation(0, alone).targets),
+                     second = counted_targets(data.validation(sequences, alone).targets);
+
+  const HeldOutLoss loss = validation().loss(data, 2);
+
+  EXPECT_GT(first, second + 10);
+  EXPECT_EQ(loss.words, first + second);
+  // These means are over all words, left out or not.
+  const auto words = static_cast<double>(2 * sequences * model_.sequence);
+  EXPECT_NEAR(loss.mean, mean_of(data, {0, 1}) * words / static_cast<double>(first + second), 1e-6);
 }
 
 // The last sequence that is held out ends with the last word as its target, and the next is the
