@@ -36,6 +36,23 @@ for path in sorted(pathlib.Path(sys.argv[1]).glob("*.safetensors")):
 P
 }
 
+# expect_shards FOLDER BYTES: a file of several tensors holds no more, and no two neighbours fit one.
+expect_shards() {
+  python3 - "$@" <<'P' || fail "files of $1"
+import json, pathlib, struct, sys
+sizes, counts = [], []
+for path in sorted(pathlib.Path(sys.argv[1]).glob("model-*.safetensors")):
+    raw = path.read_bytes()
+    n, = struct.unpack("<Q", raw[:8])
+    sizes.append(len(raw) - 8 - n)
+    counts.append(len(json.loads(raw[8:8 + n])) - 1)
+limit = int(sys.argv[2])
+assert len(sizes) > 2 and max(counts) > 1, counts
+assert all(size <= limit for size, count in zip(sizes, counts) if count > 1), sizes
+assert all(a + b > limit for a, b in zip(sizes, sizes[1:])), sizes
+P
+}
+
 python3 -c 'import random; r = random.Random(1)
 open("words.bin", "wb").write(b"".join(r.randrange(50).to_bytes(2, "little") for _ in range(3000)))'
 
@@ -52,6 +69,7 @@ for kind in gpt2 llama llama-tied; do
     "$fourfold" checkpoint export $ours $kind/small-$files --shard-GB 0.000005 >/dev/null
     [[ -f $kind/small-$files/model.safetensors.index.json ]] || fail "there is no index"
     $by_hand same $given $kind/small-$files
+    expect_shards $kind/small-$files 5000
   done
 
   # Says what the model says when it is computed by hand.
