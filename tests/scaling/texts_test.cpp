@@ -8,6 +8,7 @@
 
 #include "scaling/study/figure.hpp"
 #include "scaling/study/record_json.hpp"
+#include "scaling/study/report.hpp"
 #include "scaling/study/study.hpp"
 #include "scaling/study/study_table.hpp"
 #include "scaling/study/system_table.hpp"
@@ -18,6 +19,7 @@
 #include "scaling/text/throughput_text.hpp"
 #include "tests/golden.hpp"
 #include "tests/scaling/made_up_record.hpp"
+#include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold {
 namespace {
@@ -262,9 +264,27 @@ TEST(Texts, OfFiguresAreTheGoldenOnes) {
       text += fmt::format("== {}\n{}", kind.name, figure_csv(kind.name, study));
     }
     text += "== tables\n" + ranks_text(study) + sweep_table(study) + run_table(study) +
-            reference_text(study) + '\n' + unit_text(study) + '\n' + system_table(study, Width::whole);
+            reference_text(study) + '\n' + unit_text(study) + '\n' +
+            system_table(study, Width::whole);
   }
   expect_golden("figures.txt", text);
+}
+
+// Without its style and its script.
+TEST(Texts, OfReportsAreTheGoldenOnes) {
+  const TemporaryFolder folder;
+  write_content(folder.file("a & b.svg"), "<svg>4D</svg>");
+  const ReportParts parts{
+      "[study]\n", {folder.file("a & b.svg")}, {"no grid <fits>", "nor here"}, "rows & columns\n"};
+  std::string text;
+  for (const Study& study : {study_of_two_machines(), study_of_changes(), study_of_all_grids()}) {
+    const std::string html =
+        report_html(study, study.rows.size() == 4 ? parts : ReportParts{"", {}, {}, ""});
+    const std::size_t body = html.find("<h1"), script = html.find("<script>");
+    ASSERT_LT(body, script);
+    text += html.substr(body, script - body) + '\n';
+  }
+  expect_golden("reports.txt", text);
 }
 
 TEST(Texts, OfAStudyAreTheGoldenOnes) {
