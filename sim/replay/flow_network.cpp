@@ -11,6 +11,7 @@ namespace fourfold {
 
 namespace {
 constexpr std::int64_t work_of_event = 10;
+constexpr std::size_t most_soon = 32;
 constexpr std::int32_t ahead = 8;  // parts of a ring whose links are fetched beforehand
 }  // namespace
 
@@ -175,18 +176,41 @@ void FlowNetwork::happen(const Event& event, double time) {
   }
 }
 
+bool FlowNetwork::look_ahead(double limit) {
+  soon_.clear();
+  while (soon_.size() < most_soon && !queue_.empty() && queue_.next_time() <= limit) {
+    soon_.push_back({queue_.next_time(), queue_.pop()});
+    if (!wakes(soon_.back().event)) __builtin_prefetch(&flows_[soon_.back().event.flow], 1);
+  }
+  for (const Soon& next : soon_) {
+    if (!wakes(next.event)) rates_.expect(next.event.flow);
+  }
+  return !soon_.empty();
+}
+
+void FlowNetwork::handle(const Soon& next) {
+  if (wakes(next.event)) {
+    now_ = next.time;
+    ++counts_.events;
+    woken_(-1 - next.event.flow, next.time);
+    return;
+  }
+  if (is_due(next.event, next.time)) now_ = next.time;
+  happen(next.event, next.time);
+}
+
 void FlowNetwork::advance() {
   const double limit = next_time() + quantum_;
-  while (next_time() <= limit && !queue_.empty()) {
-    now_ = queue_.next_time();
-    const Event event = queue_.pop();
-    if (!wakes(event)) {
-      happen(event, now_);
-      continue;
+  while (look_ahead(limit)) {
+    for (const Soon& next : soon_) {
+      // What those before it have brought about may come first.
+      while (!queue_.empty() && queue_.next_time() < next.time) {
+        handle({queue_.next_time(), queue_.pop()});
+      }
+      handle(next);
     }
-    ++counts_.events;
-    woken_(-1 - event.flow, now_);
   }
+  next_time();  // what comes later and is not due then is put off before rates change
   if (rates_.unsolved()) solve();
   counts_.work = rates_.touched() + work_of_event * counts_.events;
   if (counts_.work > work_limit_) throw TooMuchWork();

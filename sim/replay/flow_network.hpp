@@ -80,6 +80,12 @@ class FlowNetwork : public Transport {
     std::int32_t unfinished = 0;  // parts
   };
 
+  // An event that is out of the queue before its turn.
+  struct Soon {
+    double time = 0.0;
+    Event event;
+  };
+
   // Events of ranks stand below those of flows.
   static bool wakes(const Event& event) { return event.flow < 0; }
   void schedule(std::int32_t flow, double time);
@@ -87,6 +93,11 @@ class FlowNetwork : public Transport {
   // Whether something really happens in an event of this instant.
   bool is_due(const Event& event, double time) const;
   void put_off(std::int32_t flow);
+  // Takes the next events up to `limit` out of the queue, and what they look at out of memory:
+  // waiting for one after the other costs more than all else on a large machine. False if there are
+  // none.
+  bool look_ahead(double limit);
+  void handle(const Soon& next);
   void happen(const Event& event, double time);
   void move(std::int32_t communicator, double time);
   // True if the part moves at its bound: then its end is known, but has no event yet.
@@ -100,6 +111,7 @@ class FlowNetwork : public Transport {
   Parts parts_;
   std::vector<Flow> flows_;
   std::vector<Collective> collectives_;  // by communicator
+  std::vector<Soon> soon_;
   double quantum_;
   double now_ = 0.0;
   Counts counts_;

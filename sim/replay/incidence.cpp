@@ -92,12 +92,16 @@ Incidence Incidence::deciding(const std::vector<double>& bounds) const {
     if (same_load(candidates[i - 1], candidates[i])) kept[candidates[i]] = 0;
   }
   Incidence result;
-  result.capacity_ = capacity_;
+  std::vector<std::int32_t> number(capacity_.size());
+  for (std::int32_t link = 0; link < link_count(); ++link) {
+    number[link] = result.link_count();
+    if (kept[link]) result.capacity_.push_back(capacity_[link]);
+  }
   result.lone_rate_ = lone_rate_;
   result.flow_begin_.push_back(0);
   for (std::int32_t flow = 0; flow < flow_count(); ++flow) {
     for (const LinkShare& entry : links_of(flow)) {
-      if (kept[entry.link]) result.by_flow_.push_back(entry);
+      if (kept[entry.link]) result.by_flow_.push_back({number[entry.link], entry.share});
     }
     result.flow_begin_.push_back(static_cast<std::int64_t>(result.by_flow_.size()));
   }

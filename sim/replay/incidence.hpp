@@ -27,7 +27,8 @@ class Incidence {
 
   // The same without links that never decide a rate if flow i stays below bounds[i]: those that all
   // flows together cannot fill, and those that carry exactly what a no wider link carries. A ring
-  // loads a NIC's two directions alike, so at least every other link goes. Lone rates are kept.
+  // loads a NIC's two directions alike, so at least every other link goes. Lone rates are kept; the
+  // links that stay are numbered anew, in their order.
   Incidence deciding(const std::vector<double>& bounds) const;
 
   std::int32_t flow_count() const { return static_cast<std::int32_t>(flow_begin_.size()) - 1; }

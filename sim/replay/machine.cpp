@@ -112,6 +112,11 @@ class FlatZone : public NetZoneImpl {
 
 }  // namespace
 
+Machine::Machine() : engine_(make_engine()), flows_(std::make_shared<FlowModel>()) {
+  s4u::create_full_zone("root")->seal();
+  engine_->add_model(flows_);
+}
+
 Machine::Machine(const Topology& topology, std::vector<Strand> strands)
     : engine_(make_engine()), flows_(std::make_shared<FlowModel>()) {
   s4u::NetZone* root = s4u::create_full_zone("root");

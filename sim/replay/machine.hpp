@@ -1,5 +1,5 @@
-// A machine as a SimGrid platform: every device a host, every link of the topology a link, in one
-// flat zone whose routes are computed, not stored.
+// SimGrid's engine, and a machine as its platform: every device a host, every link of the topology
+// a link, in one flat zone whose routes are computed, not stored.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,10 @@ namespace fourfold {
 // SimGrid knows one engine at a time, so there is one machine at a time.
 class Machine {
  public:
-  // The Topology must outlive the machine. Throws std::logic_error if there is a machine already.
+  // Without devices and links, for a FlowNetwork, which has its own: SimGrid's would take an eighth
+  // of a large replay's time. All throw std::logic_error if there is a machine already.
+  Machine();
+  // The Topology must outlive the machine.
   explicit Machine(const Topology& topology) : Machine(topology, {}) {}
   // The same with a route of its own for each strand.
   Machine(const Topology& topology, std::vector<Strand> strands);

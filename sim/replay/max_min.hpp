@@ -30,8 +30,9 @@ class MaxMin {
   // no link can hold it back: then it runs at its bound at once. Otherwise solve() decides.
   bool enter(std::int32_t flow, double bound);
   void leave(std::int32_t flow);
-  // The flow will soon enter or leave: its links are fetched from memory. Changes nothing.
+  // The flow will soon enter or leave: it and its links are fetched from memory. Changes nothing.
   void expect(std::int32_t flow) const {
+    __builtin_prefetch(&flows_[flow], 1);
     for (const LinkShare& entry : incidence_.links_of(flow)) {
       __builtin_prefetch(&links_[entry.link], 1);
     }

@@ -125,7 +125,8 @@ class Job {
                       {largest_caps(program), sent_by_channel(program)})),
         classes_(device_classes(grid, options.compute_factors)),
         rings_(rings_of(communicators_, mapping_, topology_, platform, options.carrier)),
-        machine_(topology_, all_strands(rings_)) {}
+        machine_(options.carrier == Carrier::flows ? Machine()
+                                                   : Machine(topology_, all_strands(rings_))) {}
 
   // By stage.
   std::vector<std::vector<SegmentTimes>> simulate(const std::vector<IssueStream>& streams,

@@ -79,7 +79,7 @@ double with_flows(const Topology& topology, const std::vector<Ring>& rings) {
     network.start(static_cast<std::int32_t>(i), 0.0,
                   {0, {}, {{0.0}, {rings[i].bytes_per_edge}, {1e15}}, {}});
   }
-  Machine machine(topology);
+  Machine machine;
   machine.run(network);
   return end;
 }
