@@ -90,5 +90,79 @@ printf '%s\n' '#! bound_percent: 1000' '#! least_cases: 2' \
 "$fourfold" validate --set runs.csv --csv rows.csv 2>/dev/null | same validate.txt
 same validate.csv <rows.csv
 
+# What a machine with failures and power is advised to, by each limit.
+{
+  cat "$FOURFOLD_PLATFORMS/fat-tree-2.toml"
+  printf '[operation]\n'
+  printf '%s = { value = %s, source = "made up" }\n' node_power_W 2000 node_failures_per_day 0.5 file_system_write_GBps 4
+} >failing.toml
+advise=(advise --platform failing.toml --model gpt-5b --batch-tokens 393216 --devices 24..48 --tokens)
+{
+  "$fourfold" "${advise[@]}" 200B || true
+  "$fourfold" "${advise[@]}" 200B --deadline 30d --restart-minutes 45 || true
+  "$fourfold" "${advise[@]}" 200B --node-hours 3600 || true
+  "$fourfold" "${advise[@]}" 1T --deadline 1w --node-hours 1k || true
+  "$fourfold" advise --platform torus --model gpt-5b --batch-tokens 262144 --devices 16..32 --tokens 1B || true
+} 2>/dev/null | same advise.txt
+"$fourfold" "${advise[@]}" 200B --deadline 30d --json 2>/dev/null | values | same advise.json
+
+# Collectives beside those that were measured, and a library that is fitted to what a log says.
+{
+  echo op,nodes,devices_per_node,bytes,time_us,concurrent_groups
+  for op in all_gather reduce_scatter all_reduce; do
+    printf "$op,%s\n" 2,6,1024,60,1 2,6,1048576,90,1 2,6,67108864,4000,1 4,3,67108864,4500,2 4,6,268435456,9000,1 1,6,67108864,2500,
+  done
+} >measured.csv
+for only in "" "--only nodes=2" "--only op=all_gather"; do
+  # shellcheck disable=SC2086
+  "$fourfold" collectives --platform fat-tree-2 --measured measured.csv $only
+done 2>&1 | same collective_errors.txt
+for op in all_gather all_reduce; do
+  {
+    echo "./${op}_perf -b 1K -e 1G -f 4"
+    for n in {0..5}; do echo "#  Rank $n Group 0 Pid 1$n on node$((n / 3)) device $((n % 3))"; done
+    echo "#  size  count  type  redop  root  time  algbw  busbw  #wrong"
+    awk -v factor="$(grep -c reduce <<<$op)" 'BEGIN {
+      for (bytes = 1024; bytes <= 1073741824; bytes *= 4) {
+        micro = sprintf("%.2f", 30 + 3 * ++i + bytes / 15000)
+        rate = bytes / micro / 1000
+        bus = rate * (1 + factor) * 5 / 6
+        printf "%d %d float sum -1 %s %.2f %.2f 0\n", bytes, bytes / 4, micro, rate, bus
+        sum += bus
+      }
+      print "# Out of bounds values : 0 OK"
+      printf "# Avg bus bandwidth : %.4f\n", sum / i
+    }'
+  } >$op.log
+done
+{
+  "$fourfold" calibrate --platform fat-tree-2 --library Made --out fitted.toml --from-nccl-tests ./*.log \
+    --nodes 2 --devices-per-node 3 || true
+  sed '/fourfold calibrate: fit to/d' fitted.toml  # what a fit finds ends in other digits elsewhere
+} 2>&1 | same calibrated.txt
+
+# Scripts for a cluster whose nodes have six devices: ten ranks take two.
+cat >ranks.toml <<'TOML'
+title = "Trained"
+batch_tokens = 7_680
+fidelity = "measured"
+[measure]
+steps = 5
+[[machine]]
+platform = "fat-tree-2"
+points = [
+  { devices = 10, model = "gpt2-mini", grid = "2x1x1x5" },
+  { devices = 12, model = "gpt2-mini", grid = "2x1x2x3" },
+]
+TOML
+for launcher in slurm flux pbs; do
+  "$fourfold" campaign script ranks.toml --output "$launcher" --launcher "$launcher" --time 2h
+  "$fourfold" campaign script campaign.toml --output "$launcher" --launcher "$launcher" --time 1.5h --slices 2
+  for script in "$launcher"/*.sh; do echo "== $script"; cat "$script"; done
+done 2>&1 | sed "s|$FOURFOLD_BIN_DIR|BIN|g" | same scripts.txt
+answered=(campaign.toml --output campaign --fidelity estimated)
+for verb in status table export; do "$fourfold" campaign $verb "${answered[@]}"; done 2>&1 | same campaign_verbs.txt
+"$fourfold" campaign export "${answered[@]}" --as json 2>/dev/null | values | same campaign.json
+
 [ ! -e "$folder/differs" ] || fail "read what differs; to take it over: cp $left/* tests/golden/verbs/"
 echo "the main verbs say what they said"
