@@ -40,6 +40,25 @@ std::vector<CollectiveSample> samples_of(const CollectiveLibrary& library) {
   return samples;
 }
 
+std::vector<double> numbers_of(const CollectiveLibrary& library) {
+  std::vector<double> numbers{library.base_across.value, library.base_in_node.value,
+                              library.overlap_exponent};
+  for (const Protocol& one : {library.low_latency, library.simple}) {
+    numbers.insert(numbers.end(), {one.hop_across.value, one.hop_in_node.value,
+                                   one.bandwidth_fraction_across, one.bandwidth_fraction_in_node,
+                                   one.tree_hop_factor, one.tree_bandwidth_fraction,
+                                   one.ring_base_factor, one.bandwidth_exponent_across});
+  }
+  return numbers;
+}
+
+TEST(LibraryFit, BeginsWithTheLibraryOfPerlmutter) {
+  const std::vector<double> begins = numbers_of(nccl_on_perlmutter().library),
+                            has = numbers_of(read_platform("perlmutter").library);
+
+  for (std::size_t i = 0; i < has.size(); ++i) EXPECT_NEAR(begins[i], has[i], 1e-12) << i;
+}
+
 // A MiB is the first size of the class that begins there.
 TEST(CollectiveErrors, OfAClassOfSizesBeginWhereItSays) {
   constexpr double mebi = 1024.0 * 1024.0;

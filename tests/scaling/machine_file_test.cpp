@@ -13,6 +13,7 @@
 #include "platforms/platform.hpp"
 #include "schedule/program/function.hpp"
 #include "sim/cost/protocol.hpp"
+#include "tests/refusal.hpp"
 
 namespace fourfold {
 namespace {
@@ -117,6 +118,19 @@ TEST(MachineFile, IsReadWithWhatWasMeasured) {
   EXPECT_EQ(platform.library.measured.size(), 12u);
   // The all-reduce costs all of its time beside the product.
   EXPECT_NEAR(platform.processor.interference, 0.5, 1e-3);
+}
+
+// One rank a core, and two: without either there is no slowdown to speak of.
+TEST(MachineFile, NeedsKernelsOnAllCoresAtOnce) {
+  for (const std::int64_t missing : {2, 4}) {
+    std::vector<MeasuredOperation> some = measurements();
+    std::erase_if(some, [&](const MeasuredOperation& one) {
+      return one.word("kind") == "crowd" && one.whole("ranks") == missing;
+    });
+    EXPECT_THAT(refusal<std::runtime_error>([&] { written(some); }),
+                HasSubstr("kernels on 2 and on 4 ranks at once are not measured yet"))
+        << missing;
+  }
 }
 
 // A message goes as fast as it was measured to, whatever the ports of the file.

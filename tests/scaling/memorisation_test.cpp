@@ -12,6 +12,7 @@
 #include "scaling/study/toml_file.hpp"
 #include "tests/paths.hpp"
 #include "tests/refusal.hpp"
+#include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold {
 namespace {
@@ -105,6 +106,22 @@ TEST(Memorisation, ADocumentWhoseEndStandsElsewhereIsInNoBucket) {
       for (const std::string& document : bucket) EXPECT_THAT(document, Not(HasSubstr("9999")));
     }
   }
+}
+
+// Fortunes lie beside their indices, which are no text, and beside links to them.
+TEST(Memorisation, TextIsThatOfPlainFilesInTheOrderOfTheirNames) {
+  const TemporaryFolder folder;
+  const auto refused = [&] {
+    return refusal<std::runtime_error>([&] { text_of_folder(folder.file("")); });
+  };
+  EXPECT_NE(refused().find("holds no text"), std::string::npos) << refused();
+  std::filesystem::create_directory(folder.file("more"));
+  write_content(folder.file("wisdom"), "b\n");
+  write_content(folder.file("wisdom.dat"), "index");
+  std::filesystem::create_symlink(folder.file("wisdom"), folder.file("again"));
+  write_content(folder.file("art"), "a\n");
+
+  EXPECT_EQ(text_of_folder(folder.file("")), "a\nb\n");
 }
 
 TEST(Memorisation, TooLittleTextIsRefused) {
