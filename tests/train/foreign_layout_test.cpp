@@ -1,0 +1,118 @@
+// Hugging Face's layout: what each entry of a config.json means or is refused with, and which
+// tensor holds which elements of ours; word for word.
+#include "engine/train/checkpoint/foreign_layout.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "support/field_json.hpp"
+#include "tests/edits.hpp"
+#include "tests/golden.hpp"
+
+namespace fourfold {
+namespace {
+
+using nlohmann::json;
+
+json gpt2() {
+  return {{"model_type", "gpt2"},
+          {"n_layer", 2},
+          {"n_embd", 8},
+          {"n_head", 4},
+          {"n_positions", 16},
+          {"vocab_size", 11},
+          {"n_inner", 24},
+          {"activation_function", "gelu_new"},
+          {"layer_norm_epsilon", 1e-4},
+          {"scale_attn_weights", true},
+          {"scale_attn_by_inverse_layer_idx", false},
+          {"add_cross_attention", false},
+          {"tie_word_embeddings", true}};
+}
+
+json llama() {
+  return {{"model_type", "llama"},
+          {"num_hidden_layers", 1},
+          {"hidden_size", 8},
+          {"num_attention_heads", 4},
+          {"num_key_value_heads", 2},
+          {"head_dim", 4},
+          {"intermediate_size", 12},
+          {"max_position_embeddings", 16},
+          {"vocab_size", 11},
+          {"rms_norm_eps", 1e-5},
+          {"rope_theta", 500000.0},
+          {"rope_scaling",
+           {{"rope_type", "llama3"},
+            {"factor", 8.0},
+            {"low_freq_factor", 1.5},
+            {"high_freq_factor", 4.5},
+            {"original_max_position_embeddings", 12}}},
+          {"hidden_act", "silu"},
+          {"attention_bias", false},
+          {"mlp_bias", false},
+          {"tie_word_embeddings", false}};
+}
+
+json values_of(const Model& model) {
+  return json_of(model_record_fields().values(model));
+}
+
+// The sentence, or which fields of the model are others than without the edit.
+std::string meaning(const json& config, const json& usual) {
+  json model;
+  const std::string sentence =
+      edits::heard([&] { model = values_of(model_of_config(config, "the model")); }, "/", "/");
+  if (sentence != "accepted") return sentence;
+  std::string text;
+  for (const json& change : json::diff(usual, model)) {
+    text += fmt::format(" {} {}", change.at("path").get<std::string>().substr(1),
+                        change.contains("value") ? change.at("value").dump() : "left out");
+  }
+  return text.empty() ? "the same model" : "a model with" + text;
+}
+
+TEST(ForeignLayout, EachEntryOfAConfigMeansWhatItSays) {
+  std::string text;
+  for (const json& config : {gpt2(), llama()}) {
+    const json usual = values_of(model_of_config(config, "the model"));
+    text += "== " + usual.dump() + '\n' + edits::said_to_edits(config, [&](const json& edited) {
+              return meaning(edited, usual);
+            });
+  }
+  expect_golden("foreign_configs.txt", text);
+}
+
+TEST(ForeignLayout, AConfigThatIsWrittenMeansTheSameModel) {
+  for (json config : {gpt2(), llama()}) {
+    const Model model = model_of_config(config, "the model");
+
+    EXPECT_EQ(values_of(model_of_config(config_of(model), "the model")), values_of(model));
+  }
+}
+
+TEST(ForeignLayout, EachTensorHoldsItsElements) {
+  json biased = llama();
+  biased["attention_bias"] = biased["mlp_bias"] = biased["tie_word_embeddings"] = true;
+  std::string text;
+  for (const json& config : {gpt2(), llama(), biased}) {
+    for (const ForeignTensor& tensor :
+         foreign_tensors(model_of_config(config, "the model"), "prefix.")) {
+      text += fmt::format("{} {} of {} {} x {}:", tensor.name, json(tensor.shape).dump(),
+                          tensor.matrix, tensor.matrix_rows, tensor.matrix_cols);
+      for (const std::int64_t row : {std::int64_t{0}, tensor.rows() / 2, tensor.rows() - 1}) {
+        for (const std::int64_t col : {std::int64_t{0}, tensor.cols() / 3, tensor.cols() - 1}) {
+          const auto [r, c] = tensor.place(row, col);
+          text += fmt::format(" {},{} at {},{}", row, col, r, c);
+        }
+      }
+      text += '\n';
+    }
+  }
+  expect_golden("foreign_tensors.txt", text);
+}
+
+}  // namespace
+}  // namespace fourfold
