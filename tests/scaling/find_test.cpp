@@ -236,6 +236,27 @@ TEST(Find, DetailAndFidelityAskForOneMoreSimulation) {
   EXPECT_FALSE(full.last->detail.has_value());
 }
 
+// With overlap a step is faster: of a system's variants the last simulation is that of this one.
+TEST(Find, TheLastSimulationHasTheOptionsThatWereChosen) {
+  Question asked = question();
+  asked.what_ifs.slow_devices.count = 1;
+  asked.what_ifs.slow_devices.speed = 0.5;
+  StepOptions without = asked.options;
+  without.overlap = {false, false, false, false, false, false};
+  Question alone = asked;
+  asked.variants = {without, asked.options};
+  asked.options = without;
+
+  const Finding finding = find(asked, Fidelity::simulated, {}, ignore);
+
+  ASSERT_EQ(finding.options.overlap, alone.options.overlap);
+  ASSERT_TRUE(finding.last.has_value());
+  alone.grid = finding.best().grid;
+  alone.micro_batches = finding.best().micro_batches;
+  EXPECT_EQ(finding.last->outcome.total,
+            find(alone, Fidelity::simulated, {}, ignore).last->outcome.total);
+}
+
 TEST(Find, RefusesBeforeItSearches) {
   Question asked = question();
   asked.what_ifs.slow_devices.count = 17;
