@@ -23,28 +23,48 @@ assert "OpenBLAS" in header["kernels"] and "Open MPI" in header["mpi"], header
 PYTHON
 }
 
+# follows FIGURE OTHER: in each row of what was said last, within rounding; Python of its `row`, `name`,
+# `seconds` (p50), and the rows by `name` without what follows a comma.
+follows() {
+  python3 - "$folder/said" "$@" <<'PYTHON' || fail "$1 is not $2"
+import json, sys
+rows = json.load(open(sys.argv[1]))["rows"]
+named = {row["name"].split(",")[0]: row for row in rows}
+for row in rows:
+    name, seconds = row["name"], row["p50_s"]
+    is_, wanted = (eval(" ".join(text.split())) for text in sys.argv[2:])
+    assert abs(is_ - wanted) <= 1e-6 * abs(wanted), (name, is_, wanted)
+PYTHON
+}
+
 [ "$("$fourfold" bench | grep -c '^  ')" -eq 8 ] || fail "bench does not list what it measures"
 measures gemm 6 --shapes nn:64x64x64,NT:32x128x64,tn:64x32x64
+follows 'row["Gflop/s p50"]' '2e-9 * int(name.split()[1]) * int(name.split()[3]) * int(name.split()[5]) / seconds'
 measures gemm 3 --shapes 64x64x64 --precision bf16
+follows 'row["% of FMA peak"] / row["Gflop/s p50"]' 'rows[0]["% of FMA peak"] / rows[0]["Gflop/s p50"]'
 measures maps 10 --sequences 1
 # An element of STREAM is a double: copy and scale move two, add and triad three.
-python3 - "$folder/said" <<'PYTHON' || fail "STREAM's elements are no doubles"
-import json, sys
-bytes_of = {row["name"].split()[1].rstrip(","): row["GB/s p50"] * row["ns per element"]
-            for row in json.load(open(sys.argv[1]))["rows"] if row["name"].startswith("STREAM")}
-for loop, wanted in {"copy": 16, "scale": 16, "add": 24, "triad": 24}.items():
-    assert abs(bytes_of[loop] - wanted) < 1e-6 * wanted, bytes_of
-PYTHON
+follows '{"copy": 16, "scale": 16, "add": 24, "triad": 24}[name.split()[1].rstrip(",")] if "STREAM" in name else
+  row["GB/s p50"] * row["ns per element"]' 'row["GB/s p50"] * row["ns per element"]'
+follows 'row["% of triad"]' '100 * row["GB/s p50"] / named["STREAM triad"]["GB/s p50"]'
 measures attention 2 --sizes 128
 printf '%s\n' 'layers = 1' 'hidden = 64' 'heads = 4' 'head_size = 64' 'sequence_tokens = 128' \
   'vocabulary = 128' >"$folder/wide.toml"
 measures attention 2 --sizes 128 --model "$folder/wide.toml"
+follows 'row["Gflop/s p50"]' '1e-9 * (2 if "forward" in name else 5) * 128 * 128 * 256 / seconds'
 grep -q 'forward 128 x 4 x 64' "$folder/said" || fail "attention ignores head_size"
 measures p2p 4 --sizes 8,64KiB
+follows 'row["GB/s p50"] if "latency" in name else 1' \
+  '(65536 if "64" in name else 8) / seconds / 1e9 if "latency" in name else 1'
 measures collectives 18 --ranks 4 --grid 2x1x2x1 --sizes 1KiB
+follows 'row["algbw GB/s"]' '1024 / seconds / 1e9'
+follows 'row["busbw GB/s"]' 'row["algbw GB/s"] * (1 if "all-reduce" in name else 0.5)'
 measures checkpoint 4 --folder "$folder"
+follows 'row["% of plain"]' '100 * row["MB/s p50"] / named[name.split()[0] + " a plain file"]["MB/s p50"]'
 measures estimate 3
+follows 'row["points per s"]' '1 / seconds'
 measures simulate 3
+follows 'row["us of CPU each"]' '1e3 * seconds / row["collectives 1000"]'
 [ ! -e "$folder/fourfold-bench-checkpoint" ] || fail "a checkpoint is left behind"
 
 "$fourfold" bench gemm --rounds 3 --shapes 64x64x64 >"$folder/text" 2>/dev/null

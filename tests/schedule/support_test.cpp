@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -11,8 +12,10 @@
 #include "schedule/models/model_file.hpp"
 #include "schedule/program/channel.hpp"
 #include "support/chrome_trace.hpp"
+#include "support/clock_text.hpp"
 #include "support/divisors.hpp"
 #include "support/field.hpp"
+#include "support/foreign_load.hpp"
 #include "support/json_object.hpp"
 #include "support/nearest_name.hpp"
 #include "support/processor_name.hpp"
@@ -290,6 +293,29 @@ TEST(ProcessGrid, RanksAndCoordinatesAreInverse) {
   for (const char* text : {"", "2x3x4", "2x3x4x5x6", "x=0", "x=2,x=3", "w=2", "x", "2x3x4x5 "}) {
     EXPECT_THROW(ProcessGrid::parse(text), std::invalid_argument) << text;
   }
+}
+
+// What the kernel does for it included: most of a copy out of /dev/zero.
+TEST(ProcessorSeconds, AreThoseOfThisProcessInItsOwnCodeAndInTheKernel) {
+  const double before = own_processor_seconds();
+  const std::clock_t clock_before = std::clock();
+  std::vector<char> bytes(1 << 20);
+  std::ifstream zeros("/dev/zero", std::ios::binary);
+  std::clock_t spent = 0;
+  while ((spent = std::clock() - clock_before) < CLOCKS_PER_SEC / 5) {
+    zeros.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  }
+
+  const double seconds = static_cast<double>(spent) / CLOCKS_PER_SEC;
+  EXPECT_NEAR(own_processor_seconds() - before, seconds, 0.1 * seconds);
+}
+
+TEST(ClockText, IsHoursMinutesAndSeconds) {
+  EXPECT_EQ(clock_text(3599.0), "59:59");
+  EXPECT_EQ(clock_text(3600.0), "1:00:00");
+  EXPECT_EQ(clock_text(4510.0), "1:15:10");
+  EXPECT_EQ(clock_text(90'061.0), "25:01:01");
+  EXPECT_EQ(clock_text(-1.0), "?");
 }
 
 TEST(ChromeTrace, SaysLayerAndMicroBatchFromTheFirstOn) {
