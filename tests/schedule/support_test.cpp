@@ -12,7 +12,6 @@
 #include "schedule/models/model_file.hpp"
 #include "schedule/program/channel.hpp"
 #include "support/chrome_trace.hpp"
-#include "support/clock_text.hpp"
 #include "support/divisors.hpp"
 #include "support/field.hpp"
 #include "support/foreign_load.hpp"
@@ -308,14 +307,6 @@ TEST(ProcessorSeconds, AreThoseOfThisProcessInItsOwnCodeAndInTheKernel) {
 
   const double seconds = static_cast<double>(spent) / CLOCKS_PER_SEC;
   EXPECT_NEAR(own_processor_seconds() - before, seconds, 0.1 * seconds);
-}
-
-TEST(ClockText, IsHoursMinutesAndSeconds) {
-  EXPECT_EQ(clock_text(3599.0), "59:59");
-  EXPECT_EQ(clock_text(3600.0), "1:00:00");
-  EXPECT_EQ(clock_text(4510.0), "1:15:10");
-  EXPECT_EQ(clock_text(90'061.0), "25:01:01");
-  EXPECT_EQ(clock_text(-1.0), "?");
 }
 
 TEST(ChromeTrace, SaysLayerAndMicroBatchFromTheFirstOn) {
