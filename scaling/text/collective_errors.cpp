@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <limits>
 #include <optional>
+#include <stdexcept>
 
 #include "platforms/network/axis_rate.hpp"
 #include "scaling/calibrate/library_fit.hpp"
@@ -122,6 +123,9 @@ void finish(std::vector<CollectiveErrors>& classes) {
 std::vector<CollectiveErrors> collective_errors(const Platform& platform, const std::string& path,
                                                 const std::map<std::string, std::string>& only) {
   const CellTable table(path);
+  for (const auto& [column, value] : only) {
+    if (!table.has(column)) throw std::runtime_error(path + " has no column \"" + column + "\"");
+  }
   const std::string per_node = table.has("gpus_per_node") ? "gpus_per_node" : "devices_per_node";
   const LibraryModel model(platform);
   std::vector<CollectiveErrors> classes;
@@ -137,6 +141,11 @@ std::vector<CollectiveErrors> collective_errors(const Platform& platform, const 
     const double modelled = model.seconds(*kind, {bytes}, shape, side_by_side);
     const double error = modelled / (1e-6 * number(table, row, "time_us")) - 1.0;
     add(error, class_of(classes, name(*kind), bytes));
+  }
+  if (classes.empty()) {
+    throw std::runtime_error(path +
+                             " has no such row of an all-gather, a reduce-scatter or an "
+                             "all-reduce that says time_us");
   }
   finish(classes);
   return classes;

@@ -89,6 +89,22 @@ printf '%s\n' '#! bound_percent: 1000' '#! least_cases: 2' \
   'two,Second study,me,fat-tree-3,8,24,2048,16,2048,51200,64,2,2,2,8,2' >runs.csv
 "$fourfold" validate --set runs.csv --csv rows.csv 2>/dev/null | same validate.txt
 same validate.csv <rows.csv
+# A set with rows that cannot run, rows for comparison only and two libraries; what has moved since.
+printf '%s\n' '#! title: Mixed' '#! bound_percent: 40' \
+  'id,study,source,platform,n_gpus,layers,hidden,heads,seq,vocab,global_batch_sequences,tp,pp,dp,micro_batch,zero,seconds' \
+  'fits,First,me,fat-tree-3,8,24,2048,16,2048,51200,64,2,1,4,8,1,1.5' \
+  'large,Second,you,fat-tree-3,8,96,12288,96,2048,51200,64,1,1,8,8,,9' \
+  'unpublished,Second,you,torus,8,24,2048,16,1024,51200,64,2,2,2,4,,' \
+  'deep,Second,you,torus,16,24,2048,16,1024,51200,64,2,4,2,4,2,0.9' >mixed.csv
+"$fourfold" validate --set mixed.csv --json >earlier.json 2>/dev/null || true
+values <earlier.json | same validate_mixed.json
+sed -i 's/^fits,\(.*\),64,2,1,4,8/fits,\1,64,4,1,2,8/' mixed.csv
+{
+  "$fourfold" validate --set mixed.csv --against earlier.json || true
+  "$fourfold" validate --set mixed.csv --set runs.csv --csv mixed_rows.csv --keep kept.csv || true
+  cat mixed_rows.csv kept.csv
+  "$fourfold" validate --set mixed.csv --fidelity full || true
+} 2>&1 | same validate_mixed.txt
 
 # What a machine with failures and power is advised to, by each limit.
 {
@@ -163,6 +179,78 @@ done 2>&1 | sed "s|$FOURFOLD_BIN_DIR|BIN|g" | same scripts.txt
 answered=(campaign.toml --output campaign --fidelity estimated)
 for verb in status table export; do "$fourfold" campaign $verb "${answered[@]}"; done 2>&1 | same campaign_verbs.txt
 "$fourfold" campaign export "${answered[@]}" --as json 2>/dev/null | values | same campaign.json
+
+# refused WORDS...: what is said of them, and the status.
+refused() {
+  local status=0
+  echo "\$ $*"
+  "$fourfold" "$@" 2>&1 || status=$?
+  echo "status $status"
+}
+printf 'no template\n' >no_command
+printf '{{command}} {{array\n' >open_template
+printf '{{command}} {{wald}}\n' >strange_template
+printf 'title = "Dated"\nbatch_tokens = 2020-01-01\n' >dated.toml
+printf 'op,nodes,bytes,time_us\n' >short.csv
+printf '#! no colon\nid\n' >remark.csv
+printf '# nothing\n' >empty.csv
+printf 'machine,n_gpus,model,batch_s,pflops\n' >rowless.csv
+{
+  for template in no_command open_template strange_template missing; do
+    refused campaign script campaign.toml --output new --launcher slurm --template $template
+  done
+  refused campaign script campaign.toml --output new --launcher slurm --ranks-per-node 2
+  refused campaign script campaign.toml --output new --launcher slurm --cores-per-rank 2
+  refused campaign script campaign.toml --output new --launcher slurmm
+  refused campaign script campaign.toml --output new --launcher slurm --time 2fortnights
+  refused campaign script ranks.toml --output new --launcher slurm --slices 3
+  refused campaign run dated.toml --output new
+  refused campaign table campaign.toml --output nowhere
+  refused campaign collect campaign.toml --output nowhere
+  refused campaign run campaign.toml --output new --fidelity exact
+  refused collectives --platform fat-tree-2 --measured short.csv
+  refused collectives --platform fat-tree-2 --measured measured.csv --only nodes
+  refused collectives --platform fat-tree-2 --measured measured.csv --only node=2
+  refused collectives --platform fat-tree-2 --measured measured.csv --only nodes=77
+  refused collectives --platform fat-tree-2 --devices 9999
+  refused collectives --platform torus --devices 5 --stride 4000
+  refused calibrate --platform fat-tree-2 --library Made --out new.toml --from-nccl-tests missing.log
+  refused calibrate --platform fat-tree-2 --library Made --out new.toml --from-nccl-tests empty.csv
+  refused validate --set remark.csv
+  refused validate --set empty.csv
+  refused validate --set missing.csv
+  sed 's/64,4,1,2,8/60,4,1,2,8/' mixed.csv >uneven.csv
+  refused validate --set uneven.csv
+  refused validate --set runs.csv --against missing.json
+  refused validate --set runs.csv --against runs.csv
+  refused project --platform torus --model gpt-5b --batch-tokens 100 --devices 8
+  refused project --platform torus --model gpt-5b --batch-tokens 262144 --devices 8 --grid 3x1x1x3
+  refused project --platform torus --model gpt-5b --batch-tokens 262144 --devices 8 --grid 2x2x2x1 --micro-batches 7
+  refused project --platform torus --model gpt-5b --batch-tokens 262144 --devices 12 --grid 3x2x2x1
+  refused project --platform torus --model gpt-50b --batch-tokens 262144 --devices 4 --grid 1x1x1x4
+  refused project --platform torus --model gpt-5b --batch-tokens 262144 --devices 100000
+  refused project --platform torus --model gpt-5b --batch-tokens 262144 --devices 8 --slow-devices 9:0.5
+  refused project --platform torus --model gpt-5b --batch-tokens 262144 --devices 8 --slow-devices 1:1.5
+  refused project --platform torus --model gpt-5b --batch-tokens 262144 --devices 8 --jitter 200%
+  refused project --platform torus --model gpt-5b --batch-tokens 262144 --devices 8 --scale node.nicks=2
+  refused project --platform torus --model gpt-5b --batch-tokens 262144 --devices 8 --scale node.nics.bandwidth_GBps=-1
+  refused project --platform torus --model gpt-5b --batch-tokens 262144 --devices 8 --grid pipe=4,data=2 --order interleaved --chunks 9 --micro-batches 4
+  refused project --platform torus --model gpt-5b --batch-tokens 262144 --devices 8 --grid pipe=64
+  refused search --platform torus --model gpt-5b --batch-tokens 262144 --devices 8 --grid y=all,pip=2
+  refused search --platform torus --model gpt-5b --batch-tokens 262144 --devices 8 --zero 4
+  refused search --platform torus --model gpt-5b --batch-tokens 262144 --devices 8 --micro-batches 0
+  refused search --platform torus --model gpt-5b --batch-tokens 262144 --devices 7 --grid x=2
+  refused compare --platform torus --model gpt-5b --batch-tokens 262144 --devices 8 --systems axonn-2023
+  refused advise --platform torus --model gpt-5b --batch-tokens 262144 --devices 32..16 --tokens 1B
+  refused advise --platform torus --model gpt-5b --batch-tokens 262144 --devices 16 --tokens 1X
+  refused advise --platform torus --model gpt-5b --batch-tokens 262144 --devices 16 --tokens 1B --deadline 1s
+  refused show order --stages 4 --micro-batches 6 --order interleaved --chunks 2
+  refused show order --stages 4 --micro-batches 0
+  refused show order --stages 4 --micro-batches 8 --times 1,2
+  refused show --model gpt-5c
+  refused systems axon-2022
+  refused platforms show toruss
+} 2>&1 | same refused.txt
 
 [ ! -e "$folder/differs" ] || fail "read what differs; to take it over: cp $left/* tests/golden/verbs/"
 echo "the main verbs say what they said"

@@ -216,8 +216,9 @@ TEST(Measurements, AreReadButForALineThatWasCutOff) {
 
   EXPECT_EQ(read_measured(path.string()).size(), 1u);
 
-  std::ofstream(path) << "{}\n" << line << '\n';
-  EXPECT_THROW(read_measured(path.string()), std::runtime_error);
+  std::ofstream(path) << line << "\n{}\n" << line << '\n';
+  EXPECT_THAT(refusal<std::runtime_error>([&] { read_measured(path.string()); }),
+              ::testing::HasSubstr(":2: this is no measurement"));
   std::filesystem::remove(path);
 }
 

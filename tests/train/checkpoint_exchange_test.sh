@@ -118,6 +118,26 @@ embeddings = "untied"'; do
   [[ $(types_of made-rounded | grep -vc BF16) == 0 ]] || fail "not all is bf16"
 done
 
+# A head that repeats the embedding stays, in the type that is asked for.
+cp -r llama-tied/given-1 repeated
+python3 - repeated/model.safetensors <<'PYTHON'
+import json, struct, sys
+raw = open(sys.argv[1], "rb").read()
+n = struct.unpack("<Q", raw[:8])[0]
+head, data = json.loads(raw[8:8 + n]), raw[8 + n:]
+embedding = head["model.embed_tokens.weight"]
+begin, end = embedding["data_offsets"]
+head["lm_head.weight"] = {**embedding, "data_offsets": [len(data), len(data) + end - begin]}
+text = json.dumps(head).encode()
+open(sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + data + data[begin:end])
+PYTHON
+"$fourfold" checkpoint import repeated repeated-ours >/dev/null
+"$fourfold" checkpoint export repeated-ours repeated-back >/dev/null
+$by_hand same repeated repeated-back
+"$fourfold" checkpoint export repeated-ours repeated-rounded --type bf16 >/dev/null
+[[ $(types_of repeated-rounded | grep -c lm_head.weight) == 1 ]] || fail "the head is lost"
+[[ $(types_of repeated-rounded | grep -vc BF16) == 0 ]] || fail "not all is bf16, with a head"
+
 # What cannot be taken.
 expect_refusal "holds checkpoints already" "$fourfold" checkpoint import gpt2/given-1 gpt2/ours-1
 expect_refusal "is not empty" "$fourfold" checkpoint export gpt2/ours-1 gpt2/given-1

@@ -133,6 +133,7 @@ int export_to(const ExchangeFlags& flags) {
     for (const ForeignTensor& tensor : foreign_tensors(state.model, foreign.prefix)) {
       foreign.types[tensor.name] = words.at(flags.type);
     }
+    if (foreign.has_head) foreign.types[foreign_head] = words.at(flags.type);
   }
   Matrices matrices;
   for (const Stored& stored : whole.weights.all()) {
