@@ -29,6 +29,7 @@ TEST(OpenblasCore, IsBetteredWhereItLeavesVectorsIdle) {
   EXPECT_EQ(better_core_type("Zen", VectorUnit::avx512), "SKYLAKEX");
   EXPECT_EQ(better_core_type("SkylakeX", VectorUnit::avx512), none);
   EXPECT_EQ(better_core_type("Cooperlake", VectorUnit::avx512), none);
+  EXPECT_EQ(better_core_type("SapphireRapids", VectorUnit::avx512), none);
   EXPECT_EQ(better_core_type("Prescott", VectorUnit::avx2), "HASWELL");
   EXPECT_EQ(better_core_type("Zen", VectorUnit::avx2), none);
   EXPECT_EQ(better_core_type("SkylakeX", VectorUnit::avx2), none);

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "engine/cpu/reference_backend.hpp"
@@ -96,6 +97,23 @@ TEST(KeyValueCache, DrawsTheSameWordsInBf16) {
   Drawing run(grids_of_all_ranks().front(), options);
 
   EXPECT_EQ(run.draw(Decoding::cached, 8), run.draw(Decoding::whole, 8));
+}
+
+// Prompts that are as long as the texts before have become would look as if they had been read.
+TEST(KeyValueCache, ForgetsTheTextsBefore) {
+  Drawing run(grids_of_all_ranks().front());
+  const Texts before = run.draw(Decoding::cached, 4);
+  Texts prompts = before;
+  for (auto& prompt : prompts) std::ranges::reverse(prompt);
+  SamplingSettings settings;
+  settings.temperature = 0.0;
+  settings.tokens = 3;
+  settings.decoding = Decoding::whole;
+  const Texts expected = run.sampler.draw(prompts, settings);
+  run.draw(Decoding::cached, 4);
+
+  settings.decoding = Decoding::cached;
+  EXPECT_EQ(run.sampler.draw(prompts, settings), expected);
 }
 
 TEST(Sampler, GivesTheLogitsThatTheLikeliestWordIsDrawnBy) {

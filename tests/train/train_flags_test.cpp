@@ -161,6 +161,24 @@ TEST(TrainFlags, AResumedRunGoesOnWithWhatIsNotTypedAnew) {
   EXPECT_EQ(flags.settings.folder, "");  // of one run only
 }
 
+TEST(TrainFlags, AResumedRunGivesUpWhatTheOtherOfAPairReplaces) {
+  CLI::App first, second, merged;
+  TrainFlags ignored, again, flags;
+  add_train_flags(first, ignored);
+  parse_words(first, {"--grid", "1x1x2x1", "--minutes", "2.5"});
+  add_train_flags(second, again);
+  const Words words{"--ranks", "4", "--steps", "7", "--resume", "old/checkpoints"};
+  parse_words(second, words);
+
+  add_train_flags(merged, flags);
+  parse_words(merged, words_with(words, second, typed_flags(first)));
+
+  EXPECT_EQ(flags.ranks, 4);
+  EXPECT_EQ(flags.grid, "");
+  EXPECT_EQ(flags.settings.length.steps, 7);
+  EXPECT_EQ(flags.settings.length.minutes, TrainFlags{}.settings.length.minutes);
+}
+
 // What a resumed run is told about flags that are not as they were.
 std::vector<std::string> changes(const Words& before, const Words& now) {
   CLI::App first, second;
