@@ -100,8 +100,9 @@ std::string JsonObject::one_of(const std::string& key, const std::vector<std::st
 nlohmann::json parse_json(const std::string& text, const std::string& where) {
   nlohmann::json value = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (value.is_discarded()) {
-    throw std::runtime_error(where + " is no JSON: '" + text.substr(0, 60) +
-                             (text.size() > 60 ? "...'" : "'"));
+    const std::string start = text.substr(0, std::min<std::size_t>(text.find('\n'), 60));
+    throw std::runtime_error(where + " is no JSON: '" + start +
+                             (text.size() > start.size() ? "...'" : "'"));
   }
   return value;
 }

@@ -125,7 +125,8 @@ TEST(PointJson, RefusesMoreTokensThanAreCounted) {
 }
 
 TEST(PointJson, RefusesWhatIsNoJsonObject) {
-  EXPECT_THAT(refusal("{\"platform\":"), HasSubstr("is no JSON"));
+  EXPECT_THAT(refusal("{\"platform\":"), HasSubstr("is no JSON: '{\"platform\":'"));
+  EXPECT_THAT(refusal("one\ntwo"), HasSubstr("is no JSON: 'one...'"));
   EXPECT_THAT(refusal("[]"), HasSubstr("object is expected, not array"));
 }
 
