@@ -141,6 +141,12 @@ INSTANTIATE_TEST_SUITE_P(
              "{ devices = 4, bus_bandwidth_GBps = 3210 }",
              "library.in_node gives 3210 GB/s to 4 devices, but by node.links and "
              "node.switch_port_GBps no device sends faster than"},
+        Edit{"MeasuredTwice", "perlmutter", "[library.across]",
+             "[library.measured]\nsource = \"test\"\nentries = [\n"
+             "  { kind = \"all-reduce\", members = 2, devices = 2, bytes = 64, time_us = 3 },\n"
+             "  { kind = \"all-reduce\", members = 2, devices = 2, bytes = 64, time_us = 4 },\n]\n"
+             "[library.across]",
+             "is 64, but rows must ascend from 1 on"},
         Edit{"MoreNodesThanAnyMachineHas", "frontier", "nodes_per_group = { value = 128",
              "nodes_per_group = { value = 1e9", "must be a whole number, at most 1000000"},
         Edit{"PlateauAboveItsOneNic", "frontier", "{ devices = 1, bus_bandwidth_GBps = 10.8 }",

@@ -252,6 +252,32 @@ TEST(Explanation, OfASimulationIsInItsOwnSeconds) {
   }
 }
 
+// One what-if after the other, and none.
+TEST(Explanation, NamesWhatOnlyTheSimulationHas) {
+  const Platform platform = read_platform("frontier");
+  const auto beyond = [&](auto change) {
+    Point point = tiny("frontier", {2, 2, 2, 2});
+    change(point.what_ifs);
+    const Simulated simulated{estimate(point, platform).outcome, ReplayDetail{}, {}};
+    return explain(point, platform, simulated).not_in_closed_form;
+  };
+  using Words = std::vector<std::string>;
+
+  EXPECT_EQ(beyond([](WhatIfs&) {}), Words{});
+  EXPECT_EQ(beyond([](WhatIfs& all) { all.placement.by = Placing::spread; }),
+            Words{"placement (but for how many nodes a group lies in)"});
+  EXPECT_EQ(beyond([](WhatIfs& all) { all.jitter_percent = 3.0; }), Words{"jitter"});
+  EXPECT_EQ(beyond([](WhatIfs& all) { all.slow_devices.devices = {3}; }), Words{"slow devices"});
+  EXPECT_EQ(beyond([](WhatIfs& all) {
+              all.degrade.push_back({"nic:0.0", 0.5});
+            }),
+            Words{"degraded links"});
+  EXPECT_EQ(beyond([](WhatIfs& all) {
+              all.fail.push_back({"nic:0.0", 1});
+            }),
+            Words{"failed links"});
+}
+
 // Collectives that several stages do alike are one row, and the longest of all is its longest.
 TEST(Explanation, OfAPipelineHasTheLongestFlightOfAllItsStages) {
   const Point point = tiny("crossbar", {2, 1, 2, 1, 3});

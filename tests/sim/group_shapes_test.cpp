@@ -53,6 +53,20 @@ TEST(GroupShapes, LieInTheNodesOfTheirDevices) {
   EXPECT_GT(straddling, 20) << "spans that are no multiple of a node were to be tried";
 }
 
+// Four stages with two of them in a node: neighbours may share one, the ends of the pipeline never
+// do, whichever of the two sends.
+TEST(GroupShapes, OfTheWrapOfAPipelineAreItsEndsBothWays) {
+  GroupShapes shapes;
+  shapes[static_cast<std::size_t>(Axis::pipe)] = {4, 2, 4};  // members, nodes, stride
+  const auto shape = [&](const Channel& channel) { return group_shape(channel, shapes, 8); };
+
+  EXPECT_EQ(shape(forward_from(0, 4)), (GroupShape{2, 1, 4}));
+  EXPECT_EQ(shape(forward_from(3, 4)), (GroupShape{2, 2, 12}));
+  EXPECT_EQ(shape(backward_from(1)), (GroupShape{2, 1, 4}));
+  EXPECT_EQ(shape(backward_from(0)), (GroupShape{2, 2, 12}));
+  EXPECT_EQ(shape({Axis::pipe, "ends", Group::ends}), (GroupShape{2, 2, 12}));
+}
+
 Point job(const ProcessGrid& grid, const std::string& what_ifs) {
   Point point;
   point.platform = "frontier";

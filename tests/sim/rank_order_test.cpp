@@ -41,6 +41,17 @@ TEST(RankOrder, SaysOnWhichDeviceARankLies) {
   EXPECT_EQ(mapping.devices, (std::vector<std::int64_t>{0, 1, 4, 5, 2, 3, 6, 7}));
 }
 
+// An order that is not its own inverse, as three axes change their places in a circle. Neighbours
+// along x lie data x pipe = 6 devices apart, those along pipe 3.
+TEST(RankOrder, PutsRanksWhereTheOrderSaysAndNotWhereItsInverseDoes) {
+  Point point = pipeline("data,pipe,x");
+  point.grid = ProcessGrid(2, 1, 1, 3, 2);  // data 3, pipe 2
+
+  const Mapping mapping = mapping_of(point, read_platform("frontier"));
+
+  EXPECT_EQ(mapping.devices, (std::vector<std::int64_t>{0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11}));
+}
+
 TEST(RankOrder, MovesWhichAxisCrossesNodes) {
   const Platform frontier = read_platform("frontier");  // 8 devices a node
   const auto shape = [&](const std::string& order, Axis axis) {

@@ -198,6 +198,29 @@ TEST(Strategies, MayMakeTheirBatchOfMicroBatches) {
   }
 }
 
+// Recordings are shared by strategies of several batches; what each takes is that of its own batch.
+TEST(Strategies, OfTheirOwnBatchTakeWhatThePointAloneTakes) {
+  Point point = pattern();
+  point.global_batch = 0;
+  StrategySpace space = pipelines();
+  space.devices = {8, 16};
+  space.micro_batch_sizes = {1, 3};
+  space.micro_batches = {4, 8};
+  space.options.clear();
+
+  const StrategyAnswer answer = searched(point, space, {100, Thoroughness::all});
+
+  ASSERT_EQ(answer.best.size(), 2u * 2u * 3u * 2u * 2u);
+  for (const Strategy& strategy : answer.best) {
+    point.grid = strategy.grid;
+    point.options = strategy.options;
+    point.global_batch = strategy.global_batch;
+    const Estimate alone = estimate(point, read_platform("frontier"));
+    EXPECT_NEAR(strategy.seconds / alone.outcome.total, 1.0, 1e-12) << strategy.grid.str();
+    EXPECT_EQ(strategy.memory, alone.memory.peak) << strategy.grid.str();
+  }
+}
+
 TEST(Strategies, MakeTheirBatchForEveryReplicaAlongZToo) {
   Point point = pattern();
   point.global_batch = 0;
