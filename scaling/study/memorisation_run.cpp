@@ -11,6 +11,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 
@@ -228,15 +229,21 @@ class MemorisationStore {
  public:
   MemorisationStore(const std::string& path, Opening opening) : path_(path) {
     if (opening == Opening::fresh) files::remove(path);
-    std::ifstream file(path);
-    for (std::string line; std::getline(file, line);) {
+    if (!files::exists(path)) return;
+    const std::string content = read_whole_file(path);
+    std::string kept;
+    std::istringstream lines(content);
+    for (std::string line; std::getline(lines, line);) {
       try {
         const MemorisationRecord record = parse_memorisation_record(line);
         records_[record.key] = record;
+        kept += line + "\n";
       } catch (const std::runtime_error&) {
         remark(fmt::format("{} has a line that is no record; its run is done again", path));
       }
     }
+    // A line that was cut off would swallow the next record.
+    if (kept != content) write_whole_file(path, kept);
   }
   void append(const MemorisationRecord& record) {
     std::ofstream file(path_, std::ios::app);
