@@ -99,6 +99,39 @@ TEST(Arena, OfAStepNeedsHardlyMoreThanTheCountedPeak) {
   std::printf("worst ratio %.4f\n", worst);
 }
 
+// A pack moves no bytes: what is born in its buffer and what is unpacked from it lie one after the
+// other, in the order of the members.
+TEST(BufferPlan, LaysTheMembersOfAPackOneAfterTheOther) {
+  std::mt19937 random(9);
+  int born = 0, unpacked = 0;
+  for (int i = 0; i < 12; ++i) {
+    StepOptions options = random_options(random, 1 + i % 3);
+    options.precision = i % 2 == 0 ? Precision::fp32 : Precision::bf16;
+    const ProcessGrid grid(2, 1, 2, 2);
+    const Schedule schedule = issue(record_step(small_model(3), options, Stage{}), options);
+    const Program& program = schedule.program;
+    const BufferPlan plan = plan_buffers(schedule, grid, 48);
+    const auto slot = [&](Id id) { return plan.slots[static_cast<std::size_t>(id)]; };
+    const auto lie_in = [&](const Slot& whole, const std::vector<Id>& members, int& found) {
+      std::int64_t offset = whole.offset;
+      for (Id member : members) {
+        if (slot(member).buffer == whole.buffer) {
+          EXPECT_EQ(slot(member).offset, offset);
+          found += offset > whole.offset ? 1 : 0;
+        }
+        offset += program.local_elements(member, grid, {48}) *
+                  bytes_per_element(program[member].precision);
+      }
+    };
+    for (const Op& op : program.ops) {
+      if (op.kind == OpKind::pack) lie_in(slot(op.outputs[0]), op.inputs, born);
+      if (op.kind == OpKind::unpack) lie_in(slot(op.inputs[0]), op.outputs, unpacked);
+    }
+  }
+  EXPECT_GT(born, 10);
+  EXPECT_GT(unpacked, 10);
+}
+
 // A position of a turn in any sequence that may come: buffers that are in use there lie apart.
 TEST(Arena, OfAReadyQueueHoldsForEverySequenceOfTurns) {
   const Model deep{"deep", 8, 48, 4, 16, 96};
@@ -145,9 +178,9 @@ TEST(Arena, OfAStageNeedsHardlyMoreThanItsCountedPeak) {
   const Model deep{"deep", 12, 64, 4, 64, 500};
   const ProcessGrid grid = ProcessGrid::parse("z=2,pipe=4");
   std::mt19937 random(4);
-  for (const PipelineOrder order : {PipelineOrder::one_f_one_b, PipelineOrder::gpipe,
-                                    PipelineOrder::interleaved, PipelineOrder::zero_bubble,
-                                    PipelineOrder::message_driven}) {
+  for (const PipelineOrder order :
+       {PipelineOrder::one_f_one_b, PipelineOrder::gpipe, PipelineOrder::interleaved,
+        PipelineOrder::zero_bubble, PipelineOrder::message_driven}) {
     StepOptions options = random_options(random, 8);
     options.order = order;
     options.chunks = order == PipelineOrder::interleaved ? 2 : 1;

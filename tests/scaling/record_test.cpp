@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <vector>
 
 #include "scaling/study/record_json.hpp"
 #include "schedule/models/model_file.hpp"
@@ -16,6 +19,7 @@
 namespace fourfold {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string refusal(const std::string& text) {
@@ -65,6 +69,39 @@ TEST(RecordJson, RefusesWhatIsNoRecord) {
   EXPECT_THAT(refusal("{}"), HasSubstr("'format' is missing"));
   EXPECT_THAT(refusal(text.substr(0, text.size() / 2)), HasSubstr("is no JSON"));
   EXPECT_THAT(refusal("{\"format\":\"fourfold-record-0\"}"), HasSubstr("fourfold-record-0"));
+}
+
+// Pointers to all objects of a value, its own first.
+std::vector<nlohmann::json::json_pointer> objects_in(const nlohmann::json& value) {
+  std::vector<nlohmann::json::json_pointer> found;
+  const std::function<void(const nlohmann::json&, const nlohmann::json::json_pointer&)> walk =
+      [&](const nlohmann::json& at, const nlohmann::json::json_pointer& place) {
+        if (at.is_object()) {
+          found.push_back(place);
+          for (const auto& item : at.items()) walk(item.value(), place / item.key());
+        } else if (at.is_array()) {
+          for (std::size_t i = 0; i < at.size(); ++i) walk(at[i], place / i);
+        }
+      };
+  walk(value, nlohmann::json::json_pointer());
+  return found;
+}
+
+// But where keys are words of the user's, and in rates, which follow from the rest.
+TEST(RecordJson, RefusesAStrangerInAnyOfItsObjects) {
+  Record record = made_up_record();
+  record.system = "megatron-lm";
+  record.set_by = {{"order", "system"}};
+  const nlohmann::json whole = nlohmann::json::parse(to_json(record));
+  ASSERT_EQ(refusal(whole.dump()), "accepted");
+  std::vector<std::string> taken;
+  for (const nlohmann::json::json_pointer& place : objects_in(whole)) {
+    nlohmann::json changed = whole;
+    changed[place]["stranger"] = 1;
+    const std::string said = refusal(changed.dump());
+    if (said.find("stranger") == std::string::npos) taken.push_back(place.to_string());
+  }
+  EXPECT_THAT(taken, ElementsAre("/point/scales", "/search/rejected", "/throughput"));
 }
 
 // A record answers a question only while everything that decided it is as it was.
