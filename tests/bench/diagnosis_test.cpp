@@ -65,8 +65,12 @@ TEST(Doctor, NamesWhatKeepsMpiFromSharedMemory) {
   Facts facts = healthy();
   facts.only_transports = "tcp,self";
   expect_wrong(facts, "MPI in shared memory", "unset OMPI_MCA_btl");
-  facts.only_transports = "vader,self";
-  EXPECT_EQ(finding(facts, "MPI in shared memory").verdict, Health::fine);
+  facts.only_transports = "^vader,openib";
+  expect_wrong(facts, "MPI in shared memory", "unset OMPI_MCA_btl");
+  for (const char* with_shared_memory : {"vader,self", "self,sm", "^tcp", "^openib,tcp"}) {
+    facts.only_transports = with_shared_memory;
+    EXPECT_EQ(finding(facts, "MPI in shared memory").verdict, Health::fine) << with_shared_memory;
+  }
   facts = healthy();
   facts.mpi.latency_us = 25;
   facts.mpi.bandwidth_GBps = 1;
