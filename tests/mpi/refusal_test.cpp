@@ -46,7 +46,8 @@ TEST(Refusal, WordsThatNameNoTransport) {
             "'rings' is no transport; choose ring, library, window or auto");
   EXPECT_EQ(refusal([] { parse_progress_mode(""); }),
             "'' is no way to progress; choose tiles, thread or none");
-  for (Transport transport : {Transport::ring, Transport::library, Transport::window}) {
+  for (Transport transport :
+       {Transport::ring, Transport::library, Transport::window, Transport::automatic}) {
     EXPECT_EQ(parse_transport(name(transport)), transport);
   }
   for (ProgressMode mode : {ProgressMode::tiles, ProgressMode::thread, ProgressMode::none}) {

@@ -64,8 +64,9 @@ SetResult made_up(std::vector<CaseResult> cases) {
 
 TEST(CellTables, KeepCommasAndQuotesOfQuotedCells) {
   const TemporaryFolder folder;
-  write_content(folder.file("cells.csv"),
-                "# prose\n#! key: a value\na,b\n\"1, 2\", \"x \"\"y\"\"\"\n");
+  write_content(
+      folder.file("cells.csv"),
+      "# prose\n#! key: a value\n#! from: https://there\na,b\n\"1, 2\", \"x \"\"y\"\"\"\n");
 
   const CellTable table(folder.file("cells.csv"));
 
@@ -74,6 +75,7 @@ TEST(CellTables, KeepCommasAndQuotesOfQuotedCells) {
   EXPECT_EQ(table.cell(0, "b"), "x \"y\"");
   EXPECT_EQ(table.cell(0, "c"), "");
   EXPECT_EQ(table.remarks().at("key"), "a value");
+  EXPECT_EQ(table.remarks().at("from"), "https://there");
 }
 
 TEST(Validation, ReadsARunAsAQuestion) {
@@ -367,6 +369,18 @@ TEST(Validation, ShowsWhatMovedSinceAnEarlierOne) {
   EXPECT_THAT(text, HasSubstr("gone is no longer in the set"));
   EXPECT_THAT(text, Not(HasSubstr("same")));
   EXPECT_THAT(changes_text(earlier, {before}), HasSubstr("no row moved"));
+}
+
+TEST(Validation, ShowsRowsThatBecameFasterToo) {
+  const TemporaryFolder folder;
+  const SetResult before = made_up({made_up("faster", 10, 9), made_up("same", 10, 9)});
+  const SetResult now = made_up({made_up("faster", 10, 6), made_up("same", 10, 9)});
+  write_content(folder.file("before.json"), validation_json({before}, leave_out({})));
+
+  const std::string text = changes_text(read_validation_json(folder.file("before.json")), {now});
+
+  EXPECT_THAT(text, testing::ContainsRegex("faster +9.00 +6.00 +-33.3 +-10.0 +-40.0"));
+  EXPECT_THAT(text, Not(HasSubstr("same")));
 }
 
 TEST(Validation, RefusesAnEarlierOneThatIsNone) {

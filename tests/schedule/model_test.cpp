@@ -60,6 +60,7 @@ std::string with(const std::string& piece, const std::string& replacement) {
 }
 
 TEST(Models, AllRead) {
+  EXPECT_TRUE(std::ranges::is_sorted(known_models()));
   for (const std::string& name : known_models()) {
     const Model model = read_model(name);
 

@@ -1,6 +1,8 @@
 // The small tools that everything stands on, in numbers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <ctime>
 #include <filesystem>
@@ -307,6 +309,24 @@ TEST(ProcessorSeconds, AreThoseOfThisProcessInItsOwnCodeAndInTheKernel) {
 
   const double seconds = static_cast<double>(spent) / CLOCKS_PER_SEC;
   EXPECT_NEAR(own_processor_seconds() - before, seconds, 0.1 * seconds);
+}
+
+// Workers of ours are no load of others'.
+TEST(ProcessorSeconds, AreThoseOfChildrenThatEndedToo) {
+  const double before = own_processor_seconds();
+  const pid_t child = fork();
+  ASSERT_NE(child, -1);
+  if (child == 0) {
+    while (std::clock() < CLOCKS_PER_SEC / 5) {
+    }
+    _exit(0);
+  }
+  const std::clock_t own = std::clock();
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+
+  const double here = static_cast<double>(std::clock() - own) / CLOCKS_PER_SEC;
+  EXPECT_GT(own_processor_seconds() - before - here, 0.15);
 }
 
 TEST(ChromeTrace, SaysLayerAndMicroBatchFromTheFirstOn) {
