@@ -60,6 +60,8 @@ TEST(Sizes, AreReadAndSaidInPowersOfTwo) {
   EXPECT_EQ(size_from_text("64KiB"), 65'536);
   EXPECT_EQ(size_from_text("4M"), 4 << 20);
   EXPECT_EQ(size_from_text("8"), 8);
+  EXPECT_EQ(size_text(1023), "1023 B");
+  EXPECT_EQ(size_text(1024), "1 KiB");
   EXPECT_EQ(size_text(65'536), "64 KiB");
   EXPECT_EQ(size_text(1.5 * (1 << 20)), "1.5 MiB");
   for (const char* wrong : {"", "0", "-1", "4MB", "x", "99999999999G", "1e6"}) {

@@ -91,6 +91,7 @@ refused "needs two ranks" p2p --ranks 1
 refused "--shapes has no effect on bench p2p" p2p --shapes 8x8x8
 refused "did you mean" gemm --model gpt2-mni
 refused "is no folder; make it first" checkpoint --folder "$folder/nowhere"
+refused "is no folder; make it first" checkpoint --folder "$folder/said"
 [ ! -e "$folder/nowhere" ] || fail "a folder is left behind"
 refused "excludes" gemm --json --csv
 echo "bench measures and refuses"

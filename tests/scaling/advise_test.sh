@@ -29,6 +29,8 @@ says 'NEAREST'
 # What takes less than a day is said in hours, minutes or seconds.
 status 0 --platform frontier --devices 64 --tokens 524288
 says ': 1 step of'
+status 0 --platform frontier --devices 64 --tokens 524289 --restart-minutes 0
+says ': 2 steps'
 says '^TAKE 64 devices .*: [0-9.]+ s, [0-9.]+ node-hours'
 says 'would take [0-9.]+ s to [0-9.]+ s '
 says '^> +64 .* [0-9.]+ s +[0-9.]+ s '

@@ -8,7 +8,7 @@ cp "${FOURFOLD_BIN_DIR:?}/fourfold" "$folder"
 for name in fourfold-engine fourfold-bench; do
   cat >"$folder/$name" <<'STAND_IN'
 #!/usr/bin/env bash
-[[ "$*" != *--plan* ]] || { echo '{"ranks": 1, "arguments": ["go"], "folder": "there"}'; exit 0; }
+[[ "$*" != *--plan* ]] || { echo "{\"ranks\": ${RANKS:-1}, \"arguments\": [\"go\"], \"folder\": \"there\"}"; exit 0; }
 exit "$STATUS"
 STAND_IN
   chmod +x "$folder/$name"
@@ -34,3 +34,11 @@ expect 0 0 bench gemm
 expect 1 1 bench gemm
 expect 2 1 train --quick
 expect 2 1 sample --checkpoint somewhere
+
+# On several ranks mpirun stands between them; one that says nothing of an end with 1 was stopped.
+printf '#!/usr/bin/env bash\necho "$SAID" >&2\nexit "$STATUS"\n' >"$folder/mpirun"
+chmod +x "$folder/mpirun"
+export PATH=$folder:$PATH RANKS=2 SAID=""
+expect 0 0 bench gemm
+expect 2 7 train --quick
+expect 130 1 train --quick

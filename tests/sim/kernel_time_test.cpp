@@ -218,6 +218,24 @@ TEST(KernelTime, OfAProductOfHeadsIsThatOfOneProductOfAsMuchWorkOrItsBytes) {
   EXPECT_DOUBLE_EQ(seconds(scores, slow), 1.5 * flops / gemm_rate(slow, edge, edge, edge).value);
 }
 
+// Probabilities times values, where 4 heads of queries share each: as much work as if each had its
+// own, and products as large.
+TEST(KernelTime, OfAProductWithSharedValuesIsThatOfOneWithAsManyValuesAsQueries) {
+  const std::int64_t s = 2000, tokens = 4 * s, h = 4000, heads = 8;
+  const auto context = [&](std::int64_t group) {
+    Kernel kernel(OpKind::attention);
+    kernel.op.function = &functions::context;
+    kernel.op.sequence = s;
+    kernel.op.group = group;
+    kernel.op.shape_a = kernel.matrix(tokens, h + 2 * h / group);
+    kernel.op.reads = {kernel.op.shape_a, kernel.matrix(tokens, heads * s)};
+    kernel.op.writes = {kernel.matrix(tokens, h)};
+    return seconds(kernel, processor());
+  };
+
+  EXPECT_DOUBLE_EQ(context(4), context(1));
+}
+
 // QKV's gradient is three of them, two of which read their pairs transposed.
 TEST(KernelTime, OfSeveralProductsOfHeadsIsTheirSum) {
   const std::int64_t s = 2000, tokens = s, h = 4000, heads = 8;

@@ -112,6 +112,8 @@ TEST(WhatIfs, RefuseWhatIsNoSuchWord) {
   EXPECT_THAT(refusal(R"({"placement": "spraed"})"), HasSubstr("did you mean \"spread\"?"));
   EXPECT_THAT(refusal(R"({"placement": "nodes=7-3"})"), HasSubstr("goes down"));
   EXPECT_THAT(refusal(R"({"placement": "nodes=1,x"})"), HasSubstr("'x'"));
+  EXPECT_THAT(refusal(R"({"placement": "nodes=1,2x"})"), HasSubstr("'2x'"));
+  EXPECT_THAT(refusal(R"({"placement": "nodes=1-3y"})"), HasSubstr("'3y'"));
   EXPECT_THAT(refusal(R"({"placement": "nodes="})"), HasSubstr("empty"));
   EXPECT_THAT(refusal(R"({"placement": "nodes=0-99999999999"})"), HasSubstr("longer than any"));
   EXPECT_THAT(refusal(R"({"slow_devices": "0:0.5"})"), HasSubstr("COUNT:SPEED"));
