@@ -1,4 +1,5 @@
-// Kernel times: both sides of the roofline, the table of matrix products, layouts, launches.
+// Kernel times: both sides of the roofline, the table of matrix products, layouts, launches; long
+// because each kind of kernel has its own closed form.
 #include "sim/cost/kernel_time.hpp"
 
 #include <gtest/gtest.h>
@@ -218,8 +219,8 @@ TEST(KernelTime, OfAProductOfHeadsIsThatOfOneProductOfAsMuchWorkOrItsBytes) {
   EXPECT_DOUBLE_EQ(seconds(scores, slow), 1.5 * flops / gemm_rate(slow, edge, edge, edge).value);
 }
 
-// Probabilities times values, where 4 heads of queries share each: heads of 96 columns, however many
-// have values of their own.
+// Probabilities times values, where 4 heads of queries share each: heads of 96 columns, however
+// many have values of their own.
 TEST(KernelTime, OfAProductWithSharedValuesIsThatOfOneWithAsManyValuesAsQueries) {
   const std::int64_t s = 2000, tokens = 4 * s, h = 768, heads = 8;
   Processor p = processor();
