@@ -1,5 +1,5 @@
-// Kernel times: both sides of the roofline, the table of matrix products, layouts, launches; long
-// because each kind of kernel has its own closed form.
+// Kernel times: both sides of the roofline, the table of matrix products, layouts,
+// launches; long because each kind of kernel has its own closed form.
 #include "sim/cost/kernel_time.hpp"
 
 #include <gtest/gtest.h>
