@@ -239,16 +239,17 @@ class MemorisationStore {
         records_[record.key] = record;
         kept += line + "\n";
       } catch (const std::runtime_error&) {
-        remark(fmt::format("{} has a line that is no record; its run is done again", path));
+        append_line(path + ".torn", line);
+        remark(fmt::format(
+            "{0} has a line that is no record; its run is done again, and the line is in {0}.torn",
+            path));
       }
     }
     // A line that was cut off would swallow the next record.
     if (kept != content) write_whole_file(path, kept);
   }
   void append(const MemorisationRecord& record) {
-    std::ofstream file(path_, std::ios::app);
-    file << to_json(record) << "\n" << std::flush;
-    if (!file) throw std::runtime_error("cannot write " + path_);
+    append_line(path_, to_json(record));
     records_[record.key] = record;
   }
   const MemorisationRecord* with_key(const std::string& key) const {
@@ -257,6 +258,12 @@ class MemorisationStore {
   }
 
  private:
+  static void append_line(const std::string& path, const std::string& line) {
+    std::ofstream file(path, std::ios::app);
+    file << line << "\n" << std::flush;
+    if (!file) throw std::runtime_error("cannot write " + path);
+  }
+
   std::string path_;
   std::map<std::string, MemorisationRecord> records_;
 };

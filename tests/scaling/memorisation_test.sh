@@ -1,37 +1,19 @@
 #!/usr/bin/env bash
 # A study of what a tiny model knows by heart, run as a user would: learned where it was repeated,
 # resumed where it was cut off, never begun where it is mistaken.
-set -euo pipefail
-fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 
-fail() {
-  echo "FAILED: $*" >&2
-  cat "$folder/said" >&2
-  exit 1
-}
-
-# run STATUS ARGUMENTS...: what fourfold says goes to $folder/said.
-run() {
-  local expected=$1 status=0
-  shift
-  "$fourfold" campaign run "$folder/study.toml" --output "$folder/out" "$@" \
-    >"$folder/said" 2>&1 || status=$?
-  [ "$status" -eq "$expected" ] || fail "the campaign $* ended with $status, not $expected"
-}
-
-says() { grep -qF -- "$1" "$folder/said" || fail "it did not say: $1"; }
+study() { run "$1" campaign run "$folder/study.toml" --output "$folder/out" "${@:2}"; }
 
 # Proverbs of common words, the same each time.
 mkdir "$folder/text"
-awk 'BEGIN {
-  srand(5); n = split("the of and a to in he was that it his her with as had for she not but at", w, " ")
-  for (i = 0; i < 500; ++i) {
-    for (j = 0; j < 30; ++j) printf "%s ", w[int(rand() * n) + 1]
-    print "\n%"
-  }
-}' >"$folder/text/proverbs"
+python3 - >"$folder/text/proverbs" <<'END'
+import random
+random.seed(5)
+words = "the of and a to in he was that it his her with as had for she not but at".split()
+for _ in range(500):
+    print(" ".join(random.choice(words) for _ in range(30)) + "\n%")
+END
 cat >"$folder/study.toml" <<END
 title = "By heart"
 [memorisation]
@@ -51,11 +33,11 @@ hidden = 64
 heads = 2
 END
 
-run 2 --fidelity estimated
+study 2 --fidelity estimated
 says "--fidelity has no effect on it"
 [ ! -e "$folder/out/records.jsonl" ] || fail "a refused study leaves records"
 
-run 0
+study 0
 says "4 runs, 0 kept, 4 to run; 1 model to be pre-trained"
 says "matches rise with repetitions"
 records=$folder/out/records.jsonl
@@ -88,9 +70,10 @@ END
 # Cut off after the third record, in the middle of the fourth: only that is run again.
 cp "$records" "$folder/before"
 { head -n 3 "$folder/before"; sed -n 4p "$folder/before" | cut -c1-40 | tr -d '\n'; } >"$records"
-run 0
+study 0
 says "has a line that is no record; its run is done again"
 says "4 runs, 3 kept, 1 to run; 0 models to be pre-trained"
+[ "$(cat "$records.torn")" = "$(sed -n 4p "$folder/before" | cut -c1-40)" ] || fail "the torn line is lost"
 learned() { python3 -c 'import json, sys
 for line in sorted(json.dumps([r["seed"], r["goldfish"], r["matches"], r["equal_words"]])
                    for r in map(json.loads, open(sys.argv[1]))): print(line)' "$1"; }
@@ -98,16 +81,16 @@ diff <(learned "$folder/before") <(learned "$records") || fail "a run that is do
 
 # A last line that only lacks its end is kept, and the next record stands on a line of its own.
 head -n 3 "$folder/before" | head -c -1 >"$records"
-run 0
+study 0
 says "4 runs, 3 kept, 1 to run"
 diff <(learned "$folder/before") <(learned "$records") || fail "a record without a line's end is lost"
 
-run 0
+study 0
 says "4 runs, 4 kept, 0 to run"
 says "at 80 repetitions the largest model"
 
 # A longer document is another study: nothing kept stands for it.
 sed -i 's|document_tokens = 32|document_tokens = 36|' "$folder/study.toml"
-run 0
+study 0
 says "4 runs, 0 kept, 4 to run; 1 model to be pre-trained"
 echo "a memorisation study is learned, resumed and refused as it should be"
