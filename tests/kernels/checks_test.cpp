@@ -130,7 +130,7 @@ TEST_P(Checks, RefuseRowsAndColumnsThatAreNoWholeSequencesAndHeads) {
 INSTANTIATE_TEST_SUITE_P(Models, Checks, testing::Values("gpt", "llama"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST(Checks, RefuseUpdatesOfOtherSizesAndPrecisions) {
+TEST(UpdateChecks, RefuseUpdatesOfOtherSizesAndPrecisions) {
   Block all[5];
   for (Block& one : all) one = Block(1, 6, Precision::fp32);
   const auto operands = [&] {

@@ -1,27 +1,9 @@
 #!/usr/bin/env bash
 # Runs the small campaign as a user would: resume, kill, torn and corrupt records, a full disk, and
 # the same simulated seconds twice.
-set -euo pipefail
-fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
+source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
+
 campaigns=${FOURFOLD_SOURCE_DIR:?}/scaling/campaigns
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-
-fail() {
-  echo "FAILED: $*" >&2
-  cat "$folder/said" >&2
-  exit 1
-}
-
-# run STATUS ARGUMENTS...: what fourfold says goes to $folder/said.
-run() {
-  local expected=$1 status=0
-  shift
-  "$fourfold" "$@" >"$folder/said" 2>&1 || status=$?
-  [ "$status" -eq "$expected" ] || fail "fourfold $* ended with $status, not $expected"
-}
-
-says() { grep -qF -- "$1" "$folder/said" || fail "it did not say: $1"; }
 
 # In no order: points are answered side by side.
 seconds() { grep -o '"total_s":[0-9.e+-]*' "$1/records.jsonl" | sort; }

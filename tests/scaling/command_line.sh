@@ -1,14 +1,26 @@
 # What tests of the command line start with, sourced by them: $fourfold, a $folder that is gone at
-# the end, fail WORDS, and is_golden.
+# the end, fail WORDS, run STATUS ARGUMENTS, says WORDS, and is_golden.
 set -euo pipefail
 fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
+# With the end of what fourfold said last, if that is in $folder/said.
 fail() {
-  echo "$1" >&2
+  echo "FAILED: $*" >&2
+  [ ! -f "$folder/said" ] || tail -n 20 "$folder/said" >&2
   exit 1
 }
+
+# run STATUS ARGUMENTS...: what fourfold says goes to $folder/said.
+run() {
+  local expected=$1 status=0
+  shift
+  "$fourfold" "$@" >"$folder/said" 2>&1 || status=$?
+  [ "$status" -eq "$expected" ] || fail "fourfold $* ended with $status, not $expected"
+}
+
+says() { grep -qF -- "$1" "$folder/said" || fail "it did not say: $1"; }
 
 # is_golden FILE NAME LEFT: FILE is tests/golden/NAME word for word; else its text is left in LEFT and
 # the first differences are told.

@@ -1,16 +1,8 @@
 #!/usr/bin/env bash
 # Simulated explanations and traces, end to end: what is said, that it parses, that nothing is left
 # behind by a failure, that progress shows and that Ctrl-C ends everything at once.
-set -euo pipefail
-fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 
-fail() {
-  echo "FAILED: $*" >&2
-  [ ! -f "$folder/said" ] || tail -n 20 "$folder/said" >&2
-  exit 1
-}
 says() { grep -qE -- "$1" "$folder/said" || fail "it did not say: $1"; }
 
 point=(--platform frontier --model gpt-5b --devices 64 --grid 4x2x2x4)

@@ -63,19 +63,34 @@ std::int64_t refused(const StrategyAnswer& answer) {
       [](std::int64_t sum, const Refusal& refusal) { return sum + refusal.strategies; });
 }
 
+// Seconds and memory of a strategy are those of `point` with its grid and options.
+void expect_point_alone(const Strategy& strategy, Point point, const Platform& platform) {
+  point.grid = strategy.grid;
+  point.options = strategy.options;
+  const Estimate alone = estimate(point, platform);
+  EXPECT_NEAR(strategy.seconds / alone.outcome.total, 1.0, 1e-12) << strategy.grid.str();
+  EXPECT_EQ(strategy.memory, alone.memory.peak) << strategy.grid.str();
+}
+
+// A batch is what micro-batches make of it: of two sizes and so many.
+StrategySpace of_made_batches(std::vector<std::int64_t> micro_batches) {
+  StrategySpace space = pipelines();
+  space.devices = {8, 16};
+  space.micro_batch_sizes = {1, 3};
+  space.micro_batches = std::move(micro_batches);
+  space.options.clear();
+  return space;
+}
+
 TEST(Strategies, EachIsThePointAlone) {
-  Point point = pattern();
+  const Point point = pattern();
 
   const StrategyAnswer answer = searched(point, pipelines(), {1000, Thoroughness::all});
 
   ASSERT_GT(answer.best.size(), 30u);
   const Platform platform = read_platform("frontier");
   for (const Strategy& strategy : answer.best) {
-    point.grid = strategy.grid;
-    point.options = strategy.options;
-    const Estimate alone = estimate(point, platform);
-    EXPECT_NEAR(strategy.seconds / alone.outcome.total, 1.0, 1e-12) << strategy.grid.str();
-    EXPECT_EQ(strategy.memory, alone.memory.peak) << strategy.grid.str();
+    expect_point_alone(strategy, point, platform);
     EXPECT_EQ(strategy.rate.value,
               strategy_flops(point.model, 64).value / 16 / strategy.seconds.value);
   }
@@ -183,13 +198,8 @@ TEST(Strategies, WithTheSameStepHaveTheSameRates) {
 TEST(Strategies, MayMakeTheirBatchOfMicroBatches) {
   Point point = pattern();
   point.global_batch = 0;
-  StrategySpace space = pipelines();
-  space.devices = {8, 16};
-  space.micro_batch_sizes = {1, 3};
-  space.micro_batches = {4};
-  space.options.clear();
 
-  const StrategyAnswer answer = searched(point, space, {100, Thoroughness::all});
+  const StrategyAnswer answer = searched(point, of_made_batches({4}), {100, Thoroughness::all});
 
   ASSERT_EQ(answer.best.size(), 2u * 2u * 3u * 2u);
   for (const Strategy& strategy : answer.best) {
@@ -202,22 +212,14 @@ TEST(Strategies, MayMakeTheirBatchOfMicroBatches) {
 TEST(Strategies, OfTheirOwnBatchTakeWhatThePointAloneTakes) {
   Point point = pattern();
   point.global_batch = 0;
-  StrategySpace space = pipelines();
-  space.devices = {8, 16};
-  space.micro_batch_sizes = {1, 3};
-  space.micro_batches = {4, 8};
-  space.options.clear();
 
-  const StrategyAnswer answer = searched(point, space, {100, Thoroughness::all});
+  const StrategyAnswer answer = searched(point, of_made_batches({4, 8}), {100, Thoroughness::all});
 
   ASSERT_EQ(answer.best.size(), 2u * 2u * 3u * 2u * 2u);
+  const Platform platform = read_platform("frontier");
   for (const Strategy& strategy : answer.best) {
-    point.grid = strategy.grid;
-    point.options = strategy.options;
     point.global_batch = strategy.global_batch;
-    const Estimate alone = estimate(point, read_platform("frontier"));
-    EXPECT_NEAR(strategy.seconds / alone.outcome.total, 1.0, 1e-12) << strategy.grid.str();
-    EXPECT_EQ(strategy.memory, alone.memory.peak) << strategy.grid.str();
+    expect_point_alone(strategy, point, platform);
   }
 }
 
