@@ -12,6 +12,8 @@ function(fourfold_library name)
     list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/${room_MAIN})
   endif()
   add_library(${name} ${sources})
+  # A macro of its own for each library would keep shared ones from sharing precompiled headers.
+  set_target_properties(${name} PROPERTIES DEFINE_SYMBOL "")
   target_link_libraries(${name} PUBLIC ${room_LINKS})
 endfunction()
 

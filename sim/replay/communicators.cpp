@@ -15,6 +15,7 @@ Communicators::Communicators(const ProcessGrid& grid, const std::vector<Channel>
   if (grid.size() > most / static_cast<std::int64_t>(channels.size() + 1)) {
     throw std::invalid_argument("The grid " + grid.str() + " has too many ranks to be replayed.");
   }
+  std::vector<std::vector<std::int32_t>> by_numbering;
   for (std::size_t c = 0; c < channels.size(); ++c) {
     const Channel& channel = channels[c];
     const auto members = static_cast<std::int32_t>(fourfold::members(channel, grid));
@@ -29,7 +30,7 @@ Communicators::Communicators(const ProcessGrid& grid, const std::vector<Channel>
     groups.numbering = static_cast<std::int32_t>(known - numberings_.begin());
     if (known == numberings_.end()) {
       numberings_.push_back(numbering);
-      number(grid, channel);
+      by_numbering.push_back(numbers(grid, channel));
     }
     for (std::int32_t member : first_members_[groups.numbering]) {
       channel_of_.push_back(static_cast<ChannelNumber>(c));
@@ -39,9 +40,12 @@ Communicators::Communicators(const ProcessGrid& grid, const std::vector<Channel>
     const std::vector<std::int64_t> first = group(channel, grid, first_member_[groups.first]);
     groups.distance = static_cast<std::int32_t>(first[1] - first[0]);
   }
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(grid.size()); ++rank) {
+    for (const std::vector<std::int32_t>& one : by_numbering) numbers_.push_back(one[rank]);
+  }
 }
 
-void Communicators::number(const ProcessGrid& grid, const Channel& channel) {
+std::vector<std::int32_t> Communicators::numbers(const ProcessGrid& grid, const Channel& channel) {
   const auto ranks = static_cast<std::int32_t>(grid.size());
   const auto stride = static_cast<std::int32_t>(grid.stride(channel.axis));
   const auto extent = static_cast<std::int32_t>(grid.extent(channel.axis));
@@ -58,7 +62,7 @@ void Communicators::number(const ProcessGrid& grid, const Channel& channel) {
     const auto lowest = static_cast<std::int32_t>(*std::ranges::min_element(members));
     ways[i] = {(lowest - i) * stride, (static_cast<std::int32_t>(members[0]) - i) * stride, true};
   }
-  std::vector<std::int32_t>& numbers = numbers_.emplace_back(ranks, -1);
+  std::vector<std::int32_t> numbers(ranks, -1);
   std::vector<std::int32_t>& firsts = first_members_.emplace_back();
   for (std::int32_t rank = 0; rank < ranks; ++rank) {
     const Way& way = ways[rank / stride % extent];
@@ -70,6 +74,7 @@ void Communicators::number(const ProcessGrid& grid, const Channel& channel) {
     numbers[rank] = static_cast<std::int32_t>(firsts.size());
     firsts.push_back(rank + way.to_first);
   }
+  return numbers;
 }
 
 }  // namespace fourfold

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "schedule/program/channel.hpp"
@@ -25,7 +26,7 @@ class Communicators {
   // Of a rank that is in a group of the channel.
   std::int32_t communicator(ChannelNumber channel, std::int32_t rank) const {
     const Groups& groups = channels_[channel];
-    return groups.first + numbers_[groups.numbering][rank];
+    return groups.first + numbers_[rank * std::size(numberings_) + groups.numbering];
   }
 
   // Members are first_member, first_member + distance, ...: as many as the channel says. Of a
@@ -61,14 +62,16 @@ class Communicators {
     bool operator==(const Numbering&) const = default;
   };
 
-  void number(const ProcessGrid& grid, const Channel& channel);
+  // By rank, of one numbering.
+  std::vector<std::int32_t> numbers(const ProcessGrid& grid, const Channel& channel);
 
   std::int32_t ranks_per_stage_ = 1;
   std::int32_t ranks_per_crew_ = 1;
   std::vector<Groups> channels_;
   std::vector<Numbering> numberings_;
-  // By numbering and rank: the number of the rank's group, those of lower ranks first.
-  std::vector<std::vector<std::int32_t>> numbers_;
+  // By rank and numbering: the number of the rank's group, those of lower ranks first. What a rank
+  // posts next lies beside what it posted last.
+  std::vector<std::int32_t> numbers_;
   std::vector<std::vector<std::int32_t>> first_members_;  // by numbering and group
   std::vector<ChannelNumber> channel_of_;
   std::vector<std::int32_t> first_member_;

@@ -9,8 +9,10 @@ namespace fourfold {
 
 // Something happens to flows [flow, flow + count).
 struct Event {
-  std::int32_t flow = 0;
+  std::int32_t flow = 0;  // or, where the count says so, a communicator
   std::int32_t count = 1;
+
+  static constexpr std::int32_t whole = 0;  // count: all flows of communicator `flow`
 };
 
 // Events come out by time, those of one instant in the order in which they were pushed.
@@ -30,7 +32,7 @@ class EventQueue {
   // An instant and the chain of its events.
   struct Instant {
     double time = 0.0;
-    std::int64_t number = 0;  // of creation: orders instants of equal time
+    std::uint32_t number = 0;  // of creation: orders instants of equal time; may begin anew
     std::int32_t first = none;
   };
   struct Link {
@@ -46,7 +48,8 @@ class EventQueue {
   // A type of its own, so that the heap's loops contain the comparison.
   struct Later {
     bool operator()(const Instant& a, const Instant& b) const {
-      return a.time != b.time ? a.time > b.time : a.number > b.number;
+      if (a.time != b.time) return a.time > b.time;
+      return static_cast<std::int32_t>(a.number - b.number) > 0;
     }
   };
   Recent& recent(double time);
@@ -56,7 +59,7 @@ class EventQueue {
   std::vector<Link> links_;
   std::int32_t free_ = none;  // the first of a chain
   std::vector<Recent> recent_;
-  std::int64_t created_ = 0;
+  std::uint32_t created_ = 0;
 };
 
 }  // namespace fourfold

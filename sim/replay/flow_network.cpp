@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 namespace fourfold {
@@ -18,23 +17,19 @@ constexpr std::int32_t ahead = 8;  // parts of a ring whose links are fetched be
 FlowNetwork::TooMuchWork::TooMuchWork()
     : std::runtime_error("The simulation takes more work than --work-limit allows: raise it.") {}
 
-Parts Parts::whole(std::int32_t communicators) {
-  Parts parts;
-  parts.first.resize(static_cast<std::size_t>(communicators) + 1);
-  std::iota(parts.first.begin(), parts.first.end(), 0);
-  return parts;
-}
-
 FlowNetwork::FlowNetwork(const Incidence& incidence, Parts parts, Seconds quantum)
     : incidence_(incidence),
-      rates_(incidence),
       parts_(std::move(parts)),
+      rates_(incidence, parts_),
       flows_(incidence.flow_count()),
       collectives_(parts_.count()),
       quantum_(quantum.value) {
   for (std::int32_t c = 0; c < parts_.count(); ++c) {
+    Collective& all = collectives_[c];
     for (std::int32_t flow = parts_.first[c]; flow < parts_.first[c + 1]; ++flow) {
       flows_[flow].communicator = c;
+      all.slowest = std::min(all.slowest, incidence.lone_rate(flow));
+      all.fastest = std::max(all.fastest, incidence.lone_rate(flow));
     }
   }
 }
@@ -51,11 +46,13 @@ void FlowNetwork::schedule(std::int32_t flow, double time) {
 
 void FlowNetwork::start(std::int32_t communicator, double time, const TimedCollective& collective) {
   const CollectiveCost& cost = collective.cost;
-  collectives_[communicator] = {cost.work.value, cost.rate_cap.value,
-                                parts_.first[communicator + 1] - parts_.first[communicator]};
-  const std::int32_t first = parts_.first[communicator];
-  flows_[first].phase = Phase::delayed;
-  schedule(first, time + cost.delay.value);
+  Collective& all = collectives_[communicator];
+  all.work = cost.work.value;
+  all.cap = cost.rate_cap.value;
+  all.unfinished = parts_.first[communicator + 1] - parts_.first[communicator];
+  all.phase = Phase::delayed;
+  all.due = time + cost.delay.value;
+  queue_.push(all.due, {communicator, Event::whole});
 }
 
 void FlowNetwork::wake(std::int32_t rank, double time) {
@@ -63,7 +60,22 @@ void FlowNetwork::wake(std::int32_t rank, double time) {
 }
 
 void FlowNetwork::move(std::int32_t communicator, double time) {
-  // Parts that nothing holds back end together: one event stands for them.
+  Collective& all = collectives_[communicator];
+  const bool alike = all.moves() && all.has_one_bound();
+  if (!alike || !rates_.enter_all(communicator, all.bound())) {
+    move_apart(communicator, time, alike);
+    return;
+  }
+  all.phase = Phase::together;
+  all.since = time;
+  all.due = time + all.work / all.bound();
+  queue_.push(all.due, {communicator, Event::whole});
+}
+
+void FlowNetwork::move_apart(std::int32_t communicator, double time, bool entered) {
+  Collective& all = collectives_[communicator];
+  all.phase = Phase::apart;
+  // Neighbours that nothing holds back end together: one event stands for them.
   Event together{0, 0};
   double end = never;
   const auto push = [&] {
@@ -71,11 +83,20 @@ void FlowNetwork::move(std::int32_t communicator, double time) {
   };
   // The last part to end may start the next collective of the communicator at once, but not before
   // all parts of this one have been moved.
+  std::int32_t at_once = 0;
   const std::int32_t last = parts_.first[communicator + 1];
   for (std::int32_t flow = parts_.first[communicator]; flow < last; ++flow) {
-    if (flow + ahead < last) rates_.expect(flow + ahead);
-    if (!move_part(flow, time)) continue;
+    const double bound = std::min(all.cap, incidence_.lone_rate(flow));
+    if (all.work <= 0.0 || bound == never) {
+      ++at_once;
+      continue;
+    }
     Flow& state = flows_[flow];
+    state.remaining = all.work;
+    state.updated = time;
+    const bool free = entered ? rates_.rate(flow) > 0.0 : rates_.enter(flow, bound);
+    state.rate = free ? bound : 0.0;
+    if (!free) continue;
     state.due = time + state.remaining / state.rate;
     state.asked = state.due;
     if (state.due == end && together.flow + together.count == flow) {
@@ -87,39 +108,33 @@ void FlowNetwork::move(std::int32_t communicator, double time) {
     end = state.due;
   }
   push();
+  if (at_once > 0) finish_parts(communicator, at_once, time);
 }
 
-bool FlowNetwork::move_part(std::int32_t flow, double time) {
-  Flow& state = flows_[flow];
-  const Collective& collective = collectives_[state.communicator];
-  const double bound = std::min(collective.cap, incidence_.lone_rate(flow));
-  if (collective.work <= 0.0 || bound == std::numeric_limits<double>::infinity()) {
-    state.phase = Phase::idle;
-    finish_part(flow, time);
-    return false;
+void FlowNetwork::part(std::int32_t communicator) {
+  Collective& all = collectives_[communicator];
+  all.phase = Phase::apart;
+  for (std::int32_t flow = parts_.first[communicator]; flow < parts_.first[communicator + 1];
+       ++flow) {
+    flows_[flow] = {all.work, all.since, all.bound(), all.due, all.due, communicator};
   }
-  state.phase = Phase::moving;
-  state.remaining = collective.work;
-  state.updated = time;
-  const bool free = rates_.enter(flow, bound);
-  state.rate = free ? bound : 0.0;
-  return free;
 }
 
-void FlowNetwork::finish_part(std::int32_t flow, double time) {
-  Flow& state = flows_[flow];
-  if (state.phase == Phase::moving) rates_.leave(flow);
-  state.phase = Phase::idle;
-  state.asked = never;
-  if (--collectives_[state.communicator].unfinished > 0) return;
+void FlowNetwork::finish_parts(std::int32_t communicator, std::int32_t parts, double time) {
+  Collective& all = collectives_[communicator];
+  all.unfinished -= parts;
+  if (all.unfinished > 0) return;
+  all.phase = Phase::idle;
+  all.due = never;
   ++counts_.finished;
-  finished_(state.communicator, time);
+  finished_(communicator, time);
 }
 
 void FlowNetwork::solve() {
   const auto begin = std::chrono::steady_clock::now();
   for (std::int32_t flow : rates_.solve()) {
     Flow& state = flows_[flow];
+    if (collectives_[state.communicator].phase == Phase::together) part(state.communicator);
     if (state.rate > 0.0) {
       state.remaining = std::max(0.0, state.remaining - state.rate * (now_ - state.updated));
       state.updated = now_;
@@ -132,8 +147,18 @@ void FlowNetwork::solve() {
   counts_.solver_time += Seconds{spent.count()};
 }
 
+// What an event is about, where parts move by themselves.
+FlowNetwork::Range FlowNetwork::range(const Event& event) const {
+  if (!concerns_all(event)) return {event.flow, event.flow + event.count};
+  return {parts_.first[event.flow], parts_.first[event.flow + 1]};
+}
+
 bool FlowNetwork::is_due(const Event& event, double time) const {
-  for (std::int32_t flow = event.flow; flow < event.flow + event.count; ++flow) {
+  if (concerns_all(event) && collectives_[event.flow].is_whole()) {
+    return collectives_[event.flow].due == time;
+  }
+  const auto [first, last] = range(event);
+  for (std::int32_t flow = first; flow < last; ++flow) {
     if (concerns(flow, time) && flows_[flow].due <= time) return true;
   }
   return false;
@@ -149,30 +174,44 @@ double FlowNetwork::next_time() {
     const double time = queue_.next_time();
     if (wakes(queue_.next()) || is_due(queue_.next(), time)) return time;
     const Event event = queue_.pop();
-    for (std::int32_t flow = event.flow; flow < event.flow + event.count; ++flow) {
+    if (concerns_all(event) && collectives_[event.flow].is_whole()) continue;
+    const auto [first, last] = range(event);
+    for (std::int32_t flow = first; flow < last; ++flow) {
       if (concerns(flow, time)) put_off(flow);
     }
   }
   return never;
 }
 
+void FlowNetwork::happen_to_all(std::int32_t communicator, double time) {
+  if (collectives_[communicator].phase == Phase::delayed) {
+    ++counts_.events;
+    move(communicator, time);
+    return;
+  }
+  const std::int32_t parts = collectives_[communicator].unfinished;
+  counts_.events += parts;
+  rates_.leave_all(communicator);
+  finish_parts(communicator, parts, time);
+}
+
 void FlowNetwork::happen(const Event& event, double time) {
-  const std::int32_t last = event.flow + event.count;
-  for (std::int32_t flow = event.flow; flow < last; ++flow) {
+  if (concerns_all(event) && collectives_[event.flow].is_whole()) {
+    if (collectives_[event.flow].due == time) happen_to_all(event.flow, time);
+    return;
+  }
+  const auto [first, last] = range(event);
+  for (std::int32_t flow = first; flow < last; ++flow) {
     if (flow + ahead < last) rates_.expect(flow + ahead);
     if (!concerns(flow, time)) continue;
-    Flow& state = flows_[flow];
-    if (state.due > time) {
+    if (flows_[flow].due > time) {
       put_off(flow);
       continue;
     }
     ++counts_.events;
-    state.asked = never;
-    if (state.phase == Phase::delayed) {
-      move(state.communicator, time);
-    } else {
-      finish_part(flow, time);
-    }
+    flows_[flow].asked = never;
+    rates_.leave(flow);
+    finish_parts(flows_[flow].communicator, 1, time);
   }
 }
 
@@ -180,10 +219,19 @@ bool FlowNetwork::look_ahead(double limit) {
   soon_.clear();
   while (soon_.size() < most_soon && !queue_.empty() && queue_.next_time() <= limit) {
     soon_.push_back({queue_.next_time(), queue_.pop()});
-    if (!wakes(soon_.back().event)) __builtin_prefetch(&flows_[soon_.back().event.flow], 1);
+    const Event& event = soon_.back().event;
+    if (concerns_all(event)) {
+      __builtin_prefetch(&collectives_[event.flow], 1);
+    } else if (!wakes(event)) {
+      __builtin_prefetch(&flows_[event.flow], 1);
+    }
   }
   for (const Soon& next : soon_) {
-    if (!wakes(next.event)) rates_.expect(next.event.flow);
+    if (concerns_all(next.event)) {
+      rates_.expect_all(next.event.flow);
+    } else if (!wakes(next.event)) {
+      rates_.expect(next.event.flow);
+    }
   }
   return !soon_.empty();
 }

@@ -3,6 +3,7 @@
 // instant.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
@@ -10,19 +11,10 @@
 
 #include "sim/replay/event_queue.hpp"
 #include "sim/replay/max_min.hpp"
+#include "sim/replay/parts.hpp"
 #include "sim/replay/transport.hpp"
 
 namespace fourfold {
-
-// Communicator c's collectives are the flows [first[c], first[c + 1]) of an Incidence: parts that
-// start together, each with all of the work per byte of its shares; the last one to end ends them.
-struct Parts {
-  std::vector<std::int32_t> first;
-
-  static Parts whole(std::int32_t communicators);  // one flow each
-
-  std::int32_t count() const { return static_cast<std::int32_t>(first.size()) - 1; }
-};
 
 class FlowNetwork : public Transport {
  public:
@@ -62,22 +54,36 @@ class FlowNetwork : public Transport {
  private:
   static constexpr double never = std::numeric_limits<double>::infinity();
 
-  enum class Phase : std::uint8_t { idle, delayed, moving };
+  // Together: all parts move at the bound that they share, and nothing holds any of them back.
+  // Apart: each has a state of its own.
+  enum class Phase : std::uint8_t { idle, delayed, together, apart };
+  // What every event looks at: one cache line.
+  struct alignas(64) Collective {
+    double work = 0.0;
+    double cap = 0.0;
+    double slowest = never;  // the lone rate of a part
+    double fastest = 0.0;
+    double since = 0.0;           // when its parts began to move together
+    double due = never;           // when its delay ends, or its parts that move together
+    std::int32_t unfinished = 0;  // parts
+    Phase phase = Phase::idle;
+
+    double bound() const { return std::min(cap, slowest); }  // of the slowest part
+    bool moves() const { return work > 0.0 && bound() < never; }
+    bool has_one_bound() const { return bound() == std::min(cap, fastest); }
+    // One event stands for all parts.
+    bool is_whole() const { return phase == Phase::delayed || phase == Phase::together; }
+  };
+  // Of a part that moves by itself.
   struct Flow {
     double remaining = 0.0;  // bytes, as of `updated`
     double updated = 0.0;
     double rate = 0.0;
-    double due = 0.0;  // when something happens to it next
+    double due = 0.0;  // when it ends
     // The instant of its event in the queue, no later than `due`; its events of other instants were
     // overtaken.
     double asked = never;
     std::int32_t communicator = 0;
-    Phase phase = Phase::idle;  // the first flow of a communicator stands for all in their delay
-  };
-  struct Collective {
-    double work = 0.0;
-    double cap = 0.0;
-    std::int32_t unfinished = 0;  // parts
   };
 
   // An event that is out of the queue before its turn.
@@ -88,6 +94,13 @@ class FlowNetwork : public Transport {
 
   // Events of ranks stand below those of flows.
   static bool wakes(const Event& event) { return event.flow < 0; }
+  // Flows [first, last).
+  struct Range {
+    std::int32_t first = 0;
+    std::int32_t last = 0;
+  };
+  Range range(const Event& event) const;
+  static bool concerns_all(const Event& event) { return event.count == Event::whole; }
   void schedule(std::int32_t flow, double time);
   bool concerns(std::int32_t flow, double time) const { return flows_[flow].asked == time; }
   // Whether something really happens in an event of this instant.
@@ -99,16 +112,19 @@ class FlowNetwork : public Transport {
   bool look_ahead(double limit);
   void handle(const Soon& next);
   void happen(const Event& event, double time);
+  void happen_to_all(std::int32_t communicator, double time);
   void move(std::int32_t communicator, double time);
-  // True if the part moves at its bound: then its end is known, but has no event yet.
-  bool move_part(std::int32_t flow, double time);
-  void finish_part(std::int32_t flow, double time);
+  // `entered`: the solver knows the parts already.
+  void move_apart(std::int32_t communicator, double time, bool entered);
+  // From now on each part has a state of its own.
+  void part(std::int32_t communicator);
+  void finish_parts(std::int32_t communicator, std::int32_t parts, double time);
   void solve();
 
   const Incidence& incidence_;
+  Parts parts_;
   MaxMin rates_;
   EventQueue queue_;
-  Parts parts_;
   std::vector<Flow> flows_;
   std::vector<Collective> collectives_;  // by communicator
   std::vector<Soon> soon_;

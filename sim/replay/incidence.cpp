@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 namespace fourfold {
@@ -23,6 +24,7 @@ Incidence::Incidence(std::vector<double> capacities, const std::vector<Footprint
   for (const Footprint& footprint : footprints) entries += footprint.size();
   by_flow_.reserve(entries);
   flow_begin_.push_back(0);
+  std::unordered_map<double, std::int32_t> known;
   for (const Footprint& footprint : footprints) {
     double rate = std::numeric_limits<double>::infinity();
     for (const LinkShare& entry : footprint) {
@@ -33,29 +35,39 @@ Incidence::Incidence(std::vector<double> capacities, const std::vector<Footprint
       }
       if (!(entry.share > 0.0)) throw std::invalid_argument("A footprint needs positive shares.");
       rate = std::min(rate, capacity_[entry.link] / entry.share);
-      by_flow_.push_back(entry);
+      const auto [place, is_new] = known.emplace(entry.share, shares_.size());
+      if (is_new) shares_.push_back(entry.share);
+      by_flow_.push_back({entry.link, place->second});
     }
     lone_rate_.push_back(rate);
-    flow_begin_.push_back(static_cast<std::int64_t>(by_flow_.size()));
+    flow_begin_.push_back(counted(by_flow_.size()));
   }
   index_by_link();
 }
 
+std::int32_t Incidence::counted(std::size_t entries) {
+  if (entries > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
+    throw std::invalid_argument("The collectives load more links than a replay can count.");
+  }
+  return static_cast<std::int32_t>(entries);
+}
+
 void Incidence::index_by_link() {
   link_begin_.assign(capacity_.size() + 1, 0);
-  for (const LinkShare& entry : by_flow_) ++link_begin_[entry.link + 1];
+  for (const Entry& entry : by_flow_) ++link_begin_[entry.number + 1];
   for (std::size_t link = 1; link < link_begin_.size(); ++link) {
     link_begin_[link] += link_begin_[link - 1];
   }
   by_link_.resize(by_flow_.size());
-  std::vector<std::int64_t> next(link_begin_.begin(), link_begin_.end() - 1);
+  std::vector<std::int32_t> next(link_begin_.begin(), link_begin_.end() - 1);
   for (std::int32_t flow = 0; flow < flow_count(); ++flow) {
-    for (const LinkShare& entry : links_of(flow)) {
-      const std::int64_t place = next[entry.link]++;
-      if (place > link_begin_[entry.link] && by_link_[place - 1].flow == flow) {
+    for (std::int32_t i = flow_begin_[flow]; i < flow_begin_[flow + 1]; ++i) {
+      const std::int32_t link = by_flow_[i].number;
+      const std::int32_t place = next[link]++;
+      if (place > link_begin_[link] && by_link_[place - 1].number == flow) {
         throw std::invalid_argument("A footprint names a link twice: merge its shares.");
       }
-      by_link_[place] = {flow, entry.share};
+      by_link_[place] = {flow, by_flow_[i].share};
     }
   }
 }
@@ -98,12 +110,14 @@ Incidence Incidence::deciding(const std::vector<double>& bounds) const {
     if (kept[link]) result.capacity_.push_back(capacity_[link]);
   }
   result.lone_rate_ = lone_rate_;
+  result.shares_ = shares_;
   result.flow_begin_.push_back(0);
   for (std::int32_t flow = 0; flow < flow_count(); ++flow) {
-    for (const LinkShare& entry : links_of(flow)) {
-      if (kept[entry.link]) result.by_flow_.push_back({number[entry.link], entry.share});
+    for (std::int32_t i = flow_begin_[flow]; i < flow_begin_[flow + 1]; ++i) {
+      const Entry entry = by_flow_[i];
+      if (kept[entry.number]) result.by_flow_.push_back({number[entry.number], entry.share});
     }
-    result.flow_begin_.push_back(static_cast<std::int64_t>(result.by_flow_.size()));
+    result.flow_begin_.push_back(counted(result.by_flow_.size()));
   }
   result.index_by_link();
   return result;

@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,22 @@ struct FlowShare {
 };
 
 class Incidence {
+  // As it is kept: shares are few, each stands once in shares_. A simulation looks at entries all
+  // over the matrix, and of half the size more of them stay in the caches.
+  struct Entry {
+    std::int32_t number = 0;  // of the link or flow
+    std::int32_t share = 0;
+  };
+
+  template <typename Seen>
+  auto seen(const std::vector<Entry>& entries, const std::vector<std::int32_t>& begin,
+            std::int32_t row) const {
+    const std::span<const Entry> own(entries.data() + begin[row], entries.data() + begin[row + 1]);
+    return std::views::transform(own, [shares = shares_.data()](const Entry& entry) {
+      return Seen{entry.number, shares[entry.share]};
+    });
+  }
+
  public:
   // Flow i loads footprints[i]. Throws std::invalid_argument if a capacity or a share is not
   // positive, or if a footprint names a link that does not exist or names one twice.
@@ -36,11 +53,12 @@ class Incidence {
   std::int64_t entry_count() const { return static_cast<std::int64_t>(by_flow_.size()); }
 
   double capacity(std::int32_t link) const { return capacity_[link]; }
-  std::span<const LinkShare> links_of(std::int32_t flow) const {
-    return {by_flow_.data() + flow_begin_[flow], by_flow_.data() + flow_begin_[flow + 1]};
-  }
-  std::span<const FlowShare> flows_on(std::int32_t link) const {
-    return {by_link_.data() + link_begin_[link], by_link_.data() + link_begin_[link + 1]};
+  // Views of LinkShares and FlowShares.
+  auto links_of(std::int32_t flow) const { return seen<LinkShare>(by_flow_, flow_begin_, flow); }
+  auto flows_on(std::int32_t link) const { return seen<FlowShare>(by_link_, link_begin_, link); }
+  // flows_on() will soon be looked at: its beginning is fetched from memory.
+  void expect_flows_on(std::int32_t link) const {
+    __builtin_prefetch(by_link_.data() + link_begin_[link]);
   }
 
   // The rate of a flow that has all its links to itself; infinite without links.
@@ -48,15 +66,17 @@ class Incidence {
 
  private:
   Incidence() = default;
+  static std::int32_t counted(std::size_t entries);  // refuses what int32 cannot count
   void index_by_link();
   std::vector<std::uint8_t> fillable(const std::vector<double>& bounds) const;
 
   std::vector<double> capacity_;
   std::vector<double> lone_rate_;
-  std::vector<std::int64_t> flow_begin_;
-  std::vector<std::int64_t> link_begin_;
-  std::vector<LinkShare> by_flow_;
-  std::vector<FlowShare> by_link_;
+  std::vector<double> shares_;
+  std::vector<std::int32_t> flow_begin_;
+  std::vector<std::int32_t> link_begin_;
+  std::vector<Entry> by_flow_;
+  std::vector<Entry> by_link_;
 };
 
 }  // namespace fourfold

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <ranges>
 
 namespace fourfold {
 
@@ -17,17 +19,24 @@ constexpr double rate_tolerance = 1e-12;
 constexpr double fair_tolerance = 1e-11;
 
 // Longer lists are read in order, as they come.
-constexpr std::size_t most_expected = 16;
+constexpr std::ptrdiff_t most_expected = 16;
 
 }  // namespace
 
-MaxMin::MaxMin(const Incidence& incidence)
+MaxMin::MaxMin(const Incidence& incidence, const Parts& parts)
     : incidence_(incidence),
+      parts_(parts),
+      together_(parts.count()),
       links_(incidence.link_count()),
       holdings_(links_.size()),
       flows_(incidence.flow_count()) {
   for (std::int32_t link = 0; link < incidence.link_count(); ++link) {
     links_[link].limit = incidence.capacity(link) * (1.0 + load_tolerance);
+  }
+  for (std::int32_t c = 0; c < parts.count(); ++c) {
+    for (std::int32_t flow = parts.first[c]; flow < parts.first[c + 1]; ++flow) {
+      flows_[flow].communicator = c;
+    }
   }
 }
 
@@ -37,7 +46,7 @@ void MaxMin::make_dirty(std::int32_t link) {
   dirty_links_.push_back(link);
 }
 
-bool MaxMin::enter(std::int32_t flow, double bound) {
+bool MaxMin::load(std::int32_t flow, double bound) {
   bool free = true;
   for (const LinkShare& entry : incidence_.links_of(flow)) {
     Link& link = links_[entry.link];
@@ -48,23 +57,14 @@ bool MaxMin::enter(std::int32_t flow, double bound) {
     link.can_bind = true;
     make_dirty(entry.link);
   }
-  Flow& state = flows_[flow];
-  state.bound = bound;
-  state.active = true;
-  state.held_by = none;
-  state.rate = free ? bound : 0.0;
-  if (!free) {
-    entered_.push_back(flow);
-    return false;
-  }
+  if (!free) return false;
   for (const LinkShare& entry : incidence_.links_of(flow)) {
     links_[entry.link].used += entry.share * bound;
   }
   return true;
 }
 
-void MaxMin::leave(std::int32_t flow) {
-  Flow& state = flows_[flow];
+void MaxMin::unload(std::int32_t flow, double bound, double rate) {
   for (const LinkShare& entry : incidence_.links_of(flow)) {
     Link& link = links_[entry.link];
     if (--link.active == 0) {
@@ -73,20 +73,81 @@ void MaxMin::leave(std::int32_t flow) {
       link.can_bind = false;
       continue;
     }
-    link.potential -= entry.share * state.bound;
-    link.used -= entry.share * state.rate;
+    link.potential -= entry.share * bound;
+    link.used -= entry.share * rate;
     if (!link.can_bind) continue;
     make_dirty(entry.link);
     link.can_bind = link.potential > link.limit;
   }
+}
+
+void MaxMin::begin(std::int32_t flow, double bound, double rate) {
+  Flow& state = flows_[flow];
+  state.bound = bound;
+  state.active = true;
+  state.held_by = none;
+  state.rate = rate;
+}
+
+bool MaxMin::enter(std::int32_t flow, double bound) {
+  const bool free = load(flow, bound);
+  begin(flow, bound, free ? bound : 0.0);
+  if (!free) entered_.push_back(flow);
+  return free;
+}
+
+bool MaxMin::enter_all(std::int32_t communicator, double bound) {
+  Together& all = together_[communicator];
+  all = {bound, true};
+  const std::int32_t last = parts_.first[communicator + 1];
+  for (std::int32_t flow = parts_.first[communicator]; flow < last; ++flow) {
+    if (flow + ahead < last) expect(flow + ahead);
+    if (!all.active) {
+      enter(flow, bound);
+    } else if (!load(flow, bound)) {
+      part(communicator);  // those that follow will enter by themselves
+      begin(flow, bound, 0.0);
+      entered_.push_back(flow);
+    }
+  }
+  return all.active;
+}
+
+void MaxMin::leave(std::int32_t flow) {
+  Flow& state = flows_[flow];
+  unload(flow, state.bound, state.rate);
   if (state.held_by != none) --holdings_[state.held_by].held;
   state.held_by = none;
   state.active = false;
   state.rate = 0.0;
 }
 
+void MaxMin::leave_all(std::int32_t communicator) {
+  Together& all = together_[communicator];
+  const std::int32_t last = parts_.first[communicator + 1];
+  for (std::int32_t flow = parts_.first[communicator]; flow < last; ++flow) {
+    if (flow + ahead < last) expect(flow + ahead);
+    if (all.active) {
+      unload(flow, all.rate, all.rate);
+    } else {
+      leave(flow);
+    }
+  }
+  all.active = false;
+}
+
+void MaxMin::part(std::int32_t communicator) {
+  Together& all = together_[communicator];
+  const std::int32_t last = parts_.first[communicator + 1];
+  for (std::int32_t flow = parts_.first[communicator]; flow < last; ++flow) {
+    begin(flow, all.rate, all.rate);
+  }
+  all.active = false;
+}
+
 void MaxMin::take(std::int32_t number) {
   Flow& flow = flows_[number];
+  if (together_[flow.communicator].active) part(flow.communicator);
   flow.taken = static_cast<std::int32_t>(taken_flows_.size());
   TakenFlow taken;
   taken.flow = number;
@@ -97,7 +158,7 @@ void MaxMin::take(std::int32_t number) {
     std::int32_t& taken_as = holdings_[entry.link].taken;
     if (taken_as == none) {
       taken_as = static_cast<std::int32_t>(taken_links_.size());
-      __builtin_prefetch(incidence_.flows_on(entry.link).data());
+      incidence_.expect_flows_on(entry.link);
       taken_links_.emplace_back();
       taken_links_.back().link = entry.link;
       taken_links_.back().room = incidence_.capacity(entry.link) - link.used;
@@ -130,8 +191,7 @@ bool MaxMin::waits(const Flow& flow) const {
 }
 
 void MaxMin::expect_flows_on(std::int32_t link) const {
-  const auto flows = incidence_.flows_on(link);
-  for (const FlowShare& entry : flows.first(std::min(flows.size(), most_expected))) {
+  for (const FlowShare& entry : incidence_.flows_on(link) | std::views::take(most_expected)) {
     __builtin_prefetch(&flows_[entry.flow]);
   }
 }
@@ -164,9 +224,10 @@ bool MaxMin::take_contradicted() {
     touched_ += static_cast<std::int64_t>(flows.size());
     for (const FlowShare& entry : flows) {
       const Flow& flow = flows_[entry.flow];
-      if (!flow.active || flow.taken != none) continue;
-      const bool freed = flow.held_by == link.link && (idle || flow.rate < too_slow);
-      if (freed || (link.full && flow.rate > too_fast)) take(entry.flow);
+      const double now = rate(entry.flow);
+      if (now <= 0.0 || flow.taken != none) continue;
+      const bool freed = flow.held_by == link.link && (idle || now < too_slow);
+      if (freed || (link.full && now > too_fast)) take(entry.flow);
     }
   }
   return taken_flows_.size() > flows_before;

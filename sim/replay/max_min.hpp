@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/replay/incidence.hpp"
+#include "sim/replay/parts.hpp"
 
 namespace fourfold {
 
@@ -21,20 +22,35 @@ namespace fourfold {
 // flow then violates the condition, until none does. Changes that have no link in common are solved
 // one after the other: on a large machine many happen within a quantum, far from each other, and
 // what is looked at again and again then fits into a near cache.
+//
+// The parts of a collective that no link can hold back run at one rate: what is known of them is
+// kept once for all, and by flow only from when a solve takes one of them. Of a large machine most
+// never are, and what a flow has of its own stays out of the caches.
 class MaxMin {
  public:
-  // The Incidence must outlive the solver.
-  explicit MaxMin(const Incidence& incidence);
+  // The Incidence and the parts, which are all of its flows, must outlive the solver.
+  MaxMin(const Incidence& incidence, const Parts& parts);
 
   // The flow becomes active; its bound must be positive and at most its lone rate. Returns true if
   // no link can hold it back: then it runs at its bound at once. Otherwise solve() decides.
   bool enter(std::int32_t flow, double bound);
   void leave(std::int32_t flow);
-  // The flow will soon enter or leave: it and its links are fetched from memory. Changes nothing.
+  // The same for all parts of a communicator, one after the other, with one bound. Returns true if
+  // no link can hold back any of them.
+  bool enter_all(std::int32_t communicator, double bound);
+  void leave_all(std::int32_t communicator);
+  // The flow or the communicator will soon enter or leave: its links are fetched from memory.
+  // Changes nothing.
   void expect(std::int32_t flow) const {
-    __builtin_prefetch(&flows_[flow], 1);
     for (const LinkShare& entry : incidence_.links_of(flow)) {
       __builtin_prefetch(&links_[entry.link], 1);
+    }
+  }
+  void expect_all(std::int32_t communicator) const {
+    const std::int32_t last = parts_.first[communicator + 1];
+    for (std::int32_t flow = parts_.first[communicator]; flow < last; ++flow) {
+      if (flow == parts_.first[communicator] + ahead) return;
+      expect(flow);
     }
   }
 
@@ -43,13 +59,17 @@ class MaxMin {
   // Brings all rates up to date; returns the flows whose rate is new.
   const std::vector<std::int32_t>& solve();
 
-  double rate(std::int32_t flow) const { return flows_[flow].rate; }
+  double rate(std::int32_t flow) const {
+    const Together& all = together_[flows_[flow].communicator];
+    return all.active ? all.rate : flows_[flow].rate;
+  }
 
   // Entries of the Incidence looked at so far: the solver's work, the same on every machine.
   std::int64_t touched() const { return touched_; }
 
  private:
   static constexpr std::int32_t none = -1;
+  static constexpr std::int32_t ahead = 8;  // parts of a ring whose links are fetched beforehand
 
   // What a flow that comes or goes looks at: half a cache line, and never parts of two.
   struct alignas(32) Link {
@@ -65,13 +85,20 @@ class MaxMin {
     std::int32_t held = 0;      // active flows that this link holds back
     std::int32_t taken = none;  // in taken_links_
   };
+  // As if not active while all parts of its communicator are together.
   struct Flow {
     double rate = 0.0;
     double bound = 0.0;
     std::int32_t held_by = none;  // a full link on which no flow is faster
     std::int32_t taken = none;    // in taken_flows_
+    std::int32_t communicator = 0;
     bool active = false;
     bool changed = false;  // in changed_
+  };
+  // Parts of a communicator that all run at their common bound.
+  struct Together {
+    double rate = 0.0;
+    bool active = false;
   };
   // What is solved anew is copied side by side; links and flows are numbered as they are taken.
   struct TakenLink {
@@ -100,6 +127,12 @@ class MaxMin {
     std::int32_t number = 0;
   };
 
+  // What links know of a flow that comes or goes. load() returns whether no link can hold it back.
+  bool load(std::int32_t flow, double bound);
+  void unload(std::int32_t flow, double bound, double rate);
+  void begin(std::int32_t flow, double bound, double rate);
+  // From now on each part of the communicator has a state of its own.
+  void part(std::int32_t communicator);
   void make_dirty(std::int32_t link);
   // Whether a change concerns the flow directly and it has not been taken since.
   bool waits(const Flow& flow) const;
@@ -116,6 +149,8 @@ class MaxMin {
   void accept();
 
   const Incidence& incidence_;
+  const Parts& parts_;
+  std::vector<Together> together_;  // by communicator
   std::vector<Link> links_;
   std::vector<Holding> holdings_;  // by link
   std::vector<Flow> flows_;

@@ -48,7 +48,6 @@ void Ranks::set_factors(std::vector<double> factors) {
 
 void Ranks::start(std::int64_t count) {
   ranks_.resize(count);
-  if (factors_.empty()) factors_.assign(count, 1.0);
   for (std::int32_t rank = 0; rank < count; ++rank) walk(rank);
 }
 
@@ -90,7 +89,7 @@ bool Ranks::walk_written(std::int32_t index) {
   const auto end = static_cast<std::int32_t>(operations.size());
   for (; rank.next < end; ++rank.next) {
     const Operation& operation = operations[rank.next];
-    double compute = operation.compute.value * factors_[index];
+    double compute = operation.compute.value * factor(index);
     if (jitter_ != nullptr) {
       compute *= jitter_->factor(index, rank.next);
       crew.sums[operation.segment].compute += compute;
@@ -306,7 +305,9 @@ std::vector<SegmentTimes> Ranks::segment_times(std::size_t number) const {
   const auto ranks = static_cast<std::size_t>(communicators_.ranks_per_crew());
   const auto count = static_cast<double>(ranks);
   double factors = 0.0;
-  for (std::size_t i = 0; i < ranks; ++i) factors += factors_[number * ranks + i];
+  for (std::size_t i = 0; i < ranks; ++i) {
+    factors += factor(static_cast<std::int32_t>(number * ranks + i));
+  }
   for (std::size_t s = 0; s < times.size(); ++s) {
     times[s].end /= count;
     times[s].bubble /= count;

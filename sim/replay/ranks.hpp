@@ -109,6 +109,7 @@ class Ranks {
     std::vector<std::vector<std::int8_t>> last_of_segment;  // by channel and number
   };
 
+  double factor(std::int32_t rank) const { return factors_.empty() ? 1.0 : factors_[rank]; }
   Crew& crew_of(std::int32_t rank) { return crews_[communicators_.crew(rank)]; }
   Pending& pending(ChannelNumber channel, std::int32_t communicator, std::int32_t number);
   void deepen(ChannelNumber channel);
@@ -142,7 +143,7 @@ class Ranks {
   const Communicators& communicators_;
   Transport& network_;
   std::vector<Rank> ranks_;
-  std::vector<double> factors_;
+  std::vector<double> factors_;  // by rank; none: 1 for all
   const Jitter* jitter_ = nullptr;
   Witness* witness_ = nullptr;
   std::vector<Communicator> states_;

@@ -102,8 +102,9 @@ Network sparse_network(std::mt19937& random) {
 
 void follow_comings_and_goings(Network network, int changes, std::mt19937& random) {
   const Incidence incidence(network.capacities, network.footprints);
-  MaxMin solver(incidence);
   const auto flows = static_cast<std::int32_t>(network.footprints.size());
+  const Parts alone = Parts::whole(flows);
+  MaxMin solver(incidence, alone);
 
   for (int change = 0; change < changes; ++change) {
     const auto flow = static_cast<std::int32_t>(random() % flows);
@@ -143,7 +144,8 @@ TEST(MaxMin, NeverExceedsACapacity) {
   for (int round = 0; round < 200; ++round) {
     const Network network = random_network(random);
     const Incidence incidence(network.capacities, network.footprints);
-    MaxMin solver(incidence);
+    const Parts alone = Parts::whole(incidence.flow_count());
+    MaxMin solver(incidence, alone);
 
     for (std::int32_t flow = 0; flow < incidence.flow_count(); ++flow) {
       solver.enter(flow, random_bound(incidence, flow, random));
@@ -179,8 +181,9 @@ TEST(MaxMin, RatesAreTheSameWithoutLinksThatDecideNothing) {
       bounds.push_back(random_bound(all, flow, random));
     }
     const Incidence deciding = all.deciding(bounds);
-    MaxMin with_all(all);
-    MaxMin with_deciding(deciding);
+    const Parts alone = Parts::whole(all.flow_count());
+    MaxMin with_all(all, alone);
+    MaxMin with_deciding(deciding, alone);
 
     for (std::int32_t flow = 0; flow < all.flow_count(); ++flow) {
       with_all.enter(flow, bounds[flow]);
@@ -200,7 +203,8 @@ TEST(MaxMin, RatesAreTheSameWithoutLinksThatDecideNothing) {
 
 TEST(MaxMin, AFlowNobodyDisturbsNeedsNoSolve) {
   const Incidence incidence({10.0, 10.0}, {{{0, 1.0}}, {{0, 1.0}}, {{1, 2.0}}});
-  MaxMin solver(incidence);
+  const Parts alone = Parts::whole(3);
+  MaxMin solver(incidence, alone);
 
   EXPECT_TRUE(solver.enter(0, 4.0));
   EXPECT_TRUE(solver.enter(2, 5.0));
@@ -213,6 +217,53 @@ TEST(MaxMin, AFlowNobodyDisturbsNeedsNoSolve) {
   EXPECT_DOUBLE_EQ(solver.rate(0), 4.0);
   EXPECT_DOUBLE_EQ(solver.rate(1), 6.0);
   EXPECT_DOUBLE_EQ(solver.rate(2), 5.0);
+}
+
+// Parts that come and go together, beside a solver to which each of them comes and goes by itself.
+TEST(MaxMin, PartsThatComeAndGoTogetherHaveTheRatesOfSingleOnes) {
+  std::mt19937 random(17);
+  std::int64_t together = 0, held_up = 0;
+  for (int round = 0; round < 60; ++round) {
+    const Network network = round % 2 == 0 ? random_network(random) : sparse_network(random);
+    const Incidence incidence(network.capacities, network.footprints);
+    Parts parts{{0}};
+    while (parts.first.back() < incidence.flow_count()) {
+      const auto next = parts.first.back() + static_cast<std::int32_t>(1 + random() % 4);
+      parts.first.push_back(std::min(next, incidence.flow_count()));
+    }
+    MaxMin solver(incidence, parts);
+    MaxMin single(incidence, parts);
+    std::vector<bool> active(parts.count());
+
+    for (int change = 0; change < 100; ++change) {
+      const auto c = static_cast<std::int32_t>(random() % static_cast<unsigned>(parts.count()));
+      if (active[c]) {
+        solver.leave_all(c);
+        for (std::int32_t f = parts.first[c]; f < parts.first[c + 1]; ++f) single.leave(f);
+      } else {
+        double bound = 0.05 * static_cast<double>(1 + random() % 20);
+        for (std::int32_t f = parts.first[c]; f < parts.first[c + 1]; ++f) {
+          bound = std::min(bound, incidence.lone_rate(f));
+        }
+        bool free = true;
+        for (std::int32_t f = parts.first[c]; f < parts.first[c + 1]; ++f) {
+          if (!single.enter(f, bound)) free = false;
+        }
+        ASSERT_EQ(solver.enter_all(c, bound), free);
+        ++(free ? together : held_up);
+      }
+      active[c] = !active[c];
+      ASSERT_EQ(solver.unsolved(), single.unsolved());
+      if (random() % 3 == 0) continue;  // several changes, one solve
+      ASSERT_EQ(solver.solve(), single.solve());
+      for (std::int32_t flow = 0; flow < incidence.flow_count(); ++flow) {
+        ASSERT_EQ(solver.rate(flow), single.rate(flow));
+      }
+    }
+    EXPECT_EQ(solver.touched(), single.touched());
+  }
+  EXPECT_GT(together, 500);
+  EXPECT_GT(held_up, 500);
 }
 
 TEST(Incidence, RefusesWhatIsNoNetwork) {
