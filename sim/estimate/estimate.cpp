@@ -174,7 +174,9 @@ Seconds Estimator::alone(const Folded& stage, const ProcessGrid& grid, std::int6
   evaluate_sizes(one, grid, micro_batches);
   lowered(one, grid);
   const Seconds busy = busiest(program_);
-  return busy > most ? busy : estimate(program_).total;
+  // A ready-queue would wait for messages that nobody sends.
+  const bool waits = stage.ready.limit > 0;
+  return waits || busy > most ? busy : estimate(program_).total;
 }
 
 void Estimator::lowered(std::span<const Folded> stages, const ProcessGrid& grid) {

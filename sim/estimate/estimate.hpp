@@ -69,7 +69,8 @@ class Estimator {
                                 std::int64_t micro_batches);
   // How long a stage would take to which messages come without anybody's having to send them.
   // Where that is more than `most`, it may say less, but more than `most` still: what it computes
-  // without waiting, or what its busiest channel has to do, is found without a walk.
+  // without waiting, or what its busiest channel has to do, is found without a walk. Of a stage that
+  // chooses its turns it always says that.
   Seconds alone(const Folded& stage, const ProcessGrid& grid, std::int64_t micro_batches,
                 Seconds most = {std::numeric_limits<double>::infinity()});
 

@@ -1,6 +1,7 @@
 // A device's memory as the engine sees it, on the processor and on a device that is kept apart.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -144,6 +145,81 @@ TEST(HostView, OfTheProcessorsMemoryIsThatMemory) {
 
   EXPECT_EQ(view.read(block.data(), 8), block.data());
   EXPECT_EQ(view.open(block.data(), 8), block.data());
+}
+
+// A view's copy grows with what is read and written, and holds all of it.
+TEST_P(EveryMemory, IsReadAndWrittenThroughAViewOfAnyLengths) {
+  constexpr std::int64_t most = 1 << 20;
+  const DeviceBlock block = memory().allocate(4 * most);
+  HostView view(memory());
+  std::vector<float> numbers(most);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 1009);
+  for (const std::int64_t elements : {std::int64_t{1}, std::int64_t{1000}, most, std::int64_t{7}}) {
+    const std::int64_t bytes = 4 * elements;
+    memory().fill_zeros(block.data(), 4 * most);
+
+    std::memcpy(view.open(block.data(), bytes), numbers.data(), static_cast<std::size_t>(bytes));
+    view.close();
+
+    EXPECT_EQ(std::memcmp(view.read(block.data(), bytes), numbers.data(),
+                          static_cast<std::size_t>(bytes)),
+              0);
+    const std::vector<float> all = read(memory(), block.data(), most);
+    EXPECT_EQ(std::count(all.begin() + elements, all.end(), 0.0F), most - elements);
+  }
+}
+
+// A device that the host reaches may still compute later than it is asked.
+TEST(HostView, WaitsForWhatWasAskedBefore) {
+  ApartMemory memory(Reach::host);
+  const DeviceBlock block = memory.allocate(8);
+  HostView view(memory);
+
+  write(memory, block.data(), {1, 2});
+  float second = 0.0F;
+  std::memcpy(&second, view.read(block.data() + 4, 4), 4);
+  EXPECT_EQ(second, 2.0F);
+
+  write(memory, block.data(), {3, 4});
+  const float five = 5.0F;
+  std::memcpy(view.open(block.data() + 4, 4), &five, 4);
+  view.close();
+  EXPECT_EQ(read(memory, block.data(), 2), (std::vector<float>{3, 5}));
+}
+
+// All blocks begin at cache lines, share no byte, and are zero where nothing was put.
+TEST(Weights, LieApartAndStartAsZeros) {
+  const Model model{"small", 3, 20, 4, 3, 11};
+  HostMemory memory;
+  for (const std::int64_t bucket : {0, 100}) {
+    for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+      StepOptions options;
+      options.precision = precision;
+      options.offload_bucket = bucket;
+      const ProcessGrid grid(2, 2, 3, 1);
+      const Weights weights(record_step(model, options), grid, 5, memory);
+
+      std::vector<std::pair<const std::byte*, std::int64_t>> blocks;
+      std::int64_t on_device = 0, on_host = 0;
+      for (const Stored& stored : weights.all()) {
+        const std::int64_t lines = (stored.block.bytes() + 63) / 64 * 64;
+        (stored.memory == &memory ? on_device : on_host) += lines;
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(stored.block.data) % 64, 0U) << stored.name;
+        EXPECT_EQ(&weights[stored.name], &stored);
+        for (float number : numbers_of(*stored.memory, stored.block)) ASSERT_EQ(number, 0.0F);
+        for (const auto& [other, bytes] : blocks) {
+          EXPECT_TRUE(other + bytes <= stored.block.data ||
+                      stored.block.data + stored.block.bytes() <= other)
+              << stored.name;
+        }
+        blocks.emplace_back(stored.block.data, stored.block.bytes());
+      }
+      EXPECT_EQ(weights.bytes(), on_device);
+      EXPECT_EQ(weights.bytes_on_host(), on_host);
+      EXPECT_EQ(on_host > 0, bucket > 0);
+      EXPECT_THROW(weights["block9.qkv.weight"], std::invalid_argument);
+    }
+  }
 }
 
 TEST(ApartMemory, KillsWhoFollowsItsAddresses) {

@@ -1,6 +1,7 @@
 // What the lockstep rung really moves is what the counted rung says, byte by byte.
 #include <gtest/gtest.h>
 
+#include "tests/drawn_steps.hpp"
 #include "tests/engine/tiny.hpp"
 #include "tests/schedule/steps.hpp"
 
@@ -28,6 +29,36 @@ TEST(Payload, EqualsTheCountedRungOnEveryChannel) {
       }
     }
   }
+}
+
+// Whatever the options: of every stage, messages and collectives between stages included.
+TEST(Payload, OfEveryStageOfDrawnStepsEqualsTheCountedRung) {
+  const Model model{"tiny", 4, 24, 12, 4, 29};
+  int pipelines = 0;
+  for (std::int64_t number = 0; number < 60; number += 7) {
+    const testing::DrawnStep step = testing::drawn_step(number, 8, model);
+    if (step.batch > 24) continue;
+    Lockstep<float> run(model, step.options, step.grid, tiny_seed);
+
+    const StepResult result = run.step(random_batch(model, step.batch, tiny_seed), {});
+
+    const std::int64_t stages = step.grid.extent(Axis::pipe);
+    pipelines += stages > 1 ? 1 : 0;
+    ASSERT_EQ(std::ssize(result.stages), stages);
+    for (std::int64_t stage = 0; stage < stages; ++stage) {
+      const Counts expected = counted(folded_step(model, step.options, Stage{stage, stages}),
+                                      step.grid, step.micro_batch_tokens())
+                                  .counts;
+      const std::vector<Bytes>& payload = result.stages[static_cast<std::size_t>(stage)].payload;
+      ASSERT_EQ(payload.size(), expected.payload.size());
+      for (std::size_t channel = 0; channel < payload.size(); ++channel) {
+        EXPECT_EQ(payload[channel], expected.payload[channel])
+            << words_of(step) << " stage " << stage << " channel "
+            << name(expected.channels[channel]);
+      }
+    }
+  }
+  EXPECT_GE(pipelines, 2);
 }
 
 }  // namespace

@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "tests/golden.hpp"
 #include "tests/kernels/blocks.hpp"
 #include "tests/refusal.hpp"
 #include "tests/shapes.hpp"
@@ -125,6 +128,47 @@ TEST_P(Checks, RefuseRowsAndColumnsThatAreNoWholeSequencesAndHeads) {
     }
   }
   EXPECT_GE(seen, 2);
+}
+
+// Of every operation once: what is said of each operand and of the result that is changed.
+TEST_P(Checks, SayTheGoldenWords) {
+  std::string text;
+  std::set<std::string> seen;
+  for (Case& c : cases()) {
+    const std::string what = std::string(name(c.op.kind)) + " " + c.op.function->name + " " +
+                             (c.op.kind == OpKind::gemm ? name(c.op.form) : "");
+    if (!seen.insert(what).second) continue;
+    text += what + ", " + std::to_string(c.op.inputs.size()) + " operands\n";
+    for (std::size_t i = 0; i <= c.op.inputs.size(); ++i) {
+      const bool result = i == c.op.inputs.size();
+      for (const Change* const change : {&unusable[0], &unusable[1], &unusable[2], &unusable[3],
+                                         &other_extents[0], &other_extents[3]}) {
+        KernelOperands operands = c.operands();
+        change->make(result ? operands.output : operands.inputs[i]);
+        const std::string words = said(c, operands);
+        if (words == "accepted") continue;
+        text += "  " + (result ? "result" : "operand " + std::to_string(i)) + " " + change->what +
+                ": " + words + "\n";
+      }
+    }
+    KernelOperands longer = c.operands();
+    longer.inputs.push_back(c.output.tensor());
+    text += "  one more: " + said(c, longer) + "\n";
+    for (const std::int64_t head_columns : {0, 1, 3}) {
+      Case other = c;
+      other.device.head_columns = head_columns;
+      const std::string words = said(other, c.operands());
+      if (words == "accepted") continue;
+      text += "  heads of " + std::to_string(head_columns) + " columns: " + words + "\n";
+    }
+    if (c.op.sequence > 0) {
+      Case other = c;
+      other.op.sequence = 5;
+      text += "  sequences of 5: " + said(other, c.operands()) + "\n";
+    }
+  }
+
+  expect_golden(std::string("refused_operands_") + GetParam() + ".txt", text);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Checks, testing::Values("gpt", "llama"),

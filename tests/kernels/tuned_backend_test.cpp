@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "engine/cpu/reference_backend.hpp"
 #include "tests/kernels/blocks.hpp"
 #include "tests/shapes.hpp"
 
@@ -46,26 +47,36 @@ struct Setting {
   ProcessGrid grid;
   std::int64_t rank;
   Model model = odd_model();
+  // Of 12 tokens a sequence, where x cuts them.
+  bool sequence_parallel = false;
 };
+
+// Sequences that x cuts amid their tokens: 4 or 8 rows a device, whose first is any position.
+Setting cut_amid(Precision precision, const ProcessGrid& grid, std::int64_t rank,
+                 Model model = odd_model()) {
+  model.sequence = 12;
+  return {precision, grid, rank, model, true};
+}
 
 class EveryOperation : public testing::TestWithParam<Setting> {
  protected:
   std::vector<Case> cases() {
-    const StepCase step{GetParam().model, GetParam().grid, GetParam().rank, 6,
-                        GetParam().precision};
+    const StepCase step{GetParam().model, GetParam().grid, GetParam().rank,
+                        GetParam().sequence_parallel ? 2 : 6, GetParam().precision};
     std::vector<Case> all = cases_of(program_, step);
     for (Case& c : cases_of(unfused_, step)) {
       if (c.op.sequence > 0) all.push_back(std::move(c));
     }
     return all;
   }
-  static Program unfused() {
+  static Program recorded(AttentionKernel attention) {
     StepOptions options;
-    options.attention = AttentionKernel::unfused;
+    options.attention = attention;
+    options.sequence_parallel = GetParam().sequence_parallel;
     return record_step(GetParam().model, options);
   }
-  const Program program_ = record_step(GetParam().model, {});
-  const Program unfused_ = unfused();
+  const Program program_ = recorded(AttentionKernel::fused);
+  const Program unfused_ = recorded(AttentionKernel::unfused);
   TunedBackend backend_;
 };
 
@@ -134,11 +145,15 @@ INSTANTIATE_TEST_SUITE_P(Settings, EveryOperation,
                                          Setting{Precision::fp32, {1, 1, 1, 1}, 0, odd_llama()},
                                          Setting{Precision::bf16, {1, 1, 1, 1}, 0, odd_llama()},
                                          Setting{Precision::fp32, {3, 2, 1, 1}, 4, odd_llama()},
-                                         Setting{Precision::bf16, {3, 2, 1, 2}, 7, odd_llama()}),
+                                         Setting{Precision::bf16, {3, 2, 1, 2}, 7, odd_llama()},
+                                         cut_amid(Precision::fp32, {3, 1, 1, 1}, 1),
+                                         cut_amid(Precision::bf16, {3, 1, 1, 1}, 2),
+                                         cut_amid(Precision::bf16, {3, 2, 1, 1}, 4, odd_llama())),
                          [](const auto& tested) {
                            std::string text = std::string(name(tested.param.precision)) + "_on_" +
                                               tested.param.grid.str();
                            if (tested.param.model.name != "odd") text += "_llama";
+                           if (tested.param.sequence_parallel) text += "_cut_amid";
                            return text;
                          });
 
@@ -212,6 +227,28 @@ TEST_P(Update, AgreesWithTheReferenceInDouble) {
     if (rounded) {
       ASSERT_EQ(weight.get(i), rounded_to_bf16(master.get(i)));
     }
+  }
+}
+
+// Masters that ranks share out leave weights in fp32 memory of their own.
+TEST_P(Update, WritesWeightsBesideTheirMasters) {
+  constexpr std::int64_t n = 5003;
+  std::mt19937 random(5);
+  for (const bool fast : {true, false}) {
+    Block gradient(1, n, GetParam()), weight(1, n, Precision::fp32), master(1, n, Precision::fp32);
+    Block m(1, n, Precision::fp32), v(1, n, Precision::fp32);
+    for (Block* block : {&gradient, &master}) fill(*block, random);
+    const Matrix<float> before = master.numbers<float>();
+    TunedBackend tuned;
+    ReferenceBackend plain;
+    Backend& backend = fast ? static_cast<Backend&>(tuned) : plain;
+
+    backend.update(
+        {{}, 1, 0.1},
+        {gradient.tensor(), 0.5F, weight.tensor(), master.tensor(), m.tensor(), v.tensor()}, {});
+
+    EXPECT_EQ(weight.numbers<float>(), master.numbers<float>());
+    EXPECT_FALSE(before == master.numbers<float>());
   }
 }
 

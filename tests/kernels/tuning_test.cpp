@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <tuple>
 
 #include "engine/cpu/tune.hpp"
@@ -151,6 +152,39 @@ TEST(Bf16Products, OfEqualExtentsMayHaveResultsOfEitherPrecision) {
   }
 }
 
+// Tiles are kept: one of the same extents lies otherwise in a matrix of other extents. All products
+// are done by the same kernels and scratch, each twice, among them some with 512 rows or columns.
+TEST(Products, OfOtherExtentsAndFormsFollowOneAnotherInAnyOrder) {
+  const std::vector<Extents> all{{512, 512, 9}, {530, 520, 9}, {540, 512, 9}, {512, 600, 9},
+                                 {7, 5, 3},     {3, 5, 7},     {5, 7, 3},     {1, 1, 1}};
+  Scratch scratch;
+  GemmKernels kernels;
+  std::mt19937 random(19);
+  for (int round = 0; round < 2; ++round) {
+    for (const GemmForm form : every_form) {
+      for (const Extents& e : all) {
+        const bool tn = form == GemmForm::tn, nt = form == GemmForm::nt;
+        Block a(tn ? e.k : e.m, tn ? e.m : e.k, Precision::bf16);
+        Block b(nt ? e.n : e.k, nt ? e.k : e.n, Precision::bf16);
+        Block native(e.m, e.n, Precision::fp32), widened(e.m, e.n, Precision::fp32);
+        fill(a, random);
+        fill(b, random);
+        const GemmForm other = every_form[random() % 3];
+
+        kernels.multiply({form, a.tensor(), b.tensor(), native.tensor()},
+                         {Library::onednn, form, Precision::bf16}, scratch, {});
+        kernels.multiply({form, a.tensor(), b.tensor(), widened.tensor()},
+                         {Library::openblas, other, Precision::fp32}, scratch, {});
+
+        for (std::int64_t i = 0; i < native.size(); ++i) {
+          ASSERT_NEAR(native.get(i), widened.get(i), 2e-5)
+              << name(form) << " " << e.m << " x " << e.n << " x " << e.k << " at " << i;
+        }
+      }
+    }
+  }
+}
+
 std::vector<CountedProduct> odd_products() {
   StepOptions options;
   options.recompute = Recompute::none;
@@ -277,6 +311,84 @@ TEST(Choices, DecideHowTheBackendMultiplies) {
     return;
   }
   FAIL() << "the program has no product";
+}
+
+// Later choices replace all earlier ones: what has none any more goes untuned.
+TEST(Choices, AreForgottenWhereOthersAreSet) {
+  const Program program = record_step(odd_model(), {});
+  const Product other{GemmForm::nn, 1, 2, 3, Precision::fp32, Precision::fp32, Precision::fp32};
+  const GemmKernel kernel{Library::openblas, GemmForm::nn, Precision::fp32};
+  for (Case& c : cases_of(program, {odd_model(), {1, 1, 1, 1}, 0, 2, Precision::fp32})) {
+    if (c.op.kind != OpKind::gemm) continue;
+    TunedBackend backend;
+    backend.set_choices(one_choice({Library::openblas, GemmForm::tn}));
+    backend.set_choices({{{other, 1, kernel, {{kernel, 1e-6}}}}});
+
+    backend.compute(c.device, c.op, c.operands(), {});
+
+    EXPECT_EQ(backend.scratch_bytes(), 0) << "the recorded form in fp32 needs none";
+    return;
+  }
+  FAIL() << "the program has no product";
+}
+
+// Every product of a step is counted, with the extents that its operands have on the grid.
+TEST(Products, HaveTheExtentsOfTheirOperandsOnEveryGrid) {
+  for (const ProcessGrid& grid :
+       {ProcessGrid(1, 1, 1, 1), ProcessGrid(2, 3, 1, 1), ProcessGrid(1, 2, 3, 2)}) {
+    for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+      StepOptions options;
+      options.precision = precision;
+      const Program program = record_step(odd_model(), options);
+      std::map<Product, std::int64_t> expected;
+      for (const Op& op : program.ops) {
+        if (op.kind != OpKind::gemm) continue;
+        const auto rows = [&](Id id) { return program[id].shape.local_rows(grid, {78}); };
+        const auto cols = [&](Id id) { return program[id].shape.local_cols(grid, {78}); };
+        const Id a = op.inputs[0], b = op.inputs[1], out = op.outputs[0];
+        ++expected[{op.form, rows(out), cols(out), op.form == GemmForm::tn ? rows(a) : cols(a),
+                    program[a].precision, program[b].precision, program[out].precision}];
+      }
+
+      const std::vector<CountedProduct> all = products(program, grid, 78);
+
+      EXPECT_EQ(all.size(), expected.size());
+      for (const CountedProduct& counted : all) {
+        EXPECT_EQ(counted.count, expected.at(counted.product)) << counted.product.str();
+        const TensorProduct tensors = tensors_of(counted.product);
+        EXPECT_EQ(product_of(tensors), counted.product) << counted.product.str();
+        EXPECT_EQ(tensors.a.size(), counted.product.m * counted.product.k);
+        EXPECT_EQ(tensors.b.size(), counted.product.k * counted.product.n);
+      }
+    }
+  }
+}
+
+// All in one: widths of columns, counts, shares and which one was taken.
+TEST(Choices, OfSeveralProductsPrintAsOneTable) {
+  const auto timing = [](Library library, GemmForm form, Precision arithmetic, double seconds) {
+    return KernelTiming{{library, form, arithmetic}, seconds};
+  };
+  const Product wide{GemmForm::nt,    4096,           50'304, 12'288, Precision::bf16,
+                     Precision::bf16, Precision::fp32};
+  const Product tiny{GemmForm::tn, 2, 3, 5, Precision::fp32, Precision::bf16, Precision::bf16};
+  const std::vector<KernelTiming> three{
+      timing(Library::openblas, GemmForm::nn, Precision::fp32, 2.0),
+      timing(Library::onednn, GemmForm::tn, Precision::fp32, 4.0),
+      timing(Library::onednn, GemmForm::nt, Precision::bf16, 1.0)};
+  const std::vector<KernelTiming> one{
+      timing(Library::openblas, GemmForm::nn, Precision::fp32, 60e-12)};
+
+  const std::string text =
+      table({{{tiny, 12345, one[0].kernel, one}, {wide, 1, three[2].kernel, three}}}, 1e13);
+
+  EXPECT_EQ(text,
+            "product (m x n x k)                              count  OpenBLAS NN  oneDNN TN    "
+            "oneDNN bf16  fastest\n"
+            "TN 2 x 3 x 5 fp32 bf16 -> bf16                   12345         10 %"
+            "                            OpenBLAS NN\n"
+            "NT 4096 x 50304 x 12288 bf16 bf16 -> fp32            1         25 %         13 %"
+            "         51 %  oneDNN bf16\n");
 }
 
 }  // namespace

@@ -11,6 +11,9 @@ namespace {
 
 const Channel line{Axis::x, ""};
 
+// What this process has of MPI at the moment.
+int held_windows = 0, held_operations = 0;
+
 Trial trial_of(CollectiveKind kind, Owed owed, std::int64_t elements, Communicator& channel) {
   return Trial(kind, owed, Precision::fp32, elements, channel.size(), channel.position());
 }
@@ -140,6 +143,110 @@ TEST(ChosenTransport, WhatWouldChangeNumbersIsNotTakenFromAnEarlierRun) {
   EXPECT_NE(channels.choices().front().transport, Transport::library);
 }
 
+// Nothing is timed for what moves nothing, and nothing is remembered for it.
+TEST(ChosenTransport, EmptyCollectivesAreNotChosenFor) {
+  Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
+                    Transport::automatic, ProgressMode::none, host_memory());
+  Communicator& channel = channels[line];
+  for (const CollectiveKind kind :
+       {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
+    Trial trial = trial_of(kind, Owed::sum, 0, channel);
+    channels.remember({{name(line), class_of(trial.call, channel.size()), Transport::ring, {}}});
+
+    channel.prepare({trial.call});
+    channel.finish(channel.start(trial.call));
+
+    EXPECT_TRUE(trial.equal()) << name(kind);
+  }
+  EXPECT_TRUE(channels.choices().empty());
+}
+
+// A class is all of kind, sum or maximum, precision and extent: each is chosen for by itself.
+TEST(ChosenTransport, CollectivesThatDifferInOneThingAreChosenForEach) {
+  Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
+                    Transport::automatic, ProgressMode::none, host_memory());
+  Communicator& channel = channels[line];
+  if (channel.size() == 1) GTEST_SKIP() << "one member chooses nothing";
+  std::vector<Trial> trials;
+  for (const CollectiveKind kind : {CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
+    for (const Owed owed : {Owed::sum, Owed::max}) {
+      for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+        for (const std::int64_t elements : {64, 65}) {
+          trials.emplace_back(kind, owed, precision, elements, channel.size(), channel.position());
+        }
+      }
+    }
+  }
+  // Among them, transports that an earlier run took for the same collectives of another channel.
+  std::vector<TransportChoice> earlier;
+  std::vector<CollectiveCall> calls;
+  for (const Trial& trial : trials) {
+    calls.push_back(trial.call);
+    earlier.push_back({"x_other", class_of(trial.call, channel.size()), Transport::window, {}});
+  }
+  channels.remember(earlier);
+
+  channel.prepare(calls);
+
+  const std::vector<TransportChoice> choices = channels.choices();
+  ASSERT_EQ(choices.size(), trials.size());
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    EXPECT_EQ(choices[i].collective, class_of(trials[i].call, channel.size()));
+    EXPECT_FALSE(choices[i].timings.empty());
+    // A reduce-scatter adds whatever is owed; a maximum is any transport's.
+    channel.finish(channel.start(trials[i].call));
+    EXPECT_TRUE(trials[i].equal()) << i;
+  }
+}
+
+// Between stages too: what joins the ends is a collective, what joins neighbours are messages.
+TEST(ChosenTransport, IsForCollectivesAndNotForMessages) {
+  const std::int64_t stages = size_of(MPI_COMM_WORLD);
+  if (stages == 1) GTEST_SKIP() << "one stage has no other";
+  const std::int64_t stage = rank_in(MPI_COMM_WORLD);
+  const Channel ends{Axis::pipe, "ends", Group::ends};
+  const Channel to_next = forward_from(0, stages);
+  Channels channels({1, 1, 1, 1, stages}, {ends, to_next}, Transport::automatic, ProgressMode::none,
+                    host_memory());
+  if (stage < 2) {
+    Buffer message(1000, Precision::fp32);
+    channels[to_next].prepare(
+        {{CollectiveKind::send, Owed::sum, message.tensor(), message.tensor()}});
+    EXPECT_TRUE(channels.choices().empty());
+  }
+  if (stage != 0 && stage + 1 != stages) return;
+  Trial trial(CollectiveKind::all_reduce, Owed::sum, Precision::bf16, 1009, 2,
+              channels[ends].position());
+
+  channels[ends].prepare({trial.call});
+  channels[ends].finish(channels[ends].start(trial.call));
+
+  EXPECT_TRUE(trial.equal());
+  ASSERT_EQ(channels.choices().size(), 1U);
+  EXPECT_EQ(channels.choices()[0].channel, "pipe_ends");
+  EXPECT_EQ(channels.choices()[0].timings.size(), 3U);
+}
+
+// Whoever lost is given back, with its communicator and its windows; the ring stays.
+TEST(ChosenTransport, GivesBackWhatNobodyTakes) {
+  Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
+                    Transport::automatic, ProgressMode::none, host_memory());
+  Communicator& channel = channels[line];
+  if (channel.size() == 1) GTEST_SKIP() << "one member chooses nothing";
+  for (const std::int64_t elements : {1, 5000, 300'000}) {
+    Trial trial = trial_of(CollectiveKind::all_gather, Owed::sum, elements, channel);
+    channel.prepare({trial.call});
+    bool window = false, library = false;
+    for (const TransportChoice& choice : channels.choices()) {
+      window |= choice.transport == Transport::window;
+      library |= choice.transport == Transport::library;
+    }
+
+    EXPECT_EQ(held_windows, window ? 1 : 0);
+    EXPECT_EQ(held_operations, library ? 2 : 0);
+  }
+}
+
 TEST(ChosenTransport, WhatWasNotPreparedGoesByTheRing) {
   Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
                     Transport::automatic, ProgressMode::none, host_memory());
@@ -154,3 +261,25 @@ TEST(ChosenTransport, WhatWasNotPreparedGoesByTheRing) {
 
 }  // namespace
 }  // namespace fourfold
+
+extern "C" {
+
+int MPI_Win_allocate_shared(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* base,
+                            MPI_Win* window) {
+  ++fourfold::held_windows;
+  return PMPI_Win_allocate_shared(size, unit, info, comm, base, window);
+}
+int MPI_Win_free(MPI_Win* window) {
+  --fourfold::held_windows;
+  return PMPI_Win_free(window);
+}
+int MPI_Op_create(MPI_User_function* function, int commute, MPI_Op* operation) {
+  ++fourfold::held_operations;
+  return PMPI_Op_create(function, commute, operation);
+}
+int MPI_Op_free(MPI_Op* operation) {
+  --fourfold::held_operations;
+  return PMPI_Op_free(operation);
+}
+
+}  // extern "C"

@@ -35,6 +35,52 @@ TEST(IssueStream, NumbersCollectivesByChannelAndFindsThemFromBehind) {
   EXPECT_EQ(stream.operations[8].kind, Operation::Kind::mark);
 }
 
+// Posts 0 and 1, then a wait for the second, the first and what is left, each time anew.
+TEST(IssueStream, TheOldestPostIsTheFirstBehindAllThatWereWaitedFor) {
+  ProgramBuilder builder;
+  const std::int32_t x = builder.collective(on::x, 0.0, 1.0, 1.0);
+  builder.post(x);
+  builder.post(x);
+  builder.wait(on::x, 0);
+  builder.wait(on::x, 1);
+  builder.post(x);
+  builder.post(x);
+  builder.wait(on::x, oldest_post);
+  builder.wait(on::x, oldest_post);
+  builder.run(2);
+  builder.cycle(1);
+  const TimedProgram program = builder.take();
+
+  const IssueStream stream = unroll(program, grid, Repetitions::full(program)).front();
+
+  std::vector<std::int32_t> waits;
+  for (const Operation& operation : stream.operations) {
+    if (operation.kind == Operation::Kind::wait) waits.push_back(operation.number);
+  }
+  EXPECT_EQ(waits, (std::vector<std::int32_t>{1, 0, 2, 3, 5, 4, 6, 7}));
+}
+
+// Of two collectives in flight each is charged for the compute since its own post.
+TEST(IssueStream, ChargesEachCollectiveForTheComputeSinceItsOwnPost) {
+  ProgramBuilder builder;
+  const std::int32_t x = builder.collective(on::x, 0.0, 100.0, 1.0);
+  builder.interference(0.5);
+  builder.post(x);
+  builder.compute(3.0);
+  builder.post(x);
+  builder.compute(1.0);
+  builder.wait(on::x, 1);  // 4 s beside the first one, at half their speed
+  builder.wait(on::x, 0);  // 1 s beside the second one, and the 4 s that were charged
+  builder.run(1);
+  builder.cycle(1);
+  const TimedProgram program = builder.take();
+
+  const IssueStream stream = unroll(program, grid, Repetitions::full(program)).front();
+
+  EXPECT_DOUBLE_EQ(stream.operations[2].compute.value, 1.0 + 4.0);
+  EXPECT_DOUBLE_EQ(stream.operations[3].compute.value, 5.0);
+}
+
 TEST(IssueStream, WeighsTheLastRepetitionOfACutLoopForAllThatAreLeftOut) {
   ProgramBuilder builder;
   builder.compute(1.0);

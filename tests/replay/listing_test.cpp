@@ -4,6 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+
 #include "tests/replay/programs.hpp"
 
 namespace fourfold {
@@ -79,6 +84,45 @@ TEST(Listing, GivesEveryClassTheStepsOfItsKind) {
 
   EXPECT_THAT(text, HasSubstr("\nclass 0 0.5 1024 4096 4\n"));
   EXPECT_THAT(text, HasSubstr("\nclass 1 0.5 1024 4096 8\n"));
+}
+
+// On nodes of four devices that are all joined: rings along x pass all four of a node, several
+// times over in parts that make a whole; those along y join one device of each node.
+TEST(Listing, NamesTheRingsOfANodeInPartsThatMakeAWhole) {
+  ProgramBuilder builder;
+  for (ChannelNumber channel : {on::x, on::y}) {
+    builder.post(builder.collective(channel, 0.5, 1024.0, 4096.0));
+    builder.wait(channel, 0);
+  }
+  builder.run(1);
+  builder.cycle(1);
+  std::istringstream lines(
+      listing(builder.take(), ProcessGrid(4, 2, 1, 2), read_platform("perlmutter")));
+  std::map<std::set<std::int64_t>, double> parts;  // by members
+  std::int64_t rings_in_nodes = 0;
+
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string word, channel;
+    double share = 0.0;
+    words >> word >> channel >> share;
+    if (word != "ring") continue;
+    std::set<std::int64_t> members;
+    for (std::int64_t rank; words >> rank;) EXPECT_TRUE(members.insert(rank).second) << line;
+    EXPECT_EQ(members.size(), channel == "x" ? 4U : 2U) << line;
+    if (channel == "x") ++rings_in_nodes;
+    parts[members] += share;
+  }
+
+  ASSERT_EQ(parts.size(), 4U + 8);
+  EXPECT_GT(rings_in_nodes, 4);
+  for (const auto& [members, share] : parts) EXPECT_NEAR(share, 1.0, 1e-12);
+  for (std::int64_t node : {0, 1, 2, 3}) {
+    EXPECT_TRUE(parts.contains({4 * node, 4 * node + 1, 4 * node + 2, 4 * node + 3})) << node;
+  }
+  for (std::int64_t rank : {0, 1, 2, 3, 8, 9, 10, 11}) {
+    EXPECT_TRUE(parts.contains({rank, rank + 4})) << rank;
+  }
 }
 
 }  // namespace

@@ -98,7 +98,8 @@ TEST(Campaign, RefusesUnknownNamesWithTheNearest) {
 
 TEST(Campaign, RefusesImpossibleValues) {
   EXPECT_THAT(refusal(small_with("65_536", "65_537")), HasSubstr("no whole number of sequences"));
-  EXPECT_THAT(refusal(small_with("devices = 16", "devices = 0")), HasSubstr("a whole number, 1 or more"));
+  EXPECT_THAT(refusal(small_with("devices = 16", "devices = 0")),
+              HasSubstr("a whole number, 1 or more"));
   EXPECT_THAT(refusal(small_with("devices = 16", "devices = 1_000_000")), HasSubstr("too many"));
   EXPECT_THAT(refusal(small_with("2x2x4x2", "2x2x4")), HasSubstr("process grid"));
   EXPECT_THAT(refusal(small_with("at_most_grids = 4", "at_most_grids = 2")),

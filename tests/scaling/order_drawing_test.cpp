@@ -5,6 +5,7 @@
 
 #include <regex>
 
+#include "tests/golden.hpp"
 #include "tests/schedule/orders.hpp"
 
 namespace fourfold {
@@ -56,6 +57,19 @@ TEST(OrderSvg, NamesBackwardsWhereTheyAreWhole) {
 
   EXPECT_NE(svg.find(">backward<"), std::string::npos);
   EXPECT_EQ(svg.find("gradient"), std::string::npos);
+}
+
+// Every order, with times of its own for each part, as text and as SVG.
+TEST(OrderDrawing, OfEachOrderIsTheGoldenOne) {
+  std::string text;
+  for (PipelineOrder order :
+       {PipelineOrder::gpipe, PipelineOrder::one_f_one_b, PipelineOrder::interleaved,
+        PipelineOrder::zero_bubble, PipelineOrder::message_driven}) {
+    const std::int64_t chunks = order == PipelineOrder::interleaved ? 3 : 1;
+    const OrderChart chart = chart_of(with(order, 4, chunks), 2, {{1.0}, {1.25}, {0.5}});
+    text += order_text(chart) + order_svg(chart, name(order));
+  }
+  expect_golden("order_drawings.txt", text);
 }
 
 }  // namespace

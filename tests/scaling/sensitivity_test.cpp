@@ -5,8 +5,11 @@
 
 #include <algorithm>
 
+#include "platforms/operation.hpp"
 #include "schedule/models/model_file.hpp"
 #include "sim/estimate/estimate.hpp"
+#include "tests/machines.hpp"
+#include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold {
 namespace {
@@ -31,6 +34,85 @@ TEST(Sensitivity, HalfAndDoubleAreOfTheScaledNumber) {
   ASSERT_NE(effect, result.effects.end());
   EXPECT_DOUBLE_EQ(effect->half.value().value, seconds_with(0.05));
   EXPECT_DOUBLE_EQ(effect->twice.value().value, seconds_with(0.2));
+}
+
+// Of a machine on which nothing is confirmed, fact by fact: on nodes, network and processor alike.
+TEST(Sensitivity, OfEveryFactIsThatOfTheMachineWithTheOtherNumber) {
+  std::string text = content_of(testing::path_of_machine("torus"));
+  for (const auto& [sourced, open] :
+       {std::pair<std::string, std::string>{"source = \"made up\" }",
+                                            "source = \"made up\", unconfirmed = true }"},
+        {"\nsource = \"made up\"\n", "\nsource = \"made up\"\nunconfirmed = true\n"}}) {
+    for (std::size_t at = 0; (at = text.find(sourced, at)) != std::string::npos; ++at) {
+      text.replace(at, sourced.size(), open);
+    }
+  }
+  text += "\n[operation]\nnode_power_W = { value = 1, source = \"a\", unconfirmed = true }\n";
+  const TemporaryFolder folder;
+  Point point;
+  point.platform = folder.file("open.toml");
+  write_content(point.platform, text);
+  point.model = {"small", 4, 1024, 8, 512, 4096};
+  point.grid = {2, 1, 2, 6};
+  point.global_batch = 24;
+  point.options.overlap = {false, false, false, false, false, false};
+  const Platform platform = read_platform(point.platform);
+  const double base = estimate(point, platform).outcome.total.value;
+  const auto seconds_with = [&](const std::string& key, double factor) -> std::optional<Seconds> {
+    try {
+      return estimate(point, read_platform(point.platform, {{key, factor}})).outcome.total;
+    } catch (const std::runtime_error&) {
+      return std::nullopt;
+    }
+  };
+
+  const Sensitivity result = sensitivity(point);
+
+  std::int64_t open = 0, shown = 0, of_nodes = 0, of_network = 0;
+  for (const Fact& fact : platform.facts) {
+    if (!fact.unconfirmed || is_of_operation(fact)) continue;
+    ++open;
+    const auto half = seconds_with(fact.key, 0.5), twice = seconds_with(fact.key, 2.0);
+    double largest = 0.0;
+    for (const auto& one : {half, twice}) {
+      if (one) largest = std::max(largest, std::abs(one->value / base - 1.0));
+    }
+    const auto effect = std::ranges::find(result.effects, fact.key, &Effect::key);
+    ASSERT_EQ(effect != result.effects.end(), largest >= Sensitivity::threshold) << fact.key;
+    if (effect == result.effects.end()) continue;
+    ++shown;
+    of_nodes += fact.key.starts_with("node.") ? 1 : 0;
+    of_network += fact.key.starts_with("network.") ? 1 : 0;
+    EXPECT_EQ(effect->value, fact.value);
+    ASSERT_EQ(effect->half.has_value(), half.has_value()) << fact.key;
+    ASSERT_EQ(effect->twice.has_value(), twice.has_value()) << fact.key;
+    EXPECT_DOUBLE_EQ(effect->half.value_or(Seconds{}).value, half.value_or(Seconds{}).value);
+    EXPECT_DOUBLE_EQ(effect->twice.value_or(Seconds{}).value, twice.value_or(Seconds{}).value);
+  }
+  EXPECT_EQ(result.unconfirmed, open);
+  EXPECT_EQ(static_cast<std::int64_t>(result.effects.size()), shown);
+  EXPECT_GT(of_nodes, 0);
+  EXPECT_GT(of_network, 0);
+}
+
+TEST(SensitivityTable, HasALineForEachEffect) {
+  Sensitivity result;
+  result.point.platform = "/home/me/mine.toml";
+  result.point.model.name = "small";
+  result.point.grid = {2, 1, 4, 1};
+  result.estimated = {2.0};
+  result.unconfirmed = 5;
+  result.effects = {{"node.a", 0.25, Seconds{3.0}, Seconds{1.75}},
+                    {"network.b", 1e6, std::nullopt, Seconds{2.02}}};
+
+  EXPECT_EQ(sensitivity_table(result),
+            "mine, small on 8 devices, grid 2x1x4x1, 2.00 s estimated:\n"
+            "unconfirmed number  value      half gives    double gives\n"
+            "                                        s               s\n"
+            "---------------------------------------------------------\n"
+            "node.a               0.25  3.00 (+50.0 %)  1.75 (-12.5 %)\n"
+            "network.b           1e+06      impossible   2.02 (+1.0 %)\n"
+            "3 of 5 unconfirmed numbers change less than 0.5 % and are not shown.\n");
 }
 
 }  // namespace

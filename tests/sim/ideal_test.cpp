@@ -64,6 +64,46 @@ TEST(Ideal, ProductsAtAPeakForgetWhatWasMeasuredOneByOne) {
   EXPECT_EQ(ideal, plain);
 }
 
+// Products of the heads of unfused attention, which fill a device in tiles, at a peak do not.
+TEST(Ideal, ProductsAtAPeakForgetTheTilesThatTheyWereDoneIn) {
+  Point point = one_device();
+  point.options.attention = AttentionKernel::unfused;
+  Platform platform = flat_rate();
+  for (IdealPart part : {IdealPart::gemm_empirical, IdealPart::gemm_advertised}) {
+    platform.processor.tiles.reset();
+    const double plain = estimate(lower(point, platform, part)).total.value;
+    const double real = estimate(lower(point, platform)).total.value;
+    platform.processor.tiles = ProductTiles{.units = 100};
+
+    const double ideal = estimate(lower(point, platform, part)).total.value;
+
+    EXPECT_EQ(ideal, plain) << name(part);
+    EXPECT_NE(estimate(lower(point, platform)).total.value, real) << name(part);
+  }
+}
+
+TEST(Ideal, NamesItsPartsAndTheirSentences) {
+  EXPECT_STREQ(name(IdealPart::none), "none");
+  EXPECT_STREQ(name(IdealPart::network), "network");
+  EXPECT_STREQ(name(IdealPart::gemm_empirical), "gemm-empirical");
+  EXPECT_STREQ(name(IdealPart::gemm_advertised), "gemm-advertised");
+  EXPECT_EQ(sentence(IdealPart::none), "the machine as it is");
+  EXPECT_EQ(sentence(IdealPart::network), "a network that takes no time (nor computing units)");
+  EXPECT_EQ(sentence(IdealPart::gemm_empirical), "matrix products at the empirical peak");
+  EXPECT_EQ(sentence(IdealPart::gemm_advertised), "matrix products at the advertised peak");
+}
+
+TEST(Ideal, OfNoPartIsTheMachineAsItIs) {
+  Point point = one_device();
+  point.grid = ProcessGrid(2, 2, 2, 2);
+  const Platform platform = read_platform("crossbar");
+
+  const Outcome same = estimate(lower(point, platform, IdealPart::none));
+
+  EXPECT_EQ(same.total, estimate(lower(point, platform)).total);
+  EXPECT_EQ(same.exposed, estimate(lower(point, platform)).exposed);
+}
+
 TEST(Ideal, NetworkLeavesTheComputeOfKernelsAlone) {
   Point point = one_device();
   point.grid = ProcessGrid(2, 2, 2, 2);

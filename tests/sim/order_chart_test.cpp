@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
+#include <vector>
 
 #include "schedule/order/step.hpp"
 #include "sim/estimate/estimate.hpp"
+#include "tests/refusal.hpp"
 #include "tests/schedule/orders.hpp"
 
 namespace fourfold {
@@ -108,6 +111,41 @@ TEST(OrderChart, OfAnOrderThatCannotBeIsRefusedInWords) {
               "the interleaved order takes micro-batches in groups of as many as there are stages: "
               "6 are no multiple of 4; the nearest are 4 and 8");
   }
+}
+
+// A point is refused for all that does not fit, not for its order alone.
+TEST(OrderChart, OfAPointThatDoesNotFitIsRefusedInWords) {
+  const Platform platform = read_platform("crossbar");
+  const auto said = [&](const std::function<void(Point&)>& change) {
+    Point point;
+    point.platform = "crossbar";
+    point.model = {"tiny", 6, 240, 12, 8, 96};
+    point.grid = ProcessGrid(2, 1, 1, 1, 3);
+    point.options = with(PipelineOrder::one_f_one_b, 6);
+    point.global_batch = 12;
+    change(point);
+    return refusal<std::runtime_error>([&] { chart_of(point, platform); });
+  };
+
+  EXPECT_EQ(said([](Point&) {}), "accepted");
+  for (const auto& change : std::vector<std::function<void(Point&)>>{
+           [](Point& one) { one.global_batch = 13; }, [](Point& one) { one.model.layers = 2; },
+           [](Point& one) { one.grid = ProcessGrid(5, 1, 1, 1, 3); },
+           [](Point& one) { one.options = with(PipelineOrder::interleaved, 4, 2); }}) {
+    EXPECT_NE(said(change), "accepted");
+  }
+}
+
+// Of a stage that works 2 s of 4 and one that works 3 s: idle 3 s for 5 s of work.
+TEST(OrderChart, IdleShareIsIdleTimeOverWork) {
+  OrderChart chart;
+  EXPECT_EQ(chart.idle_share(), 0.0);
+  chart.end = {4.0};
+  chart.stages = {
+      {{StepPart::forward, 0, 0, {1.0}, {2.0}}, {StepPart::backward, 0, 0, {3.0}, {4.0}}},
+      {{StepPart::forward, 0, 0, {0.0}, {3.0}}}};
+
+  EXPECT_DOUBLE_EQ(chart.idle_share(), 3.0 / 5.0);
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 // Tests of the cost of a collective: worked sums, choice of protocol, monotony, refusals, and
-// measured rows that the constants must not miss by far.
+// measured rows that the constants must not miss by far; long because each
+// regime has its sum.
 #include "sim/cost/protocol.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -65,6 +67,73 @@ TEST(Protocol, WhatWasMeasuredOnAsManyMembersAndDevicesGoesFirst) {
       by_constants,
       choose_collective(library, task.kind, task.buffer, task.shape, unlimited).uncontended.value *
           1e6);
+}
+
+// Of another kind, on more or fewer members or devices, over nodes or of nothing at all it is as if
+// nothing had been measured.
+TEST(Protocol, WhatWasMeasuredCountsForNothingElse) {
+  CollectiveLibrary library = simple_sums();
+  const CollectiveTask measured{CollectiveKind::all_reduce, {10'000.0}, {2, 1}, unlimited, 4};
+  std::vector<CollectiveTask> others(7, measured);
+  others[0].kind = CollectiveKind::all_gather;
+  others[1].kind = CollectiveKind::reduce_scatter;
+  others[2].shape = {3, 1};
+  others[3].devices = 3;
+  others[4].devices = 5;
+  others[5].shape = {2, 2};
+  others[6].buffer = {0.0};
+  const auto cost = [&](const CollectiveTask& task) {
+    return choose_collective(library, task, {}).cost;
+  };
+  std::vector<CollectiveCost> without;
+  for (const CollectiveTask& task : others) without.push_back(cost(task));
+  const CollectiveCost by_constants = cost(measured);
+
+  library.measured = {{CollectiveKind::all_reduce, 2, 4, {{1e3, {1.0}}, {1e6, {2.0}}}}};
+
+  EXPECT_GT(cost(measured).delay.value, 0.5);
+  EXPECT_LT(by_constants.delay.value, 0.5);
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    EXPECT_EQ(cost(others[i]).delay, without[i].delay) << i;
+    EXPECT_EQ(cost(others[i]).work, without[i].work) << i;
+    EXPECT_EQ(cost(others[i]).rate_cap, without[i].rate_cap) << i;
+  }
+}
+
+// What members send of it, at the rate that the rest of the time leaves; on slower links later.
+TEST(Protocol, WhatWasMeasuredIsLatencyAndBytesThatMembersSend) {
+  CollectiveLibrary library = simple_sums();
+  library.measured = {{CollectiveKind::all_reduce, 4, 4, {{1e3, {10e-6}}, {1e6, {110e-6}}}},
+                      {CollectiveKind::all_gather, 4, 4, {{1e3, {10e-6}}, {1e6, {110e-6}}}}};
+  const auto choice = [&](CollectiveKind kind, double bytes, double rate) {
+    return choose_collective(library, {kind, {bytes}, {4, 1}, {rate}, 4}, {});
+  };
+
+  const CollectiveChoice reduce = choice(CollectiveKind::all_reduce, 1e6, 1e15);
+  EXPECT_NEAR(reduce.cost.delay.value, 10e-6, 1e-15);
+  EXPECT_NEAR(reduce.cost.work.value, 1.5e6, 1e-6);
+  EXPECT_NEAR(reduce.cost.rate_cap.value, 1.5e6 / 100e-6, 1.0);
+  EXPECT_NEAR(choice(CollectiveKind::all_gather, 1e6, 1e15).cost.work.value, 0.75e6, 1e-6);
+  EXPECT_NEAR(choice(CollectiveKind::all_reduce, 1e6, 1e9).uncontended.value, 10e-6 + 1.5e-3, 1e-9);
+  // The smallest buffer has no time left for its bytes but a thousandth.
+  const CollectiveChoice small = choice(CollectiveKind::all_reduce, 500.0, 1e15);
+  EXPECT_NEAR(small.cost.delay.value, 0.999 * 10e-6, 1e-15);
+  EXPECT_NEAR(small.uncontended.value, 10e-6, 1e-15);
+}
+
+TEST(Protocol, AForcedAlgorithmGoesBeforeWhatWasMeasured) {
+  CollectiveLibrary library = simple_sums();
+  const CollectiveTask task{CollectiveKind::all_gather, {1e6}, {4, 1}, unlimited, 4};
+  CollectiveTuning recursive;
+  recursive.algorithm = CollectiveAlgorithm::recursive;
+  const CollectiveChoice without = choose_collective(library, task, recursive);
+
+  library.measured = {{CollectiveKind::all_gather, 4, 4, {{1e3, {1.0}}, {1e6, {2.0}}}}};
+
+  EXPECT_EQ(choose_collective(library, task, recursive).uncontended, without.uncontended);
+  EXPECT_EQ(choose_collective(library, task, recursive).algorithm, CollectiveAlgorithm::recursive);
+  recursive.only = CollectiveKind::all_reduce;
+  EXPECT_DOUBLE_EQ(choose_collective(library, task, recursive).uncontended.value, 2.0);
 }
 
 // 16 members on 4 nodes, 1600 B: 10 + 3 x 2 + 12 x 1 us of latency and 1500 B at 7 GB/s.
@@ -148,6 +217,46 @@ TEST(Protocol, PlateauIsInterpolatedInDevicesPerNode) {
   EXPECT_NEAR(two.rate_cap.value, 30e9, 1.0);
   EXPECT_NEAR(uneven.rate_cap.value, 40e9, 1.0);
   EXPECT_NEAR(beyond.rate_cap.value, 70e9, 1.0);
+}
+
+// Four devices of a node at once: the less of what a group has alone and its part of the node; or
+// of what was measured at once.
+TEST(Protocol, DevicesThatShareANodeHaveNoMoreThanTheyHaveAlone) {
+  CollectiveLibrary library = simple_sums();
+  library.across = {{1, {30e9}}, {4, {60e9}}, {8, {64e9}}};
+  const auto cap = [&](std::int64_t members) {
+    return collective_cost(library, CollectiveKind::all_gather, {1e12}, {members, 4}, unlimited)
+        .rate_cap.value;
+  };
+
+  library.sharing_a_node = 4;
+  EXPECT_NEAR(cap(4), 15e9, 1.0);   // a quarter of a node
+  EXPECT_NEAR(cap(8), 30e9, 1.0);   // half of it, below 40 alone
+  EXPECT_NEAR(cap(16), 60e9, 1.0);  // all of it
+  EXPECT_NEAR(cap(32), 60e9, 1.0);  // more than share it, and still a whole node's
+  library.sharing_a_node = 2;
+  EXPECT_NEAR(cap(4), 20e9, 1.0);  // half of 40
+  EXPECT_NEAR(cap(16), 40e9, 1.0);
+  library.across_at_once = {{1, {50e9}}, {4, {55e9}}};
+  EXPECT_NEAR(cap(4), 30e9, 1.0);  // alone it has no more
+  EXPECT_NEAR(cap(16), 55e9, 1.0);
+  library.sharing_a_node = 0;
+  EXPECT_NEAR(cap(16), 60e9, 1.0);
+}
+
+// Whatever few devices of a node would make of the fraction, it is of the plateau at most.
+TEST(Protocol, NoFractionOfThePlateauIsMoreThanAllOfIt) {
+  CollectiveLibrary library = simple_sums();
+  library.simple.bandwidth_fraction_across = 0.9;
+  library.simple.bandwidth_exponent_across = 0.5;
+  const auto cap = [&](std::int64_t members) {
+    return collective_cost(library, CollectiveKind::all_gather, {1e12}, {members, 4}, unlimited)
+        .rate_cap.value;
+  };
+
+  EXPECT_NEAR(cap(16), 0.9 * 70e9, 1.0);
+  EXPECT_NEAR(cap(4), 10e9, 1.0);  // 0.9 x root of 7 of it would be more
+  EXPECT_NEAR(cap(14), 60e9 * std::min(1.0, 0.9 * std::sqrt(70.0 / 60.0)), 1.0);
 }
 
 TEST(Protocol, StrideChoosesThePlateauInsideANode) {

@@ -259,6 +259,23 @@ TEST(Strategies, LeftOutAreNoneOfTheBest) {
   }
 }
 
+// A stage alone gets no messages to choose by; what it computes is a bound of such an order, too.
+TEST(Strategies, LeftOutAreNoneOfTheBestWhereStagesChooseTheirTurns) {
+  StrategySpace space = pipelines();
+  extents(space, Axis::x) = {1, 2, 4, 8};
+  space.options = {{"--order", {"1f1b", "message-driven"}}};
+
+  const StrategyAnswer few = searched(pattern(), space, {5, Thoroughness::best});
+  const StrategyAnswer all = searched(pattern(), space, {5, Thoroughness::all});
+
+  EXPECT_GT(few.beaten, 0);
+  ASSERT_EQ(few.best.size(), 5u);
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(few.best[i].words, all.best[i].words);
+    EXPECT_EQ(few.best[i].seconds, all.best[i].seconds);
+  }
+}
+
 // Strategies with the same rate share a row: they take no place from those that are slower.
 TEST(Strategies, ThatAreAlikeTakeOnePlaceOfTheBest) {
   StrategySpace space = pipelines();

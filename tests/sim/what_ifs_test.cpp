@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
+#include <vector>
 
 #include "sim/conditions/conditions.hpp"
 #include "sim/conditions/idle_scales.hpp"
@@ -256,6 +258,21 @@ TEST(Jitter, DependsOnSeedRankAndStepAlone) {
   EXPECT_EQ(Jitter().factor(3, 4), 1.0);
   EXPECT_THROW(Jitter(0.0, 1), std::invalid_argument);
   EXPECT_THROW(Jitter(1.5, 1), std::invalid_argument);
+  EXPECT_NO_THROW(Jitter(1.0, 1));
+}
+
+// Logarithms of its quantiles lie as far above the middle as below: those of the two ends alike.
+TEST(Jitter, IsAsFarAboveItsMedianAsBelow) {
+  const Jitter jitter(0.3, 1);
+  std::set<double> quantiles;
+  for (std::int64_t draw = 0; draw < 100'000; ++draw) quantiles.insert(jitter.factor(draw, 0));
+  const std::vector<double> all(quantiles.begin(), quantiles.end());
+
+  ASSERT_EQ(all.size(), 4096u);
+  const double twice_median = std::log(all[2047]) + std::log(all[2048]);
+  for (std::size_t i = 0; i < 2048; ++i) {
+    EXPECT_NEAR(std::log(all[i]) + std::log(all[4095 - i]), twice_median, 1e-12) << i;
+  }
 }
 
 }  // namespace

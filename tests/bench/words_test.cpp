@@ -1,0 +1,223 @@
+// The command lines of bench, regress and doctor: which plans they give, and what is said to words
+// that are wrong or without effect, in a golden text.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/cli/bench_verb.hpp"
+#include "bench/cli/doctor_verb.hpp"
+#include "bench/cli/regress_verb.hpp"
+#include "bench/kinds/kinds.hpp"
+#include "bench/regress/baseline.hpp"
+#include "tests/edits.hpp"
+#include "tests/golden.hpp"
+#include "tests/scaling/temporary_folder.hpp"
+
+namespace fourfold {
+namespace {
+
+using Verb = std::function<int(const Started&)>;
+
+// What a verb prints to these words, or is refused with.
+std::string said(const Verb& verb, const std::string& name, const std::vector<std::string>& words) {
+  std::vector<std::string> all{"fourfold-bench", name};
+  all.insert(all.end(), words.begin(), words.end());
+  std::vector<char*> pointers;
+  for (std::string& word : all) pointers.push_back(word.data());
+  std::string text;
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
+  try {
+    const int status = verb({static_cast<int>(pointers.size()), pointers.data()});
+    if (status != 0) text = fmt::format("status {}: ", status);
+  } catch (const std::exception& error) {
+    text = fmt::format("refused: {}\n", error.what());
+  }
+  const std::string output = ::testing::internal::GetCapturedStdout();
+  return text + ::testing::internal::GetCapturedStderr() + output;
+}
+
+class Asked {
+ public:
+  Asked(Verb verb, std::string name) : verb_(std::move(verb)), name_(std::move(name)) {}
+
+  void add(const std::vector<std::string>& words) {
+    text_ += fmt::format("{} {}\n  {}", name_, fmt::join(words, " "), said(verb_, name_, words));
+    if (text_.back() != '\n') text_ += '\n';
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  Verb verb_;
+  std::string name_, text_;
+};
+
+TEST(BenchWords, AreTheGoldenOnes) {
+  Asked bench(run_bench_verb, "bench");
+  bench.add({});
+  bench.add({"--plan"});
+  bench.add({"--help"});
+  const std::vector<std::vector<std::string>> flags{{},
+                                                    {"--ranks", "3"},
+                                                    {"--ranks", "0"},
+                                                    {"--shapes", "nt:8x16x24"},
+                                                    {"--libraries", "oneDNN"},
+                                                    {"--model", "gpt2-124m"},
+                                                    {"--sequences", "2"},
+                                                    {"--precision", "bf16"},
+                                                    {"--grid", "1x2x1x3"},
+                                                    {"--grid", "1x2x1x3", "--ranks", "6"},
+                                                    {"--grid", "1x2x1x3", "--ranks", "5"},
+                                                    {"--transports", "ring,window"},
+                                                    {"--sizes", "8,64KiB"},
+                                                    {"--folder", "somewhere"},
+                                                    {"--platform", "alps"},
+                                                    {"--rounds", "3"},
+                                                    {"--json"},
+                                                    {"--csv"}};
+  for (const BenchKind& kind : bench_kinds()) {
+    for (const auto& more : flags) {
+      std::vector<std::string> words{kind.name};
+      words.insert(words.end(), more.begin(), more.end());
+      words.emplace_back("--plan");
+      bench.add(words);
+    }
+  }
+  const std::vector<std::vector<std::string>> wrong{{"gem"},
+                                                    {"gemm", "--rounds", "2"},
+                                                    {"gemm", "--sequences", "0"},
+                                                    {"gemm", "--ranks", "-1"},
+                                                    {"gemm", "--ranks", "1048577"},
+                                                    {"gemm", "--precision", "fp8"},
+                                                    {"gemm", "--grid", "2x2"},
+                                                    {"gemm", "--grid", "5x1x1x1"},
+                                                    {"gemm", "--libraries", "mkl"},
+                                                    {"gemm", "--model", "gpt2-mni"},
+                                                    {"gemm", "--json", "--csv"},
+                                                    {"collectives", "--ranks", "1"},
+                                                    {"collectives", "--grid", "1x1x1x1"},
+                                                    {"collectives", "--transports", "pigeon"},
+                                                    {"p2p", "--ranks", "1"},
+                                                    {"checkpoint", "--grid", "5x1x1x1"},
+                                                    {"attention", "--sizes", "0"},
+                                                    {"maps", "maps"}};
+  for (auto words : wrong) {
+    words.emplace_back("--plan");
+    bench.add(words);
+  }
+  for (const char* shape :
+       {"8x16x24", "NN:8x16x24", "tn:1x1x1", "TT:8x8x8", "8x8", "8x8x8x8", "8x8x8 ", "0x8x8",
+        "8x0x8", "8x8x0", "8x8x-8", "1048576x1048576x1048576", "1048577x8x8", "8x1048577x8",
+        "8x8x1048577", "nn:", "8x8x8,nt:4x4x4", "x"}) {
+    bench.add({"gemm", "--shapes", shape, "--plan"});
+  }
+  for (const char* size : {"1", "1B", "3K", "3KiB", "2M", "2MiB", "1G", "1024G", "1025G", "1T",
+                           "1KB", "-1", "0", "", "1.5M", "1M2", "M"}) {
+    bench.add({"p2p", "--sizes", size, "--plan"});
+  }
+  expect_golden("bench_words.txt", bench.text());
+}
+
+// A baseline of this build on this machine.
+Baseline own_baseline() {
+  Baseline baseline;
+  baseline.provenance = provenance_now();
+  baseline.libraries = "libraries";
+  baseline.ranks = 3;
+  baseline.fma_peak = 100.5;
+  baseline.metrics = {
+      {"product", Scale::own_product, {500.5, -0.06, 0.06, "Gflop/s"}, 0.9, {0.8, 0.9, 1.0}},
+      {"memory", Scale::absolute, {9.5, -0.2, 0.2, "GB/s"}, 9.5, {9.0, 9.5}},
+      {"bus", Scale::traffic, {3.5, -0.5, 0.5, "GB/s bus"}, 3.5, {}},
+      {"projected", Scale::exact, {1.25, 0.0, 0.0, "Tflop/s"}, 1.25, {}}};
+  return baseline;
+}
+
+TEST(BaselineFiles, HearTheGoldenSentences) {
+  const auto said_to = [](const edits::Tree& tree) {
+    return edits::heard([&] { baseline_from_json(tree.dump(), "base.json"); }, "base.json", "FILE");
+  };
+  edits::Tree tree = edits::Tree::parse(to_json(own_baseline()));
+  for (auto& [key, value] : tree["provenance"].items()) {
+    if (value.is_string()) value = "a word";
+  }
+  expect_golden("edited_baselines.txt", edits::said_to_edits(tree, said_to));
+}
+
+TEST(BaselineFiles, AreReadWholly) {
+  const Baseline written = own_baseline();
+  const Baseline read = baseline_from_json(to_json(written), "base.json");
+  EXPECT_EQ(read.provenance.cpu, written.provenance.cpu);
+  EXPECT_EQ(read.libraries, "libraries");
+  EXPECT_EQ(read.ranks, 3);
+  EXPECT_EQ(read.fma_peak, 100.5);
+  ASSERT_EQ(read.metrics.size(), written.metrics.size());
+  for (std::size_t i = 0; i < read.metrics.size(); ++i) {
+    EXPECT_EQ(read.metrics[i].name, written.metrics[i].name);
+    EXPECT_EQ(read.metrics[i].scale, written.metrics[i].scale);
+    EXPECT_EQ(read.metrics[i].reference.value, written.metrics[i].reference.value);
+    EXPECT_EQ(read.metrics[i].reference.lower, written.metrics[i].reference.lower);
+    EXPECT_EQ(read.metrics[i].reference.upper, written.metrics[i].reference.upper);
+    EXPECT_EQ(read.metrics[i].reference.unit, written.metrics[i].reference.unit);
+    EXPECT_EQ(read.metrics[i].judged, written.metrics[i].judged);
+    EXPECT_EQ(read.metrics[i].samples, written.metrics[i].samples);
+  }
+}
+
+TEST(RegressWords, AreTheGoldenOnes) {
+  const TemporaryFolder temporary;
+  const std::string folder = temporary.file("");
+  const std::string base = folder + "base.json", other = folder + "other.json";
+  std::ofstream(base) << to_json(own_baseline());
+  Baseline baseline = own_baseline();
+  baseline.provenance.cpu = "another processor";
+  std::ofstream(other) << to_json(baseline);
+  Asked regress(run_regress_verb, "regress");
+  const std::vector<std::vector<std::string>> all{
+      {"--help"},
+      {"--ranks", "3", "--plan"},
+      {"--ranks", "-1", "--plan"},
+      {"--ranks", "3", "--quick", "--json", "--plan"},
+      {"--baseline", base, "--ranks", "3", "--plan"},
+      {"--baseline", base, "--ranks", "4", "--plan"},
+      {"--baseline", folder + "none.json", "--ranks", "3", "--plan"},
+      {"--baseline", "", "--plan"},
+      {"--baseline", base, "--record", base, "--plan"},
+      {"--record", folder + "new.json", "--ranks", "2", "--plan"},
+      {"--record", folder + "nowhere/new.json", "--ranks", "2", "--plan"},
+      {"--junit", folder + "new.xml", "--ranks", "2", "--plan"},
+      {"--junit", folder + "nowhere/new.xml", "--ranks", "2", "--plan"},
+      {"--junit", folder, "--ranks", "2", "--plan"},
+      {"--plam"}};
+  for (const auto& words : all) regress.add(words);
+  std::string text = regress.text();
+  for (std::size_t at = 0; (at = text.find(folder)) != std::string::npos;) {
+    text.replace(at, folder.size(), "FOLDER/");
+  }
+  expect_golden("regress_words.txt", text);
+  const std::string foreign =
+      said(run_regress_verb, "regress", {"--baseline", other, "--ranks", "3", "--plan"});
+  EXPECT_NE(foreign.find("does not fit: it was recorded on another processor, and this is "),
+            std::string::npos)
+      << foreign;
+  EXPECT_FALSE(std::filesystem::exists(folder + "new.json"));
+}
+
+TEST(DoctorWords, AreTheGoldenOnes) {
+  Asked doctor(run_doctor_verb, "doctor");
+  doctor.add({"--help"});
+  doctor.add({"--plan"});
+  doctor.add({"--json", "--plan"});
+  doctor.add({"--jsno"});
+  doctor.add({"now"});
+  expect_golden("doctor_words.txt", doctor.text());
+}
+
+}  // namespace
+}  // namespace fourfold

@@ -1,0 +1,309 @@
+// Networks, nodes, jobs, placements and exports that cannot be, built by hand: the sentence of each
+// in a golden text, beside the nearest ones that can be.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "platforms/mapping.hpp"
+#include "platforms/network/axis_rate.hpp"
+#include "platforms/network/topology.hpp"
+#include "platforms/show/simgrid_xml.hpp"
+#include "tests/golden.hpp"
+#include "tests/platforms/machines_for_tests.hpp"
+#include "tests/refusal.hpp"
+
+namespace fourfold {
+namespace {
+
+using test::giga;
+
+constexpr BytesPerSecond link{25 * giga};
+
+std::string said(const std::string& what, const std::function<void()>& call) {
+  return fmt::format("{}: {}\n", what, fourfold::refusal<std::exception>(call));
+}
+
+// `set` puts each number into the network; a line for each.
+template <typename Kind>
+std::string of_numbers(const std::string& what, const Kind& sound, std::int64_t nodes,
+                       const std::function<void(Kind&, std::int64_t)>& set,
+                       const std::vector<std::int64_t>& numbers) {
+  std::string text;
+  for (std::int64_t number : numbers) {
+    Kind network = sound;
+    set(network, number);
+    text +=
+        said(fmt::format("{} {}", what, number), [&] { fabric_of(Network{network}, 4, nodes); });
+  }
+  return text;
+}
+
+constexpr std::int64_t huge = std::int64_t{1} << 40;
+
+TEST(Misfits, OfADragonflyAreSaid) {
+  using Kind = DragonflyNetwork;
+  const Kind sound{4, 6, 8, 3, link, link, 2, 1};
+  std::string text = of_numbers<Kind>("groups", sound, 16, [](Kind& n, auto v) { n.groups = v; },
+                                      {-1, 0, 1, 2, 60000, huge});
+  text += of_numbers<Kind>("switches", sound, 8, [](Kind& n, auto v) { n.switches_per_group = v; },
+                           {0, 1, 2, 46341, 46342, huge});
+  text += of_numbers<Kind>("nodes of a group", sound, 17,
+                           [](Kind& n, auto v) { n.nodes_per_group = v; }, {0, 4, 5, huge});
+  text += of_numbers<Kind>("links of a pair", sound, 8,
+                           [](Kind& n, auto v) { n.links_per_group_pair = v; }, {-3, 0, 1, huge});
+  text += of_numbers<Kind>("links of no pair", {1, 6, 8, 3, link, link, 2, 1}, 8,
+                           [](Kind& n, auto v) { n.links_per_group_pair = v; }, {0, 1});
+  text += of_numbers<Kind>("local detours", sound, 8, [](Kind& n, auto v) { n.local_detours = v; },
+                           {-1, 0, 99, huge});
+  text += of_numbers<Kind>("global detours", sound, 8,
+                           [](Kind& n, auto v) { n.global_detours = v; }, {-1, 0, 99, huge});
+  text += of_numbers<Kind>("link", sound, 8,
+                           [](Kind& n, auto v) { n.link_bandwidth.value = double(v); }, {-1, 0, 1});
+  for (std::int64_t nodes : {1, 32, 33}) {
+    text += said(fmt::format("{} nodes", nodes), [&] { Dragonfly(sound, 4, nodes); });
+  }
+  text += said("no NIC", [&] { Dragonfly(sound, 0, 1); });
+
+  expect_golden("misfits_dragonfly.txt", text);
+}
+
+TEST(Misfits, OfADragonflyPlusAreSaid) {
+  using Kind = DragonflyPlusNetwork;
+  const Kind sound{4, 3, 7, 6, 2, link, link, 1};
+  std::string text = of_numbers<Kind>("cells", sound, 14, [](Kind& n, auto v) { n.cells = v; },
+                                      {0, 1, 2, 46341, 46342, huge});
+  text += of_numbers<Kind>("leaves", sound, 8, [](Kind& n, auto v) { n.leaves_per_cell = v; },
+                           {0, 1, 7, 536870908, 536870911, 536870912, huge});
+  text += of_numbers<Kind>("nodes of a cell", sound, 17,
+                           [](Kind& n, auto v) { n.nodes_per_cell = v; }, {4, 5, huge});
+  text += of_numbers<Kind>("links up", sound, 8, [](Kind& n, auto v) { n.uplinks_per_leaf = v; },
+                           {-1, 0, 1});
+  text += of_numbers<Kind>("links of a pair", sound, 8,
+                           [](Kind& n, auto v) { n.links_per_cell_pair = v; }, {0, 1});
+  text += of_numbers<Kind>("global detours", sound, 8,
+                           [](Kind& n, auto v) { n.global_detours = v; }, {-1, 0, 99});
+  text += of_numbers<Kind>("link", sound, 8,
+                           [](Kind& n, auto v) { n.link_bandwidth.value = double(v); }, {0, 1});
+
+  expect_golden("misfits_dragonfly_plus.txt", text);
+}
+
+TEST(Misfits, OfAFatTreeAreSaid) {
+  using Kind = FatTreeNetwork;
+  const Kind sound{link, 2, {{4, 2.0}, {3, 4.0}, {2, 1.0}}};
+  std::string text = of_numbers<Kind>("rails", sound, 8, [](Kind& n, auto v) { n.rails = v; },
+                                      {-2, 0, 1, 2, 3, 4, 8});
+  text += of_numbers<Kind>("tiers", {link, 1, {}}, 1,
+                           [](Kind& n, auto v) {
+                             n.tiers.resize(static_cast<std::size_t>(v), {2, 1.0});
+                           },
+                           {0, 1, 4, 5});
+  text += of_numbers<Kind>("rails of one tier", {link, 1, {{4, 1.0}}}, 4,
+                           [](Kind& n, auto v) { n.rails = v; }, {1, 2});
+  text += of_numbers<Kind>("members of the second", sound, 8,
+                           [](Kind& n, auto v) { n.tiers[1].members = v; },
+                           {0, 1, 178956970, 268435455, 268435456, 536870912, huge});
+  text += of_numbers<Kind>("members of the last", sound, 24,
+                           [](Kind& n, auto v) { n.tiers[2].members = v; }, {0, 1, 2});
+  text += of_numbers<Kind>("taper of the first", sound, 24,
+                           [](Kind& n, auto v) { n.tiers[0].oversubscription = double(v); },
+                           {-1, 0, 1});
+  text += of_numbers<Kind>("link", sound, 8,
+                           [](Kind& n, auto v) { n.link_bandwidth.value = double(v); }, {-1, 0, 1});
+  for (std::int64_t nodes : {24, 25}) {
+    text += said(fmt::format("{} nodes", nodes), [&] { FatTree(sound, 4, nodes); });
+  }
+
+  expect_golden("misfits_fat_tree.txt", text);
+}
+
+TEST(Misfits, OfATorusAreSaid) {
+  using Kind = TorusNetwork;
+  const Kind sound{{3, 4}, link};
+  std::string text = said("no dimension", [] { Torus({{}, link}, 1); });
+  text += of_numbers<Kind>("first", sound, 8, [](Kind& n, auto v) { n.extents[0] = v; },
+                           {-3, 0, 1, 2, huge});
+  text += of_numbers<Kind>("second", sound, 4, [](Kind& n, auto v) { n.extents[1] = v; },
+                           {1, 2, 178956970, 178956971, huge});
+  text += of_numbers<Kind>("link", sound, 8,
+                           [](Kind& n, auto v) { n.link_bandwidth.value = double(v); }, {-1, 0, 1});
+  for (std::int64_t nodes : {12, 13}) {
+    text += said(fmt::format("{} nodes", nodes), [&] { Torus(sound, nodes); });
+  }
+
+  expect_golden("misfits_torus.txt", text);
+}
+
+Platform perlmutter_with(const std::function<void(Platform&)>& edit) {
+  Platform platform = test::perlmutter();
+  edit(platform);
+  return platform;
+}
+
+std::string said_of(const std::string& what, const Platform& platform, std::int64_t nodes) {
+  return said(what, [&] { const Topology topology(platform, nodes); });
+}
+
+TEST(Misfits, OfNodesAreSaid) {
+  const Platform sound = test::perlmutter();
+  std::string text;
+  for (std::int64_t nodes :
+       {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}, sound.nodes, sound.nodes + 1}) {
+    text += said_of(fmt::format("{} nodes", nodes), sound, nodes);
+  }
+  for (int devices : {0, 1, 64, 65}) {
+    const Platform platform = perlmutter_with([&](Platform& p) {
+      p.node = test::switched_node(devices, 100);
+      if (devices == 0) p.node.nics.push_back({link, {}});
+    });
+    text += said_of(fmt::format("{} devices of a node", devices), platform, 1);
+  }
+  text += said_of("no NIC", perlmutter_with([](Platform& p) { p.node.nics.clear(); }), 1);
+  text += said_of("a device without NIC",
+                  perlmutter_with([](Platform& p) { p.node.nics[2].devices.clear(); }), 1);
+  for (int device : {-1, 4, 5}) {
+    text += said_of(fmt::format("a NIC of device {}", device),
+                    perlmutter_with([&](Platform& p) { p.node.nics[1].devices = {device}; }), 1);
+  }
+  for (const auto& [a, b] : {std::pair{-1, 2}, {2, -1}, {4, 0}, {0, 4}, {3, 3}}) {
+    text += said_of(fmt::format("a link {} to {}", a, b), perlmutter_with([&](Platform& p) {
+                      p.node.links.push_back({a, b, link, ""});
+                    }),
+                    1);
+  }
+  text += said_of("two pieces", perlmutter_with([](Platform& p) {
+                    p.node.links = {{0, 1, link, ""}, {2, 3, link, ""}};
+                  }),
+                  1);
+  text += said_of("two pieces and a switch", perlmutter_with([](Platform& p) {
+                    p.node.links = {{0, 1, link, ""}, {2, 3, link, ""}};
+                    p.node.switch_port = link;
+                  }),
+                  1);
+  Platform crowded = test::crossbar(64, test::Ports::private_per_channel);
+  crowded.nodes = huge;
+  for (std::int64_t nodes : {std::int64_t{1} << 24, (std::int64_t{1} << 24) - 1}) {
+    text += said(fmt::format("{} nodes of a crossbar", nodes),
+                 [&] { const Topology topology(crowded, nodes, 1); });
+  }
+  text += said("half as many with two channels",
+               [&] { const Topology topology(crowded, std::int64_t{1} << 23, 2); });
+  for (int nics : {16, 17}) {
+    const Platform platform =
+        test::fat_tree(test::switched_node(nics, 100), 1, {{2, 1.0}, {2, 1.0}});
+    text += said(fmt::format("{} NICs", nics), [&] { const AxisRates rates(platform); });
+  }
+
+  expect_golden("misfits_nodes.txt", text);
+}
+
+TEST(Misfits, OfDevicesAndChannelsAreSaid) {
+  const Platform shared = test::crossbar(4, test::Ports::shared);
+  const Platform separate = test::crossbar(4, test::Ports::private_per_channel);
+  const Platform network = test::perlmutter();
+  std::string text;
+  for (const Platform* platform : {&shared, &separate, &network}) {
+    const Topology topology(*platform, 2, 3);
+    for (std::int64_t device : {-1, 0, 7, 8}) {
+      Footprint path;
+      std::vector<std::int32_t> links;
+      text += said(fmt::format("from {}", device), [&] { topology.route(device, 2, path); });
+      text += said(fmt::format("to {}", device), [&] { topology.minimal_route(2, device, links); });
+      text += said(fmt::format("a ring with {}", device), [&] {
+        topology.ring_footprint({2, device}, 0);
+      });
+    }
+    for (ChannelNumber channel : {-1, 0, 2, 3}) {
+      text += said(fmt::format("channel {}", channel), [&] {
+        topology.ring_footprint({0, 5}, channel);
+      });
+    }
+  }
+
+  expect_golden("misfits_devices.txt", text);
+}
+
+TEST(Misfits, OfPlacementsAreSaid) {
+  Platform tree = test::fat_tree(test::switched_node(2, 300), 1, {{2, 1.0}, {3, 1.0}});
+  tree.nodes = 5;
+  const Platform one_switch = test::fat_tree(test::switched_node(2, 300), 1, {{5, 1.0}});
+  const Platform torus = test::torus(test::switched_node(2, 300), {2, 3});
+  const Platform crossbar = test::crossbar(2, test::Ports::shared);
+  std::string text;
+  for (std::int64_t ranks : {-1, 0, 1, 10, 11}) {
+    text += said(fmt::format("packed {}", ranks), [&] { Mapping::packed(ranks); });
+    text += said(fmt::format("spread {}", ranks), [&] { Mapping::spread(ranks, tree); });
+    text += said(fmt::format("random {}", ranks), [&] { Mapping::random(ranks, tree, 1); });
+    text += said(fmt::format("nodes of {}", ranks), [&] { Mapping::on_nodes(ranks, tree, {}); });
+    text +=
+        said(fmt::format("devices of {}", ranks), [&] { Mapping::on_devices(ranks, tree, {}); });
+  }
+  for (const Platform* platform : {&one_switch, &torus, &crossbar}) {
+    text += said("spread over " + platform->name, [&] { Mapping::spread(2, *platform); });
+  }
+  const std::vector<std::vector<std::int64_t>> lists{
+      {0}, {0, 4}, {4, 0, 1}, {0, 5}, {0, -1}, {3, 3}, {0, 1, 9}, {0, 1, 10}, {9, 8, 7}, {9, 1, 9}};
+  for (const std::vector<std::int64_t>& list : lists) {
+    const std::string what = fmt::format("{}", fmt::join(list, " "));
+    text += said("nodes " + what, [&] { Mapping::on_nodes(3, tree, list); });
+    text += said("devices " + what, [&] { Mapping::on_devices(3, tree, list); });
+  }
+  const Mapping mapping{{5, 0, 3}};
+  for (std::int64_t rank : {-1, 0, 2, 3}) {
+    text += said(fmt::format("rank {}", rank), [&] { mapping.apply({0, rank}); });
+  }
+
+  expect_golden("misfits_placements.txt", text);
+}
+
+TEST(Misfits, OfExportsAreSaid) {
+  Platform few = test::torus(test::switched_node(2, 300), {2, 3});
+  const Platform many = test::perlmutter();
+  const Platform separate = test::crossbar(2, test::Ports::private_per_channel);
+  std::string text;
+  for (std::int64_t devices : {-1, 0, 1, 12, 13, 500}) {
+    text += said(fmt::format("{} of 12", devices), [&] { simgrid_xml(few, devices); });
+  }
+  for (std::int64_t devices : {0, 256, 257, 100000}) {
+    text += said(fmt::format("{} of many", devices), [&] { simgrid_xml(many, devices); });
+  }
+  text += said("ports", [&] { simgrid_xml(separate, 2); });
+  text += said("too many ports", [&] { simgrid_xml(separate, 300); });
+  text += said("one port", [] { simgrid_xml(test::crossbar(2, test::Ports::shared), 2); });
+
+  expect_golden("misfits_exports.txt", text);
+}
+
+// The farthest a placement reaches decides, wherever in the list it stands.
+TEST(Placements, NeedTheNodesUpToTheirLast) {
+  EXPECT_EQ((Mapping{{21, 3, 7}}).nodes(4), 6);
+  EXPECT_EQ((Mapping{{3, 21, 7}}).nodes(4), 6);
+  EXPECT_EQ((Mapping{{3, 20, 7}}).nodes(4), 6);
+  EXPECT_EQ((Mapping{{3, 19, 7}}).nodes(4), 5);
+  EXPECT_EQ((Mapping{{0}}).nodes(1), 1);
+}
+
+TEST(Exports, EscapeWhatXmlDoesNotTake) {
+  Platform platform = test::torus(test::switched_node(2, 300), {2, 2});
+  platform.name = "a<b> & \"c\"";
+  platform.title = "one -- two --- three ---- four & <five>";
+
+  const std::string xml = simgrid_xml(platform, 3);
+
+  EXPECT_NE(xml.find("<zone id=\"a&lt;b&gt; &amp; &quot;c&quot;\" routing"), std::string::npos);
+  const std::size_t begin = xml.find("<!--") + 4;
+  const std::string comment = xml.substr(begin, xml.find("-->") - begin);
+  EXPECT_EQ(comment.find("--"), std::string::npos) << comment;
+  EXPECT_NE(comment.find("The first 3 devices of one -  two - - three - -  four"),
+            std::string::npos)
+      << comment;
+  EXPECT_EQ(xml.find("device-3"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fourfold

@@ -1,0 +1,300 @@
+// Machines that are shown as no shipped one is: golden texts of their pictures, the whole of their
+// JSON, and the list of a folder in which not every file is a machine.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "platforms/file/notice.hpp"
+#include "platforms/show/draw.hpp"
+#include "platforms/show/show.hpp"
+#include "tests/golden.hpp"
+#include "tests/platforms/drawn_machines.hpp"
+#include "tests/platforms/machines_for_tests.hpp"
+#include "tests/platforms/written_machine.hpp"
+
+namespace fourfold {
+namespace {
+
+using test::giga;
+using test::number;
+using test::WrittenMachine;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Nic nic(double rate, std::vector<int> devices) {
+  return {{rate * giga}, std::move(devices)};
+}
+
+// Squares with one or two devices a corner, matrices up to 15, stars up to 12 and more.
+std::vector<Node> odd_nodes() {
+  std::vector<Node> nodes;
+  Node square = test::mesh_node(4, 100);
+  nodes.push_back(square);
+  square.nics = {nic(25, {2}), nic(12.5, {0}), nic(25, {3}), nic(25, {1})};
+  square.switch_port = BytesPerSecond{30 * giga};
+  nodes.push_back(square);
+  Node uneven = test::mesh_node(5, 40);
+  uneven.nics = {nic(25, {0, 4}), nic(25, {1}), nic(25, {2}), nic(25, {3})};
+  nodes.push_back(uneven);
+  Node full = test::mi250x_node();
+  nodes.push_back(full);
+  full.nics = {nic(25, {0, 1, 2}), nic(25, {3}), nic(25, {4, 5}), nic(25, {6, 7})};
+  nodes.push_back(full);
+  for (int devices : {1, 2, 12, 13}) nodes.push_back(test::switched_node(devices, 90.25));
+  for (int devices : {15, 16}) {
+    Node many = test::mesh_node(devices, 7.5);
+    many.links.back().kind = "last";
+    many.links.front().bandwidth = BytesPerSecond{12345.678 * giga};
+    nodes.push_back(many);
+  }
+  return nodes;
+}
+
+TEST(OddPictures, OfNodesAreTheGoldenOnes) {
+  std::string text;
+  for (const Node& node : odd_nodes()) text += draw_node(node) + "=====\n";
+
+  expect_golden("odd_nodes.txt", text);
+}
+
+TEST(OddPictures, OfNetworksAreTheGoldenOnes) {
+  const BytesPerSecond local{20 * giga};
+  const BytesPerSecond global{12.5 * giga};
+  Platform platform;
+  platform.node = test::mi250x_node();
+  platform.nodes = 10;
+  std::string text;
+  for (const Network& network : std::vector<Network>{
+           CrossbarNetwork{false}, CrossbarNetwork{true},
+           DragonflyNetwork{2, 5, 6, 3, local, global, 2, 0},
+           DragonflyNetwork{3, 16, 128, 4, local, global, 0, 1},
+           DragonflyPlusNetwork{2, 3, 6, 4, 5, local, global, 0},
+           DragonflyPlusNetwork{7, 4, 9, 2, 3, local, global, 5},
+           FatTreeNetwork{local, 1, {{10, 1.0}}}, FatTreeNetwork{local, 1, {{5, 1.5}, {2, 1.0}}},
+           FatTreeNetwork{local, 4, {{5, 7.0}, {2, 1.0}}},
+           FatTreeNetwork{local, 2, {{5, 1.0}, {2, 3.0}, {6, 1.0}}},
+           FatTreeNetwork{local, 1, {{5, 0.5}, {2, 1.0 / 3.0}, {3, 2.25}, {2, 1.0}}},
+           TorusNetwork{{10}, local}, TorusNetwork{{2, 5}, global},
+           TorusNetwork{{5, 2, 3}, local}}) {
+    platform.network = network;
+    text += draw_network(platform) + "=====\n";
+  }
+
+  expect_golden("odd_networks.txt", text);
+}
+
+TEST(OddPictures, OfDrawnMachinesAreTheGoldenOnes) {
+  test::MachineDraw draw(12);
+  std::string text;
+  for (int i = 0; i < 24; ++i) {
+    const Platform platform = draw.machine(i);
+    text += draw_node(platform.node) + draw_network(platform) + "=====\n";
+  }
+
+  expect_golden("drawn_pictures.txt", text);
+}
+
+WrittenMachine noticed() {
+  WrittenMachine machine;
+  machine.title =
+      "A title that is long enough that the line which it stands on has to be broken "
+      "somewhere behind its hundredth column";
+  machine.top = "software = \"deepspeed\"\n";
+  machine.across =
+      "{ devices = 2, bus_bandwidth_GBps = 45 }, "
+      "{ devices = 4, bus_bandwidth_GBps = 35, unconfirmed = true }";
+  return machine;
+}
+
+TEST(OddPictures, ShowAWholeMachine) {
+  const Platform platform = noticed().read({{"network.global_bandwidth", 0.5},
+                                            {"processor.memory_GB", 1.25},
+                                            {"software.dispatch_us", 3.0}},
+                                           "megatron-core");
+
+  std::string text = show_platform(platform);
+
+  // The sources of the software are its own file's.
+  text.erase(text.find("\n", text.find("  software.dispatch_us")));
+  expect_golden("odd_machine.txt", text);
+}
+
+TEST(OddJson, IsTheWholeMachine) {
+  WrittenMachine machine = noticed();
+  machine.others =
+      "[operation]\nnode_power_W = { value = 5000, source = \"meter\", unconfirmed = true }\n";
+  const Platform platform =
+      machine.read({{"processor.memory_GB", 1.25}, {"nodes", 0.5}}, "megatron-core");
+
+  const auto json = nlohmann::json::parse(show_platform_json(platform));
+
+  EXPECT_EQ(json.size(), 13U);
+  EXPECT_EQ(json.at("name"), "IsTheWholeMachine-written");
+  EXPECT_EQ(json.at("title"), machine.title);
+  EXPECT_EQ(json.at("nodes"), 6);
+  EXPECT_EQ(json.at("devices_per_node"), 4);
+  EXPECT_EQ(json.at("devices"), 24);
+  EXPECT_EQ(json.at("device"), "device");
+  EXPECT_EQ(json.at("library"), "NCCL");
+  EXPECT_EQ(json.at("network"), "fat tree, 4 x 3");
+  EXPECT_EQ(json.at("software"), "deepspeed");
+  EXPECT_EQ(json.at("scales"), nlohmann::json({{"processor.memory_GB", 1.25}, {"nodes", 0.5}}));
+  EXPECT_EQ(json.at("notices").size(), 2U);
+  int unconfirmed = 0;
+  for (const auto& fact : json.at("facts")) unconfirmed += fact.at("unconfirmed") ? 1 : 0;
+  EXPECT_EQ(json.at("unconfirmed"), unconfirmed);
+  EXPECT_GE(unconfirmed, 2);
+}
+
+TEST(OddJson, NamesEveryKindOfNetwork) {
+  const auto words = [](const Network& network) {
+    Platform platform = read_platform("crossbar");
+    platform.network = network;
+    return nlohmann::json::parse(show_platform_json(platform)).at("network").get<std::string>();
+  };
+  EXPECT_EQ(words(CrossbarNetwork{false}), "crossbar, shared port");
+  EXPECT_EQ(words(CrossbarNetwork{true}), "crossbar, port per lane");
+  EXPECT_EQ(words(DragonflyNetwork{3, 4, 5, 6, {1}, {1}, 0, 0}), "dragonfly, 3 x 5 nodes");
+  EXPECT_EQ(words(DragonflyPlusNetwork{3, 4, 5, 6, 7, {1}, {1}, 0}), "dragonfly+, 3 x 5 nodes");
+  EXPECT_EQ(words(FatTreeNetwork{{1}, 1, {{8, 1.0}}}), "single switch, 8");
+  EXPECT_EQ(words(FatTreeNetwork{{1}, 1, {{2, 1.0}, {3, 1.0}, {4, 1.0}}}), "fat tree, 4 x 3 x 2");
+  EXPECT_EQ(words(TorusNetwork{{4, 3, 2}, {1}}), "torus, 4 x 3 x 2");
+}
+
+// Files in a folder of the environment for as long as this lives.
+class Folder {
+ public:
+  explicit Folder(const std::string& name) : path_(scratch(name)) {
+    std::filesystem::create_directories(path_);
+    ::setenv("FOURFOLD_PLATFORMS", path_.c_str(), 1);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { ::unsetenv("FOURFOLD_PLATFORMS"); }
+  void write(const std::string& file, const std::string& text) const {
+    std::ofstream(path_ / file) << text;
+  }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+TEST(Folders, ListMachinesAndWhatCannotBeReadOfThem) {
+  WrittenMachine machine;
+  const Folder folder("list");
+  folder.write("zeta.toml", machine.text());
+  machine.nodes = "5";
+  folder.write("alpha.toml", machine.text());
+  folder.write("broken.toml", "title = \n");
+  folder.write("readme.md", "no machine");
+  folder.write("alpha.toml.orig", "no machine");
+
+  const std::string listed = list_platforms();
+
+  EXPECT_THAT(known_platforms(), ElementsAre("alpha", "broken", "zeta"));
+  EXPECT_EQ(listed.find(folder.path().string()), listed.rfind(folder.path().string()));
+  std::string text = listed;
+  const std::size_t broken = text.find("broken ");
+  ASSERT_NE(broken, std::string::npos);
+  EXPECT_EQ(text.substr(broken, text.find('\n', broken) - broken),
+            "broken           cannot be read");
+  text.erase(broken, text.find("zeta") - broken);
+  EXPECT_EQ(text,
+            "platform          devices  device            Tflop/s   memory  network                "
+            "   unconfirmed\n"
+            "alpha                  20  device                200    64 GB  fat tree, 4 x 3       "
+            "      0 of  45\n"
+            "    written\n"
+            "zeta                   48  device                200    64 GB  fat tree, 4 x 3       "
+            "      0 of  45\n"
+            "    written\n");
+}
+
+TEST(Folders, OfTheEnvironmentThatAreNoneAreSaid) {
+  const Folder folder("gone");
+  std::filesystem::remove(folder.path());
+
+  EXPECT_EQ(fourfold::refusal("frontier").substr(0, 25 + folder.path().string().size() + 19),
+            "the platforms folder \"" + folder.path().string() + "\" cannot be read: No s");
+}
+
+TEST(Folders, OfAnEmptyVariableAreTheShippedOnes) {
+  ::setenv("FOURFOLD_PLATFORMS", "", 1);
+  const std::vector<std::string> known = known_platforms();
+  ::unsetenv("FOURFOLD_PLATFORMS");
+
+  EXPECT_EQ(known, known_platforms());
+  EXPECT_EQ(fourfold::refusal("nowhere.toml"), "there is no platform file \"nowhere.toml\"");
+}
+
+// Of three rows each with each: a note where the first row has several devices, and for each row
+// that is slower than the one before though the inside of the node would carry that.
+TEST(OddNotices, AreMadeRowByRow) {
+  const auto made = [](const std::vector<std::pair<int, double>>& across,
+                       const std::vector<std::pair<int, double>>& in_node) {
+    Platform platform = WrittenMachine().read();
+    platform.name = "it";
+    platform.library.across.clear();
+    platform.library.in_node.clear();
+    for (const auto& [devices, rate] : across) {
+      platform.library.across.push_back({devices, {rate * giga}});
+    }
+    for (const auto& [devices, rate] : in_node) {
+      platform.library.in_node.push_back({devices, {rate * giga}});
+    }
+    return notices(platform);
+  };
+  const std::string used = ": it is used as written, but check it";
+  EXPECT_THAT(made({{1, 10}, {2, 10}, {4, 12}}, {{2, 50}, {4, 50}}), IsEmpty());
+  EXPECT_THAT(made({{1, 10}, {2, 9}, {4, 8}}, {{2, 9.9}, {4, 8.9}}), IsEmpty());
+  EXPECT_THAT(made({{1, 10}, {2, 9}, {4, 8}}, {{3, 50}}), IsEmpty());
+  EXPECT_THAT(made({{1, 10}, {2, 9}, {4, 8}}, {{2, 10}, {4, 9}}),
+              ElementsAre("library.across of it falls from 10 GB/s with 1 device per node to 9 "
+                          "with 2, though 2 inside a node reach 10" +
+                              used,
+                          "library.across of it falls from 9 GB/s with 2 devices per node to 8 "
+                          "with 4, though 4 inside a node reach 9" +
+                              used));
+  EXPECT_THAT(made({{1, 10}, {2, 6}, {4, 8}}, {{2, 20}, {4, 20}}),
+              ElementsAre(HasSubstr("from 10 GB/s with 1 device per node to 6 with 2, ")));
+  EXPECT_THAT(made({{2, 6}, {4, 8}}, {{2, 20}}),
+              ElementsAre("library.across of it starts at 2 devices per node: groups with fewer "
+                          "are given the same 6 GB/s, or what the links allow if that is less"));
+}
+
+TEST(OddNotices, NameTheRateOfAttentionThatIsMissing) {
+  const auto made = [](AttentionSoftware version, bool first, bool third) {
+    WrittenMachine machine;
+    if (first) machine.processor += "attention_flash_1 = " + number("0.5") + "\n";
+    if (third) machine.processor += "attention_flash_3 = " + number("1.5") + "\n";
+    Platform platform = machine.read();
+    platform.name = "it";
+    platform.software.name = "its software";
+    platform.software.attention = version;
+    const std::vector<std::string> sentences = notices(platform);
+    return sentences.empty() ? "" : sentences.front();
+  };
+  const std::string used = ", the attention of software its software: FlashAttention-2's is used";
+  for (bool first : {false, true}) {
+    for (bool third : {false, true}) {
+      EXPECT_EQ(made(AttentionSoftware::unfused, first, third), "");
+      EXPECT_EQ(made(AttentionSoftware::flash_2, first, third), "");
+      EXPECT_EQ(made(AttentionSoftware::flash_1, first, third),
+                first ? "" : "it has no rate of flash-1" + used);
+      EXPECT_EQ(made(AttentionSoftware::flash_3, first, third),
+                third ? "" : "it has no rate of flash-3" + used);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fourfold

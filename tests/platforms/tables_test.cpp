@@ -1,0 +1,337 @@
+// The optional tables and keys of a machine file, with numbers of which no two are alike: where
+// each ends, what stands in their place when they are left out, and what a factor on them reaches.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "platforms/operation.hpp"
+#include "platforms/platform.hpp"
+#include "tests/platforms/written_machine.hpp"
+
+namespace fourfold {
+namespace {
+
+using test::list;
+using test::number;
+using test::WrittenMachine;
+using ::testing::HasSubstr;
+
+std::string product(const std::string& form, int m, int k, int n, double rate) {
+  return fmt::format("{{ form = \"{}\", m = {}, k = {}, n = {}, rate_Tflops = {} }}, ", form, m, k,
+                     n, rate);
+}
+
+// Two m, one k and three n, in an order of its own.
+std::string nn_products() {
+  std::string rows;
+  for (int n : {40, 10, 20}) {
+    for (int m : {64, 16}) rows += product("NN", m, 100, n, m + n / 100.0);
+  }
+  return rows;
+}
+
+WrittenMachine with_processor_table(const std::string& path, const std::string& rows) {
+  WrittenMachine machine;
+  machine.others = list(path, rows);
+  return machine;
+}
+
+TEST(Tables, OfProductsAreGridsByForm) {
+  const std::string tn = product("TN", 3, 5, 7, 9.5) + product("TN", 3, 6, 7, 8.5);
+  const Processor processor =
+      with_processor_table("processor.products", nn_products() + tn).read().processor;
+
+  const ProductGrid& nn = processor.products[0];
+  EXPECT_EQ(nn.m, (std::vector<double>{16, 64}));
+  EXPECT_EQ(nn.k, (std::vector<double>{100}));
+  EXPECT_EQ(nn.n, (std::vector<double>{10, 20, 40}));
+  ASSERT_EQ(nn.rates.size(), 6U);
+  for (std::size_t m = 0; m < 2; ++m) {
+    for (std::size_t n = 0; n < 3; ++n) {
+      EXPECT_DOUBLE_EQ(nn.rates[m * 3 + n].value, (nn.m[m] + nn.n[n] / 100.0) * 1e12);
+    }
+  }
+  EXPECT_TRUE(processor.products[1].empty());
+  EXPECT_EQ(processor.products[2].k, (std::vector<double>{5, 6}));
+  EXPECT_DOUBLE_EQ(processor.products[2].rates[0].value, 9.5e12);
+  EXPECT_DOUBLE_EQ(processor.products[2].rates[1].value, 8.5e12);
+}
+
+TEST(Tables, OfProductsThatAreNoGridsAreRefused) {
+  const auto said = [](const std::string& rows) {
+    return with_processor_table("processor.products", rows).said();
+  };
+  EXPECT_EQ(said(nn_products()), "(accepted)");
+  EXPECT_EQ(said(nn_products() + product("NN", 16, 100, 40, 1)),
+            "processor.products.m NN-16x100x40 stands twice");
+  EXPECT_EQ(said(nn_products() + product("NN", 16, 101, 40, 1)),
+            "processor.products has 7 rows of form NN, but a row for each combination of their m, "
+            "k and n would be 12");
+  EXPECT_EQ(said(product("NT", 4, 4, 4, 1) + product("NT", 5, 5, 4, 1)),
+            "processor.products has 2 rows of form NT, but a row for each combination of their m, "
+            "k and n would be 4");
+  EXPECT_EQ(said(product("TT", 4, 4, 4, 1)),
+            "processor.products.form is \"TT\", but it must be NN, NT or TN");
+  EXPECT_EQ(said(product("NN", 0, 4, 4, 1)),
+            "processor.products.m is 0, but it must be at least 1");
+  EXPECT_EQ(said(product("NN", 4, -1, 4, 1)),
+            "processor.products.k is -1, but it must be at least 1");
+  EXPECT_EQ(said(product("NN", 4, 4, 0, 1)),
+            "processor.products.n is 0, but it must be at least 1");
+  EXPECT_EQ(said(product("NN", 1, 1, 1, 200)), "(accepted)");
+  EXPECT_EQ(said(product("NN", 1, 1, 1, 201)),
+            "processor.products.NN-1x1x1.rate_Tflops is 201, above the advertised peak of 200");
+}
+
+TEST(Tables, OfAttentionAndCrowdingAreReadRowByRow) {
+  WrittenMachine machine;
+  machine.others =
+      list("processor.attention",
+           "{ sequence = 1, forward_Tflops = 31, backward_Tflops = 21 }, "
+           "{ sequence = 64, forward_Tflops = 33, backward_Tflops = 23 }") +
+      list("node.crowding", "{ devices = 1, slowdown = 1.5 }, { devices = 3, slowdown = 0.75 }");
+  const Platform platform = machine.read({{"processor.attention.64.backward_Tflops", 2.0},
+                                          {"processor.attention.forward_Tflops", 0.5},
+                                          {"node.crowding.slowdown", 2.0}});
+
+  const auto& attention = platform.processor.attention;
+  ASSERT_EQ(attention.size(), 2U);
+  EXPECT_EQ(attention[0].sequence, 1);
+  EXPECT_EQ(attention[1].sequence, 64);
+  EXPECT_DOUBLE_EQ(attention[0].forward.value, 15.5e12);
+  EXPECT_DOUBLE_EQ(attention[1].forward.value, 16.5e12);
+  EXPECT_DOUBLE_EQ(attention[0].backward.value, 21e12);
+  EXPECT_DOUBLE_EQ(attention[1].backward.value, 46e12);
+  ASSERT_EQ(platform.node.crowding.size(), 2U);
+  EXPECT_EQ(platform.node.crowding[1].devices, 3);
+  EXPECT_DOUBLE_EQ(platform.node.crowding[0].slowdown, 3.0);
+  EXPECT_DOUBLE_EQ(platform.node.crowding[1].slowdown, 1.5);
+}
+
+TEST(Tables, OfAttentionAndCrowdingMustAscendFromOne) {
+  const auto attention = [](int first, int second) {
+    return with_processor_table(
+               "processor.attention",
+               fmt::format("{{ sequence = {}, forward_Tflops = 3, backward_Tflops = 2 }}, "
+                           "{{ sequence = {}, forward_Tflops = 3, backward_Tflops = 2 }}",
+                           first, second))
+        .said();
+  };
+  const auto crowding = [](int first, int second) {
+    return with_processor_table("node.crowding", fmt::format("{{ devices = {}, slowdown = 1 }}, "
+                                                             "{{ devices = {}, slowdown = 2 }}",
+                                                             first, second))
+        .said();
+  };
+  const std::string ascend = ", but rows must ascend from 1 on";
+  EXPECT_EQ(attention(1, 2), "(accepted)");
+  EXPECT_EQ(attention(0, 2), "processor.attention.sequence is 0" + ascend);
+  EXPECT_EQ(attention(2, 2), "processor.attention.sequence is 2" + ascend);
+  EXPECT_EQ(attention(3, 2), "processor.attention.sequence is 2" + ascend);
+  EXPECT_EQ(crowding(1, 2), "(accepted)");
+  EXPECT_EQ(crowding(0, 2), "node.crowding.devices is 0" + ascend);
+  EXPECT_EQ(crowding(2, 2), "node.crowding.devices is 2" + ascend);
+  EXPECT_EQ(crowding(3, 2), "node.crowding.devices is 2" + ascend);
+}
+
+std::string measured(const std::string& kind, int members, int devices, double bytes, double time) {
+  return fmt::format("{{ kind = \"{}\", members = {}, devices = {}, bytes = {}, time_us = {} }}, ",
+                     kind, members, devices, bytes, time);
+}
+
+TEST(Tables, OfMeasuredCollectivesAreListsByGroup) {
+  const std::string rows =
+      measured("all-gather", 2, 2, 1, 11) + measured("all-gather", 2, 2, 64, 12) +
+      measured("all-gather", 2, 4, 32, 13) + measured("all-gather", 4, 4, 16, 14) +
+      measured("reduce-scatter", 4, 4, 16, 15) + measured("all-reduce", 4, 4, 16, 16) +
+      measured("send", 2, 4, 16, 17);
+  const std::vector<MeasuredCollectives> all =
+      with_processor_table("library.measured", rows)
+          .read({{"library.measured.send-2-4-16.time_us", 2.0}})
+          .library.measured;
+
+  struct Expected {
+    CollectiveKind kind;
+    int members, devices;
+    std::vector<std::pair<double, double>> rows;
+  };
+  const std::vector<Expected> expected{{CollectiveKind::all_gather, 2, 2, {{1, 11}, {64, 12}}},
+                                       {CollectiveKind::all_gather, 2, 4, {{32, 13}}},
+                                       {CollectiveKind::all_gather, 4, 4, {{16, 14}}},
+                                       {CollectiveKind::reduce_scatter, 4, 4, {{16, 15}}},
+                                       {CollectiveKind::all_reduce, 4, 4, {{16, 16}}},
+                                       {CollectiveKind::send, 2, 4, {{16, 34}}}};
+  ASSERT_EQ(all.size(), expected.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i].kind, expected[i].kind);
+    EXPECT_EQ(all[i].members, expected[i].members);
+    EXPECT_EQ(all[i].devices, expected[i].devices);
+    ASSERT_EQ(all[i].rows.size(), expected[i].rows.size());
+    for (std::size_t row = 0; row < all[i].rows.size(); ++row) {
+      EXPECT_EQ(all[i].rows[row].bytes, expected[i].rows[row].first);
+      EXPECT_DOUBLE_EQ(all[i].rows[row].time.value, expected[i].rows[row].second * 1e-6);
+    }
+  }
+}
+
+TEST(Tables, OfMeasuredCollectivesRefuseGroupsThatAreNone) {
+  const auto said = [](const std::string& rows) {
+    return with_processor_table("library.measured", rows).said();
+  };
+  const auto members = [](int members, int devices) {
+    return fmt::format(
+        "library.measured.members is {}, but a group has 2 to all of the {} devices that are busy",
+        members, devices);
+  };
+  EXPECT_EQ(said(measured("send", 2, 2, 1, 1)), "(accepted)");
+  EXPECT_EQ(said(measured("send", 1, 2, 1, 1)), members(1, 2));
+  EXPECT_EQ(said(measured("send", 3, 2, 1, 1)), members(3, 2));
+  EXPECT_EQ(said(measured("send", 2, 2, 0, 1)),
+            "library.measured.bytes is 0, but rows must ascend from 1 on");
+  EXPECT_EQ(said(measured("send", 2, 2, 8, 1) + measured("send", 2, 2, 8, 1)),
+            "library.measured.bytes is 8, but rows must ascend from 1 on");
+  EXPECT_EQ(said(measured("send", 2, 2, 8, 1) + measured("all-reduce", 2, 2, 8, 1)), "(accepted)");
+  EXPECT_EQ(said(measured("broadcast", 2, 2, 8, 1)),
+            "library.measured.kind is \"broadcast\", but it must be all-gather, reduce-scatter, "
+            "all-reduce or send");
+}
+
+// Each optional key of the processor and of a protocol alone, and none.
+TEST(OptionalKeys, AreTheirDefaultsWhereTheyAreLeftOut) {
+  const Platform plain = WrittenMachine().read();
+  const Processor& processor = plain.processor;
+
+  EXPECT_FALSE(processor.flash_1 || processor.flash_3 || processor.tiles || processor.host_link);
+  EXPECT_EQ(processor.spread, 0.0);
+  EXPECT_TRUE(processor.attention.empty());
+  EXPECT_EQ(plain.library.simple.ring_base_factor, 1.0);
+  EXPECT_EQ(plain.library.simple.bandwidth_exponent_across, 1.0);
+  EXPECT_EQ(plain.library.sharing_a_node, 4);
+  EXPECT_EQ(plain.default_software, "fused");
+  EXPECT_EQ(plain.name, "AreTheirDefaultsWhereTheyAreLeftOut-written");
+  const Operation operation = operation_of(plain);
+  EXPECT_FALSE(operation.node_power || operation.node_failures || operation.file_system);
+}
+
+TEST(OptionalKeys, AreReadAndScaled) {
+  WrittenMachine machine;
+  machine.processor = "attention_flash_1 = " + number("0.5") +
+                      "\nattention_flash_3 = " + number("1.75") +
+                      "\nhost_link_GBps = " + number("55") + "\nspread = " + number("0.02") +
+                      "\ncompute_units = " + number("108") + "\ntile_edge = " + number("64") +
+                      "\nproduct_start = " + number("0") + "\n";
+  machine.simple = "ring_base_factor = " + number("0.75") +
+                   "\nbandwidth_exponent_across = " + number("0.5") + "\n";
+  machine.others = "[operation]\nnode_power_W = " + number("7000") +
+                   "\nnode_failures_per_day = " + number("0.01") +
+                   "\nfile_system_write_GBps = " + number("900") + "\n";
+  const Platform platform = machine.read({{"operation.node_power_W", 2.0},
+                                          {"processor.spread", 0.5},
+                                          {"library.simple.ring_base_factor", 2.0}});
+
+  const Processor& processor = platform.processor;
+  EXPECT_EQ(processor.flash_1, 0.5);
+  EXPECT_EQ(processor.flash_3, 1.75);
+  EXPECT_DOUBLE_EQ(processor.host_link->value, 55e9);
+  EXPECT_DOUBLE_EQ(processor.spread, 0.01);
+  EXPECT_EQ(processor.tiles->units, 108);
+  EXPECT_EQ(processor.tiles->edge, 64);
+  EXPECT_EQ(processor.tiles->start_up, 0.0);
+  EXPECT_EQ(platform.library.simple.ring_base_factor, 1.5);
+  EXPECT_EQ(platform.library.simple.bandwidth_exponent_across, 0.5);
+  EXPECT_EQ(platform.library.low_latency.ring_base_factor, 1.0);
+  const Operation operation = operation_of(platform);
+  EXPECT_EQ(operation.node_power->value, 14000);
+  EXPECT_EQ(operation.node_failures->value, 0.01);
+  EXPECT_EQ(operation.file_system->value, 900);
+  int of_operation = 0;
+  for (const Fact& fact : platform.facts) of_operation += is_of_operation(fact) ? 1 : 0;
+  EXPECT_EQ(of_operation, 3);
+}
+
+TEST(OptionalKeys, OfTilesComeTogether) {
+  for (const auto& [key, value] :
+       {std::pair{"compute_units", "108"}, {"tile_edge", "64"}, {"product_start", "9"}}) {
+    WrittenMachine machine;
+    machine.processor = std::string(key) + " = " + number(value) + "\n";
+    EXPECT_THAT(machine.said(), HasSubstr("is missing")) << key;
+  }
+}
+
+// Where a key may be 0, the least that is refused is below it; where it may not, 0 is.
+TEST(OptionalKeys, MayBeWhatTheirRangeSays) {
+  const auto processor = [](const std::string& key, const std::string& value) {
+    WrittenMachine machine;
+    machine.processor = key + " = " + number(value) + "\n";
+    return machine.said();
+  };
+  const auto simple = [](const std::string& key, const std::string& value) {
+    WrittenMachine machine;
+    machine.simple = key + " = " + number(value) + "\n";
+    return machine.said();
+  };
+  EXPECT_EQ(processor("spread", "0"), "(accepted)");
+  EXPECT_EQ(processor("spread", "1"),
+            "processor.spread is 1, but it must be 0 or more and less than 1");
+  EXPECT_EQ(processor("attention_flash_1", "0"),
+            "processor.attention_flash_1 is 0, but it must be greater than 0");
+  EXPECT_EQ(processor("host_link_GBps", "0"),
+            "processor.host_link_GBps is 0, but it must be greater than 0");
+  EXPECT_EQ(simple("ring_base_factor", "0"),
+            "library.simple.ring_base_factor is 0, but it must be greater than 0");
+  EXPECT_EQ(simple("ring_base_factor", "3"), "(accepted)");
+  EXPECT_EQ(simple("bandwidth_exponent_across", "1"), "(accepted)");
+  EXPECT_EQ(simple("bandwidth_exponent_across", "1.1"),
+            "library.simple.bandwidth_exponent_across is 1.1, but it must be greater than 0 and at "
+            "most 1");
+  for (const char* key : {"node_power_W", "node_failures_per_day", "file_system_write_GBps"}) {
+    WrittenMachine machine;
+    machine.others = std::string("[operation]\n") + key + " = " + number("0") + "\n";
+    EXPECT_EQ(machine.said(), fmt::format("operation.{} is 0, but it must be greater than 0", key));
+  }
+}
+
+TEST(GlobalBandwidth, ReachesTheLinksAboveTheSecondLastTier) {
+  WrittenMachine machine;
+  machine.network = "kind = \"fat-tree\"\nlink_bandwidth_GBps = " + number("40") +
+                    "\nrails = " + number("1") + "\n" +
+                    list("network.tiers",
+                         "{ tier = 1, members = 3, oversubscription = 1.5 }, "
+                         "{ tier = 2, members = 2, oversubscription = 4 }, "
+                         "{ tier = 3, members = 2 }");
+  const auto network =
+      std::get<FatTreeNetwork>(machine.read({{"network.global_bandwidth", 2.0}}).network);
+
+  EXPECT_EQ(network.tiers[0].oversubscription, 1.5);
+  EXPECT_EQ(network.tiers[1].oversubscription, 2.0);
+  EXPECT_EQ(network.tiers[2].oversubscription, 1.0);
+}
+
+// Links between groups are as fast as the others unless a file says otherwise, whichever is scaled.
+TEST(GlobalBandwidth, OfADragonflyMultipliesWhatTheFileSays) {
+  const auto network = [](const std::string& own, const Scales& scales) {
+    WrittenMachine machine;
+    machine.network =
+        "kind = \"dragonfly\"\ngroups = " + number("3") + "\nswitches_per_group = " + number("5") +
+        "\nnodes_per_group = " + number("4") + "\nlinks_per_group_pair = " + number("2") +
+        "\nlink_bandwidth_GBps = " + number("20") + "\n" +
+        (own.empty() ? "" : "global_link_bandwidth_GBps = " + number(own) + "\n") +
+        "local_detours = " + number("3") + "\nglobal_detours = " + number("1") + "\n";
+    return std::get<DragonflyNetwork>(machine.read(scales).network);
+  };
+  EXPECT_EQ(network("", {}).global_link_bandwidth.value, 20e9);
+  EXPECT_EQ(network("50", {}).global_link_bandwidth.value, 50e9);
+  EXPECT_EQ(network("50", {}).link_bandwidth.value, 20e9);
+  const Scales both{{"network.global_bandwidth", 0.5}, {"network.link_bandwidth_GBps", 3.0}};
+  EXPECT_EQ(network("", both).global_link_bandwidth.value, 30e9);
+  EXPECT_EQ(network("50", both).global_link_bandwidth.value, 25e9);
+  EXPECT_EQ(network("50", both).link_bandwidth.value, 60e9);
+  EXPECT_EQ(network("50", {{"network.global_link_bandwidth_GBps", 2.0}}).link_bandwidth.value,
+            20e9);
+}
+
+}  // namespace
+}  // namespace fourfold

@@ -1,0 +1,47 @@
+// A machine's file that changes while it is used: what was read of it stays for one more change,
+// and what has not changed is not parsed again.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+
+#include "platforms/file/fact_table.hpp"
+#include "tests/platforms/platform_files.hpp"
+
+namespace fourfold {
+namespace {
+
+std::string path() {
+  return scratch("changing.toml").string();
+}
+
+const toml::table& parsed(int number) {
+  std::ofstream(path()) << "number = " << number << "\n";
+  return parse_toml(path());
+}
+
+TEST(TomlVersions, StayUntilTheFileHasChangedTwice) {
+  const toml::table& first = parsed(1);
+  const toml::table& second = parsed(2);
+
+  EXPECT_NE(&first, &second);
+  EXPECT_EQ(first["number"].value_or(0), 1);
+  EXPECT_EQ(second["number"].value_or(0), 2);
+  EXPECT_EQ(&parsed(2), &second);
+  EXPECT_EQ(parsed(3)["number"].value_or(0), 3);
+  EXPECT_EQ(second["number"].value_or(0), 2);
+  EXPECT_EQ(parsed(1)["number"].value_or(0), 1);
+}
+
+TEST(TomlVersions, OfAFileThatHasGoneOrBrokenAreRefused) {
+  parsed(1);
+  std::ofstream(path()) << "number = \n";
+
+  EXPECT_THROW(parse_toml(path()), std::runtime_error);
+  EXPECT_EQ(parsed(1)["number"].value_or(0), 1);
+  std::filesystem::remove(path());
+  EXPECT_THROW(parse_toml(path()), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace fourfold

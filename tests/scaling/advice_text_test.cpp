@@ -1,0 +1,241 @@
+// Advice in words, over made-up answers that fall on both sides of every turn of its sentences.
+#include "scaling/text/advice_text.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tests/drawn_steps.hpp"
+#include "tests/golden.hpp"
+#include "tests/scaling/made_up_record.hpp"
+
+namespace fourfold {
+namespace {
+
+using testing::Draw;
+using ::testing::HasSubstr;
+
+// From 10^least to 10^most, evenly on a logarithmic scale.
+double magnitude(const Draw& draw, const std::string& what, double least, double most) {
+  const double part = static_cast<double>(draw.below(what, 1000)) / 1000.0;
+  return std::pow(10.0, least + part * (most - least));
+}
+
+Fact fact_of(const Draw& draw, const std::string& key, double value) {
+  return {"operation." + key, value, draw.of<const char*>(key, {"made up", "a handbook"}),
+          draw.often(key + " unconfirmed", 50)};
+}
+
+AdviceOption drawn_option(const Draw& draw, const Advice& advice, std::int64_t place) {
+  const std::string of = fmt::format("option {} ", place);
+  AdviceOption option;
+  Record& record = option.record;
+  record = made_up_record();
+  record.fidelity = draw.of<Fidelity>("fidelity", {Fidelity::estimated, Fidelity::simulated});
+  record.uniform.reset();
+  record.outcome.total = {magnitude(draw, of + "seconds", -1.0, 2.0)};
+  record.outcome.compute = record.outcome.total * 0.5;
+  record.estimated = record.outcome.total * 0.75;
+  record.uniform.reset();
+  record.point.options.micro_batches = draw.of<std::int64_t>(of + "micro-batches", {1, 2, 12});
+  record.point.grid = ProcessGrid(2, 1, 4, place + 1, draw.of<std::int64_t>("stages", {1, 4}));
+  record.best_grids[0].grid = record.point.grid;
+  const auto near = [&](const std::string& what, Seconds time) {
+    return time * (0.98 + 0.125 * magnitude(draw, of + what, -1.0, 0.0));
+  };
+  record.best_grids[1].estimated = near("next", record.estimated);
+  record.best_grids[1].simulated = near("next, simulated", record.seconds());
+  record.best_grids[2].estimated = near("third", record.estimated);
+  if (draw.often(of + "alone", 20)) record.best_grids.resize(1);
+  if (draw.often(of + "no bar", 30)) record.bar.reset();
+  option.nodes = draw.of<std::int64_t>(of + "nodes", {1, 7, 128}) * (place + 1);
+  option.step_days = magnitude(draw, of + "days", -5.0, 4.0);
+  if (advice.operation.node_failures && advice.operation.file_system) {
+    const CheckpointCost cost{{magnitude(draw, of + "between", 3.0, 7.0)},
+                              {magnitude(draw, of + "write", -1.0, 4.0)},
+                              {magnitude(draw, of + "restart", 0.0, 4.0)}};
+    option.failures = Failures{cost, daly_interval(cost), magnitude(draw, of + "stretch", 0.0, 0.4),
+                               magnitude(draw, of + "tenfold", 0.4, draw.of("end", {1.0, 9.0}))};
+  }
+  if (advice.operation.node_power) option.energy_MWh = magnitude(draw, of + "energy", -1.0, 5.0);
+  return option;
+}
+
+Advice drawn_advice(std::int64_t number) {
+  const Draw draw(number, 0);
+  Advice advice;
+  advice.wish.tokens = magnitude(draw, "tokens", 6.0, 13.0);
+  if (draw.often("deadline", 60)) advice.wish.deadline_days = magnitude(draw, "due", -1.0, 3.0);
+  if (draw.often("budget", 60)) advice.wish.node_hours = magnitude(draw, "hours", 0.0, 7.0);
+  advice.platform.name = "made-up";
+  advice.platform.title = "a machine that is made up";
+  advice.checkpoint = {magnitude(draw, "checkpoint", 9.0, 14.0)};
+  if (draw.often("failures", 70)) {
+    advice.operation.node_failures = fact_of(draw, "node_failures_per_day", 0.0125);
+  }
+  if (draw.often("file system", 80)) {
+    advice.operation.file_system = fact_of(draw, "file_system_write_GBps", 250.0);
+  }
+  if (draw.often("power", 60)) advice.operation.node_power = fact_of(draw, "node_power_W", 2472.5);
+  const std::int64_t options = draw.of<std::int64_t>("options", {1, 2, 3});
+  for (std::int64_t i = 0; i < options; ++i) {
+    advice.options.push_back(drawn_option(draw, advice, i));
+  }
+  if (draw.often("refused", 40)) {
+    advice.refused = {"1 device: nothing fits", "9999 devices: too many, made-up has 128"};
+  }
+  choose(advice);
+  return advice;
+}
+
+TEST(AdviceText, OfDrawnAnswersIsTheGoldenOne) {
+  std::string text;
+  for (std::int64_t number = 0; number < 60; ++number) {
+    const Advice advice = drawn_advice(number);
+    text += fmt::format("== {}\n{}", number, advice_text(advice));
+  }
+  expect_golden("advices.txt", text);
+}
+
+Advice plain_advice() {
+  Advice advice = drawn_advice(0);
+  advice.operation = {};
+  advice.wish.deadline_days.reset();
+  advice.wish.node_hours.reset();
+  advice.options.resize(1);
+  advice.options[0].failures.reset();
+  advice.options[0].energy_MWh.reset();
+  advice.chosen = 0;
+  advice.second.reset();
+  return advice;
+}
+
+// What a day and less is called, on both sides of each end.
+TEST(AdviceText, TellsTimesInTheUnitThatShowsThem) {
+  const auto time_of = [](double seconds) {
+    Advice advice = plain_advice();
+    advice.options[0].step_days = seconds / 86'400.0;
+    const std::string text = advice_text(advice);
+    const std::size_t begin = text.rfind(": ", text.find(" node-hours")) + 2;
+    return text.substr(begin, text.find(',', begin) - begin);
+  };
+
+  for (const auto& [seconds, words] : {std::pair{0.04, "0.0 s"},
+                                       {9.94, "9.9 s"},
+                                       {9.96, "10 s"},
+                                       {119.4, "119 s"},
+                                       {120.0, "2.0 min"},
+                                       {1'199.0, "20.0 min"},
+                                       {1'200.0, "20 min"},
+                                       {7'190.0, "120 min"},
+                                       {7'200.0, "2.0 h"},
+                                       {86'390.0, "24.0 h"},
+                                       {86'400.0, "1.0 days"},
+                                       {99.94 * 86'400.0, "99.9 days"},
+                                       {99.96 * 86'400.0, "100 days"},
+                                       {1e6 * 86'400.0, "1000000 days"},
+                                       {1.001e6 * 86'400.0, "never"},
+                                       {INFINITY, "never"}}) {
+    EXPECT_EQ(time_of(seconds), words) << seconds;
+  }
+}
+
+TEST(AdviceText, TellsCheckpointsAndTokensInTheirUnits) {
+  Advice advice = plain_advice();
+  advice.operation.node_failures = Fact{"", 0.5, "made up", false};
+  advice.operation.file_system = Fact{"", 4.0, "measured", true};
+  const CheckpointCost cost{{1e6}, {100.0}, {600.0}};
+  advice.options[0].failures = Failures{cost, daly_interval(cost), 1.5, 3.0};
+  const auto text_with = [&](double checkpoint, double tokens) {
+    advice.checkpoint = {checkpoint};
+    advice.wish.tokens = tokens;
+    std::string text = advice_text(advice);
+    std::ranges::replace(text, '\n', ' ');
+    return text;
+  };
+
+  EXPECT_THAT(text_with(999.4e9, 300e9), HasSubstr("A checkpoint of 999 GB (12 bytes"));
+  EXPECT_THAT(text_with(1e12, 300e9), HasSubstr("A checkpoint of 1.0 TB (12 bytes"));
+  EXPECT_THAT(text_with(1e12, 300e9), HasSubstr("with 300B tokens on"));
+  EXPECT_THAT(text_with(1e12, 1.5e12), HasSubstr("with 1.50T tokens on"));
+  EXPECT_THAT(text_with(1e12, 20e6), HasSubstr("with 20.0M tokens on"));
+  EXPECT_THAT(text_with(1e12, 1.0), HasSubstr(": 1 step of"));
+  EXPECT_THAT(text_with(1e12, 1.0), HasSubstr("(0.5 a node and day: made up)"));
+  EXPECT_THAT(text_with(1e12, 1.0), HasSubstr("at 4 GB/s (measured; UNCONFIRMED)"));
+}
+
+// A batch more is a step more; a batch is whole.
+TEST(AdviceText, RoundsStepsUp) {
+  Advice advice = plain_advice();
+  Point& point = advice.options[0].record.point;
+  point.global_batch = 100;
+  point.model.sequence = 10;
+  const auto steps_of = [&](double tokens) {
+    advice.wish.tokens = tokens;
+    std::string text = advice_text(advice);
+    std::ranges::replace(text, '\n', ' ');
+    return text.substr(0, text.find(" of 1000 tokens"));
+  };
+
+  EXPECT_THAT(steps_of(3000.0), ::testing::EndsWith(": 3 steps"));
+  EXPECT_THAT(steps_of(3001.0), ::testing::EndsWith(": 4 steps"));
+}
+
+TEST(AdviceJson, HasWhatTheAdviceHas) {
+  for (std::int64_t number = 0; number < 20; ++number) {
+    const Advice advice = drawn_advice(number);
+
+    const nlohmann::json json = json_of(advice);
+
+    EXPECT_EQ(json.at("format"), "fourfold-advice-1");
+    EXPECT_EQ(json.at("tokens"), advice.wish.tokens);
+    const auto same = [](const nlohmann::json& one, const std::optional<double>& value) {
+      EXPECT_EQ(one, value ? nlohmann::json(*value) : nlohmann::json());
+    };
+    same(json.at("deadline_days"), advice.wish.deadline_days);
+    same(json.at("node_hours"), advice.wish.node_hours);
+    EXPECT_EQ(json.at("checkpoint_bytes"), advice.checkpoint.value);
+    for (const auto& [key, fact] :
+         {std::pair{"node_power_W", advice.operation.node_power},
+          std::pair{"node_failures_per_day", advice.operation.node_failures},
+          std::pair{"file_system_write_GBps", advice.operation.file_system}}) {
+      ASSERT_EQ(json.at(key).is_null(), !fact.has_value()) << key;
+      if (!fact) continue;
+      EXPECT_EQ(json.at(key).at("value"), fact->value);
+      EXPECT_EQ(json.at(key).at("source"), fact->source);
+      EXPECT_EQ(json.at(key).at("unconfirmed"), fact->unconfirmed);
+    }
+    EXPECT_EQ(json.at("holds"), advice.holds);
+    EXPECT_EQ(json.at("chosen"), advice.chosen);
+    EXPECT_EQ(json.at("second"), advice.second ? nlohmann::json(*advice.second) : nlohmann::json());
+    EXPECT_EQ(json.at("refused"), nlohmann::json(advice.refused));
+    ASSERT_EQ(json.at("options").size(), advice.options.size());
+    for (std::size_t i = 0; i < advice.options.size(); ++i) {
+      const AdviceOption& option = advice.options[i];
+      const nlohmann::json& one = json.at("options").at(i);
+      EXPECT_EQ(one.at("record").at("point").at("grid"), option.record.point.grid.str());
+      EXPECT_EQ(one.at("nodes"), option.nodes);
+      EXPECT_EQ(one.at("days_without_failures"), option.step_days);
+      EXPECT_EQ(one.at("days"), option.days());
+      EXPECT_EQ(one.at("node_hours"), option.node_hours());
+      same(one.at("energy_MWh"), option.energy_MWh);
+      ASSERT_EQ(one.contains("failures"), option.failures.has_value());
+      if (!option.failures) continue;
+      const Failures& failures = *option.failures;
+      const nlohmann::json& said = one.at("failures");
+      EXPECT_EQ(said.at("between_failures_s"), failures.cost.between_failures.value);
+      EXPECT_EQ(said.at("checkpoint_write_s"), failures.cost.write.value);
+      EXPECT_EQ(said.at("restart_s"), failures.cost.restart.value);
+      EXPECT_EQ(said.at("young_interval_s"), young_interval(failures.cost).value);
+      EXPECT_EQ(said.at("daly_interval_s"), failures.interval.value);
+      EXPECT_EQ(said.at("stretch"), failures.stretch);
+      EXPECT_EQ(said.at("stretch_with_tenfold_failures"), failures.tenfold);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fourfold

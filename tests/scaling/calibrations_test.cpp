@@ -1,0 +1,299 @@
+// Files and tables of calibrations over drawn measurements of which no two are alike: what is
+// written of them, in golden texts, and what must follow by arithmetic.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "scaling/calibrate/here.hpp"
+#include "scaling/calibrate/machine_file.hpp"
+#include "tests/drawn_steps.hpp"
+#include "tests/golden.hpp"
+#include "tests/refusal.hpp"
+
+namespace fourfold {
+namespace {
+
+using nlohmann::json;
+using testing::Draw;
+
+// 1 to 2, of two digits.
+double drawn(const std::string& what) {
+  return 1.0 + 0.01 * static_cast<double>(Draw(1, 0).below(what, 100));
+}
+
+MeasuredOperation measured(json what, std::int64_t ranks, double seconds) {
+  MeasuredOperation one;
+  what["ranks"] = ranks;
+  one.what = what;
+  const std::string words = what.dump();
+  one.seconds = seconds * drawn(words);
+  one.low = one.seconds * (1.0 - 0.01 * drawn("low of " + words));
+  one.high = one.seconds * (1.0 + 0.01 * drawn("high of " + words));
+  one.repetitions = 7 + Draw(1, 0).below("repetitions of " + words, 9);
+  one.reference = 5e-4 * drawn("reference of " + words);
+  one.date = fmt::format("2026-11-{:02d}", 10 + Draw(1, 0).below("day of " + words, 9));
+  return one;
+}
+
+// Of a machine with so many cores.
+std::vector<MeasuredOperation> measurements(std::int64_t cores) {
+  std::vector<MeasuredOperation> all{
+      measured({{"kind", "fma"}}, cores, 1.0 / 150e9),
+      measured({{"kind", "copy"}, {"bytes", 100'000}}, cores, 1e-5),
+      measured({{"kind", "copy"}, {"bytes", 900'000}}, cores, 1e-4),
+      measured({{"kind", "copy"}, {"bytes", 50'000'000}}, cores, 1e-2)};
+  for (const char* form : {"NN", "NT", "TN"}) {
+    for (int m : {32, 64, 256}) {
+      for (int k : {32, 128, 256}) {
+        for (int n : {32, 256}) {
+          all.push_back(
+              measured({{"kind", "product"}, {"form", form}, {"m", m}, {"k", k}, {"n", n}}, cores,
+                       2.0 * m * k * n / 50e9));
+        }
+      }
+    }
+  }
+  for (const char* name : {"layer_norm", "add ", "update ", "loss_sum", "nobody's"}) {
+    for (const auto& [size, elements] :
+         {std::pair{"tiny", 1}, {"small", 1000}, {"large", 100'000}}) {
+      all.push_back(
+          measured({{"kind", "operation"}, {"name", name}, {"size", size}, {"elements", elements}},
+                   cores, 1e-6 + 1e-9 * elements));
+    }
+  }
+  for (const char* name : {"forward", "backward"}) {
+    for (int sequence : {64, 256, 512}) {
+      all.push_back(
+          measured({{"kind", "attention"}, {"name", name}, {"sequence", sequence}, {"flops", 1e9}},
+                   cores, 0.03));
+    }
+  }
+  std::vector<std::int64_t> counts{cores, 2 * cores};
+  if (cores > 1) counts.push_back(1);
+  for (const std::int64_t ranks : counts) {
+    for (const char* name : {"product", "map"}) {
+      all.push_back(
+          measured({{"kind", "crowd"}, {"name", name}}, ranks, ranks > cores ? 0.02 : 0.01));
+    }
+  }
+  for (const std::int64_t ranks : {std::max<std::int64_t>(cores, 2), 2 * cores}) {
+    if (ranks == 2 && cores == 1 && all.back().is("overlap")) continue;
+    for (const char* name : {"product", "all-reduce", "both"}) {
+      all.push_back(measured({{"kind", "overlap"}, {"name", name}}, ranks,
+                             std::string(name) == "both" ? 0.016 : 0.01));
+    }
+  }
+  for (std::int64_t members = 2; members <= 2 * cores; members *= 2) {
+    for (const std::int64_t ranks : counts) {
+      if (members > ranks) continue;
+      for (const char* name : {"all-reduce", "all-gather", "reduce-scatter", "send"}) {
+        for (int bytes : {1024, 4096, 1'048'576}) {
+          all.push_back(measured({{"kind", "collective"},
+                                  {"name", name},
+                                  {"transport", cores == 1 ? "auto" : "ring"},
+                                  {"members", members},
+                                  {"bytes", bytes}},
+                                 ranks, 5e-6 + bytes / 2e9));
+        }
+      }
+    }
+  }
+  return all;
+}
+
+MachineFacts facts_of(std::int64_t cores) {
+  return {"a processor", cores, 64e9, "mine.software.toml"};
+}
+
+TEST(Calibrations, AreTheGoldenFiles) {
+  std::string text;
+  for (const std::int64_t cores : {1, 2, 4}) {
+    const std::vector<MeasuredOperation> all = measurements(cores);
+    text += fmt::format("==== {} cores\n{}\n{}\n", cores, machine_toml(all, facts_of(cores)),
+                        software_toml(all, facts_of(cores)));
+  }
+  expect_golden("calibrated_files.txt", text);
+}
+
+TEST(Calibrations, DoNotDependOnTheOrderOfCollectives) {
+  std::vector<MeasuredOperation> all = measurements(2);
+  const std::string text = machine_toml(all, facts_of(2));
+  const auto first =
+      std::ranges::find_if(all, [](const auto& one) { return one.is("collective"); });
+  std::reverse(first, all.end());
+  const std::string other = machine_toml(all, facts_of(2));
+  const std::string mark = "[library.measured]";
+  EXPECT_EQ(text.substr(text.find(mark)), other.substr(other.find(mark)));
+}
+
+// Within a kind, members and ranks more bytes take no less; between them nothing is compared.
+TEST(Calibrations, TakeNoCollectiveForFasterThanOneOfFewerBytes) {
+  std::vector<MeasuredOperation> all = measurements(2);
+  std::erase_if(all, [](const MeasuredOperation& one) { return one.is("collective"); });
+  const auto add = [&](std::int64_t ranks, int bytes, double seconds) {
+    MeasuredOperation one = measured({{"kind", "collective"},
+                                      {"name", "all-reduce"},
+                                      {"transport", "ring"},
+                                      {"members", 2},
+                                      {"bytes", bytes}},
+                                     ranks, 1.0);
+    one.seconds = seconds;
+    all.push_back(one);
+  };
+  add(2, 1024, 30e-6);
+  add(2, 4096, 20e-6);
+  add(2, 8192, 50e-6);
+  add(1, 1024, 10e-6);
+  const std::string text = machine_toml(all, facts_of(2));
+  for (const char* row :
+       {"devices = 2, bytes = 1024, time_us = 30 ", "devices = 2, bytes = 4096, time_us = 30 ",
+        "devices = 2, bytes = 8192, time_us = 50 ", "devices = 1, bytes = 1024, time_us = 10 "}) {
+    EXPECT_NE(text.find(row), std::string::npos) << row;
+  }
+}
+
+TEST(Calibrations, AreRefusedWithoutWhatTheyNeed) {
+  std::string text;
+  for (const char* kind :
+       {"fma", "copy", "product", "operation", "attention", "crowd", "overlap", "collective"}) {
+    std::vector<MeasuredOperation> all = measurements(2);
+    std::erase_if(all, [&](const MeasuredOperation& one) { return one.is(kind); });
+    const auto said = [&](const auto& make) {
+      return refusal<std::runtime_error>([&] { make(all, facts_of(2)); });
+    };
+    text += fmt::format("{}: {} | {}\n", kind, said(machine_toml), said(software_toml));
+  }
+  EXPECT_EQ(text.find("terminate"), std::string::npos);
+  expect_golden("calibrations_refused.txt", text);
+}
+
+TEST(Sources, SayWhenOnHowManyRanksAndHowOften) {
+  std::vector<MeasuredOperation> some(3);
+  const std::vector<std::string> dates{"2026-03-02", "2026-03-05", "2026-03-03"};
+  const std::vector<std::int64_t> ranks{4, 1, 4}, repetitions{9, 7, 8};
+  for (std::size_t i = 0; i < 3; ++i) {
+    some[i].what = {{"ranks", ranks[i]}};
+    some[i].date = dates[i];
+    some[i].repetitions = repetitions[i];
+    some[i].seconds = 2.0;
+    some[i].low = 2.0 - 0.1 * static_cast<double>(i + 1);
+    some[i].high = 2.0 + 0.02;
+  }
+  EXPECT_EQ(source_of(some),
+            "fourfold calibrate, 2026-03-02 to 2026-03-05, on 1, 4 ranks, n = 7 and more, "
+            "quartiles 11.0 % apart");
+  EXPECT_EQ(source_of(some[1]),
+            "fourfold calibrate, 2026-03-05, on 1 rank, n = 7, quartiles 11.0 % apart");
+  EXPECT_EQ(source_of(some[2]),
+            "fourfold calibrate, 2026-03-03, on 4 ranks, n = 8, quartiles 16.0 % apart");
+  EXPECT_THROW(source_of(std::vector<MeasuredOperation>{}), std::invalid_argument);
+}
+
+TEST(Speeds, AreThoseOfTheMedianReference) {
+  std::vector<MeasuredOperation> all(4);
+  const std::vector<double> references{1.0, 2.0, 4.0, 8.0};
+  const std::vector<std::int64_t> ranks{2, 2, 2, 1};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].what = {{"ranks", ranks[i]}};
+    all[i].reference = references[i];
+    all[i].seconds = 3.0;
+    all[i].low = 2.0;
+    all[i].high = 5.0;
+  }
+  EXPECT_EQ(reference_seconds(all, 2), 2.0);
+  EXPECT_EQ(reference_seconds(all, 1), 8.0);
+  const std::string said = refusal<std::runtime_error>([&] { reference_seconds(all, 3); });
+  EXPECT_EQ(said, "nothing was measured on 3 ranks yet");
+  const std::vector<MeasuredOperation> even = at_one_speed(all, 2);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_DOUBLE_EQ(even[i].seconds, 3.0 * 2.0 / references[i]);
+    EXPECT_DOUBLE_EQ(even[i].low, 2.0 * 2.0 / references[i]);
+    EXPECT_DOUBLE_EQ(even[i].high, 5.0 * 2.0 / references[i]);
+    EXPECT_EQ(even[i].reference, 2.0);
+  }
+}
+
+HereCase drawn_case(int number) {
+  const Draw draw(number, 8);
+  const auto one_to_two = [&](const std::string& what) {
+    return 1.0 + 0.001 * static_cast<double>(draw.below(what, 1000));
+  };
+  HereCase one;
+  one.run.model.name = number < 5 ? "wide" : "deep";
+  one.run.grid = ProcessGrid(1, 1, 1, std::int64_t{1} << (number % 3));
+  one.measured.median = 0.2 * one_to_two("median");
+  one.measured.low = one.measured.median * (1.0 - 0.02 * one_to_two("low"));
+  one.measured.high = one.measured.median * (1.0 + 0.03 * one_to_two("high"));
+  one.measured.exposed = 0.01 * one_to_two("exposed");
+  one.measured.foreign_cores = 0.125 * number;
+  one.speed = 0.6 * one_to_two("speed");
+  one.simulated = {one.measured.median * one.speed * (1.0 + 0.2 * (one_to_two("off") - 1.5))};
+  for (std::size_t i = 0; i < one.kernels.size(); ++i) {
+    one.measured.kernels.at(i) = 0.02 * one_to_two("kernel " + std::to_string(i));
+    one.kernels.at(i) = {0.02 * one_to_two("simulated kernel " + std::to_string(i))};
+  }
+  one.exposed = {0.01 * one_to_two("simulated exposed")};
+  return one;
+}
+
+TEST(HereTables, AreTheGoldenOnes) {
+  std::vector<HereCase> all;
+  std::string text;
+  for (int number = 0; number < 10; ++number) {
+    all.push_back(drawn_case(number));
+    if (number == 0 || number == 3 || number == 9) text += here_text(all) + here_json(all);
+  }
+  expect_golden("here_tables.txt", text);
+}
+
+TEST(HereTargets, AreMissedJustBeyondTheirBounds) {
+  const auto with = [](double deviation, double worst) {
+    std::vector<HereCase> all;
+    for (int i = 0; i < 3; ++i) {
+      HereCase one;
+      one.run.model.name = "m" + std::to_string(i);
+      one.measured.median = one.measured.low = one.measured.high = 1.0;
+      one.simulated = {1.0 + (i == 2 ? worst : deviation)};
+      all.push_back(one);
+    }
+    return missed_targets(all);
+  };
+  EXPECT_THAT(with(0.0999, 0.2499), ::testing::ElementsAre("tau is 0.00 over 0 pairs, below 0.7"));
+  EXPECT_EQ(with(0.1001, 0.2499).size(), 2u);
+  EXPECT_EQ(with(-0.1001, -0.2499).size(), 2u);
+  EXPECT_EQ(with(0.0999, -0.2501).size(), 2u);
+  EXPECT_EQ(with(0.1001, -0.2501).size(), 3u);
+}
+
+// Of any pair of grids of a model that the quartiles tell apart, at the speed of each.
+TEST(HereOrders, CountPairsAtTheSpeedOfTheirRuns) {
+  std::vector<HereCase> all;
+  for (int number = 0; number < 10; ++number) all.push_back(drawn_case(number));
+  std::size_t pairs = 0, of_a_model = 0;
+  int right = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (all[i].run.model.name != all[j].run.model.name) continue;
+      ++of_a_model;
+      const auto low = [&](std::size_t k) { return all[k].measured.low * all[k].speed; };
+      const auto high = [&](std::size_t k) { return all[k].measured.high * all[k].speed; };
+      if (high(i) >= low(j) && high(j) >= low(i)) continue;
+      ++pairs;
+      right += (low(i) < low(j)) == (all[i].simulated < all[j].simulated) ? 1 : -1;
+    }
+  }
+  const GridOrder order = order_of(all);
+  EXPECT_EQ(order.all, of_a_model);
+  EXPECT_EQ(order.pairs, pairs);
+  EXPECT_DOUBLE_EQ(order.tau, static_cast<double>(right) / static_cast<double>(pairs));
+}
+
+}  // namespace
+}  // namespace fourfold

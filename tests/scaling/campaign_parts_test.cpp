@@ -1,0 +1,393 @@
+// Campaigns in parts: which points a job answers, what a record keeps of a finding, what stands in
+// JSON of a search over strategies, how models grow, and which runs count as alike.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "scaling/study/campaign_run.hpp"
+#include "scaling/study/campaign_views.hpp"
+#include "scaling/study/failure_log.hpp"
+#include "scaling/study/loss_table.hpp"
+#include "scaling/study/published.hpp"
+#include "scaling/study/record.hpp"
+#include "scaling/study/strategy_results.hpp"
+#include "scaling/study/sweep.hpp"
+#include "scaling/validation/residuals.hpp"
+#include "schedule/models/model_file.hpp"
+#include "tests/golden.hpp"
+#include "tests/machines.hpp"
+#include "tests/refusal.hpp"
+#include "tests/scaling/temporary_folder.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAreArray;
+
+std::string campaign_of(const std::string& head, const std::vector<std::string>& points) {
+  std::string text = "title = \"Parts\"\nfidelity = \"estimated\"\nbatch_tokens = 65_536\n" + head +
+                     "[[machine]]\nplatform = \"" + testing::path_of_machine("crossbar") +
+                     "\"\npoints = [\n";
+  for (const std::string& point : points) text += "  { " + point + " },\n";
+  return text + "]\n";
+}
+
+std::set<std::string> keys_in(const std::string& path) {
+  std::set<std::string> keys;
+  for (const Record& record : read_records(path)) keys.insert(record.key);
+  return keys;
+}
+
+// Runs it and drops what it says.
+int run_quietly(const CampaignOrder& order) {
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
+  const int status = run_campaign(order);
+  ::testing::internal::GetCapturedStdout();
+  ::testing::internal::GetCapturedStderr();
+  return status;
+}
+
+class CampaignParts : public ::testing::Test {
+ protected:
+  CampaignParts() {
+    const std::vector<std::string> all{"devices = 1, model = \"gpt2-mini\", grid = \"1x1x1x1\"",
+                                       "devices = 2, model = \"gpt2-mini\", grid = \"1x1x1x2\"",
+                                       "devices = 4, model = \"gpt2-mini\", grid = \"1x1x1x4\"",
+                                       "devices = 2, model = \"gpt2-mini\", grid = \"1x2x1x1\"",
+                                       "devices = 4, model = \"gpt2-mini\", grid = \"1x2x1x2\""};
+    write_content(folder.file("c.toml"), campaign_of("", all));
+    order.file = folder.file("c.toml");
+    order.output = folder.file("out");
+    campaign = read_campaign(order.file);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      keys.push_back(key_of(campaign, i, Rung::projected));
+    }
+  }
+
+  TemporaryFolder folder;
+  CampaignOrder order;
+  Campaign campaign;
+  std::vector<std::string> keys;
+};
+
+TEST_F(CampaignParts, OfASliceAreEveryThirdPointFromItsNumberOn) {
+  for (std::int64_t index = 1; index <= 3; ++index) {
+    order.slice = Slice{index, 3};
+    EXPECT_EQ(run_quietly(order), 0);
+    std::vector<std::string> expected;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (static_cast<std::int64_t>(i) % 3 == index - 1) expected.push_back(keys[i]);
+    }
+    EXPECT_THAT(keys_in(part_file(order.output, order)), UnorderedElementsAreArray(expected));
+    EXPECT_FALSE(std::filesystem::exists(order.output + "/table.txt"));
+  }
+  order.slice.reset();
+  EXPECT_EQ(collect_campaign(order),
+            "5 records from 3 parts came into " + order.output + "/records.jsonl\n");
+  EXPECT_EQ(collect_campaign(order),
+            "0 records from 3 parts came into " + order.output + "/records.jsonl\n");
+  EXPECT_THAT(keys_in(records_file(order.output)), UnorderedElementsAreArray(keys));
+  EXPECT_TRUE(campaign_status(order).complete);
+  // What is there is not answered again.
+  order.slice = Slice{1, 1};
+  EXPECT_EQ(run_quietly(order), 0);
+  EXPECT_THAT(keys_in(part_file(order.output, order)), ::testing::IsEmpty());
+}
+
+TEST_F(CampaignParts, OfDevicesAreThePointsOnSoMany) {
+  order.devices = 4;
+  EXPECT_EQ(run_quietly(order), 0);
+  EXPECT_THAT(keys_in(part_file(order.output, order)),
+              UnorderedElementsAreArray({keys[2], keys[4]}));
+  order.devices.reset();
+  EXPECT_EQ(collect_campaign(order),
+            "2 records from 1 part came into " + order.output + "/records.jsonl\n");
+  const Status status = campaign_status(order);
+  EXPECT_FALSE(status.complete);
+  EXPECT_THAT(status.text, HasSubstr(": 2 of 5 points answered, 0 failed, 3 not run yet\n"));
+  log_failure(failures_file(order.output), keys[0], "it was too hard");
+  log_failure(failures_file(order.output), keys[2], "it has an answer by now");
+  EXPECT_THAT(campaign_status(order).text,
+              HasSubstr(": 2 of 5 points answered, 1 failed, 2 not run yet\n"
+                        "  crossbar 1 gpt2-mini: failed: it was too hard\n"
+                        "  crossbar 2 gpt2-mini: not run yet\n"));
+}
+
+TEST_F(CampaignParts, AreRefusedWithoutAFolder) {
+  EXPECT_THAT(refusal<std::runtime_error>([&] { collect_campaign(order); }),
+              HasSubstr(" is no folder; --output names the one"));
+  EXPECT_THAT(refusal<std::runtime_error>([&] { campaign_table(order); }),
+              HasSubstr("has no record of this campaign as it is now"));
+}
+
+TEST(Answers, OfFailuresAreNoOrCouldNot) {
+  const TemporaryFolder folder;
+  CampaignOrder order;
+  order.file = folder.file("c.toml");
+  order.output = folder.file("out");
+  write_content(order.file, campaign_of("", {"devices = 1, model = \"gpt-80b\""}));
+  EXPECT_EQ(run_quietly(order), 1);
+  EXPECT_FALSE(std::filesystem::exists(order.output + "/table.txt"));
+}
+
+TEST(StoppingRules, OfCampaignsAreReadWithinTheirBounds) {
+  const TemporaryFolder folder;
+  const auto said = [&](const std::string& rule) {
+    write_content(folder.file("c.toml"), campaign_of("simulate = { " + rule + " }\n",
+                                                     {"devices = 1, model = \"gpt2-mini\""}));
+    return refusal<std::runtime_error>([&] { read_campaign(folder.file("c.toml")); });
+  };
+  for (const char* right : {"margin_fraction = 0.0", "margin_fraction = 0.999",
+                            "at_least_grids = 3, at_most_grids = 3", "work_limit = 1"}) {
+    EXPECT_EQ(said(right), "accepted") << right;
+  }
+  for (const char* wrong : {"margin_fraction = -0.001", "margin_fraction = 1.0"}) {
+    EXPECT_THAT(said(wrong), HasSubstr("margin_fraction must be at least 0 and below 1")) << wrong;
+  }
+  EXPECT_THAT(said("at_least_grids = 4, at_most_grids = 3"),
+              HasSubstr("at_least_grids must not exceed at_most_grids"));
+  EXPECT_THAT(said("work_limit = 0"), HasSubstr("work_limit"));
+  write_content(folder.file("c.toml"),
+                campaign_of("simulate = { at_least_grids = 5, at_most_grids = 7, margin_fraction = "
+                            "0.25, work_limit = 11 }\n",
+                            {"devices = 1, model = \"gpt2-mini\""}));
+  const StoppingRule rule = read_campaign(folder.file("c.toml")).rule;
+  EXPECT_EQ(rule.at_least, 5);
+  EXPECT_EQ(rule.at_most, 7);
+  EXPECT_EQ(rule.margin, 0.25);
+  EXPECT_EQ(rule.work_limit, 11);
+}
+
+// Four candidates of which no two numbers are alike; the second wins by simulation.
+TEST(Findings, AreKeptInBothRecords) {
+  Question question;
+  question.platform = testing::path_of_machine("crossbar");
+  question.model = read_model("gpt2-mini");
+  question.devices = 4;
+  question.global_batch = 16;
+  Finding finding;
+  finding.options = question.options;
+  const std::vector<ProcessGrid> grids{ProcessGrid(1, 1, 1, 2, 2), ProcessGrid(1, 1, 1, 4),
+                                       ProcessGrid(1, 1, 1, 4), ProcessGrid(1, 2, 1, 2)};
+  for (std::size_t i = 0; i < grids.size(); ++i) {
+    const auto place = static_cast<double>(i);
+    Candidate one{grids[i], 1 + static_cast<std::int64_t>(i) % 3, {}};
+    one.estimate.outcome.total = {1.0 + 0.1 * place};
+    one.estimate.memory.peak = {1e9 + place};
+    one.estimate.stage_memory = {{{2e9 + place}, {}, {3e8 + place}}, {{1e9}, {}, {2e8}}};
+    if (i == 3) one.estimate.stage_memory.resize(1);
+    one.estimate.model_flops = {1e12};
+    one.estimate.counts.sent.clear();
+    finding.search.feasible.push_back(one);
+  }
+  finding.search.tried = 9;
+  finding.search.rejected = {{Rejection::memory, 3}, {Rejection::heads, 2}};
+  for (const double seconds : {2.0, 1.5, 0.0}) {
+    auto& answer = finding.simulated.emplace_back();
+    if (seconds == 0.0) continue;
+    answer.emplace();
+    answer->outcome.total = {seconds};
+    answer->work = static_cast<std::int64_t>(100 * seconds);
+  }
+  finding.chosen = 1;
+  finding.verdict = Verdict::capped;
+
+  const Record estimated = make_record(question, finding, Fidelity::estimated, {});
+  EXPECT_EQ(estimated.point.grid, grids[0]);
+  EXPECT_EQ(estimated.point.options.micro_batches, 1);
+  EXPECT_EQ(estimated.seconds(), Seconds{1.0});
+  EXPECT_EQ(estimated.memory, Bytes{1e9});
+  EXPECT_EQ(estimated.memory_by_stage, (std::vector<Bytes>{{2e9}, {1e9}}));
+  EXPECT_EQ(estimated.memory_on_host, Bytes{3e8});
+  EXPECT_TRUE(estimated.simulated.empty());
+  EXPECT_EQ(estimated.verdict, "");
+  EXPECT_FALSE(estimated.tau);
+  for (const GridSeconds& grid : estimated.best_grids) EXPECT_FALSE(grid.simulated);
+  EXPECT_EQ(estimated.best_grids.size(), 3u) << "one a grid";
+
+  const Record simulated = make_record(question, finding, Fidelity::simulated, {});
+  EXPECT_EQ(simulated.point.grid, grids[1]);
+  EXPECT_EQ(simulated.point.options.micro_batches, 2);
+  EXPECT_EQ(simulated.seconds(), Seconds{1.5});
+  EXPECT_EQ(simulated.estimated, Seconds{1.1});
+  EXPECT_EQ(simulated.memory_on_host, Bytes{3e8 + 1});
+  EXPECT_EQ(simulated.tried, 9);
+  EXPECT_EQ(simulated.feasible, 4);
+  EXPECT_EQ(simulated.rejected, (std::map<std::string, std::int64_t>{{"heads", 2}, {"memory", 3}}));
+  EXPECT_EQ(simulated.simulated.size(), 2u);
+  EXPECT_EQ(simulated.left_out, 1);
+  EXPECT_EQ(simulated.verdict, "capped");
+  EXPECT_FALSE(simulated.uniform);
+  ASSERT_TRUE(simulated.replay);
+  EXPECT_EQ(simulated.replay->work, 150);
+  EXPECT_EQ(simulated.best_grids[0].simulated, std::optional(Seconds{2.0}));
+  EXPECT_EQ(simulated.best_grids[1].micro_batches, 2);
+  EXPECT_EQ(simulated.best_grids[2].grid, grids[3]);
+  EXPECT_NE(simulated.paper_choice.grid, grids[0]) << "the paper's model knows no pipelines";
+  EXPECT_NE(estimated.key, simulated.key);
+  EXPECT_EQ(estimated.key, record_key(question, Fidelity::estimated, {}));
+}
+
+TEST(Ties, AreLeadsBelowTheBar) {
+  const ErrorBar bar{-0.1, 0.2, "", 1, 4, 0, 0, {}, 0.05, 3};
+  EXPECT_TRUE(ties(bar, {1.0}, {1.0499}));
+  EXPECT_FALSE(ties(bar, {1.0}, {1.0501}));
+  EXPECT_FALSE(ties(std::nullopt, {1.0}, {1.0}));
+}
+
+TEST(PublishedRows, AreOfTheirOwnPointAlone) {
+  const TemporaryFolder folder;
+  write_content(folder.file("p.csv"),
+                "# source: a paper\n# a remark\n\nmachine,devices,model,batch_s,pflops,label\n"
+                "m,8,a,2.5,,slow\nm,8,a,,3.5,fast\nm,16,a,4,5,\nn,8,a,6,,\nm,8,b,7,,\n");
+  const Published published = read_published(folder.file("p.csv"));
+  EXPECT_EQ(published.source, "a paper");
+  ASSERT_EQ(published.rows.size(), 5u);
+  EXPECT_EQ(published.row("m", "a", 8, "slow")->seconds, std::optional(Seconds{2.5}));
+  EXPECT_EQ(published.row("m", "a", 8, "fast")->rate, std::optional(FlopsPerSecond{3.5e15}));
+  EXPECT_EQ(published.row("m", "a", 8), nullptr);
+  EXPECT_EQ(published.row("m", "a", 8, "other"), nullptr);
+  EXPECT_EQ(published.row("m", "a", 16, "any label")->seconds, std::optional(Seconds{4.0}));
+  EXPECT_EQ(published.row("n", "a", 8)->seconds, std::optional(Seconds{6.0}));
+  EXPECT_EQ(published.row("m", "b", 8)->seconds, std::optional(Seconds{7.0}));
+  EXPECT_EQ(published.row("n", "b", 8), nullptr);
+  EXPECT_EQ(published.rows[0].words(), "a on 8 devices of m, slow");
+  EXPECT_EQ(published.rows[4].words(), "b on 8 devices of m");
+}
+
+// Of all whole layers, and of all whole heads, none comes nearer.
+TEST(GrownModels, ComeAsNearAsWholeLayersAndHeadsDo) {
+  for (const char* name : {"gpt2-mini", "gpt-5b"}) {
+    const Model base = read_model(name);
+    for (const double factor : {0.5, 0.8, 1.5, 2.0, 3.3, 8.0}) {
+      const double wanted = factor * parameter_count(base);
+      const auto off = [&](const Model& model) {
+        return std::abs(parameter_count(model) - wanted);
+      };
+      const Model deep = grown(base, factor, Growth::layers);
+      EXPECT_EQ(deep.hidden, base.hidden);
+      EXPECT_EQ(deep.heads, base.heads);
+      const Model wide = grown(base, factor, Growth::width);
+      EXPECT_EQ(wide.layers, base.layers);
+      EXPECT_EQ(wide.hidden * base.heads, base.hidden * wide.heads) << name << " x " << factor;
+      for (const std::int64_t one : {-1, 1}) {
+        Model other = deep;
+        other.layers += one;
+        EXPECT_TRUE(other.layers == 0 || off(other) >= off(deep) * (1 - 1e-12)) << name << factor;
+        other = wide;
+        other.heads += one;
+        other.hidden += one * base.hidden / base.heads;
+        EXPECT_TRUE(other.heads == 0 || off(other) >= off(wide) * (1 - 1e-12)) << name << factor;
+      }
+      EXPECT_EQ(deep.name, fmt::format("{}-x{:g}", base.name, factor));
+    }
+  }
+  Model odd = read_model("gpt2-mini");
+  odd.heads = 12;
+  odd.hidden = 12 * 40;
+  EXPECT_EQ(grown(odd, 4.0, Growth::width).hidden % 40, 0);
+}
+
+TEST(Likenesses, AreByCutsOfWeightsAndByStages) {
+  const Platform platform = read_platform("perlmutter");
+  for (const std::int64_t z : {1, 2}) {
+    for (const std::int64_t stages : {1, 2}) {
+      for (std::int64_t zero = 0; zero <= 3; ++zero) {
+        StepOptions options;
+        options.zero = zero;
+        const Likeness like = likeness(ProcessGrid(2, 1, z, 4, stages), options, platform);
+        const Parallelism expected = stages > 1           ? Parallelism::pipelined
+                                     : z > 1 || zero == 3 ? Parallelism::sharded
+                                                          : Parallelism::whole;
+        EXPECT_EQ(like.parallelism, expected) << z << stages << zero;
+      }
+    }
+  }
+}
+
+TEST(LossTables, AreOfTheStepsThatCount) {
+  const TemporaryFolder folder;
+  const auto run = [](std::int64_t after, double entropy) {
+    nlohmann::json line{
+        {"kind", "run"},     {"model", {{"name", "m"}, {"parameters", 1.5e6 + after}}},
+        {"grid", "1x1x1x2"}, {"unigram_nats", entropy},
+        {"data", "a file"},  {"word", "byte"}};
+    if (after > 0) line["resumed_after_step"] = after;
+    return line.dump() + "\n";
+  };
+  const auto line = [](const char* kind, std::int64_t step, const nlohmann::json& loss) {
+    return nlohmann::json{{"kind", kind}, {"step", step}, {"loss", loss}}.dump() + "\n";
+  };
+  write_content(folder.file("log.jsonl"), run(0, 3.5) + line("step", 1, 4.0) +
+                                              line("step", 2, 3.0) + line("validation", 2, 3.25) +
+                                              line("step", 3, 2.0) + line("validation", 3, 9.0) +
+                                              line("other", 7, 1.0) + run(2, 3.75) +
+                                              line("step", 3, nullptr) + line("step", 4, 1.5));
+  const LossTable table = loss_table(folder.file("log.jsonl"));
+  EXPECT_EQ(table.csv,
+            "step,training_loss,validation_loss,unigram_nats\n1,4.0,,3.75\n2,3.0,3.25,3.75\n"
+            "3,,,3.75\n4,1.5,,3.75\n");
+  EXPECT_EQ(table.model, "m, 1.50 million parameters, on grid 1x1x1x2");
+  EXPECT_EQ(table.data, "a file");
+  EXPECT_EQ(table.word, "byte");
+  write_content(folder.file("log.jsonl"), run(0, 1.0) + "{\"kind\": \"step\"}\n");
+  EXPECT_THAT(refusal<std::runtime_error>([&] { loss_table(folder.file("log.jsonl")); }),
+              HasSubstr("is no log of a training run: "));
+}
+
+Strategy strategy_of(int place) {
+  Strategy one;
+  one.grid = ProcessGrid(2, 1, 1, 4, 1 + place);
+  one.options.micro_batches = 2;
+  one.global_batch = 48 * (1 + place);
+  one.words = {std::to_string(place), "full"};
+  one.seconds = {2.0 + 0.5 * place};
+  one.memory = {20e9 + place};
+  one.rate = {1e14 - 1e12 * place};
+  one.alike = 3 + place;
+  return one;
+}
+
+TEST(Strategies, HaveTheGoldenJsonAndShares) {
+  StrategyFinding finding;
+  finding.question.title = "A space";
+  finding.question.pattern.platform = "made-up";
+  finding.question.pattern.model = {"small", 4, 1024, 8, 512, 4096};
+  finding.platform.processor.advertised_peak = {2.5e14};
+  finding.answer.factors = {{"zero", {"0", "1"}}, {"recompute", {"full", "none", "selective"}}};
+  finding.answer.best = {strategy_of(0), strategy_of(1)};
+  finding.answer.strategies = 500;
+  finding.answer.refused = {{"heads", 11, "8 heads do not divide by 3"}, {"layers", 12, "too few"}};
+  finding.answer.beaten = 123;
+  finding.answer.feasible = 77;
+  finding.answer.out_of_memory = 9;
+  finding.answer.memory_limit = {17.5e9};
+  const auto json_of = [&] {
+    nlohmann::json json = nlohmann::json::parse(to_json(finding));
+    json["provenance"] = "left out";
+    return json.dump(1) + "\n";
+  };
+  std::string text = json_of();
+  finding.answer.closest = strategy_of(2);
+  finding.bar = ErrorBar{-0.1, 0.2, "of all", 12, 4, -0.3, 0.4, {}, 0.042, 40};
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  finding.influences =
+      Influences{finding.answer.factors,
+                 {4e13, 1e26, {0.25, 0.75}, {0.125, 0.3}, {{5e13, 3e13}, {1e13, none, 4e13}}},
+                 {6e13, 4e25, {0.6, 0.4}, {0.05, 0.55}, {{7e13, 8e13}, {none, none, 9e13}}}};
+  text += json_of() + influence_csv(*finding.influences);
+  expect_golden("strategies_json.txt", text);
+}
+
+}  // namespace
+}  // namespace fourfold

@@ -1,0 +1,309 @@
+// What a question without an answer is told: each reason, what is counted, and what is offered
+// instead, which does have an answer.
+#include "scaling/find/candidates.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <regex>
+
+#include "scaling/find/nearby.hpp"
+#include "scaling/find/settle.hpp"
+#include "scaling/jobs/launch.hpp"
+#include "sim/question/replay_answer.hpp"
+#include "tests/drawn_steps.hpp"
+#include "tests/golden.hpp"
+#include "tests/machines.hpp"
+
+namespace fourfold {
+namespace {
+
+using testing::Draw;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+void ignore(const std::string&, double) {}
+
+Question question_on(const std::string& machine, std::int64_t devices) {
+  Question question;
+  question.platform = testing::path_of_machine(machine);
+  question.model = {"small", 4, 1024, 8, 512, 4096};
+  question.devices = devices;
+  question.global_batch = 32;
+  return question;
+}
+
+// "no room: ..." where the answer is no, "failed: ..." where there is none.
+std::string said(const Question& question, const Platform& platform) {
+  try {
+    candidates(question, platform, ignore);
+  } catch (const DoesNotFit& error) {
+    return std::string("no room: ") + error.what();
+  } catch (const FindingFailed& error) {
+    return std::string("failed: ") + error.what();
+  }
+  return "accepted";
+}
+
+std::string said(const Question& question) {
+  return said(question, read_platform(question.platform, question.scales, question.software));
+}
+
+TEST(Candidates, RefuseCountsThatTheMachineHasNot) {
+  Question question = question_on("fat-tree-2", 0);
+  const std::int64_t most = read_platform(question.platform).devices();
+
+  EXPECT_EQ(said(question), "failed: the number of devices must be at least 1");
+  question.devices = most + 1;
+  EXPECT_EQ(said(question),
+            fmt::format("failed: fat-tree-2 has {} devices, {} are too many", most, most + 1));
+  question.devices = 8;
+  question.grid = ProcessGrid(3, 1, 1, 3);
+  EXPECT_EQ(
+      said(question),
+      "failed: grid 3x1x1x3 has 9 devices, not 8; choose a grid whose extents multiply to the "
+      "number of devices");
+}
+
+// Interleaved pipelines take counts that their stages divide; other counts are left out, and where
+// no count is left the reason is the order's.
+TEST(Candidates, OfAnOrderAreTheCountsThatItTakes) {
+  Question question = question_on("fat-tree-2", 8);
+  question.grid = ProcessGrid(1, 1, 1, 2, 4);
+  question.global_batch = 24;
+  question.options.order = PipelineOrder::interleaved;
+  question.options.chunks = 1;
+  question.model.layers = 8;
+  question.options.chunks = 2;
+  const Platform platform = read_platform(question.platform);
+
+  const SearchResult found = candidates(question, platform, ignore);
+
+  std::vector<std::int64_t> counts;
+  for (const Candidate& one : found.feasible) counts.push_back(one.micro_batches);
+  std::ranges::sort(counts);
+  EXPECT_EQ(counts, (std::vector<std::int64_t>{4, 12}));  // of the divisors of 12
+  EXPECT_EQ(found.tried, 6);
+  EXPECT_EQ(found.rejected, (std::map<Rejection, std::int64_t>{{Rejection::order, 4}}));
+  question.micro_batches = 6;
+  EXPECT_THAT(said(question), StartsWith("failed: "));
+  EXPECT_THAT(said(question), HasSubstr("multiple of 4"));
+  question.micro_batches.reset();
+  question.global_batch = 6;
+  EXPECT_THAT(said(question), StartsWith("failed: "));
+  EXPECT_THAT(said(question), HasSubstr("multiple of 4"));
+  // Some counts are the order's to refuse, for the others there is no room.
+  question.global_batch = 24;
+  Platform small = platform;
+  small.processor.memory = {1e6};
+  EXPECT_THAT(said(question, small),
+              StartsWith("no room: small on grid data=2,pipe=4 needs at least "));
+  EXPECT_THAT(said(question, small), EndsWith(" GB of 0.001 GB"));
+}
+
+TEST(Candidates, OfAGridThatSplitsTheBatchTooFarHaveOneMicroBatch) {
+  Question question = question_on("fat-tree-2", 24);
+  question.grid = ProcessGrid(1, 1, 1, 24);
+  question.global_batch = 8;
+
+  EXPECT_THAT(said(question), StartsWith("failed: "));
+  EXPECT_THAT(said(question), HasSubstr("batch of 8 sequences does not divide"));
+}
+
+TEST(Candidates, SayWhoseGridsFitNot) {
+  Question question = question_on("fat-tree-2", 7);
+  question.model.heads = 6;
+  question.model.hidden = 1020;
+  EXPECT_THAT(said(question),
+              StartsWith("no room: small fits no grid of 7 devices of fat-tree-2 ("));
+  question.micro_batches = 1;
+  EXPECT_THAT(said(question), HasSubstr(" of fat-tree-2 with 1 micro-batch ("));
+  question.micro_batches = 5;
+  EXPECT_THAT(said(question), HasSubstr(" of fat-tree-2 with 5 micro-batches ("));
+
+  question.micro_batches.reset();
+  question.devices = 1;
+  question.model = {"large", 40, 12'288, 96, 2048, 50'000};
+  EXPECT_THAT(said(question), HasSubstr("large fits no grid of 1 device of fat-tree-2 ("));
+  EXPECT_THAT(said(question), HasSubstr(" combinations tried, rejected "));
+  EXPECT_THAT(said(question), HasSubstr(" by memory"));
+  question.global_batch = 1;
+  EXPECT_THAT(said(question), HasSubstr("(1 combination tried, rejected 1 by memory)"));
+}
+
+TEST(Candidates, OfASystemAreOfferedNothingElse) {
+  Question question = question_on("fat-tree-2", 7);
+  EXPECT_THAT(said(question), HasSubstr("would fit"));
+
+  question.stages.clear();
+  const Platform platform = read_platform(question.platform);
+  ask_of_system(question, read_system("axonn-4d"), {{}, "campaign"}, platform);
+
+  EXPECT_NE(nearby(question, platform), "");
+  EXPECT_THAT(said(question), HasSubstr(" of fat-tree-2 that axonn-4d looks at ("));
+  EXPECT_THAT(said(question), Not(HasSubstr("would fit")));
+}
+
+TEST(Candidates, OfTheModelsGridsSayWhoseTheyAre) {
+  Question question = question_on("fat-tree-2", 8);
+  question.platform = "frontier";
+  question.model = {"large", 40, 12'288, 96, 2048, 50'000};
+  ask_for_grids_by(question, "sc24-model");
+
+  EXPECT_THAT(said(question),
+              HasSubstr("large fits no grid of 8 devices of frontier among the first 10 by "
+                        "sc24-model"));
+}
+
+// Each count and batch that is offered has an answer.
+TEST(Nearby, WhatIsOfferedFits) {
+  std::string text;
+  for (std::int64_t number = 0; number < 20; ++number) {
+    const Draw draw(number, 0);
+    Question question = question_on(draw.of<const char*>("machine", {"fat-tree-2", "torus"}),
+                                    draw.of<std::int64_t>("devices", {5, 7, 11, 13, 22, 26}));
+    question.model.layers = draw.of<std::int64_t>("layers", {4, 6});
+    question.model.sequence = draw.of<std::int64_t>("sequence", {512, 1000});
+    question.global_batch = draw.of<std::int64_t>("batch", {1, 6, 20, 33});
+    question.stages = draw.of<std::vector<std::int64_t>>("stages", {{1}, {1, 2}});
+    if (draw.often("asked", 50))
+      question.micro_batches = draw.of<std::int64_t>("counts", {1, 2, 4});
+    const Platform platform = read_platform(question.platform);
+
+    const std::string offered = nearby(question, platform);
+
+    text += fmt::format("{}: {} devices, batch {}, {} layers: {}\n", number, question.devices,
+                        question.global_batch, question.model.layers, offered);
+    std::smatch match;
+    const std::string counts = offered.substr(0, offered.find("devices would fit"));
+    if (offered.find("devices would fit") != std::string::npos) {
+      const std::regex whole("[0-9]+");
+      for (std::sregex_iterator one(counts.begin(), counts.end(), whole), end; one != end; ++one) {
+        Question other = question;
+        other.devices = std::stoll(one->str());
+        EXPECT_NE(other.devices, question.devices);
+        EXPECT_EQ(said(other, platform), "accepted") << number << ": " << offered;
+      }
+    }
+    if (std::regex_search(offered, match,
+                          std::regex("([0-9]+) devices? with a batch of ([0-9]+) tokens "
+                                     "\\(([0-9]+) sequences?\\)"))) {
+      Question other = question;
+      other.global_batch = std::stoll(match[3]);
+      EXPECT_EQ(std::stoll(match[1]), question.devices);
+      EXPECT_EQ(std::stoll(match[2]), other.global_batch * question.model.sequence);
+      EXPECT_EQ(said(other, platform), "accepted") << number << ": " << offered;
+    }
+  }
+  expect_golden("nearby.txt", text);
+}
+
+StepOptions with_zero(std::int64_t zero) {
+  StepOptions options;
+  options.zero = zero;
+  return options;
+}
+
+TEST(Settled, TakesTheFirstOfEqualsAndSaysTheFirstReason) {
+  Question question = question_on("fat-tree-2", 1);
+  question.variants = {with_zero(0), with_zero(1)};  // alike where nothing is cut
+  const Platform platform = read_platform(question.platform);
+
+  EXPECT_EQ(settled(question, platform, ignore).question.options, with_zero(0));
+
+  Platform small = platform;
+  small.processor.memory = {1e6};
+  question.variants = {with_zero(0), with_zero(1)};
+  question.variants[0].order = PipelineOrder::gpipe;
+  question.micro_batches = 3;
+  try {
+    settled(question, small, ignore);
+    FAIL() << "accepted";
+  } catch (const DoesNotFit& error) {
+    EXPECT_THAT(error.what(), EndsWith("; none of 2 choices of the system's options fits"));
+  }
+}
+
+// Each choice of options has an equal part of the work.
+TEST(Settled, GoesOnFromOneChoiceToTheNext) {
+  Question question = question_on("fat-tree-2", 8);
+  std::vector<double> alone, all;
+  const Platform platform = read_platform(question.platform);
+  settled(question, platform, [&](const std::string&, double part) { alone.push_back(part); });
+  question.variants = {with_zero(0), with_zero(0), with_zero(0), with_zero(0)};
+
+  settled(question, platform, [&](const std::string&, double part) { all.push_back(part); });
+
+  ASSERT_FALSE(alone.empty());
+  ASSERT_EQ(all.size(), 4 * alone.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto choice = static_cast<double>(i / alone.size());
+    EXPECT_DOUBLE_EQ(all[i], (choice + alone[i % alone.size()]) / 4.0);
+  }
+}
+
+TEST(Settled, OfOneThatFitsIsThatOne) {
+  Question question = question_on("fat-tree-2", 8);
+  question.grid = ProcessGrid(1, 1, 1, 2, 4);
+  question.model.layers = 8;
+  question.micro_batches = 6;
+  question.global_batch = 24;
+  StepOptions interleaved;
+  interleaved.order = PipelineOrder::interleaved;
+  interleaved.chunks = 2;
+  question.variants = {interleaved, {}};
+  const Platform platform = read_platform(question.platform);
+
+  EXPECT_EQ(settled(question, platform, ignore).question.options, StepOptions{});
+
+  StepOptions deep = interleaved;
+  deep.chunks = 9;
+  question.variants = {interleaved, deep};
+  try {
+    settled(question, platform, ignore);
+    FAIL() << "accepted";
+  } catch (const DoesNotFit& error) {
+    EXPECT_THAT(error.what(), HasSubstr("multiple of 4"));
+  }
+  question.variants = {deep, interleaved};
+  try {
+    settled(question, platform, ignore);
+    FAIL() << "accepted";
+  } catch (const DoesNotFit& error) {
+    EXPECT_THAT(error.what(), Not(HasSubstr("multiple of 4")));
+  }
+}
+
+// The last line that a simulation wrote is why it failed.
+TEST(FailedSimulations, SayTheirLastLine) {
+  Point point;
+  point.platform = "frontier";
+  point.model.name = "small";
+  point.grid = ProcessGrid(2, 1, 2, 1);
+  const auto why = [&](const std::string& complaint, int status) -> std::string {
+    try {
+      answer_of({"", complaint, status}, point);
+    } catch (const FindingFailed& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  const std::string start = "the simulation of small on frontier grid 2x1x2x1 failed: ";
+
+  EXPECT_EQ(why("first\nfourfold-replay: a reason\n", 1), start + "fourfold-replay: a reason");
+  EXPECT_EQ(why("a reason\n\n\n", 1), start + "a reason");
+  EXPECT_EQ(why("one line", 2), start + "one line");
+  EXPECT_EQ(why("", 4), start + "it ended with status 4 and said nothing");
+  EXPECT_EQ(why("\n\n", 9), start + "it ended with status 9 and said nothing");
+  EXPECT_EQ(why("", 137),
+            start + "it ended with status 137 and said nothing (was it out of memory?)");
+  EXPECT_EQ(why("", over_cpu_limit), "accepted");
+  EXPECT_EQ(why("", over_work_limit), "accepted");
+}
+
+}  // namespace
+}  // namespace fourfold

@@ -1,0 +1,158 @@
+// Tables and findings of memorisation studies whose records are made up, in a golden text, and the
+// order in which documents are read.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "scaling/study/memorisation_record.hpp"
+#include "tests/golden.hpp"
+#include "tests/refusal.hpp"
+
+namespace fourfold {
+namespace {
+
+// No two of its numbers are alike.
+MemorisationStudy study_of(const std::vector<std::int64_t>& repetitions,
+                           const std::vector<std::int64_t>& seeds) {
+  MemorisationStudy study;
+  study.title = "A study";
+  study.text_folder = "somewhere";
+  study.document_tokens = 12;
+  study.ending_tokens = 4;
+  study.documents = 8;
+  study.repetitions = repetitions;
+  study.seeds = seeds;
+  study.goldfish_k = 3;
+  study.goldfish_h = 13;
+  study.pretraining_steps = 100;
+  study.pretraining = {16, 10, 1e-3, 0.1};
+  study.continued = {6, 5, 2e-3, 0.2};
+  study.injected = 4;
+  study.models = {{"medium", 2, 16, 2}, {"large", 4, 32, 4}, {"small", 1, 8, 2}};
+  return study;
+}
+
+MemorisationRecord record(const std::string& model, double parameters, std::int64_t seed,
+                          bool goldfish, std::vector<std::int64_t> matches) {
+  MemorisationRecord result;
+  result.key = fmt::format("{} {} {}", model, seed, goldfish);
+  result.model = model;
+  result.parameters = parameters;
+  result.seed = seed;
+  result.goldfish = goldfish;
+  result.matches = std::move(matches);
+  result.equal_words = {0.25, 1.5, 2.75};
+  result.validation_loss = 1.125;
+  result.words_per_second = 987.5;
+  result.cpu_seconds = 61.5;
+  return result;
+}
+
+TEST(Memorisations, AreTheGoldenTexts) {
+  std::string text;
+  const auto add = [&](const std::string& words, const MemorisationStudy& study,
+                       const std::vector<MemorisationRecord>& records) {
+    const auto series = series_of(study, records);
+    text += "==== " + words + "\n" + memorisation_table(study, series) +
+            memorisation_csv(study, series);
+    for (const MemorisationRecord& one : records) {
+      EXPECT_EQ(to_json(parse_memorisation_record(to_json(one))), to_json(one));
+      text += to_json(one) + "\n";
+    }
+  };
+  const MemorisationStudy study = study_of({0, 1, 5}, {1, 2});
+  const std::vector<MemorisationRecord> plain{
+      record("large", 4e6, 1, false, {1, 3, 8}), record("large", 4e6, 2, false, {0, 4, 6}),
+      record("small", 1e6, 1, false, {2, 1, 2}), record("medium", 2.5e6, 2, false, {0, 0, 0})};
+  add("nothing", study, {});
+  add("plain", study, plain);
+  std::vector<MemorisationRecord> both = plain;
+  both.push_back(record("small", 1e6, 1, true, {0, 0, 1}));
+  both.push_back(record("large", 4e6, 2, true, {0, 1, 2}));
+  both.push_back(record("large", 4e6, 1, true, {0, 0, 5}));
+  add("both", study, both);
+  add("Goldfish alone", study, {both.back()});
+  add("of another model", study, {record("nobody's", 1e6, 1, false, {1, 2, 3})});
+  add("one seed, nobody is a control", study_of({1, 2, 5}, {7}), plain);
+  add("the control last", study_of({5, 1, 0}, {7}), plain);
+  expect_golden("memorisations.txt", text);
+}
+
+std::vector<std::string> documents_of(const std::string& text, std::size_t length) {
+  std::vector<std::string> all;
+  for (std::size_t at = 0; at + length <= text.size(); at += length) {
+    all.push_back(text.substr(at, length));
+  }
+  return all;
+}
+
+TEST(Curricula, GiveEachStepItsShareOfRepeatedDocuments) {
+  for (const std::int64_t injected : {1, 3, 4, 6}) {
+    for (const std::int64_t warm_up : {0, 1, 5}) {
+      MemorisationStudy study = study_of({0, 1, 5}, {1, 2});
+      study.injected = injected;
+      study.continued.warm_up = warm_up;
+      std::string text;
+      for (int i = 0; i < 400; ++i) text += fmt::format("document{:04d}", 1000 + i);
+      const Corpus corpus = make_corpus(study, text);
+      ASSERT_EQ(corpus.buckets.size(), 2u);
+      for (std::size_t seed = 0; seed < 2; ++seed) {
+        const std::string read = curriculum(study, corpus, seed);
+        const std::vector<std::string> all = documents_of(read, 12);
+        const std::int64_t repeated = 8 * (0 + 1 + 5);
+        EXPECT_EQ(study.continued_steps(), warm_up + (repeated + injected - 1) / injected);
+        ASSERT_EQ(std::ssize(all), 6 * study.continued_steps());
+        EXPECT_EQ(read.size(), 12 * all.size() + 1);
+        std::map<std::string, std::int64_t> bucket_of;
+        for (std::size_t b = 0; b < 3; ++b) {
+          EXPECT_EQ(std::ssize(corpus.buckets[seed][b]), 8);
+          for (const std::string& one : corpus.buckets[seed][b]) {
+            bucket_of[one] = static_cast<std::int64_t>(b);
+          }
+        }
+        std::map<std::string, std::int64_t> times;
+        for (std::size_t i = 0; i < all.size(); ++i) {
+          const auto step = static_cast<std::int64_t>(i) / 6;
+          const auto place = static_cast<std::int64_t>(i) % 6;
+          const bool of_bucket = bucket_of.contains(all[i]);
+          const std::int64_t before = (step - warm_up) * injected + place;
+          EXPECT_EQ(of_bucket, step >= warm_up && place < injected && before < repeated)
+              << "step " << step << " place " << place;
+          if (of_bucket) ++times[all[i]];
+        }
+        for (const auto& [document, bucket] : bucket_of) {
+          EXPECT_EQ(times[document], study.repetitions[static_cast<std::size_t>(bucket)]);
+        }
+      }
+      EXPECT_NE(curriculum(study, corpus, 0), curriculum(study, corpus, 1));
+    }
+  }
+}
+
+TEST(Corpora, HoldOutATenthOfTheBackgroundAndNoMoreThanFourHundred) {
+  MemorisationStudy study = study_of({0, 1}, {1});
+  for (const auto& [documents, held_out] :
+       std::vector<std::pair<int, std::size_t>>{{36, 2}, {116, 10}, {5016, 400}}) {
+    std::string text;
+    for (int i = 0; i < documents; ++i) text += fmt::format("document{:04d}", 1000 + i);
+    const Corpus corpus = make_corpus(study, text);
+    EXPECT_EQ(corpus.held_out.size(), held_out);
+    EXPECT_EQ(corpus.background.size() + held_out + 16, static_cast<std::size_t>(documents));
+    std::set<std::string> all(corpus.background.begin(), corpus.background.end());
+    all.insert(corpus.held_out.begin(), corpus.held_out.end());
+    EXPECT_EQ(all.size() + 16, static_cast<std::size_t>(documents));
+  }
+  const std::string few = refusal<std::runtime_error>([&] {
+    std::string text;
+    for (int i = 0; i < 20; ++i) text += fmt::format("document{:04d}", 1000 + i);
+    make_corpus(study, text);
+  });
+  EXPECT_EQ(few, "somewhere holds no text beside the buckets");
+}
+
+}  // namespace
+}  // namespace fourfold

@@ -1,0 +1,371 @@
+// The rules of systems against brute force: which grids lie within nodes, which options are
+// searched, what is typed over them; and what a file of one's own may say.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "scaling/find/question.hpp"
+#include "scaling/systems/rules.hpp"
+#include "schedule/models/model_file.hpp"
+#include "tests/paths.hpp"
+#include "tests/refusal.hpp"
+#include "tests/scaling/temporary_folder.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// All axes have the same reach.
+System system_of(Reach allowed, Reach searched) {
+  System system;
+  system.name = "mine";
+  for (std::size_t a = 0; a < axis_count; ++a) {
+    system.axes[a] = {all_axes[a], allowed, searched, fmt::format("source {}", a)};
+  }
+  return system;
+}
+
+// Whether no group of the axis, listed rank by rank, has members in two nodes, on nodes one after
+// the other that the job fills from the first on, whichever device of the first node it starts on
+// as a whole number of groups.
+bool groups_lie_in_nodes(const ProcessGrid& grid, const RankOrder& order, Axis axis,
+                         std::int64_t node_devices) {
+  const std::int64_t distance = order.distance(grid, axis), extent = grid.extent(axis);
+  if (extent == 1) return true;
+  const std::int64_t span = distance * extent;
+  // As many whole spans as make a multiple of the node.
+  for (std::int64_t start = 0; start < span * node_devices; start += span) {
+    for (std::int64_t inner = 0; inner < distance; ++inner) {
+      const std::int64_t first = start + inner;
+      const std::int64_t last = first + distance * (extent - 1);
+      if (first / node_devices != last / node_devices) return false;
+    }
+  }
+  return true;
+}
+
+TEST(SystemRules, GroupsWithinANodeAreThoseThatNoNodeParts) {
+  const System system = system_of(Reach::within_node, Reach::within_node);
+  const RankOrder outermost = RankOrder::parse("pipe,data,z,y,x");
+  int within = 0, apart = 0;
+  for (std::int64_t node_devices : {1, 4, 6, 8}) {
+    for (std::int64_t x : {1, 2, 3, 4, 6}) {
+      for (std::int64_t y : {1, 2, 3}) {
+        for (std::int64_t pipe : {1, 2, 4}) {
+          const ProcessGrid grid(x, y, 1, 1, pipe);
+          for (const RankOrder& order : {RankOrder{}, outermost}) {
+            const bool expected = std::ranges::all_of(all_axes, [&](Axis axis) {
+              return groups_lie_in_nodes(grid, order, axis, node_devices);
+            });
+            EXPECT_EQ(searches(system, grid, order, node_devices), expected)
+                << grid.str() << " on nodes of " << node_devices;
+            EXPECT_EQ(forbidden(system, grid, order, node_devices).empty(), expected);
+            ++(expected ? within : apart);
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(within, 30);
+  EXPECT_GT(apart, 100);
+}
+
+TEST(SystemRules, OfGridsSayWhatWouldBeRight) {
+  const ProcessGrid grid(1, 8, 1, 2);
+  const auto why = [&](Reach allowed) {
+    return forbidden(system_of(allowed, Reach::one), grid, {}, 4);
+  };
+
+  EXPECT_EQ(why(Reach::any), "");
+  EXPECT_EQ(why(Reach::one),
+            "mine does not run on grid 1x8x1x2: y is 8, but it must be 1 (source 1)");
+  EXPECT_EQ(why(Reach::within_node),
+            "mine does not run on grid 1x8x1x2: y is 8, but its groups must lie within a node of 4 "
+            "devices (source 1)");
+  EXPECT_EQ(why(Reach::one_node),
+            "mine does not run on grid 1x8x1x2: x is 1, but it must be the 4 devices of a node "
+            "(source 0)");
+  // What is searched is no matter of what is allowed, and the other way round.
+  EXPECT_FALSE(searches(system_of(Reach::any, Reach::one), grid, {}, 4));
+  EXPECT_TRUE(searches(system_of(Reach::one, Reach::any), grid, {}, 4));
+}
+
+OptionRule rule(const std::string& key, const FieldValue& usual,
+                const std::vector<FieldValue>& searched,
+                const std::vector<FieldValue>& allowed = {}) {
+  return {key, usual, allowed, searched, "source of " + key};
+}
+
+TEST(SystemRules, SearchEveryCombinationOnceTheUsualOneFirst) {
+  System system = system_of(Reach::any, Reach::any);
+  const auto number = [](std::int64_t value) { return FieldValue(value); };
+  system.options = {rule("zero", number(1), {number(0), number(1), number(2)}),
+                    rule("sequence_parallel", true, {true, false}),
+                    rule("in_flight_blocks", number(2), {number(2)})};
+
+  const std::vector<StepOptions> all = variants(system, {});
+
+  ASSERT_EQ(all.size(), 6U);
+  EXPECT_EQ(all[0].zero, 1);
+  EXPECT_TRUE(all[0].sequence_parallel);
+  std::set<std::pair<std::int64_t, bool>> seen;
+  for (const StepOptions& one : all) {
+    seen.emplace(one.zero, one.sequence_parallel);
+    EXPECT_EQ(one.in_flight_blocks, 2);
+  }
+  EXPECT_EQ(seen.size(), 6U);
+  const std::vector<StepOptions> typed =
+      variants(system, {{"zero", std::int64_t{3}}, {"in_flight_blocks", std::int64_t{4}}});
+  ASSERT_EQ(typed.size(), 2U);
+  for (const StepOptions& one : typed) {
+    EXPECT_EQ(one.zero, 3);
+    EXPECT_EQ(one.in_flight_blocks, 4);
+  }
+}
+
+// Chunks and the interleaved order go together, unless both are typed otherwise.
+TEST(SystemRules, LeaveOutChunksOfOtherOrders) {
+  System system = system_of(Reach::any, Reach::any);
+  const auto number = [](std::int64_t value) { return FieldValue(value); };
+  const auto word = [](const char* text) { return FieldValue(std::string(text)); };
+  system.options = {
+      rule("order", word("interleaved"), {word("interleaved"), word("1f1b"), word("gpipe")}),
+      rule("chunks", number(2), {number(1), number(2), number(4)})};
+  const auto found = [&](const FieldValues& typed) {
+    std::vector<std::string> words;
+    for (const StepOptions& one : variants(system, typed)) {
+      words.push_back(fmt::format("{} {}", name(one.order), one.chunks));
+    }
+    std::ranges::sort(words);
+    return words;
+  };
+
+  EXPECT_THAT(found({}), ElementsAre("1f1b 1", "gpipe 1", "interleaved 2", "interleaved 4"));
+  EXPECT_THAT(found({{"order", word("interleaved")}}),
+              ElementsAre("interleaved 2", "interleaved 4"));
+  EXPECT_THAT(found({{"order", word("gpipe")}}), ElementsAre("gpipe 1"));
+  EXPECT_THAT(found({{"chunks", number(4)}}), ElementsAre("interleaved 4"));
+  EXPECT_THAT(found({{"chunks", number(1)}}), ElementsAre("1f1b 1", "gpipe 1"));
+  EXPECT_THAT(found({{"order", word("1f1b")}, {"chunks", number(4)}}), ElementsAre("1f1b 4"));
+  EXPECT_THAT(found({{"order", word("interleaved")}, {"chunks", number(1)}}),
+              ElementsAre("interleaved 1"));
+}
+
+TEST(SystemRules, OfOptionsSayWhatWouldBeRight) {
+  System system = system_of(Reach::any, Reach::any);
+  system.options = {
+      rule("recompute", std::string("full"), {std::string("full")},
+           {std::string("full"), std::string("selective")}),
+      rule("sequence_parallel", false, {false}, {false}),
+      rule("zero", std::int64_t{0}, {std::int64_t{0}}, {std::int64_t{0}, std::int64_t{2}})};
+  const auto why = [&](const FieldValues& typed) {
+    return refusal<std::runtime_error>([&] { variants(system, typed); });
+  };
+
+  EXPECT_EQ(why({}), "accepted");
+  EXPECT_EQ(why({{"zero", std::int64_t{2}}}), "accepted");
+  EXPECT_EQ(why({{"zero", std::int64_t{1}}}),
+            "mine does not do zero 1: --zero must be 0 or 2 (source of zero)");
+  EXPECT_EQ(why({{"sequence_parallel", true}}),
+            "mine does not do sequence_parallel on: --sequence-parallel must be off (source of "
+            "sequence_parallel)");
+  EXPECT_EQ(why({{"recompute", std::string("none")}}),
+            "mine does not do recompute none: --recompute must be full or selective (source of "
+            "recompute)");
+}
+
+TEST(SystemRules, SayWhoSetEachOption) {
+  System system = system_of(Reach::any, Reach::any);
+  system.options = {rule("zero", std::int64_t{1}, {std::int64_t{1}, std::int64_t{2}}),
+                    rule("recompute", std::string("none"), {std::string("none")})};
+
+  const SetBy who =
+      set_by(system, {{"chunks", std::int64_t{2}}, {"recompute", std::string("full")}}, "campaign");
+
+  for (const FieldFacts& field : step_fields().facts()) {
+    if (field.key == "micro_batches") {
+      EXPECT_FALSE(who.contains(field.key));
+      continue;
+    }
+    EXPECT_EQ(who.at(field.key), field.key == "zero"                                 ? "search"
+                                 : field.key == "chunks" || field.key == "recompute" ? "campaign"
+                                                                                     : "default")
+        << field.key;
+  }
+}
+
+TEST(SystemRules, HaveAWordForEveryValue) {
+  EXPECT_EQ(word_of(true), "on");
+  EXPECT_EQ(word_of(false), "off");
+  EXPECT_EQ(word_of(std::int64_t{-7}), "-7");
+  EXPECT_EQ(word_of(0.25), "0.25");
+  EXPECT_EQ(word_of(std::string("full")), "full");
+  EXPECT_EQ(word_of(std::vector<std::string>{"a", "b"}), "a b");
+}
+
+// Every pair of what is allowed and what is searched: a search looks at no more than is allowed.
+TEST(SystemFile, SearchesNoMoreThanIsAllowed) {
+  const std::string text = content_of(source_path("systems/megatron-lm-2021.toml"));
+  const std::string piece = "y = { allowed = \"1\"";
+  const std::size_t place = text.find(piece);
+  ASSERT_NE(place, std::string::npos);
+  const TemporaryFolder folder;
+  const auto lies_within = [](Reach searched, Reach allowed) {
+    if (allowed == Reach::any || searched == allowed) return true;
+    return allowed == Reach::within_node && (searched == Reach::one || searched == Reach::one_node);
+  };
+  const std::vector<Reach> reaches{Reach::one, Reach::any, Reach::within_node, Reach::one_node};
+  for (Reach allowed : reaches) {
+    for (Reach searched : reaches) {
+      std::string edited = text;
+      edited.replace(
+          place, piece.size(),
+          fmt::format("y = {{ allowed = \"{}\", searched = \"{}\"", name(allowed), name(searched)));
+      write_content(folder.file("mine.toml"), edited);
+
+      const std::string said =
+          refusal<std::runtime_error>([&] { read_system(folder.file("mine.toml")); });
+
+      if (lies_within(searched, allowed)) {
+        EXPECT_EQ(said, "accepted") << name(allowed) << ", " << name(searched);
+      } else {
+        EXPECT_THAT(said,
+                    HasSubstr(fmt::format("line 8: \"{}\" is not allowed, which only \"{}\" is",
+                                          name(searched), name(allowed))));
+      }
+    }
+  }
+}
+
+// --- systems and software in a question
+
+Question question_of_devices(std::int64_t devices) {
+  Question question;
+  question.platform = "perlmutter";
+  question.model = model_with("gpt2-124m", {});  // of 12 layers
+  question.devices = devices;
+  question.global_batch = 64;
+  question.stages.clear();
+  return question;
+}
+
+TEST(SystemQuestion, SearchesAllStagesWhereTheSystemHasPipelines) {
+  const Platform platform = read_platform("perlmutter");
+  const auto stages = [&](const std::string& system, std::vector<std::int64_t> typed) {
+    Question question = question_of_devices(48);
+    question.stages = std::move(typed);
+    ask_of_system(question, read_system(system), {{}, "campaign"}, platform);
+    return question.stages;
+  };
+
+  EXPECT_THAT(stages("megatron-lm-2021", {}), ElementsAre(1, 2, 3, 4, 6, 8, 12));
+  EXPECT_THAT(stages("megatron-lm-2021", {2, 4}), ElementsAre(2, 4));
+  EXPECT_THAT(stages("axonn-4d", {}), ElementsAre(1));
+}
+
+// Whoever says which attention there is wins over the software.
+TEST(SystemQuestion, HasTheAttentionOfItsSoftware) {
+  Question plain = question_of_devices(8);
+  plain.variants = {{}, {}};
+  ask_of_software(plain, "deepspeed", "campaign", {});
+  EXPECT_EQ(plain.software, "deepspeed");
+  EXPECT_EQ(plain.software_by, "campaign");
+  EXPECT_EQ(plain.options.attention, AttentionKernel::unfused);
+  for (const StepOptions& one : plain.variants) {
+    EXPECT_EQ(one.attention, AttentionKernel::unfused);
+  }
+  EXPECT_TRUE(plain.set_by.empty());
+
+  ask_of_software(plain, "megatron-core", "command line", {});
+  EXPECT_EQ(plain.software, "deepspeed");
+  EXPECT_EQ(plain.software_by, "campaign");
+
+  Question typed = question_of_devices(8);
+  ask_of_software(typed, "deepspeed", "campaign", {{"attention", std::string("fused")}});
+  EXPECT_EQ(typed.options.attention, AttentionKernel::fused);
+
+  const Platform platform = read_platform("perlmutter");
+  Question of_system = question_of_devices(8);
+  of_system.software = "deepspeed";
+  of_system.software_by = "command line";
+  ask_of_system(of_system, read_system("axonn-4d"), {{}, "command line"}, platform);
+  EXPECT_EQ(of_system.software, "deepspeed");
+  ASSERT_EQ(of_system.system->rule("attention"), nullptr);
+  EXPECT_EQ(of_system.options.attention, AttentionKernel::unfused);
+  EXPECT_EQ(of_system.variants.front().attention, AttentionKernel::unfused);
+  EXPECT_EQ(of_system.set_by.at("attention"), "software");
+}
+
+TEST(SystemQuestion, OfGridsByAModelHasTheOrderOfItsRanksInEveryVariant) {
+  Question question = question_of_devices(8);
+  question.variants = {{}, {}};
+  ask_for_grids_by(question, "sc24-model");
+  EXPECT_EQ(question.grids_by, GridsBy::sc24_model);
+  EXPECT_EQ(question.options.rank_order, question.variants[0].rank_order);
+  EXPECT_EQ(question.options.rank_order, question.variants[1].rank_order);
+  EXPECT_FALSE(question.options.rank_order.as_numbered());
+  EXPECT_TRUE(question.set_by.empty());
+
+  Question of_system = question_of_devices(8);
+  ask_of_system(of_system, read_system("axonn-4d"), {{}, "campaign"}, read_platform("perlmutter"));
+  ASSERT_TRUE(of_system.options.rank_order.as_numbered());
+  ask_for_grids_by(of_system, "sc24-model");
+  EXPECT_EQ(of_system.set_by.at("rank_order"), "sc24-model");
+}
+
+// A kept record answers a question again, so two questions never look alike.
+TEST(QuestionJson, TellsStagesApart) {
+  std::set<std::string> seen;
+  for (const std::vector<std::int64_t>& stages :
+       std::vector<std::vector<std::int64_t>>{{1}, {2}, {4}, {1, 2}, {1, 4}, {}, {1, 2, 4}}) {
+    Question question = question_of_devices(8);
+    question.stages = stages;
+    EXPECT_TRUE(seen.insert(json_of(question).dump()).second) << ::testing::PrintToString(stages);
+  }
+  const auto is_new = [&](const std::function<void(Question&)>& change) {
+    Question question = question_of_devices(8);
+    question.stages = {1};
+    change(question);
+    return seen.insert(json_of(question).dump()).second;
+  };
+  EXPECT_FALSE(is_new([](Question&) {}));
+  EXPECT_TRUE(is_new([](Question& q) { q.software = "megatron-core"; }));
+  EXPECT_TRUE(is_new([](Question& q) { q.grids_by = GridsBy::sc24_model; }));
+  EXPECT_TRUE(is_new([](Question& q) { q.system = read_system("axonn-4d"); }));
+  EXPECT_TRUE(is_new([](Question& q) { q.system = read_system("pytorch-fsdp"); }));
+  EXPECT_TRUE(is_new([](Question& q) {
+    q.system = read_system("axonn-4d");
+    q.system->software = "deepspeed";
+  }));
+  EXPECT_TRUE(is_new([](Question& q) {
+    q.system = read_system("axonn-4d");
+    q.system->axes[1].searched = Reach::one;
+  }));
+  EXPECT_TRUE(is_new([](Question& q) {
+    q.system = read_system("axonn-4d");
+    q.system->axes[1].allowed = Reach::one_node;
+  }));
+  EXPECT_TRUE(is_new([](Question& q) {
+    q.system = read_system("axonn-4d");
+    q.variants = {{}};
+  }));
+  EXPECT_TRUE(is_new([](Question& q) {
+    q.system = read_system("axonn-4d");
+    q.variants = {{}, {}};
+    q.variants[1].zero = 1;
+  }));
+}
+
+TEST(GridsBy, HaveNames) {
+  EXPECT_STREQ(name(GridsBy::estimate), "estimate");
+  EXPECT_STREQ(name(GridsBy::sc24_model), "sc24-model");
+}
+
+}  // namespace
+}  // namespace fourfold

@@ -1,0 +1,229 @@
+// Fields of every kind as flags: the words that each takes, the sentence that others hear, and what
+// a command line says of words that nobody knows.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "support/field.hpp"
+#include "support/field_flags.hpp"
+#include "support/flag_checks.hpp"
+#include "support/refused_words.hpp"
+#include "tests/refusal.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::ElementsAre;
+
+const std::vector<FieldFacts>& facts() {
+  static const std::vector<FieldFacts> all{
+      {.key = "count", .flag = "--count", .help = "how many", .kind = WholeNumber{0, 9, "so"}},
+      {.key = "hidden", .kind = WholeNumber{1, 9, "so"}},
+      {.key = "part", .flag = "--part", .help = "how much", .kind = RealNumber{0.5, 2.0}},
+      {.key = "colour",
+       .flag = "--colour",
+       .help = "seen",
+       .kind = OneWord{{"red", "green", "off"}}},
+      {.key = "can.dim", .flag = "--can", .help = "a dimmer", .kind = OnOff{"dim"}},
+      {.key = "can.hum", .flag = "--can", .help = "a coil", .kind = OnOff{"hum"}},
+      {.key = "can.blink", .flag = "--can", .help = "a relay", .kind = OnOff{"blink"}},
+      {.key = "lit", .flag = "--lit", .help = "lights", .kind = OnOff{}},
+      {.key = "name", .flag = "--name", .help = "called", .kind = FreeText{}},
+      {.key = "tags", .flag = "--tag", .help = "marks", .kind = FreeTexts{}}};
+  return all;
+}
+
+FieldValues taken(const std::string& flag, const std::vector<std::string>& words) {
+  return flag_values(facts(), flag, words);
+}
+
+std::string refused(const std::string& flag, const std::string& word) {
+  return refusal<std::runtime_error>([&] { taken(flag, {word}); });
+}
+
+TEST(FlagWords, OfEveryKindAreTakenAndSaidAgain) {
+  EXPECT_THAT(flags_of(facts()),
+              ElementsAre("--count", "--part", "--colour", "--can", "--lit", "--name", "--tag"));
+  for (const auto& [flag, word] :
+       std::vector<std::pair<std::string, std::string>>{{"--count", "0"},
+                                                        {"--count", "9"},
+                                                        {"--part", "0.5"},
+                                                        {"--part", "2"},
+                                                        {"--part", "1.25"},
+                                                        {"--colour", "red"},
+                                                        {"--colour", "off"},
+                                                        {"--can", "all"},
+                                                        {"--can", "none"},
+                                                        {"--can", "dim"},
+                                                        {"--can", "hum,blink"},
+                                                        {"--can", "dim,blink"},
+                                                        {"--lit", "on"},
+                                                        {"--lit", "off"},
+                                                        {"--name", "a b"}}) {
+    EXPECT_EQ(flag_word(facts(), flag, taken(flag, {word})), word) << flag;
+  }
+  EXPECT_EQ(flag_word(facts(), "--can", taken("--can", {"blink,dim"})), "dim,blink");
+  EXPECT_EQ(flag_word(facts(), "--can", taken("--can", {"dim,hum,blink"})), "all");
+  EXPECT_EQ(flag_word(facts(), "--tag", taken("--tag", {"one", "two"})), "one two");
+  EXPECT_EQ(taken("--can", {"hum"}),
+            (FieldValues{{"can.dim", false}, {"can.hum", true}, {"can.blink", false}}));
+}
+
+// Of a flag that is given twice the last word counts, where it takes one.
+TEST(FlagWords, OfSeveralTheLastIsTaken) {
+  EXPECT_EQ(taken("--count", {"1", "2"}).at("count"), FieldValue(std::int64_t{2}));
+  EXPECT_EQ(taken("--part", {"1", "2"}).at("part"), FieldValue(2.0));
+  EXPECT_EQ(taken("--colour", {"red", "green"}).at("colour"), FieldValue(std::string("green")));
+  EXPECT_EQ(taken("--lit", {"on", "off"}).at("lit"), FieldValue(false));
+  EXPECT_EQ(taken("--name", {"a", "b"}).at("name"), FieldValue(std::string("b")));
+  EXPECT_EQ(taken("--can", {"dim", "hum"}).at("can.dim"), FieldValue(false));
+  EXPECT_EQ(taken("--tag", {"a", "b"}).at("tags"), FieldValue(std::vector<std::string>{"a", "b"}));
+}
+
+TEST(FlagWords, OfNothingAreEmpty) {
+  for (const std::string& flag : flags_of(facts())) {
+    EXPECT_EQ(flag_word(facts(), flag, {}), "") << flag;
+    EXPECT_EQ(flag_word(facts(), flag, {{"hidden", std::int64_t{3}}}), "") << flag;
+  }
+  EXPECT_EQ(flag_word(facts(), "--can", {{"can.hum", true}}), "hum");
+  EXPECT_EQ(flag_word(facts(), "--can", {{"can.hum", false}}), "none");
+}
+
+TEST(FlagWords, ThatAreNoneHearWhatWouldBe) {
+  for (const char* word : {"10", "-1", "1.0", "", "1x", "0x1", " 1", "99999999999999999999"}) {
+    EXPECT_EQ(refused("--count", word),
+              std::string("--count: '") + word + "' is no whole number from 0 to 9");
+  }
+  for (const char* word : {"0.49", "2.01", "", "1x", "nan", "inf", "-1", "1e999"}) {
+    EXPECT_EQ(refused("--part", word),
+              std::string("--part: '") + word + "' is no number from 0.5 to 2");
+  }
+  EXPECT_EQ(refused("--colour", "gren"),
+            "unknown --colour 'gren'; did you mean \"green\"? It is one of red, green, off");
+  EXPECT_EQ(refused("--lit", "yes"), "unknown --lit 'yes'; it is one of on, off");
+  for (const char* alone : {"all", "none"}) {
+    EXPECT_EQ(refused("--can", std::string("dim,") + alone),
+              std::string("--can 'dim,") + alone + "': " + alone +
+                  " stands alone; write all, none, or some of dim,hum,blink");
+  }
+  EXPECT_EQ(refused("--can", "dim,humm"),
+            "unknown --can 'humm'; did you mean \"hum\"? It is one of all, none, dim, hum, blink");
+  EXPECT_EQ(refusal([] { taken("--gone", {"1"}); }), "no field has the flag --gone");
+}
+
+TEST(FlagHelp, SaysWhatEachKindTakes) {
+  EXPECT_EQ(flag_help(facts(), "--count"), "how many");
+  EXPECT_EQ(flag_help(facts(), "--part"), "how much");
+  EXPECT_EQ(flag_help(facts(), "--colour"), "seen: red, green or off");
+  EXPECT_EQ(flag_help(facts(), "--can"),
+            "all, none, or some of dim,hum,blink: dim, a dimmer; hum, a coil; blink, a relay");
+  EXPECT_EQ(flag_help(facts(), "--lit"), "lights: on or off");
+  EXPECT_EQ(flag_help(facts(), "--name"), "called");
+}
+
+// Each number out of its range alone, in a table where all others are in theirs, whatever is before
+// it.
+TEST(FieldRanges, AreHeldByEveryNumberOfATable) {
+  const std::vector<FieldFacts> table{{.key = "first", .kind = RealNumber{0.5, 2.0}},
+                                      {.key = "word", .kind = FreeText{}},
+                                      {.key = "second", .kind = WholeNumber{1, 9, "as it is"}},
+                                      {.key = "third", .kind = RealNumber{-1.0, 1.0}},
+                                      {.key = "fourth", .kind = WholeNumber{0, 5, ""}}};
+  const FieldValues good{{"first", 0.5},
+                         {"word", std::string("x")},
+                         {"second", std::int64_t{9}},
+                         {"third", 1.0},
+                         {"fourth", std::int64_t{0}}};
+  const auto with = [&](const std::string& key, const FieldValue& value) {
+    FieldValues other = good;
+    other[key] = value;
+    return out_of_range(table, other);
+  };
+
+  EXPECT_EQ(out_of_range(table, good), "");
+  EXPECT_EQ(out_of_range(table, {}), "");
+  EXPECT_EQ(with("first", 2.0), "");
+  EXPECT_EQ(with("first", 2.5), "first = 2.5, but it must be at most 2");
+  EXPECT_EQ(with("first", 0.25), "first = 0.25, but it must be at least 0.5");
+  EXPECT_EQ(with("second", std::int64_t{1}), "");
+  EXPECT_EQ(with("second", std::int64_t{10}), "second = 10, but it must be at most 9, as it is");
+  EXPECT_EQ(with("second", std::int64_t{0}), "second = 0, but it must be at least 1");
+  EXPECT_EQ(with("third", -1.5), "third = -1.5, but it must be at least -1");
+  EXPECT_EQ(with("fourth", std::int64_t{6}), "fourth = 6, but it must be at most 5");
+  EXPECT_EQ(with("fourth", std::int64_t{-1}), "fourth = -1, but it must be at least 0");
+}
+
+std::string heard(const CLI::Validator& check, std::string word) {
+  return check(word);
+}
+
+TEST(FlagChecks, SayWhatWouldBeTaken) {
+  EXPECT_EQ(heard(whole_number(1, 9), "10"), "'10' is no whole number from 1 to 9");
+  EXPECT_EQ(heard(number(0.5, 2.0), "3"), "must be at least 0.5 and at most 2, not 3");
+  EXPECT_EQ(heard(number(0.5, 2.0), "0.25"), "must be at least 0.5 and at most 2, not 0.25");
+  EXPECT_EQ(heard(number(0.5, std::numeric_limits<double>::max()), "0.25"),
+            "must be at least 0.5, not 0.25");
+  for (const char* word : {"x", "inf", "nan", "", "1 "}) {
+    EXPECT_EQ(heard(number(0.5, 2.0), word), std::string("'") + word + "' is no number");
+  }
+  EXPECT_EQ(heard(some_word(), ""), "has an empty value; leave the flag out or give it one");
+  EXPECT_EQ(heard(some_word(), " "), "");
+  EXPECT_EQ(stray_bytes({"a", "b\xFF", "\xFF"}),
+            "the word \"b\xEF\xBF\xBD\" of the command line is no text in UTF-8");
+}
+
+// A command line with two verbs, one of which has verbs of its own.
+std::string sentence_for(const std::vector<std::string>& words) {
+  CLI::App app{"the program", "program"};
+  FieldValues typed;
+  std::string file;
+  CLI::App* first = app.add_subcommand("first", "");
+  add_field_flags(*first, "Fields", facts(), {{"count", std::int64_t{4}}}, typed);
+  first->add_option("file", file);
+  CLI::App* second = app.add_subcommand("second", "");
+  second->add_subcommand("inner", "")->add_option("--depth", file);
+  second->add_subcommand("outer", "");
+  app.require_subcommand(0, 1);
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::ParseError& error) {
+    return sentence_of(app, error);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  std::string text;
+  for (const auto& [key, value] : typed) text += (text.empty() ? "" : " ") + key;
+  return "typed " + text;
+}
+
+TEST(RefusedWords, AreNamedWithTheNearestThatIsKnown) {
+  EXPECT_EQ(sentence_for({"first", "--count", "3", "--lit", "on", "--can", "dim"}),
+            "typed can.blink can.dim can.hum count lit");
+  EXPECT_EQ(sentence_for({"first", "--tag", "a", "b", "--name", "n"}), "typed name tags");
+  EXPECT_EQ(sentence_for({"frist"}), "unknown verb 'frist'; did you mean \"first\"?");
+  EXPECT_EQ(sentence_for({"elsewhere"}), "unknown verb 'elsewhere'");
+  EXPECT_EQ(sentence_for({"second", "iner"}), "unknown verb 'iner'; did you mean \"inner\"?");
+  EXPECT_EQ(sentence_for({"first", "--cuont", "3"}),
+            "unknown flag '--cuont'; did you mean \"--count\"?");
+  EXPECT_EQ(sentence_for({"first", "--cuont=3"}),
+            "unknown flag '--cuont'; did you mean \"--count\"?");
+  EXPECT_EQ(sentence_for({"second", "inner", "--dept", "3"}),
+            "unknown flag '--dept'; did you mean \"--depth\"?");
+  EXPECT_EQ(sentence_for({"second", "inner", "--count", "3"}), "unknown flag '--count'");
+  EXPECT_EQ(sentence_for({"first", "file", "more"}), "'more' is one argument too many");
+  EXPECT_EQ(sentence_for({"second", "inner", "more"}), "'more' is one argument too many");
+  EXPECT_EQ(sentence_for({"first", "--count", "1", "--count", "2"}),
+            "--count is given twice; give it once");
+  EXPECT_EQ(sentence_for({"first", "--count", "10"}),
+            "--count: '10' is no whole number from 0 to 9");
+  EXPECT_EQ(sentence_for({"first", "--name", ""}),
+            "--name: has an empty value; leave the flag out or give it one");
+  EXPECT_EQ(sentence_for({"first", "--part", "3"}), "--part: '3' is no number from 0.5 to 2");
+}
+
+}  // namespace
+}  // namespace fourfold

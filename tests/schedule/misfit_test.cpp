@@ -1,0 +1,260 @@
+// Which grids, batches and orders fit, decided again rule by rule for drawn questions; and what is
+// said of each that does not, word for word.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "schedule/models/fit.hpp"
+#include "tests/drawn_steps.hpp"
+
+namespace fourfold {
+namespace {
+
+using testing::Draw;
+
+struct Question {
+  Model model;
+  ProcessGrid grid;
+  std::int64_t batch = 0;
+  StepOptions options;
+};
+
+// Heads, key-value heads, columns of heads, the MLP's width and the hidden size have each a prime
+// of their own or lack one.
+Question drawn_question(std::int64_t number) {
+  const Draw draw(number, 0);
+  Question question;
+  Model& model = question.model;
+  model = {"drawn",
+           draw.of<std::int64_t>("layers", {4, 7, 12}),
+           draw.of<std::int64_t>("hidden", {60, 72, 84}),
+           12,
+           draw.of<std::int64_t>("sequence", {9, 10, 12}),
+           97};
+  model.key_value_heads = draw.of<std::int64_t>("keys", {0, 2, 3, 6});
+  model.mlp_width = draw.of<std::int64_t>("width", {0, 50, 66, 90});
+  if (draw.often("own heads", 30)) model.head_size = 8;
+  question.grid = ProcessGrid(
+      draw.of<std::int64_t>("x", {1, 1, 2, 3, 4, 6}), draw.of<std::int64_t>("y", {1, 1, 5, 7, 8}),
+      draw.of<std::int64_t>("z", {1, 2, 3}), draw.of<std::int64_t>("data", {1, 2, 5}),
+      draw.of<std::int64_t>("pipe", {1, 1, 2, 3, 4, 5}));
+  question.batch = draw.of<std::int64_t>("batch", {1, 12, 60, 120, 240, 360});
+  StepOptions& options = question.options;
+  options.micro_batches = draw.of<std::int64_t>("micro-batches", {0, 1, 2, 3, 4, 6, 7});
+  options.order = draw.of("order", {PipelineOrder::one_f_one_b, PipelineOrder::gpipe,
+                                    PipelineOrder::interleaved, PipelineOrder::interleaved,
+                                    PipelineOrder::zero_bubble, PipelineOrder::message_driven});
+  const bool interleaved = options.order == PipelineOrder::interleaved;
+  if (interleaved != draw.often("other chunks", 15)) {
+    options.chunks = draw.of<std::int64_t>("chunks", {2, 3});
+  }
+  if (draw.often("limit", 20)) options.pipeline_limit = 3;
+  options.overlap.messages = !draw.often("no messages", 25);
+  options.sequence_parallel = draw.often("sequence parallel", 50);
+  return question;
+}
+
+bool order_fits(const StepOptions& o, std::int64_t stages) {
+  switch (o.order) {
+    case PipelineOrder::interleaved:
+      return o.chunks >= 2 && stages >= 2 && o.pipeline_limit == 0 && o.micro_batches % stages == 0;
+    case PipelineOrder::message_driven:
+      return o.chunks == 1 && stages >= 2 && o.overlap.messages;
+    default:
+      return o.chunks == 1 && o.pipeline_limit == 0;
+  }
+}
+
+Misfit expected(const Question& question) {
+  const Model& m = question.model;
+  const StepOptions& o = question.options;
+  const auto extent = [&](Axis axis) { return question.grid.extent(axis); };
+  const std::int64_t keys = m.key_value_heads == 0 ? m.heads : m.key_value_heads;
+  const std::int64_t width = m.mlp_width == 0 ? 4 * m.hidden : m.mlp_width;
+  if (m.heads % extent(Axis::x) != 0) return Misfit::heads;
+  if (keys % extent(Axis::x) != 0) return Misfit::key_value_heads;
+  if (width % extent(Axis::x) != 0) return Misfit::mlp;
+  if (m.hidden % extent(Axis::x) != 0 || m.hidden % extent(Axis::y) != 0) {
+    return Misfit::divisibility;
+  }
+  if (extent(Axis::pipe) * o.chunks > m.layers) return Misfit::layers;
+  if (!order_fits(o, extent(Axis::pipe))) return Misfit::order;
+  if (o.micro_batches == 0) return Misfit::batch;
+  const std::int64_t shares = o.micro_batches * extent(Axis::z) * extent(Axis::data);
+  if (question.batch % shares != 0) return Misfit::batch;
+  const bool cut = o.sequence_parallel;
+  const std::int64_t tokens = question.batch / shares * m.sequence;
+  return cut && tokens % extent(Axis::x) != 0 ? Misfit::tokens : Misfit::none;
+}
+
+// The counts next to that of the question that share out the batch.
+std::string nearest_counts(const Question& question) {
+  const std::int64_t copies = question.grid.extent(Axis::z) * question.grid.extent(Axis::data);
+  const std::int64_t asked = question.options.micro_batches;
+  if (asked < 1) return "";
+  std::int64_t below = 0, above = 0;
+  for (std::int64_t count = 1; count <= question.batch; ++count) {
+    if (question.batch % (count * copies) != 0) continue;
+    if (count < asked) below = count;
+    if (count > asked && above == 0) above = count;
+  }
+  if (below == 0) return "";
+  return fmt::format("; {}{} would", below, above == 0 ? "" : fmt::format(" or {}", above));
+}
+
+std::string sentence(const Question& question, Misfit why) {
+  const Model& m = question.model;
+  const StepOptions& o = question.options;
+  const auto extent = [&](Axis axis) { return question.grid.extent(axis); };
+  const std::int64_t x = extent(Axis::x), y = extent(Axis::y), pipe = extent(Axis::pipe);
+  const std::int64_t copies = extent(Axis::z) * extent(Axis::data);
+  const bool along_x = m.hidden % x != 0;
+  std::string text;
+  switch (why) {
+    case Misfit::none:
+      return "";
+    case Misfit::heads:
+      text = fmt::format("{} heads do not divide by x = {}; x must be a divisor of the heads",
+                         m.heads, x);
+      break;
+    case Misfit::key_value_heads:
+      text = fmt::format(
+          "{} heads of keys and values do not divide by x = {}; x must be a divisor of them, as "
+          "each is on one device along x only",
+          m.key_value_heads, x);
+      break;
+    case Misfit::mlp:
+      text =
+          fmt::format("the MLP's {} columns do not divide by x = {}; x must be a divisor of them",
+                      m.mlp_width, x);
+      break;
+    case Misfit::divisibility:
+      text =
+          fmt::format("hidden size {} does not divide by {} = {}; x and y must be divisors of it",
+                      m.hidden, along_x ? "x" : "y", along_x ? x : y);
+      break;
+    case Misfit::layers:
+      text = fmt::format(
+          "{} layers cannot be dealt out to {} stages of {} chunk{} each; stages x chunks must be "
+          "at most the layers",
+          m.layers, pipe, o.chunks, o.chunks == 1 ? "" : "s");
+      break;
+    case Misfit::order:
+      text = order_misfit(o, pipe);
+      break;
+    case Misfit::batch:
+      text = fmt::format(
+          "a batch of {} sequences does not divide into {} micro-batches of whole sequences on z x "
+          "data = {} x {} shares{}",
+          question.batch, o.micro_batches, extent(Axis::z), extent(Axis::data),
+          nearest_counts(question));
+      break;
+    case Misfit::tokens:
+      text = fmt::format(
+          "sequence parallelism cuts the {} tokens of a micro-batch on a device by x = {}, which "
+          "must divide them",
+          m.sequence * question.batch / (o.micro_batches * copies), x);
+      break;
+  }
+  return fmt::format("grid {} does not fit drawn: {}", question.grid.str(), text);
+}
+
+TEST(Misfit, OfDrawnQuestionsIsWhatTheRulesSayWordForWord) {
+  std::map<Misfit, int> found;
+  for (std::int64_t number = 0; number < 20'000; ++number) {
+    const Question q = drawn_question(number);
+    const Misfit why = expected(q);
+    ++found[why];
+
+    ASSERT_EQ(name(find_misfit(q.model, q.grid, q.batch, q.options)), std::string(name(why)))
+        << number;
+    ASSERT_EQ(misfit(q.model, q.grid, q.batch, q.options), sentence(q, why)) << number;
+    const bool of_model = why != Misfit::none && why < Misfit::order;
+    ASSERT_EQ(find_misfit(q.model, q.grid, q.options.chunks), of_model ? why : Misfit::none);
+    ASSERT_EQ(order_misfit(q.options, q.grid.extent(Axis::pipe)).empty(),
+              order_fits(q.options, q.grid.extent(Axis::pipe)))
+        << number;
+  }
+  EXPECT_EQ(found.size(), 8U) << "12 heads have every x as a divisor";
+  for (const auto& [why, times] : found) EXPECT_GT(times, 30) << name(why);
+}
+
+TEST(Misfit, HasANameForEachReason) {
+  std::string all;
+  for (Misfit why :
+       {Misfit::none, Misfit::heads, Misfit::key_value_heads, Misfit::mlp, Misfit::divisibility,
+        Misfit::layers, Misfit::order, Misfit::batch, Misfit::tokens}) {
+    all += std::string(name(why)) + ", ";
+  }
+  EXPECT_EQ(all, "none, heads, key-value heads, MLP, divisibility, layers, order, batch, tokens, ");
+}
+
+TEST(ModelParts, AreTheProductsOfXAndYThatFitWhateverTheBlock) {
+  for (std::int64_t number = 0; number < 200; ++number) {
+    const Model model = drawn_question(number).model;
+    std::set<std::int64_t> products;
+    for (std::int64_t x = 1; x <= model.heads; ++x) {
+      for (std::int64_t y = 1; y <= model.hidden; ++y) {
+        if (find_misfit(model, {x, y, 1, 1}) == Misfit::none) products.insert(x * y);
+      }
+    }
+
+    EXPECT_EQ(model_parts(model), products) << number;
+  }
+}
+
+// The first of several reasons is said: chunks before limits, limits before stages.
+TEST(OrderMisfit, IsTheFirstOfSeveralReasons) {
+  const auto why = [](PipelineOrder order, std::int64_t micro_batches, std::int64_t chunks,
+                      std::int64_t limit, bool messages, std::int64_t stages) {
+    StepOptions options;
+    options.order = order;
+    options.micro_batches = micro_batches;
+    options.chunks = chunks;
+    options.pipeline_limit = limit;
+    options.overlap.messages = messages;
+    return order_misfit(options, stages);
+  };
+  using enum PipelineOrder;
+  const std::string no_limit =
+      " has no limit of micro-batches in flight; --pipeline-limit is for --order message-driven";
+  const std::string one_chunk =
+      " has 1 chunk on each stage, not 3; several are for --order "
+      "interleaved";
+
+  EXPECT_EQ(why(interleaved, 5, 1, 3, true, 1),
+            "the interleaved order needs at least 2 chunks of layers on each stage: --chunks 2");
+  EXPECT_EQ(why(interleaved, 5, 2, 3, true, 1), "the order interleaved" + no_limit);
+  EXPECT_EQ(why(interleaved, 5, 2, 0, true, 1),
+            "the interleaved order needs at least 2 stages: give the grid a pipe axis");
+  EXPECT_EQ(why(interleaved, 3, 2, 0, true, 4),
+            "the interleaved order takes micro-batches in groups of as many as there are stages: 3 "
+            "are no multiple of 4; the nearest are 4");
+  EXPECT_EQ(
+      why(interleaved, 11, 2, 0, true, 4),
+      "the interleaved order takes micro-batches in groups of as many as there are stages: 11 "
+      "are no multiple of 4; the nearest are 8 and 12");
+  EXPECT_EQ(why(interleaved, 8, 2, 0, false, 4), "");
+  for (PipelineOrder order : {one_f_one_b, gpipe, zero_bubble}) {
+    const std::string start = std::string("the order ") + name(order);
+    EXPECT_EQ(why(order, 5, 3, 3, true, 1), start + no_limit);
+    EXPECT_EQ(why(order, 5, 3, 0, true, 1), start + one_chunk);
+    EXPECT_EQ(why(order, 5, 1, 0, false, 1), "");
+    EXPECT_EQ(why(order, 5, 1, 0, false, 4), "");
+  }
+  EXPECT_EQ(why(message_driven, 5, 3, 3, false, 1),
+            "the message-driven order needs at least 2 stages: give the grid a pipe axis");
+  EXPECT_EQ(why(message_driven, 5, 3, 3, false, 2),
+            "the message-driven order receives messages ahead, as it runs what has arrived: it "
+            "needs the overlap of messages");
+  EXPECT_EQ(why(message_driven, 5, 3, 3, true, 2), "the order message-driven" + one_chunk);
+  EXPECT_EQ(why(message_driven, 5, 1, 3, true, 2), "");
+}
+
+}  // namespace
+}  // namespace fourfold

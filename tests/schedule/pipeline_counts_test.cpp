@@ -1,0 +1,270 @@
+// What is counted of all stages of a pipeline together, against each stage alone and against a walk
+// through every event; and the order in which stages meet, post by post.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "schedule/fold/count.hpp"
+#include "schedule/fold/memory.hpp"
+#include "schedule/fold/pipeline.hpp"
+#include "schedule/fold/short_folds.hpp"
+#include "tests/drawn_steps.hpp"
+#include "tests/shapes.hpp"
+
+namespace fourfold {
+namespace {
+
+using testing::drawn_step;
+using testing::DrawnStep;
+
+constexpr std::int64_t steps_drawn = 36;
+
+// Every other one of a block that is no GPT's.
+DrawnStep drawn(std::int64_t number) {
+  if (number % 2 == 0) return drawn_step(number, 96);
+  const std::vector<Model> shapes = shapes_of({"block", 13, 96, 24, 24, 1009});
+  return drawn_step(number, 96, shapes[static_cast<std::size_t>(number / 2) % shapes.size()]);
+}
+
+struct Stages {
+  std::vector<Folded> folded;
+  std::vector<LocalSizes> sizes;
+
+  explicit Stages(const DrawnStep& step)
+      : folded(folded_stages(step.model, step.options, step.grid.extent(Axis::pipe))),
+        sizes(folded.size()) {
+    for (std::size_t i = 0; i < folded.size(); ++i) {
+      sizes[i].evaluate(folded[i], step.grid, {step.micro_batch_tokens()});
+    }
+  }
+};
+
+std::vector<LocalSizes> sizes_of_kinds(const Pipeline& pipeline, const Stages& stages) {
+  std::vector<LocalSizes> sizes;
+  for (const StageKind& kind : pipeline.kinds()) {
+    sizes.push_back(stages.sizes[static_cast<std::size_t>(kind.stage)]);
+  }
+  return sizes;
+}
+
+void expect_near(double value, double expected, const std::string& what) {
+  EXPECT_NEAR(value, expected, 1e-12 * expected) << what;
+}
+
+TEST(PipelineCounts, AreTheMeansOfTheirStages) {
+  for (std::int64_t number = 0; number < steps_drawn; ++number) {
+    const DrawnStep step = drawn(number);
+    const Stages stages(step);
+    const Pipeline pipeline(stages.folded);
+    std::vector<Counts> each;
+    for (std::size_t i = 0; i < stages.folded.size(); ++i) {
+      each.push_back(count(stages.folded[i], stages.sizes[i], step.grid));
+    }
+
+    const Counts all = mean_count(pipeline, sizes_of_kinds(pipeline, stages), step.grid);
+    const Counts of_means = mean(each);
+
+    const auto count_of_stages = static_cast<double>(each.size());
+    double gemm = 0.0, attention = 0.0;
+    struct OfChannel {
+      double payload = 0.0, sent = 0.0;
+      std::int64_t collectives = 0;
+    };
+    std::map<std::string, OfChannel> channels;
+    for (const Counts& one : each) {
+      gemm += one.gemm.value;
+      attention += one.attention.value;
+      for (std::size_t c = 0; c < one.channels.size(); ++c) {
+        OfChannel& sum = channels[name(one.channels[c])];
+        sum.payload += one.payload[c].value;
+        sum.sent += one.sent[c].value;
+        sum.collectives += one.collectives[c];
+      }
+    }
+    for (const Counts* counts : {&all, &of_means}) {
+      expect_near(counts->gemm.value * count_of_stages, gemm, words_of(step));
+      expect_near(counts->attention.value * count_of_stages, attention, words_of(step));
+      ASSERT_EQ(counts->channels.size(), channels.size()) << words_of(step);
+      for (std::size_t c = 0; c < counts->channels.size(); ++c) {
+        const OfChannel& sum = channels.at(name(counts->channels[c]));
+        const std::string what = words_of(step) + ' ' + name(counts->channels[c]);
+        expect_near(counts->payload[c].value * count_of_stages, sum.payload, what);
+        expect_near(counts->sent[c].value * count_of_stages, sum.sent, what);
+        const auto whole = static_cast<std::int64_t>(each.size());
+        EXPECT_EQ(counts->collectives[c], (sum.collectives + whole - 1) / whole) << what;
+        const bool in_list =
+            each.size() == 1 || c == 0 || in_order(counts->channels[c - 1], counts->channels[c]);
+        EXPECT_TRUE(in_list) << what;
+      }
+    }
+  }
+}
+
+// The most bytes, and of which roles, walking through every event as it comes.
+struct Walked {
+  std::array<double, role_count> now{}, at_peak{};
+  double sum = 0.0, peak = 0.0;
+
+  void add(const std::vector<BufferEvent>& events, const LocalSizes& sizes,
+           const ProcessGrid& grid) {
+    for (const BufferEvent& event : events) {
+      const bool cut = grid.extent(event.axis) > 1;
+      if (event.existence == (cut ? Existence::if_uncut : Existence::if_cut)) continue;
+      const double bytes = event.sign * sizes.bytes[static_cast<std::size_t>(event.size)];
+      now[static_cast<std::size_t>(event.role)] += bytes;
+      sum += bytes;
+      if (sum <= peak) continue;
+      peak = sum;
+      at_peak = now;
+    }
+  }
+};
+
+Walked walked(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& grid) {
+  Walked walk;
+  walk.add(folded.persistent, sizes, grid);
+  for (const BodyCycle& cycle : folded.cycles) {
+    for (std::int64_t i = 0; i < cycle.repeats; ++i) {
+      for (const BodyRun& run : cycle.runs) {
+        for (std::int64_t k = 0; k < run.repeats; ++k) {
+          walk.add(folded.bodies[static_cast<std::size_t>(run.body)].events, sizes, grid);
+        }
+      }
+    }
+  }
+  return walk;
+}
+
+TEST(PipelinePeaks, AreThoseOfAWalkThroughEveryEvent) {
+  for (std::int64_t number = 0; number < steps_drawn; ++number) {
+    const DrawnStep step = drawn(number);
+    const Stages stages(step);
+    const Pipeline pipeline(stages.folded);
+
+    const std::vector<MemoryUse> all =
+        peak_memory(pipeline, sizes_of_kinds(pipeline, stages), step.grid);
+
+    ASSERT_EQ(all.size(), stages.folded.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::string what = words_of(step) + ", stage " + std::to_string(i);
+      const Folded& folded = stages.folded[i];
+      const MemoryUse alone = peak_memory(folded, stages.sizes[i], step.grid);
+      const Walked walk = walked(folded, stages.sizes[i], step.grid);
+      Walked host;
+      host.add(folded.on_host, stages.sizes[i], step.grid);
+
+      EXPECT_EQ(all[i].peak, alone.peak) << what;
+      EXPECT_EQ(all[i].on_host.value, host.sum) << what;
+      EXPECT_EQ(alone.on_host.value, host.sum) << what;
+      // Of a queue every sequence of turns is looked at.
+      const bool queued = folded.ready.limit > 0;
+      if (queued) {
+        EXPECT_GE(alone.peak.value, walk.peak) << what;
+        continue;
+      }
+      EXPECT_EQ(alone.peak.value, walk.peak) << what;
+      double of_roles = 0.0;
+      for (std::size_t role = 0; role < role_count; ++role) {
+        EXPECT_EQ(alone.by_role[role].value, walk.at_peak[role]) << what << ", role " << role;
+        of_roles += all[i].by_role[role].value;
+      }
+      EXPECT_EQ(of_roles, walk.peak) << what;
+    }
+  }
+}
+
+// Where most is in use while micro-batches still come in, or in the middle of a long stretch.
+TEST(PipelinePeaks, OfLongPipelinesAreThoseOfAWalk) {
+  const Model model{"long", 12, 96, 12, 64, 128};
+  for (PipelineOrder order :
+       {PipelineOrder::one_f_one_b, PipelineOrder::gpipe, PipelineOrder::zero_bubble}) {
+    for (std::int64_t micro_batches : {3, 12, 30}) {
+      DrawnStep step{model, ProcessGrid(1, 1, 2, 1, 12), 2 * micro_batches, {}};
+      step.options.order = order;
+      step.options.micro_batches = micro_batches;
+      step.options.recompute = Recompute::none;
+      const Stages stages(step);
+      const Pipeline pipeline(stages.folded);
+
+      const std::vector<MemoryUse> all =
+          peak_memory(pipeline, sizes_of_kinds(pipeline, stages), step.grid);
+
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const Walked walk = walked(stages.folded[i], stages.sizes[i], step.grid);
+        EXPECT_EQ(all[i].peak.value, walk.peak) << words_of(step) << ", stage " << i;
+        for (std::size_t role = 0; role < role_count; ++role) {
+          EXPECT_EQ(all[i].by_role[role].value, walk.at_peak[role])
+              << words_of(step) << ", stage " << i << ", role " << role;
+        }
+      }
+    }
+  }
+}
+
+// A wait comes after the posts of all members of its group; numbers of a channel rise by one.
+TEST(PipelineMeetings, ComeAfterWhatTheyNeed) {
+  for (std::int64_t number = 0; number < steps_drawn; ++number) {
+    const DrawnStep step = drawn(number);
+    const std::int64_t count_of_stages = step.grid.extent(Axis::pipe);
+    if (count_of_stages == 1 || step.options.order == PipelineOrder::message_driven) continue;
+    const Pipeline pipeline(folded_stages(step.model, step.options, count_of_stages));
+    std::map<std::int32_t, std::vector<std::int32_t>> posts;  // by number: the stages' own
+    std::size_t own = Meeting::no_post + 1;
+    for (const Meeting& meeting : pipeline.meetings()) {
+      if (meeting.wait.number != Meeting::no_wait) {
+        const std::vector<std::int32_t>& there = posts[meeting.wait.number];
+        const Channel& channel = pipeline.channels()[static_cast<std::size_t>(meeting.channel)];
+        EXPECT_EQ(there.size(), group(channel, count_of_stages, meeting.stage).size())
+            << words_of(step);
+        EXPECT_EQ(std::ranges::count(there, meeting.wait.post), 1) << words_of(step);
+      }
+      if (meeting.post.number == Meeting::no_post) continue;
+      posts[meeting.post.number].push_back(meeting.post.post);
+      EXPECT_EQ(meeting.post.post, static_cast<std::int32_t>(own++)) << words_of(step);
+    }
+    EXPECT_EQ(pipeline.posts(), own);
+    for (const auto& [posted, stages] : posts) {
+      EXPECT_LT(static_cast<std::size_t>(posted), pipeline.numbers());
+      EXPECT_EQ(std::ranges::count(pipeline.beginnings(), posted), 0);
+    }
+  }
+}
+
+// Of each set, how often its stages do what: all that their cycles say.
+TEST(PipelineSets, DoWhatTheirStagesDo) {
+  for (std::int64_t number = 0; number < steps_drawn; number += 2) {
+    const DrawnStep step = drawn(number);
+    const Pipeline pipeline(folded_stages(step.model, step.options, step.grid.extent(Axis::pipe)));
+    std::size_t stages = 0;
+    for (const StageSet& set : pipeline.sets()) {
+      std::vector<std::int64_t> classes(set.classes.size()), starts(set.collectives.size());
+      for (std::int32_t i : set.stages) {
+        ++stages;
+        const Folded& folded = pipeline.stages()[static_cast<std::size_t>(i)];
+        for (const BodyCycle& cycle : folded.cycles) {
+          for (const BodyRun& run : cycle.runs) {
+            for (const FoldedStep& one : folded.bodies[static_cast<std::size_t>(run.body)].steps) {
+              const auto index = static_cast<std::size_t>(one.index);
+              const std::int64_t times = run.repeats * cycle.repeats;
+              if (one.kind == IssueKind::start) starts.at(index) += times;
+              if (one.kind != IssueKind::compute) continue;
+              for (std::int32_t c : folded.bundles[index]) {
+                classes.at(static_cast<std::size_t>(c)) += times;
+              }
+            }
+          }
+        }
+      }
+      EXPECT_EQ(set.classes, classes) << words_of(step);
+      EXPECT_EQ(set.collectives, starts) << words_of(step);
+    }
+    EXPECT_EQ(stages, pipeline.stages().size());
+  }
+}
+
+}  // namespace
+}  // namespace fourfold

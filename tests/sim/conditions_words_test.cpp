@@ -1,0 +1,176 @@
+// The words of what-ifs at the edges of what they may be: a golden text of what each is read as,
+// written as and told as a sentence, or refused with; lists of numbers there and back; jitter.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/conditions/jitter.hpp"
+#include "sim/conditions/what_ifs.hpp"
+#include "sim/conditions/what_ifs_json.hpp"
+#include "tests/golden.hpp"
+#include "tests/refusal.hpp"
+
+namespace fourfold {
+namespace {
+
+// As JSON again with its sentences, or the refusal.
+std::string told(const nlohmann::json& words, std::int64_t ranks) {
+  std::string text = words.dump() + '\n';
+  const std::string said = refusal<std::exception>([&] {
+    const WhatIfs what_ifs = read_what_ifs(JsonObject(words, "what-ifs"));
+    text += fmt::format("  {}{}\n", json_of(what_ifs).dump(), what_ifs.uniform() ? " uniform" : "");
+    for (const std::string& sentence : sentences(what_ifs, ranks)) text += "  " + sentence + '\n';
+  });
+  return said == "accepted" ? text : text + "  refused: " + said + '\n';
+}
+
+TEST(WhatIfWords, AreTheGoldenText) {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> of_key{
+      {"placement",
+       {"packed",
+        "spread",
+        "random",
+        "",
+        "nodes",
+        "nodes=",
+        "nodes=0",
+        "nodes=0-7",
+        "nodes=0-8",
+        "nodes=0-9",
+        "nodes=3,2,1",
+        "nodes=1-1",
+        "nodes=1,,2",
+        "nodes=1,",
+        "nodes=-1",
+        "nodes=1-",
+        "nodes=1-2-3",
+        "nodes=7-6",
+        "nodes=0-10000000",
+        "nodes= 1",
+        "devices=5,6,8",
+        "devices=0-3,9,20-30",
+        "device=1",
+        "Packed",
+        "=1",
+        "random=3"}},
+      {"jitter",
+       {"2%", "100%", "100.1%", "0%", "-1%", "0.001%", "2", "%", "2%%", "nan%", "inf%", "2 %",
+        "1e1%"}},
+      {"slow_devices",
+       {"1:0.5",          "2:0.25", "16:0.5",    "17:0.5",   "9:0.1", "0:0.5", "-1:0.5",
+        "1.5:0.5",        "1:1",    "1:0",       "1:",       ":0.5",  "1",     "1000000000:0.5",
+        "1000000001:0.5", "17=0.5", "17,18=0.5", "0-8=0.75", "=0.5",  "17=1",  "17=",
+        "17=0.5=0.5",     "a:0.5",  "1:half"}},
+      {"collective",
+       {"auto", "ring", "tree", "recursive", "hierarchical", "all-reduce:tree", "all-gather:ring",
+        "tree:all-reduce", "", "send:ring", "rings"}}};
+  std::string text;
+  for (const auto& [key, all] : of_key) {
+    for (const std::string& words : all) text += told({{key, words}}, 16);
+  }
+  for (const char* words : {"nic:1.1=0.5", "nic:1.1", "=0.5", "nic:1.1=", "nic:1.1=0", "a=b=0.5",
+                            "nic:1.1=1", "nic:1.1=-0.5", "group 1 -> group 2=0.9"}) {
+    text += told({{"degrade", {words}}}, 16);
+  }
+  for (const char* words :
+       {"nic:1.1", "global:0-1=1", "global:0-1=2", "global:0-1=1000000", "global:0-1=1000001",
+        "global:0-1=0", "global:0-1=1.5", "=2", "global:0-1=", "a=b=3"}) {
+    text += told({{"fail", {words}}}, 16);
+  }
+  for (const nlohmann::json& seed :
+       std::vector<nlohmann::json>{0, -1, 1, 9223372036854775807, 1.5, "1"}) {
+    text += told({{"seed", seed}, {"jitter", "3%"}}, 16);
+    text += told({{"seed", seed}, {"placement", "random"}}, 16);
+    text += told({{"seed", seed}, {"placement", "spread"}}, 16);
+  }
+
+  expect_golden("what_if_words.txt", text);
+}
+
+TEST(WhatIfWords, OfNumbersComeBackHoweverTheyLie) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<std::int64_t> numbers;
+    const auto count = 1 + random() % 12;
+    std::int64_t next = static_cast<std::int64_t>(random() % 20);
+    while (numbers.size() < count) {
+      numbers.push_back(next);
+      next = random() % 3 > 0 ? next + 1 : static_cast<std::int64_t>(random() % 20);
+    }
+
+    const std::string words = words_of(numbers);
+
+    EXPECT_EQ(numbers_in(words), numbers) << words;
+  }
+  EXPECT_EQ(words_of({0, 1, 2, 7, 9, 10, 5, 4, 4}), "0-2,7,9-10,5,4,4");
+  EXPECT_EQ(words_of({}), "");
+  EXPECT_EQ(numbers_in("0-9999999").size(), 10000000U);
+}
+
+// Rank (2 i + 1) / 2 count of the way: none twice, ascending, each in its own equal part.
+TEST(WhatIfWords, CountedSlowDevicesLieInPartsOfTheirOwn) {
+  for (std::int64_t ranks = 1; ranks <= 24; ++ranks) {
+    for (std::int64_t count = 1; count <= ranks; ++count) {
+      const std::vector<std::int64_t> chosen = evenly_spread_ranks(count, ranks);
+
+      ASSERT_EQ(chosen.size(), static_cast<std::size_t>(count));
+      for (std::int64_t i = 0; i < count; ++i) {
+        const double middle = (static_cast<double>(i) + 0.5) * static_cast<double>(ranks) /
+                              static_cast<double>(count);
+        EXPECT_EQ(chosen[static_cast<std::size_t>(i)], static_cast<std::int64_t>(middle + 1e-9));
+      }
+    }
+    EXPECT_EQ(refusal<std::runtime_error>([&] { evenly_spread_ranks(ranks + 1, ranks); }),
+              fmt::format("{} slow devices are more than the {} of the job", ranks + 1, ranks));
+  }
+}
+
+TEST(Jitter, RefusesWhatIsNoDeviation) {
+  const auto said = [](double deviation) {
+    return refusal<std::invalid_argument>([&] { const Jitter jitter(deviation, 1); });
+  };
+  EXPECT_EQ(said(1e-6), "accepted");
+  EXPECT_EQ(said(1.0), "accepted");
+  EXPECT_EQ(said(0.0), "a jitter of 0 % is impossible; it must be above 0 % and at most 100 %");
+  EXPECT_EQ(said(1.01), "a jitter of 101 % is impossible; it must be above 0 % and at most 100 %");
+  EXPECT_EQ(said(-0.5), "a jitter of -50 % is impossible; it must be above 0 % and at most 100 %");
+  EXPECT_EQ(said(std::nan("")),
+            "a jitter of nan % is impossible; it must be above 0 % and at most 100 %");
+}
+
+// The logarithms of the factors lie as the normal distribution does: a wide draw meets each of
+// 4,096 quantiles, of which the middle two are as far from each other as neighbours are there, and
+// the ends are those of the middles of the first and the last part.
+TEST(Jitter, HasTheQuantilesOfTheLognormalDistribution) {
+  for (double deviation : {0.02, 0.5, 1.0}) {
+    const Jitter jitter(deviation, 7);
+    std::set<double> factors;
+    for (std::int64_t rank = 0; rank < 64; ++rank) {
+      for (std::int64_t step = 0; step < 1024; ++step) factors.insert(jitter.factor(rank, step));
+    }
+    ASSERT_EQ(factors.size(), 4096U);
+    const double width = std::sqrt(std::log1p(deviation * deviation));
+    std::size_t i = 0;
+    const double middle = 0.5 * (std::log(*std::next(factors.begin(), 2047)) +
+                                 std::log(*std::next(factors.begin(), 2048)));
+    for (double factor : factors) {
+      const double z = (std::log(factor) - middle) / width;
+      EXPECT_NEAR(0.5 * std::erfc(-z / std::sqrt(2.0)), (static_cast<double>(i) + 0.5) / 4096,
+                  1e-9);
+      ++i;
+    }
+    double mean = 0.0;
+    for (double factor : factors) mean += factor / 4096;
+    EXPECT_NEAR(mean, 1.0, 1e-12);
+  }
+}
+
+}  // namespace
+}  // namespace fourfold

@@ -1,0 +1,229 @@
+// What the header of a run says of its options, one after the other, and what it counts on the
+// stage that needs most.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "engine/train/run/memory.hpp"
+#include "engine/train/run/run_header.hpp"
+#include "tests/golden.hpp"
+#include "tests/train/one_rank.hpp"
+
+namespace fourfold {
+namespace {
+
+class Header : public OneRank {};
+
+TrainSettings usual() {
+  TrainSettings settings;
+  settings.model = {"small", 4, 32, 8, 16, 128};
+  settings.grid = ProcessGrid(2, 1, 1, 3, 2);
+  settings.batch = 12;
+  settings.options.micro_batches = 4;
+  settings.length.steps = 120;
+  settings.folder = "some/folder";
+  return settings;
+}
+
+RunFacts facts() {
+  RunFacts facts;
+  facts.cpu = "a processor";
+  facts.data = "data";
+  facts.word = "byte";
+  facts.work = {.tokens = 192, .executed = {3e9}, .model = {2e9}, .peak = {12e9}};
+  facts.counted.peak = {52e6};
+  return facts;
+}
+
+std::set<std::string> lines_of(const std::string& text) {
+  std::set<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.insert(line);
+  return lines;
+}
+
+// Lines that are others than usual.
+std::string news(const TrainSettings& settings, const RunFacts& of) {
+  std::string text;
+  const auto add = [&](const std::string& is, const std::string& was) {
+    const std::set<std::string> before = lines_of(was);
+    for (const std::string& line : lines_of(is)) {
+      if (!before.contains(line)) text += "  " + line + "\n";
+    }
+  };
+  add(header_text(settings, of), header_text(usual(), facts()));
+  const auto lines_of_json = [](const TrainSettings& s, const RunFacts& f) {
+    return nlohmann::ordered_json::parse(header_json(s, f)).dump(0);
+  };
+  add(lines_of_json(settings, of), lines_of_json(usual(), facts()));
+  return text;
+}
+
+TEST_F(Header, SaysEachOptionThatIsNotTheUsualOne) {
+  using Change = std::function<void(TrainSettings & settings, RunFacts & facts)>;
+  const std::vector<std::pair<const char*, Change>> changes{
+      {"ZeRO", [](auto& s, auto&) { s.options.zero = 2; }},
+      {"buckets along data", [](auto& s, auto&) { s.options.data_bucket = 1000; }},
+      {"an optimizer on the host",
+       [](auto& s, auto&) {
+         s.options.offload_bucket = 2000;
+         s.options.data_bucket = 1000;
+       }},
+      {"sequence parallel", [](auto& s, auto&) { s.options.sequence_parallel = true; }},
+      {"cut messages", [](auto& s, auto&) { s.options.cut_messages = true; }},
+      {"a limit in flight, and more",
+       [](auto& s, auto&) {
+         s.options.order = PipelineOrder::message_driven;
+         s.options.pipeline_limit = 3;
+         s.options.zero = 1;
+       }},
+      {"chunks",
+       [](auto& s, auto&) {
+         s.options.order = PipelineOrder::interleaved;
+         s.options.chunks = 2;
+       }},
+      {"one stage",
+       [](auto& s, auto&) {
+         s.grid = ProcessGrid(2, 1, 3, 1);
+         s.options.zero = 3;
+       }},
+      {"one rank and one micro-batch",
+       [](auto& s, auto&) {
+         s.grid = ProcessGrid(1, 1, 1, 1);
+         s.options.micro_batches = 1;
+       }},
+      {"fp32, unfused, less overlap, nothing recomputed",
+       [](auto& s, auto&) {
+         s.options.precision = Precision::fp32;
+         s.options.attention = AttentionKernel::unfused;
+         s.options.recompute = Recompute::none;
+         s.options.overlap.reduce_scatter = false;
+         s.options.overlap.all_gather = false;
+       }},
+      {"a block of another shape",
+       [](auto& s, auto&) {
+         s.model.key_value_heads = 2;
+         s.model.norm = NormKind::rms;
+       }},
+      {"Goldfish loss",
+       [](auto& s, auto&) {
+         s.data.goldfish = {4, 13};
+       }},
+      {"Goldfish loss by a word",
+       [](auto& s, auto&) {
+         s.data.goldfish = {3, 1};
+       }},
+      {"minutes", [](auto& s, auto&) { s.length = {.steps = 0, .minutes = 1.5}; }},
+      {"both limits", [](auto& s, auto&) { s.length = {.steps = 1, .minutes = 30}; }},
+      {"a start from weights", [](auto& s, auto&) { s.start_from = "earlier"; }},
+      {"a resume by steps",
+       [](auto& s, auto& f) {
+         s.resume = "earlier";
+         s.learning_rate = {.peak = 1e-3, .last_part = 0.0, .warm_up_steps = 0};
+         f.step = 60;
+       }},
+      {"a resume by minutes",
+       [](auto& s, auto& f) {
+         s.resume = "earlier";
+         s.length = {.steps = 0, .minutes = 2};
+         s.learning_rate = {.peak = 1e-3, .last_part = 0.0, .warm_up_steps = 0};
+         f.step = 60;
+         f.trained_seconds = 60.0;
+       }},
+      {"a resume while it warms up",
+       [](auto& s, auto& f) {
+         s.resume = "earlier";
+         s.learning_rate = {.peak = 1e-3, .last_part = 1.0, .warm_up_steps = 10};
+         f.step = 4;
+       }},
+      {"changes",
+       [](auto& s, auto&) {
+         s.changes = {"--seed 1 instead of 2", "--batch 3"};
+       }},
+      {"tokens",
+       [](auto&, auto& f) {
+         f.word = "token";
+         f.unigram_nats = 2.0;
+       }},
+      {"transports that were chosen", [](auto&, auto& f) { f.transports = ", as before"; }},
+      {"libraries that were prepared", [](auto&, auto& f) { f.prepare_seconds = 2.25; }},
+      {"a weight decay and a clip", [](auto& s, auto&) {
+         s.optimizer.weight_decay = 0.25;
+         s.optimizer.clip_norm = 3.0;
+       }}};
+  std::string text;
+  for (const auto& [what, change] : changes) {
+    TrainSettings settings = usual();
+    RunFacts of = facts();
+    change(settings, of);
+    text += std::string(what) + "\n" + news(settings, of);
+  }
+  expect_golden("run_header_options.txt", text);
+}
+
+// The last stage has the logits of a large vocabulary; the first one needs little beside.
+TEST_F(Header, CountsTheMemoryOfTheStageThatNeedsMost) {
+  TrainSettings settings;
+  settings.model = {"wide", 2, 8, 2, 64, 4096};
+  settings.grid = ProcessGrid(1, 1, 1, 1, 2);
+  settings.batch = 16;
+  const double logits = 16.0 * 64.0 * 4096.0 * 2.0;
+
+  const double counted = counted_memory(settings).peak.value;
+  settings.grid = ProcessGrid(1, 1, 1, 1);
+  const double alone = counted_memory(settings).peak.value;
+
+  EXPECT_GT(counted, logits);
+  EXPECT_LE(counted, alone);
+  settings.options.micro_batches = 4;
+  EXPECT_LT(counted_memory(settings).peak.value, 0.5 * alone);
+}
+
+// A table is on the first stage, and a head of its own on the last: both do their part.
+TEST_F(Header, CountsTheWorkOfEveryStage) {
+  TrainSettings settings;
+  settings.model = {"small", 4, 16, 8, 16, 1024};
+  settings.model.embeddings = EmbeddingsKind::untied;
+  settings.batch = 8;
+  settings.options.micro_batches = 4;
+  settings.grid = ProcessGrid(1, 1, 1, 1);
+  const double alone = counted_work(settings).executed.value;
+  for (const ProcessGrid& grid : {ProcessGrid(1, 1, 1, 1, 2), ProcessGrid(1, 1, 2, 1, 2),
+                                  ProcessGrid(1, 1, 1, 1, 4), ProcessGrid(2, 1, 1, 1, 4)}) {
+    settings.grid = grid;
+
+    EXPECT_NEAR(counted_work(settings).executed.value, alone, 1e-9 * alone) << grid.str();
+  }
+}
+
+TEST_F(Header, SaysHowFarMemoryIsOffItsCount) {
+  MemoryUse counted;
+  counted.peak = {200e6};
+
+  EXPECT_EQ(growth_text(150'000'000, 31'250'000, counted),
+            "memory      VmHWM has grown by 150.0 MB on the largest rank, -25.0 % off the count, "
+            "from 31.2 MB");
+}
+
+TEST_F(Header, RefusesARunThatNeedsMoreThanThereIs) {
+  const auto said = [](double bytes, std::int64_t ranks, std::int64_t available) {
+    return refusal([&] { refuse_without_room({bytes}, ranks, available); });
+  };
+  const std::string advice =
+      " are available; cut the batch into more --micro-batches, recompute (--recompute full), or "
+      "use more nodes or a smaller --model";
+
+  EXPECT_EQ(said(4e9, 2, 8'000'000'000), "");
+  EXPECT_EQ(
+      said(4e9, 2, 7'999'999'999),
+      "this run needs 4.0 GB a rank, 8.0 GB for the 2 ranks on this node, and 8.0 GB" + advice);
+  EXPECT_EQ(said(9e12, 1, 1'500'000'000),
+            "this run needs 9000.0 GB a rank, 9000.0 GB for the one rank on this node, and 1.5 GB" +
+                advice);
+  EXPECT_EQ(
+      said(2e16, 3, 1'500'000'000),
+      "this run needs 2e+07 GB a rank, 6e+07 GB for the 3 ranks on this node, and 1.5 GB" + advice);
+}
+
+}  // namespace
+}  // namespace fourfold

@@ -1,0 +1,277 @@
+// Which folder a run is in, which one it may not be in, and which checkpoint a path means.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "engine/train/checkpoint/checkpoint_folder.hpp"
+#include "engine/train/checkpoint/checkpoint_read.hpp"
+#include "engine/train/checkpoint/choices_json.hpp"
+#include "engine/train/checkpoint/resume.hpp"
+#include "engine/train/run/run_folder.hpp"
+#include "tests/train/made_up_weights.hpp"
+#include "tests/train/one_rank.hpp"
+
+namespace fourfold {
+namespace {
+
+namespace files = std::filesystem;
+
+// The test's own folder is where it works, until it ends.
+class RunFolders : public OneRank {
+ protected:
+  void SetUp() override {
+    OneRank::SetUp();
+    if (IsSkipped()) return;
+    before_ = files::current_path();
+    files::current_path(folder_.path());
+  }
+  void TearDown() override {
+    if (!before_.empty()) files::current_path(before_);
+  }
+  static void write_checkpoints(const std::string& folder, std::vector<std::int64_t> steps,
+                                std::int64_t keep = 9) {
+    const Program program = training_program(small_model(), Precision::fp32);
+    const Weights weights = made_up_weights(program, ProcessGrid(1, 1, 1, 1), 1);
+    Checkpoints checkpoints(folder, keep);
+    for (const std::int64_t step : steps) checkpoints.write(made_up_state(step), weights);
+  }
+  static std::string json_of_step(int step) {
+    return "step-0000000" + std::to_string(step) + ".json";
+  }
+  static std::string data_of_step(int step) {
+    return "step-0000000" + std::to_string(step) + ".safetensors";
+  }
+  static TrainSettings settings_in(const std::string& folder) {
+    TrainSettings settings;
+    settings.folder = folder;
+    return settings;
+  }
+
+  SharedFolder folder_;
+  files::path before_;
+};
+
+TEST_F(RunFolders, NewOnesAreNumberedWithinASecond) {
+  std::vector<std::string> made;
+  for (int i = 0; i < 5; ++i) {
+    made.push_back(new_folder("gpt"));
+    files::create_directories(made.back());
+  }
+
+  EXPECT_EQ(std::set<std::string>(made.begin(), made.end()).size(), 5U);
+  for (const std::string& folder : made) {
+    EXPECT_TRUE(
+        std::regex_match(folder, std::regex("results/train/gpt-[0-9]{8}-[0-9]{6}(-[2-5])?")))
+        << folder;
+  }
+}
+
+TEST_F(RunFolders, ResumedAreThoseOfTheNewestCheckpoint) {
+  write_checkpoints("run/checkpoints", {1, 2});
+  write_checkpoints("loose", {1});
+  const std::string inner = "run/checkpoints";
+
+  EXPECT_EQ(folder_resumed(inner), "run");
+  EXPECT_EQ(folder_resumed(inner + "/"), "run");
+  EXPECT_EQ(folder_resumed(inner + "/" + json_of_step(2)), "run");
+  EXPECT_EQ(folder_resumed(inner + "/" + json_of_step(1)), "");  // another branch
+  EXPECT_EQ(folder_resumed(folder_.file(inner)), folder_.file("run"));
+  EXPECT_EQ(folder_resumed("loose"), "");
+  EXPECT_EQ(folder_resumed("loose/" + json_of_step(1)), "");
+  EXPECT_EQ(folder_resumed("nowhere"), "");
+  EXPECT_EQ(folder_resumed(""), "");
+  files::current_path("run");
+  EXPECT_EQ(folder_resumed("checkpoints"), ".");
+  files::current_path("checkpoints");
+  EXPECT_EQ(folder_resumed(json_of_step(2)), "..");
+  files::current_path(folder_.path());
+}
+
+// The one that was written last, whatever its step.
+TEST_F(RunFolders, ResumedAreNotThoseOfTheHighestStep) {
+  write_checkpoints("run/checkpoints", {3, 5, 4});
+
+  EXPECT_EQ(folder_resumed("run/checkpoints/" + json_of_step(4)), "run");
+  EXPECT_EQ(folder_resumed("run/checkpoints/" + json_of_step(5)), "");
+}
+
+TEST_F(RunFolders, OfAnEarlierRunAreLeftAsTheyAre) {
+  write_checkpoints("run/checkpoints", {1});
+  folder_.write("run/log.jsonl", "{}\n");
+  files::create_directories("logged");
+  folder_.write("logged/log.jsonl", "{}\n");
+  files::create_directories("empty");
+  folder_.write("empty/log.jsonl", "");
+  const auto said = [](const TrainSettings& settings) {
+    return refusal([&] { refuse_earlier_run(settings); });
+  };
+
+  EXPECT_EQ(said(settings_in("run")),
+            "run holds an earlier run; go on with that by --resume run, or give another --folder");
+  EXPECT_EQ(said(settings_in("logged")),
+            "logged/log.jsonl is the log of an earlier run; give another --folder, or remove it");
+  EXPECT_EQ(said(settings_in("empty")), "");
+  EXPECT_EQ(said(settings_in("new")), "");
+  TrainSettings elsewhere = settings_in("new");
+  elsewhere.log = "logged/log.jsonl";
+  EXPECT_EQ(said(elsewhere), "logged/log.jsonl is the log of an earlier run; give another --log");
+  for (const std::string& resumed :
+       {std::string("run/checkpoints"), "run/checkpoints/" + json_of_step(1),
+        folder_.file("run/checkpoints")}) {
+    TrainSettings own = settings_in("run");
+    own.resume = resumed;
+    EXPECT_EQ(said(own), "") << resumed;
+    own.folder = "logged";
+    EXPECT_NE(said(own), "") << resumed;
+  }
+}
+
+TEST_F(RunFolders, ThatCannotBeMadeAreRefusedWithTheReason) {
+  folder_.write("file", "");
+  const auto said = [](const std::string& folder) {
+    return refusal([&] { refuse_unmakeable(folder); });
+  };
+
+  EXPECT_EQ(said("new/and/deeper"), "");
+  EXPECT_EQ(said("."), "");
+  EXPECT_EQ(said("file"),
+            "the folder file cannot be used: " + folder_.file("file") + ": Not a directory");
+  EXPECT_EQ(said("file/in/it"),
+            "the folder file/in/it cannot be used: " + folder_.file("file") + ": Not a directory");
+  EXPECT_FALSE(files::exists("new"));
+}
+
+TEST_F(RunFolders, HoldTheCheckpointThatAPathMeans) {
+  write_checkpoints("run/checkpoints", {1, 2});
+  write_checkpoints("both", {1});
+  write_checkpoints("both/checkpoints", {2});
+  files::create_directories("empty");
+  const std::string inner = "run/checkpoints";
+
+  EXPECT_EQ(checkpoint_meant("run"), inner);
+  EXPECT_EQ(checkpoint_meant(inner), inner);
+  EXPECT_EQ(checkpoint_meant("both"), "both");  // which holds one itself
+  EXPECT_EQ(checkpoint_meant("empty"), "empty");
+  EXPECT_EQ(checkpoint_meant("nowhere"), "nowhere");
+  EXPECT_EQ(checkpoint_meant("nowhere.safetensors"), "nowhere.safetensors");
+  for (const int step : {1, 2}) {
+    EXPECT_EQ(checkpoint_meant(inner + "/" + json_of_step(step)), inner + "/" + json_of_step(step));
+    EXPECT_EQ(checkpoint_meant(inner + "/" + data_of_step(step)),
+              folder_.file(inner + "/" + json_of_step(step)));
+  }
+  files::copy(inner + "/" + data_of_step(1), "other.safetensors");
+  EXPECT_EQ(refusal([] { checkpoint_meant("other.safetensors"); }),
+            "other.safetensors is the data of a checkpoint, but no .json beside it, which tells of "
+            "its step and optimizer, speaks of it");
+}
+
+TEST_F(RunFolders, NumberCheckpointsOnward) {
+  EXPECT_EQ(next_serial("none"), 1);
+  write_checkpoints("some", {3, 1, 2});
+
+  EXPECT_EQ(next_serial("some"), 4);
+  EXPECT_EQ(finished_checkpoints("some"),
+            (std::vector<std::string>{"some/" + json_of_step(3), "some/" + json_of_step(1),
+                                      "some/" + json_of_step(2)}));
+  EXPECT_EQ(free_data_name("some", 4), data_of_step(4));
+  EXPECT_EQ(free_data_name("some", 3), "step-00000003-2.safetensors");
+  folder_.write("some/step-00000003-2.safetensors", "");
+  EXPECT_EQ(free_data_name("some", 3), "step-00000003-3.safetensors");
+  EXPECT_EQ(record_path("some", 123'456'789), "some/step-123456789.json");
+}
+
+// What is damaged may be the newest, and says so; the newest whole one before it is named.
+TEST_F(RunFolders, NameTheNewestWholeCheckpointBesideADamagedOne) {
+  write_checkpoints("run", {1, 2, 3, 4});
+  folder_.write("run/" + json_of_step(2), "{}");
+  folder_.write("run/" + data_of_step(4), "");
+
+  const std::string said = refusal([] { read_training_state("run"); });
+
+  EXPECT_EQ(said, "run/" + json_of_step(2) + " is not the JSON of a checkpoint; " +
+                      folder_.file("run/" + json_of_step(3)) + " is whole and can be used instead");
+}
+
+TEST_F(RunFolders, KeepTheNewestOfThoseThatAreWhole) {
+  write_checkpoints("run", {1, 2, 3});
+  folder_.write("run/" + json_of_step(2), "{}");
+  folder_.write("run/step-00000007.safetensors", "nobody knows of whom");
+
+  write_checkpoints("run", {4}, 2);
+
+  std::set<std::string> names;
+  for (const auto& entry : files::directory_iterator("run")) {
+    names.insert(entry.path().filename().string());
+  }
+  EXPECT_EQ(names, (std::set<std::string>{json_of_step(2), data_of_step(2), json_of_step(3),
+                                          data_of_step(3), json_of_step(4), data_of_step(4),
+                                          "step-00000007.safetensors"}));
+}
+
+KernelChoice choice(GemmForm form, std::int64_t m, Precision a, Precision b, Precision out,
+                    const GemmKernel& kernel) {
+  KernelChoice result;
+  result.product = {form, m, 2 * m, 3 * m, a, b, out};
+  result.count = m + 5;
+  result.kernel = kernel;
+  return result;
+}
+
+// Every number and word is another one.
+TEST_F(RunFolders, KeepEachPartOfTheChoicesOfKernels) {
+  constexpr Precision fp32 = Precision::fp32, bf16 = Precision::bf16;
+  KernelChoices choices;
+  choices.choices = {
+      choice(GemmForm::nn, 7, bf16, fp32, fp32, {Library::openblas, GemmForm::nt, fp32}),
+      choice(GemmForm::nt, 11, fp32, bf16, fp32, {Library::onednn, GemmForm::tn, bf16}),
+      choice(GemmForm::tn, 13, fp32, fp32, bf16, {Library::onednn, GemmForm::nn, fp32})};
+
+  const KernelChoices read = read_kernel_choices(json_of(choices));
+
+  ASSERT_EQ(read.choices.size(), 3U);
+  std::vector<CountedProduct> all;
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(read.choices[i].product, choices.choices[i].product) << i;
+    EXPECT_EQ(read.choices[i].kernel, choices.choices[i].kernel) << i;
+    EXPECT_EQ(read.choices[i].count, choices.choices[i].count) << i;
+    all.push_back({choices.choices[i].product, 1});
+  }
+  EXPECT_TRUE(covers(read, all));
+  EXPECT_TRUE(covers(read, {}));
+  Product other = choices.choices[2].product;
+  other.out = fp32;
+  all.push_back({other, 1});
+  EXPECT_FALSE(covers(read, all));
+  EXPECT_FALSE(covers({}, all));
+}
+
+TEST_F(RunFolders, KeepEachPartOfTheChoicesOfTransports) {
+  std::vector<TransportChoice> choices;
+  std::int64_t number = 1;
+  for (const CollectiveKind kind :
+       {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
+    for (const Owed owed : {Owed::sum, Owed::max}) {
+      for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+        ++number;
+        choices.push_back({"channel" + std::to_string(number),
+                           {kind, owed, precision, number, 100 * number},
+                           number % 2 == 0 ? Transport::window : Transport::library,
+                           {}});
+      }
+    }
+  }
+
+  const std::vector<TransportChoice> read = read_transport_choices(json_of(choices));
+
+  ASSERT_EQ(read.size(), choices.size());
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    EXPECT_EQ(read[i].channel, choices[i].channel);
+    EXPECT_EQ(read[i].collective, choices[i].collective) << i;
+    EXPECT_EQ(read[i].transport, choices[i].transport);
+  }
+}
+
+}  // namespace
+}  // namespace fourfold

@@ -1,0 +1,138 @@
+// What a run says and records: where its lines go on each screen, and what is said of a reader that
+// left, or of a full disk.
+#include "engine/train/run/run_log.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <utility>
+
+#include "tests/train/one_rank.hpp"
+
+namespace fourfold {
+namespace {
+
+class RunLogs : public OneRank {};
+
+// What a child process that has `file` as its standard output makes of `work`: a sentence.
+template <typename Work>
+std::string sentence_of_child(int file, const Work& work) {
+  int ends[2] = {};
+  if (pipe(ends) != 0) return "no pipe";
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGPIPE, SIG_IGN);
+    dup2(file, STDOUT_FILENO);
+    const std::string sentence = refusal(work);
+    const ssize_t written = write(ends[1], sentence.data(), sentence.size());
+    _exit(written < 0 ? 1 : 0);
+  }
+  close(ends[1]);
+  std::string sentence(4096, '\0');
+  sentence.resize(static_cast<std::size_t>(
+      std::max<ssize_t>(0, read(ends[0], sentence.data(), sentence.size()))));
+  close(ends[0]);
+  waitpid(child, nullptr, 0);
+  return sentence;
+}
+
+// Said, recorded, and said again through a log that has been moved.
+void use(const std::string& path, Screen screen) {
+  RunLog log;
+  log.open(path, screen);
+  log.say("a line");
+  log.record("{\"kind\":\"one\"}");
+  const RunLog moved(std::move(log));
+  moved.say("another");
+  moved.record("{\"kind\":\"two\"}");
+  moved.expect_all_said();
+}
+
+TEST_F(RunLogs, OfPeopleAndOfJsonAreOnTheScreenThatIsAskedFor) {
+  const SharedFolder folder;
+  const std::string both = "{\"kind\":\"one\"}\n{\"kind\":\"two\"}\n";
+  const std::vector<std::pair<Screen, std::string>> screens{
+      {Screen::lines, "a line\nanother\n"}, {Screen::json, both}, {Screen::silent, ""}};
+  std::string recorded;
+  for (const auto& [screen, expected] : screens) {
+    const std::string said = folder.file("said");
+    const int file = open(said.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+    EXPECT_EQ(sentence_of_child(file, [&] { use(folder.file("log"), screen); }), "");
+
+    close(file);
+    EXPECT_EQ(content_of(said), expected);
+    recorded += both;  // what was recorded before stays
+    EXPECT_EQ(content_of(folder.file("log")), recorded);
+  }
+}
+
+TEST_F(RunLogs, ThatNobodyOpenedSayNothing) {
+  const SharedFolder folder;
+  const int file = open(folder.file("said").c_str(), O_WRONLY | O_CREAT, 0600);
+
+  EXPECT_EQ(sentence_of_child(file,
+                              [] {
+                                const RunLog log;
+                                log.say("a line");
+                                log.record("{}");
+                                log.expect_all_said();
+                              }),
+            "");
+
+  close(file);
+  EXPECT_EQ(content_of(folder.file("said")), "");
+}
+
+TEST_F(RunLogs, OnAFullDiskSayWhatIsLostAndWhereItIs) {
+  const SharedFolder folder;
+  const std::string path = folder.file("log");
+  const int full = open("/dev/full", O_WRONLY);
+  for (const Screen screen : {Screen::lines, Screen::json}) {
+    EXPECT_EQ(sentence_of_child(full,
+                                [&] {
+                                  RunLog log;
+                                  log.open(path, screen);
+                                  log.say("a line");
+                                  log.record("{}");
+                                  log.expect_all_said();
+                                }),
+              "cannot write to standard output: No space left on device; the log " + path +
+                  " has all of it");
+  }
+  EXPECT_EQ(sentence_of_child(full, [&] { use(folder.file("silent"), Screen::silent); }), "");
+  close(full);
+  EXPECT_EQ(content_of(path), "{}\n{}\n");
+}
+
+TEST_F(RunLogs, AReaderThatLeftIsNoError) {
+  const SharedFolder folder;
+  for (const Screen screen : {Screen::lines, Screen::json}) {
+    int ends[2] = {};
+    ASSERT_EQ(pipe(ends), 0);
+    close(ends[0]);
+
+    EXPECT_EQ(sentence_of_child(ends[1], [&] { use(folder.file("log"), screen); }), "");
+
+    close(ends[1]);
+  }
+}
+
+TEST_F(RunLogs, ThatCannotBeWrittenAreRefusedByName) {
+  const SharedFolder folder;
+  const std::string nowhere = folder.file("nowhere") + "/log";
+  RunLog log;
+
+  EXPECT_EQ(refusal([&] { log.open(nowhere, Screen::silent); }),
+            "cannot write the log " + nowhere + ": No such file or directory");
+  RunLog full;
+  full.open("/dev/full", Screen::silent);
+  EXPECT_EQ(refusal([&] { full.record("{}"); }),
+            "cannot write the log /dev/full: No space left on device");
+}
+
+}  // namespace
+}  // namespace fourfold

@@ -1,0 +1,248 @@
+// What the spans of a measured step become: seconds by kind of kernel, and events of a trace; and
+// what a step says of what few steps have.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "engine/train/run/step_report.hpp"
+#include "engine/train/run/trace.hpp"
+#include "engine/train/run/transport_table.hpp"
+#include "schedule/order/issue.hpp"
+#include "schedule/order/step.hpp"
+#include "tests/train/one_rank.hpp"
+
+namespace fourfold {
+namespace {
+
+using nlohmann::json;
+
+class Spans : public OneRank {};
+
+// Of a stage whose turns begin with a message that is chosen.
+Program message_driven(std::int64_t stage) {
+  StepOptions options;
+  options.order = PipelineOrder::message_driven;
+  options.micro_batches = 4;
+  const Model model{"tiny", 4, 8, 2, 4, 16};
+  return issue(record_step(model, options, Stage{stage, 2}), options).program;
+}
+
+// One after the other, each a second longer than the one before.
+std::vector<OpSpan> spans_of(const Program& program) {
+  std::vector<OpSpan> spans;
+  double end = 0.0;
+  for (std::size_t op = 0; op < program.ops.size(); ++op) {
+    const double start = end;
+    end += 1.0 + static_cast<double>(op);
+    spans.push_back({static_cast<std::int32_t>(op), start, end, op % 3 == 0 ? 0.0 : 0.25});
+  }
+  return spans;
+}
+
+bool is_kind(const Program& program, const OpSpan& span, OpKind kind) {
+  return program.ops.at(static_cast<std::size_t>(span.op)).kind == kind;
+}
+
+TEST_F(Spans, AreAddedUpByTheKindOfTheirKernel) {
+  for (const std::int64_t stage : {0, 1}) {
+    const Program program = message_driven(stage);
+    const std::vector<OpSpan> spans = spans_of(program);
+    KernelSeconds expected{};
+    double none = 0.0;
+    for (const OpSpan& span : spans) {
+      const double seconds = span.end - span.start;
+      const Op& op = program.ops.at(static_cast<std::size_t>(span.op));
+      double* sum = expected.data() + 3;
+      if (is_kind(program, span, OpKind::gemm)) sum = expected.data();
+      if (is_kind(program, span, OpKind::attention)) sum = expected.data() + 1;
+      if (is_kind(program, span, OpKind::update)) sum = expected.data() + 2;
+      if (is_collective(op.kind) || is_message(op.kind)) sum = &none;
+      if (is_kind(program, span, OpKind::choose)) sum = &none;
+      *sum += seconds;
+    }
+
+    const KernelSeconds sums = kernel_seconds(program, spans);
+
+    for (std::size_t kind = 0; kind < kernel_kinds; ++kind) {
+      EXPECT_GT(expected.at(kind), 0.0) << kind;
+      EXPECT_NEAR(sums.at(kind), expected.at(kind), 1e-6) << kind;
+    }
+  }
+  EXPECT_EQ(kernel_seconds(message_driven(0), {}), KernelSeconds{});
+}
+
+TEST_F(Spans, AreEventsOfTheirOwnKindAndThread) {
+  const ProcessGrid grid(2, 1, 1, 1, 2);
+  const std::vector<Program> programs{message_driven(0), message_driven(1)};
+  const std::vector<OpSpan> spans = spans_of(programs[0]);
+
+  const json trace =
+      json::parse(trace_json(programs, grid, {{1, spans}}, "a title")).at("traceEvents");
+
+  std::map<std::string, std::vector<json>> by_kind;
+  for (const json& event : trace) {
+    EXPECT_EQ(event.at("pid"), 1);
+    if (event.at("ph") == "X") by_kind[event.at("cat")].push_back(event);
+  }
+  std::map<std::string, std::size_t> expected;
+  double waited = 0.0, chosen = 0.0;
+  for (const OpSpan& span : spans) {
+    const Op& op = programs[0].ops.at(static_cast<std::size_t>(span.op));
+    if (op.kind == OpKind::choose) {
+      ++expected["wait"];
+      chosen += span.end - span.start;
+    } else if (!is_posted(op.kind)) {
+      ++expected["kernel"];
+    } else if (grid.extent(op.axis) > 1) {
+      ++expected[is_message(op.kind) ? "message" : "collective"];
+      expected["wait"] += span.waited > 0.0 ? 1 : 0;
+      waited += span.waited;
+    }
+  }
+  ASSERT_GT(chosen, 0.0);
+  EXPECT_EQ(by_kind.size(), expected.size());
+  for (const auto& [kind, count] : expected) EXPECT_EQ(by_kind[kind].size(), count) << kind;
+  double seconds = 0.0;
+  for (const json& wait : by_kind["wait"]) {
+    EXPECT_EQ(wait.at("tid"), 0);
+    seconds += wait.at("dur").get<double>() * 1e-6;
+  }
+  EXPECT_NEAR(seconds, waited + chosen, 1e-6);
+  for (const json& message : by_kind["message"]) EXPECT_GT(message.at("tid"), 0);
+}
+
+// A wait ends where its collective does.
+TEST_F(Spans, EndWithTheWaitForThem) {
+  const Program program = message_driven(0);
+  std::int32_t posted = 0;
+  while (!is_message(program.ops.at(static_cast<std::size_t>(posted)).kind)) ++posted;
+
+  const json trace = json::parse(trace_json({program, program}, ProcessGrid(1, 1, 1, 1, 2),
+                                            {{0, {{posted, 2.0, 5.0, 0.5}}}}, "a title"));
+
+  std::vector<json> events;
+  for (const json& event : trace.at("traceEvents")) {
+    if (event.at("ph") == "X") events.push_back(event);
+  }
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_DOUBLE_EQ(events[0].at("ts"), 2e6);
+  EXPECT_DOUBLE_EQ(events[0].at("dur"), 3e6);
+  EXPECT_DOUBLE_EQ(events[1].at("ts"), 4.5e6);
+  EXPECT_DOUBLE_EQ(events[1].at("dur"), 0.5e6);
+  EXPECT_TRUE(events[1].at("name").get<std::string>().starts_with("wait for "));
+}
+
+TEST_F(Spans, OfSomeRanksAreSaidToBeOfSome) {
+  const std::vector<Program> programs{message_driven(0), message_driven(1)};
+  const ProcessGrid grid(1, 1, 1, 1, 2);
+  const auto said = [&](const std::vector<TracedRank>& ranks) {
+    return json::parse(trace_json(programs, grid, ranks, "")).at("otherData").at("written");
+  };
+
+  EXPECT_EQ(said({{0, {}}, {1, {}}}), "Every rank is written.");
+  EXPECT_EQ(said({{0, {}}}), "Of many ranks only some are written, evenly spread.");
+}
+
+TEST_F(Spans, OfAsManyRanksAsThereIsRoomForAreWritten) {
+  for (const std::int64_t ranks : {1, 2, 5, 8, 64}) {
+    for (const std::int64_t each : {std::int64_t{0}, std::int64_t{1}, most_spans / 64,
+                                    most_spans / 3, most_spans / 2 + 1, 9 * most_spans}) {
+      const std::vector<std::int64_t> chosen = traced_ranks(ranks, each);
+
+      ASSERT_FALSE(chosen.empty());
+      const std::int64_t count = std::ssize(chosen);
+      EXPECT_EQ(chosen.front(), 0);
+      EXPECT_LT(chosen.back(), ranks);
+      EXPECT_TRUE(count == 1 || count * each <= most_spans);
+      EXPECT_TRUE(count == ranks || (count + 1) * each > most_spans);
+      for (std::size_t i = 1; i < chosen.size(); ++i) {
+        EXPECT_LE(std::abs((chosen[i] - chosen[i - 1]) * count - ranks), count);
+      }
+    }
+  }
+}
+
+StepReport of_ranks(const std::vector<RankStep>& ranks) {
+  StepReport report;
+  report.work = {.tokens = 600, .executed = {6e9}, .model = {3e9}, .peak = {12e9}};
+  report.channels = {{Axis::x, ""}, {Axis::data, ""}};
+  add_ranks(report, ranks);
+  return report;
+}
+
+// Of three ranks, so that no mean is one over two, or over four kinds of kernels.
+TEST_F(Spans, OfAllRanksAreOneStep) {
+  const StepReport report = of_ranks({{0.5, 100, {0.3, 0.0}, {0.3, 0.0, 0.6, 0.9}},
+                                      {2.0, 20, {0.0, 0.6}, {0.0, 0.3, 0.0, 0.0}},
+                                      {1.0, 3, {0.6, 0.3}, {0.3, 0.3, 0.3, 0.3}}});
+
+  EXPECT_DOUBLE_EQ(report.seconds, 2.0);
+  EXPECT_EQ(report.staged_bytes, 123);
+  EXPECT_DOUBLE_EQ(report.exposed_seconds.at(0), 0.3);
+  EXPECT_DOUBLE_EQ(report.exposed_seconds.at(1), 0.3);
+  EXPECT_DOUBLE_EQ(report.exposed(), 0.6);
+  const json line = json::parse(json_line(report));
+  EXPECT_NEAR(line.at("kernels_s").at("product").get<double>(), 0.2, 1e-12);
+  EXPECT_NEAR(line.at("kernels_s").at("attention").get<double>(), 0.2, 1e-12);
+  EXPECT_NEAR(line.at("kernels_s").at("update").get<double>(), 0.3, 1e-12);
+  EXPECT_NEAR(line.at("kernels_s").at("map").get<double>(), 0.4, 1e-12);
+  EXPECT_DOUBLE_EQ(line.at("executed_flop_per_s"), 3e9);
+  EXPECT_DOUBLE_EQ(line.at("model_flop_per_s"), 1.5e9);
+  EXPECT_DOUBLE_EQ(line.at("tokens_per_s"), 300.0);
+  EXPECT_DOUBLE_EQ(line.at("part_of_peak"), 0.25);
+}
+
+TEST_F(Spans, WhatFewStepsHaveIsSaidByThoseAlone) {
+  StepReport report = of_ranks({{0.5, 0, {0.0, 0.0}, {}}});
+  const json usual = json::parse(json_line(report));
+  for (const char* key : {"reference_s", "targets", "staged_B"}) {
+    EXPECT_FALSE(usual.contains(key)) << key;
+  }
+
+  report.reference_seconds = 0.25;
+  report.targets = 600;  // all of them, as it happens
+  report.staged_bytes = 1;
+  json line = json::parse(json_line(report));
+
+  EXPECT_EQ(line.at("reference_s"), 0.25);
+  EXPECT_EQ(line.at("targets"), 600);
+  EXPECT_EQ(line.at("staged_B"), 1);
+  for (const char* key : {"reference_s", "targets", "staged_B"}) line.erase(key);
+  EXPECT_EQ(line, usual);
+  report.targets = 0;
+  EXPECT_EQ(json::parse(json_line(report)).at("targets"), 0);
+}
+
+TEST_F(Spans, AmountsHaveTheirPlural) {
+  EXPECT_EQ(amount(0, "step"), "0 steps");
+  EXPECT_EQ(amount(1, "step"), "1 step");
+  EXPECT_EQ(amount(2, "rank"), "2 ranks");
+}
+
+// Bus bandwidth is what the link carries: of an all-reduce 2 (n-1)/n of the whole, of the others
+// (n-1)/n.
+TEST_F(Spans, OfTransportsAreBusBandwidths) {
+  const auto line_of = [](CollectiveKind kind, Precision precision, std::int64_t elements) {
+    const ChosenCollective collective{kind, Owed::sum, precision, 4, elements};
+    const std::string text =
+        table({{"z_gather", collective, Transport::library, {{Transport::library, 1.0}}}});
+    return text.substr(text.find('\n') + 1);
+  };
+
+  EXPECT_EQ(line_of(CollectiveKind::all_reduce, Precision::fp32, 500'000'000),
+            "z_gather     all-reduce      fp32        4  1907.3 MiB        -        -        3  "
+            "library\n");
+  EXPECT_EQ(line_of(CollectiveKind::all_gather, Precision::bf16, 1'000'000'000),
+            "z_gather     all-gather      bf16        4  1907.3 MiB        -        -      1.5  "
+            "library\n");
+  EXPECT_EQ(line_of(CollectiveKind::reduce_scatter, Precision::fp32, (1 << 18) - 256),
+            "z_gather     reduce-scatter  fp32        4  1023.0 KiB        -        - 0.000786  "
+            "library\n");
+  EXPECT_EQ(line_of(CollectiveKind::reduce_scatter, Precision::fp32, 1 << 18),
+            "z_gather     reduce-scatter  fp32        4     1.0 MiB        -        - 0.000786  "
+            "library\n");
+}
+
+}  // namespace
+}  // namespace fourfold

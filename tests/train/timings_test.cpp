@@ -1,0 +1,185 @@
+// Measurements of this machine: their quartiles and means over ranks, the file that keeps them, and
+// which collectives are timed on how many ranks.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/train/measure/collective_times.hpp"
+#include "engine/train/measure/measurements.hpp"
+#include "engine/train/measure/step_values.hpp"
+#include "tests/train/one_rank.hpp"
+
+namespace fourfold {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+TEST(Timings, QuartilesAreTheNearestRepetitions) {
+  const auto quartiles = [](Times times) {
+    const Timing timing = timing_of(std::move(times));
+    return std::vector<double>{timing.low, timing.median, timing.high,
+                               static_cast<double>(timing.repetitions), timing.reference};
+  };
+
+  EXPECT_EQ(quartiles({7.0}), (std::vector<double>{7, 7, 7, 1, 0}));
+  EXPECT_EQ(quartiles({9, 1, 8, 2, 7, 3, 6, 4, 5}), (std::vector<double>{3, 5, 7, 9, 0}));
+  EXPECT_EQ(quartiles({4, 3, 2, 1}), (std::vector<double>{2, 3, 3, 4, 0}));
+}
+
+TEST(Timings, OfAllRanksAreTheirMean) {
+  const World world;
+  const auto own = static_cast<double>(world.rank());
+  const double mean = 0.5 * static_cast<double>(world.size() - 1);
+
+  const Timing timing = on_all_ranks(world, Timing{10.0 + own, own, 20.0 + own, 7, 30.0 + own});
+
+  EXPECT_DOUBLE_EQ(timing.median, 10.0 + mean);
+  EXPECT_DOUBLE_EQ(timing.low, mean);
+  EXPECT_DOUBLE_EQ(timing.high, 20.0 + mean);
+  EXPECT_EQ(timing.repetitions, 7);
+  EXPECT_DOUBLE_EQ(timing.reference, 30.0 + mean);
+  EXPECT_DOUBLE_EQ(on_all_ranks(world, Times{own, own, own}).high, mean);
+}
+
+TEST(Timings, AreRepeatedAsOftenAndAsLongAsAskedFor) {
+  int calls = 0;
+  const Times least = repeated([&] { ++calls; }, {5, 0.0});
+  EXPECT_EQ(least.size(), 5U);
+  EXPECT_EQ(calls, 6);  // the first warms up
+  const Times lasting = repeated([] {}, {1, 0.02});
+  EXPECT_GT(lasting.size(), 1U);
+  for (const double seconds : lasting) EXPECT_GT(seconds, 0.0);
+}
+
+// A line of the file, but for what it names.
+std::string line_of(json what, std::int64_t ranks) {
+  what["ranks"] = ranks;
+  return json{{"what", what}, {"seconds", 1.0}}.dump() + '\n';
+}
+
+class KeptMeasurements : public OneRank {
+ protected:
+  // The file after one more measurement was wanted, which was made or not.
+  std::string after(const std::string& content, const json& what) {
+    const std::string path = folder_.write("kept", content);
+    made_ = 0;
+    {
+      Measurements measurements(world_, path, "test");
+      measurements.want(what, [&] {
+        ++made_;
+        return Timing{2.0, 1.0, 3.0, 5, 0.5};
+      });
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    const std::string text = content_of(path);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return text;
+  }
+
+  SharedFolder folder_;
+  World world_;
+  int made_ = 0;
+};
+
+TEST_F(KeptMeasurements, AreOfAsManyRanks) {
+  const json what{{"kind", "fma"}};
+  const std::string ours = line_of(what, world_.size());
+  const std::string others = line_of(what, world_.size() + 1);
+
+  EXPECT_EQ(after(ours + others, what), ours + others);
+  EXPECT_EQ(made_, 0);
+  const std::string more = after(others, what);
+  EXPECT_GE(made_, 1);
+  ASSERT_TRUE(more.starts_with(others));
+  const json line = json::parse(more.substr(others.size()));
+  EXPECT_EQ(line.at("what"), (json{{"kind", "fma"}, {"ranks", world_.size()}}));
+  EXPECT_EQ(line.at("seconds"), 2.0);
+  EXPECT_EQ(line.at("low"), 1.0);
+  EXPECT_EQ(line.at("high"), 3.0);
+  EXPECT_EQ(line.at("n"), 5);
+  EXPECT_EQ(line.at("reference_s"), 0.5);
+  EXPECT_EQ(line.at("date").get<std::string>().size(), 10U);
+}
+
+TEST_F(KeptMeasurements, LoseNothingButALineThatWasCutOff) {
+  const json what{{"kind", "fma"}};
+  const std::string first = line_of({{"kind", "one"}}, 1), ours = line_of(what, world_.size());
+  for (const std::string& whole : {std::string(), first, first + "\n" + ours}) {
+    for (const std::size_t length : {std::size_t{1}, std::size_t{9}, ours.size() / 2}) {
+      const std::string text = after(whole + ours.substr(0, length), what);
+
+      ASSERT_TRUE(text.starts_with(whole));
+      EXPECT_EQ(made_ == 0, whole.ends_with(ours));
+      const std::string added = text.substr(whole.size());
+      EXPECT_EQ(added.empty(), made_ == 0);
+      EXPECT_EQ(std::count(added.begin(), added.end(), '\n'), made_ == 0 ? 0 : 1);
+    }
+  }
+}
+
+TEST_F(KeptMeasurements, OfSomethingElseAreRefused) {
+  const json what{{"kind", "fma"}};
+  for (const char* wrong :
+       {"{}\n", "[1]\n", "{\"seconds\":1.0}\n", "{\"what\":{}}\n", "{\"what\":{}}", "no\n{}\n"}) {
+    EXPECT_EQ(refusal([&] { after(wrong, what); }),
+              folder_.file("kept") + " is no file of measurements; name another one")
+        << wrong;
+  }
+}
+
+// 2 and 4 of these ranks, as they divide them; 1 KiB to 16 MiB; messages between two.
+TEST(Timings, OfCollectivesAreThoseOfEveryGroup) {
+  const SharedFolder folder;
+  const World world;
+  if (world.size() > 4) GTEST_SKIP() << "four ranks have groups of two sizes";
+
+  std::string all;
+  std::int64_t count = 0;
+  const std::int64_t ranks = world.size();
+  for (const std::int64_t members : {2, 4}) {
+    if (members > ranks) continue;
+    for (const char* name : {"all-reduce", "all-gather", "reduce-scatter", "send"}) {
+      if (members > 2 && std::string(name) == "send") continue;
+      for (std::int64_t bytes = 1024; bytes <= 16 << 20; bytes *= 4, ++count) {
+        all += line_of({{"kind", "collective"},
+                        {"name", name},
+                        {"transport", "ring"},
+                        {"members", members},
+                        {"bytes", bytes}},
+                       ranks);
+      }
+    }
+  }
+  const std::string path = folder.write("kept", all);
+  Measurements measurements(world, path, "test");
+
+  measure_collectives(measurements, Transport::ring);
+  MPI_Barrier(MPI_COMM_WORLD);
+
+  EXPECT_EQ(collective_measurements(ranks), count);
+  EXPECT_EQ(content_of(path), all);
+}
+
+class StepValuesOf : public OneRank {};
+
+TEST_F(StepValuesOf, AnOperationHaveTheBytesOfItsOperandsAndResults) {
+  StepOptions options;
+  options.precision = Precision::bf16;
+  const StepValues values({"tiny", 1, 32, 2, 8, 48}, 2, options);
+
+  EXPECT_EQ(values.tokens(), 16);
+  for (const Op& op : values.program().ops) {
+    double bytes = 0.0;
+    for (const std::vector<Id>& ids : {op.inputs, op.outputs}) {
+      for (const Id id : ids) {
+        const Tensor& tensor = values[id];
+        bytes +=
+            static_cast<double>(tensor.rows * tensor.cols * bytes_per_element(tensor.precision));
+      }
+    }
+    ASSERT_DOUBLE_EQ(values.bytes(op), bytes);
+  }
+}
+
+}  // namespace
+}  // namespace fourfold
