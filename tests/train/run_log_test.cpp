@@ -1,5 +1,5 @@
 // What a run says and records: where its lines go on each screen, and what is said of a reader that
-// left, or of a full disk.
+// left.
 #include "engine/train/run/run_log.hpp"
 
 #include <fcntl.h>
@@ -85,27 +85,6 @@ TEST_F(RunLogs, ThatNobodyOpenedSayNothing) {
 
   close(file);
   EXPECT_EQ(content_of(folder.file("said")), "");
-}
-
-TEST_F(RunLogs, OnAFullDiskSayWhatIsLostAndWhereItIs) {
-  const SharedFolder folder;
-  const std::string path = folder.file("log");
-  const int full = open("/dev/full", O_WRONLY);
-  for (const Screen screen : {Screen::lines, Screen::json}) {
-    EXPECT_EQ(sentence_of_child(full,
-                                [&] {
-                                  RunLog log;
-                                  log.open(path, screen);
-                                  log.say("a line");
-                                  log.record("{}");
-                                  log.expect_all_said();
-                                }),
-              "cannot write to standard output: No space left on device; the log " + path +
-                  " has all of it");
-  }
-  EXPECT_EQ(sentence_of_child(full, [&] { use(folder.file("silent"), Screen::silent); }), "");
-  close(full);
-  EXPECT_EQ(content_of(path), "{}\n{}\n");
 }
 
 TEST_F(RunLogs, AReaderThatLeftIsNoError) {
