@@ -15,7 +15,11 @@ std::string HelpFormat::make_description(const CLI::App* app) const {
 }
 
 std::string HelpFormat::make_footer(const CLI::App* app) const {
-  return Formatter::make_footer(app) + "\n" + status_help + "\n";
+  const std::string footer = Formatter::make_footer(app);
+  // A verb that says what its own statuses mean says it alone.
+  const bool says_it = app->get_description().find("Exit status:") != std::string::npos ||
+                       footer.find("Exit status:") != std::string::npos;
+  return says_it ? footer : footer + "\n" + status_help + "\n";
 }
 
 }  // namespace fourfold

@@ -246,7 +246,9 @@ std::string without_label(const std::string& key) {
   if (last == std::string::npos || last == 0) return key;
   const std::size_t label = key.rfind('.', last - 1);
   if (label == std::string::npos) return key;
-  const bool is_label = key[label + 1] >= '0' && key[label + 1] <= '9';
+  // As no key does, a label begins with a digit or has a hyphen: 4096, NN-64x64x64, send-2-4-16.
+  const bool is_label = (key[label + 1] >= '0' && key[label + 1] <= '9') ||
+                        key.substr(label, last - label).find('-') != std::string::npos;
   return is_label ? key.substr(0, label) + key.substr(last) : key;
 }
 

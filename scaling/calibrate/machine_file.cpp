@@ -216,9 +216,9 @@ std::string node_tables(const Operations& all, const MachineFacts& facts) {
     all_devices += fmt::format("{}{}", device == 0 ? "" : ", ", device);
   }
   // On a crossbar all messages go through these.
-  return text + list("node.nics", of_port,
-                     {fmt::format("devices = [{}], bandwidth_GBps = {}", all_devices,
-                                  number(port))});
+  return text +
+         list("node.nics", of_port,
+              {fmt::format("devices = [{}], bandwidth_GBps = {}", all_devices, number(port))});
 }
 
 std::string measured_table(const Operations& all, const MachineFacts& facts) {
@@ -274,8 +274,8 @@ std::string machine_toml(const Operations& all, const MachineFacts& facts) {
       "# This machine, measured operation by operation by `fourfold calibrate`. A device is a "
       "rank; "
       "rates are\n# those with a rank on every core.\n"
-      "title = \"{} cores of {}, measured by fourfold calibrate on {}\"\n",
-      facts.cores, facts.processor, of_kind(all, "fma").front().date);
+      "title = \"{} core{} of {}, measured by fourfold calibrate on {}\"\n",
+      facts.cores, facts.cores == 1 ? "" : "s", facts.processor, of_kind(all, "fma").front().date);
   text += fact("nodes", 1, "definition: this machine alone");
   text += fmt::format("software = \"{}\"\n", facts.software);
   const Operations overlap = those(of_kind(all, "overlap"), [&](const MeasuredOperation& one) {

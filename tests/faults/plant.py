@@ -43,7 +43,7 @@ ROOT = os.path.dirname(os.path.dirname(FOLDER))
 # a new set.
 SETS = {1: "faults.toml", 2: "faults_2.toml", 3: "faults_3.toml", 4: "faults_4.toml",
         5: "faults_5.toml", 6: "faults_6.toml", 7: "faults_7.toml", 8: "faults_8.toml",
-        9: "faults_9.toml", 10: "faults_10.toml"}
+        9: "faults_9.toml", 10: "faults_10.toml", 11: "faults_11.toml", 12: "faults_12.toml"}
 # Test executables of a room, the likeliest first; each is built and run before the next.
 TESTS_OF_ROOM = {
     "support": ["schedule", "sim"],

@@ -216,6 +216,22 @@ TEST(OptionalKeys, AreTheirDefaultsWhereTheyAreLeftOut) {
   EXPECT_FALSE(operation.node_power || operation.node_failures || operation.file_system);
 }
 
+// A factor reaches every row of a list that is named without a row's label, or one row alone.
+TEST(Tables, OfProductsAreScaledAsAWholeOrByRow) {
+  const WrittenMachine machine = with_processor_table("processor.products", nn_products());
+
+  const Processor as_written = machine.read().processor;
+  const Processor whole = machine.read({{"processor.products.rate_Tflops", 2.0}}).processor;
+  const Processor row =
+      machine.read({{"processor.products.NN-16x100x20.rate_Tflops", 2.0}}).processor;
+
+  for (std::size_t i = 0; i < 6; ++i) {
+    const double rate = as_written.products[0].rates[i].value;
+    EXPECT_DOUBLE_EQ(whole.products[0].rates[i].value, 2.0 * rate);
+    EXPECT_DOUBLE_EQ(row.products[0].rates[i].value, i == 1 ? 2.0 * rate : rate);
+  }
+}
+
 TEST(OptionalKeys, AreReadAndScaled) {
   WrittenMachine machine;
   machine.processor = "attention_flash_1 = " + number("0.5") +

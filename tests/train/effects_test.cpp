@@ -57,6 +57,8 @@ TEST_F(Effects, AFlagWithoutAnyIsRefusedWithTheReason) {
       {{"--tokens=0", "--prompt=p"}, "--prompt" + no_text},
       {{"--tokens=0", "--texts=1"}, "--texts" + no_text},
       {{"--tokens=0", "--temperature=1"}, "--temperature" + no_text},
+      {{"--tokens=0", "--top-k=3"}, "--top-k" + no_text},
+      {{"--temperature=0", "--top-k=3"}, "--top-k has no effect with --temperature 0"},
       {{"--tokens=0", "--sample-seed=3"}, "--sample-seed" + no_text},
       {{"--tokens=0", "--sample-every=3"}, "--sample-every" + no_text},
       {{"--temperature=0", "--sample-seed=3"}, "--sample-seed has no effect with --temperature 0"},

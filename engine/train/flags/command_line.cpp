@@ -53,10 +53,10 @@ void refuse_without_effect(const CLI::App& verb) {
            "with --precision fp32, which is fp32 throughout");
   }
   if (value("--tokens") == "0") {
-    refuse({"--prompt", "--texts", "--temperature", "--sample-seed", "--sample-every"},
+    refuse({"--prompt", "--texts", "--temperature", "--top-k", "--sample-seed", "--sample-every"},
            "with --tokens 0: no text is drawn");
   }
-  if (value("--temperature") == "0") refuse({"--sample-seed"}, "with --temperature 0");
+  if (value("--temperature") == "0") refuse({"--top-k", "--sample-seed"}, "with --temperature 0");
   if (value("--overlap").find("recompute") != std::string::npos && value("--recompute") != "full") {
     throw std::runtime_error("--overlap recompute has no effect without --recompute full");
   }
