@@ -19,6 +19,7 @@
 #include "sim/replay/listing.hpp"
 #include "sim/replay/replay.hpp"
 #include "tests/paths.hpp"
+#include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold {
 namespace {
@@ -42,7 +43,8 @@ struct Said {
 };
 
 Said run(const Point& point, const std::string& flags) {
-  const std::string path = ::testing::TempDir() + "executable_point.json";
+  const TemporaryFolder folder;
+  const std::string path = folder.file("point.json");
   std::ofstream(path) << to_json(point);
   const std::string command = executable_path("fourfold-replay") + " " + flags + " < " + path;
   FILE* pipe = popen(command.c_str(), "r");
