@@ -40,6 +40,7 @@ Communicators::Communicators(const ProcessGrid& grid, const std::vector<Channel>
     const std::vector<std::int64_t> first = group(channel, grid, first_member_[groups.first]);
     groups.distance = static_cast<std::int32_t>(first[1] - first[0]);
   }
+  numbers_.reserve(static_cast<std::size_t>(grid.size()) * by_numbering.size());
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(grid.size()); ++rank) {
     for (const std::vector<std::int32_t>& one : by_numbering) numbers_.push_back(one[rank]);
   }

@@ -11,7 +11,6 @@ namespace fourfold {
 namespace {
 constexpr std::int64_t work_of_event = 10;
 constexpr std::size_t most_soon = 32;
-constexpr std::int32_t ahead = 8;  // parts of a ring whose links are fetched beforehand
 }  // namespace
 
 FlowNetwork::TooMuchWork::TooMuchWork()
@@ -202,7 +201,7 @@ void FlowNetwork::happen(const Event& event, double time) {
   }
   const auto [first, last] = range(event);
   for (std::int32_t flow = first; flow < last; ++flow) {
-    if (flow + ahead < last) rates_.expect(flow + ahead);
+    if (flow + MaxMin::ahead < last) rates_.expect(flow + MaxMin::ahead);
     if (!concerns(flow, time)) continue;
     if (flows_[flow].due > time) {
       put_off(flow);

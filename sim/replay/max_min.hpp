@@ -2,6 +2,7 @@
 // not faster. After a change, only flows whose rate it contradicts are solved again.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -28,6 +29,9 @@ namespace fourfold {
 // never are, and what a flow has of its own stays out of the caches.
 class MaxMin {
  public:
+  // Parts of a ring whose links are fetched from memory before they come or go.
+  static constexpr std::int32_t ahead = 8;
+
   // The Incidence and the parts, which are all of its flows, must outlive the solver.
   MaxMin(const Incidence& incidence, const Parts& parts);
 
@@ -47,11 +51,9 @@ class MaxMin {
     }
   }
   void expect_all(std::int32_t communicator) const {
-    const std::int32_t last = parts_.first[communicator + 1];
-    for (std::int32_t flow = parts_.first[communicator]; flow < last; ++flow) {
-      if (flow == parts_.first[communicator] + ahead) return;
-      expect(flow);
-    }
+    const std::int32_t first = parts_.first[communicator];
+    const std::int32_t last = std::min(first + ahead, parts_.first[communicator + 1]);
+    for (std::int32_t flow = first; flow < last; ++flow) expect(flow);
   }
 
   // True if flows came or went since the last solve such that rates may have changed.
@@ -69,7 +71,6 @@ class MaxMin {
 
  private:
   static constexpr std::int32_t none = -1;
-  static constexpr std::int32_t ahead = 8;  // parts of a ring whose links are fetched beforehand
 
   // What a flow that comes or goes looks at: half a cache line, and never parts of two.
   struct alignas(32) Link {

@@ -119,6 +119,18 @@ TEST(DrawnMachines, HaveTheGoldenRoutesAndRings) {
   expect_golden("drawn_routes.txt", text);
 }
 
+// The rate along every axis of a job in GB/s, beside what footprints add up to where that differs.
+std::string rates_text(const Platform& platform, const AxisRates& rates, std::int64_t devices) {
+  std::string text;
+  for (const AxisOfJob& axis : axes_of(devices)) {
+    const double closed = rates.rate(axis.stride, axis.extent, axis.devices).value;
+    const double added = brute_force(platform, axis);
+    text += fmt::format(" {}x{} {:.7g}", axis.stride, axis.extent, closed / 1e9);
+    if (std::abs(closed / added - 1.0) > 1e-6) text += fmt::format("/{:.7g}", added / 1e9);
+  }
+  return text + '\n';
+}
+
 TEST(DrawnMachines, HaveTheGoldenRates) {
   std::string text;
   for (const Platform& platform : machines(60, 6)) {
@@ -128,13 +140,7 @@ TEST(DrawnMachines, HaveTheGoldenRates) {
     for (std::int64_t devices : jobs) {
       if (devices > platform.devices() || devices > 72) continue;
       text += fmt::format("{} {}:", platform.name, devices);
-      for (const AxisOfJob& axis : axes_of(devices)) {
-        const double closed = rates.rate(axis.stride, axis.extent, axis.devices).value;
-        const double added = brute_force(platform, axis);
-        text += fmt::format(" {}x{} {:.7g}", axis.stride, axis.extent, closed / 1e9);
-        if (std::abs(closed / added - 1.0) > 1e-6) text += fmt::format("/{:.7g}", added / 1e9);
-      }
-      text += '\n';
+      text += rates_text(platform, rates, devices);
     }
   }
 
@@ -183,13 +189,7 @@ TEST(DrawnMachines, OnRailsHaveTheGoldenRates) {
     for (std::int64_t devices : {platform.devices(), platform.devices() / 3 - 1}) {
       text += fmt::format("{} nodes of {}, {} rails, {}:", members, platform.node.devices, rails,
                           devices);
-      for (const AxisOfJob& axis : axes_of(devices)) {
-        const double closed = rates.rate(axis.stride, axis.extent, axis.devices).value;
-        const double added = brute_force(platform, axis);
-        text += fmt::format(" {}x{} {:.7g}", axis.stride, axis.extent, closed / 1e9);
-        if (std::abs(closed / added - 1.0) > 1e-6) text += fmt::format("/{:.7g}", added / 1e9);
-      }
-      text += '\n';
+      text += rates_text(platform, rates, devices);
     }
   }
 
