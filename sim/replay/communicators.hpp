@@ -29,6 +29,15 @@ class Communicators {
     return groups.first + numbers_[rank * std::size(numberings_) + groups.numbering];
   }
 
+  // What is said of a communicator or a rank will soon be asked for: it is fetched from memory.
+  void expect(std::int32_t communicator) const {
+    __builtin_prefetch(&channel_of_[communicator]);
+    __builtin_prefetch(&first_member_[communicator]);
+  }
+  void expect_rank(std::int32_t rank) const {
+    __builtin_prefetch(&numbers_[rank * std::size(numberings_)]);
+  }
+
   // Members are first_member, first_member + distance, ...: as many as the channel says. Of a
   // message the sender is the first, and the distance to the receiver may be negative.
   std::int32_t first_member(std::int32_t communicator) const { return first_member_[communicator]; }

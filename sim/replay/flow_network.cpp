@@ -221,15 +221,20 @@ bool FlowNetwork::look_ahead(double limit) {
     const Event& event = soon_.back().event;
     if (concerns_all(event)) {
       __builtin_prefetch(&collectives_[event.flow], 1);
+      __builtin_prefetch(&parts_.first[event.flow]);
     } else if (!wakes(event)) {
       __builtin_prefetch(&flows_[event.flow], 1);
     }
   }
-  for (const Soon& next : soon_) {
-    if (concerns_all(next.event)) {
-      rates_.expect_all(next.event.flow);
-    } else if (!wakes(next.event)) {
-      rates_.expect(next.event.flow);
+  for (int lookups = 0; lookups <= most_lookups; ++lookups) {
+    for (const Soon& next : soon_) {
+      if (concerns_all(next.event)) {
+        rates_.expect_all(next.event.flow, lookups);
+        const bool ends = collectives_[next.event.flow].phase == Phase::together;
+        if (ends) expected_(next.event.flow, lookups);
+      } else if (!wakes(next.event) && lookups == most_lookups) {
+        rates_.expect(next.event.flow);
+      }
     }
   }
   return !soon_.empty();

@@ -2,6 +2,7 @@
 // kept by flow and by link. It is fixed for a whole replay; what changes is which flows are active.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <ranges>
@@ -56,6 +57,16 @@ class Incidence {
   // Views of LinkShares and FlowShares.
   auto links_of(std::int32_t flow) const { return seen<LinkShare>(by_flow_, flow_begin_, flow); }
   auto flows_on(std::int32_t link) const { return seen<FlowShare>(by_link_, link_begin_, link); }
+  // The links of flows from this one on will soon be looked at: where they begin is fetched from
+  // memory; then, once that has come, they are.
+  void expect_rows(std::int32_t flow) const { __builtin_prefetch(&flow_begin_[flow]); }
+  void expect_links(std::int32_t flow, std::int32_t flows) const {
+    constexpr std::int32_t in_line = 64 / sizeof(Entry);
+    const std::int32_t last = flow_begin_[std::min(flow + flows, flow_count())];
+    for (std::int32_t i = flow_begin_[flow]; i < last; i += in_line) {
+      __builtin_prefetch(&by_flow_[i]);
+    }
+  }
   // flows_on() will soon be looked at: its beginning is fetched from memory.
   void expect_flows_on(std::int32_t link) const {
     __builtin_prefetch(by_link_.data() + link_begin_[link]);

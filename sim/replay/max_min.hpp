@@ -30,7 +30,7 @@ namespace fourfold {
 class MaxMin {
  public:
   // Parts of a ring whose links are fetched from memory before they come or go.
-  static constexpr std::int32_t ahead = 8;
+  static constexpr std::int32_t ahead = 16;
 
   // The Incidence and the parts, which are all of its flows, must outlive the solver.
   MaxMin(const Incidence& incidence, const Parts& parts);
@@ -43,17 +43,24 @@ class MaxMin {
   // no link can hold back any of them.
   bool enter_all(std::int32_t communicator, double bound);
   void leave_all(std::int32_t communicator);
-  // The flow or the communicator will soon enter or leave: its links are fetched from memory.
-  // Changes nothing.
+  // The flow will soon enter or leave: its links are fetched from memory. Changes nothing.
   void expect(std::int32_t flow) const {
     for (const LinkShare& entry : incidence_.links_of(flow)) {
       __builtin_prefetch(&links_[entry.link], 1);
     }
   }
-  void expect_all(std::int32_t communicator) const {
+  // The same for the communicator: see Transport::on_expect.
+  void expect_all(std::int32_t communicator, int lookups) const {
     const std::int32_t first = parts_.first[communicator];
     const std::int32_t last = std::min(first + ahead, parts_.first[communicator + 1]);
-    for (std::int32_t flow = first; flow < last; ++flow) expect(flow);
+    if (lookups == 0) {
+      __builtin_prefetch(&together_[communicator], 1);
+      incidence_.expect_rows(first);
+    } else if (lookups == 1) {
+      incidence_.expect_links(first, last - first);
+    } else {
+      for (std::int32_t flow = first; flow < last; ++flow) expect(flow);
+    }
   }
 
   // True if flows came or went since the last solve such that rates may have changed.

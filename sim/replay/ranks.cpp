@@ -6,6 +6,10 @@
 
 namespace fourfold {
 
+namespace {
+constexpr std::int32_t most_expected = 16;  // members whose memory is fetched before they wake
+}
+
 Ranks::Ranks(const std::vector<const IssueStream*>& streams, const TimedProgram& program,
              const Communicators& communicators, Transport& network)
     : program_(program),
@@ -55,8 +59,7 @@ Ranks::Pending& Ranks::pending(ChannelNumber channel, std::int32_t communicator,
                                std::int32_t number) {
   Board& board = boards_[channel];
   while (number - states_[communicator].finished >= board.depth) deepen(channel);
-  const std::size_t row = static_cast<std::size_t>(communicator - board.first) * board.depth;
-  return board.pending[row + (number & (board.depth - 1))];
+  return board.pending[board.place(communicator, number)];
 }
 
 void Ranks::deepen(ChannelNumber channel) {
@@ -261,6 +264,50 @@ void Ranks::finish(std::int32_t communicator, double time) {
     be_late(rank, operation, ended(communicator, member.awaited));
     ++member.next;
     walk(rank);
+  }
+}
+
+void Ranks::expect(std::int32_t communicator, int lookups) const {
+  const Communicator& state = states_[communicator];
+  if (lookups == 0) {
+    communicators_.expect(communicator);
+    __builtin_prefetch(&state, 1);
+    __builtin_prefetch(&ends_[static_cast<std::size_t>(communicator) * remembered_], 1);
+    return;
+  }
+  const ChannelNumber channel = communicators_.channel(communicator);
+  const std::int32_t members = std::min(most_expected, communicators_.members(channel));
+  if (lookups == 1) {
+    const Board& board = boards_[channel];
+    __builtin_prefetch(&board.pending[board.place(communicator, state.finished)], 1);
+    if (state.waiting == 0) return;
+    std::int32_t rank = communicators_.first_member(communicator);
+    for (std::int32_t i = 0; i < members; ++i, rank += communicators_.distance(channel)) {
+      __builtin_prefetch(&ranks_[rank], 1);
+      communicators_.expect_rank(rank);
+    }
+  } else if (state.waiting > 0 && !communicators_.joins_stages(channel)) {
+    expect_posts(communicator, members);
+  }
+}
+
+// Members of one stage wait for the same and go on with the same.
+void Ranks::expect_posts(std::int32_t communicator, std::int32_t members) const {
+  constexpr std::int32_t operations_ahead = 4;
+  std::int32_t rank = communicators_.first_member(communicator);
+  const std::vector<Operation>& operations = crews_[communicators_.crew(rank)].stream->operations;
+  const std::int32_t next = ranks_[rank].next;
+  const auto end = std::min<std::size_t>(operations.size(), next + operations_ahead);
+  const auto post =
+      std::find_if(operations.begin() + next, operations.begin() + end,
+                   [](const Operation& one) { return one.kind == Operation::Kind::post; });
+  if (post == operations.begin() + end) return;
+  const Board& board = boards_[post->channel];
+  const std::int32_t distance = communicators_.distance(communicators_.channel(communicator));
+  for (std::int32_t i = 0; i < members; ++i, rank += distance) {
+    const std::int32_t posted = communicators_.communicator(post->channel, rank);
+    __builtin_prefetch(&states_[posted], 1);
+    __builtin_prefetch(&board.pending[board.place(posted, post->number)], 1);
   }
 }
 

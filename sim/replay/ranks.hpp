@@ -52,6 +52,8 @@ class Ranks {
   void start(std::int64_t count);
   // To be called by the network.
   void finish(std::int32_t communicator, double time);
+  // See Transport::on_expect.
+  void expect(std::int32_t communicator, int lookups) const;
 
   // The same, at the time that it was given: the rank has something to choose.
   void wake(std::int32_t rank, double time);
@@ -99,6 +101,11 @@ class Ranks {
     std::int32_t depth = 4;  // a power of two
     std::int32_t first = 0;  // communicator
     std::int32_t communicators = 0;
+
+    std::size_t place(std::int32_t communicator, std::int32_t number) const {
+      const std::size_t row = static_cast<std::size_t>(communicator - first) * depth;
+      return row + static_cast<std::size_t>(number & (depth - 1));
+    }
   };
 
   // What the ranks of a crew walk, and what they did.
@@ -134,6 +141,8 @@ class Ranks {
     const std::size_t row = static_cast<std::size_t>(communicator) * remembered_;
     return ends_[row + static_cast<std::size_t>(number & (remembered_ - 1))];
   }
+  // What a member that wakes will post first is fetched from memory.
+  void expect_posts(std::int32_t communicator, std::int32_t members) const;
   // A wait is over but for what the collective, which ended then, lost to the kernels beside it.
   void be_late(std::int32_t rank, const Operation& operation, double ended);
   void mark(const Rank& rank, Crew& crew, std::int32_t segment);

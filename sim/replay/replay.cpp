@@ -249,6 +249,7 @@ class Job {
       }
     });
     transport.on_wake([&](std::int32_t rank, double time) { ranks.wake(rank, time); });
+    transport.on_expect([&](std::int32_t flow, int lookups) { ranks.expect(flow, lookups); });
     ranks.start(grid_.size());
     run();
     if (!ranks.done() && streams.size() > 1) {

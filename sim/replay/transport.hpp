@@ -18,6 +18,13 @@ class Transport {
   void on_finish(Finished finished) { finished_ = std::move(finished); }
   using Woken = std::function<void(std::int32_t rank, double time)>;
   void on_wake(Woken woken) { woken_ = std::move(woken); }
+  // A collective will soon finish: what will be looked at then may be fetched from memory, which
+  // must change nothing else. It lies behind numbers that lie behind numbers. Many collectives are
+  // expected at once, with 0 first, then with 1, up to most_lookups: what is so many look-ups away
+  // is fetched, what is nearer has come by then. Not all transports tell.
+  using Expected = std::function<void(std::int32_t flow, int lookups)>;
+  static constexpr int most_lookups = 2;
+  void on_expect(Expected expected) { expected_ = std::move(expected); }
 
   // The collective of communicator `flow`, idle until now, starts at `time`, which must not lie
   // before the current instant.
@@ -28,6 +35,7 @@ class Transport {
  protected:
   Finished finished_;
   Woken woken_;
+  Expected expected_ = [](std::int32_t, int) {};
 };
 
 }  // namespace fourfold

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace fourfold {
@@ -84,6 +85,23 @@ TEST(FlowNetwork, APartThatIsHeldUpEndsApartFromTheOthers) {
 
   EXPECT_DOUBLE_EQ(ends.at(0), 15.0);
   EXPECT_DOUBLE_EQ(ends.at(1), 20.0);
+}
+
+TEST(FlowNetwork, ItTellsWhatWillFinishLookUpByLookUpBeforeItDoes) {
+  FlowNetwork network(incidence(), Parts::whole(3), {0.5});
+  network.start(0, 0.0, costing(0.0, 10.0, 100.0));
+  network.start(2, 0.0, costing(0.0, 11.0, 100.0));  // ends within a quantum of the other
+  std::vector<std::pair<std::int32_t, int>> told;
+  network.on_expect([&told](std::int32_t flow, int lookups) { told.emplace_back(flow, lookups); });
+  std::vector<std::size_t> told_before;
+  network.on_finish([&](std::int32_t, double) { told_before.push_back(told.size()); });
+
+  while (!std::isinf(network.next_time())) network.advance();
+
+  const std::vector<std::pair<std::int32_t, int>> both{{0, 0}, {2, 0}, {0, 1},
+                                                       {2, 1}, {0, 2}, {2, 2}};
+  EXPECT_EQ(told, both);
+  EXPECT_EQ(told_before, (std::vector<std::size_t>{6, 6}));
 }
 
 TEST(FlowNetwork, AFlowWithoutWorkEndsWithItsDelay) {
