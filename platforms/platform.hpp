@@ -94,6 +94,8 @@ struct Crowding {
 };
 
 struct Node {
+  static constexpr int most_devices = 64;  // sets of them are bits of one word
+
   int devices = 1;
   std::vector<Crowding> crowding;  // ascending; none: devices do not slow each other down
   std::vector<InnerLink> links;

@@ -76,10 +76,11 @@ Baseline baseline_from_json(const std::string& text, const std::string& where) {
   JsonObject object(value, where);
   object.one_of("kind", {"fourfold regress baseline"});
   Baseline baseline;
-  baseline.provenance = read_provenance(object.get("provenance"));
+  baseline.provenance = read_provenance(object.object("provenance"));
   baseline.libraries = object.text("kernels");
   baseline.ranks = object.positive("ranks");
   baseline.fma_peak = object.number("fma_peak_Gflops");
+  if (!object.get("references").is_array()) object.fail("references must be a list");
   for (const nlohmann::json& one : object.get("references")) {
     JsonObject reference(one, where + ": references");
     BaselineMetric quantity;

@@ -215,7 +215,9 @@ Node read_node(const FactTable& root) {
   const FactTable table = root.section("node");
   Node node;
   const std::int64_t devices = table.count("devices", Range::positive);
-  if (devices > 1024) table.refuse("devices", fmt::format("is {}, but at most 1024 fit", devices));
+  if (devices > Node::most_devices) {
+    table.refuse("devices", fmt::format("is {}, but at most {} fit", devices, Node::most_devices));
+  }
   node.devices = static_cast<int>(devices);
   if (table.has("crowding")) node.crowding = read_crowding(table);
   if (table.has("links")) {

@@ -31,9 +31,9 @@ Topology::Topology(const Platform& platform, std::int64_t nodes, std::size_t cha
   if (platform.node.nics.empty()) {
     throw std::invalid_argument(fmt::format("{} needs at least one NIC per node", name_));
   }
-  if (devices_per_node_ < 1 || devices_per_node_ > 64) {
-    throw std::invalid_argument(
-        fmt::format("{} has {} devices per node: 1 to 64 are possible", name_, devices_per_node_));
+  if (devices_per_node_ < 1 || devices_per_node_ > Node::most_devices) {
+    throw std::invalid_argument(fmt::format("{} has {} devices per node: 1 to {} are possible",
+                                            name_, devices_per_node_, Node::most_devices));
   }
   nic_of_ = nic_of_devices(platform.node);
   for (const InnerLink& link : platform.node.links) inner_classes_.push_back(link.kind);

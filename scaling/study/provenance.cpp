@@ -13,7 +13,6 @@
 #include <stdexcept>
 
 #include "sim/question/provenance.hpp"
-#include "support/json_object.hpp"
 #include "support/processor_name.hpp"
 
 namespace fourfold {
@@ -52,8 +51,7 @@ nlohmann::json json_of(const Provenance& provenance) {
           {"seed", provenance.seed}};
 }
 
-Provenance read_provenance(const nlohmann::json& value) {
-  JsonObject object(value, "provenance");
+Provenance read_provenance(JsonObject object) {
   Provenance provenance;
   provenance.commit = object.text("commit");
   provenance.compiler = object.text("compiler");

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "support/json_object.hpp"
+
 namespace fourfold {
 
 struct Provenance {
@@ -19,7 +21,7 @@ Provenance provenance_now();
 
 nlohmann::json json_of(const Provenance& provenance);
 // Throws std::runtime_error with a sentence on anything missing or unknown.
-Provenance read_provenance(const nlohmann::json& value);
+Provenance read_provenance(JsonObject object);
 
 // 64-bit FNV-1a as 16 hexadecimal digits: tells contents apart, does not protect them.
 std::string digest(const std::string& content);

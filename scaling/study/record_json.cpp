@@ -279,7 +279,7 @@ Record record_from_json(const std::string& text) {
   if (object.has("system")) read_system_of(object.object("system"), record);
   record.platform_title = object.text("platform_title");
   record.platform_digest = object.text("platform_digest");
-  record.provenance = read_provenance(object.get("provenance"));
+  record.provenance = read_provenance(object.object("provenance"));
   object.finish();
   return record;
 }

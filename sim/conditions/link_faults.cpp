@@ -81,6 +81,13 @@ std::vector<std::string> topology_names(const std::string& word, std::int32_t po
   return ports;
 }
 
+std::string what_can_fail(const Network& network) {
+  if (std::holds_alternative<CrossbarNetwork>(network)) return "";
+  const bool dragonfly = std::holds_alternative<DragonflyNetwork>(network);
+  return std::string(", or fail nic:NODE.NIC") +
+         (dragonfly ? ", local:GROUP.A-B or global:A-B" : "");
+}
+
 // The links that the kind of network has, by the words that name them.
 std::string known_links(const Network& network) {
   const std::string nodes = "nic:NODE.NIC, inner:NODE.A-B";
@@ -171,12 +178,8 @@ void FaultyLinks::fail(const Failure& failure, const Platform& platform) {
   const std::string kind = link ? link->kind : "";
   if (kind != "nic" && kind != "local" && kind != "global") {
     throw std::runtime_error(fmt::format(
-        "'{}' cannot fail, as its traffic has no other way that is simulated; degrade it instead, "
-        "or fail nic:NODE.NIC{}",
-        failure.link,
-        std::holds_alternative<DragonflyNetwork>(platform.network)
-            ? ", local:GROUP.A-B or global:A-B"
-            : ""));
+        "'{}' cannot fail, as its traffic has no other way that is simulated; degrade it instead{}",
+        failure.link, what_can_fail(platform.network)));
   }
   const auto* dragonfly = std::get_if<DragonflyNetwork>(&platform.network);
   const std::int64_t cables =

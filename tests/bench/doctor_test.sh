@@ -23,6 +23,10 @@ PYTHON
 finds mpirun fine OMPI_MCA_rmaps_base_oversubscribe=1
 finds "MPI in shared memory" wrong OMPI_MCA_btl=tcp,self
 finds mpirun wrong PATH=/nowhere
+(
+  ulimit -S -n 200 # the hard limit stays
+  finds limits wrong
+)
 if grep -qE '\<(avx2|avx512f)\>' /proc/cpuinfo; then
   finds "BLAS kernels" wrong OPENBLAS_CORETYPE=PRESCOTT
 fi

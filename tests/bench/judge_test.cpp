@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "bench/measure/slow_down.hpp"
@@ -227,6 +228,11 @@ TEST(Baselines, AreRefusedWithTheirNameAndTheReason) {
   EXPECT_THAT(refusal(changed("own-product", "own-prodcut")), HasSubstr("own-p"));
   EXPECT_THAT(refusal(changed("\"ranks\": 2", "\"ranks\": 0")), HasSubstr("ranks"));
   EXPECT_THAT(refusal(changed("\"unit\"", "\"unti\"")), HasSubstr("unit"));
+  EXPECT_THAT(refusal(changed("\"compiler\"", "\"complier\"")),
+              HasSubstr("b.json, 'provenance': key 'compiler' is missing"));
+  nlohmann::json value = nlohmann::json::parse(to_json(recorded()));
+  value["references"] = "none";
+  EXPECT_EQ(refusal(value.dump()), "b.json: references must be a list");
 }
 
 TEST(Baselines, AreRefusedWithoutReferencesAndWithOneTwice) {

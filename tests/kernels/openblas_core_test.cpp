@@ -5,11 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/cpu/fma_peak.hpp"
 #include "engine/cpu/sgemm.hpp"
@@ -207,6 +210,35 @@ TEST(FmaPeak, IsThatOfACoreAndNotOfLeftOutWork) {
   EXPECT_GT(peak, 1e9);
   EXPECT_LT(peak, 1e12);  // 64 flop a cycle at 15 GHz
   EXPECT_THAT(fma_peak_vectors(), HasSubstr("-bit"));
+}
+
+// Of the better library on one core, the best of many: interruptions make some slow, none faster.
+double product_flops_per_second() {
+  constexpr std::int64_t n = 512;
+  const std::vector<float> a(n * n, 1.0F);
+  std::vector<float> c(n * n);
+  use_one_thread();
+  double best = 0.0;
+  for (int i = 0; i < 40; ++i) {
+    const Library library = i % 2 == 0 ? Library::openblas : Library::onednn;
+    const auto start = std::chrono::steady_clock::now();
+    sgemm(library, {.m = n,
+                    .n = n,
+                    .k = n,
+                    .a = a.data(),
+                    .a_stride = n,
+                    .b = a.data(),
+                    .b_stride = n,
+                    .c = c.data(),
+                    .c_stride = n});
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+    best = std::max(best, 2.0 * n * n * n / spent.count());
+  }
+  return best;
+}
+
+TEST(FmaPeak, IsNotBeatenByAProduct) {
+  EXPECT_LT(product_flops_per_second(), 1.2 * fma_peak_flops_per_second());
 }
 
 TEST(Names, ReadBackOrNameWhatThereIs) {

@@ -125,8 +125,8 @@ TEST(Edges, OfTheDevicesOfANode) {
     machine.nics = "{ devices = [0], bandwidth_GBps = 20 }, { devices = [0], bandwidth_GBps = 2 }";
     return machine.said();
   };
-  EXPECT_EQ(of("1025"), "node.devices is 1025, but at most 1024 fit");
-  EXPECT_THAT(of("1024"), HasSubstr("device 0 of a node sends through 2 NICs"));
+  EXPECT_EQ(of("65"), "node.devices is 65, but at most 64 fit");
+  EXPECT_THAT(of("64"), HasSubstr("device 0 of a node sends through 2 NICs"));
 }
 
 // Rings over nodes leave through the fastest NICs, of which two give 50 GB/s here and one 30.

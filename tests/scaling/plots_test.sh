@@ -83,6 +83,25 @@ text_of systems | grep -q "published: made up" || fail "systems names no source"
 [ "$(awk -F, 'NR > 1 && $18 != ""' "$folder/out/systems.csv" | wc -l)" -eq 1 ] ||
   fail "the published row is not at one label: $(cat "$folder/out/systems.csv")"
 
+# The axis of a sweep of a key is named by that key alone, also where its line has more words.
+cat >"$folder/keyed.toml" <<'TOML'
+title = "Sharded more and more"
+batch_tokens = 524_288
+fidelity = "estimated"
+figures = ["lines"]
+[[sweep]]
+list = [{ label = "all of the way" }]
+[[sweep]]
+key = "options.zero"
+values = [0, 1, 2]
+[[machine]]
+platform = "perlmutter"
+points = [{ devices = 32, model = "gpt-5b" }]
+TOML
+"$fourfold" campaign run "$folder/keyed.toml" --output "$folder/out" >/dev/null 2>"$folder/said" ||
+  fail "a figure of a key: $(cat "$folder/said")"
+text_of lines | grep -qx " *zero *" || fail "the axis is not named by its key: $(text_of lines)"
+
 # Bars stand on a zero; where machines are far apart, the axis is logarithmic and has dots.
 dots() { grep -c "<use xlink:href='#gpPt6'" "$folder/out/machines.svg"; }
 [ "$(dots)" -eq 0 ] || fail "machines that are near one another are dots"

@@ -60,6 +60,17 @@ TEST(Sweeps, MultiplyOneAnother) {
   EXPECT_EQ(points[4].line, "b, zero");
 }
 
+TEST(Sweeps, OfWordsLeaveTheValueOfANumberBeforeThemOutOfTheLine) {
+  const auto points = points_of(R"({"devices": 8})",
+                                R"([{"key": "options.zero", "values": [0, 1]},
+                                    {"list": [{"label": "a"}, {"label": "b"}]}])");
+
+  ASSERT_EQ(points.size(), 4u);
+  EXPECT_EQ(points[3].label, "zero = 1, b");
+  EXPECT_EQ(points[3].line, "zero, b");
+  EXPECT_EQ(points[3].value, 1.0);
+}
+
 TEST(Sweeps, LabelBatchesOfAListAndBeginWithThePointsLabel) {
   const auto points = points_of(R"({"devices": 8, "label": "mine", "batch_tokens": [4, 8]})",
                                 R"([{"key": "options.zero", "values": [1]}])");

@@ -28,4 +28,9 @@ done
 [ "$(compare --json | grep -c '"software"')" -eq 2 ] || fail "not two records"
 grep -q '2 kept' "$folder/said" || fail "records were not kept"
 
+# What limits the simulation reaches it.
+run 2 compare "${small[@]}" --systems sc24-baseline --output "$folder/limited" --fidelity simulated \
+  --work-limit 1 --at-most-grids 3
+says "each of 3 simulations took more than 1 units of work"
+
 echo "systems are compared"

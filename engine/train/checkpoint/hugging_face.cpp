@@ -285,7 +285,8 @@ std::pair<ForeignCheckpoint, Matrices> read_foreign(const std::string& folder) {
   const std::string config = folder + "/config.json";
   checkpoint.config = read_json(config);
   try {
-    const files::path last = files::absolute(folder + "/.").parent_path().filename();
+    const files::path last =
+        files::absolute(folder + "/.").lexically_normal().parent_path().filename();
     checkpoint.model = model_of_config(checkpoint.config, last.string());
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(config + " " + error.what());
