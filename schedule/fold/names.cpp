@@ -53,7 +53,8 @@ NamedStep named_step(const Model& model, const StepOptions& options, const Stage
     const BodyCycle& cycle = recorded[c];
     std::size_t sections = 0;
     for (const BodyRun& run : cycle.runs) sections += static_cast<std::size_t>(run.repeats);
-    for (std::size_t i = 0; i < sections; ++i) {
+    const std::size_t said = sections * static_cast<std::size_t>(rounds_said(cycle));
+    for (std::size_t i = 0; i < said; ++i) {
       const auto number = static_cast<std::size_t>(schedule.sections.at(next + i).section);
       const Section& section = schedule.program.sections[number];
       const Turn& turn = schedule.program.order.turns[static_cast<std::size_t>(section.turn)];

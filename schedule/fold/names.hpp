@@ -28,10 +28,15 @@ struct NamedSection {
 struct NamedStep {
   Folded folded;  // equal to folded_step() of the same model and options
   std::vector<BodyNames> bodies;
-  // One for each repetition of each run of each cycle, cycles said once: a cycle's repetitions
-  // differ in the micro-batch, counted from BodyCycle::micro_batch.
+  // One for each repetition of each run of each round of each cycle. The rounds of a steady stretch
+  // differ in the micro-batch alone: only its first one is said.
   std::vector<NamedSection> sections;
 };
+
+// The rounds of a cycle that have sections of their own.
+inline std::int64_t rounds_said(const BodyCycle& cycle) {
+  return cycle.period.stretch < 0 ? cycle.repeats : 1;
+}
 
 NamedStep named_step(const Model& model, const StepOptions& options, const Stage& stage = {});
 

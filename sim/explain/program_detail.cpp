@@ -68,10 +68,8 @@ ProgramDetail::ProgramDetail(const Point& point, const Platform& platform,
     sections_.insert(sections_.end(), step.sections.begin(), step.sections.end());
     for (const BodyCycle& cycle : step.folded.cycles) {
       const std::int64_t stretch = cycle.period.stretch;
-      const std::int64_t outside = point.options.chunks == 1 ? 1 : 0;
       micro_batches_.push_back(
-          stretch < 0 ? outside
-                      : step.folded.steady.at(static_cast<std::size_t>(stretch)).micro_batches);
+          stretch < 0 ? 0 : step.folded.steady.at(static_cast<std::size_t>(stretch)).micro_batches);
     }
   }
   pairing.finish();

@@ -30,8 +30,8 @@ class ProgramDetail {
   // Those of all stages, one after the other.
   const std::vector<NamedSection>& sections() const { return sections_; }
   std::int32_t first_section(std::int64_t stage) const { return first_sections_.at(stage); }
-  // By how many micro-batches the repetitions of a cycle differ; 0 where that is not always the
-  // same, as turns of several chunks follow each other.
+  // By how many micro-batches the rounds of a cycle differ, whose sections are said once; 0 where
+  // each round has its own.
   std::int64_t micro_batches(std::size_t cycle) const { return micro_batches_.at(cycle); }
   const TimedProgram& program() const { return program_; }
   // Spans of a timeline with every repetition, roughly.

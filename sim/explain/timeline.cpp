@@ -42,14 +42,18 @@ class Unrolling {
   // What a ready-queue did, turn by turn, and what comes before and behind it.
   void chosen_turns() {
     const TimedQueue& queue = p_.queues.at(stage_number_);
-    std::vector<std::int32_t> first_section(p_.runs.size() + 1, section_);
+    std::vector<std::int32_t> first_section(p_.runs.size());
+    std::int32_t next = section_;
     for (std::int32_t c = stage_.first; c < stage_.last; ++c) {
-      const RunCycle& cycle = p_.cycles[static_cast<std::size_t>(c)];
-      for (std::int32_t r = cycle.first; r < cycle.last; ++r) {
-        const auto run = static_cast<std::size_t>(r);
-        first_section[run + 1] =
-            first_section[run] + static_cast<std::int32_t>(p_.runs[run].repeats);
+      const auto number = static_cast<std::size_t>(c);
+      const RunCycle& cycle = p_.cycles[number];
+      std::int32_t of_run = next;
+      for (auto run = static_cast<std::size_t>(cycle.first);
+           run < static_cast<std::size_t>(cycle.last); ++run) {
+        first_section[run] = of_run;
+        of_run += static_cast<std::int32_t>(p_.runs[run].repeats);
       }
+      next += sections_of_round(number) * rounds_said(number);
     }
     for (std::int32_t c = stage_.first; c < queue.first; ++c) cycle(static_cast<std::size_t>(c));
     std::int64_t forwards = 0;
@@ -63,7 +67,6 @@ class Unrolling {
         section_ = first_section[static_cast<std::size_t>(r)];
         here_.micro_batch =
             number - detail_.sections().at(static_cast<std::size_t>(section_)).micro_batch;
-        here_.micro_batch_known = true;
         run_of(static_cast<std::size_t>(r));
       }
     }
@@ -96,20 +99,36 @@ class Unrolling {
     now_ = log_.leave.at(operation_++);
   }
 
+  std::int32_t sections_of_round(std::size_t cycle) const {
+    std::int64_t sections = 0;
+    for (std::int32_t r = p_.cycles[cycle].first; r < p_.cycles[cycle].last; ++r) {
+      sections += p_.runs[static_cast<std::size_t>(r)].repeats;
+    }
+    return static_cast<std::int32_t>(sections);
+  }
+
+  // Rounds with sections of their own.
+  std::int32_t rounds_said(std::size_t cycle) const {
+    const bool once = detail_.micro_batches(cycle) > 0;
+    return once ? 1 : static_cast<std::int32_t>(p_.cycles[cycle].repeats);
+  }
+
   void cycle(std::size_t number) {
     const RunCycle& cycle = p_.cycles[number];
     const std::int64_t walked = logged_.cycles[number];
     const std::int32_t first_section = section_;
+    const std::int32_t sections = sections_of_round(number);
+    const std::int32_t said = rounds_said(number);
     double before = 0.0;
     for (std::int64_t i = 0; i < walked; ++i) {
       before = now_ + offset_;
       cycle_written_ = repeated_ == Repeated::all || sampled(i, cycle.repeats);
       here_.micro_batch = i * detail_.micro_batches(number);
-      here_.micro_batch_known = i == 0 || here_.micro_batch > 0;
-      section_ = first_section;
+      section_ = first_section + sections * static_cast<std::int32_t>(i % said);
       for (std::int32_t r = cycle.first; r < cycle.last; ++r) run_of(static_cast<std::size_t>(r));
     }
     cycle_written_ = true;
+    section_ = first_section + sections * said;
     leave_out(cycle.repeats - walked, now_ + offset_ - before);
   }
 
@@ -225,8 +244,8 @@ class Unrolling {
     }
     end_skip();
     const NamedSection& section = detail_.sections().at(static_cast<std::size_t>(span.section));
-    const bool known = section.micro_batch >= 0 && here_.micro_batch_known;
-    span.micro_batch = known ? section.micro_batch + here_.micro_batch : -1;
+    const bool of_one = section.micro_batch >= 0;
+    span.micro_batch = of_one ? section.micro_batch + here_.micro_batch : -1;
     spans_.push_back(span);
   }
 
@@ -237,8 +256,7 @@ class Unrolling {
 
   // Of the loops that a step stands in.
   struct Repetition {
-    std::int64_t micro_batch = 0;  // since the cycle's first one
-    bool micro_batch_known = true;
+    std::int64_t micro_batch = 0;  // since the one that the section is said for
     bool written = true;
   };
   struct Post {

@@ -146,6 +146,40 @@ TEST(CutLogs, GapsAreOfTheSectionTheyStandIn) {
   }
 }
 
+// Turns of several chunks: every layer of every micro-batch is there, once forward.
+TEST(Timelines, NameTheLayersOfEveryRoundOfAnInterleavedOrder) {
+  StepOptions options;
+  options.order = PipelineOrder::interleaved;
+  options.chunks = 2;
+  options.micro_batches = 12;
+  constexpr std::int64_t stages = 3, layers = 18;
+  const Job job(point_of(ProcessGrid(1, 1, 1, 1, stages), layers, options));
+  const ReplayDetail whole = detail_of(job, ReplayExtent::full);
+
+  for (std::size_t stage = 0; stage < stages; ++stage) {
+    std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> sections;
+    const DeviceLog& log = whole.timelines.at(stage).log;
+    for (const Span& span : timeline(log, job.detail, whole.logged, Repeated::all, stage)) {
+      if (span.kind != SpanKind::kernel) continue;
+      const NamedSection& section = job.detail.sections().at(span.section);
+      if (section.name == "forward" && section.layer >= 0) {
+        ++sections[{section.layer, span.micro_batch}];
+      }
+    }
+    std::set<std::int64_t> of_layer, of_micro_batch, times;
+    for (const auto& [place, kernels] : sections) {
+      of_layer.insert(place.first);
+      of_micro_batch.insert(place.second);
+      times.insert(kernels);
+    }
+    EXPECT_EQ(of_layer.size(), layers / stages);
+    EXPECT_EQ(of_micro_batch.size(), options.micro_batches);
+    EXPECT_EQ(*of_micro_batch.begin(), 0);
+    EXPECT_EQ(sections.size(), layers / stages * options.micro_batches);
+    EXPECT_EQ(times.size(), 1U) << "some layer has more kernels than others";
+  }
+}
+
 // Which of a loop's repetitions a sampled timeline writes: the first two, a middle one, the last
 // two.
 TEST(CutLogs, SampledTimelinesWriteTheFirstTheMiddleAndTheLast) {

@@ -16,26 +16,22 @@
 namespace fourfold {
 namespace {
 
-// Another number than any layer's or micro-batch's: outside the steady stretch a cycle of several
-// chunks does not say which ones its later rounds are of.
-constexpr std::int64_t not_said = -2;
-
 // Section by section, as a device runs them.
-std::vector<NamedSection> written_out(const NamedStep& step, std::int64_t chunks) {
+std::vector<NamedSection> written_out(const NamedStep& step) {
   std::vector<NamedSection> all;
   std::size_t next = 0;
   for (const BodyCycle& cycle : step.folded.cycles) {
     std::size_t sections = 0;
     for (const BodyRun& run : cycle.runs) sections += static_cast<std::size_t>(run.repeats);
     const std::int64_t stretch = cycle.period.stretch;
+    sections *= static_cast<std::size_t>(rounds_said(cycle));
+    const std::int64_t rounds = cycle.repeats / rounds_said(cycle);
     const std::int64_t micro_batches =
-        stretch < 0 ? 1 : step.folded.steady.at(static_cast<std::size_t>(stretch)).micro_batches;
-    for (std::int64_t round = 0; round < cycle.repeats; ++round) {
+        stretch < 0 ? 0 : step.folded.steady.at(static_cast<std::size_t>(stretch)).micro_batches;
+    for (std::int64_t round = 0; round < rounds; ++round) {
       for (std::size_t i = 0; i < sections; ++i) {
-        NamedSection section = step.sections.at(next + i);
-        if (section.micro_batch >= 0) section.micro_batch += round * micro_batches;
-        if (stretch < 0 && chunks > 1 && round > 0) section.layer = section.micro_batch = not_said;
-        all.push_back(section);
+        all.push_back(step.sections.at(next + i));
+        if (all.back().micro_batch >= 0) all.back().micro_batch += round * micro_batches;
       }
     }
     next += sections;
@@ -53,10 +49,8 @@ std::string first_difference(const std::vector<NamedSection>& named, const Progr
   if (named.size() != program.sections.size()) return "another number of sections";
   for (std::size_t i = 0; i < named.size(); ++i) {
     const Section& section = program.sections[i];
-    const bool said = named[i].layer != not_said;
     const std::string is = in_words(named[i].name, named[i].layer, named[i].micro_batch);
-    const std::string was = in_words(section.name, said ? section.layer : not_said,
-                                     said ? section.micro_batch : not_said);
+    const std::string was = in_words(section.name, section.layer, section.micro_batch);
     if (is != was) return std::to_string(i) + ": " + is + " instead of " + was;
   }
   return "";
@@ -92,9 +86,7 @@ TEST(SectionNames, AreThoseOfEveryMicroBatchWhateverTheOrder) {
 
         const NamedStep step = named_step(model, options, stage);
 
-        EXPECT_EQ(
-            first_difference(written_out(step, options.chunks), record_step(model, options, stage)),
-            "")
+        EXPECT_EQ(first_difference(written_out(step), record_step(model, options, stage)), "")
             << name(options.order) << ", stage " << i << " of " << stages;
       }
     }
@@ -111,8 +103,7 @@ TEST(SectionNames, AreThoseOfEveryMicroBatchWhateverTheOptions) {
 
     const NamedStep step = named_step(model, options, stage);
 
-    EXPECT_EQ(
-        first_difference(written_out(step, options.chunks), record_step(model, options, stage)), "")
+    EXPECT_EQ(first_difference(written_out(step), record_step(model, options, stage)), "")
         << described(options);
   }
 }

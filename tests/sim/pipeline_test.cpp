@@ -44,9 +44,10 @@ TimedProgram blocks_alone(PipelineOrder order, std::int64_t stages, std::int64_t
   for (std::size_t stage = 0; stage < folded.size(); ++stage) {
     const NamedStep named = named_step(model, options, {static_cast<std::int64_t>(stage), stages});
     const StageCycles cycles = program.stages[stage];
-    std::size_t section = 0;
+    std::size_t first = 0;
     for (std::int32_t c = cycles.first; c < cycles.last; ++c) {
       const RunCycle& cycle = program.cycles[static_cast<std::size_t>(c)];
+      std::size_t section = first;
       for (std::int32_t r = cycle.first; r < cycle.last; ++r) {
         const StepRun& run = program.runs[static_cast<std::size_t>(r)];
         const std::string& name = named.sections.at(section).name;
@@ -59,6 +60,9 @@ TimedProgram blocks_alone(PipelineOrder order, std::int64_t stages, std::int64_t
         }
         section += static_cast<std::size_t>(run.repeats);
       }
+      const BodyCycle& named_cycle =
+          named.folded.cycles[static_cast<std::size_t>(c - cycles.first)];
+      first += (section - first) * static_cast<std::size_t>(rounds_said(named_cycle));
     }
   }
   return program;

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 #include <numeric>
 
 #include "engine/train/checkpoint/hugging_face.hpp"
@@ -168,8 +167,6 @@ TEST_F(ForeignFolders, AreNamedByTheirLastPartHoweverTheyAreWritten) {
   EXPECT_EQ(read_foreign(path + "/").first.model.name, name);
   EXPECT_EQ(read_foreign(path + "/.").first.model.name, name);
   EXPECT_EQ(read_foreign(path + "/../" + name).first.model.name, name);
-  std::filesystem::create_directory(path + "/inner");
-  EXPECT_EQ(read_foreign(path + "/inner/..").first.model.name, name);
 }
 
 TEST_F(ForeignFolders, AreCutIntoFilesOfTheSizeThatIsAskedFor) {
