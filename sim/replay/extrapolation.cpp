@@ -30,7 +30,8 @@ struct Repetition {
   double last = 0.0;  // seconds by which the last rank's end moves
   struct OfChannel {
     double exposed = 0.0;
-    std::optional<double> lag;  // the channel's end behind the mean rank's
+    std::optional<double> lag;  // the channel's end behind the mean rank's, where it has posted
+    double backlog = 0.0;       // what it still has to do then, whoever posted it
   };
   std::vector<OfChannel> channels;
 };
@@ -59,12 +60,14 @@ double relative_change(const Repetition& before, const Repetition& after) {
     const Repetition::OfChannel& is = after.channels[c];
     change = std::max(change, std::abs(is.exposed - was.exposed));
     if (was.lag && is.lag) change = std::max(change, std::abs(*is.lag - *was.lag));
+    change = std::max(change, std::abs(is.backlog - was.backlog));
   }
   return change == 0.0 ? 0.0 : change / after.mean;
 }
 
+// `ends`: by channel, when all of its posts so far are done.
 void add_segment(Repetition& repetition, const SegmentTimes& times, const SegmentTimes& before,
-                 double weight) {
+                 const std::vector<double>& ends, double weight) {
   repetition.mean += weight * (times.end - before.end);
   repetition.last += weight * (times.last_end - before.last_end);
   repetition.channels.resize(times.channels.size());
@@ -72,6 +75,7 @@ void add_segment(Repetition& repetition, const SegmentTimes& times, const Segmen
     Repetition::OfChannel& channel = repetition.channels[c];
     channel.exposed += weight * times.channels[c].exposed;
     if (times.channels[c].end > 0.0) channel.lag = times.channels[c].end - times.end;
+    channel.backlog = std::max(0.0, ends[c] - times.end);
   }
 }
 
@@ -83,8 +87,9 @@ class Comparison {
     current_ = Repetition{};
     ++count_;
   }
-  void add(const SegmentTimes& times, const SegmentTimes& before, double weight) {
-    add_segment(current_, times, before, weight);
+  void add(const SegmentTimes& times, const SegmentTimes& before, const std::vector<double>& ends,
+           double weight) {
+    add_segment(current_, times, before, ends, weight);
   }
   // Infinite if there is nothing to compare with.
   double change() const {
@@ -114,18 +119,22 @@ void compare(const IssueStream& stream, const std::vector<SegmentTimes>& times,
   Comparison in_run;
   Comparison in_cycle;
   const SegmentTimes start;
+  std::vector<double> ends(stream.posts.size(), 0.0);
   for (std::size_t s = 0; s < times.size(); ++s) {
     const Segment& segment = stream.segments[s];
     const SegmentTimes& before = s == 0 ? start : times[s - 1];
+    for (std::size_t c = 0; c < ends.size(); ++c) {
+      ends[c] = std::max(ends[c], times[s].channels[c].end);
+    }
     const bool same_cycle = s > 0 && stream.segments[s - 1].cycle == segment.cycle;
     const bool same_turn =
         same_cycle && stream.segments[s - 1].cycle_repetition == segment.cycle_repetition;
     if (!same_cycle) in_cycle = Comparison{};
     if (!same_turn) in_cycle.begin_repetition();
-    in_cycle.add(times[s], before, segment.run_weight);
+    in_cycle.add(times[s], before, ends, segment.run_weight);
     if (!same_turn || stream.segments[s - 1].run != segment.run) in_run = Comparison{};
     in_run.begin_repetition();
-    in_run.add(times[s], before, 1.0);
+    in_run.add(times[s], before, ends, 1.0);
     if (segment.run_weight > 1.0) {
       found.runs[segment.run] = std::max(found.runs[segment.run], in_run.change());
     }

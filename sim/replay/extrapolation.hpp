@@ -12,7 +12,8 @@ namespace fourfold {
 
 // How far the last two repetitions of a cut loop are from being alike, relative to one repetition:
 // in the time they take, in what is exposed, and in how far each channel lags behind its ranks, as
-// a growing backlog would hold the ranks up later. Zero for loops that are not cut.
+// a growing backlog would hold the ranks up later, and one that a loop works off would do so only
+// where too few repetitions were walked. Zero for loops that are not cut.
 struct Disagreement {
   std::vector<double> runs;
   std::vector<double> cycles;

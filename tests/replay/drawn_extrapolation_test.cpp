@@ -1,0 +1,60 @@
+// A few repetitions of each loop stand for all of them: for steps drawn over all options, of models
+// deep enough to be cut, the extended replay is the full one.
+#include <gtest/gtest.h>
+
+#include "sim/estimate/estimate.hpp"
+#include "sim/replay/replay.hpp"
+#include "tests/drawn_steps.hpp"
+
+namespace fourfold {
+namespace {
+
+using testing::Draw;
+
+// Communication from hidden to dominating, by width; stages of ZeRO come in turn.
+testing::DrawnStep deep_step(std::int64_t number) {
+  for (std::int64_t attempt = 0;; ++attempt) {
+    const Draw draw(number, attempt);
+    const std::int64_t width = draw.of<std::int64_t>("width", {512, 1024, 4096});
+    const std::int64_t layers = draw.of<std::int64_t>("layers", {20, 33, 48});
+    const ProcessGrid grid(draw.of<std::int64_t>("x", {1, 2}), draw.of<std::int64_t>("y", {1, 2}),
+                           draw.of<std::int64_t>("z", {1, 2, 4}),
+                           draw.of<std::int64_t>("data", {1, 2}));
+    testing::DrawnStep step{{"deep", layers, width, 16, 256, 4096},
+                            grid,
+                            0,
+                            testing::drawn_options(draw, PipelineOrder::one_f_one_b, number % 4)};
+    step.options.micro_batches = 1 + draw.below("micro-batches", 9);
+    step.options.offload_bucket = 0;  // a crossbar's devices have no host
+    step.batch = batch_unit(grid, step.options.micro_batches);
+    if (find_misfit(step.model, grid, step.batch, step.options) == Misfit::none) return step;
+  }
+}
+
+TEST(DrawnExtrapolations, EqualTheFullReplay) {
+  const Platform platform = read_platform("crossbar");
+  std::int64_t cut = 0;
+  for (std::int64_t number = 0; number < 300; ++number) {
+    const testing::DrawnStep step = deep_step(number);
+    Point point;
+    point.platform = platform.name;
+    point.model = step.model;
+    point.grid = step.grid;
+    point.global_batch = step.batch;
+    point.options = step.options;
+    const TimedProgram program = lower(point, platform);
+    ReplayOptions full;
+    full.extent = ReplayExtent::full;
+
+    const Replay extended = replay(program, step.grid, platform);
+    const Replay whole = replay(program, step.grid, platform, full);
+
+    if (extended.extrapolated) ++cut;
+    EXPECT_NEAR(extended.outcome.total / whole.outcome.total, 1.0, 1e-6)
+        << number << ": " << words_of(step);
+  }
+  EXPECT_GT(cut, 200);
+}
+
+}  // namespace
+}  // namespace fourfold
