@@ -96,7 +96,8 @@ void set_times(Recorded& recorded, const TurnTimes& times) {
   }
 }
 
-// From the first step of a turn that takes time to its last; waits at its ends are not its.
+// From the first step of a turn that takes time to its last; waits at its ends are not its, and one
+// for another stage inside it (of a backward pass that repeats its forward pass first) parts it.
 class TurnWalk {
  public:
   TurnWalk(const Recorded& recorded, std::size_t stage)
@@ -145,6 +146,9 @@ class TurnWalk {
     if (step.kind == StepKind::compute) return work_until(now_ + step.duration.value, number, turn);
     work_until(log_.arrive.at(operation_), number, turn);
     now_ = log_.leave.at(operation_++);
+    const Axis axis = recorded_.program.channels[static_cast<std::size_t>(step.channel)].axis;
+    const bool waited = now_ > log_.arrive[operation_ - 1];
+    if (step.kind == StepKind::wait && axis == Axis::pipe && waited) number_ = -1;
   }
 
   void work_until(double end, std::int64_t number, const Turn& turn) {

@@ -11,6 +11,7 @@
 
 namespace fourfold {
 
+// A turn, or a part of one between waits for other stages.
 struct ChartedTurn {
   StepPart part = StepPart::forward;
   std::int64_t micro_batch = 0;

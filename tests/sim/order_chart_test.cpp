@@ -5,6 +5,8 @@
 
 #include <functional>
 #include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "schedule/order/step.hpp"
@@ -99,7 +101,34 @@ TEST(OrderChart, OfAPointEndsWhereTheEstimateHasDoneItsMicroBatches) {
   const double seconds = estimate(point, platform).outcome.total.value;
   EXPECT_LT(chart.end.value, seconds) << "reductions and the update come after";
   EXPECT_GT(chart.end.value, 0.8 * seconds);
-  for (const auto& turns : chart.stages) EXPECT_EQ(turns.size(), 24U);
+  for (const auto& turns : chart.stages) {
+    std::set<std::pair<StepPart, std::int64_t>> done;
+    for (const ChartedTurn& turn : turns) done.insert({turn.part, turn.micro_batch});
+    EXPECT_EQ(done.size(), 24U);
+  }
+}
+
+// What a backward pass waits for in the middle, once it has repeated its forward pass, is a wait.
+TEST(OrderChart, OfAPointWaitsAsLongAsTheEstimate) {
+  Point point;
+  point.platform = "crossbar";
+  point.model = {"deep", 12, 3840, 120, 512, 512};  // few words: what follows the turns is short
+  point.grid = ProcessGrid(2, 1, 1, 1, 4);
+  const Platform platform = read_platform(point.platform);
+  for (PipelineOrder order : {PipelineOrder::one_f_one_b, PipelineOrder::gpipe}) {
+    point.options = with(order, 8);
+    point.global_batch = 8;
+
+    const double idle = chart_of(point, platform).idle_share();
+
+    const Outcome outcome = estimate(point, platform).outcome;
+    Seconds waited;
+    for (std::size_t c = 0; c < outcome.channels.size(); ++c) {
+      if (outcome.channels[c].axis == Axis::pipe) waited += outcome.exposed[c];
+    }
+    EXPECT_NEAR(idle, waited / (outcome.total - waited), 0.03) << name(order);
+    EXPECT_GT(idle, 3.0 / 8.0 - 0.03);
+  }
 }
 
 TEST(OrderChart, OfAnOrderThatCannotBeIsRefusedInWords) {
