@@ -18,6 +18,12 @@
 namespace fourfold {
 namespace {
 
+// Room for the bucket is on the device, whether there is state enough to fill it or not.
+std::string words_of_bucket(const StepOptions& options) {
+  if (!options.offloads()) return "";
+  return fmt::format(", with room for --offload-bucket's {} elements", options.offload_bucket);
+}
+
 // The estimates of one grid, for the micro-batches asked for or for all that divide its batch.
 SearchResult candidates_of_grid(const Question& question, const Platform& platform) {
   const ProcessGrid& grid = *question.grid;
@@ -60,9 +66,9 @@ SearchResult candidates_of_grid(const Question& question, const Platform& platfo
   if (result.rejected[Rejection::order] == result.tried) throw FindingFailed(of_the_order);
   if (result.feasible.empty()) {
     throw DoesNotFit(fmt::format(
-        "{} on grid {} needs at least {:.1f} GB per device, but {} leaves {:.1f} GB of {:.4g} GB",
+        "{} on grid {} needs at least {:.1f} GB per device, but {} leaves {:.1f} GB of {:.4g} GB{}",
         question.model.name, grid.str(), least.value / 1e9, platform.name, limit.value / 1e9,
-        platform.processor.memory.value / 1e9));
+        platform.processor.memory.value / 1e9, words_of_bucket(question.options)));
   }
   std::erase_if(result.rejected, [](const auto& of_reason) { return of_reason.second == 0; });
   std::stable_sort(result.feasible.begin(), result.feasible.end(),

@@ -91,6 +91,10 @@ class Comparison {
            double weight) {
     add_segment(current_, times, before, ends, weight);
   }
+  double drift() const {
+    return current_.last == current_.mean ? 0.0
+                                          : std::abs(current_.last - current_.mean) / current_.mean;
+  }
   // Infinite if there is nothing to compare with.
   double change() const {
     return count_ < 2 ? std::numeric_limits<double>::infinity()
@@ -106,7 +110,7 @@ class Comparison {
 }  // namespace
 
 double Disagreement::largest() const {
-  double largest = 0.0;
+  double largest = drift;
   for (double one : runs) largest = std::max(largest, one);
   for (double one : cycles) largest = std::max(largest, one);
   return largest;
@@ -136,9 +140,13 @@ void compare(const IssueStream& stream, const std::vector<SegmentTimes>& times,
     in_run.begin_repetition();
     in_run.add(times[s], before, ends, 1.0);
     if (segment.run_weight > 1.0) {
+      found.drift = std::max(found.drift, in_run.drift());
       found.runs[segment.run] = std::max(found.runs[segment.run], in_run.change());
     }
-    if (segment.weight > segment.run_weight) found.cycles[segment.cycle] = in_cycle.change();
+    if (segment.weight <= segment.run_weight) continue;
+    found.cycles[segment.cycle] = in_cycle.change();
+    const bool ends = s + 1 == times.size() || stream.segments[s + 1].cycle != segment.cycle;
+    if (ends) found.drift = std::max(found.drift, in_cycle.drift());
   }
 }
 
@@ -206,6 +214,7 @@ Repetitions first_repetitions(const TimedProgram& program, const ProcessGrid& gr
 
 Repetitions more_repetitions(const TimedProgram& program, Repetitions repetitions,
                              const Disagreement& found, double tolerance) {
+  if (found.drift > tolerance) return Repetitions::full(program);
   for (std::size_t r = 0; r < program.runs.size(); ++r) {
     if (found.runs[r] <= tolerance) continue;
     repetitions.runs[r] = std::min(2 * repetitions.runs[r], program.runs[r].repeats);

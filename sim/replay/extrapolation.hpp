@@ -17,6 +17,9 @@ namespace fourfold {
 struct Disagreement {
   std::vector<double> runs;
   std::vector<double> cycles;
+  // By how much the last rank of a cut loop falls behind the mean one in each repetition: they will
+  // wait for it, as long as all repetitions together say.
+  double drift = 0.0;
 
   double largest() const;
 };
@@ -39,8 +42,8 @@ Outcome extend(const TimedProgram& program, const std::vector<IssueStream>& stre
 // many rounds apart, if ever.
 Repetitions first_repetitions(const TimedProgram& program, const ProcessGrid& grid);
 
-// Twice as many repetitions of the loops that disagree by more than `tolerance`.
-// Returns `repetitions` unchanged if nothing disagrees.
+// Twice as many repetitions of the loops that disagree by more than `tolerance`; all of all loops
+// if ranks drift apart by more than that. Returns `repetitions` unchanged if nothing disagrees.
 Repetitions more_repetitions(const TimedProgram& program, Repetitions repetitions,
                              const Disagreement& found, double tolerance);
 

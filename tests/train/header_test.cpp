@@ -206,8 +206,9 @@ TEST_F(Header, SaysHowFarMemoryIsOffItsCount) {
 }
 
 TEST_F(Header, RefusesARunThatNeedsMoreThanThereIs) {
-  const auto said = [](double bytes, std::int64_t ranks, std::int64_t available) {
-    return refusal([&] { refuse_without_room({bytes}, ranks, available); });
+  const auto said = [](double bytes, std::int64_t ranks, std::int64_t available,
+                       std::int64_t bucket = 0) {
+    return refusal([&] { refuse_without_room({bytes}, ranks, available, bucket); });
   };
   const std::string advice =
       " are available; cut the batch into more --micro-batches, recompute (--recompute full), or "
@@ -223,6 +224,8 @@ TEST_F(Header, RefusesARunThatNeedsMoreThanThereIs) {
   EXPECT_EQ(
       said(2e16, 3, 1'500'000'000),
       "this run needs 2e+07 GB a rank, 6e+07 GB for the 3 ranks on this node, and 1.5 GB" + advice);
+  EXPECT_NE(said(4e9, 1, 0, 1000).find("; make --offload-bucket smaller than 1000, cut the batch"),
+            std::string::npos);
 }
 
 }  // namespace

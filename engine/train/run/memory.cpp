@@ -100,16 +100,19 @@ std::int64_t available_bytes() {
   throw std::runtime_error("/proc/meminfo does not say how much memory is available");
 }
 
-void refuse_without_room(Bytes counted_on_a_rank, std::int64_t ranks, std::int64_t available) {
+void refuse_without_room(Bytes counted_on_a_rank, std::int64_t ranks, std::int64_t available,
+                         std::int64_t offload_bucket) {
   const double needed = counted_on_a_rank.value * static_cast<double>(ranks);
   if (needed <= static_cast<double>(available)) return;
   throw std::runtime_error(fmt::format(
-      "this run needs {} a rank, {} for the {} on this node, and {} are available; cut the batch "
+      "this run needs {} a rank, {} for the {} on this node, and {} are available; {}cut the batch "
       "into more --micro-batches, recompute (--recompute full), or use more nodes or a smaller "
       "--model",
       size_text(counted_on_a_rank.value), size_text(needed),
       ranks == 1 ? "one rank" : fmt::format("{} ranks", ranks),
-      size_text(static_cast<double>(available))));
+      size_text(static_cast<double>(available)),
+      offload_bucket > 0 ? fmt::format("make --offload-bucket smaller than {}, ", offload_bucket)
+                         : ""));
 }
 
 }  // namespace fourfold

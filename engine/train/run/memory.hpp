@@ -30,6 +30,7 @@ std::int64_t available_bytes();
 
 // Throws std::runtime_error with the numbers in a sentence if `ranks` on this node, each with so
 // much counted memory, need more than is available.
-void refuse_without_room(Bytes counted_on_a_rank, std::int64_t ranks, std::int64_t available);
+void refuse_without_room(Bytes counted_on_a_rank, std::int64_t ranks, std::int64_t available,
+                         std::int64_t offload_bucket = 0);
 
 }  // namespace fourfold

@@ -173,8 +173,10 @@ void refuse_resume(const TrainSettings& settings, const TrainingState& state) {
 
 TrainOutcome train(const TrainSettings& settings, World& world) {
   const std::int64_t neighbours = world.ranks_on_this_node();
-  together(
-      [&] { refuse_without_room(counted_memory(settings).peak, neighbours, available_bytes()); });
+  together([&] {
+    refuse_without_room(counted_memory(settings).peak, neighbours, available_bytes(),
+                        settings.options.offload_bucket);
+  });
   on_first_rank([&] {
     refuse_earlier_run(settings);
     refuse_unwritable_outputs(settings);
