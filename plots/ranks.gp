@@ -6,8 +6,8 @@ names = values_of('series')
 of(name, value) = strcol('series') eq name ? value : NaN
 number(name) = strcol(name) ne '' ? column(name) : NaN
 grids = short_grids(0)
-# The grid of the row in which the column is 1.
-row_of(name, column) = int(system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} \
+# The grid of the row in which the column is 1; no row has it where that grid was not simulated.
+row_of(name, column) = int('0'.system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} \
   $c[\"series\"] == \"%s\" && $c[\"%s\"] == 1 {print NR - 1; exit}' '%s'", name, column, csv)))
 grid_of(name, column) = row_of(name, column) > 0 ? ': '.word(grids, row_of(name, column)) : ''
 stats csv using (column('simulated_s')) nooutput name 'SECONDS'

@@ -22,6 +22,15 @@ struct Typed {
   bool wide = false;
 };
 
+// Tables and records tell systems apart by name.
+void refuse_same_name(const std::vector<Question>& questions, const std::string& given) {
+  const auto name_of = [](const Question& question) { return question.system->name; };
+  const std::string& name = questions.back().system->name;
+  if (std::ranges::count(questions, name, name_of) < 2) return;
+  throw std::runtime_error(fmt::format(
+      "--systems: {} is another system called {}; copy it to a file of another name", given, name));
+}
+
 // One question a system.
 Campaign campaign_of(const Typed& typed) {
   Campaign campaign;
@@ -37,6 +46,7 @@ Campaign campaign_of(const Typed& typed) {
     QuestionFlags flags = typed.flags;
     flags.system = system;
     campaign.questions.push_back(question_of(flags));
+    refuse_same_name(campaign.questions, system);
   }
   if (systems.empty()) {
     throw std::runtime_error("--systems names none; `fourfold systems` lists them");
@@ -60,7 +70,8 @@ void add_compare_verb(CLI::App& app, Action& action) {
       "chunks and other options that its file names. Printed are its best configuration, seconds\n"
       "with their error bar and what is a tie with the best, MFU and HFU (model flops without and\n"
       "with recompute against the advertised peak), memory and the largest parts of the time; a\n"
-      "picture of the parts, the records and a CSV are left in the output folder, and what is there\n"
+      "picture of the parts, the records and a CSV are left in the output folder, and what is "
+      "there\n"
       "is kept. Published\n"
       "configurations beside the best ones: scaling/campaigns/summit_weak.toml.\n\n"
       "Example:\n"

@@ -88,6 +88,19 @@ void keep_best_of_grids(std::vector<Candidate>& candidates) {
   });
 }
 
+// Why the order takes none of the lengths of a pipeline that are asked about, whatever the
+// micro-batches; empty if it takes one.
+std::string why_no_order(const Question& question) {
+  std::string why;
+  for (std::int64_t stages : question.stages) {
+    StepOptions options = question.options;
+    options.micro_batches = stages;  // a multiple of the stages, as the interleaved order asks
+    why = order_misfit(options, stages);
+    if (why.empty()) break;
+  }
+  return why;
+}
+
 // `counts`: the micro-batches that would fit, if others were asked for.
 std::string why_nothing_fits(const Question& question, const Platform& platform,
                              const SearchResult& result, const std::set<std::int64_t>& counts) {
@@ -109,6 +122,7 @@ std::string why_nothing_fits(const Question& question, const Platform& platform,
   }
   text += fmt::format(" ({} tried{}{})", counted(result.tried, "combination"),
                       reasons.empty() ? "" : ", rejected ", fmt::join(reasons, ", "));
+  if (const std::string order = why_no_order(question); !order.empty()) return text + ": " + order;
   if (!result.closest_miss.empty()) return text + ": " + result.closest_miss;
   if (question.system) return text;
   const std::string instead = nearby(question, platform);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace fourfold {
 namespace {
@@ -115,20 +116,20 @@ std::vector<StepOptions> variants(const System& system, const FieldValues& typed
   StepOptions options;
   step_fields().set(options, usual);
   // Chunks that nobody typed follow the order that somebody did.
-  if (typed.contains("order") && !typed.contains("chunks") &&
-      options.order != PipelineOrder::interleaved) {
-    options.chunks = 1;
-  }
+  const bool whole = typed.contains("order") && !typed.contains("chunks") &&
+                     options.order != PipelineOrder::interleaved;
+  if (whole) options.chunks = 1;
   if (const std::string why = forbidden(system, options); !why.empty()) {
     throw std::runtime_error(why);
   }
   std::vector<StepOptions> found{options};
   for (const OptionRule& rule : system.options) {
-    if (typed.contains(rule.key)) continue;
-    const std::size_t before = found.size();
-    for (const FieldValue& value : rule.searched) {
-      for (std::size_t i = 0; i < before; ++i) {
-        StepOptions other = found[i];
+    if (typed.contains(rule.key) || (whole && rule.key == "chunks")) continue;
+    std::vector<FieldValue> values = rule.searched;
+    std::ranges::stable_partition(values, [&](const FieldValue& one) { return one == rule.usual; });
+    const std::vector<StepOptions> before = std::exchange(found, {});
+    for (const FieldValue& value : values) {
+      for (StepOptions other : before) {
         step_fields().set(other, {{rule.key, value}});
         if (std::ranges::find(found, other) == found.end()) found.push_back(other);
       }

@@ -36,8 +36,9 @@ char letter(StepPart part) {
   return part == StepPart::weight_gradient ? 'W' : 'B';
 }
 
-// "F3", and of several chunks "F3.1".
+// "F3", and of several chunks "F3.1"; of a turn in parts the last one has the number.
 std::string label(const ChartedTurn& turn, std::int64_t chunks) {
+  if (turn.goes_on) return {letter(turn.part)};
   std::string text = letter(turn.part) + std::to_string(turn.micro_batch);
   return chunks == 1 ? text : text + '.' + std::to_string(turn.chunk);
 }
@@ -48,6 +49,7 @@ double scale_of(const OrderChart& chart, const Label& label) {
   double scale = 0.0;
   for (const auto& turns : chart.stages) {
     for (const ChartedTurn& turn : turns) {
+      if (turn.goes_on) continue;
       const auto room = static_cast<double>(label(turn).size() + 1);
       scale = std::max(scale, room / (turn.end - turn.start).value);
     }
@@ -136,7 +138,9 @@ std::string order_text(const OrderChart& chart) {
 
 std::string order_svg(const OrderChart& chart, const std::string& title) {
   const std::int64_t chunks = chunks_of(chart);
-  const auto number = [](const ChartedTurn& turn) { return std::to_string(turn.micro_batch); };
+  const auto number = [](const ChartedTurn& turn) {
+    return turn.goes_on ? "" : std::to_string(turn.micro_batch);
+  };
   // Characters in pixels, and room beside them.
   const double scale = scale_of(chart, number) * font * 0.9;
   const auto stages = static_cast<double>(chart.stages.size());

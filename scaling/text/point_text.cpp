@@ -89,9 +89,11 @@ std::string options_text(const Point& point) {
       counted(options.micro_batches, "micro-batch"), name(options.recompute),
       on_or_off(overlap.all_reduce), on_or_off(overlap.reduce_scatter),
       on_or_off(overlap.all_gather), on_or_off(overlap.recompute_gather),
-      overlap.across_blocks ? "" : " inside blocks", options.in_flight_blocks,
-      name(options.weight_gather), name(options.gradient_reduction), name(options.data_reduction),
-      precision_text(options), further);
+      overlap.across_blocks == overlap.recompute_gather
+          ? ""
+          : fmt::format(", across blocks {}", on_or_off(overlap.across_blocks)),
+      options.in_flight_blocks, name(options.weight_gather), name(options.gradient_reduction),
+      name(options.data_reduction), precision_text(options), further);
 }
 
 // Who set which option, of those that a system or a person had a word in.

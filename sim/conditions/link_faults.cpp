@@ -89,8 +89,8 @@ std::string what_can_fail(const Network& network) {
 }
 
 // The links that the kind of network has, by the words that name them.
-std::string known_links(const Network& network) {
-  const std::string nodes = "nic:NODE.NIC, inner:NODE.A-B";
+std::string known_links(const Network& network, bool inner) {
+  const std::string nodes = std::string("nic:NODE.NIC") + (inner ? ", inner:NODE.A-B" : "");
   if (std::holds_alternative<CrossbarNetwork>(network)) return "device:DEVICE";
   if (std::holds_alternative<DragonflyNetwork>(network)) {
     return nodes + ", local:GROUP.A-B, global:A-B";
@@ -138,7 +138,8 @@ const std::vector<std::int32_t>& FaultyLinks::remember(const std::string& link, 
   if (fault.directions.empty()) {
     throw std::runtime_error(
         fmt::format("the job has no link '{}': its devices are 0 to {}; the links of {} are {}",
-                    link, topology_.devices() - 1, platform.name, known_links(platform.network)));
+                    link, topology_.devices() - 1, platform.name,
+                    known_links(platform.network, !platform.node.links.empty())));
   }
   for (const Fault& other : faults_) {
     // One direction of a link may be slower than the other.

@@ -148,13 +148,15 @@ class TurnWalk {
     now_ = log_.leave.at(operation_++);
     const Axis axis = recorded_.program.channels[static_cast<std::size_t>(step.channel)].axis;
     const bool waited = now_ > log_.arrive[operation_ - 1];
-    if (step.kind == StepKind::wait && axis == Axis::pipe && waited) number_ = -1;
+    if (step.kind == StepKind::wait && axis == Axis::pipe && waited) parted_ = true;
   }
 
   void work_until(double end, std::int64_t number, const Turn& turn) {
     if (of_micro_batch(turn) && end > now_) {
-      if (turns_.empty() || number_ != number) {
+      if (turns_.empty() || number_ != number || parted_) {
+        if (number_ == number) turns_.back().goes_on = true;
         turns_.push_back({turn.part, turn.micro_batch, turn.chunk, {now_}, {}});
+        parted_ = false;
       }
       turns_.back().end = {end};
       number_ = number;
@@ -167,6 +169,7 @@ class TurnWalk {
   DeviceLog log_;
   std::vector<ChartedTurn> turns_;
   std::int64_t number_ = -1;  // in the order, of the last of them
+  bool parted_ = false;       // by a wait since then
   std::size_t operation_ = 0;
   double now_ = 0.0;
 };

@@ -17,6 +17,7 @@ struct ChartedTurn {
   std::int64_t micro_batch = 0;
   std::int64_t chunk = 0;
   Seconds start, end;
+  bool goes_on = false;  // another part of the same turn follows
 };
 
 struct OrderChart {

@@ -102,6 +102,19 @@ TOML
   fail "a figure of a key: $(cat "$folder/said")"
 text_of lines | grep -qx " *zero *" || fail "the axis is not named by its key: $(text_of lines)"
 
+# Ranks of a point whose grids by the paper's model were not simulated.
+cat >"$folder/ranks.toml" <<'TOML'
+title = "A few grids"
+batch_tokens = 524_288
+figures = ["ranks"]
+[[machine]]
+platform = "perlmutter"
+points = [{ devices = [32, 128], model = "gpt-5b" }]
+TOML
+"$fourfold" campaign run "$folder/ranks.toml" --output "$folder/out" >/dev/null 2>"$folder/said" ||
+  fail "ranks: $(cat "$folder/said")"
+text_of ranks | grep -q "fastest simulated" || fail "ranks does not name the fastest"
+
 # Bars stand on a zero; where machines are far apart, the axis is logarithmic and has dots.
 dots() { grep -c "<use xlink:href='#gpPt6'" "$folder/out/machines.svg"; }
 [ "$(dots)" -eq 0 ] || fail "machines that are near one another are dots"

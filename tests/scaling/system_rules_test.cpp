@@ -129,6 +129,22 @@ TEST(SystemRules, SearchEveryCombinationOnceTheUsualOneFirst) {
   }
 }
 
+TEST(SystemRules, SearchNothingElseThanWhatIsListed) {
+  System system = system_of(Reach::any, Reach::any);
+  const auto number = [](std::int64_t value) { return FieldValue(value); };
+  system.options = {rule("order", FieldValue(std::string("interleaved")),
+                         {FieldValue(std::string("interleaved"))}),
+                    rule("chunks", number(2), {number(4), number(3)}),
+                    rule("zero", number(0), {number(1), number(0)})};
+
+  const std::vector<StepOptions> all = variants(system, {});
+
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[0].zero, 0) << "the usual one first";
+  for (const StepOptions& one : all) EXPECT_GE(one.chunks, 3) << "the usual number is not listed";
+  EXPECT_EQ(variants(system, {{"order", FieldValue(std::string("1f1b"))}})[0].chunks, 1);
+}
+
 // Chunks and the interleaved order go together, unless both are typed otherwise.
 TEST(SystemRules, LeaveOutChunksOfOtherOrders) {
   System system = system_of(Reach::any, Reach::any);

@@ -33,4 +33,13 @@ run 2 compare "${small[@]}" --systems sc24-baseline --output "$folder/limited" -
   --work-limit 1 --at-most-grids 3
 says "each of 3 simulations took more than 1 units of work"
 
+# Two of one name cannot be told apart.
+mkdir "$folder/other"
+sed 's/usual = 2/usual = 4/' "${FOURFOLD_SOURCE_DIR:?}/systems/pytorch-fsdp.toml" >"$folder/other/pytorch-fsdp.toml"
+run 2 compare "${small[@]}" --systems "pytorch-fsdp,$folder/other/pytorch-fsdp.toml"
+says "is another system called pytorch-fsdp; copy it to a file of another name"
+# Chunks without their order: said as such, not as grids that do not fit.
+run 1 project "${small[@]}" --chunks 2
+says "several are for --order interleaved"
+
 echo "systems are compared"

@@ -182,7 +182,8 @@ TEST(Texts, OfAPointSayEachOption) {
   says([](StepOptions& o) { o.overlap.reduce_scatter = false; }, "reduce-scatter off");
   says([](StepOptions& o) { o.overlap.all_gather = false; }, "all-gather off");
   says([](StepOptions& o) { o.overlap.recompute_gather = false; }, "recompute's gathers off");
-  says([](StepOptions& o) { o.overlap.across_blocks = false; }, "gathers on inside blocks;");
+  says([](StepOptions& o) { o.overlap.across_blocks = false; }, "gathers on, across blocks off;");
+  says([](StepOptions& o) { o.overlap.recompute_gather = false; }, "gathers off, across blocks on;");
   says([](StepOptions& o) { o.recompute = Recompute::none; }, "recompute none;");
   says([](StepOptions& o) { o.in_flight_blocks = 5; }, "in-flight blocks 5;");
   says([](StepOptions& o) { o.weight_gather = WeightGather::keep; }, "weight gather keep;");
