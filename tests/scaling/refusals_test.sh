@@ -147,7 +147,7 @@ refused "did you mean \"tree\"?" project "${point[@]}" --devices 8 --collective 
 refused "cannot take effect on grid" project "${point[@]}" --devices 8 --collective tree
 refused "more than the 8" project "${simulated[@]}" --slow-devices 9:0.5
 refused "does not use it" project "${simulated[@]}" --slow-devices 8=0.5
-refused "no link 'foo': its devices are 0 to 7; the links of selene are nic:NODE.NIC, inner:NODE.A-B, 'unit" \
+refused "no link 'foo': its devices are 0 to 7; the links of selene are nic:NODE.NIC, 'unit" \
   project --platform selene --model gpt-5b --devices 8 --fail foo
 refused "no link 'nic:9.9'" project "${simulated[@]}" --degrade nic:9.9=0.5
 refused "sends nothing over it" project "${simulated[@]}" --degrade nic:0.0=0.5
