@@ -169,7 +169,8 @@ void add_platforms_verb(CLI::App& app, Action& action) {
   show->callback([typed, &action] {
     action = [typed] {
       const Platform platform = read_platform(typed->platform);
-      print(typed->json ? show_platform_json(platform) : show_platform(platform));
+      const bool json = typed->json || typed->list_json;
+      print(json ? show_platform_json(platform) : show_platform(platform));
       return 0;
     };
   });

@@ -124,8 +124,17 @@ void add_order_verb(CLI::App& show, Action& action) {
                    "global batch in tokens, on a platform")
       ->capture_default_str();
   verb->add_option("--svg", typed->svg, "FILE: write the picture as SVG, too");
-  verb->callback([typed, &action] {
-    action = [typed] {
+  verb->callback([verb, typed, &action] {
+    const bool on_machine = !typed->question.platform.empty();
+    const bool without_effect = verb->count(on_machine ? "--times" : "--batch-tokens") > 0;
+    action = [typed, on_machine, without_effect] {
+      if (without_effect) {
+        throw std::runtime_error(
+            on_machine
+                ? "--times cannot take effect: on a --platform layers take as long as it says"
+                : "--batch-tokens cannot take effect: without --platform all layers are drawn "
+                  "alike");
+      }
       draw_order(*typed);
       return 0;
     };

@@ -38,7 +38,8 @@ StoppingRule read_rule(JsonObject object) {
     throw std::runtime_error("margin_fraction must be at least 0 and below 1");
   }
   if (rule.at_least > rule.at_most) {
-    throw std::runtime_error("at_least_grids must not exceed at_most_grids");
+    throw std::runtime_error(fmt::format("at_least_grids is {}, more than at_most_grids, {}",
+                                         rule.at_least, rule.at_most));
   }
   return rule;
 }

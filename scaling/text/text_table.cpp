@@ -40,7 +40,8 @@ bool says_nothing(const TextTable& table, std::size_t column) {
 
 // A header that goes on in its second line is one word.
 std::string name_of(const Column& column) {
-  return column.header.ends_with("-") ? column.header + column.unit : column.header;
+  const bool goes_on = column.header.ends_with("-") || column.header.ends_with("/");
+  return goes_on ? column.header + column.unit : column.header;
 }
 
 TextTable without(TextTable table, std::size_t column) {

@@ -155,7 +155,7 @@ TEST(StoppingRules, OfCampaignsAreReadWithinTheirBounds) {
     EXPECT_THAT(said(wrong), HasSubstr("margin_fraction must be at least 0 and below 1")) << wrong;
   }
   EXPECT_THAT(said("at_least_grids = 4, at_most_grids = 3"),
-              HasSubstr("at_least_grids must not exceed at_most_grids"));
+              HasSubstr("at_least_grids is 4, more than at_most_grids, 3"));
   EXPECT_THAT(said("work_limit = 0"), HasSubstr("work_limit"));
   write_content(folder.file("c.toml"),
                 campaign_of("simulate = { at_least_grids = 5, at_most_grids = 7, margin_fraction = "

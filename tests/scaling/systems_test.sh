@@ -41,5 +41,10 @@ says "is another system called pytorch-fsdp; copy it to a file of another name"
 # Chunks without their order: said as such, not as grids that do not fit.
 run 1 project "${small[@]}" --chunks 2
 says "several are for --order interleaved"
+# An order drawn: what only one kind of picture takes.
+run 2 show order --stages 4 --micro-batches 8 --batch-tokens 55
+says "without --platform all layers are drawn alike"
+run 2 show order --platform crossbar --model gpt-5b --grid pipe=2,x=2 --micro-batches 4 --times 1,2,3
+says "--times cannot take effect"
 
 echo "systems are compared"
