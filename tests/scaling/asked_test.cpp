@@ -330,7 +330,7 @@ TEST(CampaignFile, EndsItsRangesWhereItSays) {
   EXPECT_THAT(with("margin_fraction = 0.25", "margin_fraction = 1.0"), HasSubstr("below 1"));
   EXPECT_THAT(with("margin_fraction = 0.25", "margin_fraction = -0.1"), HasSubstr("at least 0"));
   EXPECT_EQ(with("at_least_grids = 2", "at_least_grids = 5"), "accepted");
-  EXPECT_THAT(with("at_least_grids = 2", "at_least_grids = 6"), HasSubstr("must not exceed"));
+  EXPECT_THAT(with("at_least_grids = 2", "at_least_grids = 6"), HasSubstr("more than at_most_grids"));
   EXPECT_NE(with("at_least_grids = 2", "at_least_grids = 0"), "accepted");
   EXPECT_NE(with("work_limit = 1234", "work_limit = 0"), "accepted");
   EXPECT_THAT(with("chunks = 1", "micro_batches = 1"), HasSubstr("belong to a point"));
