@@ -12,6 +12,7 @@
 #include "platforms/software.hpp"
 #include "scaling/calibrate/library_fit.hpp"
 #include "scaling/validation/deviations.hpp"
+#include "support/prose.hpp"
 
 namespace fourfold {
 namespace {
@@ -274,8 +275,8 @@ std::string machine_toml(const Operations& all, const MachineFacts& facts) {
       "# This machine, measured operation by operation by `fourfold calibrate`. A device is a "
       "rank; "
       "rates are\n# those with a rank on every core.\n"
-      "title = \"{} core{} of {}, measured by fourfold calibrate on {}\"\n",
-      facts.cores, facts.cores == 1 ? "" : "s", facts.processor, of_kind(all, "fma").front().date);
+      "title = \"{} of {}, measured by fourfold calibrate on {}\"\n",
+      counted(facts.cores, "core"), facts.processor, of_kind(all, "fma").front().date);
   text += fact("nodes", 1, "definition: this machine alone");
   text += fmt::format("software = \"{}\"\n", facts.software);
   const Operations overlap = those(of_kind(all, "overlap"), [&](const MeasuredOperation& one) {

@@ -55,12 +55,6 @@ struct OrderFlags {
 OrderChart chart_of(const OrderFlags& typed, const StepOptions& options) {
   const QuestionFlags& flags = typed.question;
   if (flags.platform.empty()) {
-    for (const auto& [flag, value] :
-         {std::pair{"--model", flags.model}, std::pair{"--grid", flags.grid}}) {
-      if (value.empty()) continue;
-      throw std::runtime_error(fmt::format(
-          "{} cannot take effect: without --platform all layers are drawn alike", flag));
-    }
     if (typed.stages == 0) throw std::runtime_error("--stages is required, or a --platform");
     return chart_of(options, typed.stages, {{typed.times[0]}, {typed.times[1]}, {typed.times[2]}});
   }
@@ -76,6 +70,19 @@ OrderChart chart_of(const OrderFlags& typed, const StepOptions& options) {
   point.global_batch = sequences_in(flags.batch_tokens, point.model);
   point.software = flags.software;
   return chart_of(point, read_platform(flags.platform, {}, flags.software));
+}
+
+void refuse_without_effect(const CLI::App& verb, bool on_platform) {
+  const std::vector<std::string> flags =
+      on_platform ? std::vector<std::string>{"--times"}
+                  : std::vector<std::string>{"--model", "--grid", "--batch-tokens"};
+  for (const std::string& flag : flags) {
+    if (verb.count(flag) == 0) continue;
+    throw std::runtime_error(fmt::format("{} cannot take effect: {}", flag,
+                                         on_platform
+                                             ? "on a --platform layers take as long as it says"
+                                             : "without --platform all layers are drawn alike"));
+  }
 }
 
 void draw_order(const OrderFlags& typed) {
@@ -125,16 +132,8 @@ void add_order_verb(CLI::App& show, Action& action) {
       ->capture_default_str();
   verb->add_option("--svg", typed->svg, "FILE: write the picture as SVG, too");
   verb->callback([verb, typed, &action] {
-    const bool on_machine = !typed->question.platform.empty();
-    const bool without_effect = verb->count(on_machine ? "--times" : "--batch-tokens") > 0;
-    action = [typed, on_machine, without_effect] {
-      if (without_effect) {
-        throw std::runtime_error(
-            on_machine
-                ? "--times cannot take effect: on a --platform layers take as long as it says"
-                : "--batch-tokens cannot take effect: without --platform all layers are drawn "
-                  "alike");
-      }
+    action = [verb, typed] {
+      refuse_without_effect(*verb, !typed->question.platform.empty());
       draw_order(*typed);
       return 0;
     };

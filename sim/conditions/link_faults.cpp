@@ -88,9 +88,11 @@ std::string what_can_fail(const Network& network) {
          (dragonfly ? ", local:GROUP.A-B or global:A-B" : "");
 }
 
-// The links that the kind of network has, by the words that name them.
-std::string known_links(const Network& network, bool inner) {
-  const std::string nodes = std::string("nic:NODE.NIC") + (inner ? ", inner:NODE.A-B" : "");
+// The links that nodes and the kind of network have, by the words that name them.
+std::string known_links(const Platform& platform) {
+  const Network& network = platform.network;
+  const std::string inner = platform.node.links.empty() ? "" : ", inner:NODE.A-B";
+  const std::string nodes = "nic:NODE.NIC" + inner;
   if (std::holds_alternative<CrossbarNetwork>(network)) return "device:DEVICE";
   if (std::holds_alternative<DragonflyNetwork>(network)) {
     return nodes + ", local:GROUP.A-B, global:A-B";
@@ -138,8 +140,7 @@ const std::vector<std::int32_t>& FaultyLinks::remember(const std::string& link, 
   if (fault.directions.empty()) {
     throw std::runtime_error(
         fmt::format("the job has no link '{}': its devices are 0 to {}; the links of {} are {}",
-                    link, topology_.devices() - 1, platform.name,
-                    known_links(platform.network, !platform.node.links.empty())));
+                    link, topology_.devices() - 1, platform.name, known_links(platform)));
   }
   for (const Fault& other : faults_) {
     // One direction of a link may be slower than the other.

@@ -53,7 +53,7 @@ class Unrolling {
         first_section[run] = of_run;
         of_run += static_cast<std::int32_t>(p_.runs[run].repeats);
       }
-      next += sections_of_round(number) * rounds_said(number);
+      next += (of_run - next) * rounds_said(number);
     }
     for (std::int32_t c = stage_.first; c < queue.first; ++c) cycle(static_cast<std::size_t>(c));
     std::int64_t forwards = 0;

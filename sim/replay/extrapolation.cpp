@@ -145,8 +145,8 @@ void compare(const IssueStream& stream, const std::vector<SegmentTimes>& times,
     }
     if (segment.weight <= segment.run_weight) continue;
     found.cycles[segment.cycle] = in_cycle.change();
-    const bool ends = s + 1 == times.size() || stream.segments[s + 1].cycle != segment.cycle;
-    if (ends) found.drift = std::max(found.drift, in_cycle.drift());
+    const bool is_last = s + 1 == times.size() || stream.segments[s + 1].cycle != segment.cycle;
+    if (is_last) found.drift = std::max(found.drift, in_cycle.drift());
   }
 }
 

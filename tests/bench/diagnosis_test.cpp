@@ -6,23 +6,13 @@
 
 #include <algorithm>
 
+#include "tests/bench/healthy.hpp"
+
 namespace fourfold {
 namespace {
 
 using ::testing::HasSubstr;
-
-Facts healthy() {
-  Facts facts;
-  facts.blas = {"OpenBLAS 0.3.21 with SkylakeX kernels", "SkylakeX", std::nullopt, 120, 0, 140};
-  facts.mpi = {"", 0.5, 6.0, true, {"0", "1"}};
-  facts.cores = facts.usable_cores = 8;
-  facts.load = 0.3;
-  facts.governors = {"performance"};
-  facts.shared_memory_bytes = std::int64_t{8} << 30;
-  facts.memory_bytes = std::int64_t{32} << 30;
-  facts.open_files = 1024;
-  return facts;
-}
+using testing::healthy;
 
 Finding finding(const Facts& facts, const std::string& subject) {
   for (const Finding& found : diagnosis(facts)) {

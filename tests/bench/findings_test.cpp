@@ -9,28 +9,15 @@
 #include <vector>
 
 #include "bench/doctor/diagnosis.hpp"
+#include "tests/bench/healthy.hpp"
 #include "tests/golden.hpp"
 
 namespace fourfold {
 namespace {
 
+using testing::healthy;
+using testing::mebi;
 using Change = std::function<void(Facts&)>;
-
-constexpr std::int64_t mebi = std::int64_t{1} << 20;
-
-// No two numbers are alike.
-Facts healthy() {
-  Facts facts;
-  facts.blas = {"OpenBLAS 0.3.21 with SkylakeX kernels", "SkylakeX", std::nullopt, 120, 0, 140};
-  facts.mpi = {"", 0.5, 6.25, true, {"0", "1"}};
-  facts.cores = facts.usable_cores = 8;
-  facts.load = 0.25;
-  facts.governors = {"performance"};
-  facts.shared_memory_bytes = 8192 * mebi;
-  facts.memory_bytes = 32'768 * mebi;
-  facts.open_files = 1024;
-  return facts;
-}
 
 std::string text_of(const Finding& finding) {
   return fmt::format("  {} {}: {}{}\n", name(finding.verdict), finding.subject, finding.found,

@@ -16,12 +16,11 @@ namespace {
 
 using testing::drawn_step;
 using testing::DrawnStep;
+using testing::most_trained_devices;
+using testing::most_trained_sequences;
+using testing::trained_model;
 
-constexpr std::int64_t most_devices = 8;
-constexpr std::int64_t most_sequences = 24;
 constexpr std::uint64_t optimizer_steps = 2;
-// Heads and columns divide by much; 29 words by nothing.
-const Model model{"tiny", 4, 24, 12, 4, 29};
 
 AdamW optimizer() {
   AdamW optimizer;
@@ -37,14 +36,14 @@ std::vector<StepResult> train(Lockstep<T>& run, std::int64_t sequences, std::uin
   roughen(run);
   std::vector<StepResult> results;
   for (std::uint64_t step = 0; step < steps; ++step) {
-    results.push_back(run.step(random_batch(model, sequences, step), optimizer()));
+    results.push_back(run.step(random_batch(trained_model, sequences, step), optimizer()));
   }
   return results;
 }
 
 struct OneDevice {
   explicit OneDevice(std::int64_t sequences)
-      : run(model, StepOptions{}, {1, 1, 1, 1}, tiny_seed),
+      : run(trained_model, StepOptions{}, {1, 1, 1, 1}, tiny_seed),
         steps(train(run, sequences, optimizer_steps)) {}
   Lockstep<double> run;
   std::vector<StepResult> steps;
@@ -53,8 +52,8 @@ struct OneDevice {
 TEST(DrawnSteps, TrainWhatOneDeviceTrains) {
   std::map<std::int64_t, OneDevice> one_device;
   for (std::int64_t number = 0; number < 64; number += 7) {
-    const DrawnStep step = drawn_step(number, most_devices, model);
-    if (step.batch > most_sequences) continue;
+    const DrawnStep step = drawn_step(number, most_trained_devices, trained_model);
+    if (step.batch > most_trained_sequences) continue;
     const OneDevice& expected = one_device.try_emplace(step.batch, step.batch).first->second;
 
     Lockstep<double> run(step.model, step.options, step.grid, tiny_seed);
@@ -82,7 +81,7 @@ double squares(const Matrix<T>& matrix) {
 }
 
 TEST(DrawnSteps, OfOneDeviceTrainTheGoldenNumbers) {
-  Lockstep<double> run(model, StepOptions{}, {1, 1, 1, 1}, tiny_seed);
+  Lockstep<double> run(trained_model, StepOptions{}, {1, 1, 1, 1}, tiny_seed);
   std::string text;
 
   for (const StepResult& step : train(run, 6, 5)) {
@@ -100,8 +99,8 @@ TEST(DrawnSteps, OfOneDeviceTrainTheGoldenNumbers) {
 TEST(DrawnSteps, RoundAsTheGoldenNumbers) {
   std::string text;
   for (std::int64_t number = 0; number < 64; number += 9) {
-    DrawnStep step = drawn_step(number, most_devices, model);
-    if (step.batch > most_sequences) continue;
+    DrawnStep step = drawn_step(number, most_trained_devices, trained_model);
+    if (step.batch > most_trained_sequences) continue;
     step.options.precision = Precision::bf16;
     Lockstep<float> run(step.model, step.options, step.grid, tiny_seed, Rounding::recorded);
     text += fmt::format("{}: {}\n ", number, words_of(step));

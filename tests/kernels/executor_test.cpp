@@ -27,14 +27,12 @@ namespace {
 
 using testing::drawn_step;
 using testing::DrawnStep;
+using testing::most_trained_devices;
+using testing::most_trained_sequences;
+using testing::trained_model;
 
 constexpr std::uint64_t seed = 7;
 constexpr std::int64_t optimizer_steps = 2;
-constexpr std::int64_t most_devices = 8;
-constexpr std::int64_t most_sequences = 24;
-
-// Heads and columns divide by much; 29 words by nothing.
-const Model model{"tiny", 4, 24, 12, 4, 29};
 
 AdamW optimizer() {
   AdamW optimizer;
@@ -203,24 +201,25 @@ class Orders : public ::testing::TestWithParam<std::int64_t> {};
 // few.
 TEST_P(Orders, TrainTheRefereesBitsUnderDrawnOptions) {
   constexpr std::int64_t orders = 5;
-  const std::int64_t devices = GetParam() + 1 == orders ? 4 : most_devices;
+  const std::int64_t devices = GetParam() + 1 == orders ? 4 : most_trained_devices;
   int tried = 0;
   for (std::int64_t number = GetParam(); tried < 3; number += orders) {
-    const DrawnStep step = drawn_step(number, devices, model);
-    if (step.batch > most_sequences) continue;
+    const DrawnStep step = drawn_step(number, devices, trained_model);
+    if (step.batch > most_trained_sequences) continue;
     ++tried;
     expect_referees_bits(step, number % 3 == 2 ? Where::apart : Where::host, number % 4 == 1);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Orders, ::testing::Range<std::int64_t>(0, 5), [](const auto& info) {
-  std::string order = name(drawn_step(info.param, most_devices, model).options.order);
+  std::string order =
+      name(drawn_step(info.param, most_trained_devices, trained_model).options.order);
   std::ranges::replace(order, '-', '_');
   return order;
 });
 
 DrawnStep plain_step(const ProcessGrid& grid, std::int64_t batch) {
-  return {model, grid, batch, {}};
+  return {trained_model, grid, batch, {}};
 }
 
 // A mean over nothing is nothing, and moves nothing but what decays.
@@ -228,7 +227,7 @@ TEST(Executor, OfTargetsThatAreAllLeftOutHasNoLoss) {
   const DrawnStep step = plain_step({1, 1, 1, 1}, 2);
   Meetings meetings(step.grid);
   OneRank rank(step, 0, Where::host, meetings);
-  Batch batch = random_batch(model, step.batch, 1);
+  Batch batch = random_batch(trained_model, step.batch, 1);
   std::ranges::fill(batch.targets, ignored_target);
 
   const ExecutedStep done = rank.executor.step(local(batch, step, 0, true), optimizer(), 1);
@@ -248,7 +247,7 @@ TEST(Executor, RefusesWordsThatAreNotItsShare) {
   Meetings meetings(step.grid);
   OneRank rank(step, 1, Where::host, meetings);
   OneRank other(step, 0, Where::host, meetings);
-  const Batch batch = random_batch(model, step.batch, 1);
+  const Batch batch = random_batch(trained_model, step.batch, 1);
   const LocalBatch right = local(batch, step, 1, false);
   const auto said = [&](const std::function<void(LocalBatch&)>& change) {
     LocalBatch changed = right;
@@ -281,15 +280,15 @@ TEST(Executor, RefusesMeansThatDoNotFitTheStep) {
   const auto executor_of = [&](const Schedule& schedule, std::int64_t batch,
                                const std::vector<Communicator*>& communicators) {
     return refusal([&] {
-      Executor(model, schedule, batch, {rank.weights, rank.backend, communicators, {}});
+      Executor(trained_model, schedule, batch, {rank.weights, rank.backend, communicators, {}});
     });
   };
   const std::vector<Communicator*> right = rank.pointers();
   ASSERT_EQ(executor_of(rank.schedule, 4, right), "accepted");
 
-  EXPECT_EQ(executor_of(issue(record_step(model, {}, Stage{1, 2}), {}), 4, right),
+  EXPECT_EQ(executor_of(issue(record_step(trained_model, {}, Stage{1, 2}), {}), 4, right),
             "executor: the schedule is that of another stage of grid x=2,pipe=2");
-  EXPECT_EQ(executor_of(issue(record_step(model, {}), {}), 4, right),
+  EXPECT_EQ(executor_of(issue(record_step(trained_model, {}), {}), 4, right),
             "executor: the schedule is that of another stage of grid x=2,pipe=2");
   EXPECT_EQ(executor_of(rank.schedule, 0, right),
             "a batch of 0 sequences does not divide among 1 micro-batches on grid x=2,pipe=2; it "
@@ -329,7 +328,7 @@ TEST(Executor, RefusesWeightsOfAnotherProgramOrDevice) {
   Weights beside(rank.schedule.program, step.grid, 0, elsewhere);
   const auto with = [&](Weights& weights) {
     return refusal([&] {
-      Executor(model, rank.schedule, 2, {weights, rank.backend, rank.pointers(), {}});
+      Executor(trained_model, rank.schedule, 2, {weights, rank.backend, rank.pointers(), {}});
     });
   };
 
@@ -337,11 +336,11 @@ TEST(Executor, RefusesWeightsOfAnotherProgramOrDevice) {
             "executor: weights are in the memory of another device than the backend's");
   StepOptions fp32;
   fp32.precision = Precision::fp32;
-  Model wordier = model, wider = model;
+  Model wordier = trained_model, wider = trained_model;
   wordier.vocabulary += 1;
   wider.mlp_width = 97;
   for (const Program& program :
-       {record_step(model, fp32), record_step(wordier, {}), record_step(wider, {})}) {
+       {record_step(trained_model, fp32), record_step(wordier, {}), record_step(wider, {})}) {
     Weights other(program, step.grid, 0, rank.backend.memory());
     EXPECT_THAT(with(other), ::testing::HasSubstr(
                                  "does not fit the schedule; weights and schedule must be of one "

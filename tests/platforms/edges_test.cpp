@@ -12,19 +12,12 @@
 namespace fourfold {
 namespace {
 
+using test::accepted;
 using test::list;
 using test::number;
+using test::with;
 using test::WrittenMachine;
 using ::testing::HasSubstr;
-
-constexpr const char* accepted = "(accepted)";
-
-// What a machine hears whose part has this text.
-std::string with(std::string WrittenMachine::*part, const std::string& text) {
-  WrittenMachine machine;
-  machine.*part = text;
-  return machine.said();
-}
 
 TEST(Edges, AWrittenMachineIsTaken) {
   EXPECT_EQ(WrittenMachine().said(), accepted);

@@ -16,6 +16,7 @@ namespace {
 
 using test::list;
 using test::number;
+using test::with;
 using test::WrittenMachine;
 using ::testing::HasSubstr;
 
@@ -271,23 +272,19 @@ TEST(OptionalKeys, AreReadAndScaled) {
 TEST(OptionalKeys, OfTilesComeTogether) {
   for (const auto& [key, value] :
        {std::pair{"compute_units", "108"}, {"tile_edge", "64"}, {"product_start", "9"}}) {
-    WrittenMachine machine;
-    machine.processor = std::string(key) + " = " + number(value) + "\n";
-    EXPECT_THAT(machine.said(), HasSubstr("is missing")) << key;
+    EXPECT_THAT(with(&WrittenMachine::processor, std::string(key) + " = " + number(value) + "\n"),
+                HasSubstr("is missing"))
+        << key;
   }
 }
 
 // Where a key may be 0, the least that is refused is below it; where it may not, 0 is.
 TEST(OptionalKeys, MayBeWhatTheirRangeSays) {
   const auto processor = [](const std::string& key, const std::string& value) {
-    WrittenMachine machine;
-    machine.processor = key + " = " + number(value) + "\n";
-    return machine.said();
+    return with(&WrittenMachine::processor, key + " = " + number(value) + "\n");
   };
   const auto simple = [](const std::string& key, const std::string& value) {
-    WrittenMachine machine;
-    machine.simple = key + " = " + number(value) + "\n";
-    return machine.said();
+    return with(&WrittenMachine::simple, key + " = " + number(value) + "\n");
   };
   EXPECT_EQ(processor("spread", "0"), "(accepted)");
   EXPECT_EQ(processor("spread", "1"),
@@ -304,9 +301,9 @@ TEST(OptionalKeys, MayBeWhatTheirRangeSays) {
             "library.simple.bandwidth_exponent_across is 1.1, but it must be greater than 0 and at "
             "most 1");
   for (const char* key : {"node_power_W", "node_failures_per_day", "file_system_write_GBps"}) {
-    WrittenMachine machine;
-    machine.others = std::string("[operation]\n") + key + " = " + number("0") + "\n";
-    EXPECT_EQ(machine.said(), fmt::format("operation.{} is 0, but it must be greater than 0", key));
+    const std::string text = std::string("[operation]\n") + key + " = " + number("0") + "\n";
+    EXPECT_EQ(with(&WrittenMachine::others, text),
+              fmt::format("operation.{} is 0, but it must be greater than 0", key));
   }
 }
 

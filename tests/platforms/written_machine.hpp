@@ -90,4 +90,13 @@ struct WrittenMachine {
   }
 };
 
+inline constexpr const char* accepted = "(accepted)";
+
+// What a machine hears whose part has this text.
+inline std::string with(std::string WrittenMachine::*part, const std::string& text) {
+  WrittenMachine machine;
+  machine.*part = text;
+  return machine.said();
+}
+
 }  // namespace fourfold::test

@@ -8,6 +8,10 @@ draw() {
   "$fourfold" campaign run "$1" --fidelity estimated --output "$folder/out" >/dev/null 2>"$folder/said"
   grep -q "time are drawn" "$folder/said" || fail "nothing is drawn: $(cat "$folder/said")"
 }
+# study NAME WHAT: runs $folder/NAME.toml, which draws WHAT.
+study() {
+  "$fourfold" campaign run "$folder/$1.toml" --output "$folder/out" >/dev/null 2>"$folder/said" || fail "$2"
+}
 text_of() { grep -oE '>[^<>]+<' "$folder/out/$1.svg" | tr -d '<>'; }
 
 draw "$smoke"
@@ -71,8 +75,7 @@ list = [
 platform = "perlmutter"
 points = [{ devices = 32, model = "gpt-5b" }]
 TOML
-"$fourfold" campaign run "$folder/sweep.toml" --output "$folder/out" >/dev/null 2>"$folder/said" ||
-  fail "figures of a sweep: $(cat "$folder/said")"
+study sweep "figures of a sweep"
 for plot in lines systems strong machines pflops time; do
   text_of "$plot" | grep -q "Half the links_of the network" || fail "$plot has not the campaign's title"
   text_of "$plot" | grep -qE '1\.1\.32\.1|[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+' || fail "$plot shows no grid: $(text_of "$plot")"
@@ -98,21 +101,22 @@ values = [0, 1, 2]
 platform = "perlmutter"
 points = [{ devices = 32, model = "gpt-5b" }]
 TOML
-"$fourfold" campaign run "$folder/keyed.toml" --output "$folder/out" >/dev/null 2>"$folder/said" ||
-  fail "a figure of a key: $(cat "$folder/said")"
+study keyed "a figure of a key"
 text_of lines | grep -qx " *zero *" || fail "the axis is not named by its key: $(text_of lines)"
 
 # Ranks of a point whose grids by the paper's model were not simulated.
 cat >"$folder/ranks.toml" <<'TOML'
 title = "A few grids"
-batch_tokens = 524_288
+batch_tokens = 4_194_304
 figures = ["ranks"]
+[simulate]
+at_least_grids = 1
+at_most_grids = 1
 [[machine]]
-platform = "perlmutter"
-points = [{ devices = [32, 128], model = "gpt-5b" }]
+platform = "frontier"
+points = [{ devices = 256, model = "gpt-20b" }]
 TOML
-"$fourfold" campaign run "$folder/ranks.toml" --output "$folder/out" >/dev/null 2>"$folder/said" ||
-  fail "ranks: $(cat "$folder/said")"
+study ranks "ranks"
 text_of ranks | grep -q "fastest simulated" || fail "ranks does not name the fastest"
 
 # Bars stand on a zero; where machines are far apart, the axis is logarithmic and has dots.
@@ -127,8 +131,7 @@ figures = ["machines"]
 platform = "alps"
 points = [{ devices = [32, 4096], model = "gpt-5b" }]
 TOML
-"$fourfold" campaign run "$folder/far.toml" --output "$folder/out" >/dev/null 2>"$folder/said" ||
-  fail "a figure of machines: $(cat "$folder/said")"
+study far "a figure of machines"
 [ "$(dots)" -eq 2 ] || fail "machines that are far apart are $(dots) dots, not 2"
 
 echo "plots say what they show"
