@@ -1,22 +1,43 @@
 #!/usr/bin/env bash
 # Sets Fourfold up (packages, configure, build) and runs its tests; without --all not the slow ones.
+# With --accept it takes over the recorded texts that the last run found changed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 source ./set_up.sh
+
+# Shows how each recorded text differs from what the tests wrote last, and takes that over.
+accept() {
+  local new=build/new_texts taken=0 text
+  if [ -d "$new" ]; then
+    while IFS= read -r text; do
+      git --no-pager diff --no-index --stat -p -- "tests/golden/$text" "$new/$text" || true
+      mkdir -p "$(dirname "tests/golden/$text")"
+      mv "$new/$text" "tests/golden/$text"
+      taken=$((taken + 1))
+    done < <(cd "$new" && find . -type f -printf '%P\n' | sort)
+  fi
+  say "recorded texts taken over: $taken"
+}
 
 selection=(--label-exclude '^slow$')
 for argument in "$@"; do
   case "$argument" in
     --all) selection=() ;;
+    --accept)
+      accept
+      exit 0
+      ;;
     -h | --help)
       cat <<TEXT
-Usage: ./test.sh [--all]
+Usage: ./test.sh [--all | --accept]
 Installs the missing packages of packages.txt (as root or through sudo), configures and builds in
-build/, then runs every test with ctest; those labelled slow only with --all.
+build/, then runs every test with ctest; those labelled slow only with --all. --accept runs nothing:
+it shows how the recorded texts of tests/golden/ differ from what the last run found, and takes that
+over.
 TEXT
       exit 0
       ;;
-    *) stop "test.sh does not know the argument '$argument'; it takes --all or --help" ;;
+    *) stop "test.sh does not know the argument '$argument'; it takes --all, --accept or --help" ;;
   esac
 done
 

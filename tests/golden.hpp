@@ -1,5 +1,5 @@
-// Texts that are compared word for word with a file of tests/golden: read a change before you take
-// it over.
+// Texts that people read, compared word for word with a file of tests/golden. What differs is left in
+// the build folder's new_texts/, from where ./test.sh --accept shows the difference and takes it over.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -21,11 +22,15 @@ inline std::string golden_text(const std::string& name) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Fails with the first line that differs, and leaves the whole new text in a file that it names.
+// Fails with the first line that differs, and leaves the whole new text where --accept finds it.
 inline void expect_golden(const std::string& name, const std::string& text) {
   const std::string golden = golden_text(name);
-  if (text == golden) return;
-  const std::string path = ::testing::TempDir() + name;
+  const std::filesystem::path path = executable_path("../new_texts/" + name);
+  if (text == golden) {
+    std::filesystem::remove(path);
+    return;
+  }
+  std::filesystem::create_directories(path.parent_path());
   std::ofstream(path) << text;
   std::istringstream was_lines(golden);
   std::istringstream is_lines(text);
@@ -39,7 +44,8 @@ inline void expect_golden(const std::string& name, const std::string& text) {
     std::getline(is_lines, is);
   } while (was == is && (was_lines || is_lines));
   ADD_FAILURE() << "tests/golden/" << name << ", line " << line << " was\n  " << was
-                << "\nand is now\n  " << is << "\nThe new text is in " << path;
+                << "\nand is now\n  " << is
+                << "\n./test.sh --accept shows the whole difference and takes it over";
 }
 
 // Whether two words are the same number but for this part of the larger one.

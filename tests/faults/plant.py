@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-# Plants the faults of all sets one at a time, in a copy of the sources: do the tests notice?
+# Plants the faults of faults.toml one at a time, in a copy of the sources: do the tests notice?
 """How many plausible faults do the tests notice?
 
-  tests/faults/plant.py --check               every fault can be planted (faults_test.sh runs this)
+  tests/faults/plant.py --check               can every fault be planted? (./test.sh --all asks)
   tests/faults/plant.py --list                ids, rooms and what is wrong
-  tests/faults/plant.py --build /tmp/faults   plants all, in five hours; interrupt and go on at will
-  tests/faults/plant.py --build /tmp/faults --set 2                    only those of faults_2.toml
-  tests/faults/plant.py --build /tmp/faults --only ring-stores-too-early --again
+  tests/faults/plant.py --build /tmp/faults   plants all, in an hour; interrupt and go on at will
+  tests/faults/plant.py --build /tmp/faults --only cut-from-wrong-byte --again
 
 A fault is one wrong line or two, such as a tired engineer writes: see faults.toml. The sources are
 copied to BUILD/tree and built in BUILD/build; your own tree is only read. Each fault is planted in
@@ -20,7 +19,9 @@ fault: one that fails then would seem to notice everything. The table at the end
   not noticed   all passed: write the test that is missing, or take the fault out if it is harmless
   not built     the compiler refuses it: no fault that could reach a user; write another
 
-A new fault is one more entry of a set; `old` must stand exactly once in its file.
+A new fault is one more entry of faults.toml, at most 150 in all; `old` must stand exactly once in its
+file. Tests are completed where they miss one, so a new measurement needs new faults: FOURFOLD_FAULTS
+names another file of them.
 """
 
 import argparse
@@ -38,12 +39,8 @@ import tomllib
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(FOLDER))
 
-# Each set was written without a look at the tests, the ninth and the tenth at places drawn at random
-# by one who knew many of them. Tests are then completed where they miss one: a new measurement needs
-# a new set.
-SETS = {1: "faults.toml", 2: "faults_2.toml", 3: "faults_3.toml", 4: "faults_4.toml",
-        5: "faults_5.toml", 6: "faults_6.toml", 7: "faults_7.toml", 8: "faults_8.toml",
-        9: "faults_9.toml", 10: "faults_10.toml", 11: "faults_11.toml", 12: "faults_12.toml"}
+FAULTS = os.environ.get("FOURFOLD_FAULTS", os.path.join(FOLDER, "faults.toml"))
+MOST_FAULTS = 150
 # Test executables of a room, the likeliest first; each is built and run before the next.
 TESTS_OF_ROOM = {
     "support": ["schedule", "sim"],
@@ -79,11 +76,8 @@ def stop(sentence):
 
 
 def read_faults():
-    faults = []
-    for number, name in SETS.items():
-        with open(os.path.join(FOLDER, name), "rb") as file:
-            faults += [fault | {"set": number} for fault in tomllib.load(file)["fault"]]
-    return faults
+    with open(FAULTS, "rb") as file:
+        return tomllib.load(file)["fault"]
 
 
 def source(root, fault):
@@ -93,6 +87,8 @@ def source(root, fault):
 
 # Sentences about faults that cannot be planted.
 def unplantable(faults, root):
+    if len(faults) > MOST_FAULTS:
+        yield f"{len(faults)} faults are more than the {MOST_FAULTS} that a reader can judge"
     ids = set()
     for fault in faults:
         name = fault["id"]
@@ -312,7 +308,6 @@ def main():
     parser.add_argument("--table", action="store_true", help="only: the table of BUILD's results")
     parser.add_argument("--build", metavar="DIR", help="where the copy, its build and results go")
     parser.add_argument("--only", metavar="ID", action="append", help="this fault; may be repeated")
-    parser.add_argument("--set", type=int, choices=list(SETS), help="this set; otherwise all")
     parser.add_argument("--again", action="store_true", help="plant those with a result, too")
     parser.add_argument("--trust", action="store_true",
                         help="leave out the run of the tests without a fault")
@@ -327,9 +322,7 @@ def main():
     if options.check:
         print(f"{len(faults)} faults can be planted")
         return
-    chosen = [fault for fault in faults
-              if (not options.only or fault["id"] in options.only)
-              and options.set in (None, fault["set"])]
+    chosen = [fault for fault in faults if not options.only or fault["id"] in options.only]
     for name in options.only or []:
         if name not in {fault["id"] for fault in faults}:
             stop(f"there is no fault {name}; --list names all")

@@ -22,13 +22,14 @@ run() {
 
 says() { grep -qF -- "$1" "$folder/said" || fail "it did not say: $1"; }
 
-# is_golden FILE NAME LEFT: FILE is tests/golden/NAME word for word; else its text is left in LEFT and
-# the first differences are told.
+# is_golden FILE NAME: FILE is tests/golden/NAME word for word; else the first differences are told and
+# its text is left where ./test.sh --accept finds it.
 is_golden() {
-  local golden=${FOURFOLD_SOURCE_DIR:?}/tests/golden/$2
+  local golden=${FOURFOLD_SOURCE_DIR:?}/tests/golden/$2 new=$FOURFOLD_BIN_DIR/../new_texts/$2
+  rm -f "$new"
   cmp -s "$1" "$golden" && return
-  mkdir -p "$(dirname "$3")" && cp "$1" "$3"
-  echo "tests/golden/$2 was (<) and is (>); the new text is in $3:" >&2
+  mkdir -p "$(dirname "$new")" && cp "$1" "$new"
+  echo "tests/golden/$2 was (<) and is (>); ./test.sh --accept takes the new text over:" >&2
   { diff "$golden" "$1" || true; } | head -n 20 >&2
   return 1
 }

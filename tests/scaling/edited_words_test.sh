@@ -5,4 +5,4 @@ source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 export FOURFOLD_PLATFORMS=${FOURFOLD_SOURCE_DIR:?}/tests/machines
 python3 "$FOURFOLD_SOURCE_DIR/tests/scaling/edited_words.py" "$fourfold" |
   sed "s|$FOURFOLD_SOURCE_DIR|SOURCE|g" >"$folder/is"
-is_golden "$folder/is" edited_words.txt "${TMPDIR:-/tmp}/edited_words.txt"
+is_golden "$folder/is" edited_words.txt
