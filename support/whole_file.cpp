@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "support/own_file.hpp"
+
 namespace fourfold {
 
 namespace {
@@ -20,13 +22,34 @@ namespace {
   throw std::runtime_error("cannot read " + what + (what.empty() ? "" : " ") + path + ": " + why);
 }
 
-// Where a file is written before it takes its name: beside it, or, for what is no plain file, in
-// place.
-std::string draft_of(const std::string& path) {
+// Pipes, terminals and other devices; also a plain file that goes by the name of one, as
+// /dev/stdout does: whoever has it open goes on writing to it.
+bool is_written_in_place(const std::string& path) {
   std::error_code unknown;
   const std::filesystem::file_status status = std::filesystem::status(path, unknown);
-  const bool in_place = std::filesystem::exists(status) && !is_regular_file(status);
-  return in_place ? path : path + ".new";
+  if (!std::filesystem::exists(status)) return false;
+  return !is_regular_file(status) || path.starts_with("/dev/") || path.starts_with("/proc/");
+}
+
+std::FILE* opened_in_place(const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "ab");
+  if (file == nullptr) cannot_write(path, errno);
+  return file;
+}
+
+void write_in_place(const std::string& path, const std::string& content) {
+  std::FILE* file = opened_in_place(path);
+  int error = 0;
+  if (std::fwrite(content.data(), 1, content.size(), file) != content.size()) error = errno;
+  if (std::fclose(file) != 0 && error == 0) error = errno;
+  if (error != 0) cannot_write(path, error);
+}
+
+// The file that a link of the user's leads to.
+std::string meant(const std::string& path) {
+  std::error_code dangling;
+  const std::filesystem::path end = std::filesystem::canonical(path, dangling);
+  return dangling || !std::filesystem::is_symlink(path) ? path : end.string();
 }
 
 }  // namespace
@@ -56,25 +79,16 @@ std::string read_whole_file(const std::string& path, const std::string& what) {
 }
 
 void write_whole_file(const std::string& path, const std::string& content) {
-  const std::string draft = draft_of(path);
-  std::FILE* file = std::fopen(draft.c_str(), "wb");
-  if (file == nullptr) cannot_write(path, errno);
-  int error = 0;
-  if (std::fwrite(content.data(), 1, content.size(), file) != content.size()) error = errno;
-  if (std::fclose(file) != 0 && error == 0) error = errno;
-  if (draft != path) {
-    if (error == 0 && std::rename(draft.c_str(), path.c_str()) != 0) error = errno;
-    if (error != 0) std::remove(draft.c_str());
-  }
-  if (error != 0) cannot_write(path, error);
+  if (is_written_in_place(path)) return write_in_place(path, content);
+  write_own_file(meant(path), content);
 }
 
 void refuse_unwritable(const std::string& path) {
-  const std::string draft = draft_of(path);
-  std::FILE* file = std::fopen(draft.c_str(), "ab");
-  if (file == nullptr) cannot_write(path, errno);
-  std::fclose(file);
-  if (draft != path) std::remove(draft.c_str());
+  if (is_written_in_place(path)) {
+    std::fclose(opened_in_place(path));
+  } else {
+    const Draft draft(meant(path));
+  }
 }
 
 }  // namespace fourfold

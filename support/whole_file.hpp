@@ -14,9 +14,10 @@ inline constexpr std::int64_t most_input_bytes = std::int64_t{1} << 28;
 // than `most_input_bytes` are refused unread. `what` stands before the path; may be empty.
 std::string read_whole_file(const std::string& path, const std::string& what = "");
 
-// Replaces the file in one step; what is no plain file (say, /dev/stdout) is written in place.
-// Throws std::runtime_error with a sentence if not every byte can be written; then the old file, or
-// none, stays.
+// A file that the user named: its links are followed, and what is no plain file (say, /dev/stdout)
+// is written in place. A plain one is replaced in one step. Throws std::runtime_error with a
+// sentence if not every byte can be written; then the old file, or none, stays. What nobody named
+// goes by write_own_file (support/own_file.hpp).
 void write_whole_file(const std::string& path, const std::string& content);
 
 // The same refusal before the work; leaves everything as it is.

@@ -53,7 +53,7 @@ room support '/(json_object|field_json|help_format|field_flags|flag_checks|refus
   '^nlohmann/|^CLI/|^fmt/' "only readers of JSON and of command lines add a library"
 includes support . \
   '/(json_object|field_json|help_format|field_flags|flag_checks|refused_words|chrome_trace|foreign_load)[.]' |
-  allow_only "$standard|^support/|^(fcntl|unistd|sys/resource)[.]h$" \
+  allow_only "$standard|^support/|^(fcntl|unistd|signal|sys/(file|resource|stat))[.]h$" \
     "support/ uses only itself, the standard library and POSIX"
 
 # schedule: collectives -> program -> models -> order -> fold; the standard library, but for models.

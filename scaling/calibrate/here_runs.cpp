@@ -14,7 +14,7 @@
 #include "schedule/models/model_template.hpp"
 #include "support/field.hpp"
 #include "support/foreign_load.hpp"
-#include "support/whole_file.hpp"
+#include "support/own_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -48,7 +48,7 @@ std::string key_of(const HereRun& run, const std::string& transport) {
 
 std::string model_file(const Model& model, const std::string& folder) {
   const std::string path = folder + "/" + model.name + ".toml";
-  write_whole_file(path, model_file_text(model));
+  write_own_file(path, model_file_text(model));
   return path;
 }
 
@@ -222,7 +222,7 @@ HereStore::HereStore(std::string path) : path_(std::move(path)) {
     rows_.push_back({object.at("run").dump(), step_of(object.at("step"))});
   }
   file.close();
-  if (!ended) std::ofstream(path_, std::ios::app) << '\n';
+  if (!ended) append_own_line(path_, "");
 }
 
 const HereStore::Row* HereStore::row(const std::string& key) const {
@@ -239,11 +239,9 @@ HereStep HereStore::step(const HereRun& run, const std::string& transport,
   const std::string key = key_of(run, transport);
   if (const Row* known = row(key); known != nullptr) return known->step;
   rows_.push_back({key, measure()});
-  std::ofstream file(path_, std::ios::app);
-  file << nlohmann::json{{"run", nlohmann::json::parse(key)}, {"step", json_of(rows_.back().step)}}
-              .dump()
-       << std::endl;
-  if (!file) throw std::runtime_error("cannot write to " + path_);
+  const nlohmann::json line{{"run", nlohmann::json::parse(key)},
+                            {"step", json_of(rows_.back().step)}};
+  append_own_line(path_, line.dump());
   return rows_.back().step;
 }
 

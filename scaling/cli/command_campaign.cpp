@@ -24,8 +24,8 @@
 #include "scaling/text/text_table.hpp"
 #include "support/exit_status.hpp"
 #include "support/flag_checks.hpp"
+#include "support/own_file.hpp"
 #include "support/prose.hpp"
-#include "support/whole_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -248,7 +248,7 @@ class Scripts {
         {"quoted_command", shell_word(command)}});
     const std::string from =
         typed_.template_file.empty() ? template_of(launcher_, kind) : typed_.template_file;
-    write_whole_file(path, filled(content_of(from), words));
+    write_own_file(path, filled(content_of(from), words));
   }
 
   const Typed& typed_;

@@ -15,7 +15,7 @@
 #include "scaling/jobs/engine_job.hpp"
 #include "scaling/study/loss_table.hpp"
 #include "scaling/study/plot.hpp"
-#include "support/whole_file.hpp"
+#include "support/own_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -40,7 +40,7 @@ std::string loss_curve(const nlohmann::json& plan) {
   const std::string folder = plan.at("folder");
   try {
     const LossTable losses = loss_table(plan.at("log"));
-    write_whole_file(folder + "/loss.csv", losses.csv);
+    write_own_file(folder + "/loss.csv", losses.csv);
     return draw_loss_curve(folder, losses);
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(

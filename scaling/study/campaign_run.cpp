@@ -29,8 +29,8 @@
 #include "scaling/study/system_table.hpp"
 #include "scaling/study/toml_file.hpp"
 #include "support/exit_status.hpp"
+#include "support/own_file.hpp"
 #include "support/prose.hpp"
-#include "support/whole_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -120,10 +120,10 @@ void write_results(const Campaign& campaign, const Store& store, const std::stri
   const Study study = study_of(campaign, answered);
   std::string lines;
   for (const Record& record : answered.records) lines += to_json(record) + '\n';
-  write_whole_file(folder + "/table.txt", text_of(study, Width::whole));
+  write_own_file(folder + "/table.txt", text_of(study, Width::whole));
   print(order.answers == Answers::json ? lines : text_of(study, order.width));
   const Study drawn = with_twins(study);
-  write_whole_file(folder + "/summary.csv", study_csv(drawn));
+  write_own_file(folder + "/summary.csv", study_csv(drawn));
   remark(draw_figures(figures_of(campaign, study), drawn, folder));
 }
 

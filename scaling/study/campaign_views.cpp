@@ -17,9 +17,9 @@
 #include "scaling/study/record_json.hpp"
 #include "scaling/study/report.hpp"
 #include "scaling/study/study_table.hpp"
+#include "support/own_file.hpp"
 #include "support/prose.hpp"
 #include "support/standard_streams.hpp"
-#include "support/whole_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -147,7 +147,7 @@ std::string campaign_export(const CampaignOrder& order, const std::string& form)
 
 std::string campaign_plot(const CampaignOrder& order, const std::string& kind) {
   const View view = view_with_records(order);
-  write_whole_file(view.folder + "/summary.csv", study_csv(with_twins(view.study)));
+  write_own_file(view.folder + "/summary.csv", study_csv(with_twins(view.study)));
   std::vector<std::string> kinds = figures_of(view.campaign, view.study);
   if (!kind.empty()) kinds = {figure_named(kind).name};
   const std::string said = draw_figures(kinds, with_twins(view.study), view.folder);
@@ -176,7 +176,7 @@ std::string campaign_report(const CampaignOrder& order) {
     if (std::filesystem::exists(picture)) parts.pictures.push_back(picture);
   }
   const std::string path = view.folder + "/report.html";
-  write_whole_file(path, report_html(view.study, parts));
+  write_own_file(path, report_html(view.study, parts));
   return drawn + path + " is written\n";
 }
 

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "scaling/study/provenance.hpp"
+#include "support/own_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -19,9 +20,7 @@ constexpr const char* format = "fourfold-failure-1";
 void log_failure(const std::string& path, const std::string& key, const std::string& why) {
   const nlohmann::json line{
       {"format", format}, {"key", key}, {"why", why}, {"time", provenance_now().time}};
-  std::ofstream file(path, std::ios::app);
-  file << line.dump() << std::endl;
-  if (!file) throw std::runtime_error("cannot write to " + path);
+  append_own_line(path, line.dump());
 }
 
 std::map<std::string, std::string> logged_failures(const std::string& path) {

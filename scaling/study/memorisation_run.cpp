@@ -23,6 +23,7 @@
 #include "scaling/study/plot.hpp"
 #include "scaling/study/provenance.hpp"
 #include "schedule/models/model_file.hpp"
+#include "support/own_file.hpp"
 #include "support/prose.hpp"
 #include "support/whole_file.hpp"
 
@@ -59,11 +60,11 @@ class Desk {
       : study_(study), folder_(std::move(folder)) {
     files::create_directories(folder_);
     for (const SizedModel& model : study_.models) {
-      write_whole_file(model_file(model),
-                       fmt::format("# Of the study {}.\nlayers = {}\nhidden = {}\nheads = {}\n"
-                                   "sequence_tokens = {}\nvocabulary = 256\n",
-                                   study_.name, model.layers, model.hidden, model.heads,
-                                   study_.document_tokens));
+      write_own_file(model_file(model),
+                     fmt::format("# Of the study {}.\nlayers = {}\nhidden = {}\nheads = {}\n"
+                                 "sequence_tokens = {}\nvocabulary = 256\n",
+                                 study_.name, model.layers, model.hidden, model.heads,
+                                 study_.document_tokens));
       models_[model.name] = read_model(model_file(model));
     }
   }
@@ -114,8 +115,8 @@ class Desk {
       const std::string folder = folder_ + "/" + run.name;
       files::remove_all(folder);
       files::create_directories(folder);
-      write_whole_file(folder + "/read.txt", curriculum(study_, corpus, run.seed));
-      write_whole_file(folder + "/documents.jsonl", documents(corpus.buckets[run.seed]));
+      write_own_file(folder + "/read.txt", curriculum(study_, corpus, run.seed));
+      write_own_file(folder + "/documents.jsonl", documents(corpus.buckets[run.seed]));
       std::vector<std::string> command =
           training(folder, folder + "/read.txt", study_.continued, study_.continued_steps());
       add(command, {"--data-order", "sequential", "--start-from", base_of(run.model)});
@@ -239,17 +240,17 @@ class MemorisationStore {
         records_[record.key] = record;
         kept += line + "\n";
       } catch (const std::runtime_error&) {
-        append_line(path + ".torn", line);
+        append_own_line(path + ".torn", line);
         remark(fmt::format(
             "{0} has a line that is no record; its run is done again, and the line is in {0}.torn",
             path));
       }
     }
     // A line that was cut off would swallow the next record.
-    if (kept != content) write_whole_file(path, kept);
+    if (kept != content) write_own_file(path, kept);
   }
   void append(const MemorisationRecord& record) {
-    append_line(path_, to_json(record));
+    append_own_line(path_, to_json(record));
     records_[record.key] = record;
   }
   const MemorisationRecord* with_key(const std::string& key) const {
@@ -258,12 +259,6 @@ class MemorisationStore {
   }
 
  private:
-  static void append_line(const std::string& path, const std::string& line) {
-    std::ofstream file(path, std::ios::app);
-    file << line << "\n" << std::flush;
-    if (!file) throw std::runtime_error("cannot write " + path);
-  }
-
   std::string path_;
   std::map<std::string, MemorisationRecord> records_;
 };
@@ -302,8 +297,8 @@ void write_results(const MemorisationStudy& study, const std::vector<Memorisatio
   }
   text += fmt::format("{:.1f} CPU minutes of continued training and completion\n", cpu / 60.0);
   print(printed == Answers::json ? lines : text);
-  write_whole_file(folder + "/table.txt", text);
-  write_whole_file(folder + "/memorisation.csv", memorisation_csv(study, series));
+  write_own_file(folder + "/table.txt", text);
+  write_own_file(folder + "/memorisation.csv", memorisation_csv(study, series));
   remark(draw_memorisation(folder, study.title));
 }
 
@@ -331,8 +326,8 @@ int run_memorisation(const MemorisationStudy& study, const CampaignOrder& order)
   const std::string text = text_of_folder(study.text_folder);
   const Corpus corpus = make_corpus(study, text);
   const Desk desk(study, folder);
-  write_whole_file(folder + "/background.txt", joined(corpus.background));
-  write_whole_file(folder + "/held-out.txt", joined(corpus.held_out));
+  write_own_file(folder + "/background.txt", joined(corpus.background));
+  write_own_file(folder + "/held-out.txt", joined(corpus.held_out));
   MemorisationStore store(folder + "/records.jsonl", order.opening);
   const std::vector<Run> runs = desk.runs(definition_of(study, text));
   std::vector<Run> open;
@@ -371,7 +366,7 @@ int run_memorisation(const MemorisationStudy& study, const CampaignOrder& order)
     for (const auto& group : base_groups) {
       progress.begin("pre-training of " + group.front().name, work_of_bases(group));
       desk.pretrain(group);
-      for (const SizedModel& model : group) write_whole_file(desk.base_of(model) + "/" + stamp, "");
+      for (const SizedModel& model : group) write_own_file(desk.base_of(model) + "/" + stamp, "");
       progress.finish(counted(std::ssize(group), "model"));
     }
     for (const auto& group : run_groups) {

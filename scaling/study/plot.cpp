@@ -15,6 +15,7 @@
 
 #include "scaling/jobs/launch.hpp"
 #include "scaling/study/figure.hpp"
+#include "support/own_file.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold {
@@ -167,7 +168,7 @@ std::string draw_figures(const std::vector<std::string>& kinds, const Study& stu
     const bool too_many = entries_of(csv) > most_entries;
     (no_rows ? without : too_many ? crowded : names).push_back(kind);
     if (no_rows) continue;
-    if (!csv.empty()) write_whole_file(fmt::format("{}/{}.csv", folder, kind), csv);
+    if (!csv.empty()) write_own_file(fmt::format("{}/{}.csv", folder, kind), csv);
     if (too_many) continue;
     wanted.push_back(
         {kind, folder + '/' + kind, settings_of(csv.empty() ? "summary" : kind, study, folder)});

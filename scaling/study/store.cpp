@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 #include "scaling/study/record_json.hpp"
+#include "support/own_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -85,8 +86,7 @@ Store::Store(const std::string& path, Opening opening) : path_(path) {
   std::error_code error;
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
   if (error) fail(folder.string(), "make the folder", error.value());
-  file_ = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (file_ < 0) fail(path, "open", errno);
+  file_ = open_own_file(path, O_RDWR | O_CREAT | O_APPEND);
   try {
     if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
       throw std::runtime_error(path +
@@ -134,11 +134,7 @@ void Store::read() {
 
 void Store::set_torn_line_aside(const std::string& torn, std::size_t whole_size) {
   const std::string aside = path_ + ".torn";
-  const int file = open(aside.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (file < 0) fail(aside, "open", errno);
-  const int error = write_all(file, torn + '\n');
-  close(file);
-  if (error != 0) fail(aside, "write", error);
+  append_own_line(aside, torn);
   if (ftruncate(file_, static_cast<off_t>(whole_size)) != 0) fail(path_, "shorten", errno);
   remark_ = fmt::format(
       "the last record of {} was cut off in the middle; it was moved to {} and only its point is "

@@ -13,7 +13,7 @@
 #include "scaling/text/throughput_text.hpp"
 #include "scaling/validation/error_bar_json.hpp"
 #include "sim/question/point_json.hpp"
-#include "support/whole_file.hpp"
+#include "support/own_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -126,12 +126,12 @@ std::string influence_csv(const Influences& influences) {
 
 std::string write_strategies(const StrategyFinding& finding, const std::string& folder) {
   std::filesystem::create_directories(folder);
-  write_whole_file(folder + "/table.txt", strategy_text(finding));
-  write_whole_file(folder + "/answer.json", to_json(finding) + '\n');
+  write_own_file(folder + "/table.txt", strategy_text(finding));
+  write_own_file(folder + "/answer.json", to_json(finding) + '\n');
   if (!finding.influences) {
     return fmt::format("{0}/table.txt and {0}/answer.json are written", folder);
   }
-  write_whole_file(folder + "/influence.csv", influence_csv(*finding.influences));
+  write_own_file(folder + "/influence.csv", influence_csv(*finding.influences));
   const Point& pattern = finding.question.pattern;
   return draw_influence(folder, finding.question.title.empty()
                                     ? pattern.model.name + " on " + pattern.platform

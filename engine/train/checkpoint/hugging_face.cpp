@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "engine/train/checkpoint/safetensors.hpp"
-#include "support/whole_file.hpp"
+#include "support/own_file.hpp"
 
 namespace fourfold {
 
@@ -268,7 +268,7 @@ class FilledFolder {
 
   void write(const std::string& name, const std::string& content) {
     written_.push_back(path_ + "/" + name);
-    write_whole_file(written_.back(), content);
+    write_own_file(written_.back(), content);
   }
   void is_whole() { is_whole_ = true; }
 

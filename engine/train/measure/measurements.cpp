@@ -1,7 +1,9 @@
 // The file of measurements and the clock; see measurements.hpp.
 #include "engine/train/measure/measurements.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -18,6 +20,7 @@
 #include "engine/train/run/stop.hpp"
 #include "support/clock_text.hpp"
 #include "support/foreign_load.hpp"
+#include "support/own_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -103,9 +106,7 @@ Measurements::Measurements(const World& world, std::string path, std::string act
     if (!text.empty() && text.back() != '\n') {
       std::filesystem::resize_file(path_, text.find_last_of('\n') + 1);
     }
-    if (!std::ofstream(path_, std::ios::app)) {
-      throw std::runtime_error("cannot write to " + path_);
-    }
+    ::close(open_own_file(path_, O_WRONLY | O_CREAT | O_APPEND));
   });
 }
 
@@ -161,9 +162,7 @@ void Measurements::keep(const nlohmann::ordered_json& what, const Measured& meas
       {"reference_s", measured.reference},
       {"foreign_cores", std::round(100.0 * measured.foreign_cores) / 100.0},
       {"date", today()}};
-  std::ofstream file(path_, std::ios::app);
-  file << line.dump() << std::endl;
-  if (!file) throw std::runtime_error("cannot write to " + path_);
+  append_own_line(path_, line.dump());
 }
 
 void Measurements::say() {

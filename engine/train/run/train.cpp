@@ -1,7 +1,9 @@
 // Puts a run together: data, kernels, communicators, weights; see train.hpp.
 #include "engine/train/run/train.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -24,6 +26,7 @@
 #include "engine/train/run/transport_table.hpp"
 #include "engine/train/sample/sample.hpp"
 #include "schedule/order/step.hpp"
+#include "support/own_file.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold {
@@ -55,6 +58,7 @@ RunLog opened_log(const TrainSettings& settings) {
   RunLog log;
   on_first_rank([&] {
     std::filesystem::create_directories(settings.folder);
+    if (settings.log.empty()) ::close(open_own_file(log_path(settings), O_WRONLY | O_CREAT));
     log.open(log_path(settings), settings.screen);
   });
   return log;
