@@ -98,6 +98,7 @@ class Executor::Walk {
   }
 
   Tensor logits() const { return plan_.logits; }
+  Tensor token_losses() const { return plan_.token_losses; }
   std::int64_t arena_bytes() const { return arena_.bytes(); }
 
   Schedule schedule;
@@ -303,6 +304,9 @@ ExecutedStep Executor::step(const LocalBatch& batch, const AdamW& optimizer,
 
 Tensor Executor::logits() const {
   return walk_->logits();
+}
+Tensor Executor::token_losses() const {
+  return walk_->token_losses();
 }
 std::int64_t Executor::arena_bytes() const {
   return walk_->arena_bytes();

@@ -70,6 +70,8 @@ class Executor {
   // Of a schedule that keeps them (record_evaluation): this rank's logits of the last micro-batch,
   // local tokens x local vocabulary, in the device's memory. Nothing but on the last stage.
   Tensor logits() const;
+  // Of the same schedules: the loss of each of this rank's words, 0 where the target is left out.
+  Tensor token_losses() const;
   std::int64_t arena_bytes() const;
   const Schedule& schedule() const;
 

@@ -55,7 +55,10 @@ class Binder {
     plan_.behind = stretch(cut.behind, first_item);
     for (const auto& turn : cut.forwards) plan_.forwards.push_back(stretch(turn, first_item));
     for (const auto& turn : cut.backwards) plan_.backwards.push_back(stretch(turn, first_item));
-    if (program_.logits != -1) plan_.logits = at(program_.logits);
+    if (program_.logits != -1) {
+      plan_.logits = at(program_.logits);
+      plan_.token_losses = at(token_losses());
+    }
     return std::move(plan_);
   }
 
@@ -63,6 +66,13 @@ class Binder {
   const Op& op_at(std::int32_t i) const { return program_.ops[static_cast<std::size_t>(i)]; }
   const Tensor& at(Id id) const { return tensors_[static_cast<std::size_t>(id)]; }
   bool is_words(Id id) const { return program_[id].precision == Precision::int32; }
+
+  Id token_losses() const {
+    for (const Op& op : program_.ops) {
+      if (op.is(functions::softmax_loss)) return op.outputs[0];
+    }
+    throw std::logic_error("executor: a schedule that keeps logits has no losses");
+  }
 
   Tensor tensor(Id id, const Slot& slot, const std::vector<std::byte*>& addresses) const {
     const Value& value = program_[id];

@@ -86,7 +86,8 @@ struct Plan {
   std::vector<Stretch> forwards, backwards;  // turns of the queue, by micro-batch
   std::size_t collectives = 0;
   std::size_t spans = 0;
-  Tensor logits;  // no memory where the schedule keeps none
+  Tensor logits;        // no memory where the schedule keeps none
+  Tensor token_losses;  // kept where the logits are
 };
 
 // The arena plan's offsets are those of the buffers. Throws std::invalid_argument if the weights do

@@ -162,8 +162,8 @@ std::vector<std::string> train_words(const HereRun& run, const std::string& tran
                                  "0",
                                  "--validate-every",
                                  "0",
-                                 "--validation-batches",
-                                 "1",
+                                 "--validation-words",
+                                 "1024",
                                  "--folder",
                                  folder + "/run",
                                  "--time-reference"};

@@ -74,6 +74,7 @@ Program Gpt::evaluation(const Model& model, const StepOptions& options, const St
   gpt.complete_loss();
   if (!stage.last()) return gpt.program();
   gpt.r_.keep(gpt.loss_);
+  gpt.r_.keep(gpt.token_losses_);
   const Id logits = gpt.saved_.at({0, options.chunks - 1}).head.logits;
   gpt.r_.keep(logits);
   Program program = gpt.program();
@@ -140,6 +141,7 @@ void Gpt::forward(const Turn& turn) {
   r_.begin_section("head", -1);
   const auto head = vocabulary_.front().head(now, stream, targets_);
   saved.head = head.saved;
+  token_losses_ = head.output;
   const Id loss = r_.reduce({functions::loss_sum, "loss", Precision::fp32}, {head.output});
   loss_ = loss_ == -1 ? loss : r_.add("loss", {loss_, loss}, Precision::fp32);
   at_head_ = pass;

@@ -26,8 +26,8 @@ class Gpt {
   Program program(const std::vector<Steady>& steady = {}, const ReadyQueue& ready = {});
 
   // The forward pass of one micro-batch alone, whatever `options` say of micro-batches and
-  // recompute: on the last stage it keeps the completed "loss" (sum over the tokens) and "logits"
-  // for who reads them afterwards.
+  // recompute: on the last stage it keeps the completed "loss" (sum over the tokens), the loss of
+  // each token and "logits" for who reads them afterwards.
   static Program evaluation(const Model& model, const StepOptions& options, const Stage& stage);
 
  private:
@@ -81,7 +81,7 @@ class Gpt {
   std::map<Pass, Saved> saved_;  // in flight
   std::map<Pass, std::vector<Left>> left_;
   Pass at_head_{-1, -1};  // whose forward through the head was the last part
-  Id tokens_ = -1, targets_ = -1, loss_ = -1;
+  Id tokens_ = -1, targets_ = -1, token_losses_ = -1, loss_ = -1;
 };
 
 // The layers of a chunk, of `chunks` that all stages have together: equally many, the rest dealt

@@ -148,7 +148,7 @@ WholeRun whole_run(Backend& backend, const ProcessGrid& grid) {
   settings.grid = grid;
   settings.batch = 16;
   settings.length.steps = 2;
-  settings.validation_batches = 2;
+  settings.data.validation_words = 512;
   settings.sampling.tokens = 4;
   settings.screen = Screen::silent;
   settings.folder = folder.path();

@@ -154,8 +154,8 @@ TEST(data_files, damaged_llmc_shards_are_refused_by_name) {
   EXPECT_THAT(refusal_of(folder.write("long.bin", whole + "ab")), HasSubstr("speaks of 20 tokens"));
   EXPECT_THAT(refusal_of(folder.write("version.bin", llmc_shard(20'240'520, 2, 20, tokens))),
               HasSubstr("version 2"));
-  EXPECT_THAT(refusal_of(folder.write("llama.bin", llmc_shard(20'240'801, 7, 20, tokens))),
-              HasSubstr("magic 20240801"));
+  EXPECT_THAT(refusal_of(folder.write("model.bin", llmc_shard(20'240'326, 3, 20, tokens))),
+              HasSubstr("magic 20240326"));
   EXPECT_THAT(refusal_of(folder.write("negative.bin", llmc_shard(20'240'520, 1, -4, tokens))),
               HasSubstr("speaks of -4 tokens"));
 }

@@ -89,10 +89,9 @@ TEST(goldfish, leaves_held_out_text_as_it_is) {
   const SharedFolder folder;
   const Data data(goldfish_on(folder.write("a.txt", made_up_text()), 2, 5), byte_model(16));
 
-  const LocalBatch batch = data.validation(0, {ProcessGrid(1, 1, 1, 1), 0, 4, 1});
+  const LocalBatch batch = data.held_out().batch(0, {ProcessGrid(1, 1, 1, 1), 0, 4, 1});
 
   EXPECT_THAT(batch.targets, Each(testing::Ge(0)));
-  EXPECT_FALSE(data.validation_leaves_out());
 }
 
 TEST(goldfish, refuses_a_k_of_one) {
@@ -164,6 +163,7 @@ TEST(documents, whose_held_out_part_is_all_prompt_are_refused) {
   const SharedFolder folder;
   DataOptions options;
   options.held_out = 0.5;
+  options.validation_words = 100;
   options.files = {folder.write(
       "a.jsonl",
       R"({"completion": "short"})"
@@ -171,7 +171,9 @@ TEST(documents, whose_held_out_part_is_all_prompt_are_refused) {
           nlohmann::json{{"prompt", std::string(400, 'q')}, {"completion", "x"}}.dump())};
 
   EXPECT_THAT(refusal([&] { Data(options, byte_model(16)); }),
-              HasSubstr("no target counts in the part to validate on"));
+              HasSubstr("no target counts in the 100 words of the part to validate on"));
+  options.validation_words = 0;
+  EXPECT_EQ(refusal([&] { Data(options, byte_model(16)); }), "");
 }
 
 std::vector<ProcessGrid> some_grids(std::int64_t ranks) {

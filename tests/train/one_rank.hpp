@@ -7,7 +7,7 @@
 
 namespace fourfold {
 
-class OneRank : public testing::Test {
+class OneRank : public ::testing::Test {
  protected:
   void SetUp() override {
     if (world_size() > 1) GTEST_SKIP() << "one rank alone finds what all would find";

@@ -66,7 +66,7 @@ TrainSettings settings_of(const Variant& variant, const SharedFolder& folder, in
   settings.optimizer.weight_decay = 0.3;
   settings.optimizer.clip_norm = 0.8;
   settings.validate_every = 3;
-  settings.validation_batches = 3;
+  settings.data.validation_words = 3 * 8 * 16;
   settings.sampling.tokens = 3;
   settings.screen = Screen::silent;
   settings.folder = folder.file("run-" + std::to_string(number));

@@ -36,7 +36,7 @@ TrainSettings small_run(const SharedFolder& folder) {
   settings.options.precision = Precision::fp32;
   settings.options.recompute = Recompute::none;
   settings.length.steps = 7;
-  settings.validation_batches = 2;
+  settings.data.validation_words = 256;
   settings.sampling.tokens = 2;
   settings.screen = Screen::silent;
   settings.folder = folder.path() + "/run";
@@ -284,7 +284,8 @@ nlohmann::json numbers_of(const TrainSettings& s) {
           {"progress", name(s.progress)},
           {"tune", s.tune_kernels},
           {"validate_every", s.validate_every},
-          {"validation_batches", s.validation_batches},
+          {"validation_words", s.data.validation_words},
+          {"token_bits", s.data.token_bits},
           {"prompt", s.sampling.prompt},
           {"texts", s.sampling.texts},
           {"tokens", s.sampling.tokens},
@@ -328,7 +329,8 @@ TEST(TrainFlags, EachSetsItsOwnNumberAndNoOther) {
       {"--transport", {"transport", "library"}},
       {"--progress", {"progress", "none"}},
       {"--validate-every", {"validate_every", 0}},
-      {"--validation-batches", {"validation_batches", 1}},
+      {"--validation-words", {"validation_words", 1}},
+      {"--token-bits", {"token_bits", 32}},
       {"--prompt", {"prompt", "Once"}},
       {"--texts", {"texts", 1}},
       {"--tokens", {"tokens", 0}},
@@ -393,7 +395,8 @@ TEST(TrainFlags, RangesEndWhereTheySay) {
                                                {"--clip", "1e-12", "0"},
                                                {"--print-every", "0", "-1"},
                                                {"--validate-every", "0", "-1"},
-                                               {"--validation-batches", "1", "0"},
+                                               {"--validation-words", "0", "-1"},
+                                               {"--token-bits", "16", "8"},
                                                {"--checkpoint-every", "0", "-1"},
                                                {"--keep-checkpoints", "1", "0"},
                                                {"--trace-step", "0", "-1"},

@@ -160,9 +160,9 @@ class Refusals : public Streams {
 TEST_F(Refusals, NameWhatIsWrongWithAShard) {
   const std::vector<std::uint16_t> five{1, 2, 3, 4, 5};
   const std::string no_tokens =
-      ", an odd number, and so does not hold 16-bit tokens; name it .txt if it is text";
+      ", no multiple of 2, and so does not hold 16-bit tokens; name it .txt if it is text";
 
-  EXPECT_EQ(said_of("a.bin", ""), "is empty; there is nothing to train on");
+  EXPECT_EQ(said_of("a.bin", ""), "is empty; there is nothing to read");
   EXPECT_EQ(said_of("a.bin", "12345678901"), "has 11 bytes" + no_tokens);
   EXPECT_EQ(said_of("a.bin", "a"), "has 1 bytes" + no_tokens);
   EXPECT_EQ(said_of("a.bin", headed({20'240'520, 1, 5}, five)), "");
@@ -177,11 +177,16 @@ TEST_F(Refusals, NameWhatIsWrongWithAShard) {
   EXPECT_EQ(said_of("a.bin", headed({20'240'520}, {}, 4)),
             "is truncated: it has 4 bytes, its header speaks of 1024");
   EXPECT_EQ(said_of("a.bin", headed({20'240'520, 3, 5}, five)),
-            "is a token shard of version 3; only version 1 is known");
-  for (const char* magic : {"20240000", "20240326", "20240801", "20241231"}) {
+            "is a shard of 16-bit tokens of version 3; only version 1 is known");
+  EXPECT_EQ(said_of("a.bin", headed({20'240'801, 1, 5}, five)),
+            "is a shard of 32-bit tokens of version 1; only version 7 is known");
+  EXPECT_EQ(said_of("a.bin", headed({20'240'801, 7, 5}, five)),
+            "is truncated: it has 1034 bytes, its header speaks of 1044");
+  for (const char* magic : {"20240000", "20240326", "20241231"}) {
     EXPECT_EQ(said_of("a.bin", headed({std::stoi(magic), 1, 5}, five)),
               std::string("has llm.c's magic ") + magic +
-                  ", which is not 20240520, that of 16-bit tokens");
+                  ", which is neither 20240520, that of 16-bit tokens, nor 20240801, that of "
+                  "32-bit ones");
   }
   for (const std::int32_t no_magic : {20'239'999, 20'241'232}) {  // tokens of nanoGPT
     EXPECT_EQ(TokenFile(folder_.write("a.bin", headed({no_magic, 1, 5}, five))).words(), 517);
@@ -233,8 +238,8 @@ TEST_F(Refusals, SayThatNoTargetCounts) {
   const std::string last = folder_.write("c.jsonl", document("qqqqqqq", "x"));
 
   EXPECT_EQ(said({prompts}, 13), prompts +
-                                     ": no target counts in the part to train on: its sequences "
-                                     "of 13 hold prompts alone; give it more text, or shorter "
+                                     ": no target counts in the 39 words of the part to train on: "
+                                     "they are of prompts alone; give it more text, or shorter "
                                      "prompts");
   EXPECT_EQ(said({prompts}, 10), "");
   EXPECT_EQ(said({late}, 5), "");

@@ -34,7 +34,7 @@ TrainSettings small_run(const SharedFolder& folder, const ProcessGrid& grid) {
   settings.length.steps = 8;
   settings.learning_rate = {.peak = 1e-2, .last_part = 0.1, .warm_up_steps = 3};
   settings.validate_every = 4;
-  settings.validation_batches = 2;
+  settings.data.validation_words = 512;
   settings.sampling.tokens = 12;
   settings.screen = Screen::silent;
   settings.folder = folder.path() + "/" + grid.str();

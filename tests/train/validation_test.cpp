@@ -1,4 +1,5 @@
-// The loss on held-out text: a mean over batches of it, of no more batches than it has.
+// The loss on held-out text: the mean over all of its words, whatever batches, micro-batches and
+// ranks they are cut into.
 #include "engine/train/run/validation.hpp"
 
 #include <gtest/gtest.h>
@@ -7,159 +8,154 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/cpu/reference_backend.hpp"
+#include "engine/reference/lockstep.hpp"
+#include "engine/train/data/data.hpp"
 #include "engine/words.hpp"
+#include "schedule/models/fit.hpp"
 #include "schedule/order/step.hpp"
+#include "tests/train/one_run.hpp"
 #include "tests/train/shared_folder.hpp"
 
 namespace fourfold {
 namespace {
 
-// On all ranks of the test, each with sequences of its own: 8 of 8 words are a batch.
-class ValidationOf : public testing::Test {
- protected:
-  static constexpr std::int64_t sequences = 8;
-  const Model model_{"small", 1, 16, 2, 8, 128};
-  const StepOptions options_ = [] {
-    StepOptions options;
-    options.precision = Precision::fp32;
-    return options;
-  }();
-  const ProcessGrid grid_{1, 1, 1, world_size()};
-  World world_;
-  const Program program_ = record_step(model_, options_);
-  ReferenceBackend backend_;
-  Channels channels_{grid_, program_.channels, Transport::ring, ProgressMode::none,
-                     backend_.memory()};
-  Worker worker_{world_, channels_, backend_};
-  Weights weights_ = [this] {
-    Weights weights(program_, grid_, world_rank(), backend_.memory());
-    weights.initialise(model_, 5);
-    return weights;
-  }();
-  SharedFolder folder_;
+const Model model{"small", 2, 16, 2, 8, 128};
+constexpr std::uint64_t seed = 5;
 
-  // So many sequences to validate on, and one word more, the last target.
-  Data held_out(std::int64_t count) { return held_out_words(count * model_.sequence + 1); }
-  Data held_out_words(std::int64_t words) {
-    std::string text;
-    for (std::int64_t i = 0; i < words; ++i) {
-      text += static_cast<char>('a' + i * i / 7 % 26);
-    }
-    DataOptions options;
-    options.files = {folder_.write("train.txt", std::string(200, 'x'))};
-    options.validation_files = {folder_.write("held-out.txt", text)};
-    return Data(options, model_);
-  }
-  Validation validation() { return {worker_, model_, options_, sequences, weights_}; }
-
-  // The mean loss of these batches, each by its own forward pass.
-  double mean_of(const Data& data, std::initializer_list<std::int64_t> batches) {
-    Executor executor = evaluation_executor(worker_, model_, options_, sequences, weights_);
-    double sum = 0.0;
-    for (std::int64_t batch : batches) {
-      const LocalBatch words =
-          data.validation(batch * sequences, {grid_, world_rank(), sequences, 1});
-      sum += executor.step(words, {}, 1).loss;
-    }
-    return sum / static_cast<double>(batches.size());
-  }
-};
-
-TEST_F(ValidationOf, SomeBatchesIsTheirMean) {
-  const Data data = held_out(4 * sequences);
-  Validation validation = this->validation();
-
-  EXPECT_DOUBLE_EQ(validation.loss(data, 1).mean, mean_of(data, {0}));
-  EXPECT_DOUBLE_EQ(validation.loss(data, 3).mean, mean_of(data, {0, 1, 2}));
-  EXPECT_EQ(validation.loss(data, 3).words, 3 * sequences * model_.sequence);
-  EXPECT_NE(mean_of(data, {0}), mean_of(data, {1}));
+StepOptions fp32(bool sequence_parallel = false) {
+  StepOptions options;
+  options.precision = Precision::fp32;
+  options.sequence_parallel = sequence_parallel;
+  return options;
 }
 
-// Three batches and five sequences: the rest would be a batch that begins again from the front.
-TEST_F(ValidationOf, MoreBatchesThanAreHeldOutIsThatOfAllThereAre) {
-  const Data data = held_out(3 * sequences + 5);
-  Validation validation = this->validation();
-
-  const double all = validation.loss(data, 3).mean;
-
-  EXPECT_DOUBLE_EQ(all, mean_of(data, {0, 1, 2}));
-  for (std::int64_t batches : {4, 100}) {
-    EXPECT_EQ(validation.loss(data, batches).mean, all) << batches;
-    EXPECT_EQ(validation.loss(data, batches).words, 3 * sequences * model_.sequence) << batches;
-  }
+std::string made_up(std::int64_t words) {
+  std::string text;
+  for (std::int64_t i = 0; i < words; ++i) text += static_cast<char>('a' + i * i / 7 % 26);
+  return text;
 }
 
-// Five sequences are less than a batch: it takes them from the front again.
-TEST_F(ValidationOf, LessThanABatchIsOneBatch) {
-  const Data data = held_out(5);
-  Validation validation = this->validation();
-
-  EXPECT_EQ(data.validation_sequences(), 5);
-  EXPECT_DOUBLE_EQ(validation.loss(data, 4).mean, mean_of(data, {0}));
-  EXPECT_EQ(validation.loss(data, 4).words, sequences * model_.sequence);
-  EXPECT_TRUE(std::isfinite(validation.loss(data, 4).mean));
-}
-
-// The mean is over targets of completions: prompts are no part of it, on whatever rank they lie.
-TEST_F(ValidationOf, SaysHowManyWordsAreInTheMean) {
+Data held_out(const SharedFolder& folder, const std::string& name, const std::string& content,
+              std::int64_t most = 0) {
   DataOptions options;
-  options.files = {folder_.write("train.txt", std::string(200, 'x'))};
-  std::string documents;
-  for (int i = 0; i < 12; ++i) {
-    documents += R"({"prompt": "one, two, three", "completion": "four"})"
-                 "\n";
-  }
-  options.validation_files = {folder_.write("held-out.jsonl", documents)};
-  const Data data(options, model_);
-  const LocalBatch whole = data.validation(0, {ProcessGrid(1, 1, 1, 1), 0, sequences, 1});
-  const std::int64_t counted = counted_targets(whole.targets);
-
-  const HeldOutLoss loss = validation().loss(data, 1);
-
-  EXPECT_EQ(loss.words, counted);
-  EXPECT_LT(counted, sequences * model_.sequence);
+  options.files = {folder.write("train.txt", std::string(200, 'x'))};
+  options.validation_files = {folder.write(name, content)};
+  options.validation_words = most;
+  return Data(options, model);
 }
 
-// Each target counts once: a batch that has fewer of them weighs less.
-TEST_F(ValidationOf, WeighsItsBatchesByTheirTargets) {
-  DataOptions options;
-  options.files = {folder_.write("train.txt", std::string(200, 'x'))};
+HeldOutLoss loss_on(const Data& data, const ProcessGrid& grid, const StepOptions& options,
+                    std::int64_t sequences) {
+  World world;
+  const Program program = record_step(model, options, stage_of(grid, world.rank()));
+  ReferenceBackend backend;
+  Channels channels(grid, program.channels, Transport::ring, ProgressMode::none, backend.memory());
+  Weights weights(program, grid, world.rank(), backend.memory());
+  weights.initialise(model, seed);
+  return Validation({world, channels, backend}, model, options, sequences, weights)
+      .loss(data.held_out());
+}
+
+// The referee's, on one rank, window by window; each weighs as much as it has targets.
+HeldOutLoss refereed(const Data& data) {
+  Lockstep<double> run(model, issue(record_evaluation(model, fp32()), fp32()), {1, 1, 1, 1}, seed);
+  HeldOutLoss result;
+  for (std::int64_t window = 0; window < data.held_out().count(); ++window) {
+    const LocalBatch own = data.held_out().batch(window, {ProcessGrid(1, 1, 1, 1), 0, 1, 1});
+    const std::int64_t counted = counted_targets(own.targets);
+    result.mean += run.step({1, own.tokens, own.targets}, {}).loss * static_cast<double>(counted);
+    result.words += counted;
+  }
+  result.mean /= static_cast<double>(result.words);
+  return result;
+}
+
+// Every cut of every text: 13 windows and a part of one, fewer words than a window, exactly three
+// windows, two words; documents whose prompts do not count.
+TEST(Validation, IsTheSameHoweverTheWordsAreCut) {
+  const SharedFolder folder;
   std::string documents;
-  for (std::size_t i = 0; i < 20; ++i) {
-    const std::size_t prompt = i < 10 ? 0 : 12;
-    documents +=
-        nlohmann::json{{"prompt", std::string(prompt, 'q')}, {"completion", "four"}}.dump();
+  for (std::size_t i = 0; i < 12; ++i) {
+    documents += nlohmann::json{{"prompt", std::string(i, 'q')}, {"completion", "four"}}.dump();
     documents += '\n';
   }
-  options.validation_files = {folder_.write("held-out.jsonl", documents)};
-  const Data data(options, model_);
-  const BatchShare alone{ProcessGrid(1, 1, 1, 1), 0, sequences, 1};
-  const std::int64_t first = counted_targets(data.validation(0, alone).targets),
-                     second = counted_targets(data.validation(sequences, alone).targets);
+  int cuts = 0;
+  for (const auto& [name, content] :
+       std::map<std::string, std::string>{{"long.txt", made_up(8 * 13 + 6)},
+                                          {"short.txt", made_up(5)},
+                                          {"even.txt", made_up(8 * 3 + 1)},
+                                          {"two.txt", made_up(2)},
+                                          {"documents.jsonl", documents}}) {
+    const Data data = held_out(folder, name, content);
+    const HeldOutLoss expected = refereed(data);
+    const bool is_text = name.ends_with(".txt");
+    EXPECT_EQ(expected.words, is_text ? std::ssize(content) - 1 : 12 * 5 - 1);
+    for (const ProcessGrid& grid : grids_and_pipelines_of_all_ranks(2)) {
+      if (find_misfit(model, grid) != Misfit::none) continue;
+      for (const std::int64_t sequences : {1, 3, 8}) {
+        SCOPED_TRACE(name + " on " + grid.str() + " by " + std::to_string(sequences));
+        const HeldOutLoss loss =
+            loss_on(data, grid, fp32(sequences == 8), sequences * replicas(grid));
 
-  const HeldOutLoss loss = validation().loss(data, 2);
-
-  EXPECT_GT(first, second + 10);
-  EXPECT_EQ(loss.words, first + second);
-  // These means are over all words, left out or not.
-  const auto words = static_cast<double>(2 * sequences * model_.sequence);
-  EXPECT_NEAR(loss.mean, mean_of(data, {0, 1}) * words / static_cast<double>(first + second), 1e-6);
+        EXPECT_EQ(loss.words, expected.words);
+        EXPECT_NEAR(loss.mean, expected.mean, 1e-6 * expected.mean);
+        ++cuts;
+      }
+    }
+  }
+  EXPECT_GE(cuts, 15);
 }
 
-// The last sequence that is held out ends with the last word as its target, and the next is the
-// first again.
-TEST_F(ValidationOf, SequencesAfterTheLastBeginAgain) {
-  const Data data = held_out(5);
-  const BatchShare alone{ProcessGrid(1, 1, 1, 1), 0, 1, 1};
+TEST(Validation, ReadsNoMoreWordsThanAskedFor) {
+  const SharedFolder folder;
+  const std::string text = made_up(100);
+  const ProcessGrid grid(1, 1, 1, world_size());
+  const std::int64_t sequences = 2 * world_size();
+  for (const std::int64_t most : {1, 8, 21, 99}) {
+    const Data data = held_out(folder, "a.txt", text, most);
+    const Data alone =
+        held_out(folder, "b.txt", text.substr(0, static_cast<std::size_t>(most) + 1));
 
-  EXPECT_EQ(data.validation(5, alone).tokens, data.validation(0, alone).tokens);
-  EXPECT_EQ(data.validation(9, alone).targets, data.validation(4, alone).targets);
-  EXPECT_NE(data.validation(4, alone).tokens, data.validation(0, alone).tokens);
+    const HeldOutLoss loss = loss_on(data, grid, fp32(), sequences);
+
+    EXPECT_EQ(loss.words, most);
+    EXPECT_DOUBLE_EQ(loss.mean, loss_on(alone, grid, fp32(), sequences).mean);
+  }
+  EXPECT_EQ(loss_on(held_out(folder, "a.txt", text, 1000), grid, fp32(), sequences).words, 99);
 }
 
-TEST_F(ValidationOf, ASequenceWithoutItsLastTargetIsNone) {
-  EXPECT_EQ(held_out_words(5 * model_.sequence).validation_sequences(), 4);
-  EXPECT_EQ(held_out_words(5 * model_.sequence + 1).validation_sequences(), 5);
+TEST(Validation, EndsWhereItIsToldTo) {
+  const SharedFolder folder;
+  const Data data = held_out(folder, "a.txt", made_up(100));
+  World world;
+  const ProcessGrid grid(1, 1, 1, world_size());
+  const Program program = record_step(model, fp32());
+  ReferenceBackend backend;
+  Channels channels(grid, program.channels, Transport::ring, ProgressMode::none, backend.memory());
+  Weights weights(program, grid, world.rank(), backend.memory());
+  Validation validation({world, channels, backend}, model, fp32(), world_size(), weights);
+
+  EXPECT_EQ(validation.loss(data.held_out(), [] { return false; }).words,
+            std::min(99, 8 * world_size()));
+}
+
+// The words of all windows in their order are the text, and each but the first is a target.
+TEST(Windows, HoldEveryWordOnceAndPadTheLast) {
+  const SharedFolder folder;
+  const std::string text = made_up(8 * 5 + 3);
+  const Data data = held_out(folder, "a.txt", text);
+  const LocalBatch all = data.held_out().batch(0, {ProcessGrid(1, 1, 1, 1), 0, 8, 1});
+  std::string tokens, targets;
+  for (std::size_t i = 0; i < all.targets.size(); ++i) {
+    if (all.targets[i] == ignored_target) continue;
+    tokens += static_cast<char>(all.tokens[i]);
+    targets += static_cast<char>(all.targets[i]);
+  }
+
+  EXPECT_EQ(data.held_out().count(), 6);
+  EXPECT_EQ(tokens, text.substr(0, text.size() - 1));
+  EXPECT_EQ(targets, text.substr(1));
+  EXPECT_EQ(all.tokens.size(), 64U);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ namespace {
 
 namespace files = std::filesystem;
 
-constexpr std::array flags_of_the_data{"--data", "--validation-data", "--held-out"};
+constexpr std::array flags_of_the_data{"--data", "--validation-data", "--held-out", "--token-bits"};
 
 // What decides which numbers are trained, beside the options of the step that do; the model must be
 // the same, anyway.
@@ -100,6 +100,7 @@ nlohmann::json typed_before(const TrainingState& resumed) {
     typed["--data-order"] = order;
     typed.erase("--order");
   }
+  typed.erase("--validation-batches");  // --validation-words has another meaning
   return typed;
 }
 

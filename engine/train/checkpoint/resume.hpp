@@ -27,7 +27,8 @@ void expect_same_model(const Model& resumed, const Model& wanted);
 void expect_model_of(const std::string& checkpoint, const Model& its, const Model& wanted);
 
 // The flags that were typed when that run was started, by their names of today: the order of the
-// data was --order before pipelines had one.
+// data was --order before pipelines had one, and what was read of held-out data depended on the
+// batch.
 nlohmann::json typed_before(const TrainingState& resumed);
 
 // What was typed now about data and optimizer that is not as it was, or by default would have been,

@@ -12,7 +12,6 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "engine/batch.hpp"
 #include "engine/mpi/handles.hpp"
 #include "engine/train/run/agreement.hpp"
 #include "support/random.hpp"
@@ -20,23 +19,6 @@
 namespace fourfold {
 
 namespace {
-
-std::vector<std::string> matching(const std::vector<std::string>& patterns) {
-  std::vector<std::string> files;
-  for (const std::string& pattern : patterns) {
-    glob_t found{};
-    if (!std::filesystem::exists(pattern) && pattern.find_first_of("*?[") != std::string::npos) {
-      ::glob(pattern.c_str(), 0, nullptr, &found);
-      files.insert(files.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
-      const bool none = found.gl_pathc == 0;
-      ::globfree(&found);
-      if (none) throw std::runtime_error("no file matches " + pattern);
-    } else {
-      files.push_back(pattern);
-    }
-  }
-  return files;
-}
 
 const DataOptions& checked(const DataOptions& options) {
   if (!(options.held_out > 0.0 && options.held_out < 1.0)) {
@@ -54,19 +36,21 @@ const DataOptions& checked(const DataOptions& options) {
 }
 
 std::vector<std::string> training_files(const DataOptions& options) {
-  return options.files.empty() ? default_text() : matching(options.files);
+  return options.files.empty() ? default_text() : files_matching(options.files);
 }
 
 WordStream validation_stream(const DataOptions& options) {
-  if (!options.validation_files.empty()) return {matching(options.validation_files), {0.0, 1.0}};
-  return {training_files(options), {1.0 - options.held_out, 1.0}};
+  if (!options.validation_files.empty()) {
+    return {files_matching(options.validation_files), {0.0, 1.0}, options.token_bits};
+  }
+  return {training_files(options), {1.0 - options.held_out, 1.0}, options.token_bits};
 }
 
 Stretch training_stretch(const DataOptions& options) {
   return {0.0, options.validation_files.empty() ? 1.0 - options.held_out : 1.0};
 }
 
-void expect_a_sequence(const WordStream& words, std::int64_t sequence, const char* part) {
+void expect_words(const WordStream& words, std::int64_t sequence, const char* part) {
   if (words.words() > sequence) return;
   throw std::runtime_error(fmt::format(
       "{}{} too short: the part to {} has {} words, and a sequence of {} with its last target "
@@ -78,19 +62,12 @@ void expect_a_sequence(const WordStream& words, std::int64_t sequence, const cha
 }
 
 // Of documents with prompts, which no loss counts.
-void expect_a_target(const WordStream& words, std::int64_t sequence, const char* part) {
-  if (!words.has_prompts()) return;
-  std::vector<std::int32_t> targets;
-  for (std::int64_t start = 1; start + sequence <= words.words(); start += sequence) {
-    targets.assign(static_cast<std::size_t>(sequence), 0);
-    words.leave_out_prompts(start, targets);
-    const auto left_out = std::ranges::count(targets, ignored_target);
-    if (left_out < std::ssize(targets)) return;
-  }
+void expect_a_target(const WordStream& words, const Windows& windows, const char* part) {
+  if (windows.any_counts()) return;
   throw std::runtime_error(
-      fmt::format("{}: no target counts in the part to {}: its sequences of {} hold prompts "
+      fmt::format("{}: no target counts in the {} words of the part to {}: they are of prompts "
                   "alone; give it more text, or shorter prompts",
-                  words.files().front().path(), part, sequence));
+                  words.files().front().path(), windows.targets(), part));
 }
 
 }  // namespace
@@ -107,9 +84,8 @@ DataOrder parse_data_order(const std::string& text) {
 
 Data::Data(const DataOptions& options, const Model& model)
     : options_(checked(options)),
-      sequence_(model.sequence),
-      vocabulary_(model.vocabulary),
-      training_(training_files(options), training_stretch(options)),
+      model_(model),
+      training_(training_files(options), training_stretch(options), options.token_bits),
       validation_(validation_stream(options)) {
   const TokenFile& first = training_.files().front();
   const TokenFile& other = validation_.files().front();
@@ -118,33 +94,36 @@ Data::Data(const DataOptions& options, const Model& model)
                                          first.path(), word_name(first.format()), other.path(),
                                          word_name(other.format())));
   }
-  expect_a_sequence(training_, sequence_, "train on");
-  expect_a_sequence(validation_, sequence_, "validate on");
-  expect_a_target(training_, sequence_, "train on");
-  expect_a_target(validation_, sequence_, "validate on");
+  expect_words(training_, model_.sequence, "train on");
+  expect_words(validation_, 1, "validate on");
+  expect_a_target(
+      training_,
+      Windows(training_, model, (training_.words() - 1) / model.sequence * model.sequence),
+      "train on");
+  expect_a_target(validation_, held_out(), "validate on");
 }
 
 // An epoch of the shuffled order leaves out up to two sequences' words, so that it can be cut at
 // another place each time.
 std::int64_t Data::training_sequences() const {
-  if (options_.order == DataOrder::sequential) return (training_.words() - 1) / sequence_;
-  return std::max<std::int64_t>(1, (training_.words() - sequence_) / sequence_);
+  if (options_.order == DataOrder::sequential) return (training_.words() - 1) / model_.sequence;
+  return std::max<std::int64_t>(1, (training_.words() - model_.sequence) / model_.sequence);
 }
 
-std::int64_t Data::validation_sequences() const {
-  return (validation_.words() - 1) / sequence_;
+Windows Data::held_out() const {
+  return {validation_, model_, options_.validation_words};
 }
 
 std::int64_t Data::training_start(std::int64_t sequence) const {
   const std::int64_t size = training_sequences();
   const std::int64_t epoch = sequence / size;
   const std::int64_t place = sequence % size;
-  if (options_.order == DataOrder::sequential) return place * sequence_;
+  if (options_.order == DataOrder::sequential) return place * model_.sequence;
   const std::uint64_t key = scattered(scattered(options_.seed) + static_cast<std::uint64_t>(epoch));
-  const std::int64_t spare = training_.words() - 1 - size * sequence_;
+  const std::int64_t spare = training_.words() - 1 - size * model_.sequence;
   const auto offset =
       static_cast<std::int64_t>(scattered(~key) % static_cast<std::uint64_t>(spare + 1));
-  return offset + permuted(place, size, key) * sequence_;
+  return offset + permuted(place, size, key) * model_.sequence;
 }
 
 namespace {
@@ -155,19 +134,19 @@ std::span<std::int32_t> last_sequence(std::vector<std::int32_t>& words, std::int
 
 }  // namespace
 
-void Data::append(LocalBatch& batch, const WordStream& words, std::int64_t start) const {
-  words.read(start, sequence_, vocabulary_, batch.tokens);
-  words.read(start + 1, sequence_, vocabulary_, batch.targets);
-  if (!words.has_prompts()) return;
-  words.leave_out_prompts(start + 1, last_sequence(batch.targets, sequence_));
+void Data::append(LocalBatch& batch, std::int64_t start) const {
+  training_.read(start, model_.sequence, model_.vocabulary, batch.tokens);
+  training_.read(start + 1, model_.sequence, model_.vocabulary, batch.targets);
+  if (!training_.has_prompts()) return;
+  training_.leave_out_prompts(start + 1, last_sequence(batch.targets, model_.sequence));
 }
 
 // Of training's words from `first` on: the words that decide may lie before the sequence.
 void Data::leave_out_by_hash(std::span<std::int32_t> targets, std::int64_t first) const {
   const std::int64_t begin = std::max<std::int64_t>(0, first - options_.goldfish.h);
   std::vector<std::int32_t> words;
-  training_.read(begin, first - begin + sequence_, vocabulary_, words);
-  for (std::int64_t i = 0; i < sequence_; ++i) {
+  training_.read(begin, first - begin + model_.sequence, model_.vocabulary, words);
+  for (std::int64_t i = 0; i < model_.sequence; ++i) {
     const std::int64_t place = first + i - begin;
     const std::int64_t known = std::min(place, options_.goldfish.h);
     const auto before = std::span(words).subspan(static_cast<std::size_t>(place - known),
@@ -177,35 +156,12 @@ void Data::leave_out_by_hash(std::span<std::int32_t> targets, std::int64_t first
   }
 }
 
-namespace {
-
-// Calls `take` with the place within the step of each sequence that is this rank's.
-template <typename Take>
-LocalBatch shared_out(const BatchShare& cut, const Take& take) {
-  check_divides(cut.sequences, cut.grid, cut.micro_batches);
-  LocalBatch batch;
-  batch.sequences = cut.sequences;
-  for (std::int64_t m = 0; m < cut.micro_batches; ++m) {
-    const Share mine = share(cut.grid, cut.rank, m, cut.sequences / cut.micro_batches);
-    for (std::int64_t i = mine.first; i < mine.first + mine.count; ++i) take(batch, i);
-  }
-  return batch;
-}
-
-}  // namespace
-
 LocalBatch Data::training(std::int64_t position, const BatchShare& cut) const {
   return shared_out(cut, [&](LocalBatch& batch, std::int64_t i) {
     const std::int64_t start = training_start(position + i);
-    append(batch, training_, start);
+    append(batch, start);
     if (options_.goldfish.k == 0) return;
-    leave_out_by_hash(last_sequence(batch.targets, sequence_), start + 1);
-  });
-}
-
-LocalBatch Data::validation(std::int64_t position, const BatchShare& cut) const {
-  return shared_out(cut, [&](LocalBatch& batch, std::int64_t i) {
-    append(batch, validation_, (position + i) % validation_sequences() * sequence_);
+    leave_out_by_hash(last_sequence(batch.targets, model_.sequence), start + 1);
   });
 }
 
@@ -222,6 +178,28 @@ std::string Data::description() const {
 std::string Data::digest() const {
   return fmt::format("{:016x}{:016x}", training_.digest(words_looked_at),
                      validation_.digest(words_looked_at));
+}
+
+bool Data::same_training(const std::string& digest, const std::string& other) {
+  constexpr std::size_t of_training = 16;  // characters, the first
+  return digest.substr(0, of_training) == other.substr(0, of_training);
+}
+
+std::vector<std::string> files_matching(const std::vector<std::string>& patterns) {
+  std::vector<std::string> files;
+  for (const std::string& pattern : patterns) {
+    glob_t found{};
+    if (!std::filesystem::exists(pattern) && pattern.find_first_of("*?[") != std::string::npos) {
+      ::glob(pattern.c_str(), 0, nullptr, &found);
+      files.insert(files.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
+      const bool none = found.gl_pathc == 0;
+      ::globfree(&found);
+      if (none) throw std::runtime_error("no file matches " + pattern);
+    } else {
+      files.push_back(pattern);
+    }
+  }
+  return files;
 }
 
 double unigram_entropy(const WordStream& words, std::int64_t vocabulary) {

@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/executor.hpp"
+#include "engine/train/data/batch_share.hpp"
 #include "engine/train/data/goldfish.hpp"
 #include "engine/train/data/token_file.hpp"
+#include "engine/train/data/windows.hpp"
 
 namespace fourfold {
 
@@ -24,17 +25,11 @@ struct DataOptions {
                                    // the text that Debian ships (engine/train/data/data.hpp)
   std::vector<std::string> validation_files;  // none: the end of every file is held out
   double held_out = 0.1;                      // share of each file, where that is so
+  std::int64_t validation_words = 32'768;     // held out, read each time from the front; 0: all
+  std::int64_t token_bits = 0;                // of shards without a header: 16, 32; 0: 16
   DataOrder order = DataOrder::shuffled;
   std::uint64_t seed = 0;
   Goldfish goldfish;  // in training; the loss on held-out text is that of all its words
-};
-
-// How a step's sequences are shared out (engine/batch.hpp).
-struct BatchShare {
-  ProcessGrid grid;
-  std::int64_t rank = 0;
-  std::int64_t sequences = 0;  // of the whole step, on all devices
-  std::int64_t micro_batches = 1;
 };
 
 // That a look at data in advance takes: some milliseconds, also of huge shards.
@@ -43,41 +38,48 @@ inline constexpr std::int64_t words_looked_at = 4'000'000;
 class Data {
  public:
   // Throws std::runtime_error with one sentence if a file is missing, damaged or of another kind,
-  // or if a part is too short for one sequence. Reads no words yet.
+  // or if the part to train on is too short for one sequence, or the other for one word with its
+  // target. Reads no words yet.
   Data(const DataOptions& options, const Model& model);
 
   // This rank's share of the step that begins at `position`: the number of sequences that training
   // has read so far, on all devices. Reads this rank's words only. Throws std::runtime_error if one
   // of them is outside the model's vocabulary, std::invalid_argument if the batch does not divide.
   LocalBatch training(std::int64_t position, const BatchShare& share) const;
-  // The same, of the held-out part, always front to back. Prompts are left out of it, too.
-  LocalBatch validation(std::int64_t position, const BatchShare& share) const;
+  // Of the held-out part, what is read each time. Prompts are left out of it, too.
+  Windows held_out() const;
 
   // Whether targets may be left out: then nobody knows how many of a step count before all ranks
   // have said how many of theirs do.
   bool training_leaves_out() const { return options_.goldfish.k > 0 || training_.has_prompts(); }
-  bool validation_leaves_out() const { return validation_.has_prompts(); }
 
+  const DataOptions& options() const { return options_; }
+  // Of all its files but their headers.
+  TokenFormat format() const { return training_.files().front().format(); }
   const WordStream& training_words() const { return training_; }
   const WordStream& validation_words() const { return validation_; }
   // Sequences of one epoch.
   std::int64_t training_sequences() const;
-  std::int64_t validation_sequences() const;
   // "37 text files, 2,170,000 bytes to train on, 241,000 held out".
   std::string description() const;
   // Tells data apart by some million of their words. Reads them.
   std::string digest() const;
+  // Whether two digests are of the same words to train on.
+  static bool same_training(const std::string& digest, const std::string& other);
 
  private:
   std::int64_t training_start(std::int64_t sequence) const;
-  void append(LocalBatch& batch, const WordStream& words, std::int64_t start) const;
+  void append(LocalBatch& batch, std::int64_t start) const;
   void leave_out_by_hash(std::span<std::int32_t> targets, std::int64_t first) const;
 
   DataOptions options_;
-  std::int64_t sequence_ = 0;  // tokens
-  std::int64_t vocabulary_ = 0;
+  Model model_;
   WordStream training_, validation_;
 };
+
+// The files that these names and patterns mean. Throws std::runtime_error if none matches a
+// pattern.
+std::vector<std::string> files_matching(const std::vector<std::string>& patterns);
 
 // What guessing words by their frequency costs: the entropy of single words, in nats a token.
 // Collective over MPI_COMM_WORLD, each rank counts its part. Throws std::runtime_error, on all

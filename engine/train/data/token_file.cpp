@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -23,10 +24,9 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "headers and tokens are little-endian");
 
-// llm.c's files begin with a date as magic: 20240520 for GPT-2 tokens, 20240801 for 32-bit ones,
-// 20240326 for models. Read as two tokens such a number holds one above 54,000, which no GPT-2
-// vocabulary has, so a file of nanoGPT is not mistaken for one.
-constexpr std::int32_t llmc_tokens = 20'240'520;
+// llm.c's files begin with a date as magic, 20240326 for models, say. Read as two tokens such a
+// number holds one above 54,000, which no GPT-2 vocabulary has, and as one it is beyond all
+// vocabularies, so a file of nanoGPT is not mistaken for one.
 constexpr std::int32_t llmc_first_magic = 20'240'000;
 constexpr std::int32_t llmc_last_magic = 20'241'231;
 constexpr std::int64_t llmc_header_bytes = 256 * 4;
@@ -34,6 +34,9 @@ constexpr std::int64_t llmc_header_bytes = 256 * 4;
 [[noreturn]] void refuse(const std::string& path, const std::string& what) {
   throw std::runtime_error(path + " " + what);
 }
+
+// More words than vocabularies have.
+constexpr std::int64_t beyond_vocabularies = std::int64_t{1} << 24;
 
 // Open for reading, for as long as it lives.
 class OpenFile {
@@ -47,13 +50,13 @@ class OpenFile {
   OpenFile& operator=(const OpenFile&) = delete;
 
   // Throws if it is no plain file. O_NONBLOCK keeps a pipe from being waited for.
-  std::int64_t bytes() const {
+  struct stat status() const {
     struct stat status {};
     ::fstat(file_, &status);
     if (!S_ISREG(status.st_mode)) {
       refuse(path_, "is no file; name text files or .bin shards, or a pattern of them");
     }
-    return status.st_size;
+    return status;
   }
   void read(std::int64_t first, void* to, std::size_t bytes) const {
     for (std::size_t done = 0; done < bytes;) {
@@ -74,12 +77,12 @@ class OpenFile {
   int file_;
 };
 
-std::int32_t largest_word(const TokenFile& file) {
+std::int64_t largest_word(const TokenFile& file) {
   constexpr std::int64_t piece = 1 << 20;
-  std::int32_t largest = 0;
+  std::int64_t largest = 0;
   for (std::int64_t first = 0; first < file.words(); first += piece) {
     const auto words = file.read(first, std::min(piece, file.words() - first));
-    largest = std::max(largest, std::ranges::max(words));
+    largest = std::max<std::int64_t>(largest, std::ranges::max(words));
   }
   return largest;
 }
@@ -98,35 +101,59 @@ TokenFormat parse_token_format(const std::string& text) {
   throw std::invalid_argument("unknown format of words '" + text + "'; known: text, nanogpt, llmc");
 }
 
-TokenFile::TokenFile(const std::string& path) : path_(path) {
-  words_ = OpenFile(path).bytes();
-  if (words_ == 0) refuse(path, "is empty; there is nothing to train on");
-  if (path.ends_with(".bin")) read_header(words_);
+struct TokenFile::Shard {
+  std::int32_t magic = 0, version = 0;
+  std::int64_t token_bits = 0;
+};
+
+TokenFile::TokenFile(const std::string& path, std::int64_t token_bits) : path_(path) {
+  const struct stat status = OpenFile(path).status();
+  file_ = {status.st_dev, status.st_ino};
+  words_ = status.st_size;
+  if (words_ == 0) refuse(path, "is empty; there is nothing to read");
+  if (path.ends_with(".bin")) read_tokens(words_, token_bits);
   if (path.ends_with(".jsonl")) read_documents(words_);
 }
 
-void TokenFile::read_header(std::int64_t bytes) {
+void TokenFile::read_tokens(std::int64_t bytes, std::int64_t token_bits) {
+  constexpr std::array shards{Shard{20'240'520, 1, 16}, Shard{20'240'801, 7, 32}};
+  std::int32_t magic = 0;
+  OpenFile(path_).read(0, &magic, std::min(static_cast<std::size_t>(bytes), sizeof magic));
+  if (magic < llmc_first_magic || magic > llmc_last_magic) {
+    word_bytes_ = (token_bits == 0 ? 16 : token_bits) / 8;
+    if (bytes % word_bytes_ != 0) {
+      refuse(path_, fmt::format("has {} bytes, no multiple of {}, and so does not hold {}-bit "
+                                "tokens; name it .txt if it is text",
+                                bytes, word_bytes_, 8 * word_bytes_));
+    }
+    format_ = TokenFormat::nanogpt;
+    words_ = bytes / word_bytes_;
+    return refuse_other_width();
+  }
+  const auto* const shard = std::ranges::find(shards, magic, &Shard::magic);
+  if (shard == shards.end()) {
+    refuse(path_, fmt::format("has llm.c's magic {}, which is neither {}, that of 16-bit tokens, "
+                              "nor {}, that of 32-bit ones",
+                              magic, shards[0].magic, shards[1].magic));
+  }
+  if (token_bits != 0 && token_bits != shard->token_bits) {
+    refuse(path_, fmt::format("says in its header that its tokens have {} bits; leave --token-bits "
+                              "{} out",
+                              shard->token_bits, token_bits));
+  }
+  read_header(*shard, bytes);
+}
+
+void TokenFile::read_header(const Shard& shard, std::int64_t bytes) {
   std::int32_t header[3] = {};
   OpenFile(path_).read(0, header, std::min(static_cast<std::size_t>(bytes), sizeof header));
   const auto [magic, version, count] = header;
-  if (magic < llmc_first_magic || magic > llmc_last_magic) {
-    if (bytes % 2 != 0) {
-      refuse(path_, fmt::format("has {} bytes, an odd number, and so does not hold 16-bit tokens; "
-                                "name it .txt if it is text",
-                                bytes));
-    }
-    format_ = TokenFormat::nanogpt;
-    words_ = bytes / 2;
-    return;
+  word_bytes_ = shard.token_bits / 8;
+  if (bytes >= 12 && version != shard.version) {
+    refuse(path_, fmt::format("is a shard of {}-bit tokens of version {}; only version {} is known",
+                              shard.token_bits, version, shard.version));
   }
-  if (magic != llmc_tokens) {
-    refuse(path_, fmt::format("has llm.c's magic {}, which is not {}, that of 16-bit tokens", magic,
-                              llmc_tokens));
-  }
-  if (bytes >= 12 && version != 1) {
-    refuse(path_, fmt::format("is a token shard of version {}; only version 1 is known", version));
-  }
-  const std::int64_t expected = llmc_header_bytes + 2 * std::int64_t{count};
+  const std::int64_t expected = llmc_header_bytes + word_bytes_ * std::int64_t{count};
   if (bytes < llmc_header_bytes || bytes < expected) {
     refuse(path_, fmt::format("is truncated: it has {} bytes, its header speaks of {}", bytes,
                               std::max(expected, llmc_header_bytes)));
@@ -139,6 +166,33 @@ void TokenFile::read_header(std::int64_t bytes) {
   words_ = count;
 }
 
+// By how it begins. Of 32-bit tokens every second half is next to nothing; two 16-bit ones, taken
+// as one, are beyond all vocabularies.
+void TokenFile::refuse_other_width() const {
+  constexpr std::int64_t most = 4096, least = 16;
+  const std::int64_t looked_at = std::min(most, words_ * word_bytes_ / 4);
+  if (looked_at < least) return;
+  std::vector<std::uint32_t> pairs(static_cast<std::size_t>(looked_at));
+  OpenFile(path_).read(0, pairs.data(), 4 * pairs.size());
+  const std::uint32_t largest = std::ranges::max(pairs);
+  if (word_bytes_ == 4 && largest >= beyond_vocabularies) {
+    refuse(path_, fmt::format("holds no 32-bit tokens: read as such one of them is {}; leave "
+                              "--token-bits 32 out if they have 16 bits",
+                              largest));
+  }
+  constexpr std::uint32_t few = 32, many = 1024;
+  const auto low = [](std::uint32_t pair) { return pair & 0xFFFFU; };
+  const bool all_high_halves_are_0 = largest >> 16 == 0;
+  const bool looks_wide =
+      all_high_halves_are_0 ? largest > 0
+                            : largest >> 16 < few && low(std::ranges::max(pairs, {}, low)) >= many;
+  if (word_bytes_ == 2 && looks_wide) {
+    refuse(path_, fmt::format("looks like 32-bit tokens: of its first {} pairs of 16-bit words the "
+                              "second never exceeds {}; give --token-bits 32",
+                              looked_at, largest >> 16));
+  }
+}
+
 std::vector<std::int32_t> TokenFile::read(std::int64_t first, std::int64_t count) const {
   const auto number = static_cast<std::size_t>(count);
   if (!documents_.empty()) {
@@ -149,14 +203,25 @@ std::vector<std::int32_t> TokenFile::read(std::int64_t first, std::int64_t count
     return words;
   }
   const OpenFile file(path_);
-  if (format_ == TokenFormat::text) {
-    std::vector<std::uint8_t> bytes(number);
-    file.read(first, bytes.data(), bytes.size());
-    return {bytes.begin(), bytes.end()};
+  const auto read_as = [&]<typename Word>(Word) {
+    std::vector<Word> words(number);
+    file.read(first_byte_ + word_bytes_ * first, words.data(), sizeof(Word) * words.size());
+    return words;
+  };
+  const auto widened = [](const auto& words) {
+    return std::vector<std::int32_t>(words.begin(), words.end());
+  };
+  if (word_bytes_ == 1) return widened(read_as(std::uint8_t{}));
+  if (word_bytes_ == 2) return widened(read_as(std::uint16_t{}));
+  std::vector<std::int32_t> words = read_as(std::int32_t{});
+  const auto beyond = std::ranges::find_if(words, [](std::int32_t word) { return word < 0; });
+  if (beyond != words.end()) {
+    refuse(path_, fmt::format("holds token {} at place {} (the first is 0), beyond {}, the largest "
+                              "that is known",
+                              static_cast<std::uint32_t>(*beyond), first + (beyond - words.begin()),
+                              std::numeric_limits<std::int32_t>::max()));
   }
-  std::vector<std::uint16_t> tokens(number);
-  file.read(first_byte_ + 2 * first, tokens.data(), 2 * tokens.size());
-  return {tokens.begin(), tokens.end()};
+  return words;
 }
 
 void TokenFile::read_documents(std::int64_t bytes) {
@@ -181,11 +246,12 @@ bool TokenFile::is_of_prompt(std::int64_t i) const {
   return behind != prompts_.end() && behind->from <= i;
 }
 
-WordStream::WordStream(const std::vector<std::string>& paths, Stretch stretch) {
+WordStream::WordStream(const std::vector<std::string>& paths, Stretch stretch,
+                       std::int64_t token_bits) {
   if (paths.empty()) throw std::runtime_error("there is no file to read words from");
   std::int64_t end = 0;
   for (const std::string& path : paths) {
-    const TokenFile& file = files_.emplace_back(path);
+    const TokenFile& file = files_.emplace_back(path, token_bits);
     if (word_name(file.format()) != word_name(files_.front().format())) {
       refuse(path, fmt::format("holds {}s as words, but {} holds {}s: a model learns one kind",
                                word_name(file.format()), files_.front().path(),

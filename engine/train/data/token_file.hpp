@@ -1,11 +1,12 @@
-// One file of words: plain text as bytes, a .bin shard of 16-bit tokens, as nanoGPT (no header) and
-// llm.c (256 int32 of header) write them, or .jsonl documents with prompts; and many such files as
-// one stream.
+// One file of words: plain text as bytes, a .bin shard of tokens of 16 or 32 bits, as nanoGPT (no
+// header) and llm.c (256 int32 of header) write them, or .jsonl documents with prompts; and many
+// such files as one stream.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fourfold {
@@ -24,14 +25,18 @@ inline std::string word_name(TokenFormat format) {
 class TokenFile {
  public:
   // A name that ends in .bin is a shard of tokens, .jsonl one of documents, everything else is
-  // text. Throws std::runtime_error with one sentence if the file is missing, empty, of odd length,
-  // has another magic or version than llm.c's, is shorter or longer than its header says, or if a
-  // line is no document.
-  explicit TokenFile(const std::string& path);
+  // text. `token_bits` are those of a shard without a header: 16, 32, or 0 for what is usual, 16; a
+  // header says its own. Throws std::runtime_error with one sentence if the file is missing, empty,
+  // or no multiple of its words, has another magic or version than llm.c's, is shorter or longer
+  // than its header says, looks like words of the other width, or if a line is no document.
+  explicit TokenFile(const std::string& path, std::int64_t token_bits = 0);
 
   const std::string& path() const { return path_; }
   TokenFormat format() const { return format_; }
   std::int64_t words() const { return words_; }
+  std::int64_t word_bytes() const { return word_bytes_; }
+  // Whether it is the very same file, whatever its name.
+  bool is(const TokenFile& other) const { return file_ == other.file_; }
   // Words in the order of the file. Throws std::runtime_error if they are not all there any more.
   std::vector<std::int32_t> read(std::int64_t first, std::int64_t count) const;
   // Prompts are read, but left out of the loss. A zero byte ends each document.
@@ -39,12 +44,17 @@ class TokenFile {
   bool is_of_prompt(std::int64_t i) const;
 
  private:
-  void read_header(std::int64_t bytes);
+  struct Shard;  // a kind of llm.c's
+  void read_tokens(std::int64_t bytes, std::int64_t token_bits);
+  void read_header(const Shard& shard, std::int64_t bytes);
+  void refuse_other_width() const;
   void read_documents(std::int64_t bytes);
 
   std::string path_;
   TokenFormat format_ = TokenFormat::text;
-  std::int64_t first_byte_ = 0;  // of the first word
+  std::pair<std::uint64_t, std::uint64_t> file_;  // device and number there
+  std::int64_t first_byte_ = 0;                   // of the first word
+  std::int64_t word_bytes_ = 1;
   struct Range {
     std::int64_t from = 0, to = 0;
   };
@@ -63,7 +73,7 @@ struct Stretch {
 class WordStream {
  public:
   // Throws std::runtime_error, as TokenFile, or if there are no files.
-  WordStream(const std::vector<std::string>& paths, Stretch stretch);
+  WordStream(const std::vector<std::string>& paths, Stretch stretch, std::int64_t token_bits = 0);
 
   std::int64_t words() const { return ends_.back(); }
   const std::vector<TokenFile>& files() const { return files_; }

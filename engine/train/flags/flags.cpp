@@ -59,14 +59,16 @@ constexpr const char* output_group =
     "What is written, and how often (in steps; 0: only at the end)";
 
 void add_what(CLI::App& verb, TrainFlags& flags) {
-  FlagGroup group(verb, "What is trained, on what");
+  constexpr const char* what_group = "What is trained, on what";
+  FlagGroup group(verb, what_group);
   DataOptions& data = flags.settings.data;
   group.add("--model", flags.model, "a name (`fourfold models` lists them) or a .toml file");
   group.add(
       "--data", data.files,
       "files or 'patterns': plain text (a byte is a word), .jsonl documents whose prompts are left "
       "out of the loss (lines {\"prompt\": \"...\", \"completion\": \"...\"}), or .bin shards of "
-      "16-bit tokens, as nanoGPT and llm.c write them; without it, text that Debian ships");
+      "tokens, as nanoGPT and llm.c write them; without it, text that Debian ships");
+  add_token_bits_flag(verb, data.token_bits)->group(what_group);
   group.add("--validation-data", data.validation_files,
             "files to validate on, instead of the end of each training file");
   group.add("--held-out", data.held_out,
@@ -173,9 +175,9 @@ void add_output(CLI::App& verb, TrainFlags& flags) {
            "steps between looks at the loss on words kept apart")
       ->check(whole_number(0));
   group
-      .add("--validation-batches", s.validation_batches,
-           "batches read each time; each has a micro-batch's sequences")
-      ->check(whole_number(1));
+      .add("--validation-words", s.data.validation_words,
+           "of those kept apart so many are read each time, from the first on; 0: all")
+      ->check(whole_number(0));
   group
       .add("--checkpoint-every", s.checkpoint_every,
            "steps between checkpoints: all that a run needs to go on")
@@ -195,6 +197,19 @@ void add_output(CLI::App& verb, TrainFlags& flags) {
 }
 
 }  // namespace
+
+CLI::Option* add_token_bits_flag(CLI::App& verb, std::int64_t& token_bits) {
+  return verb
+      .add_option("--token-bits", token_bits,
+                  "of .bin shards without a header: 16 or 32 (a vocabulary above 65,536 words); 0: "
+                  "16. llm.c's headers say their own")
+      ->capture_default_str()
+      ->check([](const std::string& word) {
+        return word == "0" || word == "16" || word == "32"
+                   ? ""
+                   : "must be 0, 16 or 32, not '" + word + "'";
+      });
+}
 
 CoreWish core_wish(const std::string& openblas_core) {
   return openblas_core == "keep" ? CoreWish::keep : CoreWish::repair;

@@ -12,6 +12,7 @@
 
 namespace CLI {
 class App;
+class Option;
 }
 
 namespace fourfold {
@@ -34,6 +35,8 @@ struct TrainFlags {
 
 void add_train_flags(CLI::App& verb, TrainFlags& flags);
 void add_sampling_flags(CLI::App& verb, SamplingSettings& sampling);
+// --token-bits, which every verb that reads shards has.
+CLI::Option* add_token_bits_flag(CLI::App& verb, std::int64_t& token_bits);
 
 // What --openblas-core asks for, "auto" or "keep"; the flag refuses everything else.
 CoreWish core_wish(const std::string& openblas_core);

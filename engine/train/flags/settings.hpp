@@ -55,7 +55,6 @@ struct TrainSettings {
   bool time_reference = false;  // a fixed product after each step
 
   std::int64_t validate_every = 250;  // steps; 0: only at the end
-  std::int64_t validation_batches = 8;
   SamplingSettings sampling;
   Screen screen = Screen::lines;
   // Steps that share a line on the screen; 0: a line a second. The log has all.

@@ -82,13 +82,13 @@ std::int64_t allowed_by_groups() {
   return allowed;
 }
 
+}  // namespace
+
 std::string size_text(double bytes) {
   constexpr double giga = 1e9;
   return bytes < 1e13 ? fmt::format("{:.1f} GB", bytes / giga)
                       : fmt::format("{:.3g} GB", bytes / giga);
 }
-
-}  // namespace
 
 std::int64_t available_bytes() {
   std::ifstream file("/proc/meminfo");

@@ -2,6 +2,7 @@
 // whether a run fits into its nodes, asked before anything large is allocated.
 #pragma once
 #include <cstdint>
+#include <string>
 
 #include "support/quantity.hpp"
 
@@ -23,6 +24,9 @@ class MemoryGrowth {
  private:
   std::int64_t before_ = 0;
 };
+
+// "1.5 GB".
+std::string size_text(double bytes);
 
 // What this node can still give to new work: MemAvailable of /proc/meminfo, or less where the
 // control groups of this process (a container's, a batch job's) allow less.

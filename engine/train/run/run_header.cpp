@@ -161,6 +161,7 @@ std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
       "data        {}\n            entropy of single {}s {:.3f} nats = {:.3f} bits: "
       "what guessing by frequency costs\n",
       facts.data, facts.word, facts.unigram_nats, facts.unigram_nats / std::numbers::ln2);
+  for (const std::string& remark : facts.data_remarks) text += "            " + remark + "\n";
   text += loss_text(settings.data.goldfish);
   text += fmt::format("libraries   {}\n", facts.libraries);
   text += fmt::format("kernels     {}; libraries prepared in {:.1f} s\n", facts.kernels,
@@ -188,7 +189,7 @@ std::string header_json(const TrainSettings& settings, const RunFacts& facts) {
   nlohmann::ordered_json described{{"name", model.name}};
   described.update(ordered_json_of(model_fields().facts(), model_fields().values(model)));
   described["parameters"] = parameter_count(model);
-  const nlohmann::ordered_json line{
+  nlohmann::ordered_json line{
       {"kind", "run"},
       {"model", described},
       {"grid", settings.grid.str()},
@@ -227,6 +228,7 @@ std::string header_json(const TrainSettings& settings, const RunFacts& facts) {
       {"resumed_after_step", facts.step},
       {"started_from", settings.start_from},
       {"changes", settings.changes}};
+  if (!facts.data_remarks.empty()) line["data_remarks"] = facts.data_remarks;
   return line.dump();
 }
 

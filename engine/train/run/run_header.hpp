@@ -21,8 +21,9 @@ struct RunFacts {
   double prepare_seconds = 0.0;  // that the libraries took to compile these products
   std::string transports;        // what transport auto chose
   std::string data;
-  std::string word;           // "byte" or "token"
-  double unigram_nats = 0.0;  // a word, of the held-out part
+  std::vector<std::string> data_remarks;  // sentences
+  std::string word;                       // "byte" or "token"
+  double unigram_nats = 0.0;              // a word, of the held-out part
   StepWork work;
   MemoryUse counted;             // on one rank, at its peak; of the stage that needs most
   std::int64_t step = 0;         // steps done before this run

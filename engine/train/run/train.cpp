@@ -20,9 +20,12 @@
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/checkpoint/choices_json.hpp"
 #include "engine/train/checkpoint/resume.hpp"
+#include "engine/train/data/repeated_files.hpp"
 #include "engine/train/run/agreement.hpp"
 #include "engine/train/run/memory.hpp"
+#include "engine/train/run/passes.hpp"
 #include "engine/train/run/run_folder.hpp"
+#include "engine/train/run/same_data.hpp"
 #include "engine/train/run/transport_table.hpp"
 #include "engine/train/sample/sample.hpp"
 #include "schedule/order/step.hpp"
@@ -144,6 +147,29 @@ void refuse_other_data(const TrainSettings& settings, const TrainingState& befor
       settings.resume, were->at("is").get<std::string>()));
 }
 
+// Where other data are trained on than the resumed run read, from their beginning.
+void begin_other_data(TrainingState& state, const std::string& digest, RunFacts& facts) {
+  const auto were = state.trainer.find("data");
+  if (state.position == 0 || were == state.trainer.end()) return;
+  if (Data::same_training(were->at("digest"), digest)) return;
+  facts.data_remarks.push_back(fmt::format(
+      "other data than the resumed run trained on (then {}): read from their beginning, not from "
+      "sequence {} on",
+      were->at("is").get<std::string>(), state.position));
+  state.position = 0;
+}
+
+std::vector<std::string> remarks_on(const Data& data) {
+  std::vector<std::string> remarks = repeated_files(data);
+  const Windows read = data.held_out();
+  const std::int64_t held_out = data.validation_words().words();
+  if (read.targets() < held_out - 1) {
+    remarks.push_back(fmt::format("of what is held out the first {} are read each time",
+                                  amount(read.targets(), word_name(data.format()))));
+  }
+  return remarks;
+}
+
 }  // namespace
 
 std::string log_path(const TrainSettings& settings) {
@@ -153,6 +179,7 @@ std::string log_path(const TrainSettings& settings) {
 void refuse(const TrainSettings& settings, const TrainingState& before) {
   const Data data(settings.data, settings.model);
   refuse_other_words(settings, before, data);
+  refuse_passes(settings, data.format());
   data.training_words().expect_within(settings.model.vocabulary, words_looked_at);
   data.validation_words().expect_within(settings.model.vocabulary, words_looked_at);
   if (!settings.resume.empty()) refuse_other_data(settings, before, data.digest());
@@ -186,9 +213,19 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
     refuse_unwritable_outputs(settings);
   });
   std::optional<Data> opened;
-  together([&] { opened.emplace(settings.data, settings.model); });
+  together([&] {
+    opened.emplace(settings.data, settings.model);
+    refuse_passes(settings, opened->format());
+  });
   const Data& data = *opened;
-  const std::string digest = from_first_rank([&] { return data.digest(); });
+  const std::string digest = digest_of_all(data, world);
+  Bytes own_later;
+  together(
+      [&] { own_later = memory_of_later_passes(settings, stage_of(settings.grid, world.rank())); });
+  const Bytes later = {std::ranges::max(world.all(own_later.value))};
+  together([&] {
+    refuse_later_without_room(counted_memory(settings).peak, later, neighbours, available_bytes());
+  });
   const Program program =
       record_step(settings.model, settings.options, stage_of(settings.grid, world.rank()));
   TunedBackend backend;
@@ -219,7 +256,8 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   facts.openblas_core = openblas_core();
   facts.kernels = kernels_text(choices, peaks.front());
   facts.data = data.description();
-  facts.word = word_name(data.training_words().files().front().format());
+  facts.word = word_name(data.format());
+  on_first_rank([&] { facts.data_remarks = remarks_on(data); });
   facts.unigram_nats = unigram_entropy(data.validation_words(), settings.model.vocabulary);
   facts.work = counted_work(settings);
   facts.work.peak = peak_of(peaks);
@@ -234,6 +272,7 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   Weights weights(program, settings.grid, world.rank(), backend.memory());
   if (!settings.resume.empty()) {
     state = read_checkpoint(settings.resume, settings.model, weights);
+    begin_other_data(state, digest, facts);
     on_first_rank([&] { sweep_checkpoints(folder_of(settings.resume)); });
   } else if (!settings.start_from.empty()) {
     const TrainingState before = read_weights(settings.start_from, settings.model, weights);
@@ -248,7 +287,7 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   state.trainer["kernels"] = json_of(choices);
   channels.remember(
       read_transport_choices(state.trainer.value("transports", nlohmann::json::array())));
-  state.trainer["words"] = name(data.training_words().files().front().format());
+  state.trainer["words"] = name(data.format());
   state.trainer["data"] = {{"is", data.description()}, {"digest", digest}};
 
   facts.step = state.step;

@@ -14,6 +14,7 @@
 
 #include "engine/mpi/session.hpp"
 #include "engine/train/run/agreement.hpp"
+#include "engine/train/run/same_data.hpp"
 #include "engine/train/run/stop.hpp"
 #include "engine/train/run/trace.hpp"
 #include "engine/train/sample/prompt.hpp"
@@ -35,21 +36,26 @@ struct RankWord {
   bool stop_asked = false;
   double seconds_here = 0.0;  // trained in this run, by its clock
   double loss = 0.0;          // on the last stage
+  double words = 0.0;         // the fingerprint of those it has read
 
   std::vector<double> numbers() const {
-    std::vector<double> result{step.seconds, static_cast<double>(step.staged_bytes),
-                               stop_asked ? 1.0 : 0.0, seconds_here, loss};
+    std::vector<double> result{step.seconds,
+                               static_cast<double>(step.staged_bytes),
+                               stop_asked ? 1.0 : 0.0,
+                               seconds_here,
+                               loss,
+                               words};
     result.insert(result.end(), step.kernels.begin(), step.kernels.end());
     result.insert(result.end(), step.exposed_seconds.begin(), step.exposed_seconds.end());
     return result;
   }
   static RankWord of(std::span<const double> numbers) {
-    constexpr std::size_t alone = 5;  // numbers that are one each
+    constexpr std::size_t alone = 6;  // numbers that are one each
     const std::span<const double> exposed = numbers.subspan(alone + kernel_kinds);
     RankStep step{
         numbers[0], static_cast<std::int64_t>(numbers[1]), {exposed.begin(), exposed.end()}, {}};
     std::ranges::copy(numbers.subspan(alone, kernel_kinds), step.kernels.begin());
-    return {step, numbers[2] != 0.0, numbers[3], numbers[4]};
+    return {step, numbers[2] != 0.0, numbers[3], numbers[4], numbers[5]};
   }
 };
 
@@ -116,6 +122,7 @@ void Trainer::step() {
   LocalBatch batch = data_.training(
       state_.position,
       {weights_.grid(), weights_.rank(), settings_.batch, settings_.options.micro_batches});
+  words_read_ = fingerprint(batch);
   if (data_.training_leaves_out()) count_targets(batch, worker_.world, weights_.grid());
   AdamW optimizer = settings_.optimizer;
   optimizer.learning_rate = settings_.learning_rate.at(state_.step + 1, done());
@@ -173,19 +180,23 @@ StepReport Trainer::report_of(const ExecutedStep& executed, double learning_rate
                 kernel_seconds(executor_.schedule().program, executed.spans)},
                stop_asked(),
                now() - began_,
-               executed.loss}
+               executed.loss,
+               words_read_}
           .numbers();
   const std::vector<double> all = worker_.world.all(own);
   std::vector<RankStep> ranks;
+  std::vector<double> words;
   StepReport report;
   ++trained_.steps_here;
   for (std::size_t first = 0; first < all.size(); first += own.size()) {
     const RankWord word = RankWord::of(std::span(all).subspan(first, own.size()));
     ranks.push_back(word.step);
+    words.push_back(word.words);
     outcome_.stopped = outcome_.stopped || word.stop_asked;
     if (first == 0) trained_.seconds_here = word.seconds_here;
     report.loss = word.loss;  // the last rank is of the last stage
   }
+  expect_same_words(words, settings_.grid);
   report.step = state_.step;
   report.gradient_norm = executed.gradient_norm;
   report.learning_rate = learning_rate;
@@ -243,9 +254,9 @@ void Trainer::validate() {
     validation_.emplace(worker_, settings_.model, settings_.options,
                         settings_.batch / settings_.options.micro_batches, weights_);
   }
-  const HeldOutLoss held_out = validation_->loss(data_, settings_.validation_batches);
+  const HeldOutLoss held_out = validation_->loss(data_.held_out());
   outcome_.validation_loss = held_out.mean;
-  const std::string word = word_name(data_.training_words().files().front().format());
+  const std::string word = word_name(data_.format());
   log_.say(fmt::format(
       "step {:5}  validation loss {:.4f} nats = {:.3f} bits a {}, over {} in {:.1f} s", state_.step,
       outcome_.validation_loss, outcome_.validation_loss / std::numbers::ln2, word,
@@ -273,7 +284,7 @@ void Trainer::draw_texts() {
   if (!sampler_) {
     sampler_.emplace(worker_, settings_.model, settings_.options, sampling.texts, weights_);
   }
-  const TokenFormat format = data_.training_words().files().front().format();
+  const TokenFormat format = data_.format();
   const auto prompt = words_of_prompt(sampling.prompt, format, settings_.model.vocabulary);
   outcome_.texts = sampler_->draw(prompt, sampling);
   say_texts(outcome_.texts, format, log_);

@@ -73,6 +73,7 @@ class Trainer {
   TrainOutcome outcome_;
   std::int64_t traced_step_ = 0;
   std::int64_t staged_before_ = 0;  // bytes, in steps before this one and between steps
+  double words_read_ = 0.0;         // the fingerprint of this step's on this rank
   double began_ = 0.0;              // on this rank's clock
   double said_at_ = 0.0;            // when the last line of a step was said, in seconds of this run
   Trained trained_;  // by rank 0's clock, on all ranks: when to end must not depend on the rank

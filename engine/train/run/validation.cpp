@@ -1,36 +1,46 @@
-// Forward passes over the held-out part; see validation.hpp.
+// Forward passes over windows of words; see validation.hpp.
 #include "engine/train/run/validation.hpp"
 
 #include <algorithm>
+
+#include "engine/plan/block_place.hpp"
+#include "engine/words.hpp"
 
 namespace fourfold {
 
 Validation::Validation(const Worker& worker, const Model& model, const StepOptions& options,
                        std::int64_t sequences, Weights& weights)
     : world_(worker.world),
-      model_(model),
+      device_(weights.device()),
       share_{weights.grid(), weights.rank(), sequences, 1},
+      tells_(stage_of(share_.grid, share_.rank).last() &&
+             is_first(share_.grid, share_.rank, AxisSet{Axis::x, Axis::y})),
       executor_(evaluation_executor(worker, model, options, sequences, weights)) {}
 
-std::int64_t Validation::batches_in(const Data& data, std::int64_t batches) const {
-  const std::int64_t whole = data.validation_sequences() / share_.sequences;
-  return std::max<std::int64_t>(1, std::min(batches, whole));
+void Validation::add(const LocalBatch& batch, Sum& sum) const {
+  if (!tells_) return;
+  const std::vector<float> losses = numbers_of(device_, executor_.token_losses());
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    if (batch.targets[i] == ignored_target) continue;
+    sum.loss += static_cast<double>(losses[i]);
+    ++sum.words;
+  }
 }
 
-HeldOutLoss Validation::loss(const Data& data, std::int64_t batches) {
-  const std::int64_t count = batches_in(data, batches);
-  HeldOutLoss result;
-  double sum = 0.0, weights = 0.0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    LocalBatch batch = data.validation(i * share_.sequences, share_);
-    if (data.validation_leaves_out()) count_targets(batch, world_, share_.grid);
-    const auto weight = static_cast<double>(batch.counted_targets.value_or(1));
-    sum += weight * executor_.step(batch, AdamW{}, 1).loss;
-    weights += weight;
-    result.words += batch.counted_targets.value_or(share_.sequences * model_.sequence);
+HeldOutLoss Validation::loss(const Windows& windows, const std::function<bool()>& go_on) {
+  Sum own;
+  for (std::int64_t first = 0; first < windows.count(); first += share_.sequences) {
+    const LocalBatch batch = windows.batch(first, share_);
+    executor_.step(batch, AdamW{}, 1);
+    add(batch, own);
+    if (go_on && !go_on()) break;
   }
-  result.mean = world_.from_last(sum) / std::max(weights, 1.0);
-  return result;
+  Sum all;
+  for (const Sum& sum : world_.all(own)) {
+    all.loss += sum.loss;
+    all.words += sum.words;
+  }
+  return {all.loss / static_cast<double>(std::max<std::int64_t>(1, all.words)), all.words};
 }
 
 }  // namespace fourfold

@@ -1,32 +1,42 @@
-// The loss on text that training never sees.
+// The loss on text that training never sees: the sum of the losses of its words in fp64, divided by
+// how many they are. It does not depend, but for rounding, on how the words are cut into batches
+// and over ranks.
 #pragma once
 
-#include "engine/train/data/data.hpp"
+#include <functional>
+
+#include "engine/train/data/windows.hpp"
 #include "engine/train/run/worker.hpp"
 
 namespace fourfold {
 
 struct HeldOutLoss {
-  double mean = 0.0;       // nats a word
+  double mean = 0.0;       // nats a word; 0 if no word counts
   std::int64_t words = 0;  // that it is the mean over: of prompts none
 };
 
 class Validation {
  public:
-  // Batches of so many sequences; the data and what the worker names must outlive it.
+  // So many sequences side by side; what the worker names must outlive it.
   Validation(const Worker& worker, const Model& model, const StepOptions& options,
              std::int64_t sequences, Weights& weights);
 
-  // Mean loss over the first `batches` batches of the held-out part, or as many as it has. The same
-  // batches every time, so that losses can be compared.
-  HeldOutLoss loss(const Data& data, std::int64_t batches);
+  // Of all windows, each once. `go_on` is asked after every pass, on every rank, and says the same
+  // on all; the loss is that of what was read until then. Collective.
+  HeldOutLoss loss(const Windows& windows, const std::function<bool()>& go_on = {});
 
  private:
-  std::int64_t batches_in(const Data& data, std::int64_t batches) const;
+  // What this rank has to tell: ranks along x and y have the same words, the last stage the losses.
+  struct Sum {
+    double loss = 0.0;
+    std::int64_t words = 0;
+  };
+  void add(const LocalBatch& batch, Sum& sum) const;
 
   const World& world_;
-  Model model_;
+  DeviceMemory& device_;
   BatchShare share_;
+  bool tells_ = false;
   Executor executor_;
 };
 

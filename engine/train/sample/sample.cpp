@@ -15,6 +15,7 @@
 #include "engine/train/run/agreement.hpp"
 #include "engine/train/sample/prompt.hpp"
 #include "schedule/order/step.hpp"
+#include "support/field.hpp"
 #include "support/standard_streams.hpp"
 
 namespace fourfold {
@@ -96,6 +97,12 @@ TokenFormat words_of(const TrainingState& state) {
         "one more step with `fourfold train --resume`, which notes it");
   }
   return parse_token_format(words->get<std::string>());
+}
+
+Precision trained_precision(const TrainingState& state) {
+  const auto typed = state.trainer.value("typed", nlohmann::json::object());
+  const auto words = typed.value("--precision", std::vector<std::string>{"fp32"});
+  return step_fields().with({}, "--precision", words.back()).precision;
 }
 
 Sample sample(const SampleSettings& settings, World& world) {

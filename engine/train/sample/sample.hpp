@@ -37,6 +37,9 @@ struct Sample {
 // What the words of a checkpoint's data were. Throws std::runtime_error if it does not say.
 TokenFormat words_of(const TrainingState& state);
 
+// The precision the run was trained in, of the flags that were typed then.
+Precision trained_precision(const TrainingState& state);
+
 // On rank 0's standard output one text appears word by word, several when all are drawn, on
 // Screen::json the whole outcome as one line. Collective; throws std::runtime_error or
 // std::invalid_argument with one sentence if checkpoint, grid and prompt do not fit each other.

@@ -85,13 +85,6 @@ void add_sample_flags(CLI::App& verb, SampleFlags& flags) {
       "--json");
 }
 
-// The precision the run was trained in, of the flags that were typed then.
-Precision trained_precision(const TrainingState& state) {
-  const auto typed = state.trainer.value("typed", nlohmann::json::object());
-  const auto words = typed.value("--precision", std::vector<std::string>{"fp32"});
-  return step_fields().with({}, "--precision", words.back()).precision;
-}
-
 // Collective: the checkpoint has a say.
 SampleSettings settings_of(const SampleFlags& flags, const TrainingState& state) {
   SampleSettings settings = flags.settings;

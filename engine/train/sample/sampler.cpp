@@ -9,21 +9,14 @@
 #include "engine/train/run/stop.hpp"
 #include "engine/train/sample/pick.hpp"
 #include "engine/train/sample/prompt.hpp"
+#include "schedule/models/fit.hpp"
 #include "schedule/order/step.hpp"
 
 namespace fourfold {
 
-namespace {
-
-std::int64_t rounded_up(std::int64_t count, const ProcessGrid& grid) {
-  const std::int64_t parts = grid.extent(Axis::z) * grid.extent(Axis::data);
-  return (count + parts - 1) / parts * parts;
-}
-
-Schedule evaluation_of(const Model& model, StepOptions options, const Weights& weights) {
-  options.attention = AttentionKernel::fused;  // the same numbers, and their keys in one operation
-  return issue(record_evaluation(model, options, stage_of(weights.grid(), weights.rank())),
-               options);
+std::int64_t sequences_of_texts(std::int64_t texts, const ProcessGrid& grid) {
+  const std::int64_t parts = replicas(grid);
+  return (texts + parts - 1) / parts * parts;
 }
 
 Model of_one_word(Model model) {
@@ -31,7 +24,30 @@ Model of_one_word(Model model) {
   return model;
 }
 
-}  // namespace
+StepOptions options_of_texts(StepOptions options) {
+  options.attention = AttentionKernel::fused;  // the same numbers, and their keys in one operation
+  options.sequence_parallel = false;
+  return options;
+}
+
+Schedule schedule_of_texts(const Model& model, const StepOptions& options, const Stage& stage) {
+  return reading_pass(issue(record_evaluation(model, options, stage), options));
+}
+
+Schedule schedule_of_words(const Model& model, const StepOptions& options, const Stage& stage) {
+  return decoding_pass(issue(record_evaluation(model, options, stage), options));
+}
+
+Bytes host_memory_of_texts(const Model& model, const ProcessGrid& grid, std::int64_t sequences) {
+  const auto texts = static_cast<double>(sequences);
+  const auto vocabulary = static_cast<double>(model.vocabulary);
+  const double kept = texts / static_cast<double>(replicas(grid)) *
+                      static_cast<double>(model.kv_heads() / grid.extent(Axis::x)) *
+                      static_cast<double>(2 * model.head_columns() * model.sequence) *
+                      static_cast<double>(model.layers / grid.extent(Axis::pipe) + 1);
+  const double copies = static_cast<double>(grid.extent(Axis::y) * grid.extent(Axis::pipe)) + 2.0;
+  return {sizeof(float) * (kept + copies * texts * vocabulary)};
+}
 
 Sampler::Sampler(const Worker& worker, const Model& model, const StepOptions& options,
                  std::int64_t texts, Weights& weights)
@@ -41,17 +57,16 @@ Sampler::Sampler(const Worker& worker, const Model& model, const StepOptions& op
       grid_(weights.grid()),
       rank_(weights.rank()),
       texts_(texts),
-      sequences_(rounded_up(texts, grid_)),
-      can_cache_(!options.sequence_parallel),
+      sequences_(sequences_of_texts(texts, grid_)),
       cache_(std::make_unique<CachingBackend>(worker.backend)),
-      reader_(executor_of({worker.world, worker.channels, *cache_}, model,
-                          reading_pass(evaluation_of(model, options, weights)), sequences_,
-                          weights)) {
-  if (!can_cache_) return;  // single words cannot be cut along x
-  decoder_.reset(new Executor(
-      executor_of({worker.world, worker.channels, *cache_}, of_one_word(model),
-                  decoding_pass(evaluation_of(model, options, weights)), sequences_, weights)));
-}
+      reader_(
+          executor_of({worker.world, worker.channels, *cache_}, model,
+                      schedule_of_texts(model, options_of_texts(options), stage_of(grid_, rank_)),
+                      sequences_, weights)),
+      decoder_(
+          executor_of({worker.world, worker.channels, *cache_}, of_one_word(model),
+                      schedule_of_words(model, options_of_texts(options), stage_of(grid_, rank_)),
+                      sequences_, weights)) {}
 
 LocalBatch Sampler::batch_of(const Texts& texts, std::int64_t row) const {
   const Share own = share(grid_, rank_, 0, sequences_ * row);
@@ -87,8 +102,8 @@ std::vector<float> Sampler::pass(const Texts& texts) {
   const bool fits = cached_ && length <= model_.sequence;
   if (fits && length > 1 && cache_->words() == length - 1) {
     cache_->will_decode();
-    decoder_->step(batch_of(texts, 1), AdamW{}, 1);
-    return own_logits(*decoder_, 0, 1);
+    decoder_.step(batch_of(texts, 1), AdamW{}, 1);
+    return own_logits(decoder_, 0, 1);
   }
   cache_->will_read(fits ? length : 0);
   reader_.step(batch_of(texts, model_.sequence), AdamW{}, 1);
@@ -124,7 +139,7 @@ Texts Sampler::draw(const std::vector<std::int32_t>& prompt, const SamplingSetti
 Texts Sampler::draw(const Texts& prompts, const SamplingSettings& settings, const HearWord& hear) {
   const Drawing drawing{settings.temperature, settings.top_k};
   Texts texts = prompts;
-  cached_ = can_cache_ && settings.decoding == Decoding::cached;
+  cached_ = settings.decoding == Decoding::cached;
   cache_->will_read(0);
   std::vector<std::mt19937_64> random;
   for (std::int64_t i = 0; i < texts_; ++i) {

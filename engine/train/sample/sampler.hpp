@@ -12,6 +12,7 @@
 #include "engine/train/run/run_log.hpp"
 #include "engine/train/run/worker.hpp"
 #include "engine/train/sample/key_value_cache.hpp"
+#include "support/quantity.hpp"
 
 namespace fourfold {
 
@@ -20,6 +21,18 @@ using Texts = std::vector<std::vector<std::int32_t>>;
 
 // Told of the texts after every word, on every rank; whether to go on, the same on all ranks.
 using HearWord = std::function<bool(const Texts& texts)>;
+
+// How texts are cut into a forward pass: as many as z x data divides, a model of one word where
+// they are read word by word, and no sequence parallelism, whose x need not divide drawn words.
+std::int64_t sequences_of_texts(std::int64_t texts, const ProcessGrid& grid);
+Model of_one_word(Model model);
+StepOptions options_of_texts(StepOptions options);
+// The passes of a stage over whole texts, and over a word of each.
+Schedule schedule_of_texts(const Model& model, const StepOptions& options, const Stage& stage);
+Schedule schedule_of_words(const Model& model, const StepOptions& options, const Stage& stage);
+// What a rank keeps of so many texts beside the arenas of these passes, at most: keys and values of
+// all layers, and the logits of all ranks.
+Bytes host_memory_of_texts(const Model& model, const ProcessGrid& grid, std::int64_t sequences);
 
 class Sampler {
  public:
@@ -59,11 +72,10 @@ class Sampler {
   std::int64_t rank_ = 0;
   std::int64_t texts_ = 0;
   std::int64_t sequences_ = 0;
-  bool can_cache_ = true;
   bool cached_ = true;  // as the draw at hand asks for
   std::unique_ptr<CachingBackend> cache_;
-  Executor reader_;                    // of whole texts
-  std::unique_ptr<Executor> decoder_;  // of one word each; none where nothing is cached
+  Executor reader_;   // of whole texts
+  Executor decoder_;  // of one word each
 };
 
 // Prints them, and records them in the log.
