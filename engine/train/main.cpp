@@ -5,6 +5,7 @@
 
 #include "engine/train/checkpoint/exchange_verb.hpp"
 #include "engine/train/measure/measure_verb.hpp"
+#include "engine/train/run/evaluate_verb.hpp"
 #include "engine/train/run/train_verb.hpp"
 #include "engine/train/sample/sample_verb.hpp"
 #include "support/exit_status.hpp"
@@ -18,10 +19,12 @@ int run(const Started& started) {
   const std::string verb = started.count > 1 ? started.words[1] : "";
   if (verb == "train") return run_train_verb(started);
   if (verb == "sample") return run_sample_verb(started);
+  if (verb == "evaluate") return run_evaluate_verb(started);
   if (verb == "measure") return run_measure_verb(started);
   if (verb == "checkpoint") return run_checkpoint_verb(started);
   return complain(
-      "fourfold-engine is started by `fourfold`; it knows train, sample, checkpoint and measure",
+      "fourfold-engine is started by `fourfold`; it knows train, sample, evaluate, "
+      "checkpoint and measure",
       status_could_not);
 }
 

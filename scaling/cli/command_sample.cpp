@@ -1,5 +1,5 @@
 // Verbs that are fourfold-engine's alone: fourfold sample draws text from a checkpoint, fourfold
-// checkpoint imports one and exports one.
+// evaluate says how well it guesses files, fourfold checkpoint imports one and exports one.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -31,6 +31,10 @@ void add_verb_of_engine(CLI::App& app, Action& action, const char* name, const c
 
 void add_sample_verb(CLI::App& app, Action& action) {
   add_verb_of_engine(app, action, "sample", "Draw text from a model that was trained here");
+}
+
+void add_evaluate_verb(CLI::App& app, Action& action) {
+  add_verb_of_engine(app, action, "evaluate", "Say the loss of a trained model on files");
 }
 
 void add_checkpoint_verb(CLI::App& app, Action& action) {

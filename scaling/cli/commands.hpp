@@ -27,6 +27,7 @@ void add_compare_verb(CLI::App& app, Action& action);
 void add_collectives_verb(CLI::App& app, Action& action);
 void add_train_verb(CLI::App& app, Action& action);
 void add_sample_verb(CLI::App& app, Action& action);
+void add_evaluate_verb(CLI::App& app, Action& action);
 void add_checkpoint_verb(CLI::App& app, Action& action);
 void add_validate_verb(CLI::App& app, Action& action);
 // bench, regress and doctor: what fourfold-bench does.

@@ -56,6 +56,7 @@ int run(int count, char** words) {
   add_collectives_verb(app, action);
   add_train_verb(app, action);
   add_sample_verb(app, action);
+  add_evaluate_verb(app, action);
   add_checkpoint_verb(app, action);
   add_validate_verb(app, action);
   add_measuring_verbs(app, action);

@@ -5,7 +5,7 @@ fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
 
 for verb in "" campaign "campaign run" project search show "show order" platforms "platforms list" \
   "platforms show" "platforms export" models collectives train \
-  sample checkpoint "checkpoint import" "checkpoint export" calibrate validate systems compare doctor advise regress bench plot \
+  sample evaluate checkpoint "checkpoint import" "checkpoint export" calibrate validate systems compare doctor advise regress bench plot \
   "campaign status" \
   "campaign table" "campaign export" "campaign plot" "campaign report" "campaign script" \
   "campaign collect"; do

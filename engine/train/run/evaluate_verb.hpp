@@ -1,0 +1,11 @@
+// fourfold-engine evaluate: what `fourfold evaluate` starts.
+#pragma once
+
+#include "engine/train/verbs.hpp"
+
+namespace fourfold {
+
+// Returns the exit status.
+int run_evaluate_verb(const Started& started);
+
+}  // namespace fourfold
