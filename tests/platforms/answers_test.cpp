@@ -1,24 +1,20 @@
-// Every machine that comes along, as numbers after reading and scaling, as rates of rings, as
-// routes and as pictures: a change that moves one shows here, whether it was meant or not.
+// Every machine that comes along: its numbers are those of its file, each in its unit, and its
+// rates and pictures keep to what these numbers allow.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include "platforms/mapping.hpp"
 #include "platforms/network/axis_rate.hpp"
-#include "platforms/network/topology.hpp"
 #include "platforms/operation.hpp"
 #include "platforms/show/draw.hpp"
 #include "platforms/show/show.hpp"
 #include "platforms/show/simgrid_xml.hpp"
-#include "tests/golden.hpp"
 
 namespace fourfold {
 namespace {
@@ -155,20 +151,18 @@ class Numbers {
   std::map<std::string, double> all_;
 };
 
-TEST(Machines, AreReadAsTheGoldenNumbers) {
-  std::string text;
-  for (const std::string& machine : machines) {
-    text += machine + '\n';
-    const Numbers numbers(read_platform(machine));
-    for (const auto& [name, value] : numbers.all()) {
-      text += fmt::format("  {} {:.12g}\n", name, value);
-    }
+// What a number is worth whose key ends in this unit.
+double unit_of(const std::string& key) {
+  if (key.starts_with("operation.")) return 1.0;  // as written
+  for (const auto& [unit, worth] :
+       {std::pair{"_us", 1e-6}, {"_GBps", 1e9}, {"_Tflops", 1e12}, {"_GB", 1e9}}) {
+    if (key.ends_with(unit)) return worth;
   }
-
-  expect_golden("machines.txt", text);
+  return 1.0;
 }
 
-// What a factor of two on one fact changes: numbers that have twice the value, and no others.
+// Every number is what the file says in the unit of its key, and half of it changes that number and
+// no other.
 TEST(Machines, AFactorOnAFactReachesItsNumberAlone) {
   for (const std::string& machine : machines) {
     const Platform plain = read_platform(machine);
@@ -186,6 +180,8 @@ TEST(Machines, AFactorOnAFactReachesItsNumberAlone) {
         if (after.at(name) == value) continue;
         changed.push_back(name);
         EXPECT_DOUBLE_EQ(after.at(name), value / 2) << machine << ' ' << fact.key;
+        EXPECT_NEAR(value, fact.value * unit_of(fact.key), 1e-12 * value)
+            << machine << ' ' << fact.key;
       }
       const bool between_groups =
           fact.key == "network.link_bandwidth_GBps" && before.contains("global link");
@@ -202,130 +198,58 @@ TEST(Machines, AFactorOnAFactReachesItsNumberAlone) {
   }
 }
 
-TEST(Machines, HaveTheGoldenPictures) {
-  std::string text;
+TEST(Machines, AreShownOnAPage) {
+  std::set<std::string> seen;
   for (const std::string& machine : machines) {
-    Platform platform = read_platform(machine);
-    text += "===== " + machine + '\n' + draw_node(platform.node) + '\n' + draw_network(platform);
-    platform.facts.clear();
-    std::istringstream lines(show_platform(platform));
-    std::string line;
-    for (int i = 0; i < 4 && std::getline(lines, line); ++i) text += line + '\n';
+    const Platform platform = read_platform(machine);
+    const std::string picture = draw_node(platform.node) + draw_network(platform);
+    std::istringstream lines(picture);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
+    seen.insert(picture);
+    const std::string whole = show_platform(platform);
+    EXPECT_NE(whole.find(platform.title), std::string::npos) << machine;
+    for (const Fact& fact : platform.facts) {
+      EXPECT_NE(whole.find(fact.key.substr(fact.key.rfind('.') + 1)), std::string::npos)
+          << fact.key;
+    }
   }
-
-  expect_golden("pictures.txt", text);
+  EXPECT_GE(seen.size(), machines.size() - 1) << "two machines look alike";
 }
 
 TEST(Machines, AreOneXmlFileEach) {
   for (const char* const machine : {"polaris", "selene", "torus"}) {
     const std::string xml = simgrid_xml(read_platform(machine), 10);
 
-    if (std::string(machine) == "polaris") expect_golden("polaris_10.xml", xml);
     EXPECT_EQ(xml.find("&amp;amp;"), std::string::npos);
+    EXPECT_TRUE(xml.starts_with("<?xml")) << xml.substr(0, 40);
+    EXPECT_TRUE(xml.ends_with("</platform>\n"));
   }
 }
 
-TEST(Rates, OfRingsAreTheGoldenOnes) {
-  std::string text;
+// A group that is moved by whole nodes of a machine whose network is alike everywhere runs as fast;
+// no group runs faster than its members could send alone.
+TEST(Rates, OfRingsAreAtMostThoseOfADevice) {
   for (const std::string& machine : machines) {
     const Platform platform = read_platform(machine);
     const AxisRates rates(platform);
+    double sends = platform.node.switch_port.value_or(BytesPerSecond{}).value;
+    std::vector<double> of_device(static_cast<std::size_t>(platform.node.devices), sends);
+    for (const InnerLink& link : platform.node.links) {
+      of_device[static_cast<std::size_t>(link.a)] += link.bandwidth.value;
+      of_device[static_cast<std::size_t>(link.b)] += link.bandwidth.value;
+    }
+    double nics = 0.0;
+    for (const Nic& nic : platform.node.nics) nics += nic.bandwidth.value;
+    sends = *std::ranges::max_element(of_device) + nics;
     for (std::int64_t stride : {1, 2, 3, 4, 6, 8, 12, 24, 32, 100, 128, 512, 1536}) {
-      text += fmt::format("{} {}:", machine, stride);
       for (std::int64_t extent : {2, 3, 4, 6, 8, 12, 16, 40, 64, 128}) {
-        for (std::int64_t blocks : {1, 3}) {
-          const std::int64_t devices = stride * extent * blocks;
-          if (devices > platform.devices()) continue;
-          text += fmt::format(" {:.8g}", rates.rate(stride, extent, devices).value);
-        }
+        if (stride * extent > platform.devices()) continue;
+        const double rate = rates.rate(stride, extent, stride * extent).value;
+        EXPECT_GT(rate, 0.0) << machine << ' ' << stride << ' ' << extent;
+        EXPECT_LE(rate, sends) << machine << ' ' << stride << ' ' << extent;
       }
-      text += '\n';
     }
   }
-
-  expect_golden("ring_rates.txt", text);
-}
-
-std::string sums(const Topology& topology, const Footprint& footprint) {
-  std::map<std::string, double> by_kind;
-  double checksum = 0.0;
-  for (const LinkShare& entry : footprint) {
-    by_kind[name(topology.kind(entry.link))] += entry.share;
-    checksum += entry.share * (1.0 + entry.link % 1009);
-  }
-  std::string text = fmt::format("{} {:.8g}", footprint.size(), checksum);
-  for (const auto& [kind, share] : by_kind) text += fmt::format(" {} {:.8g}", kind, share);
-  return text;
-}
-
-std::string links_of(const Topology& topology, std::int64_t from, std::int64_t to) {
-  std::vector<std::int32_t> path;
-  topology.minimal_route(from, to, path);
-  std::string text;
-  for (std::int32_t link : path) {
-    text += fmt::format(" | {} ({}, {:.8g})", topology.link_name(link), topology.link_class(link),
-                        topology.capacity(link).value);
-  }
-  return text;
-}
-
-TEST(Routes, OfMessagesAndRingsAreTheGoldenOnes) {
-  std::string text;
-  for (const std::string& machine : machines) {
-    const Platform platform = read_platform(machine);
-    const std::int64_t nodes = std::min<std::int64_t>(platform.nodes, 700);
-    const Topology topology(platform, nodes);
-    const std::int64_t devices = topology.devices();
-    text += fmt::format("{}: {} links\n", machine, topology.link_count());
-    for (std::int64_t i = 0; i < 12; ++i) {
-      const std::int64_t from = i * 977 % devices;
-      // In a node, beside it, and far away.
-      const std::int64_t to = (from + (i % 3 == 0 ? 1 : i % 3 == 1 ? 17 : 2111 * i)) % devices;
-      if (from == to) continue;
-      Footprint path;
-      topology.route(from, to, path);
-      text += fmt::format("  {} -> {}: {}{}\n", from, to, sums(topology, path),
-                          links_of(topology, from, to));
-    }
-    for (const auto& [first, stride, extent] :
-         std::vector<std::array<std::int64_t, 3>>{{0, 1, 2},
-                                                  {0, 1, 4},
-                                                  {4, 1, 3},
-                                                  {1, 2, 4},
-                                                  {0, 1, 16},
-                                                  {3, 4, 8},
-                                                  {5, 8, 6},
-                                                  {7, 48, 7},
-                                                  {2, 130, 3}}) {
-      std::vector<std::int64_t> members;
-      for (std::int64_t i = 0; i < extent; ++i) {
-        if (first + i * stride < devices) members.push_back(first + i * stride);
-      }
-      if (members.size() < 2) continue;
-      text += fmt::format("  ring {} {} {}: {}\n", first, stride, extent,
-                          sums(topology, topology.ring_footprint(members, 0)));
-    }
-  }
-
-  expect_golden("routes.txt", text);
-}
-
-TEST(Placements, AreTheGoldenOnes) {
-  std::string text;
-  for (const std::string& machine : machines) {
-    const Platform platform = read_platform(machine);
-    const std::int64_t ranks = std::min<std::int64_t>(platform.devices(), 61);
-    text += fmt::format("{} random {}\n", machine,
-                        fmt::join(Mapping::random(ranks, platform, 3).devices, " "));
-    try {
-      text += fmt::format("{} spread {}\n", machine,
-                          fmt::join(Mapping::spread(ranks, platform).devices, " "));
-    } catch (const std::invalid_argument& error) {
-      text += fmt::format("{}\n", error.what());
-    }
-  }
-
-  expect_golden("placements.txt", text);
 }
 
 }  // namespace

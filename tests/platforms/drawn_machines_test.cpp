@@ -1,9 +1,8 @@
-// Routes, rings, rates, placements and exports of drawn machines: what holds for all of them, and
-// a golden line for each, so that no number of a network or a node can move unseen.
+// Routes, rings, rates, placements and exports of drawn machines: what holds for all of them.
 #include "tests/platforms/drawn_machines.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -14,8 +13,8 @@
 
 #include "platforms/mapping.hpp"
 #include "platforms/show/simgrid_xml.hpp"
-#include "tests/golden.hpp"
 #include "tests/platforms/brute_force.hpp"
+#include "tests/platforms/machines_for_tests.hpp"
 
 namespace fourfold {
 namespace {
@@ -32,119 +31,119 @@ std::vector<Platform> machines(int count, unsigned seed) {
   return all;
 }
 
-// Sums by kind of link, and one by place, so that loads that swap links show.
-class Loads {
- public:
-  explicit Loads(const Topology& topology) : topology_(topology) {}
-  void add(const Footprint& footprint) {
-    for (const LinkShare& entry : footprint) {
-      by_kind_[name(topology_.kind(entry.link))] += entry.share;
-      places_ += entry.share * static_cast<double>(1 + entry.link % 997) *
-                 static_cast<double>(1 + count_ % 31);
-    }
-    ++count_;
-  }
-  std::string text() const {
-    std::string text = fmt::format("places {:.9g}", places_);
-    for (const auto& [kind, share] : by_kind_) text += fmt::format(" {} {:.8g}", kind, share);
-    return text;
-  }
-
- private:
-  const Topology& topology_;
-  std::map<std::string, double> by_kind_;
-  double places_ = 0.0;
-  std::int64_t count_ = 0;
-};
-
-std::string links_text(const Topology& topology) {
-  std::map<std::string, std::pair<int, double>> kinds;
-  for (std::int32_t link = 0; link < topology.link_count(); ++link) {
-    auto& [count, capacity] = kinds[name(topology.kind(link))];
-    ++count;
-    capacity += topology.capacity(link).value / 1e9 * (1 + link % 7);
-  }
-  std::string text;
-  for (const auto& [kind, sum] : kinds) {
-    text += fmt::format(" {} {} {:.9g}", sum.first, kind, sum.second);
-  }
-  return text;
-}
-
-std::vector<std::vector<std::int64_t>> some_rings(std::int64_t devices) {
-  std::vector<std::vector<std::int64_t>> rings;
-  for (std::int64_t step : {1, 2, 3, 5, 7}) {
-    for (std::int64_t extent : {2, 3, 5, 8}) {
-      std::vector<std::int64_t> members;
-      for (std::int64_t i = 0; i < extent; ++i) {
-        const std::int64_t device = (step + i * step + (i % 3 == 2 ? 1 : 0)) % devices;
-        if (std::find(members.begin(), members.end(), device) == members.end()) {
-          members.push_back(device);
+// With every link this much wider.
+Platform wider(Platform platform, double factor) {
+  for (InnerLink& link : platform.node.links) link.bandwidth *= factor;
+  if (platform.node.switch_port) *platform.node.switch_port *= factor;
+  for (Nic& one : platform.node.nics) one.bandwidth *= factor;
+  std::visit(
+      [&](auto& network) {
+        if constexpr (requires { network.link_bandwidth; }) network.link_bandwidth *= factor;
+        if constexpr (requires { network.global_link_bandwidth; }) {
+          network.global_link_bandwidth *= factor;
         }
-      }
-      rings.push_back(members);
-    }
-  }
-  return rings;
+      },
+      platform.network);
+  return platform;
 }
 
-TEST(DrawnMachines, HaveTheGoldenRoutesAndRings) {
-  std::string text;
+// A message leaves its node once and enters the other's once; a minimal route takes each link once.
+TEST(DrawnMachines, RouteWholeMessages) {
   for (const Platform& platform : machines(80, 5)) {
     const Topology topology(platform, platform.nodes);
-    const std::int64_t devices = topology.devices();
-    Loads routed(topology), minimal(topology), rings(topology);
+    const std::int64_t devices = topology.devices(), in_node = platform.node.devices;
     const std::int64_t step = std::max<std::int64_t>(1, devices / 40);
     for (std::int64_t from = 0; from < devices; from += step) {
       for (std::int64_t to = 0; to < devices; to += step) {
-        Footprint path;
-        topology.route(from, to, path);
-        routed.add(path);
+        if (from == to) continue;
+        Footprint there;
+        topology.route(from, to, there);
         std::vector<std::int32_t> links;
         topology.minimal_route(from, to, links);
-        Footprint whole;
-        for (std::int32_t link : links) whole.push_back({link, 1.0});
-        minimal.add(whole);
+        const std::set<std::int32_t> once(links.begin(), links.end());
+        EXPECT_EQ(once.size(), links.size()) << platform.name << " " << from << " to " << to;
+        double out = 0.0, in = 0.0;
+        for (const LinkShare& entry : there) {
+          EXPECT_GT(entry.share, 0.0);
+          const std::string link = topology.link_name(entry.link);
+          if (!link.starts_with("node ") || link.find(" nic ") == std::string::npos) continue;
+          (link.ends_with(" out") ? out : in) += entry.share;
+        }
+        const double leaves = from / in_node == to / in_node ? 0.0 : 1.0;
+        EXPECT_NEAR(out, leaves, 1e-9) << platform.name << " " << from << " to " << to;
+        EXPECT_NEAR(in, leaves, 1e-9) << platform.name << " " << from << " to " << to;
       }
     }
-    for (const std::vector<std::int64_t>& members : some_rings(devices)) {
-      rings.add(topology.ring_footprint(members, 0));
+  }
+}
+
+TEST(DrawnMachines, HaveCapacitiesAndRatesInProportionToTheirLinks) {
+  for (const Platform& platform : machines(80, 5)) {
+    const Platform twice = wider(platform, 2.0);
+    const Topology narrow(platform, platform.nodes), wide(twice, platform.nodes);
+    ASSERT_EQ(narrow.link_count(), wide.link_count());
+    for (std::int32_t link = 0; link < narrow.link_count(); ++link) {
+      EXPECT_EQ(2.0 * narrow.capacity(link).value, wide.capacity(link).value)
+          << narrow.link_name(link);
     }
-    text += fmt::format("{} {} {} x {}:{}\n", platform.name, kind_in_words(platform.network),
-                        platform.nodes, platform.node.devices, links_text(topology));
-    text += fmt::format("  routes {}\n  minimal {}\n  rings {}\n", routed.text(), minimal.text(),
-                        rings.text());
+    const AxisRates rates(platform), faster(twice);
+    for (const AxisOfJob& axis : axes_of(std::min<std::int64_t>(platform.devices(), 48))) {
+      EXPECT_NEAR(faster.rate(axis.stride, axis.extent, axis.devices).value /
+                      rates.rate(axis.stride, axis.extent, axis.devices).value,
+                  2.0, 1e-9)
+          << platform.name << " " << axis.stride << " x " << axis.extent;
+    }
   }
-
-  expect_golden("drawn_routes.txt", text);
 }
 
-// The rate along every axis of a job in GB/s, beside what footprints add up to where that differs.
-std::string rates_text(const Platform& platform, const AxisRates& rates, std::int64_t devices) {
-  std::string text;
-  for (const AxisOfJob& axis : axes_of(devices)) {
-    const double closed = rates.rate(axis.stride, axis.extent, axis.devices).value;
-    const double added = brute_force(platform, axis);
-    text += fmt::format(" {}x{} {:.7g}", axis.stride, axis.extent, closed / 1e9);
-    if (std::abs(closed / added - 1.0) > 1e-6) text += fmt::format("/{:.7g}", added / 1e9);
-  }
-  return text + '\n';
-}
-
-TEST(DrawnMachines, HaveTheGoldenRates) {
-  std::string text;
+// Half the NICs' bandwidth makes nothing faster and nothing more than twice as slow.
+TEST(DrawnMachines, AreNoFasterWithSlowerNics) {
+  int slower = 0;
   for (const Platform& platform : machines(60, 6)) {
+    Platform half = platform;
+    for (Nic& one : half.node.nics) one.bandwidth *= 0.5;
+    const AxisRates rates(platform), of_half(half);
+    for (const AxisOfJob& axis : axes_of(std::min<std::int64_t>(platform.devices(), 48))) {
+      const double part = of_half.rate(axis.stride, axis.extent, axis.devices).value /
+                          rates.rate(axis.stride, axis.extent, axis.devices).value;
+      EXPECT_GE(part, 0.5 - 1e-9) << platform.name;
+      EXPECT_LE(part, 1.0 + 1e-9) << platform.name;
+      slower += part < 1.0 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(slower, 100);
+}
+
+// The closed form is what footprints add up to for most axes, and never far from it.
+class Closeness {
+ public:
+  void look_at(const Platform& platform, std::int64_t devices) {
     const AxisRates rates(platform);
+    for (const AxisOfJob& axis : axes_of(devices)) {
+      const double closed = rates.rate(axis.stride, axis.extent, axis.devices).value;
+      const double part = closed / brute_force(platform, axis);
+      EXPECT_GT(part, 0.36) << platform.name << " " << axis.stride << " x " << axis.extent;
+      EXPECT_LT(part, 3.01) << platform.name << " " << axis.stride << " x " << axis.extent;
+      ++all_;
+      equal_ += std::abs(part - 1.0) < 1e-6 ? 1 : 0;
+    }
+  }
+  double share_of_equal() const { return static_cast<double>(equal_) / static_cast<double>(all_); }
+
+ private:
+  std::int64_t all_ = 0, equal_ = 0;
+};
+
+TEST(DrawnMachines, HaveRatesThatFootprintsAddUpTo) {
+  Closeness closeness;
+  for (const Platform& platform : machines(60, 6)) {
     const std::int64_t in_node = platform.node.devices;
     std::set<std::int64_t> jobs{in_node, platform.devices(), 12, platform.devices() / 2 + 1};
     for (std::int64_t devices : jobs) {
-      if (devices > platform.devices() || devices > 72) continue;
-      text += fmt::format("{} {}:", platform.name, devices);
-      text += rates_text(platform, rates, devices);
+      if (devices <= platform.devices() && devices <= 72) closeness.look_at(platform, devices);
     }
   }
-
-  expect_golden("drawn_rates.txt", text);
+  EXPECT_GT(closeness.share_of_equal(), 0.82);
 }
 
 // Where the network is wide, the nodes alone bind, and their table is what footprints add up to:
@@ -173,9 +172,9 @@ TEST(DrawnMachines, OnAWideNetworkRunAsTheirNodesAllow) {
 }
 
 // Leaves side by side with narrow ways up, and jobs that end within a unit and within a node.
-TEST(DrawnMachines, OnRailsHaveTheGoldenRates) {
+TEST(DrawnMachines, OnRailsHaveRatesThatFootprintsAddUpTo) {
   MachineDraw draw(14);
-  std::string text;
+  Closeness closeness;
   for (int round = 0; round < 40; ++round) {
     Platform platform;
     platform.name = "rails";
@@ -185,15 +184,12 @@ TEST(DrawnMachines, OnRailsHaveTheGoldenRates) {
     platform.nodes = 3 * members;
     const std::int64_t rails = nics % 2 == 0 && round % 2 == 0 ? nics / 2 : nics;
     platform.network = FatTreeNetwork{{2e9}, rails, {{members, 1.5}, {3, 1.0}}};
-    const AxisRates rates(platform);
     for (std::int64_t devices : {platform.devices(), platform.devices() / 3 - 1}) {
-      text += fmt::format("{} nodes of {}, {} rails, {}:", members, platform.node.devices, rails,
-                          devices);
-      text += rates_text(platform, rates, devices);
+      closeness.look_at(platform, devices);
     }
   }
 
-  expect_golden("drawn_rails.txt", text);
+  EXPECT_GT(closeness.share_of_equal(), 0.89);
 }
 
 // A crossbar gives each device the first NIC's rate, whatever the others have; one device alone
@@ -296,22 +292,48 @@ TEST(DrawnMachines, RouteAsInALargerJob) {
   }
 }
 
-TEST(DrawnMachines, HaveTheGoldenPlacements) {
-  std::string text;
+// Whole nodes, each once; spread in turn over the parts of the network, as many in each.
+TEST(DrawnMachines, ArePlacedNodeByNode) {
+  int spread = 0;
   for (const Platform& platform : machines(40, 10)) {
+    const std::int64_t in_node = platform.node.devices;
     for (std::int64_t ranks : {platform.devices(), platform.devices() / 2 + 1}) {
-      text += fmt::format("{} random {}\n", platform.name,
-                          fmt::join(Mapping::random(ranks, platform, 4).devices, " "));
+      std::vector<Mapping> mappings{Mapping::random(ranks, platform, 4)};
       try {
-        text += fmt::format("{} spread {}\n", platform.name,
-                            fmt::join(Mapping::spread(ranks, platform).devices, " "));
+        mappings.push_back(Mapping::spread(ranks, platform));
+        ++spread;
       } catch (const std::invalid_argument& error) {
-        text += fmt::format("{}\n", error.what());
+        EXPECT_THAT(error.what(), ::testing::HasSubstr("spread")) << platform.name;
       }
+      for (const Mapping& mapping : mappings) {
+        ASSERT_EQ(std::ssize(mapping.devices), ranks);
+        std::set<std::int64_t> nodes;
+        for (std::int64_t rank = 0; rank < ranks; ++rank) {
+          const std::int64_t device = mapping.devices[static_cast<std::size_t>(rank)];
+          EXPECT_EQ(device % in_node, rank % in_node) << platform.name;
+          EXPECT_TRUE(device >= 0 && device < platform.devices());
+          if (rank % in_node == 0) {
+            EXPECT_TRUE(nodes.insert(device / in_node).second);
+          }
+          EXPECT_TRUE(nodes.contains(device / in_node)) << platform.name << " rank " << rank;
+        }
+      }
+      if (platform.nodes > 4) {
+        EXPECT_NE(mappings[0].devices, Mapping::packed(ranks).devices) << platform.name;
+      }
+      EXPECT_EQ(Mapping::random(ranks, platform, 4).devices, mappings[0].devices);
     }
   }
+  EXPECT_GT(spread, 20);
+}
 
-  expect_golden("drawn_placements.txt", text);
+// Six nodes of two in three groups of two: one of each group, then the second of each.
+TEST(DrawnMachines, AreSpreadOverGroupsInTurn) {
+  Platform platform = test::fat_tree(test::switched_node(2, 100), 1, {{2, 1.0}, {3, 1.0}});
+  platform.nodes = 6;
+
+  EXPECT_THAT(Mapping::spread(12, platform).devices,
+              ::testing::ElementsAre(0, 1, 4, 5, 8, 9, 2, 3, 6, 7, 10, 11));
 }
 
 // Every route crosses links that are declared, and every declared link is on a route.

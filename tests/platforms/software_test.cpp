@@ -49,8 +49,8 @@ TEST(Software, KernelsAreCountedByTheirWidths) {
   EXPECT_DOUBLE_EQ(twice[1].stored, 1.0);
   EXPECT_DOUBLE_EQ(twice[1].bytes, 2.5);
   EXPECT_DOUBLE_EQ(map_kernels("0.41 ns").front().time.value, 0.41e-9);
-  for (const char* wrong : {"0 ns", "-1 ns", "fast ns", "", "read", "2 2", "read 3", "reads 2", "0 x read 2", "read 2 of 3/2",
-                            "read 2 of half", "read 2 write 2 of"}) {
+  for (const char* wrong : {"0 ns", "-1 ns", "fast ns", "", "read", "2 2", "read 3", "reads 2",
+                            "0 x read 2", "read 2 of 3/2", "read 2 of half", "read 2 write 2 of"}) {
     EXPECT_THROW(map_kernels(wrong), std::invalid_argument) << wrong;
   }
 }

@@ -1,12 +1,12 @@
-// Steps of every shape of block, drawn over all options: what the recorder writes down of each,
-// value by value and operation by operation, and what is counted of it. No machine moves these
-// numbers.
-#include <fmt/format.h>
+// Steps of every shape of block, drawn over all options: what is counted of the folded step is what
+// a slow walk counts through every operation that was recorded, and an evaluation does the forward
+// pass of a step and nothing else. No machine moves these numbers.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "schedule/fold/count.hpp"
@@ -14,13 +14,12 @@
 #include "schedule/fold/short_folds.hpp"
 #include "schedule/order/step.hpp"
 #include "tests/drawn_steps.hpp"
-#include "tests/golden.hpp"
+#include "tests/schedule/flat.hpp"
 #include "tests/shapes.hpp"
 
 namespace fourfold {
 namespace {
 
-using testing::Checksum;
 using testing::Draw;
 using testing::drawn_step;
 using testing::DrawnStep;
@@ -41,144 +40,168 @@ DrawnStep drawn_shape(std::int64_t number) {
   return step;
 }
 
-std::string short_words(Hiding hiding) {
-  constexpr const char* names[]{"never",      "all_reduce",       "reduce_scatter",
-                                "all_gather", "recompute_gather", "data_reduce",
-                                "message"};
-  return names[static_cast<int>(hiding)];
+// The plain and the odd ones in turn.
+DrawnStep step_of(std::int64_t number) {
+  return number % 2 == 0 ? drawn_shape(number) : drawn_step(number, most_devices);
 }
 
-// Of every value: how it is called, lies and is kept.
-std::uint64_t of_values(const Program& program) {
-  Checksum sum;
-  for (const Value& value : program.values) {
-    sum(value.label.full())(value.label.alike())(value.shape.rows.str())(value.shape.cols.str());
-    sum(value.shape.sharding.str())(name(value.precision))(name(value.role));
-    sum(static_cast<int>(value.weight))(value.persistent)(value.on_host)(std::ssize(value.members));
-    for (Id member : value.members) sum(member);
-  }
-  for (const Parameter& p : program.parameters) {
-    sum(p.weight)(p.master)(p.first_moment)(p.second_moment);
-  }
-  for (Id id : program.kept) sum(id);
-  return sum(program.targets)(program.loss)(program.logits).value();
+Schedule whole_schedule(const DrawnStep& step, const Stage& stage) {
+  return issue(record_step(step.model, step.options, stage), step.options);
 }
 
-// Of every operation: what it does to which values, and when it may.
-std::uint64_t of_operations(const Program& program) {
-  Checksum sum;
+// By channel: collectives of groups of several, their whole buffers, and what a ring sends of them.
+struct Sums {
+  double payload = 0.0, sent = 0.0;
+  std::int64_t collectives = 0;
+};
+
+double bytes_of(const Program& program, Id id, const DrawnStep& step) {
+  return static_cast<double>(program.local_elements(id, step.grid, {step.micro_batch_tokens()}) *
+                             bytes_per_element(program[id].precision));
+}
+
+std::map<std::string, Sums> counted_one_by_one(const Program& program, const DrawnStep& step) {
+  std::map<std::string, Sums> sums;
   for (const Op& op : program.ops) {
-    sum(name(op.kind))(op.function->name)(name(op.form))(op.channel)(name(op.axis));
-    sum(static_cast<int>(op.direction))(short_words(op.hiding))(op.deferrable);
-    sum(op.sequence)(op.group)(op.bucket);
-    for (const auto* list : {&op.inputs, &op.outputs}) {
-      for (Id id : *list) sum(id);
-      sum(-1);
-    }
+    const bool gathers = op.kind == OpKind::all_gather, sums_up = op.kind == OpKind::all_reduce;
+    if (!gathers && !sums_up && op.kind != OpKind::reduce_scatter) continue;
+    const Channel& channel = program.channels[static_cast<std::size_t>(op.channel)];
+    const auto members =
+        static_cast<double>(channel.group == Group::ends ? 2 : step.grid.extent(op.axis));
+    if (members < 2) continue;
+    double buffer = 0.0;
+    for (Id id : gathers ? op.outputs : op.inputs) buffer += bytes_of(program, id, step);
+    Sums& all = sums[name(channel)];
+    ++all.collectives;
+    all.payload += buffer;
+    all.sent += buffer * (sums_up ? 2.0 : 1.0) * (members - 1) / members;
   }
-  for (const Section& section : program.sections) {
-    sum(section.name)(section.layer)(section.micro_batch)(section.first_op)(section.turn);
-  }
-  for (const Channel& channel : program.channels)
-    sum(name(channel))(static_cast<int>(channel.group));
-  return sum.value();
+  return sums;
 }
 
-// The stream with the lives of its buffers.
-std::uint64_t of_stream(const Schedule& schedule) {
-  Checksum sum;
-  for (const Issue& issue : schedule.stream) {
-    sum(static_cast<int>(issue.kind))(issue.id)(issue.back);
-    sum(static_cast<int>(issue.existence))(name(issue.axis));
-  }
-  return sum.value();
-}
-
-// "12 gemm, 4 all_gather"
-std::string kinds_of(const Program& program) {
-  std::map<std::string, int> kinds;
-  for (const Op& op : program.ops) {
-    ++kinds[name(op.kind) + (op.hiding == Hiding::never ? "" : " " + short_words(op.hiding))];
-  }
-  std::string text;
-  for (const auto& [kind, times] : kinds) {
-    text += (text.empty() ? "" : ", ") + std::to_string(times) + " " + kind;
-  }
-  return text;
-}
-
-std::string text_of(const MemoryUse& use) {
-  std::string text = fmt::format("{:.13g} =", use.peak.value);
-  for (Bytes bytes : use.by_role) text += fmt::format(" {:.13g}", bytes.value);
-  return text + fmt::format(", on host {:.13g}", use.on_host.value);
-}
-
-std::string counts_in_words(const Counts& counts) {
-  std::string text =
-      fmt::format("flop {:.13g} attention {:.13g};", counts.gemm.value, counts.attention.value);
-  for (std::size_t c = 0; c < counts.channels.size(); ++c) {
-    if (counts.collectives[c] == 0) continue;
-    text += fmt::format(" {} {} {:.13g} {:.13g}", name(counts.channels[c]), counts.collectives[c],
-                        counts.payload[c].value, counts.sent[c].value);
-  }
-  return text;
-}
-
-// Of each class of operations once: bytes of memory, bytes from the host, and in how many buckets.
-std::string traffic_in_words(const Folded& folded, const LocalSizes& sizes) {
-  double moved = 0.0, fetched = 0.0, buckets = 0.0;
-  std::int64_t moving = 0;
-  for (const OpClass& op : folded.classes) {
-    moved += op_traffic(op, sizes).value;
-    moving += moves(op, sizes) ? 1 : 0;
-    const HostTraffic host = host_traffic(op, sizes);
-    fetched += host.one_way.value;
-    buckets += host.buckets;
-  }
-  return fmt::format("{} of {} classes move {:.13g}; from the host {:.13g} in {} buckets", moving,
-                     folded.classes.size(), moved, fetched, buckets);
-}
-
-TEST(DrawnShapes, AreRecordedAndCountedAsTheGoldenNumbers) {
-  std::string text;
+TEST(DrawnShapes, CountTheCollectivesThatTheirProgramsHave) {
   for (std::int64_t number = 0; number < steps_drawn; ++number) {
-    const DrawnStep step = drawn_shape(number);
+    const DrawnStep step = step_of(number);
     const std::int64_t stages = step.grid.extent(Axis::pipe);
-    text += fmt::format("{}: {}\n", number, words_of(step));
     const Stage stage{number / 2 % stages, stages};
-    StepOptions few = step.options;
-    few.micro_batches = few.chunks > 1 ? stages : std::min<std::int64_t>(few.micro_batches, 3);
-    const Schedule schedule = issue(record_step(step.model, few, stage), few);
-    text += fmt::format("  stage {} of {} micro-batches: {:016x} {:016x} {:016x}\n    {}\n",
-                        stage.index, few.micro_batches, of_values(schedule.program),
-                        of_operations(schedule.program), of_stream(schedule),
-                        kinds_of(schedule.program));
+    const Program program = whole_schedule(step, stage).program;
     const Folded folded = folded_step(step.model, step.options, stage);
     LocalSizes sizes;
     sizes.evaluate(folded, step.grid, {step.micro_batch_tokens()});
-    text += fmt::format("  {}\n  {}\n  {}\n", counts_in_words(count(folded, sizes, step.grid)),
-                        traffic_in_words(folded, sizes),
-                        text_of(peak_memory(folded, sizes, step.grid)));
-  }
+    SCOPED_TRACE(words_of(step));
 
-  expect_golden("drawn_shapes.txt", text);
+    const Counts counts = count(folded, sizes, step.grid);
+
+    const std::map<std::string, Sums> expected = counted_one_by_one(program, step);
+    std::size_t seen = 0;
+    for (std::size_t c = 0; c < counts.channels.size(); ++c) {
+      const Channel& channel = counts.channels[c];
+      const bool messages = channel.axis == Axis::pipe && !expected.contains(name(channel));
+      if (messages || counts.collectives[c] == 0) continue;
+      ASSERT_TRUE(expected.contains(name(channel))) << name(channel);
+      const Sums& sums = expected.at(name(channel));
+      EXPECT_EQ(counts.collectives[c], sums.collectives) << name(channel);
+      EXPECT_NEAR(counts.payload[c].value / sums.payload, 1.0, 1e-12) << name(channel);
+      EXPECT_NEAR(counts.sent[c].value / sums.sent, 1.0, 1e-12) << name(channel);
+      ++seen;
+    }
+    EXPECT_EQ(seen, expected.size());
+  }
 }
 
-TEST(DrawnShapes, AreEvaluatedAsTheGoldenNumbers) {
-  std::string text;
+// Of a pipeline, order_test.cpp says the same for its messages, and data_bucket_test.cpp for
+// buckets.
+TEST(DrawnShapes, FoldedAreTheScheduleStepForStep) {
+  int compared = 0;
+  for (std::int64_t number = 0; number < 2 * steps_drawn; ++number) {
+    DrawnStep step = step_of(number);
+    if (step.grid.extent(Axis::pipe) > 1) continue;
+    step.options.data_bucket = step.options.offload_bucket = 0;
+    ++compared;
+
+    EXPECT_EQ(first_difference(flat(folded_step(step.model, step.options)),
+                               flat(whole_schedule(step, {}))),
+              "")
+        << words_of(step);
+  }
+  EXPECT_GT(compared, 15);
+}
+
+TEST(DrawnShapes, HoldWhatTheirRolesHoldTogether) {
+  for (std::int64_t number = 0; number < steps_drawn; ++number) {
+    const DrawnStep step = step_of(number);
+    const std::int64_t stages = step.grid.extent(Axis::pipe);
+    const Folded folded = folded_step(step.model, step.options, {number / 2 % stages, stages});
+    LocalSizes sizes;
+    sizes.evaluate(folded, step.grid, {step.micro_batch_tokens()});
+
+    const MemoryUse use = peak_memory(folded, sizes, step.grid);
+
+    double sum = 0.0;
+    for (Bytes bytes : use.by_role) sum += bytes.value;
+    EXPECT_DOUBLE_EQ(sum, use.peak.value) << words_of(step);
+    EXPECT_EQ(use.on_host.value > 0.0, step.options.offload_bucket > 0) << words_of(step);
+  }
+}
+
+// Bytes that an operation moves: each operand once, each result once, unless it only looks up.
+TEST(DrawnShapes, MoveEveryOperandAndResultOnce) {
+  for (std::int64_t number = 0; number < steps_drawn; number += 3) {
+    const DrawnStep step = step_of(number);
+    const std::int64_t stages = step.grid.extent(Axis::pipe);
+    const Folded folded = folded_step(step.model, step.options, {number / 2 % stages, stages});
+    LocalSizes sizes;
+    sizes.evaluate(folded, step.grid, {step.micro_batch_tokens()});
+    std::size_t products = 0;
+    for (const OpClass& op : folded.classes) {
+      if (op.kind != OpKind::gemm) continue;
+      ++products;
+      double bytes = 0.0;
+      for (const auto* list : {&op.reads, &op.writes}) {
+        for (std::int32_t size : *list) bytes += sizes.bytes[static_cast<std::size_t>(size)];
+      }
+      EXPECT_EQ(op_traffic(op, sizes).value, bytes) << words_of(step);
+      EXPECT_TRUE(moves(op, sizes));
+    }
+    EXPECT_GT(products, 0U);
+  }
+}
+
+// "gemm NN of block.qkv": what an operation does, and to what.
+std::string does(const Program& program, const Op& op) {
+  std::string text = std::string(name(op.kind)) + " " + op.function->name + " " + name(op.form) +
+                     " " + name(op.axis) + " " + std::to_string(op.sequence);
+  for (const auto* list : {&op.inputs, &op.outputs}) {
+    for (Id id : *list) text += " " + program[id].label.full();
+  }
+  return text;
+}
+
+TEST(DrawnShapes, AreEvaluatedAsTheirStepsGoForward) {
   for (std::int64_t number = 0; number < steps_drawn; number += 2) {
-    const DrawnStep step = drawn_shape(number);
+    DrawnStep step = drawn_shape(number);
+    step.options.offload_bucket = 0;
     const std::int64_t stages = step.grid.extent(Axis::pipe);
     const Stage stage{number / 2 % stages, stages};
-    const Schedule schedule =
-        issue(record_evaluation(step.model, step.options, stage), step.options);
-    text +=
-        fmt::format("{}: {}\n  stage {}: {:016x} {:016x} {:016x}\n    {}\n", number, words_of(step),
-                    stage.index, of_values(schedule.program), of_operations(schedule.program),
-                    of_stream(schedule), kinds_of(schedule.program));
-  }
+    const Program evaluated = record_evaluation(step.model, step.options, stage);
+    const Program trained = record_step(step.model, step.options, stage);
+    std::set<std::string> of_step;
+    for (const Op& op : trained.ops) of_step.insert(does(trained, op));
+    SCOPED_TRACE(words_of(step));
 
-  expect_golden("drawn_evaluations.txt", text);
+    std::size_t products = 0;
+    for (const Op& op : evaluated.ops) {
+      EXPECT_TRUE(of_step.contains(does(evaluated, op))) << does(evaluated, op);
+      EXPECT_NE(op.kind, OpKind::update);
+      EXPECT_NE(op.form == GemmForm::tn && op.kind == OpKind::gemm, true) << "a gradient";
+      products += op.kind == OpKind::gemm ? 1U : 0U;
+    }
+    for (const Value& value : evaluated.values) {
+      EXPECT_NE(value.role, Role::gradient) << value.label.full();
+      EXPECT_NE(value.role, Role::optimizer) << value.label.full();
+    }
+    EXPECT_GT(products, 0U);
+  }
 }
 
 }  // namespace
