@@ -87,7 +87,7 @@ TEST(Evaluation, IsTheForwardPassOfAStep) {
   EXPECT_EQ(evaluation.ops.back().kind, OpKind::all_reduce);
 }
 
-TEST(Evaluation, KeepsLossAndLogitsToTheEndAndNoOptimizerState) {
+TEST(Evaluation, KeepsLossesAndLogitsToTheEndAndNoOptimizerState) {
   const Schedule schedule = issue(record_evaluation(small_model(2), {}), {});
 
   std::multiset<std::string> left;
@@ -98,7 +98,7 @@ TEST(Evaluation, KeepsLossAndLogitsToTheEndAndNoOptimizerState) {
     if (issue.kind == IssueKind::allocate) left.insert(name);
     if (issue.kind == IssueKind::release) left.erase(left.find(name));
   }
-  EXPECT_EQ(left, (std::multiset<std::string>{"logits", "loss"}));
+  EXPECT_EQ(left, (std::multiset<std::string>{"logits", "loss", "token_loss"}));
   for (Id id : schedule.program.kept) {
     EXPECT_TRUE(schedule.program[id].shape.sharding.partial.empty());
   }

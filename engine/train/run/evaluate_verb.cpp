@@ -63,8 +63,7 @@ void add_evaluate_flags(CLI::App& verb, EvaluateFlags& flags) {
       "these words\nin nats; perplexity is e to that power.\n\n"
       "Examples:\n"
       "  fourfold evaluate --checkpoint results/train/RUN --data held-out.txt\n"
-      "  fourfold evaluate --checkpoint RUN/checkpoints/step-00000500.json --data 'val_*.bin' "
-      "--ranks 2 --json");
+      "  fourfold evaluate --checkpoint RUN/checkpoints --data 'val_*.bin' --ranks 2 --json");
 }
 
 // With the checkpoint that is meant. Collective: it has a say.
