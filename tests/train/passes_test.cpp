@@ -6,7 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "engine/batch.hpp"
+#include "engine/executor.hpp"
+#include "engine/host_memory.hpp"
 #include "engine/reference/lockstep.hpp"
+#include "engine/train/checkpoint/checkpoint_layout.hpp"
 #include "engine/train/sample/sampler.hpp"
 #include "schedule/models/fit.hpp"
 #include "schedule/order/step.hpp"
@@ -75,6 +78,18 @@ void walk(const PlannedPass& pass, const ProcessGrid& grid) {
   run.step(random_batch(pass.model, pass.sequences, 3), {});
 }
 
+// Plans the checkpoints of every rank.
+void plan_to_save(const TrainSettings& settings) {
+  const ProcessGrid& grid = settings.grid;
+  for (std::int64_t rank = 0; rank < grid.size(); ++rank) {
+    HostMemory host;
+    const Weights weights(record_step(settings.model, settings.options, stage_of(grid, rank)), grid,
+                          rank, host);
+    EXPECT_FALSE(CheckpointLayout(weights, saved_matrices(settings.model)).blocks().empty() &&
+                 !weights.all().empty());
+  }
+}
+
 TEST_F(Passes, OfARunThatStartsAreAllDone) {
   std::int64_t walked = 0, uneven = 0;
   for (std::int64_t number = 0; number < 150; ++number) {
@@ -85,6 +100,7 @@ TEST_F(Passes, OfARunThatStartsAreAllDone) {
       EXPECT_NO_THROW(walk(pass, settings.grid));
       ++walked;
     }
+    EXPECT_NO_THROW(plan_to_save(settings)) << number;
     const std::int64_t drawn = sequences_of_texts(settings.sampling.texts, settings.grid) /
                                replicas(settings.grid) * settings.model.sequence;
     uneven += settings.sampling.tokens > 0 && settings.options.sequence_parallel &&

@@ -17,6 +17,7 @@
 #include "engine/cpu/tune.hpp"
 #include "engine/cpu/tuned_backend.hpp"
 #include "engine/mpi/session.hpp"
+#include "engine/train/checkpoint/checkpoint_layout.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/checkpoint/choices_json.hpp"
 #include "engine/train/checkpoint/resume.hpp"
@@ -283,6 +284,7 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   } else {
     weights.initialise(settings.model, settings.seed);
   }
+  together([&] { const CheckpointLayout can_be_saved(weights, saved_matrices(settings.model)); });
   state.trainer["typed"] = settings.typed;
   state.trainer["kernels"] = json_of(choices);
   channels.remember(
