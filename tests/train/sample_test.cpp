@@ -102,6 +102,43 @@ TEST_F(sample_of_a_checkpoint, of_the_likeliest_word_only_needs_no_temperature) 
   EXPECT_EQ(first.texts[0], first.texts[1]);
 }
 
+// Texts that end go on beside the others, whose words do not change.
+TEST_F(sample_of_a_checkpoint, ends_where_it_is_told_to) {
+  asked_.sampling.texts = 4;
+  asked_.sampling.temperature = 1.0;
+  asked_.sampling.top_p = 0.95;
+  const Texts whole = sample(asked_, world_).texts;
+  const std::size_t prompt = asked_.sampling.prompt.size();
+  const std::int32_t end_word = whole[0][prompt + 5];
+  asked_.sampling.endings = {{end_word}, {{whole[1][prompt + 3], whole[1][prompt + 4]}}};
+
+  const Sample ended = sample(asked_, world_);
+
+  ASSERT_EQ(ended.texts.size(), whole.size());
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    const Ending ending = ending_of(whole[i], prompt, asked_.sampling.endings);
+    std::vector<std::int32_t> expected = whole[i];
+    expected.resize(ending.words);
+    EXPECT_EQ(ended.texts[i], expected);
+    EXPECT_EQ(ended.ended_by[i], ending.by);
+  }
+  EXPECT_LT(ended.texts[0].size(), whole[0].size());
+  EXPECT_LT(ended.texts[1].size(), whole[1].size());
+}
+
+TEST_F(sample_of_a_checkpoint, of_a_nucleus_is_the_same_text_on_every_grid) {
+  asked_.sampling.texts = 1;
+  asked_.sampling.temperature = 1.0;
+  asked_.sampling.top_p = 0.9;
+  const Sample first = sample(asked_, world_);
+
+  for (const ProcessGrid& grid : grids_of(world_.size())) {
+    if (8 % grid.extent(Axis::x) != 0) continue;
+    asked_.grid = grid;
+    EXPECT_EQ(sample(asked_, world_).texts, first.texts) << grid.str();
+  }
+}
+
 TEST_F(sample_of_a_checkpoint, has_another_text_for_each_place_and_seed) {
   asked_.sampling.temperature = 2.0;
   asked_.sampling.texts = 3;

@@ -29,6 +29,14 @@ bool replaced(const CLI::App& verb, const std::string& flag) {
 
 }  // namespace
 
+void refuse_drawing_without_effect(const CLI::App& verb, const char* seed) {
+  if (verb.get_option("--temperature")->as<double>() != 0.0) return;
+  for (const char* flag : {"--top-k", "--top-p", seed}) {
+    if (!typed(verb, flag)) continue;
+    throw std::runtime_error(flag + std::string(" has no effect with --temperature 0"));
+  }
+}
+
 void refuse_without_effect(const CLI::App& verb) {
   const auto value = [&](const char* flag) {
     const CLI::Option* option = verb.get_option(flag);
@@ -53,10 +61,11 @@ void refuse_without_effect(const CLI::App& verb) {
            "with --precision fp32, which is fp32 throughout");
   }
   if (value("--tokens") == "0") {
-    refuse({"--prompt", "--texts", "--temperature", "--top-k", "--sample-seed", "--sample-every"},
+    refuse({"--prompt", "--texts", "--temperature", "--top-k", "--top-p", "--sample-seed",
+            "--sample-every"},
            "with --tokens 0: no text is drawn");
   }
-  if (value("--temperature") == "0") refuse({"--top-k", "--sample-seed"}, "with --temperature 0");
+  refuse_drawing_without_effect(verb, "--sample-seed");
   if (value("--overlap").find("recompute") != std::string::npos && value("--recompute") != "full") {
     throw std::runtime_error("--overlap recompute has no effect without --recompute full");
   }

@@ -16,6 +16,9 @@ namespace fourfold {
 // Throws std::runtime_error if an option was typed that, beside the others, has no effect.
 void refuse_without_effect(const CLI::App& typed);
 
+// The same of the flags of drawn text alone; `seed` is the flag of its seed.
+void refuse_drawing_without_effect(const CLI::App& typed, const char* seed);
+
 // Words after the verb. Throws CLI::ParseError, of which CLI::Success stands for --help;
 // sentence_of() puts it into words.
 void parse_words(CLI::App& verb, const std::vector<std::string>& words);

@@ -229,6 +229,10 @@ void add_sampling_flags(CLI::App& verb, SamplingSettings& sampling) {
       .add("--top-k", sampling.top_k,
            "draw among the K likeliest words only; 0: among all of the vocabulary")
       ->check(whole_number(0));
+  group
+      .add("--top-p", sampling.top_p,
+           "and of these among the fewest that are this likely together, such as 0.9; 1: among all")
+      ->check(number(1e-9, 1.0));
 }
 
 void add_train_flags(CLI::App& verb, TrainFlags& flags) {

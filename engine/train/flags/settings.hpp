@@ -26,6 +26,12 @@ const char* name(Decoding decoding);  // "on", "off": the cache
 // Throws std::invalid_argument that lists the known names.
 Decoding parse_decoding(const std::string& text);
 
+// What ends a text before all its words are drawn.
+struct Endings {
+  std::vector<std::int32_t> end_words;           // any of them
+  std::vector<std::vector<std::int32_t>> stops;  // any of these, all of its words in a row
+};
+
 // How text is drawn from the model.
 struct SamplingSettings {
   std::string prompt;
@@ -33,9 +39,11 @@ struct SamplingSettings {
   std::int64_t tokens = 200;  // of each, beyond the prompt; 0: no texts
   double temperature = 0.8;   // 0: always the likeliest token
   std::int64_t top_k = 0;     // drawn among so many of the likeliest; 0: among all
+  double top_p = 1.0;         // and among the fewest of them that have this share; 1: among all
   std::uint64_t seed = 1;
   std::int64_t every = 0;  // steps; 0: only at the end
   Decoding decoding = Decoding::cached;
+  Endings endings;
 };
 
 struct TrainSettings {

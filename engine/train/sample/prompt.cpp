@@ -10,24 +10,43 @@ namespace fourfold {
 
 namespace {
 
-std::int32_t checked(std::int64_t word, std::int64_t vocabulary) {
+std::int32_t checked(std::int64_t word, const std::string& what, std::int64_t vocabulary) {
   if (word < 0 || word >= vocabulary) {
-    throw std::runtime_error("the prompt has word " + std::to_string(word) +
+    throw std::runtime_error(what + " has word " + std::to_string(word) +
                              ", which is outside the model's vocabulary of " +
                              std::to_string(vocabulary));
   }
   return static_cast<std::int32_t>(word);
 }
 
-std::int64_t number(const std::string& text) {
+std::int64_t number(const std::string& text, const std::string& what) {
   std::int64_t value = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
   if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
-    throw std::runtime_error("the prompt '" + text +
+    throw std::runtime_error(what + " '" + text +
                              "' is no number; a model of token shards takes numbers of tokens "
                              "between blanks, such as '464 2068'");
   }
   return value;
+}
+
+// What people have typed, and what it is called.
+struct TypedText {
+  std::string what, text;
+};
+
+std::vector<std::int32_t> words_of(const TypedText& typed, TokenFormat format,
+                                   std::int64_t vocabulary) {
+  std::vector<std::int32_t> words;
+  if (format == TokenFormat::text) {
+    for (unsigned char byte : typed.text) words.push_back(checked(byte, typed.what, vocabulary));
+    return words;
+  }
+  std::istringstream list(typed.text);
+  for (std::string word; list >> word;) {
+    words.push_back(checked(number(word, typed.what), typed.what, vocabulary));
+  }
+  return words;
 }
 
 // Bytes of a UTF-8 letter that starts with this one; 0 if it starts none of several bytes.
@@ -61,15 +80,15 @@ std::size_t letter_length(const std::string& text, std::size_t i) {
 
 std::vector<std::int32_t> words_of_prompt(const std::string& prompt, TokenFormat format,
                                           std::int64_t vocabulary) {
-  std::vector<std::int32_t> words;
-  if (format == TokenFormat::text) {
-    for (unsigned char byte : prompt) words.push_back(checked(byte, vocabulary));
-    if (words.empty()) words.push_back(checked('\n', vocabulary));
-    return words;
-  }
-  std::istringstream list(prompt);
-  for (std::string word; list >> word;) words.push_back(checked(number(word), vocabulary));
-  if (words.empty()) words.push_back(0);
+  std::vector<std::int32_t> words = words_of({"the prompt", prompt}, format, vocabulary);
+  if (!words.empty()) return words;
+  return {format == TokenFormat::text ? checked('\n', "the prompt", vocabulary) : 0};
+}
+
+std::vector<std::int32_t> words_of_stop(const std::string& stop, TokenFormat format,
+                                        std::int64_t vocabulary) {
+  std::vector<std::int32_t> words = words_of({"--stop", stop}, format, vocabulary);
+  if (words.empty()) throw std::runtime_error("--stop has no word");
   return words;
 }
 

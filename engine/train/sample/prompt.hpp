@@ -15,6 +15,10 @@ namespace fourfold {
 std::vector<std::int32_t> words_of_prompt(const std::string& prompt, TokenFormat format,
                                           std::int64_t vocabulary);
 
+// Of a text that ends another, which is not empty. Throws as above.
+std::vector<std::int32_t> words_of_stop(const std::string& stop, TokenFormat format,
+                                        std::int64_t vocabulary);
+
 // As it can be printed: bytes that are no text on a terminal are replaced.
 std::string readable(const std::vector<std::int32_t>& words, TokenFormat format);
 // Of words to which others will be added: without the letter at their end that may not be whole.

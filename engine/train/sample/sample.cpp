@@ -36,9 +36,13 @@ StepOptions options_of(const SampleSettings& settings) {
 // One text as it grows: prints what each word adds.
 class Typewriter {
  public:
-  explicit Typewriter(TokenFormat format) : format_(format) {}
+  Typewriter(TokenFormat format, std::size_t prompt, const Endings& endings)
+      : format_(format), prompt_(prompt), endings_(endings) {}
 
-  void type(const std::vector<std::int32_t>& words) { add(readable_so_far(words, format_)); }
+  void type(std::vector<std::int32_t> words) {
+    words.resize(sure_words(words, prompt_, endings_));
+    add(readable_so_far(words, format_));
+  }
   void end(const std::vector<std::int32_t>& words) {
     add(readable(words, format_));
     print("\n");
@@ -51,6 +55,8 @@ class Typewriter {
   }
 
   TokenFormat format_;
+  std::size_t prompt_;
+  const Endings& endings_;
   std::size_t said_ = 0;
 };
 
@@ -140,7 +146,7 @@ Sample sample(const SampleSettings& settings, World& world) {
 
   if (settings.with_logits) result.logits = sampler.logits_after(prompt);
   const bool grows = world.rank() == 0 && settings.screen == Screen::lines && sampling.texts == 1;
-  Typewriter typewriter(result.format);
+  Typewriter typewriter(result.format, prompt.size(), sampling.endings);
   if (grows) typewriter.type(prompt);
   const double begin = now();
   result.texts = sampler.draw(prompt, sampling, [&](const Texts& texts) {
@@ -149,10 +155,15 @@ Sample sample(const SampleSettings& settings, World& world) {
     return !result.stopped;
   });
   result.seconds = now() - begin;
+  std::size_t drawn = 0;
+  for (std::vector<std::int32_t>& text : result.texts) {
+    drawn += text.size() - prompt.size();
+    const Ending ending = ending_of(text, prompt.size(), sampling.endings);
+    text.resize(ending.words);
+    result.ended_by.push_back(ending.by);
+  }
   if (grows) typewriter.end(result.texts.front());
-  const auto drawn = static_cast<double>(result.texts.size()) *
-                     static_cast<double>(result.texts.front().size() - prompt.size());
-  result.words_per_second = drawn / result.seconds;
+  result.words_per_second = static_cast<double>(drawn) / result.seconds;
   if (world.rank() == 0 && settings.screen == Screen::lines) say_speed(settings, result);
   if (world.rank() != 0 || grows) return result;
   if (settings.screen == Screen::lines) print_all(result.texts, result.format);
@@ -163,8 +174,15 @@ Sample sample(const SampleSettings& settings, World& world) {
 std::string json_line(const SampleSettings& settings, const Sample& sample) {
   const SamplingSettings& sampling = settings.sampling;
   nlohmann::ordered_json texts = nlohmann::ordered_json::array();
-  for (const std::vector<std::int32_t>& words : sample.texts) {
-    texts.push_back({{"text", readable(words, sample.format)}, {"words", words}});
+  for (std::size_t i = 0; i < sample.texts.size(); ++i) {
+    const std::vector<std::int32_t>& words = sample.texts[i];
+    texts.push_back({{"text", readable(words, sample.format)},
+                     {"words", words},
+                     {"ended_by", name(sample.ended_by[i])}});
+  }
+  nlohmann::ordered_json stops = nlohmann::ordered_json::array();
+  for (const std::vector<std::int32_t>& stop : sampling.endings.stops) {
+    stops.push_back(readable(stop, sample.format));
   }
   nlohmann::ordered_json line{{"kind", "sample"},
                               {"checkpoint", settings.checkpoint},
@@ -175,6 +193,9 @@ std::string json_line(const SampleSettings& settings, const Sample& sample) {
                               {"prompt", sampling.prompt},
                               {"temperature", sampling.temperature},
                               {"top_k", sampling.top_k},
+                              {"top_p", sampling.top_p},
+                              {"stop", stops},
+                              {"end_words", sampling.endings.end_words},
                               {"seed", sampling.seed},
                               {"words_are", name(sample.format)},
                               {"texts", texts},
@@ -192,7 +213,8 @@ std::string json_line(const SampleSettings& settings, const Sample& sample) {
   line["whole"] = made.whole();
   line["equal_words"] = made.equal;
   line["words"] = made.words;
-  for (const char* of_texts : {"prompt", "temperature", "top_k", "seed", "texts"}) {
+  for (const char* of_texts :
+       {"prompt", "temperature", "top_k", "top_p", "stop", "end_words", "seed", "texts"}) {
     line.erase(of_texts);
   }
   return line.dump();

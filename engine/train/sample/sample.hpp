@@ -8,6 +8,7 @@
 #include "engine/train/flags/settings.hpp"
 #include "engine/train/run/world.hpp"
 #include "engine/train/sample/completions.hpp"
+#include "engine/train/sample/ending.hpp"
 #include "engine/train/sample/sampler.hpp"
 
 namespace fourfold {
@@ -26,7 +27,8 @@ struct SampleSettings {
 struct Sample {
   TrainingState state;
   TokenFormat format = TokenFormat::text;
-  Texts texts;
+  Texts texts;                    // without what ended them
+  std::vector<EndedBy> ended_by;  // of each text
   std::vector<float> logits;      // after the prompt, where they were asked for
   Completions completions;        // instead of texts, where they were asked for
   double seconds = 0.0;           // for drawing alone

@@ -11,11 +11,13 @@
 
 #include "engine/batch.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
+#include "engine/train/checkpoint/end_words.hpp"
 #include "engine/train/checkpoint/resume.hpp"
 #include "engine/train/flags/command_line.hpp"
 #include "engine/train/flags/flag_group.hpp"
 #include "engine/train/flags/flags.hpp"
 #include "engine/train/run/agreement.hpp"
+#include "engine/train/sample/ending.hpp"
 #include "engine/train/sample/prompt.hpp"
 #include "engine/train/sample/sample.hpp"
 #include "engine/train/verbs.hpp"
@@ -32,6 +34,8 @@ struct SampleFlags {
   SampleSettings settings;
   std::string grid, precision;  // empty: ranks along data; as it was trained
   std::string cache = "on";
+  std::vector<std::string> stops;
+  std::string end_word = "model";
   std::int64_t ranks = 0;
   bool json = false;
   bool plan = false;
@@ -54,6 +58,14 @@ void add_sample_flags(CLI::App& verb, SampleFlags& flags) {
   add_sampling_flags(verb, sampling);
   FlagGroup(verb, sampling_group).add("--seed", sampling.seed, "another seed, another text");
   FlagGroup how(verb, sampling_group);
+  verb.add_option("--stop", flags.stops,
+                  "a text ends before this one; may be given several times: text, or for token "
+                  "shards numbers")
+      ->group(sampling_group)
+      ->allow_extra_args(false);
+  how.add("--end-word", flags.end_word,
+          "a text ends before this word, a number; model: that of the model, such as the zero byte "
+          "of documents; none");
   how.add("--kv-cache", flags.cache,
           "on: a word costs one look at itself, keys and values of earlier ones are kept; off: at "
           "the whole text anew");
@@ -82,7 +94,37 @@ void add_sample_flags(CLI::App& verb, SampleFlags& flags) {
       "  fourfold sample --checkpoint results/train/RUN --prompt 'It was'\n"
       "  fourfold sample --checkpoint results/train/RUN --complete documents.jsonl --json\n"
       "  fourfold sample --checkpoint RUN/checkpoints/step-00000500.json --texts 4 --top-k 40 "
-      "--json");
+      "--json\n"
+      "  fourfold sample --checkpoint RUN --top-p 0.9 --stop '%' --stop '--'");
+}
+
+void refuse_flags_without_effect(const CLI::App& verb) {
+  refuse_drawing_without_effect(verb, "--seed");
+  if (verb.count("--complete") == 0) return;
+  for (const char* flag : {"--prompt", "--texts", "--tokens", "--temperature", "--top-k", "--top-p",
+                           "--seed", "--stop", "--end-word"}) {
+    if (verb.count(flag) == 0) continue;
+    throw std::runtime_error(fmt::format(
+        "{} has no effect with --complete, which writes what each document asks for", flag));
+  }
+}
+
+std::vector<std::int32_t> end_words_in(const SampleFlags& flags, const TrainingState& state) {
+  try {
+    return end_words_of(state);
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(flags.settings.checkpoint + " " + error.what());
+  }
+}
+
+Endings endings_of(const SampleFlags& flags, const TrainingState& state) {
+  Endings endings;
+  const std::int64_t vocabulary = state.model.vocabulary;
+  for (const std::string& stop : flags.stops) {
+    endings.stops.push_back(words_of_stop(stop, words_of(state), vocabulary));
+  }
+  endings.end_words = end_words_asked(flags.end_word, end_words_in(flags, state), vocabulary);
+  return endings;
 }
 
 // Collective: the checkpoint has a say.
@@ -94,6 +136,7 @@ SampleSettings settings_of(const SampleFlags& flags, const TrainingState& state)
                            : step_fields().with({}, "--precision", flags.precision).precision;
   settings.sampling.decoding = parse_decoding(flags.cache);
   if (flags.json) settings.screen = Screen::json;
+  settings.sampling.endings = endings_of(flags, state);
   return settings;
 }
 
@@ -150,7 +193,10 @@ int run_sample_verb(const Started& started) {
     return complain(sentence_of(app, error), status_could_not);
   }
   // Reading a checkpoint is collective, even on one rank.
-  const auto make_plan = [&](const Session&) { return plan(flags, started); };
+  const auto make_plan = [&](const Session&) {
+    refuse_flags_without_effect(app);
+    return plan(flags, started);
+  };
   if (flags.plan) return run_session(started.count, started.words, make_plan);
   return work_over_mpi(started, [&](const Session&) { return sample_here(flags); });
 }

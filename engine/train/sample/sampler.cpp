@@ -7,6 +7,7 @@
 #include "engine/batch.hpp"
 #include "engine/plan/block_place.hpp"
 #include "engine/train/run/stop.hpp"
+#include "engine/train/sample/ending.hpp"
 #include "engine/train/sample/pick.hpp"
 #include "engine/train/sample/prompt.hpp"
 #include "schedule/models/fit.hpp"
@@ -137,8 +138,9 @@ Texts Sampler::draw(const std::vector<std::int32_t>& prompt, const SamplingSetti
 }
 
 Texts Sampler::draw(const Texts& prompts, const SamplingSettings& settings, const HearWord& hear) {
-  const Drawing drawing{settings.temperature, settings.top_k};
+  const Drawing drawing{settings.temperature, settings.top_k, settings.top_p};
   Texts texts = prompts;
+  Texts running = prompts;  // all equally long, whether or not they have ended
   cached_ = settings.decoding == Decoding::cached;
   cache_->will_read(0);
   std::vector<std::mt19937_64> random;
@@ -147,14 +149,18 @@ Texts Sampler::draw(const Texts& prompts, const SamplingSettings& settings, cons
     random.emplace_back(seed);
   }
   for (std::int64_t n = 0; n < settings.tokens; ++n) {
-    const std::vector<float> logits = next_logits(texts);
+    const std::vector<float> logits = next_logits(running);
+    std::size_t ended = 0;
     for (std::size_t i = 0; i < texts.size(); ++i) {
       const std::span<const float> own(
           logits.data() + static_cast<std::int64_t>(i) * model_.vocabulary,
           static_cast<std::size_t>(model_.vocabulary));
-      texts[i].push_back(pick(own, drawing, next_number(random[i])));
+      running[i].push_back(pick(own, drawing, next_number(random[i])));
+      const auto is_over = [&] { return has_ended(texts[i], prompts[i].size(), settings.endings); };
+      if (!is_over()) texts[i].push_back(running[i].back());
+      if (is_over()) ++ended;
     }
-    if (hear && !hear(texts)) break;
+    if ((hear && !hear(texts)) || ended == texts.size()) break;
   }
   return texts;
 }

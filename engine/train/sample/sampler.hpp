@@ -40,7 +40,8 @@ class Sampler {
   Sampler(const Worker& worker, const Model& model, const StepOptions& options, std::int64_t texts,
           Weights& weights);
 
-  // Prompt and drawn words of each text, the same on every rank and, to rounding, on every grid.
+  // Prompt and drawn words of each text, the same on every rank and, to rounding, on every grid. A
+  // text that ends early has what ended it as its last words (engine/train/sample/ending.hpp).
   // Text i depends on seed and i only. Longer texts see their last words only, as many as fit into
   // the model's sequence. Collective.
   Texts draw(const std::vector<std::int32_t>& prompt, const SamplingSettings& settings,
