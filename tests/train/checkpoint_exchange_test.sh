@@ -53,6 +53,48 @@ assert all(a + b > limit for a, b in zip(sizes, sizes[1:])), sizes
 P
 }
 
+# expect_carried FOLDER OTHER...: what is no weight is there, byte by byte.
+expect_carried() {
+  local given=$1 name other
+  shift
+  for other in "$@"; do
+    for name in tokenizer.json tokenizer.model generation_config.json config.json; do
+      cmp "$given/$name" "$other/$name" || fail "$other/$name"
+    done
+  done
+}
+
+# without_buffers FOLDER: its files without the tensors that are no weights.
+without_buffers() {
+  python3 - "$1" <<'P'
+import json, pathlib, struct, sys
+for path in sorted(pathlib.Path(sys.argv[1]).glob("*.safetensors")):
+    raw = path.read_bytes()
+    n, = struct.unpack("<Q", raw[:8])
+    head, data, out = json.loads(raw[8:8 + n]), b"", {}
+    for name, entry in head.items():
+        if name == "__metadata__" or name.endswith((".attn.bias", ".inv_freq")):
+            continue
+        begin, end = entry["data_offsets"]
+        out[name] = {**entry, "data_offsets": [len(data), len(data) + end - begin]}
+        data += raw[8 + n + begin:8 + n + end]
+    text = json.dumps(out).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+index = pathlib.Path(sys.argv[1]) / "model.safetensors.index.json"
+if index.exists():
+    said = json.loads(index.read_text())
+    said["weight_map"] = {k: v for k, v in said["weight_map"].items()
+                          if not k.endswith((".attn.bias", ".inv_freq"))}
+    index.write_text(json.dumps(said))
+P
+}
+
+# config_says FOLDER KEY: of its config.json.
+config_says() {
+  python3 -c 'import json, sys
+print(json.load(open(sys.argv[1] + "/config.json")).get(sys.argv[2], "nothing"))' "$@"
+}
+
 python3 -c 'import random; r = random.Random(1)
 open("words.bin", "wb").write(b"".join(r.randrange(50).to_bytes(2, "little") for _ in range(3000)))'
 
@@ -61,6 +103,9 @@ for kind in gpt2 llama llama-tied; do
   for files in 1 3; do
     given=$kind/given-$files ours=$kind/ours-$files
     $by_hand make $kind $given $files
+    printf '{"model": {"vocab": {}}}' >$given/tokenizer.json
+    printf '\0any bytes\r\n' >$given/tokenizer.model
+    printf '{"eos_token_id": [7, 49, 50]}' >$given/generation_config.json
     "$fourfold" checkpoint import $given $ours >/dev/null
 
     # Comes in and goes out: other files, the same bits.
@@ -70,6 +115,15 @@ for kind in gpt2 llama llama-tied; do
     [[ -f $kind/small-$files/model.safetensors.index.json ]] || fail "there is no index"
     $by_hand same $given $kind/small-$files
     expect_shards $kind/small-$files 5000
+    expect_carried $given $kind/back-$files $kind/small-$files
+  done
+  # Without what is no weight, all files are the same to the last byte.
+  for files in 1 3; do
+    cp -r $kind/given-$files $kind/bare-$files
+    without_buffers $kind/bare-$files
+    "$fourfold" checkpoint import $kind/bare-$files $kind/bare-ours-$files >/dev/null
+    "$fourfold" checkpoint export $kind/bare-ours-$files $kind/bare-back-$files >/dev/null
+    diff -r $kind/bare-$files $kind/bare-back-$files || fail "$kind in $files files comes out otherwise"
   done
 
   # Says what the model says when it is computed by hand.
@@ -88,6 +142,7 @@ for kind in gpt2 llama llama-tied; do
     "$fourfold" checkpoint export $kind/run-$grid $kind/trained-$grid >/dev/null
     [[ $(types_of $kind/trained-$grid | sort) == "$(types_of $kind/given-3 | sort)" ]] ||
       fail "types after training on $grid"
+    expect_carried $kind/given-3 $kind/trained-$grid
     ! $by_hand same $kind/given-3 $kind/trained-$grid 2>/dev/null || fail "training has changed nothing on $grid"
   done
 done
@@ -116,7 +171,45 @@ embeddings = "untied"'; do
   $by_hand same made-there made-again
   "$fourfold" checkpoint export made made-rounded --type bf16 >/dev/null
   [[ $(types_of made-rounded | grep -vc BF16) == 0 ]] || fail "not all is bf16"
+  [[ $(config_says made-rounded torch_dtype) == bfloat16 ]] || fail "config.json does not say bf16"
+  [[ $(config_says made-there torch_dtype) == float32 ]] || fail "config.json does not say fp32"
+  [[ $(config_says made-there vocab_size) == 50 ]] || fail "config.json does not say the vocabulary"
+  [[ $(config_says made-there eos_token_id) == None ]] || fail "config.json says an end word of nobody"
 done
+
+# The end words of an imported model end a text; what was carried along and is lost is named.
+[[ $("$fourfold" checkpoint import gpt2/given-1 ended) == *"its end words 50 are none of its 50 words"* ]] ||
+  fail "an import takes an end word beyond the vocabulary"
+said=$("$fourfold" sample --checkpoint gpt2/run-1x2x1x1 --prompt 1 --tokens 40 --json 2>/dev/null)
+[[ $said == *'"end_words":[7,49]'* ]] || fail "the end words are lost: $said"
+for type in fp32 bf16 fp16; do
+  "$fourfold" checkpoint export ended ended-$type --type $type >/dev/null
+  case $type in fp32) word=float32 ;; bf16) word=bfloat16 ;; fp16) word=float16 ;; esac
+  [[ $(config_says ended-$type torch_dtype) == "$word" ]] || fail "config.json does not say $word"
+done
+rm ended/carried/tokenizer.model
+[[ $("$fourfold" checkpoint export ended ended-back) == *"tokenizer.model came with the model"* ]] ||
+  fail "an export does not say what is lost"
+[[ ! -e ended-back/tokenizer.model && -e ended-back/tokenizer.json ]] || fail "what is left is carried along"
+cp -r gpt2/given-1 linked && ln -sf /etc/passwd linked/merges.txt
+expect_refusal "linked/merges.txt is a link, which is not followed" "$fourfold" checkpoint import linked there
+
+# A model of bytes has a tokenizer of bytes, and its end word is a zero byte.
+sed 's/vocabulary = 50/vocabulary = 256/' made.toml >letters.toml
+printf 'a text of bytes, not of tokens%.0s' {1..100} >letters.txt
+"$fourfold" train --model letters.toml --data letters.txt --batch 2 --steps 1 --tokens 0 --folder letters \
+  >/dev/null 2>&1 || fail "training a model of bytes"
+"$fourfold" checkpoint export letters letters-there >/dev/null
+[[ $(config_says letters-there eos_token_id) == 0 ]] || fail "a model of bytes does not say its end word"
+python3 - letters-there/tokenizer.json <<'P' || fail "the vocabulary of bytes"
+import json, sys
+vocabulary = json.load(open(sys.argv[1]))["model"]["vocab"]
+assert sorted(vocabulary.values()) == list(range(256)), vocabulary
+assert vocabulary["A"] == 65 and vocabulary["\u0120"] == 32 and vocabulary["\u010a"] == 10, vocabulary
+P
+"$fourfold" checkpoint import letters-there letters-back >/dev/null
+"$fourfold" checkpoint export letters-back letters-again >/dev/null
+diff -r letters-there letters-again || fail "a model of bytes comes back otherwise"
 
 # A head that repeats the embedding stays, in the type that is asked for.
 cp -r llama-tied/given-1 repeated

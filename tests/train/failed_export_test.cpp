@@ -5,7 +5,7 @@
 
 #include <csignal>
 
-#include "engine/train/checkpoint/hugging_face.hpp"
+#include "engine/train/checkpoint/foreign_writer.hpp"
 #include "tests/train/shared_folder.hpp"
 
 namespace fourfold {

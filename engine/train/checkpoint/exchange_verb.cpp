@@ -3,6 +3,7 @@
 #include "engine/train/checkpoint/exchange_verb.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <cstring>
@@ -10,14 +11,19 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
 #include "engine/host_memory.hpp"
+#include "engine/train/checkpoint/carried_files.hpp"
 #include "engine/train/checkpoint/checkpoint.hpp"
 #include "engine/train/checkpoint/checkpoint_folder.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
+#include "engine/train/checkpoint/end_words.hpp"
+#include "engine/train/checkpoint/foreign_writer.hpp"
 #include "engine/train/checkpoint/hugging_face.hpp"
+#include "engine/train/checkpoint/imported.hpp"
 #include "engine/train/checkpoint/resume.hpp"
 #include "engine/train/data/token_file.hpp"
 #include "engine/train/flags/command_line.hpp"
@@ -31,12 +37,14 @@
 namespace fourfold {
 namespace {
 
+constexpr double usual_shard_GB = 5.0;
+
 struct ExchangeFlags {
   std::string from, to;
-  std::string type;  // empty: as imported
-  double shard_GB = 5.0;
-  std::int64_t sequence = 0;  // the model's
-  std::string words;          // bytes or tokens; empty: by the vocabulary
+  std::string type;                // empty: as imported
+  std::optional<double> shard_GB;  // as imported, else the usual
+  std::int64_t sequence = 0;       // the model's
+  std::string words;               // bytes or tokens; empty: by the vocabulary
   bool plan = false;
 };
 
@@ -71,6 +79,29 @@ void shorten(Model& model, const ExchangeFlags& flags) {
   model.sequence = flags.sequence;
 }
 
+struct EndWords {
+  std::vector<std::int64_t> known, unknown;  // of the vocabulary, or beyond it
+};
+
+// As transformers does, by generation_config.json where it says so, else by config.json.
+EndWords end_words_in(const std::string& folder, const ForeignCheckpoint& foreign) {
+  std::vector<std::int64_t> said;
+  try {
+    const auto generation = foreign.files.find(foreign_generation);
+    if (generation != foreign.files.end()) {
+      said = end_words_said(foreign_generation, generation->second);
+    }
+    if (said.empty()) said = end_words_said("config.json", foreign.config);
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(folder + "/" + error.what());
+  }
+  EndWords words;
+  for (const std::int64_t word : said) {
+    (word < foreign.model.vocabulary ? words.known : words.unknown).push_back(word);
+  }
+  return words;
+}
+
 int import_from(const ExchangeFlags& flags) {
   if (!finished_checkpoints(flags.to).empty()) {
     throw std::runtime_error(flags.to + " holds checkpoints already; give another folder");
@@ -85,26 +116,62 @@ int import_from(const ExchangeFlags& flags) {
   }
   // Nobody writes down what words are; a tokenizer has other than 256, as a rule.
   const bool bytes = flags.words.empty() ? foreign.model.vocabulary == 256 : flags.words == "bytes";
+  if (!comes_out_as_it_came(foreign)) foreign.heads.clear();
+  const EndWords ends = end_words_in(flags.from, foreign);
   TrainingState state;
   state.model = foreign.model;
-  nlohmann::json types = nlohmann::json::object();
-  for (const auto& [name, type] : foreign.types) types[name] = fourfold::name(type);
-  state.trainer = {{"imported",
-                    {{"from", flags.from},
-                     {"config", foreign.config},
-                     {"prefix", foreign.prefix},
-                     {"has_head", foreign.has_head},
-                     {"types", types}}},
+  state.trainer = {{"imported", imported_json(foreign, flags.from)},
                    {"words", name(bytes ? TokenFormat::text : TokenFormat::nanogpt)}};
+  state.trainer["imported"]["end_words"] = ends.known;
   const std::string path = Checkpoints(flags.to).write(state, whole.weights);
+  keep_files(flags.to, foreign.files);
   print(
       fmt::format("{} tensors of {} are in {}\n", foreign.types.size(), foreign.model.name, path));
   if (flags.words.empty()) {
     print(fmt::format("its words are taken for {}, as there are {} (--words says otherwise)\n",
                       bytes ? "bytes" : "tokens", foreign.model.vocabulary));
   }
+  if (!ends.unknown.empty()) {
+    print(fmt::format("its end words {} are none of its {} words, and end no text here\n",
+                      fmt::join(ends.unknown, ", "), foreign.model.vocabulary));
+  }
+  if (foreign.heads.empty()) {
+    print("it holds more than weights, which is left out: an export has other files\n");
+  }
   print(fmt::format("train them with: fourfold train --start-from {}\n", flags.to));
   return 0;
+}
+
+// Of its last checkpoint's folder, with what was carried along; says what is not there any more.
+ForeignCheckpoint foreign_of(const std::string& path, const TrainingState& state) {
+  try {
+    Remembered remembered = remembered_of(state);
+    if (!remembered.imported) return remembered.foreign;
+    const std::string folder = folder_of(path);
+    CarriedFiles kept = kept_files(folder);
+    for (const std::string& file : remembered.files) {
+      if (kept.contains(file)) {
+        remembered.foreign.files[file] = kept[file];
+      } else {
+        print(fmt::format("{} came with the model, is not in {}/carried any more and is left out\n",
+                          file, folder));
+      }
+    }
+    return remembered.foreign;
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(path + " " + error.what());
+  }
+}
+
+void change_type(const std::string& type, ForeignCheckpoint& foreign) {
+  const std::map<std::string, NumberType> words{
+      {"fp32", NumberType::fp32}, {"bf16", NumberType::bf16}, {"fp16", NumberType::fp16}};
+  for (const ForeignTensor& tensor : foreign_tensors(foreign.model, foreign.prefix)) {
+    foreign.types[tensor.name] = words.at(type);
+  }
+  if (foreign.has_head) foreign.types[foreign_head] = words.at(type);
+  foreign.heads.clear();
+  foreign.config = config_with_type(foreign.config, words.at(type));
 }
 
 int export_to(const ExchangeFlags& flags) {
@@ -112,29 +179,9 @@ int export_to(const ExchangeFlags& flags) {
   const TrainingState state = read_training_state(path);
   WholeWeights whole(state.model);
   read_weights(path, state.model, whole.weights);
-  ForeignCheckpoint foreign;
-  foreign.model = state.model;
-  try {
-    foreign.prefix = family_of(state.model).prefix;
-  } catch (const std::runtime_error& error) {
-    throw std::runtime_error(path + " " + error.what());
-  }
-  if (const auto imported = state.trainer.find("imported"); imported != state.trainer.end()) {
-    foreign.config = imported->at("config");
-    foreign.prefix = imported->at("prefix");
-    foreign.has_head = imported->at("has_head");
-    for (const auto& [name, type] : imported->at("types").items()) {
-      foreign.types[name] = number_type_named(type);
-    }
-  }
-  if (!flags.type.empty()) {
-    const std::map<std::string, NumberType> words{
-        {"fp32", NumberType::fp32}, {"bf16", NumberType::bf16}, {"fp16", NumberType::fp16}};
-    for (const ForeignTensor& tensor : foreign_tensors(state.model, foreign.prefix)) {
-      foreign.types[tensor.name] = words.at(flags.type);
-    }
-    if (foreign.has_head) foreign.types[foreign_head] = words.at(flags.type);
-  }
+  ForeignCheckpoint foreign = foreign_of(path, state);
+  if (!flags.type.empty()) change_type(flags.type, foreign);
+  if (flags.shard_GB) foreign.heads.clear();
   Matrices matrices;
   for (const Stored& stored : whole.weights.all()) {
     const float* const numbers = WholeWeights::numbers(stored);
@@ -143,7 +190,8 @@ int export_to(const ExchangeFlags& flags) {
                              stored.shape.cols.value({}),
                              {numbers, numbers + stored.block.size()}};
   }
-  write_foreign(flags.to, foreign, matrices, static_cast<std::int64_t>(flags.shard_GB * 1e9));
+  const double shard_GB = flags.shard_GB.value_or(usual_shard_GB);
+  write_foreign(flags.to, foreign, matrices, static_cast<std::int64_t>(shard_GB * 1e9));
   print(fmt::format("{} after step {} is in {}\n", state.model.name, state.step, flags.to));
   return 0;
 }
@@ -169,18 +217,20 @@ void add_import(CLI::App& verb, ExchangeFlags& flags) {
 
 void add_export(CLI::App& verb, ExchangeFlags& flags) {
   verb.footer(
-      "TO can be read by transformers' from_pretrained(). What was imported keeps the type of "
-      "each\n"
-      "of its tensors, and its config.json.\n\n"
+      "TO can be read by transformers' from_pretrained(). What was imported comes out in the same\n"
+      "files, with its tokenizer and its config.json; --type and --shard-GB change that, and "
+      "config.json\n"
+      "says so. A model of bytes gets their vocabulary as a tokenizer.\n\n"
       "Example:\n  fourfold checkpoint export results/train/RUN llama-tuned/");
   verb.add_option("FROM", flags.from, "a checkpoint, or a run's folder, which means its newest")
       ->required();
   verb.add_option("TO", flags.to, "a new folder")->required();
   verb.add_option("--type", flags.type, "fp32, bf16 or fp16, of all tensors (default: as imported)")
       ->check(CLI::IsMember({"fp32", "bf16", "fp16"}));
-  verb.add_option("--shard-GB", flags.shard_GB, "tensors of a file, at most")
-      ->check(number(1e-9, 1e9))
-      ->capture_default_str();
+  verb.add_option(
+          "--shard-GB", flags.shard_GB,
+          fmt::format("tensors of a file, at most (default: as imported, else {})", usual_shard_GB))
+      ->check(number(1e-9, 1e9));
 }
 
 int print_plan(const Started& started) {

@@ -14,8 +14,9 @@
 #include <string>
 #include <utility>
 
+#include "engine/train/checkpoint/carried_files.hpp"
 #include "engine/train/checkpoint/safetensors.hpp"
-#include "support/own_file.hpp"
+#include "support/whole_file.hpp"
 
 namespace fourfold {
 
@@ -23,8 +24,6 @@ namespace {
 
 namespace files = std::filesystem;
 
-constexpr const char* index_name = "model.safetensors.index.json";
-constexpr const char* single_name = "model.safetensors";
 constexpr std::int64_t most_elements = std::int64_t{1} << 48;
 
 // Where a tensor lies in its file.
@@ -135,8 +134,8 @@ std::map<std::string, Found> tensors_in(const std::string& path) {
 
 // Of one file, or of those that the index names.
 std::map<std::string, Found> all_tensors(const std::string& folder) {
-  const std::string index = folder + "/" + index_name;
-  const std::string single = folder + "/" + single_name;
+  const std::string index = folder + "/" + foreign_index;
+  const std::string single = folder + "/" + foreign_single;
   if (!files::exists(index)) return tensors_in(single);
   const nlohmann::json list = read_json(index);
   const auto map = list.find("weight_map");
@@ -152,7 +151,7 @@ std::map<std::string, Found> all_tensors(const std::string& folder) {
     }
     paths.insert(own);
   }
-  if (files::exists(single) && !paths.contains(single_name)) {
+  if (files::exists(single) && !paths.contains(foreign_single)) {
     throw std::runtime_error(fmt::format(
         "{} does not speak of {} beside it; leave the one that is meant", index, single));
   }
@@ -222,76 +221,46 @@ void put(const ForeignTensor& tensor, const std::vector<float>& numbers, Matrice
   }
 }
 
-// Of finite numbers, the largest is too large for the type if any is.
-void expect_in_range(const ForeignTensor& tensor, const WholeMatrix& matrix, NumberType type) {
-  float largest = 0.0F;
-  for (std::int64_t r = 0; r < tensor.rows(); ++r) {
-    for (std::int64_t c = 0; c < tensor.cols(); ++c) {
-      const auto [row, col] = tensor.place(r, c);
-      const float number = matrix.values[static_cast<std::size_t>(row * matrix.cols + col)];
-      if (std::abs(number) > std::abs(largest)) largest = number;
-    }
-  }
-  if (!std::isfinite(largest) || std::isfinite(from_bits(type, to_bits(type, largest)))) return;
-  throw std::runtime_error(
-      fmt::format("{} has a number of {:g}, which is too large for {}; give another --type",
-                  tensor.name, largest, name(type)));
+// The JSON of a file's head as it lies there, which tensors_in() has found to be sound.
+std::string head_in(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::uint64_t length = 0;
+  file.read(reinterpret_cast<char*>(&length), sizeof length);
+  std::string text(static_cast<std::size_t>(length), '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!file) throw std::runtime_error(path + " cannot be read");
+  return text;
 }
 
-std::string bytes_of(const ForeignTensor& tensor, const WholeMatrix& matrix, NumberType type) {
-  std::string bytes;
-  bytes.reserve(static_cast<std::size_t>(tensor.rows() * tensor.cols() * bytes_of(type)));
-  for (std::int64_t r = 0; r < tensor.rows(); ++r) {
-    for (std::int64_t c = 0; c < tensor.cols(); ++c) {
-      const auto [row, col] = tensor.place(r, c);
-      const std::uint32_t bits =
-          to_bits(type, matrix.values[static_cast<std::size_t>(row * matrix.cols + col)]);
-      bytes.append(reinterpret_cast<const char*>(&bits), static_cast<std::size_t>(bytes_of(type)));
-    }
+// What an export of the same tensors needs to give back the same files.
+void remember_files(const std::string& folder, const std::map<std::string, Found>& tensors,
+                    ForeignCheckpoint& checkpoint) {
+  checkpoint.config = read_whole_file(folder + "/config.json");
+  std::error_code missing;
+  const std::string index = folder + "/" + foreign_index;
+  if (files::exists(index, missing)) checkpoint.index = read_whole_file(index);
+  for (const auto& [name, found] : tensors) {
+    std::string& head = checkpoint.heads[files::path(found.file).filename().string()];
+    if (head.empty()) head = head_in(found.file);
   }
-  return bytes;
+  checkpoint.files = carried_files_in(folder);
 }
-
-// A folder that is filled, or is left as it was found: with nothing in it, or not there at all.
-class FilledFolder {
- public:
-  explicit FilledFolder(const std::string& path)
-      : path_(path), is_new_(files::create_directories(path)) {}
-  ~FilledFolder() {
-    if (is_whole_) return;
-    std::error_code ignored;
-    for (const std::string& file : written_) files::remove(file, ignored);
-    if (is_new_) files::remove(path_, ignored);
-  }
-  FilledFolder(const FilledFolder&) = delete;
-  FilledFolder& operator=(const FilledFolder&) = delete;
-
-  void write(const std::string& name, const std::string& content) {
-    written_.push_back(path_ + "/" + name);
-    write_own_file(written_.back(), content);
-  }
-  void is_whole() { is_whole_ = true; }
-
- private:
-  std::string path_;
-  bool is_new_ = false, is_whole_ = false;
-  std::vector<std::string> written_;
-};
 
 }  // namespace
 
 std::pair<ForeignCheckpoint, Matrices> read_foreign(const std::string& folder) {
   ForeignCheckpoint checkpoint;
   const std::string config = folder + "/config.json";
-  checkpoint.config = read_json(config);
+  const nlohmann::json described = read_json(config);
   try {
     const files::path last =
         files::absolute(folder + "/.").lexically_normal().parent_path().filename();
-    checkpoint.model = model_of_config(checkpoint.config, last.string());
+    checkpoint.model = model_of_config(described, last.string());
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(config + " " + error.what());
   }
   std::map<std::string, Found> found = all_tensors(folder);
+  remember_files(folder, found, checkpoint);
   const ForeignFamily& family = family_of(checkpoint.model);
   if (found.contains(std::string(family.prefix) + family.embedding)) {
     checkpoint.prefix = family.prefix;
@@ -331,66 +300,6 @@ std::pair<ForeignCheckpoint, Matrices> read_foreign(const std::string& folder) {
                                          family.model_type));
   }
   return {checkpoint, matrices};
-}
-
-void write_foreign(const std::string& folder, const ForeignCheckpoint& what,
-                   const Matrices& matrices, std::int64_t most_bytes) {
-  if (files::exists(folder) && !files::is_empty(folder)) {
-    throw std::runtime_error(folder + " is not empty; give a folder that is new");
-  }
-  const auto type_of = [&](const std::string& name) {
-    const auto type = what.types.find(name);
-    return type == what.types.end() ? NumberType::fp32 : type->second;
-  };
-  std::vector<ForeignTensor> tensors = foreign_tensors(what.model, what.prefix);
-  if (what.has_head) {
-    ForeignTensor head = tensors.front();
-    head.name = foreign_head;
-    tensors.push_back(head);
-  }
-  std::vector<std::vector<const ForeignTensor*>> groups;
-  std::int64_t in_group = most_bytes, total = 0;
-  for (const ForeignTensor& tensor : tensors) {
-    expect_in_range(tensor, matrices.at(tensor.matrix), type_of(tensor.name));
-    const std::int64_t bytes = tensor.rows() * tensor.cols() * bytes_of(type_of(tensor.name));
-    if (in_group + bytes > most_bytes) {
-      groups.emplace_back();
-      in_group = 0;
-    }
-    groups.back().push_back(&tensor);
-    in_group += bytes;
-    total += bytes;
-  }
-  FilledFolder filled(folder);
-  nlohmann::json map;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    const std::string file =
-        groups.size() == 1 ? std::string(single_name)
-                           : fmt::format("model-{:05}-of-{:05}.safetensors", g + 1, groups.size());
-    nlohmann::ordered_json head{{"__metadata__", {{"format", "pt"}}}};
-    std::string data;
-    for (const ForeignTensor* tensor : groups[g]) {
-      const NumberType type = type_of(tensor->name);
-      const std::size_t begin = data.size();
-      data += bytes_of(*tensor, matrices.at(tensor->matrix), type);
-      head[tensor->name] = {
-          {"dtype", name(type)}, {"shape", tensor->shape}, {"data_offsets", {begin, data.size()}}};
-      map[tensor->name] = file;
-    }
-    std::string text = head.dump();
-    text.append((8 - text.size() % 8) % 8, ' ');
-    const std::uint64_t length = text.size();
-    std::string start(8, '\0');
-    std::memcpy(start.data(), &length, sizeof length);
-    filled.write(file, start + text + data);
-  }
-  if (groups.size() > 1) {
-    const nlohmann::json index{{"metadata", {{"total_size", total}}}, {"weight_map", map}};
-    filled.write(index_name, index.dump(2) + "\n");
-  }
-  const nlohmann::json config = what.config.is_null() ? config_of(what.model) : what.config;
-  filled.write("config.json", config.dump(2) + "\n");
-  filled.is_whole();
 }
 
 }  // namespace fourfold

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,23 +22,24 @@ struct WholeMatrix {
 };
 using Matrices = std::map<std::string, WholeMatrix>;
 
-// What import leaves to export: of each tensor its type, and how the files were.
+inline constexpr const char* foreign_index = "model.safetensors.index.json";
+inline constexpr const char* foreign_single = "model.safetensors";
+
+// What import leaves to export, so that the same files come out.
 struct ForeignCheckpoint {
   Model model;
-  nlohmann::json config;
-  std::map<std::string, NumberType> types;  // by name, prefix included
-  std::string prefix;                       // the family's, or nothing
+  std::string config;                        // the text of config.json; empty: that of the model
+  std::string index;                         // the text of the index; empty: there is none
+  std::map<std::string, std::string> heads;  // by file: its head's JSON; none: files are cut anew
+  std::map<std::string, std::string> files;  // what was carried along, by name
+  std::map<std::string, NumberType> types;   // by tensor, prefix included
+  std::string prefix;                        // the family's, or nothing
   bool has_head = false;  // of tied embeddings: an lm_head.weight that is equal to them
 };
 
 // Reads a folder, every tensor exactly. Throws std::runtime_error with one sentence that names the
-// file if something is missing, damaged, of another shape, or nothing that is known here.
+// file if something is missing, damaged, of another shape, or nothing that is known here. Writing
+// is foreign_writer.hpp's.
 std::pair<ForeignCheckpoint, Matrices> read_foreign(const std::string& folder);
-
-// Writes a folder, in files of at most so many bytes of tensors (one tensor at least each). Types
-// that are not said are fp32. Throws std::runtime_error if the folder is not empty or cannot be
-// written; then nothing is left in it.
-void write_foreign(const std::string& folder, const ForeignCheckpoint& what,
-                   const Matrices& matrices, std::int64_t most_bytes);
 
 }  // namespace fourfold

@@ -78,6 +78,12 @@ std::string checkpoint_meant(const std::string& path) {
                            "tells of its step and optimizer, speaks of it");
 }
 
+std::string folder_of(const std::string& checkpoint) {
+  std::error_code missing;
+  if (files::is_directory(checkpoint, missing)) return checkpoint;
+  return (files::path(checkpoint) / "..").lexically_normal().string();
+}
+
 void expect_same_model(const Model& resumed, const Model& wanted) {
   if (model_fields().values(resumed) == model_fields().values(wanted)) return;
   throw std::runtime_error(

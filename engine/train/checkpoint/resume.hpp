@@ -20,6 +20,9 @@ namespace fourfold {
 // std::runtime_error if no .json does. Not collective.
 std::string checkpoint_meant(const std::string& path);
 
+// The folder itself, or the one that a checkpoint lies in.
+std::string folder_of(const std::string& checkpoint);
+
 // Throws std::runtime_error with a sentence if the resumed run trained another model.
 void expect_same_model(const Model& resumed, const Model& wanted);
 

@@ -17,6 +17,7 @@
 #include "engine/cpu/tune.hpp"
 #include "engine/cpu/tuned_backend.hpp"
 #include "engine/mpi/session.hpp"
+#include "engine/train/checkpoint/carried_files.hpp"
 #include "engine/train/checkpoint/checkpoint_layout.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/checkpoint/choices_json.hpp"
@@ -111,9 +112,13 @@ std::string transports_text(const std::vector<TransportChoice>& choices) {
   return text;
 }
 
-std::string folder_of(const std::string& checkpoint) {
-  if (std::filesystem::is_directory(checkpoint)) return checkpoint;
-  return std::filesystem::absolute(checkpoint).parent_path().string();
+// What came with an imported model stands beside the checkpoints of every run that has its weights.
+void carry_along(const TrainSettings& settings) {
+  const std::string& from = settings.resume.empty() ? settings.start_from : settings.resume;
+  const std::string checkpoints = settings.folder + "/checkpoints";
+  std::error_code missing;
+  if (from.empty() || std::filesystem::equivalent(folder_of(from), checkpoints, missing)) return;
+  keep_files(checkpoints, kept_files(folder_of(from)));
 }
 
 FlopsPerSecond peak_of(const std::vector<double>& ranks) {
@@ -295,6 +300,7 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   facts.step = state.step;
   facts.trained_seconds = state.trainer.value("trained_seconds", 0.0);
   RunLog log = opened_log(settings);
+  on_first_rank([&] { carry_along(settings); });
   Trainer trainer(settings, {world, channels, backend}, data, weights, log);
   give_back_free_memory();  // of the trials of transports
   facts.transports = transports_text(channels.choices());
