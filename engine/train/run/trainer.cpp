@@ -265,7 +265,7 @@ void Trainer::validate() {
                                      {"step", state_.step},
                                      {"loss", outcome_.validation_loss},
                                      {"words", held_out.words},
-                                     {"trained_s", trained_.seconds_before + now() - began_}}
+                                     {"trained_s", trained_.seconds_before + trained_.seconds_here}}
                   .dump());
 }
 
@@ -294,7 +294,7 @@ void Trainer::record_end(RunEnd end) const {
   log_.record(nlohmann::ordered_json{{"kind", "end"},
                                      {"step", state_.step},
                                      {"steps_here", trained_.steps_here},
-                                     {"seconds_here", now() - began_},
+                                     {"seconds_here", trained_.seconds_here},
                                      {"asked_to_stop", end == RunEnd::stopped},
                                      {"diverged", end == RunEnd::diverged}}
                   .dump());
