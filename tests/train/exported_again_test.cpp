@@ -195,7 +195,7 @@ TEST_F(ExportedAgain, FromAForgedRecordTheyAreRefused) {
   std::vector<json> heads{json(),           json(3),    json(""),
                           json("{}"),       json("[]"), json(std::string(200'000, '[')),
                           json(head + head)};
-  for (std::size_t i = 0; i < head.size(); i += 1 + head.size() / 60) {
+  for (std::size_t i = 0; i < head.size(); ++i) {
     std::string edited = head;
     if (std::isdigit(static_cast<unsigned char>(edited[i])) == 0) continue;
     edited[i] = edited[i] == '9' ? '1' : '9';
@@ -214,7 +214,7 @@ TEST_F(ExportedAgain, FromAForgedRecordTheyAreRefused) {
                 imported["config"] = config.dump();
               }),
               testing::HasSubstr("config.json of another model"));
-  EXPECT_GT(tried, 40);
+  EXPECT_GT(tried, 80);
   std::printf("%d forged entries of a record\n", tried);
 }
 
