@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scaling/text/text_table.hpp"
+#include "support/markup_text.hpp"
 #include "support/prose.hpp"
 
 namespace fourfold {
@@ -40,23 +41,6 @@ std::string words(const Straggler& straggler) {
   return fmt::format("{} is {:.0f} % below the median of its peers in {}: {} against {}",
                      straggler.who, 100 * (1 - straggler.rate / straggler.median_of_peers),
                      straggler.what, number(straggler.rate), number(straggler.median_of_peers));
-}
-
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (char c : text) {
-    if (c == '&')
-      result.append("&amp;");
-    else if (c == '<')
-      result.append("&lt;");
-    else if (c == '>')
-      result.append("&gt;");
-    else if (c == '"')
-      result.append("&quot;");
-    else
-      result.push_back(c);
-  }
-  return result;
 }
 
 std::string measured_table(const MachineRun& run) {
@@ -219,23 +203,24 @@ std::string regress_junit(const RegressReport& report) {
   std::string cases;
   std::int64_t failures = 0, errors = 0;
   const auto add = [&cases](const std::string& name, const std::string& inner) {
-    cases += fmt::format("  <testcase classname=\"fourfold.regress\" name=\"{}\"", escaped(name));
+    cases +=
+        fmt::format("  <testcase classname=\"fourfold.regress\" name=\"{}\"", markup_text(name));
     cases += inner.empty() ? std::string("/>\n") : ">" + inner + "</testcase>\n";
   };
   for (const Judgement& j : report.judgements) {
     std::string inner;
     if (failed(j)) {
       ++failures;
-      inner = fmt::format("<failure message=\"{}\"/>", escaped(words(j)));
+      inner = fmt::format("<failure message=\"{}\"/>", markup_text(words(j)));
     } else if (j.standing == Standing::missing) {
       ++errors;
-      inner = fmt::format("<error message=\"{}\"/>", escaped(words(j)));
+      inner = fmt::format("<error message=\"{}\"/>", markup_text(words(j)));
     }
     add(j.name, inner);
   }
   std::string inner;
   for (const Straggler& straggler : report.stragglers) {
-    inner += fmt::format("<failure message=\"{}\"/>", escaped(words(straggler)));
+    inner += fmt::format("<failure message=\"{}\"/>", markup_text(words(straggler)));
   }
   failures += inner.empty() ? 0 : 1;
   add("ranks and nodes keep up with their peers", inner);
@@ -243,8 +228,8 @@ std::string regress_junit(const RegressReport& report) {
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"fourfold regress\" "
       "tests=\"{}\" failures=\"{}\" errors=\"{}\" timestamp=\"{}\" hostname=\"{}\">\n{}"
       "</testsuite>\n",
-      report.judgements.size() + 1, failures, errors, escaped(report.provenance.time),
-      escaped(report.provenance.host), cases);
+      report.judgements.size() + 1, failures, errors, markup_text(report.provenance.time),
+      markup_text(report.provenance.host), cases);
 }
 
 }  // namespace fourfold

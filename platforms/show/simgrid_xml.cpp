@@ -10,34 +10,13 @@
 #include <vector>
 
 #include "platforms/network/topology.hpp"
+#include "support/markup_text.hpp"
+#include "support/visible_text.hpp"
 
 namespace fourfold {
 namespace {
 
 constexpr double route_latency_s = 1e-9;
-
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
 
 // Two hyphens in a row may not stand in a comment.
 std::string in_comment(std::string text) {
@@ -89,7 +68,7 @@ std::string simgrid_xml(const Platform& platform, std::int64_t devices) {
       for (std::int32_t link : path) {
         crossed[static_cast<std::size_t>(link)] = true;
         fmt::format_to(std::back_inserter(routes), "<link_ctn id=\"{}\"/>",
-                       escaped(topology.link_name(link)));
+                       markup_text(topology.link_name(link)));
       }
       routes += "</route>\n";
     }
@@ -100,7 +79,7 @@ std::string simgrid_xml(const Platform& platform, std::int64_t devices) {
       "<!-- The first {} devices of {}. Routes are minimal; what messages do\n"
       "     besides on detours cannot be said here. Every route has the same latency, {:g} s. -->\n"
       "<platform version=\"4.1\">\n  <zone id=\"{}\" routing=\"Full\">\n",
-      devices, in_comment(platform.title), route_latency_s, escaped(platform.name));
+      devices, in_comment(visible(platform.title)), route_latency_s, markup_text(platform.name));
   auto out = std::back_inserter(xml);
   for (std::int64_t device = 0; device < devices; ++device) {
     fmt::format_to(out, "    <host id=\"device-{}\" speed=\"{:.17g}f\"/>\n", device,
@@ -115,7 +94,7 @@ std::string simgrid_xml(const Platform& platform, std::int64_t devices) {
   for (std::int32_t link = 0; link < topology.link_count(); ++link) {
     if (!crossed[static_cast<std::size_t>(link)]) continue;
     fmt::format_to(out, "    <link id=\"{}\" bandwidth=\"{:.17g}Bps\" latency=\"0s\"/>\n",
-                   escaped(topology.link_name(link)), topology.capacity(link).value);
+                   markup_text(topology.link_name(link)), topology.capacity(link).value);
   }
   return xml + routes + "  </zone>\n</platform>\n";
 }

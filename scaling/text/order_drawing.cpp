@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "support/markup_text.hpp"
+
 namespace fourfold {
 
 namespace {
@@ -75,7 +77,8 @@ constexpr double top_margin = 34.0;
 constexpr double font = 11.0;
 
 std::string text_at(double x, double y, const std::string& attributes, const std::string& text) {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y, attributes, text);
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y, attributes,
+                     markup_text(text));
 }
 
 std::string box(double x, double y, double width, const std::string& fill) {
