@@ -4,6 +4,7 @@
 #include <cctype>
 #include <stdexcept>
 
+#include "support/visible_text.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold {
@@ -38,6 +39,19 @@ std::string read_toml_text(const std::string& path, const std::string& what) {
     blank = false;
   }
   return text;
+}
+
+std::string toml_string(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char letter : visible(text)) {
+    if (letter == '"' || letter == '\\') quoted += '\\';
+    if (letter == '\n') {
+      quoted += "\\n";
+    } else {
+      quoted += letter;
+    }
+  }
+  return quoted + '"';
 }
 
 }  // namespace fourfold

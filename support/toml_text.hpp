@@ -1,4 +1,4 @@
-// The text of a TOML file, refused where no parser should see it.
+// The text of a TOML file, refused where no parser should see it, and text as a value in one.
 #pragma once
 
 #include <string>
@@ -11,5 +11,8 @@ inline constexpr int most_key_parts = 16;
 
 // As read_whole_file. Throws std::runtime_error that names path and line of such a key.
 std::string read_toml_text(const std::string& path, const std::string& what);
+
+// Between quotes, whatever its letters; control characters in words (visible_text.hpp).
+std::string toml_string(const std::string& text);
 
 }  // namespace fourfold

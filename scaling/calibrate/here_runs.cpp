@@ -146,28 +146,18 @@ namespace {
 // effect: only what is not its default is said.
 std::vector<std::string> train_words(const HereRun& run, const std::string& transport,
                                      const std::string& folder) {
-  std::vector<std::string> words{"--model",
-                                 model_file(run.model, folder),
-                                 "--grid",
-                                 run.grid.str(),
-                                 "--batch",
-                                 fmt::to_string(run.batch),
-                                 "--steps",
-                                 fmt::to_string(run.steps),
-                                 "--seed",
-                                 fmt::to_string(run.seed),
-                                 "--transport",
-                                 transport,
-                                 "--tokens",
-                                 "0",
-                                 "--validate-every",
-                                 "0",
-                                 "--validation-words",
-                                 "1024",
-                                 "--folder",
-                                 folder + "/run",
+  std::vector<std::string> words{"--model=" + model_file(run.model, folder),
+                                 "--grid=" + run.grid.str(),
+                                 fmt::format("--batch={}", run.batch),
+                                 fmt::format("--steps={}", run.steps),
+                                 fmt::format("--seed={}", run.seed),
+                                 "--transport=" + transport,
+                                 "--tokens=0",
+                                 "--validate-every=0",
+                                 "--validation-words=1024",
+                                 "--folder=" + folder + "/run",
                                  "--time-reference"};
-  if (!run.data.empty()) words.insert(words.end(), {"--data", run.data});
+  if (!run.data.empty()) words.push_back("--data=" + run.data);
   StepOptions usual;
   usual.precision = Precision::fp32;
   usual.recompute = Recompute::none;

@@ -12,6 +12,7 @@
 
 #include "scaling/validation/deviations.hpp"
 #include "sim/cost/protocol.hpp"
+#include "support/toml_text.hpp"
 
 namespace fourfold {
 namespace {
@@ -148,8 +149,8 @@ std::string number(double value) {
 }
 
 std::string fact(const std::string& key, double value, const std::string& source, bool known) {
-  return fmt::format("{} = {{ value = {}, source = \"{}\"{} }}\n", key, number(value), source,
-                     known ? "" : ", unconfirmed = true");
+  return fmt::format("{} = {{ value = {}, source = {}{} }}\n", key, number(value),
+                     toml_string(source), known ? "" : ", unconfirmed = true");
 }
 
 // The rows of the samples, and those of the base machine for other numbers of members.
@@ -175,13 +176,13 @@ bool is_chosen(const LibraryFit& fit, const std::string& key) {
 
 std::string plateau_table(const LibraryFit& fit, const std::string& name,
                           const std::string& source) {
-  std::string text =
-      fmt::format("\n[library.{}]\nsource = \"{}, largest buffers\"\nentries = [\n", name, source);
+  std::string text = fmt::format("\n[library.{}]\nsource = {}\nentries = [\n", name,
+                                 toml_string(source + ", largest buffers"));
   for (const Plateau& row : name == "across" ? fit.library.across : fit.library.in_node) {
     text += fmt::format("  {{ devices = {}, bus_bandwidth_GBps = {}", row.devices,
                         number(row.bus_bandwidth.value / giga));
     if (!is_chosen(fit, row_key(name, row))) {
-      text += fmt::format(", source = \"{}\", unconfirmed = true", unsaid(fit));
+      text += fmt::format(", source = {}, unconfirmed = true", toml_string(unsaid(fit)));
     }
     text += " },\n";
   }
@@ -251,7 +252,7 @@ LibraryFit fit_library(const std::vector<CollectiveSample>& samples, const Libra
 std::string library_toml(const LibraryFit& fit, const std::string& name,
                          const std::string& source) {
   CollectiveLibrary library = fit.library;
-  std::string text = fmt::format("[library]\nname = \"{}\"\n", name);
+  std::string text = fmt::format("[library]\nname = {}\n", toml_string(name));
   std::string table;
   for (const Constant& one : constants(library)) {
     const std::size_t dot = one.key.find('.');

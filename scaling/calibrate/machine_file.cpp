@@ -13,6 +13,7 @@
 #include "scaling/calibrate/library_fit.hpp"
 #include "scaling/validation/deviations.hpp"
 #include "support/prose.hpp"
+#include "support/toml_text.hpp"
 
 namespace fourfold {
 namespace {
@@ -43,17 +44,18 @@ std::string number(double value) {
 }
 
 std::string fact(const std::string& key, double value, const std::string& source) {
-  return fmt::format("{} = {{ value = {}, source = \"{}\" }}\n", key, number(value), source);
+  return fmt::format("{} = {{ value = {}, source = {} }}\n", key, number(value),
+                     toml_string(source));
 }
 
 std::string assumed(const std::string& key, double value, const std::string& source) {
-  return fmt::format("{} = {{ value = {}, source = \"{}\", unconfirmed = true }}\n", key,
-                     number(value), source);
+  return fmt::format("{} = {{ value = {}, source = {}, unconfirmed = true }}\n", key, number(value),
+                     toml_string(source));
 }
 
 std::string list(const std::string& table, const std::string& source,
                  const std::vector<std::string>& rows) {
-  std::string text = fmt::format("\n[{}]\nsource = \"{}\"\nentries = [\n", table, source);
+  std::string text = fmt::format("\n[{}]\nsource = {}\nentries = [\n", table, toml_string(source));
   for (const std::string& row : rows) text += "  { " + row + " },\n";
   return text + "]\n";
 }
@@ -100,7 +102,8 @@ std::string processor_table(const Operations& all, const MachineFacts& facts) {
     }
     return rate;
   };
-  std::string text = fmt::format("\n[processor]\nname = \"{}, a rank\"\n", facts.processor);
+  std::string text =
+      fmt::format("\n[processor]\nname = {}\n", toml_string(facts.processor + ", a rank"));
   const double peak = std::max(1.0 / fma.seconds, rate_of(best));
   text += fact("advertised_peak_Tflops", peak / tera,
                source_of(fma) + ": fp32 multiply-adds, or the fastest product if that is more");
@@ -150,8 +153,8 @@ std::string product_tables(const Operations& all) {
   for (const MeasuredOperation& one : products) {
     const std::int64_t m = one.whole("m"), k = one.whole("k"), n = one.whole("n");
     const std::string rate = number(rate_of(one) / tera);
-    rows.push_back(fmt::format("form = \"{}\", m = {}, k = {}, n = {}, rate_Tflops = {}",
-                               one.word("form"), m, k, n, rate));
+    rows.push_back(fmt::format("form = {}, m = {}, k = {}, n = {}, rate_Tflops = {}",
+                               toml_string(one.word("form")), m, k, n, rate));
     if (m == k && k == n && one.word("form") == "NN") {
       cubes.push_back(fmt::format("size = {}, rate_Tflops = {}", m, rate));
     }
@@ -240,9 +243,9 @@ std::string measured_table(const Operations& all, const MachineFacts& facts) {
                       one.whole("ranks") == collectives[i - 1].whole("ranks");
     const double seconds = one.seconds * (one.whole("ranks") > facts.cores ? crowded : 1.0);
     least = same ? std::max(least, seconds) : seconds;
-    rows.push_back(fmt::format(
-        "kind = \"{}\", members = {}, devices = {}, bytes = {}, time_us = {}", one.word("name"),
-        one.whole("members"), one.whole("ranks"), one.whole("bytes"), number(least / micro)));
+    rows.push_back(fmt::format("kind = {}, members = {}, devices = {}, bytes = {}, time_us = {}",
+                               toml_string(one.word("name")), one.whole("members"),
+                               one.whole("ranks"), one.whole("bytes"), number(least / micro)));
   }
   return list("library.measured",
               source_of(collectives) +
@@ -275,10 +278,12 @@ std::string machine_toml(const Operations& all, const MachineFacts& facts) {
       "# This machine, measured operation by operation by `fourfold calibrate`. A device is a "
       "rank; "
       "rates are\n# those with a rank on every core.\n"
-      "title = \"{} of {}, measured by fourfold calibrate on {}\"\n",
-      counted(facts.cores, "core"), facts.processor, of_kind(all, "fma").front().date);
+      "title = {}\n",
+      toml_string(fmt::format("{} of {}, measured by fourfold calibrate on {}",
+                              counted(facts.cores, "core"), facts.processor,
+                              of_kind(all, "fma").front().date)));
   text += fact("nodes", 1, "definition: this machine alone");
-  text += fmt::format("software = \"{}\"\n", facts.software);
+  text += fmt::format("software = {}\n", toml_string(facts.software));
   const Operations overlap = those(of_kind(all, "overlap"), [&](const MeasuredOperation& one) {
     return one.whole("ranks") == std::max<std::int64_t>(facts.cores, 2);
   });
@@ -312,13 +317,15 @@ std::string software_toml(const Operations& all, const MachineFacts& facts) {
   const double launch = launch_seconds(all);
   std::string text = fmt::format(
       "# What the engine's kernels take on {}, by element of their first operand, in fp32.\n"
-      "title = \"Fourfold's engine, measured by fourfold calibrate on {}\"\n"
+      "title = {}\n"
       "attention = {{ kernel = \"flash-2\", source = \"engine/cpu/attention_kernels.cpp: blocks of "
       "scores, recomputed backward\" }}\n"
       "products = {{ layouts = \"tuned\", source = \"the machine's file has every form\" }}\n"
       "dispatch_us = {{ value = 0, source = \"definition: it is in launch_overhead_us\" }}\n\n"
       "[maps]\n",
-      facts.processor, operations.front().date);
+      facts.processor,
+      toml_string("Fourfold's engine, measured by fourfold calibrate on " +
+                  operations.front().date));
   for (const std::string& name : known_maps()) {
     Operations of = those(operations, [&](const MeasuredOperation& one) {
       const std::string said = one.word("name");
@@ -331,8 +338,9 @@ std::string software_toml(const Operations& all, const MachineFacts& facts) {
       sum += std::max(one.seconds - launch, 0.01 * one.seconds) /
              static_cast<double>(one.whole("elements"));
     }
-    text += fmt::format("{} = {{ kernels = [\"{} ns\"], source = \"{}\" }}\n", name,
-                        number(sum / static_cast<double>(of.size()) / nano), source_of(of));
+    text += fmt::format("{} = {{ kernels = [\"{} ns\"], source = {} }}\n", name,
+                        number(sum / static_cast<double>(of.size()) / nano),
+                        toml_string(source_of(of)));
   }
   return text;
 }
