@@ -1,14 +1,18 @@
 # One model on several machines, or other points side by side, with error bar and grid: a bar each, or
 # where they are far apart a dot each, as a logarithmic axis has no zero for bars to stand on. Reads
-# nothing but machines.csv. Set before: style, csv, output, heading, fidelity, what (the y axis).
-load style
-grids = short_grids(0)
+# nothing but machines.csv. Called with style.gp's three, the heading, the fidelity and what the y axis is.
+plots = ARG1; csv = ARG2; output = ARG3
+heading = ARG4; fidelity = ARG5; what = ARG6
+load plots.'/style.gp'
+
+grids = 0
+stats csv using (letters = more(letters, strlen(strcol('bar'))), \
+  grids = more(grids, strlen(strcol('grid'))), 0) nooutput
 set title heading.', '.fidelity noenhanced
-set ylabel what
+set ylabel what noenhanced
 set grid noxtics
 set boxwidth 0.7
 set xtics scale 0 rotate by -35 left noenhanced
-number(name) = strcol(name) ne '' ? column(name) : NaN
 stats csv using (column('value')) nooutput name 'VALUE'
 stats csv using (number('high')) nooutput name 'HIGH'
 top = HIGH_max > VALUE_max ? HIGH_max : VALUE_max
@@ -21,18 +25,23 @@ if (far) {
 } else {
   set yrange [0 : top * 1.1]
 }
-mark = far ? 'with points pt 7 ps 2' : 'with boxes'
 set xrange [-0.6 : VALUE_records - 0.4]
 unset key
 # Of what stands below the bars, slanting.
-letters = longest('bar') + 2 + longest('grid')
+letters = letters + 2 + grids
 set rmargin 4 + 0.7 * letters
 set bmargin 2 + 0.3 * letters
 high = 550 + 5.4 * letters
-wide = 90 * VALUE_records + 110 + 6.5 * letters
-wide = wide < 800 ? 800 : wide
-draw = "plot csv using 0:(column('value')):xtic(strcol('bar').'  '.word(grids, int($0) + 1)) ".mark." lc rgb colour(1) notitle, \
-  csv using 0:(number('low')):(0):(number('high') - number('low')) with vectors heads size screen 0.004,90 \
-  lw 1.5 lc rgb dark notitle, \
-  csv using ($0 - 0.02):(column('value')):(sprintf('%.3g', column('value'))) with labels right offset -0.3, 0.7 font ',10' notitle"
-eval render
+wide = more(90 * VALUE_records + 110 + 6.5 * letters, 800)
+
+bar(_) = strcol('bar').'  '.grid(strcol('grid'))
+do for [picture in pictures] {
+  load canvas
+  # Boxes or points, whose tics these are.
+  plot csv using 0:(far ? NaN : column('value')):xtic(bar(0)) with boxes lc rgb colour(1) notitle, \
+    csv using 0:(far ? column('value') : NaN) with points pt 7 ps 2 lc rgb colour(1) notitle, \
+    csv using 0:(number('low')):(0):(number('high') - number('low')) with vectors heads \
+    size screen 0.004,90 lw 1.5 lc rgb dark notitle, \
+    csv using ($0 - 0.02):(column('value')):(sprintf('%.3g', column('value'))) with labels right \
+    offset -0.3, 0.7 font ',10' notitle
+}

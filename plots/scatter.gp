@@ -1,18 +1,21 @@
 # Projected against published seconds of the runs of a validation, both logarithmic, with bands of
-# 10 and 20 %; one colour per study. Reads nothing but the CSV of a validation.
-# Set before: style, csv (path), output (path without ending), studies (names between double quotes, each
-# with a projected row), fidelity.
-load style
+# 10 and 20 %; one colour per study that has a projected row. Reads nothing but the CSV of a validation.
+# Called with style.gp's three and the fidelity.
+plots = ARG1; csv = ARG2; output = ARG3
+fidelity = ARG4
+load plots.'/style.gp'
 wide = 1100
 high = 750
 
 # Open shapes, since runs of one study lie close together; filled ones after six studies.
 shape(i) = i > 6 ? filled(i) : open(i)
 
+stats csv using (names = given('projected_s') && given('published_s') \
+  ? with_text(names, strcol('study')) : names, 0) nooutput
 stats csv using (column('published_s')) nooutput name 'PUBLISHED'
 stats csv using (column('projected_s')) nooutput name 'PROJECTED'
 least = (PUBLISHED_min < PROJECTED_min ? PUBLISHED_min : PROJECTED_min) / 1.3
-most = (PUBLISHED_max > PROJECTED_max ? PUBLISHED_max : PROJECTED_max) * 1.3
+most = more(PUBLISHED_max, PROJECTED_max) * 1.3
 
 set title sprintf('Seconds of a step, %s against published', fidelity)
 set xlabel 'published, s'
@@ -28,11 +31,12 @@ set grid xtics ytics back lc rgb '#b8b8b8' lw 1 dashtype 1
 set key outside right center Left reverse samplen 2 spacing 1.3 noenhanced
 set style fill solid noborder
 
-of(study) = strcol('study') eq study ? column('projected_s') : NaN
-draw = "plot '+' using 1:($1 * 0.8):($1 * 1.2) with filledcurves lc rgb '#e4e4e4' title 'within 20 %', \
-  '+' using 1:($1 * 0.9):($1 * 1.1) with filledcurves lc rgb '#c4c4c4' title 'within 10 %', \
-  x with lines lw 1 lc rgb '#555555' title 'as published', \
-  for [i=1:words(studies)] csv using (column('published_s')):(of(word(studies, i))) with points \
-  pt shape(i) ps 1.1 lw 1.5 lc rgb colour(i) title word(studies, i)"
-
-eval render
+projected(study) = strcol('study') eq study ? column('projected_s') : NaN
+do for [picture in pictures] {
+  load canvas
+  plot '+' using 1:($1 * 0.8):($1 * 1.2) with filledcurves lc rgb '#e4e4e4' title 'within 20 %', \
+    '+' using 1:($1 * 0.9):($1 * 1.1) with filledcurves lc rgb '#c4c4c4' title 'within 10 %', \
+    x with lines lw 1 lc rgb '#555555' title 'as published', \
+    for [i=1:words(names)] csv using (column('published_s')):(projected(word(names, i))) with points \
+    pt shape(i) ps 1.1 lw 1.5 lc rgb colour(i) title word(names, i)
+}

@@ -1,10 +1,19 @@
-# What all plots share: fonts, colours, grid, and where pictures go. Set before: output (path without
-# ending); or preview, for a drawing in characters on standard output. A plot sets wide and high
-# (pixels) and draw (its commands), and ends with `eval render`.
-set datafile separator ','
+# What all plots share: fonts, colours, grid, and words about the CSV. A plot is called with its texts
+# as arguments: ARG1 is the folder of these scripts, ARG2 the path of the table, ARG3 that of the
+# pictures without their endings, or nothing for a drawing in characters on standard output, and what
+# follows is the plot's own. All are data, as cells of the CSV are: no script starts a process,
+# evaluates a text or expands a macro (tests/scaling/hostile_names_test.sh), and no text is enhanced.
+# A plot sets wide and high (pixels) and draws in
+#   do for [picture in pictures] { load canvas; plot ... }
+set encoding utf8
+set datafile separator "\t"
 set datafile columnheaders
-set datafile missing ''
+set datafile commentschars ''
+# What is no number is left out, and a line goes on behind it: of other series, say.
+set datafile missing NaN
 
+canvas = plots.'/canvas.gp'
+pictures = output eq '' ? 'characters' : 'png svg pdf'
 face = 'DejaVu Sans'
 wide = 1200
 high = 750
@@ -21,48 +30,22 @@ set tics nomirror
 set key outside right center Left reverse samplen 2.5 spacing 1.3 noenhanced
 set style fill solid border rgb 'white'
 
-# The different values of a column of the CSV, in their order, each between double quotes.
-values_of(name) = system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} \
-  $c[\"%s\"] != \"\" && !seen[$c[\"%s\"]]++ {printf \"\\\"%%s\\\" \", $c[\"%s\"]}' '%s'", name, name, name, csv))
-# The rows of a series as a file of their own: a line breaks where another series is between them.
-rows_of(name) = sprintf("< awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i} \
-  NR == 1 || $c[\"series\"] == \"%s\"' '%s'", name, csv)
-# The number of characters of the longest value of a column.
-longest(name) = system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} \
-  length($c[\"%s\"]) > most {most = length($c[\"%s\"])} END {print most + 0}' '%s'", name, name, csv)) + 0
-# The series that have something in the column, each between double quotes.
-series_with(name) = system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} \
-  $c[\"%s\"] != \"\" && !seen[$c[\"series\"]]++ {printf \"\\\"%%s\\\" \", $c[\"series\"]}' '%s'", name, csv))
-# Commands that write words below the x axis, a line for each value of the column series, by
-# words_below.awk: of the column word, as form says, or process grids if that is empty.
-words_below(series, x, word, form, title) = system(sprintf("awk -v colours='%s' -v series='%s' \
-  -v x='%s' -v word='%s' -v form='%s' -v title='%s' -f '%s' '%s'", colours, series, x, word, form, \
-  title, style[:strlen(style) - strlen('style.gp')].'words_below.awk', csv))
-# The process grids of all rows, each between double quotes.
-short_grids(_) = words_below('', '', 'grid', '', '')
-# What those commands set is gone again.
-no_words_below = "do for [i=500:999] { unset label i }"
-# Whether any row has something in the column.
-any(name) = words(values_of(name)) > 0
+# Of a row: whether the column has something, and it as a number.
+given(name) = strcol(name) ne ''
+number(name) = given(name) ? column(name) : NaN
+# The value in rows of the series, and nothing in others.
+of(name, value) = strcol('series') eq name ? value : NaN
+# Lists of different texts, each between double quotes, which no cell has.
+is_in(list, text) = strstrt(list, '"'.text.'"') > 0
+with_text(list, text) = is_in(list, text) ? list : list.'"'.text.'" '
+more(a, b) = a > b ? a : b
+# A process grid as short as it goes: 2.1.32.1, or x2.d4.p2 of a pipeline.
+replaced(text, old, new) = strstrt(text, old) == 0 ? text : \
+  text[:strstrt(text, old) - 1].new.replaced(text[strstrt(text, old) + strlen(old):], old, new)
+named_axes(text) = replaced(replaced(replaced(replaced(replaced(text, \
+  'data=', 'd'), 'pipe=', 'p'), '=', ''), ';', '.'), ' ', '.')
+grid(text) = strstrt(text, '=') > 0 ? named_axes(text) : replaced(text, 'x', '.')
 
-pictures = "set terminal pngcairo noenhanced size wide, high font face.',13' background 'white'; \
-  set output output.'.png'; eval draw; \
-  set terminal svg noenhanced size wide, high font face.',13' background 'white'; \
-  set output output.'.svg'; eval draw; \
-  set terminal pdfcairo noenhanced size wide / 100.0, high / 100.0 font face.',10' background 'white'; \
-  set output output.'.pdf'; eval draw; unset output"
-characters = "set terminal dumb noenhanced size 118, 40; eval draw"
-render = exists('preview') ? characters : pictures
-
-# Sets parts (columns), titles and shades (colours) of what a batch's seconds consist of: those parts
-# that some row has for more than a millisecond, or a thousandth of the longest compute if that is less.
-all_parts = '"compute_s|compute|#999999" "exposed_x_s|exposed, x|#0072B2" "exposed_y_s|exposed, y|#56B4E9" \
-  "exposed_z_s|exposed, z|#E69F00" "exposed_data_s|exposed, data|#D55E00" "exposed_pipe_s|messages|#009E73" \
-  "bubble_s|bubble|#F0E442" "other_s|other|#CC79A7"'
-find_parts = "stats csv using (column('compute_s')) nooutput name 'COMPUTE'; \
-  least = 1e-3 * (COMPUTE_max < 1 ? COMPUTE_max : 1); \
-  parts = ''; titles = ''; shades = ''; do for [part in all_parts] { \
-  first = strstrt(part, '|'); last = strstrt(part, '|#'); \
-  stats csv using (column(part[:first - 1])) nooutput name 'PART'; \
-  if (PART_max > least) { parts = parts.' '.part[:first - 1]; \
-    titles = titles.' \"'.part[first + 1:last - 1].'\"'; shades = shades.' '.part[last + 1:] } }"
+# The series, in their order, and the letters of the longest.
+names = ''
+letters = 0

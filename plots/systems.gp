@@ -1,34 +1,44 @@
 # Seconds of one batch of training systems, stacked into compute, exposed communication, messages
 # between stages, the bubble and the rest, one bar a system with its grid, points side by side; what was
-# published as points. Reads nothing but the CSV of a study. Set before: style, csv (path), output (path
-# without ending), heading, fidelity, source.
-load style
+# published as points. Reads nothing but the CSV of a study. Called with style.gp's three, the heading,
+# the fidelity and the source of what was published.
+plots = ARG1; csv = ARG2; output = ARG3
+heading = ARG4; fidelity = ARG5; source = ARG6
+load plots.'/style.gp'
+load plots.'/parts.gp'
 
-eval find_parts
 count = words(parts)
 upto(k) = sum [i=1:k] column(word(parts, i))
+stats csv using 0 nooutput
+rows = int(STATS_records)
+any_given = 0
+any_bar = 0
+any_published = 0
+stats csv using (any_given = any_given || strcol('given') eq '1', \
+  any_bar = any_bar || given('bar_low_s'), \
+  any_published = any_published || given('published_batch_s'), 0) nooutput
 
 # Bars stand one beside the other, with a gap before each further point: the places of all rows,
-# then the middle and the name of each group.
-by_header = "awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} \
-  {key = $c[\"model\"] \"|\" $c[\"devices\"] \"|\" $c[\"machine\"] \"|\" $c[\"given\"]; \
-   if (NR > 2 && key != last) {place += 1.4; ++group}; "
-places = system(by_header.sprintf("print place + 0; place += 1; last = key}' '%s'", csv))
-groups = system(by_header.sprintf("sum[group + 0] += place; rows[group + 0] += 1; \
-  names[group + 0] = key; place += 1; last = key} \
-  END {for (i = 0; i <= group; ++i) print sum[i] / rows[i] \"|\" names[i]}' '%s'", csv))
-place(row) = word(places, int(row) + 1) + 0
-bars = word(places, words(places)) + 1
-field(text, n) = system(sprintf("printf '%%s' '%s' | cut -d'|' -f%d", text, n))
-any_given = system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} $c[\"given\"] == 1 {n = 1} END {print n + 0}' '%s'", csv)) + 0
-
-set label 99 heading.', '.fidelity at screen 0.5, screen 0.97 center font ',15' noenhanced
-do for [i=1:words(groups)] {
-  group = word(groups, i)
-  set label i field(group, 2)."\n".field(group, 3).' of '.field(group, 4). \
-    (any_given ? (field(group, 5) eq '1' ? "\ngiven" : "\nbest") : '') \
-    at first (field(group, 1) + 0), graph 1.09 center font ',11' noenhanced
+# then those of the first and the last, and the name, of each group.
+array places[rows]
+array first[rows]
+array last[rows]
+array about[rows]
+groups = 0
+bars = -1
+before = ''
+key(_) = strcol('model').'|'.strcol('devices').'|'.strcol('machine').'|'.strcol('given')
+title(_) = strcol('model')."\n".strcol('devices').' of '.strcol('machine'). \
+  (any_given ? (strcol('given') eq '1' ? "\ngiven" : "\nbest") : '')
+opens(_) = groups == 0 || key(0) ne before
+stats csv using (bars = bars + (opens(0) && groups > 0 ? 2.4 : 1), places[int($0) + 1] = bars, \
+  opens(0) ? (groups = groups + 1, first[groups] = bars, about[groups] = title(0)) : 0, \
+  last[groups] = bars, before = key(0), 0) nooutput
+bars = bars + 1
+do for [i=1:groups] {
+  set label i about[i] at first (first[i] + last[i]) / 2.0, graph 1.09 center font ',11' noenhanced
 }
+set label groups + 1 heading.', '.fidelity at screen 0.5, screen 0.97 center font ',15' noenhanced
 
 set tmargin 6
 set ylabel 'seconds per batch'
@@ -43,25 +53,23 @@ set border 2
 set tics nomirror
 set bmargin 11
 set key outside right center Left reverse invert samplen 1.5 spacing 1.4
-
-grids = short_grids(0)
-if (any('published_batch_s')) {
-  set label 98 'published: '.source at screen 0.01, screen 0.025 noenhanced font ',10'
+if (any_published) {
+  set label groups + 2 'published: '.source at screen 0.01, screen 0.025 noenhanced font ',10'
 }
-# Ends of the error bar, in seconds.
-bar(seconds) = strcol(seconds) ne '' ? column(seconds) : NaN
-any_bar = system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} \
-  $c[\"bar_low_s\"] != \"\" {n = 1} END {print n + 0}' '%s'", csv)) + 0
+high = 700
+wide = more(bars * 60 + 320, 800)
 
 # The tallest sum is drawn first, so that each shorter one covers it from below.
-draw = "plot for [j=0:count-1] csv using (place($0)):(upto(count - j)):xtic(strcol('system').'  '.word(grids, int($0) + 1)) \
-  with boxes lc rgb word(shades, count - j) title word(titles, count - j), \
-  csv using (place($0)):(bar('bar_low_s')):(0):(bar('bar_high_s') - bar('bar_low_s')) with vectors \
-  heads size screen 0.004,90 lw 1.2 lc rgb '#404040' title (any_bar ? '80 % bar' : ''), \
-  csv using (place($0)):(bar('published_batch_s')) with points pt 7 ps 1.6 lc rgb 'white' notitle, \
-  csv using (place($0)):(bar('published_batch_s')) with points pt 7 ps 1.1 lc rgb 'black' \
-  title (any('published_batch_s') ? 'published' : '')"
-
-high = 700
-wide = bars * 60 + 320 < 800 ? 800 : bars * 60 + 320
-eval render
+do for [picture in pictures] {
+  load canvas
+  plot for [j=0:count-1] csv using (places[int($0) + 1]):(upto(count - j)): \
+    xtic(strcol('system').'  '.grid(strcol('grid'))) \
+    with boxes lc rgb word(shades, count - j) title word(titles, count - j), \
+    csv using (places[int($0) + 1]):(number('bar_low_s')):(0): \
+    (number('bar_high_s') - number('bar_low_s')) with vectors \
+    heads size screen 0.004,90 lw 1.2 lc rgb dark title (any_bar ? '80 % bar' : ''), \
+    csv using (places[int($0) + 1]):(number('published_batch_s')) with points pt 7 ps 1.6 \
+    lc rgb 'white' notitle, \
+    csv using (places[int($0) + 1]):(number('published_batch_s')) with points pt 7 ps 1.1 \
+    lc rgb 'black' title (any_published ? 'published' : '')
+}

@@ -1,19 +1,23 @@
 # Seconds of one batch, stacked into compute and exposed communication along each axis, one bar per
 # point with its grid, machines side by side; published seconds as points. Reads nothing but the CSV of a study.
-# Set before: style, csv (path), output (path without ending), machines (names between blanks),
-# source (of what was published; empty if nothing is compared), heading, fidelity.
-load style
-grids = short_grids(0)
+# Called with style.gp's three, the heading, the fidelity and the source of what was published.
+plots = ARG1; csv = ARG2; output = ARG3
+heading = ARG4; fidelity = ARG5; source = ARG6
+load plots.'/style.gp'
+load plots.'/parts.gp'
+
+machines = ''
+rows = 0
+widest = 0
+any_bar = 0
+stats csv using (machines = with_text(machines, strcol('machine')), rows = rows + 1, \
+  letters = more(letters, strlen(strcol('label'))), widest = more(widest, strlen(strcol('model'))), \
+  any_bar = any_bar || given('bar_low_s'), 0) nooutput
 # Labels of sweeps slant below the grids, and need room.
-letters = longest('label')
-room = 9.5 * longest('model') > 88 ? 9.5 * longest('model') : 88
-wide = room * (words(grids) + words(machines)) + 220
-wide = wide < 900 ? 900 : wide
+room = more(9.5 * widest, 88)
+wide = more(room * (rows + words(machines)) + 220, 900)
 high = 750 + 4 * letters
-
-eval find_parts
 count = words(parts)
-
 
 # Bars stand at 0, 1, 2, ..., with a gap before each further machine.
 index_of(machine) = int(sum [i=1:words(machines)] (word(machines, i) eq machine ? i - 1 : 0))
@@ -34,15 +38,13 @@ set yrange [0:*]
 set offsets 0.3, 0.3, graph 0.06, 0
 set style fill solid border rgb 'white'
 set boxwidth 0.8
-set xtics scale 0 font ',11'
+set xtics scale 0 noenhanced font ',11'
 set grid noxtics
 set grid back
 set border 2
 set tics nomirror
 set key outside right center Left reverse invert samplen 1.5 spacing 1.4
 
-stats csv using 0 nooutput
-rows = int(STATS_records)
 array first[words(machines)]
 array last[words(machines)]
 do for [i=1:words(machines)] {
@@ -52,25 +54,23 @@ do for [i=1:words(machines)] {
 }
 do for [i=1:words(machines)] {
   set label i word(machines, i) at first (first[i] + last[i]) / 2.0, graph 1.02 center \
-    font ',14'
+    font ',14' noenhanced
 }
 
-# Ends of the error bar, in seconds.
-bar(seconds) = strcol(seconds) ne '' ? column(seconds) : NaN
-any_bar = system(sprintf("awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} \
-  $c[\"bar_low_s\"] != \"\" {n = 1} END {print n + 0}' '%s'", csv)) + 0
-
 # The tallest sum is drawn first, so that each shorter one covers it from below.
-draw = "plot for [j=0:count-1] csv using (place($0)):(upto(count - j)):xtic( \
-  strcol('devices').\"\\n\".short(strcol('model'))) with boxes \
-  lc rgb word(shades, count - j) title word(titles, count - j), \
-  csv using (place($0)):(bar('bar_low_s')):(0):(bar('bar_high_s') - bar('bar_low_s')) with vectors \
-  heads size screen 0.004,90 lw 1.2 lc rgb '#404040' title (any_bar ? '80 % bar' : ''), \
-  csv using (place($0)):(column('published_batch_s')) with points pt 7 ps 1.6 \
-  lc rgb 'white' notitle, \
-  csv using (place($0)):(column('published_batch_s')) with points pt 7 ps 1.1 \
-  lc rgb 'black' title (source ne '' ? 'published' : ''), \
-  csv using (place($0)):(0):(word(grids, int($0) + 1)) with labels offset 0, -3.1 font ',9' tc rgb dark notitle, \
-  csv using (place($0)):(0):(strcol('label')) with labels rotate by -25 left offset -2.5, -4.3 font ',9' tc rgb dark notitle"
-
-eval render
+do for [picture in pictures] {
+  load canvas
+  plot for [j=0:count-1] csv using (place($0)):(upto(count - j)):xtic( \
+    strcol('devices')."\n".short(strcol('model'))) with boxes \
+    lc rgb word(shades, count - j) title word(titles, count - j), \
+    csv using (place($0)):(number('bar_low_s')):(0):(number('bar_high_s') - number('bar_low_s')) \
+    with vectors heads size screen 0.004,90 lw 1.2 lc rgb dark title (any_bar ? '80 % bar' : ''), \
+    csv using (place($0)):(column('published_batch_s')) with points pt 7 ps 1.6 \
+    lc rgb 'white' notitle, \
+    csv using (place($0)):(column('published_batch_s')) with points pt 7 ps 1.1 \
+    lc rgb 'black' title (source ne '' ? 'published' : ''), \
+    csv using (place($0)):(0):(grid(strcol('grid'))) with labels noenhanced offset 0, -3.1 \
+    font ',9' tc rgb dark notitle, \
+    csv using (place($0)):(0):(strcol('label')) with labels noenhanced rotate by -25 left \
+    offset -2.5, -4.3 font ',9' tc rgb dark notitle
+}

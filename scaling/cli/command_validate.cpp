@@ -56,19 +56,12 @@ std::vector<SetResult> run(const std::vector<ValidationSet>& sets, Fidelity fide
   return results;
 }
 
-// Those of which a case ran.
-std::vector<std::string> drawn_studies(const std::vector<SetResult>& results) {
-  std::vector<std::string> names;
-  for (const SetResult& result : results) {
-    for (const std::string& study : studies(result)) {
-      const bool ran = !cases_that_ran(result, study, Sample::out).empty() ||
-                       !cases_that_ran(result, study, Sample::in).empty();
-      if (ran && std::find(names.begin(), names.end(), study) == names.end()) {
-        names.push_back(study);
-      }
-    }
-  }
-  return names;
+bool any_ran(const std::vector<SetResult>& results) {
+  const auto ran = [](const CaseResult& one) {
+    return one.projection.has_value() && one.one.is_published();
+  };
+  return std::ranges::any_of(
+      results, [&](const SetResult& result) { return std::ranges::any_of(result.cases, ran); });
 }
 
 int validate(const Typed& typed) {
@@ -84,11 +77,9 @@ int validate(const Typed& typed) {
   }
   const std::vector<SetResult> results = run(sets, fidelity);
   if (!typed.csv.empty()) {
-    write_whole_file(typed.csv, validation_csv(results));
-    const std::vector<std::string> drawn = drawn_studies(results);
-    if (!drawn.empty()) {
-      say(fmt::format("{}\n", draw_scatter(typed.csv, drawn, typed.fidelity)));
-    }
+    const std::string csv = validation_csv(results);
+    write_whole_file(typed.csv, csv);
+    if (any_ran(results)) say(fmt::format("{}\n", draw_scatter(typed.csv, csv, typed.fidelity)));
   }
   const std::vector<Residual> residuals = residuals_of(results);
   if (!typed.keep.empty()) {

@@ -113,10 +113,13 @@ std::string sensitivities(const Study& study) {
   return text;
 }
 
-void write_results(const Campaign& campaign, const Store& store, const std::string& folder,
-                   const CampaignOrder& order) {
+// Whether all that could be written is.
+enum class Written : std::uint8_t { whole, in_part };
+
+Written write_results(const Campaign& campaign, const Store& store, const std::string& folder,
+                      const CampaignOrder& order) {
   const Answered answered = answered_by(campaign, store.records());
-  if (answered.records.empty()) return;
+  if (answered.records.empty()) return Written::whole;
   const Study study = study_of(campaign, answered);
   std::string lines;
   for (const Record& record : answered.records) lines += to_json(record) + '\n';
@@ -124,7 +127,10 @@ void write_results(const Campaign& campaign, const Store& store, const std::stri
   print(order.answers == Answers::json ? lines : text_of(study, order.width));
   const Study drawn = with_twins(study);
   write_own_file(folder + "/summary.csv", study_csv(drawn));
-  remark(draw_figures(figures_of(campaign, study), drawn, folder));
+  const DrawnFigures figures = draw_figures(figures_of(campaign, study), drawn, folder);
+  if (!figures.said.empty()) remark(figures.said);
+  for (const auto& [kind, sentence] : figures.failures) remark(sentence);
+  return figures.failures.empty() ? Written::whole : Written::in_part;
 }
 
 }  // namespace
@@ -295,12 +301,14 @@ int run_campaign(const Campaign& campaign, const CampaignOrder& order) {
         plan_of(campaign, store.records(), {}).kept, campaign.questions.size(), records));
     throw;
   }
-  if (!order.is_part()) write_results(campaign, store, folder, order);
+  Written written = Written::whole;
+  if (!order.is_part()) written = write_results(campaign, store, folder, order);
   if (!failures.empty()) {
     remark(fmt::format("{} failed and will be tried again by the same command:",
                        counted(static_cast<std::int64_t>(failures.size()), "point")));
   }
   for (const FailedPoint& failure : failures) remark("  " + failure.sentence);
+  if (written == Written::in_part) return status_could_not;
   if (failures.empty()) return status_done;
   return std::ranges::all_of(failures, &FailedPoint::is_no) ? status_no : status_could_not;
 }

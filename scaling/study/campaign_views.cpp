@@ -19,6 +19,7 @@
 #include "scaling/study/study_table.hpp"
 #include "support/own_file.hpp"
 #include "support/prose.hpp"
+#include "support/shell_word.hpp"
 #include "support/standard_streams.hpp"
 
 namespace fourfold {
@@ -60,14 +61,14 @@ View view_with_records(const CampaignOrder& order) {
       say(
           fmt::format("{} has records of another build of Fourfold ({}, {}); "
                       "`fourfold campaign run {}` answers with this one\n",
-                      view.folder, from.commit, from.time, order.file));
+                      view.folder, from.commit, from.time, shell_argument(order.file)));
       view.study = study_of(view.campaign, view.answered);
     }
   }
   if (view.answered.records.empty()) {
     throw std::runtime_error(fmt::format(
         "{} has no record of this campaign as it is now; `fourfold campaign run {}` makes them",
-        view.folder, order.file));
+        view.folder, shell_argument(order.file)));
   }
   return view;
 }
@@ -145,39 +146,50 @@ std::string campaign_export(const CampaignOrder& order, const std::string& form)
   return lines;
 }
 
-std::string campaign_plot(const CampaignOrder& order, const std::string& kind) {
+DrawnFigures campaign_plot(const CampaignOrder& order, const std::string& kind) {
   const View view = view_with_records(order);
   write_own_file(view.folder + "/summary.csv", study_csv(with_twins(view.study)));
   std::vector<std::string> kinds = figures_of(view.campaign, view.study);
   if (!kind.empty()) kinds = {figure_named(kind).name};
-  const std::string said = draw_figures(kinds, with_twins(view.study), view.folder);
+  DrawnFigures drawn = draw_figures(kinds, with_twins(view.study), view.folder);
   // What was asked for by name must be there; a campaign may run without what its own figures show.
-  if (!kind.empty() && said.starts_with("nothing to draw")) throw std::runtime_error(said);
-  return said + '\n';
+  if (!kind.empty() && drawn.said.starts_with("nothing to draw")) {
+    throw std::runtime_error(drawn.said);
+  }
+  if (!drawn.said.empty()) drawn.said += '\n';
+  return drawn;
 }
 
-std::string campaign_preview(const CampaignOrder& order, const std::string& kind) {
-  campaign_plot(order, kind);
+DrawnFigures campaign_preview(const CampaignOrder& order, const std::string& kind) {
+  DrawnFigures drawn = campaign_plot(order, kind);
   const View view = view_with_records(order);
   std::vector<std::string> kinds = figures_of(view.campaign, view.study);
   if (!kind.empty()) kinds = {kind};
-  std::string text;
-  for (const std::string& one : kinds) text += preview(one, with_twins(view.study), view.folder);
-  return text;
+  drawn.said.clear();
+  for (const std::string& one : kinds) {
+    drawn.said += preview(one, with_twins(view.study), view.folder);
+  }
+  return drawn;
 }
 
-std::string campaign_report(const CampaignOrder& order) {
+DrawnFigures campaign_report(const CampaignOrder& order) {
   const View view = view_with_records(order);
-  const std::string drawn = campaign_plot(order, "");
+  DrawnFigures drawn = campaign_plot(order, "");
   ReportParts parts{
-      content_of(order.file), {}, unanswered(view), text_of(view.study, Width::whole)};
+      content_of(order.file), {}, unanswered(view), text_of(view.study, Width::whole), {}};
   for (const std::string& kind : figures_of(view.campaign, view.study)) {
     const std::string picture = view.folder + '/' + kind + ".svg";
-    if (std::filesystem::exists(picture)) parts.pictures.push_back(picture);
+    const auto failure = drawn.failures.find(kind);
+    if (failure != drawn.failures.end()) {
+      parts.not_drawn.push_back(failure->second);
+    } else if (std::filesystem::exists(picture)) {
+      parts.pictures.push_back(picture);
+    }
   }
   const std::string path = view.folder + "/report.html";
   write_own_file(path, report_html(view.study, parts));
-  return drawn + path + " is written\n";
+  drawn.said += path + " is written\n";
+  return drawn;
 }
 
 std::string collect_campaign(const CampaignOrder& order) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "scaling/study/campaign_run.hpp"
+#include "scaling/study/plot.hpp"
 
 namespace fourfold {
 
@@ -22,11 +23,12 @@ std::string campaign_table(const CampaignOrder& order);
 std::string campaign_export(const CampaignOrder& order, const std::string& form);  // "csv", "json"
 
 // Draws one kind, or those of the campaign if it is empty, and says which pictures there are.
-std::string campaign_plot(const CampaignOrder& order, const std::string& kind);
-std::string campaign_preview(const CampaignOrder& order, const std::string& kind);
+DrawnFigures campaign_plot(const CampaignOrder& order, const std::string& kind);
+// The same, with the drawings in characters instead of what it says.
+DrawnFigures campaign_preview(const CampaignOrder& order, const std::string& kind);
 
-// Draws the figures, writes report.html, and says where it is.
-std::string campaign_report(const CampaignOrder& order);
+// Draws the figures, writes report.html of those that could be drawn, and says where it is.
+DrawnFigures campaign_report(const CampaignOrder& order);
 
 // Moves the records of finished or dead slices into records.jsonl: none is lost or doubled by an
 // interruption. Says how many came.

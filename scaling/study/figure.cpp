@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -16,6 +17,7 @@
 #include "scaling/text/throughput_text.hpp"
 #include "support/nearest_name.hpp"
 #include "support/prose.hpp"
+#include "support/visible_text.hpp"
 
 namespace fourfold {
 
@@ -41,11 +43,11 @@ const FigureKind& figure_named(const std::string& name) {
 }
 
 std::string csv_cell(const std::string& text) {
-  std::string cell;
-  for (const char letter : text) {
-    const bool quotes = letter == '"' || letter == '\'';
-    if (quotes) cell += "\u2019";
-    if (!quotes) cell += letter == ',' ? ';' : letter == '\\' ? '/' : letter;
+  constexpr std::array instead{"\u2019", "\u2019", ";", "/", " ", " "};
+  std::string cell = text.find_first_of("=+-@") == 0 ? " " : "";  // or a spreadsheet calculates
+  for (const char letter : visible(text)) {
+    const std::size_t at = std::string("\"',\\\n\t").find(letter);
+    cell += at == std::string::npos ? std::string(1, letter) : instead.at(at);
   }
   return cell;
 }

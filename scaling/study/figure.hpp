@@ -23,7 +23,9 @@ const FigureKind& figure_named(const std::string& name);
 // summary.csv.
 std::string figure_csv(const std::string& kind, const Study& study);
 
-// The text as a cell of a CSV: commas separate cells; quotes and backslashes are gnuplot's and awk's.
+// The text as a cell of a CSV, in one line: commas separate cells, quotes and backslashes are those
+// of readers, and a cell that begins with = is calculated by a spreadsheet, unless a blank stands
+// before.
 std::string csv_cell(const std::string& text);
 
 // Rows that differ in nothing but their repetition, as one.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "scaling/study/figure.hpp"
 #include "support/prose.hpp"
 
 namespace fourfold {
@@ -120,8 +121,10 @@ std::string memorisation_csv(const MemorisationStudy& study,
                              const std::vector<MemorisationSeries>& series) {
   std::string text = "series,goldfish,place,repetitions,percent,low,high\n";
   for (const MemorisationSeries& one : series) {
+    MemorisationSeries named = one;
+    named.model = csv_cell(one.model);
     for (std::size_t b = 0; b < one.mean.size(); ++b) {
-      text += fmt::format("\"{}\",{},{},{},{:.2f},{:.2f},{:.2f}\n", series_name(one),
+      text += fmt::format("\"{}\",{},{},{},{:.2f},{:.2f},{:.2f}\n", series_name(named),
                           one.goldfish ? 1 : 0, b, study.repetitions[b], one.mean[b], one.low[b],
                           one.high[b]);
     }

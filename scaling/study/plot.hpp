@@ -1,6 +1,7 @@
 // The plots of a study and of a training run, drawn by gnuplot from the CSV that these wrote.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -9,33 +10,38 @@
 
 namespace fourfold {
 
-// Writes NAME.png, .svg and .pdf of each kind (scaling/study/figure.hpp) into `folder`, and beside
-// them NAME.csv, what they are drawn from, unless that is the folder's summary.csv. Returns a
-// sentence for the user: which pictures there are, or that gnuplot is missing; a study is whole
-// without them. Throws std::runtime_error where gnuplot fails or a picture is not whole, say, as
-// the disk is full; pictures that were there stay.
-std::string draw_figures(const std::vector<std::string>& kinds, const Study& study,
-                         const std::string& folder);
+// What came of figures: a sentence for the user, which pictures there are, or that gnuplot is
+// missing (a study is whole without them), and a sentence for each kind that failed.
+struct DrawnFigures {
+  std::string said;
+  std::map<std::string, std::string> failures;  // by kind
+};
 
-// The drawing of one kind in characters, from what draw_figures() wrote. Throws std::runtime_error
-// with a sentence if it cannot be drawn.
+// Writes NAME.png, .svg and .pdf of each kind (scaling/study/figure.hpp) into `folder`, and beside
+// them NAME.csv, what they are drawn from, unless that is the folder's summary.csv. Where one
+// fails, or is not whole, say, as the disk is full, the others are drawn, and pictures that were
+// there stay.
+DrawnFigures draw_figures(const std::vector<std::string>& kinds, const Study& study,
+                          const std::string& folder);
+
+// The drawing of one kind in characters. Throws std::runtime_error with a sentence if it cannot be
+// drawn.
 std::string preview(const std::string& kind, const Study& study, const std::string& folder);
 
-// Writes loss.png, .svg and .pdf into `folder` from its loss.csv (scaling/study/loss_table.hpp).
-// Returns a sentence, as above.
+// Writes loss.png, .svg and .pdf into `folder` from its losses. Returns a sentence that says so, or
+// that gnuplot is missing. Throws std::runtime_error where gnuplot fails.
 std::string draw_loss_curve(const std::string& folder, const LossTable& losses);
 
 // Writes a PNG, an SVG and a PDF beside the CSV of a validation
-// (scaling/validation/validation_json.hpp), under its name: the rows of these studies. Returns a
-// sentence, as above.
-std::string draw_scatter(const std::string& csv, const std::vector<std::string>& studies,
+// (scaling/validation/validation_json.hpp), under its name. Returns a sentence, as above.
+std::string draw_scatter(const std::string& path, const std::string& csv,
                          const std::string& fidelity);
 
 // Writes influence.png, .svg and .pdf into `folder` from its influence.csv
 // (scaling/study/strategy_results.hpp). Returns a sentence, as above.
 std::string draw_influence(const std::string& folder, const std::string& title);
 
-// Writes memorisation.png and memorisation.svg into `folder` from its memorisation.csv
+// Writes memorisation.png, .svg and .pdf into `folder` from its memorisation.csv
 // (scaling/study/memorisation_record.hpp). Returns a sentence, as above.
 std::string draw_memorisation(const std::string& folder, const std::string& title);
 

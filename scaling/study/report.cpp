@@ -15,6 +15,7 @@
 #include "scaling/study/figure.hpp"
 #include "scaling/study/study_table.hpp"
 #include "scaling/study/system_table.hpp"
+#include "support/markup_text.hpp"
 
 namespace fourfold {
 namespace {
@@ -92,7 +93,7 @@ std::string row_of(const std::vector<Cell>& cells) {
   std::string text = "<tr>";
   for (const Cell& cell : cells) {
     text += fmt::format("<td{} data-value=\"{}\">{}</td>", cell.text ? " class=\"text\"" : "",
-                        html_text(cell.value), html_text(cell.shown));
+                        markup_text(cell.value), markup_text(cell.shown));
   }
   return text + "</tr>\n";
 }
@@ -107,7 +108,8 @@ std::string sortable(const std::vector<std::string>& columns,
   }
   std::string text = "<div class=\"wide\"><table class=\"sortable\"><thead><tr>";
   for (std::size_t i : shown) {
-    text += fmt::format("<th{}>{}</th>", rows.front()[i].text ? " class=\"text\"" : "", columns[i]);
+    text += fmt::format("<th{}>{}</th>", rows.front()[i].text ? " class=\"text\"" : "",
+                        markup_text(columns[i]));
   }
   text += "</tr></thead><tbody>\n";
   for (const std::vector<Cell>& row : rows) {
@@ -166,29 +168,6 @@ std::string provenance_of(const Study& study) {
 
 }  // namespace
 
-std::string html_text(const std::string& text) {
-  std::string safe;
-  for (char letter : text) {
-    switch (letter) {
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '&':
-        safe += "&amp;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      default:
-        safe += letter;
-    }
-  }
-  return safe;
-}
-
 std::string base64(const std::string& bytes) {
   constexpr const char* letters =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -209,25 +188,26 @@ std::string base64(const std::string& bytes) {
 }
 
 std::string report_html(const Study& study, const ReportParts& parts) {
-  std::string text = fmt::format(fmt::runtime(head), html_text(study.title));
+  std::string text = fmt::format(fmt::runtime(head), markup_text(study.title));
   text += "<h2>Points</h2>\n" + table_of(study);
   if (!study.published_source.empty()) {
-    text += "<p>Published: " + html_text(study.published_source) + "</p>\n";
+    text += "<p>Published: " + markup_text(study.published_source) + "</p>\n";
   }
   if (!parts.failures.empty()) {
     text += "<h2>Points without an answer</h2>\n<ul>\n";
-    for (const std::string& one : parts.failures) text += "<li>" + html_text(one) + "</li>\n";
+    for (const std::string& one : parts.failures) text += "<li>" + markup_text(one) + "</li>\n";
     text += "</ul>\n";
   }
-  if (!parts.pictures.empty()) text += "<h2>Figures</h2>\n";
+  if (!parts.pictures.empty() || !parts.not_drawn.empty()) text += "<h2>Figures</h2>\n";
+  for (const std::string& one : parts.not_drawn) text += "<p>" + markup_text(one) + "</p>\n";
   for (const std::string& path : parts.pictures) {
     text += fmt::format("<img alt=\"{}\" src=\"data:image/svg+xml;base64,{}\">\n",
-                        html_text(std::filesystem::path(path).stem().string()),
+                        markup_text(std::filesystem::path(path).stem().string()),
                         base64(content_of(path)));
   }
-  text += "<h2>Tables as printed</h2>\n<pre>" + html_text(parts.text) + "</pre>\n";
+  text += "<h2>Tables as printed</h2>\n<pre>" + markup_text(parts.text) + "</pre>\n";
   text += "<h2>Provenance</h2>\n" + provenance_of(study);
-  text += "<h2>The campaign</h2>\n<pre>" + html_text(parts.campaign_text) + "</pre>\n";
+  text += "<h2>The campaign</h2>\n<pre>" + markup_text(parts.campaign_text) + "</pre>\n";
   return text + sorting + "</body></html>\n";
 }
 

@@ -160,7 +160,7 @@ TEST(Series, ThatAreTooManyToReadAreWrittenButNotDrawn) {
   const Study study = make_study({}, records, tags);
 
   for (const std::string kind : {"machines", "lines"}) {
-    EXPECT_THAT(draw_figures({kind}, study, folder.file("")),
+    EXPECT_THAT(draw_figures({kind}, study, folder.file("")).said,
                 StartsWith("nothing to draw for " + kind + ": more than 200 bars or lines"));
     EXPECT_THAT(content_of(folder.file(kind + ".csv")), HasSubstr("change 201"));
   }

@@ -183,7 +183,8 @@ TEST(Texts, OfAPointSayEachOption) {
   says([](StepOptions& o) { o.overlap.all_gather = false; }, "all-gather off");
   says([](StepOptions& o) { o.overlap.recompute_gather = false; }, "recompute's gathers off");
   says([](StepOptions& o) { o.overlap.across_blocks = false; }, "gathers on, across blocks off;");
-  says([](StepOptions& o) { o.overlap.recompute_gather = false; }, "gathers off, across blocks on;");
+  says([](StepOptions& o) { o.overlap.recompute_gather = false; },
+       "gathers off, across blocks on;");
   says([](StepOptions& o) { o.recompute = Recompute::none; }, "recompute none;");
   says([](StepOptions& o) { o.in_flight_blocks = 5; }, "in-flight blocks 5;");
   says([](StepOptions& o) { o.weight_gather = WeightGather::keep; }, "weight gather keep;");
@@ -275,12 +276,15 @@ TEST(Texts, OfFiguresAreTheGoldenOnes) {
 TEST(Texts, OfReportsAreTheGoldenOnes) {
   const TemporaryFolder folder;
   write_content(folder.file("a & b.svg"), "<svg>4D</svg>");
-  const ReportParts parts{
-      "[study]\n", {folder.file("a & b.svg")}, {"no grid <fits>", "nor here"}, "rows & columns\n"};
+  const ReportParts parts{"[study]\n",
+                          {folder.file("a & b.svg")},
+                          {"no grid <fits>", "nor here"},
+                          "rows & columns\n",
+                          {}};
   std::string text;
   for (const Study& study : {study_of_two_machines(), study_of_changes(), study_of_all_grids()}) {
     const std::string html =
-        report_html(study, study.rows.size() == 4 ? parts : ReportParts{"", {}, {}, ""});
+        report_html(study, study.rows.size() == 4 ? parts : ReportParts{"", {}, {}, "", {}});
     const std::size_t body = html.find("<h1"), script = html.find("<script>");
     ASSERT_LT(body, script);
     text += html.substr(body, script - body) + '\n';

@@ -1,0 +1,24 @@
+# Words below the x axis, which is logarithmic: a line for each series, in its colour, or one for all
+# rows; a word at each of a line's places, but for those that would write over their neighbour. Set
+# before: csv; place, the column of x; below_column, that of the words; below_title, at the left end;
+# below_lines, the series, or nothing. They are labels from 500 to below_last, which a further call
+# replaces.
+below(name) = name eq 'grid' ? grid(strcol(name)) : sprintf('%.3gx', column(name))
+near(list, x) = sum [k=1:words(list)] (x < 1.5 * word(list, k) && word(list, k) + 0 < 1.5 * x) > 0
+if (exists('below_last')) { do for [i=500:below_last] { unset label i } }
+set label 500 below_title at graph 0, graph 0 offset -1, character -2.75 right \
+  font ',9' tc rgb dark noenhanced
+below_last = 500
+do for [i=1:(below_lines eq '' ? 1 : words(below_lines))] {
+  shown = ''
+  said = ''
+  stats csv using ((below_lines eq '' || strcol('series') eq word(below_lines, i)) \
+    && !near(shown, column(place)) ? (shown = shown.' '.strcol(place), \
+    said = said.'"'.below(below_column).'" ', 0) : 0) nooutput
+  do for [k=1:words(shown)] {
+    below_last = below_last + 1
+    set label below_last word(said, k) at first (word(shown, k) + 0), graph 0 \
+      offset 0, character (-1.75 - i) center font ',9' \
+      tc rgb (below_lines eq '' ? dark : colour(i)) noenhanced
+  }
+}
