@@ -26,6 +26,7 @@
 #include "support/flag_checks.hpp"
 #include "support/own_file.hpp"
 #include "support/prose.hpp"
+#include "support/shell_word.hpp"
 
 namespace fourfold {
 namespace {
@@ -144,6 +145,12 @@ void add_views(CLI::App& campaign, const Shared& typed, Action& action) {
   });
 }
 
+int told(const DrawnFigures& drawn) {
+  print(drawn.said);
+  for (const auto& [kind, sentence] : drawn.failures) say(fmt::format("fourfold: {}\n", sentence));
+  return drawn.failures.empty() ? status_done : status_could_not;
+}
+
 void add_pictures(CLI::App& campaign, const Shared& typed, Action& action) {
   CLI::App* plot = verb_of(campaign, "plot", "Draw the figures of what is answered", typed);
   plot->footer(
@@ -157,35 +164,22 @@ void add_pictures(CLI::App& campaign, const Shared& typed, Action& action) {
   plot->callback([typed, &action] {
     action = [typed] {
       const CampaignOrder order = order_of(*typed);
-      print(typed->preview ? campaign_preview(order, typed->kind)
-                           : campaign_plot(order, typed->kind));
-      return 0;
+      return told(typed->preview ? campaign_preview(order, typed->kind)
+                                 : campaign_plot(order, typed->kind));
     };
   });
   CLI::App* report = verb_of(campaign, "report", "Write report.html of what is answered", typed);
   report->footer(
       "One file that needs no network: tables that sort, figures, provenance.\n\n"
       "Example:\n  fourfold campaign report scaling/campaigns/sc24_weak.toml");
-  report->callback([typed, &action] {
-    action = [typed] {
-      print(campaign_report(order_of(*typed)));
-      return 0;
-    };
-  });
+  report->callback(
+      [typed, &action] { action = [typed] { return told(campaign_report(order_of(*typed))); }; });
 }
 
 std::string content_of(const std::string& path) {
   std::ifstream file(path);
   if (!file || std::filesystem::is_directory(path)) throw std::runtime_error("cannot read " + path);
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// A path as a shell takes it for one word, in quotes only where it needs them.
-std::string shell_path(const std::string& path) {
-  const bool plain = path.find_first_not_of(
-                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                         "0123456789/._-+") == std::string::npos;
-  return plain ? path : shell_word(path);
 }
 
 // Scripts of a campaign, all with the same words, in its folder. Paths in a job are absolute: it
@@ -207,7 +201,8 @@ class Scripts {
     const std::string path = (folder_ / (std::string(launcher_.name) + ".sh")).string();
     write(path, JobKind::slices, fmt::format("--slice ${{FOURFOLD_SLICE}}/{}", typed_.slices),
           {{"slices", std::to_string(typed_.slices)}});
-    return fmt::format("{} {}    # {} jobs\n", launcher_.submit, shell_path(path), typed_.slices);
+    return fmt::format("{} {}    # {} jobs\n", launcher_.submit, shell_argument(path),
+                       typed_.slices);
   }
 
   // The nodes follow from the ranks of each, which are the platform's devices unless they are said.
@@ -225,7 +220,7 @@ class Scripts {
            {"ranks_per_node", std::to_string(per_node)},
            {"cores_per_rank", std::to_string(typed_.cores_per_rank)},
            {"cores_per_node", std::to_string(per_node * typed_.cores_per_rank)}});
-    return fmt::format("{} {}\n", launcher_.submit_measured, shell_path(path));
+    return fmt::format("{} {}\n", launcher_.submit_measured, shell_argument(path));
   }
 
   std::string folder() const { return folder_.string(); }
@@ -239,11 +234,11 @@ class Scripts {
         shell_word(folder_.string()), part);
     if (!typed_.fidelity.empty()) command += " --fidelity " + shell_word(typed_.fidelity);
     words.merge(std::map<std::string, std::string>{
-        {"name", campaign_.name},
+        {"name", job_name(campaign_.name)},
         {"time", fmt::format("{}:{:02}:00", minutes_ / 60, minutes_ % 60)},
         {"minutes", std::to_string(minutes_)},
-        {"folder", shell_word(folder_.string())},
-        {"directory", shell_word(std::filesystem::current_path().string())},
+        {"folder", folder_.string()},
+        {"directory", std::filesystem::current_path().string()},
         {"command", command},
         {"quoted_command", shell_word(command)}});
     const std::string from =
@@ -275,7 +270,7 @@ std::string write_scripts(const Typed& typed, const Campaign& campaign) {
   text += fmt::format(
       "fourfold campaign collect {0} --output {1}\nfourfold campaign run {0} --output {1}    # the "
       "rest, tables and figures\n",
-      shell_path(typed.order.file), shell_path(scripts.folder()));
+      shell_argument(typed.order.file), shell_argument(scripts.folder()));
   return text;
 }
 
@@ -305,8 +300,9 @@ void add_clusters(CLI::App& campaign, const Shared& typed, Action& action) {
       "or\n"
       "{{quoted_command}}; of an array also {{slices}}, of a measured one {{devices}}, {{nodes}},\n"
       "{{ranks_per_node}}, {{cores_per_rank}} and {{cores_per_node}}, and it adds --launch to the\n"
-      "command. The shipped ones, scaling/jobs/templates/*.sh, say where accounts, modules and\n"
-      "binding go.\n\n"
+      "command. Each is one word of the shell; a line with # takes no path but of letters, digits,\n"
+      "blanks and /._+-,:=@. The shipped ones, scaling/jobs/templates/*.sh, say where accounts,\n"
+      "modules and binding go.\n\n"
       "Examples:\n"
       "  fourfold campaign script scaling/campaigns/sc24_weak.toml --launcher slurm --slices 16\n"
       "  fourfold campaign script scaling/campaigns/here_weak.toml --launcher flux \\\n"

@@ -16,6 +16,7 @@
 #include "scaling/study/loss_table.hpp"
 #include "scaling/study/plot.hpp"
 #include "support/own_file.hpp"
+#include "support/shell_word.hpp"
 
 namespace fourfold {
 namespace {
@@ -32,7 +33,8 @@ bool holds_checkpoint(const std::string& folder) {
 std::string how_to_go_on(const std::string& folder) {
   const std::string checkpoints = folder + "/checkpoints";
   return holds_checkpoint(checkpoints)
-             ? "go on from its newest checkpoint with: fourfold train --resume " + checkpoints
+             ? "go on from its newest checkpoint with: fourfold train --resume " +
+                   shell_argument(checkpoints)
              : "it had written no checkpoint yet (--checkpoint-every N writes one every N steps)";
 }
 

@@ -10,6 +10,7 @@
 
 #include "scaling/jobs/interrupt.hpp"
 #include "support/field.hpp"
+#include "support/shell_word.hpp"
 
 namespace fourfold {
 namespace {
@@ -101,10 +102,10 @@ std::string project_command(const StrategyQuestion& question, const Strategy& st
   const Point& pattern = question.pattern;
   std::string text = fmt::format(
       "fourfold project --platform {} {} --grid {} --micro-batches {} --batch-tokens {}",
-      pattern.platform, question.model_flags, strategy.grid.str(), strategy.micro_batches(),
-      strategy.global_batch * pattern.model.sequence);
+      shell_argument(pattern.platform), question.model_flags, strategy.grid.str(),
+      strategy.micro_batches(), strategy.global_batch * pattern.model.sequence);
   const auto add = [&](const std::string& flag, const std::string& word, const std::string& usual) {
-    if (word != usual) text += fmt::format(" {} {}", flag, word);
+    if (word != usual) text += fmt::format(" {} {}", flag, shell_argument(word));
   };
   for (const std::string& flag : flags_of(step_fields().facts())) {
     if (flag == "--micro-batches") continue;

@@ -9,6 +9,7 @@
 
 #include "schedule/program/step_options.hpp"
 #include "support/field.hpp"
+#include "support/shell_word.hpp"
 
 namespace fourfold {
 namespace {
@@ -96,7 +97,7 @@ void read_axes(const SpaceWords& words, StrategySpace& space) {
 }  // namespace
 
 std::string model_flags(const std::string& name_or_path, const FieldValues& instead) {
-  std::string text = "--model " + name_or_path;
+  std::string text = "--model " + shell_argument(name_or_path);
   const std::vector<FieldFacts>& facts = model_fields().facts();
   for (const std::string& flag : flags_of(facts)) {
     const std::string word = flag_word(facts, flag, instead);

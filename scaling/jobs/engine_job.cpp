@@ -56,6 +56,10 @@ struct EngineResult {
 
 EngineResult run_engine(const Words& engine, std::int64_t ranks) {
   if (ranks == 1) return {run_attached(engine), std::nullopt, false, ""};
+  // Wherever it stands, mpirun begins a further program behind this word.
+  if (std::ranges::find(engine, ":") != engine.end()) {
+    throw std::runtime_error("the word : is one of mpirun's own; write a path of this name as ./:");
+  }
   Words command = mpirun_words(ranks);
   command.insert(command.end(), engine.begin(), engine.end());
   MpirunWords words;

@@ -25,11 +25,14 @@ const Launcher& launcher_named(const std::string& name);
 // NAME-measured.sh.
 std::string template_of(const Launcher& launcher, JobKind kind);
 
-// The template with each {{word}} replaced. Throws std::runtime_error that names a word that is not
-// known, and one that the template must have and lacks: "command".
+// The template with each {{word}} replaced: by a word for a shell, which is what it stands for,
+// whatever its letters; and on a line that begins with #, which a scheduler may read, only by what
+// no scheduler takes for anything else. "command" and "quoted_command" are commands for a shell,
+// and put in as they are. Throws std::runtime_error that names a word that is not known or cannot
+// stand where it does, and one that the template must have and lacks: "command".
 std::string filled(const std::string& text, const std::map<std::string, std::string>& words);
 
-// A word as a shell takes it for one.
-std::string shell_word(const std::string& word);
+// A name as every scheduler takes it: letters, digits and _.- in the place of others, not too long.
+std::string job_name(const std::string& text);
 
 }  // namespace fourfold

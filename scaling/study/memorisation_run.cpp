@@ -60,11 +60,11 @@ class Desk {
       : study_(study), folder_(std::move(folder)) {
     files::create_directories(folder_);
     for (const SizedModel& model : study_.models) {
-      write_own_file(model_file(model),
-                     fmt::format("# Of the study {}.\nlayers = {}\nhidden = {}\nheads = {}\n"
-                                 "sequence_tokens = {}\nvocabulary = 256\n",
-                                 study_.name, model.layers, model.hidden, model.heads,
-                                 study_.document_tokens));
+      write_own_file(
+          model_file(model),
+          fmt::format("# Of a study of memorisation.\nlayers = {}\nhidden = {}\nheads = {}\n"
+                      "sequence_tokens = {}\nvocabulary = 256\n",
+                      model.layers, model.hidden, model.heads, study_.document_tokens));
       models_[model.name] = read_model(model_file(model));
     }
   }
@@ -100,7 +100,7 @@ class Desk {
       files::remove_all(base_of(model));
       std::vector<std::string> command = training(base_of(model), folder_ + "/background.txt",
                                                   study_.pretraining, study_.pretraining_steps);
-      add(command, {"--model", model_file(model)});
+      add(command, {"--model=" + model_file(model)});
       jobs.push_back({command, ""});
     }
     do_all(jobs);
@@ -119,14 +119,14 @@ class Desk {
       write_own_file(folder + "/documents.jsonl", documents(corpus.buckets[run.seed]));
       std::vector<std::string> command =
           training(folder, folder + "/read.txt", study_.continued, study_.continued_steps());
-      add(command, {"--data-order", "sequential", "--start-from", base_of(run.model)});
+      add(command, {"--data-order=sequential", "--start-from=" + base_of(run.model)});
       if (run.goldfish) {
         add(command, {"--goldfish-k", std::to_string(study_.goldfish_k), "--goldfish-h",
                       std::to_string(study_.goldfish_h)});
       }
       training_jobs.push_back({command, ""});
-      completing_jobs.push_back({{engine_, "sample", "--ranks", "1", "--checkpoint", folder,
-                                  "--complete", folder + "/documents.jsonl", "--json"},
+      completing_jobs.push_back({{engine_, "sample", "--ranks=1", "--checkpoint=" + folder,
+                                  "--complete=" + folder + "/documents.jsonl", "--json"},
                                  ""});
     }
     do_all(training_jobs);

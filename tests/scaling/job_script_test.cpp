@@ -6,6 +6,7 @@
 
 #include "scaling/study/campaign_run.hpp"
 #include "scaling/study/report.hpp"
+#include "support/markup_text.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
@@ -51,10 +52,6 @@ TEST(JobScripts, FillTheTemplatesThatComeWithFourfold) {
   }
 }
 
-TEST(JobScripts, QuoteWordsForAShell) {
-  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
-}
-
 TEST(Slices, AreAPartOfAWhole) {
   EXPECT_EQ(slice_in("3/8").index, 3);
   EXPECT_EQ(slice_in("3/8").count, 8);
@@ -69,7 +66,7 @@ TEST(Reports, EncodeBytesAsBase64) {
 }
 
 TEST(Reports, ShowNoTextAsMarkup) {
-  EXPECT_EQ(html_text("<a href=\"b\">&"), "&lt;a href=&quot;b&quot;&gt;&amp;");
+  EXPECT_EQ(markup_text("<a href=\"b\">&"), "&lt;a href=&quot;b&quot;&gt;&amp;");
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "scaling/jobs/progress.hpp"
 #include "scaling/jobs/slots.hpp"
 #include "scaling/study/campaign_run.hpp"
+#include "support/shell_word.hpp"
 #include "tests/golden.hpp"
 #include "tests/paths.hpp"
 #include "tests/refusal.hpp"
@@ -37,7 +38,7 @@ TEST(Launchers, HaveTheirCommandsAndScripts) {
       for (const char* word :
            {"command", "quoted_command", "name", "time", "minutes", "folder", "directory", "slices",
             "devices", "nodes", "ranks_per_node", "cores_per_rank", "cores_per_node"}) {
-        words[word] = std::string("<") + word + ">";
+        words[word] = std::string("/") + word + "/";
       }
       text += filled(content_of(template_of(launcher, kind)), words) + "\n";
     }

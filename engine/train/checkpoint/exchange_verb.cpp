@@ -32,6 +32,7 @@
 #include "support/flag_checks.hpp"
 #include "support/help_format.hpp"
 #include "support/refused_words.hpp"
+#include "support/shell_word.hpp"
 #include "support/standard_streams.hpp"
 
 namespace fourfold {
@@ -138,7 +139,8 @@ int import_from(const ExchangeFlags& flags) {
   if (foreign.heads.empty()) {
     print("it holds more than weights, which is left out: an export has other files\n");
   }
-  print(fmt::format("train them with: fourfold train --start-from {}\n", flags.to));
+  print(fmt::format("train them with: fourfold train --start-from {}\n",
+                    shell_argument(flags.to)));
   return 0;
 }
 

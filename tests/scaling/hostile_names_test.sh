@@ -1,0 +1,147 @@
+#!/usr/bin/env bash
+# A law: no text from a file or a name is ever code. Campaigns, models, machines and folders of hostile
+# names go through every verb and every job script, which are run; a training and a study of
+# memorisation, too. Each name would leave a file canary behind where it is taken for code.
+source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
+cd "$folder"
+bash "$FOURFOLD_SOURCE_DIR/tests/scaling/stand_in_scheduler.sh" "$folder/bin"
+export PATH=$folder/bin:$PATH STAND_IN_LOG=$folder/log
+unharmed() {
+  found=$(find "$folder" "${TMPDIR:-/tmp}" -maxdepth 6 -name 'canary*' 2>/dev/null) || true
+  [ -z "$found" ] || fail "$1 was taken for code: $found"
+}
+tried=0
+try() { # STATUS ARGUMENTS...
+  run "$@"
+  tried=$((tried + 1))
+}
+
+# The scripts of gnuplot have nothing that starts a process or evaluates a text.
+for script in "$FOURFOLD_SOURCE_DIR"/plots/*.gp; do
+  ! grep -v '^ *#' "$script" | grep -nE '`|\<system *\(|\<(shell|evaluate|eval|call|popen|macros|fit)\>|@|^ *!|["'"'"']<|output ["'"'"'][|]' ||
+    fail "$script has a way to run code"
+done
+
+names=("q';touch canary;'" "a'\$(touch canary)'b" '`touch canary`' "dir's" '-rf $(touch canary)'
+  $'a\ntouch canary\n#SBATCH --wrap=canary' '< touch canary | "' '%s%n{a}_b^c@ARG1 # ;touch canary')
+for i in "${!names[@]}"; do
+  name=${names[i]}
+  text=${name//$'\n'/ } # a campaign's reader refuses line ends in texts
+  mkdir -p "$folder/$i/$name" && cd "$folder/$i/$name"
+  cp "$FOURFOLD_SOURCE_DIR/platforms/machines/crossbar.toml" "./$text.machine.toml"
+  printf '%s\n' 'layers = 2' 'hidden = 64' 'heads = 4' 'sequence_tokens = 128' 'vocabulary = 256' \
+    >"./$text.model.toml"
+  printf '# source: %s\n%s\n%s,4,%s,9,\n' "$text" 'machine,devices,model,batch_s,pflops' x y >rows.csv
+  python3 - "$name" "$text" >"./$name.toml" <<'END'
+import json, sys
+name, text = sys.argv[1:]
+word = lambda value: json.dumps(value, ensure_ascii=False)
+print(f"""title = {word(text)}
+axis = {word(text)}
+batch_tokens = 4096
+fidelity = "estimated"
+published_csv = "rows.csv"
+figures = ["lines", "machines", "time", "strong"]
+[[sweep]]
+list = [{{ label = {word(text)} }}, {{ label = {word(text + " again")}, options = {{ zero = 1 }} }}]
+[[machine]]
+platform = {word("./" + text + ".machine.toml")}
+label = {word(text)}
+points = [{{ devices = [2, 4], model = {word("./" + text + ".model.toml")} }}]""")
+END
+  file=./$name.toml
+  try 0 campaign run "$file" --output "out $name"
+  says "are drawn"
+  for verb in status table report "export --as csv"; do try 0 campaign $verb "$file" --output "out $name"; done
+  try 0 campaign plot "$file" --output "out $name" --kind machines --preview
+  python3 - "$text" "out $name" <<'END' || fail "a picture does not show $name as it is"
+import pathlib, sys
+import xml.etree.ElementTree as tree
+text, folder = sys.argv[1:]
+plain = lambda text: text.replace('"', "'").replace("\u2019", "'")
+pictures = list(pathlib.Path(folder).glob("*.svg"))
+assert len(pictures) == 4, pictures
+for picture in pictures:
+    assert plain(text) in plain("".join(tree.parse(picture).getroot().itertext())), picture
+END
+  for launcher in slurm flux pbs; do
+    status=0
+    "$fourfold" campaign script "$file" --output "out $name" --launcher $launcher --slices 1 \
+      >"$folder/said" 2>&1 || status=$?
+    tried=$((tried + 1))
+    if [ "$status" -ne 0 ]; then
+      says "on a line with # a job script takes letters, digits, blanks and"
+      [ $launcher != pbs ] || fail "pbs has no folder on its lines"
+      continue
+    fi
+    rm -f "out $name"/records.slice*
+    script="out $name/$launcher.sh"
+    bash -n "$script" || fail "$launcher: no script for bash"
+    case $launcher in
+    slurm) SLURM_ARRAY_TASK_ID=1 bash "$script" ;;
+    pbs) PBS_ARRAY_INDEX=1 bash "$script" ;;
+    flux) bash "$script" ;;
+    esac >"$folder/said" 2>&1 || fail "$launcher: its script failed for $name"
+    [ -e "out $name/records.slice-1-of-1.jsonl" ] || fail "$launcher: its script ran something else"
+  done
+  cd "$folder"
+  unharmed "$name"
+done
+
+# Two that plot the same at once both do, and leave no draft.
+cd "$folder/0/${names[0]}"
+out="out ${names[0]}"
+for i in 1 2 3; do
+  "$fourfold" campaign plot "${names[0]}.toml" --output "$out" >"$folder/plot$i" 2>&1 &
+  plots[i]=$!
+done
+for i in 1 2 3; do wait "${plots[i]}" || fail "one of three plots at once failed: $(cat "$folder/plot$i")"; done
+[ -z "$(find "$out" -name '*draft*')" ] || fail "a draft is left: $(ls "$out")"
+
+# A figure that fails costs neither the others nor the report, but the exit status.
+rm "$out/time.svg" "$out/strong.svg" && mkdir "$out/time.svg"
+run 2 campaign report "${names[0]}.toml" --output "$out"
+says "cannot write $out/time.svg"
+says "report.html is written"
+[ -s "$out/strong.svg" ] || fail "the other figures are lost"
+grep -q "cannot write" "$out/report.html" || fail "the report does not say what it lacks"
+cd "$folder"
+
+# A model of such a name is trained, and trained on from its checkpoint.
+name="a'\$(touch canary)'b"
+printf '%s\n' 'layers = 1' 'hidden = 32' 'heads = 2' 'sequence_tokens = 32' 'vocabulary = 256' >"$name.toml"
+for i in $(seq 200); do echo "the quick brown fox $i jumps over the lazy dog"; done >text.txt
+try 0 train --model "./$name.toml" --ranks 1 --steps 2 --batch 2 --data text.txt --folder run \
+  --checkpoint-every 1 --validate-every 1 --validation-batches 1 --tokens 0
+try 0 train --resume run/checkpoints --ranks 1 --steps 3
+says "loss.png, .svg and .pdf are drawn"
+cp text.txt : # mpirun begins a further program behind this word
+run 2 train --model "./$name.toml" --ranks 2 --steps 2 --data : --tokens 0
+says "is one of mpirun's own"
+
+mkdir text && cp text.txt text/lines
+cat >"study;touch canary;.toml" <<END
+title = "$name"
+[memorisation]
+text = "text"
+document_tokens = 32
+ending_tokens = 8
+documents = 2
+repetitions = [0, 1]
+seeds = [1]
+goldfish = { k = 2, h = 5 }
+pretraining = { steps = 2, batch = 2, warm_up = 1, learning_rate = 3e-3, last_learning_rate = 0.1 }
+continued = { batch = 2, injected = 2, warm_up = 1, learning_rate = 3e-3, last_learning_rate = 0.1 }
+[[memorisation.model]]
+name = "$name"
+layers = 1
+hidden = 32
+heads = 2
+END
+status=0
+"$fourfold" campaign run "study;touch canary;.toml" >said 2>&1 || status=$?
+tried=$((tried + 1))
+[ $status -ne 0 ] || says "memorisation.png, .svg and .pdf are drawn"
+[ $status -eq 0 ] || [ "$(wc -l <said)" -le 2 ] || fail "a name is refused in one sentence"
+unharmed "a model's name"
+echo "no name is code: ${#names[@]} hostile names, $tried commands"
