@@ -44,7 +44,7 @@ const FigureKind& figure_named(const std::string& name) {
 
 std::string csv_cell(const std::string& text) {
   constexpr std::array instead{"\u2019", "\u2019", ";", "/", " ", " "};
-  std::string cell = text.find_first_of("=+-@") == 0 ? " " : "";  // or a spreadsheet calculates
+  std::string cell(text.size() > 1 && text.find_first_of("=+-@") == 0 ? 1 : 0, ' ');
   for (const char letter : visible(text)) {
     const std::size_t at = std::string("\"',\\\n\t").find(letter);
     cell += at == std::string::npos ? std::string(1, letter) : instead.at(at);

@@ -100,9 +100,11 @@ std::vector<JobResult> run_gnuplot(const std::vector<Job>& jobs) {
   }
 }
 
+// gnuplot writes &#0; into an SVG as it is, which is then none.
 std::string one_line(std::string text) {
   std::ranges::replace_if(
       text, [](char letter) { return letter == '\n' || letter == '\t'; }, ' ');
+  for (std::size_t at = 0; (at = text.find("&#", at)) != std::string::npos;) text.insert(++at, " ");
   return visible(text);
 }
 

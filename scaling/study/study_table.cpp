@@ -338,7 +338,7 @@ std::string study_csv(const Study& study) {
         fmt::to_string(row.repetition),
         fmt::to_string(record.point.global_batch),
         fmt::to_string(record.point.global_batch * record.point.model.sequence),
-        record.bar ? '"' + record.bar->like + '"' : "",
+        record.bar ? '"' + csv_cell(record.bar->like) + '"' : "",
         '"' + model_flops_convention(record.point.model, record.point.options.recompute) + '"'};
     text += fmt::format("{}\n", fmt::join(cells, ","));
   }

@@ -80,7 +80,7 @@ TEST(DrawnStudies, HaveTheirReports) {
                     projected_kinds,
                     [](const Study& study) {
                       const std::string html = report_html(
-                          study, {"title = \"<b>\"", {}, {"a & b: failed"}, "as printed"});
+                          study, {"title = \"<b>\"", {}, {"a & b: failed"}, "as printed", {}});
                       const std::size_t begin = html.find("<h1>"), end = html.find("<script>");
                       return html.substr(begin, end - begin) + "\n";
                     },

