@@ -112,7 +112,7 @@ name="a'\$(touch canary)'b"
 printf '%s\n' 'layers = 1' 'hidden = 32' 'heads = 2' 'sequence_tokens = 32' 'vocabulary = 256' >"$name.toml"
 for i in $(seq 200); do echo "the quick brown fox $i jumps over the lazy dog"; done >text.txt
 try 0 train --model "./$name.toml" --ranks 1 --steps 2 --batch 2 --data text.txt --folder run \
-  --checkpoint-every 1 --validate-every 1 --validation-batches 1 --tokens 0
+  --checkpoint-every 1 --validate-every 1 --validation-words 256 --tokens 0
 try 0 train --resume run/checkpoints --ranks 1 --steps 3
 says "loss.png, .svg and .pdf are drawn"
 cp text.txt : # mpirun begins a further program behind this word
