@@ -110,6 +110,7 @@ std::string value_for(const CLI::Option& option) {
                                                         {"--transport", "window"},
                                                         {"--progress", "none"},
                                                         {"--zero", "1"},
+                                                        {"--top-p", "0.5"},
                                                         {"--weight-gather", "keep"},
                                                         {"--gradient-reduction", "accumulated"},
                                                         {"--data-reduction", "beside-backward"},
