@@ -43,7 +43,8 @@ std::string loss_curve(const nlohmann::json& plan) {
   try {
     const LossTable losses = loss_table(plan.at("log"));
     write_own_file(folder + "/loss.csv", losses.csv);
-    return draw_loss_curve(folder, losses);
+    const std::string drawn = draw_loss_curve(folder, losses);
+    return losses.left_out.empty() ? drawn : drawn + "; " + losses.left_out;
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(
         fmt::format("{} is trained, but there is no loss curve: {}", folder, error.what()));

@@ -7,6 +7,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 namespace fourfold {
 namespace {
@@ -23,37 +25,70 @@ std::string model_text(const nlohmann::json& run) {
                      model.at("parameters").get<double>() / 1e6, run.at("grid").get<std::string>());
 }
 
+// A log that is read line by line.
+struct Reader {
+  std::map<std::int64_t, Losses> steps;
+  LossTable table;
+  std::string entropy;
+
+  // Throws nlohmann::json::exception.
+  void take(const nlohmann::json& entry) {
+    const std::string kind = entry.at("kind");
+    if (kind == "run") return begin(entry);
+    const bool validated = kind == "validation";
+    if (kind == "rewind") return forget_after(entry.at("step"));
+    if (kind != "step" && !validated) return;
+    Losses& losses = steps[entry.at("step").get<std::int64_t>()];
+    const nlohmann::json& loss = entry.at("loss");  // null where there is none
+    if (loss.is_number()) (validated ? losses.validation : losses.training) = loss.dump();
+  }
+  void begin(const nlohmann::json& run) {
+    const std::int64_t before = run.value("resumed_after_step", std::int64_t{0});
+    std::string model = model_text(run), data = run.at("data"), word = run.at("word");
+    entropy = run.at("unigram_nats").dump();
+    forget_after(before);
+    table.model = std::move(model);
+    table.data = std::move(data);
+    table.word = std::move(word);
+  }
+  void forget_after(std::int64_t step) { steps.erase(steps.upper_bound(step), steps.end()); }
+};
+
+std::string left_out_text(const std::string& log, const std::vector<std::int64_t>& lines) {
+  if (lines.empty()) return "";
+  if (lines.size() == 1) {
+    return fmt::format("line {} of {} is damaged and left out", lines.front(), log);
+  }
+  return fmt::format("{} lines of {} are damaged and left out, the first is line {}", lines.size(),
+                     log, lines.front());
+}
+
 }  // namespace
 
 LossTable loss_table(const std::string& log_path) {
   std::ifstream log(log_path);
   if (!log.is_open()) throw std::runtime_error("cannot read " + log_path);
-  std::map<std::int64_t, Losses> steps;
-  LossTable table;
-  std::string entropy;
-  try {
-    for (std::string line; std::getline(log, line);) {
-      const nlohmann::json entry = nlohmann::json::parse(line);
-      const std::string kind = entry.at("kind");
-      if (kind == "run") {
-        const std::int64_t before = entry.value("resumed_after_step", std::int64_t{0});
-        steps.erase(steps.upper_bound(before), steps.end());
-        entropy = entry.at("unigram_nats").dump();
-        table.model = model_text(entry);
-        table.data = entry.at("data");
-        table.word = entry.at("word");
-      }
-      if (kind != "step" && kind != "validation") continue;
-      Losses& losses = steps[entry.at("step").get<std::int64_t>()];
-      const nlohmann::json& loss = entry.at("loss");  // null where it is no number
-      if (loss.is_number()) (kind == "step" ? losses.training : losses.validation) = loss.dump();
+  Reader reader;
+  std::vector<std::int64_t> left_out;
+  std::int64_t number = 0;
+  for (std::string line; std::getline(log, line);) {
+    ++number;
+    try {
+      reader.take(nlohmann::json::parse(line));
+    } catch (const nlohmann::json::exception&) {  // torn by a full disk or a power cut
+      left_out.push_back(number);
     }
-  } catch (const nlohmann::json::exception& error) {
-    throw std::runtime_error(log_path + " is no log of a training run: " + error.what());
   }
+  LossTable& table = reader.table;
+  if (table.model.empty()) {
+    throw std::runtime_error(log_path +
+                             " is no log of a training run: no line of it says what was trained");
+  }
+  table.left_out = left_out_text(log_path, left_out);
   table.csv = "step,training_loss,validation_loss,unigram_nats\n";
-  for (const auto& [step, losses] : steps) {
-    table.csv += fmt::format("{},{},{},{}\n", step, losses.training, losses.validation, entropy);
+  for (const auto& [step, losses] : reader.steps) {
+    table.csv +=
+        fmt::format("{},{},{},{}\n", step, losses.training, losses.validation, reader.entropy);
   }
   return table;
 }

@@ -9,13 +9,15 @@ struct LossTable {
   std::string csv;
   std::string model, data;  // what was trained on what
   std::string word;         // what a loss is of: "byte" or "token"
+  std::string left_out;     // which lines are damaged, as a sentence; empty: none
 };
 
 // Reads the log that fourfold-engine wrote (JSON lines) and makes, below a header line, step,
 // training loss, validation loss and the entropy of single words (the loss of guessing by
 // frequency); what a step has no value of is empty. Of a run that was resumed, steps after the one
-// resumed from are those that it trained then, not earlier ones. Throws std::runtime_error with a
-// sentence if the log is unreadable or no such log.
+// resumed from are those that it trained then, not earlier ones; likewise where it went back from a
+// bad step. Damaged lines are left out and spoken of. Throws std::runtime_error with a sentence if
+// the log is unreadable or no line of it says what was trained.
 LossTable loss_table(const std::string& log_path);
 
 }  // namespace fourfold
