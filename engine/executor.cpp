@@ -217,7 +217,10 @@ class Executor::Walk {
     close_span(kernel.op);
   }
 
+  // All ranks have the same norm, added up in the same order.
   void run(work::Update& update) {
+    result_.applied = optimizer_.numbers.takes(result_.gradient_norm);
+    if (!result_.applied) return close_span(update.op);
     const float factor = first_number(update.factor);
     for (work::Update::Shard& shard : update.shards) {
       shard.operands.factor = factor;

@@ -41,9 +41,10 @@ struct OpSpan {
 };
 
 struct ExecutedStep {
-  double loss = 0.0;                    // mean over the step's targets; 0 but on the last stage
-  double gradient_norm = 0.0;           // before clipping; 0 where the schedule has none
-  double seconds = 0.0;                 // wall time on this rank
+  double loss = 0.0;           // mean over the step's targets; 0 but on the last stage
+  double gradient_norm = 0.0;  // before clipping; 0 where the schedule has none
+  bool applied = true;   // the gradient; else weights and moments are as they were (AdamW::takes)
+  double seconds = 0.0;  // wall time on this rank
   std::vector<double> exposed_seconds;  // stood still in waits, by channel of the program
   std::vector<OpSpan> spans;            // in stream order
 };

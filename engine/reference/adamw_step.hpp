@@ -8,12 +8,13 @@
 
 namespace fourfold::reference {
 
-// What scales the gradient: 1, or less where the root of `squares` exceeds the norm to clip to.
+// What scales the gradient: 1, or less where the root of `squares` exceeds the norm to clip to; 0
+// is none.
 template <typename T>
 T clip_factor(T squares, double clip_norm) {
   const T norm = std::sqrt(squares);
   const T limit = static_cast<T>(clip_norm);
-  return norm > limit ? limit / norm : T{1};
+  return clip_norm > 0.0 && norm > limit ? limit / norm : T{1};
 }
 
 // The parts of a parameter that one device updates.

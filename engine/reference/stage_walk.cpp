@@ -188,14 +188,9 @@ template <typename T>
 void StageWalk<T>::kernel(std::int32_t i) {
   const Op& op = op_at(i);
   Blocks<T> results = store_.empty(op.outputs[0], micro_batch_tokens_);
-  Device device{&store_.program(),
-                store_.grid(),
-                0,
-                model_.head_columns(),
-                step_targets_,
-                optimizer_.clip_norm,
-                model_.norm_epsilon,
-                model_.rotary};
+  Device device{&store_.program(),     store_.grid(), 0,
+                model_.head_columns(), step_targets_, optimizer_.clip_norm,
+                model_.norm_epsilon,   model_.rotary};
   for (device.rank = 0; device.rank < device.grid.size(); ++device.rank) {
     const auto rank = static_cast<std::size_t>(device.rank);
     reference::Operands<T> operands;
@@ -256,6 +251,7 @@ void StageWalk<T>::update(const Op& op) {
     Blocks<T> own = store_.empty(weight, micro_batch_tokens_);
     fourfold::unpack(store_[op.inputs[0]], first, own);
     for (std::size_t rank = 0; rank < own.size(); ++rank) {
+      if (!optimizer_.takes(result_.gradient_norm)) break;
       const Matrix<T>& gradient = own[rank];
       reference::adamw({optimizer_, steps_done_, decay}, gradient.view(),
                        store_[op.inputs[1]][rank].values[0],

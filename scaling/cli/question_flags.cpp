@@ -182,6 +182,12 @@ void refuse_idle_options(const QuestionFlags& flags, const StepOptions& options)
     throw std::runtime_error(
         fmt::format("{} cannot take effect: --precision fp32 means fp32 throughout", flag));
   }
+  if (flags.options.contains("grad_reduce_precision_data") && options.cuts_gradients()) {
+    throw std::runtime_error(fmt::format(
+        "--grad-precision-data cannot take effect: --zero {} reduces gradients along data as they "
+        "come from z, in --grad-precision-z",
+        options.zero));
+  }
   if (flags.options.contains("cut_messages") && options.cut_messages && options.sequence_parallel) {
     throw std::runtime_error(
         "--cut-messages cannot take effect: --sequence-parallel has cut what is sent already");

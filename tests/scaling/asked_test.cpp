@@ -201,6 +201,11 @@ TEST(QuestionFlags, SayWhereTheyHaveNothingToDo) {
   EXPECT_THAT(said({"--devices", "8", "--precision", "fp32", "--grad-precision-data", "bf16"}),
               HasSubstr("--grad-precision-data cannot take effect"));
   EXPECT_EQ(said({"--devices", "8", "--grad-precision-data", "bf16"}), "accepted");
+  EXPECT_EQ(said({"--devices", "8", "--zero", "1", "--grad-precision-data", "bf16"}), "accepted");
+  for (const char* zero : {"2", "3"}) {
+    EXPECT_THAT(said({"--devices", "8", "--zero", zero, "--grad-precision-data", "bf16"}),
+                HasSubstr("--grad-precision-data cannot take effect"));
+  }
   EXPECT_EQ(said({"--devices", "8", "--overlap", "ors", "--in-flight-blocks", "1"}), "accepted");
 }
 
@@ -330,7 +335,8 @@ TEST(CampaignFile, EndsItsRangesWhereItSays) {
   EXPECT_THAT(with("margin_fraction = 0.25", "margin_fraction = 1.0"), HasSubstr("below 1"));
   EXPECT_THAT(with("margin_fraction = 0.25", "margin_fraction = -0.1"), HasSubstr("at least 0"));
   EXPECT_EQ(with("at_least_grids = 2", "at_least_grids = 5"), "accepted");
-  EXPECT_THAT(with("at_least_grids = 2", "at_least_grids = 6"), HasSubstr("more than at_most_grids"));
+  EXPECT_THAT(with("at_least_grids = 2", "at_least_grids = 6"),
+              HasSubstr("more than at_most_grids"));
   EXPECT_NE(with("at_least_grids = 2", "at_least_grids = 0"), "accepted");
   EXPECT_NE(with("work_limit = 1234", "work_limit = 0"), "accepted");
   EXPECT_THAT(with("chunks = 1", "micro_batches = 1"), HasSubstr("belong to a point"));
@@ -454,6 +460,37 @@ TEST(LossTable, LeavesOutStepsBehindTheOneThatIsResumedFrom) {
   EXPECT_EQ(loss_table(log).csv,
             "step,training_loss,validation_loss,unigram_nats\n1,5.5,,3.5\n2,4.5,4.25,3.5\n"
             "3,3.75,,3.5\n");
+}
+
+// Wherever a log is torn, and by whatever, the steps of its other lines are in the curve.
+TEST(LossTable, ReadsEveryWholeLineOfATornLog) {
+  const TemporaryFolder folder;
+  const std::string log = folder.file("log.jsonl");
+  std::vector<std::string> lines{
+      R"({"kind":"run","model":{"name":"tiny","parameters":1},"grid":"1x1x1x1","data":"a text","word":"byte","unigram_nats":3.5})"};
+  for (int step = 1; step <= 5; ++step) {
+    lines.push_back(nlohmann::json{{"kind", "step"}, {"step", step}, {"loss", 0.25 + step}}.dump());
+  }
+  for (std::size_t torn = 1; torn < lines.size(); ++torn) {
+    for (const std::string& damage :
+         {lines[torn].substr(0, lines[torn].size() / 2), std::string(), std::string("[[[["),
+          std::string(R"({"kind":7})"), std::string("\0\0\0", 3)}) {
+      std::string content, csv = "step,training_loss,validation_loss,unigram_nats\n";
+      for (std::size_t i = 0; i < lines.size(); ++i) {
+        content += (i == torn ? damage : lines[i]) + (i + 1 == lines.size() ? "" : "\n");
+        if (i > 0 && i != torn) csv += fmt::format("{0},{0}.25,,3.5\n", i);
+      }
+      write_content(log, content);
+
+      const LossTable table = loss_table(log);
+
+      EXPECT_EQ(table.csv, csv) << torn << damage;
+      const bool last_is_empty = torn + 1 == lines.size() && damage.empty();  // no line at all
+      EXPECT_EQ(
+          table.left_out,
+          last_is_empty ? "" : fmt::format("line {} of {} is damaged and left out", torn + 1, log));
+    }
+  }
 }
 
 // 64-bit FNV-1a has published values.

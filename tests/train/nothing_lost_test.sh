@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # `fourfold train` loses nothing unsaid: words that are no number, data of two kinds, data cut short
-# while it is read or between runs, readers that leave early, signals to mpirun or to one rank; and what is refused leaves no folder behind.
+# or damaged while it is read or between runs, a full log, updates that make numbers unsound, readers
+# that leave early, signals to mpirun or to one rank; and what is refused leaves no folder behind.
 set -euo pipefail
 fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
 source "$(dirname "${BASH_SOURCE[0]}")/small_job.sh"
 unset OPENBLAS_CORETYPE
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+disk=
+trap 'if [ -n "$disk" ]; then umount "$disk"; fi; rm -rf "$work"' EXIT
 cd "$work"
 
 fail() {
@@ -71,12 +73,13 @@ for ranks in 1 2; do
   [ -s "head-$ranks/checkpoints/step-00000030.json" ] || fail "a reader that left early ended the run"
 done
 
-# started NAME ARGUMENTS...: a run of two ranks that goes on until something happens to it; its
-# first steps are over. Sets job.
+# started NAME ARGUMENTS...: a run of two ranks, or $ranks, that goes on until something happens to
+# it; its first steps are over. Sets job.
+ranks=2
 started() {
   local name=$1 i
   shift
-  "$fourfold" train "${small[@]}" --ranks 2 --steps 1000000 --folder "$name" "$@" >"$name.out" 2>"$name.err" &
+  "$fourfold" train "${small[@]}" --ranks $ranks --steps 1000000 --folder "$name" "$@" >"$name.out" 2>"$name.err" &
   job=$!
   for ((i = 0; i < 1200; i++)); do
     if grep -qs '^step  *2 ' "$name.out"; then return; fi
@@ -92,12 +95,66 @@ ended() {
   [ "$status" -eq "$1" ] || fail "$2: status $status, not $1: $(cat "$2.err")"
 }
 
-# Data that gets shorter under a run.
-for ((i = 0; i < 40000; i++)); do echo "the quick brown fox jumps over the lazy dog $i"; done >long.txt
-started cut --data long.txt
-truncate -s 1000 long.txt
-ended 2 cut
-grep -q "^fourfold: .*long.txt has become shorter while it was used" cut.err || fail "cut data: $(cat cut.err)"
+# left_saved NAME SENTENCE: one sentence on standard error, which names the checkpoint of the last
+# step that was whole; a run goes on from it.
+left_saved() {
+  local step
+  if [ "$(wc -l <"$1.err")" -ne 1 ] || ! grep -q "^fourfold: .*$2.*; step [0-9]* is saved: --resume $1/checkpoints/step-" "$1.err"; then
+    fail "$1: $(cat "$1.err")"
+  fi
+  step=$(sed 's/.*; step \([0-9]*\) is saved.*/\1/' "$1.err")
+  shift 2
+  "$fourfold" train --resume "$name" "$@" --steps $((step + 2)) --minutes 0 >again.out 2>&1 ||
+    fail "$name does not go on: $(cat again.out)"
+  grep -q "^step  *$((step + 2)) .*checkpoint" again.out || fail "$name did not go on from step $step: $(cat again.out)"
+}
+
+# Data that gets shorter, is damaged or cannot be read any more under a run, on one rank and two.
+for ((i = 0; i < 40000; i++)); do echo "the quick brown fox jumps over the lazy dog $i"; done >whole.txt
+for ((i = 0; i < 20000; i++)); do printf 'a\0b\0c\0d\0'; done >whole.bin
+head -c 160000 /dev/zero | tr '\0' '\377' >damaged.bin
+for ranks in 1 2; do
+  for damage in cut gone word; do
+    name=$damage-$ranks file=long.txt
+    [ $damage != word ] || file=long.bin
+    cp "whole${file#long}" $file
+    started $name --data $file
+    case $damage in
+      cut) truncate -s 1000 $file && sentence="long.txt has become shorter while it was used" ;;
+      gone) rm $file && sentence="long.txt cannot be read: No such file" ;;
+      word) dd if=damaged.bin of=$file conv=notrunc status=none && sentence="long.bin holds token 65535 at place" ;;
+    esac
+    ended 2 $name
+    cp "whole${file#long}" $file
+    left_saved $name "$sentence"
+  done
+done
+
+# A log whose disk is full, where the user may mount one: what was trained is saved.
+mkdir disk
+if mount -t tmpfs -o size=64k fourfold-test disk 2>/dev/null; then
+  disk=$work/disk
+  for ranks in 1 2; do
+    name=full-$ranks status=0
+    "$fourfold" train "${small[@]}" --data text.txt --ranks $ranks --steps 1000000 --log disk/log.jsonl \
+      --folder $name >$name.out 2>$name.err || status=$?
+    [ $status -eq 2 ] || fail "a full disk for the log: status $status: $(cat $name.err)"
+    left_saved $name "cannot write the log disk/log.jsonl: No space left on device"
+    rm disk/log.jsonl
+  done
+fi
+
+# An update that makes numbers unsound is not saved, and is no success.
+for steps in 1 3; do
+  name=unsound-$steps status=0
+  "$fourfold" train "${small[@]}" --data text.txt --ranks 2 --steps $steps --learning-rate 1e30 --warm-up 0 \
+    --folder $name >$name.out 2>$name.err || status=$?
+  if [ $status -ne 2 ] || ! grep -q "^fourfold: training has diverged: .*lower --learning-rate" $name.err; then
+    fail "an unsound update: status $status: $(cat $name.err)"
+  fi
+  [ -z "$(find $name -name 'step-*')" ] || fail "an unsound update is saved: $(find $name -name 'step-*')"
+done
+ranks=2
 
 # Whoever gets the signal, the run is stopped.
 for who in mpirun rank; do

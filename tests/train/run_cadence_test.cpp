@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -279,6 +280,10 @@ nlohmann::json numbers_of(const TrainSettings& s) {
           {"beta2", s.optimizer.beta2},
           {"epsilon", s.optimizer.epsilon},
           {"clip", s.optimizer.clip_norm},
+          {"rate_decay", name(s.learning_rate.decay)},
+          {"decay_part", s.learning_rate.decay_part},
+          {"bad_steps", name(s.bad_steps)},
+          {"bad_norm", std::isfinite(s.optimizer.largest_norm) ? s.optimizer.largest_norm : 0.0},
           {"seed", s.seed},
           {"transport", name(s.transport)},
           {"progress", name(s.progress)},
@@ -301,6 +306,7 @@ nlohmann::json numbers_of(const TrainSettings& s) {
           {"trace", s.trace},
           {"trace_step", s.trace_step},
           {"checkpoint_every", s.checkpoint_every},
+          {"checkpoint_minutes", s.checkpoint_minutes},
           {"keep_checkpoints", s.keep_checkpoints},
           {"resume", s.resume}};
 }
@@ -327,6 +333,11 @@ TEST(TrainFlags, EachSetsItsOwnNumberAndNoOther) {
       {"--beta1", {"beta1", 0.5}},
       {"--beta2", {"beta2", 0.5}},
       {"--clip", {"clip", 0.5}},
+      {"--epsilon", {"epsilon", 0.5}},
+      {"--learning-rate-decay", {"rate_decay", "wsd"}},
+      {"--decay-part", {"decay_part", 0.5}},
+      {"--bad-steps", {"bad_steps", "rewind"}},
+      {"--bad-norm", {"bad_norm", 2.5}},
       {"--transport", {"transport", "library"}},
       {"--progress", {"progress", "none"}},
       {"--validate-every", {"validate_every", 0}},
@@ -346,6 +357,7 @@ TEST(TrainFlags, EachSetsItsOwnNumberAndNoOther) {
       {"--trace", {"trace", "t"}},
       {"--trace-step", {"trace_step", 7}},
       {"--checkpoint-every", {"checkpoint_every", 7}},
+      {"--checkpoint-minutes", {"checkpoint_minutes", 0.5}},
       {"--keep-checkpoints", {"keep_checkpoints", 7}},
       {"--resume", {"resume", "r"}}};
   for (const auto& [flag, expected] : flags) {
@@ -394,12 +406,20 @@ TEST(TrainFlags, RangesEndWhereTheySay) {
                                                {"--beta1", "0", "-0.1"},
                                                {"--beta1", "0.99999", "1"},
                                                {"--beta2", "0.99999", "1"},
-                                               {"--clip", "1e-12", "0"},
+                                               {"--clip", "0", "-1"},
+                                               {"--epsilon", "1e-30", "0"},
+                                               {"--epsilon", "1", "1.5"},
+                                               {"--learning-rate-decay", "linear", "exponential"},
+                                               {"--decay-part", "1", "0"},
+                                               {"--decay-part", "1e-6", "1.01"},
+                                               {"--bad-steps", "skip", "ignore"},
+                                               {"--bad-norm", "0", "-1"},
                                                {"--print-every", "0", "-1"},
                                                {"--validate-every", "0", "-1"},
                                                {"--validation-words", "0", "-1"},
                                                {"--token-bits", "16", "8"},
                                                {"--checkpoint-every", "0", "-1"},
+                                               {"--checkpoint-minutes", "0", "-1"},
                                                {"--keep-checkpoints", "1", "0"},
                                                {"--trace-step", "0", "-1"},
                                                {"--texts", "1", "0"},

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -109,8 +110,41 @@ TEST_F(RunLogs, ThatCannotBeWrittenAreRefusedByName) {
             "cannot write the log " + nowhere + ": No such file or directory");
   RunLog full;
   full.open("/dev/full", Screen::silent);
-  EXPECT_EQ(refusal([&] { full.record("{}"); }),
+  full.expect_whole();
+  full.record("{}");
+  full.record("{}");
+  EXPECT_FALSE(full.is_whole());
+  EXPECT_EQ(refusal([&] { full.expect_whole(); }),
             "cannot write the log /dev/full: No space left on device");
+}
+
+// The signal that the system has for this ends nobody.
+TEST_F(RunLogs, AtTheLimitOfAFileAreOnlyCutThere) {
+  const SharedFolder folder;
+  const auto record_much = [&] {
+    RunLog log;
+    log.open(folder.file("log"), Screen::silent);
+    const rlimit limit{64, 64};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    for (int i = 0; i < 20; ++i) log.record("{\"kind\":\"step\"}");
+    log.expect_whole();
+  };
+
+  EXPECT_EQ(sentence_of_child(STDOUT_FILENO, record_much),
+            "cannot write the log " + folder.file("log") + ": File too large");
+}
+
+TEST_F(RunLogs, GoOnBehindALineThatAnEarlierRunLeftTorn) {
+  const SharedFolder folder;
+  for (const std::string& before : {std::string("{\"kind\":\"st"), std::string("{}\n")}) {
+    const std::string path = folder.write("log" + std::to_string(before.size()), before);
+    RunLog log;
+    log.open(path, Screen::silent);
+    log.record("{\"kind\":\"run\"}");
+
+    EXPECT_EQ(content_of(path),
+              before + (before.ends_with('\n') ? "" : "\n") + "{\"kind\":\"run\"}\n");
+  }
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include "engine/train/flags/command_line.hpp"
 #include "engine/train/flags/flags.hpp"
 #include "engine/train/run/memory.hpp"
-#include "engine/train/run/trainer.hpp"
+#include "engine/train/run/traced_step.hpp"
 #include "support/refused_words.hpp"
 
 namespace fourfold {

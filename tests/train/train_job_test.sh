@@ -140,8 +140,22 @@ mkdir "$work/disk"
 if mount -t tmpfs -o size=600k fourfold-test "$work/disk" 2>/dev/null; then
   disk=$work/disk
   status=0
-  "$fourfold" train "${common[@]}" --ranks 2 --steps 100 --checkpoint-every 5 --folder "$disk" \
-    >"$work/disk.out" 2>"$work/disk.err" || status=$?
+  said=$("$fourfold" train "${common[@]}" --ranks 2 --steps 100 --checkpoint-every 5 --folder "$disk/run" 2>&1 >/dev/null) ||
+    status=$?
+  if [ "$status" -ne 2 ] || ! grep -q "^fourfold: this run needs .* for 3 checkpoints of .* are free; make room" <<<"$said"; then
+    fail "a disk without room: status $status, said: $said"
+  fi
+  [ -z "$(ls "$disk")" ] || fail "a run without room left something: $(ls "$disk")"
+  umount "$disk"
+  mount -t tmpfs -o size=1400k fourfold-test "$disk"
+  # Somebody else takes the room once the run has begun.
+  "$fourfold" train "${common[@]}" --ranks 2 --minutes 9 --checkpoint-every 5 --folder "$disk" \
+    >"$work/disk.out" 2>"$work/disk.err" &
+  job=$!
+  wait_for "$work/disk.out" '^step  *5  checkpoint'
+  head -c 1000000 /dev/zero >"$disk/others" 2>/dev/null || true
+  status=0
+  wait "$job" || status=$?
   [ "$status" -eq 2 ] || fail "a run on a full disk ended with status $status, not 2"
   said=$(<"$work/disk.err")
   if [ "$(wc -l <<<"$said")" -ne 1 ] || [[ $said != *"No space left"*"older checkpoints are"* ]]; then

@@ -27,9 +27,18 @@ namespace {
 
 namespace files = std::filesystem;
 
-std::int64_t element_count(const CheckpointLayout& layout) {
-  const SavedMatrix& last = layout.matrices().back();
-  return last.first + last.elements();
+std::int64_t element_count(const std::vector<SavedMatrix>& matrices) {
+  return matrices.back().first + matrices.back().elements();
+}
+
+std::string head_of(const std::vector<SavedMatrix>& matrices, const std::string& model,
+                    std::int64_t step) {
+  return safetensors_head(
+      matrices, {{"format", "fourfold"}, {"model", model}, {"step", std::to_string(step)}});
+}
+
+std::int64_t bytes_of(const std::string& head, const std::vector<SavedMatrix>& matrices) {
+  return static_cast<std::int64_t>(head.size()) + 4 * element_count(matrices);
 }
 
 // The file's elements, a stretch of every round by each rank. Returns its part of each matrix's
@@ -39,7 +48,7 @@ std::vector<std::uint64_t> write_elements(CheckpointFile& file, const Checkpoint
   const std::vector<SavedMatrix>& matrices = layout.matrices();
   std::vector<std::uint64_t> sums(matrices.size(), 0);
   CheckpointExchange exchange(layout);
-  const std::int64_t end = element_count(layout);
+  const std::int64_t end = element_count(matrices);
   for (std::int64_t from = 0; from < end; from += exchange.round_elements()) {
     const ElementRange round{from, std::min(end, from + exchange.round_elements())};
     const std::vector<float>& elements = exchange.bring(round);
@@ -101,6 +110,11 @@ void Checkpoints::use_folder() {
   remove_unfinished(folder_);
 }
 
+std::int64_t checkpoint_bytes(const Model& model) {
+  const std::vector<SavedMatrix> matrices = saved_matrices(model);
+  return bytes_of(head_of(matrices, model.name, 0), matrices);
+}
+
 void sweep_checkpoints(const std::string& folder) {
   try {
     const int lock = locked(folder);
@@ -120,14 +134,12 @@ std::string Checkpoints::write(const TrainingState& state, const Weights& weight
   const CheckpointLayout layout(
       weights, saved_matrices(state.model, moments ? CheckpointBlocks::saved
                                                    : CheckpointBlocks::without_moments));
-  const std::string head = safetensors_head(
-      layout.matrices(),
-      {{"format", "fourfold"}, {"model", state.model.name}, {"step", std::to_string(state.step)}});
+  const std::string head = head_of(layout.matrices(), state.model.name, state.step);
   on_first_rank([&] { use_folder(); });
   CheckpointRecord record;
   record.state = state;
   record.data_file = from_first_rank([&] { return free_data_name(folder_, state.step); });
-  record.data_file_bytes = static_cast<std::int64_t>(head.size()) + 4 * element_count(layout);
+  record.data_file_bytes = bytes_of(head, layout.matrices());
   record.head_checksum = checksum(head);
   const std::string data = (files::path(folder_) / record.data_file).string();
   const std::string temporary = data + ".tmp";

@@ -51,6 +51,9 @@ class Checkpoints {
   int lock_ = -1;  // of the folder, on rank 0
 };
 
+// Of one checkpoint of the model with moments, its record left out. Not collective.
+std::int64_t checkpoint_bytes(const Model& model);
+
 // Removes what a write that was killed has left in a folder, unless a run writes there now. Not
 // collective.
 void sweep_checkpoints(const std::string& folder);

@@ -43,6 +43,13 @@ std::optional<CheckpointRecord> readable(const std::string& path) {
   }
 }
 
+constexpr std::int64_t damaged = INT64_MAX;  // in place of the serial of a record
+
+// By the steps in the names of records in one folder.
+bool is_earlier(const std::string& path, const std::string& other) {
+  return path.size() != other.size() ? path.size() < other.size() : path < other;
+}
+
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code missing;
@@ -168,12 +175,25 @@ std::vector<std::string> finished_checkpoints(const std::string& folder) {
     if (!name.ends_with(".json")) continue;
     const std::string path = (files::path(folder) / name).string();
     const auto record = readable(path);
-    // A damaged one might be the newest: whoever asks for that must hear of it.
-    found.emplace_back(record ? record->serial : INT64_MAX, path);
+    found.emplace_back(record ? record->serial : damaged, path);
   }
   std::ranges::sort(found);
+  const auto whole = std::ranges::find_if(found.rbegin(), found.rend(),
+                                          [](const auto& one) { return one.first != damaged; });
   std::vector<std::string> paths;
-  for (auto& [serial, path] : found) paths.push_back(std::move(path));
+  for (const auto& [serial, path] : found) paths.push_back(path);
+  if (whole == found.rend()) return paths;
+  // A damaged one might be the newest: whoever asks for that must hear of it. One of an earlier
+  // step than the newest that is whole is not.
+  std::ranges::stable_partition(paths, [&](const std::string& path) {
+    return !readable(path) && is_earlier(path, whole->second);
+  });
+  return paths;
+}
+
+std::vector<std::string> damaged_checkpoints(const std::string& folder) {
+  std::vector<std::string> paths = finished_checkpoints(folder);
+  std::erase_if(paths, [](const std::string& path) { return readable(path).has_value(); });
   return paths;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace fourfold {
 
@@ -31,7 +32,10 @@ void remove_unfinished(const std::string& folder);
 void remove_older(const std::string& folder, std::int64_t keep);
 
 // Paths of the finished checkpoints (their JSONs), oldest first; none if there is no such folder.
-// Not collective: of what this rank sees.
+// Not collective: of what this rank sees. A damaged one counts as the newest, unless a whole one is
+// of a later step.
 std::vector<std::string> finished_checkpoints(const std::string& folder);
+// Of these the damaged ones.
+std::vector<std::string> damaged_checkpoints(const std::string& folder);
 
 }  // namespace fourfold

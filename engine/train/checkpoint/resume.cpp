@@ -36,8 +36,9 @@ std::vector<std::string> flags_of_the_numbers() {
   for (const FieldFacts& field : step_fields().facts()) {
     if (field.numbers) flags.push_back(field.flag);
   }
-  flags.insert(flags.end(), {"--learning-rate", "--clip", "--beta1", "--beta2",
-                             "--last-learning-rate", "--warm-up", "--weight-decay"});
+  flags.insert(flags.end(), {"--learning-rate", "--clip", "--beta1", "--beta2", "--epsilon",
+                             "--last-learning-rate", "--warm-up", "--learning-rate-decay",
+                             "--decay-part", "--weight-decay", "--bad-steps", "--bad-norm"});
   return flags;
 }
 

@@ -60,6 +60,19 @@ void refuse_without_effect(const CLI::App& verb) {
     refuse({"--grad-precision-z", "--grad-precision-data"},
            "with --precision fp32, which is fp32 throughout");
   }
+  if (!typed(verb, "--resume")) {
+    if (value("--learning-rate-decay") != "wsd") {
+      refuse({"--decay-part"}, "without --learning-rate-decay wsd");
+    }
+    if (value("--learning-rate-decay") == "constant") {
+      refuse({"--last-learning-rate"}, "with --learning-rate-decay constant");
+    }
+    if (value("--zero") == "2" || value("--zero") == "3") {
+      refuse({"--grad-precision-data"},
+             "with --zero " + value("--zero") +
+                 ", which reduces gradients along data as they come from z: --grad-precision-z");
+    }
+  }
   if (value("--tokens") == "0") {
     refuse({"--prompt", "--texts", "--temperature", "--top-k", "--top-p", "--sample-seed",
             "--sample-every"},

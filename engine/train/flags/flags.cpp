@@ -31,16 +31,23 @@ The log has one JSON object a line, by "kind":
               kernels_s (of products, attention, the update and all other kernels, mean over
               ranks, with what they moved on of collectives beside them),
               exposed_s (stood still, by communicator, mean over ranks), done (0 to 1),
-              reference_s with --time-reference, targets (that count, where prompts or Goldfish
-              loss leave some out)
+              epochs (how often the data has been read), reference_s with --time-reference,
+              targets (that count, where prompts or Goldfish loss leave some out; the loss is null
+              where none does), bad (what became of a bad step)
+  rewind      step, path (of the checkpoint that a bad step made the run go back to), why
   validation  step, loss (nats a word), words (that it is the mean over), trained_s (before a
               resume included)
   checkpoint  step, path
   text        text
+  end         step, steps_here, bad_steps, seconds_here, asked_to_stop, diverged
 
 A resumed run goes on with the flags of the run that wrote the checkpoint, but for those typed
 anew. Steps and minutes count on, and the learning rate follows their end: with a later end it
 rises again.
+
+No step is lost: checkpoints are written by the clock and at the end, if there is room on the disk,
+which is looked at first. Damaged data or a full log end the run behind its last whole step, which
+is saved; weights whose numbers are unsound are not.
 
 Ctrl-C or SIGTERM: the step is finished, a checkpoint written, and the status is 130; a second
 one stops at once.
@@ -133,7 +140,7 @@ void add_options(CLI::App& verb, TrainFlags& flags) {
 }
 
 void add_how(CLI::App& verb, TrainFlags& flags) {
-  FlagGroup group(verb, "Optimizer: AdamW with decoupled decay, warm-up and cosine");
+  FlagGroup group(verb, "Optimizer: AdamW with decoupled decay, a warm-up and a falling rate");
   TrainSettings& s = flags.settings;
   group.add("--batch", s.batch, "sequences a step, on all ranks")->check(whole_number(1));
   group
@@ -147,16 +154,34 @@ void add_how(CLI::App& verb, TrainFlags& flags) {
   group.add("--learning-rate", s.learning_rate.peak, "at the peak")->check(number(1e-12));
   group.add("--last-learning-rate", s.learning_rate.last_part, "at the end, as a part of the peak")
       ->check(number(0, 1));
-  group.add("--warm-up", s.learning_rate.warm_up_steps, "steps from 0 to the peak")
+  group
+      .add("--warm-up", s.learning_rate.warm_up_steps,
+           "steps from 0 to the peak; the decay begins behind them")
       ->check(whole_number(0));
+  group.add("--learning-rate-decay", flags.rate_decay,
+            "cosine or linear, from the warm-up on; wsd: only in the last part of the run, in a "
+            "straight line; constant: none");
+  group
+      .add("--decay-part", s.learning_rate.decay_part,
+           "of the run, at its end, in which wsd lets the rate fall")
+      ->check(number(1e-6, 1));
   group.add("--weight-decay", s.optimizer.weight_decay, "of matrices; biases and norms have none")
       ->check(number(0));
   group.add("--beta1", s.optimizer.beta1, "of the first moment")->check(number(0, 0.99999));
   group.add("--beta2", s.optimizer.beta2, "of the second moment")->check(number(0, 0.99999));
+  group.add("--epsilon", s.optimizer.epsilon, "added to the root of the second moment")
+      ->check(number(1e-30, 1));
   group
       .add("--clip", s.optimizer.clip_norm,
-           "the norm that gradients are scaled down to where theirs is larger")
-      ->check(number(1e-12));
+           "the norm that gradients are scaled down to where theirs is larger; 0: none")
+      ->check(number(0));
+  group.add("--bad-steps", flags.bad_steps,
+            "a step whose loss or gradient is no number: stop; skip: leave its gradient out; "
+            "rewind: go back to the newest checkpoint, and read on behind the step's data");
+  group
+      .add("--bad-norm", flags.bad_norm,
+           "a step whose gradient has a larger norm is a bad one, too; 0: no norm is too large")
+      ->check(number(0));
 }
 
 void add_output(CLI::App& verb, TrainFlags& flags) {
@@ -182,6 +207,10 @@ void add_output(CLI::App& verb, TrainFlags& flags) {
       .add("--checkpoint-every", s.checkpoint_every,
            "steps between checkpoints: all that a run needs to go on")
       ->check(whole_number(0));
+  group
+      .add("--checkpoint-minutes", s.checkpoint_minutes,
+           "minutes from one checkpoint to the next at most; 0: no matter how long")
+      ->check(number(0, most_minutes));
   group.add("--keep-checkpoints", s.keep_checkpoints, "how many of the newest stay")
       ->check(whole_number(1));
   verb.add_flag_callback(

@@ -30,6 +30,8 @@ struct TrainFlags {
   std::int64_t ranks = 0;            // 0: of the grid; without one, two, or one on a single core
   FieldValues options;               // of the step, as typed
   std::string transport = "auto", progress = "tiles", data_order = "shuffled";
+  std::string rate_decay = "cosine", bad_steps = "stop";
+  double bad_norm = 0.0;  // 0: none is too large
   std::string openblas_core = "auto";
 };
 

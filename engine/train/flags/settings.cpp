@@ -91,6 +91,9 @@ TrainSettings settings_of(const TrainFlags& flags) {
   settings.progress = parse_progress_mode(flags.progress);
   settings.data.order = parse_data_order(flags.data_order);
   settings.data.seed = settings.seed;
+  settings.learning_rate.decay = parse_rate_decay(flags.rate_decay);
+  settings.bad_steps = parse_bad_steps(flags.bad_steps);
+  if (flags.bad_norm > 0.0) settings.optimizer.largest_norm = flags.bad_norm;
   if (settings.length.steps == 0 && settings.length.minutes == 0.0) {
     settings.length.minutes = default_minutes;
   }

@@ -9,6 +9,8 @@
 #include "engine/adamw.hpp"
 #include "engine/mpi/channels.hpp"
 #include "engine/train/data/data.hpp"
+#include "engine/train/run/bad_steps.hpp"
+#include "engine/train/run/learning_rate.hpp"
 #include "engine/train/run/run_length.hpp"
 #include "schedule/models/model.hpp"
 #include "schedule/program/process_grid.hpp"
@@ -54,7 +56,8 @@ struct TrainSettings {
   StepOptions options;
   RunLength length;
   LearningRate learning_rate;
-  AdamW optimizer;         // its learning rate is set anew in every step
+  AdamW optimizer;  // its learning rate is set anew in every step
+  BadSteps bad_steps = BadSteps::stop;
   std::uint64_t seed = 1;  // of the weights and the order of the data
 
   Transport transport = Transport::automatic;
@@ -72,7 +75,8 @@ struct TrainSettings {
   std::string log;                    // empty: log.jsonl in the folder
   std::string trace;                  // Chrome trace of a step; empty: none
   std::int64_t trace_step = 0;        // counted in this run; 0: the fifth, or the last if fewer
-  std::int64_t checkpoint_every = 0;  // steps; 0: only at the end
+  std::int64_t checkpoint_every = 0;  // steps; 0: not by steps
+  double checkpoint_minutes = 30.0;   // since the one before; 0: not by time
   std::int64_t keep_checkpoints = 2;
   std::string resume;  // a checkpoint or a folder of them; empty: from the start
   // The same, of which the weights alone are taken: the run has steps, moments and a schedule of

@@ -93,14 +93,27 @@ nlohmann::ordered_json json_of(const Goldfish& goldfish) {
   return {{"k", goldfish.k}, {"h", goldfish.h}};
 }
 
+std::string clipping_text(const AdamW& optimizer) {
+  return optimizer.clip_norm > 0.0 ? fmt::format("clipping at {:g}", optimizer.clip_norm)
+                                   : "no clipping";
+}
+
+// Empty where the first bad step ends the run.
+std::string bad_steps_text(const TrainSettings& settings) {
+  if (settings.bad_steps == BadSteps::stop) return "";
+  return fmt::format("; bad steps: {}", name(settings.bad_steps));
+}
+
 std::string resume_text(const TrainSettings& settings, const RunFacts& facts) {
   if (!settings.start_from.empty()) return "; starts from the weights of " + settings.start_from;
   if (settings.resume.empty()) return "";
-  const double done =
-      settings.length.done({.steps_before = facts.step, .seconds_before = facts.trained_seconds});
+  const Trained before{.steps_before = facts.step,
+                       .seconds_before = facts.trained_seconds,
+                       .seconds_of_warm_up = facts.warm_up_seconds};
   return fmt::format(
       "; {} resumed after step {}, {:.0f} % done, the learning rate goes on at {:.2e}",
-      settings.resume, facts.step, 100.0 * done, settings.learning_rate.at(facts.step + 1, done));
+      settings.resume, facts.step, 100.0 * settings.length.done(before),
+      settings.learning_rate.at(settings.length, before));
 }
 
 }  // namespace
@@ -146,14 +159,13 @@ std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
       options.micro_batches == 1 ? "" : "es", step_fields().word(options, "--precision"),
       step_fields().word(options, "--recompute"), step_fields().word(options, "--attention"),
       step_fields().word(options, "--overlap"));
-  text += fmt::format(
-      "optimizer   AdamW: learning rate {:g} after {} steps of warm-up, cosine to {:g}; weight "
-      "decay {:g}, clipping at {:g}\n",
-      settings.learning_rate.peak, settings.learning_rate.warm_up_steps,
-      settings.learning_rate.peak * settings.learning_rate.last_part,
-      settings.optimizer.weight_decay, settings.optimizer.clip_norm);
+  text += fmt::format("optimizer   AdamW: {}; weight decay {:g}, {}{}\n",
+                      described(settings.learning_rate), settings.optimizer.weight_decay,
+                      clipping_text(settings.optimizer), bad_steps_text(settings));
   text +=
       fmt::format("length      {}{}\n", length_text(settings.length), resume_text(settings, facts));
+  const std::string unfinished = unfinished_warm_up(settings.learning_rate, settings.length.steps);
+  if (!unfinished.empty()) text += fmt::format("            {}\n", unfinished);
   for (const std::string& change : settings.changes) {
     text += fmt::format("            with {}, other than the run that is resumed\n", change);
   }
@@ -206,6 +218,16 @@ std::string header_json(const TrainSettings& settings, const RunFacts& facts) {
       {"transport", name(settings.transport)},
       {"progress", name(settings.progress)},
       {"learning_rate", settings.learning_rate.peak},
+      {"warm_up", settings.learning_rate.warm_up_steps},
+      {"learning_rate_decay", name(settings.learning_rate.decay)},
+      {"decay_part", settings.learning_rate.decay_part},
+      {"last_learning_rate", settings.learning_rate.last_part},
+      {"weight_decay", settings.optimizer.weight_decay},
+      {"beta1", settings.optimizer.beta1},
+      {"beta2", settings.optimizer.beta2},
+      {"epsilon", settings.optimizer.epsilon},
+      {"clip", settings.optimizer.clip_norm},
+      {"bad_steps", name(settings.bad_steps)},
       {"steps", settings.length.steps},
       {"minutes", settings.length.minutes},
       {"seed", settings.seed},

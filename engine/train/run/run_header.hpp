@@ -28,6 +28,7 @@ struct RunFacts {
   MemoryUse counted;             // on one rank, at its peak; of the stage that needs most
   std::int64_t step = 0;         // steps done before this run
   double trained_seconds = 0.0;  // in them
+  double warm_up_seconds = 0.0;  // of them, to the end of the warm-up
 };
 
 // Work and memory of a step as the schedules of its stages count them; the peak is left out.

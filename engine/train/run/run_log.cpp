@@ -2,7 +2,9 @@
 #include "engine/train/run/run_log.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <fstream>
 #include <stdexcept>
 #include <utility>
 
@@ -19,14 +21,21 @@ namespace {
 void RunLog::open(const std::string& path, Screen screen) {
   path_ = path;
   screen_ = screen;
+  // A file at its limit (ulimit -f) is an error of the write, not the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
   file_ = std::fopen(path.c_str(), "ab");
   if (file_ == nullptr) cannot_write(path, errno);
+  // A line that an earlier run left torn would swallow the first of this one.
+  std::ifstream before(path, std::ios::binary);
+  if (before.seekg(-1, std::ios::end) && before.get() != '\n') std::fputc('\n', file_);
 }
 
 RunLog::RunLog(RunLog&& other) noexcept
     : path_(std::move(other.path_)),
       screen_(other.screen_),
-      file_(std::exchange(other.file_, nullptr)) {}
+      file_(std::exchange(other.file_, nullptr)),
+      unsaid_(other.unsaid_),
+      unrecorded_(other.unrecorded_) {}
 
 RunLog::~RunLog() {
   if (file_ != nullptr) std::fclose(file_);
@@ -52,10 +61,15 @@ void RunLog::expect_all_said() const {
 void RunLog::record(const std::string& json_line) const {
   if (file_ == nullptr) return;
   if (screen_ == Screen::json) print_line(json_line);
+  if (unrecorded_ != 0) return;
   const std::string line = json_line + "\n";
   if (std::fwrite(line.data(), 1, line.size(), file_) != line.size() || std::fflush(file_) != 0) {
-    cannot_write(path_, errno);
+    unrecorded_ = errno;
   }
+}
+
+void RunLog::expect_whole() const {
+  if (unrecorded_ != 0) cannot_write(path_, unrecorded_);
 }
 
 }  // namespace fourfold

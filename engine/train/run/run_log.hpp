@@ -12,7 +12,8 @@ class RunLog {
  public:
   // Says nothing, as on all ranks but 0, until it is opened.
   RunLog() = default;
-  // Appends to the file. Throws std::runtime_error with a sentence if it cannot be written.
+  // Appends to the file, behind whole lines. Throws std::runtime_error with a sentence if it cannot
+  // be written.
   void open(const std::string& path, Screen screen);
   ~RunLog();
   RunLog(RunLog&& other) noexcept;
@@ -22,8 +23,12 @@ class RunLog {
   // is no error.
   void say(const std::string& text) const;
   // To the file, and to standard output if that is JSON, at once, so that a run that is killed
-  // leaves whole lines. Throws std::runtime_error if the disk is full.
+  // leaves whole lines. Where the disk is full, nothing more is written: other ranks must hear of
+  // it before this one gives up.
   void record(const std::string& json_line) const;
+  bool is_whole() const { return unrecorded_ == 0; }
+  // Throws std::runtime_error if some of it could not be recorded.
+  void expect_whole() const;
   // Throws std::runtime_error if some of it could not be said: a disk that standard output goes to
   // being full is no reason to stop training, but one to say so.
   void expect_all_said() const;
@@ -34,7 +39,8 @@ class RunLog {
   std::string path_;
   Screen screen_ = Screen::silent;
   std::FILE* file_ = nullptr;
-  mutable int unsaid_ = 0;  // the error of the first line that was lost on standard output
+  mutable int unsaid_ = 0;      // the error of the first line that was lost on standard output
+  mutable int unrecorded_ = 0;  // and in the file
 };
 
 }  // namespace fourfold

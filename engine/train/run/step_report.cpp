@@ -59,11 +59,11 @@ void add_ranks(StepReport& report, const std::vector<RankStep>& ranks) {
 std::string screen_line(const StepReport& report) {
   const double peak_part = report.rate() / report.work.peak;
   return fmt::format(
-      "step {:5}  loss {:.4f}  norm {:5.3f}  {:7.1f} ms  {:7.0f} tokens/s  {:4.1f} % of peak  "
+      "step {:5}  loss {}  norm {:5.3f}  {:7.1f} ms  {:7.0f} tokens/s  {:4.1f} % of peak  "
       "exposed {:5.1f} ms  {:3.0f} %, {} left",
-      report.step, report.loss, report.gradient_norm, report.seconds * 1e3,
-      report.tokens_per_second(), 100.0 * peak_part, report.exposed() * 1e3, 100.0 * report.done,
-      clock_text(report.seconds_left));
+      report.step, report.loss ? fmt::format("{:.4f}", *report.loss) : "  none",
+      report.gradient_norm, report.seconds * 1e3, report.tokens_per_second(), 100.0 * peak_part,
+      report.exposed() * 1e3, 100.0 * report.done, clock_text(report.seconds_left));
 }
 
 std::string json_line(const StepReport& report) {
@@ -77,7 +77,7 @@ std::string json_line(const StepReport& report) {
   }
   nlohmann::ordered_json line{{"kind", "step"},
                               {"step", report.step},
-                              {"loss", report.loss},
+                              {"loss", nullptr},
                               {"gradient_norm", report.gradient_norm},
                               {"learning_rate", report.learning_rate},
                               {"seconds", report.seconds},
@@ -87,7 +87,10 @@ std::string json_line(const StepReport& report) {
                               {"part_of_peak", report.rate() / report.work.peak},
                               {"kernels_s", kernels},
                               {"exposed_s", exposed},
-                              {"done", report.done}};
+                              {"done", report.done},
+                              {"epochs", report.epochs}};
+  if (report.loss) line["loss"] = *report.loss;
+  if (!report.bad.empty()) line["bad"] = report.bad;
   if (report.reference_seconds > 0.0) line["reference_s"] = report.reference_seconds;
   if (report.targets) line["targets"] = *report.targets;
   if (report.staged_bytes > 0) line["staged_B"] = report.staged_bytes;

@@ -42,8 +42,11 @@ struct RankStep {
 
 struct StepReport {
   std::int64_t step = 0;
-  double loss = 0.0, gradient_norm = 0.0, learning_rate = 0.0;
-  double seconds = 0.0;                 // of the slowest rank
+  std::optional<double> loss;  // none: no target of the step counts
+  double gradient_norm = 0.0, learning_rate = 0.0;
+  double epochs = 0.0;   // how often training has read its data
+  std::string bad;       // what became of a bad step (engine/train/run/bad_steps.hpp); empty: none
+  double seconds = 0.0;  // of the slowest rank
   std::vector<Channel> channels;        // of the program
   std::vector<double> exposed_seconds;  // mean over ranks, by channel
   KernelSeconds kernels{};              // mean over ranks

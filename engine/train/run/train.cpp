@@ -18,16 +18,20 @@
 #include "engine/cpu/tuned_backend.hpp"
 #include "engine/mpi/session.hpp"
 #include "engine/train/checkpoint/carried_files.hpp"
+#include "engine/train/checkpoint/checkpoint_folder.hpp"
 #include "engine/train/checkpoint/checkpoint_layout.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/checkpoint/choices_json.hpp"
 #include "engine/train/checkpoint/resume.hpp"
 #include "engine/train/data/repeated_files.hpp"
 #include "engine/train/run/agreement.hpp"
+#include "engine/train/run/disk_room.hpp"
 #include "engine/train/run/memory.hpp"
 #include "engine/train/run/passes.hpp"
 #include "engine/train/run/run_folder.hpp"
 #include "engine/train/run/same_data.hpp"
+#include "engine/train/run/traced_step.hpp"
+#include "engine/train/run/trained_before.hpp"
 #include "engine/train/run/transport_table.hpp"
 #include "engine/train/sample/sample.hpp"
 #include "schedule/order/step.hpp"
@@ -56,6 +60,13 @@ void refuse_unwritable_outputs(const TrainSettings& settings) {
                             std::filesystem::path(path).parent_path() == settings.folder;
     if (!to_be_made) refuse_unwritable(path);
   }
+}
+
+// Folder, files and room on the disk.
+void refuse_outputs(const TrainSettings& settings, std::int64_t steps_before) {
+  refuse_earlier_run(settings);
+  refuse_unwritable_outputs(settings);
+  refuse_without_disk(settings, counted_disk(settings, steps_before), free_bytes(settings.folder));
 }
 
 // The first that a run writes, when nothing is left that could refuse it.
@@ -127,6 +138,14 @@ FlopsPerSecond peak_of(const std::vector<double>& ranks) {
   return sum;
 }
 
+// Records that the search for the newest checkpoint passed over.
+void say_left_out(const std::string& resumed, const RunLog& log) {
+  if (resumed.empty() || !std::filesystem::is_directory(resumed)) return;
+  for (const std::string& path : damaged_checkpoints(resumed)) {
+    log.say(fmt::format("left out    {}: it is damaged", path));
+  }
+}
+
 // Where a run goes on from a checkpoint, its words are of one kind: bytes or tokens.
 void refuse_other_words(const TrainSettings& settings, const TrainingState& before,
                         const Data& data) {
@@ -189,8 +208,7 @@ void refuse(const TrainSettings& settings, const TrainingState& before) {
   data.training_words().expect_within(settings.model.vocabulary, words_looked_at);
   data.validation_words().expect_within(settings.model.vocabulary, words_looked_at);
   if (!settings.resume.empty()) refuse_other_data(settings, before, data.digest());
-  refuse_earlier_run(settings);
-  refuse_unwritable_outputs(settings);
+  refuse_outputs(settings, settings.resume.empty() ? 0 : before.step);
 }
 
 void refuse_resume(const TrainSettings& settings, const TrainingState& state) {
@@ -214,10 +232,7 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
     refuse_without_room(counted_memory(settings).peak, neighbours, available_bytes(),
                         settings.options.offload_bucket);
   });
-  on_first_rank([&] {
-    refuse_earlier_run(settings);
-    refuse_unwritable_outputs(settings);
-  });
+  on_first_rank([&] { refuse_outputs(settings, 0); });
   std::optional<Data> opened;
   together([&] {
     opened.emplace(settings.data, settings.model);
@@ -298,7 +313,9 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   state.trainer["data"] = {{"is", data.description()}, {"digest", digest}};
 
   facts.step = state.step;
-  facts.trained_seconds = state.trainer.value("trained_seconds", 0.0);
+  const Trained before = trained_before(settings.learning_rate, state);
+  facts.trained_seconds = before.seconds_before;
+  facts.warm_up_seconds = before.seconds_of_warm_up;
   RunLog log = opened_log(settings);
   on_first_rank([&] { carry_along(settings); });
   Trainer trainer(settings, {world, channels, backend}, data, weights, log);
@@ -306,7 +323,9 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   facts.transports = transports_text(channels.choices());
   state.trainer["transports"] = json_of(channels.choices());
   log.say(header_text(settings, facts));
+  on_first_rank([&] { say_left_out(settings.resume, log); });
   log.record(header_json(settings, facts));
+  together([&] { log.expect_whole(); });
   TrainOutcome outcome = trainer.run(state, facts, growth);
   together([&] { log.expect_all_said(); });
   return outcome;

@@ -16,6 +16,7 @@
 #include "engine/train/flags/flags.hpp"
 #include "engine/train/run/agreement.hpp"
 #include "engine/train/run/run_folder.hpp"
+#include "engine/train/run/traced_step.hpp"
 #include "engine/train/run/train.hpp"
 #include "engine/train/verbs.hpp"
 #include "support/exit_status.hpp"

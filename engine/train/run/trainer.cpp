@@ -13,14 +13,17 @@
 #include <stdexcept>
 
 #include "engine/mpi/session.hpp"
+#include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/run/agreement.hpp"
+#include "engine/train/run/growth_report.hpp"
+#include "engine/train/run/rank_word.hpp"
 #include "engine/train/run/same_data.hpp"
+#include "engine/train/run/sound.hpp"
 #include "engine/train/run/stop.hpp"
-#include "engine/train/run/trace.hpp"
+#include "engine/train/run/traced_step.hpp"
+#include "engine/train/run/trained_before.hpp"
 #include "engine/train/sample/prompt.hpp"
-#include "schedule/order/step.hpp"
 #include "support/clock_text.hpp"
-#include "support/whole_file.hpp"
 
 namespace fourfold {
 
@@ -30,58 +33,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// What one rank tells the others after a step. It travels as numbers, those by channel last.
-struct RankWord {
-  RankStep step;
-  bool stop_asked = false;
-  double seconds_here = 0.0;  // trained in this run, by its clock
-  double loss = 0.0;          // on the last stage
-  double words = 0.0;         // the fingerprint of those it has read
-
-  std::vector<double> numbers() const {
-    std::vector<double> result{step.seconds,
-                               static_cast<double>(step.staged_bytes),
-                               stop_asked ? 1.0 : 0.0,
-                               seconds_here,
-                               loss,
-                               words};
-    result.insert(result.end(), step.kernels.begin(), step.kernels.end());
-    result.insert(result.end(), step.exposed_seconds.begin(), step.exposed_seconds.end());
-    return result;
-  }
-  static RankWord of(std::span<const double> numbers) {
-    constexpr std::size_t alone = 6;  // numbers that are one each
-    const std::span<const double> exposed = numbers.subspan(alone + kernel_kinds);
-    RankStep step{
-        numbers[0], static_cast<std::int64_t>(numbers[1]), {exposed.begin(), exposed.end()}, {}};
-    std::ranges::copy(numbers.subspan(alone, kernel_kinds), step.kernels.begin());
-    return {step, numbers[2] != 0.0, numbers[3], numbers[4], numbers[5]};
-  }
-};
-
-// Seconds by channel of a program as those by channel of all stages, of which it has some.
-std::vector<double> by_channel_of_all(const std::vector<Channel>& all,
-                                      const std::vector<Channel>& of_program,
-                                      const std::vector<double>& seconds) {
-  std::vector<double> result(all.size(), 0.0);
-  for (std::size_t i = 0; i < of_program.size(); ++i) {
-    result[static_cast<std::size_t>(std::ranges::find(all, of_program[i]) - all.begin())] =
-        seconds[i];
-  }
-  return result;
-}
-
 }  // namespace
-
-std::int64_t traced_step(const TrainSettings& settings, std::int64_t steps_before) {
-  constexpr std::int64_t warm = 5;  // caches, buffers and the clock of the processor have settled
-  const std::int64_t steps = settings.length.steps > 0 ? settings.length.steps - steps_before
-                                                       : std::numeric_limits<std::int64_t>::max();
-  if (settings.trace_step == 0) return std::min(warm, steps);
-  if (settings.trace.empty() || settings.trace_step <= steps) return settings.trace_step;
-  throw std::runtime_error(fmt::format("--trace-step {} has no effect: this run has {}",
-                                       settings.trace_step, amount(steps, "step")));
-}
 
 Trainer::Trainer(const TrainSettings& settings, const Worker& worker, const Data& data,
                  Weights& weights, RunLog& log)
@@ -99,47 +51,153 @@ Trainer::Trainer(const TrainSettings& settings, const Worker& worker, const Data
 TrainOutcome Trainer::run(TrainingState state, const RunFacts& facts, const MemoryGrowth& growth) {
   state_ = std::move(state);
   work_ = facts.work;
-  trained_ = {state_.step, 0, state_.trainer.value("trained_seconds", 0.0), 0.0};
+  trained_ = trained_before(settings_.learning_rate, state_);
   traced_step_ = traced_step(settings_, state_.step);
+  bad_.farthest = saved_step_ = state_.step;
   began_ = now();
-  while (done() < 1.0 && !outcome_.stopped) {
-    step();
-    if (trained_.steps_here == 1) report_growth(facts, growth);
-    if (outcome_.stopped || done() >= 1.0) break;  // what is due is done at the end, too
-    if (every(settings_.validate_every)) validate();
-    if (every(settings_.checkpoint_every)) write_checkpoint();
-    if (every(settings_.sampling.every)) draw_texts();
+  try {
+    if (settings_.bad_steps == BadSteps::rewind && settings_.resume.empty()) write_checkpoint();
+    read_on();
+    next_words_ = worker_.world.all(words_read_);
+    expect_read();  // not known of all ranks yet
+    while (done() < 1.0 && !outcome_.stopped) {
+      step();
+      if (walked_ == 1) report_growth(worker_.world, log_, growth, facts.counted);
+      if (outcome_.stopped || done() >= 1.0) break;  // what is due is done at the end, too
+      if (every(settings_.validate_every)) validate();
+      if (every(settings_.checkpoint_every) || checkpoint_is_due()) write_checkpoint();
+      if (every(settings_.sampling.every)) draw_texts();
+      expect_read();
+      expect_logged();
+    }
+    finish();
+    together([&] { log_.expect_whole(); });
+  } catch (const FailedTogether& failure) {
+    end_saved(failure);
   }
-  finish();
   return outcome_;
 }
 
-void Trainer::step() {
-  const bool traced = !settings_.trace.empty() && trained_.steps_here + 1 == traced_step_;
-  if (traced) worker_.world.barrier();  // so that the ranks' clocks start together
+// What the next step reads. A rank that cannot says so with its next word, so that all end
+// together.
+void Trainer::read_on() {
   const double begin = now();
+  try {
+    next_ = data_.training(state_.position, {weights_.grid(), weights_.rank(), settings_.batch,
+                                             settings_.options.micro_batches});
+    words_read_ = fingerprint(next_);
+  } catch (const std::runtime_error& error) {
+    unreadable_ = error.what();
+  }
+  reading_seconds_ = now() - begin;
+}
+
+void Trainer::step() {
+  const bool traced = !settings_.trace.empty() && walked_ + 1 == traced_step_;
+  if (traced) worker_.world.barrier();  // so that the ranks' clocks start together
+  const double begin = now() - reading_seconds_;
   staged_before_ = worker_.channels.staged_bytes();
-  LocalBatch batch = data_.training(
-      state_.position,
-      {weights_.grid(), weights_.rank(), settings_.batch, settings_.options.micro_batches});
-  words_read_ = fingerprint(batch);
+  LocalBatch batch = std::move(next_);
   if (data_.training_leaves_out()) count_targets(batch, worker_.world, weights_.grid());
   AdamW optimizer = settings_.optimizer;
-  optimizer.learning_rate = settings_.learning_rate.at(state_.step + 1, done());
+  optimizer.learning_rate = settings_.learning_rate.at(settings_.length, trained_);
   const ExecutedStep executed = executor_.step(batch, optimizer, state_.step + 1);
-  ++state_.step;
+  const double seconds = now() - begin;
   state_.position += settings_.batch;
-  StepReport report = report_of(executed, optimizer.learning_rate, begin);
-  report.reference_seconds = reference_seconds();
+  read_on();
+  StepReport report = report_of(executed, seconds);
   report.targets = batch.counted_targets;
-  outcome_.losses.push_back(report.loss);
+  if (report.targets == 0) report.loss.reset();
+  report.learning_rate = optimizer.learning_rate;
+  const StepNumbers numbers{report.step, report.loss, report.gradient_norm, executed.applied};
+  const bool bad = is_bad(numbers);
+  if (bad) report.bad = name(settings_.bad_steps);
+  take(numbers);
+  report.done = done();
+  report.seconds_left = settings_.length.seconds_left(trained_);
+  outcome_.losses.push_back(report.loss.value_or(std::numeric_limits<double>::quiet_NaN()));
   log_.record(json_line(report));
-  expect_finite(report);
   if (due_on_screen()) {
     said_at_ = trained_.seconds_here;
     log_.say(screen_line(report));
   }
   if (traced) write_trace(executed.spans);
+  if (bad) answer_to(numbers);
+}
+
+// What the state makes of a step that was walked: one whose gradient was not applied has changed
+// nothing, and counts where it is skipped.
+void Trainer::take(const StepNumbers& numbers) {
+  const bool bad = is_bad(numbers);
+  if (bad) {
+    bad_.add_bad();
+  } else {
+    bad_.add_sound(numbers.step);
+  }
+  if (bad && !numbers.applied && settings_.bad_steps != BadSteps::skip) {
+    if (settings_.bad_steps == BadSteps::stop) state_.position -= settings_.batch;
+    return;
+  }
+  ++state_.step;
+  ++trained_.steps_here;
+  if (trained_.steps() == settings_.learning_rate.warm_up_steps) {
+    trained_.seconds_of_warm_up = trained_.seconds();
+  }
+}
+
+void Trainer::answer_to(const StepNumbers& numbers) {
+  const std::string what = bad_step_text(numbers, settings_.optimizer.largest_norm);
+  if (settings_.bad_steps == BadSteps::stop) {
+    record_end(RunEnd::diverged);
+    throw FailedTogether(
+        what + "; lower --learning-rate, or go on past such steps with --bad-steps skip or rewind");
+  }
+  // The gradient that was applied is in the weights: that cannot be left out any more.
+  const bool helpless = settings_.bad_steps == BadSteps::skip && numbers.applied;
+  if (helpless || bad_.in_a_row >= most_bad_in_a_row) {
+    record_end(RunEnd::diverged);
+    throw FailedTogether(fmt::format(
+        "{}{}; lower --learning-rate, or start anew from an earlier checkpoint", what,
+        helpless ? ", and its gradient was applied"
+                 : fmt::format(", the last of {} bad steps without a sound one", bad_.in_a_row)));
+  }
+  if (settings_.bad_steps == BadSteps::skip) {
+    return log_.say(fmt::format("step {:5}  skipped: {}", numbers.step, what));
+  }
+  go_back(what);
+}
+
+// To the newest checkpoint; what was read since then, the bad step's data too, is not read again.
+void Trainer::go_back(const std::string& why) {
+  const std::string from = outcome_.checkpoint.empty() ? settings_.resume : outcome_.checkpoint;
+  const std::int64_t before = state_.step;
+  state_.step = read_checkpoint(from, settings_.model, weights_).step;
+  trained_.steps_here = state_.step - trained_.steps_before;
+  log_.say(fmt::format("step {:5}  back to {}: {}", before, from, why));
+  log_.record(nlohmann::ordered_json{
+      {"kind", "rewind"}, {"step", state_.step}, {"path", from}, {"why", why}}
+                  .dump());
+}
+
+bool Trainer::checkpoint_is_due() {
+  if (settings_.checkpoint_minutes == 0.0) return false;
+  if (!saved_at_) saved_at_ = trained_.seconds_here;
+  return trained_.seconds_here - *saved_at_ >= 60.0 * settings_.checkpoint_minutes;
+}
+
+// The next step's words, on all ranks, and the same where they share sequences.
+void Trainer::expect_read() const {
+  if (!all_read_) {
+    together([&] {
+      if (!unreadable_.empty()) throw std::runtime_error(unreadable_);
+    });
+  }
+  expect_same_words(next_words_, settings_.grid);
+}
+
+void Trainer::expect_logged() const {
+  if (!log_lost_) return;
+  together([&] { log_.expect_whole(); });
 }
 
 double Trainer::reference_seconds() {
@@ -149,112 +207,75 @@ double Trainer::reference_seconds() {
   return sum / static_cast<double>(worker_.world.size());
 }
 
-// Such a gradient has just been added to every weight: no checkpoint is to be made of them.
-void Trainer::expect_finite(const StepReport& report) const {
-  if (std::isfinite(report.loss) && std::isfinite(report.gradient_norm)) return;
-  record_end(RunEnd::diverged);
-  throw FailedTogether(fmt::format(
-      "training has diverged: in step {} the loss is {} and the gradient's norm {}; "
-      "lower --learning-rate{}",
-      report.step, report.loss, report.gradient_norm,
-      outcome_.checkpoint.empty() ? ""
-                                  : ", and go on from an earlier checkpoint with --resume " +
-                                        settings_.folder + "/checkpoints"));
-}
-
 // The first step, and then as often as asked for: by default once a second, so that a person can
 // read along.
 bool Trainer::due_on_screen() const {
-  if (trained_.steps_here == 1) return true;
+  if (walked_ == 1) return true;
   if (settings_.print_every != 0) return every(settings_.print_every);
   return trained_.seconds_here >= said_at_ + 1.0;
 }
 
 // Everybody hears what everybody measured; rank 0's clock counts.
-StepReport Trainer::report_of(const ExecutedStep& executed, double learning_rate, double begin) {
+StepReport Trainer::report_of(const ExecutedStep& executed, double seconds) {
   const std::vector<Channel>& channels = worker_.channels.list();
-  const std::vector<double> own =
-      RankWord{{now() - begin, worker_.channels.staged_bytes() - staged_before_,
-                by_channel_of_all(channels, executor_.schedule().program.channels,
-                                  executed.exposed_seconds),
-                kernel_seconds(executor_.schedule().program, executed.spans)},
-               stop_asked(),
-               now() - began_,
-               executed.loss,
-               words_read_}
-          .numbers();
-  const std::vector<double> all = worker_.world.all(own);
+  RankWord own;
+  own.step = {
+      seconds, worker_.channels.staged_bytes() - staged_before_,
+      by_channel_of_all(channels, executor_.schedule().program.channels, executed.exposed_seconds),
+      kernel_seconds(executor_.schedule().program, executed.spans)};
+  own.stop_asked = stop_asked();
+  own.reads_on = unreadable_.empty();
+  own.log_is_whole = log_.is_whole();
+  own.seconds_here = now() - began_;
+  own.loss = executed.loss;
+  own.next_words = words_read_;
+  const std::vector<double> numbers = own.numbers();
+  const std::vector<double> all = worker_.world.all(numbers);
   std::vector<RankStep> ranks;
-  std::vector<double> words;
   StepReport report;
-  ++trained_.steps_here;
-  for (std::size_t first = 0; first < all.size(); first += own.size()) {
-    const RankWord word = RankWord::of(std::span(all).subspan(first, own.size()));
+  next_words_.clear();
+  ++walked_;
+  all_read_ = true;
+  for (std::size_t first = 0; first < all.size(); first += numbers.size()) {
+    const RankWord word = RankWord::of(std::span(all).subspan(first, numbers.size()));
     ranks.push_back(word.step);
-    words.push_back(word.words);
+    next_words_.push_back(word.next_words);
     outcome_.stopped = outcome_.stopped || word.stop_asked;
+    all_read_ = all_read_ && word.reads_on;
+    log_lost_ = log_lost_ || !word.log_is_whole;
     if (first == 0) trained_.seconds_here = word.seconds_here;
     report.loss = word.loss;  // the last rank is of the last stage
   }
-  expect_same_words(words, settings_.grid);
-  report.step = state_.step;
+  report.step = state_.step + 1;
+  report.epochs =
+      static_cast<double>(state_.position) / static_cast<double>(data_.training_sequences());
   report.gradient_norm = executed.gradient_norm;
-  report.learning_rate = learning_rate;
-  report.done = done();
-  report.seconds_left = settings_.length.seconds_left(trained_);
   report.work = work_;
   report.channels = channels;
   add_ranks(report, ranks);
+  report.reference_seconds = reference_seconds();
   return report;
 }
 
-void Trainer::report_growth(const RunFacts& facts, const MemoryGrowth& growth) {
-  struct RankMemory {
-    std::int64_t grown = 0, before = 0;
-    bool operator<(const RankMemory& other) const { return grown < other.grown; }
-  };
-  const std::vector<RankMemory> ranks =
-      worker_.world.all(RankMemory{growth.bytes(), growth.before()});
-  const RankMemory most = *std::max_element(ranks.begin(), ranks.end());
-  log_.say(growth_text(most.grown, most.before, facts.counted));
-  log_.record(
-      fmt::format("{{\"kind\":\"memory\",\"grown_B\":{},\"counted_B\":{:.0f},\"before_B\":{}}}",
-                  most.grown, facts.counted.peak.value, most.before));
-}
-
 void Trainer::write_trace(const std::vector<OpSpan>& spans) {
-  const World& world = worker_.world;
-  const std::int64_t stages = settings_.grid.extent(Axis::pipe);
-  std::vector<TracedRank> ranks;
-  const std::int64_t most = std::ranges::max(world.all(static_cast<std::int64_t>(spans.size())));
-  for (std::int64_t rank : traced_ranks(world.size(), most)) {
-    if (world.rank() != rank && world.rank() != 0) continue;
-    std::vector<OpSpan> its = world.to_first(spans, rank);
-    if (world.rank() == 0) ranks.push_back({rank, std::move(its)});
-  }
-  together([&] {
-    if (world.rank() != 0) return;
-    const std::string title = fmt::format("{} on grid {}, step {}, measured", settings_.model.name,
-                                          settings_.grid.str(), state_.step);
-    std::vector<Program> programs;
-    for (std::int64_t i = 0; i < stages; ++i) {
-      programs.push_back(record_step(settings_.model, settings_.options, Stage{i, stages}));
-    }
-    write_whole_file(settings_.trace, trace_json(programs, settings_.grid, ranks, title));
-  });
+  write_traced_step(settings_, worker_.world, state_.step, spans);
   log_.say("trace       " + settings_.trace);
   log_.record(
       nlohmann::ordered_json{{"kind", "trace"}, {"step", state_.step}, {"path", settings_.trace}}
           .dump());
 }
 
-void Trainer::validate() {
-  const double begin = now();
+Validation& Trainer::validation() {
   if (!validation_) {
     validation_.emplace(worker_, settings_.model, settings_.options,
                         settings_.batch / settings_.options.micro_batches, weights_);
   }
-  const HeldOutLoss held_out = validation_->loss(data_.held_out());
+  return *validation_;
+}
+
+void Trainer::validate() {
+  const double begin = now();
+  const HeldOutLoss held_out = validation().loss(data_.held_out());
   outcome_.validation_loss = held_out.mean;
   const std::string word = word_name(data_.format());
   log_.say(fmt::format(
@@ -269,13 +290,59 @@ void Trainer::validate() {
                   .dump());
 }
 
+// Why the state is not worth a checkpoint; empty if it is. Weights can be finite and yet of a size
+// that no step gets over: a look at any words tells.
+std::string Trainer::unsound() {
+  const std::string own = unsound_block(weights_);
+  try {
+    together([&] {
+      if (!own.empty()) throw std::runtime_error(own + " holds what is no number");
+    });
+  } catch (const FailedTogether& error) {
+    return error.what();
+  }
+  const double loss = validation().loss_of(made_up_words(
+      settings_.model, weights_.grid(), settings_.batch / settings_.options.micro_batches));
+  return std::isfinite(loss) ? "" : "of any words the loss is " + number_text(loss);
+}
+
 void Trainer::write_checkpoint() {
-  state_.trainer["trained_seconds"] = trained_.seconds_before + trained_.seconds_here;
+  saving_ = true;
+  if (const std::string why = unsound(); !why.empty()) {
+    record_end(RunEnd::diverged);
+    throw FailedTogether(fmt::format(
+        "training has diverged: after step {} {}, so that it is not saved; lower --learning-rate{}",
+        state_.step, why,
+        outcome_.checkpoint.empty() ? "" : ", and go on with --resume " + outcome_.checkpoint));
+  }
+  state_.trainer["trained_seconds"] = trained_.seconds();
+  state_.trainer["warm_up"] = {{"steps", settings_.learning_rate.warm_up_steps},
+                               {"seconds", trained_.seconds_of_warm_up}};
   outcome_.checkpoint = checkpoints_.write(state_, weights_);
+  saving_ = false;
+  saved_step_ = state_.step;
+  saved_at_.reset();  // time counts from the next step on, by the clock that all heard of
   log_.say(fmt::format("step {:5}  checkpoint {}", state_.step, outcome_.checkpoint));
   log_.record(nlohmann::ordered_json{
       {"kind", "checkpoint"}, {"step", state_.step}, {"path", outcome_.checkpoint}}
                   .dump());
+}
+
+// A failure of all ranks leaves a checkpoint of the last sound state, unless it was to make one.
+void Trainer::end_saved(const FailedTogether& failure) {
+  std::string sentence = failure.what();
+  if (saving_ || state_.step == trained_.steps_before) throw FailedTogether(sentence);
+  const std::string why = unsound();
+  if (!why.empty()) {
+    throw FailedTogether(fmt::format("{}; step {} is not saved: {}", sentence, state_.step, why));
+  }
+  try {
+    if (saved_step_ != state_.step) write_checkpoint();
+    sentence += fmt::format("; step {} is saved: --resume {}", state_.step, outcome_.checkpoint);
+  } catch (const FailedTogether& error) {
+    sentence += fmt::format("; {}", error.what());
+  }
+  throw FailedTogether(sentence);
 }
 
 void Trainer::draw_texts() {
@@ -293,7 +360,8 @@ void Trainer::draw_texts() {
 void Trainer::record_end(RunEnd end) const {
   log_.record(nlohmann::ordered_json{{"kind", "end"},
                                      {"step", state_.step},
-                                     {"steps_here", trained_.steps_here},
+                                     {"steps_here", walked_},
+                                     {"bad_steps", bad_.all},
                                      {"seconds_here", trained_.seconds_here},
                                      {"asked_to_stop", end == RunEnd::stopped},
                                      {"diverged", end == RunEnd::diverged}}
@@ -301,7 +369,7 @@ void Trainer::record_end(RunEnd end) const {
 }
 
 void Trainer::finish() {
-  if (!settings_.trace.empty() && trained_.steps_here < traced_step_) {
+  if (!settings_.trace.empty() && walked_ < traced_step_) {
     log_.say(
         fmt::format("no trace: the run ended before its step {} (--trace-step)", traced_step_));
   }
@@ -315,8 +383,16 @@ void Trainer::finish() {
   validate();
   write_checkpoint();
   draw_texts();
-  log_.say(fmt::format("trained {} in {}", amount(trained_.steps_here, "step"),
-                       clock_text(now() - began_)));
+  log_.say(fmt::format(
+      "trained {} in {}, {:.2f} times through the data{}", amount(walked_, "step"),
+      clock_text(now() - began_),
+      static_cast<double>(state_.position) / static_cast<double>(data_.training_sequences()),
+      bad_.all == 0
+          ? ""
+          : fmt::format("; {} bad, {}", amount(bad_.all, "step"),
+                        settings_.bad_steps == BadSteps::skip ? "skipped" : "gone back from")));
+  const std::string unfinished = unfinished_warm_up(settings_.learning_rate, trained_.steps());
+  if (!unfinished.empty()) log_.say(unfinished);
 }
 
 }  // namespace fourfold

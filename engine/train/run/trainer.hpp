@@ -2,13 +2,15 @@
 // it all.
 #pragma once
 
-#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/cpu/reference_product.hpp"
+#include "engine/mpi/session.hpp"
 #include "engine/train/checkpoint/checkpoint.hpp"
 #include "engine/train/data/data.hpp"
+#include "engine/train/run/bad_steps.hpp"
 #include "engine/train/run/memory.hpp"
 #include "engine/train/run/run_header.hpp"
 #include "engine/train/run/run_log.hpp"
@@ -19,16 +21,12 @@
 namespace fourfold {
 
 struct TrainOutcome {
-  std::vector<double> losses;    // of the steps of this run
+  std::vector<double> losses;    // of the steps of this run; NaN where no target counts
   double validation_loss = 0.0;  // the last one
   std::string checkpoint;        // the last one
   Texts texts;                   // the last ones that were drawn
   bool stopped = false;          // a signal came before the end
 };
-
-// The step of this run that --trace means, as many having been trained before it. Throws
-// std::runtime_error if the run has not so many.
-std::int64_t traced_step(const TrainSettings& settings, std::int64_t steps_before);
 
 enum class RunEnd : std::uint8_t { whole, stopped, diverged };
 
@@ -39,19 +37,28 @@ class Trainer {
   Trainer(const TrainSettings& settings, const Worker& worker, const Data& data, Weights& weights,
           RunLog& log);
 
-  // `facts` are those of the header; the measured growth of memory is set against its count.
+  // `facts` are those of the header; the measured growth of memory is set against its count. What
+  // fails on all ranks leaves a checkpoint of the last sound state, which the sentence names.
   TrainOutcome run(TrainingState state, const RunFacts& facts, const MemoryGrowth& growth);
 
  private:
   void step();
-  StepReport report_of(const ExecutedStep& executed, double learning_rate, double begin);
+  void read_on();
+  void expect_read() const;
+  void expect_logged() const;
+  StepReport report_of(const ExecutedStep& executed, double seconds);
+  void take(const StepNumbers& numbers);
+  void answer_to(const StepNumbers& numbers);
+  void go_back(const std::string& why);
   double reference_seconds();  // 0 where it is not to be timed
-  void report_growth(const RunFacts& facts, const MemoryGrowth& growth);
   void write_trace(const std::vector<OpSpan>& spans);
+  Validation& validation();
   void validate();
+  bool checkpoint_is_due();
+  std::string unsound();
   void write_checkpoint();
+  [[noreturn]] void end_saved(const FailedTogether& failure);
   void draw_texts();
-  void expect_finite(const StepReport& report) const;
   void record_end(RunEnd end) const;
   void finish();
   bool every(std::int64_t steps) const { return steps > 0 && state_.step % steps == 0; }
@@ -72,8 +79,18 @@ class Trainer {
   StepWork work_;
   TrainOutcome outcome_;
   std::int64_t traced_step_ = 0;
+  std::int64_t walked_ = 0;  // steps of this run, the bad ones too
+  BadStepCount bad_;
+  LocalBatch next_;                           // what the next step reads, read ahead
+  std::string unreadable_;                    // why it could not be, on this rank
+  bool all_read_ = false, log_lost_ = false;  // on any rank, as all know
+  bool saving_ = false;                       // a checkpoint has been begun, and is not there yet
+  std::int64_t saved_step_ = 0;
+  std::optional<double> saved_at_;  // in seconds of this run, of the first step since then
+  double reading_seconds_ = 0.0;    // of the next step's words
   std::int64_t staged_before_ = 0;  // bytes, in steps before this one and between steps
-  double words_read_ = 0.0;         // the fingerprint of this step's on this rank
+  double words_read_ = 0.0;         // the fingerprint of the next step's on this rank
+  std::vector<double> next_words_;  // and on all ranks
   double began_ = 0.0;              // on this rank's clock
   double said_at_ = 0.0;            // when the last line of a step was said, in seconds of this run
   Trained trained_;  // by rank 0's clock, on all ranks: when to end must not depend on the rank

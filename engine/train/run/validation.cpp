@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/plan/block_place.hpp"
+#include "engine/train/run/agreement.hpp"
 #include "engine/words.hpp"
 
 namespace fourfold {
@@ -30,7 +31,8 @@ void Validation::add(const LocalBatch& batch, Sum& sum) const {
 HeldOutLoss Validation::loss(const Windows& windows, const std::function<bool()>& go_on) {
   Sum own;
   for (std::int64_t first = 0; first < windows.count(); first += share_.sequences) {
-    const LocalBatch batch = windows.batch(first, share_);
+    LocalBatch batch;
+    together([&] { batch = windows.batch(first, share_); });
     executor_.step(batch, AdamW{}, 1);
     add(batch, own);
     if (go_on && !go_on()) break;
@@ -41,6 +43,10 @@ HeldOutLoss Validation::loss(const Windows& windows, const std::function<bool()>
     all.words += sum.words;
   }
   return {all.loss / static_cast<double>(std::max<std::int64_t>(1, all.words)), all.words};
+}
+
+double Validation::loss_of(const LocalBatch& batch) {
+  return world_.from_last(executor_.step(batch, AdamW{}, 1).loss);
 }
 
 }  // namespace fourfold

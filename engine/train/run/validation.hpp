@@ -25,6 +25,9 @@ class Validation {
   // on all; the loss is that of what was read until then. Collective.
   HeldOutLoss loss(const Windows& windows, const std::function<bool()>& go_on = {});
 
+  // Mean loss over this batch, of which each rank has its share.
+  double loss_of(const LocalBatch& batch);
+
  private:
   // What this rank has to tell: ranks along x and y have the same words, the last stage the losses.
   struct Sum {

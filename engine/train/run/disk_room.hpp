@@ -1,0 +1,32 @@
+// The room that a run's checkpoints and its log take on the disk, asked for before the first step.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/train/flags/settings.hpp"
+
+namespace fourfold {
+
+struct DiskNeed {
+  std::int64_t checkpoint_bytes = 0;  // of one
+  std::int64_t checkpoints = 0;       // at once, beside those that the folder holds already
+  std::int64_t log_bytes = 0;
+
+  double bytes_of_checkpoints() const {
+    return static_cast<double>(checkpoints) * static_cast<double>(checkpoint_bytes);
+  }
+  double bytes() const { return bytes_of_checkpoints() + static_cast<double>(log_bytes); }
+};
+
+// Of the steps after so many. What stays (--keep-checkpoints) and the one that is being written are
+// there at once; a run that ends earlier writes fewer.
+DiskNeed counted_disk(const TrainSettings& settings, std::int64_t steps_before);
+
+// That the disk of a folder, or of the nearest above it that exists, gives to new files.
+std::int64_t free_bytes(const std::string& folder);
+
+// Throws std::runtime_error with the numbers in a sentence if less than that is free.
+void refuse_without_disk(const TrainSettings& settings, const DiskNeed& need, std::int64_t free);
+
+}  // namespace fourfold

@@ -1,0 +1,396 @@
+// What a long run must get over: steps whose numbers are unsound or too large, data without
+// targets, and a disk without room; and that none of it changes the numbers of a run without.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "engine/train/checkpoint/checkpoint_folder.hpp"
+#include "engine/train/checkpoint/checkpoint_read.hpp"
+#include "engine/train/run/disk_room.hpp"
+#include "engine/train/run/sound.hpp"
+#include "engine/train/run/train.hpp"
+#include "schedule/order/step.hpp"
+#include "support/random.hpp"
+#include "tests/train/shared_folder.hpp"
+
+namespace fourfold {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::int64_t batch = 16, words = 16, steps = 24;
+
+// A text that is easily learnt, but for the words of one step, which are drawn: `odd`, or none.
+std::string text_with(std::int64_t odd) {
+  std::string text;
+  while (std::ssize(text) < 40 * batch * words) text += "the quick brown fox jumps over. ";
+  for (std::int64_t i = (odd - 1) * batch * words; odd > 0 && i < odd * batch * words; ++i) {
+    text[static_cast<std::size_t>(i)] =
+        static_cast<char>(scattered(static_cast<std::uint64_t>(i)) % 128);
+  }
+  return text;
+}
+
+TrainSettings run_on(const SharedFolder& folder, const std::string& text) {
+  TrainSettings settings;
+  settings.model = {"small", 2, 32, 8, words, 128};
+  settings.data.files = {folder.write("text.txt", text)};
+  settings.data.validation_files = {folder.write("held-out.txt", text_with(0))};
+  settings.data.order = DataOrder::sequential;
+  settings.grid = ProcessGrid(1, 1, 1, world_size());
+  settings.batch = batch;
+  settings.options.precision = Precision::fp32;
+  settings.options.recompute = Recompute::none;
+  settings.length.steps = steps;
+  settings.learning_rate = {.peak = 1e-2, .last_part = 0.5, .warm_up_steps = 3};
+  settings.sampling.tokens = 0;
+  settings.screen = Screen::silent;
+  settings.folder = folder.file("run");
+  return settings;
+}
+
+// Called by all ranks, when the first has written all lines.
+std::vector<nlohmann::json> lines_of(const TrainSettings& settings, const std::string& kind) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  std::vector<nlohmann::json> lines;
+  std::ifstream file(log_path(settings));
+  for (std::string line; std::getline(file, line);) {
+    nlohmann::json entry = nlohmann::json::parse(line);
+    if (entry.at("kind") == kind) lines.push_back(std::move(entry));
+  }
+  return lines;
+}
+
+std::string checkpoints_of(const TrainSettings& settings) {
+  return settings.folder + "/checkpoints";
+}
+
+TEST(UnsoundUpdates, AreNeverSaved) {
+  const SharedFolder folder;
+  World world;
+  TrainSettings settings = run_on(folder, text_with(0));
+  settings.learning_rate = {.peak = 1e30, .last_part = 1.0, .warm_up_steps = 0};
+  int number = 0;
+  for (const std::int64_t length : {1, 2, 5}) {
+    for (const std::int64_t every : {0, 1}) {
+      settings.length.steps = length;
+      settings.checkpoint_every = every;
+      settings.folder = folder.file(fmt::format("run-{}", number++));
+
+      const std::string sentence = refusal([&] { train(settings, world); });
+
+      EXPECT_THAT(sentence, HasSubstr("training has diverged: ")) << length << ' ' << every;
+      EXPECT_THAT(sentence, HasSubstr("lower --learning-rate"));
+      EXPECT_THAT(finished_checkpoints(checkpoints_of(settings)), testing::IsEmpty()) << sentence;
+      EXPECT_TRUE(lines_of(settings, "end").back().at("diverged").get<bool>());
+    }
+  }
+}
+
+TEST(UnsoundUpdates, LeaveTheLastSoundCheckpoint) {
+  const SharedFolder folder;
+  World world;
+  TrainSettings settings = run_on(folder, text_with(0));
+  settings.length.steps = 3;
+  const std::string sound = train(settings, world).checkpoint;
+  TrainSettings rest = settings;
+  rest.resume = checkpoints_of(settings);
+  rest.length.steps = 6;
+  rest.checkpoint_every = 1;
+  rest.learning_rate = {.peak = 1e30, .last_part = 1.0, .warm_up_steps = 0};
+
+  EXPECT_THAT(refusal([&] { train(rest, world); }),
+              HasSubstr("training has diverged: after step 4"));
+
+  EXPECT_EQ(finished_checkpoints(checkpoints_of(settings)), std::vector<std::string>{sound});
+  EXPECT_EQ(read_training_state(checkpoints_of(settings)).step, 3);
+}
+
+TEST(UnsoundUpdates, AreFoundInEveryBlock) {
+  const SharedFolder folder;
+  const TrainSettings settings = run_on(folder, text_with(0));
+  const Program program = record_step(settings.model, settings.options, {0, 1});
+  HostMemory memory;
+  Weights weights(program, settings.grid, world_rank(), memory);
+  weights.initialise(settings.model, 1);
+  EXPECT_EQ(unsound_block(weights), "");
+  for (const float bad :
+       {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
+        std::numeric_limits<float>::quiet_NaN()}) {
+    for (const Stored& stored : weights.all()) {
+      float* last = stored.block.fp32() + stored.block.size() - 1;
+      const float was = std::exchange(*last, bad);
+      EXPECT_EQ(unsound_block(weights), stored.name);
+      *last = was;
+    }
+  }
+  EXPECT_EQ(unsound_block(weights), "");
+}
+
+struct Spike {
+  std::int64_t step = 0;
+  double limit = 0.0;  // between its norm and those of all other steps
+  TrainOutcome whole;  // of the run that takes it
+};
+
+// Where the run's one odd step is, by its own log.
+Spike spike_of(const TrainSettings& settings, World& world) {
+  Spike spike;
+  spike.whole = train(settings, world);
+  double largest = 0.0, next = 0.0;
+  for (const nlohmann::json& line : lines_of(settings, "step")) {
+    const double norm = line.at("gradient_norm");
+    if (norm > largest) spike.step = line.at("step");
+    next = std::max(next, std::min(norm, largest));
+    largest = std::max(norm, largest);
+  }
+  spike.limit = (largest + next) / 2;
+  return spike;
+}
+
+std::vector<double> first(const std::vector<double>& all, std::int64_t count) {
+  return {all.begin(), all.begin() + count};
+}
+
+TEST(BadSteps, AreSkippedAndTheirRunGoesOnFromWhereItStops) {
+  const SharedFolder folder;
+  World world;
+  TrainSettings settings = run_on(folder, text_with(12));
+  const Spike spike = spike_of(settings, world);
+  ASSERT_EQ(spike.step, 12);
+  settings.optimizer.largest_norm = spike.limit;
+  TrainSettings skips = settings;
+  skips.bad_steps = BadSteps::skip;
+  skips.folder += "-skip";
+  const TrainOutcome skipped = train(skips, world);
+  settings.folder += "-stop";
+  const std::string sentence = refusal([&] { train(settings, world); });
+  TrainSettings rest = skips;
+  rest.resume = checkpoints_of(settings);
+  rest.folder += "-rest";
+  const TrainOutcome resumed = train(rest, world);
+
+  EXPECT_EQ(first(skipped.losses, 12), first(spike.whole.losses, 12));
+  EXPECT_NE(skipped.losses[12], spike.whole.losses[12]);
+  EXPECT_EQ(read_training_state(skipped.checkpoint).step, steps);
+  EXPECT_EQ(lines_of(skips, "step")[11].at("bad"), "skip");
+  EXPECT_EQ(lines_of(skips, "end").back().at("bad_steps"), 1);
+  EXPECT_THAT(sentence, HasSubstr("in step 12 the gradient's norm is "));
+  EXPECT_THAT(sentence, HasSubstr("step 11 is saved: --resume " + checkpoints_of(settings)));
+  EXPECT_EQ(read_training_state(checkpoints_of(settings)).step, 11);
+  EXPECT_EQ(resumed.losses, std::vector<double>(skipped.losses.begin() + 11, skipped.losses.end()));
+}
+
+// A skipped step leaves weights and moments as they were, to the last bit.
+TEST(BadSteps, ChangeNothingWhereTheyAreSkipped) {
+  const SharedFolder folder;
+  World world;
+  TrainSettings settings = run_on(folder, text_with(12));
+  settings.optimizer.largest_norm = spike_of(settings, world).limit;
+  settings.bad_steps = BadSteps::skip;
+  settings.checkpoint_every = 1;
+  settings.keep_checkpoints = steps;
+  settings.folder += "-skip";
+  train(settings, world);
+
+  const auto saved = [&](std::int64_t step) {
+    const std::string text =
+        content_of(fmt::format("{}/step-{:08}.json", checkpoints_of(settings), step));
+    return nlohmann::json::parse(text).at("checksums");
+  };
+  world.barrier();
+  EXPECT_EQ(saved(11), saved(12));
+  EXPECT_NE(saved(10), saved(11));
+  EXPECT_NE(saved(12), saved(13));
+}
+
+TEST(BadSteps, AreGoneBackFromToTheNewestCheckpoint) {
+  const SharedFolder folder;
+  World world;
+  TrainSettings settings = run_on(folder, text_with(12));
+  settings.optimizer.largest_norm = spike_of(settings, world).limit;
+  settings.bad_steps = BadSteps::rewind;
+  settings.checkpoint_every = 5;
+  settings.folder += "-rewind";
+
+  const TrainOutcome outcome = train(settings, world);
+
+  const std::vector<nlohmann::json> back = lines_of(settings, "rewind");
+  ASSERT_EQ(back.size(), 1U);
+  EXPECT_EQ(back.front().at("step"), 10);
+  const TrainingState state = read_training_state(outcome.checkpoint);
+  EXPECT_EQ(state.step, steps);
+  EXPECT_EQ(state.position, (steps + 2) * batch);  // step 11 was trained twice, step 12's data left
+  EXPECT_EQ(lines_of(settings, "step").size(), static_cast<std::size_t>(steps) + 2);
+  EXPECT_EQ(lines_of(settings, "end").back().at("bad_steps"), 1);
+}
+
+// Before any checkpoint is due, a run goes back to its start.
+TEST(BadSteps, AreGoneBackFromToTheStart) {
+  const SharedFolder folder;
+  World world;
+  TrainSettings settings = run_on(folder, text_with(12));
+  settings.optimizer.largest_norm = spike_of(settings, world).limit;
+  settings.bad_steps = BadSteps::rewind;
+  settings.folder += "-rewind";
+
+  train(settings, world);
+
+  EXPECT_EQ(lines_of(settings, "rewind").front().at("step"), 0);
+}
+
+TEST(BadSteps, EndTheRunWhereNothingHelps) {
+  const SharedFolder folder;
+  World world;
+  TrainSettings settings = run_on(folder, text_with(0));
+  settings.optimizer.largest_norm = 1e-9;
+  for (const BadSteps what : {BadSteps::skip, BadSteps::rewind}) {
+    settings.bad_steps = what;
+    settings.folder = folder.file(name(what));
+
+    EXPECT_THAT(refusal([&] { train(settings, world); }),
+                HasSubstr("the last of 10 bad steps without a sound one"));
+  }
+}
+
+TEST(BadSteps, ThatDoNotComeChangeNoBit) {
+  const SharedFolder folder;
+  World world;
+  TrainSettings settings = run_on(folder, text_with(0));
+  settings.length.steps = 5;
+  const TrainOutcome plain = train(settings, world);
+  for (const BadSteps what : {BadSteps::skip, BadSteps::rewind}) {
+    settings.bad_steps = what;
+    settings.optimizer.largest_norm = 1e9;
+    settings.folder = folder.file(name(what));
+
+    const TrainOutcome outcome = train(settings, world);
+
+    EXPECT_EQ(outcome.losses, plain.losses);
+    EXPECT_EQ(outcome.validation_loss, plain.validation_loss);
+  }
+}
+
+TEST(StepsWithoutTargets, HaveNoLossAndASoundGradient) {
+  const SharedFolder folder;
+  World world;
+  const std::string prompt(3 * batch * words, 'p');  // of step 1 all, of step 2 all, of step 3 most
+  std::string lines = fmt::format("{{\"prompt\": \"{}\", \"completion\": \"the end\"}}\n", prompt);
+  for (int i = 0; i < 400; ++i)
+    lines += "{\"prompt\": \"a\", \"completion\": \" fox jumps over\"}\n";
+  TrainSettings settings = run_on(folder, text_with(0));
+  settings.data.files = {folder.write("documents.jsonl", lines)};
+  settings.data.validation_files = {folder.write("held-out.jsonl", lines)};
+  settings.length.steps = 5;
+
+  const TrainOutcome outcome = train(settings, world);
+
+  const std::vector<nlohmann::json> logged = lines_of(settings, "step");
+  ASSERT_EQ(logged.size(), 5U);
+  for (std::size_t i = 0; i < 5; ++i) {
+    const bool none = logged[i].at("targets") == 0;
+    EXPECT_EQ(none, i < 2);
+    EXPECT_EQ(logged[i].at("loss").is_null(), none);
+    EXPECT_EQ(std::isnan(outcome.losses[i]), none);
+    if (none) {
+      EXPECT_EQ(logged[i].at("gradient_norm"), 0.0);
+    }
+  }
+  EXPECT_TRUE(std::isfinite(outcome.validation_loss));
+}
+
+TEST(Checkpoints, AreWrittenByTheClockUnlessRefused) {
+  const SharedFolder folder;
+  World world;
+  TrainSettings settings = run_on(folder, text_with(0));
+  settings.length.steps = 6;
+  const auto saved_at = [&](double minutes) {
+    settings.checkpoint_minutes = minutes;
+    settings.folder = folder.file(fmt::format("minutes-{:g}", minutes));
+    train(settings, world);
+    std::vector<std::int64_t> at;
+    for (const nlohmann::json& line : lines_of(settings, "checkpoint"))
+      at.push_back(line.at("step"));
+    return at;
+  };
+
+  EXPECT_EQ(saved_at(1e-9), (std::vector<std::int64_t>{2, 4, 6}));  // from the first step since
+  EXPECT_EQ(saved_at(0.0), std::vector<std::int64_t>{6});
+  EXPECT_EQ(saved_at(TrainSettings{}.checkpoint_minutes), std::vector<std::int64_t>{6});
+  EXPECT_EQ(TrainSettings{}.checkpoint_minutes, 30.0);
+}
+
+// The newest is damaged only where no whole one is of a later step.
+TEST(Checkpoints, ThatAreDamagedAndOlderDoNotEndAResume) {
+  const SharedFolder folder;
+  World world;
+  TrainSettings settings = run_on(folder, text_with(0));
+  settings.length.steps = 4;
+  settings.checkpoint_every = 1;
+  settings.keep_checkpoints = 4;
+  train(settings, world);
+  for (const std::int64_t hurt : {1, 3, 4}) {
+    const std::string path = fmt::format("{}/step-{:08}.json", checkpoints_of(settings), hurt);
+    const std::string before = content_of(path);
+    folder.write(fmt::format("run/checkpoints/step-{:08}.json", hurt), before.substr(0, 100));
+    TrainSettings rest = settings;
+    rest.resume = checkpoints_of(settings);
+    rest.length.steps = 5;
+    rest.folder = folder.file(fmt::format("after-{}", hurt));
+
+    const std::string sentence = refusal([&] { train(rest, world); });
+
+    if (hurt == 4) {
+      EXPECT_THAT(sentence, HasSubstr("step-00000003.json is whole and can be used instead"));
+    } else {
+      EXPECT_EQ(sentence, "");
+    }
+    EXPECT_EQ(damaged_checkpoints(checkpoints_of(settings)), std::vector<std::string>{path});
+    folder.write(fmt::format("run/checkpoints/step-{:08}.json", hurt), before);
+  }
+}
+
+// The count is that of the files; so many, and the one that is being written, are there at once.
+TEST(DiskRoom, IsCountedAsItIsUsed) {
+  const SharedFolder folder;
+  World world;
+  TrainSettings settings = run_on(folder, text_with(0));
+  settings.length.steps = 9;
+  settings.checkpoint_every = 2;
+  settings.checkpoint_minutes = 0.0;
+  for (const std::int64_t keep : {1, 2, 100}) {
+    settings.keep_checkpoints = keep;
+    settings.folder = folder.file(fmt::format("keep-{}", keep));
+    const DiskNeed need = counted_disk(settings, 0);
+    const std::string newest = train(settings, world).checkpoint;
+
+    EXPECT_EQ(need.checkpoints, std::min<std::int64_t>(keep + 1, 5));
+    const std::string data = newest.substr(0, newest.size() - 4) + "safetensors";
+    EXPECT_EQ(need.checkpoint_bytes, static_cast<std::int64_t>(std::filesystem::file_size(data)));
+    EXPECT_LE(static_cast<std::int64_t>(std::filesystem::file_size(log_path(settings))),
+              need.log_bytes + 4096);
+    settings.length.steps = 20;  // what is there already takes no more room
+    EXPECT_EQ(counted_disk(settings, 9).checkpoints, keep == 100 ? 6 : 1);
+    settings.length.steps = 9;
+    world.barrier();
+  }
+}
+
+TEST(DiskRoom, ThatIsNotThereIsRefusedWithNumbers) {
+  TrainSettings settings;
+  settings.folder = "runs/mine";
+  const DiskNeed need{.checkpoint_bytes = 400'000'000, .checkpoints = 3, .log_bytes = 1'000'000};
+
+  EXPECT_EQ(refusal([&] { refuse_without_disk(settings, need, 1'201'000'000); }), "");
+  EXPECT_EQ(refusal([&] { refuse_without_disk(settings, need, 1'200'999'999); }),
+            "this run needs 1.2 GB on the disk of runs/mine, 1.2 GB for 3 checkpoints of 400.0 MB "
+            "at once, and 1.0 MB for its log, and 1.2 GB are free; make room, keep fewer "
+            "(--keep-checkpoints), or give a --folder on another disk");
+}
+
+}  // namespace
+}  // namespace fourfold
