@@ -41,12 +41,18 @@ int write_all(int file, std::string_view content) {
   return 0;
 }
 
+// Returns its descriptor.
+int made_anew(const std::string& draft, const std::string& path) {
+  const int file =
+      ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (file < 0) cannot_write(path, errno);
+  return file;
+}
+
 }  // namespace
 
-Draft::Draft(const std::string& path) : path_(path), draft_(drawn_name(path)) {
-  file_ = ::open(draft_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  if (file_ < 0) cannot_write(path_, errno);
-}
+Draft::Draft(const std::string& path)
+    : path_(path), draft_(drawn_name(path)), file_(made_anew(draft_, path)) {}
 
 Draft::~Draft() {
   if (file_ >= 0) ::close(file_);
@@ -65,6 +71,12 @@ void Draft::keep() {
   draft_.clear();
 }
 
+std::string make_draft(const std::string& path) {
+  const std::string draft = drawn_name(path);
+  ::close(made_anew(draft, path));
+  return draft;
+}
+
 bool is_draft(std::string_view name) {
   if (!name.ends_with(draft_mark)) return false;
   name.remove_suffix(draft_mark.size());
@@ -72,6 +84,10 @@ bool is_draft(std::string_view name) {
   const std::string_view digits = name.substr(name.size() - draft_digits);
   return name[name.size() - draft_digits - 1] == '.' &&
          digits.find_first_not_of(hexadecimal) == std::string_view::npos;
+}
+
+std::string meant_by_draft(std::string_view name) {
+  return std::string(name.substr(0, name.size() - draft_mark.size() - draft_digits - 1));
 }
 
 void write_own_file(const std::string& path, std::string_view content) {

@@ -27,8 +27,13 @@ class Draft {
   int file_ = -1;
 };
 
+// An empty one that stays, for whoever writes it by its path. Returns that.
+std::string make_draft(const std::string& path);
+
 // Whether a name is that of a draft, say of one whose process was killed.
 bool is_draft(std::string_view name);
+// "table.txt" of the draft above.
+std::string meant_by_draft(std::string_view name);
 
 // Replaces the file in one step, or leaves the old one.
 void write_own_file(const std::string& path, std::string_view content);
