@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -15,6 +14,7 @@
 #include "support/field.hpp"
 #include "support/foreign_load.hpp"
 #include "support/own_file.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace fourfold {
 namespace {
@@ -170,8 +170,7 @@ std::vector<std::string> train_words(const HereRun& run, const std::string& tran
 }
 
 HereStep train_once(const HereRun& run, const std::string& transport, const std::string& folder) {
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directories(folder);
+  make_scratch_folder(folder);
   Job job;
   job.command = run.launch;
   job.command.push_back(
@@ -186,7 +185,7 @@ HereStep train_once(const HereRun& run, const std::string& transport, const std:
   }
   HereStep step = step_of_log(folder + "/run/log.jsonl");
   step.foreign_cores = load.cores();
-  std::filesystem::remove_all(folder);
+  remove_scratch_folder(folder);
   return step;
 }
 

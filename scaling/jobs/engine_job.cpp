@@ -21,6 +21,7 @@
 #include "scaling/jobs/launch.hpp"
 #include "scaling/jobs/mpirun_words.hpp"
 #include "support/exit_status.hpp"
+#include "support/owned_folder.hpp"
 #include "support/standard_streams.hpp"
 
 namespace fourfold {
@@ -98,6 +99,19 @@ std::string killed_text(const EngineResult& result) {
                      signal == SIGKILL ? ", perhaps by the system for lack of memory" : "");
 }
 
+// Those that the plan has made for the job, which go again where that leaves them empty.
+class MadeFolders {
+ public:
+  explicit MadeFolders(const nlohmann::json& plan)
+      : folders_(plan.value("made", std::vector<std::string>())) {}
+  ~MadeFolders() { remove_empty(folders_); }
+  MadeFolders(const MadeFolders&) = delete;
+  MadeFolders& operator=(const MadeFolders&) = delete;
+
+ private:
+  std::vector<std::string> folders_;
+};
+
 }  // namespace
 
 bool may_read_other_memory() {
@@ -141,6 +155,7 @@ EngineJob run_engine_verb(const EngineVerb& what, const Words& typed) {
     return {answer.status, nullptr, ""};
   }
   const nlohmann::json plan = nlohmann::json::parse(answer.output);
+  const MadeFolders made(plan);
   Words command{engine};
   for (const nlohmann::json& word : plan.at("arguments")) command.push_back(word);
   const EngineResult result = run_engine(command, plan.at("ranks").get<std::int64_t>());

@@ -19,6 +19,7 @@
 #include "sim/question/point_json.hpp"
 #include "support/field_json.hpp"
 #include "support/json_object.hpp"
+#include "support/plain_name.hpp"
 
 namespace fourfold {
 namespace {
@@ -382,7 +383,7 @@ Campaign read_campaign(const std::string& path, const std::string& grids_by) {
   TomlLines lines;
   const json file = read_toml(path, &lines);
   Campaign campaign;
-  campaign.name = std::filesystem::path(path).stem().string();
+  campaign.name = made_plain(std::filesystem::path(path).stem().string());
   try {
     located(lines, "", [&] { read_body(file, path, grids_by, lines, campaign); });
   } catch (const AtLine& error) {

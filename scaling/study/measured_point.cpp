@@ -18,6 +18,7 @@
 #include "schedule/fold/memory.hpp"
 #include "schedule/fold/short_folds.hpp"
 #include "support/json_object.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace fourfold {
 namespace {
@@ -26,10 +27,7 @@ namespace {
 class Scratch {
  public:
   explicit Scratch(std::string folder) : folder_(std::move(folder)) {}
-  ~Scratch() {
-    std::error_code nobody_cares;
-    std::filesystem::remove_all(folder_, nobody_cares);
-  }
+  ~Scratch() { remove_scratch_folder(folder_); }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "support/json_object.hpp"
+#include "support/plain_name.hpp"
 #include "support/random.hpp"
 
 namespace fourfold {
@@ -44,7 +45,11 @@ std::vector<SizedModel> read_models(JsonObject& object) {
   if (!list.is_array()) object.fail("'model' must be a list: [[memorisation.model]]");
   for (const nlohmann::json& entry : list) {
     JsonObject model(entry, "a model");
-    models.push_back({model.text("name"), model.positive("layers"), model.positive("hidden"),
+    const std::string name = model.text("name");
+    if (const std::string why = why_not_plain(name); !why.empty()) {
+      model.fail(fmt::format("'name' must be a plain name for a file: {}", why));
+    }
+    models.push_back({name, model.positive("layers"), model.positive("hidden"),
                       model.positive("heads")});
     model.finish();
   }
@@ -82,7 +87,7 @@ MemorisationStudy read_memorisation(const nlohmann::json& file, const std::strin
   JsonObject whole(file, path);
   MemorisationStudy study;
   study.title = whole.text("title");
-  study.name = std::filesystem::path(path).stem().string();
+  study.name = made_plain(std::filesystem::path(path).stem().string());
   JsonObject object = whole.object("memorisation");
   whole.finish();
   study.text_folder = object.text("text");

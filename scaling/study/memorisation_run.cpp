@@ -24,7 +24,9 @@
 #include "scaling/study/provenance.hpp"
 #include "schedule/models/model_file.hpp"
 #include "support/own_file.hpp"
+#include "support/owned_folder.hpp"
 #include "support/prose.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold {
@@ -58,7 +60,6 @@ class Desk {
  public:
   Desk(const MemorisationStudy& study, std::string folder)
       : study_(study), folder_(std::move(folder)) {
-    files::create_directories(folder_);
     for (const SizedModel& model : study_.models) {
       write_own_file(
           model_file(model),
@@ -97,7 +98,7 @@ class Desk {
   void pretrain(const std::vector<SizedModel>& models) const {
     std::vector<Job> jobs;
     for (const SizedModel& model : models) {
-      files::remove_all(base_of(model));
+      make_scratch_folder(base_of(model));
       std::vector<std::string> command = training(base_of(model), folder_ + "/background.txt",
                                                   study_.pretraining, study_.pretraining_steps);
       add(command, {"--model=" + model_file(model)});
@@ -113,8 +114,7 @@ class Desk {
     std::vector<Job> training_jobs, completing_jobs;
     for (const Run& run : runs) {
       const std::string folder = folder_ + "/" + run.name;
-      files::remove_all(folder);
-      files::create_directories(folder);
+      make_scratch_folder(folder);
       write_own_file(folder + "/read.txt", curriculum(study_, corpus, run.seed));
       write_own_file(folder + "/documents.jsonl", documents(corpus.buckets[run.seed]));
       std::vector<std::string> command =
@@ -136,7 +136,7 @@ class Desk {
     for (std::size_t i = 0; i < runs.size(); ++i) {
       records.push_back(record_of(runs[i], nlohmann::json::parse(completed[i].output)));
       records.back().cpu_seconds = cpu / static_cast<double>(runs.size());
-      files::remove_all(folder_ + "/" + runs[i].name);  // some ten times a model each
+      remove_scratch_folder(folder_ + "/" + runs[i].name);  // some ten times a model each
     }
     return records;
   }
@@ -325,6 +325,9 @@ int run_memorisation(const MemorisationStudy& study, const CampaignOrder& order)
   const std::string folder = order.output.empty() ? "results/" + study.name : order.output;
   const std::string text = text_of_folder(study.text_folder);
   const Corpus corpus = make_corpus(study, text);
+  files::create_directories(folder);
+  const OwnedFolder owned(folder, "records.jsonl");
+  if (!owned.remark().empty()) remark(owned.remark());
   const Desk desk(study, folder);
   write_own_file(folder + "/background.txt", joined(corpus.background));
   write_own_file(folder + "/held-out.txt", joined(corpus.held_out));

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <array>
@@ -86,13 +85,11 @@ Store::Store(const std::string& path, Opening opening) : path_(path) {
   std::error_code error;
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
   if (error) fail(folder.string(), "make the folder", error.value());
+  owned_.emplace(folder.empty() ? "." : folder.string(),
+                 std::filesystem::path(path).filename().string());
+  add_remark(owned_->remark());
   file_ = open_own_file(path, O_RDWR | O_CREAT | O_APPEND);
   try {
-    if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
-      throw std::runtime_error(path +
-                               " is in use by another run of fourfold; wait for it to end "
-                               "or choose another folder with --output");
-    }
     if (opening == Opening::fresh && ftruncate(file_, 0) != 0) fail(path, "empty", errno);
     read();
   } catch (...) {
@@ -120,9 +117,9 @@ void Store::read() {
     try {
       records_.push_back(record_of_line(content.substr(begin, end - begin)));
     } catch (const OtherFormat&) {
-      remark_ = fmt::format(
+      add_remark(fmt::format(
           "{} holds records of another version of Fourfold: they are kept there and not used",
-          path_);
+          path_));
     } catch (const std::exception& error) {
       throw std::runtime_error(fmt::format(
           "{}, line {}: {}; remove the line to run its point again, or start over with --fresh",
@@ -136,10 +133,15 @@ void Store::set_torn_line_aside(const std::string& torn, std::size_t whole_size)
   const std::string aside = path_ + ".torn";
   append_own_line(aside, torn);
   if (ftruncate(file_, static_cast<off_t>(whole_size)) != 0) fail(path_, "shorten", errno);
-  remark_ = fmt::format(
+  add_remark(fmt::format(
       "the last record of {} was cut off in the middle; it was moved to {} and only its point is "
       "run again",
-      path_, aside);
+      path_, aside));
+}
+
+void Store::add_remark(const std::string& sentence) {
+  if (remark_.ends_with(sentence)) return;
+  remark_ += (remark_.empty() ? "" : "; ") + sentence;
 }
 
 const Record* Store::with_key(const std::string& key) const {

@@ -1,10 +1,12 @@
 // The file of records: one a line, written as each point finishes, kept whatever ends the run.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "scaling/study/record.hpp"
+#include "support/owned_folder.hpp"
 
 namespace fourfold {
 
@@ -43,9 +45,11 @@ class Store {
 
  private:
   void read();
+  void add_remark(const std::string& sentence);
   void set_torn_line_aside(const std::string& torn, std::size_t whole_size);
 
   std::string path_;
+  std::optional<OwnedFolder> owned_;
   int file_ = -1;
   std::vector<Record> records_;
   std::string remark_;

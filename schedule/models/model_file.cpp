@@ -9,6 +9,7 @@
 
 #include "support/field.hpp"
 #include "support/nearest_name.hpp"
+#include "support/plain_name.hpp"
 #include "support/toml_text.hpp"
 
 namespace fourfold {
@@ -111,7 +112,7 @@ Model read_model(const std::string& name_or_path) {
                      std::string(error.description()));
   }
   Model model;
-  model.name = fs::path(path).stem().string();
+  model.name = made_plain(fs::path(path).stem().string());
   std::vector<std::string> known;
   for (const FieldFacts& field : model_fields().facts()) known.push_back(field.key);
   for (const auto& [key, node] : table) {

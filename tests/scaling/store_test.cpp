@@ -137,7 +137,7 @@ TEST(Store, RefusesASecondWriter) {
     Store second(path, Opening::resume);
     FAIL() << "accepted";
   } catch (const std::runtime_error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("in use by another run"));
+    EXPECT_THAT(error.what(), HasSubstr("records.jsonl is in use by process "));
   }
 }
 
