@@ -69,7 +69,7 @@ for signal in KILL TERM; do
   if wait "$started"; then fail "a job that lost a rank reports success"; fi
   expect_usable "$work/$signal" 2 "a job stopped by SIG$signal"
   job 2 "$work/$signal" 1 || fail "no checkpoint can be written after SIG$signal"
-  if ls "$work/$signal"/*.tmp >/dev/null 2>&1; then fail "temporary files stay after SIG$signal"; fi
+  if ls "$work/$signal"/*.fourfold-draft >/dev/null 2>&1; then fail "temporary files stay after SIG$signal"; fi
 done
 
 # A disk with room for one checkpoint and a half, where the user may mount one.

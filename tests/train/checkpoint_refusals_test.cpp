@@ -141,9 +141,11 @@ TEST_F(checkpoint_refusals, a_file_larger_than_may_be_written_leaves_the_older_o
   EXPECT_THAT(words,
               AllOf(HasSubstr("cannot be written: it needs"), HasSubstr("older checkpoints")));
   EXPECT_EQ(sentence(), "");
+  checkpoints.reset();
   MPI_Barrier(MPI_COMM_WORLD);
   const std::filesystem::directory_iterator entries(folder_.path());
   EXPECT_EQ(std::distance(begin(entries), end(entries)), 4);
+  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 }  // namespace

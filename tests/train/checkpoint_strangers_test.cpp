@@ -138,7 +138,7 @@ TEST_F(checkpoint_strangers, without_a_key) {
   record_.erase("position");
   write_record();
 
-  expect_refused("something is missing from it");
+  expect_refused("'position' is missing");
 }
 
 TEST_F(checkpoint_strangers, without_a_tensor) {

@@ -266,7 +266,10 @@ TEST(checkpoint, a_step_written_again_replaces_itself) {
 
   EXPECT_THAT(differences(weights, made_up_weights(program, some_grid(), 3)), IsEmpty());
   const std::filesystem::directory_iterator entries(folder.path());
-  EXPECT_EQ(std::distance(begin(entries), end(entries)), 2) << "one record and its data";
+  const auto of_steps = std::count_if(begin(entries), end(entries), [](const auto& entry) {
+    return entry.path().filename().string().starts_with("step-");
+  });
+  EXPECT_EQ(of_steps, 2) << "one record and its data";
 }
 
 TEST(checkpoint, what_unfinished_writes_left_is_removed_and_nothing_else) {
@@ -276,17 +279,21 @@ TEST(checkpoint, what_unfinished_writes_left_is_removed_and_nothing_else) {
     Checkpoints checkpoints(folder.path());
     checkpoints.write(made_up_state(10), made_up_weights(program, some_grid(), 1));
   }
-  folder.write("step-00000020.safetensors.tmp", "half");
-  folder.write("step-00000020.json.tmp", "{");
-  folder.write("step-00000030.safetensors", "renamed, but its record was not");
-  folder.write("notes.txt", "mine");
+  const std::string mark = ".0123456789abcdef.fourfold-draft";
+  folder.write("step-00000020.safetensors" + mark, "half");
+  folder.write("step-00000020.json" + mark, "{");
+  const std::vector<std::string> others{"step-00000030.safetensors", "step-best.safetensors",
+                                        "step-1000.safetensors", "step-00000020.json.tmp",
+                                        "notes.txt"};
+  for (const std::string& other : others) folder.write(other, "mine");
 
   const Checkpoints checkpoints(folder.path());
 
-  EXPECT_FALSE(std::filesystem::exists(folder.file("step-00000020.safetensors.tmp")));
-  EXPECT_FALSE(std::filesystem::exists(folder.file("step-00000020.json.tmp")));
-  EXPECT_FALSE(std::filesystem::exists(folder.file("step-00000030.safetensors")));
-  EXPECT_TRUE(std::filesystem::exists(folder.file("notes.txt")));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("step-00000020.safetensors" + mark)));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("step-00000020.json" + mark)));
+  for (const std::string& other : others) {
+    EXPECT_TRUE(std::filesystem::exists(folder.file(other))) << other;
+  }
   EXPECT_EQ(read_training_state(folder.path()).step, 10);
 }
 

@@ -10,6 +10,7 @@
 #include "engine/train/checkpoint/choices_json.hpp"
 #include "engine/train/checkpoint/resume.hpp"
 #include "engine/train/run/run_folder.hpp"
+#include "support/owned_folder.hpp"
 #include "tests/train/made_up_weights.hpp"
 #include "tests/train/one_rank.hpp"
 
@@ -54,18 +55,43 @@ class RunFolders : public OneRank {
 };
 
 TEST_F(RunFolders, NewOnesAreNumberedWithinASecond) {
-  std::vector<std::string> made;
+  std::set<std::string> made;
   for (int i = 0; i < 5; ++i) {
-    made.push_back(new_folder("gpt"));
-    files::create_directories(made.back());
+    NewFolder folder(default_folder("gpt"));
+    folder.release();
+    made.insert(folder.path());
   }
 
-  EXPECT_EQ(std::set<std::string>(made.begin(), made.end()).size(), 5U);
+  EXPECT_EQ(made.size(), 5U);
   for (const std::string& folder : made) {
+    EXPECT_TRUE(files::is_directory(folder));
     EXPECT_TRUE(
         std::regex_match(folder, std::regex("results/train/gpt-[0-9]{8}-[0-9]{6}(-[2-5])?")))
         << folder;
   }
+}
+
+// Whatever a model is called.
+TEST_F(RunFolders, NewOnesLieWhereRunsDo) {
+  for (const std::string model : {"../../../x", "/etc/x", "..", "", ".x", "-rf", "a\nb"}) {
+    const files::path folder = files::path(default_folder(model)).lexically_normal();
+    EXPECT_EQ(folder.parent_path(), "results/train") << model;
+  }
+  EXPECT_LT(default_folder(std::string(300, 'x')).size(), 200U);
+}
+
+TEST_F(RunFolders, WithLinksOutOfThemAreRefused) {
+  files::create_directories("run");
+  files::create_directories("theirs");
+  for (const std::string name : {"checkpoints", "log.jsonl"}) {
+    files::create_symlink("../theirs", "run/" + name);
+    EXPECT_EQ(refusal([] { refuse_links("run"); }),
+              "run/" + name +
+                  " is a link, and a run writes in its own folder only; remove the link, or give "
+                  "another --folder");
+    files::remove("run/" + name);
+  }
+  EXPECT_EQ(refusal([] { refuse_links("run"); }), "");
 }
 
 TEST_F(RunFolders, ResumedAreThoseOfTheNewestCheckpoint) {

@@ -2,14 +2,9 @@
 // checkpoint.hpp.
 #include "engine/train/checkpoint/checkpoint.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <stdexcept>
 
@@ -75,17 +70,6 @@ std::map<std::string, std::uint64_t> write_data(const std::string& path, const s
   return checksums;
 }
 
-// Locks the folder for one job. Some network file systems cannot; then nobody is kept out.
-int locked(const std::string& folder) {
-  const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (file < 0) {
-    throw std::runtime_error(fmt::format("{} cannot be used: {}", folder, std::strerror(errno)));
-  }
-  if (::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return file;
-  ::close(file);
-  throw std::runtime_error(folder + " is in use: another job writes its checkpoints there");
-}
-
 }  // namespace
 
 Checkpoints::Checkpoints(const std::string& folder, std::int64_t keep)
@@ -100,13 +84,13 @@ Checkpoints::Checkpoints(const std::string& folder, std::int64_t keep)
 }
 
 void Checkpoints::use_folder() {
-  if (lock_ >= 0) return;
+  if (owned_) return;
   std::error_code error;
   files::create_directories(folder_, error);
   if (error) {
     throw std::runtime_error(fmt::format("{} cannot be made: {}", folder_, error.message()));
   }
-  lock_ = locked(folder_);
+  owned_.emplace(folder_);
   remove_unfinished(folder_);
 }
 
@@ -117,15 +101,10 @@ std::int64_t checkpoint_bytes(const Model& model) {
 
 void sweep_checkpoints(const std::string& folder) {
   try {
-    const int lock = locked(folder);
+    const OwnedFolder owned(folder);
     remove_unfinished(folder);
-    ::close(lock);
   } catch (const std::runtime_error&) {  // not ours to sweep: a run writes there, or we may not
   }
-}
-
-Checkpoints::~Checkpoints() {
-  if (lock_ >= 0) ::close(lock_);
 }
 
 std::string Checkpoints::write(const TrainingState& state, const Weights& weights) {
@@ -142,20 +121,19 @@ std::string Checkpoints::write(const TrainingState& state, const Weights& weight
   record.data_file_bytes = bytes_of(head, layout.matrices());
   record.head_checksum = checksum(head);
   const std::string data = (files::path(folder_) / record.data_file).string();
-  const std::string temporary = data + ".tmp";
   const std::string path = record_path(folder_, state.step);
   try {
-    together([&] { expect_allowed(temporary, record.data_file_bytes); });
-    on_first_rank([&] { reserve(temporary, record.data_file_bytes); });
-    record.checksums = write_data(temporary, head, layout);
+    together([&] { expect_allowed(data, record.data_file_bytes); });
+    const std::string draft =
+        from_first_rank([&] { return reserve_draft(data, record.data_file_bytes); });
+    record.checksums = write_data(draft, head, layout);
     on_first_rank([&] {
       record.serial = next_serial(folder_);
-      commit(temporary, data);
-      commit_text(path, text_of(record));
+      commit({draft, data, path, text_of(record)});
       remove_older(folder_, keep_);
     });
   } catch (const std::runtime_error& error) {
-    if (lock_ >= 0) remove_unfinished(folder_);
+    if (owned_) remove_unfinished(folder_);
     throw FailedTogether(std::string(error.what()) + "; older checkpoints are as they were");
   }
   return path;

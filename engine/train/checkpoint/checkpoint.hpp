@@ -12,11 +12,13 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/weights.hpp"
 #include "schedule/models/model.hpp"
+#include "support/owned_folder.hpp"
 
 namespace fourfold {
 
@@ -34,9 +36,6 @@ class Checkpoints {
   // others from writing there as long as it lives; else the first write makes it, so that a run
   // that fails before leaves none. `keep` newest checkpoints stay, at least 1.
   explicit Checkpoints(const std::string& folder, std::int64_t keep = 2);
-  ~Checkpoints();
-  Checkpoints(const Checkpoints&) = delete;
-  Checkpoints& operator=(const Checkpoints&) = delete;
 
   // Weights that have no moments are written without. Returns the JSON's path when everything has
   // reached the disk. If anything fails (no space, a lost disk), older checkpoints are as they
@@ -48,7 +47,7 @@ class Checkpoints {
 
   std::string folder_;
   std::int64_t keep_ = 2;
-  int lock_ = -1;  // of the folder, on rank 0
+  std::optional<OwnedFolder> owned_;  // on rank 0
 };
 
 // Of one checkpoint of the model with moments, its record left out. Not collective.

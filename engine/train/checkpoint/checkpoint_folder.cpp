@@ -15,10 +15,12 @@
 #include <optional>
 #include <set>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/checkpoint/checkpoint_record.hpp"
+#include "support/own_file.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold {
@@ -31,8 +33,39 @@ namespace files = std::filesystem;
   throw std::runtime_error(fmt::format("{} {}: {}", path, what, std::strerror(error)));
 }
 
-bool is_ours(const std::string& name) {
-  return name.starts_with("step-");
+bool is_number(std::string_view text, std::size_t least_digits) {
+  return text.size() >= least_digits &&
+         text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// "step-00000100" of "step-00000100.json"; empty of a name without this ending.
+std::string_view stem_of(std::string_view name, std::string_view ending) {
+  return name.ends_with(ending) ? name.substr(0, name.size() - ending.size()) : "";
+}
+
+// "step-00000100"
+bool names_a_step(std::string_view stem) {
+  constexpr std::string_view start = "step-";
+  return stem.starts_with(start) && is_number(stem.substr(start.size()), 8);
+}
+
+bool is_record_name(std::string_view name) {
+  return names_a_step(stem_of(name, ".json"));
+}
+
+// As free_data_name gives them. Files of others, say "step-best.safetensors", have other names.
+bool is_data_name(std::string_view name) {
+  const std::string_view stem = stem_of(name, ".safetensors");
+  const std::size_t dash = stem.rfind('-');
+  return names_a_step(stem) ||
+         (dash != std::string_view::npos && names_a_step(stem.substr(0, dash)) &&
+          is_number(stem.substr(dash + 1), 1));
+}
+
+bool is_draft_of_ours(const std::string& name) {
+  if (!is_draft(name)) return false;
+  const std::string meant = meant_by_draft(name);
+  return is_record_name(meant) || is_data_name(meant);
 }
 
 std::optional<CheckpointRecord> readable(const std::string& path) {
@@ -55,7 +88,7 @@ std::vector<std::string> names_in(const std::string& folder) {
   std::error_code missing;
   for (const auto& entry : files::directory_iterator(folder, missing)) {
     const std::string name = entry.path().filename().string();
-    if (is_ours(name)) names.push_back(name);
+    names.push_back(name);
   }
   std::ranges::sort(names);
   return names;
@@ -73,6 +106,26 @@ void wait_for_disk(const std::string& path) {
 void remove(const std::string& folder, const std::string& name) {
   std::error_code ignored;
   files::remove(files::path(folder) / name, ignored);
+}
+
+std::string text_of_record(const std::string& path) {
+  return readable(path) ? read_whole_file(path) : "";
+}
+
+// As a draft that has reached the disk. Returns its path.
+std::string written_draft(const std::string& path, const std::string& text) {
+  const std::string draft = reserve_draft(path, static_cast<std::int64_t>(text.size()));
+  std::fstream file(draft, std::ios::binary | std::ios::in | std::ios::out);
+  file << text << std::flush;
+  if (!file) refuse(path, "cannot be written", errno);
+  file.close();
+  wait_for_disk(draft);
+  return draft;
+}
+
+void rename(const std::string& draft, const std::string& path) {
+  if (::rename(draft.c_str(), path.c_str()) != 0) refuse(path, "cannot be written", errno);
+  wait_for_disk(files::path(path).parent_path().string());
 }
 
 }  // namespace
@@ -107,15 +160,16 @@ void expect_allowed(const std::string& path, std::int64_t bytes) {
   }
 }
 
-void reserve(const std::string& path, std::int64_t bytes) {
+std::string reserve_draft(const std::string& path, std::int64_t bytes) {
   expect_allowed(path, bytes);
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const std::string draft = make_draft(path);
+  const int file = ::open(draft.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
   if (file < 0) refuse(path, "cannot be written", errno);
   int error = ::posix_fallocate(file, 0, bytes);
   while (error == EINTR) error = ::posix_fallocate(file, 0, bytes);
   ::close(file);
-  if (error == 0) return;
-  ::unlink(path.c_str());
+  if (error == 0) return draft;
+  ::unlink(draft.c_str());
   struct statvfs space {};
   ::statvfs(files::path(path).parent_path().c_str(), &space);
   throw std::runtime_error(fmt::format(
@@ -123,48 +177,40 @@ void reserve(const std::string& path, std::int64_t bytes) {
       static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize, std::strerror(error)));
 }
 
-void commit(const std::string& temporary, const std::string& path) {
-  wait_for_disk(temporary);
-  if (::rename(temporary.c_str(), path.c_str()) != 0) refuse(path, "cannot be written", errno);
-  wait_for_disk(files::path(path).parent_path().string());
-}
-
-void commit_text(const std::string& path, const std::string& text) {
-  const std::string temporary = path + ".tmp";
-  reserve(temporary, static_cast<std::int64_t>(text.size()));
-  std::fstream file(temporary, std::ios::binary | std::ios::in | std::ios::out);
-  file << text << std::flush;
-  if (!file) refuse(path, "cannot be written", errno);
-  file.close();
-  commit(temporary, path);
+void commit(const Commit& checkpoint) {
+  wait_for_disk(checkpoint.draft);
+  const std::string record = written_draft(checkpoint.record, checkpoint.text);
+  // A record that is replaced stays as a draft, by which its data are known.
+  const std::string before = text_of_record(checkpoint.record);
+  if (!before.empty()) written_draft(checkpoint.record, before);
+  rename(checkpoint.draft, checkpoint.data);
+  rename(record, checkpoint.record);
 }
 
 void remove_unfinished(const std::string& folder) {
-  std::set<std::string> spoken_of;
-  bool all_readable = true;
+  std::set<std::string> finished;  // data
   for (const std::string& path : finished_checkpoints(folder)) {
-    const auto record = readable(path);
-    all_readable = all_readable && record.has_value();
-    if (record) spoken_of.insert(record->data_file);
+    if (const auto record = readable(path)) finished.insert(record->data_file);
   }
   for (const std::string& name : names_in(folder)) {
-    // What a damaged record spoke of, nobody knows: then data files stay.
-    const bool orphan = name.ends_with(".safetensors") && all_readable && !spoken_of.contains(name);
-    if (name.ends_with(".tmp") || orphan) remove(folder, name);
+    if (!is_draft_of_ours(name)) continue;
+    const auto record = readable((files::path(folder) / name).string());
+    const bool orphaned =
+        record && is_data_name(record->data_file) && !finished.contains(record->data_file);
+    if (orphaned) remove(folder, record->data_file);
+    remove(folder, name);
   }
 }
 
 void remove_older(const std::string& folder, std::int64_t keep) {
-  std::vector<std::pair<std::string, std::string>> whole;  // records and their data, oldest first
+  std::vector<std::string> whole;  // records, oldest first
   for (const std::string& path : finished_checkpoints(folder)) {
-    const auto record = readable(path);
-    if (record) whole.emplace_back(files::path(path).filename().string(), record->data_file);
+    if (readable(path)) whole.push_back(path);
   }
-  const auto count = static_cast<std::int64_t>(whole.size());
-  for (std::int64_t i = 0; i < count - keep; ++i) {
-    // The record first: data without one is swept up, a record without data would be a lie.
-    remove(folder, whole[static_cast<std::size_t>(i)].first);
-    remove(folder, whole[static_cast<std::size_t>(i)].second);
+  for (std::int64_t i = 0; i < std::ssize(whole) - keep; ++i) {
+    // The record becomes a draft first: a record without data would be a lie.
+    const std::string& path = whole[static_cast<std::size_t>(i)];
+    rename(path, make_draft(path));
   }
   remove_unfinished(folder);
 }
@@ -172,7 +218,7 @@ void remove_older(const std::string& folder, std::int64_t keep) {
 std::vector<std::string> finished_checkpoints(const std::string& folder) {
   std::vector<std::pair<std::int64_t, std::string>> found;
   for (const std::string& name : names_in(folder)) {
-    if (!name.ends_with(".json")) continue;
+    if (!is_record_name(name)) continue;
     const std::string path = (files::path(folder) / name).string();
     const auto record = readable(path);
     found.emplace_back(record ? record->serial : damaged, path);

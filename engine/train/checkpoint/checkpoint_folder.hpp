@@ -18,15 +18,21 @@ std::int64_t next_serial(const std::string& folder);
 
 // Throws std::runtime_error if this process may not write files of this size (ulimit -f).
 void expect_allowed(const std::string& path, std::int64_t bytes);
-// Makes a file of this size with its space on the disk reserved, so that a full one is known before
-// anything is written. Throws std::runtime_error, and leaves no file.
-void reserve(const std::string& path, std::int64_t bytes);
-// Renames and waits for the disk, contents first.
-void commit(const std::string& temporary, const std::string& path);
-// Writes beside, then commits.
-void commit_text(const std::string& path, const std::string& text);
+// Makes a draft (support/own_file.hpp) of the file with its space on the disk reserved, so that a
+// full one is known before anything is written. Returns its path. Throws std::runtime_error, and
+// leaves no file.
+std::string reserve_draft(const std::string& path, std::int64_t bytes);
 
-// Temporary files, and data files that no record speaks of.
+// What makes a checkpoint count: data that are written as a draft get their name, then the record.
+// Both have reached the disk when it returns.
+struct Commit {
+  std::string draft, data;   // of the data
+  std::string record, text;  // its path and what it is to say
+};
+void commit(const Commit& checkpoint);
+
+// What a killed process has left: drafts of ours, and data that none but a draft of a record speaks
+// of. What bears no mark of ours is somebody else's and stays.
 void remove_unfinished(const std::string& folder);
 // Checkpoints before the newest `keep`. Damaged records stay, for people to look at.
 void remove_older(const std::string& folder, std::int64_t keep);

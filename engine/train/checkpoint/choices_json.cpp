@@ -16,6 +16,17 @@ Precision precision_named(const std::string& word) {
   return step_fields().with({}, "--precision", word).precision;
 }
 
+// Of a matrix, a group or a buffer; and how many of them.
+std::int64_t size_in(const nlohmann::json& entry, const char* key) {
+  constexpr std::int64_t most = std::int64_t{1} << 48;
+  const nlohmann::json& value = entry.at(key);
+  if (!value.is_number_integer() || value < 0 || value > most) {
+    throw std::runtime_error(std::string("'") + key + "' must be a whole number from 0 to " +
+                             std::to_string(most));
+  }
+  return value.get<std::int64_t>();
+}
+
 CollectiveKind kind_named(const std::string& word) {
   for (const CollectiveKind kind :
        {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
@@ -51,15 +62,18 @@ KernelChoices read_kernel_choices(const nlohmann::json& value) {
     for (const nlohmann::json& entry : value) {
       const auto word = [&](const char* key) { return entry.at(key).get<std::string>(); };
       KernelChoice choice;
-      choice.product = {form_named(word("form")),          entry.at("m").get<std::int64_t>(),
-                        entry.at("n").get<std::int64_t>(), entry.at("k").get<std::int64_t>(),
-                        precision_named(word("a")),        precision_named(word("b")),
+      choice.product = {form_named(word("form")),    size_in(entry, "m"),
+                        size_in(entry, "n"),         size_in(entry, "k"),
+                        precision_named(word("a")),  precision_named(word("b")),
                         precision_named(word("out"))};
-      choice.count = entry.at("count").get<std::int64_t>();
+      choice.count = size_in(entry, "count");
       choice.kernel = {library_named(word("library")), form_named(word("kernel_form")),
                        precision_named(entry.value("arithmetic", "fp32"))};
       result.choices.push_back(std::move(choice));
     }
+  } catch (const nlohmann::json::exception&) {
+    throw std::runtime_error(
+        "the kernel choices are damaged: an entry is missing or of another kind");
   } catch (const std::exception& error) {
     throw std::runtime_error(std::string("the kernel choices are damaged: ") + error.what());
   }
@@ -89,11 +103,14 @@ std::vector<TransportChoice> read_transport_choices(const nlohmann::json& value)
       result.push_back(
           {word("channel"),
            {kind_named(word("collective")), word("owed") == "max" ? Owed::max : Owed::sum,
-            precision_named(word("precision")), entry.at("members").get<std::int64_t>(),
-            entry.at("elements").get<std::int64_t>()},
+            precision_named(word("precision")), size_in(entry, "members"),
+            size_in(entry, "elements")},
            parse_transport(word("transport")),
            {}});
     }
+  } catch (const nlohmann::json::exception&) {
+    throw std::runtime_error(
+        "the transport choices are damaged: an entry is missing or of another kind");
   } catch (const std::exception& error) {
     throw std::runtime_error(std::string("the transport choices are damaged: ") + error.what());
   }

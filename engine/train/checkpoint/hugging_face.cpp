@@ -16,6 +16,7 @@
 
 #include "engine/train/checkpoint/carried_files.hpp"
 #include "engine/train/checkpoint/safetensors.hpp"
+#include "support/plain_name.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold {
@@ -255,7 +256,7 @@ std::pair<ForeignCheckpoint, Matrices> read_foreign(const std::string& folder) {
   try {
     const files::path last =
         files::absolute(folder + "/.").lexically_normal().parent_path().filename();
-    checkpoint.model = model_of_config(described, last.string());
+    checkpoint.model = model_of_config(described, made_plain(last.string()));
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(config + " " + error.what());
   }

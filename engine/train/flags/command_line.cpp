@@ -15,6 +15,20 @@ namespace {
 constexpr std::array of_one_run{"--folder", "--log",  "--trace", "--trace-step", "--resume",
                                 "--plan",   "--help", "--json",  "--start-from"};
 
+constexpr std::array of_files_to_read{"--data", "--validation-data"};
+
+bool belongs_to_one_run(const std::string& flag) {
+  return std::ranges::find(of_one_run, flag) != of_one_run.end();
+}
+
+// A flag and its words as a person would type them, on one line whatever is in them.
+void add_words(const std::string& flag, const nlohmann::json& words, std::string& text) {
+  text += (text.empty() ? "" : " ") + flag;
+  for (const nlohmann::json& word : words) text += ' ' + word.get<std::string>();
+  std::ranges::replace_if(
+      text, [](unsigned char letter) { return letter < 0x20 || letter == 0x7f; }, '?');
+}
+
 bool typed(const CLI::App& verb, const std::string& flag) {
   const CLI::Option* option = verb.get_option_no_throw(flag);
   return option != nullptr && option->count() > 0;
@@ -92,9 +106,7 @@ nlohmann::json typed_flags(const CLI::App& verb) {
   nlohmann::json flags = nlohmann::json::object();
   for (const CLI::Option* option : verb.get_options()) {
     const std::string flag = option->get_name();
-    const bool of_this_run =
-        std::find(of_one_run.begin(), of_one_run.end(), flag) != of_one_run.end();
-    if (option->count() > 0 && !of_this_run) flags[flag] = option->results();
+    if (option->count() > 0 && !belongs_to_one_run(flag)) flags[flag] = option->results();
   }
   return flags;
 }
@@ -103,12 +115,28 @@ std::vector<std::string> words_with(const std::vector<std::string>& words, const
                                     const nlohmann::json& before) {
   std::vector<std::string> all = words;
   for (const auto& [flag, values] : before.items()) {
-    if (replaced(parsed, flag)) continue;
+    if (belongs_to_one_run(flag) || replaced(parsed, flag)) continue;
     for (const nlohmann::json& value : values) {
       all.push_back(flag + "=" + value.get<std::string>());
     }
   }
   return all;
+}
+
+std::string left_out(const nlohmann::json& before) {
+  std::string text;
+  for (const auto& [flag, words] : before.items()) {
+    if (belongs_to_one_run(flag)) add_words(flag, words, text);
+  }
+  return text;
+}
+
+std::string files_taken(const CLI::App& parsed, const nlohmann::json& before) {
+  std::string text;
+  for (const char* flag : of_files_to_read) {
+    if (before.contains(flag) && !replaced(parsed, flag)) add_words(flag, before.at(flag), text);
+  }
+  return text;
 }
 
 }  // namespace fourfold

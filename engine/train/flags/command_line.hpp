@@ -27,9 +27,16 @@ void parse_words(CLI::App& verb, const std::vector<std::string>& words);
 // trace, resume).
 nlohmann::json typed_flags(const CLI::App& verb);
 
-// `words` and those of `before` that they do not replace. --ranks and --grid go together, --steps
-// and --minutes, too.
+// `words` and those of `before` that they do not replace, but never what belongs to one run only:
+// nobody's files are written on the word of a file. --ranks and --grid go together, --steps and
+// --minutes, too.
 std::vector<std::string> words_with(const std::vector<std::string>& words, const CLI::App& parsed,
                                     const nlohmann::json& before);
+
+// What of `before` words_with() leaves out although nothing replaces it, which honest checkpoints
+// do not hold: "--log /etc/motd --folder .."; empty as a rule.
+std::string left_out(const nlohmann::json& before);
+// What of `before` it takes that names files to be read: "--data book.txt".
+std::string files_taken(const CLI::App& parsed, const nlohmann::json& before);
 
 }  // namespace fourfold

@@ -85,6 +85,7 @@ struct TrainSettings {
   // Flags as they were typed, kept in checkpoints: a resumed run goes on with them.
   nlohmann::json typed = nlohmann::json::object();
   std::vector<std::string> changes;  // "--batch 16 instead of 8", since the run that is resumed
+  std::string files_taken;           // "--data book.txt", of that run
 };
 
 }  // namespace fourfold

@@ -15,6 +15,7 @@
 #include "engine/train/checkpoint/checkpoint_folder.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/run/train.hpp"
+#include "support/plain_name.hpp"
 
 namespace fourfold {
 
@@ -45,12 +46,9 @@ bool resumes_from(const TrainSettings& settings, const std::string& checkpoints)
 
 }  // namespace
 
-std::string new_folder(const std::string& model) {
-  const std::string first =
-      fmt::format("results/train/{}-{:%Y%m%d-%H%M%S}", model, fmt::gmtime(std::time(nullptr)));
-  std::string folder = first;
-  for (int i = 2; files::exists(folder); ++i) folder = fmt::format("{}-{}", first, i);
-  return folder;
+std::string default_folder(const std::string& model) {
+  return fmt::format("results/train/{}-{:%Y%m%d-%H%M%S}", made_plain(model),
+                     fmt::gmtime(std::time(nullptr)));
 }
 
 std::string folder_resumed(const std::string& resume) {
@@ -87,6 +85,17 @@ void refuse_earlier_run(const TrainSettings& settings) {
   throw std::runtime_error(fmt::format("{} is the log of an earlier run; give another {}",
                                        log_path(settings),
                                        settings.log.empty() ? "--folder, or remove it" : "--log"));
+}
+
+void refuse_links(const std::string& folder) {
+  for (const char* name : {"checkpoints", "log.jsonl"}) {
+    const std::string path = folder + '/' + name;
+    std::error_code missing;
+    if (!files::is_symlink(path, missing)) continue;
+    throw std::runtime_error(path +
+                             " is a link, and a run writes in its own folder only; remove the "
+                             "link, or give another --folder");
+  }
 }
 
 }  // namespace fourfold

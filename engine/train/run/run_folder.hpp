@@ -7,8 +7,8 @@
 
 namespace fourfold {
 
-// results/train/MODEL-TIME, in the working directory; with -2, -3 ... where there is one.
-std::string new_folder(const std::string& model);
+// results/train/MODEL-TIME, in the working directory: what support/owned_folder.hpp makes anew.
+std::string default_folder(const std::string& model);
 
 // Of the run whose newest checkpoint this is, or this folder of them: it goes on there. Empty for
 // an older one, whose run has gone on already, and for checkpoints that are in no run's folder.
@@ -22,5 +22,8 @@ void refuse_unmakeable(const std::string& folder);
 // not the one to be resumed: its log would tell of two runs, its checkpoints would be removed as
 // older ones. Not collective.
 void refuse_earlier_run(const TrainSettings& settings);
+
+// Throws std::runtime_error with a sentence if what is in the folder leads out of it.
+void refuse_links(const std::string& folder);
 
 }  // namespace fourfold

@@ -166,6 +166,9 @@ std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
       fmt::format("length      {}{}\n", length_text(settings.length), resume_text(settings, facts));
   const std::string unfinished = unfinished_warm_up(settings.learning_rate, settings.length.steps);
   if (!unfinished.empty()) text += fmt::format("            {}\n", unfinished);
+  if (!settings.files_taken.empty()) {
+    text += fmt::format("            with {}, as the checkpoint remembers\n", settings.files_taken);
+  }
   for (const std::string& change : settings.changes) {
     text += fmt::format("            with {}, other than the run that is resumed\n", change);
   }

@@ -36,6 +36,7 @@
 #include "engine/train/sample/sample.hpp"
 #include "schedule/order/step.hpp"
 #include "support/own_file.hpp"
+#include "support/owned_folder.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold {
@@ -54,6 +55,7 @@ std::string mpi_text() {
 // Leaves everything as it is: what is refused later leaves no folder behind.
 void refuse_unwritable_outputs(const TrainSettings& settings) {
   refuse_unmakeable(settings.folder);
+  refuse_links(settings.folder);
   for (const std::string& path : {settings.log, settings.trace}) {
     if (path.empty()) continue;
     const bool to_be_made = !std::filesystem::exists(settings.folder) &&
@@ -64,16 +66,19 @@ void refuse_unwritable_outputs(const TrainSettings& settings) {
 
 // Folder, files and room on the disk.
 void refuse_outputs(const TrainSettings& settings, std::int64_t steps_before) {
-  refuse_earlier_run(settings);
   refuse_unwritable_outputs(settings);
+  refuse_earlier_run(settings);
   refuse_without_disk(settings, counted_disk(settings, steps_before), free_bytes(settings.folder));
 }
 
-// The first that a run writes, when nothing is left that could refuse it.
-RunLog opened_log(const TrainSettings& settings) {
+// The first that a run writes, when nothing is left that could refuse it. From here on the folder
+// is this run's, by its first rank.
+RunLog opened_log(const TrainSettings& settings, std::optional<OwnedFolder>& owned) {
   RunLog log;
   on_first_rank([&] {
     std::filesystem::create_directories(settings.folder);
+    owned.emplace(settings.folder);
+    refuse_earlier_run(settings);  // one that has begun since it was looked for
     if (settings.log.empty()) ::close(open_own_file(log_path(settings), O_WRONLY | O_CREAT));
     log.open(log_path(settings), settings.screen);
   });
@@ -218,6 +223,13 @@ void refuse_resume(const TrainSettings& settings, const TrainingState& state) {
                          " was imported and has no optimizer's state to go on with; train its "
                          "weights with --start-from instead of --resume");
   }
+  try {
+    const nlohmann::json none = nlohmann::json::array();
+    read_kernel_choices(state.trainer.value("kernels", none));
+    read_transport_choices(state.trainer.value("transports", none));
+  } catch (const std::runtime_error& error) {
+    throw FailedTogether(settings.resume + ": " + error.what());
+  }
   const double seconds = state.trainer.value("trained_seconds", 0.0);
   if (settings.length.done({.steps_before = state.step, .seconds_before = seconds}) < 1.0) return;
   throw FailedTogether(
@@ -316,7 +328,9 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   const Trained before = trained_before(settings.learning_rate, state);
   facts.trained_seconds = before.seconds_before;
   facts.warm_up_seconds = before.seconds_of_warm_up;
-  RunLog log = opened_log(settings);
+  std::optional<OwnedFolder> owned;
+  RunLog log = opened_log(settings, owned);
+  if (owned && !owned->remark().empty()) log.say(owned->remark());
   on_first_rank([&] { carry_along(settings); });
   Trainer trainer(settings, {world, channels, backend}, data, weights, log);
   give_back_free_memory();  // of the trials of transports

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "support/exit_status.hpp"
 #include "support/flag_checks.hpp"
 #include "support/help_format.hpp"
+#include "support/owned_folder.hpp"
 #include "support/refused_words.hpp"
 #include "support/standard_streams.hpp"
 
@@ -59,6 +61,8 @@ struct Request {
   Typed typed;
   TrainingState resumed;             // of step 0 if none is
   std::vector<std::string> changes;  // since then
+  std::string files_taken;           // "--data book.txt", as it was typed then
+  std::string remark;                // what of its flags is not taken, if any is not
 };
 
 // Collective.
@@ -67,7 +71,7 @@ Request started_from(Typed typed, const CLI::App& parsed) {
   path = from_first_rank([&] { return checkpoint_meant(path); });
   const TrainingState state = read_training_state(path);
   if (parsed.count("--model") == 0) typed.flags.known_model = state.model;
-  return {typed, {}, {}};
+  return {typed, {}, {}, "", ""};
 }
 
 // Collective if a run is resumed, or starts from another's weights.
@@ -77,15 +81,28 @@ Request request_of(const Typed& first) {
   parse(parsed, again);
   refuse_without_effect(parsed);
   if (!first.flags.settings.start_from.empty()) return started_from(first, parsed);
-  if (first.flags.settings.resume.empty()) return {first, {}, {}};
+  if (first.flags.settings.resume.empty()) return {first, {}, {}, "", ""};
   const std::string path =
       from_first_rank([&] { return checkpoint_meant(first.flags.settings.resume); });
   Request request;
   request.resumed = read_training_state(path);
   const nlohmann::json before = typed_before(request.resumed);
   request.typed.words = words_with(first.words, parsed, before);
+  request.files_taken = files_taken(parsed, before);
+  if (const std::string flags = left_out(before); !flags.empty()) {
+    request.remark = fmt::format(
+        "{} remembers {}, which is not taken from a checkpoint, as it names what a run writes or "
+        "is; "
+        "give it again where it is meant",
+        path, flags);
+  }
   App app;
-  parse(app, request.typed);
+  try {
+    parse(app, request.typed);
+  } catch (const CLI::ParseError& error) {
+    throw FailedTogether("the flags that " + path +
+                         " remembers cannot be used: " + sentence_of(app, error));
+  }
   request.typed.flags.settings.resume = path;
   // A model file may be gone, or in another folder.
   if (parsed.count("--model") == 0) request.typed.flags.known_model = request.resumed.model;
@@ -100,22 +117,33 @@ TrainSettings settings_on(std::int64_t ranks, Request request) {
   TrainSettings settings = settings_of(flags);
   settings.typed = request.typed.kept;
   settings.changes = request.changes;
+  settings.files_taken = request.files_taken;
   if (settings.folder.empty()) settings.folder = folder_resumed(settings.resume);
-  if (settings.folder.empty()) settings.folder = new_folder(settings.model.name);
   return settings;
+}
+
+// A folder that no other run makes, for one that was given none.
+std::unique_ptr<NewFolder> made_folder(TrainSettings& settings) {
+  if (!settings.folder.empty()) return nullptr;
+  auto made = std::make_unique<NewFolder>(default_folder(settings.model.name));
+  settings.folder = made->path();
+  return made;
 }
 
 int plan(const Typed& typed) {
   const Request request = request_of(typed);
-  const TrainSettings settings = settings_on(0, request);
+  TrainSettings settings = settings_on(0, request);
   TrainingState before = request.resumed;
   if (!settings.resume.empty()) refuse_resume(settings, before);
   if (!settings.start_from.empty()) {
     before = read_training_state(settings.start_from);
     expect_model_of(settings.start_from, before.model, settings.model);
   }
-  refuse(settings, before);
+  TrainSettings looked_at = settings;
+  if (settings.folder.empty()) looked_at.folder = default_folder(settings.model.name);
+  refuse(looked_at, before);
   traced_step(settings, request.resumed.step);
+  const std::unique_ptr<NewFolder> made = made_folder(settings);
   std::vector<std::string> arguments{"train"};
   for (const std::string& word : typed.words) {
     if (word != "--plan") arguments.push_back(word);
@@ -128,7 +156,8 @@ int plan(const Typed& typed) {
                               {"folder", settings.folder},
                               {"log", log_path(settings)},
                               {"json", settings.screen == Screen::json},
-                              {"arguments", arguments}};
+                              {"arguments", arguments},
+                              {"made", made ? made->release() : std::vector<std::string>()}};
   print(result.dump() + '\n');
   return 0;
 }
@@ -136,11 +165,14 @@ int plan(const Typed& typed) {
 int train_here(const Typed& typed, const Session& session) {
   World world;
   const Request request = request_of(typed);
+  if (world.rank() == 0 && !request.remark.empty()) say("fourfold: " + request.remark + '\n');
   TrainSettings settings;
   together([&] {
     settings = settings_on(session.ranks(), request);
     expect_ranks(settings.grid, session.ranks());
   });
+  std::unique_ptr<NewFolder> made;  // by the first rank
+  on_first_rank([&] { made = made_folder(settings); });
   settings.folder = world.from_first(settings.folder);
   return train(settings, world).stopped ? status_stopped : status_done;
 }
