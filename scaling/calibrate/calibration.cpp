@@ -19,6 +19,7 @@
 #include "scaling/cli/output.hpp"
 #include "scaling/jobs/engine_job.hpp"
 #include "scaling/text/collective_errors.hpp"
+#include "support/own_file.hpp"
 #include "support/processor_name.hpp"
 #include "support/whole_file.hpp"
 
@@ -104,7 +105,7 @@ int calibrate(const CalibrationOrder& order) {
   });
   const MachineFacts facts = facts_of(software);
   all = at_one_speed(std::move(all), facts.cores);
-  write_whole_file(software, software_toml(all, facts));
+  write_own_file(software, software_toml(all, facts));
   write_whole_file(order.out, machine_toml(all, facts));
   print(summary(read_platform(order.out), all));
   print(fmt::format("{} and {} are written.\n", order.out, software));

@@ -19,6 +19,7 @@
 #include "scaling/cli/output.hpp"
 #include "scaling/text/collective_errors.hpp"
 #include "support/flag_checks.hpp"
+#include "support/own_file.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold {
@@ -34,8 +35,9 @@ struct Typed {
 
 // The old file stays unless the new one reads as a platform.
 void write_platform(const std::string& path, const std::string& text) {
-  const std::string draft = fmt::format("{}.draft.toml", path.substr(0, path.size() - 5));
-  write_whole_file(draft, text);
+  const Draft unforeseen(path);  // whose name the draft has, with the ending of a platform file
+  const std::string draft = unforeseen.path() + ".toml";
+  write_own_file(draft, text);
   std::string why;
   try {
     read_platform(draft);
