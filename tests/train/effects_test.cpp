@@ -214,6 +214,15 @@ TEST_F(Effects, NothingThatBelongsToOneRunIsTakenFromACheckpoint) {
   EXPECT_EQ(left_out({{"--batch", {"7"}}}), "");
 }
 
+TEST_F(Effects, FlagsThatThereAreNotAreNotTakenEither) {
+  const Parsed parsed({"--resume=r"});
+  for (const char* flag : {"--log=/etc/motd", "--log ", "log", "-l", "", "--trace\n", "words"}) {
+    const nlohmann::json before{{flag, {"x"}}};
+    EXPECT_EQ(refusal<std::runtime_error>([&] { words_with({}, parsed.app, before); }),
+              std::string("unknown flag '") + flag + "' among those that a checkpoint remembers");
+  }
+}
+
 TEST_F(Effects, FilesThatACheckpointNamesAreTold) {
   const nlohmann::json before{
       {"--data", {"a.txt", "b.txt"}}, {"--validation-data", {"v\x1b.txt"}}, {"--batch", {"7"}}};

@@ -115,6 +115,12 @@ std::vector<std::string> words_with(const std::vector<std::string>& words, const
                                     const nlohmann::json& before) {
   std::vector<std::string> all = words;
   for (const auto& [flag, values] : before.items()) {
+    // A name alone: "--log=/etc/motd" would be read as another flag than it is looked up as.
+    const CLI::Option* option = parsed.get_option_no_throw(flag);
+    if (option == nullptr || option->get_name() != flag) {
+      throw std::runtime_error("unknown flag '" + flag +
+                               "' among those that a checkpoint remembers");
+    }
     if (belongs_to_one_run(flag) || replaced(parsed, flag)) continue;
     for (const nlohmann::json& value : values) {
       all.push_back(flag + "=" + value.get<std::string>());

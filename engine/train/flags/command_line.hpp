@@ -28,7 +28,8 @@ void parse_words(CLI::App& verb, const std::vector<std::string>& words);
 nlohmann::json typed_flags(const CLI::App& verb);
 
 // `words` and those of `before` that they do not replace, but never what belongs to one run only:
-// nobody's files are written on the word of a file. --ranks and --grid go together, --steps and
+// nobody's files are written on the word of a file. Throws std::runtime_error about a flag of
+// `before` that there is not. --ranks and --grid go together, --steps and
 // --minutes, too.
 std::vector<std::string> words_with(const std::vector<std::string>& words, const CLI::App& parsed,
                                     const nlohmann::json& before);

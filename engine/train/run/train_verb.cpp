@@ -87,7 +87,6 @@ Request request_of(const Typed& first) {
   Request request;
   request.resumed = read_training_state(path);
   const nlohmann::json before = typed_before(request.resumed);
-  request.typed.words = words_with(first.words, parsed, before);
   request.files_taken = files_taken(parsed, before);
   if (const std::string flags = left_out(before); !flags.empty()) {
     request.remark = fmt::format(
@@ -98,10 +97,13 @@ Request request_of(const Typed& first) {
   }
   App app;
   try {
+    request.typed.words = words_with(first.words, parsed, before);
     parse(app, request.typed);
   } catch (const CLI::ParseError& error) {
     throw FailedTogether("the flags that " + path +
                          " remembers cannot be used: " + sentence_of(app, error));
+  } catch (const std::runtime_error& error) {
+    throw FailedTogether(path + ": " + error.what());
   }
   request.typed.flags.settings.resume = path;
   // A model file may be gone, or in another folder.
