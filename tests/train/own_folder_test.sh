@@ -15,7 +15,7 @@ fail() {
 }
 
 write_small_job "$work" 1
-small=(train --model ./small.toml --data text.txt --ranks 1 --batch 8 --tokens 0 --validation-batches 1)
+small=(train --model ./small.toml --data text.txt --ranks 1 --batch 8 --tokens 0)
 
 # What belongs to others: content, times and links of everything.
 mkdir theirs
