@@ -21,6 +21,7 @@
 #include "scaling/jobs/launch.hpp"
 #include "scaling/jobs/mpirun_words.hpp"
 #include "support/exit_status.hpp"
+#include "support/json_object.hpp"
 #include "support/standard_streams.hpp"
 
 namespace fourfold {
@@ -140,7 +141,7 @@ EngineJob run_engine_verb(const EngineVerb& what, const Words& typed) {
     say(answer.complaint);
     return {answer.status, nullptr, ""};
   }
-  const nlohmann::json plan = nlohmann::json::parse(answer.output);
+  const nlohmann::json plan = parse_json(answer.output, "the plan of fourfold-engine");
   Words command{engine};
   for (const nlohmann::json& word : plan.at("arguments")) command.push_back(word);
   const EngineResult result = run_engine(command, plan.at("ranks").get<std::int64_t>());

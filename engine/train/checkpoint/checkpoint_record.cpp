@@ -9,6 +9,7 @@
 #include "engine/train/checkpoint/checkpoint_checksum.hpp"
 #include "support/field_json.hpp"
 #include "support/json_object.hpp"
+#include "support/json_text.hpp"
 
 namespace fourfold {
 
@@ -75,7 +76,7 @@ std::string text_of(const CheckpointRecord& record) {
 }
 
 CheckpointRecord parse_checkpoint_record(const std::string& text) {
-  nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  nlohmann::json json = json_in(text).value_or(nlohmann::json());
   if (!json.is_object()) throw std::runtime_error("is damaged: it is no JSON object");
   const auto kept = json.find("checksum");
   const std::string sum = kept == json.end() || !kept->is_string() ? "" : kept->get<std::string>();

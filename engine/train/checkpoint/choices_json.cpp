@@ -7,6 +7,8 @@
 
 #include "schedule/program/step_options.hpp"
 #include "support/field.hpp"
+#include "support/json_text.hpp"
+#include "support/plain_sentence.hpp"
 
 namespace fourfold {
 
@@ -45,23 +47,32 @@ nlohmann::json json_of(const KernelChoices& choices) {
   return list;
 }
 
+namespace {
+
+std::int64_t number_at(const nlohmann::json& entry, const char* key) {
+  if (const auto number = whole_in(entry.at(key), most_of_a_count)) return *number;
+  throw std::runtime_error(std::string("'") + key + "' is no whole number of today's sizes");
+}
+
+}  // namespace
+
 KernelChoices read_kernel_choices(const nlohmann::json& value) {
   KernelChoices result;
   try {
     for (const nlohmann::json& entry : value) {
       const auto word = [&](const char* key) { return entry.at(key).get<std::string>(); };
       KernelChoice choice;
-      choice.product = {form_named(word("form")),          entry.at("m").get<std::int64_t>(),
-                        entry.at("n").get<std::int64_t>(), entry.at("k").get<std::int64_t>(),
-                        precision_named(word("a")),        precision_named(word("b")),
+      choice.product = {form_named(word("form")),    number_at(entry, "m"),
+                        number_at(entry, "n"),       number_at(entry, "k"),
+                        precision_named(word("a")),  precision_named(word("b")),
                         precision_named(word("out"))};
-      choice.count = entry.at("count").get<std::int64_t>();
+      choice.count = number_at(entry, "count");
       choice.kernel = {library_named(word("library")), form_named(word("kernel_form")),
                        precision_named(entry.value("arithmetic", "fp32"))};
       result.choices.push_back(std::move(choice));
     }
   } catch (const std::exception& error) {
-    throw std::runtime_error(std::string("the kernel choices are damaged: ") + error.what());
+    throw std::runtime_error("the kernel choices are damaged: " + plain_sentence(error));
   }
   return result;
 }
@@ -89,13 +100,13 @@ std::vector<TransportChoice> read_transport_choices(const nlohmann::json& value)
       result.push_back(
           {word("channel"),
            {kind_named(word("collective")), word("owed") == "max" ? Owed::max : Owed::sum,
-            precision_named(word("precision")), entry.at("members").get<std::int64_t>(),
-            entry.at("elements").get<std::int64_t>()},
+            precision_named(word("precision")), number_at(entry, "members"),
+            number_at(entry, "elements")},
            parse_transport(word("transport")),
            {}});
     }
   } catch (const std::exception& error) {
-    throw std::runtime_error(std::string("the transport choices are damaged: ") + error.what());
+    throw std::runtime_error("the transport choices are damaged: " + plain_sentence(error));
   }
   return result;
 }
