@@ -210,7 +210,7 @@ double part_in(const std::string& word, const std::string& written) {
   const auto above = number_in(word.substr(0, slash));
   const auto below =
       slash == std::string::npos ? std::optional(1.0) : number_in(word.substr(slash + 1));
-  const bool sound = above && below && *above > 0.0 && *below > 0.0 && *above <= *below;
+  const bool sound = above && below && *above >= 1e-6 && *below <= 1e6 && *above <= *below;
   if (sound) return *above / *below;
   throw std::invalid_argument(
       fmt::format("\"{}\": what follows \"of\" must be a part such as 1/3", written));
@@ -238,9 +238,9 @@ MapKernels map_kernels(const std::string& written) {
   if (words.size() == 2 && words[1] == "ns") {
     constexpr double nano = 1e-9;
     const auto time = number_in(words[0]);
-    if (time && *time > 0.0) return {{0.0, 0.0, {*time * nano}}};
-    throw std::invalid_argument(
-        fmt::format("\"{}\": what stands before \"ns\" must be a number above 0", written));
+    if (time && *time >= 1e-6 && *time <= 1e9) return {{0.0, 0.0, {*time * nano}}};
+    throw std::invalid_argument(fmt::format(
+        "\"{}\": what stands before \"ns\" must be a number from 1e-6 to 1e9", written));
   }
   std::size_t next = 0;
   double times = 1.0;

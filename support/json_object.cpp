@@ -3,14 +3,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 
+#include "support/json_text.hpp"
 #include "support/nearest_name.hpp"
 
 namespace fourfold {
+namespace {
+
+// Products of a few such numbers are finite, too.
+constexpr double most_of_a_number = 1e30;
+
+}  // namespace
 
 JsonObject::JsonObject(const nlohmann::json& value, std::string where)
     : value_(&value), where_(std::move(where)) {
@@ -44,6 +50,7 @@ double JsonObject::number(const std::string& key) {
   if (!value.is_number()) fail("'" + key + "' must be a number");
   const double number = value.get<double>();
   if (!std::isfinite(number)) fail("'" + key + "' must be finite");
+  if (std::abs(number) > most_of_a_number) fail("'" + key + "' is beyond all that is counted");
   return number;
 }
 
@@ -56,15 +63,16 @@ std::int64_t JsonObject::positive(const std::string& key) {
 }
 
 std::int64_t JsonObject::whole(const std::string& key, std::int64_t least) {
-  const nlohmann::json& value = get(key);
-  const bool fits =
-      value.is_number_integer() &&
-      (!value.is_number_unsigned() ||
-       value.get<std::uint64_t>() <= std::uint64_t{std::numeric_limits<std::int64_t>::max()});
-  if (!fits || value.get<std::int64_t>() < least) {
+  const std::optional<std::int64_t> number = whole_in(get(key));
+  if (!number || *number < least) {
     fail("'" + key + "' must be a whole number, " + std::to_string(least) + " or more");
   }
-  return value.get<std::int64_t>();
+  // What may be 0 may also be a seed.
+  if (least > 0 && *number > most_of_a_count) {
+    fail("'" + key + "' is " + std::to_string(*number) + ", but must be at most " +
+         std::to_string(most_of_a_count));
+  }
+  return *number;
 }
 
 bool JsonObject::flag(const std::string& key) {
@@ -98,13 +106,14 @@ std::string JsonObject::one_of(const std::string& key, const std::vector<std::st
 }
 
 nlohmann::json parse_json(const std::string& text, const std::string& where) {
-  nlohmann::json value = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (value.is_discarded()) {
-    const std::string start = text.substr(0, std::min<std::size_t>(text.find('\n'), 60));
-    throw std::runtime_error(where + " is no JSON: '" + start +
-                             (text.size() > start.size() ? "...'" : "'"));
+  if (std::optional<nlohmann::json> value = json_in(text)) return *std::move(value);
+  if (nests_too_deep(text)) {
+    throw std::runtime_error(where + " is not read: its JSON nests more than " +
+                             std::to_string(most_json_depth) + " lists and objects");
   }
-  return value;
+  const std::string start = text.substr(0, std::min<std::size_t>(text.find('\n'), 60));
+  throw std::runtime_error(where + " is no JSON: '" + start +
+                           (text.size() > start.size() ? "...'" : "'"));
 }
 
 }  // namespace fourfold

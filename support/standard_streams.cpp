@@ -10,6 +10,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "support/visible_text.hpp"
+
 namespace fourfold {
 
 bool hold_standard_streams() {
@@ -22,7 +24,8 @@ bool hold_standard_streams() {
   return answers;
 }
 
-void print(const std::string& text) {
+void print(const std::string& answer) {
+  const std::string text = visible(answer);
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (written && std::fflush(stdout) == 0) return;
   if (errno == EPIPE) return;  // the reader, say `head`, has seen enough

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <stdexcept>
 
+#include "support/text_file.hpp"
 #include "support/visible_text.hpp"
 #include "support/whole_file.hpp"
 
@@ -18,7 +19,7 @@ bool is_of_key(char letter) {
 }  // namespace
 
 std::string read_toml_text(const std::string& path, const std::string& what) {
-  std::string text = read_whole_file(path, what);
+  std::string text = read_text_file(path, what);
   int line = 1, parts = 0;
   char before = '\n';  // the last letter that is no blank
   bool blank = false;  // since then

@@ -39,10 +39,18 @@ bool may_be_shown(std::uint32_t letter) {
   return !controls && !turns;
 }
 
+// As JSON would write it, too, where JSON leaves it as it is.
 std::string escaped(std::uint32_t letter) {
   char word[12];
-  std::snprintf(word, sizeof word, letter < 0x100 ? "\\x%02x" : "\\u%04x",
+  std::snprintf(word, sizeof word, letter < 0x20 ? "\\x%02x" : "\\u%04x",
                 static_cast<unsigned>(letter));
+  return word;
+}
+
+std::string escaped_byte(char byte) {
+  char word[12];
+  std::snprintf(word, sizeof word, "\\x%02x",
+                static_cast<unsigned>(static_cast<unsigned char>(byte)));
   return word;
 }
 
@@ -54,7 +62,7 @@ std::string visible(const std::string& text) {
   for (std::size_t at = 0; at < text.size();) {
     const Letter letter = letter_at(text, at);
     if (letter.bytes == 0) {
-      shown += escaped(static_cast<unsigned char>(text[at]));
+      shown += escaped_byte(text[at]);
       ++at;
       continue;
     }

@@ -1,6 +1,9 @@
 // Looked at before it is opened, written beside and renamed; see whole_file.hpp.
 #include "support/whole_file.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -54,7 +57,7 @@ std::string meant(const std::string& path) {
 
 }  // namespace
 
-std::string read_whole_file(const std::string& path, const std::string& what) {
+std::int64_t bytes_of_plain_file(const std::string& path, const std::string& what) {
   // A pipe would be waited for, and a device may have no end: neither is opened.
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
@@ -62,19 +65,32 @@ std::string read_whole_file(const std::string& path, const std::string& what) {
   if (is_directory(status)) cannot_read(what, path, "it is a folder; give the path of a file");
   if (!is_regular_file(status)) cannot_read(what, path, "it is no plain file");
   const std::uintmax_t size = std::filesystem::file_size(path, error);
-  if (!error && size > static_cast<std::uintmax_t>(most_input_bytes)) {
+  if (error) cannot_read(what, path, error.message());
+  return static_cast<std::int64_t>(size);
+}
+
+std::string read_whole_file(const std::string& path, const std::string& what, std::int64_t most) {
+  const std::int64_t size = bytes_of_plain_file(path, what);
+  if (size > most) {
     cannot_read(what, path,
-                "it has " + std::to_string(size) + " bytes, and at most " +
-                    std::to_string(most_input_bytes) + " are read");
+                "it has " + std::to_string(size) + " bytes, and at most " + std::to_string(most) +
+                    " are read");
   }
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) cannot_read(what, path, std::strerror(errno));
-  std::string text(error ? 0 : size, '\0');
-  errno = 0;
-  text.resize(std::fread(text.data(), 1, text.size(), file));
-  const int failed = std::ferror(file) != 0 ? errno : 0;
-  std::fclose(file);
+  // What takes its place meanwhile is not waited for either.
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (file < 0) cannot_read(what, path, std::strerror(errno));
+  std::string text(static_cast<std::size_t>(size), '\0');
+  std::size_t done = 0;
+  int failed = 0;
+  while (done < text.size() && failed == 0) {
+    const ssize_t count = ::read(file, text.data() + done, text.size() - done);
+    if (count == 0) break;
+    if (count > 0) done += static_cast<std::size_t>(count);
+    if (count < 0 && errno != EINTR) failed = errno;
+  }
+  ::close(file);
   if (failed != 0) cannot_read(what, path, std::strerror(failed));
+  text.resize(done);
   return text;
 }
 

@@ -11,8 +11,13 @@ inline constexpr std::int64_t most_input_bytes = std::int64_t{1} << 28;
 
 // What a plain file holds. Throws std::runtime_error, as in "cannot read the list nodes.txt: No
 // such file or directory", where it cannot be read; a folder, a pipe, a device and what is larger
-// than `most_input_bytes` are refused unread. `what` stands before the path; may be empty.
-std::string read_whole_file(const std::string& path, const std::string& what = "");
+// than `most` bytes are refused unread. `what` stands before the path; may be empty. Text is read
+// by support/text_file.hpp.
+std::string read_whole_file(const std::string& path, const std::string& what = "",
+                            std::int64_t most = most_input_bytes);
+
+// Of a file that is too large to be read at once; the same refusals but that of its size.
+std::int64_t bytes_of_plain_file(const std::string& path, const std::string& what = "");
 
 // A file that the user named: its links are followed, and what is no plain file (say, /dev/stdout)
 // is written in place. A plain one is replaced in one step. Throws std::runtime_error with a

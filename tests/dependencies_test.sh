@@ -49,10 +49,10 @@ room() {
 below() { echo "^$1/[a-z0-9_]+[.]hpp$"; }  # the files of a room itself, not of the rooms in it
 
 # support: knows nothing of training; some of its headers belong to a library each.
-room support '/(json_object|field_json|help_format|field_flags|flag_checks|refused_words|chrome_trace)[.]' \
+room support '/(json_object|json_text|plain_sentence|field_json|help_format|field_flags|flag_checks|refused_words|chrome_trace)[.]' \
   '^nlohmann/|^CLI/|^fmt/' "only readers of JSON and of command lines add a library"
 includes support . \
-  '/(json_object|field_json|help_format|field_flags|flag_checks|refused_words|chrome_trace|foreign_load)[.]' |
+  '/(json_object|json_text|plain_sentence|field_json|help_format|field_flags|flag_checks|refused_words|chrome_trace|foreign_load)[.]' |
   allow_only "$standard|^support/|^(fcntl|unistd|signal|sys/(file|resource|stat))[.]h$" \
     "support/ uses only itself, the standard library and POSIX"
 

@@ -10,6 +10,7 @@
 #include "engine/cpu/sgemm.hpp"
 #include "engine/train/verbs.hpp"
 #include "scaling/cli/output.hpp"
+#include "support/plain_sentence.hpp"
 
 namespace fourfold {
 namespace {
@@ -48,6 +49,6 @@ int main(int count, char** words) {
   try {
     return fourfold::run({count, words});
   } catch (const std::exception& error) {
-    return fourfold::complain(error.what(), fourfold::could_not);
+    return fourfold::complain(fourfold::plain_sentence(error), fourfold::could_not);
   }
 }

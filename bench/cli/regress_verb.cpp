@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -20,6 +19,7 @@
 #include "scaling/cli/output.hpp"
 #include "scaling/jobs/engine_job.hpp"
 #include "support/flag_checks.hpp"
+#include "support/text_file.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold {
@@ -73,13 +73,12 @@ void add_flags(CLI::App& app, RegressFlags& flags) {
 }
 
 std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string content{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) {
-    throw std::runtime_error(fmt::format(
-        "cannot read {}; `fourfold regress --record {}` writes a baseline", path, path));
+  try {
+    return read_text_file(path, "the baseline");
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(
+        fmt::format("{}; `fourfold regress --record {}` writes a baseline", error.what(), path));
   }
-  return content;
 }
 
 std::optional<Baseline> baseline_of(const RegressFlags& flags, const std::string& content,

@@ -25,6 +25,7 @@
 #include "engine/train/run/world.hpp"
 #include "scaling/jobs/engine_job.hpp"
 #include "scaling/jobs/launch.hpp"
+#include "support/json_object.hpp"
 
 namespace fourfold {
 
@@ -115,7 +116,8 @@ json answer_of(const std::vector<std::string>& command) {
                                          result.status,
                                          result.complaint.substr(0, result.complaint.find('\n'))));
   }
-  return json::parse(result.output.substr(result.output.find('{')));
+  return parse_json(result.output.substr(std::min(result.output.find('{'), result.output.size())),
+                    "the answer of " + command.front());
 }
 
 BlasFacts blas_facts(const std::string& executable) {

@@ -12,7 +12,9 @@
 
 #include "engine/mpi/handles.hpp"
 #include "support/exit_status.hpp"
+#include "support/plain_sentence.hpp"
 #include "support/standard_streams.hpp"
+#include "support/visible_text.hpp"
 
 namespace fourfold {
 
@@ -34,12 +36,12 @@ constexpr std::chrono::milliseconds courtesy{300};
 constexpr unsigned seconds_to_end = 10;
 
 std::string sentence_of(const std::exception& failure) {
-  if (dynamic_cast<const std::bad_alloc*>(&failure) == nullptr) return failure.what();
+  if (dynamic_cast<const std::bad_alloc*>(&failure) == nullptr) return plain_sentence(failure);
   return "memory ran out: the system gives this process no more";
 }
 
 void complain_of(const std::string& sentence) {
-  say("fourfold: " + sentence + '\n');
+  say("fourfold: " + visible(sentence) + '\n');
 }
 
 }  // namespace

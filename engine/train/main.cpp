@@ -10,6 +10,7 @@
 #include "engine/train/sample/sample_verb.hpp"
 #include "support/exit_status.hpp"
 #include "support/flag_checks.hpp"
+#include "support/plain_sentence.hpp"
 #include "support/standard_streams.hpp"
 
 namespace fourfold {
@@ -39,6 +40,6 @@ int main(int count, char** words) {
   try {
     return run({count, words});
   } catch (const std::exception& error) {
-    return complain(error.what(), status_could_not);
+    return complain(plain_sentence(error), status_could_not);
   }
 }

@@ -7,11 +7,12 @@
 #include "engine/train/run/stop.hpp"
 #include "support/exit_status.hpp"
 #include "support/standard_streams.hpp"
+#include "support/visible_text.hpp"
 
 namespace fourfold {
 
 int complain(const std::string& sentence, int status) {
-  say("fourfold: " + sentence + '\n');
+  say("fourfold: " + visible(sentence) + '\n');
   return status;
 }
 

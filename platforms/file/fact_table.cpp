@@ -10,8 +10,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "support/text_file.hpp"
 #include "support/toml_text.hpp"
-#include "support/whole_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -37,7 +37,7 @@ const toml::table& parse_toml(const std::string& path) {
   // A campaign reads the same few files several times for each point.
   thread_local std::map<std::string, std::list<Version>> known;
   std::list<Version>& versions = known[path];
-  std::string text = read_whole_file(path, "");
+  std::string text = read_text_file(path);
   if (versions.empty() || versions.front().text != text) {
     versions.push_front({std::move(text), parsed(path)});
     if (versions.size() > 2) versions.pop_back();
@@ -79,6 +79,24 @@ bool holds(Range range, double value) {
       return value >= 0.0 && value < 1.0;
   }
   return false;
+}
+
+// What any machine of today or tomorrow has, by the unit that ends a key: beyond it is a slip, and
+// products of such numbers stay finite.
+struct Bounds {
+  double least = 1e-6;
+  double most = 1e6;
+};
+
+Bounds bounds_of(Range range, const std::string& key) {
+  const std::string unit = key.substr(key.rfind('_') + 1);
+  Bounds bounds;
+  if (unit == "us") bounds = {1e-6, 1e9};   // up to a quarter of an hour
+  if (unit == "W") bounds = {1e-3, 1e9};    // of a node
+  if (unit == "day") bounds = {1e-9, 1e6};  // failures of a node
+  if (key == "nodes") bounds = {1.0, 1e6};
+  if (range == Range::non_negative || range == Range::open_fraction) bounds.least = 0.0;
+  return bounds;
 }
 
 // Sources are sentences of a person; an empty one is none.
@@ -137,6 +155,11 @@ double FactTable::record(Fact fact, const std::string& key, Range range) const {
   }
   if (!holds(range, fact.value)) {
     refuse(key, fmt::format("is {}, but it must be {}", fact.value, words(range)));
+  }
+  const Bounds bounds = bounds_of(range, key);
+  if (fact.value < bounds.least || fact.value > bounds.most) {
+    refuse(key, fmt::format("is {}, but it must be from {} to {}", fact.value, bounds.least,
+                            bounds.most));
   }
   const double scaled = fact.value * factor_for(sheet_->scales, fact.key);
   if (!holds(range, scaled)) {
@@ -206,7 +229,11 @@ std::vector<FactTable> FactTable::entries(const std::string& key) const {
 
 std::int64_t FactTable::label(const std::string& key) const {
   const auto* value = at(key).as_integer();
+  constexpr std::int64_t most = 1'000'000'000'000;  // bytes of a message, the largest of them
   if (value == nullptr) refuse(key, "must be a whole number");
+  if (value->get() < 0 || value->get() > most) {
+    refuse(key, fmt::format("is {}, but it must be from 0 to {}", value->get(), most));
+  }
   return value->get();
 }
 

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -82,13 +80,6 @@ std::string summary(const Platform& platform, const std::vector<MeasuredOperatio
 
 std::int64_t cores_of_this_machine() {
   return std::max(1U, std::thread::hardware_concurrency());
-}
-
-std::string text_of_file(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
 }
 
 int calibrate(const CalibrationOrder& order) {

@@ -19,6 +19,4 @@ std::int64_t cores_of_this_machine();
 // measured is kept. Throws std::runtime_error with a sentence.
 int calibrate(const CalibrationOrder& order);
 
-std::string text_of_file(const std::string& path);
-
 }  // namespace fourfold

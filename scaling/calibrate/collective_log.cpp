@@ -9,13 +9,13 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
 
 #include "sim/cost/protocol.hpp"
+#include "support/text_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -80,11 +80,9 @@ class LogReader {
   LogReader(const std::string& path, const LogRanks& ranks) : path_(path), given_(ranks) {}
 
   std::vector<CollectiveSample> samples() {
-    std::ifstream file(path_);
-    if (!file) throw std::runtime_error(fmt::format("there is no log \"{}\" to read", path_));
-    for (std::string line; std::getline(file, line);) {
-      ++number_;
-      take(without_tag(line));
+    for (const TextLine& line : read_lines(path_, "the log")) {
+      number_ = line.number;
+      take(without_tag(line.text));
     }
     if (columns_.empty()) {
       throw std::runtime_error(fmt::format(

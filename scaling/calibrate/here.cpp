@@ -20,6 +20,8 @@
 #include "scaling/text/text_table.hpp"
 #include "scaling/validation/deviations.hpp"
 #include "support/prose.hpp"
+#include "support/standard_streams.hpp"
+#include "support/visible_text.hpp"
 
 namespace fourfold {
 namespace {
@@ -284,7 +286,7 @@ int validate_here(const HereOrder& order) {
   }
   print(order.json ? here_json(cases) : here_text(cases));
   const std::vector<std::string> missed = missed_targets(cases);
-  for (const std::string& sentence : missed) fmt::print(stderr, "fourfold: {}\n", sentence);
+  for (const std::string& sentence : missed) say("fourfold: " + visible(sentence) + "\n");
   return missed.empty() ? 0 : 1;
 }
 

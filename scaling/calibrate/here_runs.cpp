@@ -13,8 +13,12 @@
 #include "schedule/models/model_template.hpp"
 #include "support/field.hpp"
 #include "support/foreign_load.hpp"
+#include "support/json_object.hpp"
+#include "support/json_text.hpp"
 #include "support/own_file.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/text_file.hpp"
+#include "support/whole_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -92,13 +96,12 @@ std::vector<HereRun> here_runs() {
 }
 
 HereStep step_of_log(const std::string& path) {
-  std::ifstream log(path);
   std::vector<double> seconds, exposed, references;
   std::array<std::vector<double>, work_count> kernels;
   std::map<std::string, std::vector<double>> exposed_by;
   nlohmann::json header;
-  for (std::string line; std::getline(log, line);) {
-    const nlohmann::json object = nlohmann::json::parse(line);
+  for (const TextLine& line : read_lines(path, "the log")) {
+    const nlohmann::json object = parse_json(line.text, path);
     if (object.at("kind") == "run") header = object;
     if (object.at("kind") != "step") continue;
     seconds.push_back(object.at("seconds"));
@@ -203,14 +206,18 @@ HereStep train_here(const HereRun& run, const std::string& transport, const std:
 }
 
 HereStore::HereStore(std::string path) : path_(std::move(path)) {
-  std::ifstream file(path_);
   bool ended = true;  // the last line, which may have been cut off
-  for (std::string line; std::getline(file, line); ended = !file.eof()) {
-    const auto object = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (object.is_discarded()) continue;
-    rows_.push_back({object.at("run").dump(), step_of(object.at("step"))});
+  for (const TextLine& line : read_lines_if_any(path_, "the measured steps in")) {
+    ended = line.ended;
+    const auto object = json_in(line.text);
+    if (!object) continue;
+    try {
+      rows_.push_back({json_text(object->at("run")), step_of(object->at("step"))});
+    } catch (const nlohmann::json::exception&) {
+      throw std::runtime_error(
+          fmt::format("{}, line {}: this is no measured step", path_, line.number));
+    }
   }
-  file.close();
   if (!ended) append_own_line(path_, "");
 }
 
@@ -228,8 +235,7 @@ HereStep HereStore::step(const HereRun& run, const std::string& transport,
   const std::string key = key_of(run, transport);
   if (const Row* known = row(key); known != nullptr) return known->step;
   rows_.push_back({key, measure()});
-  const nlohmann::json line{{"run", nlohmann::json::parse(key)},
-                            {"step", json_of(rows_.back().step)}};
+  const nlohmann::json line{{"run", parse_json(key, path_)}, {"step", json_of(rows_.back().step)}};
   append_own_line(path_, line.dump());
   return rows_.back().step;
 }

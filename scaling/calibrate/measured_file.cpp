@@ -4,29 +4,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <set>
 #include <stdexcept>
 
 #include "scaling/validation/deviations.hpp"
+#include "support/json_text.hpp"
+#include "support/text_file.hpp"
 
 namespace fourfold {
 
 std::vector<MeasuredOperation> read_measured(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw std::runtime_error(fmt::format("there are no measurements \"{}\"", path));
   std::vector<MeasuredOperation> all;
-  std::int64_t number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    const auto object = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (object.is_discarded() && file.peek() == std::char_traits<char>::eof()) break;
+  const std::vector<TextLine> lines = read_lines(path, "the measurements in");
+  for (const TextLine& line : lines) {
+    const auto object = json_in(line.text);
+    if (!object && line.number == std::ssize(lines)) break;  // cut off
     try {
-      all.push_back({object.at("what"), object.at("seconds"), object.at("low"), object.at("high"),
-                     object.at("n"), object.at("reference_s"), object.at("foreign_cores"),
-                     object.at("date")});
-    } catch (const nlohmann::json::exception&) {
-      throw std::runtime_error(fmt::format("{}:{}: this is no measurement", path, number));
+      if (!object) throw std::runtime_error("no JSON");
+      all.push_back({object->at("what"), object->at("seconds"), object->at("low"),
+                     object->at("high"), object->at("n"), object->at("reference_s"),
+                     object->at("foreign_cores"), object->at("date")});
+    } catch (const std::exception&) {
+      throw std::runtime_error(fmt::format("{}:{}: this is no measurement", path, line.number));
     }
   }
   return all;

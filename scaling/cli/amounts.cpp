@@ -9,6 +9,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "support/field.hpp"
+
 namespace fourfold {
 namespace {
 
@@ -33,12 +35,17 @@ Amount split(const std::string& flag, const std::string& word, const char* wante
   return amount;
 }
 
+double within(const std::string& flag, const std::string& word, double amount, double most) {
+  if (amount <= most) return amount;
+  throw std::runtime_error(fmt::format("{} '{}' is more than {:g}", flag, word, most));
+}
+
 // `part`: of the word.
 std::int64_t count_in(const std::string& flag, const std::string& word, const std::string& part) {
   std::int64_t count = 0;
   const char* end = part.data() + part.size();
   const auto parsed = std::from_chars(part.data(), end, count);
-  if (parsed.ec != std::errc() || parsed.ptr != end || count < 1) {
+  if (parsed.ec != std::errc() || parsed.ptr != end || count < 1 || count > most_of_anything) {
     throw std::runtime_error(
         fmt::format("{} '{}': '{}' is no whole number from 1 on; numbers and ranges with commas "
                     "between them are right, such as 512,1024..8192",
@@ -55,7 +62,7 @@ double amount_in(const std::string& flag, const std::string& word) {
   for (const auto& [unit, factor] :
        {std::pair{"", 1.0}, std::pair{"k", 1e3}, std::pair{"M", 1e6}, std::pair{"B", 1e9},
         std::pair{"G", 1e9}, std::pair{"T", 1e12}}) {
-    if (amount.unit == unit) return amount.number * factor;
+    if (amount.unit == unit) return within(flag, word, amount.number * factor, 1e18);
   }
   refuse(flag, word, wanted);
 }
@@ -65,7 +72,7 @@ double days_in(const std::string& flag, const std::string& word) {
   const Amount amount = split(flag, word, wanted);
   for (const auto& [unit, factor] :
        {std::pair{"d", 1.0}, std::pair{"w", 7.0}, std::pair{"h", 1.0 / 24.0}}) {
-    if (amount.unit == unit) return amount.number * factor;
+    if (amount.unit == unit) return within(flag, word, amount.number * factor, 1e6);
   }
   refuse(flag, word, wanted);
 }

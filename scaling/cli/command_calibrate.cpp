@@ -20,6 +20,7 @@
 #include "scaling/text/collective_errors.hpp"
 #include "support/flag_checks.hpp"
 #include "support/own_file.hpp"
+#include "support/text_file.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold {
@@ -67,7 +68,7 @@ int fit_logs(const Typed& typed) {
   LibraryBase base = nccl_on_perlmutter();
   if (!typed.base.empty()) {
     const Platform machine = read_platform(typed.base);
-    text = text_of_file(machine.path);
+    text = read_text_file(machine.path);
     base = {machine.library, fmt::format("as {} has it", machine.name)};
   }
   std::vector<CollectiveSample> samples;

@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -27,6 +26,8 @@
 #include "support/own_file.hpp"
 #include "support/prose.hpp"
 #include "support/shell_word.hpp"
+#include "support/text_file.hpp"
+#include "support/whole_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -176,12 +177,6 @@ void add_pictures(CLI::App& campaign, const Shared& typed, Action& action) {
       [typed, &action] { action = [typed] { return told(campaign_report(order_of(*typed))); }; });
 }
 
-std::string content_of(const std::string& path) {
-  std::ifstream file(path);
-  if (!file || std::filesystem::is_directory(path)) throw std::runtime_error("cannot read " + path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 // Scripts of a campaign, all with the same words, in its folder. Paths in a job are absolute: it
 // starts elsewhere.
 class Scripts {
@@ -243,7 +238,7 @@ class Scripts {
         {"quoted_command", shell_word(command)}});
     const std::string from =
         typed_.template_file.empty() ? template_of(launcher_, kind) : typed_.template_file;
-    write_own_file(path, filled(content_of(from), words));
+    write_own_file(path, filled(read_text_file(from, "the template"), words));
   }
 
   const Typed& typed_;

@@ -13,6 +13,7 @@
 #include "scaling/study/record_json.hpp"
 #include "scaling/text/explanation_text.hpp"
 #include "scaling/text/point_text.hpp"
+#include "support/json_object.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold {
@@ -74,7 +75,7 @@ std::string explained(const Answer& answer, const Typed& typed, std::string text
   const Explanation explanation = explanation_of(answer);
   if (!typed.json)
     return text + '\n' + explanation_text(explanation, typed.wide ? Width::whole : Width::page);
-  nlohmann::json object = nlohmann::json::parse(text);
+  nlohmann::json object = parse_json(text, "the record");
   object["explanation"] = json_of(explanation);
   return object.dump() + '\n';
 }

@@ -16,13 +16,15 @@
 #include "support/exit_status.hpp"
 #include "support/flag_checks.hpp"
 #include "support/help_format.hpp"
+#include "support/plain_sentence.hpp"
 #include "support/refused_words.hpp"
+#include "support/visible_text.hpp"
 
 namespace fourfold {
 namespace {
 
 int complain(const std::string& sentence, int status) {
-  say("fourfold: " + sentence + '\n');
+  say("fourfold: " + visible(sentence) + '\n');
   return status;
 }
 
@@ -102,6 +104,6 @@ int main(int count, char** words) {
   } catch (const fourfold::DoesNotFit& error) {
     return fourfold::complain(error.what(), fourfold::status_no);
   } catch (const std::exception& error) {
-    return fourfold::complain(error.what(), fourfold::status_could_not);
+    return fourfold::complain(fourfold::plain_sentence(error), fourfold::status_could_not);
   }
 }

@@ -11,7 +11,7 @@
 
 #include "sim/question/point_json.hpp"
 #include "support/json_object.hpp"
-#include "support/whole_file.hpp"
+#include "support/text_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -29,7 +29,7 @@ std::string content(std::string line) {
 
 std::vector<std::int64_t> read_placement_list(const std::string& path, const std::string& what,
                                               std::int64_t limit) {
-  std::istringstream file(read_whole_file(path, "the placement list"));
+  std::istringstream file(read_text_file(path, "the placement list"));
   std::vector<std::int64_t> numbers;
   std::unordered_map<std::int64_t, std::int64_t> line_of;
   std::int64_t line_number = 0;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scaling/study/record_json.hpp"
+#include "support/json_object.hpp"
 #include "support/prose.hpp"
 
 namespace fourfold {
@@ -148,7 +149,7 @@ nlohmann::json json_of(const std::optional<double>& value) {
 }
 
 nlohmann::json json_of(const AdviceOption& option) {
-  nlohmann::json object{{"record", nlohmann::json::parse(to_json(option.record))},
+  nlohmann::json object{{"record", parse_json(to_json(option.record), "the record")},
                         {"nodes", option.nodes},
                         {"days_without_failures", option.step_days},
                         {"days", option.days()},

@@ -15,6 +15,7 @@
 #include "sim/conditions/link_faults.hpp"
 #include "sim/cost/lower.hpp"
 #include "sim/question/replay_answer.hpp"
+#include "support/plain_sentence.hpp"
 #include "support/prose.hpp"
 
 namespace fourfold {
@@ -196,7 +197,7 @@ void refuse_early(const Question& question, Fidelity fidelity, const Platform& p
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    throw FindingFailed(error.what());
+    throw FindingFailed(plain_sentence(error));
   }
 }
 

@@ -21,6 +21,7 @@
 #include "scaling/jobs/launch.hpp"
 #include "scaling/jobs/mpirun_words.hpp"
 #include "support/exit_status.hpp"
+#include "support/json_object.hpp"
 #include "support/owned_folder.hpp"
 #include "support/standard_streams.hpp"
 
@@ -154,7 +155,7 @@ EngineJob run_engine_verb(const EngineVerb& what, const Words& typed) {
     say(answer.complaint);
     return {answer.status, nullptr, ""};
   }
-  const nlohmann::json plan = nlohmann::json::parse(answer.output);
+  const nlohmann::json plan = parse_json(answer.output, "the plan of fourfold-engine");
   const MadeFolders made(plan);
   Words command{engine};
   for (const nlohmann::json& word : plan.at("arguments")) command.push_back(word);

@@ -24,6 +24,7 @@
 #include "scaling/jobs/interrupt.hpp"
 #include "scaling/jobs/slots.hpp"
 #include "support/exit_status.hpp"
+#include "support/plain_sentence.hpp"
 
 namespace fourfold {
 namespace {
@@ -94,7 +95,7 @@ void close_all_but(std::vector<int> kept) {
       } catch (const Interrupted&) {
         throw;
       } catch (const std::exception& error) {
-        end = std::string(1, task_failed) + error.what();
+        end = std::string(1, task_failed) + plain_sentence(error);
       }
       if (!send_line(socket, end)) _exit(status_could_not);
     }

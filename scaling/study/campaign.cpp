@@ -19,6 +19,7 @@
 #include "sim/question/point_json.hpp"
 #include "support/field_json.hpp"
 #include "support/json_object.hpp"
+#include "support/json_text.hpp"
 #include "support/plain_name.hpp"
 
 namespace fourfold {
@@ -92,7 +93,8 @@ void read_shared(JsonObject& object, Pattern& pattern) {
     object.fail("'batch_tokens' and 'batch_tokens_per_device' exclude each other");
   if (whole || share) {
     pattern.batch_per_device = share;
-    pattern.batch_tokens = object.positive(share ? "batch_tokens_per_device" : "batch_tokens");
+    pattern.batch_tokens = positive_up_to(
+        object, share ? "batch_tokens_per_device" : "batch_tokens", most_batch_tokens);
   }
   if (object.has("system")) pattern.system = object.text("system");
   if (object.has("software")) pattern.software = object.text("software");
@@ -115,8 +117,8 @@ Model read_model_of(JsonObject& object, std::int64_t devices, const FieldValues&
   JsonObject rule = object.object("grow");
   rule.allow_only({"model", "devices", "along"});
   const Model base = model_with(rule.text("model"), instead);
-  const double factor =
-      static_cast<double>(devices) / static_cast<double>(rule.positive("devices"));
+  const double factor = static_cast<double>(devices) /
+                        static_cast<double>(positive_up_to(rule, "devices", most_of_anything));
   const bool wider = rule.has("along") && rule.one_of("along", {"layers", "width"}) == "width";
   return grown(base, factor, wider ? Growth::width : Growth::layers);
 }
@@ -169,10 +171,11 @@ Question read_question(const json& entry, Pattern pattern) {
   if (object.has("scales")) pattern.scales.merge_patch(object.get("scales"));
   if (object.has("what_if")) pattern.what_if.merge_patch(object.get("what_if"));
   Question question = pattern.question;
-  question.devices = object.positive("devices");
+  question.devices = positive_up_to(object, "devices", most_of_anything);
   question.model = read_model_of(object, question.devices, pattern.instead);
   if (object.has("grid")) question.grid = ProcessGrid::parse(object.text("grid"));
-  if (object.has("micro_batches")) question.micro_batches = object.positive("micro_batches");
+  if (object.has("micro_batches"))
+    question.micro_batches = positive_up_to(object, "micro_batches", most_of_anything);
   if (pattern.batch_tokens < 1) {
     throw std::runtime_error("'batch_tokens' or 'batch_tokens_per_device' is missing");
   }
@@ -358,7 +361,8 @@ void read_body(const json& written, const std::string& path, const std::string& 
   if (object.has("what_if")) pattern.what_if = object.get("what_if");
   if (object.has("grids_by")) pattern.grids_by = object.text("grids_by");
   if (!grids_by.empty()) pattern.grids_by = grids_by;
-  if (object.has("repetitions")) pattern.seeds = object.positive("repetitions");
+  if (object.has("repetitions"))
+    pattern.seeds = positive_up_to(object, "repetitions", most_of_anything);
   if (pattern.seeds > most_repetitions) {
     object.fail(fmt::format("'repetitions' must be at most {}", most_repetitions));
   }

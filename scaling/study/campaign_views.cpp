@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <set>
 #include <stdexcept>
@@ -21,6 +20,8 @@
 #include "support/prose.hpp"
 #include "support/shell_word.hpp"
 #include "support/standard_streams.hpp"
+#include "support/text_file.hpp"
+#include "support/whole_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -99,11 +100,6 @@ std::vector<std::string> unanswered_twins(const View& view) {
   return sentences;
 }
 
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 }  // namespace
 
 Status campaign_status(const CampaignOrder& order) {
@@ -176,7 +172,7 @@ DrawnFigures campaign_report(const CampaignOrder& order) {
   const View view = view_with_records(order);
   DrawnFigures drawn = campaign_plot(order, "");
   ReportParts parts{
-      content_of(order.file), {}, unanswered(view), text_of(view.study, Width::whole), {}};
+      read_text_file(order.file), {}, unanswered(view), text_of(view.study, Width::whole), {}};
   for (const std::string& kind : figures_of(view.campaign, view.study)) {
     const std::string picture = view.folder + '/' + kind + ".svg";
     const auto failure = drawn.failures.find(kind);

@@ -8,7 +8,9 @@
 #include <stdexcept>
 
 #include "scaling/study/provenance.hpp"
+#include "support/json_text.hpp"
 #include "support/own_file.hpp"
+#include "support/text_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -20,16 +22,19 @@ constexpr const char* format = "fourfold-failure-1";
 void log_failure(const std::string& path, const std::string& key, const std::string& why) {
   const nlohmann::json line{
       {"format", format}, {"key", key}, {"why", why}, {"time", provenance_now().time}};
-  append_own_line(path, line.dump());
+  append_own_line(path, json_text(line));
 }
 
 std::map<std::string, std::string> logged_failures(const std::string& path) {
   std::map<std::string, std::string> reasons;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    const nlohmann::json value = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (!value.is_object() || value.value("format", "") != format) continue;
-    reasons[value.value("key", "")] = value.value("why", "");
+  const auto text_at = [](const nlohmann::json& entry, const char* key) {
+    const auto found = entry.find(key);
+    return found != entry.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  for (const TextLine& line : read_lines_if_any(path, "the failures in")) {
+    const std::optional<nlohmann::json> value = json_in(line.text);
+    if (!value || !value->is_object() || text_at(*value, "format") != format) continue;
+    reasons[text_at(*value, "key")] = text_at(*value, "why");
   }
   return reasons;
 }

@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 #include <vector>
+
+#include "support/json_object.hpp"
+#include "support/text_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -66,17 +68,13 @@ std::string left_out_text(const std::string& log, const std::vector<std::int64_t
 }  // namespace
 
 LossTable loss_table(const std::string& log_path) {
-  std::ifstream log(log_path);
-  if (!log.is_open()) throw std::runtime_error("cannot read " + log_path);
   Reader reader;
   std::vector<std::int64_t> left_out;
-  std::int64_t number = 0;
-  for (std::string line; std::getline(log, line);) {
-    ++number;
+  for (const TextLine& line : read_lines(log_path, "the log")) {
     try {
-      reader.take(nlohmann::json::parse(line));
-    } catch (const nlohmann::json::exception&) {  // torn by a full disk or a power cut
-      left_out.push_back(number);
+      reader.take(parse_json(line.text, "the line"));
+    } catch (const std::exception&) {  // torn by a full disk or a power cut
+      left_out.push_back(line.number);
     }
   }
   LossTable& table = reader.table;

@@ -18,6 +18,7 @@
 #include "schedule/fold/memory.hpp"
 #include "schedule/fold/short_folds.hpp"
 #include "support/json_object.hpp"
+#include "support/json_text.hpp"
 #include "support/scratch_folder.hpp"
 
 namespace fourfold {
@@ -74,7 +75,7 @@ void add_times(Record& record, const HereStep& step) {
 MeasureRule read_measure(JsonObject object, const std::string& path) {
   object.allow_only({"steps", "transport", "data"});
   MeasureRule rule;
-  if (object.has("steps")) rule.steps = object.positive("steps");
+  if (object.has("steps")) rule.steps = positive_up_to(object, "steps", most_of_anything);
   if (rule.steps <= settling_steps) {
     object.fail(fmt::format("'steps' must be at least {}: the first {} do not count",
                             settling_steps + 1, settling_steps));

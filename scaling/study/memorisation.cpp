@@ -5,33 +5,36 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "support/json_object.hpp"
+#include "support/json_text.hpp"
 #include "support/plain_name.hpp"
 #include "support/random.hpp"
+#include "support/whole_file.hpp"
 
 namespace fourfold {
 namespace {
 
+// Of words, documents, steps and columns of a study that is to end: their products fit in 64 bits.
+constexpr std::int64_t most = 1'000'000;
+
 TrainingPhase read_phase(JsonObject& object) {
   TrainingPhase phase;
-  phase.batch = object.positive("batch");
+  phase.batch = positive_up_to(object, "batch", most);
   phase.warm_up = object.integer("warm_up");
-  phase.learning_rate = object.number("learning_rate");
-  phase.last_learning_rate = object.number("last_learning_rate");
+  if (phase.warm_up > most) object.fail(fmt::format("'warm_up' must be at most {}", most));
+  phase.learning_rate = number_up_to(object, "learning_rate", 1e3);
+  phase.last_learning_rate = number_up_to(object, "last_learning_rate", 1e3);
   return phase;
 }
 
 std::vector<std::int64_t> numbers(JsonObject& object, const std::string& key) {
   const nlohmann::json& list = object.get(key);
   std::vector<std::int64_t> result;
-  const auto whole = [](const nlohmann::json& entry) {
-    return entry.is_number_integer() && entry.get<std::int64_t>() >= 0;
-  };
+  const auto whole = [](const nlohmann::json& entry) { return whole_in(entry, most).has_value(); };
   if (!list.is_array() || list.empty() || !std::ranges::all_of(list, whole)) {
     object.fail("'" + key + "' must be a list of whole numbers");
   }
@@ -49,8 +52,8 @@ std::vector<SizedModel> read_models(JsonObject& object) {
     if (const std::string why = why_not_plain(name); !why.empty()) {
       model.fail(fmt::format("'name' must be a plain name for a file: {}", why));
     }
-    models.push_back({name, model.positive("layers"), model.positive("hidden"),
-                      model.positive("heads")});
+    models.push_back({name, positive_up_to(model, "layers", most),
+                      positive_up_to(model, "hidden", most), positive_up_to(model, "heads", most)});
     model.finish();
   }
   return models;
@@ -91,22 +94,22 @@ MemorisationStudy read_memorisation(const nlohmann::json& file, const std::strin
   JsonObject object = whole.object("memorisation");
   whole.finish();
   study.text_folder = object.text("text");
-  study.document_tokens = object.positive("document_tokens");
-  study.ending_tokens = object.positive("ending_tokens");
-  study.documents = object.positive("documents");
+  study.document_tokens = positive_up_to(object, "document_tokens", most);
+  study.ending_tokens = positive_up_to(object, "ending_tokens", most);
+  study.documents = positive_up_to(object, "documents", most);
   study.repetitions = numbers(object, "repetitions");
   study.seeds = numbers(object, "seeds");
   study.models = read_models(object);
   JsonObject goldfish = object.object("goldfish");
-  study.goldfish_k = goldfish.positive("k");
-  study.goldfish_h = goldfish.positive("h");
+  study.goldfish_k = positive_up_to(goldfish, "k", most);
+  study.goldfish_h = positive_up_to(goldfish, "h", most);
   goldfish.finish();
   JsonObject pretraining = object.object("pretraining");
-  study.pretraining_steps = pretraining.positive("steps");
+  study.pretraining_steps = positive_up_to(pretraining, "steps", most);
   study.pretraining = read_phase(pretraining);
   pretraining.finish();
   JsonObject continued = object.object("continued");
-  study.injected = continued.positive("injected");
+  study.injected = positive_up_to(continued, "injected", most);
   study.continued = read_phase(continued);
   continued.finish();
   object.finish();
@@ -134,8 +137,7 @@ std::string text_of_folder(const std::string& folder) {
   std::ranges::sort(paths);
   std::string text;
   for (const std::string& path : paths) {
-    std::ifstream file(path, std::ios::binary);
-    text.append(std::istreambuf_iterator<char>(file), {});
+    text += read_whole_file(path, "the text");
   }
   return text;
 }

@@ -8,6 +8,8 @@
 #include <stdexcept>
 
 #include "scaling/study/figure.hpp"
+#include "support/json_object.hpp"
+#include "support/plain_sentence.hpp"
 #include "support/prose.hpp"
 
 namespace fourfold {
@@ -28,7 +30,7 @@ std::string to_json(const MemorisationRecord& record) {
 
 MemorisationRecord parse_memorisation_record(const std::string& line) {
   try {
-    const nlohmann::json json = nlohmann::json::parse(line);
+    const nlohmann::json json = parse_json(line, "the line");
     MemorisationRecord record;
     record.key = json.at("key");
     record.model = json.at("model");
@@ -41,8 +43,8 @@ MemorisationRecord parse_memorisation_record(const std::string& line) {
     record.words_per_second = json.at("words_per_s");
     record.cpu_seconds = json.at("cpu_s");
     return record;
-  } catch (const nlohmann::json::exception& error) {
-    throw std::runtime_error(fmt::format("is no record of a memorisation study: {}", error.what()));
+  } catch (const std::exception& error) {
+    throw std::runtime_error("is no record of a memorisation study: " + plain_sentence(error));
   }
 }
 

@@ -23,10 +23,14 @@
 #include "scaling/study/plot.hpp"
 #include "scaling/study/provenance.hpp"
 #include "schedule/models/model_file.hpp"
+#include "support/json_object.hpp"
 #include "support/own_file.hpp"
 #include "support/owned_folder.hpp"
 #include "support/prose.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/standard_streams.hpp"
+#include "support/text_file.hpp"
+#include "support/visible_text.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold {
@@ -44,7 +48,7 @@ struct Run {
 };
 
 void remark(const std::string& sentence) {
-  fmt::print(stderr, "{}\n", sentence);
+  say(visible(sentence) + "\n");
 }
 
 double cpu_seconds_of_children() {
@@ -134,7 +138,8 @@ class Desk {
     const double cpu = cpu_seconds_of_children() - before;
     std::vector<MemorisationRecord> records;
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      records.push_back(record_of(runs[i], nlohmann::json::parse(completed[i].output)));
+      records.push_back(
+          record_of(runs[i], parse_json(completed[i].output, "the answer of fourfold-engine")));
       records.back().cpu_seconds = cpu / static_cast<double>(runs.size());
       remove_scratch_folder(folder_ + "/" + runs[i].name);  // some ten times a model each
     }
@@ -211,9 +216,9 @@ class Desk {
       record.equal_words.push_back(static_cast<double>(words) /
                                    static_cast<double>(study_.documents));
     }
-    std::ifstream log(folder_ + "/" + run.name + "/log.jsonl");
-    for (std::string line; std::getline(log, line);) {
-      const nlohmann::json entry = nlohmann::json::parse(line);
+    const std::string log = folder_ + "/" + run.name + "/log.jsonl";
+    for (const TextLine& line : read_lines(log, "the log")) {
+      const nlohmann::json entry = parse_json(line.text, log);
       if (entry.at("kind") == "validation") record.validation_loss = entry.at("loss");
     }
     return record;
@@ -231,7 +236,7 @@ class MemorisationStore {
   MemorisationStore(const std::string& path, Opening opening) : path_(path) {
     if (opening == Opening::fresh) files::remove(path);
     if (!files::exists(path)) return;
-    const std::string content = read_whole_file(path);
+    const std::string content = read_text_file(path);
     std::string kept;
     std::istringstream lines(content);
     for (std::string line; std::getline(lines, line);) {

@@ -8,12 +8,12 @@
 #include <array>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <stdexcept>
 
 #include "sim/question/provenance.hpp"
 #include "support/processor_name.hpp"
+#include "support/whole_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -74,10 +74,8 @@ std::string digest(const std::string& content) {
 }
 
 std::string digest_of_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string content{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) throw std::runtime_error("cannot read " + path);
-  return digest(content);
+  constexpr std::int64_t most = std::int64_t{1} << 32;  // executables and data, too
+  return digest(read_whole_file(path, "", most));
 }
 
 namespace {

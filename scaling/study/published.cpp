@@ -7,7 +7,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "support/whole_file.hpp"
+#include "support/field.hpp"
+#include "support/text_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -32,6 +33,10 @@ Number positive(const std::string& cell) {
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   if (error != std::errc() || end != cell.data() + cell.size() || !(value > Number{})) {
     throw std::runtime_error("'" + cell + "' is no number above 0");
+  }
+  constexpr auto most = static_cast<Number>(most_of_anything);
+  if (value > most || static_cast<double>(value) < 1e-9) {
+    throw std::runtime_error("'" + cell + "' is no number from 1e-9 to 1e9");
   }
   return value;
 }
@@ -71,7 +76,7 @@ const PublishedRow* Published::row(const std::string& machine, const std::string
 }
 
 Published read_published(const std::string& path) {
-  std::istringstream file(read_whole_file(path, "the published rows in"));
+  std::istringstream file(read_text_file(path, "the published rows in"));
   Published published;
   std::size_t columns = 0;  // 0: the heading is yet to come
   std::int64_t number = 0;

@@ -162,7 +162,7 @@ MeasuredStep read_measured(JsonObject object) {
 // The replay's outcome is the record's and is not written twice.
 json json_of_replay(const std::optional<ReplayAnswer>& replay) {
   if (!replay) return json();
-  json object = json::parse(to_json(*replay));
+  json object = parse_json(to_json(*replay), "the answer");
   object.erase("outcome");
   object.erase("detail");  // a matter of an explanation, not of the record
   return object;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <stdexcept>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "scaling/study/study_table.hpp"
 #include "scaling/study/system_table.hpp"
 #include "support/markup_text.hpp"
+#include "support/whole_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -67,13 +67,6 @@ document.querySelectorAll("table.sortable").forEach(function (table) {
 });
 </script>
 )";
-
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string content{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) throw std::runtime_error("cannot read " + path);
-  return content;
-}
 
 struct Cell {
   std::string shown;
@@ -203,7 +196,7 @@ std::string report_html(const Study& study, const ReportParts& parts) {
   for (const std::string& path : parts.pictures) {
     text += fmt::format("<img alt=\"{}\" src=\"data:image/svg+xml;base64,{}\">\n",
                         markup_text(std::filesystem::path(path).stem().string()),
-                        base64(content_of(path)));
+                        base64(read_whole_file(path, "the figure")));
   }
   text += "<h2>Tables as printed</h2>\n<pre>" + markup_text(parts.text) + "</pre>\n";
   text += "<h2>Provenance</h2>\n" + provenance_of(study);

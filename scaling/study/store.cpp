@@ -9,11 +9,12 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 
 #include "scaling/study/record_json.hpp"
 #include "support/own_file.hpp"
+#include "support/plain_sentence.hpp"
+#include "support/text_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -64,17 +65,16 @@ Record record_of_line(const std::string& line) {
 
 std::vector<Record> read_records(const std::string& path) {
   std::vector<Record> records;
-  std::ifstream file(path);
-  std::int64_t number = 0;
-  for (std::string line; std::getline(file, line) && !file.eof();) {
-    ++number;
+  for (const TextLine& line : read_lines_if_any(path, "the records in")) {
+    if (!line.ended) break;  // it is being written
     try {
-      records.push_back(record_of_line(line));
+      records.push_back(record_of_line(line.text));
     } catch (const OtherFormat&) {
       continue;  // of another version
     } catch (const std::exception& error) {
-      throw std::runtime_error(fmt::format(
-          "{}, line {}: {}; remove the line to run its point again", path, number, error.what()));
+      throw std::runtime_error(
+          fmt::format("{}, line {}: {}; remove the line to run its point again", path, line.number,
+                      plain_sentence(error)));
     }
   }
   return records;
@@ -123,7 +123,7 @@ void Store::read() {
     } catch (const std::exception& error) {
       throw std::runtime_error(fmt::format(
           "{}, line {}: {}; remove the line to run its point again, or start over with --fresh",
-          path_, line, error.what()));
+          path_, line, plain_sentence(error)));
     }
     begin = end + 1;
   }

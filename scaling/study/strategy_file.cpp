@@ -11,6 +11,8 @@
 #include "sim/question/point_json.hpp"
 #include "support/field.hpp"
 #include "support/json_object.hpp"
+#include "support/json_text.hpp"
+#include "support/plain_sentence.hpp"
 
 namespace fourfold {
 namespace {
@@ -107,7 +109,8 @@ StrategyQuestion read_strategy_file(const std::string& path) {
     words.micro_batches = said(object, "micro_batches");
     pattern.global_batch = 0;
     if (object.has("batch_tokens")) {
-      pattern.global_batch = sequences_in(object.positive("batch_tokens"), pattern.model);
+      pattern.global_batch =
+          sequences_in(positive_up_to(object, "batch_tokens", most_batch_tokens), pattern.model);
     }
     if (object.has("options")) words.options = options_in(object.get("options"));
     const Platform platform = read_platform(pattern.platform, pattern.scales, pattern.software);
@@ -118,7 +121,7 @@ StrategyQuestion read_strategy_file(const std::string& path) {
     }
     return question;
   } catch (const std::exception& error) {
-    throw std::runtime_error(path + ": " + error.what());
+    throw std::runtime_error(path + ": " + plain_sentence(error));
   }
 }
 

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "support/plain_sentence.hpp"
 #include "support/toml_text.hpp"
 
 namespace fourfold {
@@ -116,7 +117,7 @@ void located(const TomlLines& lines, const std::string& pointer,
     throw;
   } catch (const std::exception& error) {
     throw AtLine(fmt::format("line {}: {}", line_of(lines, pointer, error.what()),
-                             in_words_of_toml(error.what())));
+                             in_words_of_toml(plain_sentence(error))));
   }
 }
 

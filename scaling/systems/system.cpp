@@ -82,7 +82,11 @@ class Reader {
   std::int64_t number(const toml::table& table, const std::string& key) const {
     const toml::node& node = at(table, key);
     const auto value = node.value_exact<std::int64_t>();
+    constexpr std::int64_t most = 1'000;  // bytes a parameter
     if (!value || *value < 0) refuse(node, "\"" + key + "\" must be a whole number, 0 or more");
+    if (*value > most) {
+      refuse(node, fmt::format("\"{}\" is {}, but must be at most {}", key, *value, most));
+    }
     return *value;
   }
 

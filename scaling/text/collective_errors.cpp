@@ -19,6 +19,7 @@ namespace fourfold {
 namespace {
 
 constexpr std::int64_t mebi = std::int64_t{1} << 20;
+constexpr std::int64_t most_nodes = 1'000'000;
 constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t class_ends[]{mebi, 64 * mebi, no_end};
 
@@ -30,14 +31,29 @@ std::optional<CollectiveKind> kind_of(std::string word) {
   return std::nullopt;
 }
 
-double number(const CellTable& table, std::size_t row, const std::string& column) {
+double number(const CellTable& table, std::size_t row, const std::string& column,
+              double most = 1e15) {
   const std::string cell = table.cell(row, column);
   char* end = nullptr;
   const double value = std::strtod(cell.c_str(), &end);
   if (cell.empty() || *end != 0 || !(value > 0.0) || !std::isfinite(value)) {
     table.fail(row, column, fmt::format("\"{}\" is not a number above zero", cell));
   }
+  if (value < 1e-9 || value > most) {
+    table.fail(row, column, fmt::format("\"{}\" is not a number from 1e-9 to {:g}", cell, most));
+  }
   return value;
+}
+
+std::int64_t whole(const CellTable& table, std::size_t row, const std::string& column,
+                   std::int64_t most) {
+  const double value = number(table, row, column);
+  if (value < 1.0 || value > static_cast<double>(most) || value != std::floor(value)) {
+    table.fail(
+        row, column,
+        fmt::format("\"{}\" is not a whole number from 1 to {}", table.cell(row, column), most));
+  }
+  return static_cast<std::int64_t>(value);
 }
 
 class LibraryModel {
@@ -132,10 +148,9 @@ std::vector<CollectiveErrors> collective_errors(const Platform& platform, const 
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const std::optional<CollectiveKind> kind = kind_of(table.cell(row, "op"));
     if (!kind || left_out(table, row, only)) continue;
-    const auto nodes = static_cast<std::int64_t>(number(table, row, "nodes"));
+    const std::int64_t nodes = whole(table, row, "nodes", most_nodes);
     const double bytes = number(table, row, "bytes");
-    const GroupShape shape =
-        model.shape(nodes, static_cast<std::int64_t>(number(table, row, per_node)));
+    const GroupShape shape = model.shape(nodes, whole(table, row, per_node, platform.node.devices));
     const std::string groups = table.cell(row, "concurrent_groups");
     const bool side_by_side = !groups.empty() && groups != "1";
     const double modelled = model.seconds(*kind, {bytes}, shape, side_by_side);

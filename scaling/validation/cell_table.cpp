@@ -7,7 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "support/whole_file.hpp"
+#include "support/text_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -56,11 +56,10 @@ std::vector<std::string> cells_of(const std::string& line) {
 }  // namespace
 
 CellTable::CellTable(const std::string& path) : path_(path) {
-  std::istringstream file(read_whole_file(path, "the runs in"));
+  std::istringstream file(read_text_file(path, "the runs in"));
   std::int64_t number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
-    if (!line.empty() && line.back() == '\r') line.pop_back();
     try {
       if (line.starts_with(remark_mark)) {
         add_remark(line);

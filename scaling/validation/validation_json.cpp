@@ -12,7 +12,7 @@
 #include "sim/question/point_json.hpp"
 #include "sim/question/provenance.hpp"
 #include "support/json_object.hpp"
-#include "support/whole_file.hpp"
+#include "support/text_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -171,7 +171,7 @@ std::string validation_csv(const std::vector<SetResult>& results) {
 }
 
 EarlierValidation read_validation_json(const std::string& path) {
-  const json object = parse_json(read_whole_file(path, "the earlier validation in"), path);
+  const json object = parse_json(read_text_file(path, "the earlier validation in"), path);
   if (!object.is_object() || object.value("format", json()) != json(format_name)) {
     throw std::runtime_error(path + " is not what fourfold validate --json prints");
   }
@@ -189,7 +189,7 @@ EarlierValidation read_validation_json(const std::string& path) {
       }
     }
   } catch (const json::exception& error) {
-    throw std::runtime_error(fmt::format("{}: {}", path, error.what()));
+    throw std::runtime_error(path + " is not what fourfold validate --json prints");
   }
   return earlier;
 }

@@ -115,8 +115,9 @@ class RowReader {
 
   double positive(const std::string& column, const std::string& word) const {
     const auto value = read_number<double>(word);
-    if (!value || !(*value > 0.0) || !std::isfinite(*value)) {
-      fail(column, "'" + word + "' is no number above 0");
+    if (!value || !(*value > 0.0)) fail(column, "'" + word + "' is no number above 0");
+    if (*value < 1e-9 || *value > 1e9) {
+      fail(column, "'" + word + "' is no number from 1e-9 to 1e9");
     }
     return *value;
   }

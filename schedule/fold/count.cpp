@@ -7,6 +7,18 @@
 
 namespace fourfold {
 
+namespace {
+
+// More elements than any machine holds count as so many: they do not fit, however many they are.
+constexpr std::int64_t most_elements = std::int64_t{1} << 60;
+
+std::int64_t bounded_product(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? most_elements : std::min(product, most_elements);
+}
+
+}  // namespace
+
 void LocalSizes::evaluate(const Folded& folded, const ProcessGrid& grid,
                           const Quantities& quantities) {
   const std::size_t shapes = folded.shapes.size();
@@ -18,7 +30,7 @@ void LocalSizes::evaluate(const Folded& folded, const ProcessGrid& grid,
     rows[i] = shape.local_rows(grid, quantities);
     cols[i] = shape.local_cols(grid, quantities);
     const std::int64_t parts = shape.sharding.pieces.parts(grid);
-    elements[i] = (rows[i] * cols[i] + parts - 1) / parts;
+    elements[i] = (bounded_product(rows[i], cols[i]) + parts - 1) / parts;
   }
   bytes.resize(folded.sizes.size());
   width.resize(folded.sizes.size());
@@ -26,7 +38,8 @@ void LocalSizes::evaluate(const Folded& folded, const ProcessGrid& grid,
     const Size& size = folded.sizes[i];
     std::int64_t sum = 0;
     for (const Size::Term& term : size.terms) {
-      sum += elements[static_cast<std::size_t>(term.shape)] * term.times;
+      const std::int64_t one = elements[static_cast<std::size_t>(term.shape)];
+      sum = std::min(sum + bounded_product(one, term.times), most_elements);
     }
     width[i] = static_cast<double>(bytes_per_element(size.precision));
     bytes[i] = static_cast<double>(sum) * width[i];

@@ -127,10 +127,9 @@ std::vector<Field<Model>> rows() {
       number_field<Model>({.key = "heads", .help = "attention heads"},
                           {.most = most_hidden, .reason = "as each has a column at least"},
                           &Model::heads),
-      number_field<Model>({.key = "sequence_tokens",
-                           .flag = "--sequence",
-                           .help = "tokens of a sequence"},
-                          {.most = most_sequence, .reason = counted}, &Model::sequence),
+      number_field<Model>(
+          {.key = "sequence_tokens", .flag = "--sequence", .help = "tokens of a sequence"},
+          {.most = most_sequence, .reason = counted}, &Model::sequence),
       number_field<Model>({.key = "vocabulary",
                            .flag = "--vocabulary",
                            .help = "entries of the embedding, padded as in training"},
@@ -210,6 +209,11 @@ std::string contradiction(const Model& model) {
     return number(model.heads) + " heads of queries do not divide among " +
            number(model.kv_heads()) + " heads of keys and values; key_value_heads must be a " +
            "divisor of heads";
+  }
+  if (model.heads * model.head_columns() > most_hidden) {
+    return number(model.heads) + " heads of " + number(model.head_columns()) +
+           " columns have more than " + number(most_hidden) +
+           " together, which is more than is counted";
   }
   if (is_rotary(model) && model.head_columns() % 2 != 0) {
     return "rotary positions turn pairs of columns, and heads of " + number(model.head_columns()) +

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/question/channel_json.hpp"
+#include "support/plain_sentence.hpp"
 
 namespace fourfold {
 namespace {
@@ -152,7 +153,7 @@ ReplayDetail read_detail(JsonObject object, const std::vector<Channel>& channels
     detail.logged.cycles = logged.get("cycles").get<std::vector<std::int64_t>>();
     detail.timelines = read_list<DeviceTimeline>(object, "timelines", read_timeline);
   } catch (const json::exception& error) {
-    throw std::runtime_error(std::string("the detail of a replay's answer: ") + error.what());
+    throw std::runtime_error("the detail of a replay's answer: " + plain_sentence(error));
   }
   object.finish();
   return detail;

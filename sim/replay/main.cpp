@@ -29,8 +29,10 @@
 #include "support/flag_checks.hpp"
 #include "support/help_format.hpp"
 #include "support/nearest_name.hpp"
+#include "support/plain_sentence.hpp"
 #include "support/refused_words.hpp"
 #include "support/standard_streams.hpp"
+#include "support/visible_text.hpp"
 
 namespace {
 
@@ -193,7 +195,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& asked) {  // --help
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
-    std::cerr << "fourfold-replay: " << fourfold::sentence_of(app, error)
+    std::cerr << "fourfold-replay: " << fourfold::visible(fourfold::sentence_of(app, error))
               << "\nusage: fourfold-replay [OPTIONS] < point.json; --help explains the options\n";
     return fourfold::status_could_not;
   }
@@ -211,7 +213,7 @@ int main(int argc, char** argv) {
                  "ask for fewer devices or layers, or for --fidelity estimated\n";
     return fourfold::status_could_not;
   } catch (const std::exception& error) {
-    std::cerr << "fourfold-replay: " << error.what() << '\n';
+    std::cerr << "fourfold-replay: " << fourfold::visible(fourfold::plain_sentence(error)) << '\n';
     return fourfold::status_could_not;
   }
   return 0;

@@ -23,16 +23,24 @@
 #include <vector>
 
 #include "engine/train/checkpoint/checkpoint_record.hpp"
+#include "engine/train/checkpoint/foreign_layout.hpp"
 #include "engine/train/checkpoint/safetensors.hpp"
 #include "engine/train/data/token_file.hpp"
 #include "platforms/platform.hpp"
+#include "scaling/calibrate/collective_log.hpp"
+#include "scaling/calibrate/measured_file.hpp"
 #include "scaling/cli/what_if_words.hpp"
+#include "scaling/study/loss_table.hpp"
+#include "scaling/study/memorisation.hpp"
+#include "scaling/study/memorisation_record.hpp"
 #include "scaling/study/published.hpp"
 #include "scaling/study/toml_file.hpp"
 #include "scaling/validation/cell_table.hpp"
 #include "schedule/models/model_file.hpp"
 #include "schedule/models/model_template.hpp"
 #include "sim/question/point.hpp"
+#include "support/json_object.hpp"
+#include "support/text_file.hpp"
 #include "support/whole_file.hpp"
 #include "tests/fuzz/feed_system.hpp"
 #include "tests/fuzz/mutate.hpp"
@@ -68,6 +76,29 @@ std::string shard() {
   for (int i = 0; i < 200; ++i) text += static_cast<char>(i);
   return text;
 }
+
+constexpr const char* collective_log_seed =
+    "# nThread 1 nGpus 1 minBytes 8 maxBytes 1073741824 step: 2(factor) warmup iters: 5\n"
+    "# all_reduce_perf\n"
+    "#  Rank  0 Group  0 Pid   1887 on   worker-1 device  0 [0x8d] NVIDIA H100 80GB HBM3\n"
+    "#  Rank  1 Group  0 Pid   1888 on   worker-1 device  1 [0x91] NVIDIA H100 80GB HBM3\n"
+    "#  size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw #wrong\n"
+    "   1024  256  float  sum  -1  25.50  0.04  0.04  0  24.30  0.04  0.04  0\n"
+    "# Out of bounds values : 0 OK\n"
+    "# Avg bus bandwidth    : 75.03\n";
+constexpr const char* measurements_seed =
+    R"({"what":{"kind":"product","ranks":1},"seconds":1.5,"low":1.0,"high":2.0,"n":3,)"
+    R"("reference_s":0.5,"foreign_cores":0.0,"date":"2026-01-01"})"
+    "\n";
+constexpr const char* run_log_seed =
+    R"({"kind":"run","model":{"name":"m","parameters":1000},"grid":"1x1x1x1","unigram_nats":3.1,)"
+    R"("data":"d","word":"byte"})"
+    "\n"
+    R"({"kind":"step","step":1,"loss":5.5})"
+    "\n";
+constexpr const char* memorisation_seed =
+    R"({"key":"k","model":"m","parameters":1e6,"seed":1,"goldfish":false,"matches":[1],)"
+    R"("equal_words":[1.5],"validation_loss":2.0,"words_per_s":3.0,"cpu_s":4.0})";
 
 CheckpointRecord some_checkpoint() {
   CheckpointRecord record;
@@ -125,6 +156,33 @@ std::vector<Reader> readers() {
            parse_safetensors_head(text, 40);
          }
        }},
+      {"configs",
+       ".json",
+       {config_of(read_model("gpt2-124m")).dump(1), config_of(read_model("llama3.1-8b")).dump(1)},
+       [](const std::string& path) {
+         model_of_config(parse_json(read_text_file(path), "it"), "fuzzed");
+       }},
+      {"documents",
+       ".jsonl",
+       {"{\"prompt\": \"a\", \"completion\": \"b\"}\n{\"completion\": \"c\"}\n"},
+       [](const std::string& path) {
+         const WordStream words({path}, {0.0, 1.0});
+       }},
+      {"logs of collectives",
+       ".log",
+       {collective_log_seed},
+       [](const std::string& path) { read_collective_log(path, {}); }},
+      {"measurements",
+       ".jsonl",
+       {measurements_seed},
+       [](const std::string& path) { read_measured(path); }},
+      {"logs of runs", ".jsonl", {run_log_seed}, [](const std::string& path) { loss_table(path); }},
+      {"studies of memorisation", ".toml", contents("scaling/campaigns", ".toml"),
+       [](const std::string& path) { read_memorisation(read_toml(path), path); }},
+      {"records of memorisation",
+       ".json",
+       {memorisation_seed},
+       [](const std::string& path) { parse_memorisation_record(read_text_file(path)); }},
       {"shards",
        ".bin",
        {shard()},
@@ -142,7 +200,8 @@ std::vector<Reader> readers() {
 // What no person is to read.
 bool of_a_library(const std::string& sentence) {
   static const std::regex marks(
-      "json\\.exception|::at|basic_string|vector::|\\bsto(i|l|d|ul)\\b|bad_variant|bad "
+      "json\\.exception|filesystem "
+      "error|::at|basic_string|vector::|\\bsto(i|l|d|ul)\\b|bad_variant|bad "
       "opt|_M_|map::|"
       "std::|regex_error|bad_any|bad_function");
   return std::regex_search(sentence, marks);

@@ -92,8 +92,9 @@ TEST(KernelWords, ThatAreNoneAreRefusedInASentence) {
               fmt::format("\"{}\": what stands before \"x\" must be 1 to 100 launches", words));
   }
   for (const char* words : {"0 ns", "-1 ns", "fast ns", "1e ns"}) {
-    EXPECT_EQ(said(words),
-              fmt::format("\"{}\": what stands before \"ns\" must be a number above 0", words));
+    EXPECT_EQ(
+        said(words),
+        fmt::format("\"{}\": what stands before \"ns\" must be a number from 1e-6 to 1e9", words));
   }
   for (const char* words :
        {"read 2 of 3/2", "read 2 of half", "read 2 of 1/0", "read 2 of 0/1", "read 2 of -1/2",

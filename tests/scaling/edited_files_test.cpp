@@ -2,9 +2,6 @@
 // texts. A change of a sentence, or of what is accepted, shows there.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <toml++/toml.h>
-
-#include <cmath>
 
 #include "platforms/platform.hpp"
 #include "platforms/software.hpp"
@@ -22,43 +19,14 @@
 #include "tests/machines.hpp"
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/temporary_folder.hpp"
+#include "tests/toml_tree.hpp"
 
 namespace fourfold {
 namespace {
 
+using edits::toml_text;
 using edits::Tree;
-
-Tree tree_of(const std::string& toml) {
-  std::ostringstream json;
-  json << toml::json_formatter(toml::parse(toml));
-  return Tree::parse(json.str());
-}
-
-// A value on one line, tables in braces.
-std::string value_text(const Tree& value) {
-  std::string text;
-  if (value.is_object()) {
-    for (const auto& [key, entry] : value.items()) {
-      text += (text.empty() ? "{ \"" : ", \"") + key + "\" = " + value_text(entry);
-    }
-    return text.empty() ? "{}" : text + " }";
-  }
-  if (value.is_array()) {
-    for (const Tree& entry : value) text += (text.empty() ? "[" : ", ") + value_text(entry);
-    return text.empty() ? "[]" : text + "]";
-  }
-  if (value.is_number_float() && std::isnan(value.get<double>())) return "nan";
-  return value.dump();
-}
-
-// Every entry of the file's table on a line of its own.
-std::string toml_text(const Tree& table) {
-  std::string text;
-  for (const auto& [key, entry] : table.items()) {
-    text += '"' + key + "\" = " + value_text(entry) + "\n";
-  }
-  return text;
-}
+using edits::tree_of;
 
 std::string said_to_edits_of(const std::string& toml,
                              const std::function<void(const std::string& path)>& read,

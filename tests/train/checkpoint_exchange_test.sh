@@ -234,13 +234,13 @@ $by_hand same repeated repeated-back
 # What cannot be taken.
 expect_refusal "holds checkpoints already" "$fourfold" checkpoint import gpt2/given-1 gpt2/ours-1
 expect_refusal "is not empty" "$fourfold" checkpoint export gpt2/ours-1 gpt2/given-1
-expect_refusal "config.json cannot be read" "$fourfold" checkpoint import nowhere there
+expect_refusal "cannot read nowhere/config.json" "$fourfold" checkpoint import nowhere there
 cp -r gpt2/given-1 cut && truncate -s -10 cut/model.safetensors
 expect_refusal "is truncated" "$fourfold" checkpoint import cut there
 cp -r gpt2/given-1 damaged && printf 'x' | dd of=damaged/model.safetensors bs=1 seek=20 conv=notrunc 2>/dev/null
 expect_refusal "safetensors" "$fourfold" checkpoint import damaged there
 cp -r gpt2/given-3 lacking && rm lacking/model-00002-of-00003.safetensors
-expect_refusal "model-00002-of-00003.safetensors cannot be read" "$fourfold" checkpoint import lacking there
+expect_refusal "cannot read lacking/model-00002-of-00003.safetensors" "$fourfold" checkpoint import lacking there
 cp -r gpt2/given-1 other && sed -i 's/"gpt2"/"bert"/' other/config.json
 expect_refusal 'model_type "bert"; known: "gpt2"' "$fourfold" checkpoint import other there
 cp -r gpt2/given-1 longer && sed -i 's/"n_positions": 12/"n_positions": 13/' longer/config.json
@@ -270,7 +270,7 @@ expect_refusal "only both or none are known" "$fourfold" checkpoint import biase
 cp -r llama/given-3 twice && cp twice/model-0000{2,3}-of-00003.safetensors 2>/dev/null
 expect_refusal "both hold" "$fourfold" checkpoint import twice there
 cp -r llama/given-3 holed && rm holed/model-00003-of-00003.safetensors
-expect_refusal "model-00003-of-00003.safetensors cannot be read" "$fourfold" checkpoint import holed there
+expect_refusal "cannot read holed/model-00003-of-00003.safetensors" "$fourfold" checkpoint import holed there
 expect_refusal "--sequence 99 cannot be used" "$fourfold" checkpoint import llama/given-1 there --sequence 99
 expect_refusal "has learnt each" "$fourfold" checkpoint import gpt2/given-1 there --sequence 8
 printf 'a text of bytes, not of tokens%.0s' {1..100} >bytes.txt

@@ -10,6 +10,7 @@
 #include "engine/train/checkpoint/checkpoint_checksum.hpp"
 #include "support/field_json.hpp"
 #include "support/json_object.hpp"
+#include "support/json_text.hpp"
 #include "support/plain_name.hpp"
 
 namespace fourfold {
@@ -181,7 +182,7 @@ std::string text_of(const CheckpointRecord& record) {
 }
 
 CheckpointRecord parse_checkpoint_record(const std::string& text) {
-  json record = json::parse(text, nullptr, false);
+  json record = json_in(text).value_or(json());
   if (!record.is_object()) throw std::runtime_error("is damaged: it is no JSON object");
   const auto kept = record.find("checksum");
   const std::string sum =

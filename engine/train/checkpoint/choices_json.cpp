@@ -7,6 +7,8 @@
 
 #include "schedule/program/step_options.hpp"
 #include "support/field.hpp"
+#include "support/json_text.hpp"
+#include "support/plain_sentence.hpp"
 
 namespace fourfold {
 
@@ -75,7 +77,7 @@ KernelChoices read_kernel_choices(const nlohmann::json& value) {
     throw std::runtime_error(
         "the kernel choices are damaged: an entry is missing or of another kind");
   } catch (const std::exception& error) {
-    throw std::runtime_error(std::string("the kernel choices are damaged: ") + error.what());
+    throw std::runtime_error("the kernel choices are damaged: " + plain_sentence(error));
   }
   return result;
 }
@@ -112,7 +114,7 @@ std::vector<TransportChoice> read_transport_choices(const nlohmann::json& value)
     throw std::runtime_error(
         "the transport choices are damaged: an entry is missing or of another kind");
   } catch (const std::exception& error) {
-    throw std::runtime_error(std::string("the transport choices are damaged: ") + error.what());
+    throw std::runtime_error("the transport choices are damaged: " + plain_sentence(error));
   }
   return result;
 }

@@ -5,6 +5,9 @@
 
 #include <stdexcept>
 
+#include "support/field.hpp"
+#include "support/json_text.hpp"
+
 namespace fourfold {
 
 namespace {
@@ -40,10 +43,8 @@ class Config {
   }
 
   std::int64_t number(const char* key) const {
-    if (has(key) && config_.at(key).is_number_integer()) {
-      const auto number = config_.at(key).get<std::int64_t>();
-      if (number > 0) return number;
-    }
+    const auto number = has(key) ? whole_in(config_.at(key), most_of_anything) : std::nullopt;
+    if (number && *number > 0) return *number;
     throw std::runtime_error(fmt::format("does not say {} as a whole number", key));
   }
   std::int64_t number(const char* key, std::int64_t usual) const {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "support/json_text.hpp"
 #include "support/own_file.hpp"
 
 namespace fourfold {
@@ -142,7 +143,7 @@ std::optional<std::vector<Shard>> shards_as_they_came(const ForeignCheckpoint& w
   for (const ForeignTensor& tensor : tensors_of(what)) missing[tensor.name] = tensor;
   std::vector<Shard> shards;
   for (const auto& [file, head] : what.heads) {
-    const nlohmann::json listed = nlohmann::json::parse(head, nullptr, false);
+    const nlohmann::json listed = json_in(head).value_or(nlohmann::json());
     if (!listed.is_object()) return std::nullopt;
     Shard& shard = shards.emplace_back(Shard{file, head, {}});
     std::map<std::int64_t, std::string> by_place;

@@ -16,7 +16,10 @@
 
 #include "engine/train/checkpoint/carried_files.hpp"
 #include "engine/train/checkpoint/safetensors.hpp"
+#include "support/json_text.hpp"
+#include "support/own_file.hpp"
 #include "support/plain_name.hpp"
+#include "support/text_file.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold {
@@ -26,6 +29,7 @@ namespace {
 namespace files = std::filesystem;
 
 constexpr std::int64_t most_elements = std::int64_t{1} << 48;
+constexpr std::int64_t most_head_bytes = 100'000'000;  // as the format's own library has it
 
 // Where a tensor lies in its file.
 struct Found {
@@ -36,21 +40,24 @@ struct Found {
 };
 
 nlohmann::json read_json(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::runtime_error(path + " cannot be read");
-  const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
-  if (!json.is_object()) throw std::runtime_error(path + " is damaged: it is no JSON object");
-  return json;
+  std::optional<nlohmann::json> json = json_in(read_text_file(path));
+  if (!json || !json->is_object()) {
+    throw std::runtime_error(path + " is damaged: it is no JSON object");
+  }
+  return *std::move(json);
+}
+
+[[noreturn]] void refuse_place() {
+  throw std::runtime_error("gives a tensor an impossible shape or place");
 }
 
 // Of numbers that are not read, of whatever type.
 Found place_of(const nlohmann::json& entry, const std::string& path, std::int64_t first_byte) {
   const nlohmann::json& offsets = entry.at("data_offsets");
-  return {path,
-          NumberType::fp32,
-          {},
-          offsets.at(0).get<std::int64_t>() + first_byte,
-          offsets.at(1).get<std::int64_t>() + first_byte};
+  const auto begin = whole_in(offsets.at(0), most_elements);
+  const auto end = whole_in(offsets.at(1), most_elements);
+  if (!begin || !end || *end < *begin) refuse_place();
+  return {path, NumberType::fp32, {}, *begin + first_byte, *end + first_byte};
 }
 
 Found found_of(const nlohmann::json& entry, const std::string& path, std::int64_t first_byte) {
@@ -58,15 +65,12 @@ Found found_of(const nlohmann::json& entry, const std::string& path, std::int64_
   found.type = number_type_named(entry.at("dtype"));
   std::int64_t elements = 1;
   for (const nlohmann::json& extent : entry.at("shape")) {
-    found.shape.push_back(extent);
-    if (found.shape.back() < 1 || found.shape.back() > most_elements / elements) {
-      throw std::runtime_error("gives a tensor an impossible shape or place");
-    }
-    elements *= found.shape.back();
+    const auto number = whole_in(extent, most_elements / elements);
+    if (!number || *number < 1) refuse_place();
+    found.shape.push_back(*number);
+    elements *= *number;
   }
-  if (found.begin < first_byte || found.end - found.begin != elements * bytes_of(found.type)) {
-    throw std::runtime_error("gives a tensor an impossible shape or place");
-  }
+  if (found.end - found.begin != elements * bytes_of(found.type)) refuse_place();
   return found;
 }
 
@@ -102,26 +106,27 @@ void expect_side_by_side(const std::map<std::string, Found>& tensors, std::int64
 
 // The tensors of a file by name.
 std::map<std::string, Found> tensors_in(const std::string& path) {
+  const std::int64_t bytes = bytes_of_plain_file(path);
   std::ifstream file(path, std::ios::binary);
   if (!file) throw std::runtime_error(path + " cannot be read");
-  const auto bytes = static_cast<std::int64_t>(files::file_size(path));
   std::map<std::string, Found> tensors;
   try {
     std::string head(static_cast<std::size_t>(std::min<std::int64_t>(8, bytes)), '\0');
     file.read(head.data(), static_cast<std::streamsize>(head.size()));
     const std::int64_t first_byte = safetensors_head_bytes(head, bytes);
+    if (first_byte > most_head_bytes) throw std::runtime_error("has a damaged safetensors head");
     std::string text(static_cast<std::size_t>(first_byte - 8), '\0');
     file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    const nlohmann::json listed = nlohmann::json::parse(text);
-    for (const auto& [name, entry] : listed.items()) {
+    const std::optional<nlohmann::json> listed = json_in(text);
+    if (!listed || !listed->is_object()) throw std::runtime_error("has a damaged safetensors head");
+    for (const auto& [name, entry] : listed->items()) {
       if (name == "__metadata__") continue;
-      const std::int64_t end = first_byte + entry.at("data_offsets").at(1).get<std::int64_t>();
-      if (end > bytes) {
+      const Found place = place_of(entry, path, first_byte);
+      if (place.end > bytes) {
         throw std::runtime_error(
-            fmt::format("is truncated: {} ends at byte {}, and it has {}", name, end, bytes));
+            fmt::format("is truncated: {} ends at byte {}, and it has {}", name, place.end, bytes));
       }
-      tensors[name] = is_foreign_buffer(name) ? place_of(entry, path, first_byte)
-                                              : found_of(entry, path, first_byte);
+      tensors[name] = is_foreign_buffer(name) ? place : found_of(entry, path, first_byte);
     }
     expect_side_by_side(tensors, first_byte, bytes);
   } catch (const nlohmann::json::exception&) {

@@ -23,6 +23,7 @@ std::string text_of(const nlohmann::ordered_json& config) {
 }
 
 nlohmann::ordered_json ordered(const std::string& config) {
+  parse_json(config, "the kept config.json");  // which refuses what nests without end
   return nlohmann::ordered_json::parse(config);
 }
 

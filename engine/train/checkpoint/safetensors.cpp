@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "support/json_text.hpp"
+
 namespace fourfold {
 
 namespace {
@@ -18,6 +20,8 @@ static_assert(std::endian::native == std::endian::little, "the format is little-
 constexpr std::int64_t alignment = 4'096;
 constexpr std::int64_t length_bytes = 8;
 constexpr std::int64_t element_bytes = 4;
+// Of a file, so that sums of two places of it fit in 64 bits.
+constexpr std::int64_t most_bytes = std::int64_t{1} << 60;
 
 }  // namespace
 
@@ -53,20 +57,25 @@ std::int64_t safetensors_head_bytes(const std::string& first_bytes, std::int64_t
 std::vector<SavedMatrix> parse_safetensors_head(const std::string& head, std::int64_t data_bytes) {
   std::vector<SavedMatrix> matrices;
   try {
-    const auto json = nlohmann::json::parse(head.substr(length_bytes));
-    for (const auto& [name, entry] : json.items()) {
+    const auto json = json_in(head.substr(length_bytes));
+    if (!json || !json->is_object()) throw std::runtime_error("has a damaged safetensors head");
+    for (const auto& [name, entry] : json->items()) {
       if (name == "__metadata__") continue;
       if (entry.at("dtype") != "F32" || entry.at("shape").size() != 2) {
         throw std::runtime_error(fmt::format("holds {}, which is no matrix of fp32", name));
       }
-      const std::int64_t begin = entry.at("data_offsets").at(0);
-      const std::int64_t end = entry.at("data_offsets").at(1);
-      const SavedMatrix& matrix = matrices.emplace_back(SavedMatrix{
-          name, entry.at("shape").at(0), entry.at("shape").at(1), begin / element_bytes});
-      if (matrix.rows < 1 || matrix.cols < 1 || begin % element_bytes != 0 ||
-          end != begin + matrix.elements() * element_bytes) {
+      const auto begin = whole_in(entry.at("data_offsets").at(0), most_bytes);
+      const auto end = whole_in(entry.at("data_offsets").at(1), most_bytes);
+      const auto rows = whole_in(entry.at("shape").at(0), most_bytes);
+      const auto cols = whole_in(entry.at("shape").at(1), most_bytes);
+      const bool sound = begin && end && rows && cols && *rows >= 1 && *cols >= 1 &&
+                         *rows <= most_bytes / element_bytes / *cols &&
+                         *begin % element_bytes == 0 &&
+                         *end == *begin + *rows * *cols * element_bytes;
+      if (!sound) {
         throw std::runtime_error(fmt::format("gives {} an impossible shape or place", name));
       }
+      matrices.push_back({name, *rows, *cols, *begin / element_bytes});
     }
   } catch (const nlohmann::json::exception&) {
     throw std::runtime_error("has a damaged safetensors head");

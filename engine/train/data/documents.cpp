@@ -7,6 +7,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "support/json_text.hpp"
+
 namespace fourfold {
 
 namespace {
@@ -29,17 +31,17 @@ std::vector<Document> parse_documents(const std::string& text) {
   for (std::string line; std::getline(lines, line);) {
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const nlohmann::json document = nlohmann::json::parse(line, nullptr, false);
-    if (!document.is_object()) {
+    const std::optional<nlohmann::json> document = json_in(line);
+    if (!document || !document->is_object()) {
       throw std::runtime_error(fmt::format("has a line {} that is not {}", number, form));
     }
-    for (const auto& [key, value] : document.items()) {
+    for (const auto& [key, value] : document->items()) {
       if (key == "prompt" || key == "completion") continue;
       throw std::runtime_error(
           fmt::format("has '{}' in line {}; a document is {}", key, number, form));
     }
     documents.push_back(
-        {text_at(document, "prompt", number), text_at(document, "completion", number)});
+        {text_at(*document, "prompt", number), text_at(*document, "completion", number)});
     if (documents.back().completion.empty()) {
       throw std::runtime_error(fmt::format("has no completion in line {}", number));
     }

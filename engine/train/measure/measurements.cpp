@@ -20,7 +20,9 @@
 #include "engine/train/run/stop.hpp"
 #include "support/clock_text.hpp"
 #include "support/foreign_load.hpp"
+#include "support/json_text.hpp"
 #include "support/own_file.hpp"
+#include "support/whole_file.hpp"
 
 namespace fourfold {
 namespace {
@@ -33,11 +35,15 @@ std::string today() {
   return {text, std::strftime(text, sizeof text, "%Y-%m-%d", &local)};
 }
 
-std::string text_of_file(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+// Empty where there is no such file yet.
+std::string text_if_any(const std::string& path) {
+  std::error_code unknown;
+  return std::filesystem::exists(path, unknown) ? read_whole_file(path, "the measurements in") : "";
+}
+
+// Whatever order its entries stand in.
+std::string identity_of(const nlohmann::json& what) {
+  return json_text(what);
 }
 
 // The last line may have been cut off when a run was ended.
@@ -46,12 +52,12 @@ std::set<std::string> identities(const std::string& text, const std::string& pat
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     if (line.empty()) continue;
-    const auto object = nlohmann::ordered_json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (object.is_discarded() && lines.peek() == std::char_traits<char>::eof()) break;
-    if (!object.is_object() || !object.contains("what") || !object.contains("seconds")) {
+    const std::optional<nlohmann::json> object = json_in(line);
+    if (!object && lines.peek() == std::char_traits<char>::eof()) break;
+    if (!object || !object->contains("what") || !object->contains("seconds")) {
       throw FailedTogether(path + " is no file of measurements; name another one");
     }
-    known.insert(object["what"].dump());
+    known.insert(identity_of(object->at("what")));
   }
   return known;
 }
@@ -98,7 +104,7 @@ Measurements::Measurements(const World& world, std::string path, std::string act
       path_(std::move(path)),
       activity_(std::move(activity)),
       began_(wall_seconds()) {
-  const std::string text = world_.from_first(world_.rank() == 0 ? text_of_file(path_) : "");
+  const std::string text = from_first_rank([&] { return text_if_any(path_); });
   known_ = identities(text, path_);
   together([&] {
     if (world_.rank() != 0) return;
@@ -113,7 +119,7 @@ Measurements::Measurements(const World& world, std::string path, std::string act
 void Measurements::want(nlohmann::ordered_json what, const std::function<Timing()>& measure) {
   ++seen_;
   what["ranks"] = world_.size();
-  if (known_.contains(what.dump())) return;
+  if (known_.contains(identity_of(what))) return;
   if (world_.all(stop_asked() ? 1 : 0).front() != 0) throw FailedTogether("interrupted");
   keep(what, undisturbed(measure));
   ++made_;
@@ -151,7 +157,7 @@ Measurements::Measured Measurements::undisturbed(const std::function<Timing()>& 
 
 void Measurements::keep(const nlohmann::ordered_json& what, const Measured& measured) {
   const Timing& timing = measured.timing;
-  known_.insert(what.dump());
+  known_.insert(identity_of(what));
   if (world_.rank() != 0) return;
   const nlohmann::ordered_json line{
       {"what", what},

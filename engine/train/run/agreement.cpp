@@ -7,6 +7,7 @@
 
 #include "engine/mpi/handles.hpp"
 #include "engine/mpi/session.hpp"
+#include "support/plain_sentence.hpp"
 
 namespace fourfold {
 
@@ -29,7 +30,7 @@ void together(const std::function<void()>& work) {
   try {
     work();
   } catch (const std::exception& error) {
-    sentence = error.what();
+    sentence = plain_sentence(error);
     failed = mpi_count(rank_in(MPI_COMM_WORLD));
   }
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD),

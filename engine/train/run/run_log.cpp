@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "support/visible_text.hpp"
+
 namespace fourfold {
 
 namespace {
@@ -46,7 +48,7 @@ void RunLog::say(const std::string& text) const {
 }
 
 void RunLog::print_line(const std::string& text) const {
-  const std::string line = text + "\n";
+  const std::string line = visible(text) + "\n";
   const bool said = std::fwrite(line.data(), 1, line.size(), stdout) == line.size();
   if (said && std::fflush(stdout) == 0) return;
   if (errno != EPIPE && unsaid_ == 0) unsaid_ = errno;

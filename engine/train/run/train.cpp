@@ -35,6 +35,7 @@
 #include "engine/train/run/transport_table.hpp"
 #include "engine/train/sample/sample.hpp"
 #include "schedule/order/step.hpp"
+#include "support/json_object.hpp"
 #include "support/own_file.hpp"
 #include "support/owned_folder.hpp"
 #include "support/whole_file.hpp"
@@ -111,7 +112,7 @@ KernelChoices choices_for(const TrainSettings& settings, const nlohmann::json& s
   const KernelChoices own = tuned(needed);  // on all ranks at once, as they compute later
   const std::string first = world.from_first(json_of(own).dump());
   if (world.rank() == 0) return own;  // which has the timings, to print
-  return read_kernel_choices(nlohmann::json::parse(first));
+  return read_kernel_choices(parse_json(first, "the kernel choices"));
 }
 
 std::string kernels_text(const KernelChoices& choices, double peak) {

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "support/whole_file.hpp"
+#include "support/text_file.hpp"
 
 namespace fourfold {
 
@@ -39,7 +39,7 @@ std::int64_t Completions::all_words() const {
 }
 
 std::vector<Document> read_documents(const std::string& path) {
-  const std::string text = read_whole_file(path, "the documents");
+  const std::string text = read_text_file(path, "the documents");
   try {
     std::vector<Document> documents = parse_documents(text);
     for (const Document& document : documents) {

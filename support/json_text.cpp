@@ -1,0 +1,72 @@
+// A glance at the brackets, then nlohmann's parser; see json_text.hpp.
+#include "support/json_text.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "support/json_object.hpp"
+
+namespace fourfold {
+
+namespace {
+
+// How deep lists and objects nest, without parsing.
+int depth_of(const std::string& text) {
+  int depth = 0, deepest = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char letter = text[i];
+    if (quoted && letter == '\\') ++i;  // whatever follows ends no text
+    if (letter == '"') quoted = !quoted;
+    if (quoted) continue;
+    if (letter == '[' || letter == '{') deepest = std::max(deepest, ++depth);
+    if (letter == ']' || letter == '}') --depth;
+  }
+  return deepest;
+}
+
+}  // namespace
+
+bool nests_too_deep(const std::string& text) {
+  return depth_of(text) > most_json_depth;
+}
+
+std::optional<nlohmann::json> json_in(const std::string& text) {
+  if (nests_too_deep(text)) return std::nullopt;
+  nlohmann::json value = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (value.is_discarded()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::int64_t> whole_in(const nlohmann::json& value, std::int64_t most) {
+  if (!value.is_number_integer()) return std::nullopt;
+  // What is written without a sign may be above all signed numbers.
+  if (value.is_number_unsigned()) {
+    const auto number = value.get<std::uint64_t>();
+    if (number > static_cast<std::uint64_t>(most)) return std::nullopt;
+    return static_cast<std::int64_t>(number);
+  }
+  const auto number = value.get<std::int64_t>();
+  if (number < 0 || number > most) return std::nullopt;
+  return number;
+}
+
+std::int64_t positive_up_to(JsonObject& object, const std::string& key, std::int64_t most) {
+  const std::int64_t number = object.positive(key);
+  if (number <= most) return number;
+  object.fail("'" + key + "' is " + std::to_string(number) + ", but must be at most " +
+              std::to_string(most));
+}
+
+double number_up_to(JsonObject& object, const std::string& key, double most) {
+  const double number = object.number(key);
+  if (number >= 0.0 && number <= most) return number;
+  object.fail("'" + key + "' is " + nlohmann::json(number).dump() + ", but must be from 0 to " +
+              nlohmann::json(most).dump());
+}
+
+std::string json_text(const nlohmann::json& value, int indent) {
+  return value.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace fourfold

@@ -1,0 +1,37 @@
+// JSON between text and values: every JSON text is parsed and bounded here (and by parse_json, which
+// says why one is refused).
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+namespace fourfold {
+
+class JsonObject;
+
+// What nests deeper is refused: to copy, compare or write it takes a stack that has an end.
+inline constexpr int most_json_depth = 100;
+bool nests_too_deep(const std::string& text);
+
+// Nothing where the text is no JSON, or nests too deep.
+std::optional<nlohmann::json> json_in(const std::string& text);
+
+inline constexpr std::int64_t any_whole_number = std::numeric_limits<std::int64_t>::max();
+// Of bytes, words or operations; twice as much, and their sums, fit in 64 bits.
+inline constexpr std::int64_t most_of_a_count = 1'000'000'000'000'000;
+
+// A whole number from 0 to `most`; none where it is of another kind or size.
+std::optional<std::int64_t> whole_in(const nlohmann::json& value,
+                                     std::int64_t most = any_whole_number);
+// Of a key, from 1 on and from 0 on; refused, as the object refuses, where it is more than `most`.
+std::int64_t positive_up_to(JsonObject& object, const std::string& key, std::int64_t most);
+double number_up_to(JsonObject& object, const std::string& key, double most);
+
+// The text of a value on one line, or with `indent` letters before what is inside; bytes of its
+// texts that are no UTF-8, as of a file's name, become U+FFFD.
+std::string json_text(const nlohmann::json& value, int indent = -1);
+
+}  // namespace fourfold

@@ -1,0 +1,28 @@
+// Text that people and programs write, read whole: without a byte order mark, each line ended by a
+// line feed alone, whatever editor or system wrote it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "support/whole_file.hpp"
+
+namespace fourfold {
+
+// As read_whole_file.
+std::string read_text_file(const std::string& path, const std::string& what = "",
+                           std::int64_t most = most_input_bytes);
+
+struct TextLine {
+  std::int64_t number = 1;
+  std::string text;   // without its end
+  bool ended = true;  // only the last may lack it: it is being written, or was cut off
+};
+
+std::vector<TextLine> lines_of(const std::string& text);
+std::vector<TextLine> read_lines(const std::string& path, const std::string& what = "");
+// None where there is no such file; one that cannot be read is refused.
+std::vector<TextLine> read_lines_if_any(const std::string& path, const std::string& what = "");
+
+}  // namespace fourfold
