@@ -10,6 +10,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "support/lost_reader.hpp"
 #include "support/visible_text.hpp"
 
 namespace fourfold {
@@ -28,7 +29,7 @@ void print(const std::string& answer) {
   const std::string text = visible(answer);
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (written && std::fflush(stdout) == 0) return;
-  if (errno == EPIPE) return;  // the reader, say `head`, has seen enough
+  if (nobody_reads(errno)) return;  // `head` has seen enough
   throw std::runtime_error(std::string("cannot write to standard output: ") + std::strerror(errno));
 }
 
