@@ -53,6 +53,7 @@ configure() {
   say "configuring build/"
   mkdir -p build || stop "cannot write to $(pwd -P); clone into a folder of your own"
   cmake -S . -B build "${generator[@]}" -D CMAKE_BUILD_TYPE=Release -D BUILD_TESTING=ON \
+    -D CMAKE_COMPILE_WARNING_AS_ERROR="${FOURFOLD_WARNINGS_ARE_ERRORS:-OFF}" \
     </dev/null >build/configure.log 2>&1 || {
     cat build/configure.log >&2
     stop "CMake could not configure; the lines above say why (rm -r build starts afresh)"
