@@ -180,8 +180,8 @@ HereStep train_once(const HereRun& run, const std::string& transport, const std:
   const ForeignLoad load;
   const JobResult result = run_side_by_side({job}).front();
   if (result.status != 0) {
-    throw std::runtime_error(fmt::format("training {} ended with status {}: {}", run.id(),
-                                         result.status, result.complaint));
+    throw std::runtime_error(
+        fmt::format("training {} {}: {}", run.id(), ending_text(result), result.complaint));
   }
   HereStep step = step_of_log(folder + "/run/log.jsonl");
   step.foreign_cores = load.cores();

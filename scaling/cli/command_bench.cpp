@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <string>
 #include <vector>
 
 #include "scaling/cli/commands.hpp"
 #include "scaling/jobs/engine_job.hpp"
+#include "scaling/jobs/interrupt.hpp"
+#include "support/exit_status.hpp"
+#include "support/standard_streams.hpp"
 
 namespace fourfold {
 namespace {
@@ -16,7 +18,8 @@ namespace {
 int measure(const std::string& verb, const std::vector<std::string>& typed) {
   if (one_of_several_ranks()) become({"fourfold-bench", verb}, typed);
   const EngineJob job = run_engine_verb({"fourfold-bench", verb}, typed);
-  if (!job.killed.empty()) fmt::print(stderr, "fourfold: {}\n", job.killed);
+  if (job.status == status_stopped && job.killed.empty()) throw Interrupted();
+  if (!job.killed.empty()) say(fmt::format("fourfold: {}\n", job.killed));
   return job.status;
 }
 

@@ -30,8 +30,7 @@ constexpr double simulations_work = 9.0;  // of a question, in searches, for the
 std::string reason_of(const JobResult& result) {
   const std::size_t end = result.complaint.find_last_not_of('\n');
   if (end == std::string::npos) {
-    return fmt::format("it ended with status {} and said nothing{}", result.status,
-                       result.status == 128 + 9 ? " (was it out of memory?)" : "");
+    return fmt::format("it {} and said nothing", ending_text(result));
   }
   const std::string said = result.complaint.substr(0, end + 1);
   return said.substr(said.rfind('\n') + 1);

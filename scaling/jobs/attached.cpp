@@ -1,30 +1,22 @@
-// fork, exec, and a look at signals ten times a second; see attached.hpp.
+// A process, two pipes, and a look at signals ten times a second; see attached.hpp.
 #include "scaling/jobs/attached.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
-#include <cstring>
-#include <stdexcept>
-#include <utility>
 
 #include "scaling/jobs/interrupt.hpp"
+#include "scaling/jobs/process.hpp"
 
 namespace fourfold {
 namespace {
 
-std::array<int, 2> make_pipe() {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) == 0) return ends;
-  throw std::runtime_error(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
-}
+using Clock = std::chrono::steady_clock;
 
 // A stream of the command: a pipe if somebody hears it.
 class Stream {
@@ -32,114 +24,99 @@ class Stream {
   explicit Stream(const std::function<void(std::string_view)>& hear) : hear_(hear) {
     if (hear) ends_ = make_pipe();
   }
-  ~Stream() {
-    close_end(0);
-    close_end(1);
-  }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
 
-  // In the child.
-  void become(int stream) const {
-    if (ends_[1] >= 0) dup2(ends_[1], stream);
-  }
+  int write_end() const { return ends_.write_end.number(); }
   // In the parent, which does not write.
-  void only_read() { close_end(1); }
-  pollfd watched() const { return {ends_[0], POLLIN, 0}; }
+  void only_read() { ends_.write_end.close(); }
+  pollfd watched() const { return {ends_.read_end.number(), POLLIN, 0}; }
   // Hands on what is there.
   void hear_some() {
     std::array<char, 4096> buffer;
-    const ssize_t count = read(ends_[0], buffer.data(), buffer.size());
+    const ssize_t count = read(ends_.read_end.number(), buffer.data(), buffer.size());
     if (count > 0) hear_({buffer.data(), static_cast<std::size_t>(count)});
-    if (count == 0 || (count < 0 && errno != EINTR)) close_end(0);
+    if (count == 0 || (count < 0 && errno != EINTR)) ends_.read_end.close();
   }
   // What is left when the writer has ended; what others still write is not waited for.
   void hear_rest() {
-    if (ends_[0] >= 0) fcntl(ends_[0], F_SETFL, O_NONBLOCK);
-    while (ends_[0] >= 0) hear_some();
+    if (ends_.read_end.open()) fcntl(ends_.read_end.number(), F_SETFL, O_NONBLOCK);
+    while (ends_.read_end.open()) hear_some();
   }
 
  private:
-  void close_end(std::size_t end) {
-    if (ends_[end] >= 0) close(std::exchange(ends_[end], -1));
-  }
-
   const std::function<void(std::string_view)>& hear_;
-  std::array<int, 2> ends_{-1, -1};
+  Pipe ends_;
 };
 
-struct Streams {
-  Stream output, complaint;
+// What has been asked of the command so far, and what it is to hear next.
+class Stops {
+ public:
+  Stops(Process& process, const Launching& launching) : process_(process), launching_(launching) {}
+
+  bool asked() const { return asked_ > 0; }
+  void look() {
+    const bool starting = launching_.has_started && !launching_.has_started();
+    if (launching_.has_started && !held_back_) held_back_ = process_.stop_is_pending();
+    const int now = std::max(interrupts_so_far(), held_back_ ? 1 : 0);
+    if (now > asked_) {
+      if (asked_ == 0) process_.end(SIGUSR1);
+      if (asked_ > 0 || now > 1) process_.end(SIGKILL);
+      if (asked_ == 0) since_ = Clock::now();
+      asked_ = now;
+    }
+    if (!starting) return;
+    constexpr std::chrono::seconds for_one_that_starts{2};
+    if (asked()) {
+      if (Clock::now() - since_ > for_one_that_starts) process_.end(SIGKILL);
+      return;
+    }
+    if (Clock::now() - began_ < launching_.at_most) return;
+    process_.end(SIGKILL);
+    throw NothingStarted(fmt::format(
+        "has started nothing within {:g} s; is there room for its processes, their files and their "
+        "shared memory (ulimit -a, df /tmp /dev/shm), and do all nodes answer?",
+        std::chrono::duration<double>(launching_.at_most).count()));
+  }
+
+ private:
+  Process& process_;
+  const Launching& launching_;
+  Clock::time_point began_ = Clock::now(), since_;
+  bool held_back_ = false;
+  int asked_ = 0;
 };
 
-// In the child. Returns only if the command cannot be started.
-void become(const std::vector<std::string>& command, pid_t parent, const Streams& streams) {
-  setpgid(0, 0);  // Ctrl-C of the terminal is for us: mpirun would kill its ranks on it
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(1);
-  for (int signal : {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_DFL);
-  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (nothing >= 0) dup2(nothing, STDIN_FILENO);
-  streams.output.become(STDOUT_FILENO);
-  streams.complaint.become(STDERR_FILENO);
-  std::vector<char*> arguments;
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  execvp(arguments[0], arguments.data());
-}
-
-// The error of a child that could not become the command comes back through a pipe, which a
-// successful exec closes.
-pid_t started(const std::vector<std::string>& command, const Streams& streams) {
-  const std::array<int, 2> failure = make_pipe();
-  const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child == 0) {
-    become(command, parent, streams);
-    const int error = errno;
-    [[maybe_unused]] const ssize_t written = write(failure[1], &error, sizeof error);
-    _exit(127);
+Start start_of(const std::vector<std::string>& command, const Stream& output,
+               const Stream& complaint, const Launching& launching) {
+  Start start{command, {-1, output.write_end(), complaint.write_end()}, SIGTERM, {}, 0};
+  if (launching.has_started) {
+    start.stopping = Start::Stopping::held_back;
+    start.when_we_end = SIGKILL;
   }
-  int error = child < 0 ? errno : 0;
-  close(failure[1]);
-  if (child > 0 && read(failure[0], &error, sizeof error) == sizeof error) {
-    waitpid(child, nullptr, 0);
-  }
-  close(failure[0]);
-  if (error != 0) {
-    throw std::runtime_error(
-        fmt::format("cannot start {}: {}", command.front(), std::strerror(error)));
-  }
-  return child;
+  return start;
 }
 
 }  // namespace
 
-AttachedResult run_attached(const std::vector<std::string>& command, const Hearers& hearers) {
+AttachedResult run_attached(const std::vector<std::string>& command, const Hearers& hearers,
+                            const Launching& launching) {
   constexpr int look_again = 100;  // milliseconds
-  Streams streams{Stream(hearers.output), Stream(hearers.complaint)};
-  const std::array heard_streams{&streams.output, &streams.complaint};
-  const pid_t child = started(command, streams);
-  for (Stream* stream : heard_streams) stream->only_read();
-  AttachedResult result;
-  int heard = 0, status = 0;
-  while (waitpid(child, &status, WNOHANG) == 0) {
-    if (interrupts_so_far() > heard) {
-      ++heard;
-      kill(child, heard == 1 ? SIGUSR1 : SIGTERM);
-    }
+  const PatientlyInterrupted patiently;
+  Stream output(hearers.output), complaint(hearers.complaint);
+  const std::array heard{&output, &complaint};
+  Process process(start_of(command, output, complaint, launching));
+  for (Stream* stream : heard) stream->only_read();
+  Stops stops(process, launching);
+  while (!process.ended()) {
+    stops.look();
     // A stream that nobody hears, or whose end has come, is never ready: then this only waits.
-    std::array watched{streams.output.watched(), streams.complaint.watched()};
+    std::array watched{output.watched(), complaint.watched()};
     if (poll(watched.data(), watched.size(), look_again) <= 0) continue;
     for (std::size_t i = 0; i < watched.size(); ++i) {
-      if (watched[i].revents != 0) heard_streams[i]->hear_some();
+      if (watched[i].revents != 0) heard[i]->hear_some();
     }
   }
-  for (Stream* stream : heard_streams) stream->hear_rest();
-  result.interrupted = heard > 0;
-  result.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  result.status = result.signal > 0 ? 128 + result.signal : WEXITSTATUS(status);
-  return result;
+  for (Stream* stream : heard) stream->hear_rest();
+  return {process.status(), process.signal(), stops.asked()};
 }
 
 }  // namespace fourfold

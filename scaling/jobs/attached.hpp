@@ -1,7 +1,9 @@
 // Runs one long job in the foreground: it speaks for itself, and is asked to stop when we are.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +13,7 @@ namespace fourfold {
 struct AttachedResult {
   int status = 0;            // exit status; 128 + signal if it died of one
   int signal = 0;            // that it died of; 0: it ended by itself
-  bool interrupted = false;  // Ctrl-C or SIGTERM came meanwhile
+  bool interrupted = false;  // a signal to stop came meanwhile, to us or to it
 };
 
 // Takes what the command says, piece by piece, on each of its streams. One that nobody hears is
@@ -21,10 +23,23 @@ struct Hearers {
   std::function<void(std::string_view)> complaint = {};
 };
 
-// The command's input is empty. On
-// the first Ctrl-C or SIGTERM it gets SIGUSR1 (which mpirun hands on to all ranks: finish and
-// stop), on the second SIGTERM. It ends with us, whatever ends us. Throws std::runtime_error if it
-// cannot be started.
-AttachedResult run_attached(const std::vector<std::string>& command, const Hearers& hearers = {});
+// What a command says of itself that was given up: "has started nothing within ...".
+struct NothingStarted : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Of a command that starts others, as mpirun does, and would end them when it is asked to stop:
+// such signals to it are held back, and taken as if they had come to us.
+struct Launching {
+  std::function<bool()> has_started = {};  // whether those others have; empty: it starts none
+  std::chrono::milliseconds at_most = std::chrono::minutes(3);  // until then
+};
+
+// The command's input is empty. On the first signal to stop (interrupt.hpp) it gets SIGUSR1, which
+// mpirun hands on to all ranks: finish and stop; on the second it is ended at once, as is one that
+// has not started what it launches. It ends with us, whatever ends us. Throws std::runtime_error if
+// it cannot be started, and NothingStarted.
+AttachedResult run_attached(const std::vector<std::string>& command, const Hearers& hearers = {},
+                            const Launching& launching = {});
 
 }  // namespace fourfold

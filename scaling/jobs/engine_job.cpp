@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -20,8 +21,10 @@
 #include "scaling/jobs/attached.hpp"
 #include "scaling/jobs/launch.hpp"
 #include "scaling/jobs/mpirun_words.hpp"
+#include "scaling/jobs/process.hpp"
 #include "support/exit_status.hpp"
 #include "support/owned_folder.hpp"
+#include "support/ranks_started.hpp"
 #include "support/standard_streams.hpp"
 
 namespace fourfold {
@@ -36,6 +39,7 @@ Words mpirun_words(std::int64_t ranks) {
     words.insert(words.end(), more.begin(), more.end());
   };
   if (geteuid() == 0) add({"--allow-run-as-root"});
+  words.insert(words.end(), {"-x", fmt::format("{}=1", asks_for_start)});
   // Binding is left to the system: two runs side by side would be bound to the same cores.
   add({"--bind-to", "none"});
   if (!may_read_other_memory()) add({"--mca", "btl_vader_single_copy_mechanism", "none"});
@@ -51,9 +55,17 @@ Words mpirun_words(std::int64_t ranks) {
 struct EngineResult {
   AttachedResult job;
   std::optional<RankDeath> death;
-  bool mpirun_stopped = false;  // by a signal to mpirun alone
-  std::string unsaid;           // why some of its output could not be passed on
+  bool silent = false;  // mpirun failed without a word
+  std::string unsaid;   // why some of its output could not be passed on
 };
+
+// What mpirun opens on a node, measured with Open MPI 4.1: 28 files, and four for each rank. With
+// fewer it waits for ever. Ranks on other nodes are not its own, and limits of a thousand do.
+void allow_files_of(std::int64_t ranks) {
+  constexpr std::int64_t own = 64, of_a_rank = 6, enough = 1024;
+  allow_open_files(std::min(own + of_a_rank * ranks, enough),
+                   fmt::format("mpirun with {} ranks", ranks));
+}
 
 EngineResult run_engine(const Words& engine, std::int64_t ranks) {
   if (ranks == 1) return {run_attached(engine), std::nullopt, false, ""};
@@ -61,6 +73,7 @@ EngineResult run_engine(const Words& engine, std::int64_t ranks) {
   if (std::ranges::find(engine, ":") != engine.end()) {
     throw std::runtime_error("the word : is one of mpirun's own; write a path of this name as ./:");
   }
+  allow_files_of(ranks);
   Words command = mpirun_words(ranks);
   command.insert(command.end(), engine.begin(), engine.end());
   MpirunWords words;
@@ -75,14 +88,17 @@ EngineResult run_engine(const Words& engine, std::int64_t ranks) {
   };
   const auto complain = [&words](std::string_view said) { say(words.own(said)); };
   try {
-    result.job = run_attached(command, {pass_on, complain});
+    result.job = run_attached(command, {pass_on, complain}, {[&] { return words.started(); }});
+  } catch (const NothingStarted& nothing) {
+    say(words.rest());
+    throw std::runtime_error(fmt::format("mpirun {}", nothing.what()));
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(
         fmt::format("{}; install openmpi-bin, or use one rank (--ranks 1)", error.what()));
   }
   say(words.rest());
   result.death = words.death();
-  result.mpirun_stopped = result.job.status == 1 && !words.mpirun_spoke();
+  result.silent = !words.mpirun_spoke();
   return result;
 }
 
@@ -95,8 +111,15 @@ std::string killed_text(const EngineResult& result) {
   const int signal = killing_signal(result);
   if (signal == 0) return "";
   const std::string who = result.death ? fmt::format("rank {}", result.death->rank) : "the job";
-  return fmt::format("{} was killed by signal {} ({}){}", who, signal, strsignal(signal),
-                     signal == SIGKILL ? ", perhaps by the system for lack of memory" : "");
+  return fmt::format("{} {}", who, death_text(signal));
+}
+
+// Whether somebody has asked the job to stop: us, a rank, which then ends all with that status or
+// dies of it, or a launcher of its own.
+bool was_stopped(const EngineResult& result) {
+  constexpr std::array asks{SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+  const bool died_of_it = std::ranges::count(asks, killing_signal(result)) > 0;
+  return result.job.interrupted || result.job.status == status_stopped || died_of_it;
 }
 
 // Those that the plan has made for the job, which go again where that leaves them empty.
@@ -150,6 +173,9 @@ EngineJob run_engine_verb(const EngineVerb& what, const Words& typed) {
   }
   question.push_back("--plan");
   const JobResult answer = run_side_by_side({{question, ""}}).front();
+  if (answer.signal > 0) {
+    throw std::runtime_error(fmt::format("{} {}", engine, ending_text(answer)));
+  }
   if (answer.status != 0) {
     say(answer.complaint);
     return {answer.status, nullptr, ""};
@@ -160,17 +186,17 @@ EngineJob run_engine_verb(const EngineVerb& what, const Words& typed) {
   for (const nlohmann::json& word : plan.at("arguments")) command.push_back(word);
   const EngineResult result = run_engine(command, plan.at("ranks").get<std::int64_t>());
   if (result.job.interrupted) return {status_stopped, plan, ""};
-  const int signal = killing_signal(result);
-  const bool stopped = signal == SIGINT || signal == SIGTERM || result.mpirun_stopped ||
-                       result.job.status == status_stopped;
+  const bool stopped = was_stopped(result);
   // Only what measures may say no; a job that ends with 1 otherwise has failed.
   const bool answers = result.job.status == status_done ||
                        (what.executable == "fourfold-bench" && result.job.status == status_no);
   if (answers && !stopped && !result.unsaid.empty()) throw std::runtime_error(result.unsaid);
-  return {stopped   ? status_stopped
-          : answers ? result.job.status
-                    : status_could_not,
-          plan, killed_text(result)};
+  const int status = stopped ? status_stopped : answers ? result.job.status : status_could_not;
+  std::string killed = killed_text(result);
+  if (status == status_could_not && result.silent && killed.empty()) {
+    killed = fmt::format("mpirun ended with status {} and has not said why", result.job.status);
+  }
+  return {status, plan, killed};
 }
 
 }  // namespace fourfold

@@ -1,4 +1,5 @@
-// Ctrl-C and SIGTERM: a request to stop that long work looks at, so that finished points are kept.
+// Ctrl-C, SIGTERM and a terminal that hangs up: a request to stop that long work looks at, so that
+// finished points are kept.
 #pragma once
 
 #include <exception>
@@ -9,11 +10,24 @@ struct Interrupted : std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 
-// From here on the two signals only leave a note. Call once, before any thread or child exists.
+// From here on SIGINT, SIGTERM and SIGHUP (unless it is ignored, as under nohup) only leave a note.
+// A second one ends this process at once, with status 130, and what it has started with it. What
+// comes within a moment of the first belongs to it: one event may send several (a shell and its
+// terminal that go, `timeout`, a queue that signals all processes of a job).
+// Call once, before any thread or child exists.
 void watch_for_interrupts();
 
-// How many of them have come, for those who let a child finish first.
+// How many of them have come.
 int interrupts_so_far();
+
+// While it lives, a second signal is a note, too: somebody waits for a child and ends it then.
+class PatientlyInterrupted {
+ public:
+  PatientlyInterrupted();
+  ~PatientlyInterrupted();
+  PatientlyInterrupted(const PatientlyInterrupted&) = delete;
+  PatientlyInterrupted& operator=(const PatientlyInterrupted&) = delete;
+};
 
 // Throws Interrupted if a signal came.
 void stop_if_interrupted();

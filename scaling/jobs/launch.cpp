@@ -1,12 +1,9 @@
-// posix_spawnp, three pipes a child, and poll; see launch.hpp.
+// A process and three pipes a child, and poll; see launch.hpp.
 #include "scaling/jobs/launch.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +18,7 @@
 #include <utility>
 
 #include "scaling/jobs/interrupt.hpp"
+#include "scaling/jobs/process.hpp"
 #include "scaling/jobs/slots.hpp"
 
 namespace fourfold {
@@ -32,88 +30,12 @@ constexpr std::size_t longest_input = 1'048'576;  // and that Linux lets anybody
 constexpr std::size_t longest_complaint = 4'096;
 constexpr std::string_view progress_word = "progress ";
 
-// One end of a pipe, closed once.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~Descriptor() { close(); }
-
-  int number() const { return number_; }
-  bool open() const { return number_ >= 0; }
-  void close() {
-    if (number_ >= 0) ::close(std::exchange(number_, -1));
-  }
-
- private:
-  int number_ = -1;
-};
-
-struct Pipe {
-  Descriptor read_end, write_end;
-};
-
-Pipe make_pipe() {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) {
-    throw std::runtime_error(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
-  }
-  return {Descriptor(ends[0]), Descriptor(ends[1])};
-}
-
-// A running child. Its destructor ends it, so that an exception leaves none behind.
+// A running child, which an exception leaves none of behind.
 class Child {
  public:
-  explicit Child(const Job& job) {
-    if (job.input.size() > longest_input) throw std::runtime_error("the input is too long");
-    Pipe input = make_pipe(), output = make_pipe(), complaint = make_pipe();
-    if (job.input.size() > plain_pipe &&
-        fcntl(input.write_end.number(), F_SETPIPE_SZ, static_cast<int>(longest_input)) < 0) {
-      throw std::runtime_error(
-          fmt::format("cannot hand over {} bytes: {}", job.input.size(), std::strerror(errno)));
-    }
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, input.read_end.number(), STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, output.write_end.number(), STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, complaint.write_end.number(), STDERR_FILENO);
-    std::vector<char*> arguments;
-    for (const std::string& word : job.command)
-      arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    const int error =
-        posix_spawnp(&process_, arguments[0], &actions, nullptr, arguments.data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (error != 0) {
-      process_ = -1;
-      throw std::runtime_error(
-          fmt::format("cannot start {}: {}", job.command.front(), std::strerror(error)));
-    }
-    if (job.cpu_limit_s > 0) {
-      const auto seconds = static_cast<rlim_t>(job.cpu_limit_s);
-      const rlimit limit{seconds, seconds + 1};
-      prlimit(process_, RLIMIT_CPU, &limit, nullptr);
-    }
-    // A child that died before it read makes this fail; its status and complaint then tell why.
-    [[maybe_unused]] const ssize_t written =
-        write(input.write_end.number(), job.input.data(), job.input.size());
-    streams_ = {std::move(output.read_end), std::move(complaint.read_end)};
-  }
-  Child(Child&& other) noexcept
-      : process_(std::exchange(other.process_, -1)),
-        streams_(std::move(other.streams_)),
-        texts_(std::move(other.texts_)) {}
-  ~Child() {
-    if (process_ < 0) return;
-    kill(process_, SIGKILL);
-    wait_for_end();
-  }
+  explicit Child(const Job& job) : Child(job, make_pipe(), make_pipe(), make_pipe()) {}
 
+  void end() const { process_.end(); }
   bool running() const { return streams_[0].open() || streams_[1].open(); }
   void watch(std::vector<pollfd>& watched) const {
     for (const Descriptor& stream : streams_) watched.push_back({stream.number(), POLLIN, 0});
@@ -147,21 +69,35 @@ class Child {
     }
   }
   JobResult result() {
-    const int status = wait_for_end();
-    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    return {std::move(texts_[0]), std::move(texts_[1]), code};
+    return {std::move(texts_[0]), std::move(texts_[1]), process_.status(), process_.signal()};
   }
 
  private:
-  int wait_for_end() {
-    int status = 0;
-    while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
-    }
-    process_ = -1;
-    return status;
+  Child(const Job& job, Pipe input, Pipe output, Pipe complaint)
+      : process_(
+            {with_room_for(job, input),
+             {input.read_end.number(), output.write_end.number(), complaint.write_end.number()},
+             SIGKILL,
+             Start::Stopping::by_its_own,
+             job.cpu_limit_s}),
+        streams_{std::move(output.read_end), std::move(complaint.read_end)} {
+    // A child that died before it read makes this fail; its status and complaint then tell why.
+    [[maybe_unused]] const ssize_t written =
+        write(input.write_end.number(), job.input.data(), job.input.size());
   }
 
-  pid_t process_ = -1;
+  // The command, once its input fits into the pipe: nobody reads yet when it is written.
+  static const std::vector<std::string>& with_room_for(const Job& job, const Pipe& input) {
+    if (job.input.size() > longest_input) throw std::runtime_error("the input is too long");
+    if (job.input.size() > plain_pipe &&
+        fcntl(input.write_end.number(), F_SETPIPE_SZ, static_cast<int>(longest_input)) < 0) {
+      throw std::runtime_error(
+          fmt::format("cannot hand over {} bytes: {}", job.input.size(), std::strerror(errno)));
+    }
+    return job.command;
+  }
+
+  Process process_;
   std::array<Descriptor, 2> streams_;  // standard output, standard error
   std::array<std::string, 2> texts_;
 };
@@ -184,7 +120,7 @@ std::vector<JobResult> run_side_by_side(const std::vector<Job>& jobs, const Hear
     for (const Child& child : children) child.watch(watched);
     // The time limit covers a signal that comes between the look and the wait.
     poll(watched.data(), watched.size(), /*timeout_ms=*/200);
-    stop_if_interrupted();
+    if (interrupts_so_far() > 0) break;
     for (std::size_t i = 0; i < children.size(); ++i) {
       children[i].read_available(&watched[2 * i]);
       const double done = children[i].take_progress();
@@ -192,10 +128,18 @@ std::vector<JobResult> run_side_by_side(const std::vector<Job>& jobs, const Hear
     }
     slots.keep_for(running());
   }
+  if (interrupts_so_far() > 0) {
+    for (const Child& child : children) child.end();  // all at once; then each is waited for
+    throw Interrupted();
+  }
   std::vector<JobResult> results;
   for (Child& child : children) results.push_back(child.result());
-  stop_if_interrupted();  // the terminal sends Ctrl-C to the children, too: they died of it
   return results;
+}
+
+std::string ending_text(const JobResult& result) {
+  if (result.signal > 0) return death_text(result.signal);
+  return fmt::format("ended with status {}", result.status);
 }
 
 std::string beside_this_executable(const std::string& executable) {

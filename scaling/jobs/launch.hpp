@@ -20,7 +20,11 @@ struct JobResult {
   std::string output;
   std::string complaint;  // the end of standard error
   int status = 0;         // exit status; 128 + signal if it died of one
+  int signal = 0;         // that it died of; 0: it ended by itself
 };
+
+// How it ended, in words that follow its name: "ended with status 2", "was killed by signal 9 ...".
+std::string ending_text(const JobResult& result);
 
 // Told which job has done which part of its work, from its lines "progress 0.25" on standard error.
 using Hear = std::function<void(std::size_t job, double done)>;

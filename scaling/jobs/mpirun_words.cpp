@@ -6,6 +6,8 @@
 #include <regex>
 #include <utility>
 
+#include "support/ranks_started.hpp"
+
 namespace fourfold {
 namespace {
 
@@ -71,6 +73,10 @@ std::string MpirunWords::rest() {
 }
 
 std::string MpirunWords::own_line(const std::string& line) {
+  if (line == ranks_started) {
+    started_ = true;
+    return "";
+  }
   const bool error = line.find("ORTE_ERROR_LOG") != std::string::npos;
   mpirun_spoke_ = mpirun_spoke_ || error || is_frame(line) || is_notice(line);
   if (is_notice(line)) {

@@ -24,9 +24,10 @@ class MpirunWords {
   std::string rest();
   // The rank that mpirun saw die of a signal.
   std::optional<RankDeath> death() const { return death_; }
-  // Whether mpirun has said anything itself. It ends with 1 without a word only when a signal
-  // stopped it.
+  // Whether mpirun has said anything itself.
   bool mpirun_spoke() const { return mpirun_spoke_; }
+  // Whether rank 0 has said that MPI has started (support/ranks_started.hpp).
+  bool started() const { return started_; }
 
  private:
   std::string own_line(const std::string& line);
@@ -35,6 +36,7 @@ class MpirunWords {
   std::string held_;   // a line of dashes, until the next line tells whose it is
   bool in_notice_ = false;
   bool mpirun_spoke_ = false;
+  bool started_ = false;
   std::optional<RankDeath> death_;
 };
 

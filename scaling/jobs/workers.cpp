@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "scaling/jobs/interrupt.hpp"
+#include "scaling/jobs/process.hpp"
 #include "scaling/jobs/slots.hpp"
 #include "support/exit_status.hpp"
 
@@ -113,6 +114,7 @@ class Worker {
     const pid_t parent = getpid();
     process_ = fork();
     if (process_ == 0) {
+      setpgid(0, 0);  // Ctrl-C of the terminal is for whoever shares out the work
       prctl(PR_SET_PDEATHSIG, SIGTERM);
       if (getppid() != parent) _exit(status_stopped);
       close_all_but({ends[1], slots.take_end(), slots.give_end()});
@@ -129,21 +131,23 @@ class Worker {
       : task(std::exchange(other.task, std::nullopt)),
         process_(std::exchange(other.process_, -1)),
         socket_(std::exchange(other.socket_, -1)),
-        text_(std::move(other.text_)) {}
+        text_(std::move(other.text_)),
+        asked_(other.asked_) {}
   Worker& operator=(Worker&& other) noexcept {
     std::swap(task, other.task);
     std::swap(process_, other.process_);
     std::swap(socket_, other.socket_);
     std::swap(text_, other.text_);
+    std::swap(asked_, other.asked_);
     return *this;
   }
   ~Worker() {
     if (socket_ >= 0) close(socket_);
     if (process_ < 0) return;
-    // It ends what it has started, and then itself.
+    // It ends what it has started, which has two seconds, and then itself.
     constexpr std::chrono::milliseconds look_again{10};
-    constexpr int looks = 300;
-    kill(process_, SIGTERM);
+    constexpr int looks = 400;
+    ask_to_end();
     for (int i = 0; i < looks; ++i) {
       if (waitpid(process_, nullptr, WNOHANG) != 0) return;
       std::this_thread::sleep_for(look_again);
@@ -153,6 +157,10 @@ class Worker {
   }
 
   int socket() const { return socket_; }
+  // By one signal: a second one would not leave it the time.
+  void ask_to_end() {
+    if (process_ > 0 && !std::exchange(asked_, true)) kill(process_, SIGTERM);
+  }
   void begin(std::size_t number) {
     task = number;
     send_line(socket_, std::to_string(number));  // of one that has died, the end will be heard
@@ -166,11 +174,10 @@ class Worker {
     while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
     }
     process_ = -1;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == status_stopped) throw Interrupted();
-    if (!WIFSIGNALED(status)) return "the process that answered it ended too early";
-    const int signal = WTERMSIG(status);
-    return fmt::format("the process that answered it was killed by signal {} ({}){}", signal,
-                       strsignal(signal), signal == SIGKILL ? "; was it out of memory?" : "");
+    if (WIFSIGNALED(status)) return "the process that answered it " + death_text(WTERMSIG(status));
+    return WEXITSTATUS(status) == status_stopped
+               ? "the process that answered it was asked to stop by a signal"
+               : "the process that answered it ended too early";
   }
 
   std::optional<std::size_t> task;
@@ -179,12 +186,18 @@ class Worker {
   pid_t process_ = -1;
   int socket_ = -1;
   std::string text_;
+  bool asked_ = false;
 };
 
 class Workers {
  public:
   Workers(std::size_t most, const DoTask& work, const Ears& ears)
       : most_(std::max<std::size_t>(most, 1)), work_(work), ears_(ears) {}
+
+  // All are asked to end before each is waited for.
+  ~Workers() {
+    for (Worker& worker : workers_) worker.ask_to_end();
+  }
 
   void run() {
     while (true) {

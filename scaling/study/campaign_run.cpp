@@ -95,7 +95,7 @@ void calibrate_here(const Campaign& campaign, const CampaignOrder& order) {
   const JobResult result = run_side_by_side({job}).front();
   if (result.status == 0) return;
   throw std::runtime_error(
-      fmt::format("the calibration ended with status {}: {}", result.status, result.complaint));
+      fmt::format("the calibration {}: {}", ending_text(result), result.complaint));
 }
 
 std::string sensitivities(const Study& study) {

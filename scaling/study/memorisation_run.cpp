@@ -172,7 +172,8 @@ class Desk {
     const std::vector<JobResult> results = run_side_by_side(jobs);
     for (const JobResult& result : results) {
       if (result.status != 0) {
-        throw std::runtime_error("a run of the study has failed: " + result.complaint);
+        throw std::runtime_error(
+            fmt::format("a run of the study {}: {}", ending_text(result), result.complaint));
       }
     }
     return results;

@@ -35,10 +35,13 @@ expect 1 1 bench gemm
 expect 2 1 train --quick
 expect 2 1 sample --checkpoint somewhere
 
-# On several ranks mpirun stands between them; one that says nothing of an end with 1 was stopped.
+# On several ranks mpirun stands between them; one that says nothing of its end has failed all the
+# same: nobody has stopped it.
 printf '#!/usr/bin/env bash\necho "$SAID" >&2\nexit "$STATUS"\n' >"$folder/mpirun"
 chmod +x "$folder/mpirun"
 export PATH=$folder:$PATH RANKS=2 SAID=""
 expect 0 0 bench gemm
 expect 2 7 train --quick
-expect 130 1 train --quick
+expect 130 130 train --quick
+expect 2 1 train --quick
+grep -q "^fourfold: mpirun ended with status 1 and has not said why" "$folder/said" || exit 1

@@ -1,0 +1,199 @@
+// Programs that are started: none outlives us, signals to stop are held back where they must be,
+// and what starts nothing is given up.
+#include "scaling/jobs/process.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <stdexcept>
+#include <thread>
+
+#include "scaling/jobs/attached.hpp"
+#include "scaling/jobs/interrupt.hpp"
+#include "scaling/jobs/launch.hpp"
+#include "tests/scaling/temporary_folder.hpp"
+
+namespace fourfold {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using namespace std::chrono_literals;
+
+using Clock = std::chrono::steady_clock;
+
+template <typename Check>
+bool soon(const Check& check) {
+  for (int i = 0; i < 500; ++i) {
+    if (check()) return true;
+    std::this_thread::sleep_for(10ms);
+  }
+  return false;
+}
+
+pid_t written_id(const std::string& file) {
+  std::ifstream text(file);
+  pid_t id = 0;
+  text >> id;
+  return id;
+}
+
+// Not there, or dead and not waited for.
+bool is_gone(pid_t id) {
+  std::ifstream about("/proc/" + std::to_string(id) + "/stat");
+  std::string number, name, state;
+  about >> number >> name >> state;
+  return !about || state == "Z";
+}
+
+// In a process of its own, as signals and limits are.
+template <typename Work>
+int status_of(const Work& work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    work();
+    _exit(99);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+TEST(Process, EndsWithWhoeverStartedItWhateverEndsThat) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("id");
+
+  status_of([&] {
+    Process process({{"sh", "-c", "trap '' TERM INT HUP; echo $$ >" + file + "; sleep 60"}});
+    soon([&] { return written_id(file) > 0; });
+    kill(getpid(), SIGKILL);
+  });
+
+  ASSERT_GT(written_id(file), 0);
+  EXPECT_TRUE(soon([&] { return is_gone(written_id(file)); }));
+}
+
+TEST(Process, IsEndedWithItsObjectEvenIfItHeedsNoSignal) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("id");
+  const auto began = Clock::now();
+  {
+    const Process process({{"sh", "-c", "trap '' TERM; echo $$ >" + file + "; sleep 60 & wait"}});
+    soon([&] { return written_id(file) > 0; });
+  }
+  EXPECT_TRUE(is_gone(written_id(file)));
+  EXPECT_LT(Clock::now() - began, 10s);
+}
+
+TEST(Process, SaysWhatItsDeathProbablyMeans) {
+  EXPECT_EQ(death_text(SIGKILL),
+            "was killed by signal 9 (Killed), perhaps by the system for lack of memory");
+  EXPECT_THAT(death_text(SIGBUS), HasSubstr("/dev/shm"));
+  EXPECT_EQ(death_text(SIGSEGV), "was killed by signal 11 (Segmentation fault)");
+  EXPECT_EQ(ending_text(run_side_by_side({{{"sh", "-c", "kill -9 $$"}, ""}})[0]),
+            death_text(SIGKILL));
+  EXPECT_EQ(ending_text(run_side_by_side({{{"sh", "-c", "exit 137"}, ""}})[0]),
+            "ended with status 137");
+}
+
+TEST(OpenFiles, AreAllowedAsFarAsTheHardLimitGoes) {
+  const auto limited = [](rlim_t soft, rlim_t hard, std::int64_t needed) {
+    return status_of([&] {
+      const rlimit limit{soft, hard};
+      setrlimit(RLIMIT_NOFILE, &limit);
+      try {
+        allow_open_files(needed, "this test");
+      } catch (const std::runtime_error& error) {
+        const std::string said = error.what();
+        _exit(said == "this test may have to open 100 files, but the limit of open files is 30; "
+                      "raise it (ulimit -n 100)"
+                  ? 2
+                  : 3);
+      }
+      rlimit now{};
+      getrlimit(RLIMIT_NOFILE, &now);
+      _exit(static_cast<int>(now.rlim_cur));
+    });
+  };
+  EXPECT_EQ(limited(30, 200, 100), 100);
+  EXPECT_EQ(limited(150, 200, 100), 150);
+  EXPECT_EQ(limited(30, 30, 100), 2);
+}
+
+TEST(Attached, GivesUpWhatStartsNothing) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("id");
+  try {
+    run_attached({"sh", "-c", "trap '' TERM; echo $$ >" + file + "; sleep 60 & wait"}, {},
+                 {[] { return false; }, 500ms});
+    FAIL() << "it was waited for";
+  } catch (const NothingStarted& nothing) {
+    EXPECT_THAT(nothing.what(), StartsWith("has started nothing within 0.5 s; "));
+  }
+  EXPECT_TRUE(is_gone(written_id(file)));
+}
+
+TEST(Attached, TakesASignalToALauncherAsOneToUs) {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    const std::string script =
+        "import os, signal, time\n"
+        "signal.signal(signal.SIGUSR1, lambda *_: os._exit(3))\n"
+        "os.kill(os.getpid(), " +
+        std::to_string(signal) + ")\ntime.sleep(60)";
+
+    const AttachedResult result =
+        run_attached({"python3", "-c", script}, {}, {[] { return true; }});
+
+    EXPECT_TRUE(result.interrupted) << signal;
+    EXPECT_EQ(result.status, 3) << signal;
+  }
+}
+
+// One event is one interrupt, however many signals it sends; a second ends what does not end.
+TEST(Attached, IsEndedByASecondInterrupt) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("id");
+  const int status = status_of([&] {
+    watch_for_interrupts();
+    const std::string asks = "kill -TERM $PPID; kill -HUP $PPID; kill -INT $PPID; sleep 1; ";
+    const AttachedResult result = run_attached(
+        {"sh", "-c",
+         "trap '' USR1 TERM; echo $$ >" + file + "; " + asks + "kill -INT $PPID; sleep 60"});
+    _exit(result.interrupted && result.signal == SIGKILL && interrupts_so_far() == 2 ? 7 : 1);
+  });
+  EXPECT_EQ(status, 7);
+  EXPECT_TRUE(is_gone(written_id(file)));
+}
+
+TEST(Interrupts, EndAtOnceTheSecondTimeWhateverIsBeingDone) {
+  const int status = status_of([] {
+    watch_for_interrupts();
+    std::raise(SIGINT);
+    std::raise(SIGTERM);
+    std::this_thread::sleep_for(300ms);
+    std::raise(SIGINT);
+  });
+  EXPECT_EQ(status, 130);
+}
+
+TEST(Interrupts, AreNoHangUpThatIsIgnored) {
+  const auto counted = [](auto handler) {
+    return status_of([&] {
+      std::signal(SIGHUP, handler);
+      watch_for_interrupts();
+      std::raise(SIGHUP);
+      _exit(interrupts_so_far());
+    });
+  };
+  EXPECT_EQ(counted(SIG_DFL), 1);
+  EXPECT_EQ(counted(SIG_IGN), 0);
+}
+
+}  // namespace
+}  // namespace fourfold
