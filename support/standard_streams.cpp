@@ -10,6 +10,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "support/lost_reader.hpp"
+
 namespace fourfold {
 
 bool hold_standard_streams() {
@@ -25,7 +27,7 @@ bool hold_standard_streams() {
 void print(const std::string& text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (written && std::fflush(stdout) == 0) return;
-  if (errno == EPIPE) return;  // the reader, say `head`, has seen enough
+  if (nobody_reads(errno)) return;  // `head` has seen enough
   throw std::runtime_error(std::string("cannot write to standard output: ") + std::strerror(errno));
 }
 

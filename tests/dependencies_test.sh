@@ -79,7 +79,7 @@ includes engine . '^engine/(cpu|mpi|train)/' |
 room engine/cpu . \
   "$(below engine)|^engine/(plan|reference)/|$steps|^cblas[.]h$|^dnnl|^oneapi/|^immintrin[.]h$|^cpuid[.]h$|^malloc[.]h$|^unistd[.]h$" \
   "engine/cpu/ uses only itself, engine/, schedule/, BLAS and POSIX"
-room engine/mpi . "$(below engine)|^engine/plan/|$steps|^mpi[.]h$|^unistd[.]h$" \
+room engine/mpi . "$(below engine)|^engine/plan/|$steps|^mpi[.]h$|^unistd[.]h$|^sys/prctl[.]h$" \
   "engine/mpi/ uses only itself, engine/, schedule/, MPI and POSIX"
 includes engine/train |
   refuse '^(scaling|sim|platforms)/|^simgrid|^smpi/|^xbt/|^toml[+][+]/' \

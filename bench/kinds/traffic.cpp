@@ -21,6 +21,7 @@
 #include "engine/train/checkpoint/checkpoint.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/run/agreement.hpp"
+#include "engine/train/run/stop.hpp"
 #include "schedule/order/step.hpp"
 
 namespace fourfold {
@@ -149,6 +150,7 @@ BenchTable bench_checkpoint(const BenchQuestion& question) {
     if (files::is_directory(question.folder)) return;
     throw std::runtime_error("--folder " + question.folder + " is no folder; make it first");
   });
+  watch_for_stop();
   StepOptions options;
   options.precision = Precision::fp32;
   HostMemory memory;
@@ -168,6 +170,10 @@ BenchTable bench_checkpoint(const BenchQuestion& question) {
     const auto of_all = [&](const std::function<void()>& work) -> Take {
       return [&, work] {
         on_first_rank([&] {
+          if (stop_asked()) {
+            files::remove_all(folder);
+            throw std::runtime_error("bench checkpoint has taken its files away");
+          }
           forget(newest_data(folder));
           if (files::exists(plain)) forget(plain);
         });

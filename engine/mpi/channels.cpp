@@ -180,8 +180,8 @@ class Channels::Movement {
 
 class Channels::LockedChannel final : public Communicator {
  public:
-  LockedChannel(Movement& movement, ChannelTransport& transport)
-      : movement_(movement), transport_(transport) {}
+  LockedChannel(Movement& movement, ChannelTransport& transport, Waits& waits)
+      : movement_(movement), transport_(transport), waits_(waits) {}
 
   std::int64_t size() const override { return transport_.size(); }
   std::int64_t position() const override { return transport_.position(); }
@@ -205,6 +205,7 @@ class Channels::LockedChannel final : public Communicator {
   }
 
   bool finished(Post post) override {
+    waits_.move_on();
     const Movement::Lock locked = movement_.lock();
     movement_.rethrow();
     if (transport_.finished() < post) movement_.advance();
@@ -212,6 +213,7 @@ class Channels::LockedChannel final : public Communicator {
   }
 
   void finish(Post post) override {
+    const Waits::Wait wait(waits_);
     while (true) {
       bool moved = false;
       {
@@ -227,6 +229,7 @@ class Channels::LockedChannel final : public Communicator {
  private:
   Movement& movement_;
   ChannelTransport& transport_;
+  Waits& waits_;
 };
 
 Channels::Channels(const ProcessGrid& grid, const std::vector<Channel>& list, Transport transport,
@@ -248,7 +251,7 @@ Channels::Channels(const ProcessGrid& grid, const std::vector<Channel>& list, Tr
       movement_->transports_.push_back(made(own, std::move(ranks), memory));
     }
     communicators_.back() =
-        std::make_unique<LockedChannel>(*movement_, *movement_->transports_.back());
+        std::make_unique<LockedChannel>(*movement_, *movement_->transports_.back(), waits_);
   }
   if (mode == ProgressMode::thread) movement_->start_thread();
 }
@@ -299,6 +302,7 @@ std::int64_t Channels::staged_bytes() {
 }
 
 void Channels::between_tiles() {
+  waits_.move_on();
   if (mode_ != ProgressMode::tiles) return;
   const auto now = std::chrono::steady_clock::now();
   if (now < next_look_) return;

@@ -9,6 +9,7 @@
 
 #include "engine/communicator.hpp"
 #include "engine/mpi/transport_choice.hpp"
+#include "engine/mpi/waits.hpp"
 #include "schedule/program/channel.hpp"
 #include "schedule/program/process_grid.hpp"
 
@@ -53,6 +54,8 @@ class Channels {
   // What a kernel calls between tiles: moves all channels on in mode `tiles`, unless nothing moved
   // a moment ago; does nothing otherwise.
   void between_tiles();
+  // Of this rank, for the others; whoever watches it may look at any time.
+  const Waits& waits() const { return waits_; }
 
  private:
   class LockedChannel;
@@ -60,6 +63,7 @@ class Channels {
   std::vector<Channel> list_;
   ProgressMode mode_;
   std::chrono::steady_clock::time_point next_look_;
+  Waits waits_;
   std::unique_ptr<Movement> movement_;
   std::vector<std::unique_ptr<Communicator>> communicators_;  // by place on the list; null: none
 };

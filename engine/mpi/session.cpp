@@ -1,9 +1,12 @@
 // MPI_Init_thread, MPI_Finalize and MPI_Abort; see session.hpp.
 #include "engine/mpi/session.hpp"
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <stdexcept>
@@ -12,6 +15,7 @@
 
 #include "engine/mpi/handles.hpp"
 #include "support/exit_status.hpp"
+#include "support/ranks_started.hpp"
 #include "support/standard_streams.hpp"
 
 namespace fourfold {
@@ -38,6 +42,11 @@ std::string sentence_of(const std::exception& failure) {
   return "memory ran out: the system gives this process no more";
 }
 
+// A rank that mpirun has started does not outlive it, even stopped: nobody else would end it.
+void end_with_launcher() {
+  if (std::getenv("OMPI_COMM_WORLD_RANK") != nullptr) prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
 void complain_of(const std::string& sentence) {
   say("fourfold: " + sentence + '\n');
 }
@@ -46,6 +55,7 @@ void complain_of(const std::string& sentence) {
 
 Session::Session(int& argc, char**& argv) {
   prefer_large_sockets();
+  end_with_launcher();
   int level = MPI_THREAD_SINGLE;
   check_mpi(MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level), "MPI_Init_thread");
   check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
@@ -54,6 +64,9 @@ Session::Session(int& argc, char**& argv) {
   }
   rank_ = rank_in(MPI_COMM_WORLD);
   ranks_ = size_of(MPI_COMM_WORLD);
+  if (rank_ == 0 && std::getenv(asks_for_start) != nullptr) {
+    say(std::string(ranks_started) + '\n');
+  }
 }
 
 Session::~Session() {

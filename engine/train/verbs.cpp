@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 
 #include "engine/cpu/sgemm.hpp"
-#include "engine/train/run/stop.hpp"
 #include "support/exit_status.hpp"
 #include "support/standard_streams.hpp"
 
@@ -22,10 +21,7 @@ int print_help(const CLI::App& app) {
 
 int work_over_mpi(const Started& started, const std::function<int(const Session&)>& work) {
   use_one_thread();
-  return run_session(started.count, started.words, [&](const Session& session) {
-    watch_for_stop();
-    return work(session);
-  });
+  return run_session(started.count, started.words, work);
 }
 
 }  // namespace fourfold

@@ -29,7 +29,7 @@ int print_help(const CLI::App& app);
 // One sentence on standard error; returns the status.
 int complain(const std::string& sentence, int status);
 
-// Runs the work on one thread a rank, MPI started, and signals to stop noted (stop.hpp).
+// Runs the work on one thread a rank, MPI started.
 int work_over_mpi(const Started& started, const std::function<int(const Session&)>& work);
 
 }  // namespace fourfold

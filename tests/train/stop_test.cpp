@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <thread>
 #include <vector>
 
 namespace fourfold {
@@ -32,7 +34,7 @@ int status_of_child(const Body& body) {
 }
 
 TEST(Stop, the_first_signal_leaves_a_note) {
-  for (int signal : {SIGINT, SIGTERM, SIGUSR1}) {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
     const int status = status_of_child([signal] {
       watch_for_stop();
       if (stop_asked()) return EXIT_FAILURE;
@@ -47,8 +49,9 @@ TEST(Stop, the_first_signal_leaves_a_note) {
 TEST(Stop, the_second_signal_ends_the_process) {
   const int status = status_of_child([] {
     watch_for_stop();
-    raise(SIGINT);
-    raise(SIGTERM);
+    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGTERM}) raise(signal);  // one event
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    for (int signal : {SIGHUP, SIGUSR1, SIGTERM}) raise(signal);
     return EXIT_SUCCESS;
   });
   ASSERT_TRUE(WIFSIGNALED(status));

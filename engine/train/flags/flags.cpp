@@ -49,8 +49,9 @@ No step is lost: checkpoints are written by the clock and at the end, if there i
 which is looked at first. Damaged data or a full log end the run behind its last whole step, which
 is saved; weights whose numbers are unsound are not.
 
-Ctrl-C or SIGTERM: the step is finished, a checkpoint written, and the status is 130; a second
-one stops at once.
+Ctrl-C, SIGTERM, or SIGHUP of a terminal that goes (not under nohup), sent to this command, to
+mpirun or to a rank: the step is finished, a checkpoint written, and the status is 130; a second one
+stops at once. A terminal that is lost otherwise stops nothing: the log has all lines.
 
 Examples:
   fourfold train                                    # Debian's text, two ranks, 1.5 minutes
@@ -131,6 +132,12 @@ void add_where(CLI::App& verb, TrainFlags& flags) {
                 "time a small product after each step, so that the log tells a slow machine from a "
                 "slow step")
       ->group("Ranks, and how they share the work");
+  group
+      .add("--hang-timeout", flags.settings.hang_timeout,
+           "seconds until the job is ended because a rank hangs: one that is stopped, whose node "
+           "does not answer, or that does not move on in a step while others wait; it is named "
+           "within a minute; 0: named, and waited for")
+      ->check(number(0, 1e6));
   add_core_flag(group, flags.openblas_core);
 }
 

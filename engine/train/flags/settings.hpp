@@ -64,6 +64,7 @@ struct TrainSettings {
   ProgressMode progress = ProgressMode::tiles;
   bool tune_kernels = false;
   bool time_reference = false;  // a fixed product after each step
+  double hang_timeout = 600.0;  // seconds that ranks wait for one that hangs; 0: for ever
 
   std::int64_t validate_every = 250;  // steps; 0: only at the end
   SamplingSettings sampling;

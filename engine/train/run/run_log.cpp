@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "support/lost_reader.hpp"
+
 namespace fourfold {
 
 namespace {
@@ -49,7 +51,7 @@ void RunLog::print_line(const std::string& text) const {
   const std::string line = text + "\n";
   const bool said = std::fwrite(line.data(), 1, line.size(), stdout) == line.size();
   if (said && std::fflush(stdout) == 0) return;
-  if (errno != EPIPE && unsaid_ == 0) unsaid_ = errno;
+  if (!nobody_reads(errno) && unsaid_ == 0) unsaid_ = errno;
 }
 
 void RunLog::expect_all_said() const {

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <ctime>
 #include <initializer_list>
 #include <system_error>
 
@@ -14,13 +15,23 @@ namespace fourfold {
 namespace {
 
 volatile std::sig_atomic_t stop_came = 0;
+timespec came_at{};  // only the handler looks at it
+
+constexpr double one_event = 0.5;  // seconds
 
 void note_stop(int signal) {
-  if (stop_came != 0) {
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  if (stop_came == 0) {
+    came_at = now;
+    stop_came = 1;
+    return;
   }
-  stop_came = 1;
+  const double since = static_cast<double>(now.tv_sec - came_at.tv_sec) +
+                       1e-9 * static_cast<double>(now.tv_nsec - came_at.tv_nsec);
+  if (since < one_event || signal == SIGHUP || signal == SIGUSR1) return;
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
 }
 
 // oneDNN's fp32 products (before 3.11.2; its issue 4845) point the stack pointer into the heap
@@ -43,7 +54,11 @@ void watch_for_stop() {
   note.sa_handler = note_stop;
   note.sa_flags = SA_RESTART | SA_ONSTACK;
   sigemptyset(&note.sa_mask);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&note.sa_mask, signal);
   for (int signal : {SIGINT, SIGTERM, SIGUSR1}) sigaction(signal, &note, nullptr);
+  struct sigaction before {};
+  sigaction(SIGHUP, nullptr, &before);
+  if (before.sa_handler != SIG_IGN) sigaction(SIGHUP, &note, nullptr);
 }
 
 bool stop_asked() {

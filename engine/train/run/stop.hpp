@@ -1,11 +1,13 @@
-// SIGINT, SIGTERM and SIGUSR1 (which mpirun hands on to its ranks): a request to stop after the
-// step, so that a checkpoint can be written.
+// SIGINT, SIGTERM, SIGHUP and SIGUSR1 (which mpirun hands on to its ranks): a request to stop after
+// the step, so that a checkpoint can be written. For training alone: all else dies of a signal.
 #pragma once
 
 namespace fourfold {
 
-// From here on the first of these signals only leaves a note; a second one ends the process. To be
-// called by the thread that computes, whose stack the handler must not use.
+// From here on these signals only leave a note (SIGHUP unless it is ignored, as under nohup). A
+// SIGINT or SIGTERM half a second after the first of them ends the process: one event may send
+// several, say a queue that signals mpirun and its ranks. To be called by the thread that computes,
+// whose stack the handler must not use.
 void watch_for_stop();
 
 bool stop_asked();

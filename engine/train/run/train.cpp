@@ -26,6 +26,7 @@
 #include "engine/train/data/repeated_files.hpp"
 #include "engine/train/run/agreement.hpp"
 #include "engine/train/run/disk_room.hpp"
+#include "engine/train/run/heartbeats.hpp"
 #include "engine/train/run/memory.hpp"
 #include "engine/train/run/passes.hpp"
 #include "engine/train/run/run_folder.hpp"
@@ -332,6 +333,7 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   RunLog log = opened_log(settings, owned);
   if (owned && !owned->remark().empty()) log.say(owned->remark());
   on_first_rank([&] { carry_along(settings); });
+  const std::unique_ptr<Heartbeats> heartbeats = watched(settings, world, channels);
   Trainer trainer(settings, {world, channels, backend}, data, weights, log);
   give_back_free_memory();  // of the trials of transports
   facts.transports = transports_text(channels.choices());

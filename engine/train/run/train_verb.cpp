@@ -17,6 +17,7 @@
 #include "engine/train/flags/flags.hpp"
 #include "engine/train/run/agreement.hpp"
 #include "engine/train/run/run_folder.hpp"
+#include "engine/train/run/stop.hpp"
 #include "engine/train/run/traced_step.hpp"
 #include "engine/train/run/train.hpp"
 #include "engine/train/verbs.hpp"
@@ -165,6 +166,7 @@ int plan(const Typed& typed) {
 }
 
 int train_here(const Typed& typed, const Session& session) {
+  watch_for_stop();
   World world;
   const Request request = request_of(typed);
   if (world.rank() == 0 && !request.remark.empty()) say("fourfold: " + request.remark + '\n');

@@ -93,6 +93,7 @@ void Trainer::read_on() {
 }
 
 void Trainer::step() {
+  worker_.world.note(Doing::training, state_.step + 1);
   const bool traced = !settings_.trace.empty() && walked_ + 1 == traced_step_;
   if (traced) worker_.world.barrier();  // so that the ranks' clocks start together
   const double begin = now() - reading_seconds_;
@@ -274,6 +275,7 @@ Validation& Trainer::validation() {
 }
 
 void Trainer::validate() {
+  worker_.world.note(Doing::validating, state_.step);
   const double begin = now();
   const HeldOutLoss held_out = validation().loss(data_.held_out());
   outcome_.validation_loss = held_out.mean;
@@ -307,6 +309,7 @@ std::string Trainer::unsound() {
 }
 
 void Trainer::write_checkpoint() {
+  worker_.world.note(Doing::checkpoint, state_.step);
   saving_ = true;
   if (const std::string why = unsound(); !why.empty()) {
     record_end(RunEnd::diverged);
@@ -348,6 +351,7 @@ void Trainer::end_saved(const FailedTogether& failure) {
 void Trainer::draw_texts() {
   const SamplingSettings& sampling = settings_.sampling;
   if (sampling.tokens == 0) return;
+  worker_.world.note(Doing::sampling, state_.step);
   if (!sampler_) {
     sampler_.emplace(worker_, settings_.model, settings_.options, sampling.texts, weights_);
   }

@@ -32,16 +32,19 @@ std::int64_t World::ranks_on_this_node() const {
 }
 
 void World::barrier() const {
+  const Waits::Wait wait(waits_);
   check_mpi(MPI_Barrier(communicator_.get()), "MPI_Barrier");
 }
 
 void World::all_bytes(const void* own, std::size_t bytes, void* every) const {
   const int count = narrow(bytes);
+  const Waits::Wait wait(waits_);
   check_mpi(MPI_Allgather(own, count, MPI_BYTE, every, count, MPI_BYTE, communicator_.get()),
             "MPI_Allgather");
 }
 
 std::string World::from_first(const std::string& text) const {
+  const Waits::Wait wait(waits_);
   std::string result = text;
   int length = narrow(text.size());
   check_mpi(MPI_Bcast(&length, 1, MPI_INT, 0, communicator_.get()), "MPI_Bcast");
@@ -51,12 +54,14 @@ std::string World::from_first(const std::string& text) const {
 }
 
 double World::from_last(double own) const {
+  const Waits::Wait wait(waits_);
   check_mpi(MPI_Bcast(&own, 1, MPI_DOUBLE, mpi_count(size_ - 1), communicator_.get()), "MPI_Bcast");
   return own;
 }
 
 std::string World::bytes_to_first(const std::string& own, std::int64_t sender) const {
   constexpr int tag = 1;
+  const Waits::Wait wait(waits_);
   if (sender == 0) return rank_ == 0 ? own : std::string();
   const int from = static_cast<int>(sender);
   if (rank_ == sender) {

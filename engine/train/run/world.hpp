@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "engine/mpi/handles.hpp"
+#include "engine/mpi/waits.hpp"
+#include "engine/train/run/doing.hpp"
 
 namespace fourfold {
 
@@ -22,6 +24,11 @@ class World {
   std::int64_t size() const { return size_; }
   std::int64_t ranks_on_this_node() const;  // collective
   void barrier() const;
+
+  // What this rank does and waits for outside the schedule, for whoever watches it.
+  const Waits& waits() const { return waits_; }
+  void note(Doing doing, std::int64_t step) { activity_.note(doing, step); }
+  const Activity& activity() const { return activity_; }
 
   // One value of each rank, by rank, on every rank.
   template <typename T>
@@ -56,6 +63,8 @@ class World {
   std::string bytes_to_first(const std::string& own, std::int64_t sender) const;
 
   MpiCommunicator communicator_;
+  mutable Waits waits_;
+  Activity activity_;
   std::int64_t rank_ = 0;
   std::int64_t size_ = 1;
 };

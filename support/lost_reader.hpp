@@ -1,0 +1,9 @@
+// Whether a write to standard output met an error because nobody is there: the reader of a pipe has
+// left, or the terminal is lost.
+#pragma once
+
+namespace fourfold {
+
+bool nobody_reads(int error);
+
+}  // namespace fourfold
