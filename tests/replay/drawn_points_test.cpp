@@ -1,19 +1,18 @@
 // What is simulated for questions drawn over all options and what-ifs, on the tests' own machines:
-// seconds, links, who waits for whom, and what the explanation makes of them.
+// parts add up, also in the explanation, and a machine half as fast takes twice as long.
 #include "tests/drawn_points.hpp"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
 #include "sim/conditions/conditions.hpp"
-#include "sim/conditions/what_ifs.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "sim/explain/explanation.hpp"
 #include "sim/replay/replay.hpp"
-#include "tests/golden.hpp"
+#include "tests/outcome_laws.hpp"
+#include "tests/slowed_machine.hpp"
 
 namespace fourfold {
 namespace {
@@ -21,7 +20,6 @@ namespace {
 using testing::Draw;
 using testing::drawn_uneven_point;
 using testing::DrawnPoint;
-using testing::in_digits;
 
 constexpr std::int64_t points_drawn = 70;
 constexpr std::int64_t most_devices = 24;
@@ -39,95 +37,70 @@ ReplayOptions options_of(const DrawnPoint& drawn, std::int64_t number) {
   return options;
 }
 
-std::string text_of(const Outcome& outcome) {
-  std::string text = fmt::format("{} s, compute {} bubble {}", in_digits(outcome.total, 8),
-                                 in_digits(outcome.compute, 8), in_digits(outcome.bubble, 8));
-  for (std::size_t c = 0; c < outcome.channels.size(); ++c) {
-    if (outcome.busy[c].value == 0.0 && outcome.exposed[c].value == 0.0) continue;
-    text += fmt::format(" {} {}/{}", name(outcome.channels[c]), in_digits(outcome.exposed[c], 8),
-                        in_digits(outcome.busy[c], 8));
-  }
-  return text;
-}
-
-std::string text_of(const ReplayDetail& detail) {
-  std::string text;
-  for (const LinkUse& use : detail.links) {
-    text +=
-        fmt::format("    {} {} of {:.6g}: {:.8g} B, busiest {} {:.6g}\n", use.links, use.link_class,
-                    use.capacity.value, use.bytes.value, use.busiest, use.busiest_utilisation);
-  }
-  double mean = 0.0, longest = 0.0;
-  for (const FlightTimes& times : detail.flights) {
-    mean += times.mean.value;
-    longest += times.longest.value;
-  }
-  text += fmt::format("    flights {:.8g} {:.8g}; longest compute {:.8g}", mean, longest,
-                      detail.longest_compute.value);
-  for (const ClassUse& use : detail.classes) {
-    double late = 0.0;
-    for (Seconds one : use.late) late += one.value;
-    text +=
-        fmt::format(" {} {} {:.8g} late {:.6g}", use.devices, use.name, use.compute.value, late);
-  }
-  for (const Latecomer& one : detail.latecomers) {
-    text += fmt::format(", {} by {}", one.rank, in_digits(one.waited, 6));
-  }
-  return text + '\n';
-}
-
-std::string text_of(const Explanation& found) {
-  std::string text =
-      fmt::format("    slower {} interference {} last {} waiting {};",
-                  in_digits(found.slower_devices, 8), in_digits(found.interference, 8),
-                  in_digits(found.last_device, 8), in_digits(found.waiting(), 8));
-  for (const ChannelUse& use : found.channels) {
-    if (use.collectives == 0) continue;
-    text +=
-        fmt::format(" hidden {} waiting {}", in_digits(use.hidden, 8), in_digits(use.waiting, 8));
-  }
-  return text + "\n    " + found.verdict() + '\n';
-}
-
-std::string text_of(DrawnPoint drawn, std::int64_t number) {
-  std::string text;
-  const TimedProgram program = lower(drawn.point, drawn.platform);
+// The replay of a drawn point, without the faults that cannot take effect in its job.
+Replay replay_of(DrawnPoint& drawn, std::int64_t number, const Platform& platform) {
+  const TimedProgram program = lower(drawn.point, platform);
   const auto simulated = [&] {
-    return replay(program, drawn.point.grid, drawn.platform, options_of(drawn, number));
+    return replay(program, drawn.point.grid, platform, options_of(drawn, number));
   };
-  Replay result;
   try {
-    result = simulated();
-  } catch (const std::runtime_error& error) {  // a fault that cannot take effect in this job
-    text += fmt::format("    {}\n", error.what());
+    return simulated();
+  } catch (const std::runtime_error& error) {
+    EXPECT_FALSE(drawn.point.what_ifs.degrade.empty() && drawn.point.what_ifs.fail.empty())
+        << error.what();
     drawn.point.what_ifs.degrade.clear();
     drawn.point.what_ifs.fail.clear();
-    result = simulated();
+    return simulated();
   }
-  for (const std::string& sentence : sentences(drawn.point.what_ifs, drawn.point.grid.size())) {
-    text += fmt::format("    {}\n", sentence);
-  }
-  text +=
-      fmt::format("    {}; {} collectives, {} attempts{}\n", text_of(result.outcome),
-                  result.collectives, result.attempts, result.extrapolated ? ", extrapolated" : "");
-  text += text_of(*result.detail);
-  const Simulated seen{result.outcome, result.detail, {}};
-  return text + text_of(explain(drawn.point, drawn.platform, seen));
 }
 
-TEST(DrawnPoints, AreSimulatedAsTheGoldenNumbers) {
-  std::string text;
-  for (std::int64_t number = 0; number < points_drawn; ++number) {
-    const DrawnPoint drawn = drawn_uneven_point(number, most_devices);
-    text += fmt::format("{}: {}, {}\n", number, drawn.words, drawn.step_words);
-    try {
-      text += text_of(drawn, number);
-    } catch (const std::exception& error) {
-      ADD_FAILURE() << drawn.words << ": " << error.what();
-    }
-  }
+double sum_of(const std::vector<std::pair<std::string, Seconds>>& parts) {
+  double sum = 0.0;
+  for (const auto& [name, time] : parts) sum += time.value;
+  return sum;
+}
 
-  expect_golden("drawn_simulations.txt", text);
+TEST(DrawnPoints, AreSimulatedInPartsThatAddUp) {
+  for (std::int64_t number = 0; number < points_drawn; ++number) {
+    DrawnPoint drawn = drawn_uneven_point(number, most_devices);
+    const std::string words = drawn.words + ", " + drawn.step_words;
+    SCOPED_TRACE(words);
+
+    const Replay found = replay_of(drawn, number, drawn.platform);
+
+    const Outcome& outcome = found.outcome;
+    const double total = outcome.total.value;
+    testing::expect_parts_within(outcome, words);
+    std::int64_t devices = 0;
+    double compute = 0.0;
+    for (const ClassUse& use : found.detail->classes) {
+      devices += use.devices;
+      compute += use.compute.value * static_cast<double>(use.devices);
+    }
+    EXPECT_EQ(devices, drawn.point.grid.size());
+    EXPECT_NEAR(compute / static_cast<double>(devices), outcome.compute.value, 1e-6 * total);
+    for (const LinkUse& use : found.detail->links) {
+      EXPECT_LE(use.busiest_utilisation, 1.0 + 1e-6) << use.link_class;
+    }
+    const Explanation seen =
+        explain(drawn.point, drawn.platform, Simulated{outcome, found.detail, {}});
+    EXPECT_NEAR(sum_of(seen.parts()) / total, 1.0, 1e-6);
+    for (const ChannelUse& use : seen.channels) {
+      EXPECT_NEAR(use.exposed.value + use.hidden.value, use.busy.value + use.waiting.value,
+                  1e-6 * total);
+    }
+    EXPECT_FALSE(seen.verdict().empty());
+  }
+}
+
+TEST(DrawnPoints, AreSimulatedTwiceAsLongOnAMachineHalfAsFast) {
+  for (std::int64_t number = 0; number < points_drawn; number += 2) {
+    DrawnPoint drawn = drawn_uneven_point(number, most_devices);
+    const Replay was = replay_of(drawn, number, drawn.platform);
+    const Replay is = replay_of(drawn, number, testing::slowed(drawn.platform, 2.0));
+
+    testing::expect_times(is.outcome, was.outcome, 2.0, drawn.words, 1e-4);
+  }
 }
 
 }  // namespace
