@@ -82,7 +82,8 @@ WRITTEN = {"--trace", "--svg", "--output", "--out", "--csv", "--keep", "--record
            "--log", "--keep-checkpoints", "--checkpoint-every", "--xml"}
 SPEAK_OF_OTHERS = {"--sequence", "--vocabulary", "--recompute", "--fidelity", "--grids-by", "--again",
                    "--restart-minutes", "--grid", "--held-out", "--complete", "--tokens", "--shard-GB",
-                   "--documents", "--texts", "--simgrid-xml"}
+                   "--documents", "--texts", "--simgrid-xml",
+                   "--bad-steps", "--checkpoint-minutes", "--words"}
 
 
 def make(kind, path):
