@@ -17,6 +17,7 @@
 #include "engine/train/data/documents.hpp"
 #include "engine/train/data/token_file.hpp"
 #include "schedule/models/model_file.hpp"
+#include "support/json_object.hpp"
 #include "support/json_text.hpp"
 #include "tests/train/one_rank.hpp"
 #include "tests/train/shared_folder.hpp"
