@@ -47,6 +47,9 @@ void write_platform(const std::string& path, const std::string& text) {
   }
   std::filesystem::remove(draft);
   if (!why.empty()) {
+    if (const std::size_t at = why.find(draft); at != std::string::npos) {
+      why.replace(at, draft.size(), path);
+    }
     throw std::runtime_error(
         fmt::format("{} was not written: with the library of the logs, {}", path, why));
   }

@@ -138,7 +138,9 @@ TEST_F(Passes, AreRefusedForWhatTheirTextsBeginWith) {
               HasSubstr("is no number"));
   settings.sampling.tokens = 0;
   EXPECT_EQ(refusal([&] { refuse_passes(settings, TokenFormat::text); }), "");
-  settings.sampling = {.prompt = "a", .texts = 1'000'000'000'000};
+  settings.sampling = SamplingSettings();
+  settings.sampling.prompt = "a";
+  settings.sampling.texts = 1'000'000'000'000;
   EXPECT_THAT(refusal([&] { refuse_passes(settings, TokenFormat::text); }),
               HasSubstr("are more than the 8589934592 whose words are counted"));
 }
