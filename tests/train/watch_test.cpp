@@ -188,7 +188,9 @@ TEST(Signs, AreReadAsTheyWereWritten) {
   sign.host = std::string(300, 'h');
   EXPECT_EQ(line_of(sign).size(), sign_bytes);
   EXPECT_TRUE(sign_in(line_of(sign)));
-  for (const std::string& bad : {std::string(127, ' ') + "\n", std::string("a 1 2 3 waits 4 resting"),
+  std::string nameless(sign_bytes, ' ');
+  nameless.back() = '\n';
+  for (const std::string& bad : {nameless, std::string("a 1 2 3 waits 4 resting"),
                                  std::string("a 1 2 3 waits 4"), std::string("\0\0\0", 3)}) {
     EXPECT_FALSE(sign_in(bad)) << bad;
   }
