@@ -60,9 +60,10 @@ class Stops {
     if (now > asked_) {
       if (asked_ == 0) process_.end(SIGUSR1);
       if (asked_ > 0 || now > 1) process_.end(SIGKILL);
-      if (asked_ == 0) since_ = Clock::now();
+      if (asked_ == 0) since_ = latest_ = Clock::now();
       asked_ = now;
     }
+    ask_again();
     if (!starting) return;
     constexpr std::chrono::seconds for_one_that_starts{2};
     if (asked()) {
@@ -78,9 +79,18 @@ class Stops {
   }
 
  private:
+  // Asked while it was launching, mpirun may have handed the signal on to nobody; to who has heard
+  // it, another SIGUSR1 says nothing new.
+  void ask_again() {
+    constexpr std::chrono::seconds patience{1};
+    if (asked_ != 1 || Clock::now() - latest_ < patience) return;
+    process_.end(SIGUSR1);
+    latest_ = Clock::now();
+  }
+
   Process& process_;
   const Launching& launching_;
-  Clock::time_point began_ = Clock::now(), since_;
+  Clock::time_point began_ = Clock::now(), since_, latest_;
   bool held_back_ = false;
   int asked_ = 0;
 };

@@ -1,4 +1,5 @@
-// Training runs side by side, then their models' completions; see memorisation_run.hpp.
+// Training runs side by side, then their models' completions; see memorisation_run.hpp. Long because
+// all of it goes on from one folder.
 #include "scaling/study/memorisation_run.hpp"
 
 #include <fmt/format.h>

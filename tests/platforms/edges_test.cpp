@@ -31,7 +31,7 @@ TEST(Edges, OfTheNumberOfNodes) {
   crossbar.nodes = "1000000";
   EXPECT_EQ(crossbar.said(), accepted);
   crossbar.nodes = "1000001";
-  EXPECT_EQ(crossbar.said(), "nodes is 1000001, but it must be a whole number, at most 1000000");
+  EXPECT_EQ(crossbar.said(), "nodes is 1000001, but it must be from 1 to 1000000");
   crossbar.nodes = "1.5";
   EXPECT_EQ(crossbar.said(), "nodes is 1.5, but it must be a whole number, at most 1000000");
 }
@@ -83,7 +83,7 @@ TEST(Edges, OfTheLinksOfANode) {
   EXPECT_EQ(joined_by(row(1, 2) + "," + row(2, 1)),
             "the link 2-1 is given twice; add up the widths in one entry");
   EXPECT_EQ(with(&WrittenMachine::links, row(0, 1)), accepted);  // a switch joins the others
-  EXPECT_EQ(joined_by(row(-1, 2)), "node.links.a is -1, no device");
+  EXPECT_EQ(joined_by(row(-1, 2)), "node.links.a is -1, but it must be from 0 to 1000000000000");
   EXPECT_EQ(joined_by(row(2, 1000001)), "node.links.b is 1000001, no device");
   EXPECT_EQ(joined_by(row(2, 1000000)),
             "the link 2-1000000 ends at device 1000000, but a node has devices 0 to 3");

@@ -79,7 +79,7 @@ TEST(Tables, OfProductsThatAreNoGridsAreRefused) {
   EXPECT_EQ(said(product("NN", 0, 4, 4, 1)),
             "processor.products.m is 0, but it must be at least 1");
   EXPECT_EQ(said(product("NN", 4, -1, 4, 1)),
-            "processor.products.k is -1, but it must be at least 1");
+            "processor.products.k is -1, but it must be from 0 to 1000000000000");
   EXPECT_EQ(said(product("NN", 4, 4, 0, 1)),
             "processor.products.n is 0, but it must be at least 1");
   EXPECT_EQ(said(product("NN", 1, 1, 1, 200)), "(accepted)");

@@ -284,9 +284,9 @@ TEST(FailedSimulations, SayTheirLastLine) {
   point.platform = "frontier";
   point.model.name = "small";
   point.grid = ProcessGrid(2, 1, 2, 1);
-  const auto why = [&](const std::string& complaint, int status) -> std::string {
+  const auto why = [&](const std::string& complaint, int status, int signal = 0) -> std::string {
     try {
-      answer_of({"", complaint, status}, point);
+      answer_of({"", complaint, status, signal}, point);
     } catch (const FindingFailed& error) {
       return error.what();
     }
@@ -299,8 +299,8 @@ TEST(FailedSimulations, SayTheirLastLine) {
   EXPECT_EQ(why("one line", 2), start + "one line");
   EXPECT_EQ(why("", 4), start + "it ended with status 4 and said nothing");
   EXPECT_EQ(why("\n\n", 9), start + "it ended with status 9 and said nothing");
-  EXPECT_EQ(why("", 137),
-            start + "it ended with status 137 and said nothing (was it out of memory?)");
+  EXPECT_EQ(why("", 137), start + "it ended with status 137 and said nothing");
+  EXPECT_EQ(why("", 137, 9).find(start + "it was killed by signal 9 (Killed)"), 0U);
   EXPECT_EQ(why("", over_cpu_limit), "accepted");
   EXPECT_EQ(why("", over_work_limit), "accepted");
 }

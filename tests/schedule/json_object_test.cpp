@@ -12,6 +12,7 @@
 
 #include "support/field.hpp"
 #include "support/field_json.hpp"
+#include "support/json_text.hpp"
 #include "tests/refusal.hpp"
 
 namespace fourfold {
@@ -28,7 +29,7 @@ const std::vector<std::pair<std::string, json>>& values() {
       {"zero", 0},
       {"one", 1},
       {"minus", -1},
-      {"most", std::numeric_limits<std::int64_t>::max()},
+      {"most", most_of_a_count},
       {"beyond", std::uint64_t{1} << 63},
       {"far", std::numeric_limits<std::uint64_t>::max()},
       {"real", 1.5},

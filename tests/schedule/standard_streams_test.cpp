@@ -97,10 +97,11 @@ TEST(StandardStreams, ThatNobodyReadsAnyMoreAreNoError) {
 TEST(StandardStreams, CarryTheWholeText) {
   const std::string path = testing::TempDir() + "fourfold_printed";
   const std::string text = std::string(1 << 17, 'a') + std::string("\0b\n", 3);
+  const std::string shown = std::string(1 << 17, 'a') + "\\x00b\n";
   const int file = open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
   EXPECT_EQ(heard_printing(file, text), "accepted");
   close(file);
-  EXPECT_TRUE(read_whole_file(path) == text);
+  EXPECT_TRUE(read_whole_file(path) == shown);
   std::filesystem::remove(path);
 }
 
@@ -131,17 +132,20 @@ TEST(WholeFile, ThatDoesNotFitLeavesTheOldOneAlone) {
   std::filesystem::remove(path);
 }
 
-TEST(WholeFile, ThatCannotTakeItsNameSaysSoAndLeavesNoDraft) {
+// No name that somebody can guess is in the way of a draft.
+TEST(WholeFile, IsWrittenWhateverLiesBesideIt) {
   const std::string folder = testing::TempDir() + "fourfold_in_the_way";
   const std::string path = folder + "/file";
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(path + ".new");
 
-  EXPECT_EQ(refusal<std::runtime_error>([&] { write_whole_file(path, "text"); }),
-            "cannot write " + path + ": Is a directory");
-  EXPECT_EQ(refusal<std::runtime_error>([&] { refuse_unwritable(path); }),
-            "cannot write " + path + ": Is a directory");
+  EXPECT_EQ(refusal<std::runtime_error>([&] { refuse_unwritable(path); }), "accepted");
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_EQ(refusal<std::runtime_error>([&] { write_whole_file(path, "text"); }), "accepted");
+  EXPECT_EQ(read_whole_file(path), "text");
   EXPECT_TRUE(std::filesystem::is_directory(path + ".new"));
+  const auto entries = std::filesystem::directory_iterator(folder);
+  EXPECT_EQ(std::distance(begin(entries), end(entries)), 2);
   std::filesystem::remove_all(folder);
 }
 

@@ -1,4 +1,5 @@
-// Steps and what happens between them; see trainer.hpp.
+// Steps and what happens between them; see trainer.hpp. Long because steps, looks and saves change
+// one state.
 #include "engine/train/run/trainer.hpp"
 
 #include <fmt/format.h>
