@@ -18,10 +18,16 @@ volatile std::sig_atomic_t patience = 0;
 timespec latest{};  // when the last one that counted came; only the handler looks at it
 
 constexpr double one_event = 0.2;  // seconds
+constexpr unsigned seconds_to_end = 6;
 
 double seconds_between(const timespec& before, const timespec& after) {
   return static_cast<double>(after.tv_sec - before.tv_sec) +
          1e-9 * static_cast<double>(after.tv_nsec - before.tv_nsec);
+}
+
+[[noreturn]] void end_now(std::string_view sentence) {
+  [[maybe_unused]] const ssize_t said = write(STDERR_FILENO, sentence.data(), sentence.size());
+  _exit(status_stopped);
 }
 
 void note_interrupt(int) {
@@ -30,10 +36,13 @@ void note_interrupt(int) {
   if (interrupts > 0 && seconds_between(latest, now) < one_event) return;
   latest = now;
   interrupts = interrupts + 1;
-  if (interrupts == 1 || patience > 0) return;
-  constexpr std::string_view sentence = "fourfold: interrupted twice: ended at once\n";
-  [[maybe_unused]] const ssize_t said = write(STDERR_FILENO, sentence.data(), sentence.size());
-  _exit(status_stopped);
+  if (interrupts == 1) alarm(seconds_to_end);
+  if (interrupts > 1 && patience == 0) end_now("fourfold: interrupted twice: ended at once\n");
+}
+
+void note_delay(int) {
+  if (patience == 0) end_now("fourfold: interrupted\n");
+  alarm(seconds_to_end);
 }
 
 }  // namespace
@@ -44,6 +53,9 @@ void watch_for_interrupts() {
   sigemptyset(&note.sa_mask);
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&note.sa_mask, signal);
   for (int signal : {SIGINT, SIGTERM}) sigaction(signal, &note, nullptr);
+  note.sa_handler = note_delay;
+  sigaction(SIGALRM, &note, nullptr);
+  note.sa_handler = note_interrupt;
   struct sigaction before {};
   sigaction(SIGHUP, nullptr, &before);
   if (before.sa_handler != SIG_IGN) sigaction(SIGHUP, &note, nullptr);

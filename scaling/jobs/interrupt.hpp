@@ -11,7 +11,8 @@ struct Interrupted : std::exception {
 };
 
 // From here on SIGINT, SIGTERM and SIGHUP (unless it is ignored, as under nohup) only leave a note.
-// A second one ends this process at once, with status 130, and what it has started with it. What
+// Work that does not look at it is ended with its process six seconds later, and by a second one
+// at once, with status 130; what it has started ends with it. What
 // comes within a moment of the first belongs to it: one event may send several (a shell and its
 // terminal that go, `timeout`, a queue that signals all processes of a job).
 // Call once, before any thread or child exists.
@@ -20,7 +21,7 @@ void watch_for_interrupts();
 // How many of them have come.
 int interrupts_so_far();
 
-// While it lives, a second signal is a note, too: somebody waits for a child and ends it then.
+// While it lives, time and a second signal end nothing: somebody waits for a child, and ends it.
 class PatientlyInterrupted {
  public:
   PatientlyInterrupted();

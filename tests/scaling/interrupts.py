@@ -92,7 +92,7 @@ def interrupt(fourfold, words, folder, mark, moment, which):
     if ended_before or status in (0, 1):
         print(f"  (it had ended before, with status {status})")
     else:
-        at_its_start = moment < 0.2 and status == -which  # before it looks at signals
+        at_its_start = moment < 1.0 and status == -which  # before it looks at signals
         if status != 130 and not at_its_start:
             wrong.append(f"status {status}")
         if not at_its_start and "interrupted" not in last and "goes on from there" not in last:

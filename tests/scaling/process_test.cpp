@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <thread>
@@ -180,6 +181,36 @@ TEST(Interrupts, EndAtOnceTheSecondTimeWhateverIsBeingDone) {
     std::raise(SIGINT);
   });
   EXPECT_EQ(status, 130);
+}
+
+TEST(Interrupts, EndWorkThatDoesNotLookAtThem) {
+  const auto began = Clock::now();
+  const int status = status_of([] {
+    watch_for_interrupts();
+    std::raise(SIGTERM);
+    while (true) {
+    }
+  });
+  EXPECT_EQ(status, 130);
+  EXPECT_LT(Clock::now() - began, 10s);
+}
+
+TEST(Attached, TellsWhatIsLaunchedAfterARequestOfIt) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("started");
+  const int status = status_of([&] {
+    watch_for_interrupts();
+    std::raise(SIGINT);
+    const std::string script =
+        "import os, signal, time\n"
+        "signal.signal(signal.SIGUSR1, signal.SIG_IGN); time.sleep(0.5)\n"
+        "signal.signal(signal.SIGUSR1, lambda *_: os._exit(3))\n"
+        "open('" +
+        file + "', 'w'); time.sleep(60)";
+    const auto has_started = [&] { return std::filesystem::exists(file); };
+    _exit(run_attached({"python3", "-c", script}, {}, {has_started, 60s}).status);
+  });
+  EXPECT_EQ(status, 3);
 }
 
 TEST(Interrupts, AreNoHangUpThatIsIgnored) {
