@@ -1,5 +1,6 @@
-// Texts that people read, compared word for word with a file of tests/golden. What differs is left in
-// the build folder's new_texts/, from where ./test.sh --accept shows the difference and takes it over.
+// Texts that people read, compared word for word with a file of tests/golden. What differs is left
+// in the build folder's new_texts/, from where ./test.sh --accept shows the difference and takes it
+// over.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,13 +18,30 @@
 
 namespace fourfold {
 
+inline std::string folded(const std::string& text) {
+  constexpr std::size_t width = 200;
+  std::string result;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    while (line.size() > width) {
+      const std::size_t blank = line.rfind(' ', width - 1);
+      const std::size_t length = blank == std::string::npos ? width : blank + 1;
+      result += line.substr(0, length) + '\n';
+      line.erase(0, length);
+    }
+    result += line + '\n';
+  }
+  return result;
+}
+
 inline std::string golden_text(const std::string& name) {
   std::ifstream file(source_path("tests/golden/" + name));
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
 // Fails with the first line that differs, and leaves the whole new text where --accept finds it.
-inline void expect_golden(const std::string& name, const std::string& text) {
+inline void expect_golden(const std::string& name, const std::string& written) {
+  const std::string text = folded(written);
   const std::string golden = golden_text(name);
   const std::filesystem::path path = executable_path("../new_texts/" + name);
   if (text == golden) {

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tests/drawn_steps.hpp"
 #include "tests/golden.hpp"
@@ -91,13 +92,47 @@ Advice drawn_advice(std::int64_t number) {
   return advice;
 }
 
-TEST(AdviceText, OfDrawnAnswersIsTheGoldenOne) {
+// One within all limits, and one that ends never.
+TEST(AdviceText, IsTheRecordedOne) {
   std::string text;
-  for (std::int64_t number = 0; number < 60; ++number) {
-    const Advice advice = drawn_advice(number);
-    text += fmt::format("== {}\n{}", number, advice_text(advice));
+  for (std::int64_t number : {0, 11}) {
+    text += fmt::format("== {}\n{}", number, advice_text(drawn_advice(number)));
   }
   expect_golden("advices.txt", text);
+}
+
+// Each option has a row, the chosen one is taken, and each number of the operation comes with who
+// says it; nothing stands beyond a hundred columns.
+TEST(AdviceText, OfDrawnAnswersSaysWhatWasChosen) {
+  for (std::int64_t number = 0; number < 60; ++number) {
+    const Advice advice = drawn_advice(number);
+    const std::string text = advice_text(advice);
+    std::string line_of_all = text;
+    std::ranges::replace(line_of_all, '\n', ' ');
+    SCOPED_TRACE(number);
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 110U) << line;
+    const AdviceOption& chosen = advice.options[advice.chosen];
+    EXPECT_THAT(line_of_all, HasSubstr(fmt::format(" {} devices ({} node", chosen.record.devices(),
+                                                   chosen.nodes)));
+    EXPECT_THAT(line_of_all, HasSubstr("grid " + chosen.record.point.grid.str()));
+    for (const AdviceOption& option : advice.options) {
+      EXPECT_THAT(text, HasSubstr("  " + option.record.point.grid.str()));
+    }
+    EXPECT_EQ(line_of_all.find("the deadline of") != std::string::npos,
+              advice.wish.deadline_days.has_value());
+    EXPECT_EQ(line_of_all.find("the budget of") != std::string::npos,
+              advice.wish.node_hours.has_value());
+    if (advice.operation.node_power) {
+      EXPECT_THAT(line_of_all, HasSubstr("Energy: 2472.5 W a node ("));
+    }
+    if (advice.operation.node_failures && advice.operation.file_system) {
+      EXPECT_THAT(line_of_all,
+                  HasSubstr("0.0125 a node and day: " + advice.operation.node_failures->source));
+      EXPECT_THAT(line_of_all, HasSubstr("at 250 GB/s (" + advice.operation.file_system->source));
+    }
+    for (const std::string& refused : advice.refused) EXPECT_THAT(line_of_all, HasSubstr(refused));
+  }
 }
 
 Advice plain_advice() {

@@ -1,5 +1,5 @@
 // Files and tables of calibrations over drawn measurements of which no two are alike: what is
-// written of them, in golden texts, and what must follow by arithmetic.
+// written of them is read back, and follows by arithmetic.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,11 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "platforms/platform.hpp"
 #include "scaling/calibrate/here.hpp"
 #include "scaling/calibrate/machine_file.hpp"
 #include "tests/drawn_steps.hpp"
 #include "tests/golden.hpp"
 #include "tests/refusal.hpp"
+#include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold {
 namespace {
@@ -112,14 +114,53 @@ MachineFacts facts_of(std::int64_t cores) {
   return {"a processor", cores, 64e9, "mine.software.toml"};
 }
 
-TEST(Calibrations, AreTheGoldenFiles) {
-  std::string text;
+Platform read_back(const std::vector<MeasuredOperation>& all, std::int64_t cores) {
+  const TemporaryFolder folder;
+  write_content(folder.file("mine.software.toml"), software_toml(all, facts_of(cores)));
+  write_content(folder.file("mine.toml"), machine_toml(all, facts_of(cores)));
+  return read_platform(folder.file("mine.toml"));
+}
+
+// What is written is a machine with as many devices as ranks and every product that was measured,
+// and one that took twice as long has half the rates.
+TEST(Calibrations, AreFilesThatAreReadAsWhatWasMeasured) {
   for (const std::int64_t cores : {1, 2, 4}) {
-    const std::vector<MeasuredOperation> all = measurements(cores);
-    text += fmt::format("==== {} cores\n{}\n{}\n", cores, machine_toml(all, facts_of(cores)),
-                        software_toml(all, facts_of(cores)));
+    SCOPED_TRACE(cores);
+    std::vector<MeasuredOperation> all = measurements(cores);
+    const Platform platform = read_back(all, cores);
+    for (MeasuredOperation& one : all) {
+      for (double* seconds : {&one.seconds, &one.low, &one.high}) *seconds *= 2.0;
+    }
+    const Platform slow = read_back(all, cores);
+    const Processor &fast = platform.processor, &half = slow.processor;
+    const auto is_half = [](double part, double whole) {
+      EXPECT_NEAR(2.0 * part / whole, 1.0, 2e-3);
+    };
+    is_half(half.advertised_peak.value, fast.advertised_peak.value);
+    is_half(half.empirical_peak.value, fast.empirical_peak.value);
+    is_half(half.memory_bandwidth.value, fast.memory_bandwidth.value);
+    is_half(fast.launch_overhead.value, half.launch_overhead.value);
+    EXPECT_EQ(fast.memory.value, 64e9 / static_cast<double>(2 * cores));
+    EXPECT_EQ(platform.nodes, 1);
+    EXPECT_GE(platform.node.devices, cores);
+    for (std::size_t form = 0; form < 3; ++form) {
+      ASSERT_EQ(fast.products[form].rates.size(), 3u * 3u * 2u);
+      for (std::size_t i = 0; i < fast.products[form].rates.size(); ++i) {
+        is_half(half.products[form].rates[i].value, fast.products[form].rates[i].value);
+      }
+    }
+    EXPECT_EQ(fast.attention.size(), 3u);
+    for (std::size_t i = 0; i < fast.attention.size(); ++i) {
+      is_half(half.attention[i].forward.value, fast.attention[i].forward.value);
+      is_half(half.attention[i].backward.value, fast.attention[i].backward.value);
+    }
+    ASSERT_EQ(platform.library.measured.size(), slow.library.measured.size());
+    EXPECT_GT(platform.library.measured.size(), cores == 1 ? 3u : 7u);
+    for (const MeasuredCollectives& group : platform.library.measured) {
+      EXPECT_TRUE(std::ranges::is_sorted(group.rows, {}, [](const auto& row) { return row.time; }));
+    }
+    for (const Fact& fact : platform.facts) EXPECT_FALSE(fact.source.empty()) << fact.key;
   }
-  expect_golden("calibrated_files.txt", text);
 }
 
 TEST(Calibrations, DoNotDependOnTheOrderOfCollectives) {

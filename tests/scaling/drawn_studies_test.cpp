@@ -1,11 +1,16 @@
-// Every table, figure, report and record of studies that are drawn over all that a row may hold.
+// Tables, figures, reports and records of studies that are drawn over all that a row may hold say
+// the numbers of their records, each in its place.
 #include "tests/scaling/drawn_studies.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
+#include <map>
+#include <sstream>
 
 #include "scaling/study/campaign_run.hpp"
 #include "scaling/study/figure.hpp"
@@ -15,80 +20,235 @@
 #include "scaling/study/study_table.hpp"
 #include "scaling/study/system_table.hpp"
 #include "scaling/study/time_parts.hpp"
-#include "tests/golden.hpp"
+#include "tests/scaling/csv_rows.hpp"
 
 namespace fourfold {
 namespace {
 
+using testing::csv_rows;
+using testing::CsvRow;
 using testing::Drawn;
 using testing::drawn_study;
 
 constexpr std::int64_t studies_of_a_kind = 4;
 constexpr std::array projected_kinds{Drawn::plain, Drawn::swept, Drawn::systems, Drawn::ranked};
 
-// The texts of some drawn studies of these kinds, one below the other.
-template <typename Kinds>
-std::string texts(const Kinds& kinds, const std::function<std::string(const Study&)>& text_of_one,
-                  std::int64_t of_a_kind = studies_of_a_kind) {
-  std::string text;
-  for (const Drawn kind : kinds) {
-    for (std::int64_t number = 0; number < of_a_kind; ++number) {
-      text += fmt::format("==== {}.{}\n{}", static_cast<int>(kind), number,
-                          text_of_one(drawn_study(number, kind)));
+void for_each_study(const std::function<void(const Study&)>& look_at) {
+  for (const Drawn kind : projected_kinds) {
+    for (std::int64_t number = 0; number < studies_of_a_kind; ++number) {
+      SCOPED_TRACE(fmt::format("study {} of kind {}", number, static_cast<int>(kind)));
+      look_at(drawn_study(number, kind));
     }
   }
-  return text;
 }
 
-TEST(DrawnStudies, HaveTheirTables) {
-  expect_golden("drawn_study_tables.txt", texts(projected_kinds, [](const Study& study) {
-                  return study_table(study, Width::whole);
-                }));
+#define EXPECT_IS(row, column, expected) \
+  EXPECT_NEAR((row).number(column), (expected), 1e-7 * std::abs(expected) + 1e-12) << (column)
+
+// Nine digits of each number, in the row of its point.
+TEST(DrawnStudies, HaveCsvThatSaysTheirRecords) {
+  for_each_study([](const Study& study) {
+    const std::vector<CsvRow> rows = csv_rows(study_csv(study));
+    ASSERT_EQ(rows.size(), study.rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const CsvRow& row = rows[i];
+      const StudyRow& one = study.rows[i];
+      const Record& record = one.record;
+      const double seconds = record.seconds().value;
+      const auto devices = static_cast<double>(record.devices());
+      EXPECT_EQ(row.text("machine"), one.machine);
+      EXPECT_EQ(row.text("model"), record.point.model.name);
+      EXPECT_TRUE(row.text("system").starts_with(record.system)) << row.text("system");
+      EXPECT_EQ(row.text("fidelity"), name(record.fidelity));
+      EXPECT_EQ(row.text("given"), one.given ? "1" : "0");
+      EXPECT_IS(row, "devices", devices);
+      EXPECT_IS(row, "repetition", static_cast<double>(one.repetition));
+      EXPECT_IS(row, "value", one.value.value_or(0.0));
+      EXPECT_IS(row, "batch_s", seconds);
+      EXPECT_IS(row, "estimated_s", record.estimated.value);
+      EXPECT_IS(row, "model_flop", record.model_flops.value);
+      EXPECT_IS(row, "flop_per_s", record.model_flops.value / seconds);
+      EXPECT_IS(row, "ideal_flop_per_s", one.ideal_rate.value);
+      EXPECT_IS(row, "of_advertised_peak",
+                record.model_flops.value / seconds / devices / record.advertised_peak.value);
+      EXPECT_IS(row, "of_empirical_peak",
+                record.model_flops.value / seconds / devices / record.empirical_peak.value);
+      EXPECT_IS(row, "memory_B", record.memory.value);
+      EXPECT_IS(row, "memory_limit_B", record.memory_limit.value);
+      EXPECT_IS(row, "compute_s", record.outcome.compute.value);
+      EXPECT_IS(row, "exposed_x_s", record.outcome.exposed[0].value);
+      EXPECT_IS(row, "exposed_z_s",
+                record.outcome.exposed[2].value + record.outcome.exposed[3].value);
+      double sum = 0.0;
+      for (const char* part : {"compute_s", "exposed_x_s", "exposed_y_s", "exposed_z_s",
+                               "exposed_data_s", "exposed_pipe_s", "bubble_s", "other_s"}) {
+        sum += row.number(part);
+      }
+      EXPECT_NEAR(sum / seconds, 1.0, 1e-7);
+      const double tokens = row.number("batch_tokens");
+      EXPECT_IS(row, "batch_sequences", static_cast<double>(record.point.global_batch));
+      EXPECT_EQ(tokens,
+                static_cast<double>(record.point.global_batch * record.point.model.sequence));
+      EXPECT_IS(row, "tokens_per_s", tokens / seconds);
+      EXPECT_IS(row, "tokens_per_s_per_device", tokens / seconds / devices);
+      EXPECT_IS(row, "days_per_trillion_tokens", 1e12 / (tokens / seconds) / 86'400.0);
+      EXPECT_IS(row, "device_hours_per_trillion_tokens",
+                1e12 / (tokens / seconds) / 3'600.0 * devices);
+      EXPECT_IS(row, "published_batch_s", one.published.value_or(Seconds{}).value);
+      if (one.published) {
+        EXPECT_IS(row, "deviation", seconds / one.published->value - 1.0);
+      }
+      EXPECT_EQ(row.has("bar_low_s"), record.bar.has_value());
+      if (!record.bar) continue;
+      EXPECT_IS(row, "bar_low_s", seconds * (1.0 + record.bar->low));
+      EXPECT_IS(row, "bar_high_s", seconds * (1.0 + record.bar->high));
+      EXPECT_IS(row, "bar_runs", static_cast<double>(record.bar->runs));
+      EXPECT_EQ(row.text("bar_like"), record.bar->like);
+    }
+  });
 }
 
-TEST(DrawnStudies, HaveTheirCsv) {
-  expect_golden("drawn_study_csv.txt", texts(projected_kinds, study_csv));
+std::string grid_cell(const Record& record) {
+  std::string grid = record.point.grid.str();
+  std::ranges::replace(grid, ',', ';');
+  return grid;
 }
 
-TEST(DrawnStudies, HaveTheirFigures) {
-  expect_golden("drawn_figures.txt", texts(projected_kinds, [](const Study& study) {
-                  std::string text = unit_text(study) + "\n" + reference_text(study) + "\n";
-                  for (const FigureKind& kind : figure_kinds()) {
-                    text += std::string(kind.name) + ":\n" + figure_csv(kind.name, study);
-                  }
-                  return text;
-                }));
+const StudyRow* row_of(const Study& study, const CsvRow& row, double seconds) {
+  for (const StudyRow& one : study.rows) {
+    const bool same = grid_cell(one.record) == row.text("grid") &&
+                      std::abs(one.record.seconds().value / seconds - 1.0) < 1e-7;
+    if (same) return &one;
+  }
+  return nullptr;
 }
 
-TEST(DrawnStudies, HaveTheirTablesOfChangesRunsAndRanks) {
-  expect_golden("drawn_sweep_tables.txt", texts(projected_kinds, [](const Study& study) {
-                  return sweep_table(study) + run_table(study) + ranks_text(study);
-                }));
+// Bars of time are those of a record and their parts add up to it; a line of speed-ups begins at
+// one and has the efficiency of its speed-up.
+TEST(DrawnStudies, HaveFiguresThatSayTheirRecords) {
+  std::size_t bars = 0, points = 0, ranked = 0;
+  for_each_study([&](const Study& study) {
+    for (const char* figure : {"time", "systems"}) {
+      for (const CsvRow& row : csv_rows(figure_csv(figure, study))) {
+        double seconds = 0.0;
+        for (const char* part : {"compute_s", "exposed_x_s", "exposed_y_s", "exposed_z_s",
+                                 "exposed_data_s", "exposed_pipe_s", "bubble_s", "other_s"}) {
+          seconds += row.number(part);
+        }
+        const StudyRow* one = row_of(study, row, seconds);
+        ASSERT_NE(one, nullptr) << figure << " " << row.text("grid");
+        EXPECT_IS(row, "compute_s", one->record.outcome.compute.value);
+        EXPECT_IS(row, "published_batch_s", one->published.value_or(Seconds{}).value);
+        ++bars;
+      }
+    }
+    // Rows of several machines and repetitions are another line each; here, of growing jobs.
+    std::map<std::string, CsvRow> first;
+    std::vector<CsvRow> line = csv_rows(figure_csv("strong", study));
+    if (!std::ranges::is_sorted(line, std::less_equal<>{},
+                                [](const CsvRow& row) { return row.number("devices"); }) ||
+        study.rows.front().record.point.platform != "hill") {
+      line.clear();
+    }
+    for (const CsvRow& row : line) {
+      const CsvRow& begin = first.try_emplace(row.text("series"), row).first->second;
+      const double more = row.number("devices") / begin.number("devices");
+      EXPECT_IS(row, "ideal", begin.number("time") / more);
+      EXPECT_IS(row, "speedup", begin.number("time") / row.number("time"));
+      EXPECT_IS(row, "efficiency", row.number("speedup") / more);
+      ++points;
+    }
+    std::map<std::string, double> before;
+    for (const CsvRow& row : csv_rows(figure_csv("ranks", study))) {
+      if (row.number("rank") > 1) {
+        EXPECT_GE(row.number("estimated_s"), before[row.text("series")]) << "by estimate";
+      }
+      before[row.text("series")] = row.number("estimated_s");
+      EXPECT_GT(row.number("simulated_s"), 0.0);
+      ++ranked;
+    }
+    for (const CsvRow& row : csv_rows(figure_csv("machines", study))) {
+      EXPECT_GT(row.number("value"), 0.0);
+      if (!row.has("low")) continue;
+      EXPECT_LT(row.number("low"), row.number("value"));
+      EXPECT_GT(row.number("high"), row.number("value"));
+    }
+    EXPECT_FALSE(unit_text(study).empty());
+    EXPECT_FALSE(reference_text(study).empty());
+  });
+  EXPECT_GT(bars, 80U);
+  EXPECT_GT(points, 10U);
+  EXPECT_GT(ranked, 30U);
 }
 
-TEST(DrawnStudies, ThatAreMeasuredHaveTheirTablesAndFigures) {
-  expect_golden("drawn_measured.txt", texts(std::array{Drawn::measured}, [](const Study& study) {
-                  const Study whole = with_twins(study);
-                  return measured_text(study, Width::whole) + figure_csv("strong", whole) +
-                         study_csv(whole);
-                }));
+std::size_t lines_with(const std::string& text, const std::string& what) {
+  std::istringstream lines(text);
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line);) count += line.find(what) != std::string::npos;
+  return count;
 }
 
-TEST(DrawnStudies, HaveTheirReports) {
-  expect_golden("drawn_reports.txt",
-                texts(
-                    projected_kinds,
-                    [](const Study& study) {
-                      const std::string html = report_html(
-                          study, {"title = \"<b>\"", {}, {"a & b: failed"}, "as printed", {}});
-                      const std::size_t begin = html.find("<h1>"), end = html.find("<script>");
-                      return html.substr(begin, end - begin) + "\n";
-                    },
-                    2));
+void expect_sound_text(const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_FALSE(line.ends_with(' ')) << "'" << line << "'";
+    EXPECT_EQ(line.find(" nan"), std::string::npos) << line;
+    EXPECT_EQ(line.find(" inf"), std::string::npos) << line;
+  }
+}
+
+// Every row's seconds stand in the table, and what is marked is explained below.
+TEST(DrawnStudies, HaveTablesWithARowForEachRecord) {
+  for_each_study([](const Study& study) {
+    const std::string table = study_table(study, Width::whole);
+    expect_sound_text(table);
+    for (const StudyRow& row : study.rows) {
+      const double seconds = row.record.seconds().value;
+      EXPECT_GE(lines_with(table, fmt::format("{:.2f}", seconds)) +
+                    lines_with(table, fmt::format("{:.1f}", seconds)),
+                1U)
+          << seconds << " in\n"
+          << table;
+    }
+    bool derived = false, capped = false;
+    for (const StudyRow& row : study.rows) {
+      derived = derived || row.derived;
+      capped = capped || row.record.verdict == "capped";
+    }
+    if (study.rows.front().record.system.empty()) {  // a table of systems has no such marks
+      EXPECT_EQ(lines_with(table, "* derived from the published flop/s"), derived ? 1U : 0U);
+      EXPECT_EQ(lines_with(table, "^ the limit on simulated grids"), capped ? 1U : 0U);
+    }
+    expect_sound_text(sweep_table(study) + run_table(study) + ranks_text(study));
+  });
+}
+
+TEST(DrawnStudies, ThatAreMeasuredHaveARowForEachRun) {
+  for (std::int64_t number = 0; number < studies_of_a_kind; ++number) {
+    const Study study = drawn_study(number, Drawn::measured);
+    const std::string text = measured_text(study, Width::whole);
+    expect_sound_text(text);
+    EXPECT_EQ(csv_rows(study_csv(study)).size(), study.rows.size());
+    const Study whole = with_twins(study);
+    EXPECT_GT(whole.rows.size(), study.rows.size());
+    EXPECT_FALSE(csv_rows(figure_csv("strong", whole)).empty());
+  }
+}
+
+TEST(DrawnStudies, HaveReportsThatEscapeWhatTheySay) {
+  for_each_study([](const Study& study) {
+    const std::string html =
+        report_html(study, {"title = \"<b>\"", {}, {"a & b: failed"}, "as printed", {}});
+    EXPECT_NE(html.find("title = &quot;&lt;b&gt;&quot;"), std::string::npos);
+    EXPECT_NE(html.find("a &amp; b: failed"), std::string::npos);
+    EXPECT_NE(html.find("as printed"), std::string::npos);
+    for (const StudyRow& row : study.rows) {
+      EXPECT_NE(html.find(row.record.point.grid.str()), std::string::npos);
+    }
+  });
 }
 
 TEST(DrawnStudies, HaveRecordsThatAreReadAsTheyWereWritten) {
-  std::string text;
   for (const Drawn kind : {Drawn::plain, Drawn::systems, Drawn::ranked, Drawn::measured}) {
     for (const StudyRow& row : drawn_study(1, kind).rows) {
       const std::string line = to_json(row.record);
@@ -99,10 +259,8 @@ TEST(DrawnStudies, HaveRecordsThatAreReadAsTheyWereWritten) {
       EXPECT_EQ(read.set_by, row.record.set_by);
       EXPECT_EQ(read.simulated.size(), row.record.simulated.size());
       EXPECT_EQ(read.bar, row.record.bar);
-      text += line + "\n";
     }
   }
-  expect_golden("drawn_records.txt", text);
 }
 
 TEST(DrawnStudies, HaveTimesWhosePartsAddUp) {

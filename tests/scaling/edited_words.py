@@ -1,8 +1,10 @@
-"""edited_words.py FOURFOLD: prints what command lines hear that differ in one flag.
+"""edited_words.py FOURFOLD GOLDEN: command lines that differ in one flag, and the laws of what they hear.
 
 Every flag that a verb's help lists is given each of some values that most flags cannot take, and
-those that it can. Of a projection, the entries of its record that differ from the plain one's are
-named, not their values: these belong to other golden texts.
+those that it can. A value is refused with status 1 or 2 and one sentence, or taken; a number flag takes
+no words, and no flag takes nothing or stands twice; what a projection is told changes its record, and
+not what it says nothing about. Broken laws are told and end with status 1; else the different sentences
+are printed, without those that other texts of the folder GOLDEN hold.
 """
 
 import concurrent.futures
@@ -118,6 +120,29 @@ def words_of(verb, flags):
 LEFT_TO_OTHERS = {"provenance", "key", "replay", "point"}
 
 
+# By the kind that the help tells, what none of it takes.
+NO_NUMBERS = {"INT": ["plenty", "-1", "1.5", "1,2", "1e300"], "UINT": ["plenty", "-1", "1.5", "1,2", "1e300"],
+              "FLOAT": ["plenty", "1,2"]}
+# Flags that may be given twice.
+LISTS = {"--data", "--validation-data", "--degrade", "--fail", "--scale"}
+# What is usual, or the same as what is usual, and so changes nothing.
+IDLE = {"--devices 16", "--vocabulary 50257", "--collective auto", "--collective ring",
+        "--collective hierarchical", "--scale nodes=0.5", "--rank-order x,y",
+        "--rank-order x,y,z,data,pipe", "--placement packed", "--overlap all"}
+# What each flag of a projection cannot change.
+WORK = {"executed_flop_per_device", "model_flop"}
+ROOM = {"memory_B", "memory_by_role_B", "memory_by_stage_B"}
+SENT = {"sent_B_per_device"}
+UNTOUCHED = {"--placement": WORK | ROOM | SENT, "--jitter": WORK | ROOM | SENT, "--fail": WORK | ROOM | SENT,
+             "--slow-devices": WORK | ROOM | SENT, "--degrade": WORK | ROOM | SENT,
+             "--collective": WORK | ROOM | SENT, "--rank-order": WORK | ROOM | SENT,
+             "--fidelity": WORK | ROOM | SENT, "--software": WORK | SENT, "--overlap": WORK | SENT,
+             "--in-flight-blocks": WORK | SENT, "--data-bucket": WORK | ROOM, "--zero": WORK,
+             "--order": WORK, "--offload-bucket": WORK, "--weight-gather": WORK, "--attention": {"model_flop"},
+             "--cut-messages": WORK, "--grad-precision-z": WORK,
+             "--grad-precision-data": WORK, "--gradient-reduction": WORK, "--data-reduction": WORK}
+
+
 def rounded(value):
     if isinstance(value, dict):
         return {key: rounded(entry) for key, entry in value.items()}
@@ -127,15 +152,16 @@ def rounded(value):
 def changes(record, plain):
     """The entries of the record that differ."""
     now, before = rounded(record), rounded(plain)
-    differing = [key for key in sorted(now.keys() | before.keys())
-                 if key not in LEFT_TO_OTHERS and now.get(key) != before.get(key)]
-    return ", ".join(differing) or "nothing"
+    return {key for key in now.keys() | before.keys()
+            if key not in LEFT_TO_OTHERS and now.get(key) != before.get(key)}
 
 
-def without(answer, value):
-    """Answers to several values are one where they differ in the value alone."""
-    quoted = re.sub(f"(['\"]){re.escape(value)}\\1", r"\1VALUE\1", answer)
-    return quoted.replace(value, "VALUE") if len(value) > 2 else quoted
+def form(sentence):
+    """Sentences that differ in numbers, flags and what is quoted are one."""
+    text = re.sub(r"[;?.] [Dd]id you mean \"[^\"]*\"\??", "", sentence)
+    text = re.sub(r"'[^']*'|\"[^\"]*\"", "Q", text)
+    text = re.sub(r"--[a-z-]+", "F", text)
+    return re.sub(r"\S*\d\S*", "N", text)
 
 
 class Program:
@@ -147,23 +173,46 @@ class Program:
             return subprocess.run([self.path, *words], capture_output=True, text=True, timeout=120,
                                   cwd=folder)
 
-    def heard(self, words, plain, missing):
-        result = self.run(words)
-        if missing and result.stderr == missing:
-            return "accepted"
-        if result.returncode == 0 and plain is not None:
-            return "changes " + changes(json.loads(result.stdout), plain)
-        if result.returncode == 0:
-            return "accepted"
-        # Points that fail beside each other are told in any order.
-        lines = sorted(result.stderr.strip().splitlines()) or [""]
-        more = f" (and {len(lines) - 1} lines more)" if len(lines) > 1 else ""
-        return f"{result.returncode}: {lines[-1]}{more}"
+
+class Laws:
+    def __init__(self):
+        self.broken, self.sentences, self.kinds, self.usual = [], {}, {}, {}
+
+    def look_at(self, words, flag, value, result, plain, record):
+        """One command line that differs from the plain one in this flag."""
+        line = "fourfold " + " ".join(word or "''" for word in words)
+        taken = result.returncode == 0 or result.stderr == plain.stderr != ""
+        if taken:
+            wrong = value == "" or value == "(twice)" and flag not in LISTS
+            wrong = wrong or value in NO_NUMBERS.get(self.kinds.get(flag), [])
+            if wrong:
+                self.broken.append(f"{line}: is taken")
+            if record is not None and value not in ("(twice)", "(left out)"):
+                moved = changes(json.loads(result.stdout), record)
+                usual = flag in self.usual and value == self.usual[flag] or f"{flag} {value}" in IDLE
+                if bool(moved) == usual:
+                    self.broken.append(f"{line}: changes {', '.join(sorted(moved)) or 'nothing'}")
+                for entry in sorted(moved & UNTOUCHED.get(flag, set())):
+                    self.broken.append(f"{line}: changes {entry}")
+            return
+        if result.returncode not in (1, 2):
+            self.broken.append(f"{line}: ends with {result.returncode}")
+        lines = [text for text in result.stderr.splitlines() if text.startswith("fourfold: ")]
+        if not result.stderr and (result.returncode != 1 or not result.stdout):
+            self.broken.append(f"{line}: says nothing")
+        if not lines:
+            return
+        if value in ("", "(twice)", "(left out)") and result.returncode == 2 and flag not in lines[0]:
+            if flag not in LISTS and "argument too many" not in lines[0]:
+                self.broken.append(f"{line}: does not name the flag: {lines[0]}")
+        if len(lines) == 1:
+            self.sentences.setdefault(form(lines[0]), lines[0])
 
 
 def main():
     program = Program(sys.argv[1])
     pool = concurrent.futures.ThreadPoolExecutor(2)
+    laws = Laws()
     known = set()
     for verb, usual, edited in VERBS:
         plain = program.run(words_of(verb, usual))
@@ -171,9 +220,10 @@ def main():
         if stops and "none" not in plain.stderr:
             sys.exit(f"{verb}: {plain.stderr}")
         record = json.loads(plain.stdout) if "--json" in usual else None
-        print("fourfold", " ".join(words_of(verb, usual)))
-        flags = flags_in(program.run([*verb.split(), "--help"]).stdout)
-        for flag in flags:
+        help_text = program.run([*verb.split(), "--help"]).stdout
+        laws.kinds = dict(re.findall(r"^  (--[a-z0-9-]+) ([A-Z]+)", help_text, re.MULTILINE))
+        laws.usual = dict(re.findall(r"^  (--[a-z0-9-]+) [A-Z]+=(\S+)", help_text, re.MULTILINE)) | usual
+        for flag in flags_in(help_text):
             if edited is not None and flag in known and flag not in edited:
                 continue
             values = list(dict.fromkeys(OF_A_FLAG.get(flag, []) + (FEW if stops else USUAL)))
@@ -184,16 +234,18 @@ def main():
                 lines.append(words_of(verb, others))
             values.append("(twice)")
             lines.append(words_of(verb, others) + [flag, usual.get(flag) or "1"] * 2)
-
-            def answer_to(words):
-                return program.heard(words, record, plain.stderr)
-
-            by_answer = {}
-            for value, answer in zip(values, pool.map(answer_to, lines)):
-                by_answer.setdefault(without(answer, value), []).append(value or "''")
-            for answer, those in by_answer.items():
-                print(f"  {flag} {' | '.join(those)}\n    {answer}")
-        known.update(flags)
+            for value, words, result in zip(values, lines, pool.map(program.run, lines)):
+                laws.look_at(words, flag, value, result, plain, record)
+        known.update(flags_in(help_text))
+    elsewhere = set()
+    for name in ("refusals.txt", "verbs/refused.txt"):
+        with open(f"{sys.argv[2]}/{name}", encoding="utf-8") as file:
+            elsewhere.update(form(line.rstrip("\n")) for line in file)
+    for which, sentence in sorted(laws.sentences.items()):
+        if which not in elsewhere:
+            print(sentence)
+    if laws.broken:
+        sys.exit("\n".join(laws.broken))
 
 
 main()

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <sstream>
 
 #include "scaling/find/strategy_finding.hpp"
 #include "tests/drawn_steps.hpp"
@@ -100,12 +101,53 @@ StrategyFinding drawn_finding(std::int64_t number) {
   return finding;
 }
 
-TEST(StrategyText, OfDrawnFindingsIsTheGoldenOne) {
+// One with everything, one that nothing runs, one with ties.
+TEST(StrategyText, IsTheRecordedOne) {
   std::string text;
-  for (std::int64_t number = 0; number < 40; ++number) {
+  for (std::int64_t number : {7, 19, 24}) {
     text += fmt::format("== {}\n{}", number, strategy_text(drawn_finding(number)));
   }
   expect_golden("strategies.txt", text);
+}
+
+// The best are numbered, refusals come with their counts, the command asks for the first again, and
+// nothing stands beyond a hundred columns but the command.
+TEST(StrategyText, OfDrawnFindingsSaysWhatWasFound) {
+  for (std::int64_t number = 0; number < 40; ++number) {
+    const StrategyFinding finding = drawn_finding(number);
+    const StrategyAnswer& answer = finding.answer;
+    const std::string text = strategy_text(finding);
+    SCOPED_TRACE(number);
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_TRUE(line.size() <= 120 || line.find("fourfold project") != std::string::npos) << line;
+    }
+    EXPECT_EQ(text.find("No strategy of the space can run") != std::string::npos,
+              answer.best.empty());
+    for (std::size_t i = 0; i < answer.best.size(); ++i) {
+      EXPECT_THAT(text, HasSubstr(fmt::format("\n{} ", i + 1)));
+      EXPECT_THAT(text, HasSubstr("  " + answer.best[i].grid.str() + "  "));
+      EXPECT_THAT(text, HasSubstr(fmt::format("{:.3f}", answer.best[i].seconds.value)));
+      EXPECT_THAT(text, HasSubstr(fmt::format("{:.1f}", answer.best[i].memory.value / 1e9)));
+    }
+    if (!answer.best.empty()) {
+      EXPECT_THAT(text, HasSubstr(project_command(finding.question, answer.best[0])));
+    }
+    for (const auto& [why, count] : {std::pair{"out of memory", answer.out_of_memory},
+                                     {"cannot be among the best", answer.beaten}}) {
+      EXPECT_EQ(text.find(fmt::format("{}  {}", count, why)) != std::string::npos, count > 0)
+          << why;
+    }
+    for (const auto& refused : answer.refused) {
+      EXPECT_THAT(text,
+                  HasSubstr(fmt::format("{}  refused by {}", refused.strategies, refused.rule)));
+      EXPECT_THAT(text, HasSubstr(refused.example));
+    }
+    EXPECT_EQ(text.find("Shapley") != std::string::npos, finding.influences.has_value());
+    for (const auto& [key, factor] : finding.question.pattern.scales) {
+      EXPECT_THAT(text, HasSubstr(fmt::format("What if: {} times {:g}.", key, factor)));
+    }
+  }
 }
 
 // A lead of the tie's share of the slower rate is no tie any more: 1 / 0.96 is 4.17 % more.

@@ -91,7 +91,6 @@ std::vector<System> all_systems() {
 TEST(SystemText, IsTheGoldenOne) {
   std::string text = systems_text(all_systems());
   for (const System& system : all_systems()) text += "=====\n" + system_text(system);
-  text += nlohmann::json::parse(systems_json(all_systems())).dump(1) + '\n';
 
   expect_golden("systems.txt", text);
 }
@@ -152,7 +151,6 @@ TEST(SoftwareText, IsTheGoldenOne) {
   const std::vector<Software> all = all_software();
   std::string text = software_list_text(all);
   for (const Software& software : all) text += "=====\n" + software_text(software);
-  text += nlohmann::json::parse(software_json(made_up_software())).dump(1) + '\n';
 
   expect_golden("software.txt", text);
   const nlohmann::json list = nlohmann::json::parse(software_list_json(all));
@@ -160,6 +158,8 @@ TEST(SoftwareText, IsTheGoldenOne) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     EXPECT_EQ(list[i], nlohmann::json::parse(software_json(all[i])));
     EXPECT_EQ(list[i].at("dispatch_s"), all[i].dispatch.value);
+    EXPECT_EQ(list[i].at("name"), all[i].name);
+    EXPECT_EQ(list[i].at("title"), all[i].title);
     EXPECT_EQ(list[i].at("products").at("layouts"), all[i].tuned_products ? "tuned" : "default");
   }
 }

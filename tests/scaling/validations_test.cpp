@@ -1,4 +1,4 @@
-// Validations over drawn cases: their tables, JSON and CSV in golden texts, and statistics and
+// Validations over drawn cases: their tables, their files beside the cases, and statistics and
 // rankings beside what follows from their definitions.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -19,6 +19,7 @@
 #include "sim/estimate/estimate.hpp"
 #include "tests/golden.hpp"
 #include "tests/machines.hpp"
+#include "tests/scaling/csv_rows.hpp"
 #include "tests/scaling/drawn_residuals.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
@@ -91,14 +92,84 @@ std::vector<SetResult> drawn_sets() {
   return sets;
 }
 
-TEST(Validations, AreTheGoldenTexts) {
+TEST(Validations, AreTheRecordedTables) {
   const std::vector<SetResult> sets = drawn_sets();
-  std::string text = validation_text(sets) + validation_csv(sets);
-  nlohmann::json json =
+  expect_golden("validations.txt", validation_text({sets[0]}));
+}
+
+const CaseResult& case_of(const SetResult& set, const std::string& id) {
+  return *std::ranges::find(set.cases, id, [](const CaseResult& one) { return one.one.id; });
+}
+
+// JSON and CSV say each case's numbers by its id.
+TEST(Validations, HaveFilesThatSayEachCase) {
+  const std::vector<SetResult> sets = drawn_sets();
+  const nlohmann::json json =
       nlohmann::json::parse(validation_json(sets, leave_out(testing::drawn_residuals(9))));
-  json["commit"] = "";
-  std::string lines = json.dump(1);
-  expect_golden("validations.txt", text + lines);
+  std::size_t cases = 0;
+  for (std::size_t s = 0; s < sets.size(); ++s) {
+    const nlohmann::json& said = json["sets"][s];
+    EXPECT_EQ(said["name"], sets[s].set.name);
+    EXPECT_EQ(said["title"], sets[s].set.title);
+    EXPECT_EQ(said["fidelity"], name(sets[s].fidelity));
+    EXPECT_EQ(said["least_cases"], sets[s].set.least_cases);
+    EXPECT_EQ(said["in_sample"], sets[s].set.in_sample);
+    EXPECT_EQ(said["cases"].size(), sets[s].cases.size());
+    for (const nlohmann::json& row : said["cases"]) {
+      const CaseResult& one = case_of(sets[s], row["id"]);
+      SCOPED_TRACE(one.one.id);
+      ++cases;
+      EXPECT_EQ(row["study"], one.one.study);
+      EXPECT_EQ(row["source"], one.one.source);
+      EXPECT_EQ(row["stand_in"], one.one.stand_in);
+      EXPECT_EQ(row["in_sample"], one.one.in_sample);
+      EXPECT_EQ(row["platform"], one.one.question.platform);
+      EXPECT_EQ(row["devices"], one.one.question.devices);
+      if (one.one.is_published()) {
+        EXPECT_EQ(row["published_s"], one.one.published.value);
+      }
+      ASSERT_EQ(row.value("projected_s", nlohmann::json()).is_number(), one.projection.has_value());
+      if (!one.projection) continue;
+      const Projection& found = *one.projection;
+      EXPECT_EQ(row["projected_s"], found.outcome.total.value);
+      EXPECT_EQ(row["compute_s"], found.outcome.compute.value);
+      EXPECT_EQ(row["bubble_s"], found.outcome.bubble.value);
+      EXPECT_DOUBLE_EQ(row["exposed_s"].get<double>(), found.outcome.exposed_total().value);
+      EXPECT_EQ(row["grid"], found.grid.str());
+      EXPECT_EQ(row["micro_batches"], found.micro_batches);
+      EXPECT_EQ(row["memory_B"], found.memory.value);
+      EXPECT_EQ(row["memory_limit_B"], found.memory_limit.value);
+      EXPECT_EQ(row["projected_without"], nlohmann::json(one.one.unsaid));
+      if (one.one.is_published()) {
+        EXPECT_NEAR(row["deviation"].get<double>(),
+                    found.outcome.total.value / one.one.published.value - 1.0, 1e-12);
+      }
+    }
+    for (const nlohmann::json& row : said["statistics"]) {
+      const Sample sample = row["sample"] == "out" ? Sample::out : Sample::in;
+      const Deviations found =
+          deviations_of(sets[s], cases_that_ran(sets[s], row["study"], sample));
+      EXPECT_EQ(row["run"], found.count);
+      if (found.count == 0) continue;
+      EXPECT_EQ(row["bias"], found.bias);
+      EXPECT_EQ(row["mean_absolute"], found.mean_absolute);
+    }
+  }
+  EXPECT_EQ(cases, 39U);
+  std::size_t rows = 0;
+  for (const testing::CsvRow& row : testing::csv_rows(validation_csv(sets))) {
+    const auto set =
+        std::ranges::find(sets, row.text("set"), [](const SetResult& one) { return one.set.name; });
+    ASSERT_NE(set, sets.end()) << row.text("set");
+    const CaseResult& one = case_of(*set, row.text("id"));
+    ++rows;
+    EXPECT_NEAR(row.number("published_s"), one.one.published.value,
+                1e-6 * one.one.published.value + 1e-9);
+    if (!one.projection) continue;
+    const double seconds = one.projection->outcome.total.value;
+    EXPECT_NEAR(row.number("projected_s"), seconds, 1e-6 * seconds);
+  }
+  EXPECT_EQ(rows, 39U);
 }
 
 TEST(Validations, AreComparedWithEarlierOnesAsTheGoldenTextSays) {
