@@ -133,11 +133,13 @@ bool OwnedFolder::take(int times) {
     const bool is_locked = ::flock(file_, LOCK_EX | LOCK_NB) == 0;
     const bool is_taken = !is_locked && errno == EWOULDBLOCK;
     const std::optional<Owner> owner = read_owner(file_);
-    // Children of a process that was killed end a little later than it.
-    const bool is_ending = is_taken && owner && owner->host == this_host() && !runs_here(*owner);
-    if (is_ending && times < most_times) ::usleep(microseconds_between);
-    if (is_taken && (!is_ending || times == most_times)) in_use(what_, owner);
-    if (is_ending || !is_the_file(file_, lock_)) {
+    // Children of a process that was killed end a little later than it; and who has just taken the
+    // folder writes its name in a moment.
+    const bool is_between =
+        is_taken && (!owner || (owner->host == this_host() && !runs_here(*owner)));
+    if (is_between && times < most_times) ::usleep(microseconds_between);
+    if (is_taken && (!is_between || times == most_times)) in_use(what_, owner);
+    if (is_between || !is_the_file(file_, lock_)) {
       ::close(file_);
       return false;
     }
