@@ -131,7 +131,7 @@ TEST(Attached, GivesUpWhatStartsNothing) {
   const TemporaryFolder folder;
   const std::string file = folder.file("id");
   try {
-    run_attached({"sh", "-c", "trap '' TERM; echo $$ >" + file + "; sleep 60 & wait"}, {},
+    run_attached({"sh", "-c", "trap '' TERM; echo $$ >" + file + "; sleep 60 >/dev/null 2>&1 & wait"}, {},
                  {[] { return false; }, 500ms});
     FAIL() << "it was waited for";
   } catch (const NothingStarted& nothing) {
