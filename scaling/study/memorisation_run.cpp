@@ -1,5 +1,5 @@
-// Training runs side by side, then their models' completions; see memorisation_run.hpp. Long because
-// all of it goes on from one folder.
+// Training runs side by side, then their models' completions; long because all go on from one
+// folder. See memorisation_run.hpp.
 #include "scaling/study/memorisation_run.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 // Campaigns in parts: which points a job answers, what a record keeps of a finding, what stands in
-// JSON of a search over strategies, how models grow, and which runs count as alike.
+// JSON of a search over strategies, how models grow, and which runs count as alike;
+// long because each part has its cases.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -131,8 +131,9 @@ TEST(Attached, GivesUpWhatStartsNothing) {
   const TemporaryFolder folder;
   const std::string file = folder.file("id");
   try {
-    run_attached({"sh", "-c", "trap '' TERM; echo $$ >" + file + "; sleep 60 >/dev/null 2>&1 & wait"}, {},
-                 {[] { return false; }, 500ms});
+    run_attached(
+        {"sh", "-c", "trap '' TERM; echo $$ >" + file + "; sleep 60 >/dev/null 2>&1 & wait"}, {},
+        {[] { return false; }, 500ms});
     FAIL() << "it was waited for";
   } catch (const NothingStarted& nothing) {
     EXPECT_THAT(nothing.what(), StartsWith("has started nothing within 0.5 s; "));

@@ -1,6 +1,6 @@
 // Every operation of the recorder on values that lie in every way: products of blocks sum up to the
-// whole product, collectives undo each other, and what does not fit is refused. Long because every operation has
-// its case.
+// whole product, collectives undo each other, and what does not fit is refused;
+// long because every operation has its case.
 #include <gtest/gtest.h>
 
 #include <functional>

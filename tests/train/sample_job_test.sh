@@ -26,7 +26,7 @@ refused() {
 
 write_small_job "$work" 2
 "$fourfold" train --model "$work/small.toml" --data "$work/text.txt" --ranks 1 \
-  --steps 200 --learning-rate 0.01 --tokens 0 --folder "$work/run" >"$work/run.out" 2>&1 ||
+  --steps 300 --warm-up 30 --learning-rate 0.01 --tokens 0 --folder "$work/run" >"$work/run.out" 2>&1 ||
   { cat "$work/run.out" >&2; exit 1; }
 checkpoint=(--checkpoint "$work/run/checkpoints")
 likeliest=(--prompt 'she sells sea shells ' --temperature 0 --tokens 16)
@@ -67,7 +67,7 @@ json=$("$fourfold" sample "${checkpoint[@]}" "${likeliest[@]}" --json)
 if command -v python3 >/dev/null; then
   python3 -c 'import json, sys
 line = json.loads(sys.argv[1])
-assert line["texts"][0]["text"] == sys.argv[2] and line["step"] == 200, line' "$json" "$expected" ||
+assert line["texts"][0]["text"] == sys.argv[2] and line["step"] == 300, line' "$json" "$expected" ||
     complain "JSON: $json"
 fi
 
@@ -86,7 +86,7 @@ refused 2 "holds no checkpoint" --checkpoint "$work"
 refused 2 "heads do not divide along x" "${checkpoint[@]}" --grid 3x1x1x1
 refused 2 "has 2 ranks, not 4" "${checkpoint[@]}" --grid 2x1x1x1 --ranks 4
 refused 2 "unknown --precision" "${checkpoint[@]}" --precision fp16
-printf 'x' | dd of="$work/run/checkpoints/step-00000200.safetensors" bs=1 seek=20000 conv=notrunc \
+printf 'x' | dd of="$work/run/checkpoints/step-00000300.safetensors" bs=1 seek=20000 conv=notrunc \
   2>/dev/null
 refused 2 "is damaged" "${checkpoint[@]}"
 help=$("$fourfold" sample --help)

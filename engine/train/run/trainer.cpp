@@ -1,5 +1,5 @@
-// Steps and what happens between them; see trainer.hpp. Long because steps, looks and saves change
-// one state.
+// Steps and what happens between them; long because steps, looks and saves change one state. See
+// trainer.hpp.
 #include "engine/train/run/trainer.hpp"
 
 #include <fmt/format.h>
