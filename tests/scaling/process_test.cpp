@@ -85,7 +85,8 @@ TEST(Process, IsEndedWithItsObjectEvenIfItHeedsNoSignal) {
   const std::string file = folder.file("id");
   const auto began = Clock::now();
   {
-    const Process process({{"sh", "-c", "trap '' TERM; echo $$ >" + file + "; sleep 60 & wait"}});
+    const Process process(
+        {{"sh", "-c", "trap '' TERM; echo $$ >" + file + "; sleep 60 >/dev/null 2>&1 & wait"}});
     soon([&] { return written_id(file) > 0; });
   }
   EXPECT_TRUE(is_gone(written_id(file)));
@@ -164,9 +165,10 @@ TEST(Attached, IsEndedByASecondInterrupt) {
   const int status = status_of([&] {
     watch_for_interrupts();
     const std::string asks = "kill -TERM $PPID; kill -HUP $PPID; kill -INT $PPID; sleep 1; ";
-    const AttachedResult result = run_attached(
-        {"sh", "-c",
-         "trap '' USR1 TERM; echo $$ >" + file + "; " + asks + "kill -INT $PPID; sleep 60"});
+    const AttachedResult result =
+        run_attached({"sh", "-c",
+                      "trap '' USR1 TERM; echo $$ >" + file + "; " + asks +
+                          "kill -INT $PPID; sleep 60 >/dev/null 2>&1"});
     _exit(result.interrupted && result.signal == SIGKILL && interrupts_so_far() == 2 ? 7 : 1);
   });
   EXPECT_EQ(status, 7);
@@ -196,19 +198,28 @@ TEST(Interrupts, EndWorkThatDoesNotLookAtThem) {
   EXPECT_LT(Clock::now() - began, 10s);
 }
 
+// What is asked while it launches reaches who does not listen yet.
 TEST(Attached, TellsWhatIsLaunchedAfterARequestOfIt) {
   const TemporaryFolder folder;
-  const std::string file = folder.file("started");
+  const std::string ready = folder.file("ready"), begun = folder.file("begun");
   const int status = status_of([&] {
     watch_for_interrupts();
-    std::raise(SIGINT);
     const std::string script =
         "import os, signal, time\n"
-        "signal.signal(signal.SIGUSR1, signal.SIG_IGN); time.sleep(0.5)\n"
+        "signal.signal(signal.SIGUSR1, signal.SIG_IGN); open('" +
+        ready +
+        "', 'w'); time.sleep(0.5)\n"
         "signal.signal(signal.SIGUSR1, lambda *_: os._exit(3))\n"
         "open('" +
-        file + "', 'w'); time.sleep(60)";
-    const auto has_started = [&] { return std::filesystem::exists(file); };
+        begun + "', 'w'); time.sleep(30)";
+    bool raised = false;
+    const auto has_started = [&] {
+      if (!raised && std::filesystem::exists(ready)) {
+        raised = true;
+        std::raise(SIGINT);
+      }
+      return std::filesystem::exists(begun);
+    };
     _exit(run_attached({"python3", "-c", script}, {}, {has_started, 60s}).status);
   });
   EXPECT_EQ(status, 3);
