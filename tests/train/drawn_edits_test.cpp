@@ -52,7 +52,9 @@ TEST_F(drawn_edits, of_checkpoint_records) {
   CheckpointRecord record;
   record.state.model = read_model("gpt-bytes");
   record.state.trainer = Tree{{"typed", {{"--seed", {"1"}}}}, {"kernels", Tree::array()}};
+  record.serial = 1;
   record.data_file = "step-00000001.safetensors";
+  record.data_file_bytes = 100;
   record.checksums = {{"a", 1}, {"b", 2}};
   // Edits below the checksum that vouches for them.
   const auto vouched = [](const Tree& tree) {

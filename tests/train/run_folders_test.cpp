@@ -211,13 +211,13 @@ TEST_F(RunFolders, NumberCheckpointsOnward) {
 // What is damaged may be the newest, and says so; the newest whole one before it is named.
 TEST_F(RunFolders, NameTheNewestWholeCheckpointBesideADamagedOne) {
   write_checkpoints("run", {1, 2, 3, 4});
-  folder_.write("run/" + json_of_step(2), "{}");
-  folder_.write("run/" + data_of_step(4), "");
+  folder_.write("run/" + json_of_step(4), "{}");
+  folder_.write("run/" + data_of_step(3), "");
 
   const std::string said = refusal([] { read_training_state("run"); });
 
-  EXPECT_EQ(said, "run/" + json_of_step(2) + " is not the JSON of a checkpoint; " +
-                      folder_.file("run/" + json_of_step(3)) + " is whole and can be used instead");
+  EXPECT_EQ(said, "run/" + json_of_step(4) + " is not the JSON of a checkpoint; " +
+                      folder_.file("run/" + json_of_step(2)) + " is whole and can be used instead");
 }
 
 TEST_F(RunFolders, KeepTheNewestOfThoseThatAreWhole) {
