@@ -71,7 +71,8 @@ TEST(Process, EndsWithWhoeverStartedItWhateverEndsThat) {
   const std::string file = folder.file("id");
 
   status_of([&] {
-    Process process({{"sh", "-c", "trap '' TERM INT HUP; echo $$ >" + file + "; sleep 60"}});
+    Process process(
+        {{"sh", "-c", "trap '' TERM INT HUP; echo $$ >" + file + "; sleep 60 >/dev/null 2>&1"}});
     soon([&] { return written_id(file) > 0; });
     kill(getpid(), SIGKILL);
   });
