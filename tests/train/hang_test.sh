@@ -45,7 +45,7 @@ started() {
 
 # stop_rank NAME FIRST-OR-LAST: sets stopped, the process of a rank, by the file that tells ranks.
 stop_rank() {
-  wait_for "$1/heartbeats" training
+  wait_for "$1/heartbeats" "training|checkpoint"
   stopped=$("$2" -n 1 "$1/heartbeats" | awk '{ print $2 }')
   kill -STOP "$stopped"
 }
@@ -77,7 +77,7 @@ for which in head tail; do
   stop_rank $which $which
   rank=0
   if [ $which = tail ]; then rank=1; fi
-  wait_for $which.err "^fourfold: no sign of life for [0-9]+ s from rank $rank on [^ ]+ \(process $stopped\), last seen training in step [0-9]+; the job ends in [0-9]+ s unless that changes"
+  wait_for $which.err "^fourfold: no sign of life for [0-9]+ s from rank $rank on [^ ]+ \(process $stopped\), last seen [a-z ]+ in step [0-9]+; the job ends in [0-9]+ s unless that changes"
   ended 2 $which
   grep -qE "^fourfold: no sign of life .*; the job is ended \(--hang-timeout\); go on from the newest checkpoint with --resume $which/checkpoints$" $which.err ||
     fail "the end of $which is not said"
