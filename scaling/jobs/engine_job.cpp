@@ -172,6 +172,8 @@ EngineJob run_engine_verb(const EngineVerb& what, const Words& typed) {
   for (const std::string& word : typed) {
     if (word == "--help" || word == "-h") return {run_attached(question).status, nullptr, ""};
   }
+  constexpr std::int64_t of_one_rank = 40;  // below some 30 MPI fails, and says so in 41 lines
+  allow_open_files(of_one_rank, "a rank of MPI");
   question.push_back("--plan");
   const JobResult answer = run_side_by_side({{question, ""}}).front();
   if (answer.signal > 0) {

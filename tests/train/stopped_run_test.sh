@@ -97,11 +97,17 @@ done
 
 # Too few open files: one sentence, at once; a soft limit is raised.
 (
-  ulimit -n 24
+  ulimit -n 50
   status=0
   said=$("$fourfold" train "${small[@]}" --ranks 2 --folder few 2>&1 >few.out) || status=$?
-  sentence="fourfold: mpirun with 2 ranks may have to open 76 files, but the limit of open files is 24; raise it (ulimit -n 76)"
-  if [ "$status" -ne 2 ] || [ "$said" != "$sentence" ]; then fail "ulimit -n 24: status $status, said: $said"; fi
+  sentence="fourfold: mpirun with 2 ranks may have to open 76 files, but the limit of open files is 50; raise it (ulimit -n 76)"
+  if [ "$status" -ne 2 ] || [ "$said" != "$sentence" ]; then fail "ulimit -n 50: status $status, said: $said"; fi
+  ulimit -n 24
+  status=0
+  said=$("$fourfold" train "${small[@]}" --ranks 1 --folder few 2>&1 >few.out) || status=$?
+  if [ "$status" -ne 2 ] || [[ $said != *"a rank of MPI may have to open 40 files"* ]]; then
+    fail "ulimit -n 24 of one rank: status $status, said: $said"
+  fi
 )
 (
   ulimit -S -n 24
