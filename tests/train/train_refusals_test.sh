@@ -33,6 +33,7 @@ refused 2 "has 4 ranks, not 2" --ranks 2 --grid 2x2x1x1
 refused 2 "heads do not divide along x" --grid 3x1x1x1
 refused 2 "does not divide along y" --grid 1x5x1x1
 refused 2 "does not divide on grid" --batch 6 --ranks 4
+refused 2 "as every operation of a step is written down" --batch 100000000 --micro-batches 100000000 --ranks 1
 refused 2 "did you mean \"gpt-bytes\"?" --model gpt-byte
 refused 2 "cannot be read" --data "$work/nowhere.txt"
 refused 2 "no file matches" --data "$work/*.bin"

@@ -23,6 +23,16 @@ void check_batch(const TrainSettings& settings) {
                              " sequences is more than the " + std::to_string(most) +
                              " whose tokens are counted");
   }
+  // A step is walked as a list of all its operations.
+  constexpr std::int64_t most_layers_of_a_step = std::int64_t{1} << 20;
+  const std::int64_t most_parts = most_layers_of_a_step / settings.model.layers;
+  if (settings.options.micro_batches > most_parts) {
+    throw std::runtime_error("--micro-batches is " +
+                             std::to_string(settings.options.micro_batches) +
+                             ", but must be at most " + std::to_string(most_parts) + " with " +
+                             std::to_string(settings.model.layers) +
+                             " layers, as every operation of a step is written down");
+  }
   const std::int64_t parts = batch_unit(settings.grid, settings.options.micro_batches);
   if (settings.batch % parts != 0) {
     throw std::runtime_error(
