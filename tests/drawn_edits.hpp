@@ -103,9 +103,12 @@ inline std::string hostile_text(Draw& draw) {
 
 inline Tree nested(Draw& draw, const Tree& inner) {
   Tree value = inner;
-  const std::size_t depth = draw.below(2) == 0 ? 3 : 300;
-  for (std::size_t i = 0; i < depth; ++i)
-    value = draw.below(2) == 0 ? Tree{value} : Tree{{"a", value}};
+  const std::size_t depth = draw.below(4) == 0 ? 300 : 3;
+  for (std::size_t i = 0; i < depth; ++i) {
+    Tree around = draw.below(2) == 0 ? Tree::array() : Tree::object();
+    (around.is_array() ? around.emplace_back(nullptr) : around["a"]).swap(value);
+    value.swap(around);
+  }
   return value;
 }
 

@@ -170,6 +170,7 @@ class LogReader {
   double cell(const Words& words, const std::string& column) const {
     const auto at =
         static_cast<std::size_t>(std::ranges::find(columns_, column) - columns_.begin());
+    if (at == columns_.size()) fail("the line above that names the columns has no " + column);
     const auto value = number_in(words.at(at));
     if (!value || *value < 0.0) {
       fail(fmt::format("\"{}\" in column {} is no number of at least 0", words.at(at), column));

@@ -32,7 +32,6 @@
 #include "scaling/cli/what_if_words.hpp"
 #include "scaling/study/loss_table.hpp"
 #include "scaling/study/memorisation.hpp"
-#include "scaling/study/memorisation_record.hpp"
 #include "scaling/study/published.hpp"
 #include "scaling/study/toml_file.hpp"
 #include "scaling/validation/cell_table.hpp"
@@ -96,15 +95,13 @@ constexpr const char* run_log_seed =
     "\n"
     R"({"kind":"step","step":1,"loss":5.5})"
     "\n";
-constexpr const char* memorisation_seed =
-    R"({"key":"k","model":"m","parameters":1e6,"seed":1,"goldfish":false,"matches":[1],)"
-    R"("equal_words":[1.5],"validation_loss":2.0,"words_per_s":3.0,"cpu_s":4.0})";
-
 CheckpointRecord some_checkpoint() {
   CheckpointRecord record;
   record.state.model = read_model("gpt-bytes");
   record.state.trainer = nlohmann::json{{"typed", {{"--seed", {"1"}}}}};
   record.data_file = "step-00000001.safetensors";
+  record.data_file_bytes = 100;
+  record.serial = 1;
   record.checksums = {{"a", 1}, {"b", 2}};
   return record;
 }
@@ -179,10 +176,6 @@ std::vector<Reader> readers() {
       {"logs of runs", ".jsonl", {run_log_seed}, [](const std::string& path) { loss_table(path); }},
       {"studies of memorisation", ".toml", contents("scaling/campaigns", ".toml"),
        [](const std::string& path) { read_memorisation(read_toml(path), path); }},
-      {"records of memorisation",
-       ".json",
-       {memorisation_seed},
-       [](const std::string& path) { parse_memorisation_record(read_text_file(path)); }},
       {"shards",
        ".bin",
        {shard()},

@@ -103,38 +103,48 @@ TEST_F(DrawnEdits, OfPlatforms) {
   }
 }
 
-TEST_F(DrawnEdits, OfModelsAndSoftwareAndSystems) {
+TEST_F(DrawnEdits, OfModels) {
   const auto model = [](const std::string& path) { read_model(path); };
   expect_of_toml("model", model_template(), model);
   expect_of_toml("llama", shipped("schedule/models/llama3.1-8b.toml"), model);
+}
+
+TEST_F(DrawnEdits, OfSoftwareAndSystems) {
   expect_of_toml("software", shipped("software/megatron-core.toml"),
                  [](const std::string& path) { read_software(path); });
   expect_of_toml("system", shipped("systems/megatron-core.toml"),
                  [](const std::string& path) { read_system(path); });
 }
 
-TEST_F(DrawnEdits, OfCampaignsAndSpaces) {
+TEST_F(DrawnEdits, OfCampaigns) {
   for (const char* name : {"smoke", "frontier_noise", "here_weak"}) {
     expect_of_toml(name, shipped(fmt::format("scaling/campaigns/{}.toml", name)),
                    [](const std::string& path) { read_campaign(path); });
   }
+}
+
+TEST_F(DrawnEdits, OfSpacesAndStudiesOfMemorisation) {
   expect_of_toml("space", shipped("scaling/campaigns/ornl_175b_space.toml"),
                  [](const std::string& path) { read_strategy_file(path); });
   expect_of_toml("memorisation", shipped("scaling/campaigns/memorisation.toml"),
                  [](const std::string& path) { read_memorisation(read_toml(path), path); });
 }
 
-TEST_F(DrawnEdits, OfTables) {
-  const auto first_lines = [](const std::string& path, int lines) {
-    const std::string whole = shipped(path);
-    std::size_t end = 0;
-    for (int i = 0; i < lines; ++i) end = whole.find('\n', end) + 1;
-    return whole.substr(0, end);
-  };
+std::string first_lines(const std::string& path, int lines) {
+  const std::string whole = shipped(path);
+  std::size_t end = 0;
+  for (int i = 0; i < lines && end < whole.size(); ++i) end = whole.find('\n', end) + 1;
+  return whole.substr(0, end);
+}
+
+TEST_F(DrawnEdits, OfSetsOfRuns) {
   const auto set = of_file(".csv", [](const std::string& path) { read_validation_set(path); });
-  expect_of_lines("known runs", first_lines("scaling/validation/sets/known_runs.csv", 40), ',',
+  expect_of_lines("known runs", first_lines("scaling/validation/sets/known_runs.csv", 34), ',',
                   set);
   expect_of_lines("layers", shipped("scaling/validation/sets/layers.csv"), ',', set);
+}
+
+TEST_F(DrawnEdits, OfTables) {
   expect_of_lines("published", shipped("scaling/campaigns/sc24_weak_published.csv"), ',',
                   of_file(".csv", [](const std::string& path) { read_published(path); }));
   expect_of_lines("residuals", first_lines("scaling/validation/residuals.csv", 20), ',',
