@@ -7,10 +7,10 @@ file(GLOB fuzzed CONFIGURE_DEPENDS
 foreach(source schedule/models/model schedule/models/model_file schedule/models/model_template
                platforms/platform platforms/software platforms/network/network scaling/systems/system scaling/systems/rules
                sim/question/point sim/cost/collective_tuning sim/conditions/what_ifs
-               sim/conditions/what_ifs_json scaling/cli/what_if_words
+               sim/conditions/what_ifs_json scaling/words/what_if_words
                scaling/calibrate/collective_log scaling/calibrate/measured_file scaling/study/loss_table
-               scaling/study/memorisation scaling/validation/deviations
-               engine/train/checkpoint/foreign_layout scaling/study/toml_file scaling/study/published scaling/validation/cell_table
+               scaling/study/memorisation scaling/bars/deviations
+               engine/train/checkpoint/foreign_layout scaling/words/toml_file scaling/study/published scaling/words/cell_table
                engine/train/checkpoint/checkpoint_record engine/train/checkpoint/checkpoint_checksum
                engine/train/checkpoint/safetensors engine/train/data/token_file
                engine/train/data/documents)

@@ -7,7 +7,7 @@
 
 #include "schedule/program/program.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine {
 
 struct AdamW {
   double learning_rate = 1e-3;
@@ -27,4 +27,4 @@ constexpr bool decays(WeightKind kind) {
   return kind == WeightKind::matrix || kind == WeightKind::residual_matrix;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine

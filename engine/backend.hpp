@@ -15,7 +15,7 @@
 #include "schedule/program/program.hpp"
 #include "schedule/program/step_options.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine {
 
 // Row by row, without gaps. Does not own its memory: the arena and the weights do. Flat pieces and
 // packs have one row.
@@ -69,7 +69,7 @@ struct Device {
 
 // Called between tiles of long work, so that collectives advance meanwhile; may be empty. The
 // tiling does not depend on it: results are bitwise the same with and without.
-using Progress = std::function<void()>;
+using ProgressCall = std::function<void()>;
 
 // Local blocks. `inputs` stand in the operation's order, an empty tensor where the operand is
 // words; those are in `words`, in memory of the host that stays as it is until the step ends. Of
@@ -96,9 +96,9 @@ class Backend {
   // Everything but collectives, packs and the update. Sums are kept in fp32; a bf16 result is
   // rounded once, to nearest even.
   virtual void compute(const Device& device, const Op& op, const KernelOperands& operands,
-                       const Progress& progress) = 0;
+                       const ProgressCall& progress) = 0;
   virtual void update(const reference::AdamWStep& step, const UpdateOperands& operands,
-                      const Progress& progress) = 0;
+                      const ProgressCall& progress) = 0;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine

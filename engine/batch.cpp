@@ -8,7 +8,7 @@
 #include "engine/plan/block_place.hpp"
 #include "schedule/models/fit.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine {
 
 void check_divides(std::int64_t sequences, const ProcessGrid& grid, std::int64_t micro_batches) {
   const std::int64_t parts = batch_unit(grid, micro_batches);
@@ -107,4 +107,4 @@ Batch random_batch(const Model& model, std::int64_t sequences, std::uint64_t see
   return batch;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine

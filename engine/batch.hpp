@@ -10,7 +10,7 @@
 #include "schedule/models/model.hpp"
 #include "schedule/program/process_grid.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine {
 
 struct Batch {
   std::int64_t sequences = 0;
@@ -49,4 +49,4 @@ Batch counting_batch(const Model& model, std::int64_t sequences);
 // Words drawn evenly from the vocabulary; the same seed gives the same batch on every machine.
 Batch random_batch(const Model& model, std::int64_t sequences, std::uint64_t seed);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace fourfold {
+namespace fourfold::inline engine {
 
 // The nearest number that bf16 can hold; beyond its range infinity, as in IEEE 754.
 inline float rounded_to_bf16(float x) {
@@ -25,4 +25,4 @@ inline float from_bf16_bits(std::uint16_t bits) {
   return std::bit_cast<float>(std::uint32_t{bits} << 16);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine

@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline engine {
 
 void update_in_buckets(Backend& backend, const reference::AdamWStep& step,
                        const OffloadedShard& shard, const Tensor& bucket,
-                       const Progress& progress) {
+                       const ProgressCall& progress) {
   DeviceMemory& memory = backend.memory();
   const UpdateOperands& all = shard.operands;
   const std::int64_t room = bucket.size() / (shard.master_on_host ? 3 : 2);
@@ -34,4 +34,4 @@ void update_in_buckets(Backend& backend, const reference::AdamWStep& step,
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine

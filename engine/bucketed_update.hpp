@@ -4,7 +4,7 @@
 
 #include "engine/backend.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine {
 
 // Moments are in the host's memory, where there is one so are masters; weight and gradient are on
 // the device.
@@ -16,6 +16,7 @@ struct OffloadedShard {
 // `bucket` is room on the device for equal stretches of all that is on the host. Every element gets
 // what Backend::update gives it.
 void update_in_buckets(Backend& backend, const reference::AdamWStep& step,
-                       const OffloadedShard& shard, const Tensor& bucket, const Progress& progress);
+                       const OffloadedShard& shard, const Tensor& bucket,
+                       const ProgressCall& progress);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine

@@ -10,7 +10,7 @@
 #include "schedule/collectives/collective.hpp"
 #include "schedule/program/sharding.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine {
 
 // One collective of one channel. `send` and `receive` have one precision; sums of bf16 are formed
 // in fp32 hop by hop and sent in bf16.
@@ -48,4 +48,4 @@ class Communicator {
   virtual void finish(Post post) = 0;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine

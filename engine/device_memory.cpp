@@ -1,7 +1,7 @@
 // Owners of blocks, and the host's way to them; see device_memory.hpp.
 #include "engine/device_memory.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine {
 
 void DeviceBlock::GiveBack::operator()(std::byte* data) const {
   owner->give_back(data);
@@ -44,4 +44,4 @@ void HostView::close() {
   if (!in_place()) memory_.copy_in(opened_, copy_.get(), opened_bytes_);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine

@@ -9,11 +9,11 @@
 #include "schedule/program/sharding.hpp"
 #include "schedule/program/step_options.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine {
 
 // Who follows an address of the memory beside its device, once all that was asked of it is
 // finished.
-enum class Reach : std::uint8_t {
+enum class MemoryReach : std::uint8_t {
   host,   // everybody in this process: it is ordinary memory, and what is ordinary may be handed in
   mpi,    // the MPI library, to send from it and to receive into it
   device  // nobody: what MPI moves goes through buffers of the host
@@ -50,7 +50,7 @@ class DeviceMemory {
  public:
   virtual ~DeviceMemory() = default;
 
-  virtual Reach reach() const = 0;
+  virtual MemoryReach reach() const = 0;
   // Aligned to 64 bytes, with what was left in it; must not outlive this. Pages of ordinary memory
   // are touched when they are first written to. Throws std::bad_alloc.
   DeviceBlock allocate(std::int64_t bytes);
@@ -88,7 +88,7 @@ class HostView {
   void close();
 
  private:
-  bool in_place() const { return memory_.reach() == Reach::host; }
+  bool in_place() const { return memory_.reach() == MemoryReach::host; }
   std::byte* copy_of(std::int64_t bytes);
 
   DeviceMemory& memory_;
@@ -98,4 +98,4 @@ class HostView {
   std::int64_t opened_bytes_ = 0;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine

@@ -12,7 +12,7 @@
 #include "engine/plan/executor_plan.hpp"
 #include "schedule/order/ready_turns.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine {
 
 namespace {
 
@@ -27,9 +27,9 @@ std::int64_t micro_batches_of(const Program& program) {
 
 }  // namespace
 
-class Executor::Walk {
+class Executor::StepWalk {
  public:
-  Walk(const Model& model, Schedule given, std::int64_t sequences, ExecutorMeans means)
+  StepWalk(const Model& model, Schedule given, std::int64_t sequences, ExecutorMeans means)
       : schedule(std::move(given)),
         model_(model),
         sequences_(sequences),
@@ -86,7 +86,7 @@ class Executor::Walk {
     if (queue.limit > 0) {
       while (!turns_.over()) {
         const StepPart part = next_turn();
-        const work::Stretch& turn = stretch(part);
+        const work::ItemStretch& turn = stretch(part);
         turns_.take(part);
         walk(turn);
       }
@@ -119,7 +119,7 @@ class Executor::Walk {
   void prepare_communicators() {
     std::vector<std::vector<CollectiveCall>> calls(channels_.size());
     for (const work::Item& item : plan_.items) {
-      const auto* start = std::get_if<work::Start>(&item);
+      const auto* start = std::get_if<work::StartItem>(&item);
       if (start == nullptr) continue;
       std::vector<CollectiveCall>& of_channel = calls[static_cast<std::size_t>(start->channel)];
       of_channel.insert(of_channel.end(), start->calls.begin(), start->calls.end());
@@ -160,14 +160,14 @@ class Executor::Walk {
     result_.spans.push_back({op, begin, now_, 0.0});
   }
 
-  void walk(const work::Stretch& stretch) {
+  void walk(const work::ItemStretch& stretch) {
     for (std::size_t i = stretch.first; i < stretch.last; ++i) {
       std::visit([this](auto& work) { this->run(work); }, plan_.items[i]);
     }
   }
 
   // The next turn of a part.
-  const work::Stretch& stretch(StepPart part) const {
+  const work::ItemStretch& stretch(StepPart part) const {
     return part == StepPart::forward
                ? plan_.forwards[static_cast<std::size_t>(turns_.forwards())]
                : plan_.backwards[static_cast<std::size_t>(turns_.backwards())];
@@ -180,7 +180,7 @@ class Executor::Walk {
   }
 
   bool arrived(StepPart part) const {
-    const work::Stretch& turn = stretch(part);
+    const work::ItemStretch& turn = stretch(part);
     return turn.channel == -1 || communicator(turn.channel).finished(posts_[turn.message]);
   }
 
@@ -207,7 +207,7 @@ class Executor::Walk {
     }
   }
 
-  void run(work::Kernel& kernel) {
+  void run(work::KernelItem& kernel) {
     if (kernel.words != work::Words::none) {
       const auto& words = kernel.words == work::Words::tokens ? batch_->tokens : batch_->targets;
       kernel.operands.words = {words.data() + kernel.first_word, kernel.word_count};
@@ -242,7 +242,7 @@ class Executor::Walk {
     close_span(copy.op);
   }
 
-  void run(const work::Start& start) {
+  void run(const work::StartItem& start) {
     // They are finished in their order: the last one stands for all.
     for (const CollectiveCall& call : start.calls) {
       posts_[start.number] = communicator(start.channel).start(call);
@@ -277,9 +277,9 @@ class Executor::Walk {
   DeviceMemory& memory_;
   std::vector<Channel> channels_;
   std::vector<Communicator*> communicators_;
-  Progress between_tiles_;
+  ProgressCall between_tiles_;
   DeviceBlock arena_;
-  work::Plan plan_;
+  work::ExecutorPlan plan_;
   Device device_;
   std::int64_t step_tokens_ = 0;
   std::size_t local_words_ = 0;
@@ -296,7 +296,7 @@ class Executor::Walk {
 
 Executor::Executor(const Model& model, Schedule schedule, std::int64_t sequences,
                    ExecutorMeans means)
-    : walk_(std::make_unique<Walk>(model, std::move(schedule), sequences, std::move(means))) {}
+    : walk_(std::make_unique<StepWalk>(model, std::move(schedule), sequences, std::move(means))) {}
 
 Executor::~Executor() = default;
 
@@ -318,4 +318,4 @@ const Schedule& Executor::schedule() const {
   return walk_->schedule;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine

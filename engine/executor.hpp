@@ -13,7 +13,7 @@
 #include "schedule/models/model.hpp"
 #include "schedule/order/issue.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine {
 
 // The stage that a rank is of, whose program it walks.
 inline Stage stage_of(const ProcessGrid& grid, std::int64_t rank) {
@@ -55,7 +55,7 @@ struct ExecutorMeans {
   Weights& weights;  // on the backend's device
   Backend& backend;
   std::vector<Communicator*> communicators;  // by channel of the program
-  Progress between_tiles;
+  ProgressCall between_tiles;
 };
 
 class Executor {
@@ -77,8 +77,8 @@ class Executor {
   const Schedule& schedule() const;
 
  private:
-  class Walk;
-  std::unique_ptr<Walk> walk_;
+  class StepWalk;
+  std::unique_ptr<StepWalk> walk_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine

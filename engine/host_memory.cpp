@@ -14,7 +14,7 @@
 #define FOURFOLD_VECTOR_WIDTHS
 #endif
 
-namespace fourfold {
+namespace fourfold::inline engine {
 
 namespace {
 
@@ -109,4 +109,4 @@ void HostMemory::reduce(Combination combination, std::byte* result, const std::b
   combine(combination, result, so_far, own, elements);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine

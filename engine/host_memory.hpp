@@ -4,11 +4,11 @@
 
 #include "engine/device_memory.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine {
 
 class HostMemory final : public DeviceMemory {
  public:
-  Reach reach() const override { return Reach::host; }
+  MemoryReach reach() const override { return MemoryReach::host; }
   void copy_in(std::byte* to, const std::byte* host, std::int64_t bytes) override;
   void copy_out(std::byte* host, const std::byte* from, std::int64_t bytes) override;
   void copy(std::byte* to, const std::byte* from, std::int64_t bytes) override;
@@ -26,4 +26,4 @@ class HostMemory final : public DeviceMemory {
 void combine(Combination combination, std::byte* result, const std::byte* so_far,
              const std::byte* own, std::int64_t elements);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine

@@ -6,7 +6,7 @@
 
 #include "support/random.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine {
 
 namespace {
 
@@ -43,4 +43,4 @@ double InitialWeights::operator()(std::int64_t row, std::int64_t col) const {
          numbers_[(static_cast<std::uint64_t>(row) << 32) + static_cast<std::uint64_t>(col)];
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine

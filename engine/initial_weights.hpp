@@ -7,7 +7,7 @@
 
 #include "schedule/program/program.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine {
 
 // Standard normal numbers, each a pure function of seed, name and index.
 class NormalNumbers {
@@ -33,4 +33,4 @@ class InitialWeights {
   double deviation_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine

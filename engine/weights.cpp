@@ -8,7 +8,7 @@
 #include "engine/initial_weights.hpp"
 #include "engine/plan/block_place.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine {
 
 namespace {
 
@@ -123,4 +123,4 @@ void Weights::round_masters() {
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine

@@ -12,7 +12,7 @@
 #include "schedule/models/model.hpp"
 #include "schedule/program/program.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine {
 
 // What a block is to its parameter. An fp32 weight is its own master.
 enum class Kept : std::uint8_t { weight, master, moment };
@@ -63,4 +63,4 @@ class Weights {
   std::vector<Stored> stored_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine

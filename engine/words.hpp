@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-namespace fourfold {
+namespace fourfold::inline engine {
 
 // Stands in for a target that neither the loss nor the gradient is to know of: a prompt's word, or
 // one that Goldfish loss leaves out. The loss is the mean over the others.
@@ -16,4 +16,4 @@ inline std::int64_t counted_targets(std::span<const std::int32_t> targets) {
   return std::ranges::count_if(targets, [](std::int32_t word) { return word != ignored_target; });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine

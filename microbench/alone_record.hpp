@@ -8,7 +8,7 @@
 #include "microbench/ideal_walk.hpp"
 #include "microbench/samples.hpp"
 
-namespace fourfold {
+namespace fourfold::inline microbench {
 
 class AloneRecord {
  public:
@@ -65,4 +65,4 @@ class AloneRecord {
   std::vector<std::vector<double>> seconds_;  // by operation
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline microbench

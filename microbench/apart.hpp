@@ -8,7 +8,7 @@
 #include "schedule/order/issue.hpp"
 #include "schedule/order/liveness.hpp"
 
-namespace fourfold {
+namespace fourfold::inline microbench {
 
 // The same operations, each collective waited for where it starts.
 inline Schedule apart(Schedule schedule) {
@@ -43,4 +43,4 @@ inline std::vector<bool> moved_apart(const Schedule& schedule, const ProcessGrid
   return moved;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline microbench

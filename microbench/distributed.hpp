@@ -12,10 +12,10 @@
 
 #include "engine/mpi/session.hpp"
 
-namespace fourfold {
+namespace fourfold::inline microbench {
 
 // Seconds of each repetition.
-using Sample = std::vector<double>;
+using Timings = std::vector<double>;
 
 // From a common barrier to the end of the slowest rank.
 inline double seconds_of(const std::function<void()>& work) {
@@ -27,7 +27,7 @@ inline double seconds_of(const std::function<void()>& work) {
   return seconds;
 }
 
-inline double quantile(Sample sample, double share) {
+inline double quantile(Timings sample, double share) {
   std::sort(sample.begin(), sample.end());
   return sample[static_cast<std::size_t>(share * static_cast<double>(sample.size() - 1) + 0.5)];
 }
@@ -53,4 +53,4 @@ inline int run_on_all_ranks(int argc, char** argv, void (*add_benchmarks)()) {
   });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline microbench

@@ -16,10 +16,10 @@
 #include "engine/plan/ring_order.hpp"
 #include "microbench/distributed.hpp"
 
-namespace fourfold {
+namespace fourfold::inline microbench {
 namespace {
 
-void report(benchmark::State& state, const std::string& who, const Sample& sample) {
+void report(benchmark::State& state, const std::string& who, const Timings& sample) {
   for (const auto& [label, share] :
        {std::pair{"min", 0.0}, {"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"max", 1.0}}) {
     state.counters[who + "_" + label + "_us"] = quantile(sample, share) * 1e6;
@@ -55,7 +55,7 @@ void theirs(const CollectiveCall& call) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-void side_by_side(benchmark::State& state, Transport transport, CollectiveKind kind) {
+void side_by_side(benchmark::State& state, TransportKind transport, CollectiveKind kind) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   const std::int64_t elements = state.range(0) / 4 / ranks * ranks;
   HostMemory memory;
@@ -76,7 +76,7 @@ void side_by_side(benchmark::State& state, Transport transport, CollectiveKind k
     seconds_of(ours);
     seconds_of(library);
   }
-  Sample our_sample, their_sample;
+  Timings our_sample, their_sample;
   for ([[maybe_unused]] auto turn : state) {
     our_sample.push_back(seconds_of(ours));
     their_sample.push_back(seconds_of(library));
@@ -94,7 +94,8 @@ void side_by_side(benchmark::State& state, Transport transport, CollectiveKind k
 }
 
 void add_benchmarks() {
-  for (Transport transport : {Transport::ring, Transport::window, Transport::automatic}) {
+  for (TransportKind transport :
+       {TransportKind::ring, TransportKind::window, TransportKind::automatic}) {
     for (CollectiveKind kind :
          {CollectiveKind::reduce_scatter, CollectiveKind::all_reduce, CollectiveKind::all_gather}) {
       for (std::int64_t bytes : {std::int64_t{4} << 10, std::int64_t{64} << 10,
@@ -112,7 +113,7 @@ void add_benchmarks() {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::inline microbench
 
 int main(int argc, char** argv) {
   return fourfold::run_on_all_ranks(argc, argv, fourfold::add_benchmarks);

@@ -16,7 +16,7 @@
 #include "engine/train/measure/step_values.hpp"
 #include "schedule/order/step.hpp"
 
-namespace fourfold {
+namespace fourfold::inline microbench {
 namespace {
 
 // The GPT of the comparison with PyTorch and llm.c, and one with matrices as a larger model's rank
@@ -139,7 +139,7 @@ void register_operations(const StepValues& values, Precision precision) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::inline microbench
 
 int main(int argc, char** argv) {
   using namespace fourfold;

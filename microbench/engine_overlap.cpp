@@ -16,7 +16,7 @@
 #include "engine/mpi/handles.hpp"
 #include "microbench/distributed.hpp"
 
-namespace fourfold {
+namespace fourfold::inline microbench {
 namespace {
 
 // c += a b, of extent 64: about 50 to 100 us where loops are vectorised to SSE.
@@ -38,7 +38,8 @@ class Tile {
   std::vector<float> a_ = std::vector<float>(extent * extent, 1e-3F), b_ = a_, c_ = a_;
 };
 
-void overlap(benchmark::State& state, Transport transport, ProgressMode mode, CollectiveKind kind) {
+void overlap(benchmark::State& state, TransportKind transport, ProgressMode mode,
+             CollectiveKind kind) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   const std::int64_t elements = state.range(0) / 4 / ranks * ranks;
   std::vector<float> from(static_cast<std::size_t>(elements), 1.0F), to = from;
@@ -90,7 +91,7 @@ void overlap(benchmark::State& state, Transport transport, ProgressMode mode, Co
 void add_benchmarks() {
   for (CollectiveKind kind :
        {CollectiveKind::all_reduce, CollectiveKind::reduce_scatter, CollectiveKind::all_gather}) {
-    for (Transport transport : {Transport::ring, Transport::library}) {
+    for (TransportKind transport : {TransportKind::ring, TransportKind::library}) {
       for (ProgressMode mode : {ProgressMode::none, ProgressMode::tiles, ProgressMode::thread}) {
         const std::string title =
             std::string(name(kind)) + "/" + name(transport) + "/" + name(mode);
@@ -106,7 +107,7 @@ void add_benchmarks() {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::inline microbench
 
 int main(int argc, char** argv) {
   return fourfold::run_on_all_ranks(argc, argv, fourfold::add_benchmarks);

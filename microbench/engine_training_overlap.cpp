@@ -51,7 +51,7 @@
 #include "schedule/order/step.hpp"
 #include "support/field.hpp"
 
-namespace fourfold {
+namespace fourfold::inline microbench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -67,7 +67,7 @@ struct Account {
 };
 
 // One way to walk, and what its steps took.
-struct Walk {
+struct WalkTimes {
   std::string title;
   std::unique_ptr<Channels> channels;
   std::unique_ptr<Executor> executor;
@@ -77,7 +77,7 @@ struct Walk {
 
 class Measurement {
  public:
-  Measurement(const Question& question, std::int64_t rank)
+  Measurement(const OverlapQuestion& question, std::int64_t rank)
       : question_(question),
         schedule_(issue(record_step(question.model, question.options), question.options)),
         apart_(apart(schedule_)),
@@ -94,9 +94,9 @@ class Measurement {
   }
 
   void run() {
-    for (Walk& walk : walks_) step(walk);
+    for (WalkTimes& walk : walks_) step(walk);
     for (std::int64_t i = 0; i < question_.repetitions; ++i) {
-      for (Walk& walk : walks_) record(walk, step(walk));
+      for (WalkTimes& walk : walks_) record(walk, step(walk));
     }
   }
 
@@ -123,15 +123,15 @@ class Measurement {
       for (std::size_t i : channels_in_use()) std::printf(" %8s", name(list_[i]).c_str());
       std::printf("\n");
     }
-    for (const Walk& walk : walks_) say(walk, {ideal, apart, moved}, speaks);
+    for (const WalkTimes& walk : walks_) say(walk, {ideal, apart, moved}, speaks);
   }
 
  private:
   void add(const std::string& title, const Schedule& schedule, ProgressMode mode) {
-    Walk walk;
+    WalkTimes walk;
     walk.title = title;
-    walk.channels =
-        std::make_unique<Channels>(question_.grid, list_, Transport::ring, mode, backend_.memory());
+    walk.channels = std::make_unique<Channels>(question_.grid, list_, TransportKind::ring, mode,
+                                               backend_.memory());
     Channels& channels = *walk.channels;
     const auto between_tiles = [this, &channels] {
       const Clock::time_point called = Clock::now();
@@ -144,14 +144,14 @@ class Measurement {
     walks_.push_back(std::move(walk));
   }
 
-  ExecutedStep step(Walk& walk) {
+  ExecutedStep step(WalkTimes& walk) {
     calls_ = 0.0;
     MPI_Barrier(MPI_COMM_WORLD);
     step_began_ = Clock::now();
     return walk.executor->step(batch_, AdamW{}, ++steps_);
   }
 
-  void record(Walk& walk, const ExecutedStep& step) {
+  void record(WalkTimes& walk, const ExecutedStep& step) {
     walk.seconds.push_back(slowest(step.seconds));
     Account account;
     account.calls = calls_;
@@ -179,7 +179,7 @@ class Measurement {
 
   // Mean over ranks of the median over repetitions.
   template <typename Read>
-  static double typical(const Walk& walk, const Read& read) {
+  static double typical(const WalkTimes& walk, const Read& read) {
     std::vector<double> values;
     for (const Account& account : walk.accounts) values.push_back(read(account));
     return mean(median(values));
@@ -191,7 +191,7 @@ class Measurement {
     double apart = 0.0, moved = 0.0;
   };
 
-  void say(const Walk& walk, const Scale& scale, bool speaks) const {
+  void say(const WalkTimes& walk, const Scale& scale, bool speaks) const {
     const auto hidden = [&](double share, double communication) {
       const double compute = scale.apart - communication;
       return 100 * std::max(0.0, 1 - (quantile(walk.seconds, share) - compute) / communication);
@@ -215,14 +215,14 @@ class Measurement {
     if (speaks) std::printf("\n");
   }
 
-  Question question_;
+  OverlapQuestion question_;
   Schedule schedule_, apart_;
   std::vector<Channel> list_;
   std::vector<bool> moved_;
   TunedBackend backend_;
   Weights weights_;
   LocalBatch batch_;
-  std::vector<Walk> walks_;  // the first one hides nothing
+  std::vector<WalkTimes> walks_;  // the first one hides nothing
   AloneRecord alone_;
   std::int64_t steps_ = 0;
   double calls_ = 0.0;  // seconds of this step in calls for progress
@@ -230,7 +230,7 @@ class Measurement {
 };
 
 int run(int argc, char** argv) {
-  Question question;
+  OverlapQuestion question;
   std::string model = "gpt2-mini", grid = "1x1x2x1", recompute = "none", data = "after-backward";
   CLI::App app("How much communication of a training step is hidden");
   app.add_option("--model", model);
@@ -260,7 +260,7 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::inline microbench
 
 int main(int argc, char** argv) {
   return fourfold::run(argc, argv);

@@ -10,7 +10,7 @@
 #include "schedule/order/step.hpp"
 #include "sim/estimate/search.hpp"
 
-namespace fourfold {
+namespace fourfold::inline microbench {
 namespace {
 
 constexpr std::int64_t devices = 8192;
@@ -192,11 +192,11 @@ void fold_of_all_layers(benchmark::State& state) {
   StepOptions options;
   options.micro_batches = recorded_micro_batches(model, options);
   const Schedule schedule = issue(record_step(model, options), options);
-  for (auto _ : state) benchmark::DoNotOptimize(fold(schedule).bodies.size());
+  for (auto _ : state) benchmark::DoNotOptimize(fold_schedule(schedule).bodies.size());
 }
 BENCHMARK(fold_of_all_layers)->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::inline microbench
 
 BENCHMARK_MAIN();

@@ -15,7 +15,7 @@
 
 #include "schedule/order/issue.hpp"
 
-namespace fourfold {
+namespace fourfold::inline microbench {
 
 struct AloneDurations {
   std::vector<std::vector<double>> kernels;  // by rank and operation, seconds
@@ -147,4 +147,4 @@ class IdealWalk {
   std::vector<std::deque<std::size_t>> channels_;  // collectives not finished, in order
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline microbench

@@ -9,9 +9,9 @@
 #include "schedule/models/model_file.hpp"
 #include "schedule/program/step_options.hpp"
 
-namespace fourfold {
+namespace fourfold::inline microbench {
 
-struct Question {
+struct OverlapQuestion {
   Model model = read_model("gpt2-mini");
   ProcessGrid grid;
   StepOptions options;
@@ -20,7 +20,7 @@ struct Question {
   std::string modes = "tiles,thread,none";  // besides t_apart
 };
 
-inline LocalBatch local_batch(const Question& question, std::int64_t rank) {
+inline LocalBatch local_batch(const OverlapQuestion& question, std::int64_t rank) {
   const Batch batch = random_batch(question.model, question.batch, 1);
   const std::int64_t micro_batches = question.options.micro_batches;
   const std::int64_t tokens = question.batch / micro_batches * question.model.sequence;
@@ -37,4 +37,4 @@ inline LocalBatch local_batch(const Question& question, std::int64_t rank) {
   return local;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline microbench

@@ -6,7 +6,7 @@
 
 #include "engine/mpi/handles.hpp"
 
-namespace fourfold {
+namespace fourfold::inline microbench {
 
 inline double quantile(std::vector<double> sample, double share) {
   std::sort(sample.begin(), sample.end());
@@ -28,4 +28,4 @@ inline double mean(double own) {
   return over_ranks(own, MPI_SUM) / static_cast<double>(size_of(MPI_COMM_WORLD));
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline microbench

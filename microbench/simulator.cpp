@@ -35,7 +35,7 @@ void replay_step(benchmark::State& state, ReplayExtent extent) {
   ReplayOptions options;
   options.extent = extent;
   Replay result;
-  for (auto _ : state) result = replay(program, point.grid, platform, options);
+  for (auto _ : state) result = replay_step(program, point.grid, platform, options);
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
   state.counters["simulated_s"] = result.outcome.total.value;

@@ -86,7 +86,7 @@ void run(benchmark::State& state, const Family& one, const Point& point, std::in
   double seconds = 0.0;
   for (auto _ : state) {
     const std::clock_t begin = std::clock();
-    result = replay(program, point.grid, platform, one.options);
+    result = replay_step(program, point.grid, platform, one.options);
     seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
     state.SetIterationTime(seconds);
   }

@@ -10,7 +10,7 @@
 
 #include "support/random.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms {
 namespace {
 
 std::vector<std::int64_t> numbers_from_zero(std::int64_t count) {
@@ -143,4 +143,4 @@ std::int64_t Mapping::nodes(int devices_per_node) const {
   return *std::max_element(devices.begin(), devices.end()) / devices_per_node + 1;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms

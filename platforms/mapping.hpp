@@ -6,7 +6,7 @@
 
 #include "platforms/platform.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms {
 
 // Packed: rank r is device r, so that the innermost axis of the process grid fills nodes first.
 // Other placements keep the ranks of a node together and move whole nodes, but for a list of
@@ -39,4 +39,4 @@ struct Mapping {
   std::int64_t nodes(int devices_per_node) const;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline platforms {
 namespace {
 
 std::optional<Fact> fact_of(const Platform& platform, const char* name) {
@@ -20,7 +20,7 @@ std::optional<Fact> fact_of(const Platform& platform, const char* name) {
 
 }  // namespace
 
-Operation operation_of(const Platform& platform) {
+MachineOperation operation_of(const Platform& platform) {
   return {fact_of(platform, node_power_key), fact_of(platform, node_failures_key),
           fact_of(platform, file_system_key)};
 }
@@ -29,4 +29,4 @@ bool is_of_operation(const Fact& fact) {
   return fact.key.starts_with(std::string(operation_section) + ".");
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms

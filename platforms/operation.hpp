@@ -6,7 +6,7 @@
 
 #include "platforms/platform.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms {
 
 inline constexpr const char* operation_section = "operation";
 inline constexpr const char* node_power_key = "node_power_W";
@@ -14,12 +14,12 @@ inline constexpr const char* node_failures_key = "node_failures_per_day";
 inline constexpr const char* file_system_key = "file_system_write_GBps";
 
 // Each absent where the file does not say; values as scaled, in the unit of their key.
-struct Operation {
+struct MachineOperation {
   std::optional<Fact> node_power, node_failures, file_system;
 };
-Operation operation_of(const Platform& platform);
+MachineOperation operation_of(const Platform& platform);
 
 // Whether the fact is one of these.
 bool is_of_operation(const Fact& fact);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms

@@ -15,7 +15,7 @@
 #include "platforms/file/sections.hpp"
 #include "support/nearest_name.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms {
 namespace {
 
 std::filesystem::path platforms_folder() {
@@ -110,4 +110,4 @@ Platform read_platform(const std::string& name_or_path, const Scales& scales,
   return platform;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms

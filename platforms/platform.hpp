@@ -14,7 +14,7 @@
 #include "schedule/collectives/collective.hpp"
 #include "support/quantity.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms {
 
 // One sustained matrix-product rate: all devices of a node busy, bf16 in, fp32 accumulation,
 // on a product of m = n = k = size (rectangular products enter by their geometric mean).
@@ -211,4 +211,4 @@ Platform read_platform(const std::string& name_or_path, const Scales& scales = {
 // Names of the platforms that come with Fourfold, sorted.
 std::vector<std::string> known_platforms();
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms

@@ -17,7 +17,7 @@
 #include "schedule/program/function.hpp"
 #include "support/nearest_name.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms {
 namespace {
 
 namespace fs = std::filesystem;
@@ -362,4 +362,4 @@ Software read_software(const std::string& name_or_path, FactSheet& sheet) {
   return software;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms

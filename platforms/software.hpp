@@ -11,10 +11,15 @@
 
 #include "support/quantity.hpp"
 
-namespace fourfold {
-
+namespace fourfold::inline schedule::inline program {
 struct Function;
+}  // namespace fourfold::inline schedule::inline program
+
+namespace fourfold::inline platforms::inline file {
 struct FactSheet;
+}  // namespace fourfold::inline platforms::inline file
+
+namespace fourfold::inline platforms {
 
 // A kernel of a function whose work is moving bytes: what it reads and writes for each element of
 // the function's first operand.
@@ -80,4 +85,4 @@ std::vector<std::string> known_maps();
 // std::invalid_argument with what is wrong.
 MapKernels map_kernels(const std::string& written);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms

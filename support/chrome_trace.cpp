@@ -7,7 +7,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 std::string place_arguments(const std::string& section, std::int64_t layer,
                             std::int64_t micro_batch) {
@@ -50,4 +50,4 @@ std::string ChromeTrace::text(const nlohmann::json& other) const {
          events_ + "\n]}\n";
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

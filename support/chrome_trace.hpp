@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 struct TraceEvent {
   std::string title;
@@ -39,4 +39,4 @@ class ChromeTrace {
   std::string events_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

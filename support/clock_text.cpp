@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 namespace {
 
@@ -23,4 +23,4 @@ std::string clock_text(double seconds) {
   return text.append(1, ':').append(two_digits(whole % 60));
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

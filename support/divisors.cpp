@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 std::vector<std::int64_t> divisors(std::int64_t number) {
   std::vector<std::int64_t> result;
@@ -16,4 +16,4 @@ std::vector<std::int64_t> divisors(std::int64_t number) {
   return result;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

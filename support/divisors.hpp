@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 // Of a number of at least 1, ascending.
 std::vector<std::int64_t> divisors(std::int64_t number);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -1,7 +1,7 @@
 // What the exit status of every executable says, in one table.
 #pragma once
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 inline constexpr int status_done = 0;
 inline constexpr int status_no = 1;         // the question is answered, and the answer is no
@@ -12,4 +12,4 @@ inline constexpr int status_stopped = 130;  // by SIGINT or SIGTERM
 inline constexpr const char* status_help =
     "Exit status: 0 done; 1 the answer is no; 2 could not; 130 stopped by SIGINT or SIGTERM.";
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -6,7 +6,7 @@
 
 #include "support/nearest_name.hpp"
 
-namespace fourfold {
+namespace fourfold::inline support {
 namespace {
 
 template <typename... Cases>
@@ -220,4 +220,4 @@ FieldValues flag_values(const std::vector<FieldFacts>& fields, const std::string
       field.kind);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 // Of something that the machine has at least 1 of; 64 bits count beyond.
 inline constexpr std::int64_t most_of_anything = 1'000'000'000;
@@ -177,4 +177,4 @@ Field<T> word_field(FieldFacts facts, std::vector<Choice> choices, Place place) 
           }};
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

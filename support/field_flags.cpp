@@ -5,7 +5,7 @@
 
 #include "support/flag_checks.hpp"
 
-namespace fourfold {
+namespace fourfold::inline support {
 namespace {
 
 // The kind of a flag's field, or of its first.
@@ -37,4 +37,4 @@ void add_field_flags(CLI::App& verb, const std::string& title,
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

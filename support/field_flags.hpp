@@ -10,7 +10,7 @@ namespace CLI {
 class App;
 }
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 // Adds the flags of a table under a title of the help, with what `usual` says as their defaults.
 // What is typed goes to `typed`, which outlives the verb's parsing; it throws std::runtime_error
@@ -19,4 +19,4 @@ void add_field_flags(CLI::App& verb, const std::string& title,
                      const std::vector<FieldFacts>& fields, const FieldValues& usual,
                      FieldValues& typed);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -5,7 +5,7 @@
 
 #include "support/json_object.hpp"
 
-namespace fourfold {
+namespace fourfold::inline support {
 namespace {
 
 using nlohmann::json;
@@ -86,7 +86,7 @@ void put(Json& object, const std::string& key, const FieldValue& value) {
 
 }  // namespace
 
-json json_of(const FieldValues& values) {
+json json_of_values(const FieldValues& values) {
   json object = json::object();
   for (const auto& [key, value] : values) put(object, key, value);
   return object;
@@ -110,4 +110,4 @@ FieldValues read_given_fields(JsonObject object, const std::vector<FieldFacts>& 
   return read(std::move(object), fields, Wanted::given);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -5,11 +5,11 @@
 
 #include "support/field.hpp"
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 class JsonObject;
 
-nlohmann::json json_of(const FieldValues& values);
+nlohmann::json json_of_values(const FieldValues& values);
 // In the order of the table.
 nlohmann::ordered_json ordered_json_of(const std::vector<FieldFacts>& fields,
                                        const FieldValues& values);
@@ -19,4 +19,4 @@ nlohmann::ordered_json ordered_json_of(const std::vector<FieldFacts>& fields,
 FieldValues read_fields(JsonObject object, const std::vector<FieldFacts>& fields);
 FieldValues read_given_fields(JsonObject object, const std::vector<FieldFacts>& fields);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -8,7 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
   const auto why_not = [least, most](const std::string& word) {
@@ -74,4 +74,4 @@ std::string stray_bytes(const std::vector<std::string>& words) {
   return "";
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

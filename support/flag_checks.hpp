@@ -9,7 +9,7 @@
 
 #include "support/field.hpp"
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 // Refuses words that are no whole number from `least` to `most`; CLI11 alone takes a number beyond
 // 64 bits for the largest.
@@ -30,4 +30,4 @@ void check_all_values(CLI::App& verb);
 // JSON, which has no other letters.
 std::string stray_bytes(const std::vector<std::string>& words);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline support {
 namespace {
 
 double wall_seconds() {
@@ -72,4 +72,4 @@ double ForeignLoad::stolen_cores() const {
   return (stolen_processor_seconds() - stolen_) / std::max(wall_seconds() - began_, 1e-3);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

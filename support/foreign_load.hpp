@@ -2,12 +2,12 @@
 // measurement.
 #pragma once
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 // CPU seconds of all processes since the machine started; 0 where the system does not say.
 double machine_processor_seconds();
-// CPU seconds that a hypervisor gave to others while ours wanted to run (steal); 0 where it does not
-// say.
+// CPU seconds that a hypervisor gave to others while ours wanted to run (steal); 0 where it does
+// not say.
 double stolen_processor_seconds();
 // Of this process and the children it has waited for.
 double own_processor_seconds();
@@ -26,4 +26,4 @@ class ForeignLoad {
   double machine_, stolen_, own_, began_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

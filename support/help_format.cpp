@@ -4,7 +4,7 @@
 #include "support/exit_status.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 std::string HelpFormat::make_option_desc(const CLI::Option* option) const {
   return wrapped(Formatter::make_option_desc(option), line_width - get_column_width());
@@ -22,4 +22,4 @@ std::string HelpFormat::make_footer(const CLI::App* app) const {
   return says_it ? footer : footer + "\n" + status_help + "\n";
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 class HelpFormat : public CLI::Formatter {
  public:
@@ -12,4 +12,4 @@ class HelpFormat : public CLI::Formatter {
   std::string make_footer(const CLI::App* app) const override;  // with the exit statuses
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -10,7 +10,7 @@
 #include "support/json_text.hpp"
 #include "support/nearest_name.hpp"
 
-namespace fourfold {
+namespace fourfold::inline support {
 namespace {
 
 // Products of a few such numbers are finite, too.
@@ -116,4 +116,4 @@ nlohmann::json parse_json(const std::string& text, const std::string& where) {
                            (text.size() > start.size() ? "...'" : "'"));
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 // Every function throws std::runtime_error with one sentence that starts with `where`.
 class JsonObject {
@@ -45,4 +45,4 @@ class JsonObject {
 // Parses one JSON text; throws std::runtime_error: `where` and why it is no JSON.
 nlohmann::json parse_json(const std::string& text, const std::string& where);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

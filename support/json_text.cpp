@@ -6,7 +6,7 @@
 
 #include "support/json_object.hpp"
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 namespace {
 
@@ -69,4 +69,4 @@ std::string json_text(const nlohmann::json& value, int indent) {
   return value.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

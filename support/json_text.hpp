@@ -1,5 +1,5 @@
-// JSON between text and values: every JSON text is parsed and bounded here (and by parse_json, which
-// says why one is refused).
+// JSON between text and values: every JSON text is parsed and bounded here (and by parse_json,
+// which says why one is refused).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 class JsonObject;
 
@@ -34,4 +34,4 @@ double number_up_to(JsonObject& object, const std::string& key, double most);
 // texts that are no UTF-8, as of a file's name, become U+FFFD.
 std::string json_text(const nlohmann::json& value, int indent = -1);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 // A file on a broken disk fails with EIO, too.
 bool nobody_reads(int error) {
@@ -15,4 +15,4 @@ bool nobody_reads(int error) {
   return error == EPIPE || (error == EIO && device);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

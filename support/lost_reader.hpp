@@ -2,8 +2,8 @@
 // left, or the terminal is lost.
 #pragma once
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 bool nobody_reads(int error);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -3,7 +3,7 @@
 
 #include "support/visible_text.hpp"
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 std::string markup_text(const std::string& text) {
   std::string safe;
@@ -31,4 +31,4 @@ std::string markup_text(const std::string& text) {
   return safe;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

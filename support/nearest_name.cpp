@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace fourfold {
+namespace fourfold::inline support {
 namespace {
 
 // Optimal string alignment: distance[i][j] is the cost of turning i letters of a into j of b.
 std::size_t edit_distance(const std::string& a, const std::string& b) {
-  constexpr std::size_t longest = 100;  // what is longer is no name: its end counts letter by letter
+  constexpr std::size_t longest =
+      100;  // what is longer is no name: its end counts letter by letter
   if (a.size() > longest) return edit_distance(a.substr(0, longest), b) + a.size() - longest;
   std::vector<std::vector<std::size_t>> distance(a.size() + 1,
                                                  std::vector<std::size_t>(b.size() + 1));
@@ -55,4 +56,4 @@ std::string one_of_these(const std::string& name, const std::vector<std::string>
   return text;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 // The candidate with the least edit distance (insert, delete, replace, swap of neighbours: 1 each);
 // the first of equals. Empty if there are no candidates.
@@ -16,4 +16,4 @@ std::string did_you_mean(const std::string& name, const std::vector<std::string>
 // The same with all of a few candidates: "; did you mean "slurm"? It is one of flux, pbs, slurm".
 std::string one_of_these(const std::string& name, const std::vector<std::string>& candidates);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

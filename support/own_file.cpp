@@ -11,7 +11,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 namespace {
 
@@ -117,4 +117,4 @@ void append_own_line(const std::string& path, std::string_view line) {
   if (error != 0) cannot_write(path, error);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

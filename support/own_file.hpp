@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 // A new file beside another, which it replaces in one step when it is whole. Its name carries our
 // mark and a number that nobody foresees: "table.txt.3f0c9a17b2d4e586.fourfold-draft".
@@ -45,4 +45,4 @@ int open_own_file(const std::string& path, int flags);
 // With a line end, at once, in one write.
 void append_own_line(const std::string& path, std::string_view line);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

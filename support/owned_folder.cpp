@@ -21,7 +21,7 @@
 
 #include "support/own_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 namespace {
 
@@ -201,4 +201,4 @@ void remove_empty(const std::vector<std::string>& folders) {
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

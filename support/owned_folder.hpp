@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 class OwnedFolder {
  public:
@@ -49,4 +49,4 @@ class NewFolder {
 // The innermost first, those that are empty.
 void remove_empty(const std::vector<std::string>& folders);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

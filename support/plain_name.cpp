@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 namespace {
 
@@ -45,4 +45,4 @@ std::string made_plain(const std::string& name) {
   return plain;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 // Why it is none, as in "it has a '/'"; empty if it is one.
 std::string why_not_plain(const std::string& name);
@@ -12,4 +12,4 @@ std::string why_not_plain(const std::string& name);
 // The name, with '_' for what is not plain, and cut where it is too long; a plain one as it is.
 std::string made_plain(const std::string& name);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

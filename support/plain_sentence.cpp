@@ -9,7 +9,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace fourfold {
+namespace fourfold::inline support {
 namespace {
 
 // Where sentences of the standard library begin; ours never do.
@@ -46,4 +46,4 @@ std::string plain_sentence(const std::exception& error) {
   return error.what();
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -5,10 +5,10 @@
 #include <exception>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 // The sentence of an error of ours, as it is; an error of a library, of the file system or of the
 // memory becomes a sentence that quotes no library.
 std::string plain_sentence(const std::exception& error);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <sstream>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 std::optional<std::string> processor_name() {
   std::ifstream file("/proc/cpuinfo");
@@ -30,4 +30,4 @@ bool on_virtual_machine() {
   return says_virtual({std::istreambuf_iterator<char>(file), {}});
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 // None if it does not say.
 std::optional<std::string> processor_name();
@@ -15,4 +15,4 @@ std::optional<std::string> processor_name();
 bool says_virtual(const std::string& cpuinfo);
 bool on_virtual_machine();
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

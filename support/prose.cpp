@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 std::string wrapped(const std::string& text, std::size_t width) {
   std::string result = text;
@@ -48,4 +48,4 @@ std::string counted(std::int64_t number, const std::string& noun) {
   return std::to_string(number) + ' ' + noun + ending;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 inline constexpr std::size_t line_width = 100;  // characters of a line of prose or help
 
@@ -19,4 +19,4 @@ std::string hanging(const std::string& text, std::size_t indent, std::size_t wid
 // "1 grid", "2 grids", "3 micro-batches": regular nouns only.
 std::string counted(std::int64_t number, const std::string& noun);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -5,7 +5,7 @@
 
 #include <compare>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 // Exponents of second, byte and flop: BytesPerSecond is Quantity<-1, 1, 0>.
 template <int Time, int Data, int Work>
@@ -59,4 +59,4 @@ constexpr Flops operator*(FlopsPerSecond rate, Seconds time) {
   return {rate.value * time.value};
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 // The finaliser of SplitMix64 (Steele, Lea, Flood 2014): every input bit turns half of the
 // output's.
@@ -24,4 +24,4 @@ constexpr std::uint64_t scattered(std::uint64_t x) {
   return scrambled(x + 0x9e3779b97f4a7c15U);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -5,7 +5,7 @@
 
 #include "support/nearest_name.hpp"
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 const CLI::App& typed_verb(const CLI::App& app) {
   const std::vector<CLI::App*> typed = app.get_subcommands();
@@ -34,4 +34,4 @@ std::string sentence_of(const CLI::App& app, const CLI::ParseError& error) {
   return "unknown verb '" + word + "'" + did_you_mean(word, known);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 // The innermost verb that was typed.
 const CLI::App& typed_verb(const CLI::App& app);
@@ -13,4 +13,4 @@ const CLI::App& typed_verb(const CLI::App& app);
 // `error` says.
 std::string sentence_of(const CLI::App& app, const CLI::ParseError& error);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

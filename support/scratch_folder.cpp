@@ -6,7 +6,7 @@
 
 #include "support/own_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 namespace {
 
@@ -40,4 +40,4 @@ void remove_scratch_folder(const std::string& path) {
   if (is_ours(path)) files::remove_all(path, ignored);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 // Empty but for its mark, in the place of an earlier one. Throws std::runtime_error with a sentence
 // if what stands there is not ours, or if it cannot be made.
@@ -13,4 +13,4 @@ void make_scratch_folder(const std::string& path);
 // Leaves what is not ours, or not there, as it is.
 void remove_scratch_folder(const std::string& path);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

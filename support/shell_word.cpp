@@ -1,7 +1,7 @@
 // Single quotes keep everything but themselves; see shell_word.hpp.
 #include "support/shell_word.hpp"
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 std::string shell_word(const std::string& text) {
   std::string quoted = "'";
@@ -17,4 +17,4 @@ std::string shell_argument(const std::string& text) {
   return plain ? safe : shell_word(safe);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

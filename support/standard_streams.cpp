@@ -13,7 +13,7 @@
 #include "support/lost_reader.hpp"
 #include "support/visible_text.hpp"
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 bool hold_standard_streams() {
   for (int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
@@ -38,4 +38,4 @@ void say(const std::string& text) {
   std::fflush(stderr);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

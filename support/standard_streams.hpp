@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 // Opens /dev/null where one of the three is closed, so that no file of ours takes its number and
 // receives what was meant for it; and makes broken pipes and file size limits errors of the write
@@ -19,4 +19,4 @@ void print(const std::string& text);
 // To standard error, as it is: who cannot be told why still sees the exit status.
 void say(const std::string& text);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

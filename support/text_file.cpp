@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-namespace fourfold {
+namespace fourfold::inline support {
 namespace {
 
 constexpr const char* byte_order_mark = "\xef\xbb\xbf";
@@ -51,4 +51,4 @@ std::vector<TextLine> read_lines_if_any(const std::string& path, const std::stri
   return absent ? std::vector<TextLine>() : read_lines(path, what);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

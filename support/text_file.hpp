@@ -8,7 +8,7 @@
 
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 // As read_whole_file.
 std::string read_text_file(const std::string& path, const std::string& what = "",
@@ -25,4 +25,4 @@ std::vector<TextLine> read_lines(const std::string& path, const std::string& wha
 // None where there is no such file; one that cannot be read is refused.
 std::vector<TextLine> read_lines_if_any(const std::string& path, const std::string& what = "");
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

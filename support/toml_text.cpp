@@ -8,7 +8,7 @@
 #include "support/visible_text.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline support {
 namespace {
 
 bool is_of_key(char letter) {
@@ -55,4 +55,4 @@ std::string toml_string(const std::string& text) {
   return quoted + '"';
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 // A key of more parts than this, as in a.b.c, is refused: toml++ makes a table of each and takes
 // them apart one within the other, on a stack that thousands would overflow.
@@ -15,4 +15,4 @@ std::string read_toml_text(const std::string& path, const std::string& what);
 // Between quotes, whatever its letters; control characters in words (visible_text.hpp).
 std::string toml_string(const std::string& text);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

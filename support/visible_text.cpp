@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 
-namespace fourfold {
+namespace fourfold::inline support {
 namespace {
 
 // A letter of UTF-8: its number and how many bytes it takes; 0 bytes where they are none.
@@ -76,4 +76,4 @@ std::string visible(const std::string& text) {
   return shown;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

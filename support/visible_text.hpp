@@ -3,11 +3,11 @@
 
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 // Control characters, bytes that are no UTF-8, and marks that turn the direction of writing become
 // words such as \x1b and \u202e, so that no text moves the cursor, rings or hides what follows.
 // Line ends and tabs stay.
 std::string visible(const std::string& text);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

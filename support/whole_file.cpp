@@ -12,7 +12,7 @@
 
 #include "support/own_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 namespace {
 
@@ -107,4 +107,4 @@ void refuse_unwritable(const std::string& path) {
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

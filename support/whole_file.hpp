@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline support {
 
 // Of any file that people or programs write for Fourfold to read: far more than there is a use for.
 inline constexpr std::int64_t most_input_bytes = std::int64_t{1} << 28;
@@ -28,4 +28,4 @@ void write_whole_file(const std::string& path, const std::string& content);
 // The same refusal before the work; leaves everything as it is.
 void refuse_unwritable(const std::string& path);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline support

@@ -14,16 +14,16 @@
 
 #include "engine/host_memory.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 
 // Who follows an address of it that is no device dies, but for MPI where it reaches the device:
 // then addresses are real, and only what is not waited for is noticed.
 class ApartMemory final : public DeviceMemory {
  public:
-  explicit ApartMemory(Reach reach = Reach::device) : reach_(reach) {}
+  explicit ApartMemory(MemoryReach reach = MemoryReach::device) : reach_(reach) {}
   ~ApartMemory() override { finish(); }
 
-  Reach reach() const override { return reach_; }
+  MemoryReach reach() const override { return reach_; }
   void copy_in(std::byte* to, const std::byte* host, std::int64_t bytes) override {
     std::byte* const real = bytes_at(to, bytes);
     ask([this, real, kept = std::vector<std::byte>(host, host + bytes)] {
@@ -87,7 +87,7 @@ class ApartMemory final : public DeviceMemory {
 
   std::byte* take(std::int64_t bytes) override {
     const Lock lock(mutex_);
-    const bool open = reach_ != Reach::device;
+    const bool open = reach_ != MemoryReach::device;
     void* const made =
         mmap(nullptr, static_cast<std::size_t>(bytes) + 1,
              open ? PROT_READ | PROT_WRITE : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -111,11 +111,11 @@ class ApartMemory final : public DeviceMemory {
     blocks_.erase(data);
   }
 
-  Reach reach_;
+  MemoryReach reach_;
   HostMemory host_;
   std::recursive_mutex mutex_;
   std::deque<std::function<void()>> queue_;
   std::map<const std::byte*, Mapped> blocks_;  // by first address
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -5,7 +5,7 @@
 
 #include "schedule/program/channel.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 
 namespace on {
 inline constexpr ChannelNumber x = 0;
@@ -19,4 +19,4 @@ inline std::vector<Channel> made_up_channels() {
   return {{Axis::x, ""}, {Axis::y, ""}, {Axis::z, "gather"}, {Axis::z, "reduce"}, {Axis::data, ""}};
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

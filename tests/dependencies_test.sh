@@ -100,9 +100,22 @@ includes sim/witness |
   allow_only "$standard|^sim/witness/|^mpi[.]h$|^simgrid/s4u[.]hpp$" \
     "sim/witness/ shares no code with what it is a witness of"
 
-includes scaling/systems |
-  refuse '^scaling/(cli|find|study|jobs|text)/|^(platforms|sim)/' \
-    "scaling/systems/ knows axes and options of the step, not what is done with them"
+# scaling: words, processes and systems; bars and records; answers; what is held against others; studies;
+# texts; verbs. Each line names a layer and the rooms of scaling/ that it may include beside itself.
+scaling_layer() { includes "scaling/$1" | { grep ':scaling/' || true; } | allow_only "^scaling/($1${2:+|$2})/" "$3"; }
+scaling_layer words "" "scaling/words/ knows no answer"
+scaling_layer jobs "" "scaling/jobs/ starts processes, whatever they answer"
+scaling_layer systems "" "scaling/systems/ knows axes and options of the step, not what is done with them"
+includes scaling/systems | refuse '^(platforms|sim)/' "scaling/systems/ knows no machine"
+lowest='words|jobs|systems'
+scaling_layer bars "words" "scaling/bars/ stands below all answers"
+scaling_layer records "$lowest|bars" "scaling/records/ says what an answer is, not how it is found"
+scaling_layer find "$lowest|bars|records" "scaling/find/ answers questions, and knows no study"
+answers="$lowest|bars|records|find"
+scaling_layer validation "$answers" "scaling/validation/ stands above answers and below studies"
+scaling_layer calibrate "$answers" "scaling/calibrate/ stands above answers and below studies"
+scaling_layer study "$answers|validation|calibrate" "scaling/study/ prints nothing but its own tables"
+scaling_layer text "$answers|validation|calibrate|study" "only verbs stand above scaling/text/"
 includes scaling |
   refuse '^(sim/(replay|witness)|engine)/|^simgrid|^smpi/|^xbt/' \
     "scaling/ starts fourfold-replay and includes nothing of what it is made of"
@@ -112,8 +125,8 @@ includes bench/measure |
   refuse '^(scaling|bench/(doctor|regress|cli))/|^simgrid|^CLI/|^toml[+][+]/' \
     "bench/measure/ measures, and says nothing to anybody"
 includes bench |
-  refuse '^scaling/(find|study/[^p]|validation|systems)/|^sim/(replay|witness)/|^simgrid|^smpi/|^xbt/' \
-    "bench/ measures this machine; of scaling/ it uses text, jobs, output and provenance"
+  refuse '^scaling/(find|study/[^p]|validation|systems|records/[^p])/|^sim/(replay|witness)/|^simgrid|^smpi/|^xbt/' \
+    "bench/ measures this machine; of scaling/ it uses words, jobs, plots and provenance"
 for folder in support schedule platforms sim scaling engine; do
   includes "$folder" | refuse '^bench/|^benchmark/' "only bench/ and microbench/ measure"
 done

@@ -21,7 +21,7 @@
 #include "support/random.hpp"
 #include "tests/edits.hpp"
 
-namespace fourfold::edits {
+namespace fourfold::tests::edits {
 
 class Draw {
  public:
@@ -240,4 +240,4 @@ inline void expect_sentences(const EditedReader& reader, std::size_t edits = 100
   }
 }
 
-}  // namespace fourfold::edits
+}  // namespace fourfold::tests::edits

@@ -16,7 +16,7 @@
 #include "tests/drawn_steps.hpp"
 #include "tests/machines.hpp"
 
-namespace fourfold::testing {
+namespace fourfold::tests {
 
 // Seconds with so many digits; what is left over of a difference counts as nothing.
 inline std::string in_digits(Seconds seconds, int digits = 10) {
@@ -143,4 +143,4 @@ inline DrawnPoint drawn_uneven_point(std::int64_t number, std::int64_t most_devi
   return drawn;
 }
 
-}  // namespace fourfold::testing
+}  // namespace fourfold::tests

@@ -17,7 +17,7 @@
 #include "support/field.hpp"
 #include "support/random.hpp"
 
-namespace fourfold::testing {
+namespace fourfold::tests {
 
 // FNV-1a: of words, and of all numbers of something whose parts nobody wants to read.
 class Checksum {
@@ -158,4 +158,4 @@ inline std::string words_of(const DrawnStep& step) {
   return text;
 }
 
-}  // namespace fourfold::testing
+}  // namespace fourfold::tests

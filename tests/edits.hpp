@@ -19,7 +19,7 @@
 
 #include "tests/refusal.hpp"
 
-namespace fourfold::edits {
+namespace fourfold::tests::edits {
 
 using Tree = nlohmann::json;
 
@@ -214,4 +214,4 @@ inline void expect_sound(const Reader& reader, Sentences& sentences,
   }
 }
 
-}  // namespace fourfold::edits
+}  // namespace fourfold::tests::edits

@@ -16,7 +16,7 @@
 
 #include "tests/paths.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 
 inline std::string folded(const std::string& text) {
   constexpr std::size_t width = 200;
@@ -92,4 +92,4 @@ inline void expect_golden_numbers(const std::string& name, const std::string& te
   expect_golden(name, text);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -3,11 +3,11 @@
 
 #include "engine/host_memory.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 
 inline HostMemory& host_memory() {
   static HostMemory memory;
   return memory;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

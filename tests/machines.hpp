@@ -7,7 +7,7 @@
 
 #include "tests/paths.hpp"
 
-namespace fourfold::testing {
+namespace fourfold::tests {
 
 inline constexpr std::array fixed_machines{"crossbar",      "crossbar-private", "dragonfly",
                                            "torus",         "fat-tree-2",       "fat-tree-3",
@@ -17,4 +17,4 @@ inline std::string path_of_machine(const std::string& name) {
   return source_path("tests/machines/" + name + ".toml");
 }
 
-}  // namespace fourfold::testing
+}  // namespace fourfold::tests

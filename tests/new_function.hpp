@@ -5,15 +5,15 @@
 #include "schedule/models/linear.hpp"
 #include "schedule/program/function.hpp"
 
-namespace fourfold::functions {
+namespace fourfold::inline schedule::inline program::functions {
 
 // f(x) = x^2 where x > 0, else 0, and its derivative times what comes from above.
 inline constexpr Function squared_relu{"squared_relu"};
 inline constexpr Function squared_relu_backward{"squared_relu_backward"};
 
-}  // namespace fourfold::functions
+}  // namespace fourfold::inline schedule::inline program::functions
 
-namespace fourfold {
+namespace fourfold::tests {
 
 // Up by a factor of two, squared ReLU, down again: columns cut by y, then x, then y.
 class SquaredReluMlp {
@@ -46,4 +46,4 @@ class SquaredReluMlp {
   Linear up_, down_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

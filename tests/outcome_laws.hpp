@@ -9,7 +9,7 @@
 
 #include "sim/question/outcome.hpp"
 
-namespace fourfold::testing {
+namespace fourfold::tests {
 
 inline double sum_of_parts(const Outcome& outcome) {
   double sum = outcome.compute.value;
@@ -64,4 +64,4 @@ inline void expect_times(const Outcome& slow, const Outcome& fast, double factor
   }
 }
 
-}  // namespace fourfold::testing
+}  // namespace fourfold::tests

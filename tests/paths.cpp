@@ -2,7 +2,7 @@
 // other compiled tests.
 #include "tests/paths.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 
 std::string source_path(const std::string& below) {
   return std::string(FOURFOLD_SOURCE_DIR) + "/" + below;
@@ -12,4 +12,4 @@ std::string executable_path(const std::string& name) {
   return std::string(FOURFOLD_BIN_DIR) + "/" + name;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

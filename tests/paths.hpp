@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace fourfold {
+namespace fourfold::tests {
 
 std::string source_path(const std::string& below);  // "docs/platforms.md"
 std::string executable_path(const std::string& name);
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

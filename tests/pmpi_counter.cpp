@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <numeric>
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 std::map<std::string, MpiTraffic>& counted() {
@@ -78,59 +78,63 @@ void reset_mpi_traffic() {
   counted().clear();
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::tests
 
 extern "C" {
 
 int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag,
               MPI_Comm communicator, MPI_Request* request) {
-  fourfold::MpiTraffic& traffic = fourfold::traffic_of(communicator);
+  fourfold::tests::MpiTraffic& traffic = fourfold::tests::traffic_of(communicator);
   ++traffic.messages;
-  traffic.sent += fourfold::bytes_of(count, type);
-  fourfold::note_message(fourfold::messages().sends, fourfold::messages().receives,
-                         {data, fourfold::bytes_of(count, type)}, request, communicator);
+  traffic.sent += fourfold::tests::bytes_of(count, type);
+  fourfold::tests::note_message(
+      fourfold::tests::messages().sends, fourfold::tests::messages().receives,
+      {data, fourfold::tests::bytes_of(count, type)}, request, communicator);
   return PMPI_Isend(data, count, type, to, tag, communicator, request);
 }
 
 int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm communicator,
               MPI_Request* request) {
-  fourfold::note_message(fourfold::messages().receives, fourfold::messages().sends,
-                         {data, fourfold::bytes_of(count, type)}, request, communicator);
+  fourfold::tests::note_message(
+      fourfold::tests::messages().receives, fourfold::tests::messages().sends,
+      {data, fourfold::tests::bytes_of(count, type)}, request, communicator);
   return PMPI_Irecv(data, count, type, from, tag, communicator, request);
 }
 
 int MPI_Test(MPI_Request* request, int* done, MPI_Status* status) {
   const int result = PMPI_Test(request, done, status);
   if (*done != 0) {
-    fourfold::messages().sends.erase(request);
-    fourfold::messages().receives.erase(request);
+    fourfold::tests::messages().sends.erase(request);
+    fourfold::tests::messages().receives.erase(request);
   }
   return result;
 }
 
 int MPI_Wait(MPI_Request* request, MPI_Status* status) {
-  fourfold::messages().sends.erase(request);
-  fourfold::messages().receives.erase(request);
+  fourfold::tests::messages().sends.erase(request);
+  fourfold::tests::messages().receives.erase(request);
   return PMPI_Wait(request, status);
 }
 
 int MPI_Iallreduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op operation,
                    MPI_Comm communicator, MPI_Request* request) {
-  fourfold::count_collective(count, type, communicator);
+  fourfold::tests::count_collective(count, type, communicator);
   return PMPI_Iallreduce(send, receive, count, type, operation, communicator, request);
 }
 
 int MPI_Iallgatherv(const void* send, int count, MPI_Datatype type, void* receive,
                     const int* counts, const int* firsts, MPI_Datatype receive_type,
                     MPI_Comm communicator, MPI_Request* request) {
-  fourfold::count_collective(fourfold::summed(counts, communicator), receive_type, communicator);
+  fourfold::tests::count_collective(fourfold::tests::summed(counts, communicator), receive_type,
+                                    communicator);
   return PMPI_Iallgatherv(send, count, type, receive, counts, firsts, receive_type, communicator,
                           request);
 }
 
 int MPI_Ireduce_scatter(const void* send, void* receive, const int* counts, MPI_Datatype type,
                         MPI_Op operation, MPI_Comm communicator, MPI_Request* request) {
-  fourfold::count_collective(fourfold::summed(counts, communicator), type, communicator);
+  fourfold::tests::count_collective(fourfold::tests::summed(counts, communicator), type,
+                                    communicator);
   return PMPI_Ireduce_scatter(send, receive, counts, type, operation, communicator, request);
 }
 

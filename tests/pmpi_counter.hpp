@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::tests {
 
 // Bytes by the name of the communicator, which Channels gives as "channel x", "channel z_gather",
 // ...
@@ -24,4 +24,4 @@ struct MpiTraffic {
 const std::map<std::string, MpiTraffic>& mpi_traffic();
 void reset_mpi_traffic();
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

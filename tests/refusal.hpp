@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::tests {
 
 // "accepted" where nothing is thrown.
 template <typename Error = std::invalid_argument>
@@ -18,4 +18,4 @@ std::string refusal(const std::function<void()>& call) {
   return "accepted";
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -6,7 +6,7 @@
 
 #include "schedule/models/model.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 
 // Llama's: two heads of queries share one of keys and values, and the MLP is no multiple of the
 // hidden size.
@@ -54,4 +54,4 @@ inline std::vector<Model> shapes_of(const Model& model) {
   return all;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

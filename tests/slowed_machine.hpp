@@ -7,7 +7,7 @@
 
 #include "platforms/platform.hpp"
 
-namespace fourfold::testing {
+namespace fourfold::tests {
 
 inline void slow(Protocol& protocol, double factor) {
   protocol.hop_across = protocol.hop_across * factor;
@@ -82,4 +82,4 @@ inline Platform slowed(Platform platform, double factor) {
   return platform;
 }
 
-}  // namespace fourfold::testing
+}  // namespace fourfold::tests

@@ -10,7 +10,7 @@
 #include "support/json_text.hpp"
 #include "tests/edits.hpp"
 
-namespace fourfold::edits {
+namespace fourfold::tests::edits {
 
 inline Tree tree_of(const std::string& toml) {
   std::ostringstream json;
@@ -46,4 +46,4 @@ inline std::string toml_text(const Tree& table) {
   return text;
 }
 
-}  // namespace fourfold::edits
+}  // namespace fourfold::tests::edits

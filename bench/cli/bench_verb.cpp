@@ -14,12 +14,12 @@
 #include "engine/batch.hpp"
 #include "engine/cpu/openblas_core.hpp"
 #include "engine/train/run/agreement.hpp"
-#include "scaling/cli/output.hpp"
+#include "scaling/words/output.hpp"
 #include "schedule/models/model_file.hpp"
 #include "support/flag_checks.hpp"
 #include "support/nearest_name.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline cli {
 
 namespace {
 
@@ -239,4 +239,4 @@ int run_bench_verb(const Started& started) {
   return work_over_mpi(started, [&](const Session& session) { return measure(flags, session); });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline cli

@@ -11,16 +11,16 @@
 #include "bench/cli/flags.hpp"
 #include "bench/doctor/diagnosis.hpp"
 #include "bench/doctor/examine.hpp"
-#include "scaling/cli/output.hpp"
+#include "scaling/words/output.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline cli {
 
 namespace {
 
-nlohmann::ordered_json json_of(const std::vector<Finding>& findings) {
+nlohmann::ordered_json json_of(const std::vector<Symptom>& findings) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const Finding& finding : findings) {
+  for (const Symptom& finding : findings) {
     list.push_back({{"subject", finding.subject},
                     {"verdict", name(finding.verdict)},
                     {"found", finding.found},
@@ -33,7 +33,7 @@ constexpr std::size_t indent = 29;  // columns before a sentence
 constexpr std::size_t width = 120;
 
 // Longer sentences go on in the same column.
-std::string text_of(const std::vector<Finding>& findings) {
+std::string text_of(const std::vector<Symptom>& findings) {
   std::string text;
   const auto add = [&text](const std::string& head, const std::string& sentence) {
     std::string lines = wrapped(sentence, width - indent);
@@ -42,7 +42,7 @@ std::string text_of(const std::vector<Finding>& findings) {
     }
     text += fmt::format("{:{}}{}\n", head, indent, lines);
   };
-  for (const Finding& finding : findings) {
+  for (const Symptom& finding : findings) {
     add(fmt::format("{:6} {}", name(finding.verdict), finding.subject), finding.found);
     if (!finding.cure.empty()) add("", "cure: " + finding.cure);
   }
@@ -71,8 +71,8 @@ int run_doctor_verb(const Started& started) {
   }
 
   const std::string executable = std::filesystem::read_symlink("/proc/self/exe");
-  const std::vector<Finding> findings = diagnosis(examine(executable));
-  const auto wrong = std::count_if(findings.begin(), findings.end(), [](const Finding& finding) {
+  const std::vector<Symptom> findings = diagnosis(examine(executable));
+  const auto wrong = std::count_if(findings.begin(), findings.end(), [](const Symptom& finding) {
     return finding.verdict == Health::wrong;
   });
   if (json) {
@@ -87,4 +87,4 @@ int run_doctor_verb(const Started& started) {
   return wrong == 0 ? 0 : 1;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline cli

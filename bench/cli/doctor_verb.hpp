@@ -3,9 +3,9 @@
 
 #include "engine/train/verbs.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline cli {
 
 // Returns the exit status: 0 nothing is wrong, 1 something is, 2 it could not be examined.
 int run_doctor_verb(const Started& started);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline cli

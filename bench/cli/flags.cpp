@@ -11,7 +11,7 @@
 #include "support/help_format.hpp"
 #include "support/refused_words.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline cli {
 
 std::optional<int> parsed(CLI::App& app, const std::string& name,
                           const std::vector<std::string>& words) {
@@ -36,4 +36,4 @@ std::string plan_of(std::int64_t ranks, const std::string& verb,
   return nlohmann::json{{"ranks", ranks}, {"arguments", arguments}}.dump() + "\n";
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline cli

@@ -10,7 +10,7 @@ namespace CLI {
 class App;
 }
 
-namespace fourfold {
+namespace fourfold::inline bench::inline cli {
 
 // Reads the words; a status where the verb is over: help was asked for, or a word is refused.
 std::optional<int> parsed(CLI::App& app, const std::string& name,
@@ -20,4 +20,4 @@ std::optional<int> parsed(CLI::App& app, const std::string& name,
 std::string plan_of(std::int64_t ranks, const std::string& verb,
                     const std::vector<std::string>& words);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline cli

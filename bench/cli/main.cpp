@@ -9,10 +9,10 @@
 #include "bench/doctor/examine.hpp"
 #include "engine/cpu/sgemm.hpp"
 #include "engine/train/verbs.hpp"
-#include "scaling/cli/output.hpp"
+#include "scaling/words/output.hpp"
 #include "support/plain_sentence.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline cli {
 namespace {
 
 constexpr int could_not = 2;
@@ -40,7 +40,7 @@ int run(const Started& started) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline cli
 
 int main(int count, char** words) {
   if (!fourfold::hold_standard_streams()) {

@@ -16,13 +16,13 @@
 #include "engine/cpu/openblas_core.hpp"
 #include "engine/train/run/agreement.hpp"
 #include "engine/train/run/world.hpp"
-#include "scaling/cli/output.hpp"
 #include "scaling/jobs/engine_job.hpp"
+#include "scaling/words/output.hpp"
 #include "support/flag_checks.hpp"
 #include "support/text_file.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline cli {
 
 namespace {
 
@@ -202,4 +202,4 @@ int run_regress_verb(const Started& started) {
   });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline cli

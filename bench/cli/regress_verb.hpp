@@ -3,9 +3,9 @@
 
 #include "engine/train/verbs.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline cli {
 
 // Returns the exit status: 0 no regression, or recorded, 1 one, 2 it could not be measured.
 int run_regress_verb(const Started& started);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline cli

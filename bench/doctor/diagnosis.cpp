@@ -8,7 +8,7 @@
 
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline doctor {
 
 const char* name(Health verdict) {
   if (verdict == Health::fine) return "fine";
@@ -19,11 +19,11 @@ namespace {
 
 constexpr double mebi = 1 << 20;
 
-Finding fine(const std::string& subject, const std::string& found) {
+Symptom fine(const std::string& subject, const std::string& found) {
   return {subject, Health::fine, found, ""};
 }
 
-Finding blas(const BlasFacts& facts) {
+Symptom blas(const BlasFacts& facts) {
   const std::string subject = "BLAS kernels";
   const std::string speed = fmt::format("{}: {:.0f} Gflop/s a core, oneDNN's {:.0f}",
                                         facts.libraries, facts.gflops, facts.onednn_gflops);
@@ -37,7 +37,7 @@ Finding blas(const BlasFacts& facts) {
           "export " + set_to + " (fourfold train sets it for itself, other programs do not)"};
 }
 
-Finding mpirun(const MpiFacts& facts) {
+Symptom mpirun(const MpiFacts& facts) {
   const std::string subject = "mpirun";
   if (facts.failure.empty()) return fine(subject, "starts two ranks");
   return {subject, Health::wrong, facts.failure,
@@ -46,7 +46,7 @@ Finding mpirun(const MpiFacts& facts) {
 
 // Messages through shared memory take 0.2 to 2 us and 2 to 20 GB/s; through the loopback of TCP 10
 // to 30 us and less than 2 GB/s (OSU's benchmarks under Open MPI 4.1 with either transport, here).
-Finding shared_memory_messages(const Facts& facts) {
+Symptom shared_memory_messages(const Facts& facts) {
   const std::string subject = "MPI in shared memory";
   if (!facts.mpi.failure.empty()) {
     return {subject, Health::note, "not looked at, for no ranks could be started", ""};
@@ -75,7 +75,7 @@ Finding shared_memory_messages(const Facts& facts) {
   return fine(subject, speed);
 }
 
-Finding single_copy(const Facts& facts) {
+Symptom single_copy(const Facts& facts) {
   const std::string subject = "messages in one copy";
   if (facts.may_read_other_memory) return fine(subject, "ranks may read each other's memory");
   return {subject, Health::note,
@@ -83,7 +83,7 @@ Finding single_copy(const Facts& facts) {
           "in a container: --cap-add=SYS_PTRACE; elsewhere: sysctl kernel.yama.ptrace_scope=0"};
 }
 
-Finding binding(const MpiFacts& facts) {
+Symptom binding(const MpiFacts& facts) {
   const std::string subject = "binding of ranks";
   if (!facts.failure.empty()) {
     return {subject, Health::note, "not looked at, for no ranks could be started", ""};
@@ -97,7 +97,7 @@ Finding binding(const MpiFacts& facts) {
           "give the job more than one core, or mpirun --bind-to none"};
 }
 
-Finding cores(const Facts& facts) {
+Symptom cores(const Facts& facts) {
   const std::string subject = "cores";
   const std::string all = counted(facts.cores, "core");
   if (facts.core_quota && *facts.core_quota < static_cast<double>(facts.usable_cores)) {
@@ -119,7 +119,7 @@ Finding cores(const Facts& facts) {
 }
 
 // The load counts this program, too.
-Finding load(const Facts& facts) {
+Symptom load(const Facts& facts) {
   const std::string subject = "other work";
   const double others = std::max(0.0, facts.load - 1.0);
   const double share = others / static_cast<double>(facts.usable_cores);
@@ -131,7 +131,7 @@ Finding load(const Facts& facts) {
           "wait until they are free, or stop what runs (`top` lists it)"};
 }
 
-Finding governor(const Facts& facts) {
+Symptom governor(const Facts& facts) {
   const std::string subject = "clock rate";
   if (facts.governors.empty()) {
     return fine(subject, "no governor here (a virtual machine, or firmware decides)");
@@ -143,7 +143,7 @@ Finding governor(const Facts& facts) {
           "cpupower frequency-set --governor performance"};
 }
 
-Finding clock_source(const Facts& facts) {
+Symptom clock_source(const Facts& facts) {
   const std::string subject = "timer";
   if (facts.clock != "hpet" && facts.clock != "acpi_pm") return fine(subject, facts.clock);
   return {subject, Health::note,
@@ -151,7 +151,7 @@ Finding clock_source(const Facts& facts) {
           "boot with tsc=reliable, if the processor's counter is"};
 }
 
-Finding limits(const Facts& facts) {
+Symptom limits(const Facts& facts) {
   const std::string subject = "limits";
   constexpr std::int64_t least_files = 1024, least_processes = 512;
   if (facts.address_space && *facts.address_space < facts.memory_bytes) {
@@ -178,7 +178,7 @@ Finding limits(const Facts& facts) {
   return fine(subject, "address space, files, processes and locked memory suffice");
 }
 
-Finding shared_memory(const Facts& facts) {
+Symptom shared_memory(const Facts& facts) {
   const std::string subject = "/dev/shm";
   const std::int64_t needed = shared_memory_a_rank * facts.usable_cores;
   const std::string found =
@@ -191,7 +191,7 @@ Finding shared_memory(const Facts& facts) {
                   needed >> 20, needed >> 20)};
 }
 
-Finding memory(const Facts& facts) {
+Symptom memory(const Facts& facts) {
   const std::string subject = "memory";
   constexpr double least = 2048;  // MiB: gpt2-mini, its checkpoint and what measures it
   const double available = static_cast<double>(facts.memory_bytes) / mebi;
@@ -201,7 +201,7 @@ Finding memory(const Facts& facts) {
           "end what holds memory, or use a larger machine"};
 }
 
-Finding tools(const Facts& facts) {
+Symptom tools(const Facts& facts) {
   const std::string subject = "programs";
   if (facts.missing_tools.empty()) return fine(subject, "all are there");
   const bool only_plots = facts.missing_tools == std::vector<std::string>{"gnuplot"};
@@ -210,7 +210,7 @@ Finding tools(const Facts& facts) {
           "./run.sh installs what packages.txt lists and builds the rest"};
 }
 
-Finding timing(const Facts& facts) {
+Symptom timing(const Facts& facts) {
   const std::string subject = "timing library";
   if (!facts.timing_library_debug) return fine(subject, "Google Benchmark, an optimised build");
   return {subject, Health::note,
@@ -222,7 +222,7 @@ Finding timing(const Facts& facts) {
 
 }  // namespace
 
-std::vector<Finding> diagnosis(const Facts& facts) {
+std::vector<Symptom> diagnosis(const Facts& facts) {
   return {blas(facts.blas),   mpirun(facts.mpi),    shared_memory_messages(facts),
           single_copy(facts), binding(facts.mpi),   cores(facts),
           load(facts),        governor(facts),      clock_source(facts),
@@ -230,4 +230,4 @@ std::vector<Finding> diagnosis(const Facts& facts) {
           tools(facts),       timing(facts)};
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline doctor

@@ -7,13 +7,13 @@
 
 #include "bench/doctor/facts.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline doctor {
 
 // A note is worth knowing and falsifies nothing.
 enum class Health : std::uint8_t { fine, note, wrong };
 const char* name(Health verdict);
 
-struct Finding {
+struct Symptom {
   std::string subject;  // "BLAS kernels"
   Health verdict = Health::fine;
   std::string found;  // one sentence without its full stop
@@ -21,10 +21,10 @@ struct Finding {
 };
 
 // One finding a subject, always in the same order.
-std::vector<Finding> diagnosis(const Facts& facts);
+std::vector<Symptom> diagnosis(const Facts& facts);
 
-// Of shared memory, for a rank of the engine: the segment of Open MPI (4 MiB) and the windows of the
-// step's channels (engine/mpi/window_transport.hpp), some MiB each.
+// Of shared memory, for a rank of the engine: the segment of Open MPI (4 MiB) and the windows of
+// the step's channels (engine/mpi/window_transport.hpp), some MiB each.
 inline constexpr std::int64_t shared_memory_a_rank = std::int64_t{64} << 20;
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline doctor

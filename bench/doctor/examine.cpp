@@ -27,7 +27,7 @@
 #include "scaling/jobs/launch.hpp"
 #include "support/json_object.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline doctor {
 
 namespace {
 
@@ -244,4 +244,4 @@ std::string rank_probe() {
       .dump();
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline doctor

@@ -5,7 +5,7 @@
 
 #include "bench/doctor/facts.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline doctor {
 
 // Takes a few seconds. `executable` is fourfold-bench, which is started again as what follows.
 Facts examine(const std::string& executable);
@@ -18,4 +18,4 @@ std::string own_cores();
 // started.
 std::string rank_probe();
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline doctor

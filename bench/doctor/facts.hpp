@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline bench::inline doctor {
 
 // OpenBLAS as it comes up in this environment.
 struct BlasFacts {
@@ -49,4 +49,4 @@ struct Facts {
   double timing_turn_seconds = 0.0;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline doctor

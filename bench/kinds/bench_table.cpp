@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "scaling/text/text_table.hpp"
+#include "scaling/words/text_table.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline kinds {
 
 namespace {
 
@@ -149,4 +149,4 @@ std::int64_t size_from_text(const std::string& text) {
   return number << shift;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline kinds

@@ -6,7 +6,7 @@
 
 #include "bench/measure/sample.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline kinds {
 
 struct BenchRow {
   std::string name;
@@ -45,4 +45,4 @@ std::string bench_csv(const BenchHeader& header, const BenchTable& table);   // 
 std::string size_text(double bytes);
 std::int64_t size_from_text(const std::string& text);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline kinds

@@ -4,7 +4,7 @@
 #include "bench/measure/messages.hpp"
 #include "engine/mpi/handles.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline kinds {
 
 std::vector<Sample> slowest_of_ranks(const std::vector<Sample>& own) {
   std::vector<Sample> slowest = own;
@@ -21,4 +21,4 @@ bool all_right(bool own) {
   return all_ranks(own);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline kinds

@@ -18,7 +18,7 @@
 #include "engine/train/run/world.hpp"
 #include "schedule/order/step.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline kinds {
 
 namespace {
 
@@ -193,4 +193,4 @@ BenchTable bench_attention(const BenchQuestion& question) {
   return table;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline kinds

@@ -3,10 +3,10 @@
 
 #include "bench/kinds/question.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline kinds {
 
 BenchTable bench_gemm(const BenchQuestion& question);
 BenchTable bench_maps(const BenchQuestion& question);
 BenchTable bench_attention(const BenchQuestion& question);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline kinds

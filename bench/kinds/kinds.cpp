@@ -19,7 +19,7 @@
 #include "sim/question/provenance.hpp"
 #include "support/processor_name.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline kinds {
 
 BenchHeader bench_header() {
   const World world;
@@ -67,4 +67,4 @@ const std::vector<BenchKind>& bench_kinds() {
   return kinds;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline kinds

@@ -3,7 +3,7 @@
 
 #include "bench/kinds/question.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline kinds {
 
 struct BenchKind {
   const char* name;
@@ -16,4 +16,4 @@ const std::vector<BenchKind>& bench_kinds();
 // Collective over MPI_COMM_WORLD.
 BenchHeader bench_header();
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline kinds

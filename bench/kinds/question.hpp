@@ -9,7 +9,7 @@
 #include "engine/mpi/channels.hpp"
 #include "schedule/models/model.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline kinds {
 
 // Whoever measures is collective over MPI_COMM_WORLD, gives the same table on all ranks, and prints
 // nothing.
@@ -20,11 +20,12 @@ struct BenchQuestion {
   std::vector<Product> shapes;  // of gemm; empty: the model's
   std::vector<Library> libraries{Library::openblas, Library::onednn};
   Precision precision = Precision::fp32;
-  std::vector<Transport> transports{Transport::ring, Transport::window, Transport::library};
+  std::vector<TransportKind> transports{TransportKind::ring, TransportKind::window,
+                                        TransportKind::library};
   std::vector<std::int64_t> sizes;  // bytes; empty: the kind's own
   std::int64_t rounds = 20;
   std::string folder = ".";           // checkpoint
   std::string platform = "frontier";  // estimate, simulate
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline kinds

@@ -13,7 +13,7 @@
 #include "sim/estimate/estimate.hpp"
 #include "sim/question/replay_answer.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline kinds {
 
 namespace {
 
@@ -48,7 +48,7 @@ BenchTable bench_estimate(const BenchQuestion& question) {
   std::vector<Take> takes;
   for (const Case& one : cases()) {
     takes.push_back([&platform, point = point_of(question, one)] {
-      return cpu_seconds([&] { static_cast<void>(estimate(point, platform)); });
+      return cpu_seconds([&] { static_cast<void>(estimate_step(point, platform)); });
     });
   }
   const std::vector<Sample> seconds = slowest_of_ranks(take_turns(takes, {question.rounds, 1}));
@@ -62,8 +62,8 @@ BenchTable bench_estimate(const BenchQuestion& question) {
   std::size_t i = 0;
   for (const Case& one : cases()) {
     const Point point = point_of(question, one);
-    const bool same = estimate(point, platform).outcome.total.value ==
-                      estimate(point, platform).outcome.total.value;
+    const bool same = estimate_step(point, platform).outcome.total.value ==
+                      estimate_step(point, platform).outcome.total.value;
     table.rows.push_back({name_of(one), seconds[i], {1.0 / median(seconds[i])}, same});
     ++i;
   }
@@ -105,4 +105,4 @@ BenchTable bench_simulate(const BenchQuestion& question) {
   return table;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline kinds

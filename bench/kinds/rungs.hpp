@@ -3,9 +3,9 @@
 
 #include "bench/kinds/question.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline kinds {
 
 BenchTable bench_estimate(const BenchQuestion& question);
 BenchTable bench_simulate(const BenchQuestion& question);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline kinds

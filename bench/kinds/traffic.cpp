@@ -24,7 +24,7 @@
 #include "engine/train/run/stop.hpp"
 #include "schedule/order/step.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline kinds {
 
 namespace {
 
@@ -113,7 +113,7 @@ BenchTable bench_collectives(const BenchQuestion& question) {
   HostMemory memory;
   for (Axis axis : all_axes) {
     if (question.grid.extent(axis) == 1) continue;
-    for (Transport transport : question.transports) {
+    for (TransportKind transport : question.transports) {
       const Channel channel{axis, ""};
       Channels channels(question.grid, {channel}, transport, ProgressMode::none, memory);
       for (CollectiveKind kind : {CollectiveKind::all_reduce, CollectiveKind::all_gather,
@@ -215,4 +215,4 @@ BenchTable bench_checkpoint(const BenchQuestion& question) {
   return table;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline kinds

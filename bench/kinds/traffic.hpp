@@ -3,10 +3,10 @@
 
 #include "bench/kinds/question.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline kinds {
 
 BenchTable bench_p2p(const BenchQuestion& question);
 BenchTable bench_collectives(const BenchQuestion& question);
 BenchTable bench_checkpoint(const BenchQuestion& question);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline kinds

@@ -7,7 +7,7 @@
 #include "bench/measure/messages.hpp"
 #include "bench/measure/turns.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline measure {
 
 namespace {
 
@@ -98,4 +98,4 @@ double overlap_percent(double alone_s, double work_s, double overall_s) {
   return std::clamp(100.0 * (1.0 - (overall_s - work_s) / alone_s), 0.0, 100.0);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline measure

@@ -8,7 +8,7 @@
 
 #include "engine/communicator.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline measure {
 
 class CollectiveRun {
  public:
@@ -46,4 +46,4 @@ class CollectiveRun {
 // to 100.
 double overlap_percent(double alone_s, double work_s, double overall_s);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline measure

@@ -7,7 +7,7 @@
 #include "bench/measure/turns.hpp"
 #include "engine/mpi/handles.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline measure {
 
 namespace {
 
@@ -109,4 +109,4 @@ void wait_for_all_ranks() {
   check_mpi(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline measure

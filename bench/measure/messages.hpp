@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline bench::inline measure {
 
 // The partner of a rank; the rank itself where it has none.
 std::int64_t partner_of(std::int64_t rank, std::int64_t ranks);
@@ -57,4 +57,4 @@ double slowest_seconds(const Work& work) {
   return largest_of_ranks(work());
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline measure

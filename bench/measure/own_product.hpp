@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline bench::inline measure {
 
 class OwnProduct {
  public:
@@ -21,4 +21,4 @@ class OwnProduct {
   std::vector<float> a_, b_, out_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline measure

@@ -9,7 +9,7 @@
 #include "engine/bf16.hpp"
 #include "engine/cpu/numbers.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline measure {
 
 namespace {
 
@@ -97,4 +97,4 @@ double ProductRun::error() {
   return worst;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline measure

@@ -6,7 +6,7 @@
 #include "engine/cpu/gemm_kernels.hpp"
 #include "engine/cpu/scratch.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline measure {
 
 class ProductRun {
  public:
@@ -39,4 +39,4 @@ class ProductRun {
   GemmKernels kernels_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline measure

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace fourfold {
+namespace fourfold::inline bench::inline measure {
 
 double nearest_rank(Sample sample, double share) {
   if (sample.empty()) throw std::invalid_argument("a quantile of no samples was asked for");
@@ -54,4 +54,4 @@ double chance_of_lower(const Sample& fresh, const Sample& before) {
   return 0.5 * std::erfc(-z / std::sqrt(2.0));
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline measure

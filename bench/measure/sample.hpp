@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline bench::inline measure {
 
 using Sample = std::vector<double>;
 
@@ -24,4 +24,4 @@ Summary summary(const Sample& sample);
 // and continuity corrected. Meant for ten values a sample or more. 1 where a sample is empty.
 double chance_of_lower(const Sample& fresh, const Sample& before);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline measure

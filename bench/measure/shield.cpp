@@ -3,7 +3,7 @@
 
 #include <sched.h>
 
-namespace fourfold {
+namespace fourfold::inline bench::inline measure {
 
 Shield::Shield() : before_(sched_getscheduler(0)) {
   const sched_param lowest{sched_get_priority_min(SCHED_FIFO)};
@@ -15,4 +15,4 @@ Shield::~Shield() {
   if (holds_ && before_ != SCHED_FIFO) sched_setscheduler(0, before_, &none);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline measure

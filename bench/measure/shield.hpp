@@ -1,7 +1,7 @@
 // Keeps other processes off this core for some milliseconds, so that they do not measure.
 #pragma once
 
-namespace fourfold {
+namespace fourfold::inline bench::inline measure {
 
 // While it lives this thread has real-time priority (sched(7), SCHED_FIFO), where the system grants
 // it: to root, and where `ulimit -r` is above 0. A thread that has it already keeps it.
@@ -19,4 +19,4 @@ class Shield {
   int before_ = 0;  // the policy to return to
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline measure

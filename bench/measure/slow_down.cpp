@@ -5,7 +5,7 @@
 #include <sstream>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline bench::inline measure {
 
 double repeated_share(const std::string& work, std::int64_t rank) {
   const char* const words = std::getenv("FOURFOLD_BENCH_REPEAT");
@@ -31,4 +31,4 @@ double repeated_share(const std::string& words, const std::string& work, std::in
   return share;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline measure

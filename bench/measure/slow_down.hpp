@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline bench::inline measure {
 
 // The share of `work` to repeat on this rank, from the environment:
 // FOURFOLD_BENCH_REPEAT="product=0.1" repeats a tenth of every product, "product=0.1@3" on rank 3
@@ -16,4 +16,4 @@ double repeated_share(const std::string& work, std::int64_t rank);
 // The same from words.
 double repeated_share(const std::string& words, const std::string& work, std::int64_t rank);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline measure

@@ -7,7 +7,7 @@
 
 #include "bench/measure/turns.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline measure {
 
 const char* name(StreamLoop loop) {
   constexpr std::array names{"copy", "scale", "add", "triad"};
@@ -88,4 +88,4 @@ std::int64_t last_cache_bytes() {
   return 0;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline measure

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline bench::inline measure {
 
 enum class StreamLoop : std::uint8_t { copy, scale, add, triad };
 inline constexpr std::array all_stream_loops{StreamLoop::copy, StreamLoop::scale, StreamLoop::add,
@@ -40,4 +40,4 @@ std::int64_t stream_array_bytes(std::int64_t ranks);
 // The last cache of a processor, in bytes; 0 where the system does not tell.
 std::int64_t last_cache_bytes();
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline measure

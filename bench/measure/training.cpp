@@ -11,7 +11,7 @@
 #include "engine/train/run/worker.hpp"
 #include "schedule/order/step.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline measure {
 
 struct TrainingRun::Parts {
   Parts(const Model& of, std::int64_t sequences_of_all)
@@ -21,7 +21,8 @@ struct TrainingRun::Parts {
         options(in_fp32()),
         program(record_step(model, options)),
         weights(program, grid, rank_in(MPI_COMM_WORLD), backend.memory()),
-        channels(grid, program.channels, Transport::ring, ProgressMode::tiles, backend.memory()),
+        channels(grid, program.channels, TransportKind::ring, ProgressMode::tiles,
+                 backend.memory()),
         executor(
             training_executor({world, channels, backend}, model, options, sequences, weights)) {
     weights.initialise(model, 1);
@@ -62,4 +63,4 @@ double TrainingRun::seconds() {
   });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline measure

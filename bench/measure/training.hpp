@@ -6,7 +6,7 @@
 
 #include "engine/executor.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline measure {
 
 class TrainingRun {
  public:
@@ -25,4 +25,4 @@ class TrainingRun {
   std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline measure

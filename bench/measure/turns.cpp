@@ -12,7 +12,7 @@
 #include "bench/measure/messages.hpp"
 #include "bench/measure/shield.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline measure {
 
 namespace {
 
@@ -103,4 +103,4 @@ TimingLibrary timing_library() {
   return library;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline measure

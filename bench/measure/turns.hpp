@@ -8,7 +8,7 @@
 
 #include "bench/measure/sample.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline measure {
 
 // Does one piece of work and returns the seconds that count.
 using Take = std::function<double()>;
@@ -42,4 +42,4 @@ struct TimingLibrary {
 };
 TimingLibrary timing_library();
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline measure

@@ -8,7 +8,7 @@
 
 #include "support/json_object.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline regress {
 
 const char* name(Scale scale) {
   constexpr std::array names{"own-product", "absolute", "traffic", "exact"};
@@ -113,4 +113,4 @@ Baseline baseline_from_json(const std::string& text, const std::string& where) {
   return baseline;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline regress

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "bench/regress/metric.hpp"
-#include "scaling/study/provenance.hpp"
+#include "scaling/records/provenance.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline regress {
 
 struct BaselineMetric {
   std::string name;
@@ -39,4 +39,4 @@ std::string to_json(const Baseline& baseline);
 // Throws std::runtime_error with a sentence that begins with `where`.
 Baseline baseline_from_json(const std::string& text, const std::string& where);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline regress

@@ -9,7 +9,7 @@
 #include <map>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline bench::inline regress {
 
 namespace {
 
@@ -152,4 +152,4 @@ std::vector<Straggler> stragglers(const MachineRun& run, const Baseline* baselin
   return found;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline regress

@@ -7,7 +7,7 @@
 
 #include "bench/regress/baseline.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline regress {
 
 enum class Standing : std::uint8_t {
   fine,
@@ -49,4 +49,4 @@ inline constexpr double share_of_peers = 0.9;
 // no straggler of its peer.
 std::vector<Straggler> stragglers(const MachineRun& run, const Baseline* baseline = nullptr);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline regress

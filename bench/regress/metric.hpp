@@ -7,7 +7,7 @@
 
 #include "bench/measure/sample.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline regress {
 
 // How a quantity is judged.
 enum class Scale : std::uint8_t {
@@ -59,4 +59,4 @@ struct MachineRun {
   double lost_cores() const { return (held_off ? 0.0 : foreign_cores) + stolen_cores; }
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline regress

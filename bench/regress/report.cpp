@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "scaling/text/text_table.hpp"
+#include "scaling/words/text_table.hpp"
 #include "support/markup_text.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline regress {
 
 namespace {
 
@@ -232,4 +232,4 @@ std::string regress_junit(const RegressReport& report) {
       markup_text(report.provenance.host), cases);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline regress

@@ -6,7 +6,7 @@
 
 #include "bench/regress/judge.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline regress {
 
 struct RegressReport {
   Provenance provenance;
@@ -31,4 +31,4 @@ std::string regress_text(const RegressReport& report);   // at most 120 columns
 std::string regress_json(const RegressReport& report);   // one line
 std::string regress_junit(const RegressReport& report);  // a test a quantity
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline regress

@@ -28,7 +28,7 @@
 #include "support/foreign_load.hpp"
 #include "support/processor_name.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline regress {
 
 namespace {
 
@@ -213,7 +213,7 @@ class Suite {
     if (world_.size() == 1) return;
     HostMemory memory;
     const Channel line{Axis::data, ""};
-    Channels channels(ProcessGrid(1, 1, 1, world_.size()), {line}, Transport::ring,
+    Channels channels(ProcessGrid(1, 1, 1, world_.size()), {line}, TransportKind::ring,
                       ProgressMode::none, memory);
     std::vector<std::unique_ptr<CollectiveRun>> runs;
     std::vector<Take> takes;
@@ -252,7 +252,7 @@ class Suite {
       point.platform = platform;
       point.model = read_model(model);
       point.grid = grid;
-      const Estimate projected = estimate(point, read_platform(platform));
+      const Estimate projected = estimate_step(point, read_platform(platform));
       Metric quantity{fmt::format("projected {} on {}, {}", model, platform, grid.str()),
                       "Tflop/s",
                       Scale::exact,
@@ -329,4 +329,4 @@ MachineRun better_of(const MachineRun& one, const MachineRun& other) {
   return best;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline regress

@@ -5,7 +5,7 @@
 
 #include "bench/regress/metric.hpp"
 
-namespace fourfold {
+namespace fourfold::inline bench::inline regress {
 
 // How often everything is repeated: about 15 s in all for `quick`, four times as long for
 // `thorough`, on a machine that does nothing else.
@@ -20,4 +20,4 @@ MachineRun measure_machine(Effort effort, const Announce& announce);
 // For each quantity the better of two runs of the same machine; of rates of ranks, too.
 MachineRun better_of(const MachineRun& one, const MachineRun& other);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline bench::inline regress

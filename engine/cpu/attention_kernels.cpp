@@ -12,7 +12,7 @@
 #include "engine/cpu/sgemm.hpp"
 #include "engine/reference/attention.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 namespace {
 
@@ -178,4 +178,4 @@ std::span<const KernelOf> attention_kernels() {
   return kernels;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

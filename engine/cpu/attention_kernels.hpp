@@ -3,8 +3,8 @@
 
 #include "engine/cpu/call.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 std::span<const KernelOf> attention_kernels();
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 namespace {
 
@@ -150,7 +150,8 @@ void Bf16Gemm::prepare(const TensorProduct& product, Scratch& scratch) {
   }
 }
 
-void Bf16Gemm::multiply(const TensorProduct& product, Scratch& scratch, const Progress& progress) {
+void Bf16Gemm::multiply(const TensorProduct& product, Scratch& scratch,
+                        const ProgressCall& progress) {
   const auto& [form, a, b, out] = product;
   const std::int64_t a_row = form == GemmForm::tn ? 1 : a.cols;
   const std::int64_t b_col = form == GemmForm::nt ? b.cols : 1;
@@ -167,4 +168,4 @@ void Bf16Gemm::multiply(const TensorProduct& product, Scratch& scratch, const Pr
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

@@ -6,7 +6,7 @@
 
 #include "engine/cpu/tiled_gemm.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 class Bf16Gemm {
  public:
@@ -18,7 +18,7 @@ class Bf16Gemm {
   // Both operands are bf16; the result may be either. A processor without such arithmetic gets an
   // emulation, which is slow. Uses slot 0 of the scratch. Throws std::runtime_error if oneDNN has
   // neither.
-  void multiply(const TensorProduct& product, Scratch& scratch, const Progress& progress);
+  void multiply(const TensorProduct& product, Scratch& scratch, const ProgressCall& progress);
   // Compiles what multiply() will need; the operands need no memory yet.
   void prepare(const TensorProduct& product, Scratch& scratch);
 
@@ -27,4 +27,4 @@ class Bf16Gemm {
   std::unique_ptr<Tiles> tiles_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

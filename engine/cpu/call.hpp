@@ -7,12 +7,12 @@
 #include "engine/cpu/scratch.hpp"
 #include "engine/plan/block_place.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 // Lets collectives advance about every 50 us: after so many numbers of element-wise work.
 class Pace {
  public:
-  explicit Pace(const Progress& progress) : progress_(progress) {}
+  explicit Pace(const ProgressCall& progress) : progress_(progress) {}
   void did(std::int64_t numbers) {
     since_ += numbers;
     if (since_ < numbers_between) return;
@@ -22,7 +22,7 @@ class Pace {
 
  private:
   static constexpr std::int64_t numbers_between = 1 << 18;
-  const Progress& progress_;
+  const ProgressCall& progress_;
   std::int64_t since_ = 0;
 };
 
@@ -33,7 +33,7 @@ struct KernelCall {
   const Op& op;
   const KernelOperands& operands;
   Scratch& scratch;
-  const Progress& progress;
+  const ProgressCall& progress;
   RotaryTable& rotary;
 
   const Tensor& in(std::size_t i) const { return operands.inputs[i]; }
@@ -54,4 +54,4 @@ struct KernelOf {
   void (*compute)(const KernelCall& call);
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 namespace {
 
@@ -171,4 +171,4 @@ void check_operands(const UpdateOperands& operands) {
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

@@ -3,10 +3,10 @@
 
 #include "engine/backend.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 // Throws std::invalid_argument with the operation, the operand and what would fit.
 void check_operands(const Device& device, const Op& op, const KernelOperands& operands);
 void check_operands(const UpdateOperands& operands);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

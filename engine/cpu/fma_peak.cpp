@@ -8,7 +8,7 @@
 
 #include "engine/cpu/vectors.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 namespace {
 
@@ -103,4 +103,4 @@ const char* fma_peak_vectors() {
   return widest().vectors;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 // A loop of fused multiply-adds of fixed length: what other work is compared with in turn.
 class FmaBurst {
@@ -26,4 +26,4 @@ double fma_peak_flops_per_second();
 // "512-bit FMA", "256-bit FMA" or "128-bit multiply and add".
 const char* fma_peak_vectors();
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

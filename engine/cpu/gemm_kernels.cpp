@@ -7,7 +7,7 @@
 
 #include "engine/cpu/tune.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 namespace {
 
@@ -62,7 +62,7 @@ void bring_up(const Product& p, const GemmKernel& kernel) {
 }  // namespace
 
 void GemmKernels::multiply(const TensorProduct& product, const GemmKernel& kernel, Scratch& scratch,
-                           const Progress& progress) {
+                           const ProgressCall& progress) {
   if (kernel.arithmetic == Precision::bf16) {
     bf16_.multiply(product, scratch, progress);
   } else {
@@ -95,4 +95,4 @@ GemmKernel untuned(const Product& product) {
   return {Library::onednn, product.form, native ? Precision::bf16 : Precision::fp32};
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

@@ -4,13 +4,13 @@
 #include "engine/cpu/bf16_gemm.hpp"
 #include "engine/cpu/kernel_choices.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 class GemmKernels {
  public:
   // Uses slots 0 to 2 of the scratch.
   void multiply(const TensorProduct& product, const GemmKernel& kernel, Scratch& scratch,
-                const Progress& progress);
+                const ProgressCall& progress);
   // Brings up what a kernel needs beside the operands' memory, which may be missing: libraries
   // compile their code and take their buffers when they first compute.
   void prepare(const TensorProduct& product, const GemmKernel& kernel, Scratch& scratch);
@@ -26,4 +26,4 @@ std::vector<GemmKernel> candidates(const Product& product);
 // operands are and this processor is faster so (timed once a process).
 GemmKernel untuned(const Product& product);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

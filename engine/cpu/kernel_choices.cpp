@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 namespace {
 
@@ -88,4 +88,4 @@ std::string table(const KernelChoices& choices, double peak_flops_per_second) {
   return result;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

@@ -7,7 +7,7 @@
 
 #include "engine/cpu/tiled_gemm.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 // A matrix product up to the numbers in it: op(a) op(b) is m x n, k is contracted.
 struct Product {
@@ -57,4 +57,4 @@ struct KernelChoices {
 // chosen.
 std::string table(const KernelChoices& choices, double peak_flops_per_second);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

@@ -8,7 +8,7 @@
 #include "engine/cpu/numbers.hpp"
 #include "engine/cpu/row_sums.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 namespace {
 
@@ -153,4 +153,4 @@ std::span<const KernelOf> layer_norm_kernels() {
   return kernels;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

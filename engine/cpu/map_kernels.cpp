@@ -8,7 +8,7 @@
 #include "engine/cpu/rotary_table.hpp"
 #include "engine/reference/adamw_step.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 namespace {
 
@@ -194,4 +194,4 @@ void compute_add(const KernelCall& call) {
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

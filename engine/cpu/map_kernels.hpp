@@ -3,10 +3,10 @@
 
 #include "engine/cpu/call.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 std::span<const KernelOf> map_kernels();
 // Of the operation `add`.
 void compute_add(const KernelCall& call);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

@@ -6,7 +6,7 @@
 #include "engine/bf16.hpp"
 #include "engine/cpu/row_maps.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 // Element `i`, whatever the tensor is stored in.
 inline float number(const Tensor& tensor, std::int64_t i) {
@@ -52,4 +52,4 @@ class Writer {
 // Flat work is done in stretches of this many numbers: several operands of it fit the first cache.
 inline constexpr std::int64_t stretch_numbers = 2048;
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

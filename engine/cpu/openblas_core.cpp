@@ -18,7 +18,7 @@
 // openblas_get_corename() is in cblas.h only of later versions.
 extern "C" char* openblas_get_corename();
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 namespace {
 
@@ -161,4 +161,4 @@ std::string blas_report() {
          std::to_string(onednn->patch);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 // What of the instruction set decides which kernels are right.
 enum class VectorUnit { baseline, avx2, avx512 };
@@ -49,4 +49,4 @@ void start_anew_with(const char* variable, const std::string& value);
 // "OpenBLAS 0.3.21 with SkylakeX kernels, oneDNN 2.6.3", for logs and reports.
 std::string blas_report();
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

@@ -6,7 +6,7 @@
 #include "engine/cpu/row_maps.hpp"
 #include "engine/cpu/vectors.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 namespace {
 
@@ -84,4 +84,4 @@ void place_transposed(const Tensor& matrix, const Window& window, std::int64_t s
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

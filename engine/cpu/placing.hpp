@@ -3,7 +3,7 @@
 
 #include "engine/backend.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 struct Window {
   std::int64_t first_row = 0, rows = 0;
@@ -20,4 +20,4 @@ constexpr std::int64_t odd_stride(std::int64_t n) {
   return ((n + 15) / 16 | 1) * 16;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

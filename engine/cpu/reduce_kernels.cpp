@@ -7,7 +7,7 @@
 #include "engine/cpu/numbers.hpp"
 #include "engine/cpu/row_sums.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 namespace {
 
@@ -124,4 +124,4 @@ std::span<const KernelOf> reduce_kernels() {
   return kernels;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

@@ -6,7 +6,7 @@
 #include "engine/bf16.hpp"
 #include "engine/cpu/checks.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 namespace {
 
@@ -41,7 +41,7 @@ View<float> fp32_view(const Tensor& tensor) {
 }  // namespace
 
 void ReferenceBackend::compute(const Device& device, const Op& op, const KernelOperands& operands,
-                               const Progress& progress) {
+                               const ProgressCall& progress) {
   check_operands(device, op, operands);
   std::vector<Widened> inputs(operands.inputs.begin(), operands.inputs.end());
   reference::Operands<float> of_reference;
@@ -57,7 +57,7 @@ void ReferenceBackend::compute(const Device& device, const Op& op, const KernelO
 }
 
 void ReferenceBackend::update(const reference::AdamWStep& step, const UpdateOperands& operands,
-                              const Progress& progress) {
+                              const ProgressCall& progress) {
   check_operands(operands);
   const Widened gradient(operands.gradient);
   const reference::Shard<float> shard{fp32_view(operands.master), fp32_view(operands.first_moment),
@@ -71,4 +71,4 @@ void ReferenceBackend::update(const reference::AdamWStep& step, const UpdateOper
   if (progress) progress();
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

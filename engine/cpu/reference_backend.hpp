@@ -6,7 +6,7 @@
 #include "engine/host_memory.hpp"
 #include "engine/reference/compute.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 // Operands in bf16 are widened whole and results rounded once, as lockstep does where precision is
 // as recorded.
@@ -14,9 +14,9 @@ class ReferenceBackend : public Backend {
  public:
   DeviceMemory& memory() override { return memory_; }
   void compute(const Device& device, const Op& op, const KernelOperands& operands,
-               const Progress& progress) override;
+               const ProgressCall& progress) override;
   void update(const reference::AdamWStep& step, const UpdateOperands& operands,
-              const Progress& progress) override;
+              const ProgressCall& progress) override;
   // A function of one's own: its description says the rest.
   void add_kernel(const reference::Kernel<float>& kernel) { kernels_.add(kernel); }
 
@@ -25,4 +25,4 @@ class ReferenceBackend : public Backend {
   reference::Kernels<float> kernels_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

@@ -5,7 +5,7 @@
 #include <array>
 #include <ctime>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 double processor_seconds() {
   timespec now{};
@@ -14,7 +14,8 @@ double processor_seconds() {
 }
 
 ReferenceProduct::ReferenceProduct()
-    : product_(tensors_of({GemmForm::nn, edge, edge, edge})), kernel_(untuned(product_of(product_))) {
+    : product_(tensors_of({GemmForm::nn, edge, edge, edge})),
+      kernel_(untuned(product_of(product_))) {
   std::size_t slot = 0;
   for (Tensor* t : {&product_.a, &product_.b, &product_.out}) {
     float* const numbers = memory_.floats(slot++, t->size());
@@ -36,4 +37,4 @@ double ReferenceProduct::seconds() {
   return times[1];
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

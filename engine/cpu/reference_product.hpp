@@ -4,7 +4,7 @@
 
 #include "engine/cpu/gemm_kernels.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 // CPU seconds of the calling thread.
 double processor_seconds();
@@ -25,4 +25,4 @@ class ReferenceProduct {
   GemmKernels kernels_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

@@ -7,7 +7,7 @@
 
 #include "engine/reference/rotary.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 class RotaryTable {
  public:
@@ -37,4 +37,4 @@ class RotaryTable {
   std::vector<float> table_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

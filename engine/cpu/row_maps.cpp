@@ -6,7 +6,7 @@
 #include "engine/cpu/row_sums.hpp"
 #include "engine/cpu/vectors.hpp"
 
-namespace fourfold::rows {
+namespace fourfold::inline engine::inline cpu::rows {
 
 namespace {
 
@@ -193,4 +193,4 @@ FOURFOLD_CLONES void score_gradient(const float* weights, float centre, const Ca
   });
 }
 
-}  // namespace fourfold::rows
+}  // namespace fourfold::inline engine::inline cpu::rows

@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 
-namespace fourfold::rows {
+namespace fourfold::inline engine::inline cpu::rows {
 
 void copy(const float* x, std::int64_t n, float* out);
 void add(const float* a, const float* b, std::int64_t n, float* out);
@@ -75,4 +75,4 @@ void causal_softmax(float* scores, const CausalRow& row);
 // queries and keys.
 void score_gradient(const float* weights, float centre, const CausalRow& row, float* to);
 
-}  // namespace fourfold::rows
+}  // namespace fourfold::inline engine::inline cpu::rows

@@ -6,7 +6,7 @@
 
 #include "engine/cpu/vectors.hpp"
 
-namespace fourfold::rows {
+namespace fourfold::inline engine::inline cpu::rows {
 
 FOURFOLD_CLONES float sum(const float* x, std::int64_t n) {
   return sum_over(n, [&](auto at) FOURFOLD_INLINE_BODY { return at.load(x); });
@@ -100,4 +100,4 @@ FOURFOLD_CLONES void accumulate_parameters(const LayerNormBackwardRow& row, std:
   });
 }
 
-}  // namespace fourfold::rows
+}  // namespace fourfold::inline engine::inline cpu::rows

@@ -6,7 +6,7 @@
 
 #include "engine/cpu/row_maps.hpp"
 
-namespace fourfold::rows {
+namespace fourfold::inline engine::inline cpu::rows {
 
 float sum(const float* x, std::int64_t n);
 // Of squares of the distance to `centre`.
@@ -37,4 +37,4 @@ struct ParameterSums {
 void accumulate_parameters(const LayerNormBackwardRow& row, std::int64_t n,
                            const ParameterSums& sums);
 
-}  // namespace fourfold::rows
+}  // namespace fourfold::inline engine::inline cpu::rows

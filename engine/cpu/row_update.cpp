@@ -5,7 +5,7 @@
 
 #include "engine/cpu/vectors.hpp"
 
-namespace fourfold::rows {
+namespace fourfold::inline engine::inline cpu::rows {
 
 AdamWFactors factors(const reference::AdamWStep& step, float clipping) {
   return {clipping,
@@ -37,4 +37,4 @@ FOURFOLD_CLONES void adamw(const AdamWFactors& factors, const AdamWStretch& stre
   }
 }
 
-}  // namespace fourfold::rows
+}  // namespace fourfold::inline engine::inline cpu::rows

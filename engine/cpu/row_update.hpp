@@ -5,7 +5,7 @@
 
 #include "engine/reference/adamw_step.hpp"
 
-namespace fourfold::rows {
+namespace fourfold::inline engine::inline cpu::rows {
 
 // What the elements of a step have in common, in fp32.
 struct AdamWFactors {
@@ -22,4 +22,4 @@ struct AdamWStretch {
 };
 void adamw(const AdamWFactors& factors, const AdamWStretch& stretch, std::int64_t n);
 
-}  // namespace fourfold::rows
+}  // namespace fourfold::inline engine::inline cpu::rows

@@ -7,7 +7,7 @@
 #include <memory>
 #include <new>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 class Scratch {
  public:
@@ -42,4 +42,4 @@ class Scratch {
   std::array<Buffer, 8> buffers_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

@@ -11,7 +11,7 @@
 // Debian's oneDNN computes with OpenMP, whose thread count has no other way in.
 extern "C" void omp_set_num_threads(int threads);
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 namespace {
 
@@ -78,4 +78,4 @@ void keep_packing_buffers() {
   mallopt(M_TRIM_THRESHOLD, 2 * largest);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

@@ -6,7 +6,7 @@
 
 #include "schedule/program/program.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 enum class Library : std::uint8_t { openblas, onednn };
 const char* name(Library library);
@@ -36,4 +36,4 @@ void use_one_thread();
 // malloc keeps them, instead of asking the system for pages each time.
 void keep_packing_buffers();
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

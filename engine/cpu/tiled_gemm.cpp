@@ -6,7 +6,7 @@
 #include "engine/cpu/placing.hpp"
 #include "engine/cpu/row_maps.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 namespace {
 
@@ -55,7 +55,7 @@ Placed placed(const Tensor& operand, Window window, bool stored, bool wanted, fl
 }  // namespace
 
 void multiply(const TensorProduct& product, const GemmKernel& kernel, Scratch& scratch,
-              const Progress& progress) {
+              const ProgressCall& progress) {
   const Tensor& out = product.out;
   const bool a_stored = product.form == GemmForm::tn;
   const bool b_stored = product.form == GemmForm::nt;
@@ -102,4 +102,4 @@ void multiply(const TensorProduct& product, const GemmKernel& kernel, Scratch& s
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

@@ -5,7 +5,7 @@
 #include "engine/cpu/scratch.hpp"
 #include "engine/cpu/sgemm.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 // The library and the form in which a product is computed; where the form is not the recorded one,
 // operands are transposed first. Arithmetic in bf16 (bf16_gemm.hpp) keeps the recorded form; in
@@ -24,6 +24,6 @@ struct TensorProduct {
 
 // In fp32. Uses slots 0 to 2 of the scratch: a tile of a, of b and of the result.
 void multiply(const TensorProduct& product, const GemmKernel& kernel, Scratch& scratch,
-              const Progress& progress);
+              const ProgressCall& progress);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

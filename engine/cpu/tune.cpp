@@ -5,7 +5,7 @@
 #include <ctime>
 #include <limits>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 namespace {
 
@@ -93,4 +93,4 @@ KernelChoices tuned(const std::vector<CountedProduct>& products) {
   return result;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

@@ -6,7 +6,7 @@
 
 #include "engine/cpu/gemm_kernels.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 // Times on this rank, with operands of its own that are freed afterwards. What others are to choose
 // has to be sent to them.
@@ -14,4 +14,4 @@ KernelChoices tuned(const std::vector<CountedProduct>& products);
 // Of one product; a kernel that is far behind those before it is timed once only.
 std::vector<KernelTiming> timed(const Product& product, const std::vector<GemmKernel>& kernels);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

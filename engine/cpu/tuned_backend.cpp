@@ -16,7 +16,7 @@
 #include "engine/cpu/unfused_attention_kernels.hpp"
 #include "engine/cpu/vocabulary_kernels.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 TunedBackend::TunedBackend() {
   use_one_thread();
@@ -52,7 +52,7 @@ void TunedBackend::prepare(const std::vector<CountedProduct>& products) {
 }
 
 void TunedBackend::compute(const Device& device, const Op& op, const KernelOperands& operands,
-                           const Progress& progress) {
+                           const ProgressCall& progress) {
   check_operands(device, op, operands);
   const KernelCall call{device, op, operands, scratch_, progress, rotary_};
   if (op.kind == OpKind::gemm) {
@@ -70,7 +70,7 @@ void TunedBackend::compute(const Device& device, const Op& op, const KernelOpera
 }
 
 void TunedBackend::update(const reference::AdamWStep& step, const UpdateOperands& operands,
-                          const Progress& progress) {
+                          const ProgressCall& progress) {
   check_operands(operands);
   const rows::AdamWFactors factors = rows::factors(step, operands.factor);
   const Reader gradient(operands.gradient, scratch_.floats(0, stretch_numbers));
@@ -91,4 +91,4 @@ void TunedBackend::update(const reference::AdamWStep& step, const UpdateOperands
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

@@ -12,7 +12,7 @@
 #include "engine/cpu/scratch.hpp"
 #include "engine/host_memory.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 // Which kernels compute is a property of the run: without choices they are the untuned ones
 // (gemm_kernels.hpp). What a program's products were tuned to (tune.hpp) is set here, on all
@@ -29,9 +29,9 @@ class TunedBackend : public Backend {
 
   DeviceMemory& memory() override { return memory_; }
   void compute(const Device& device, const Op& op, const KernelOperands& operands,
-               const Progress& progress) override;
+               const ProgressCall& progress) override;
   void update(const reference::AdamWStep& step, const UpdateOperands& operands,
-              const Progress& progress) override;
+              const ProgressCall& progress) override;
 
   // A function of one's own: its description says the rest.
   void add_kernel(const KernelOf& kernel) { of_functions_.push_back(kernel); }
@@ -51,4 +51,4 @@ class TunedBackend : public Backend {
   HostMemory memory_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

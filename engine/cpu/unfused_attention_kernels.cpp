@@ -12,7 +12,7 @@
 #include "engine/cpu/sgemm.hpp"
 #include "engine/reference/unfused_attention.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 namespace {
 
@@ -143,4 +143,4 @@ void multiply_heads(const KernelCall& call) {
   for (const HeadProduct& product : call.op.function->products) products.multiply(product);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

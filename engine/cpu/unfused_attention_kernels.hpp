@@ -3,11 +3,11 @@
 
 #include "engine/cpu/call.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 // Of the two softmax functions.
 std::span<const KernelOf> softmax_kernels();
 // All products of an operation's function, one after the other.
 void multiply_heads(const KernelCall& call);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

@@ -21,7 +21,7 @@
 #define FOURFOLD_CLONES
 #endif
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 inline constexpr std::int64_t lane_width = 16;
 
@@ -160,4 +160,4 @@ FOURFOLD_INLINE Lanes logistic_of(const Lanes& x) {
   return 1.0F / (1.0F + exp_of(-x));
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

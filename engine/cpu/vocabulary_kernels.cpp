@@ -10,7 +10,7 @@
 #include "engine/cpu/row_sums.hpp"
 #include "engine/words.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline cpu {
 
 namespace {
 
@@ -139,4 +139,4 @@ std::span<const KernelOf> vocabulary_kernels() {
   return kernels;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline cpu

@@ -17,7 +17,7 @@
 #include "engine/mpi/ring_transport.hpp"
 #include "engine/mpi/window_transport.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline mpi {
 
 namespace {
 
@@ -75,16 +75,16 @@ MpiCommunicator communicator_of(const Channel& channel, const ProcessGrid& grid,
   return split(MPI_COMM_WORLD, std::ranges::min(ranks), own, title);
 }
 
-std::unique_ptr<ChannelTransport> made(Transport transport, MpiCommunicator line,
+std::unique_ptr<ChannelTransport> made(TransportKind transport, MpiCommunicator line,
                                        DeviceMemory& memory) {
   switch (transport) {
-    case Transport::ring:
+    case TransportKind::ring:
       return std::make_unique<RingTransport>(std::move(line), memory);
-    case Transport::library:
+    case TransportKind::library:
       return std::make_unique<LibraryTransport>(std::move(line), memory);
-    case Transport::window:
+    case TransportKind::window:
       return std::make_unique<WindowTransport>(std::move(line), memory);
-    case Transport::automatic:
+    case TransportKind::automatic:
       break;
   }
   throw std::invalid_argument("no such transport");
@@ -232,8 +232,8 @@ class Channels::LockedChannel final : public Communicator {
   Waits& waits_;
 };
 
-Channels::Channels(const ProcessGrid& grid, const std::vector<Channel>& list, Transport transport,
-                   ProgressMode mode, DeviceMemory& memory)
+Channels::Channels(const ProcessGrid& grid, const std::vector<Channel>& list,
+                   TransportKind transport, ProgressMode mode, DeviceMemory& memory)
     : mode_(mode), movement_(std::make_unique<Movement>()) {
   check_world(grid, mode);
   list_ = of_all_ranks(list);
@@ -242,8 +242,8 @@ Channels::Channels(const ProcessGrid& grid, const std::vector<Channel>& list, Tr
     MpiCommunicator ranks = communicator_of(channel, grid, rank);
     communicators_.emplace_back();
     if (ranks.empty()) continue;
-    const Transport own = carries_messages(channel) ? Transport::library : transport;
-    if (own == Transport::automatic) {
+    const TransportKind own = carries_messages(channel) ? TransportKind::library : transport;
+    if (own == TransportKind::automatic) {
       auto chosen = std::make_unique<ChosenTransport>(name(channel), std::move(ranks), memory);
       movement_->choosing_.push_back(chosen.get());
       movement_->transports_.push_back(std::move(chosen));
@@ -327,4 +327,4 @@ ProgressMode parse_progress_mode(const std::string& text) {
   throw std::invalid_argument("'" + text + "' is no way to progress; choose tiles, thread or none");
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline mpi

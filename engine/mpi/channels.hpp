@@ -13,7 +13,7 @@
 #include "schedule/program/channel.hpp"
 #include "schedule/program/process_grid.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline mpi {
 
 // When collectives advance beside compute: between tiles of kernels, in a thread, or only in waits.
 // A wait for one channel moves all of them on. In mode `thread`, this rank may use MPI for other
@@ -31,7 +31,7 @@ class Channels {
   // over MPI_COMM_WORLD, whose size must be the grid's; throws std::invalid_argument otherwise, or
   // if a window is asked for between nodes. Operands are in the memory, which must outlive the
   // channels.
-  Channels(const ProcessGrid& grid, const std::vector<Channel>& list, Transport transport,
+  Channels(const ProcessGrid& grid, const std::vector<Channel>& list, TransportKind transport,
            ProgressMode mode, DeviceMemory& memory);
   ~Channels();
   Channels(const Channels&) = delete;
@@ -68,4 +68,4 @@ class Channels {
   std::vector<std::unique_ptr<Communicator>> communicators_;  // by place on the list; null: none
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline mpi

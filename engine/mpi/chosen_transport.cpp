@@ -12,7 +12,7 @@
 #include "engine/mpi/window_transport.hpp"
 #include "engine/plan/ring_order.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline mpi {
 
 namespace {
 
@@ -106,15 +106,15 @@ ChosenTransport::ChosenTransport(std::string channel, MpiCommunicator line, Devi
     : ChannelTransport(std::move(line), memory), channel_(std::move(channel)) {
   if (size() == 1) return;
   window_possible_ = WindowTransport::possible(this->line(), memory);
-  transport(Transport::ring);
+  transport(TransportKind::ring);
 }
 
-ChannelTransport& ChosenTransport::transport(Transport which) {
+ChannelTransport& ChosenTransport::transport(TransportKind which) {
   std::unique_ptr<ChannelTransport>& slot = transports_[static_cast<std::size_t>(which)];
   if (!slot) {
-    if (which == Transport::ring) {
+    if (which == TransportKind::ring) {
       slot = std::make_unique<RingTransport>(copy_of(line()), memory());
-    } else if (which == Transport::library) {
+    } else if (which == TransportKind::library) {
       slot = std::make_unique<LibraryTransport>(copy_of(line()), memory());
     } else {
       slot = std::make_unique<WindowTransport>(copy_of(line()), memory());
@@ -123,17 +123,17 @@ ChannelTransport& ChosenTransport::transport(Transport which) {
   return *slot;
 }
 
-bool ChosenTransport::may_take(Transport which, const ChosenCollective& collective) const {
+bool ChosenTransport::may_take(TransportKind which, const ChosenCollective& collective) const {
   switch (which) {
-    case Transport::ring:
+    case TransportKind::ring:
       return true;
-    case Transport::window:
+    case TransportKind::window:
       return window_possible_;
-    case Transport::library:
+    case TransportKind::library:
       return collective.elements <= std::numeric_limits<int>::max() &&
              (collective.kind == CollectiveKind::all_gather || collective.owed == Owed::max ||
               collective.members == 2);
-    case Transport::automatic:
+    case TransportKind::automatic:
       return false;
   }
   return false;
@@ -169,9 +169,10 @@ void ChosenTransport::prepare(const std::vector<CollectiveCall>& calls) {
 
 TransportChoice ChosenTransport::timed(const ChosenCollective& collective) {
   Trial trial(collective, memory(), position());
-  const std::vector<std::byte> right = trial.result(transport(Transport::ring));
-  TransportChoice choice{channel_, collective, Transport::ring, {}};
-  for (const Transport which : {Transport::ring, Transport::window, Transport::library}) {
+  const std::vector<std::byte> right = trial.result(transport(TransportKind::ring));
+  TransportChoice choice{channel_, collective, TransportKind::ring, {}};
+  for (const TransportKind which :
+       {TransportKind::ring, TransportKind::window, TransportKind::library}) {
     if (!may_take(which, collective)) continue;
     if (!equal_on_all(trial.result(transport(which)), right, line())) continue;
     choice.timings.push_back({which, std::numeric_limits<double>::infinity()});
@@ -191,7 +192,7 @@ TransportChoice ChosenTransport::timed(const ChosenCollective& collective) {
 
 // Windows and buffers of those that lost are given back; the ring stays for what comes unprepared.
 void ChosenTransport::drop_what_nobody_takes() {
-  for (const Transport which : {Transport::window, Transport::library}) {
+  for (const TransportKind which : {TransportKind::window, TransportKind::library}) {
     if (std::ranges::find(choices_, which, &TransportChoice::transport) != choices_.end()) continue;
     transports_[static_cast<std::size_t>(which)].reset();
   }
@@ -200,7 +201,7 @@ void ChosenTransport::drop_what_nobody_takes() {
 void ChosenTransport::begin(const CollectiveCall& call) {
   const ChosenCollective collective = class_of(call, size());
   const auto found = std::ranges::find(choices_, collective, &TransportChoice::collective);
-  current_ = &transport(found == choices_.end() ? Transport::ring : found->transport);
+  current_ = &transport(found == choices_.end() ? TransportKind::ring : found->transport);
   current_->start(call);
 }
 
@@ -210,4 +211,4 @@ std::int64_t ChosenTransport::staged_bytes() const {
   return sum;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline mpi

@@ -10,7 +10,7 @@
 #include "engine/mpi/transport.hpp"
 #include "engine/mpi/transport_choice.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline mpi {
 
 // Choosing changes no number: a gather is a copy, and a sum is the library's only between two
 // members, where there is one order. What was not prepared goes by the ring.
@@ -34,8 +34,8 @@ class ChosenTransport final : public ChannelTransport {
   bool step() override { return current_->advance(); }
   bool done() const override { return current_->idle(); }
 
-  ChannelTransport& transport(Transport which);
-  bool may_take(Transport which, const ChosenCollective& collective) const;
+  ChannelTransport& transport(TransportKind which);
+  bool may_take(TransportKind which, const ChosenCollective& collective) const;
   bool remembered(const ChosenCollective& collective);
   TransportChoice timed(const ChosenCollective& collective);
   void drop_what_nobody_takes();
@@ -47,4 +47,4 @@ class ChosenTransport final : public ChannelTransport {
   std::vector<TransportChoice> choices_, remembered_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline mpi

@@ -8,7 +8,7 @@
 
 #include "engine/mpi/library.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline mpi {
 
 // `Kind` names the handle type, its null value and how it is freed. An exception on the way to the
 // end of the job frees nothing: freeing may be collective, and the other ranks are elsewhere.
@@ -109,4 +109,4 @@ inline bool completed(MpiRequest& request) {
   return flag != 0;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline mpi

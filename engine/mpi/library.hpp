@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline mpi {
 
 // Throws std::runtime_error with the library's own sentence if a call has failed.
 inline void check_mpi(int result, const char* call) {
@@ -32,4 +32,4 @@ inline int mpi_count(std::int64_t elements) {
   return static_cast<int>(elements);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline mpi

@@ -4,7 +4,7 @@
 #include "engine/host_memory.hpp"
 #include "engine/plan/ring_order.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline mpi {
 
 namespace {
 
@@ -136,4 +136,4 @@ bool LibraryTransport::step() {
   return true;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline mpi

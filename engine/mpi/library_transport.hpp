@@ -5,7 +5,7 @@
 
 #include "engine/mpi/transport.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline mpi {
 
 class LibraryTransport final : public ChannelTransport {
  public:
@@ -34,4 +34,4 @@ class LibraryTransport final : public ChannelTransport {
   MpiRequest request_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline mpi

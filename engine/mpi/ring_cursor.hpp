@@ -17,7 +17,7 @@
 
 #include "engine/plan/ring_order.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline mpi {
 
 struct RingWalk {
   std::int64_t elements = 0;  // of the whole buffer
@@ -79,4 +79,4 @@ class RingCursor {
   RingChunk chunk_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline mpi

@@ -1,7 +1,7 @@
 // The state machine of a ring; see ring_transport.hpp and, for the rounds, ring_cursor.hpp.
 #include "engine/mpi/ring_transport.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline mpi {
 
 namespace {
 
@@ -9,7 +9,7 @@ constexpr int ring_tag = 1;  // messages of one channel are told apart by their 
 
 // What is staged is cut as short as what is added, or its buffers would be as large as the rest.
 RingTransport::Segments segments_for(const DeviceMemory& memory, RingTransport::Segments wanted) {
-  if (memory.reach() == Reach::device) wanted.stored = std::min(wanted.stored, wanted.added);
+  if (memory.reach() == MemoryReach::device) wanted.stored = std::min(wanted.stored, wanted.added);
   return wanted;
 }
 
@@ -154,4 +154,4 @@ bool RingTransport::retire_sends() {
   return moved;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline mpi

@@ -7,7 +7,7 @@
 #include "engine/mpi/ring_cursor.hpp"
 #include "engine/mpi/transport.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline mpi {
 
 class RingTransport final : public ChannelTransport {
  public:
@@ -56,4 +56,4 @@ class RingTransport final : public ChannelTransport {
   std::array<MpiRequest, depth> receives_, sends_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline mpi

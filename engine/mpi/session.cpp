@@ -20,7 +20,7 @@
 #include "support/standard_streams.hpp"
 #include "support/visible_text.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline mpi {
 
 namespace {
 
@@ -105,4 +105,4 @@ int run_session(int argc, char** argv, const std::function<int(const Session&)>&
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline mpi

@@ -6,7 +6,7 @@
 #include <functional>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline mpi {
 
 // An error that all ranks throw at the same place, with no message under way: the job can end as
 // one that went well does, but for its status.
@@ -40,4 +40,4 @@ class Session {
 // the job on all ranks: one sentence, "fourfold: ...", and status 1.
 int run_session(int argc, char** argv, const std::function<int(const Session&)>& body);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline mpi

@@ -1,7 +1,7 @@
 // Copies to and from the host's buffers; see staging.hpp.
 #include "engine/mpi/staging.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline mpi {
 
 std::byte* Staging::room(std::size_t number, std::int64_t bytes) {
   if (slots_.size() <= number) slots_.resize(number + 1);
@@ -38,4 +38,4 @@ void Staging::arrived(std::size_t slot, std::byte* to, std::int64_t bytes) {
   bytes_ += bytes;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline mpi

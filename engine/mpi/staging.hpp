@@ -7,14 +7,14 @@
 
 #include "engine/device_memory.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline mpi {
 
 // A message uses a slot from outgoing() or incoming() on until it has left, or has been taken in by
 // arrived(); slots grow to the longest message.
 class Staging {
  public:
   explicit Staging(DeviceMemory& memory)
-      : memory_(memory), direct_(memory.reach() != Reach::device) {}
+      : memory_(memory), direct_(memory.reach() != MemoryReach::device) {}
 
   // Whether MPI gets the device's own addresses.
   bool direct() const { return direct_; }
@@ -39,4 +39,4 @@ class Staging {
   std::int64_t bytes_ = 0;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline mpi

@@ -5,7 +5,7 @@
 
 #include "engine/plan/ring_order.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline mpi {
 
 namespace {
 
@@ -86,4 +86,4 @@ void ChannelTransport::copy_alone(const CollectiveCall& call) {
   memory_.copy(call.receive.data, call.send.data, call.send.bytes());
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline mpi

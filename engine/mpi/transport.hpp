@@ -10,7 +10,7 @@
 #include "engine/mpi/handles.hpp"
 #include "engine/mpi/staging.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline mpi {
 
 class ChannelTransport {
  public:
@@ -59,4 +59,4 @@ class ChannelTransport {
   Post started_ = 0, finished_ = 0;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline mpi

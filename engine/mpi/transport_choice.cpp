@@ -4,7 +4,7 @@
 #include <array>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline mpi {
 
 namespace {
 
@@ -12,13 +12,13 @@ constexpr std::array<const char*, 4> names{"ring", "library", "window", "auto"};
 
 }  // namespace
 
-const char* name(Transport transport) {
+const char* name(TransportKind transport) {
   return names[static_cast<std::size_t>(transport)];
 }
 
-Transport parse_transport(const std::string& text) {
+TransportKind parse_transport(const std::string& text) {
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (text == names[i]) return static_cast<Transport>(i);
+    if (text == names[i]) return static_cast<TransportKind>(i);
   }
   throw std::invalid_argument("'" + text +
                               "' is no transport; choose ring, library, window or auto");
@@ -30,4 +30,4 @@ ChosenCollective class_of(const CollectiveCall& call, std::int64_t members) {
           (gather ? call.receive : call.send).size()};
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline mpi

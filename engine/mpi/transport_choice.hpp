@@ -7,15 +7,15 @@
 
 #include "engine/communicator.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline mpi {
 
 // Who moves the bytes: our rings over point-to-point messages (sums in a fixed order), the MPI
 // library's own non-blocking collectives, a window of memory shared within a node, or of these
 // whichever was the fastest that gives the ring's bits.
-enum class Transport : std::uint8_t { ring, library, window, automatic };
-const char* name(Transport transport);
+enum class TransportKind : std::uint8_t { ring, library, window, automatic };
+const char* name(TransportKind transport);
 // Throws std::invalid_argument that lists the known names.
-Transport parse_transport(const std::string& text);
+TransportKind parse_transport(const std::string& text);
 
 // A collective up to its addresses; of `elements`, the whole.
 struct ChosenCollective {
@@ -30,15 +30,15 @@ struct ChosenCollective {
 ChosenCollective class_of(const CollectiveCall& call, std::int64_t members);
 
 struct TransportTiming {
-  Transport transport = Transport::ring;
+  TransportKind transport = TransportKind::ring;
   double seconds = 0.0;  // the best of some rounds, of the member that took longest
 };
 
 struct TransportChoice {
   std::string channel;
   ChosenCollective collective;
-  Transport transport = Transport::ring;  // the fastest
-  std::vector<TransportTiming> timings;   // of all that are right
+  TransportKind transport = TransportKind::ring;  // the fastest
+  std::vector<TransportTiming> timings;           // of all that are right
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline mpi

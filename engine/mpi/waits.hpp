@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline mpi {
 
 class Waits {
  public:
@@ -36,4 +36,4 @@ class Waits {
   std::atomic<std::int64_t> moves_ = 0;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline mpi

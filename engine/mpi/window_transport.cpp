@@ -6,7 +6,7 @@
 
 #include "engine/plan/ring_order.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline mpi {
 
 namespace {
 
@@ -27,7 +27,7 @@ void refuse_between_nodes(MPI_Comm line) {
 }
 
 void refuse_beside_the_host(const DeviceMemory& memory) {
-  if (memory.reach() == Reach::host) return;
+  if (memory.reach() == MemoryReach::host) return;
   throw std::invalid_argument(
       "transport window needs blocks in the processor's own memory, which ranks share; the device "
       "keeps its blocks apart, so use auto, ring or library");
@@ -45,7 +45,7 @@ std::byte* first_cache_line(std::byte* part, std::size_t bytes) {
 bool WindowTransport::possible(MPI_Comm line, const DeviceMemory& memory) {
   int here = members_on_this_node(line) == size_of(line) ? 1 : 0;
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &here, 1, MPI_INT, MPI_MIN, line), "MPI_Allreduce");
-  return here == 1 && memory.reach() == Reach::host;
+  return here == 1 && memory.reach() == MemoryReach::host;
 }
 
 WindowTransport::WindowTransport(MpiCommunicator communicator, DeviceMemory& device,
@@ -102,7 +102,7 @@ bool WindowTransport::all_reached(std::atomic<std::int64_t> Counters::*counter,
   return true;
 }
 
-WindowTransport::Stretch WindowTransport::stretch(std::int64_t block, std::int64_t chunk) const {
+WindowTransport::BlockSpan WindowTransport::stretch(std::int64_t block, std::int64_t chunk) const {
   const RingChunk whole = ring_chunk(elements_, size(), chunk);
   const std::int64_t room = share_bytes_ / width_;
   const std::int64_t offset = std::min((block - first_) * room, whole.elements);
@@ -123,7 +123,7 @@ bool WindowTransport::offer() {
   if (call_.kind != CollectiveKind::all_gather) {
     for (std::int64_t other = 1; other < size(); ++other) {
       const std::int64_t chunk = (position() + other) % size();
-      const Stretch part = stretch(offered_, chunk);
+      const BlockSpan part = stretch(offered_, chunk);
       if (part.elements == 0) continue;
       memory().copy_out(share(position(), offered_, chunk), call_.send.data + part.first * width_,
                         part.elements * width_);
@@ -139,7 +139,7 @@ bool WindowTransport::reduce() {
   if (reduced_ == offered_) return false;
   const bool gather = call_.kind == CollectiveKind::all_gather;  // which needs nothing of others
   if (!gather && !all_reached(&Counters::offered, reduced_ + 1)) return false;
-  const Stretch part = stretch(reduced_, position());
+  const BlockSpan part = stretch(reduced_, position());
   const std::int64_t bytes = part.elements * width_;
   std::byte* shared = result(position(), reduced_);
   if (gather && bytes > 0) {
@@ -174,7 +174,7 @@ bool WindowTransport::collect() {
     if (!all_reached(&Counters::reduced, collected_ + 1)) return false;
     for (std::int64_t other = 1; other < size(); ++other) {
       const std::int64_t chunk = (position() + other) % size();
-      const Stretch part = stretch(collected_, chunk);
+      const BlockSpan part = stretch(collected_, chunk);
       if (part.elements == 0) continue;
       memory().copy_in(call_.receive.data + part.first * width_, result(chunk, collected_),
                        part.elements * width_);
@@ -186,4 +186,4 @@ bool WindowTransport::collect() {
   return true;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline mpi

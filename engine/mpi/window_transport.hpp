@@ -7,7 +7,7 @@
 
 #include "engine/mpi/transport.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline mpi {
 
 // A collective goes in blocks: block b is the b-th stretch of every chunk at once. For each, a
 // member does three things, as far as the kind of collective needs them:
@@ -54,10 +54,10 @@ class WindowTransport final : public ChannelTransport {
 
   bool all_reached(std::atomic<std::int64_t> Counters::*counter, std::int64_t block) const;
   // Part of chunk `chunk` that belongs to the channel's block `block`, in elements of the whole.
-  struct Stretch {
+  struct BlockSpan {
     std::int64_t first = 0, elements = 0, offset = 0;
   };
-  Stretch stretch(std::int64_t block, std::int64_t chunk) const;
+  BlockSpan stretch(std::int64_t block, std::int64_t chunk) const;
   std::byte* share(std::int64_t member, std::int64_t block, std::int64_t chunk) const;
   std::byte* result(std::int64_t member, std::int64_t block) const;
 
@@ -73,4 +73,4 @@ class WindowTransport final : public ChannelTransport {
   MpiWindow window_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline mpi

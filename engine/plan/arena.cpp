@@ -5,7 +5,7 @@
 #include <functional>
 #include <numeric>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline plan {
 
 namespace {
 
@@ -100,4 +100,4 @@ std::int64_t least_bytes(const std::vector<PlannedBuffer>& buffers) {
   return most;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline plan

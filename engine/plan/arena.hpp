@@ -7,7 +7,7 @@
 #include "engine/plan/buffers.hpp"
 #include "engine/plan/stream_order.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline plan {
 
 struct ArenaPlan {
   std::vector<std::int64_t> offsets;  // by buffer, multiples of 64 bytes
@@ -21,4 +21,4 @@ ArenaPlan plan_arena(const std::vector<PlannedBuffer>& buffers, const StreamOrde
 // Most bytes in use at any one step of a stream as it stands: no plan needs less.
 std::int64_t least_bytes(const std::vector<PlannedBuffer>& buffers);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline plan

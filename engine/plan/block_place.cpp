@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline plan {
 
 bool is_first(const ProcessGrid& grid, std::int64_t rank, AxisSet along) {
   return std::ranges::all_of(all_axes, [&](Axis axis) {
@@ -48,4 +48,4 @@ BlockPlace block_place(const Shape& shape, const ProcessGrid& grid, std::int64_t
   return result;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline plan

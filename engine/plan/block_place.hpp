@@ -8,7 +8,7 @@
 
 #include "schedule/program/sharding.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline plan {
 
 // A device's share of `whole` things, cut axis by axis, the outermost first. Examples: 11 rows over
 // 4 devices are shares of 3, 3, 3, 2 rows, each with room for 3; 6 over 2 x 2 are 2, 1, 2, 1.
@@ -37,4 +37,4 @@ struct BlockPlace {
 // The shape's rows must not be tokens.
 BlockPlace block_place(const Shape& shape, const ProcessGrid& grid, std::int64_t rank);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline plan

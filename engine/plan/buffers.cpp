@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline plan {
 
 namespace {
 
@@ -231,4 +231,4 @@ BufferPlan plan_buffers(const Schedule& schedule, const ProcessGrid& grid, std::
   return Planner(schedule, grid, tokens).run();
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline plan

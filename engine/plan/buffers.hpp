@@ -6,7 +6,7 @@
 
 #include "schedule/order/issue.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline plan {
 
 // A stretch of memory in use from step `first` to step `last` of the stream, both included.
 struct PlannedBuffer {
@@ -35,4 +35,4 @@ struct BufferPlan {
 // unpacked value is a part of its pack. `tokens`: of one micro-batch over all devices.
 BufferPlan plan_buffers(const Schedule& schedule, const ProcessGrid& grid, std::int64_t tokens);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline plan

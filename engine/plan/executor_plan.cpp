@@ -6,7 +6,7 @@
 #include "engine/adamw.hpp"
 #include "engine/plan/block_place.hpp"
 
-namespace fourfold::work {
+namespace fourfold::inline engine::inline plan::work {
 
 namespace {
 
@@ -28,7 +28,7 @@ class Binder {
     }
   }
 
-  Plan run() {
+  ExecutorPlan run() {
     std::vector<std::size_t> first_item;  // by step of the stream
     for (const Issue& issue : schedule_.stream) {
       first_item.push_back(plan_.items.size());
@@ -124,9 +124,9 @@ class Binder {
     }
   }
 
-  Stretch stretch(const CutStream::Stretch& of_stream,
-                  const std::vector<std::size_t>& first_item) const {
-    Stretch result{first_item[of_stream.first], first_item[of_stream.last], -1, 0};
+  ItemStretch stretch(const CutStream::Stretch& of_stream,
+                      const std::vector<std::size_t>& first_item) const {
+    ItemStretch result{first_item[of_stream.first], first_item[of_stream.last], -1, 0};
     if (of_stream.receive == -1) return result;
     result.channel = op_at(of_stream.receive).channel;
     result.message = collective_number_[static_cast<std::size_t>(of_stream.receive)];
@@ -141,7 +141,7 @@ class Binder {
 
   void kernel(std::int32_t i) {
     const Op& op = op_at(i);
-    Kernel kernel;
+    KernelItem kernel;
     kernel.op = i;
     kernel.operands.output = at(op.outputs[0]);
     for (Id input : op.inputs) {
@@ -209,7 +209,7 @@ class Binder {
     collective_number_[static_cast<std::size_t>(i)] = plan_.collectives;
     const std::vector<Id>& from = op.inputs.empty() ? op.outputs : op.inputs;
     const std::vector<Id>& to = op.outputs.empty() ? from : op.outputs;
-    Start start{i, op.channel, {}, plan_.collectives++};
+    StartItem start{i, op.channel, {}, plan_.collectives++};
     for (std::size_t k = 0; k < from.size(); ++k) {
       start.calls.push_back(
           {op.collective_kind(), program_[from[k]].shape.sharding.owed, at(from[k]), at(to[k])});
@@ -237,14 +237,14 @@ class Binder {
   const Weights& weights_;
   std::vector<Tensor> tensors_;                 // by value
   std::vector<std::size_t> collective_number_;  // by operation
-  Plan plan_;
+  ExecutorPlan plan_;
 };
 
 }  // namespace
 
-Plan bind(const Schedule& schedule, std::int64_t micro_batch_tokens, const Weights& weights,
-          const BufferPlan& buffers, const std::vector<std::byte*>& addresses) {
+ExecutorPlan bind(const Schedule& schedule, std::int64_t micro_batch_tokens, const Weights& weights,
+                  const BufferPlan& buffers, const std::vector<std::byte*>& addresses) {
   return Binder(schedule, micro_batch_tokens, weights, buffers, addresses).run();
 }
 
-}  // namespace fourfold::work
+}  // namespace fourfold::inline engine::inline plan::work

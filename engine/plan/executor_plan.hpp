@@ -13,11 +13,11 @@
 #include "schedule/order/issue.hpp"
 #include "schedule/program/channel.hpp"
 
-namespace fourfold::work {
+namespace fourfold::inline engine::inline plan::work {
 
 enum class Words : std::uint8_t { none, tokens, targets };
 
-struct Kernel {
+struct KernelItem {
   std::int32_t op = 0;
   KernelOperands operands;  // the words are filled in by each step
   Words words = Words::none;
@@ -44,7 +44,7 @@ struct Copy {
 
 // Of collectives and messages. Those along an axis of extent 1 are not on the list: their operand
 // is their result. A collective of several values is a call for each.
-struct Start {
+struct StartItem {
   std::int32_t op = 0;
   ChannelNumber channel = 0;
   std::vector<CollectiveCall> calls;
@@ -70,20 +70,20 @@ struct ReadNorm {
   Tensor squares_x, squares_y;  // their sum is that of the whole gradient
 };
 
-using Item = std::variant<Kernel, Update, Copy, Start, Finish, Choose, ReadLoss, ReadNorm>;
+using Item = std::variant<KernelItem, Update, Copy, StartItem, Finish, Choose, ReadLoss, ReadNorm>;
 
 // What is done from one choice to the next.
-struct Stretch {
+struct ItemStretch {
   std::size_t first = 0, last = 0;  // items
   ChannelNumber channel = -1;       // of the message that it begins with; -1: it waits for none
   std::size_t message = 0;          // that message's number among the step's collectives
 };
 
-struct Plan {
+struct ExecutorPlan {
   std::vector<Item> items;
   // Without a ready-queue all is `before`.
-  Stretch before, behind;
-  std::vector<Stretch> forwards, backwards;  // turns of the queue, by micro-batch
+  ItemStretch before, behind;
+  std::vector<ItemStretch> forwards, backwards;  // turns of the queue, by micro-batch
   std::size_t collectives = 0;
   std::size_t spans = 0;
   Tensor logits;        // no memory where the schedule keeps none
@@ -92,7 +92,7 @@ struct Plan {
 
 // The arena plan's offsets are those of the buffers. Throws std::invalid_argument if the weights do
 // not fit the program.
-Plan bind(const Schedule& schedule, std::int64_t micro_batch_tokens, const Weights& weights,
-          const BufferPlan& buffers, const std::vector<std::byte*>& addresses);
+ExecutorPlan bind(const Schedule& schedule, std::int64_t micro_batch_tokens, const Weights& weights,
+                  const BufferPlan& buffers, const std::vector<std::byte*>& addresses);
 
-}  // namespace fourfold::work
+}  // namespace fourfold::inline engine::inline plan::work

@@ -18,7 +18,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline plan {
 
 // Elements [first, first + elements) of a buffer.
 struct RingChunk {
@@ -44,4 +44,4 @@ constexpr std::int64_t ring_member(std::int64_t members, std::int64_t chunk, std
   return (chunk + 1 + place) % members;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline plan

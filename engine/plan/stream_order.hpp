@@ -7,7 +7,7 @@
 
 #include "schedule/order/issue.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline plan {
 
 // Of a queue that lets L micro-batches in flight: a forward comes before the forwards of later
 // micro-batches and before the backwards of its own and later ones; a backward before later
@@ -46,4 +46,4 @@ class StreamOrder {
   std::vector<std::int64_t> turn_of_;  // by step, and behind the last one
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline plan

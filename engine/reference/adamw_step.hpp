@@ -6,7 +6,7 @@
 #include "engine/adamw.hpp"
 #include "engine/reference/matrix.hpp"
 
-namespace fourfold::reference {
+namespace fourfold::inline engine::inline reference {
 
 // What scales the gradient: 1, or less where the root of `squares` exceeds the norm to clip to; 0
 // is none.
@@ -53,4 +53,4 @@ void adamw(const AdamWStep& step, View<const T> gradient, T factor, const Shard<
   }
 }
 
-}  // namespace fourfold::reference
+}  // namespace fourfold::inline engine::inline reference

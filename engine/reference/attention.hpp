@@ -10,7 +10,7 @@
 
 #include "engine/reference/matrix.hpp"
 
-namespace fourfold::reference {
+namespace fourfold::inline engine::inline reference {
 
 struct AttentionSizes {
   std::int64_t sequence = 0;      // tokens of a sequence
@@ -125,4 +125,4 @@ void attention_backward(View<const T> gradient, View<const T> qkv, View<const T>
   });
 }
 
-}  // namespace fourfold::reference
+}  // namespace fourfold::inline engine::inline reference

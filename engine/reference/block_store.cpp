@@ -7,7 +7,7 @@
 #include "engine/bf16.hpp"
 #include "engine/reference/scatter.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline reference {
 
 template <typename T>
 BlockStore<T>::BlockStore(Program program, const ProcessGrid& grid, Rounding rounding)
@@ -97,4 +97,4 @@ void BlockStore<T>::set(Id id, const Matrix<T>& global) {
 template class BlockStore<float>;
 template class BlockStore<double>;
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline reference

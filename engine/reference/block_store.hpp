@@ -9,7 +9,7 @@
 #include "engine/reference/packs.hpp"
 #include "schedule/program/program.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline reference {
 
 // Whether values are kept in the precision that the program records, or just as they were computed.
 enum class Rounding : std::uint8_t { none, recorded };
@@ -56,4 +56,4 @@ class BlockStore {
   std::vector<Blocks<T>> values_;  // by value; none: it is not there
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline reference

@@ -13,7 +13,7 @@
 #include "engine/reference/unfused_attention.hpp"
 #include "engine/reference/vocabulary.hpp"
 
-namespace fourfold::reference {
+namespace fourfold::inline engine::inline reference {
 
 namespace {
 
@@ -225,4 +225,4 @@ void Kernels<T>::compute(const Device& device, const Op& op, const Operands<T>& 
 template class Kernels<float>;
 template class Kernels<double>;
 
-}  // namespace fourfold::reference
+}  // namespace fourfold::inline engine::inline reference

@@ -8,7 +8,7 @@
 #include "engine/reference/matrix.hpp"
 #include "schedule/program/program.hpp"
 
-namespace fourfold::reference {
+namespace fourfold::inline engine::inline reference {
 
 // Local blocks. `inputs` stand in the operation's order, an empty view where the operand is tokens;
 // those are in `tokens`.
@@ -39,4 +39,4 @@ class Kernels {
   std::vector<Kernel<T>> of_functions_;
 };
 
-}  // namespace fourfold::reference
+}  // namespace fourfold::inline engine::inline reference

@@ -8,7 +8,7 @@
 
 #include "engine/reference/matrix.hpp"
 
-namespace fourfold::reference {
+namespace fourfold::inline engine::inline reference {
 
 template <typename T>
 void row_sum(View<const T> input, View<T> out) {
@@ -109,4 +109,4 @@ void layer_norm_backward(View<const T> gradient, const Normalised<T>& x, View<co
   }
 }
 
-}  // namespace fourfold::reference
+}  // namespace fourfold::inline engine::inline reference

@@ -10,7 +10,7 @@
 #include "schedule/order/side_by_side.hpp"
 #include "schedule/order/step.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline reference {
 
 namespace {
 
@@ -137,4 +137,4 @@ StepResult Lockstep<T>::step(const Batch& batch, const AdamW& optimizer) {
 template class Lockstep<float>;
 template class Lockstep<double>;
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline reference

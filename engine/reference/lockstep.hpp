@@ -8,7 +8,7 @@
 
 #include "engine/reference/stage_walk.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline reference {
 
 struct StepResult {
   double loss = 0.0;           // mean over the step's tokens
@@ -64,4 +64,4 @@ class Lockstep {
   std::int64_t steps_done_ = 0;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline reference

@@ -6,7 +6,7 @@
 #include "engine/bf16.hpp"
 #include "engine/plan/ring_order.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline reference {
 
 namespace {
 
@@ -88,4 +88,4 @@ void LineCollective<T>::reduce_scatter() const {
 template struct LineCollective<float>;
 template struct LineCollective<double>;
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline reference

@@ -9,7 +9,7 @@
 #include "schedule/program/sharding.hpp"
 #include "schedule/program/step_options.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline reference {
 
 template <typename T>
 struct LineCollective {
@@ -26,4 +26,4 @@ struct LineCollective {
   void reduce_scatter() const;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline reference

@@ -6,7 +6,7 @@
 
 #include "engine/reference/lockstep_collectives.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline reference {
 
 template <typename T>
 typename Mailboxes<T>::Key Mailboxes<T>::key(const Post& post) const {
@@ -16,7 +16,7 @@ typename Mailboxes<T>::Key Mailboxes<T>::key(const Post& post) const {
 template <typename T>
 void Mailboxes<T>::give(const Post& post, const Op& op, Blocks<T> blocks, Owed owed,
                         Precision wire) {
-  Meeting& meeting = meetings_[key(post)];
+  Mailbox& meeting = meetings_[key(post)];
   if (is_collective(op.kind)) meeting.kind = op.kind;
   meeting.owed = owed;
   meeting.wire = wire;
@@ -34,7 +34,7 @@ bool Mailboxes<T>::complete(const Post& post) const {
 
 template <typename T>
 Blocks<T> Mailboxes<T>::result(const Post& post, const Op& op) const {
-  const Meeting& meeting = meetings_.at(key(post));
+  const Mailbox& meeting = meetings_.at(key(post));
   const std::vector<std::int64_t> stages = members(post);
   if (op.kind == OpKind::send) return {};
   if (op.kind == OpKind::receive) {
@@ -57,4 +57,4 @@ Blocks<T> Mailboxes<T>::result(const Post& post, const Op& op) const {
 template class Mailboxes<float>;
 template class Mailboxes<double>;
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline reference

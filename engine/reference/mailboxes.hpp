@@ -10,7 +10,7 @@
 #include "engine/reference/packs.hpp"
 #include "schedule/program/program.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline reference {
 
 template <typename T>
 class Mailboxes {
@@ -32,7 +32,7 @@ class Mailboxes {
 
  private:
   using Key = std::tuple<std::string, std::int64_t, std::int32_t>;  // channel, first stage, number
-  struct Meeting {
+  struct Mailbox {
     std::map<std::int64_t, Blocks<T>> given;  // by stage
     OpKind kind = OpKind::send;
     Owed owed = Owed::sum;
@@ -44,7 +44,7 @@ class Mailboxes {
   Key key(const Post& post) const;
 
   std::int64_t stages_;
-  std::map<Key, Meeting> meetings_;
+  std::map<Key, Mailbox> meetings_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline reference

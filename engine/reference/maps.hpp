@@ -7,7 +7,7 @@
 
 #include "engine/reference/matrix.hpp"
 
-namespace fourfold::reference {
+namespace fourfold::inline engine::inline reference {
 
 // GPT-2's GELU, the tanh form: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
 template <typename T>
@@ -149,4 +149,4 @@ void add(const std::vector<View<const T>>& inputs, View<T> out) {
   }
 }
 
-}  // namespace fourfold::reference
+}  // namespace fourfold::inline engine::inline reference

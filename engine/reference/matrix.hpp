@@ -6,7 +6,7 @@
 
 #include "schedule/program/program.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline reference {
 
 // Does not own its values: those of a Matrix, or of a stretch of one (a member of a pack).
 template <typename T>
@@ -42,9 +42,9 @@ struct Matrix {
   View<const T> view() const { return {values.data(), rows, cols}; }
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline reference
 
-namespace fourfold::reference {
+namespace fourfold::inline engine::inline reference {
 
 // out = op(a) op(b); NT transposes b, TN transposes a. The contracted index runs upwards.
 template <typename T>
@@ -62,4 +62,4 @@ void gemm(GemmForm form, View<const T> a, View<const T> b, View<T> out) {
   }
 }
 
-}  // namespace fourfold::reference
+}  // namespace fourfold::inline engine::inline reference

@@ -6,7 +6,7 @@
 
 #include "engine/reference/matrix.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline reference {
 
 template <typename T>
 using Blocks = std::vector<Matrix<T>>;  // by rank
@@ -35,4 +35,4 @@ void unpack(const Blocks<T>& pack, std::int64_t first, Blocks<T>& member) {
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline reference

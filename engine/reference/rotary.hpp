@@ -9,7 +9,7 @@
 #include "engine/reference/attention.hpp"
 #include "schedule/models/model.hpp"
 
-namespace fourfold::reference {
+namespace fourfold::inline engine::inline reference {
 
 // Radians a token of columns i and i + d/2 of a head of d, scaled as Llama 3.1's are.
 inline double rotary_frequency(const Rotary& rotary, std::int64_t columns, std::int64_t i) {
@@ -55,4 +55,4 @@ void rotary(const HeadsToTurn<T>& heads, const Turning& turning, View<T> out) {
   }
 }
 
-}  // namespace fourfold::reference
+}  // namespace fourfold::inline engine::inline reference

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline reference {
 
 template <typename T>
 Matrix<T> scatter(const Shape& shape, const ProcessGrid& grid, std::int64_t rank,
@@ -75,4 +75,4 @@ template Matrix<float> gather(const Shape&, const ProcessGrid&, const std::vecto
 template Matrix<double> gather(const Shape&, const ProcessGrid&,
                                const std::vector<Matrix<double>>&);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline reference

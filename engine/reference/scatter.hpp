@@ -7,7 +7,7 @@
 #include "engine/plan/block_place.hpp"
 #include "engine/reference/matrix.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline reference {
 
 // The block of `rank`, element by element: so that a device can fill its own block of a matrix that
 // nobody holds as a whole. Flat pieces become one row; padding is zero.
@@ -24,4 +24,4 @@ Matrix<T> scatter(const Shape& shape, const ProcessGrid& grid, std::int64_t rank
 template <typename T>
 Matrix<T> gather(const Shape& shape, const ProcessGrid& grid, const std::vector<Matrix<T>>& blocks);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline reference

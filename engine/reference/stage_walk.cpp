@@ -10,7 +10,7 @@
 #include "engine/reference/lockstep_collectives.hpp"
 #include "engine/reference/scatter.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline reference {
 
 template <typename T>
 StageWalk<T>::StageWalk(const Model& model, Schedule schedule, const ProcessGrid& grid,
@@ -347,4 +347,4 @@ void StageWalk<T>::observe(const Op& op) {
 template class StageWalk<float>;
 template class StageWalk<double>;
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline reference

@@ -17,7 +17,7 @@
 #include "schedule/order/ready_turns.hpp"
 #include "support/quantity.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline reference {
 
 // What a stage found out about a step.
 struct StageResult {
@@ -117,4 +117,4 @@ class StageWalk {
   StageResult result_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline reference

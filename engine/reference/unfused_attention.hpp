@@ -8,7 +8,7 @@
 #include "engine/reference/attention.hpp"
 #include "schedule/program/function.hpp"
 
-namespace fourfold::reference {
+namespace fourfold::inline engine::inline reference {
 
 // A head's part of a block: its rows lie as far apart as the block's.
 template <typename T>
@@ -136,4 +136,4 @@ void causal_softmax_backward(View<const T> gradient, View<const T> probabilities
   });
 }
 
-}  // namespace fourfold::reference
+}  // namespace fourfold::inline engine::inline reference

@@ -13,7 +13,7 @@
 #include "engine/reference/matrix.hpp"
 #include "engine/words.hpp"
 
-namespace fourfold::reference {
+namespace fourfold::inline engine::inline reference {
 
 using Tokens = std::span<const std::int32_t>;
 
@@ -94,4 +94,4 @@ void softmax_backward(const Softmax<T>& softmax, Tokens targets, Part part, std:
   }
 }
 
-}  // namespace fourfold::reference
+}  // namespace fourfold::inline engine::inline reference

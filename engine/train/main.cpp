@@ -13,10 +13,10 @@
 #include "support/plain_sentence.hpp"
 #include "support/standard_streams.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train {
 namespace {
 
-int run(const Started& started) {
+int run_verb(const Started& started) {
   const std::string verb = started.count > 1 ? started.words[1] : "";
   if (verb == "train") return run_train_verb(started);
   if (verb == "sample") return run_sample_verb(started);
@@ -30,7 +30,7 @@ int run(const Started& started) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train
 
 int main(int count, char** words) {
   using namespace fourfold;
@@ -38,7 +38,7 @@ int main(int count, char** words) {
   const std::string stray = stray_bytes({words, words + count});
   if (!stray.empty()) return complain(stray, status_could_not);
   try {
-    return run({count, words});
+    return run_verb({count, words});
   } catch (const std::exception& error) {
     return complain(plain_sentence(error), status_could_not);
   }

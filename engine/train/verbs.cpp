@@ -8,7 +8,7 @@
 #include "support/standard_streams.hpp"
 #include "support/visible_text.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train {
 
 int complain(const std::string& sentence, int status) {
   say("fourfold: " + visible(sentence) + '\n');
@@ -25,4 +25,4 @@ int work_over_mpi(const Started& started, const std::function<int(const Session&
   return run_session(started.count, started.words, work);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train

@@ -14,7 +14,7 @@ namespace CLI {
 class App;
 }
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train {
 
 // What main was called with.
 struct Started {
@@ -32,4 +32,4 @@ int complain(const std::string& sentence, int status);
 // Runs the work on one thread a rank, MPI started.
 int work_over_mpi(const Started& started, const std::function<int(const Session&)>& work);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline file {
 
 void refuse(const Platform& platform, const std::string& message) {
   throw std::runtime_error(fmt::format("{}: {}", platform.path, message));
@@ -308,4 +308,4 @@ void check_library(const Platform& platform) {
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline file

@@ -5,7 +5,7 @@
 
 #include "platforms/platform.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline file {
 
 // Throws std::runtime_error with one sentence that names the file and what is impossible.
 void check(const Platform& platform);
@@ -15,4 +15,4 @@ void check_library(const Platform& platform);
 void check_network(const Platform& platform);
 [[noreturn]] void refuse(const Platform& platform, const std::string& message);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline file

@@ -11,7 +11,7 @@
 #include "platforms/file/key.hpp"
 #include "support/nearest_name.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline file {
 namespace {
 
 struct Names {
@@ -148,4 +148,4 @@ void check_keys(const std::string& path, const toml::table& file) {
                            "\n`fourfold platforms template` prints a file that has all keys");
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline file

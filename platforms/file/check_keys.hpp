@@ -5,10 +5,10 @@
 
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline file {
 
 // Throws std::runtime_error: one sentence, or a line for each wrong key. A key that is missing
 // while a similar unknown one stands in the same table is taken for misspelt and named once.
 void check_keys(const std::string& path, const toml::table& file);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline file

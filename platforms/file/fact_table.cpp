@@ -13,7 +13,7 @@
 #include "support/text_file.hpp"
 #include "support/toml_text.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline file {
 namespace {
 
 toml::table parsed(const std::string& path) {
@@ -287,4 +287,4 @@ double unit_of(const std::string& key) {
   return 1.0;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline file

@@ -11,10 +11,10 @@
 
 #include "platforms/platform.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline file {
 
-// Parsed anew only where the file's text has changed; stays until it has changed twice. A copy would
-// lose its lines. Throws std::runtime_error with path, line and reason if it is not TOML.
+// Parsed anew only where the file's text has changed; stays until it has changed twice. A copy
+// would lose its lines. Throws std::runtime_error with path, line and reason if it is not TOML.
 const toml::table& parse_toml(const std::string& path);
 
 // What the numbers of one file share: where errors point, the factors, and the facts so far.
@@ -76,4 +76,4 @@ std::string without_label(const std::string& key);
 // What one unit of a key is in base units: "memory_GB" -> 1e9; 1 for a key without a unit.
 double unit_of(const std::string& key);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline file

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline file {
 namespace {
 
 KeyTable root_keys() {
@@ -573,4 +573,4 @@ std::vector<KeyTable> library_keys() {
           measured_keys()};
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline file

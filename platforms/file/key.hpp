@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline file {
 
 enum class KeyForm {
   text,    // "NCCL"
@@ -51,4 +51,4 @@ std::vector<KeyTable> machine_keys();
 std::vector<KeyTable> network_keys();
 std::vector<KeyTable> library_keys();
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline file

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline file {
 namespace {
 
 constexpr double giga = 1e9;
@@ -54,4 +54,4 @@ std::vector<std::string> notices(const Platform& platform) {
   return sentences;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline file

@@ -7,11 +7,11 @@
 
 #include "platforms/platform.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline file {
 
 // Plateaus across nodes that are extrapolated, and such as fall with more devices per node although
 // the inside of a node would carry more; an attention kernel without a rate. Empty for most
 // machines.
 std::vector<std::string> notices(const Platform& platform);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline file

@@ -12,7 +12,7 @@
 #include "platforms/operation.hpp"
 #include "schedule/program/function.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline file {
 namespace {
 
 int device_index(const FactTable& row, const std::string& key) {
@@ -362,4 +362,4 @@ void read_operation(const FactTable& root) {
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline file

@@ -4,7 +4,7 @@
 #include "platforms/file/fact_table.hpp"
 #include "platforms/platform.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline file {
 
 // The scale that stands for the links between the largest parts of a network, whatever keys give
 // their bandwidth.
@@ -17,4 +17,4 @@ CollectiveLibrary read_library(const FactTable& root);
 // Its numbers stay facts: see platforms/operation.hpp.
 void read_operation(const FactTable& root);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline file

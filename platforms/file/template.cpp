@@ -11,7 +11,7 @@
 #include "platforms/file/key.hpp"
 #include "support/nearest_name.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline file {
 namespace {
 
 constexpr std::size_t width = 100;
@@ -94,4 +94,4 @@ std::string platform_template(const std::string& network_kind) {
   return text;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline file

@@ -6,7 +6,7 @@
 
 #include "platforms/network/topology.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline network {
 
 AxisRates::AxisRates(const Platform& platform) {
   const Topology one_node(platform, 1);  // checks the platform
@@ -50,4 +50,4 @@ BytesPerSecond AxisRates::rate(std::int64_t stride, std::int64_t extent,
   return {std::visit([&](const auto& network) { return network.rate(lines, node); }, *network_)};
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline network

@@ -13,7 +13,7 @@
 #include "platforms/node/node_load.hpp"
 #include "platforms/platform.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline network {
 
 // Built once per platform, then immutable; `rate` allocates nothing and is safe to call from
 // threads.
@@ -41,4 +41,4 @@ class AxisRates {
   std::optional<NetworkRates> network_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline network

@@ -7,7 +7,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline network {
 namespace {
 
 std::int32_t checked(const char* what, std::int64_t value, std::int64_t least) {
@@ -149,4 +149,4 @@ void Dragonfly::minimal_route(Port from, Port to, std::int32_t first,
   if (entry != t) path.push_back(first + local(b, entry, t));
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline network

@@ -14,7 +14,7 @@
 #include "platforms/network/link.hpp"
 #include "platforms/network/network.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline network {
 
 // Placement: the nodes of a chassis share as many switches as a node has NICs, NIC k of each on
 // switch k of the chassis (Frontier: 16 nodes, 4 switches, machines.md A.2).
@@ -86,4 +86,4 @@ class Dragonfly {
   std::vector<std::int32_t> place_;  // switch of each (node of a group, NIC)
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline network

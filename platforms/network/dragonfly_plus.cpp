@@ -9,7 +9,7 @@
 
 #include "platforms/network/fat_tree_rate.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline network {
 
 DragonflyNetwork between_cells(const DragonflyPlusNetwork& network) {
   if (network.leaves_per_cell < 1 || network.uplinks_per_leaf < 1) {
@@ -81,4 +81,4 @@ double DragonflyPlusRates::rate(AxisLines lines, const NodeLoad& node) const {
   return rate;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline network

@@ -16,7 +16,7 @@
 #include "platforms/node/node_load.hpp"
 #include "platforms/platform.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline network {
 
 // Cells as groups of one switch each. Throws std::invalid_argument without leaves or links up.
 DragonflyNetwork between_cells(const DragonflyPlusNetwork& network);
@@ -79,4 +79,4 @@ class DragonflyPlusRates {
   DragonflyRates cells_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline network

@@ -9,7 +9,7 @@
 #include "platforms/network/fat_tree_rate.hpp"
 #include "platforms/node/node_graph.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline network {
 namespace {
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) {
@@ -193,4 +193,4 @@ double DragonflyRates::between_groups(AxisLines lines) const {
   return load > 0.0 ? dragonfly_.bundle_capacity() / load : std::numeric_limits<double>::infinity();
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline network

@@ -8,7 +8,7 @@
 #include "platforms/node/node_load.hpp"
 #include "platforms/platform.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline network {
 
 // Besides nodes, two kinds of link may bind:
 //   local    switch to switch: the ring hops between two chassis, or between two rails of one
@@ -42,4 +42,4 @@ class DragonflyRates {
   std::vector<std::int32_t> nic_of_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline network

@@ -1,7 +1,7 @@
 // From the numbers of a network to its links and routes.
 #include "platforms/network/fabric.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline network {
 namespace {
 
 struct Builder {
@@ -30,4 +30,4 @@ std::optional<Fabric> fabric_of(const Network& network, std::int64_t nics_per_no
   return std::visit(Builder{nics_per_node, nodes}, network);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline network

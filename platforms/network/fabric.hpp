@@ -12,7 +12,7 @@
 #include "platforms/network/network.hpp"
 #include "platforms/network/torus.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline network {
 
 using Fabric = std::variant<Dragonfly, DragonflyPlus, FatTree, Torus>;
 
@@ -21,4 +21,4 @@ using Fabric = std::variant<Dragonfly, DragonflyPlus, FatTree, Torus>;
 std::optional<Fabric> fabric_of(const Network& network, std::int64_t nics_per_node,
                                 std::int64_t nodes);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline network

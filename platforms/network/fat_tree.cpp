@@ -6,7 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline network {
 namespace {
 
 constexpr std::size_t most_tiers = 4;
@@ -105,4 +105,4 @@ void FatTree::minimal_route(Port from, Port to, std::int32_t first,
   walk(from, to, [&](std::int32_t link) { path.push_back(first + link); });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline network

@@ -11,7 +11,7 @@
 #include "platforms/network/link.hpp"
 #include "platforms/network/network.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline network {
 
 // A part of tier t is what hangs below one set of its switches: the parts of tier 1 are a leaf each
 // (with rails: the leaf of one rail in a unit of nodes), those of tier 2 are pods.
@@ -57,4 +57,4 @@ class FatTree {
   std::vector<Level> levels_;  // the last one is the root
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline network

@@ -5,7 +5,7 @@
 
 #include "platforms/node/node_graph.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline network {
 namespace {
 
 // Lines of one block that have members among its devices first .. last - 1, but not all of them.
@@ -88,4 +88,4 @@ double FatTreeRates::rate(AxisLines lines, const NodeLoad& node) const {
   return rate;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline network

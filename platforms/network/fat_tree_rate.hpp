@@ -8,7 +8,7 @@
 #include "platforms/node/node_load.hpp"
 #include "platforms/platform.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline network {
 
 // Besides nodes, the bundles of every tier may bind. A line leaves a part of the tree once if some
 // of its members are in it and some are not, so a bundle carries as many flows as there are such
@@ -35,4 +35,4 @@ std::int64_t lines_leaving(std::int64_t begin, std::int64_t end, AxisLines lines
 // The most lines that leave one of the bins of `bin` devices into which the packed job is cut.
 std::int64_t most_lines_leaving(std::int64_t bin, AxisLines lines);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline network

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline network {
 
 const char* name(LinkKind kind) {
   constexpr std::array names{"inner", "nic out", "nic in", "local", "global",
@@ -30,4 +30,4 @@ void merge(Footprint& footprint) {
   footprint.resize(kept);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline network

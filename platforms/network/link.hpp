@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline network {
 
 // inner                  between devices of a node, or to and from the node's switch
 // nic_out, nic_in        between node and network
@@ -46,4 +46,4 @@ using Footprint = std::vector<LinkShare>;
 // Sorts by link and adds up the shares of equal links.
 void merge(Footprint& footprint);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline network

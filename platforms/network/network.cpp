@@ -1,7 +1,7 @@
 // What can be said of a network without knowing its numbers.
 #include "platforms/network/network.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline network {
 namespace {
 
 struct Words {
@@ -32,4 +32,4 @@ bool has_global_links(const Network& network) {
   return std::visit(GlobalLinks{}, network);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline network

@@ -8,7 +8,7 @@
 
 #include "support/quantity.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline network {
 
 // Nothing contends but the ports of the devices.
 struct CrossbarNetwork {
@@ -75,4 +75,4 @@ std::string kind_in_words(const Network& network);
 // Whether there are links between parts of the network that "network.global_bandwidth" can scale.
 bool has_global_links(const Network& network);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline network

@@ -8,7 +8,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline network {
 namespace {
 
 // A crossbar has no inner links: devices of a node talk through their ports.
@@ -276,4 +276,4 @@ Footprint Topology::ring_footprint(const std::vector<std::int64_t>& members,
   return footprint;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline network

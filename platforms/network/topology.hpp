@@ -15,7 +15,7 @@
 #include "platforms/platform.hpp"
 #include "schedule/program/channel.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline network {
 
 // Per node its directed inner links, then its NICs out, then its NICs in; after all nodes the
 // fabric. Crossbar, which has no fabric: per device (and channel) a port out and a port in,
@@ -95,4 +95,4 @@ class Topology {
   mutable std::unordered_map<DeviceSet, NodePart> parts_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline network

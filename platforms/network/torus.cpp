@@ -6,7 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline network {
 
 Torus::Torus(const TorusNetwork& network, std::int64_t nodes)
     : link_capacity_(network.link_bandwidth.value) {
@@ -94,4 +94,4 @@ void Torus::minimal_route(Port from, Port to, std::int32_t first,
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline network

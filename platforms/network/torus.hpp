@@ -11,7 +11,7 @@
 #include "platforms/network/link.hpp"
 #include "platforms/network/network.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline network {
 
 // Where both ways round are equally long, `route` takes half of the message each way and
 // `minimal_route` ascends. All routers of the machine are there, since messages of a job that does
@@ -55,4 +55,4 @@ class Torus {
   double link_capacity_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline network

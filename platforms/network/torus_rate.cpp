@@ -5,7 +5,7 @@
 
 #include "platforms/network/fat_tree_rate.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline network {
 namespace {
 
 // How many links a message crosses forth and back along a ring of `extent` routers, if its target
@@ -69,4 +69,4 @@ double TorusRates::rate(AxisLines lines, const NodeLoad& node) const {
   return rate;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline network

@@ -8,7 +8,7 @@
 #include "platforms/node/node_load.hpp"
 #include "platforms/platform.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline network {
 
 // Besides nodes, the links of every dimension may bind. When every node sends the same distance
 // along a dimension, a link is crossed by as many messages as that distance; lines that span
@@ -28,4 +28,4 @@ class TorusRates {
   Torus torus_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline network

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline node {
 
 NodeGraph::NodeGraph(const Node& node) : devices_(node.devices) {
   const int n = devices_;
@@ -107,4 +107,4 @@ std::vector<std::int32_t> nic_of_devices(const Node& node) {
   return nic_of;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline node

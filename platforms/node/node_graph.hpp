@@ -8,7 +8,7 @@
 
 #include "platforms/platform.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline node {
 
 // Links are directed: 2i is node.links[i] from a to b, 2i + 1 the same from b to a. After those, in
 // a node with a switch, one from each device into the switch and one out of it, by device.
@@ -49,4 +49,4 @@ class NodeGraph {
 // std::invalid_argument if a NIC names a device that the node does not have.
 std::vector<std::int32_t> nic_of_devices(const Node& node);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline node

@@ -7,7 +7,7 @@
 
 #include "platforms/network/topology.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline node {
 namespace {
 
 constexpr double unlimited = std::numeric_limits<double>::infinity();
@@ -131,4 +131,4 @@ NodeLoad NodeLoads::load(AxisLines lines) const {
   return load;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline node

@@ -7,7 +7,7 @@
 
 #include "platforms/platform.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline node {
 
 inline constexpr int most_nics = 16;
 
@@ -59,4 +59,4 @@ class NodeLoads {
   std::vector<NodeLoad> loads_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline node

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline node {
 namespace {
 
 constexpr int exhaustive_members = 8;
@@ -200,4 +200,4 @@ NodeRings node_rings(const NodeGraph& graph, DeviceSet set) {
   return result;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline node

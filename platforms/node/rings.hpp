@@ -8,7 +8,7 @@
 #include "platforms/network/link.hpp"
 #include "platforms/node/node_graph.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline node {
 
 // Bit d stands for device d of the node.
 using DeviceSet = std::uint64_t;
@@ -37,4 +37,4 @@ struct NodeRings {
 // search tries full, half and third widths and keeps what is fastest.
 NodeRings node_rings(const NodeGraph& graph, DeviceSet members);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline node

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdlib>
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline show {
 
 Canvas::Canvas(int columns, int rows)
     : rows_(static_cast<std::size_t>(rows), std::string(static_cast<std::size_t>(columns), ' ')) {}
@@ -51,4 +51,4 @@ std::string Canvas::text() const {
   return all;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline show

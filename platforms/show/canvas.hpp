@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline show {
 
 struct Spot {
   int column = 0;
@@ -29,4 +29,4 @@ class Canvas {
   std::vector<std::string> rows_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline show

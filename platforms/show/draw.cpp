@@ -12,7 +12,7 @@
 
 #include "platforms/show/canvas.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline show {
 namespace {
 
 constexpr double giga = 1e9;
@@ -329,4 +329,4 @@ std::string draw_network(const Platform& platform) {
                     platform.network);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline show

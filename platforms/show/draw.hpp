@@ -5,9 +5,9 @@
 
 #include "platforms/platform.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline show {
 
 std::string draw_node(const Node& node);
 std::string draw_network(const Platform& platform);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline show

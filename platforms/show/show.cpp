@@ -13,7 +13,7 @@
 #include "platforms/file/notice.hpp"
 #include "platforms/show/draw.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline show {
 namespace {
 
 constexpr std::size_t width = 100;
@@ -161,4 +161,4 @@ std::string show_platform_json(const Platform& platform) {
   return text.str();
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline show

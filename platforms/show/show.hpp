@@ -5,7 +5,7 @@
 
 #include "platforms/platform.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline show {
 
 // A table of the platforms that come with Fourfold; a file that cannot be read is listed with the
 // reason.
@@ -17,4 +17,4 @@ std::string show_platform(const Platform& platform);
 // The same facts as one JSON object, for programs.
 std::string show_platform_json(const Platform& platform);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline show

@@ -13,7 +13,7 @@
 #include "support/markup_text.hpp"
 #include "support/visible_text.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline show {
 namespace {
 
 constexpr double route_latency_s = 1e-9;
@@ -99,4 +99,4 @@ std::string simgrid_xml(const Platform& platform, std::int64_t devices) {
   return xml + routes + "  </zone>\n</platform>\n";
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline show

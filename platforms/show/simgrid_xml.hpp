@@ -6,7 +6,7 @@
 
 #include "platforms/platform.hpp"
 
-namespace fourfold {
+namespace fourfold::inline platforms::inline show {
 
 inline constexpr std::int64_t most_simgrid_xml_devices = 256;
 
@@ -21,4 +21,4 @@ inline constexpr std::int64_t most_simgrid_xml_devices = 256;
 // cannot tell apart.
 std::string simgrid_xml(const Platform& platform, std::int64_t devices);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline platforms::inline show

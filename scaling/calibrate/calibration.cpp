@@ -12,16 +12,16 @@
 #include <vector>
 
 #include "platforms/platform.hpp"
+#include "scaling/calibrate/collective_errors.hpp"
 #include "scaling/calibrate/library_fit.hpp"
 #include "scaling/calibrate/machine_file.hpp"
-#include "scaling/cli/output.hpp"
 #include "scaling/jobs/engine_job.hpp"
-#include "scaling/text/collective_errors.hpp"
+#include "scaling/words/output.hpp"
 #include "support/own_file.hpp"
 #include "support/processor_name.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline calibrate {
 namespace {
 
 std::string stem_of(const std::string& out) {
@@ -82,7 +82,7 @@ std::int64_t cores_of_this_machine() {
   return std::max(1U, std::thread::hardware_concurrency());
 }
 
-int calibrate(const CalibrationOrder& order) {
+int calibrate_machine(const CalibrationOrder& order) {
   const std::string stem = stem_of(order.out);
   const std::string measured = stem + ".measured.jsonl", software = stem + ".software.toml";
   for (const std::string& path : {order.out, software, measured}) refuse_unwritable(path);
@@ -103,4 +103,4 @@ int calibrate(const CalibrationOrder& order) {
   return 0;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline calibrate

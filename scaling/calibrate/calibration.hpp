@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline calibrate {
 
 struct CalibrationOrder {
   std::string out;  // the platform file; the software file and the measurements stand beside it
@@ -17,6 +17,6 @@ std::int64_t cores_of_this_machine();
 
 // Returns the exit status: that of the engine where it was stopped or failed, and then what was
 // measured is kept. Throws std::runtime_error with a sentence.
-int calibrate(const CalibrationOrder& order);
+int calibrate_machine(const CalibrationOrder& order);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline calibrate

@@ -17,7 +17,7 @@
 #include "sim/cost/protocol.hpp"
 #include "support/text_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline calibrate {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -296,4 +296,4 @@ std::vector<CollectiveSample> read_collective_log(const std::string& path, const
   return LogReader(path, ranks).samples();
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline calibrate

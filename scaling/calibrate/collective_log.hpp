@@ -9,7 +9,7 @@
 #include "schedule/collectives/collective.hpp"
 #include "support/quantity.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline calibrate {
 
 // One size of one collective in one group that has its nodes to itself.
 struct CollectiveSample {
@@ -28,4 +28,4 @@ struct LogRanks {
 // another collective, cut off, damaged, with wrong results, or with ranks spread unevenly.
 std::vector<CollectiveSample> read_collective_log(const std::string& path, const LogRanks& ranks);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline calibrate

@@ -11,19 +11,19 @@
 #include <stdexcept>
 
 #include "platforms/platform.hpp"
+#include "scaling/bars/deviations.hpp"
 #include "scaling/calibrate/calibration.hpp"
 #include "scaling/calibrate/measured_file.hpp"
-#include "scaling/cli/output.hpp"
-#include "scaling/find/finding.hpp"
+#include "scaling/find/find_answer.hpp"
 #include "scaling/jobs/interrupt.hpp"
 #include "scaling/jobs/progress.hpp"
-#include "scaling/text/text_table.hpp"
-#include "scaling/validation/deviations.hpp"
+#include "scaling/words/output.hpp"
+#include "scaling/words/text_table.hpp"
 #include "support/prose.hpp"
 #include "support/standard_streams.hpp"
 #include "support/visible_text.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline calibrate {
 namespace {
 
 // What was calibrated: a file, and the reference product's seconds beside its measurements.
@@ -40,7 +40,7 @@ HereCase simulated(const HereRun& run, const HereStep& measured, const Calibrate
   point.grid = run.grid;
   point.global_batch = run.batch;
   point.options = run.options;
-  const Explanation explained = explain(point, here.platform, std::nullopt);
+  const Explanation explained = explain_step(point, here.platform, std::nullopt);
   const Outcome outcome = simulate(point, {}, [](double) {}).outcome;
   return {run,
           measured,
@@ -256,7 +256,7 @@ int validate_here(const HereOrder& order) {
   std::filesystem::create_directories(order.folder);
   const std::string path = order.platform.empty() ? order.folder + "/here.toml" : order.platform;
   if (order.platform.empty() && !std::filesystem::is_regular_file(path)) {
-    const int status = calibrate({path, order.transport, false});
+    const int status = calibrate_machine({path, order.transport, false});
     if (status != 0) return status;
   }
   const std::string stem = path.substr(0, path.size() - std::string(".toml").size());
@@ -290,4 +290,4 @@ int validate_here(const HereOrder& order) {
   return missed.empty() ? 0 : 1;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline calibrate

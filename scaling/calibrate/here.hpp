@@ -9,7 +9,7 @@
 
 #include "scaling/calibrate/here_runs.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline calibrate {
 
 struct HereCase {
   HereRun run;
@@ -51,4 +51,4 @@ std::string here_json(const std::vector<HereCase>& cases);
 // Sentences about targets that are missed.
 std::vector<std::string> missed_targets(const std::vector<HereCase>& cases);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline calibrate

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "scaling/bars/deviations.hpp"
 #include "scaling/jobs/launch.hpp"
-#include "scaling/validation/deviations.hpp"
 #include "schedule/models/model_template.hpp"
 #include "support/field.hpp"
 #include "support/foreign_load.hpp"
@@ -20,7 +20,7 @@
 #include "support/text_file.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline calibrate {
 namespace {
 
 constexpr auto settling = static_cast<std::size_t>(settling_steps);
@@ -240,4 +240,4 @@ HereStep HereStore::step(const HereRun& run, const std::string& transport,
   return rows_.back().step;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline calibrate

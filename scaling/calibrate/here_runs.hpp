@@ -15,7 +15,7 @@
 #include "schedule/program/step_options.hpp"
 #include "sim/explain/explanation.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline calibrate {
 
 struct HereRun {
   Model model;
@@ -78,4 +78,4 @@ class HereStore {
   std::vector<Row> rows_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline calibrate

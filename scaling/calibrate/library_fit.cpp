@@ -10,11 +10,11 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "scaling/validation/deviations.hpp"
+#include "scaling/bars/deviations.hpp"
 #include "sim/cost/protocol.hpp"
 #include "support/toml_text.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline calibrate {
 namespace {
 
 constexpr double micro = 1e-6, giga = 1e9;
@@ -299,4 +299,4 @@ std::string with_library(const std::string& platform, const std::string& library
   return placed ? text : text + '\n' + library;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline calibrate

@@ -9,7 +9,7 @@
 #include "platforms/platform.hpp"
 #include "scaling/calibrate/collective_log.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline calibrate {
 
 // What stays where samples say nothing, and whose it is: "NCCL's on Perlmutter".
 struct LibraryBase {
@@ -45,4 +45,4 @@ std::string library_toml(const LibraryFit& fit, const std::string& name, const s
 // once, and members of a node that are no neighbours.
 std::string with_library(const std::string& platform, const std::string& library);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline calibrate

@@ -10,12 +10,12 @@
 #include <stdexcept>
 
 #include "platforms/software.hpp"
+#include "scaling/bars/deviations.hpp"
 #include "scaling/calibrate/library_fit.hpp"
-#include "scaling/validation/deviations.hpp"
 #include "support/prose.hpp"
 #include "support/toml_text.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline calibrate {
 namespace {
 
 using Operations = std::vector<MeasuredOperation>;
@@ -345,4 +345,4 @@ std::string software_toml(const Operations& all, const MachineFacts& facts) {
   return text;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline calibrate

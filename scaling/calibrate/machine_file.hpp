@@ -8,7 +8,7 @@
 #include "scaling/calibrate/collective_log.hpp"
 #include "scaling/calibrate/measured_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline calibrate {
 
 // What nobody measures.
 struct MachineFacts {
@@ -26,4 +26,4 @@ std::string software_toml(const std::vector<MeasuredOperation>& all, const Machi
 // Collectives in groups of neighbours with the machine to themselves, for the library's constants.
 std::vector<CollectiveSample> collective_samples(const std::vector<MeasuredOperation>& all);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline calibrate

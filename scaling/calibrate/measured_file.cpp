@@ -7,11 +7,11 @@
 #include <set>
 #include <stdexcept>
 
-#include "scaling/validation/deviations.hpp"
+#include "scaling/bars/deviations.hpp"
 #include "support/json_text.hpp"
 #include "support/text_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline calibrate {
 
 std::vector<MeasuredOperation> read_measured(const std::string& path) {
   std::vector<MeasuredOperation> all;
@@ -81,4 +81,4 @@ std::string source_of(const std::vector<MeasuredOperation>& all) {
                      100.0 * quantile(spreads, 0.5));
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline calibrate

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline calibrate {
 
 struct MeasuredOperation {
   nlohmann::json what;                          // "kind", "name", "ranks", and the sizes
@@ -36,4 +36,4 @@ std::string source_of(const MeasuredOperation& one);
 // Of several: the fewest repetitions and the median distance of quartiles.
 std::string source_of(const std::vector<MeasuredOperation>& all);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline calibrate

@@ -6,16 +6,16 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "scaling/cli/amounts.hpp"
 #include "scaling/cli/commands.hpp"
-#include "scaling/cli/output.hpp"
 #include "scaling/cli/question_flags.hpp"
 #include "scaling/find/advice.hpp"
 #include "scaling/jobs/progress.hpp"
 #include "scaling/text/advice_text.hpp"
+#include "scaling/words/amounts.hpp"
+#include "scaling/words/output.hpp"
 #include "support/flag_checks.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline cli {
 namespace {
 
 constexpr int answer_is_no = 1;
@@ -101,4 +101,4 @@ void add_advise_verb(CLI::App& app, Action& action) {
   verb->callback([typed, &action] { action = [typed] { return give_advice(*typed); }; });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline cli

@@ -12,7 +12,7 @@
 #include "support/exit_status.hpp"
 #include "support/standard_streams.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline cli {
 namespace {
 
 int measure(const std::string& verb, const std::vector<std::string>& typed) {
@@ -41,4 +41,4 @@ void add_measuring_verbs(CLI::App& app, Action& action) {
   add_measuring_verb(app, action, "regress", "Say whether this machine is as fast as it was");
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline cli

@@ -14,16 +14,16 @@
 #include <vector>
 
 #include "scaling/calibrate/calibration.hpp"
+#include "scaling/calibrate/collective_errors.hpp"
 #include "scaling/calibrate/library_fit.hpp"
 #include "scaling/cli/commands.hpp"
-#include "scaling/cli/output.hpp"
-#include "scaling/text/collective_errors.hpp"
+#include "scaling/words/output.hpp"
 #include "support/flag_checks.hpp"
 #include "support/own_file.hpp"
 #include "support/text_file.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline cli {
 namespace {
 
 struct Typed {
@@ -148,9 +148,9 @@ void add_calibrate_verb(CLI::App& app, Action& action) {
       if (!typed->order.out.ends_with(".toml")) {
         throw std::runtime_error("--out " + typed->order.out + ": a platform file ends in .toml");
       }
-      return typed->logs.empty() ? calibrate(typed->order) : fit_logs(*typed);
+      return typed->logs.empty() ? calibrate_machine(typed->order) : fit_logs(*typed);
     };
   });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline cli

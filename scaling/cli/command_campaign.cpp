@@ -11,16 +11,16 @@
 #include <memory>
 #include <stdexcept>
 
-#include "scaling/cli/amounts.hpp"
 #include "scaling/cli/commands.hpp"
-#include "scaling/cli/output.hpp"
 #include "scaling/jobs/job_script.hpp"
 #include "scaling/jobs/launch.hpp"
 #include "scaling/study/campaign_run.hpp"
 #include "scaling/study/campaign_views.hpp"
 #include "scaling/study/figure.hpp"
 #include "scaling/study/measured_point.hpp"
-#include "scaling/text/text_table.hpp"
+#include "scaling/words/amounts.hpp"
+#include "scaling/words/output.hpp"
+#include "scaling/words/text_table.hpp"
 #include "support/exit_status.hpp"
 #include "support/flag_checks.hpp"
 #include "support/own_file.hpp"
@@ -29,7 +29,7 @@
 #include "support/text_file.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline cli {
 namespace {
 
 struct Typed {
@@ -295,7 +295,8 @@ void add_clusters(CLI::App& campaign, const Shared& typed, Action& action) {
       "or\n"
       "{{quoted_command}}; of an array also {{slices}}, of a measured one {{devices}}, {{nodes}},\n"
       "{{ranks_per_node}}, {{cores_per_rank}} and {{cores_per_node}}, and it adds --launch to the\n"
-      "command. Each is one word of the shell; a line with # takes no path but of letters, digits,\n"
+      "command. Each is one word of the shell; a line with # takes no path but of letters, "
+      "digits,\n"
       "blanks and /._+-,:=@. The shipped ones, scaling/jobs/templates/*.sh, say where accounts,\n"
       "modules and binding go.\n\n"
       "Examples:\n"
@@ -371,4 +372,4 @@ void add_campaign_verb(CLI::App& app, Action& action) {
   add_plot_list(app, action);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline cli

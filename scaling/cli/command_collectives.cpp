@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "scaling/calibrate/collective_errors.hpp"
 #include "scaling/cli/commands.hpp"
-#include "scaling/cli/output.hpp"
-#include "scaling/text/collective_errors.hpp"
 #include "scaling/text/collective_table.hpp"
+#include "scaling/words/output.hpp"
 #include "support/flag_checks.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline cli {
 namespace {
 
 std::map<std::string, std::string> cells_of(const std::vector<std::string>& typed) {
@@ -81,4 +81,4 @@ void add_collectives_verb(CLI::App& app, Action& action) {
   });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline cli

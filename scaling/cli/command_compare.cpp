@@ -10,8 +10,9 @@
 #include "scaling/cli/question_flags.hpp"
 #include "scaling/study/campaign_run.hpp"
 #include "scaling/study/study.hpp"
+#include "scaling/words/machine_name.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline cli {
 namespace {
 
 struct Typed {
@@ -97,4 +98,4 @@ void add_compare_verb(CLI::App& app, Action& action) {
   });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline cli

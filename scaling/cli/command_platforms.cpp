@@ -12,8 +12,8 @@
 #include "platforms/show/show.hpp"
 #include "platforms/show/simgrid_xml.hpp"
 #include "scaling/cli/commands.hpp"
-#include "scaling/cli/output.hpp"
-#include "scaling/text/text_table.hpp"
+#include "scaling/words/output.hpp"
+#include "scaling/words/text_table.hpp"
 #include "schedule/models/model.hpp"
 #include "schedule/models/model_file.hpp"
 #include "schedule/models/model_template.hpp"
@@ -21,7 +21,7 @@
 #include "support/field_json.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline cli {
 namespace {
 
 // "80.0 billion", "0.83 million".
@@ -107,7 +107,7 @@ std::string models_json() {
   nlohmann::json models = nlohmann::json::array();
   for (const std::string& name : known_models()) {
     const Model model = read_model(name);
-    nlohmann::json described = json_of(model_fields().values(model));
+    nlohmann::json described = json_of_values(model_fields().values(model));
     described["name"] = model.name;
     described["block"] = block_shape(model);
     described["parameters"] = std::llround(parameter_count(model));
@@ -206,4 +206,4 @@ void add_models_verb(CLI::App& app, Action& action) {
   });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline cli

@@ -4,19 +4,19 @@
 #include <nlohmann/json.hpp>
 
 #include "scaling/cli/commands.hpp"
-#include "scaling/cli/output.hpp"
 #include "scaling/cli/question_flags.hpp"
-#include "scaling/find/finding.hpp"
+#include "scaling/find/find_answer.hpp"
 #include "scaling/find/reruns.hpp"
 #include "scaling/find/trace_file.hpp"
 #include "scaling/jobs/progress.hpp"
-#include "scaling/study/record_json.hpp"
+#include "scaling/records/record_json.hpp"
 #include "scaling/text/explanation_text.hpp"
 #include "scaling/text/point_text.hpp"
+#include "scaling/words/output.hpp"
 #include "support/json_object.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline cli {
 namespace {
 
 struct Typed {
@@ -48,7 +48,7 @@ Answer answer(const Typed& typed) {
   const double share = more ? 1.0 - reruns_share : 1.0;
   Progress progress(1, 1.0);
   progress.begin(question.model.name + " on " + question.platform, 1.0);
-  const Finding finding = find(
+  const Finding finding = find_answer(
       question, fidelity, rule,
       [&](const std::string& activity, double done) { progress.update(activity, done * share); },
       detail_of(typed));
@@ -65,9 +65,9 @@ Explanation explanation_of(const Answer& answer) {
   const Record& record = answer.record;
   const Platform platform =
       read_platform(record.point.platform, record.point.scales, record.point.software);
-  if (!simulates(record.fidelity)) return explain(record.point, platform, std::nullopt);
-  return explain(record.point, platform,
-                 Simulated{record.outcome, record.replay->detail, answer.reruns});
+  if (!simulates(record.fidelity)) return explain_step(record.point, platform, std::nullopt);
+  return explain_step(record.point, platform,
+                      Simulated{record.outcome, record.replay->detail, answer.reruns});
 }
 
 std::string explained(const Answer& answer, const Typed& typed, std::string text) {
@@ -123,4 +123,4 @@ void add_project_verb(CLI::App& app, Action& action) {
   });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline cli

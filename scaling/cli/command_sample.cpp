@@ -11,7 +11,7 @@
 #include "support/exit_status.hpp"
 #include "support/standard_streams.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline cli {
 namespace {
 
 int run(const std::string& verb, const std::vector<std::string>& typed) {
@@ -45,4 +45,4 @@ void add_checkpoint_verb(CLI::App& app, Action& action) {
                      "Import and export checkpoints in Hugging Face's layout");
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline cli

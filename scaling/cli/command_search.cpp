@@ -7,19 +7,19 @@
 #include <memory>
 
 #include "scaling/cli/commands.hpp"
-#include "scaling/cli/output.hpp"
 #include "scaling/cli/strategy_flags.hpp"
-#include "scaling/find/finding.hpp"
+#include "scaling/find/find_answer.hpp"
 #include "scaling/find/strategy_finding.hpp"
 #include "scaling/jobs/progress.hpp"
-#include "scaling/study/record_json.hpp"
-#include "scaling/study/strategy_results.hpp"
+#include "scaling/records/record_json.hpp"
 #include "scaling/text/point_text.hpp"
+#include "scaling/text/strategy_results.hpp"
 #include "scaling/text/strategy_text.hpp"
+#include "scaling/words/output.hpp"
 #include "support/exit_status.hpp"
 #include "support/flag_checks.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline cli {
 namespace {
 
 struct Typed {
@@ -57,9 +57,9 @@ int search_grids(const Typed& typed) {
   const StoppingRule rule = rule_of(flags);
   Progress progress(1, 1.0);
   progress.begin(question.model.name + " on " + question.platform, 1.0);
-  const Finding finding =
-      find(question, fidelity, rule,
-           [&](const std::string& activity, double done) { progress.update(activity, done); });
+  const Finding finding = find_answer(
+      question, fidelity, rule,
+      [&](const std::string& activity, double done) { progress.update(activity, done); });
   const Record record = make_record(question, finding, fidelity, rule);
   print(typed.json ? to_json(record) + '\n' : search_text(record));
   return 0;
@@ -133,4 +133,4 @@ void add_search_verb(CLI::App& app, Action& action) {
   });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline cli

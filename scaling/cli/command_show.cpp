@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "scaling/cli/commands.hpp"
-#include "scaling/cli/output.hpp"
 #include "scaling/cli/question_flags.hpp"
 #include "scaling/text/order_drawing.hpp"
+#include "scaling/words/output.hpp"
 #include "schedule/fold/print.hpp"
 #include "sim/explain/order_chart.hpp"
 #include "sim/question/point_json.hpp"
@@ -21,7 +21,7 @@
 #include "support/prose.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline cli {
 
 namespace {
 
@@ -167,4 +167,4 @@ void add_show_verb(CLI::App& app, Action& action) {
   });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline cli

@@ -3,10 +3,10 @@
 #include <memory>
 
 #include "scaling/cli/commands.hpp"
-#include "scaling/cli/output.hpp"
 #include "scaling/text/software_text.hpp"
+#include "scaling/words/output.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline cli {
 
 void add_software_verb(CLI::App& app, Action& action) {
   struct Typed {
@@ -40,4 +40,4 @@ void add_software_verb(CLI::App& app, Action& action) {
   });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline cli

@@ -11,15 +11,15 @@
 #include <vector>
 
 #include "scaling/cli/commands.hpp"
-#include "scaling/cli/output.hpp"
 #include "scaling/jobs/engine_job.hpp"
 #include "scaling/study/loss_table.hpp"
 #include "scaling/study/plot.hpp"
+#include "scaling/words/output.hpp"
 #include "support/exit_status.hpp"
 #include "support/own_file.hpp"
 #include "support/shell_word.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline cli {
 namespace {
 
 bool holds_checkpoint(const std::string& folder) {
@@ -76,4 +76,4 @@ void add_train_verb(CLI::App& app, Action& action) {
       [verb, &action] { action = [words = verb->remaining()] { return train(words); }; });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline cli

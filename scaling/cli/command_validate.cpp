@@ -6,20 +6,21 @@
 #include <cstdio>
 #include <memory>
 
+#include "scaling/bars/residuals.hpp"
 #include "scaling/calibrate/here.hpp"
 #include "scaling/cli/commands.hpp"
-#include "scaling/cli/output.hpp"
 #include "scaling/jobs/progress.hpp"
 #include "scaling/study/plot.hpp"
 #include "scaling/validation/leave_out.hpp"
-#include "scaling/validation/residuals.hpp"
+#include "scaling/validation/residuals_of.hpp"
 #include "scaling/validation/validation_json.hpp"
 #include "scaling/validation/validation_run.hpp"
 #include "scaling/validation/validation_text.hpp"
+#include "scaling/words/output.hpp"
 #include "support/exit_status.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline cli {
 namespace {
 
 struct Typed {
@@ -168,4 +169,4 @@ void add_validate_verb(CLI::App& app, Action& action) {
   });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline cli

@@ -8,7 +8,7 @@ namespace CLI {
 class App;
 }
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline cli {
 
 // What the verb that was typed does; returns the exit status.
 using Action = std::function<int()>;
@@ -33,4 +33,4 @@ void add_validate_verb(CLI::App& app, Action& action);
 // bench, regress and doctor: what fourfold-bench does.
 void add_measuring_verbs(CLI::App& app, Action& action);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline cli

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "scaling/cli/commands.hpp"
-#include "scaling/cli/output.hpp"
-#include "scaling/find/finding.hpp"
 #include "scaling/jobs/interrupt.hpp"
+#include "scaling/records/finding.hpp"
+#include "scaling/words/output.hpp"
 #include "sim/question/provenance.hpp"
 #include "support/exit_status.hpp"
 #include "support/flag_checks.hpp"
@@ -20,7 +20,7 @@
 #include "support/refused_words.hpp"
 #include "support/visible_text.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline cli {
 namespace {
 
 int complain(const std::string& sentence, int status) {
@@ -84,7 +84,7 @@ int run(int count, char** words) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline cli
 
 int main(int count, char** words) {
   const bool answers = fourfold::hold_standard_streams();

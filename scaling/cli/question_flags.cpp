@@ -13,8 +13,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "scaling/cli/what_if_words.hpp"
 #include "scaling/systems/system.hpp"
+#include "scaling/words/what_if_words.hpp"
 #include "sim/conditions/idle_scales.hpp"
 #include "sim/question/point_json.hpp"
 #include "support/divisors.hpp"
@@ -22,7 +22,7 @@
 #include "support/field_json.hpp"
 #include "support/flag_checks.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline cli {
 namespace {
 
 // "key=factor" entries.
@@ -209,7 +209,7 @@ StepOptions options_of(const QuestionFlags& flags) {
 }
 
 WhatIfs what_ifs_of(const QuestionFlags& flags) {
-  return what_ifs_in(json_of(flags.what_ifs), read_platform(flags.platform), "");
+  return what_ifs_in(json_of_values(flags.what_ifs), read_platform(flags.platform), "");
 }
 
 namespace {
@@ -289,4 +289,4 @@ StoppingRule rule_of(const QuestionFlags& flags) {
   return rule;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline cli

@@ -6,21 +6,21 @@
 #include <string>
 #include <vector>
 
-#include "scaling/find/question.hpp"
-#include "scaling/find/verdict.hpp"
+#include "scaling/records/question.hpp"
+#include "scaling/records/verdict.hpp"
 #include "support/field.hpp"
 
 namespace CLI {
 class App;
 }
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline cli {
 
 struct QuestionFlags {
   std::string platform, model, grid;
   std::string system;    // a name or a file; empty: any grid, options by default
   std::string software;  // a name or a file; empty: the system's, or the machine's
-  std::string stages;  // empty: 1, or the system's
+  std::string stages;    // empty: 1, or the system's
   std::int64_t devices = 0;
   std::int64_t batch_tokens = 16'777'216;
   std::vector<std::string> scales;
@@ -53,4 +53,4 @@ WhatIfs what_ifs_of(const QuestionFlags& flags);
 Question question_of(const QuestionFlags& flags);
 StoppingRule rule_of(const QuestionFlags& flags);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline cli

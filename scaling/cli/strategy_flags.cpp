@@ -11,7 +11,7 @@
 #include "support/field.hpp"
 #include "support/flag_checks.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline cli {
 namespace {
 
 constexpr const char* micro_batches_flag = "--micro-batches";
@@ -167,4 +167,4 @@ StrategyQuestion strategy_question(const StrategyFlags& flags, const CLI::App& v
   return question;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline cli

@@ -8,7 +8,7 @@
 #include "scaling/cli/question_flags.hpp"
 #include "scaling/find/strategy_words.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline cli {
 
 struct StrategyFlags {
   QuestionFlags question;
@@ -28,4 +28,4 @@ QuestionFlags question_flags(const StrategyFlags& flags);
 // std::runtime_error with a sentence.
 StrategyQuestion strategy_question(const StrategyFlags& flags, const CLI::App& verb);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline cli

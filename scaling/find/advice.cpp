@@ -7,11 +7,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "scaling/study/record_json.hpp"
+#include "scaling/records/record_json.hpp"
 #include "support/json_object.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline find {
 namespace {
 
 constexpr double seconds_a_day = 86'400.0;
@@ -40,7 +40,7 @@ AdviceOption option_of(const Advice& advice, Record record) {
   const std::int64_t in_node = platform.node.devices;
   option.nodes = (record.devices() + in_node - 1) / in_node;
   option.step_days = record.throughput().days_per_trillion_tokens * advice.wish.tokens / 1e12;
-  const Operation& operation = advice.operation;
+  const MachineOperation& operation = advice.operation;
   if (operation.node_failures && operation.file_system) {
     const double a_day = operation.node_failures->value * static_cast<double>(option.nodes);
     const Seconds write =
@@ -91,7 +91,7 @@ void choose(Advice& advice) {
   if (order.size() > 1) advice.second = order[1];
 }
 
-Advice advise(const AdviceWish& wish, const Watch& watch) {
+Advice advise(const AdviceWish& wish, const ProgressWatch& watch) {
   const Question& first = wish.questions.front();
   Advice advice;
   advice.wish = wish;
@@ -112,11 +112,11 @@ Advice advise(const AdviceWish& wish, const Watch& watch) {
       advice.refused.push_back(fmt::format("{}: {}", devices, error.what()));
     };
     try {
-      const Finding finding =
-          find(question, wish.fidelity, wish.rule, [&](const std::string& activity, double done) {
-            watch(fmt::format("{}: {}", devices, activity),
-                  (static_cast<double>(i) + done) / count);
-          });
+      const Finding finding = find_answer(question, wish.fidelity, wish.rule,
+                                          [&](const std::string& activity, double done) {
+                                            watch(fmt::format("{}: {}", devices, activity),
+                                                  (static_cast<double>(i) + done) / count);
+                                          });
       advice.options.push_back(
           option_of(advice, make_record(question, finding, wish.fidelity, wish.rule)));
     } catch (const std::invalid_argument& error) {
@@ -193,4 +193,4 @@ nlohmann::json json_of(const Advice& advice) {
           {"refused", advice.refused}};
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline find

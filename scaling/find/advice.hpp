@@ -10,10 +10,10 @@
 
 #include "platforms/operation.hpp"
 #include "scaling/find/failures.hpp"
-#include "scaling/find/finding.hpp"
-#include "scaling/study/record.hpp"
+#include "scaling/find/find_answer.hpp"
+#include "scaling/records/record.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline find {
 
 struct AdviceWish {
   std::vector<Question> questions;  // one for each number of devices, ascending
@@ -47,7 +47,7 @@ struct AdviceOption {
 struct Advice {
   AdviceWish wish;
   Platform platform;
-  Operation operation;
+  MachineOperation operation;
   Bytes checkpoint;  // fp32 weights and both moments of AdamW, as the engine writes them
   std::vector<AdviceOption> options;  // ascending devices; empty: nothing fits
   std::vector<std::string> refused;   // why a number of devices is not among them
@@ -64,7 +64,7 @@ inline constexpr double worth_of_haste = 1.1;
 
 // Tells `watch` which question of how many is at what. Throws FindingFailed with the reasons of all
 // if no question has an answer, unless that is because nothing fits any number the machine has.
-Advice advise(const AdviceWish& wish, const Watch& watch);
+Advice advise(const AdviceWish& wish, const ProgressWatch& watch);
 
 // Of the options that were found: fills holds, chosen and second.
 void choose(Advice& advice);
@@ -72,4 +72,4 @@ void choose(Advice& advice);
 // One object, for --json.
 nlohmann::json json_of(const Advice& advice);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline find

@@ -15,7 +15,7 @@
 #include "support/divisors.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline find {
 namespace {
 
 // Room for the bucket is on the device, whether there is state enough to fill it or not.
@@ -55,7 +55,7 @@ SearchResult candidates_of_grid(const Question& question, const Platform& platfo
       ++result.rejected[Rejection::order];
       continue;
     }
-    const Estimate found = estimate(point, platform);
+    const Estimate found = estimate_step(point, platform);
     least = std::min(least, found.memory.peak);
     if (found.memory.peak <= limit) {
       result.feasible.push_back({grid, count, found});
@@ -131,7 +131,8 @@ std::string why_nothing_fits(const Question& question, const Platform& platform,
 
 }  // namespace
 
-SearchResult candidates(const Question& question, const Platform& platform, const Watch& watch) {
+SearchResult candidates(const Question& question, const Platform& platform,
+                        const ProgressWatch& watch) {
   if (question.devices < 1) throw FindingFailed("the number of devices must be at least 1");
   if (question.devices > platform.devices()) {
     throw FindingFailed(fmt::format("{} has {} devices, {} are too many", platform.name,
@@ -173,4 +174,4 @@ SearchResult candidates(const Question& question, const Platform& platform, cons
   return result;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline find

@@ -3,13 +3,14 @@
 #pragma once
 
 #include "platforms/platform.hpp"
-#include "scaling/find/finding.hpp"
-#include "scaling/find/question.hpp"
+#include "scaling/records/finding.hpp"
+#include "scaling/records/question.hpp"
 #include "sim/estimate/search.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline find {
 
 // Never empty: throws FindingFailed that says why nothing can run and how far off it is.
-SearchResult candidates(const Question& question, const Platform& platform, const Watch& watch);
+SearchResult candidates(const Question& question, const Platform& platform,
+                        const ProgressWatch& watch);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline find

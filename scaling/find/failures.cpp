@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline find {
 
 Seconds young_interval(const CheckpointCost& cost) {
   return {std::sqrt(2.0 * cost.write.value * cost.between_failures.value)};
@@ -21,4 +21,4 @@ double stretch(const CheckpointCost& cost, Seconds interval) {
   return mean / interval.value * std::exp(cost.restart.value / mean) * std::expm1(attempt);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline find

@@ -4,7 +4,7 @@
 
 #include "support/quantity.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline find {
 
 struct CheckpointCost {
   Seconds between_failures;  // of the job, on average
@@ -22,4 +22,4 @@ Seconds daly_interval(const CheckpointCost& cost);
 // failures at random and a checkpoint after each interval of work. Infinite if it cannot end.
 double stretch(const CheckpointCost& cost, Seconds interval);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline find

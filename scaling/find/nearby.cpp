@@ -13,7 +13,7 @@
 #include "support/divisors.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline find {
 namespace {
 
 constexpr int most_searched = 3;  // counts on either side, each with a whole search
@@ -89,4 +89,4 @@ std::string nearby(const Question& question, const Platform& platform) {
   return devices.empty() ? batch + " would fit" : devices + ", and so would " + batch;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline find

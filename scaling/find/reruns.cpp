@@ -8,7 +8,7 @@
 #include "scaling/jobs/launch.hpp"
 #include "sim/explain/ideal.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline find {
 namespace {
 
 constexpr std::size_t processes_at_a_time = 2;
@@ -58,7 +58,7 @@ std::vector<Change> changes_of(const Point& point) {
 
 }  // namespace
 
-std::vector<Ideal> rerun(const Record& record, const Watch& watch) {
+std::vector<Ideal> rerun(const Record& record, const ProgressWatch& watch) {
   std::vector<Ideal> found;
   if (!record.replay) return found;
   const bool walked_whole = record.point.what_ifs.jitter_percent > 0.0;
@@ -86,4 +86,4 @@ std::vector<Ideal> rerun(const Record& record, const Watch& watch) {
   return found;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline find

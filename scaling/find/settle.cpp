@@ -7,7 +7,7 @@
 
 #include "scaling/find/candidates.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline find {
 namespace {
 
 Seconds least(const SearchResult& search) {
@@ -16,7 +16,7 @@ Seconds least(const SearchResult& search) {
 
 }  // namespace
 
-Settled settled(const Question& question, const Platform& platform, const Watch& watch) {
+Settled settled(const Question& question, const Platform& platform, const ProgressWatch& watch) {
   Settled best{question, {}};
   if (question.variants.size() < 2) {
     best.search = candidates(question, platform, watch);
@@ -47,4 +47,4 @@ Settled settled(const Question& question, const Platform& platform, const Watch&
   return best;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline find

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "platforms/platform.hpp"
-#include "scaling/find/finding.hpp"
-#include "scaling/find/question.hpp"
+#include "scaling/records/finding.hpp"
+#include "scaling/records/question.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline find {
 
 struct Settled {
   Question question;
@@ -16,6 +16,6 @@ struct Settled {
 // The question with those options of its variants whose best grid and micro-batches are estimated
 // to take least time; the first of equals, and the question itself if it has no choice. Throws
 // FindingFailed if none of them fits, with the reason of the first.
-Settled settled(const Question& question, const Platform& platform, const Watch& watch);
+Settled settled(const Question& question, const Platform& platform, const ProgressWatch& watch);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline find

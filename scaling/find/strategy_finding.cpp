@@ -12,7 +12,7 @@
 #include "support/field.hpp"
 #include "support/shell_word.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline find {
 namespace {
 
 // Those with more than one entry, as numbers in the list of factors.
@@ -122,4 +122,4 @@ std::string project_command(const StrategyQuestion& question, const Strategy& st
   return text;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline find

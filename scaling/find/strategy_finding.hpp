@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "platforms/platform.hpp"
+#include "scaling/bars/error_bar.hpp"
 #include "scaling/find/strategy_words.hpp"
-#include "scaling/validation/error_bar.hpp"
 #include "sim/estimate/influence.hpp"
 #include "sim/estimate/strategies.hpp"
 #include "sim/question/throughput.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline find {
 
 // Of the choices that the space leaves open.
 struct Influences {
@@ -44,4 +44,4 @@ Point point_of(const StrategyQuestion& question, const Strategy& strategy);
 // The command that projects a strategy by itself.
 std::string project_command(const StrategyQuestion& question, const Strategy& strategy);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline find

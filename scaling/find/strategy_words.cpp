@@ -11,7 +11,7 @@
 #include "support/field.hpp"
 #include "support/shell_word.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline find {
 namespace {
 
 constexpr std::size_t longest_list = 10'000;
@@ -197,4 +197,4 @@ StrategySpace space_in(const SpaceWords& words, const Platform& platform, StepOp
   return space;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline find

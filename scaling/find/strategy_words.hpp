@@ -10,7 +10,7 @@
 #include "sim/estimate/strategy_space.hpp"
 #include "support/field.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline find {
 
 // Empty: not said.
 struct SpaceWords {
@@ -51,4 +51,4 @@ bool makes_its_batch(const StrategySpace& space);
 // with a sentence.
 StrategySpace space_in(const SpaceWords& words, const Platform& platform, StepOptions& pattern);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline find

@@ -8,7 +8,7 @@
 #include "sim/explain/trace.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline find {
 namespace {
 
 std::string title_of(const Record& record) {
@@ -59,4 +59,4 @@ void write_trace_of(const Record& record, const std::string& path) {
   write_whole_file(path, trace_json(devices, detail, title_of(record)));
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline find

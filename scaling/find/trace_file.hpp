@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "scaling/study/record.hpp"
+#include "scaling/records/record.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline find {
 
 // Throws std::runtime_error with a sentence if the file cannot be written.
 void write_trace_of(const Record& record, const std::string& path);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline find

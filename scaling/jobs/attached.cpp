@@ -13,7 +13,7 @@
 #include "scaling/jobs/interrupt.hpp"
 #include "scaling/jobs/process.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline jobs {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -129,4 +129,4 @@ AttachedResult run_attached(const std::vector<std::string>& command, const Heare
   return {process.status(), process.signal(), stops.asked()};
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline jobs

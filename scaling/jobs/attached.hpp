@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline jobs {
 
 struct AttachedResult {
   int status = 0;            // exit status; 128 + signal if it died of one
@@ -42,4 +42,4 @@ struct Launching {
 AttachedResult run_attached(const std::vector<std::string>& command, const Hearers& hearers = {},
                             const Launching& launching = {});
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline jobs

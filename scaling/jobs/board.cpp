@@ -11,7 +11,7 @@
 #include "support/clock_text.hpp"
 #include "support/standard_streams.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline jobs {
 namespace {
 
 double percent(double part, double whole) {
@@ -132,4 +132,4 @@ void Board::wipe() {
   drawn_lines_ = 0;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline jobs

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline jobs {
 
 // How standard error shows it.
 struct Display {
@@ -58,4 +58,4 @@ class Board {
   std::size_t drawn_lines_ = 0;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline jobs

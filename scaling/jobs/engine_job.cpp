@@ -28,7 +28,7 @@
 #include "support/ranks_started.hpp"
 #include "support/standard_streams.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline jobs {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -202,4 +202,4 @@ EngineJob run_engine_verb(const EngineVerb& what, const Words& typed) {
   return {status, plan, killed};
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline jobs

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline jobs {
 
 struct EngineJob {
   int status = 0;       // of the whole command
@@ -35,4 +35,4 @@ bool one_of_several_ranks();
 // then complains at every rank.
 bool may_read_other_memory();
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline jobs

@@ -10,7 +10,7 @@
 
 #include "support/exit_status.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline jobs {
 namespace {
 
 volatile std::sig_atomic_t interrupts = 0;
@@ -77,4 +77,4 @@ void stop_if_interrupted() {
   if (interrupts != 0) throw Interrupted();
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline jobs

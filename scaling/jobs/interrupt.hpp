@@ -4,7 +4,7 @@
 
 #include <exception>
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline jobs {
 
 struct Interrupted : std::exception {
   const char* what() const noexcept override { return "interrupted"; }
@@ -33,4 +33,4 @@ class PatientlyInterrupted {
 // Throws Interrupted if a signal came.
 void stop_if_interrupted();
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline jobs

@@ -10,7 +10,7 @@
 #include "support/nearest_name.hpp"
 #include "support/shell_word.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline jobs {
 
 const std::vector<Launcher>& launchers() {
   static const std::vector<Launcher> all{
@@ -117,4 +117,4 @@ std::string job_name(const std::string& text) {
   return name.empty() ? "campaign" : name;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline jobs

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline jobs {
 
 struct Launcher {
   const char* name;             // "slurm"
@@ -35,4 +35,4 @@ std::string filled(const std::string& text, const std::map<std::string, std::str
 // A name as every scheduler takes it: letters, digits and _.- in the place of others, not too long.
 std::string job_name(const std::string& text);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline jobs

@@ -21,7 +21,7 @@
 #include "scaling/jobs/process.hpp"
 #include "scaling/jobs/slots.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline jobs {
 namespace {
 
 static_assert(over_cpu_limit == 128 + SIGXCPU);
@@ -153,4 +153,4 @@ std::string beside_this_executable(const std::string& executable) {
   return path.string();
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline jobs

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline jobs {
 
 struct Job {
   std::vector<std::string> command;  // executable (PATH is searched), then its arguments
@@ -37,4 +37,4 @@ std::vector<JobResult> run_side_by_side(const std::vector<Job>& jobs, const Hear
 // The path of `executable` beside the one that is running. Throws std::runtime_error if missing.
 std::string beside_this_executable(const std::string& executable);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline jobs

@@ -8,7 +8,7 @@
 
 #include "support/ranks_started.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline jobs {
 namespace {
 
 constexpr std::array notices{
@@ -96,4 +96,4 @@ std::string MpirunWords::own_line(const std::string& line) {
   return before;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline jobs

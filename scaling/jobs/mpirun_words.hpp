@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline jobs {
 
 struct RankDeath {
   std::int64_t rank = 0;
@@ -40,4 +40,4 @@ class MpirunWords {
   std::optional<RankDeath> death_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline jobs

@@ -16,7 +16,7 @@
 #include <stdexcept>
 #include <thread>
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline jobs {
 namespace {
 
 constexpr std::array stopping_signals{SIGINT, SIGTERM, SIGHUP};
@@ -168,4 +168,4 @@ void allow_open_files(std::int64_t needed, const std::string& who) {
       who, needed, limit.rlim_max, needed));
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline jobs

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline jobs {
 
 // A descriptor, closed once.
 class Descriptor {
@@ -84,4 +84,4 @@ std::string death_text(int signal);
 // limit and the cure where not; `who` needs them.
 void allow_open_files(std::int64_t needed, const std::string& who);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline jobs

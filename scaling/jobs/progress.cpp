@@ -10,7 +10,7 @@
 #include "support/clock_text.hpp"
 #include "support/standard_streams.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline jobs {
 
 double seconds_left(double elapsed, double done_work, double work) {
   if (done_work <= 0.0) return -1.0;
@@ -82,4 +82,4 @@ void Progress::wipe() {
   line_open_ = false;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline jobs

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline jobs {
 
 class Progress {
  public:
@@ -49,4 +49,4 @@ double seconds_left(double elapsed, double done_work, double work);
 // That in words: "about 2:45 left".
 std::string time_left_text(double seconds_left);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline jobs

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline jobs {
 namespace {
 
 SlotPipe* shared = nullptr;
@@ -62,4 +62,4 @@ ExtraSlots::~ExtraSlots() {
   keep_for(0);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline jobs

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline jobs {
 
 // A pipe with a byte for each place that nobody has. Forks of the process that made it share it.
 class SlotPipe {
@@ -42,4 +42,4 @@ class ExtraSlots {
   std::size_t extra_ = 0;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline jobs

@@ -27,7 +27,7 @@
 #include "support/exit_status.hpp"
 #include "support/plain_sentence.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline jobs {
 namespace {
 
 // Lines between a worker and whoever shares out the work: the first character says what it is.
@@ -287,4 +287,4 @@ void share_out(std::size_t workers, const DoTask& work, const Ears& ears) {
   Workers(workers, work, ears).run();
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline jobs

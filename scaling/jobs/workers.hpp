@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline jobs {
 
 // Done in a worker; what it tells, a line each, is heard where the work was shared out. What it
 // throws is the reason why the task failed.
@@ -28,4 +28,4 @@ struct Ears {
 // nothing to do leaves its place to what the others start (slots.hpp).
 void share_out(std::size_t workers, const DoTask& work, const Ears& ears);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline jobs

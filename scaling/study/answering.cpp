@@ -11,16 +11,17 @@
 #include <stdexcept>
 #include <thread>
 
-#include "scaling/find/simulation_failed.hpp"
+#include "scaling/find/find_answer.hpp"
 #include "scaling/jobs/board.hpp"
 #include "scaling/jobs/launch.hpp"
 #include "scaling/jobs/workers.hpp"
+#include "scaling/records/record_json.hpp"
+#include "scaling/records/simulation_failed.hpp"
 #include "scaling/study/campaign_run.hpp"
 #include "scaling/study/failure_log.hpp"
 #include "scaling/study/measured_point.hpp"
-#include "scaling/study/record_json.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 namespace {
 
 // What a worker tells: a letter, a blank, and the rest.
@@ -80,8 +81,8 @@ class Answerer {
   Finding project(std::size_t index, const Tell& tell) const {
     const Question& question = campaign_.questions[index];
     const Fidelity fidelity = projected_fidelity(campaign_);
-    Finding finding =
-        find(question, fidelity, campaign_.rule, [&](const std::string& activity, double done) {
+    Finding finding = find_answer(
+        question, fidelity, campaign_.rule, [&](const std::string& activity, double done) {
           tell(fmt::format("{} {:.6f} {}", progress_line, done, activity));
         });
     tell_record(make_record(question, finding, Fidelity::estimated, campaign_.rule), tell);
@@ -109,7 +110,7 @@ class Answerer {
     if (!answering_.launch.empty()) {
       training.launch = launch_words(answering_.launch, question.devices);
     }
-    tell_record(measure(question, *grid, micro_batches, training), tell);
+    tell_record(measured_record(question, *grid, micro_batches, training), tell);
   }
 
   const Campaign& campaign_;
@@ -251,4 +252,4 @@ std::vector<FailedPoint> answer_points(const std::vector<OpenPoint>& open, const
   return failures;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

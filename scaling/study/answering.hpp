@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "scaling/records/store.hpp"
 #include "scaling/study/campaign.hpp"
-#include "scaling/study/store.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 
 // Points of a campaign that are projected (those of a measured one are twins) or measured.
 enum class Rung : std::uint8_t { projected, measured };
@@ -44,4 +44,4 @@ struct Builds {
 std::string key_of(const Campaign& campaign, std::size_t question, Rung rung,
                    const Builds& builds = {});
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

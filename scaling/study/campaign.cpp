@@ -8,13 +8,13 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "scaling/cli/amounts.hpp"
-#include "scaling/cli/what_if_words.hpp"
 #include "scaling/study/figure.hpp"
 #include "scaling/study/measured_point.hpp"
 #include "scaling/study/point_names.hpp"
 #include "scaling/study/sweep.hpp"
-#include "scaling/study/toml_file.hpp"
+#include "scaling/words/amounts.hpp"
+#include "scaling/words/toml_file.hpp"
+#include "scaling/words/what_if_words.hpp"
 #include "schedule/models/fit.hpp"
 #include "sim/question/point_json.hpp"
 #include "support/field_json.hpp"
@@ -22,7 +22,7 @@
 #include "support/json_text.hpp"
 #include "support/plain_name.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 namespace {
 
 using nlohmann::json;
@@ -396,4 +396,4 @@ Campaign read_campaign(const std::string& path, const std::string& grids_by) {
   return campaign;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "scaling/find/question.hpp"
-#include "scaling/find/verdict.hpp"
+#include "scaling/records/question.hpp"
+#include "scaling/records/verdict.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 
 // What a point is called among those of its campaign.
 struct PointTag {
@@ -53,4 +53,4 @@ bool is_calibrated(const std::string& platform);
 // or impossible value; more devices than the machine has.
 Campaign read_campaign(const std::string& path, const std::string& grids_by = "");
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

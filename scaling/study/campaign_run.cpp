@@ -12,10 +12,10 @@
 #include <set>
 #include <stdexcept>
 
-#include "scaling/cli/output.hpp"
-#include "scaling/find/sensitivity.hpp"
+#include "scaling/bars/sensitivity.hpp"
 #include "scaling/jobs/interrupt.hpp"
 #include "scaling/jobs/launch.hpp"
+#include "scaling/records/record_json.hpp"
 #include "scaling/study/answering.hpp"
 #include "scaling/study/campaign.hpp"
 #include "scaling/study/figure.hpp"
@@ -23,16 +23,17 @@
 #include "scaling/study/measured_table.hpp"
 #include "scaling/study/memorisation_run.hpp"
 #include "scaling/study/plot.hpp"
-#include "scaling/study/record_json.hpp"
 #include "scaling/study/study.hpp"
 #include "scaling/study/study_table.hpp"
 #include "scaling/study/system_table.hpp"
-#include "scaling/study/toml_file.hpp"
+#include "scaling/words/machine_name.hpp"
+#include "scaling/words/output.hpp"
+#include "scaling/words/toml_file.hpp"
 #include "support/exit_status.hpp"
 #include "support/own_file.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 namespace {
 
 void remark(const std::string& sentence) {
@@ -48,7 +49,7 @@ void print_notices_of_machines(const Campaign& campaign) {
 }
 
 // What is to be run, and how many records were found for the rest.
-struct Plan {
+struct CampaignPlan {
   std::vector<OpenPoint> open;
   std::size_t kept = 0;
 };
@@ -59,9 +60,9 @@ bool is_wanted(const Campaign& campaign, std::size_t index, const CampaignOrder&
   return !order.devices || campaign.questions[index].devices == *order.devices;
 }
 
-Plan plan_of(const Campaign& campaign, const std::vector<Record>& records,
-             const CampaignOrder& order) {
-  Plan plan;
+CampaignPlan plan_of(const Campaign& campaign, const std::vector<Record>& records,
+                     const CampaignOrder& order) {
+  CampaignPlan plan;
   const Answered answered = answered_by(campaign, records);
   const auto open = [&](const std::vector<std::size_t>& missing, Rung rung) {
     for (std::size_t i : missing) {
@@ -281,7 +282,7 @@ int run_campaign(const Campaign& campaign, const CampaignOrder& order) {
   if (order.is_part()) {
     for (Record& record : read_records(records_file(folder))) known.push_back(record);
   }
-  const Plan plan = plan_of(campaign, known, order);
+  const CampaignPlan plan = plan_of(campaign, known, order);
   const auto twins = std::ranges::count(
       plan.open, campaign.is_measured() ? Rung::projected : Rung::measured, &OpenPoint::rung);
   remark(fmt::format("{}: {}, {} kept from {}, {} to run{}{}", campaign.title,
@@ -313,4 +314,4 @@ int run_campaign(const Campaign& campaign, const CampaignOrder& order) {
   return std::ranges::all_of(failures, &FailedPoint::is_no) ? status_no : status_could_not;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

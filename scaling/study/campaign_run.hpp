@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "scaling/find/question.hpp"
+#include "scaling/records/question.hpp"
+#include "scaling/records/store.hpp"
 #include "scaling/study/answering.hpp"
 #include "scaling/study/campaign.hpp"
-#include "scaling/study/store.hpp"
 #include "scaling/study/study.hpp"
-#include "scaling/text/text_table.hpp"
+#include "scaling/words/text_table.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 
 // What standard output gets: the tables, or the records that they are made of, a line of JSON each.
 enum class Answers : std::uint8_t { tables, json };
@@ -84,4 +84,4 @@ Study study_of(const Campaign& campaign, const Answered& answered);
 std::string text_of(const Study& study, Width width);
 std::vector<std::string> figures_of(const Campaign& campaign, const Study& study);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -9,11 +9,11 @@
 #include <set>
 #include <stdexcept>
 
+#include "scaling/records/record_json.hpp"
 #include "scaling/study/answering.hpp"
 #include "scaling/study/failure_log.hpp"
 #include "scaling/study/figure.hpp"
 #include "scaling/study/plot.hpp"
-#include "scaling/study/record_json.hpp"
 #include "scaling/study/report.hpp"
 #include "scaling/study/study_table.hpp"
 #include "support/own_file.hpp"
@@ -23,7 +23,7 @@
 #include "support/text_file.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 namespace {
 
 struct View {
@@ -220,4 +220,4 @@ std::string collect_campaign(const CampaignOrder& order) {
                      counted(std::ssize(parts), "part"), records_file(folder));
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -6,7 +6,7 @@
 #include "scaling/study/campaign_run.hpp"
 #include "scaling/study/plot.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 
 // Each reads what there is, while the campaign runs, too, and returns the text for standard output;
 // `order` says which campaign and folder. They throw std::runtime_error with a sentence, also where
@@ -34,4 +34,4 @@ DrawnFigures campaign_report(const CampaignOrder& order);
 // interruption. Says how many came.
 std::string collect_campaign(const CampaignOrder& order);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "scaling/study/provenance.hpp"
+#include "scaling/records/provenance.hpp"
 #include "support/json_text.hpp"
 #include "support/own_file.hpp"
 #include "support/text_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 namespace {
 
 constexpr const char* format = "fourfold-failure-1";
@@ -39,4 +39,4 @@ std::map<std::string, std::string> logged_failures(const std::string& path) {
   return reasons;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 
 // Appends and syncs. Throws std::runtime_error with a sentence if it cannot.
 void log_failure(const std::string& path, const std::string& key, const std::string& why);
@@ -13,4 +13,4 @@ void log_failure(const std::string& path, const std::string& key, const std::str
 // say one that was cut off, is skipped.
 std::map<std::string, std::string> logged_failures(const std::string& path);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -10,16 +10,16 @@
 #include <set>
 #include <stdexcept>
 
+#include "scaling/records/time_parts.hpp"
 #include "scaling/study/sweep.hpp"
 #include "scaling/study/system_table.hpp"
-#include "scaling/study/time_parts.hpp"
-#include "scaling/text/text_table.hpp"
-#include "scaling/text/throughput_text.hpp"
+#include "scaling/words/text_table.hpp"
+#include "scaling/words/throughput_text.hpp"
 #include "support/nearest_name.hpp"
 #include "support/prose.hpp"
 #include "support/visible_text.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 
 const std::vector<FigureKind>& figure_kinds() {
   static const std::vector<FigureKind> kinds{
@@ -397,4 +397,4 @@ std::string ranks_text(const Study& study) {
   return text + '\n';
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -6,7 +6,7 @@
 
 #include "scaling/study/study.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 
 // The name is also that of its CSV, its pictures and its script (plots/NAME.gp).
 struct FigureKind {
@@ -52,4 +52,4 @@ std::string run_table(const Study& study);
 // Of a study of all grids: how many, and how well the estimate ranks them; else empty.
 std::string ranks_text(const Study& study);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -12,7 +12,7 @@
 #include "support/json_object.hpp"
 #include "support/text_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 namespace {
 
 struct Losses {
@@ -91,4 +91,4 @@ LossTable loss_table(const std::string& log_path) {
   return table;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

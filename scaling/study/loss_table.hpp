@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 
 struct LossTable {
   std::string csv;
@@ -20,4 +20,4 @@ struct LossTable {
 // the log is unreadable or no line of it says what was trained.
 LossTable loss_table(const std::string& log_path);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -21,7 +21,7 @@
 #include "support/json_text.hpp"
 #include "support/scratch_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 namespace {
 
 // Taken away whatever ends the training.
@@ -108,8 +108,8 @@ std::string measured_key(const Question& question, const MeasureRule& rule, std:
        engine}}.dump());
 }
 
-Record measure(const Question& question, const ProcessGrid& grid, std::int64_t micro_batches,
-               const Training& training) {
+Record measured_record(const Question& question, const ProcessGrid& grid,
+                       std::int64_t micro_batches, const Training& training) {
   Record record;
   record.key = measured_key(question, training.rule, training.seed, digest_of_engine());
   record.fidelity = Fidelity::measured;
@@ -187,4 +187,4 @@ std::vector<std::string> launch_words(const std::string& text, std::int64_t rank
   return words;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -6,13 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "scaling/find/question.hpp"
+#include "scaling/records/question.hpp"
+#include "scaling/records/record.hpp"
 #include "scaling/study/campaign.hpp"
-#include "scaling/study/record.hpp"
 
-namespace fourfold {
-
+namespace fourfold::inline support {
 class JsonObject;
+}  // namespace fourfold::inline support
+
+namespace fourfold::inline scaling::inline study {
 
 // [measure] of the campaign file at `path`. Throws std::runtime_error with a sentence.
 MeasureRule read_measure(JsonObject object, const std::string& path);
@@ -33,8 +35,8 @@ struct Training {
 
 // Trains the question on this grid, with so many micro-batches. Throws std::runtime_error with a
 // sentence if the engine fails, and Interrupted.
-Record measure(const Question& question, const ProcessGrid& grid, std::int64_t micro_batches,
-               const Training& training);
+Record measured_record(const Question& question, const ProcessGrid& grid,
+                       std::int64_t micro_batches, const Training& training);
 
 // Why a measured question can have no simulated twin: more ranks than its platform has room for.
 // Empty if it can, or if its platform is this machine, which is not calibrated yet.
@@ -48,4 +50,4 @@ std::optional<double> calibrated_reference(const std::string& platform);
 // {ranks} is missing.
 std::vector<std::string> launch_words(const std::string& text, std::int64_t ranks);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

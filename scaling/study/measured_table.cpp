@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "scaling/text/throughput_text.hpp"
-#include "scaling/validation/deviations.hpp"
+#include "scaling/bars/deviations.hpp"
+#include "scaling/words/throughput_text.hpp"
 #include "sim/question/point_json.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 namespace {
 
 // Of one point, with other seeds.
@@ -182,4 +182,4 @@ std::string measured_text(const Study& study, Width width) {
   return study.title + "\n\n" + format(table, width) + '\n' + notes(study, points);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -4,11 +4,11 @@
 #include <string>
 
 #include "scaling/study/study.hpp"
-#include "scaling/text/text_table.hpp"
+#include "scaling/words/text_table.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 
 bool is_measured(const Study& study);
 std::string measured_text(const Study& study, Width width);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -15,7 +15,7 @@
 #include "support/random.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 namespace {
 
 // Of words, documents, steps and columns of a study that is to end: their products fit in 64 bits.
@@ -206,4 +206,4 @@ std::string curriculum(const MemorisationStudy& study, const Corpus& corpus, std
   return text + "\n";  // the last document's last target
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

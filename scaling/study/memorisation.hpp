@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 
 // A stretch of training: what `fourfold train` is told.
 struct TrainingPhase {
@@ -64,4 +64,4 @@ std::string curriculum(const MemorisationStudy& study, const Corpus& corpus, std
 // The text of a folder's files without an ending, in the order of their names.
 std::string text_of_folder(const std::string& folder);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -12,7 +12,7 @@
 #include "support/plain_sentence.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 
 std::string to_json(const MemorisationRecord& record) {
   const nlohmann::ordered_json line{{"key", record.key},
@@ -157,4 +157,4 @@ std::string memorisation_table(const MemorisationStudy& study,
   return plain.empty() ? text : text + "\n" + findings(study, plain, goldfish);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -8,7 +8,7 @@
 
 #include "scaling/study/memorisation.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 
 // A run of continued training and what its model then knew by heart.
 struct MemorisationRecord {
@@ -45,4 +45,4 @@ std::string memorisation_csv(const MemorisationStudy& study,
 std::string memorisation_table(const MemorisationStudy& study,
                                const std::vector<MemorisationSeries>& series);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -16,13 +16,13 @@
 #include <stdexcept>
 #include <thread>
 
-#include "scaling/cli/output.hpp"
 #include "scaling/jobs/interrupt.hpp"
 #include "scaling/jobs/launch.hpp"
 #include "scaling/jobs/progress.hpp"
+#include "scaling/records/provenance.hpp"
 #include "scaling/study/memorisation_record.hpp"
 #include "scaling/study/plot.hpp"
-#include "scaling/study/provenance.hpp"
+#include "scaling/words/output.hpp"
 #include "schedule/models/model_file.hpp"
 #include "support/json_object.hpp"
 #include "support/own_file.hpp"
@@ -34,7 +34,7 @@
 #include "support/visible_text.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 namespace {
 
 namespace files = std::filesystem;
@@ -401,4 +401,4 @@ int run_memorisation(const MemorisationStudy& study, const CampaignOrder& order)
   return 0;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

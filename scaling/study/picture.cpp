@@ -16,7 +16,7 @@
 #include "support/visible_text.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 namespace {
 
 namespace files = std::filesystem;
@@ -187,4 +187,4 @@ std::string gnuplot_text(const std::string& text) {
   return line.substr(0, end) + "...";
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

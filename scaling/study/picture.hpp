@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 
 struct Picture {
   std::string script;              // "pflops" of plots/pflops.gp
@@ -37,4 +37,4 @@ std::string gnuplot_table(const std::string& csv);
 // A text as gnuplot is given it: one line, as long as somebody may read.
 std::string gnuplot_text(const std::string& text);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -14,7 +14,7 @@
 #include "support/own_file.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 namespace {
 
 // A picture of something else than a study. Returns a sentence for the user.
@@ -147,4 +147,4 @@ std::string draw_memorisation(const std::string& folder, const std::string& titl
                    {title}});
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -8,7 +8,7 @@
 #include "scaling/study/loss_table.hpp"
 #include "scaling/study/study.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 
 // What came of figures: a sentence for the user, which pictures there are, or that gnuplot is
 // missing (a study is whole without them), and a sentence for each kind that failed.
@@ -38,11 +38,11 @@ std::string draw_scatter(const std::string& path, const std::string& csv,
                          const std::string& fidelity);
 
 // Writes influence.png, .svg and .pdf into `folder` from its influence.csv
-// (scaling/study/strategy_results.hpp). Returns a sentence, as above.
+// (scaling/text/strategy_results.hpp). Returns a sentence, as above.
 std::string draw_influence(const std::string& folder, const std::string& title);
 
 // Writes memorisation.png, .svg and .pdf into `folder` from its memorisation.csv
 // (scaling/study/memorisation_record.hpp). Returns a sentence, as above.
 std::string draw_memorisation(const std::string& folder, const std::string& title);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -10,9 +10,10 @@
 #include "scaling/study/figure.hpp"
 #include "scaling/study/study.hpp"
 #include "scaling/study/sweep.hpp"
+#include "scaling/words/machine_name.hpp"
 #include "sim/question/point_json.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 namespace {
 
 using nlohmann::json;
@@ -87,4 +88,4 @@ void PointNames::add(const Question& question, const PointTag& tag) {
                {number_, of_point(question)}, points_);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -7,7 +7,7 @@
 
 #include "scaling/study/campaign.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 
 // Tables and curves call a point by its machine, devices, model, system and label.
 class PointNames {
@@ -33,4 +33,4 @@ class PointNames {
   std::size_t number_ = 0;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -10,7 +10,7 @@
 #include "support/field.hpp"
 #include "support/text_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 namespace {
 
 constexpr const char* header = "machine,devices,model,batch_s,pflops";
@@ -108,4 +108,4 @@ Published read_published(const std::string& path) {
   return published;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

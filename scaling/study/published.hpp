@@ -8,7 +8,7 @@
 
 #include "support/quantity.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 
 struct PublishedRow {
   std::string machine, model;
@@ -33,4 +33,4 @@ struct Published {
 // row has batch_s, pflops or both. Throws std::runtime_error that names file and line.
 Published read_published(const std::string& path);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -17,7 +17,7 @@
 #include "support/markup_text.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 namespace {
 
 constexpr const char* head = R"(<!DOCTYPE html>
@@ -204,4 +204,4 @@ std::string report_html(const Study& study, const ReportParts& parts) {
   return text + sorting + "</body></html>\n";
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

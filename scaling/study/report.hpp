@@ -6,7 +6,7 @@
 
 #include "scaling/study/study.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 
 struct ReportParts {
   std::string campaign_text;           // the TOML file
@@ -21,4 +21,4 @@ std::string report_html(const Study& study, const ReportParts& parts);
 
 std::string base64(const std::string& bytes);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

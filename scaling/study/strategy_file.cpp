@@ -6,15 +6,15 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "scaling/find/question.hpp"
-#include "scaling/study/toml_file.hpp"
+#include "scaling/records/question.hpp"
+#include "scaling/words/toml_file.hpp"
 #include "sim/question/point_json.hpp"
 #include "support/field.hpp"
 #include "support/json_object.hpp"
 #include "support/json_text.hpp"
 #include "support/plain_sentence.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 namespace {
 
 using nlohmann::json;
@@ -125,4 +125,4 @@ StrategyQuestion read_strategy_file(const std::string& path) {
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

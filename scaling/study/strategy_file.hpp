@@ -6,10 +6,10 @@
 
 #include "scaling/find/strategy_words.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 
 // Throws std::runtime_error with a sentence that starts with the file: unknown key (nearest known),
 // platform, model or word; missing or impossible value.
 StrategyQuestion read_strategy_file(const std::string& path);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

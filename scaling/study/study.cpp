@@ -9,8 +9,9 @@
 #include <set>
 
 #include "scaling/study/sweep.hpp"
+#include "scaling/words/machine_name.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 namespace {
 
 // What perfect weak scaling from the fewest devices of each series would give.
@@ -94,10 +95,6 @@ std::optional<double> StudyRow::deviation() const {
   return record.seconds() / *published - 1.0;
 }
 
-std::string machine_name(const std::string& platform) {
-  return std::filesystem::path(platform).stem().string();
-}
-
 Study make_study(const Campaign& campaign, const std::vector<Record>& records,
                  const std::vector<PointTag>& tags) {
   Study study{campaign.title, {}, {}, campaign.tokens, campaign.axis};
@@ -160,4 +157,4 @@ std::vector<std::string> machines(const Study& study) {
   return different(study, [](const StudyRow& row) { return row.machine; });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "scaling/records/record.hpp"
 #include "scaling/study/campaign.hpp"
 #include "scaling/study/published.hpp"
-#include "scaling/study/record.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 
 struct StudyRow {
   std::string machine;
@@ -50,9 +50,6 @@ struct Study {
   std::vector<std::string> unmatched = {};  // published rows that are no point of the campaign
 };
 
-// "frontier" for both "frontier" and "/home/me/frontier.toml".
-std::string machine_name(const std::string& platform);
-
 // `tags` are the records', one each, or none.
 Study make_study(const Campaign& campaign, const std::vector<Record>& records,
                  const std::vector<PointTag>& tags = {});
@@ -79,4 +76,4 @@ std::vector<std::string> different(const Study& study,
 // Machines of a study in the same order.
 std::vector<std::string> machines(const Study& study);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

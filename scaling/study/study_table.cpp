@@ -7,12 +7,12 @@
 #include <cmath>
 #include <set>
 
+#include "scaling/records/time_parts.hpp"
 #include "scaling/study/figure.hpp"
 #include "scaling/study/system_table.hpp"
-#include "scaling/study/time_parts.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 
 RateUnit rate_unit(const Study& study) {
   FlopsPerSecond largest;
@@ -345,4 +345,4 @@ std::string study_csv(const Study& study) {
   return text;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -4,10 +4,10 @@
 #include <string>
 
 #include "scaling/study/study.hpp"
-#include "scaling/text/text_table.hpp"
-#include "scaling/text/throughput_text.hpp"
+#include "scaling/words/text_table.hpp"
+#include "scaling/words/throughput_text.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 
 // In which rates of its rows are told.
 RateUnit rate_unit(const Study& study);
@@ -16,4 +16,4 @@ std::string study_table(const Study& study, Width width = Width::page);
 // The same columns and more, in base units, for plots and spreadsheets.
 std::string study_csv(const Study& study);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

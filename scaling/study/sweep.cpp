@@ -10,7 +10,7 @@
 
 #include "support/json_object.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 namespace {
 
 using nlohmann::json;
@@ -180,4 +180,4 @@ Model grown(const Model& base, double factor, Growth growth) {
   return model;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -8,7 +8,7 @@
 
 #include "schedule/models/model.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 
 // Labels with a comma between them.
 std::string joined(const std::string& first, const std::string& second);
@@ -21,9 +21,9 @@ struct SweptPoint {
 };
 
 // `label` of a point begins the labels of what it becomes. `devices`, `model`, `batch_tokens` and
-// `system` of a point may be lists, of which every combination is a point, and each sweep multiplies
-// them: { key = "options.zero", values = [0, 1] }
-// sets one key, { list = [{ label = "...", ... }] } several at once. Throws std::runtime_error.
+// `system` of a point may be lists, of which every combination is a point, and each sweep
+// multiplies them: { key = "options.zero", values = [0, 1] } sets one key, { list = [{ label =
+// "...", ... }] } several at once. Throws std::runtime_error.
 std::vector<SweptPoint> swept(const nlohmann::json& point, const nlohmann::json& sweeps);
 
 // Which dimension of a model grows with the devices.
@@ -33,4 +33,4 @@ enum class Growth : std::uint8_t { layers, width };
 // whole heads of the same size, come. Throws std::runtime_error if nothing would be left of it.
 Model grown(const Model& base, double factor, Growth growth);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

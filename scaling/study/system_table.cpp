@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
-#include "scaling/study/time_parts.hpp"
-#include "scaling/text/text_table.hpp"
-#include "scaling/text/throughput_text.hpp"
+#include "scaling/records/time_parts.hpp"
+#include "scaling/words/text_table.hpp"
+#include "scaling/words/throughput_text.hpp"
 #include "schedule/models/fit.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 namespace {
 
 // "x=3,pipe=16": the axes that there are; "-" on one device.
@@ -136,4 +136,4 @@ std::string system_table(const Study& study, Width width) {
          (any_given ? ", but for (given): as the campaign says.\n" : ".\n");
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

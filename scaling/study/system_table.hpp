@@ -4,9 +4,9 @@
 #include <string>
 
 #include "scaling/study/study.hpp"
-#include "scaling/text/text_table.hpp"
+#include "scaling/words/text_table.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline study {
 
 // Whether the rows are of more systems than one.
 bool compares_systems(const Study& study);
@@ -16,4 +16,4 @@ std::string system_label(const Record& record);
 
 std::string system_table(const Study& study, Width width);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline study

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline systems {
 namespace {
 
 // Where the groups of an axis lie, if ranks lie one after the other.
@@ -21,15 +21,15 @@ struct Span {
   }
 };
 
-bool holds(Reach reach, const Span& span) {
+bool holds(AxisExtents reach, const Span& span) {
   switch (reach) {
-    case Reach::one:
+    case AxisExtents::one:
       return span.extent == 1;
-    case Reach::any:
+    case AxisExtents::any:
       return true;
-    case Reach::within_node:
+    case AxisExtents::within_node:
       return span.in_one_node();
-    case Reach::one_node:
+    case AxisExtents::one_node:
       return span.extent == span.node_devices;
   }
   return false;
@@ -87,9 +87,9 @@ std::string forbidden(const System& system, const ProcessGrid& grid, const RankO
     const std::string extent =
         fmt::format("{} is {}, but ", name(rule.axis), grid.extent(rule.axis));
     switch (rule.allowed) {
-      case Reach::one:
+      case AxisExtents::one:
         return start + extent + fmt::format("it must be 1 ({})", rule.source);
-      case Reach::within_node:
+      case AxisExtents::within_node:
         return start + extent +
                fmt::format("its groups must lie within a node of {} devices ({})", node_devices,
                            rule.source);
@@ -154,4 +154,4 @@ SetBy set_by(const System& system, const FieldValues& typed, const std::string& 
   return who;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline systems

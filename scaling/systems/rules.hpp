@@ -8,7 +8,7 @@
 #include "scaling/systems/system.hpp"
 #include "schedule/program/step_options.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline systems {
 
 // Who set an option of the step, by its key: "default", "system", "search" or who typed it.
 using SetBy = std::map<std::string, std::string>;
@@ -33,4 +33,4 @@ SetBy set_by(const System& system, const FieldValues& typed, const std::string& 
 // As on a command line: "interleaved", "2", "on".
 std::string word_of(const FieldValue& value);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline systems

@@ -12,12 +12,13 @@
 #include "support/nearest_name.hpp"
 #include "support/toml_text.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline systems {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array all_reaches{Reach::one, Reach::any, Reach::within_node, Reach::one_node};
+constexpr std::array all_reaches{AxisExtents::one, AxisExtents::any, AxisExtents::within_node,
+                                 AxisExtents::one_node};
 
 fs::path folder() {
   return fs::path(FOURFOLD_SOURCE_DIR) / "systems";
@@ -145,9 +146,9 @@ class Reader {
     return found;
   }
 
-  Reach reach(const toml::table& table, const std::string& key) const {
+  AxisExtents reach(const toml::table& table, const std::string& key) const {
     std::vector<std::string> words;
-    for (Reach one : all_reaches) words.emplace_back(name(one));
+    for (AxisExtents one : all_reaches) words.emplace_back(name(one));
     const std::string word = one_of(at(table, key), key, words);
     return all_reaches[static_cast<std::size_t>(std::ranges::find(words, word) - words.begin())];
   }
@@ -163,8 +164,9 @@ AxisRule read_axis(const Reader& reader, const toml::table& axes, Axis axis) {
   rule.searched = rule.allowed;
   if (table.contains("searched")) {
     rule.searched = reader.reach(table, "searched");
-    const bool less = rule.allowed == Reach::any || rule.searched == rule.allowed ||
-                      (rule.allowed == Reach::within_node && rule.searched != Reach::any);
+    const bool less =
+        rule.allowed == AxisExtents::any || rule.searched == rule.allowed ||
+        (rule.allowed == AxisExtents::within_node && rule.searched != AxisExtents::any);
     if (!less) {
       reader.refuse(reader.at(table, "searched"),
                     fmt::format("\"{}\" is not allowed, which only \"{}\" is", name(rule.searched),
@@ -278,7 +280,7 @@ System read(const Reader& reader, const toml::table& file) {
 
 }  // namespace
 
-const char* name(Reach reach) {
+const char* name(AxisExtents reach) {
   constexpr const char* names[]{"1", "any", "within the node", "one node"};
   return names[static_cast<int>(reach)];
 }
@@ -313,4 +315,4 @@ System read_system(const std::string& name_or_path) {
   return system;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline systems

@@ -11,17 +11,17 @@
 #include "schedule/program/process_grid.hpp"
 #include "support/field.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline systems {
 
 // Which extents an axis may have: 1, all, those whose groups lie in one node, or the node's
 // devices.
-enum class Reach : std::uint8_t { one, any, within_node, one_node };
-const char* name(Reach reach);
+enum class AxisExtents : std::uint8_t { one, any, within_node, one_node };
+const char* name(AxisExtents reach);
 
 struct AxisRule {
   Axis axis = Axis::x;
-  Reach allowed = Reach::any;
-  Reach searched = Reach::any;  // by a search; nothing that is not allowed
+  AxisExtents allowed = AxisExtents::any;
+  AxisExtents searched = AxisExtents::any;  // by a search; nothing that is not allowed
   std::string source;
 };
 
@@ -64,4 +64,4 @@ struct System {
 System read_system(const std::string& name_or_path);
 std::vector<std::string> known_systems();
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline systems

@@ -5,13 +5,13 @@
 
 #include <cmath>
 
+#include "scaling/records/time_parts.hpp"
 #include "scaling/study/study.hpp"
-#include "scaling/study/time_parts.hpp"
-#include "scaling/text/text_table.hpp"
-#include "scaling/text/throughput_text.hpp"
+#include "scaling/words/text_table.hpp"
+#include "scaling/words/throughput_text.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline text {
 namespace {
 
 std::string source_of(const Fact& fact) {
@@ -198,7 +198,7 @@ std::string certainty(const Advice& advice) {
 
 std::string failures_text(const Advice& advice) {
   const AdviceOption& option = advice.options[advice.chosen];
-  const Operation& operation = advice.operation;
+  const MachineOperation& operation = advice.operation;
   if (!option.failures) {
     return wrapped(fmt::format("Failures: not counted: {} lacks node_failures_per_day or "
                                "file_system_write_GBps in [operation] (docs/platforms.md).",
@@ -242,4 +242,4 @@ std::string advice_text(const Advice& advice) {
          second_choice(advice) + certainty(advice) + failures_text(advice) + energy_text(advice);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline text

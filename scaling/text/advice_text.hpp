@@ -5,9 +5,9 @@
 
 #include "scaling/find/advice.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline text {
 
 // Of advice with options.
 std::string advice_text(const Advice& advice);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline text

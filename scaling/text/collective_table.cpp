@@ -9,9 +9,9 @@
 #include <stdexcept>
 
 #include "platforms/network/axis_rate.hpp"
-#include "scaling/text/text_table.hpp"
+#include "scaling/words/text_table.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline text {
 namespace {
 
 constexpr double giga = 1e9;
@@ -157,4 +157,4 @@ std::string collective_json(const CollectiveTable& table) {
   return object.dump() + "\n";
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline text

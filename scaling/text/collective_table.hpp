@@ -9,7 +9,7 @@
 #include "platforms/platform.hpp"
 #include "sim/cost/protocol.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline text {
 
 // One collective by one algorithm, or why the group cannot do it.
 struct CollectiveCell {
@@ -44,4 +44,4 @@ CollectiveTable collective_table(const Platform& platform, std::int64_t devices,
 std::string collective_text(const CollectiveTable& table);
 std::string collective_json(const CollectiveTable& table);  // one line
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline text

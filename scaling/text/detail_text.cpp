@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "scaling/text/text_table.hpp"
+#include "scaling/words/text_table.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline text {
 namespace {
 
 std::string percent(double part) {
@@ -80,4 +80,4 @@ std::string detail_text(const ReplayDetail& detail, const std::vector<Channel>& 
   return links(detail) + waiting(detail, channels, width);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline text

@@ -3,13 +3,13 @@
 
 #include <string>
 
-#include "scaling/text/text_table.hpp"
+#include "scaling/words/text_table.hpp"
 #include "sim/question/replay_detail.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline text {
 
 // Tables, each followed by an empty line; empty if there is nothing to say.
 std::string detail_text(const ReplayDetail& detail, const std::vector<Channel>& channels,
                         Width width = Width::page);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline text

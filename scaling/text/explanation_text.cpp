@@ -7,11 +7,11 @@
 #include <cmath>
 
 #include "scaling/text/detail_text.hpp"
-#include "scaling/text/text_table.hpp"
+#include "scaling/words/text_table.hpp"
 #include "sim/cost/protocol.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline text {
 namespace {
 
 constexpr std::size_t names_shown = 2;
@@ -254,4 +254,4 @@ nlohmann::json json_of(const Explanation& explanation) {
           {"verdict", explanation.verdict()}};
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline text

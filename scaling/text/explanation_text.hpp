@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "scaling/text/text_table.hpp"
+#include "scaling/words/text_table.hpp"
 #include "sim/explain/explanation.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline text {
 
 // Ends with the verdict. Every number with its unit.
 std::string explanation_text(const Explanation& explanation, Width width = Width::page);
@@ -15,4 +15,4 @@ std::string explanation_text(const Explanation& explanation, Width width = Width
 // Keys end in their unit: s, B, B_per_s.
 nlohmann::json json_of(const Explanation& explanation);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline text

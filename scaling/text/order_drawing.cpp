@@ -12,7 +12,7 @@
 
 #include "support/markup_text.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline text {
 
 namespace {
 
@@ -169,4 +169,4 @@ std::string order_svg(const OrderChart& chart, const std::string& title) {
   return svg + legend(chart, top_margin + stages * row_height + 10) + "</svg>\n";
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline text

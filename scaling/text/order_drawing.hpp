@@ -5,7 +5,7 @@
 
 #include "sim/explain/order_chart.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline text {
 
 // Most micro-batches of a picture that people can read.
 inline constexpr std::int64_t most_drawn_micro_batches = 64;
@@ -16,4 +16,4 @@ std::string order_text(const OrderChart& chart);
 // `title` stands above the rows.
 std::string order_svg(const OrderChart& chart, const std::string& title);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline text

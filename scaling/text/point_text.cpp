@@ -5,11 +5,11 @@
 
 #include <map>
 
-#include "scaling/text/text_table.hpp"
-#include "scaling/text/throughput_text.hpp"
+#include "scaling/words/text_table.hpp"
+#include "scaling/words/throughput_text.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline text {
 namespace {
 
 const char* on_or_off(bool value) {
@@ -269,4 +269,4 @@ std::string search_text(const Record& record) {
          system_text(record);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline text

@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "scaling/study/record.hpp"
+#include "scaling/records/record.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline text {
 
 // Seconds, where they went, memory, flop/s with their convention, every option, scales.
 std::string point_text(const Record& record);
@@ -14,4 +14,4 @@ std::string point_text(const Record& record);
 // The ten best grids with estimated and simulated seconds, what was rejected, tau and regret.
 std::string search_text(const Record& record);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline text

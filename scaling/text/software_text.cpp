@@ -5,10 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "scaling/text/text_table.hpp"
+#include "scaling/words/text_table.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline text {
 namespace {
 
 using nlohmann::json;
@@ -83,4 +83,4 @@ std::string software_json(const Software& software) {
   return json_of(software).dump() + '\n';
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline text

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scaling/text/text_table.hpp"
-#include "scaling/text/throughput_text.hpp"
+#include "scaling/words/text_table.hpp"
+#include "scaling/words/throughput_text.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline text {
 namespace {
 
 std::string gigabytes(Bytes bytes) {
@@ -206,4 +206,4 @@ std::string strategy_text(const StrategyFinding& finding) {
   return text;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline text

@@ -5,9 +5,9 @@
 
 #include "scaling/find/strategy_finding.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline text {
 
 // The best, what cannot run and by how much, and how much each choice matters if that was asked.
 std::string strategy_text(const StrategyFinding& finding);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline text

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "scaling/systems/rules.hpp"
-#include "scaling/text/text_table.hpp"
+#include "scaling/words/text_table.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline text {
 namespace {
 
 using nlohmann::json;
@@ -23,11 +23,11 @@ std::string usual_word(const System& system, const std::string& key) {
 std::string axes_word(const System& system) {
   std::vector<std::string> words;
   for (const AxisRule& rule : system.axes) {
-    if (rule.allowed == Reach::one) continue;
+    if (rule.allowed == AxisExtents::one) continue;
     const std::string axis = name(rule.axis);
-    words.push_back(rule.searched == Reach::within_node ? axis + " (node)"
-                    : rule.searched == Reach::one_node  ? axis + " = node"
-                                                        : axis);
+    words.push_back(rule.searched == AxisExtents::within_node ? axis + " (node)"
+                    : rule.searched == AxisExtents::one_node  ? axis + " = node"
+                                                              : axis);
   }
   return fmt::format("{}", fmt::join(words, ", "));
 }
@@ -45,7 +45,7 @@ std::string state_word(const System& system) {
 }
 
 bool has_pipelines(const System& system) {
-  return system.rule(Axis::pipe).allowed != Reach::one;
+  return system.rule(Axis::pipe).allowed != AxisExtents::one;
 }
 
 std::string words_of(const std::vector<FieldValue>& values) {
@@ -175,4 +175,4 @@ std::string system_json(const System& system) {
   return json_of(system).dump() + '\n';
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline text

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
-#include "scaling/text/text_table.hpp"
-#include "scaling/validation/deviations.hpp"
-#include "scaling/validation/error_bar.hpp"
+#include "scaling/bars/deviations.hpp"
+#include "scaling/bars/error_bar.hpp"
+#include "scaling/words/text_table.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline validation {
 namespace {
 
 constexpr double fixed_bar = 0.25;
@@ -137,4 +137,4 @@ std::string leave_out_text(const LeaveOut& result) {
          '\n';
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline validation

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "scaling/validation/residuals.hpp"
+#include "scaling/bars/residuals.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline validation {
 
 struct SourceLeftOut {
   std::string source;
@@ -40,4 +40,4 @@ std::string wrong_with(const LeaveOut& result);
 // A table and what its columns mean.
 std::string leave_out_text(const LeaveOut& result);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline validation

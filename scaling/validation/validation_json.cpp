@@ -7,14 +7,14 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "scaling/text/text_table.hpp"
-#include "scaling/validation/error_bar.hpp"
+#include "scaling/bars/error_bar.hpp"
+#include "scaling/words/text_table.hpp"
 #include "sim/question/point_json.hpp"
 #include "sim/question/provenance.hpp"
 #include "support/json_object.hpp"
 #include "support/text_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline validation {
 namespace {
 
 using nlohmann::json;
@@ -58,11 +58,11 @@ ordered_json json_of(const CaseResult& result) {
   return object;
 }
 
-ordered_json statistics(const SetResult& result, const std::string& study, Sample sample) {
+ordered_json statistics(const SetResult& result, const std::string& study, SampleSide sample) {
   const std::vector<std::size_t> cases = cases_that_ran(result, study, sample);
-  const Deviations found = deviations_of(result, cases);
+  const Deviations found = deviations_of_cases(result, cases);
   ordered_json object{
-      {"study", study}, {"sample", sample == Sample::in ? "in" : "out"}, {"run", found.count}};
+      {"study", study}, {"sample", sample == SampleSide::in ? "in" : "out"}, {"run", found.count}};
   if (found.count == 0) return object;
   object["mean_absolute"] = found.mean_absolute;
   object["bias"] = found.bias;
@@ -77,7 +77,7 @@ ordered_json json_of(const SetResult& result) {
   ordered_json cases = ordered_json::array();
   for (const CaseResult& one : result.cases) cases.push_back(json_of(one));
   ordered_json table = ordered_json::array();
-  for (Sample sample : {Sample::out, Sample::in}) {
+  for (SampleSide sample : {SampleSide::out, SampleSide::in}) {
     table.push_back(statistics(result, "", sample));
     for (const std::string& study : studies(result)) {
       table.push_back(statistics(result, study, sample));
@@ -246,10 +246,11 @@ std::string changes_text(const EarlierValidation& before, const std::vector<SetR
       continue;
     }
     std::map<std::string, EarlierCase> gone = found->second;
-    text += result.set.name + ": " +
-            before_and_after(earlier_deviations(found->second),
-                             deviations_of(result, cases_that_ran(result, "", Sample::out))) +
-            '\n';
+    text +=
+        result.set.name + ": " +
+        before_and_after(earlier_deviations(found->second),
+                         deviations_of_cases(result, cases_that_ran(result, "", SampleSide::out))) +
+        '\n';
     TextTable table;
     table.columns = {
         {"row", "", Align::left},   {"before", "s"},        {"now", "s"}, {"change", "%"},
@@ -267,4 +268,4 @@ std::string changes_text(const EarlierValidation& before, const std::vector<SetR
   return text;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline validation

@@ -9,7 +9,7 @@
 #include "scaling/validation/leave_out.hpp"
 #include "scaling/validation/validation_run.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline validation {
 
 std::string validation_json(const std::vector<SetResult>& results,
                             const LeaveOut& intervals);  // one line
@@ -32,4 +32,4 @@ EarlierValidation read_validation_json(const std::string& path);
 // What moved since, by set and by row; seconds that agree to 0.01 % did not.
 std::string changes_text(const EarlierValidation& before, const std::vector<SetResult>& now);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline validation

@@ -11,13 +11,13 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "scaling/find/finding.hpp"
+#include "scaling/find/find_answer.hpp"
 #include "scaling/jobs/interrupt.hpp"
 #include "schedule/models/fit.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline validation {
 namespace {
 
 Projection project_as_it_is(const Question& question, Fidelity fidelity,
@@ -30,7 +30,7 @@ Projection project_as_it_is(const Question& question, Fidelity fidelity,
   const Point point = point_of(question, *question.grid, *question.micro_batches);
   const std::string reason = misfit(point.model, point.grid, point.global_batch, point.options);
   if (!reason.empty()) throw FindingFailed(reason);
-  const Estimate estimated = estimate(point, platform);
+  const Estimate estimated = estimate_step(point, platform);
   Projection projection{point.grid, *question.micro_batches, estimated.outcome,
                         estimated.memory.peak,
                         platform.processor.memory * platform.processor.usable_memory};
@@ -71,8 +71,8 @@ Projection project_layer(const Question& question, Fidelity fidelity,
 Projection project_best(const Question& question, Fidelity fidelity,
                         const std::function<void(double)>& watch) {
   const Platform platform = read_platform(question.platform, question.scales, question.software);
-  const Finding finding = find(question, fidelity, StoppingRule{},
-                               [&](const std::string&, double done) { watch(done); });
+  const Finding finding = find_answer(question, fidelity, StoppingRule{},
+                                      [&](const std::string&, double done) { watch(done); });
   const Candidate& best = finding.best();
   return {best.grid, best.micro_batches, finding.outcome(), best.estimate.memory.peak,
           platform.processor.memory * platform.processor.usable_memory};
@@ -143,19 +143,19 @@ SetResult run_validation(const ValidationSet& set, Fidelity fidelity, const Watc
 }
 
 std::vector<std::size_t> cases_that_ran(const SetResult& result, const std::string& study,
-                                        Sample sample) {
+                                        SampleSide sample) {
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < result.cases.size(); ++i) {
     const CaseResult& one = result.cases[i];
     const bool in_sample = !one.one.in_sample.empty();
     if (!one.projection || !one.one.is_published()) continue;
-    if (in_sample != (sample == Sample::in)) continue;
+    if (in_sample != (sample == SampleSide::in)) continue;
     if (study.empty() || study == one.one.study) found.push_back(i);
   }
   return found;
 }
 
-Deviations deviations_of(const SetResult& result, const std::vector<std::size_t>& cases) {
+Deviations deviations_of_cases(const SetResult& result, const std::vector<std::size_t>& cases) {
   std::vector<double> values;
   for (std::size_t i : cases) values.push_back(result.cases[i].deviation());
   Deviations found = deviations_of(values);
@@ -210,7 +210,7 @@ std::vector<Ranking> rankings(const SetResult& result) {
 
 std::string worse_than_bound(const SetResult& result) {
   if (result.fidelity != Fidelity::estimated) return "";
-  const Deviations out = deviations_of(result, cases_that_ran(result, "", Sample::out));
+  const Deviations out = deviations_of_cases(result, cases_that_ran(result, "", SampleSide::out));
   if (static_cast<std::int64_t>(out.count) < result.set.least_cases) {
     return fmt::format("{}: {} ran out of sample, but at least {} must", result.set.name,
                        counted(static_cast<std::int64_t>(out.count), "case"),
@@ -221,4 +221,4 @@ std::string worse_than_bound(const SetResult& result) {
                      result.set.name, 100.0 * out.mean_absolute, 100.0 * *result.set.bound);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline validation

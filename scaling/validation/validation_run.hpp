@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "scaling/find/question.hpp"
-#include "scaling/validation/deviations.hpp"
+#include "scaling/bars/deviations.hpp"
+#include "scaling/records/question.hpp"
 #include "scaling/validation/validation_set.hpp"
 #include "sim/question/outcome.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline validation {
 
 struct Projection {
   ProcessGrid grid;
@@ -48,12 +48,12 @@ using WatchSet = std::function<void(const std::string& activity, double done)>;
 // the others with the best that a search finds. Throws Interrupted.
 SetResult run_validation(const ValidationSet& set, Fidelity fidelity, const WatchSet& watch);
 
-enum class Sample { in, out };
+enum class SampleSide { in, out };
 
 // Indices of the published cases that ran. A study by name, or all of them if it is empty.
 std::vector<std::size_t> cases_that_ran(const SetResult& result, const std::string& study,
-                                        Sample sample);
-Deviations deviations_of(const SetResult& result, const std::vector<std::size_t>& cases);
+                                        SampleSide sample);
+Deviations deviations_of_cases(const SetResult& result, const std::vector<std::size_t>& cases);
 std::vector<std::string> studies(const SetResult& result);  // in the order of the file
 
 // At least three configurations of one model on as many devices with one batch, in one study: does
@@ -75,4 +75,4 @@ std::vector<Ranking> rankings(const SetResult& result);
 // is recorded for this fidelity.
 std::string worse_than_bound(const SetResult& result);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline validation

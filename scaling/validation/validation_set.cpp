@@ -13,12 +13,12 @@
 #include <set>
 #include <stdexcept>
 
-#include "scaling/validation/cell_table.hpp"
+#include "scaling/words/cell_table.hpp"
 #include "schedule/models/fit.hpp"
 #include "schedule/models/model_file.hpp"
 #include "support/nearest_name.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline validation {
 namespace {
 
 const std::vector<std::string> needed_columns{"id", "source", "platform", "n_gpus",
@@ -421,4 +421,4 @@ ValidationSet read_validation_set(const std::string& name_or_path) {
   return set;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline validation

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "scaling/find/question.hpp"
+#include "scaling/records/question.hpp"
 #include "support/quantity.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline validation {
 
 // What was measured: a step, or one layer forward and backward of one micro-batch.
 enum class Measured : std::uint8_t { step, layer };
@@ -47,4 +47,4 @@ struct ValidationSet {
 ValidationSet read_validation_set(const std::string& name_or_path);
 std::vector<std::string> known_validation_sets();  // sorted
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline validation

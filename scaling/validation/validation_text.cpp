@@ -6,10 +6,10 @@
 
 #include <algorithm>
 
-#include "scaling/text/text_table.hpp"
+#include "scaling/words/text_table.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline scaling::inline validation {
 namespace {
 
 std::string percent(double share) {
@@ -107,7 +107,7 @@ std::string remarks_text(const SetResult& result) {
 
 std::vector<std::string> statistics_row(const SetResult& result, const std::string& label,
                                         const std::vector<std::size_t>& cases, std::size_t held) {
-  const Deviations found = deviations_of(result, cases);
+  const Deviations found = deviations_of_cases(result, cases);
   std::vector<std::string> row{label, fmt::format("{} of {}", found.count, held)};
   if (found.count == 0) {
     row.resize(8, "-");
@@ -120,11 +120,11 @@ std::vector<std::string> statistics_row(const SetResult& result, const std::stri
   return row;
 }
 
-std::size_t held(const SetResult& result, const std::string& study, Sample sample) {
+std::size_t held(const SetResult& result, const std::string& study, SampleSide sample) {
   return static_cast<std::size_t>(
       std::count_if(result.cases.begin(), result.cases.end(), [&](const CaseResult& one) {
         return one.one.is_published() && (study.empty() || one.one.study == study) &&
-               one.one.in_sample.empty() == (sample == Sample::out);
+               one.one.in_sample.empty() == (sample == SampleSide::out);
       }));
 }
 
@@ -140,17 +140,17 @@ std::string statistics_text(const std::vector<SetResult>& results) {
                    {"worst row", "", Align::left}};
   for (const SetResult& result : results) {
     if (!table.rows.empty()) table.rows.emplace_back();
-    const auto add = [&](const std::string& label, const std::string& study, Sample sample) {
+    const auto add = [&](const std::string& label, const std::string& study, SampleSide sample) {
       const std::size_t count = held(result, study, sample);
       if (count == 0) return;
       table.rows.push_back(
           statistics_row(result, label, cases_that_ran(result, study, sample), count));
     };
-    add(result.set.name + ", out of sample", "", Sample::out);
-    add(result.set.name + ", in sample", "", Sample::in);
+    add(result.set.name + ", out of sample", "", SampleSide::out);
+    add(result.set.name + ", in sample", "", SampleSide::in);
     for (const std::string& study : studies(result)) {
-      add("  " + study, study, Sample::out);
-      add("  " + study + ", in sample", study, Sample::in);
+      add("  " + study, study, SampleSide::out);
+      add("  " + study + ", in sample", study, SampleSide::in);
     }
   }
   return format(table);
@@ -207,4 +207,4 @@ std::string validation_text(const std::vector<SetResult>& results) {
          statistics_text(results) + '\n' + bounds + rankings_text(results);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline scaling::inline validation

@@ -10,7 +10,7 @@
 
 #include "schedule/collectives/rounds.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline collectives {
 namespace {
 
 bool power_of_two(std::int64_t n) {
@@ -280,7 +280,7 @@ Hops longest_chain(const Pass& pass, GroupShape shape, std::int32_t chunks) {
 
 }  // namespace
 
-CollectiveCounts fold(const CollectiveProgram& program) {
+CollectiveCounts fold_program(const CollectiveProgram& program) {
   CollectiveCounts result;
   result.chunks = program.chunks;
   std::vector<std::int64_t> by_node(static_cast<std::size_t>(program.shape.nodes), 0);
@@ -311,4 +311,4 @@ CollectiveCounts fold(const CollectiveProgram& program) {
   return result;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline collectives

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline collectives {
 
 // A send joins two members: the first one's buffer goes to the second.
 enum class CollectiveKind : std::uint8_t { all_gather, reduce_scatter, all_reduce, send };
@@ -129,6 +129,6 @@ CollectiveCounts counts(CollectiveKind kind, CollectiveAlgorithm algorithm, Grou
                         std::int64_t rings = 1);
 
 // The same by walking every transfer.
-CollectiveCounts fold(const CollectiveProgram& program);
+CollectiveCounts fold_program(const CollectiveProgram& program);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline collectives

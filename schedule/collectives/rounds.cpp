@@ -5,7 +5,7 @@
 #include <array>
 #include <bit>
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline collectives {
 namespace {
 
 // Members in ring order. Example, 2 nodes of 4 and the second of 2 rings: 2 3 0 1  6 7 4 5.
@@ -202,4 +202,4 @@ std::vector<Pass> tree_passes(GroupShape shape) {
   return passes;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline collectives

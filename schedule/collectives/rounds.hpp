@@ -4,7 +4,7 @@
 
 #include "schedule/collectives/collective.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline collectives {
 
 // All chunks to everybody (spread), or every member's part reduced at that member (reduce).
 enum class Sweep : std::uint8_t { reduce, spread };
@@ -30,4 +30,4 @@ Pass doubling_pass(GroupShape shape);
 // that both directions of its link are used evenly.
 std::vector<Pass> tree_passes(GroupShape shape);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline collectives

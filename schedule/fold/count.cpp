@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline fold {
 
 namespace {
 
@@ -238,4 +238,4 @@ Counts mean_count(const Pipeline& pipeline, const std::vector<LocalSizes>& sizes
   return counts;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline fold

@@ -10,7 +10,7 @@
 #include "schedule/program/process_grid.hpp"
 #include "support/quantity.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline fold {
 
 // Local sizes of everything in a folded schedule on one grid, computed once and read by all rungs.
 struct LocalSizes {
@@ -57,4 +57,4 @@ Counts mean(const std::vector<Counts>& stages);
 Counts mean_count(const Pipeline& pipeline, const std::vector<LocalSizes>& sizes,
                   const ProcessGrid& grid);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline fold

@@ -8,7 +8,7 @@
 #include "schedule/fold/key_numbers.hpp"
 #include "schedule/order/step.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline fold {
 
 namespace {
 
@@ -287,7 +287,7 @@ class Folder {
 
 }  // namespace
 
-Folded fold(const Schedule& schedule) {
+Folded fold_schedule(const Schedule& schedule) {
   return Folder(schedule).run().folded;
 }
 
@@ -333,7 +333,7 @@ Schedule recorded_schedule(const Model& model, const StepOptions& options, const
 }
 
 Folded folded_step(const Model& model, const StepOptions& options, const Stage& stage) {
-  Folded folded = fold(recorded_schedule(model, options, stage));
+  Folded folded = fold_schedule(recorded_schedule(model, options, stage));
   if (options.micro_batches > folded.micro_batches) stretch(folded, options.micro_batches);
   return folded;
 }
@@ -359,4 +359,4 @@ void stretch(Folded& folded, std::int64_t micro_batches) {
   if (folded.ready.limit > 0) folded.ready.turns = 2 * micro_batches;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline fold

@@ -9,7 +9,7 @@
 #include "schedule/models/model.hpp"
 #include "schedule/order/issue.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline fold {
 
 // Bytes of a value as a sum over shapes: a pack of eight biases is eight terms.
 struct Size {
@@ -97,7 +97,7 @@ struct Folded {
   bool settled = false;  // whether their last periods leave in flight what they found
 };
 
-Folded fold(const Schedule& schedule);
+Folded fold_schedule(const Schedule& schedule);
 
 // What the turns of an order are folded to, one body after the other.
 using TurnBodies = std::vector<std::vector<std::int32_t>>;
@@ -131,4 +131,4 @@ void stretch(Folded& folded, std::int64_t micro_batches);
 // Recorded with as many micro-batches as are enough, at most those asked for, and issued.
 Schedule recorded_schedule(const Model& model, const StepOptions& options, const Stage& stage = {});
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline fold

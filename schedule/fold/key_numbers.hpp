@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline fold {
 
 template <typename Integer>
 class KeyNumbers {
@@ -35,4 +35,4 @@ class KeyNumbers {
   std::unordered_map<Key, std::int32_t, Hash> numbers_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline fold

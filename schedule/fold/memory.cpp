@@ -1,7 +1,7 @@
 // Peak memory of a folded schedule by liveness; see memory.hpp.
 #include "schedule/fold/memory.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline fold {
 
 namespace {
 
@@ -258,4 +258,4 @@ std::vector<MemoryUse> peak_memory(const Pipeline& pipeline, const std::vector<L
   return uses;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline fold

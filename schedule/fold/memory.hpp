@@ -4,7 +4,7 @@
 #include "schedule/fold/count.hpp"
 #include "schedule/fold/pipeline.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline fold {
 
 struct MemoryUse {
   Bytes peak;
@@ -16,4 +16,4 @@ MemoryUse peak_memory(const Folded& folded, const LocalSizes& sizes, const Proce
 std::vector<MemoryUse> peak_memory(const Pipeline& pipeline, const std::vector<LocalSizes>& sizes,
                                    const ProcessGrid& grid);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline fold

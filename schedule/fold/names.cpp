@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline fold {
 
 namespace {
 
@@ -36,7 +36,7 @@ std::string op_name(const Program& program, const Op& op) {
 NamedStep named_step(const Model& model, const StepOptions& options, const Stage& stage) {
   const Schedule schedule = recorded_schedule(model, options, stage);
   NamedStep step;
-  step.folded = fold(schedule);
+  step.folded = fold_schedule(schedule);
   for (const Body& body : step.folded.bodies) {
     std::size_t section = 0;
     while (schedule.sections.at(section).section != body.section) ++section;
@@ -75,4 +75,4 @@ NamedStep named_step(const Model& model, const StepOptions& options, const Stage
   return step;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline fold

@@ -7,7 +7,7 @@
 
 #include "schedule/fold/fold.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline fold {
 
 // "block.qkv gemm NN", "block.qkv.weight all_gather z".
 std::string op_name(const Program& program, const Op& op);
@@ -40,4 +40,4 @@ inline std::int64_t rounds_said(const BodyCycle& cycle) {
 
 NamedStep named_step(const Model& model, const StepOptions& options, const Stage& stage = {});
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline fold

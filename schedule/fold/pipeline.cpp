@@ -9,7 +9,7 @@
 #include "schedule/fold/key_numbers.hpp"
 #include "schedule/order/side_by_side.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline fold {
 
 namespace {
 
@@ -166,7 +166,7 @@ class Meet {
       for (std::int64_t i = 0; i < count; ++i) {
         const std::vector<std::int64_t> members = group(all[c], count, i);
         if (members.empty()) continue;
-        Group& own = groups_[c][static_cast<std::size_t>(i)];
+        PipeGroup& own = groups_[c][static_cast<std::size_t>(i)];
         own.first = static_cast<std::size_t>(std::ranges::min(members));
         own.members = members.size();
       }
@@ -188,7 +188,7 @@ class Meet {
 
  private:
   // Of a channel, by its first stage; other members know only that.
-  struct Group {
+  struct PipeGroup {
     std::size_t first = 0;
     std::size_t members = 0;
     std::int32_t base = 0;           // the number before the first
@@ -200,8 +200,8 @@ class Meet {
     std::vector<std::vector<Meeting::Act>> posts;  // by channel
   };
 
-  Group& group_of(std::size_t channel, std::size_t stage) {
-    std::vector<Group>& groups = groups_[channel];
+  PipeGroup& group_of(std::size_t channel, std::size_t stage) {
+    std::vector<PipeGroup>& groups = groups_[channel];
     return groups[groups[stage].first];
   }
   std::size_t channel_of(const LoneStep& step, std::size_t stage) const {
@@ -220,8 +220,8 @@ class Meet {
         if (all.size() < own[c]) all.resize(own[c]);
       }
     }
-    for (std::vector<Group>& groups : groups_) {
-      for (Group& group : groups) {
+    for (std::vector<PipeGroup>& groups : groups_) {
+      for (PipeGroup& group : groups) {
         if (group.posts.empty()) continue;
         group.base = numbers;
         beginnings.push_back(numbers);
@@ -270,7 +270,7 @@ class Meet {
 
   // Right after a wait it makes one meeting with it.
   void post(std::size_t i, const LoneStep& step, std::size_t channel) {
-    Group& group = group_of(channel, i);
+    PipeGroup& group = group_of(channel, i);
     std::vector<Meeting::Act>& own = stages_[i].posts[channel];
     const bool joins = !meetings.empty() && meetings.back().stage == static_cast<std::int16_t>(i) &&
                        meetings.back().post.number == Meeting::no_post &&
@@ -286,7 +286,7 @@ class Meet {
   const std::vector<Lone>& lone_;
   const std::vector<std::vector<ChannelNumber>>& channels_;  // by stage and its own number
   std::vector<OfStage> stages_;
-  std::vector<std::vector<Group>> groups_;  // by channel and stage
+  std::vector<std::vector<PipeGroup>> groups_;  // by channel and stage
 };
 
 std::vector<Channel> channels_of(const std::vector<Folded>& stages) {
@@ -424,4 +424,4 @@ Pipeline::Pipeline(std::vector<Folded> stages)
   posts_ = static_cast<std::size_t>(meet.posts);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline fold

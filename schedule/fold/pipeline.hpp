@@ -7,7 +7,7 @@
 
 #include "schedule/fold/fold.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline fold {
 
 // What a stage does between two meetings with other stages. A body's parts are what lies before its
 // first post or wait on a channel along pipe, between that and the second, and so on.
@@ -107,4 +107,4 @@ class Pipeline {
   std::size_t numbers_ = 0, posts_ = 0;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline fold

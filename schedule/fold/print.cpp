@@ -8,7 +8,7 @@
 #include "schedule/fold/names.hpp"
 #include "schedule/order/step.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline fold {
 
 namespace {
 
@@ -33,7 +33,7 @@ class Printer {
 
   std::string text() {
     header();
-    const Folded folded = fold(schedule_);
+    const Folded folded = fold_schedule(schedule_);
     for (const BodyCycle& cycle : folded.cycles) {
       for (const BodyRun& run : cycle.runs) body(folded, run);
     }
@@ -106,4 +106,4 @@ std::string print_program(const Model& model, const StepOptions& options) {
   return Printer(model, options).text();
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline fold

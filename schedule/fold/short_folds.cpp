@@ -8,7 +8,7 @@
 #include "schedule/models/gpt.hpp"
 #include "schedule/order/step.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline fold {
 
 namespace {
 
@@ -153,4 +153,4 @@ std::vector<Folded> folded_stages(const Model& model, const StepOptions& options
   return result;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline fold

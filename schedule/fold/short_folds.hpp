@@ -10,7 +10,7 @@
 
 #include "schedule/fold/fold.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline fold {
 
 // Of one model with options that differ in their micro-batches only. A long pipeline's step begins
 // with as many forwards as there are stages, all but the first and the last of them alike; a step
@@ -50,4 +50,4 @@ class ShortFolds {
 std::vector<Folded> folded_stages(const Model& model, const StepOptions& options,
                                   std::int64_t stages);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline fold

@@ -1,7 +1,7 @@
 // Forward and backward of attention; see attention.hpp.
 #include "schedule/models/attention.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline models {
 
 Id Attention::probabilities(const Recording& in, Id qkv) const {
   const Id scores = in.r.attention(stored(in, functions::scores, "scores"), {qkv}, heads_);
@@ -45,4 +45,4 @@ Id Attention::backward_of_products(const Recording& in, const Saved& saved, Id g
                      {gradient, saved.qkv, known, of_scores}, heads_);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline models

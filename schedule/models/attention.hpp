@@ -6,7 +6,7 @@
 #include "schedule/models/layer.hpp"
 #include "schedule/models/model.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline models {
 
 class Attention {
  public:
@@ -38,4 +38,4 @@ class Attention {
   bool rotary_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline models

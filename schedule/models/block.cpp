@@ -1,7 +1,7 @@
 // Forward and backward of a transformer block; see block.hpp.
 #include "schedule/models/block.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline models {
 
 namespace {
 
@@ -128,4 +128,4 @@ Id Block::backward(const Recording& in, const Saved& kept, Id gradient) const {
   return r.add(named("dinput"), {middle, norm1_.backward(in, saved.norm1, normed1)}, r.storage());
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline models

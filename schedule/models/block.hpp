@@ -13,7 +13,7 @@
 #include "schedule/models/model.hpp"
 #include "schedule/models/norm.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline models {
 
 class Block {
  public:
@@ -61,4 +61,4 @@ class Block {
   std::optional<Bias> qkv_bias_, projection_bias_, up_bias_, down_bias_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline models

@@ -5,7 +5,7 @@
 
 #include "support/divisors.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline models {
 
 const char* name(Misfit why) {
   constexpr const char* names[]{"none",   "heads", "key-value heads", "MLP",   "divisibility",
@@ -157,4 +157,4 @@ std::string misfit(const Model& model, const ProcessGrid& grid, std::int64_t glo
   return "";
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline models

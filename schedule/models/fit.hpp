@@ -11,7 +11,7 @@
 #include "schedule/program/process_grid.hpp"
 #include "schedule/program/step_options.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline models {
 
 // Why a grid cannot run a model, before memory is looked at: the first reason in this order.
 enum class Misfit : std::uint8_t {
@@ -47,4 +47,4 @@ std::int64_t batch_unit(const ProcessGrid& grid, std::int64_t micro_batches);
 // The products x y among which the model can be shared out.
 std::set<std::int64_t> model_parts(const Model& model);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline models

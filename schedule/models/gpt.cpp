@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline models {
 
 std::pair<std::int64_t, std::int64_t> layers_of_chunk(std::int64_t layers, std::int64_t chunks,
                                                       std::int64_t chunk) {
@@ -300,4 +300,4 @@ void Gpt::finish() {
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline models

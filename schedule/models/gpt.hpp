@@ -13,7 +13,7 @@
 #include "schedule/models/vocabulary.hpp"
 #include "schedule/program/program.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline models {
 
 class Gpt {
  public:
@@ -90,4 +90,4 @@ class Gpt {
 std::pair<std::int64_t, std::int64_t> layers_of_chunk(std::int64_t layers, std::int64_t chunks,
                                                       std::int64_t chunk);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline models

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline models {
 
 Parameter Bucket::weight(Recorder& r, const Label& label, Shape shape, WeightKind kind) const {
   shape.sharding.pieces = {Axis::z};
@@ -188,4 +188,4 @@ void SmallGradients::update(Recorder& r, Id norm_factor) const {
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline models

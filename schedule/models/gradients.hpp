@@ -10,7 +10,7 @@
 
 #include "schedule/program/recorder.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline models {
 
 // Parameters whose gradients are all-reduced along data as one: the four weights of a block, unless
 // the options say how large a bucket is.
@@ -112,4 +112,4 @@ class Gradients {
   std::int64_t room_ = 0;               // in the last bucket, elements
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline models

@@ -1,7 +1,7 @@
 // Gathering of weights; see layer.hpp.
 #include "schedule/models/layer.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline models {
 
 Shape stream_shape(std::int64_t hidden, const StepOptions& options) {
   Shape shape{all_tokens, hidden, {{Axis::data, Axis::z}, {Axis::y}, {}, {}, Owed::sum}};
@@ -55,4 +55,4 @@ Id gathered_for_backward(const Recording& in, const Parameter& parameter, Id by_
   return gathered(in, parameter, Hiding::all_gather);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline models

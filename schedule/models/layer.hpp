@@ -10,7 +10,7 @@
 #include "schedule/models/gradients.hpp"
 #include "schedule/program/recorder.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline models {
 
 struct Recording;
 
@@ -69,4 +69,4 @@ Id gathered(const Recording& in, const Parameter& parameter, Hiding hiding);
 // The gathered weight backward uses: what recompute gathered, or a gather of its own.
 Id gathered_for_backward(const Recording& in, const Parameter& parameter, Id by_recompute);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline models

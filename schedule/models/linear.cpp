@@ -1,7 +1,7 @@
 // Forward and backward of a fully connected layer; see linear.hpp.
 #include "schedule/models/linear.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline models {
 
 Shape weight_shape(std::int64_t k, std::int64_t n, Axis in, Axis out) {
   return {k, n, {{in}, {out}, {}, {}, Owed::sum}};
@@ -45,4 +45,4 @@ Id Linear::backward(const Recording& in, const Saved& saved, Id gradient) const 
   return input_gradient;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline models

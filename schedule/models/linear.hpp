@@ -4,7 +4,7 @@
 
 #include "schedule/models/layer.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline models {
 
 class Linear {
  public:
@@ -33,4 +33,4 @@ class Linear {
 // k x n, rows cut by `in`, columns by `out`; a bucket says how its weights lie in pieces.
 Shape weight_shape(std::int64_t k, std::int64_t n, Axis in, Axis out);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline models

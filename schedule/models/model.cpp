@@ -6,7 +6,7 @@
 #include "support/field.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline models {
 
 namespace {
 
@@ -286,4 +286,4 @@ std::string model_flops_convention(const Model& model, Recompute recompute) {
          (recompute == Recompute::full ? ", recompute counted" : ", no recompute");
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline models

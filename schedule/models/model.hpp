@@ -9,10 +9,12 @@
 #include "schedule/program/step_options.hpp"
 #include "support/quantity.hpp"
 
-namespace fourfold {
-
+namespace fourfold::inline support {
 template <typename T>
 class FieldTable;
+}  // namespace fourfold::inline support
+
+namespace fourfold::inline schedule::inline models {
 
 enum class NormKind : std::uint8_t { layer, rms };
 enum class PositionKind : std::uint8_t { learned, rotary };
@@ -113,4 +115,4 @@ Flops model_flops(const Model& model, std::int64_t sequences, Recompute recomput
 // "Narayanan et al. SC21 eq. 3, recompute counted" or the like: goes next to every flop/s figure.
 std::string model_flops_convention(const Model& model, Recompute recompute);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline models

@@ -12,7 +12,7 @@
 #include "support/plain_name.hpp"
 #include "support/toml_text.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline models {
 
 namespace {
 
@@ -136,4 +136,4 @@ Model read_model(const std::string& name_or_path) {
   return model;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline models

@@ -10,7 +10,7 @@
 #include "support/field.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline models {
 namespace {
 
 constexpr const char* example = "gpt2-124m";
@@ -78,4 +78,4 @@ std::string model_template() {
   return text;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline models

@@ -5,7 +5,7 @@
 
 #include "schedule/models/model.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline models {
 
 // read_model reads the same model from it, whatever its block.
 std::string model_file_text(const Model& model);
@@ -13,4 +13,4 @@ std::string model_file_text(const Model& model);
 // Made from the table of a model's fields: a new field appears by itself. read_model reads it.
 std::string model_template();
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline models

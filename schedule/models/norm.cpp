@@ -1,7 +1,7 @@
 // Forward and backward of both norms; see norm.hpp.
 #include "schedule/models/norm.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline models {
 
 const Norm::Kind& Norm::kind(NormKind norm) {
   using namespace functions;
@@ -59,4 +59,4 @@ Id Norm::backward(const Recording& in, const Saved& saved, Id gradient) const {
                with_statistics({gradient}, saved, {weight, sums}));
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline models

@@ -5,7 +5,7 @@
 #include "schedule/models/layer.hpp"
 #include "schedule/models/model.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline models {
 
 class Norm {
  public:
@@ -38,4 +38,4 @@ class Norm {
   std::size_t slot_ = 0;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline models

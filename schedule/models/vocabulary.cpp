@@ -1,7 +1,7 @@
 // Embedding, output head and loss; see vocabulary.hpp.
 #include "schedule/models/vocabulary.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline models {
 
 Vocabulary::Vocabulary(Recorder& r, const Model& model, Gradients& gradients)
     : table_shape_(weight_shape(model.vocabulary, model.hidden, Axis::x, Axis::y)),
@@ -105,4 +105,4 @@ void Vocabulary::give(const Recording& in, const std::vector<Id>& gradients) con
   words_.bucket->give(in.r, 0, sum, in.turn, in.options);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline models

@@ -10,7 +10,7 @@
 #include "schedule/models/model.hpp"
 #include "schedule/models/norm.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline models {
 
 class Vocabulary {
  public:
@@ -61,4 +61,4 @@ class Vocabulary {
   std::size_t positions_slot_ = 0;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline models

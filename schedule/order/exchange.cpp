@@ -10,7 +10,7 @@
 #include "schedule/order/side_by_side.hpp"
 #include "schedule/order/step.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline order {
 
 namespace {
 
@@ -137,4 +137,4 @@ std::string fault(const std::vector<Order>& stages) {
   return fault_of_waits(stages);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline order

@@ -6,7 +6,7 @@
 
 #include "schedule/order/liveness.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline order {
 
 namespace {
 
@@ -396,4 +396,4 @@ CutStream cut_at_turns(const Schedule& schedule) {
   return cut;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline order

@@ -6,7 +6,7 @@
 
 #include "schedule/program/program.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline order {
 
 enum class IssueKind : std::uint8_t { compute, start, wait, allocate, release, choose };
 
@@ -81,4 +81,4 @@ struct CutStream {
 // Without a ready-queue all of it is `before`.
 CutStream cut_at_turns(const Schedule& schedule);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline order

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline order {
 
 namespace {
 
@@ -164,4 +164,4 @@ void insert_lifetimes(Schedule& schedule) {
   Lifetimes(schedule).insert();
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline order

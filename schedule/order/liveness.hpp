@@ -4,7 +4,7 @@
 
 #include "schedule/order/issue.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline order {
 
 // Puts allocate and release steps into the stream. A collective's buffers live from start to wait;
 // element-wise results and all-reduces take over the buffer of an operand that dies there; views
@@ -12,4 +12,4 @@ namespace fourfold {
 // kept ones never released.
 void insert_lifetimes(Schedule& schedule);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline order

@@ -6,7 +6,7 @@
 
 #include "schedule/program/turn.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline order {
 
 class ReadyTurns {
  public:
@@ -41,4 +41,4 @@ class ReadyTurns {
   std::int64_t backwards_ = 0;  // done
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline order

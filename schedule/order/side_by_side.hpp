@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline order {
 
 // `walk(i)` takes walker i as far as it can go and says whether it is through; `position(i)` grows
 // as it goes on. False if walkers are left that wait for each other for ever.
@@ -25,4 +25,4 @@ bool side_by_side(std::size_t walkers, const Walk& walk, const Position& positio
   return true;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline order

@@ -9,7 +9,7 @@
 
 #include "schedule/models/gpt.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline order {
 
 namespace {
 
@@ -167,19 +167,20 @@ std::string fault_of(const Turn& turn, Passed passed) {
 namespace {
 
 // What an order is made of.
-struct Plan {
+struct TurnPlan {
   Passes passes;
   std::int64_t warm_up = 0;  // forwards before the first backward
   std::int64_t put_off = 0;  // micro-batches that weight gradients are put off by
 };
 
-Plan plan_of(const StepOptions& options, const Stage& stage) {
+TurnPlan plan_of(const StepOptions& options, const Stage& stage) {
   const Passes passes{options.chunks > 1 ? stage.count : 1, options.chunks, options.micro_batches};
   return {passes, std::min(warm_up(options, stage), passes.count()), stage.index};
 }
 
 // `most` forwards, pairs or backwards in a row, where there are more.
-Plan shortened(Plan plan, const StepOptions& options, const Stage& stage, std::int64_t most) {
+TurnPlan shortened(TurnPlan plan, const StepOptions& options, const Stage& stage,
+                   std::int64_t most) {
   Passes& passes = plan.passes;
   const auto few = [most](std::int64_t count) { return std::min(count, most); };
   if (options.order == PipelineOrder::gpipe) {
@@ -209,7 +210,7 @@ Plan shortened(Plan plan, const StepOptions& options, const Stage& stage, std::i
   return plan;
 }
 
-Order order_by(const Plan& plan, const StepOptions& options, const Stage& stage) {
+Order order_by(const TurnPlan& plan, const StepOptions& options, const Stage& stage) {
   Order order;
   order.turns.push_back({StepPart::start});
   if (options.order == PipelineOrder::gpipe) {
@@ -324,4 +325,4 @@ Program record_evaluation(const Model& model, const StepOptions& options, const 
   return Gpt::evaluation(model, options, stage);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline order

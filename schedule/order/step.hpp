@@ -5,7 +5,7 @@
 #include "schedule/models/model.hpp"
 #include "schedule/program/program.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline order {
 
 // Start; forwards and backwards of the stage's chunks in the order of the options; reduction, if it
 // is put after them; finish. All micro-batches but the first and the last are alike.
@@ -36,4 +36,4 @@ Program record_step(const Model& model, const StepOptions& options, const Stage&
 // The forward pass of one micro-batch alone; see Gpt::evaluation.
 Program record_evaluation(const Model& model, const StepOptions& options, const Stage& stage = {});
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline order

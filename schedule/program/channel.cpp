@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline program {
 
 namespace {
 
@@ -66,4 +66,4 @@ Channel backward_from(std::int64_t stage) {
   return {Axis::pipe, "backward_odd", Group::before_odd};
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline program

@@ -10,7 +10,7 @@
 
 #include "schedule/program/process_grid.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline program {
 
 // Which ranks of a line along the axis a channel joins. Messages have pairs of neighbours: stage i
 // and i + 1. A rank is in one pair with each neighbour, so that pairs whose first stage is even and
@@ -62,4 +62,4 @@ Channel forward_from(std::int64_t stage, std::int64_t stages);
 // The channel of what `stage` sends to the stage before it.
 Channel backward_from(std::int64_t stage);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline program

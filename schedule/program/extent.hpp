@@ -6,7 +6,7 @@
 #include <numeric>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline program {
 
 // What an extent may count besides constants.
 enum class Counting : std::uint8_t { ones, tokens };
@@ -61,4 +61,4 @@ class Extent {
 // The tokens of a micro-batch.
 inline constexpr Extent all_tokens = Extent::of(Counting::tokens);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline program

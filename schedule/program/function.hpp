@@ -9,7 +9,7 @@
 
 #include "schedule/program/sharding.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline program {
 
 // How the result lies.
 enum class ResultShape : std::uint8_t {
@@ -195,4 +195,4 @@ inline constexpr Function lookup_backward{
 
 }  // namespace functions
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline program

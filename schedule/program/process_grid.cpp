@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline program {
 
 const char* name(Axis axis) {
   constexpr std::array<const char*, axis_count> names{"x", "y", "z", "data", "pipe"};
@@ -155,4 +155,4 @@ ProcessGrid ProcessGrid::parse(const std::string& text) {
   return ProcessGrid(extents);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline program

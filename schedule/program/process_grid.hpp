@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline program {
 
 enum class Axis : std::uint8_t { x, y, z, data, pipe };
 
@@ -65,4 +65,4 @@ class ProcessGrid {
   Coordinates extents_{1, 1, 1, 1, 1};
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline program

@@ -1,7 +1,7 @@
 // Names of the program's parts and the local size of its values; see program.hpp.
 #include "schedule/program/program.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline program {
 
 const char* name(Precision precision) {
   constexpr const char* names[]{"bf16", "fp32", "int32"};
@@ -102,4 +102,4 @@ std::int64_t Program::local_elements(Id id, const ProcessGrid& grid,
   return sum;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline program

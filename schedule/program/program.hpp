@@ -13,7 +13,7 @@
 #include "schedule/program/step_options.hpp"
 #include "schedule/program/turn.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline program {
 
 using Id = std::int32_t;  // index of a value in its program
 
@@ -172,4 +172,4 @@ struct Program {
   std::int64_t local_elements(Id id, const ProcessGrid& grid, const Quantities& quantities) const;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline program

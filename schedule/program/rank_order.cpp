@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline program {
 
 RankOrder RankOrder::parse(const std::string& text) {
   const auto refuse = [&](const std::string& why) {
@@ -58,4 +58,4 @@ std::string RankOrder::str() const {
   return text;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline program

@@ -6,7 +6,7 @@
 
 #include "schedule/program/process_grid.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline program {
 
 class RankOrder {
  public:
@@ -30,4 +30,4 @@ class RankOrder {
   std::array<Axis, axis_count> axes_ = all_axes;  // neighbours first
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline program

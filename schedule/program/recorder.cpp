@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline program {
 
 namespace {
 
@@ -581,4 +581,4 @@ Program Recorder::finish(const std::vector<Steady>& steady, const ReadyQueue& re
   return std::move(program_);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline program

@@ -7,7 +7,7 @@
 
 #include "schedule/program/program.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline program {
 
 // What a map, reduce, attention or lookup produces.
 struct Result {
@@ -142,4 +142,4 @@ class Recorder {
   Program program_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline program

@@ -1,7 +1,7 @@
 // Local extents and readable forms of shardings; see sharding.hpp.
 #include "schedule/program/sharding.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline program {
 
 namespace {
 
@@ -68,4 +68,4 @@ std::int64_t Shape::local_elements(const ProcessGrid& grid, const Quantities& qu
                     sharding.pieces.parts(grid));
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline program

@@ -11,7 +11,7 @@
 #include "schedule/program/extent.hpp"
 #include "schedule/program/process_grid.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline program {
 
 // Axes without an order: where a reduction is owed.
 class AxisSet {
@@ -122,4 +122,4 @@ struct Shape {
   bool flat() const { return !sharding.pieces.empty(); }
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline program

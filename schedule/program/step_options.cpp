@@ -4,7 +4,7 @@
 
 #include "support/field.hpp"
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline program {
 namespace {
 
 using Options = StepOptions;
@@ -179,4 +179,4 @@ const FieldTable<StepOptions>& step_fields() {
   return table;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline program

@@ -6,10 +6,12 @@
 
 #include "schedule/program/rank_order.hpp"
 
-namespace fourfold {
-
+namespace fourfold::inline support {
 template <typename T>
 class FieldTable;
+}  // namespace fourfold::inline support
+
+namespace fourfold::inline schedule::inline program {
 
 enum class Precision : std::uint8_t { bf16, fp32, int32 };
 constexpr std::int64_t bytes_per_element(Precision p) {
@@ -137,4 +139,4 @@ inline constexpr std::int64_t most_in_bucket = std::int64_t{1} << 40;
 // is a member above, a row there, and its line in docs/campaigns.md.
 const FieldTable<StepOptions>& step_fields();
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline program

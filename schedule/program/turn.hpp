@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline schedule::inline program {
 
 enum class StepPart : std::uint8_t {
   start,            // once: values are declared
@@ -86,4 +86,4 @@ struct Stage {
   bool operator==(const Stage&) const = default;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline schedule::inline program

@@ -9,7 +9,7 @@
 #include "schedule/fold/short_folds.hpp"
 #include "sim/cost/lower.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline conditions {
 
 namespace {
 
@@ -97,4 +97,4 @@ void refuse_idle_tuning(const Point& point, const Platform& platform) {
                                                     : ""));
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline conditions

@@ -8,7 +8,7 @@
 #include "sim/conditions/jitter.hpp"
 #include "sim/question/point.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline conditions {
 
 // These throw std::runtime_error or std::invalid_argument with a sentence on placements that do not
 // fit the job or the machine, and on slow devices that are not in the job.
@@ -21,4 +21,4 @@ Jitter jitter_of(const WhatIfs& what_ifs);
 // point's.
 void refuse_idle_tuning(const Point& point, const Platform& platform);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline conditions

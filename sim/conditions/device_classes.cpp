@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline conditions {
 
 std::vector<std::int64_t> DeviceClasses::samples() const {
   const auto ranks = static_cast<std::int64_t>(of_rank.size());
@@ -56,4 +56,4 @@ DeviceClasses device_classes(const ProcessGrid& grid, const std::vector<double>&
   return classes;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline conditions

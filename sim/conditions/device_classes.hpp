@@ -7,7 +7,7 @@
 
 #include "schedule/program/process_grid.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline conditions {
 
 struct DeviceClasses {
   std::vector<std::string> names;
@@ -21,4 +21,4 @@ struct DeviceClasses {
 // rank that shares groups of several axes with slow devices belongs to the first of x, y, z, data.
 DeviceClasses device_classes(const ProcessGrid& grid, const std::vector<double>& factors);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline conditions

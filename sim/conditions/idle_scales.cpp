@@ -10,7 +10,7 @@
 #include "platforms/network/topology.hpp"
 #include "sim/conditions/conditions.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline conditions {
 namespace {
 
 bool of_links(const std::string& key) {
@@ -56,4 +56,4 @@ void refuse_idle_scales(const Point& point, const Platform& platform) {
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline conditions

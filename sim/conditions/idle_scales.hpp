@@ -4,10 +4,10 @@
 #include "platforms/platform.hpp"
 #include "sim/question/point.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline conditions {
 
 // Throws std::invalid_argument with a sentence if a factor on a bandwidth of links changes no link
 // that a ring of the point's grid passes. `platform` is as scaled.
 void refuse_idle_scales(const Point& point, const Platform& platform);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline conditions

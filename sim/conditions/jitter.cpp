@@ -7,7 +7,7 @@
 #include <numeric>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline conditions {
 namespace {
 
 // Where the normal distribution function reaches `probability`, by bisection.
@@ -41,4 +41,4 @@ Jitter::Jitter(double deviation, std::uint64_t seed) : deviation_(deviation), se
   for (double& factor : quantiles_) factor /= mean;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline conditions

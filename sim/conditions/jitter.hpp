@@ -6,7 +6,7 @@
 
 #include "support/random.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline conditions {
 
 // Every rank draws a factor for every compute step (what it computes between two posts or waits),
 // independently of all others. Factors are lognormal: mean 1, never below 0, with the standard
@@ -37,4 +37,4 @@ class Jitter {
   std::array<double, quantile_count> quantiles_{};
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline conditions

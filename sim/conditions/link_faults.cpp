@@ -10,7 +10,7 @@
 #include <utility>
 #include <variant>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline conditions {
 namespace {
 
 // "nic:17.2" as its kind and its numbers.
@@ -270,4 +270,4 @@ void FaultyLinks::refuse_idle(const std::vector<Footprint>& footprints) const {
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline conditions

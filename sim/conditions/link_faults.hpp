@@ -18,7 +18,7 @@
 #include "platforms/network/topology.hpp"
 #include "sim/conditions/what_ifs.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline conditions {
 
 struct LinkFaults {
   std::vector<Degradation> degrade;
@@ -66,4 +66,4 @@ class FaultyLinks {
   std::unordered_map<std::int32_t, std::vector<std::vector<std::int32_t>>> gone_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline conditions

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline conditions {
 namespace {
 
 constexpr std::int64_t most_numbers = 10'000'000;  // so that "0-999999999999" is refused at once
@@ -135,4 +135,4 @@ std::vector<std::string> sentences(const WhatIfs& what_ifs, std::int64_t ranks) 
   return all;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline conditions

@@ -9,7 +9,7 @@
 
 #include "sim/cost/collective_tuning.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline conditions {
 
 // "packed", "spread" and "random", or a list in the order of ranks: "nodes=0-127,130",
 // "devices=...".
@@ -80,4 +80,4 @@ std::vector<std::string> sentences(const WhatIfs& what_ifs, std::int64_t ranks);
 // The ranks that SlowDevices::count stands for: the middles of `count` equal parts of the job.
 std::vector<std::int64_t> evenly_spread_ranks(std::int64_t count, std::int64_t ranks);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline conditions

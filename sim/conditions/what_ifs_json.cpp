@@ -14,7 +14,7 @@
 #include "support/field_json.hpp"
 #include "support/nearest_name.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline conditions {
 namespace {
 
 using nlohmann::json;
@@ -235,7 +235,7 @@ const FieldTable<WhatIfs>& what_if_fields() {
 }
 
 json json_of(const WhatIfs& what_ifs) {
-  return json_of(what_if_fields().values(what_ifs));
+  return json_of_values(what_if_fields().values(what_ifs));
 }
 
 WhatIfs read_what_ifs(JsonObject object) {
@@ -249,4 +249,4 @@ WhatIfs read_what_ifs(JsonObject object) {
   return what_ifs;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline conditions

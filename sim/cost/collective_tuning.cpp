@@ -8,7 +8,7 @@
 
 #include "support/nearest_name.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline cost {
 namespace {
 
 constexpr const char* automatic = "auto";
@@ -49,4 +49,4 @@ std::string name(const CollectiveTuning& tuning) {
   return (tuning.only ? std::string(name(*tuning.only)) + ":" : "") + name(*tuning.algorithm);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline cost

@@ -6,7 +6,7 @@
 
 #include "schedule/collectives/collective.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline cost {
 
 struct CollectiveTuning {
   std::optional<CollectiveAlgorithm> algorithm;  // none: the library chooses
@@ -25,4 +25,4 @@ CollectiveTuning collective_tuning(const std::string& words);
 // The words again.
 std::string name(const CollectiveTuning& tuning);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline cost

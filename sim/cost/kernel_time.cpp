@@ -5,7 +5,7 @@
 #include <boost/math/special_functions/erf.hpp>
 #include <cmath>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline cost {
 
 namespace {
 
@@ -292,4 +292,4 @@ double slowdown(const Node& node, std::int64_t devices) {
   return node.crowding.back().slowdown;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline cost

@@ -5,7 +5,7 @@
 #include "platforms/platform.hpp"
 #include "schedule/fold/count.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline cost {
 
 // Sustained rate of a product of local m x k and k x n blocks: the processor's table, linear in the
 // logarithm of the geometric mean of m, n and k, flat beyond the table's ends.
@@ -48,4 +48,4 @@ double slowest(const Processor& processor, std::int64_t devices);
 // Time of kernels where a job has so many devices, over what the processor's rates give.
 double slowdown(const Node& node, std::int64_t devices);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline cost

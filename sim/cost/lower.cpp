@@ -10,7 +10,7 @@
 #include "sim/cost/kernel_time.hpp"
 #include "sim/cost/protocol.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline cost {
 
 namespace {
 
@@ -324,4 +324,4 @@ void lower(const Pipeline& pipeline, const std::vector<LocalSizes>& sizes, const
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline cost

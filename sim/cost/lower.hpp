@@ -13,7 +13,7 @@
 #include "sim/cost/timed_program.hpp"
 #include "sim/question/point.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline cost {
 
 // Tokens of one micro-batch over all devices.
 std::int64_t micro_batch_tokens(const Point& point);
@@ -64,4 +64,4 @@ struct TimedBodies {
 void lower(const Pipeline& pipeline, const std::vector<LocalSizes>& sizes, const Target& target,
            TimedBodies& bodies);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline cost

@@ -9,7 +9,7 @@
 
 #include "schedule/models/fit.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline cost {
 
 namespace {
 
@@ -170,4 +170,4 @@ std::vector<ProcessGrid> coded_grids(const Model& model, std::int64_t sequences,
   return first;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline cost

@@ -12,7 +12,7 @@
 #include "schedule/program/process_grid.hpp"
 #include "schedule/program/rank_order.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline cost {
 
 // Effective bandwidth of the groups of `axis`: inside a node what the library measured there,
 // across nodes that of a whole node divided by min(devices per node, inner extents), equation (7).
@@ -39,4 +39,4 @@ std::vector<ProcessGrid> coded_grids(const Model& model, std::int64_t sequences,
                                      std::int64_t devices, const std::string& platform,
                                      std::size_t count);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline cost

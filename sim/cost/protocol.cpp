@@ -10,7 +10,7 @@
 
 #include "sim/cost/protocol_forms.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline cost {
 namespace {
 
 void require_sound(Bytes buffer, BytesPerSecond link_rate) {
@@ -154,4 +154,4 @@ CollectiveCost collective_cost(const CollectiveLibrary& library, CollectiveKind 
   return choose_collective(library, kind, buffer, shape, link_rate).cost;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline cost

@@ -7,7 +7,7 @@
 #include "sim/cost/collective_tuning.hpp"
 #include "sim/cost/timed_program.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline cost {
 
 const char* name(WireProtocol protocol);
 
@@ -62,4 +62,4 @@ Interference interference_of(const Platform& platform, const CollectiveChoice& c
 // delay + work / min(rate_cap, link_rate).
 Seconds uncontended(const CollectiveCost& cost, BytesPerSecond link_rate);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline cost

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline cost {
 namespace {
 
 // Bytes on the wire per byte of payload: 8-byte words of 4 bytes data and 4 bytes flag.
@@ -209,4 +209,4 @@ CollectiveChoice CollectiveForms::finished(CollectiveAlgorithm algorithm, WirePr
           uncontended(slowed, link_rate_)};
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline cost

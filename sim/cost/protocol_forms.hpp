@@ -22,7 +22,7 @@
 
 #include "sim/cost/protocol.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline cost {
 
 // The forms of one group, sharing what they have in common.
 class CollectiveForms {
@@ -68,4 +68,4 @@ class CollectiveForms {
   Seconds base_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline cost

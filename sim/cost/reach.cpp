@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline cost {
 
 namespace {
 
@@ -115,4 +115,4 @@ Reach reach_of(const TimedProgram& program) {
   return ReachOfWaits(program).run();
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline cost

@@ -7,7 +7,7 @@
 
 #include "sim/cost/timed_program.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline cost {
 
 // Repetitions, by index of run and of cycle: the most that any wait reaches back. From inside the
 // loop, 1 is the repetition before the wait's own; from behind it, 1 is the last one. A wait whose
@@ -20,4 +20,4 @@ struct Reach {
 // The program must be sound but for waits without a post, which reach back to its beginning.
 Reach reach_of(const TimedProgram& program);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline cost

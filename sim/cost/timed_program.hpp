@@ -11,7 +11,7 @@
 #include "schedule/program/turn.hpp"
 #include "support/quantity.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline cost {
 
 // What one collective costs its group, decided once, when it is posted.
 // Alone it takes delay + work / min(rate_cap, rate its links give).
@@ -169,4 +169,4 @@ constexpr Seconds most_late(const Interference& lost, Seconds uncontended) {
   return uncontended * (lost.of_collectives / (1.0 - lost.of_collectives));
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline cost

@@ -13,7 +13,7 @@
 #include "sim/estimate/ready_queue.hpp"
 #include "sim/estimate/walk.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline estimate {
 
 namespace {
 
@@ -37,7 +37,7 @@ std::vector<Walk<Log>> walked(const TimedProgram& program, Meetings& meetings) {
 
 }  // namespace
 
-Outcome estimate(const TimedProgram& program) {
+Outcome estimate_step(const TimedProgram& program) {
   if (!program.queues.empty()) return queued_estimate(program);
   Meetings meetings(program);
   std::vector<Outcome> stages;
@@ -130,7 +130,7 @@ TimedProgram lower(const Point& point, const Platform& platform, std::span<const
   return program;
 }
 
-Estimate estimate(const Point& point, const Platform& platform) {
+Estimate estimate_step(const Point& point, const Platform& platform) {
   refuse_misfit(point);
   return Estimator(platform, point)
       .evaluate(stages_of(point), point.grid, point.options.micro_batches);
@@ -176,7 +176,7 @@ Seconds Estimator::alone(const Folded& stage, const ProcessGrid& grid, std::int6
   const Seconds busy = busiest(program_);
   // A ready-queue would wait for messages that nobody sends.
   const bool waits = stage.ready.limit > 0;
-  return waits || busy > most ? busy : estimate(program_).total;
+  return waits || busy > most ? busy : estimate_step(program_).total;
 }
 
 void Estimator::lowered(std::span<const Folded> stages, const ProcessGrid& grid) {
@@ -186,7 +186,7 @@ void Estimator::lowered(std::span<const Folded> stages, const ProcessGrid& grid)
 
 Outcome Estimator::walked(std::span<const Folded> stages, const ProcessGrid& grid) {
   lowered(stages, grid);
-  return estimate(program_);
+  return estimate_step(program_);
 }
 
 Estimate Estimator::evaluate(const std::vector<Folded>& stages, const ProcessGrid& grid,
@@ -238,4 +238,4 @@ void Estimator::add_work(const std::vector<Folded>& stages, const ProcessGrid& g
   result.outcome = walked(stages, grid);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline estimate

@@ -16,7 +16,7 @@
 #include "sim/question/outcome.hpp"
 #include "sim/question/point.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline estimate {
 
 // Walks a timed program once for all devices of a stage, which are alike on this rung: a post
 // starts when the stream reaches it and its channel is free, a wait holds the stream. Loops are
@@ -24,7 +24,7 @@ namespace fourfold {
 // what joins stages starts when the last of them has posted it. Times are means over the stages.
 // Stages that run what has arrived choose their turns on the way (ready_queue.hpp).
 // Throws std::invalid_argument if stages wait for each other for ever.
-Outcome estimate(const TimedProgram& program);
+Outcome estimate_step(const TimedProgram& program);
 
 // The same walk, every repetition of every loop, with the clock at each step: for a timeline of the
 // devices of a stage.
@@ -44,7 +44,7 @@ struct Estimate {
   Counts counts;      // per device, the mean over the stages
   Flops model_flops;  // all devices, the published convention
 };
-Estimate estimate(const Point& point, const Platform& platform);
+Estimate estimate_step(const Point& point, const Platform& platform);
 
 // Evaluates many grids of one question quickly: keeps storage, never results.
 class Estimator {
@@ -69,8 +69,8 @@ class Estimator {
                                 std::int64_t micro_batches);
   // How long a stage would take to which messages come without anybody's having to send them.
   // Where that is more than `most`, it may say less, but more than `most` still: what it computes
-  // without waiting, or what its busiest channel has to do, is found without a walk. Of a stage that
-  // chooses its turns it always says that.
+  // without waiting, or what its busiest channel has to do, is found without a walk. Of a stage
+  // that chooses its turns it always says that.
   Seconds alone(const Folded& stage, const ProcessGrid& grid, std::int64_t micro_batches,
                 Seconds most = {std::numeric_limits<double>::infinity()});
 
@@ -92,4 +92,4 @@ class Estimator {
   PipelineWalk walk_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline estimate

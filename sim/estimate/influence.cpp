@@ -7,12 +7,12 @@
 #include <limits>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline estimate {
 
 namespace {
 
 // Points that agree in all choices of a subset.
-struct Group {
+struct AlikePoints {
   std::uint64_t key = 0;  // their places, mixed radix
   double points = 0.0;
   double sum = 0.0;
@@ -36,7 +36,7 @@ class Subsets {
       sizes_.push_back(size);
       weight *= size;
     }
-    std::vector<Group> points(observations.values.size());
+    std::vector<AlikePoints> points(observations.values.size());
     for (std::size_t n = 0; n < points.size(); ++n) {
       for (std::size_t i = 0; i < choices_; ++i) {
         points[n].key += weights_[i] * observations.places[n * choices_ + i];
@@ -53,9 +53,9 @@ class Subsets {
   std::vector<double> values;  // by subset
 
  private:
-  void walk(const std::vector<Group>& groups, std::size_t subset, std::size_t first) {
+  void walk(const std::vector<AlikePoints>& groups, std::size_t subset, std::size_t first) {
     double variance = 0.0;
-    for (const Group& group : groups) {
+    for (const AlikePoints& group : groups) {
       const double off = group.sum / group.points - mean_;
       variance += group.points * off * off;
     }
@@ -65,16 +65,16 @@ class Subsets {
     }
   }
 
-  std::vector<Group> without(std::vector<Group> groups, std::size_t choice) const {
-    for (Group& group : groups) {
+  std::vector<AlikePoints> without(std::vector<AlikePoints> groups, std::size_t choice) const {
+    for (AlikePoints& group : groups) {
       group.key -= group.key / weights_[choice] % sizes_[choice] * weights_[choice];
     }
     return merged(std::move(groups));
   }
 
-  static std::vector<Group> merged(std::vector<Group> groups) {
+  static std::vector<AlikePoints> merged(std::vector<AlikePoints> groups) {
     std::sort(groups.begin(), groups.end(),
-              [](const Group& a, const Group& b) { return a.key < b.key; });
+              [](const AlikePoints& a, const AlikePoints& b) { return a.key < b.key; });
     std::size_t last = 0;
     for (std::size_t n = 1; n < groups.size(); ++n) {
       if (groups[n].key != groups[last].key) {
@@ -160,4 +160,4 @@ Influence influence(const Observations& observations) {
   return result;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline estimate

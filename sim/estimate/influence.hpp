@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline estimate {
 
 // A function on some of the points of a space: of choice i, `places[n * choices + i]` is what point
 // n chose. Each point stands once, and all weigh the same.
@@ -35,4 +35,4 @@ struct Influence {
 // Throws std::invalid_argument on more choices than most_choices.
 Influence influence(const Observations& observations);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline estimate

@@ -7,7 +7,7 @@
 
 #include "sim/cost/timed_program.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline estimate {
 
 // What joins stages: by channel and group of stages, when the last member posted the k-th message
 // or collective, and when it is done.
@@ -38,9 +38,9 @@ class Meetings {
 
   void post(ChannelNumber channel, std::int64_t stage, std::size_t number, double now,
             double duration) {
-    Group& group = at(channel, stage);
+    MeetingGroup& group = at(channel, stage);
     if (group.meetings.size() <= number) group.meetings.resize(number + 1);
-    Meeting& meeting = group.meetings[number];
+    MeetingTimes& meeting = group.meetings[number];
     meeting.last_post = std::max(meeting.last_post, now);
     if (++meeting.posts < group.members) return;
     const double free = number == 0 ? 0.0 : group.meetings[number - 1].finish;
@@ -55,15 +55,15 @@ class Meetings {
   }
 
  private:
-  struct Meeting {
+  struct MeetingTimes {
     std::size_t posts = 0;
     double last_post = 0.0;
     double finish = 0.0;
   };
-  struct Group {
+  struct MeetingGroup {
     std::size_t members = 0;
     std::size_t done = 0;
-    std::vector<Meeting> meetings;
+    std::vector<MeetingTimes> meetings;
   };
 
   void join(const Channel& channel, std::size_t number) {
@@ -78,7 +78,7 @@ class Meetings {
     }
   }
 
-  Group& at(ChannelNumber channel, std::int64_t stage) {
+  MeetingGroup& at(ChannelNumber channel, std::int64_t stage) {
     const auto c = static_cast<std::size_t>(channel);
     return of_channel_[c][static_cast<std::size_t>(groups_[c][static_cast<std::size_t>(stage)])];
   }
@@ -86,8 +86,8 @@ class Meetings {
   std::int64_t stages_;
   std::vector<bool> joins_;                        // by channel
   std::vector<std::vector<std::int64_t>> groups_;  // by channel and stage: its group's first stage
-  std::vector<std::vector<Group>> of_channel_;     // by channel and first stage
-  std::vector<bool> meets_;                        // by run
+  std::vector<std::vector<MeetingGroup>> of_channel_;  // by channel and first stage
+  std::vector<bool> meets_;                            // by run
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline estimate

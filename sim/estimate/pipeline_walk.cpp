@@ -6,7 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline estimate {
 
 namespace {
 // As times are told apart, relative to those of a leg.
@@ -349,4 +349,4 @@ Outcome PipelineWalk::outcome(const Pipeline& pipeline, const TimedBodies& bodie
   return outcome;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline estimate

@@ -9,7 +9,7 @@
 #include "sim/cost/lower.hpp"
 #include "sim/question/outcome.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline estimate {
 
 // A leg costs the same wherever it begins with nothing under way on the stage's own channels. Where
 // something is, its cost depends on when that will be done: what was walked is remembered, and
@@ -123,4 +123,4 @@ class PipelineWalk {
   std::int64_t walked_ = 0;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline estimate

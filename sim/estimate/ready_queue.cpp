@@ -13,7 +13,7 @@
 #include "schedule/order/side_by_side.hpp"
 #include "sim/estimate/meetings.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline estimate {
 
 namespace {
 
@@ -290,4 +290,4 @@ DeviceLog queued_log(const TimedProgram& program, std::int64_t stage) {
   return log;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline estimate

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline estimate {
 
 const Pipeline& Recordings::pipeline(std::int64_t stages, std::int64_t micro_batches) {
   const auto [slot, fresh] = pipelines_.try_emplace({stages, micro_batches});
@@ -34,12 +34,12 @@ const Folded& Recordings::recorded(const Stage& stage, std::int64_t micro_batche
   options.micro_batches = micro_batches;
   const std::int64_t few = std::min(micro_batches, recorded_micro_batches(model_, options_, stage));
   Folded& shared = recordings_[{stage.index, stage.count, few}];
-  if (shared.cycles.empty()) shared = fold(recorded_schedule(model_, options, stage));
+  if (shared.cycles.empty()) shared = fold_schedule(recorded_schedule(model_, options, stage));
   if (shared.micro_batches <= micro_batches) return shared;
   // What many had to record is more than these are.
   Folded& own = recordings_[{stage.index, stage.count, micro_batches}];
-  if (own.cycles.empty()) own = fold(recorded_schedule(model_, options, stage));
+  if (own.cycles.empty()) own = fold_schedule(recorded_schedule(model_, options, stage));
   return own;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline estimate

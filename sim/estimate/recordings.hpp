@@ -12,7 +12,7 @@
 #include "schedule/fold/pipeline.hpp"
 #include "schedule/fold/short_folds.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline estimate {
 
 // Of one model with options that differ in their micro-batches only.
 class Recordings {
@@ -40,4 +40,4 @@ class Recordings {
   std::map<std::pair<std::int64_t, std::int64_t>, Pipeline> pipelines_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline estimate

@@ -10,7 +10,7 @@
 #include "sim/estimate/recordings.hpp"
 #include "support/divisors.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline estimate {
 
 namespace {
 
@@ -179,4 +179,4 @@ double top1_regret(const std::vector<double>& estimated, const std::vector<doubl
   return simulated[static_cast<std::size_t>(chosen)] / best - 1.0;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline estimate

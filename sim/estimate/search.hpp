@@ -11,7 +11,7 @@
 #include "sim/estimate/estimate.hpp"
 #include "sim/question/point.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline estimate {
 
 struct Candidate {
   ProcessGrid grid;
@@ -48,4 +48,4 @@ double kendall_tau(const std::vector<double>& a, const std::vector<double>& b);
 // How much slower the estimate's first choice is than the best, by simulated seconds: 0.03 = 3 %.
 double top1_regret(const std::vector<double>& estimated, const std::vector<double>& simulated);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline estimate

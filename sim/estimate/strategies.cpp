@@ -13,7 +13,7 @@
 #include "sim/estimate/estimate.hpp"
 #include "sim/estimate/recordings.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline estimate {
 
 namespace {
 
@@ -291,4 +291,4 @@ StrategyAnswer search_strategies(const Point& pattern, const Platform& platform,
   return answer;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline estimate

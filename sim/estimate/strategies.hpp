@@ -11,7 +11,7 @@
 #include "sim/estimate/strategy_space.hpp"
 #include "sim/question/point.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline estimate {
 
 // All that fit the rules, by their places in the words of each factor.
 struct Visited {
@@ -55,4 +55,4 @@ StrategyAnswer search_strategies(
     const Point& pattern, const Platform& platform, const StrategySpace& space,
     const StrategyWish& wish, const std::function<void(std::int64_t, std::int64_t)>& progress = {});
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline estimate

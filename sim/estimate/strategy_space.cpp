@@ -12,7 +12,7 @@
 #include "support/field.hpp"
 #include "support/nearest_name.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline estimate {
 
 namespace {
 
@@ -326,4 +326,4 @@ Enumerated enumerate(const Model& model, const StrategyLists& lists) {
   return Enumeration(model, lists).result();
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline estimate

@@ -12,7 +12,7 @@
 #include "sim/question/point.hpp"
 #include "support/quantity.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline estimate {
 
 // An option of the step that is left open: its flag, and the words that it may be given.
 struct OptionChoice {
@@ -133,4 +133,4 @@ struct Enumerated {
 // Throws std::runtime_error if more than most_strategies fit.
 Enumerated enumerate(const Model& model, const StrategyLists& lists);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline estimate

@@ -10,7 +10,7 @@
 #include "sim/explain/device_log.hpp"
 #include "sim/question/outcome.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline estimate {
 
 // A log that nobody asked for; with one, no repetition may be skipped.
 struct NoLog {
@@ -340,4 +340,4 @@ class Walk {
   Before before_turn_, before_round_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline estimate

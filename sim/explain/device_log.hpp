@@ -6,7 +6,7 @@
 
 #include "schedule/program/turn.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline explain {
 
 // Seconds since the step began. Posts and waits are counted in unrolled order, as are repetitions.
 struct DeviceLog {
@@ -24,4 +24,4 @@ struct DeviceLog {
   std::vector<StepPart> turns;  // that were chosen, of a ready-queue
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline explain

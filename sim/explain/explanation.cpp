@@ -11,7 +11,7 @@
 #include "sim/cost/lower.hpp"
 #include "sim/explain/ideal.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline explain {
 
 namespace {
 
@@ -73,9 +73,9 @@ class Explainer {
   Explainer(const Point& point, const Platform& platform)
       : point_(point),
         platform_(platform),
-        estimate_(estimate(point, platform)),
+        estimate_(estimate_step(point, platform)),
         program_(lower(point, platform)),
-        closed_form_(estimate(program_)) {
+        closed_form_(estimate_step(program_)) {
     const std::int64_t stages = point.grid.extent(Axis::pipe);
     for (std::int64_t stage = 0; stage < stages; ++stage) {
       steps_.push_back(named_step(point.model, point.options, {stage, stages}));
@@ -247,7 +247,7 @@ class Explainer {
     for (Seconds channel : outcome.busy) busiest = std::max(busiest, channel);
     for (IdealPart part : all_ideal_parts) {
       // Walked anew, as faster products hide less.
-      const Seconds ideal = estimate(lower(point_, platform_, part)).total;
+      const Seconds ideal = estimate_step(lower(point_, platform_, part)).total;
       const double ratio = ideal / closed_form_.total;
       result_.ideals.push_back({key_of(part), sentence(part), outcome.total * ratio,
                                 simulated ? "closed form's ratio" : "closed form"});
@@ -308,8 +308,8 @@ BytesPerSecond bus_bandwidth(CollectiveKind kind, Bytes buffer, std::int64_t mem
   return buffer * part_sent(kind, members) / seconds;
 }
 
-Explanation explain(const Point& point, const Platform& platform,
-                    const std::optional<Simulated>& simulated) {
+Explanation explain_step(const Point& point, const Platform& platform,
+                         const std::optional<Simulated>& simulated) {
   return Explainer(point, platform).explain(simulated);
 }
 
@@ -397,4 +397,4 @@ Seconds Explanation::waiting() const {
   return sum;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline explain

@@ -16,7 +16,7 @@
 #include "sim/question/point.hpp"
 #include "sim/question/replay_detail.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline explain {
 
 // Kernels by what bounds them. memory_bound: maps, reductions, additions, lookups.
 enum class Work : std::uint8_t { gemm, attention, memory_bound, optimizer };
@@ -103,7 +103,7 @@ BytesPerSecond bus_bandwidth(CollectiveKind kind, Bytes buffer, std::int64_t mem
 // Explains the closed form's outcome, or the simulated one where there is one. Ideal parts that no
 // rerun tells are taken from the closed form, by their ratio there, and say so. Throws
 // std::runtime_error if the grid does not fit the model.
-Explanation explain(const Point& point, const Platform& platform,
-                    const std::optional<Simulated>& simulated);
+Explanation explain_step(const Point& point, const Platform& platform,
+                         const std::optional<Simulated>& simulated);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline explain

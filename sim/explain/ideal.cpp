@@ -5,7 +5,7 @@
 
 #include "sim/estimate/estimate.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline explain {
 
 namespace {
 
@@ -57,4 +57,4 @@ TimedProgram lower(const Point& point, const Platform& platform, IdealPart ideal
   return program;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline explain

@@ -9,7 +9,7 @@
 #include "sim/cost/timed_program.hpp"
 #include "sim/question/point.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline explain {
 
 // network: collectives take no time and no computing units, but still wait for their members.
 // gemm_...: every matrix product runs at that peak, in any layout.
@@ -22,4 +22,4 @@ std::string sentence(IdealPart part);
 // As lower() of sim/estimate/estimate.hpp, with the ideal part.
 TimedProgram lower(const Point& point, const Platform& platform, IdealPart ideal);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline explain

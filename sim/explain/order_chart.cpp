@@ -12,7 +12,7 @@
 #include "schedule/order/step.hpp"
 #include "sim/estimate/estimate.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline explain {
 
 namespace {
 
@@ -34,7 +34,7 @@ Recorded recorded(const Point& point, const Platform& platform) {
   for (std::int64_t i = 0; i < stages; ++i) {
     result.schedules.push_back(
         issue(record_step(point.model, point.options, Stage{i, stages}), point.options));
-    folded.push_back(fold(result.schedules.back()));
+    folded.push_back(fold_schedule(result.schedules.back()));
   }
   result.program = lower(point, platform, folded);
   return result;
@@ -215,4 +215,4 @@ OrderChart chart_of(const Point& point, const Platform& platform) {
   return chart_of(recorded(point, platform));
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline explain

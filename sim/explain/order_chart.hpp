@@ -9,7 +9,7 @@
 #include "sim/question/point.hpp"
 #include "support/quantity.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline explain {
 
 // A turn, or a part of one between waits for other stages.
 struct ChartedTurn {
@@ -43,4 +43,4 @@ OrderChart chart_of(const StepOptions& options, std::int64_t stages, const TurnT
 // Of a point; every micro-batch is written down, so it is for a few.
 OrderChart chart_of(const Point& point, const Platform& platform);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline explain

@@ -7,7 +7,7 @@
 #include "sim/cost/kernel_time.hpp"
 #include "sim/cost/lower.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline explain {
 
 // A body's steps beside timed steps: kernels of neighbouring bundles share one timed step.
 class ProgramDetail::Pairing {
@@ -125,4 +125,4 @@ std::int64_t ProgramDetail::span_count() const {
   return count;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline explain

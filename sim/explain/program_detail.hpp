@@ -11,7 +11,7 @@
 #include "sim/cost/timed_program.hpp"
 #include "sim/question/point.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline explain {
 
 // What a timed program was lowered from, kernel by kernel.
 class ProgramDetail {
@@ -53,4 +53,4 @@ class ProgramDetail {
   std::vector<std::int64_t> micro_batches_;   // by cycle
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline explain

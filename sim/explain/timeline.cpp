@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline explain {
 
 namespace {
 
@@ -312,4 +312,4 @@ std::vector<Span> timeline(const DeviceLog& log, const ProgramDetail& detail,
   return Unrolling(log, detail, logged, repeated, stage).run();
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline explain

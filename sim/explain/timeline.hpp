@@ -13,7 +13,7 @@
 #include "sim/explain/program_detail.hpp"
 #include "sim/question/point.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline explain {
 
 // interference: kernels slowed by the collective that is then waited for. skipped: repetitions that
 // the timeline leaves out.
@@ -46,4 +46,4 @@ std::vector<Span> timeline(const DeviceLog& log, const ProgramDetail& detail,
                            const LoggedRepetitions& logged, Repeated repeated,
                            std::int64_t stage = 0);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline explain

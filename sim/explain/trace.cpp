@@ -9,7 +9,7 @@
 #include "sim/cost/protocol.hpp"
 #include "support/chrome_trace.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline explain {
 
 namespace {
 
@@ -92,4 +92,4 @@ std::string trace_json(const std::vector<TracedDevice>& devices, const ProgramDe
   return trace.text(other);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline explain

@@ -7,7 +7,7 @@
 
 #include "sim/explain/timeline.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline explain {
 
 struct TracedDevice {
   std::int64_t rank = 0;
@@ -25,4 +25,4 @@ Repeated repeated_in_trace(const ProgramDetail& detail, std::int64_t devices);
 std::string trace_json(const std::vector<TracedDevice>& devices, const ProgramDetail& detail,
                        const std::string& title);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline explain

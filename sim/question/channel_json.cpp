@@ -7,7 +7,7 @@
 
 #include "sim/cost/timed_program.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline question {
 namespace {
 
 // What stages of a pipeline say to each other.
@@ -44,4 +44,4 @@ std::vector<Channel> channels_in(const nlohmann::json& object) {
   return channels;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline question

@@ -8,7 +8,7 @@
 #include "schedule/program/channel.hpp"
 #include "support/json_object.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline question {
 
 template <typename Quantity>
 nlohmann::json json_by_channel(const std::vector<Channel>& channels,
@@ -31,4 +31,4 @@ std::vector<Quantity> read_by_channel(JsonObject object, const std::vector<Chann
 // name that no channel can have.
 std::vector<Channel> channels_in(const nlohmann::json& object);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline question

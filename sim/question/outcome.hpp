@@ -7,7 +7,7 @@
 #include "schedule/program/channel.hpp"
 #include "support/quantity.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline question {
 
 // Times of one device (replay: the mean over devices), and total = the moment the last one ends.
 // compute + sum of exposed = total on every device.
@@ -58,4 +58,4 @@ inline Outcome mean(const std::vector<Outcome>& stages) {
   return sum;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline question

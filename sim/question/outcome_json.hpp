@@ -6,11 +6,11 @@
 #include "sim/question/outcome.hpp"
 #include "support/json_object.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline question {
 
 // Seconds are written so that reading gives back the same bits.
 nlohmann::json json_of(const Outcome& outcome);
 // Throws std::runtime_error with a sentence on anything missing, unknown or negative.
 Outcome read_outcome(JsonObject object);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline question

@@ -9,7 +9,7 @@
 #include "support/field_json.hpp"
 #include "support/json_object.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline question {
 namespace {
 
 using nlohmann::json;
@@ -24,22 +24,22 @@ Model read_model_values(JsonObject object) {
 }  // namespace
 
 json json_of(const Model& model) {
-  return json_of(model_record_fields().values(model));
+  return json_of_values(model_record_fields().values(model));
 }
 
-json json_of(const Scales& scales) {
+json json_of_scales(const Scales& scales) {
   json object = json::object();
   for (const auto& [key, factor] : scales) object[key] = factor;
   return object;
 }
 
 json json_of(const StepOptions& options) {
-  return json_of(step_fields().values(options));
+  return json_of_values(step_fields().values(options));
 }
 
 json json_of(const Point& point) {
   json object{{"platform", point.platform},
-              {"scales", json_of(point.scales)},
+              {"scales", json_of_scales(point.scales)},
               {"model", json_of(point.model)},
               {"grid", point.grid.str()},
               {"global_batch_sequences", point.global_batch},
@@ -103,4 +103,4 @@ Point point_from_json(const std::string& text) {
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline question

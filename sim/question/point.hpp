@@ -11,7 +11,7 @@
 #include "schedule/program/step_options.hpp"
 #include "sim/conditions/what_ifs.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline question {
 
 struct Point {
   std::string platform;  // name or path
@@ -28,4 +28,4 @@ std::string to_json(const Point& point);  // one line
 // Throws std::runtime_error with a sentence on anything missing, unknown or impossible.
 Point point_from_json(const std::string& text);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline question

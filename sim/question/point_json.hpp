@@ -7,15 +7,15 @@
 #include "sim/question/point.hpp"
 #include "support/json_object.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline question {
 
 nlohmann::json json_of(const Point& point);
 nlohmann::json json_of(const Model& model);
-nlohmann::json json_of(const Scales& scales);
+nlohmann::json json_of_scales(const Scales& scales);
 nlohmann::json json_of(const StepOptions& options);
 // These throw std::runtime_error with a sentence on anything missing, unknown or impossible.
 Point read_point(JsonObject object);
 StepOptions read_options(JsonObject object);
 Scales read_scales(const nlohmann::json& value);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline question

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline question {
 
 struct Build {
   std::string commit;           // 12 hex digits, then "-dirty" if the tree differs; or "unknown"
@@ -16,4 +16,4 @@ struct Build {
 
 const Build& build();
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline question

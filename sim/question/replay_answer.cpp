@@ -7,7 +7,7 @@
 #include "sim/question/outcome_json.hpp"
 #include "support/json_object.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline question {
 namespace {
 
 using nlohmann::json;
@@ -84,4 +84,4 @@ ReplayAnswer replay_answer_from_json(const std::string& text) {
   return answer;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline question

@@ -8,7 +8,7 @@
 #include "sim/question/outcome.hpp"
 #include "sim/question/replay_detail.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline question {
 
 // Its exit status when it takes more work than its option --work-limit allows.
 inline constexpr int over_work_limit = 3;
@@ -29,4 +29,4 @@ std::string to_json(const ReplayAnswer& answer);
 // Throws std::runtime_error with a sentence if the text is no answer (say, the process died).
 ReplayAnswer replay_answer_from_json(const std::string& text);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline question

@@ -7,7 +7,7 @@
 #include "sim/question/channel_json.hpp"
 #include "support/plain_sentence.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline question {
 namespace {
 
 using nlohmann::json;
@@ -159,4 +159,4 @@ ReplayDetail read_detail(JsonObject object, const std::vector<Channel>& channels
   return detail;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline question

@@ -13,7 +13,7 @@
 #include "support/json_object.hpp"
 #include "support/quantity.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline question {
 
 // explanation: sums; timeline: besides, logs of the sampled devices.
 enum class DetailWanted : std::uint8_t { none, explanation, timeline };
@@ -75,4 +75,4 @@ nlohmann::json json_of_sums(const ReplayDetail& detail, const std::vector<Channe
 // Throws std::runtime_error with a sentence on anything missing or unknown.
 ReplayDetail read_detail(JsonObject object, const std::vector<Channel>& channels);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline question

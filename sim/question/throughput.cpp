@@ -1,7 +1,7 @@
 // Divisions; see throughput.hpp.
 #include "sim/question/throughput.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline question {
 
 Flops hardware_flops(const Model& model, std::int64_t sequences, const StepOptions& options) {
   Flops flops = model_flops(model, sequences, options.recompute);
@@ -31,4 +31,4 @@ Throughput throughput(const Point& point, Seconds step, FlopsPerSecond peak) {
   return result;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline question

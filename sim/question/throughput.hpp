@@ -6,7 +6,7 @@
 #include "sim/question/point.hpp"
 #include "support/quantity.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline question {
 
 // Model flops of a step with what it repeats: those of Narayanan et al. (SC21, eq. 3) with full
 // recompute counted; with selective recompute of unfused attention, the product of queries and keys
@@ -28,4 +28,4 @@ inline constexpr const char* throughput_conventions =
     "MFU: model flops without recompute (Narayanan et al. SC21 eq. 3) against the advertised peak; "
     "HFU: with those that recompute repeats.";
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline question

@@ -5,7 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 Communicators::Communicators(const ProcessGrid& grid, const std::vector<Channel>& channels,
                              const std::vector<bool>& used, std::int32_t crews_in_stage)
@@ -78,4 +78,4 @@ std::vector<std::int32_t> Communicators::numbers(const ProcessGrid& grid, const 
   return numbers;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

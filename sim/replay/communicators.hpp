@@ -9,7 +9,7 @@
 #include "schedule/program/channel.hpp"
 #include "schedule/program/process_grid.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 class Communicators {
  public:
@@ -86,4 +86,4 @@ class Communicators {
   std::vector<std::int32_t> first_member_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

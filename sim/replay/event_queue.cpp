@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 namespace {
 constexpr std::size_t recent_count = 1024;  // a power of two
@@ -59,4 +59,4 @@ Event EventQueue::pop() {
   return event;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 // Something happens to flows [flow, flow + count).
 struct Event {
@@ -62,4 +62,4 @@ class EventQueue {
   std::uint32_t created_ = 0;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

@@ -8,7 +8,7 @@
 
 #include "sim/cost/reach.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 namespace {
 
@@ -226,4 +226,4 @@ Repetitions more_repetitions(const TimedProgram& program, Repetitions repetition
   return repetitions;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

@@ -8,7 +8,7 @@
 #include "sim/replay/issue_stream.hpp"
 #include "sim/replay/ranks.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 // How far the last two repetitions of a cut loop are from being alike, relative to one repetition:
 // in the time they take, in what is exposed, and in how far each channel lags behind its ranks, as
@@ -47,4 +47,4 @@ Repetitions first_repetitions(const TimedProgram& program, const ProcessGrid& gr
 Repetitions more_repetitions(const TimedProgram& program, Repetitions repetitions,
                              const Disagreement& found, double tolerance);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 namespace {
 constexpr double nothing_pending = -1.0;  // SimGrid's way to say so
@@ -35,4 +35,4 @@ void FlowModel::update_actions_state(double, double delta) {
   network_->advance();
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

@@ -6,7 +6,7 @@
 
 #include "sim/replay/flow_network.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 class FlowModel : public simgrid::kernel::resource::Model {
  public:
@@ -24,4 +24,4 @@ class FlowModel : public simgrid::kernel::resource::Model {
   double elapsed_ = 0.0;  // since the network's time 0
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 namespace {
 constexpr std::int64_t work_of_event = 10;
@@ -268,4 +268,4 @@ void FlowNetwork::advance() {
   if (counts_.work > work_limit_) throw TooMuchWork();
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

@@ -14,7 +14,7 @@
 #include "sim/replay/parts.hpp"
 #include "sim/replay/transport.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 class FlowNetwork : public Transport {
  public:
@@ -134,4 +134,4 @@ class FlowNetwork : public Transport {
   std::int64_t work_limit_ = std::numeric_limits<std::int64_t>::max();
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

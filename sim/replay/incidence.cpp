@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 namespace {
 constexpr double full_tolerance = 1e-9;  // relative, for rounding errors of the sum of loads
@@ -123,4 +123,4 @@ Incidence Incidence::deciding(const std::vector<double>& bounds) const {
   return result;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

@@ -11,7 +11,7 @@
 
 #include "platforms/network/topology.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 // An entry of the matrix seen from a link.
 struct FlowShare {
@@ -90,4 +90,4 @@ class Incidence {
   std::vector<Entry> by_link_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

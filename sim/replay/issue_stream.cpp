@@ -7,7 +7,7 @@
 
 #include "sim/replay/stream_writer.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 namespace {
 
@@ -170,4 +170,4 @@ std::vector<IssueStream> unroll(const TimedProgram& program, const ProcessGrid& 
   return streams;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

@@ -9,7 +9,7 @@
 #include "schedule/program/process_grid.hpp"
 #include "sim/cost/timed_program.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 // How many repetitions of each loop are walked, by index of run and of cycle.
 struct Repetitions {
@@ -70,4 +70,4 @@ void refuse_unsound(const TimedProgram& program, const ProcessGrid& grid);
 std::vector<IssueStream> unroll(const TimedProgram& program, const ProcessGrid& grid,
                                 const Repetitions& repetitions);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

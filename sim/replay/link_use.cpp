@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 namespace {
 
@@ -69,4 +69,4 @@ std::vector<LinkUse> link_use(const std::vector<double>& bytes, const Topology& 
   return sorted;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

@@ -8,7 +8,7 @@
 #include "sim/cost/timed_program.hpp"
 #include "sim/question/replay_detail.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 // By stage and channel: bytes that a member of its groups sends in a whole step.
 std::vector<std::vector<double>> sent_by_channel(const TimedProgram& program);
@@ -17,4 +17,4 @@ std::vector<std::vector<double>> sent_by_channel(const TimedProgram& program);
 std::vector<LinkUse> link_use(const std::vector<double>& bytes, const Topology& topology,
                               const FaultyLinks& faults, Seconds step);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

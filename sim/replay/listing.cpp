@@ -15,7 +15,7 @@
 #include "sim/replay/issue_stream.hpp"
 #include "sim/replay/strands.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 namespace {
 
 struct RankRing {
@@ -99,4 +99,4 @@ std::string listing(const TimedProgram& program, const ProcessGrid& grid, const 
   return text;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

@@ -9,7 +9,7 @@
 #include "schedule/program/process_grid.hpp"
 #include "sim/cost/timed_program.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 // Rank r runs on device r. Lines, seconds and bytes in full precision:
 //
@@ -31,4 +31,4 @@ namespace fourfold {
 std::string listing(const TimedProgram& program, const ProcessGrid& grid, const Platform& platform,
                     const std::vector<double>& factors = {});
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

@@ -11,7 +11,7 @@
 
 #include "sim/replay/strands.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 std::vector<std::int64_t> members_of(std::int32_t communicator, const Communicators& communicators,
                                      const Mapping& mapping) {
@@ -140,4 +140,4 @@ Load load_of(const Communicators& communicators, const Ground& ground, const Cha
           std::move(bytes)};
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

@@ -12,7 +12,7 @@
 #include "sim/replay/flow_network.hpp"
 #include "sim/replay/incidence.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 struct Load {
   Incidence incidence;  // one flow a part, without links that cannot decide a rate
@@ -40,4 +40,4 @@ struct ChannelWork {
 
 Load load_of(const Communicators& communicators, const Ground& ground, const ChannelWork& work);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 namespace {
 
@@ -142,4 +142,4 @@ void Machine::run(FlowNetwork& network) {
   flows_->drive(nullptr);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

@@ -11,7 +11,7 @@
 #include "sim/replay/flow_model.hpp"
 #include "sim/replay/strands.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 // SimGrid knows one engine at a time, so there is one machine at a time.
 class Machine {
@@ -50,4 +50,4 @@ class Machine {
   std::vector<simgrid::s4u::Link*> throttles_;  // by strand
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

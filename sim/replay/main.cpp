@@ -140,8 +140,8 @@ fourfold::ReplayAnswer answer(const std::string& question, const Order& order) {
   options.compute_factors = fourfold::compute_factors(point, options.mapping);
   options.jitter = fourfold::jitter_of(point.what_ifs);
   options.faults = {point.what_ifs.degrade, point.what_ifs.fail};
-  const fourfold::Replay replay = fourfold::replay(fourfold::lower(point, platform, order.ideal),
-                                                   point.grid, platform, options);
+  const fourfold::Replay replay = fourfold::replay_step(
+      fourfold::lower(point, platform, order.ideal), point.grid, platform, options);
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
   return {.outcome = replay.outcome,

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <ranges>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 namespace {
 
@@ -356,4 +356,4 @@ const std::vector<std::int32_t>& MaxMin::solve() {
   return changed_;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

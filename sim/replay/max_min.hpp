@@ -9,7 +9,7 @@
 #include "sim/replay/incidence.hpp"
 #include "sim/replay/parts.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 // A flow at rate r takes share * r of each of its links, and never exceeds its own bound.
 //
@@ -174,4 +174,4 @@ class MaxMin {
   std::vector<Level> bounds_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

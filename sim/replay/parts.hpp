@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 // Communicator c's collectives are the flows [first[c], first[c + 1]) of an Incidence: parts that
 // start together, each with all of the work per byte of its shares; the last one to end ends them.
@@ -24,4 +24,4 @@ struct Parts {
   std::int32_t count() const { return static_cast<std::int32_t>(first.size()) - 1; }
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

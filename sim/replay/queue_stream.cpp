@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 QueueStream::QueueStream(const TimedProgram& program, const ProcessGrid& grid, std::int64_t stage)
     : program_(program),
@@ -40,4 +40,4 @@ void QueueStream::write(const RunCycle& cycle) {
   });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

@@ -7,7 +7,7 @@
 #include "schedule/order/ready_turns.hpp"
 #include "sim/replay/stream_writer.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 class QueueStream {
  public:
@@ -42,4 +42,4 @@ class QueueStream {
   std::vector<StepPart> taken_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

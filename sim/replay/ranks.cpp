@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 namespace {
 constexpr std::int32_t most_expected = 16;  // members whose memory is fetched before they wake
@@ -372,4 +372,4 @@ std::vector<SegmentTimes> Ranks::segment_times(std::size_t number) const {
   return times;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

@@ -13,7 +13,7 @@
 #include "sim/replay/transport.hpp"
 #include "sim/replay/witness.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 // What happened in one segment of a stage, as means over its ranks unless said otherwise.
 struct SegmentTimes {
@@ -168,4 +168,4 @@ class Ranks {
   std::int64_t walked_ = 0;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

@@ -19,7 +19,7 @@
 #include "sim/replay/strands.hpp"
 #include "sim/replay/witness.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 namespace {
 
@@ -138,7 +138,7 @@ class Job {
       FlowNetwork network(load_.incidence, load_.parts,
                           options_.quantum.value > 0
                               ? options_.quantum
-                              : std::min(Seconds{1e-4}, estimate(program_).total * 1e-5));
+                              : std::min(Seconds{1e-4}, estimate_step(program_).total * 1e-5));
       if (options_.work_limit > 0) network.limit_work(options_.work_limit - result.work);
       auto times = walk(streams, network, [&] { machine_.run(network); });
       const FlowNetwork::Counts& counts = network.counts();
@@ -278,8 +278,8 @@ class Job {
 
 }  // namespace
 
-Replay replay(const TimedProgram& program, const ProcessGrid& grid, const Platform& platform,
-              const ReplayOptions& options) {
+Replay replay_step(const TimedProgram& program, const ProcessGrid& grid, const Platform& platform,
+                   const ReplayOptions& options) {
   if (!options.compute_factors.empty() &&
       static_cast<std::int64_t>(options.compute_factors.size()) != grid.size()) {
     throw std::invalid_argument("Compute factors are given for " +
@@ -320,4 +320,4 @@ Replay replay(const TimedProgram& program, const ProcessGrid& grid, const Platfo
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

@@ -16,7 +16,7 @@
 #include "sim/question/outcome.hpp"
 #include "sim/question/replay_detail.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 enum class ReplayExtent : std::uint8_t {
   extrapolated,  // loops are cut to a few repetitions, which must be alike, and extended
@@ -69,7 +69,7 @@ struct Replay {
 // Throws std::invalid_argument if the program is unsound, does not fit the grid, or if the grid
 // needs more devices than the platform has; and std::runtime_error on faults that cannot take
 // effect. Throws FlowNetwork::TooMuchWork beyond the work limit.
-Replay replay(const TimedProgram& program, const ProcessGrid& grid, const Platform& platform,
-              const ReplayOptions& options = {});
+Replay replay_step(const TimedProgram& program, const ProcessGrid& grid, const Platform& platform,
+                   const ReplayOptions& options = {});
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

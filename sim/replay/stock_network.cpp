@@ -7,7 +7,7 @@
 #include <simgrid/kernel/Timer.hpp>
 #include <utility>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 namespace s4u = simgrid::s4u;
 
@@ -114,4 +114,4 @@ void StockNetwork::end_piece(std::int64_t number) {
   for (std::int64_t next : wire.feeds) send_if_ready(next);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

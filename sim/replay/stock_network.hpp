@@ -11,7 +11,7 @@
 #include "sim/replay/strands.hpp"
 #include "sim/replay/transport.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 // How the strands of a ring depend on each other.
 //
@@ -76,4 +76,4 @@ class StockNetwork : public Transport {
   std::shared_ptr<StockNetwork*> self_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <variant>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 namespace {
 
@@ -231,4 +231,4 @@ std::vector<Footprint> ring_parts(const Topology& topology, const Platform& plat
   return parts;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

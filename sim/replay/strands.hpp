@@ -8,7 +8,7 @@
 #include "platforms/network/topology.hpp"
 #include "schedule/collectives/collective.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 // `share` of the bytes that every member sends goes from one device to another over these links.
 struct Strand {
@@ -45,4 +45,4 @@ Footprint message_footprint(const Topology& topology, const Platform& platform, 
 std::vector<Strand> message_strands(const Topology& topology, const Platform& platform,
                                     MessageEnds ends, ChannelNumber channel);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 StreamWriter::StreamWriter(const TimedProgram& program, const ProcessGrid& grid)
     : program_(program),
@@ -75,4 +75,4 @@ void StreamWriter::emit(Operation::Kind kind, ChannelNumber channel, std::int32_
   pending_compute_ = 0.0;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

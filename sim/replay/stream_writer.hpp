@@ -6,7 +6,7 @@
 
 #include "sim/replay/issue_stream.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 class StreamWriter {
  public:
@@ -34,4 +34,4 @@ class StreamWriter {
   double compute_in_segment_ = 0.0;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

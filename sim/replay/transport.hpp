@@ -7,7 +7,7 @@
 
 #include "sim/cost/timed_program.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 class Transport {
  public:
@@ -38,4 +38,4 @@ class Transport {
   Expected expected_ = [](std::int32_t, int) {};
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

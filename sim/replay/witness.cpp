@@ -6,7 +6,7 @@
 #include <numeric>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 namespace {
 
@@ -195,4 +195,4 @@ ReplayDetail summary(const Witness& witness, const DeviceClasses& classes) {
   return detail;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

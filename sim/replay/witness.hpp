@@ -12,7 +12,7 @@
 #include "sim/replay/communicators.hpp"
 #include "sim/replay/issue_stream.hpp"
 
-namespace fourfold {
+namespace fourfold::inline sim::inline replay {
 
 // Seconds of a whole step: cut loops are extended by the weights of their segments.
 struct RankUse {
@@ -109,4 +109,4 @@ class Witness {
 // Flights, classes of devices, latecomers and the longest compute: all that needs only a witness.
 ReplayDetail summary(const Witness& witness, const DeviceClasses& classes);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline sim::inline replay

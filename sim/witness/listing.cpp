@@ -6,15 +6,15 @@
 #include <sstream>
 #include <stdexcept>
 
-namespace witness {
+namespace fourfold::inline sim::inline witness {
 namespace {
 
 // A channel is known from its first ring on.
 int channel_named(Listing& listing, const std::string& name) {
   auto& channels = listing.channels;
-  const auto same = [&](const Channel& channel) { return channel.name == name; };
+  const auto same = [&](const ListedChannel& channel) { return channel.name == name; };
   auto found = std::find_if(channels.begin(), channels.end(), same);
-  if (found == channels.end()) found = channels.insert(found, Channel{name, {}});
+  if (found == channels.end()) found = channels.insert(found, ListedChannel{name, {}});
   return static_cast<int>(found - channels.begin());
 }
 
@@ -102,4 +102,4 @@ Listing read_listing(const std::string& path) {
   return listing;
 }
 
-}  // namespace witness
+}  // namespace fourfold::inline sim::inline witness

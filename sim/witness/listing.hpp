@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace witness {
+namespace fourfold::inline sim::inline witness {
 
 struct Class {
   double delay_s = 0.0;
@@ -18,7 +18,7 @@ struct Ring {
   std::vector<int> ranks;
 };
 
-struct Channel {
+struct ListedChannel {
   std::string name;
   std::vector<Ring> rings;  // of all its groups
 };
@@ -34,7 +34,7 @@ struct Step {
 struct Listing {
   int ranks = 0;
   std::vector<Class> classes;  // by their number
-  std::vector<Channel> channels;
+  std::vector<ListedChannel> channels;
   std::vector<double> factors;  // by rank, on compute
   std::vector<Step> steps;
 };
@@ -43,4 +43,4 @@ struct Listing {
 // form.
 Listing read_listing(const std::string& path);
 
-}  // namespace witness
+}  // namespace fourfold::inline sim::inline witness

@@ -28,10 +28,10 @@
 
 namespace {
 
-using witness::Class;
-using witness::Listing;
-using witness::Ring;
-using witness::Step;
+using fourfold::Class;
+using fourfold::Listing;
+using fourfold::Ring;
+using fourfold::Step;
 
 constexpr int post_tag = 1000;  // above the tags of rings, which are their numbers
 constexpr int done_tag = 1001;
@@ -157,7 +157,7 @@ void walk(const Listing& listing, int device) {
 }
 
 void run(const std::string& path, Start start) {
-  const Listing listing = witness::read_listing(path);
+  const Listing listing = fourfold::read_listing(path);
   int rank = 0;
   int size = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -15,7 +15,7 @@
 #include "bench/measure/turns.hpp"
 #include "engine/cpu/sgemm.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -124,4 +124,4 @@ TEST(Streams, LeaveWhatTheirLoopsSay) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

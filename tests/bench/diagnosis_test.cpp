@@ -8,14 +8,13 @@
 
 #include "tests/bench/healthy.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::healthy;
 
-Finding finding(const Facts& facts, const std::string& subject) {
-  for (const Finding& found : diagnosis(facts)) {
+Symptom finding(const Facts& facts, const std::string& subject) {
+  for (const Symptom& found : diagnosis(facts)) {
     if (found.subject == subject) return found;
   }
   ADD_FAILURE() << "nothing is said of " << subject;
@@ -26,7 +25,7 @@ Finding finding(const Facts& facts, const std::string& subject) {
 void expect_wrong(const Facts& facts, const std::string& subject, const std::string& cure) {
   EXPECT_EQ(finding(facts, subject).verdict, Health::wrong) << finding(facts, subject).found;
   EXPECT_THAT(finding(facts, subject).cure, HasSubstr(cure));
-  for (const Finding& found : diagnosis(facts)) {
+  for (const Symptom& found : diagnosis(facts)) {
     if (found.subject != subject) {
       EXPECT_NE(found.verdict, Health::wrong) << found.subject << ": " << found.found;
     }
@@ -34,7 +33,7 @@ void expect_wrong(const Facts& facts, const std::string& subject, const std::str
 }
 
 TEST(Doctor, FindsNothingWrongWithAHealthyMachine) {
-  for (const Finding& found : diagnosis(healthy())) {
+  for (const Symptom& found : diagnosis(healthy())) {
     EXPECT_EQ(found.verdict, Health::fine) << found.subject << ": " << found.found;
     EXPECT_EQ(found.cure, "");
   }
@@ -118,4 +117,4 @@ TEST(Doctor, NamesMissingProgramsAndMissesPlotsLess) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

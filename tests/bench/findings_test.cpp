@@ -12,14 +12,12 @@
 #include "tests/bench/healthy.hpp"
 #include "tests/golden.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
-using testing::healthy;
-using testing::mebi;
 using Change = std::function<void(Facts&)>;
 
-std::string text_of(const Finding& finding) {
+std::string text_of(const Symptom& finding) {
   return fmt::format("  {} {}: {}{}\n", name(finding.verdict), finding.subject, finding.found,
                      finding.cure.empty() ? "" : " | " + finding.cure);
 }
@@ -28,7 +26,7 @@ std::string text_of(const Finding& finding) {
 std::string heard(const Change& change) {
   Facts facts = healthy();
   change(facts);
-  const std::vector<Finding> usual = diagnosis(healthy()), now = diagnosis(facts);
+  const std::vector<Symptom> usual = diagnosis(healthy()), now = diagnosis(facts);
   std::string text;
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (text_of(now[i]) != text_of(usual[i])) text += text_of(now[i]);
@@ -141,7 +139,7 @@ TEST(Findings, AreTheGoldenOnesAtEachEdge) {
     f.timing_turn_seconds = 3.5e-7;
   });
   std::string text = "healthy\n";
-  for (const Finding& finding : diagnosis(healthy())) text += text_of(finding);
+  for (const Symptom& finding : diagnosis(healthy())) text += text_of(finding);
   for (const auto& [words, change] : changes) text += words + "\n" + heard(change);
   expect_golden("findings.txt", text);
 }
@@ -157,7 +155,7 @@ TEST(Findings, OfOtherWorkGoByTheCoresThatMayBeUsed) {
       const Health expected = quarters < 1   ? Health::fine
                               : quarters < 3 ? Health::note
                                              : Health::wrong;
-      for (const Finding& finding : diagnosis(facts)) {
+      for (const Symptom& finding : diagnosis(facts)) {
         if (finding.subject == "other work") {
           EXPECT_EQ(finding.verdict, expected) << facts.load << " on " << cores;
         }
@@ -167,4 +165,4 @@ TEST(Findings, OfOtherWorkGoByTheCoresThatMayBeUsed) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

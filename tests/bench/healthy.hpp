@@ -6,7 +6,7 @@
 
 #include "bench/doctor/facts.hpp"
 
-namespace fourfold::testing {
+namespace fourfold::tests {
 
 inline constexpr std::int64_t mebi = std::int64_t{1} << 20;
 
@@ -24,4 +24,4 @@ inline Facts healthy() {
   return facts;
 }
 
-}  // namespace fourfold::testing
+}  // namespace fourfold::tests

@@ -10,7 +10,7 @@
 #include "bench/measure/slow_down.hpp"
 #include "bench/regress/report.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -287,4 +287,4 @@ TEST(SlowDown, IsReadFromWords) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

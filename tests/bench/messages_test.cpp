@@ -20,7 +20,7 @@
 #include "bench/measure/turns.hpp"
 #include "engine/mpi/library.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // MPI as this rank sees it when one other rank answers at once: what is said to it is counted, and
@@ -315,55 +315,58 @@ TEST(Collectives, AreStartedBeforeTheWorkBesideThem) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests
 
 // The library's calls, with no other process behind them.
 extern "C" {
 
 int MPI_Comm_rank(MPI_Comm, int* rank) {
-  *rank = fourfold::two_ranks().rank;
+  *rank = fourfold::tests::two_ranks().rank;
   return MPI_SUCCESS;
 }
 int MPI_Comm_size(MPI_Comm, int* size) {
-  *size = fourfold::two_ranks().ranks;
+  *size = fourfold::tests::two_ranks().ranks;
   return MPI_SUCCESS;
 }
 int MPI_Barrier(MPI_Comm) {
-  fourfold::two_ranks().calls.emplace_back("barrier");
+  fourfold::tests::two_ranks().calls.emplace_back("barrier");
   return MPI_SUCCESS;
 }
 int MPI_Send(const void* from, int count, MPI_Datatype, int to, int, MPI_Comm) {
-  fourfold::two_ranks().calls.push_back(fmt::format("send {} to {}", count, to));
-  fourfold::last_sent.assign(static_cast<const char*>(from), static_cast<std::size_t>(count));
-  fourfold::pass_time();
+  fourfold::tests::two_ranks().calls.push_back(fmt::format("send {} to {}", count, to));
+  fourfold::tests::last_sent.assign(static_cast<const char*>(from),
+                                    static_cast<std::size_t>(count));
+  fourfold::tests::pass_time();
   return MPI_SUCCESS;
 }
 int MPI_Recv(void* to, int count, MPI_Datatype, int from, int, MPI_Comm, MPI_Status*) {
-  fourfold::two_ranks().calls.push_back(fmt::format("receive {} from {}", count, from));
-  if (count > 0) fourfold::deliver(to, count);
-  fourfold::pass_time();
+  fourfold::tests::two_ranks().calls.push_back(fmt::format("receive {} from {}", count, from));
+  if (count > 0) fourfold::tests::deliver(to, count);
+  fourfold::tests::pass_time();
   return MPI_SUCCESS;
 }
 int MPI_Isend(const void*, int count, MPI_Datatype, int to, int, MPI_Comm, MPI_Request*) {
-  fourfold::two_ranks().calls.push_back(fmt::format("start to send {} to {}", count, to));
-  fourfold::pass_time();
+  fourfold::tests::two_ranks().calls.push_back(fmt::format("start to send {} to {}", count, to));
+  fourfold::tests::pass_time();
   return MPI_SUCCESS;
 }
 int MPI_Irecv(void* to, int count, MPI_Datatype, int from, int, MPI_Comm, MPI_Request*) {
-  fourfold::two_ranks().calls.push_back(fmt::format("start to receive {} from {}", count, from));
-  fourfold::last_sent.clear();
-  fourfold::deliver(to, count);
+  fourfold::tests::two_ranks().calls.push_back(
+      fmt::format("start to receive {} from {}", count, from));
+  fourfold::tests::last_sent.clear();
+  fourfold::tests::deliver(to, count);
   return MPI_SUCCESS;
 }
 int MPI_Waitall(int count, MPI_Request*, MPI_Status*) {
-  fourfold::two_ranks().calls.push_back(fmt::format("wait for {}", count));
+  fourfold::tests::two_ranks().calls.push_back(fmt::format("wait for {}", count));
   return MPI_SUCCESS;
 }
 int MPI_Allreduce(const void* from, void* to, int count, MPI_Datatype, MPI_Op, MPI_Comm) {
-  fourfold::two_ranks().calls.emplace_back("maximum");
+  fourfold::tests::two_ranks().calls.emplace_back("maximum");
   const double* own = static_cast<const double*>(from == MPI_IN_PLACE ? to : from);
   double* largest = static_cast<double*>(to);
-  for (int i = 0; i < count; ++i) largest[i] = std::max(own[i], fourfold::two_ranks().others);
+  for (int i = 0; i < count; ++i)
+    largest[i] = std::max(own[i], fourfold::tests::two_ranks().others);
   return MPI_SUCCESS;
 }
 

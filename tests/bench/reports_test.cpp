@@ -14,7 +14,7 @@
 #include "support/random.hpp"
 #include "tests/golden.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 Metric metric(const std::string& name, Scale scale, double value, double judged,
@@ -356,4 +356,4 @@ TEST(Reports, AreWithinTheirWidth) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -6,7 +6,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 Sample normal(double mean, double spread, int n, unsigned seed) {
@@ -56,4 +56,4 @@ TEST(RankTest, SaysNothingOfEqualOrMissingValues) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -16,7 +16,7 @@
 #include "tests/golden.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 BenchHeader header(std::int64_t ranks) {
@@ -191,4 +191,4 @@ TEST(Products, AreRepeatedInPartAndCountedAsOne) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -19,7 +19,7 @@
 #include "tests/golden.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using Verb = std::function<int(const Started&)>;
@@ -240,4 +240,4 @@ TEST(DoctorWords, AreTheGoldenOnes) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -12,7 +12,7 @@
 #include "schedule/order/ready_turns.hpp"
 #include "tests/schedule/steps.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 struct Measured {
@@ -195,4 +195,4 @@ TEST(Arena, OfAStageNeedsHardlyMoreThanItsCountedPeak) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

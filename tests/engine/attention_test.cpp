@@ -4,7 +4,7 @@
 
 #include "tests/engine/tiny.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 constexpr std::int64_t sequences = 4;
@@ -88,4 +88,4 @@ TEST(Recompute, OfAnyKindChangesNoBit) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -6,7 +6,7 @@
 
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 const Model model{"small", 3, 24, 4, 6, 50};
@@ -116,4 +116,4 @@ TEST(Grids, ThatDoNotFitAModelAreRefusedInItsNumbers) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

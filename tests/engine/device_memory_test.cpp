@@ -11,7 +11,7 @@
 #include "schedule/order/step.hpp"
 #include "tests/apart_memory.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 std::vector<float> read(DeviceMemory& memory, const std::byte* at, std::int64_t elements) {
@@ -23,11 +23,11 @@ void write(DeviceMemory& memory, std::byte* at, const std::vector<float>& values
                  static_cast<std::int64_t>(4 * values.size()));
 }
 
-class EveryMemory : public testing::TestWithParam<Reach> {
+class EveryMemory : public testing::TestWithParam<MemoryReach> {
  protected:
   EveryMemory() : apart_(GetParam()) {}
   DeviceMemory& memory() {
-    if (GetParam() == Reach::host) return host_;
+    if (GetParam() == MemoryReach::host) return host_;
     return apart_;
   }
 
@@ -133,7 +133,7 @@ TEST(Weights, OfMoreThanAMillionElementsAreTheirMastersRounded) {
 constexpr std::array<const char*, 3> reach_names{"Host", "Mpi", "Device"};
 
 INSTANTIATE_TEST_SUITE_P(Reaches, EveryMemory,
-                         testing::Values(Reach::host, Reach::mpi, Reach::device),
+                         testing::Values(MemoryReach::host, MemoryReach::mpi, MemoryReach::device),
                          [](const auto& info) {
                            return reach_names[static_cast<std::size_t>(info.param)];
                          });
@@ -171,7 +171,7 @@ TEST_P(EveryMemory, IsReadAndWrittenThroughAViewOfAnyLengths) {
 
 // A device that the host reaches may still compute later than it is asked.
 TEST(HostView, WaitsForWhatWasAskedBefore) {
-  ApartMemory memory(Reach::host);
+  ApartMemory memory(MemoryReach::host);
   const DeviceBlock block = memory.allocate(8);
   HostView view(memory);
 
@@ -239,7 +239,7 @@ TEST(ApartMemory, RefusesAddressesThatAreNotItsOwn) {
 }
 
 TEST(ApartMemory, DoesNothingBeforeSomebodyWaits) {
-  ApartMemory memory(Reach::mpi);
+  ApartMemory memory(MemoryReach::mpi);
   const DeviceBlock block = memory.allocate(1);
 
   memory.fill_zeros(block.data(), 1);
@@ -250,4 +250,4 @@ TEST(ApartMemory, DoesNothingBeforeSomebodyWaits) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

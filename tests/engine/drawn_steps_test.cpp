@@ -11,14 +11,8 @@
 #include "tests/engine/tiny.hpp"
 #include "tests/golden.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::drawn_step;
-using testing::DrawnStep;
-using testing::most_trained_devices;
-using testing::most_trained_sequences;
-using testing::trained_model;
 
 constexpr std::uint64_t optimizer_steps = 2;
 
@@ -117,4 +111,4 @@ TEST(DrawnSteps, RoundAsTheGoldenNumbers) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -3,7 +3,7 @@
 
 #include "tests/engine/tiny.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // Without a learning rate a step leaves the weights as they are.
@@ -73,4 +73,4 @@ TEST(Gradient, EqualsFiniteDifferencesOfUnfusedAttention) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -4,7 +4,7 @@
 
 #include "tests/engine/tiny.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 constexpr std::int64_t sequences = 12;
@@ -114,4 +114,4 @@ TEST(Grids, NormCountsEveryElementOfTheGradientOnce) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

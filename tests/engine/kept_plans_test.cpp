@@ -17,7 +17,7 @@
 #include "schedule/order/step.hpp"
 #include "tests/golden.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 const Model small{"small", 3, 24, 4, 6, 50};
@@ -142,4 +142,4 @@ TEST(Batches, AreSharedOutWhole) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

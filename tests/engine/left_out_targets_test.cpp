@@ -4,7 +4,7 @@
 
 #include "tests/engine/tiny.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // Of 8 sequences of 5 words, the targets of some: unequally many in each half of the batch.
@@ -81,4 +81,4 @@ TEST(LeftOutTargets, ATokenCannotBeLeftOut) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

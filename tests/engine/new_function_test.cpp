@@ -7,7 +7,7 @@
 #include "engine/reference/lockstep.hpp"
 #include "tests/engine/tiny.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 constexpr Axis x = Axis::x, z = Axis::z;
@@ -101,4 +101,4 @@ TEST(NewFunction, WithoutAKernelIsRefusedByName) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

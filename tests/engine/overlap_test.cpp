@@ -4,7 +4,7 @@
 #include "tests/engine/tiny.hpp"
 #include "tests/schedule/steps.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 std::map<std::string, Matrix<float>> trained(const StepOptions& options, const ProcessGrid& grid) {
@@ -69,4 +69,4 @@ INSTANTIATE_TEST_SUITE_P(Grids, Overlap4D,
                          [](const auto& param_info) { return param_info.param; });
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -5,7 +5,7 @@
 #include "tests/engine/tiny.hpp"
 #include "tests/schedule/steps.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 TEST(Payload, EqualsTheCountedRungOnEveryChannel) {
@@ -36,7 +36,7 @@ TEST(Payload, OfEveryStageOfDrawnStepsEqualsTheCountedRung) {
   const Model model{"tiny", 4, 24, 12, 4, 29};
   int pipelines = 0;
   for (std::int64_t number = 0; number < 60; number += 7) {
-    const testing::DrawnStep step = testing::drawn_step(number, 8, model);
+    const DrawnStep step = drawn_step(number, 8, model);
     if (step.batch > 24) continue;
     Lockstep<float> run(model, step.options, step.grid, tiny_seed);
 
@@ -62,4 +62,4 @@ TEST(Payload, OfEveryStageOfDrawnStepsEqualsTheCountedRung) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -7,7 +7,7 @@
 #include "tests/engine/tiny.hpp"
 #include "tests/schedule/steps.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 struct Case {
@@ -173,4 +173,4 @@ TEST(PipelineOrders, ThatLockUpAreRefused) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -7,7 +7,7 @@
 #include "tests/engine/tiny.hpp"
 #include "tests/schedule/steps.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // Neighbours of 1 lie 2^-7 apart: 1 + 2^-8 is half way, as is 1 + 3 * 2^-8.
@@ -98,4 +98,4 @@ TEST(Rounding, ChangesTheLossByNoMoreThanBf16sDigits) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 Matrix<double> counted(std::int64_t rows, std::int64_t cols) {
@@ -106,4 +106,4 @@ TEST(Scatter, RefusesAMatrixOfOtherExtents) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -14,7 +14,7 @@
 #include "tests/engine/tiny.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 constexpr std::int64_t sequences = 12;
@@ -314,4 +314,4 @@ TEST(Shapes, AreRefusedWhereAGridDoesNotShareThemOut) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

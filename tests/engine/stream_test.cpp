@@ -7,7 +7,7 @@
 #include "schedule/order/step.hpp"
 #include "tests/engine/tiny.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::HasSubstr;
@@ -119,4 +119,4 @@ TEST(Stream, RefusesToEndWithACollectiveInFlight) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

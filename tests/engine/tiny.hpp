@@ -7,7 +7,7 @@
 #include "engine/initial_weights.hpp"
 #include "engine/reference/lockstep.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 
 // A vocabulary of 11 divides by no grid, so that every cut of it pads.
 inline Model tiny_model(std::int64_t layers = 2) {
@@ -38,4 +38,4 @@ double largest_difference(const Matrix<T>& a, const Matrix<T>& b) {
   return largest;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -4,7 +4,7 @@
 
 #include "tests/engine/tiny.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::HasSubstr;
@@ -106,4 +106,4 @@ TEST(Training, RefusesNamesOfNoParameter) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

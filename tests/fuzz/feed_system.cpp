@@ -3,10 +3,10 @@
 
 #include "scaling/systems/system.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 
 void feed_system(const std::string& path) {
   read_system(path);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -3,8 +3,8 @@
 
 #include <string>
 
-namespace fourfold {
+namespace fourfold::tests {
 
 void feed_system(const std::string& path);
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

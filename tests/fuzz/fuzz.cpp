@@ -29,12 +29,12 @@
 #include "platforms/platform.hpp"
 #include "scaling/calibrate/collective_log.hpp"
 #include "scaling/calibrate/measured_file.hpp"
-#include "scaling/cli/what_if_words.hpp"
 #include "scaling/study/loss_table.hpp"
 #include "scaling/study/memorisation.hpp"
 #include "scaling/study/published.hpp"
-#include "scaling/study/toml_file.hpp"
-#include "scaling/validation/cell_table.hpp"
+#include "scaling/words/cell_table.hpp"
+#include "scaling/words/toml_file.hpp"
+#include "scaling/words/what_if_words.hpp"
 #include "schedule/models/model_file.hpp"
 #include "schedule/models/model_template.hpp"
 #include "sim/question/point.hpp"
@@ -44,7 +44,7 @@
 #include "tests/fuzz/feed_system.hpp"
 #include "tests/fuzz/mutate.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 namespace files = std::filesystem;
@@ -298,12 +298,12 @@ int fuzz(double seconds, std::uint64_t seed, const std::string& fourfold) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests
 
 int main(int count, char** words) {
   if (count != 4) {
     std::fputs("usage: fuzz SECONDS SEED FOURFOLD\n", stderr);
     return 2;
   }
-  return fourfold::fuzz(std::atof(words[1]), std::strtoull(words[2], nullptr, 10), words[3]);
+  return fourfold::tests::fuzz(std::atof(words[1]), std::strtoull(words[2], nullptr, 10), words[3]);
 }

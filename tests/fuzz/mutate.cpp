@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // Where readers have gone wrong before, here and elsewhere.
@@ -143,4 +143,4 @@ std::vector<std::string> Mutator::words(const std::vector<std::vector<std::strin
   return words;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

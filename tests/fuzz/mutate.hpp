@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::tests {
 
 class Mutator {
  public:
@@ -24,4 +24,4 @@ class Mutator {
   std::mt19937_64 random_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

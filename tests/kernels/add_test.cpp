@@ -9,7 +9,7 @@
 #include "schedule/program/recorder.hpp"
 #include "tests/kernels/blocks.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // More than two stretches, and no multiple of sixteen.
@@ -78,4 +78,4 @@ INSTANTIATE_TEST_SUITE_P(Precisions, Sums, testing::Values(Precision::fp32, Prec
                          [](const auto& tested) { return std::string(name(tested.param)); });
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

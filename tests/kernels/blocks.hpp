@@ -14,7 +14,7 @@
 #include "engine/words.hpp"
 #include "schedule/order/step.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 
 // A tensor that owns its memory, aligned to 64 bytes as the arena's are.
 class Block {
@@ -181,4 +181,4 @@ inline Model odd_model() {
   return {"odd", 2, 42, 6, 13, 101};
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

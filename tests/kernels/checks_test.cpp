@@ -10,7 +10,7 @@
 #include "tests/refusal.hpp"
 #include "tests/shapes.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::AnyOf;
@@ -178,4 +178,4 @@ TEST(UpdateChecks, RefuseUpdatesOfOtherSizesAndPrecisions) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

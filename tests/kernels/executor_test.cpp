@@ -22,14 +22,8 @@
 #include "tests/refusal.hpp"
 #include "tests/train/apart_backend.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::drawn_step;
-using testing::DrawnStep;
-using testing::most_trained_devices;
-using testing::most_trained_sequences;
-using testing::trained_model;
 
 constexpr std::uint64_t seed = 7;
 constexpr std::int64_t optimizer_steps = 2;
@@ -73,7 +67,7 @@ struct OneRank {
       : rank(number),
         schedule(
             issue(record_step(step.model, step.options, stage_of(step.grid, rank)), step.options)),
-        apart(reference, Reach::device),
+        apart(reference, MemoryReach::device),
         backend(where == Where::host ? static_cast<Backend&>(reference) : apart),
         weights(schedule.program, step.grid, rank, backend.memory()),
         communicators(meetings.of_rank(rank, schedule.program.channels, backend.memory())),
@@ -349,4 +343,4 @@ TEST(Executor, RefusesWeightsOfAnotherProgramOrDevice) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

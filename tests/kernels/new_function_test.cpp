@@ -7,7 +7,7 @@
 #include "engine/cpu/tuned_backend.hpp"
 #include "tests/kernels/blocks.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 float squared_relu(float value) {
@@ -50,4 +50,4 @@ TEST(NewFunction, CostsEachBackendOneKernel) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -18,7 +18,7 @@
 #include "engine/cpu/sgemm.hpp"
 #include "tests/paths.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::HasSubstr;
@@ -255,4 +255,4 @@ TEST(Names, ReadBackOrNameWhatThereIs) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

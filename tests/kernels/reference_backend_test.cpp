@@ -7,7 +7,7 @@
 
 #include "tests/kernels/blocks.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::HasSubstr;
@@ -102,4 +102,4 @@ TEST(Refusals, NameTheOperationAndWhatWouldFit) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -13,7 +13,7 @@
 #include "engine/cpu/row_sums.hpp"
 #include "engine/reference/maps.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // From `low` to `high` in 5,003 steps.
@@ -137,4 +137,4 @@ TEST(Bf16, KeepsWhatIsNoNumber) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

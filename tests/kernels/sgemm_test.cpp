@@ -8,7 +8,7 @@
 
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 std::string said(Library library, const Sgemm& product) {
@@ -87,4 +87,4 @@ TEST(Sgemm, OfEitherLibraryAddsWhereItIsToldTo) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -20,12 +20,12 @@
 #include "engine/plan/ring_order.hpp"
 #include "schedule/program/channel.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 
 // Where the members of one group of a channel meet.
-class Meeting {
+class ThreadMeeting {
  public:
-  explicit Meeting(std::int64_t members) : posted_(static_cast<std::size_t>(members)) {}
+  explicit ThreadMeeting(std::int64_t members) : posted_(static_cast<std::size_t>(members)) {}
 
   std::int64_t members() const { return static_cast<std::int64_t>(posted_.size()); }
   Post post(std::int64_t member, const CollectiveCall& call, std::vector<std::byte> sent) {
@@ -84,7 +84,7 @@ class Meeting {
 
 class ThreadCommunicator final : public Communicator {
  public:
-  ThreadCommunicator(Meeting& meeting, std::int64_t position, DeviceMemory& memory)
+  ThreadCommunicator(ThreadMeeting& meeting, std::int64_t position, DeviceMemory& memory)
       : meeting_(meeting), position_(position), memory_(memory) {}
 
   std::int64_t size() const override { return meeting_.members(); }
@@ -168,7 +168,7 @@ class ThreadCommunicator final : public Communicator {
     return bytes_received;
   }
 
-  Meeting& meeting_;
+  ThreadMeeting& meeting_;
   std::int64_t position_ = 0;
   DeviceMemory& memory_;
   Post finished_ = 0;
@@ -188,9 +188,9 @@ class Meetings {
     for (const Channel& channel : channels) {
       const std::vector<std::int64_t> ranks = group(channel, grid_, rank);
       const auto position = std::ranges::find(ranks, rank) - ranks.begin();
-      std::unique_ptr<Meeting>& meeting =
+      std::unique_ptr<ThreadMeeting>& meeting =
           meetings_[{name(channel), static_cast<int>(channel.group), std::ranges::min(ranks)}];
-      if (!meeting) meeting = std::make_unique<Meeting>(std::ssize(ranks));
+      if (!meeting) meeting = std::make_unique<ThreadMeeting>(std::ssize(ranks));
       result.push_back(std::make_unique<ThreadCommunicator>(*meeting, position, memory));
     }
     return result;
@@ -201,7 +201,7 @@ class Meetings {
 
  private:
   ProcessGrid grid_;
-  std::map<std::tuple<std::string, int, std::int64_t>, std::unique_ptr<Meeting>> meetings_;
+  std::map<std::tuple<std::string, int, std::int64_t>, std::unique_ptr<ThreadMeeting>> meetings_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -11,7 +11,7 @@
 #include "tests/kernels/blocks.hpp"
 #include "tests/shapes.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // fp32 sums of up to a few hundred products: 2^-23 times a few tens, of the largest result; what is
@@ -256,4 +256,4 @@ INSTANTIATE_TEST_SUITE_P(Precisions, Update, testing::Values(Precision::fp32, Pr
                          [](const auto& tested) { return std::string(name(tested.param)); });
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -13,7 +13,7 @@
 #include "engine/reference/matrix.hpp"
 #include "tests/kernels/blocks.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::HasSubstr;
@@ -392,4 +392,4 @@ TEST(Choices, OfSeveralProductsPrintAsOneTable) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -6,13 +6,8 @@
 #include "sim/replay/replay.hpp"
 #include "tests/ladder/points.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::describe;
-using testing::option_sets;
-using testing::point_on;
-using testing::short_model;
 
 const Platform& platform(const std::string& name) {
   static const Platform own = read_platform("crossbar");
@@ -34,8 +29,8 @@ void expect_equal(const Outcome& estimated, const Outcome& simulated, const std:
 void compare_on_private_ports(const Point& point) {
   const TimedProgram program = lower(point, platform("crossbar"));
 
-  const Outcome estimated = estimate(program);
-  const Outcome simulated = replay(program, point.grid, platform("crossbar")).outcome;
+  const Outcome estimated = estimate_step(program);
+  const Outcome simulated = replay_step(program, point.grid, platform("crossbar")).outcome;
 
   expect_equal(estimated, simulated, describe(point));
 }
@@ -86,8 +81,8 @@ TEST(Crossbar, ExtendedLayersEqualAllLayers) {
     ReplayOptions all;
     all.extent = ReplayExtent::full;
 
-    const Replay extended = replay(program, point.grid, platform(name));
-    const Replay whole = replay(program, point.grid, platform(name), all);
+    const Replay extended = replay_step(program, point.grid, platform(name));
+    const Replay whole = replay_step(program, point.grid, platform(name), all);
 
     EXPECT_TRUE(extended.extrapolated);
     EXPECT_LT(extended.collectives, whole.collectives);
@@ -105,8 +100,8 @@ TEST(SharedPort, IsNeverFasterThanTheEstimate) {
       point.global_batch *= options.micro_batches;
       const TimedProgram program = lower(point, shared);
 
-      const double estimated = estimate(program).total.value;
-      const double simulated = replay(program, grid, shared).outcome.total.value;
+      const double estimated = estimate_step(program).total.value;
+      const double simulated = replay_step(program, grid, shared).outcome.total.value;
 
       EXPECT_GE(simulated, estimated * (1.0 - 1e-9)) << describe(point);
     }
@@ -121,8 +116,8 @@ TEST(SharedPort, IsStrictlySlowerWhereChannelsOverlap) {
     const Point point = point_on("crossbar-shared", short_model(), grid);
     const TimedProgram program = lower(point, shared);
 
-    const double estimated = estimate(program).total.value;
-    const double simulated = replay(program, grid, shared).outcome.total.value;
+    const double estimated = estimate_step(program).total.value;
+    const double simulated = replay_step(program, grid, shared).outcome.total.value;
 
     EXPECT_GT(simulated, estimated * 1.001) << describe(point);
   }
@@ -135,9 +130,10 @@ TEST(SharedPort, IsNoSlowerWhereOneChannelIsAlone) {
     const Point point = point_on("crossbar-shared", short_model(), grid);
     const TimedProgram program = lower(point, shared);
 
-    expect_equal(estimate(program), replay(program, grid, shared).outcome, describe(point));
+    expect_equal(estimate_step(program), replay_step(program, grid, shared).outcome,
+                 describe(point));
   }
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -21,7 +21,7 @@
 #include "tests/paths.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -66,7 +66,7 @@ Replay own(const Point& point, ReplayOptions options, IdealPart ideal = IdealPar
   options.compute_factors = compute_factors(point, options.mapping);
   options.jitter = jitter_of(point.what_ifs);
   options.faults = {point.what_ifs.degrade, point.what_ifs.fail};
-  return replay(lower(point, platform, ideal), point.grid, platform, options);
+  return replay_step(lower(point, platform, ideal), point.grid, platform, options);
 }
 
 // SimGrid's own clock runs on from one simulation of a process to the next, and rounds.
@@ -261,4 +261,4 @@ TEST(Executable, FailsWhereItsAnswerCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

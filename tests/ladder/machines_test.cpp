@@ -11,13 +11,8 @@
 #include "tests/ladder/points.hpp"
 #include "tests/paths.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::describe;
-using testing::option_sets;
-using testing::point_on;
-using testing::short_model;
 
 // The estimate gives every collective the rate it has among the sibling groups of its axis: the
 // mean over links of a kind. The simulation resolves single links, so a ring that happens to lie on
@@ -41,8 +36,8 @@ TEST(Machines, ContentionCostsTime) {
     const Platform platform = read_platform(point.platform);
     const TimedProgram program = lower(point, platform);
 
-    const double estimated = estimate(program).total.value;
-    const double simulated = replay(program, point.grid, platform).outcome.total.value;
+    const double estimated = estimate_step(program).total.value;
+    const double simulated = replay_step(program, point.grid, platform).outcome.total.value;
 
     EXPECT_GE(simulated, estimated * (1.0 - faster_by_at_most)) << describe(point);
   }
@@ -57,8 +52,8 @@ TEST(Machines, ExtendedLayersEqualAllLayers) {
       const Point point = point_on(name, read_model("gpt-5b"), grid);
       const TimedProgram program = lower(point, platform);
 
-      const double extended = replay(program, grid, platform).outcome.total.value;
-      const double whole = replay(program, grid, platform, all).outcome.total.value;
+      const double extended = replay_step(program, grid, platform).outcome.total.value;
+      const double whole = replay_step(program, grid, platform, all).outcome.total.value;
 
       EXPECT_NEAR(extended, whole, 1e-3 * whole) << describe(point);
     }
@@ -82,8 +77,8 @@ TEST(Machines, TwoRunsGiveTheSameBits) {
   for (const ReplayOptions& options : {ReplayOptions{}, jittered}) {
     const TimedProgram program = lower(point, platform);
 
-    const Replay first = replay(program, point.grid, platform, options);
-    const Replay second = replay(program, point.grid, platform, options);
+    const Replay first = replay_step(program, point.grid, platform, options);
+    const Replay second = replay_step(program, point.grid, platform, options);
 
     expect_same_bits(first.outcome, second.outcome);
     EXPECT_EQ(first.events, second.events);
@@ -106,7 +101,7 @@ TEST(Machines, TheExecutableSaysWhatTheLibrarySays) {
   for (const char* name : {"frontier", "crossbar"}) {
     const Platform platform = read_platform(name);
     const Point point = point_on(name, short_model(), ProcessGrid(4, 2, 2, 4));
-    const Replay own = replay(lower(point, platform), point.grid, platform);
+    const Replay own = replay_step(lower(point, platform), point.grid, platform);
 
     const ReplayAnswer told = replay_answer_from_json(answer_of_executable(point, ""));
 
@@ -118,4 +113,4 @@ TEST(Machines, TheExecutableSaysWhatTheLibrarySays) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -7,11 +7,8 @@
 #include "tests/ladder/points.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::describe;
-using testing::point_on;
 
 const Platform& platform(const std::string& name) {
   static const Platform own = read_platform("crossbar");
@@ -60,8 +57,8 @@ void compare_on_private_ports(const Point& point) {
   ReplayOptions options;
   options.mapping = mapping_of(point, platform("crossbar"));
 
-  const Outcome estimated = estimate(program);
-  const Outcome simulated = replay(program, point.grid, platform("crossbar"), options).outcome;
+  const Outcome estimated = estimate_step(program);
+  const Outcome simulated = replay_step(program, point.grid, platform("crossbar"), options).outcome;
 
   expect_equal(estimated, simulated, describe(point));
 }
@@ -131,8 +128,8 @@ TEST(Pipelines, AreNoFasterThanTheEstimateOnASharedPort) {
     for (const Point& point : orders_on("crossbar-shared", grid)) {
       const TimedProgram program = lower(point, shared);
 
-      const double estimated = estimate(program).total.value;
-      const double simulated = replay(program, grid, shared).outcome.total.value;
+      const double estimated = estimate_step(program).total.value;
+      const double simulated = replay_step(program, grid, shared).outcome.total.value;
 
       EXPECT_GE(simulated, estimated * (1.0 - 1e-9)) << describe(point);
     }
@@ -145,8 +142,8 @@ TEST(Pipelines, AreSlowerWhereMessagesMeetOtherTrafficInAPort) {
       pipeline_on("crossbar-shared", ProcessGrid(2, 2, 2, 2, 4), PipelineOrder::one_f_one_b);
   const TimedProgram program = lower(point, shared);
 
-  const double estimated = estimate(program).total.value;
-  const double simulated = replay(program, point.grid, shared).outcome.total.value;
+  const double estimated = estimate_step(program).total.value;
+  const double simulated = replay_step(program, point.grid, shared).outcome.total.value;
 
   EXPECT_GT(simulated, estimated * 1.001);
 }
@@ -156,8 +153,8 @@ TEST(Pipelines, GiveTheSameBitsAgain) {
   for (const Point& point : orders_on("crossbar-shared", ProcessGrid(2, 1, 2, 2, 4))) {
     const TimedProgram program = lower(point, shared);
 
-    const Replay once = replay(program, point.grid, shared);
-    const Replay again = replay(program, point.grid, shared);
+    const Replay once = replay_step(program, point.grid, shared);
+    const Replay again = replay_step(program, point.grid, shared);
 
     EXPECT_EQ(once.outcome.total.value, again.outcome.total.value) << describe(point);
     EXPECT_EQ(once.events, again.events) << describe(point);
@@ -168,14 +165,14 @@ TEST(Pipelines, SlowWithASlowDeviceOnAnyOfTheirStages) {
   const Point point =
       pipeline_on("crossbar", ProcessGrid(2, 1, 1, 2, 4), PipelineOrder::one_f_one_b);
   const TimedProgram program = lower(point, platform("crossbar"));
-  const Outcome whole = replay(program, point.grid, platform("crossbar")).outcome;
+  const Outcome whole = replay_step(program, point.grid, platform("crossbar")).outcome;
   const double sound = whole.total.value;
   for (std::int64_t rank = 0; rank < point.grid.size(); rank += 5) {
     ReplayOptions options;
     options.compute_factors.assign(static_cast<std::size_t>(point.grid.size()), 1.0);
     options.compute_factors[static_cast<std::size_t>(rank)] = 1.5;
 
-    const Outcome outcome = replay(program, point.grid, platform("crossbar"), options).outcome;
+    const Outcome outcome = replay_step(program, point.grid, platform("crossbar"), options).outcome;
     const double slow = outcome.total.value;
 
     EXPECT_GT(slow, 1.01 * sound) << "rank " << rank;
@@ -194,9 +191,9 @@ TEST(Pipelines, AreSlowerWithJitter) {
   ReplayOptions options;
   options.jitter = jitter_of(what_ifs);
 
-  const double sound = replay(program, point.grid, platform("crossbar")).outcome.total.value;
+  const double sound = replay_step(program, point.grid, platform("crossbar")).outcome.total.value;
   const double jittered =
-      replay(program, point.grid, platform("crossbar"), options).outcome.total.value;
+      replay_step(program, point.grid, platform("crossbar"), options).outcome.total.value;
 
   EXPECT_GT(jittered, 1.005 * sound);
 }
@@ -230,7 +227,7 @@ std::string refusal_of(const TimedProgram& program, Carrier carrier) {
   options.carrier = carrier;
   options.quantum = Seconds{1e-9};
   return refusal(
-      [&] { replay(program, ProcessGrid(1, 1, 1, 1, 2), platform("crossbar"), options); });
+      [&] { replay_step(program, ProcessGrid(1, 1, 1, 1, 2), platform("crossbar"), options); });
 }
 
 TEST(Pipelines, ThatWaitForEachOtherForEverAreRefused) {
@@ -252,10 +249,11 @@ TEST(Pipelines, WithAMessageThatNobodyReceivesAreRefused) {
 }
 
 TEST(Pipelines, OfOtherStagesThanTheGridAreRefused) {
-  EXPECT_EQ(refusal([] {
-              replay(two_stages({1, 0}, {1, 0}), ProcessGrid(2, 1, 1, 1), platform("crossbar"));
-            }),
-            "The program has 2 stages, but the grid 2x1x1x1 has 1.");
+  EXPECT_EQ(
+      refusal([] {
+        replay_step(two_stages({1, 0}, {1, 0}), ProcessGrid(2, 1, 1, 1), platform("crossbar"));
+      }),
+      "The program has 2 stages, but the grid 2x1x1x1 has 1.");
 }
 
 TEST(Pipelines, TakeTheirMessagesOneWay) {
@@ -269,8 +267,8 @@ TEST(Pipelines, TakeTheirMessagesOneWay) {
       const TimedProgram there = two_stages({1}, {1});
       const TimedProgram back = two_stages({0}, {0});
 
-      const Replay forward = replay(there, grid, machine, options);
-      const Replay backward = replay(back, grid, machine, options);
+      const Replay forward = replay_step(there, grid, machine, options);
+      const Replay backward = replay_step(back, grid, machine, options);
 
       const auto bytes = [](const Replay& replay) {
         double sum = 0.0;
@@ -289,4 +287,4 @@ TEST(Pipelines, TakeTheirMessagesOneWay) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -8,7 +8,7 @@
 #include "sim/estimate/estimate.hpp"
 #include "sim/question/point.hpp"
 
-namespace fourfold::testing {
+namespace fourfold::tests {
 
 inline Model short_model() {
   return {"gpt-short", 6, 3840, 120, 2048, 51'200};
@@ -57,4 +57,4 @@ inline std::string describe(const Point& point) {
   return to_json(point);
 }
 
-}  // namespace fourfold::testing
+}  // namespace fourfold::tests

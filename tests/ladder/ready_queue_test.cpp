@@ -7,11 +7,8 @@
 #include "tests/ladder/points.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::describe;
-using testing::point_on;
 
 Point queued_on(const std::string& platform, const ProcessGrid& grid, std::int64_t limit = 0) {
   const std::int64_t stages = grid.extent(Axis::pipe);
@@ -24,7 +21,7 @@ Point queued_on(const std::string& platform, const ProcessGrid& grid, std::int64
 }
 
 Outcome replayed(const Point& point, const Platform& platform) {
-  return replay(lower(point, platform), point.grid, platform).outcome;
+  return replay_step(lower(point, platform), point.grid, platform).outcome;
 }
 
 TEST(ReadyQueues, OfLoneDevicesAreInAllWhatTheEstimateSays) {
@@ -34,7 +31,7 @@ TEST(ReadyQueues, OfLoneDevicesAreInAllWhatTheEstimateSays) {
       for (std::int64_t data : {1, 2}) {
         const Point point = queued_on("crossbar", {1, 1, 1, data, stages}, limit);
 
-        const Outcome estimated = estimate(lower(point, platform));
+        const Outcome estimated = estimate_step(lower(point, platform));
         const Outcome simulated = replayed(point, platform);
 
         const double tolerance = 1e-6 * estimated.total.value;
@@ -62,7 +59,7 @@ TEST(ReadyQueues, OfStagesOfSeveralDevicesTakeAsLongAsTheEstimateSays) {
       Point point = queued_on("crossbar", grid);
       point.options.zero = zero;
 
-      const Outcome estimated = estimate(lower(point, platform));
+      const Outcome estimated = estimate_step(lower(point, platform));
       const Outcome simulated = replayed(point, platform);
 
       const double tolerance = 1e-6 * estimated.total.value;
@@ -88,7 +85,7 @@ TEST(ReadyQueues, PayForTheWordsOfTheOneWhoChooses) {
   }
 
   const double paid = replayed(point, platform).total.value;
-  const double unpaid = replay(free_words, point.grid, platform).outcome.total.value;
+  const double unpaid = replay_step(free_words, point.grid, platform).outcome.total.value;
 
   EXPECT_GT(paid, unpaid);
   EXPECT_LT(paid, 1.01 * unpaid);
@@ -105,8 +102,8 @@ TEST(ReadyQueues, GoOnWhateverTheDevicesAndPortsDo) {
       ReplayOptions options;
       options.jitter = jitter_of(what_ifs);
 
-      const Replay once = replay(program, grid, shared, options);
-      const Replay again = replay(program, grid, shared, options);
+      const Replay once = replay_step(program, grid, shared, options);
+      const Replay again = replay_step(program, grid, shared, options);
 
       EXPECT_EQ(once.outcome.total.value, again.outcome.total.value);
       EXPECT_NEAR((once.outcome.compute + once.outcome.exposed_total()).value,
@@ -119,7 +116,7 @@ TEST(ReadyQueues, GoOnWhateverTheDevicesAndPortsDo) {
 TimedProgram with_messages(const Point& point, double forwards) {
   TimedProgram program = lower(point, read_platform("crossbar"));
   // Forward, forward again and backward, which is two forwards: four.
-  const double seconds = forwards * estimate(program).compute.value /
+  const double seconds = forwards * estimate_step(program).compute.value /
                          (4.0 * static_cast<double>(point.options.micro_batches));
   for (TimedCollective& collective : program.collectives) {
     if (collective.kind != CollectiveKind::send) continue;
@@ -142,10 +139,10 @@ TEST(ReadyQueues, LoseLessThanAFixedOrderToSlowMessages) {
   queued.options.micro_batches = 32;
   queued.global_batch = 64;
 
-  const double with_queue = estimate(with_messages(queued, 1.0)).total.value;
-  const double without = estimate(with_messages(fixed(queued), 1.0)).total.value;
+  const double with_queue = estimate_step(with_messages(queued, 1.0)).total.value;
+  const double without = estimate_step(with_messages(fixed(queued), 1.0)).total.value;
   const double simulated =
-      replay(with_messages(queued, 1.0), queued.grid, platform).outcome.total.value;
+      replay_step(with_messages(queued, 1.0), queued.grid, platform).outcome.total.value;
 
   EXPECT_LT(with_queue, 0.95 * without);
   EXPECT_NEAR(simulated, with_queue, 1e-6 * with_queue);
@@ -157,11 +154,11 @@ TEST(ReadyQueues, LoseLessThanAFixedOrderToUnequalStages) {
   queued.options.micro_batches = 32;
   queued.global_batch = 64;
 
-  const double with_queue = estimate(with_messages(queued, 0.0)).total.value;
-  const double without = estimate(with_messages(fixed(queued), 0.0)).total.value;
+  const double with_queue = estimate_step(with_messages(queued, 0.0)).total.value;
+  const double without = estimate_step(with_messages(fixed(queued), 0.0)).total.value;
 
   EXPECT_LT(with_queue, 0.998 * without);
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

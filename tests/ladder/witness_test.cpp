@@ -16,7 +16,7 @@
 #include "tests/ladder/points.hpp"
 #include "tests/paths.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // SMPI's own constants out of the way: no CPU time for sends and receives (os, or, ois), no eager
@@ -95,10 +95,10 @@ class Witness : public ::testing::Test {
     write("platform.xml", simgrid_xml(platform, point.grid.size()));
     const std::int64_t processes = point.grid.size() * (1 + channels);
 
-    Answers result{replay(program, point.grid, platform, options).outcome.total.value,
+    Answers result{replay_step(program, point.grid, platform, options).outcome.total.value,
                    seconds(processes, "barrier"), seconds(processes, "")};
 
-    const double estimated = estimate(program).total.value;
+    const double estimated = estimate_step(program).total.value;
     fmt::print(
         "{} on {} of {}: replay {:.6f} s ({:+.2f} % on the estimate)\n"
         "  witness, groups meet before each ring, as the replay has it: {:.6f} s, {:+.4f} %\n"
@@ -163,13 +163,13 @@ void expect_explained(const Answers& capped, const Answers& links) {
 }
 
 Model two_layers() {
-  Model model = testing::short_model();
+  Model model = short_model();
   model.layers = 2;
   return model;
 }
 
 TEST_F(Witness, CrossbarWithSharedPorts) {
-  const Point point = testing::point_on("crossbar-shared", two_layers(), {2, 2, 2, 2});
+  const Point point = point_on("crossbar-shared", two_layers(), {2, 2, 2, 2});
   Platform platform = read_platform("crossbar-shared");
 
   const Answers capped = compare(point, platform);
@@ -180,7 +180,7 @@ TEST_F(Witness, CrossbarWithSharedPorts) {
 }
 
 TEST_F(Witness, PerlmutterWithMinimalRoutes) {
-  const Point point = testing::point_on("perlmutter", two_layers(), {4, 2, 2, 2});
+  const Point point = point_on("perlmutter", two_layers(), {4, 2, 2, 2});
   Platform platform = with_minimal_routes("perlmutter");
 
   const Answers capped = compare(point, platform);
@@ -191,7 +191,7 @@ TEST_F(Witness, PerlmutterWithMinimalRoutes) {
 }
 
 TEST_F(Witness, SLOW_FrontierWithMinimalRoutes) {
-  const Point point = testing::point_on("frontier", testing::short_model(), {8, 2, 2, 2});
+  const Point point = point_on("frontier", short_model(), {8, 2, 2, 2});
   Platform platform = with_minimal_routes("frontier");
 
   const Answers capped = compare(point, platform);
@@ -202,7 +202,7 @@ TEST_F(Witness, SLOW_FrontierWithMinimalRoutes) {
 }
 
 TEST_F(Witness, SLOW_PerlmutterOn64Devices) {
-  const Point point = testing::point_on("perlmutter", testing::short_model(), {4, 2, 4, 2});
+  const Point point = point_on("perlmutter", short_model(), {4, 2, 4, 2});
   Platform platform = with_minimal_routes("perlmutter");
 
   const Answers capped = compare(point, platform);
@@ -213,7 +213,7 @@ TEST_F(Witness, SLOW_PerlmutterOn64Devices) {
 }
 
 TEST_F(Witness, OneSlowDevice) {
-  Point point = testing::point_on("crossbar-shared", two_layers(), {2, 2, 2, 2});
+  Point point = point_on("crossbar-shared", two_layers(), {2, 2, 2, 2});
   point.what_ifs.slow_devices = {1, {}, 0.5};
   Platform platform = read_platform("crossbar-shared");
   lift_caps(platform);
@@ -225,4 +225,4 @@ TEST_F(Witness, OneSlowDevice) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

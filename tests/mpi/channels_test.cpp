@@ -12,7 +12,7 @@
 #include "engine/mpi/handles.hpp"
 #include "tests/mpi/reference_line.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // All grids of as many ranks as there are.
@@ -32,7 +32,7 @@ std::vector<ProcessGrid> grids() {
 TEST(Channels, FollowTheLinesOfTheGrid) {
   const std::int64_t rank = rank_in(MPI_COMM_WORLD);
   for (const ProcessGrid& grid : grids()) {
-    Channels channels(grid, all_channels(), Transport::ring, ProgressMode::none, host_memory());
+    Channels channels(grid, all_channels(), TransportKind::ring, ProgressMode::none, host_memory());
     for (const Channel& channel : all_channels()) {
       const std::vector<std::int64_t> line = grid.line(rank, channel.axis);
       const auto members = static_cast<std::int64_t>(line.size());
@@ -55,7 +55,8 @@ TEST(Channels, FollowTheLinesOfTheGrid) {
 
 TEST(Channels, WithOneMemberCopyOrLeaveTheMemoryAlone) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  for (Transport transport : {Transport::ring, Transport::library, Transport::window}) {
+  for (TransportKind transport :
+       {TransportKind::ring, TransportKind::library, TransportKind::window}) {
     Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), transport, ProgressMode::none,
                       host_memory());
     Communicator& y = channels[{Axis::y, ""}];
@@ -99,7 +100,7 @@ void play(Channels& channels, Owed owed, std::uint32_t seed, Script& script) {
   for (std::size_t i : open) channels[script.posts[i].first].finish(script.posts[i].second);
 }
 
-class ManyAtOnce : public testing::TestWithParam<std::tuple<Transport, ProgressMode>> {};
+class ManyAtOnce : public testing::TestWithParam<std::tuple<TransportKind, ProgressMode>> {};
 
 TEST_P(ManyAtOnce, GiveTheBitsOfTheDocumentedOrder) {
   const auto [transport, mode] = GetParam();
@@ -110,7 +111,7 @@ TEST_P(ManyAtOnce, GiveTheBitsOfTheDocumentedOrder) {
   for (const ProcessGrid& grid : chosen) {
     Channels channels(grid, all_channels(), transport, mode, host_memory());
     // The library adds in an order of its own, but a maximum is a maximum.
-    const Owed owed = transport == Transport::library ? Owed::max : Owed::sum;
+    const Owed owed = transport == TransportKind::library ? Owed::max : Owed::sum;
     Script script;
 
     play(channels, owed, ++seed, script);
@@ -126,8 +127,9 @@ TEST_P(ManyAtOnce, GiveTheBitsOfTheDocumentedOrder) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ours, ManyAtOnce,
-                         testing::Combine(testing::Values(Transport::ring, Transport::library,
-                                                          Transport::window),
+                         testing::Combine(testing::Values(TransportKind::ring,
+                                                          TransportKind::library,
+                                                          TransportKind::window),
                                           testing::Values(ProgressMode::none, ProgressMode::tiles,
                                                           ProgressMode::thread)),
                          [](const auto& info) {
@@ -138,7 +140,8 @@ INSTANTIATE_TEST_SUITE_P(Ours, ManyAtOnce,
 // What was started later on the same channel is never finished earlier.
 TEST(Channels, FinishInTheOrderOfTheirStart) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  for (Transport transport : {Transport::ring, Transport::library, Transport::window}) {
+  for (TransportKind transport :
+       {TransportKind::ring, TransportKind::library, TransportKind::window}) {
     Channels channels(ProcessGrid(1, 1, 1, ranks), all_channels(), transport, ProgressMode::none,
                       host_memory());
     Communicator& channel = channels[{Axis::data, ""}];
@@ -162,7 +165,7 @@ TEST(Channels, AreThoseOfTheList) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   const std::vector<Channel> list{{Axis::y, "first"}, {Axis::y, "second"}};
 
-  Channels channels(ProcessGrid(1, ranks, 1, 1), list, Transport::ring, ProgressMode::none,
+  Channels channels(ProcessGrid(1, ranks, 1, 1), list, TransportKind::ring, ProgressMode::none,
                     host_memory());
 
   EXPECT_NE(&channels[list[0]], &channels[list[1]]);
@@ -172,4 +175,4 @@ TEST(Channels, AreThoseOfTheList) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

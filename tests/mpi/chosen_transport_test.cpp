@@ -6,7 +6,7 @@
 #include "engine/mpi/handles.hpp"
 #include "tests/mpi/reference_line.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 const Channel line{Axis::x, ""};
@@ -21,7 +21,7 @@ Trial trial_of(CollectiveKind kind, Owed owed, std::int64_t elements, Communicat
 TEST(ChosenTransport, GivesTheRingsBitsWhateverIsFastest) {
   for (const ProgressMode mode : {ProgressMode::none, ProgressMode::thread}) {
     Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
-                      Transport::automatic, mode, host_memory());
+                      TransportKind::automatic, mode, host_memory());
     Communicator& channel = channels[line];
     for (const std::int64_t elements : {1, 7, 1009, 65537}) {
       for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
@@ -41,21 +41,22 @@ TEST(ChosenTransport, GivesTheRingsBitsWhateverIsFastest) {
 
 TEST(ChosenTransport, CandidatesAreThoseThatAreRight) {
   Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
-                    Transport::automatic, ProgressMode::none, host_memory());
+                    TransportKind::automatic, ProgressMode::none, host_memory());
   Communicator& channel = channels[line];
   if (channel.size() == 1) GTEST_SKIP() << "one member chooses nothing";
   const auto candidates = [&](CollectiveKind kind, Owed owed) {
     Trial trial = trial_of(kind, owed, 1009, channel);
     channel.prepare({trial.call});
-    std::vector<Transport> result;
+    std::vector<TransportKind> result;
     const TransportChoice choice = channels.choices().back();
     for (const TransportTiming& timing : choice.timings) {
       result.push_back(timing.transport);
     }
     return result;
   };
-  const std::vector<Transport> all{Transport::ring, Transport::window, Transport::library};
-  const std::vector<Transport> ours{Transport::ring, Transport::window};
+  const std::vector<TransportKind> all{TransportKind::ring, TransportKind::window,
+                                       TransportKind::library};
+  const std::vector<TransportKind> ours{TransportKind::ring, TransportKind::window};
 
   EXPECT_EQ(candidates(CollectiveKind::all_gather, Owed::sum), all);
   EXPECT_EQ(candidates(CollectiveKind::all_reduce, Owed::max), all);
@@ -67,7 +68,7 @@ TEST(ChosenTransport, CandidatesAreThoseThatAreRight) {
 // A gather is known by what it brings together, and what is reduced by what each member gives.
 TEST(ChosenTransport, IsOfTheWholeResultOfAGather) {
   Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
-                    Transport::automatic, ProgressMode::none, host_memory());
+                    TransportKind::automatic, ProgressMode::none, host_memory());
   Communicator& channel = channels[line];
   for (const CollectiveKind kind :
        {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
@@ -86,7 +87,7 @@ TEST(ChosenTransport, IsOfTheWholeResultOfAGather) {
 
 TEST(ChosenTransport, TakesTheFastestAndTimesACollectiveOnce) {
   Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
-                    Transport::automatic, ProgressMode::none, host_memory());
+                    TransportKind::automatic, ProgressMode::none, host_memory());
   Communicator& channel = channels[line];
   if (channel.size() == 1) GTEST_SKIP() << "one member chooses nothing";
   Trial trial = trial_of(CollectiveKind::all_gather, Owed::sum, 4096, channel);
@@ -106,16 +107,18 @@ TEST(ChosenTransport, TakesTheFastestAndTimesACollectiveOnce) {
 }
 
 TEST(ChosenTransport, WhatAnEarlierRunChoseIsTakenWithoutTiming) {
-  for (const Transport earlier : {Transport::ring, Transport::window, Transport::library}) {
+  for (const TransportKind earlier :
+       {TransportKind::ring, TransportKind::window, TransportKind::library}) {
     Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
-                      Transport::automatic, ProgressMode::none, host_memory());
+                      TransportKind::automatic, ProgressMode::none, host_memory());
     Communicator& channel = channels[line];
     if (channel.size() == 1) GTEST_SKIP() << "one member chooses nothing";
     Trial trial = trial_of(CollectiveKind::all_gather, Owed::sum, 4096, channel);
     const ChosenCollective collective = class_of(trial.call, channel.size());
     ChosenCollective larger = collective;
     larger.elements *= 2;
-    const Transport other = earlier == Transport::window ? Transport::library : Transport::window;
+    const TransportKind other =
+        earlier == TransportKind::window ? TransportKind::library : TransportKind::window;
     channels.remember({{"another", collective, other, {}},
                        {name(line), larger, other, {}},
                        {name(line), collective, earlier, {}}});
@@ -132,26 +135,28 @@ TEST(ChosenTransport, WhatAnEarlierRunChoseIsTakenWithoutTiming) {
 // A sum of the library's among many has another order: a choice that says so is not believed.
 TEST(ChosenTransport, WhatWouldChangeNumbersIsNotTakenFromAnEarlierRun) {
   Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
-                    Transport::automatic, ProgressMode::none, host_memory());
+                    TransportKind::automatic, ProgressMode::none, host_memory());
   Communicator& channel = channels[line];
   if (channel.size() <= 2) GTEST_SKIP() << "two members add in one order";
   Trial trial = trial_of(CollectiveKind::all_reduce, Owed::sum, 4096, channel);
-  channels.remember({{name(line), class_of(trial.call, channel.size()), Transport::library, {}}});
+  channels.remember(
+      {{name(line), class_of(trial.call, channel.size()), TransportKind::library, {}}});
 
   channel.prepare({trial.call});
 
-  EXPECT_NE(channels.choices().front().transport, Transport::library);
+  EXPECT_NE(channels.choices().front().transport, TransportKind::library);
 }
 
 // Nothing is timed for what moves nothing, and nothing is remembered for it.
 TEST(ChosenTransport, EmptyCollectivesAreNotChosenFor) {
   Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
-                    Transport::automatic, ProgressMode::none, host_memory());
+                    TransportKind::automatic, ProgressMode::none, host_memory());
   Communicator& channel = channels[line];
   for (const CollectiveKind kind :
        {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
     Trial trial = trial_of(kind, Owed::sum, 0, channel);
-    channels.remember({{name(line), class_of(trial.call, channel.size()), Transport::ring, {}}});
+    channels.remember(
+        {{name(line), class_of(trial.call, channel.size()), TransportKind::ring, {}}});
 
     channel.prepare({trial.call});
     channel.finish(channel.start(trial.call));
@@ -164,7 +169,7 @@ TEST(ChosenTransport, EmptyCollectivesAreNotChosenFor) {
 // A class is all of kind, sum or maximum, precision and extent: each is chosen for by itself.
 TEST(ChosenTransport, CollectivesThatDifferInOneThingAreChosenForEach) {
   Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
-                    Transport::automatic, ProgressMode::none, host_memory());
+                    TransportKind::automatic, ProgressMode::none, host_memory());
   Communicator& channel = channels[line];
   if (channel.size() == 1) GTEST_SKIP() << "one member chooses nothing";
   std::vector<Trial> trials;
@@ -182,7 +187,7 @@ TEST(ChosenTransport, CollectivesThatDifferInOneThingAreChosenForEach) {
   std::vector<CollectiveCall> calls;
   for (const Trial& trial : trials) {
     calls.push_back(trial.call);
-    earlier.push_back({"x_other", class_of(trial.call, channel.size()), Transport::window, {}});
+    earlier.push_back({"x_other", class_of(trial.call, channel.size()), TransportKind::window, {}});
   }
   channels.remember(earlier);
 
@@ -206,8 +211,8 @@ TEST(ChosenTransport, IsForCollectivesAndNotForMessages) {
   const std::int64_t stage = rank_in(MPI_COMM_WORLD);
   const Channel ends{Axis::pipe, "ends", Group::ends};
   const Channel to_next = forward_from(0, stages);
-  Channels channels({1, 1, 1, 1, stages}, {ends, to_next}, Transport::automatic, ProgressMode::none,
-                    host_memory());
+  Channels channels({1, 1, 1, 1, stages}, {ends, to_next}, TransportKind::automatic,
+                    ProgressMode::none, host_memory());
   if (stage < 2) {
     Buffer message(1000, Precision::fp32);
     channels[to_next].prepare(
@@ -230,7 +235,7 @@ TEST(ChosenTransport, IsForCollectivesAndNotForMessages) {
 // Whoever lost is given back, with its communicator and its windows; the ring stays.
 TEST(ChosenTransport, GivesBackWhatNobodyTakes) {
   Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
-                    Transport::automatic, ProgressMode::none, host_memory());
+                    TransportKind::automatic, ProgressMode::none, host_memory());
   Communicator& channel = channels[line];
   if (channel.size() == 1) GTEST_SKIP() << "one member chooses nothing";
   for (const std::int64_t elements : {1, 5000, 300'000}) {
@@ -238,8 +243,8 @@ TEST(ChosenTransport, GivesBackWhatNobodyTakes) {
     channel.prepare({trial.call});
     bool window = false, library = false;
     for (const TransportChoice& choice : channels.choices()) {
-      window |= choice.transport == Transport::window;
-      library |= choice.transport == Transport::library;
+      window |= choice.transport == TransportKind::window;
+      library |= choice.transport == TransportKind::library;
     }
 
     EXPECT_EQ(held_windows, window ? 1 : 0);
@@ -249,7 +254,7 @@ TEST(ChosenTransport, GivesBackWhatNobodyTakes) {
 
 TEST(ChosenTransport, WhatWasNotPreparedGoesByTheRing) {
   Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
-                    Transport::automatic, ProgressMode::none, host_memory());
+                    TransportKind::automatic, ProgressMode::none, host_memory());
   Communicator& channel = channels[line];
   Trial trial = trial_of(CollectiveKind::all_reduce, Owed::sum, 1009, channel);
 
@@ -260,25 +265,25 @@ TEST(ChosenTransport, WhatWasNotPreparedGoesByTheRing) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests
 
 extern "C" {
 
 int MPI_Win_allocate_shared(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* base,
                             MPI_Win* window) {
-  ++fourfold::held_windows;
+  ++fourfold::tests::held_windows;
   return PMPI_Win_allocate_shared(size, unit, info, comm, base, window);
 }
 int MPI_Win_free(MPI_Win* window) {
-  --fourfold::held_windows;
+  --fourfold::tests::held_windows;
   return PMPI_Win_free(window);
 }
 int MPI_Op_create(MPI_User_function* function, int commute, MPI_Op* operation) {
-  ++fourfold::held_operations;
+  ++fourfold::tests::held_operations;
   return PMPI_Op_create(function, commute, operation);
 }
 int MPI_Op_free(MPI_Op* operation) {
-  --fourfold::held_operations;
+  --fourfold::tests::held_operations;
   return PMPI_Op_free(operation);
 }
 

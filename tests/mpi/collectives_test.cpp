@@ -6,7 +6,7 @@
 #include "engine/mpi/handles.hpp"
 #include "tests/mpi/reference_line.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 std::vector<std::int64_t> odd_sizes(std::int64_t members) {
@@ -28,7 +28,7 @@ bool same_on_all(const Buffer& buffer) {
   return first.bytes == buffer.bytes;
 }
 
-class EveryCollective : public testing::TestWithParam<Transport> {};
+class EveryCollective : public testing::TestWithParam<TransportKind> {};
 
 TEST_P(EveryCollective, GivesTheBitsOfTheDocumentedOrder) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
@@ -56,7 +56,7 @@ TEST_P(EveryCollective, GivesTheBitsOfTheDocumentedOrder) {
 // gather are exact.
 TEST(LibraryCollectives, AreNearTheSumAndEqualOnAllMembers) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Channels channels(ProcessGrid(1, 1, ranks, 1), all_channels(), Transport::library,
+  Channels channels(ProcessGrid(1, 1, ranks, 1), all_channels(), TransportKind::library,
                     ProgressMode::none, host_memory());
   Communicator& channel = channels[{Axis::z, "gather"}];
   for (std::int64_t elements : odd_sizes(ranks)) {
@@ -88,7 +88,8 @@ TEST(LibraryCollectives, AreNearTheSumAndEqualOnAllMembers) {
 
 TEST(EveryTransport, ReducesInPlace) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  for (Transport transport : {Transport::ring, Transport::library, Transport::window}) {
+  for (TransportKind transport :
+       {TransportKind::ring, TransportKind::library, TransportKind::window}) {
     Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), transport, ProgressMode::none,
                       host_memory());
     for (std::int64_t elements : odd_sizes(ranks)) {
@@ -107,7 +108,8 @@ TEST(EveryTransport, ReducesInPlace) {
 // Only a reduce-scatter may overwrite what it sends.
 TEST(EveryTransport, LeavesWhatIsSentAlone) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  for (Transport transport : {Transport::ring, Transport::library, Transport::window}) {
+  for (TransportKind transport :
+       {TransportKind::ring, TransportKind::library, TransportKind::window}) {
     Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), transport, ProgressMode::none,
                       host_memory());
     for (CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::all_reduce}) {
@@ -122,8 +124,9 @@ TEST(EveryTransport, LeavesWhatIsSentAlone) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ours, EveryCollective, testing::Values(Transport::ring, Transport::window),
+INSTANTIATE_TEST_SUITE_P(Ours, EveryCollective,
+                         testing::Values(TransportKind::ring, TransportKind::window),
                          [](const auto& info) { return name(info.param); });
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

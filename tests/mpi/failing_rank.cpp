@@ -36,7 +36,7 @@ extern "C" int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
 int main(int argc, char** argv) {
   using namespace fourfold;
   const std::string who = argc > 1 ? argv[1] : "none";
-  const Transport transport = parse_transport(argc > 2 ? argv[2] : "ring");
+  const TransportKind transport = parse_transport(argc > 2 ? argv[2] : "ring");
   const ProgressMode mode = parse_progress_mode(argc > 3 ? argv[3] : "none");
   return run_session(argc, argv, [&](const Session& session) {
     if (who == "all") throw std::invalid_argument("this cannot work");

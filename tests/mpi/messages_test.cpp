@@ -8,7 +8,7 @@
 #include "tests/apart_memory.hpp"
 #include "tests/mpi/reference_line.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // What a stage sends and receives on, and nothing else.
@@ -33,7 +33,7 @@ DeviceBlock on_device(DeviceMemory& memory, const Buffer& buffer) {
 }
 
 // Every stage sends its number to the next stage, or to the one before, three times.
-void expect_neighbours_numbers(Transport transport, DeviceMemory& memory) {
+void expect_neighbours_numbers(TransportKind transport, DeviceMemory& memory) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   const std::int64_t stages = ranks;
   const std::int64_t rank = rank_in(MPI_COMM_WORLD);
@@ -71,11 +71,12 @@ void expect_neighbours_numbers(Transport transport, DeviceMemory& memory) {
 
 TEST(Messages, ComeFromTheNeighbourOverEveryTransport) {
   if (size_of(MPI_COMM_WORLD) == 1) return;  // nobody to send to
-  for (Transport transport : {Transport::ring, Transport::library, Transport::window}) {
+  for (TransportKind transport :
+       {TransportKind::ring, TransportKind::library, TransportKind::window}) {
     expect_neighbours_numbers(transport, host_memory());
   }
   ApartMemory apart;
-  expect_neighbours_numbers(Transport::ring, apart);
+  expect_neighbours_numbers(TransportKind::ring, apart);
 }
 
 TEST(Messages, LeaveOutRanksOfOtherPairs) {
@@ -83,7 +84,7 @@ TEST(Messages, LeaveOutRanksOfOtherPairs) {
   const std::int64_t rank = rank_in(MPI_COMM_WORLD);
   if (ranks < 4) return;  // all are in every pair
   const std::int64_t stages = ranks;
-  Channels channels({1, 1, 1, 1, stages}, channels_of(rank, stages), Transport::ring,
+  Channels channels({1, 1, 1, 1, stages}, channels_of(rank, stages), TransportKind::ring,
                     ProgressMode::none, host_memory());
   const Channel odd = forward_from(1, stages);
   const Channel ends{Axis::pipe, "ends", Group::ends};
@@ -103,7 +104,7 @@ TEST(Messages, LeaveOutRanksOfOtherPairs) {
 TEST(Messages, JoinTwoMembers) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   if (ranks == 2) return;
-  Channels channels({ranks, 1, 1, 1}, all_channels(), Transport::library, ProgressMode::none,
+  Channels channels({ranks, 1, 1, 1}, all_channels(), TransportKind::library, ProgressMode::none,
                     host_memory());
   Buffer buffer(3, Precision::fp32);
 
@@ -113,4 +114,4 @@ TEST(Messages, JoinTwoMembers) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

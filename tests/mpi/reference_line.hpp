@@ -14,7 +14,7 @@
 #include "schedule/program/channel.hpp"
 #include "tests/host.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 
 // A member's element: of either sign and of very different sizes, so that another order of sums
 // gives other bits.
@@ -131,4 +131,4 @@ struct Trial {
   bool equal() const { return receive.bytes == expected.bytes; }
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -6,7 +6,7 @@
 #include "engine/mpi/handles.hpp"
 #include "tests/mpi/reference_line.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::HasSubstr;
@@ -24,8 +24,9 @@ std::string refusal(const Action& action) {
 TEST(Refusal, AGridOfOtherSizeThanTheWorld) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   const ProcessGrid grid(ranks, 1, 3, 1);
-  const std::string said = refusal(
-      [&] { Channels(grid, all_channels(), Transport::ring, ProgressMode::none, host_memory()); });
+  const std::string said = refusal([&] {
+    Channels(grid, all_channels(), TransportKind::ring, ProgressMode::none, host_memory());
+  });
   EXPECT_EQ(said, "grid " + grid.str() + " needs " + std::to_string(3 * ranks) +
                       " ranks, but MPI has started " + std::to_string(ranks));
 }
@@ -35,7 +36,7 @@ TEST(Refusal, AWorldWithRanksToSpare) {
   if (ranks == 1) GTEST_SKIP() << "one rank is none too many";
 
   const std::string said = refusal([&] {
-    Channels({1, 1, 1, 1}, all_channels(), Transport::ring, ProgressMode::none, host_memory());
+    Channels({1, 1, 1, 1}, all_channels(), TransportKind::ring, ProgressMode::none, host_memory());
   });
 
   EXPECT_EQ(said, "grid 1x1x1x1 needs 1 ranks, but MPI has started " + std::to_string(ranks));
@@ -46,8 +47,8 @@ TEST(Refusal, WordsThatNameNoTransport) {
             "'rings' is no transport; choose ring, library, window or auto");
   EXPECT_EQ(refusal([] { parse_progress_mode(""); }),
             "'' is no way to progress; choose tiles, thread or none");
-  for (Transport transport :
-       {Transport::ring, Transport::library, Transport::window, Transport::automatic}) {
+  for (TransportKind transport : {TransportKind::ring, TransportKind::library,
+                                  TransportKind::window, TransportKind::automatic}) {
     EXPECT_EQ(parse_transport(name(transport)), transport);
   }
   for (ProgressMode mode : {ProgressMode::tiles, ProgressMode::thread, ProgressMode::none}) {
@@ -57,7 +58,7 @@ TEST(Refusal, WordsThatNameNoTransport) {
 
 TEST(Refusal, OperandsThatDoNotFit) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), Transport::ring,
+  Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), TransportKind::ring,
                     ProgressMode::none, host_memory());
   Communicator& channel = channels[{Axis::x, ""}];
   Buffer whole(10 * ranks, Precision::fp32);
@@ -87,4 +88,4 @@ TEST(Refusal, MoreElementsThanOneCallCanCount) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -8,7 +8,7 @@
 #include "engine/mpi/window_transport.hpp"
 #include "tests/mpi/reference_line.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 constexpr std::array<CollectiveKind, 3> kinds{
@@ -71,4 +71,4 @@ TEST(Segments, OfEqualRingsAreSharedByNoTwoCollectives) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

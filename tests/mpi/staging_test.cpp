@@ -8,7 +8,7 @@
 #include "tests/apart_memory.hpp"
 #include "tests/mpi/reference_line.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 constexpr std::array<CollectiveKind, 3> kinds{
@@ -52,7 +52,7 @@ std::int64_t moved_by(CollectiveKind kind, std::int64_t elements, std::int64_t m
 TEST(Staging, OfRingsIsWhatTheySendAndReceive) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   ApartMemory memory;
-  Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), Transport::ring,
+  Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), TransportKind::ring,
                     ProgressMode::none, memory);
   Communicator& channel = channels[{Axis::x, ""}];
   for (std::int64_t elements :
@@ -78,7 +78,7 @@ TEST(Staging, OfRingsIsWhatTheySendAndReceive) {
 TEST(Staging, OfTheLibraryIsEveryOperandOnce) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   ApartMemory memory;
-  Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), Transport::library,
+  Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), TransportKind::library,
                     ProgressMode::none, memory);
   Communicator& channel = channels[{Axis::x, ""}];
   constexpr std::int64_t elements = 1009;
@@ -99,8 +99,8 @@ TEST(Staging, OfTheLibraryIsEveryOperandOnce) {
 // MPI gets the device's addresses, and only when the device is through with them.
 TEST(Staging, IsNotNeededWhereMpiReachesTheDevice) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  ApartMemory memory(Reach::mpi);
-  for (Transport transport : {Transport::ring, Transport::library}) {
+  ApartMemory memory(MemoryReach::mpi);
+  for (TransportKind transport : {TransportKind::ring, TransportKind::library}) {
     Channels channels(ProcessGrid(1, 1, 1, ranks), all_channels(), transport, ProgressMode::none,
                       memory);
     Communicator& channel = channels[{Axis::data, ""}];
@@ -118,11 +118,11 @@ TEST(Staging, IsNotNeededWhereMpiReachesTheDevice) {
 
 TEST(Staging, DoesNotHelpAWindowWhichIsRefused) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  for (Reach reach : {Reach::device, Reach::mpi}) {
+  for (MemoryReach reach : {MemoryReach::device, MemoryReach::mpi}) {
     ApartMemory memory(reach);
     const auto window = [&] {
-      Channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), Transport::window, ProgressMode::none,
-               memory);
+      Channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), TransportKind::window,
+               ProgressMode::none, memory);
     };
 
     EXPECT_THAT(window, testing::ThrowsMessage<std::invalid_argument>(
@@ -132,4 +132,4 @@ TEST(Staging, DoesNotHelpAWindowWhichIsRefused) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

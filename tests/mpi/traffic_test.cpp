@@ -6,7 +6,7 @@
 #include "tests/mpi/reference_line.hpp"
 #include "tests/pmpi_counter.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 constexpr std::array<CollectiveKind, 3> kinds{
@@ -26,7 +26,7 @@ std::int64_t sent_by(CollectiveKind kind, std::int64_t elements, std::int64_t me
 
 TEST(Traffic, ARingSendsExactlyWhatTheFormulaSays) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Channels channels(ProcessGrid(1, ranks, 1, 1), all_channels(), Transport::ring,
+  Channels channels(ProcessGrid(1, ranks, 1, 1), all_channels(), TransportKind::ring,
                     ProgressMode::none, host_memory());
   Communicator& channel = channels[{Axis::y, ""}];
   for (std::int64_t elements : {std::int64_t{0}, std::int64_t{1}, ranks - 1, ranks, ranks + 1,
@@ -56,7 +56,7 @@ TEST(Traffic, ARingSendsExactlyWhatTheFormulaSays) {
 // With few segments a round, receives are posted rounds ahead: never into what is yet to be sent.
 TEST(Traffic, ARingReceivesIntoNothingThatASendUses) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Channels channels(ProcessGrid(1, ranks, 1, 1), all_channels(), Transport::ring,
+  Channels channels(ProcessGrid(1, ranks, 1, 1), all_channels(), TransportKind::ring,
                     ProgressMode::none, host_memory());
   Communicator& channel = channels[{Axis::y, ""}];
   reset_mpi_traffic();
@@ -74,7 +74,7 @@ TEST(Traffic, ARingReceivesIntoNothingThatASendUses) {
 
 TEST(Traffic, TheLibraryIsHandedEachBufferOnce) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Channels channels(ProcessGrid(1, 1, 1, ranks), all_channels(), Transport::library,
+  Channels channels(ProcessGrid(1, 1, 1, ranks), all_channels(), TransportKind::library,
                     ProgressMode::none, host_memory());
   Communicator& channel = channels[{Axis::data, ""}];
   for (CollectiveKind kind : kinds) {
@@ -95,7 +95,7 @@ TEST(Traffic, TheLibraryIsHandedEachBufferOnce) {
 
 TEST(Traffic, AWindowHandsMpiNothing) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Channels channels(ProcessGrid(1, 1, ranks, 1), all_channels(), Transport::window,
+  Channels channels(ProcessGrid(1, 1, ranks, 1), all_channels(), TransportKind::window,
                     ProgressMode::none, host_memory());
   Communicator& channel = channels[{Axis::z, "reduce"}];
   Trial trial(CollectiveKind::all_reduce, Owed::sum, Precision::fp32, 1009, ranks,
@@ -108,4 +108,4 @@ TEST(Traffic, AWindowHandsMpiNothing) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -16,7 +16,7 @@
 #include "platforms/show/show.hpp"
 #include "platforms/show/simgrid_xml.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 const std::vector<std::string> machines{"alps",     "aurora",   "crossbar",      "crossbar-shared",
@@ -43,7 +43,7 @@ class Numbers {
   void add(const std::string& name, Number number) {
     EXPECT_TRUE(all_.emplace(name, static_cast<double>(number)).second) << name;
   }
-  void of(const Operation& operation) {
+  void of(const MachineOperation& operation) {
     if (operation.node_power) add("node power", operation.node_power->value);
     if (operation.node_failures) add("node failures", operation.node_failures->value);
     if (operation.file_system) add("file system", operation.file_system->value);
@@ -253,4 +253,4 @@ TEST(Rates, OfRingsAreAtMostThoseOfADevice) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

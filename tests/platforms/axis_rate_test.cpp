@@ -17,25 +17,12 @@
 #include "tests/platforms/brute_force.hpp"
 #include "tests/platforms/machines_for_tests.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using test::axes_of;
-using test::AxisOfJob;
-using test::brute_force;
-using test::crossbar;
-using test::Detours;
-using test::dragonfly_of;
-using test::Errors;
-using test::errors;
-using test::frontier;
-using test::giga;
-using test::perlmutter;
-using test::Ports;
 
 // Groups of 112 nodes, four devices and NICs each.
 Platform alps(Detours detours) {
-  Platform platform = test::dragonfly("alps", test::mesh_node(4, 150), 24, detours);
+  Platform platform = dragonfly("alps", mesh_node(4, 150), 24, detours);
   dragonfly_of(platform).nodes_per_group = 112;
   platform.nodes = 24 * 112;
   return platform;
@@ -113,7 +100,7 @@ TEST(axis_rate, where_groups_are_not_powers_of_two_stays_within_a_factor_of_two)
 // With as many detours as the platform files of the study assume: 15 local, nearly all groups, and
 // twelve links a group pair on the machines with few groups.
 TEST(axis_rate, with_very_many_detours_is_near_brute_force) {
-  Platform perlmutter_like = test::dragonfly("perlmutter", test::mesh_node(4, 100), 14, {15, 12});
+  Platform perlmutter_like = dragonfly("perlmutter", mesh_node(4, 100), 14, {15, 12});
   dragonfly_of(perlmutter_like).links_per_group_pair = 12;
   Platform alps_like = alps({15, 22});
   dragonfly_of(alps_like).switches_per_group = 28;
@@ -147,4 +134,4 @@ TEST(axis_rate, refuses_a_platform_that_has_no_topology) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -11,7 +11,7 @@
 #include "platforms/network/axis_rate.hpp"
 #include "platforms/network/topology.hpp"
 
-namespace fourfold::test {
+namespace fourfold::tests {
 
 struct AxisOfJob {
   std::int64_t stride, extent, devices;
@@ -65,4 +65,4 @@ inline Errors errors(const Platform& platform, std::int64_t devices) {
   return errors;
 }
 
-}  // namespace fourfold::test
+}  // namespace fourfold::tests

@@ -6,7 +6,7 @@
 
 #include "tests/platforms/platform_files.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -85,4 +85,4 @@ TEST(CheckKeys, AsksForTheKindOfANetwork) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -8,7 +8,7 @@
 #include "platforms/file/key.hpp"
 #include "tests/paths.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 std::string unit_of_key(const Key& key) {
@@ -55,4 +55,4 @@ TEST(PlatformDocs, ExplainEveryKeyAsTheTemplateDoes) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

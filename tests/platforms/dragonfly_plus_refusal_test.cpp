@@ -10,7 +10,7 @@
 #include "tests/platforms/machines_for_tests.hpp"
 #include "tests/platforms/platform_files.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::EndsWith;
@@ -56,14 +56,14 @@ TEST(dragonfly_plus_refusal, keys_of_a_dragonfly) {
 
 Platform of(DragonflyPlusNetwork network, std::int64_t nodes) {
   Platform platform;
-  platform.node = test::mesh_node(4, 100);
+  platform.node = mesh_node(4, 100);
   platform.nodes = nodes;
   platform.network = network;
   return platform;
 }
 
 TEST(dragonfly_plus_refusal, topologies_that_cannot_be_built) {
-  const BytesPerSecond link{25 * test::giga};
+  const BytesPerSecond link{25 * giga};
 
   EXPECT_THROW(Topology(of({4, 4, 16, 8, 8, link, link, 0}, 65), 65), std::invalid_argument);
   EXPECT_THROW(Topology(of({4, 0, 16, 8, 8, link, link, 0}, 4), 4), std::invalid_argument);
@@ -71,4 +71,4 @@ TEST(dragonfly_plus_refusal, topologies_that_cannot_be_built) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

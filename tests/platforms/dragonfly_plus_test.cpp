@@ -11,20 +11,14 @@
 #include "tests/platforms/brute_force.hpp"
 #include "tests/platforms/machines_for_tests.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using test::AxisOfJob;
-using test::brute_force;
-using test::errors;
-using test::Errors;
-using test::giga;
 
 // Cells of 16 nodes on 4 leaves; 16 NICs on a leaf that has `uplinks` links up.
 Platform plus(std::int64_t cells, std::int64_t uplinks, std::int64_t detours) {
   Platform platform;
   platform.name = "plus";
-  platform.node = test::mesh_node(4, 100);
+  platform.node = mesh_node(4, 100);
   platform.nodes = cells * 16;
   platform.network =
       DragonflyPlusNetwork{cells, 4, 16, uplinks, 8, {25 * giga}, {25 * giga}, detours};
@@ -179,4 +173,4 @@ TEST(dragonfly_plus, global_bandwidth_scales_the_links_between_cells_alone) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

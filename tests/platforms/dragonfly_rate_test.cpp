@@ -16,12 +16,8 @@
 #include "tests/platforms/brute_force.hpp"
 #include "tests/platforms/machines_for_tests.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using test::AxisOfJob;
-using test::brute_force;
-using test::giga;
 
 enum class Narrow : std::uint8_t { nothing, links_in_groups, links_between_groups };
 
@@ -103,7 +99,7 @@ const std::vector<Nearness> nearness = {
 Platform machine(const char* name, Narrow narrow) {
   Platform platform = read_platform(name);
   if (narrow == Narrow::nothing) return platform;
-  DragonflyNetwork& network = test::dragonfly_of(platform);
+  DragonflyNetwork& network = dragonfly_of(platform);
   network.local_detours = 0;
   network.global_detours = 0;
   if (narrow == Narrow::links_in_groups) network.link_bandwidth = {giga};
@@ -120,7 +116,7 @@ TEST_P(ShippedDragonfly, RingRatesAreAsNearToBruteForceAsEver) {
   int off = 0, axes = 0;
   double deviation = 0.0, worst = 1.0;
 
-  for (const AxisOfJob& axis : test::axes_of(expected.devices)) {
+  for (const AxisOfJob& axis : axes_of(expected.devices)) {
     const double ratio =
         rates.rate(axis.stride, axis.extent, axis.devices).value / brute_force(platform, axis);
     ++axes;
@@ -180,10 +176,10 @@ TEST(Polaris, APairAcrossAChassisBoundaryCountsIfItLiesAcrossIt) {
 // last, two devices a NIC. The hops of the other 13 nodes of the chassis leave the group.
 TEST(Frontier, HopsThatLeaveAGroupDoNotCountAmongItsChassis) {
   Platform frontier = machine("frontier", Narrow::links_in_groups);
-  test::dragonfly_of(frontier).global_link_bandwidth = {1000 * giga};
+  dragonfly_of(frontier).global_link_bandwidth = {1000 * giga};
 
   EXPECT_NEAR(AxisRates(frontier).rate(1000, 2, 2000).value, giga / 6, 1.0);
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

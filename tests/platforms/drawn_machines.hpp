@@ -12,7 +12,7 @@
 
 #include "platforms/platform.hpp"
 
-namespace fourfold::test {
+namespace fourfold::tests {
 
 // std::mt19937 gives the same numbers everywhere; the distributions of the library do not.
 class MachineDraw {
@@ -143,4 +143,4 @@ class MachineDraw {
   std::mt19937 random_;
 };
 
-}  // namespace fourfold::test
+}  // namespace fourfold::tests

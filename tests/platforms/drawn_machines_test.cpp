@@ -16,13 +16,8 @@
 #include "tests/platforms/brute_force.hpp"
 #include "tests/platforms/machines_for_tests.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using test::axes_of;
-using test::AxisOfJob;
-using test::brute_force;
-using test::MachineDraw;
 
 std::vector<Platform> machines(int count, unsigned seed) {
   MachineDraw draw(seed);
@@ -329,7 +324,7 @@ TEST(DrawnMachines, ArePlacedNodeByNode) {
 
 // Six nodes of two in three groups of two: one of each group, then the second of each.
 TEST(DrawnMachines, AreSpreadOverGroupsInTurn) {
-  Platform platform = test::fat_tree(test::switched_node(2, 100), 1, {{2, 1.0}, {3, 1.0}});
+  Platform platform = fat_tree(switched_node(2, 100), 1, {{2, 1.0}, {3, 1.0}});
   platform.nodes = 6;
 
   EXPECT_THAT(Mapping::spread(12, platform).devices,
@@ -359,4 +354,4 @@ TEST(DrawnMachines, ExportTheLinksThatTheirRoutesCross) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -9,14 +9,9 @@
 
 #include "tests/platforms/written_machine.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
-using test::accepted;
-using test::list;
-using test::number;
-using test::with;
-using test::WrittenMachine;
 using ::testing::HasSubstr;
 
 TEST(Edges, AWrittenMachineIsTaken) {
@@ -386,4 +381,4 @@ TEST(Edges, OfSourcesAndMarks) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

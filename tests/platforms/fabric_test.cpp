@@ -10,13 +10,8 @@
 #include "platforms/network/topology.hpp"
 #include "tests/platforms/machines_for_tests.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using test::fat_tree;
-using test::giga;
-using test::switched_node;
-using test::torus;
 
 Platform rails() {
   return fat_tree(switched_node(4, 300), 4, {{4, 2.0}, {3, 4.0}, {2, 1.0}});
@@ -172,4 +167,4 @@ TEST(fabric, refuses_what_does_not_fit) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

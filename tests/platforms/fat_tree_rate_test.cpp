@@ -7,25 +7,19 @@
 #include "tests/platforms/brute_force.hpp"
 #include "tests/platforms/machines_for_tests.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
-using test::AxisOfJob;
-using test::errors;
-using test::Errors;
-using test::fat_tree;
-using test::giga;
-
 Platform tapered(std::int64_t rails) {
-  return fat_tree(test::switched_node(8, 300), rails, {{8, 2.0}, {4, 3.0}, {4, 1.0}});
+  return fat_tree(switched_node(8, 300), rails, {{8, 2.0}, {4, 3.0}, {4, 1.0}});
 }
 
 TEST(fat_tree_rate, without_rails_equals_brute_force) {
   for (std::int64_t devices : {8, 24, 96, 480, 512, 1024}) {
     EXPECT_LT(errors(tapered(1), devices).worst_factor, 1.0 + 1e-9) << devices;
-    EXPECT_LT(errors(fat_tree(test::mi250x_node(), 1, {{3, 1.5}, {5, 2.0}, {10, 1.0}}), devices)
-                  .worst_factor,
-              1.0 + 1e-9)
+    EXPECT_LT(
+        errors(fat_tree(mi250x_node(), 1, {{3, 1.5}, {5, 2.0}, {10, 1.0}}), devices).worst_factor,
+        1.0 + 1e-9)
         << devices;
   }
 }
@@ -74,4 +68,4 @@ TEST(fat_tree_rate, of_one_long_line_is_the_nics) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -14,7 +14,7 @@
 #include "tests/platforms/written_machine.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 std::string head(const std::string& attention, const std::string& products) {
@@ -84,7 +84,7 @@ TEST(KernelWords, MayBeMeasuredTimesAndPartsWithoutALine) {
 
 TEST(KernelWords, ThatAreNoneAreRefusedInASentence) {
   const auto said = [](const std::string& words) {
-    return fourfold::refusal<std::invalid_argument>([&] { map_kernels(words); });
+    return tests::refusal<std::invalid_argument>([&] { map_kernels(words); });
   };
   for (const char* words : {"101 x read 2", "0 x read 2", "1.5 x read 2", "-2 x read 2",
                             "many x read 2", "2x x read 2"}) {
@@ -228,7 +228,7 @@ TEST(Software, IsRefusedWithItsOwnPathWhenAMachineAsks) {
   const std::string file = file_of(text);
 
   const std::string said =
-      fourfold::refusal<std::runtime_error>([&] { test::WrittenMachine().read({}, file); });
+      tests::refusal<std::runtime_error>([&] { WrittenMachine().read({}, file); });
 
   EXPECT_EQ(said, file + ":4: software.dispatch_us is -6, but it must be 0 or more");
 }
@@ -237,7 +237,7 @@ TEST(Software, IsRefusedWithItsOwnPathWhenAMachineAsks) {
 // meant from here.
 TEST(Software, OfAMachineMayLieBesideItsFile) {
   const std::string file = file_of(head("flash-3", "tuned"));
-  test::WrittenMachine machine;
+  WrittenMachine machine;
   machine.top = "software = \"" + std::filesystem::path(file).filename().string() + "\"\n";
 
   const Platform platform = machine.read();
@@ -255,4 +255,4 @@ TEST(Software, OfAMachineMayLieBesideItsFile) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

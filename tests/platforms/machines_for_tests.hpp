@@ -8,7 +8,7 @@
 
 #include "platforms/platform.hpp"
 
-namespace fourfold::test {
+namespace fourfold::tests {
 
 constexpr double giga = 1e9;
 
@@ -107,4 +107,4 @@ inline Platform crossbar(int devices_per_node, Ports ports) {
   return platform;
 }
 
-}  // namespace fourfold::test
+}  // namespace fourfold::tests

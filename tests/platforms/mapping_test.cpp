@@ -11,7 +11,7 @@
 #include "schedule/program/process_grid.hpp"
 #include "tests/platforms/machines_for_tests.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 TEST(mapping, packed_puts_rank_r_on_device_r) {
@@ -62,22 +62,21 @@ std::vector<std::int64_t> nodes_of(const Mapping& mapping, std::int64_t devices_
 }
 
 TEST(mapping, spread_on_a_tree_of_two_tiers_deals_nodes_out_to_leaves) {
-  const Platform tree = test::fat_tree(test::switched_node(2, 300), 1, {{4, 1.0}, {3, 1.0}});
+  const Platform tree = fat_tree(switched_node(2, 300), 1, {{4, 1.0}, {3, 1.0}});
 
   EXPECT_EQ(nodes_of(Mapping::spread(16, tree), 2),
             (std::vector<std::int64_t>{0, 4, 8, 1, 5, 9, 2, 6}));
 }
 
 TEST(mapping, spread_on_a_tree_of_three_tiers_deals_nodes_out_to_pods) {
-  const Platform tree =
-      test::fat_tree(test::switched_node(2, 300), 1, {{2, 1.0}, {3, 2.0}, {3, 1.0}});
+  const Platform tree = fat_tree(switched_node(2, 300), 1, {{2, 1.0}, {3, 2.0}, {3, 1.0}});
 
   EXPECT_EQ(nodes_of(Mapping::spread(10, tree), 2), (std::vector<std::int64_t>{0, 6, 12, 1, 7}));
 }
 
 // 5 nodes of 3 x 2 are there, and 2 rails change nothing: the last part has one node.
 TEST(mapping, spread_passes_over_parts_that_are_full) {
-  Platform tree = test::fat_tree(test::switched_node(2, 300), 2, {{2, 1.0}, {3, 1.0}});
+  Platform tree = fat_tree(switched_node(2, 300), 2, {{2, 1.0}, {3, 1.0}});
   tree.nodes = 5;
 
   EXPECT_EQ(nodes_of(Mapping::spread(10, tree), 2), (std::vector<std::int64_t>{0, 2, 4, 1, 3}));
@@ -86,7 +85,7 @@ TEST(mapping, spread_passes_over_parts_that_are_full) {
 }
 
 TEST(mapping, spread_needs_a_second_tier) {
-  const Platform one_switch = test::fat_tree(test::switched_node(2, 300), 1, {{4, 1.0}});
+  const Platform one_switch = fat_tree(switched_node(2, 300), 1, {{4, 1.0}});
 
   EXPECT_THROW(Mapping::spread(4, one_switch), std::invalid_argument);
 }
@@ -173,4 +172,4 @@ TEST(mapping, placement_of_nodes_leaves_total_bytes_as_they_are) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -17,15 +17,13 @@
 #include "tests/platforms/machines_for_tests.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using test::giga;
 
 constexpr BytesPerSecond link{25 * giga};
 
 std::string said(const std::string& what, const std::function<void()>& call) {
-  return fmt::format("{}: {}\n", what, fourfold::refusal<std::exception>(call));
+  return fmt::format("{}: {}\n", what, tests::refusal<std::exception>(call));
 }
 
 // `set` puts each number into the network; a line for each.
@@ -140,7 +138,7 @@ TEST(Misfits, OfATorusAreSaid) {
 }
 
 Platform perlmutter_with(const std::function<void(Platform&)>& edit) {
-  Platform platform = test::perlmutter();
+  Platform platform = perlmutter();
   edit(platform);
   return platform;
 }
@@ -150,7 +148,7 @@ std::string said_of(const std::string& what, const Platform& platform, std::int6
 }
 
 TEST(Misfits, OfNodesAreSaid) {
-  const Platform sound = test::perlmutter();
+  const Platform sound = perlmutter();
   std::string text;
   for (std::int64_t nodes :
        {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}, sound.nodes, sound.nodes + 1}) {
@@ -158,7 +156,7 @@ TEST(Misfits, OfNodesAreSaid) {
   }
   for (int devices : {0, 1, 64, 65}) {
     const Platform platform = perlmutter_with([&](Platform& p) {
-      p.node = test::switched_node(devices, 100);
+      p.node = switched_node(devices, 100);
       if (devices == 0) p.node.nics.push_back({link, {}});
     });
     text += said_of(fmt::format("{} devices of a node", devices), platform, 1);
@@ -185,7 +183,7 @@ TEST(Misfits, OfNodesAreSaid) {
                     p.node.switch_port = link;
                   }),
                   1);
-  Platform crowded = test::crossbar(64, test::Ports::private_per_channel);
+  Platform crowded = crossbar(64, Ports::private_per_channel);
   crowded.nodes = huge;
   for (std::int64_t nodes : {std::int64_t{1} << 24, (std::int64_t{1} << 24) - 1}) {
     text += said(fmt::format("{} nodes of a crossbar", nodes),
@@ -194,8 +192,7 @@ TEST(Misfits, OfNodesAreSaid) {
   text += said("half as many with two channels",
                [&] { const Topology topology(crowded, std::int64_t{1} << 23, 2); });
   for (int nics : {16, 17}) {
-    const Platform platform =
-        test::fat_tree(test::switched_node(nics, 100), 1, {{2, 1.0}, {2, 1.0}});
+    const Platform platform = fat_tree(switched_node(nics, 100), 1, {{2, 1.0}, {2, 1.0}});
     text += said(fmt::format("{} NICs", nics), [&] { const AxisRates rates(platform); });
   }
 
@@ -203,9 +200,9 @@ TEST(Misfits, OfNodesAreSaid) {
 }
 
 TEST(Misfits, OfDevicesAndChannelsAreSaid) {
-  const Platform shared = test::crossbar(4, test::Ports::shared);
-  const Platform separate = test::crossbar(4, test::Ports::private_per_channel);
-  const Platform network = test::perlmutter();
+  const Platform shared = crossbar(4, Ports::shared);
+  const Platform separate = crossbar(4, Ports::private_per_channel);
+  const Platform network = perlmutter();
   std::string text;
   for (const Platform* platform : {&shared, &separate, &network}) {
     const Topology topology(*platform, 2, 3);
@@ -229,11 +226,11 @@ TEST(Misfits, OfDevicesAndChannelsAreSaid) {
 }
 
 TEST(Misfits, OfPlacementsAreSaid) {
-  Platform tree = test::fat_tree(test::switched_node(2, 300), 1, {{2, 1.0}, {3, 1.0}});
+  Platform tree = fat_tree(switched_node(2, 300), 1, {{2, 1.0}, {3, 1.0}});
   tree.nodes = 5;
-  const Platform one_switch = test::fat_tree(test::switched_node(2, 300), 1, {{5, 1.0}});
-  const Platform torus = test::torus(test::switched_node(2, 300), {2, 3});
-  const Platform crossbar = test::crossbar(2, test::Ports::shared);
+  const Platform one_switch = fat_tree(switched_node(2, 300), 1, {{5, 1.0}});
+  const Platform torus = tests::torus(switched_node(2, 300), {2, 3});
+  const Platform crossbar = tests::crossbar(2, Ports::shared);
   std::string text;
   for (std::int64_t ranks : {-1, 0, 1, 10, 11}) {
     text += said(fmt::format("packed {}", ranks), [&] { Mapping::packed(ranks); });
@@ -262,9 +259,9 @@ TEST(Misfits, OfPlacementsAreSaid) {
 }
 
 TEST(Misfits, OfExportsAreSaid) {
-  Platform few = test::torus(test::switched_node(2, 300), {2, 3});
-  const Platform many = test::perlmutter();
-  const Platform separate = test::crossbar(2, test::Ports::private_per_channel);
+  Platform few = torus(switched_node(2, 300), {2, 3});
+  const Platform many = perlmutter();
+  const Platform separate = crossbar(2, Ports::private_per_channel);
   std::string text;
   for (std::int64_t devices : {-1, 0, 1, 12, 13, 500}) {
     text += said(fmt::format("{} of 12", devices), [&] { simgrid_xml(few, devices); });
@@ -274,7 +271,7 @@ TEST(Misfits, OfExportsAreSaid) {
   }
   text += said("ports", [&] { simgrid_xml(separate, 2); });
   text += said("too many ports", [&] { simgrid_xml(separate, 300); });
-  text += said("one port", [] { simgrid_xml(test::crossbar(2, test::Ports::shared), 2); });
+  text += said("one port", [] { simgrid_xml(crossbar(2, Ports::shared), 2); });
 
   expect_golden("misfits_exports.txt", text);
 }
@@ -289,7 +286,7 @@ TEST(Placements, NeedTheNodesUpToTheirLast) {
 }
 
 TEST(Exports, EscapeWhatXmlDoesNotTake) {
-  Platform platform = test::torus(test::switched_node(2, 300), {2, 2});
+  Platform platform = torus(switched_node(2, 300), {2, 2});
   platform.name = "a<b> & \"c\"";
   platform.title = "one -- two --- three ---- four & <five>";
 
@@ -306,4 +303,4 @@ TEST(Exports, EscapeWhatXmlDoesNotTake) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

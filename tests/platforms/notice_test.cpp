@@ -7,7 +7,7 @@
 #include "platforms/show/show.hpp"
 #include "tests/platforms/platform_files.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::ElementsAre;
@@ -51,4 +51,4 @@ TEST(Notices, BelieveARateThatTheInsideOfANodeHoldsDown) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -21,12 +21,9 @@
 #include "tests/platforms/machines_for_tests.hpp"
 #include "tests/platforms/written_machine.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
-using test::giga;
-using test::number;
-using test::WrittenMachine;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -38,21 +35,21 @@ Nic nic(double rate, std::vector<int> devices) {
 // Squares with one or two devices a corner, matrices up to 15, stars up to 12 and more.
 std::vector<Node> odd_nodes() {
   std::vector<Node> nodes;
-  Node square = test::mesh_node(4, 100);
+  Node square = mesh_node(4, 100);
   nodes.push_back(square);
   square.nics = {nic(25, {2}), nic(12.5, {0}), nic(25, {3}), nic(25, {1})};
   square.switch_port = BytesPerSecond{30 * giga};
   nodes.push_back(square);
-  Node uneven = test::mesh_node(5, 40);
+  Node uneven = mesh_node(5, 40);
   uneven.nics = {nic(25, {0, 4}), nic(25, {1}), nic(25, {2}), nic(25, {3})};
   nodes.push_back(uneven);
-  Node full = test::mi250x_node();
+  Node full = mi250x_node();
   nodes.push_back(full);
   full.nics = {nic(25, {0, 1, 2}), nic(25, {3}), nic(25, {4, 5}), nic(25, {6, 7})};
   nodes.push_back(full);
-  for (int devices : {1, 2, 12, 13}) nodes.push_back(test::switched_node(devices, 90.25));
+  for (int devices : {1, 2, 12, 13}) nodes.push_back(switched_node(devices, 90.25));
   for (int devices : {15, 16}) {
-    Node many = test::mesh_node(devices, 7.5);
+    Node many = mesh_node(devices, 7.5);
     many.links.back().kind = "last";
     many.links.front().bandwidth = BytesPerSecond{12345.678 * giga};
     nodes.push_back(many);
@@ -102,7 +99,7 @@ TEST(OddPictures, OfNetworksDifferInEveryNumber) {
   const BytesPerSecond local{20 * giga};
   const BytesPerSecond global{12.5 * giga};
   Platform platform;
-  platform.node = test::mi250x_node();
+  platform.node = mi250x_node();
   platform.nodes = 10;
   std::set<std::string> seen;
   const std::vector<Network> networks{CrossbarNetwork{false},
@@ -146,7 +143,7 @@ TEST(OddPictures, OfDragonfliesSayTheirTaper) {
   const BytesPerSecond local{20 * giga};
   const BytesPerSecond global{12.5 * giga};
   Platform platform;
-  platform.node = test::mi250x_node();
+  platform.node = mi250x_node();
   platform.nodes = 10;
   platform.network = DragonflyNetwork{2, 5, 6, 3, local, global, 2, 0};
   EXPECT_THAT(draw_network(platform), HasSubstr("24 x 20 GB/s = 0.5 TB/s\n"));
@@ -158,7 +155,7 @@ TEST(OddPictures, OfDragonfliesSayTheirTaper) {
 }
 
 TEST(OddPictures, OfDrawnMachinesStayOnThePage) {
-  test::MachineDraw draw(12);
+  MachineDraw draw(12);
   for (int i = 0; i < 24; ++i) {
     const Platform platform = draw.machine(i);
     const std::string picture = draw_node(platform.node) + draw_network(platform);
@@ -288,7 +285,7 @@ TEST(Folders, OfTheEnvironmentThatAreNoneAreSaid) {
   const Folder folder("gone");
   std::filesystem::remove(folder.path());
 
-  EXPECT_EQ(fourfold::refusal("frontier").substr(0, 25 + folder.path().string().size() + 19),
+  EXPECT_EQ(tests::refusal("frontier").substr(0, 25 + folder.path().string().size() + 19),
             "the platforms folder \"" + folder.path().string() + "\" cannot be read: No s");
 }
 
@@ -298,7 +295,7 @@ TEST(Folders, OfAnEmptyVariableAreTheShippedOnes) {
   ::unsetenv("FOURFOLD_PLATFORMS");
 
   EXPECT_EQ(known, known_platforms());
-  EXPECT_EQ(fourfold::refusal("nowhere.toml"), "there is no platform file \"nowhere.toml\"");
+  EXPECT_EQ(tests::refusal("nowhere.toml"), "there is no platform file \"nowhere.toml\"");
 }
 
 // Of three rows each with each: a note where the first row has several devices, and for each row
@@ -362,4 +359,4 @@ TEST(OddNotices, NameTheRateOfAttentionThatIsMissing) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -14,7 +14,7 @@
 #include "platforms/platform.hpp"
 #include "tests/paths.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 
 // A folder of this process, removed when the process ends.
 class ScratchFolder {
@@ -72,4 +72,4 @@ inline std::string refusal(const std::string& name_or_path, const Scales& scales
   return "(accepted)";
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

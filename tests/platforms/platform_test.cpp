@@ -13,7 +13,7 @@
 #include "platforms/network/topology.hpp"
 #include "tests/platforms/platform_files.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::ElementsAre;
@@ -210,4 +210,4 @@ TEST(Scaling, RefusesWhatCannotBeScaled) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -9,14 +9,8 @@
 #include "tests/platforms/brute_force.hpp"
 #include "tests/platforms/machines_for_tests.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using test::errors;
-using test::Errors;
-using test::fat_tree;
-using test::giga;
-using test::switched_node;
 
 // Nodes of eight devices and NICs; eight nodes below a unit, four units below a pod.
 Platform eight_nics(std::int64_t rails) {
@@ -77,10 +71,9 @@ TEST(Rails, RatesEqualBruteForceOnPowersOfTwo) {
     for (const std::int64_t devices : {64, 128, 512}) {
       EXPECT_LT(errors(eight_nics(rails), devices).worst_factor, 1.0 + 1e-9)
           << rails << " rails, " << devices;
-      EXPECT_LT(
-          errors(fat_tree(test::mi250x_node(), rails, {{4, 2.0}, {4, 3.0}, {4, 1.0}}), devices)
-              .worst_factor,
-          1.0 + 1e-9)
+      EXPECT_LT(errors(fat_tree(mi250x_node(), rails, {{4, 2.0}, {4, 3.0}, {4, 1.0}}), devices)
+                    .worst_factor,
+                1.0 + 1e-9)
           << rails << " rails of MI250X nodes, " << devices;
     }
   }
@@ -104,7 +97,7 @@ TEST(Rails, OfTwoNicsEachCarryTwoFlowsANode) {
 
 // Nodes of four members and of two: two rings, over NICs 0 and 2 of the first node's four.
 TEST(RingFootprint, OfFewerRingsThanNicsIsSpreadOverThem) {
-  const Platform platform = test::perlmutter();
+  const Platform platform = perlmutter();
   const Topology topology(platform, 2);
 
   const auto shares = by_name(topology, topology.ring_footprint({0, 1, 2, 3, 5, 6}, 0));
@@ -118,7 +111,7 @@ TEST(RingFootprint, OfFewerRingsThanNicsIsSpreadOverThem) {
 
 // Three members and two: rings over the first two of three NICs.
 TEST(RingFootprint, OfTwoRingsOverThreeNicsUsesTheFirstTwo) {
-  const Platform platform = test::perlmutter();
+  const Platform platform = perlmutter();
   const Topology topology(platform, 2);
 
   const auto shares = by_name(topology, topology.ring_footprint({1, 2, 3, 4, 7}, 0));
@@ -132,7 +125,7 @@ TEST(RingFootprint, OfTwoRingsOverThreeNicsUsesTheFirstTwo) {
 
 // Members of a node that share one NIC have one ring, whatever their number.
 TEST(RingFootprint, HasNoMoreRingsThanNicsThatServeMembers) {
-  const Platform platform = test::frontier();
+  const Platform platform = frontier();
   const Topology topology(platform, 2);
 
   const auto shares = by_name(topology, topology.ring_footprint({2, 3, 8, 10, 12, 14}, 0));
@@ -143,4 +136,4 @@ TEST(RingFootprint, HasNoMoreRingsThanNicsThatServeMembers) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

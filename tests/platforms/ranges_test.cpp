@@ -9,7 +9,7 @@
 #include "platforms/network/topology.hpp"
 #include "tests/platforms/platform_files.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -127,4 +127,4 @@ TEST(Footprints, AreMergedByLink) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -6,7 +6,7 @@
 
 #include "tests/platforms/platform_files.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::AllOf;
@@ -154,4 +154,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

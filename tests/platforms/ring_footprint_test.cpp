@@ -9,11 +9,8 @@
 #include "platforms/network/topology.hpp"
 #include "tests/platforms/machines_for_tests.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using test::frontier;
-using test::perlmutter;
 
 std::map<LinkKind, double> share_by_kind(const Topology& topology, const Footprint& footprint) {
   std::map<LinkKind, double> shares;
@@ -169,4 +166,4 @@ TEST(ring_footprint, of_one_member_is_empty) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

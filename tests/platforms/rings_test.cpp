@@ -13,12 +13,8 @@
 
 #include "tests/platforms/machines_for_tests.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using test::giga;
-using test::mesh_node;
-using test::mi250x_node;
 
 DeviceSet set_of(std::initializer_list<int> devices) {
   DeviceSet set = 0;
@@ -286,4 +282,4 @@ TEST(node_rings, of_one_device_are_none) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

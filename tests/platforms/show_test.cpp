@@ -12,7 +12,7 @@
 
 #include "tests/paths.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::ContainsRegex;
@@ -117,4 +117,4 @@ TEST(Show, DrawsAnUnusualNodeAsAMatrix) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

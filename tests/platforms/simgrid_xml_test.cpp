@@ -7,7 +7,7 @@
 
 #include "tests/platforms/machines_for_tests.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // The links of a route, one after the other; the first stands for its latency.
@@ -19,7 +19,7 @@ std::string route_of(const std::string& xml, const std::string& from, const std:
 }
 
 TEST(SimgridXml, RoutesLeaveTheSenderAndEnterTheReceiver) {
-  const std::string xml = simgrid_xml(test::perlmutter(), 8);
+  const std::string xml = simgrid_xml(perlmutter(), 8);
 
   EXPECT_EQ(route_of(xml, "device-1", "device-6"),
             "latency 1; node 0 nic 1 out; group 0 switch 1 -&gt; switch 2; node 1 nic 2 in; ");
@@ -27,4 +27,4 @@ TEST(SimgridXml, RoutesLeaveTheSenderAndEnterTheReceiver) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -11,14 +11,8 @@
 #include "tests/machines.hpp"
 #include "tests/platforms/brute_force.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using test::axes_of;
-using test::AxisOfJob;
-using test::brute_force;
-using testing::fixed_machines;
-using testing::path_of_machine;
 
 Platform machine(const std::string& name) {
   return read_platform(path_of_machine(name));
@@ -82,4 +76,4 @@ TEST(SmallMachines, BalanceTheirNodesInARing) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -9,7 +9,7 @@
 #include "schedule/program/function.hpp"
 #include "tests/platforms/platform_files.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::ElementsAre;
@@ -114,4 +114,4 @@ TEST(Software, ThatComesWithFourfoldIsRead) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -11,13 +11,9 @@
 #include "platforms/platform.hpp"
 #include "tests/platforms/written_machine.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
-using test::list;
-using test::number;
-using test::with;
-using test::WrittenMachine;
 using ::testing::HasSubstr;
 
 std::string product(const std::string& form, int m, int k, int n, double rate) {
@@ -213,7 +209,7 @@ TEST(OptionalKeys, AreTheirDefaultsWhereTheyAreLeftOut) {
   EXPECT_EQ(plain.library.sharing_a_node, 4);
   EXPECT_EQ(plain.default_software, "fused");
   EXPECT_EQ(plain.name, "AreTheirDefaultsWhereTheyAreLeftOut-written");
-  const Operation operation = operation_of(plain);
+  const MachineOperation operation = operation_of(plain);
   EXPECT_FALSE(operation.node_power || operation.node_failures || operation.file_system);
 }
 
@@ -260,7 +256,7 @@ TEST(OptionalKeys, AreReadAndScaled) {
   EXPECT_EQ(platform.library.simple.ring_base_factor, 1.5);
   EXPECT_EQ(platform.library.simple.bandwidth_exponent_across, 0.5);
   EXPECT_EQ(platform.library.low_latency.ring_base_factor, 1.0);
-  const Operation operation = operation_of(platform);
+  const MachineOperation operation = operation_of(platform);
   EXPECT_EQ(operation.node_power->value, 14000);
   EXPECT_EQ(operation.node_failures->value, 0.01);
   EXPECT_EQ(operation.file_system->value, 900);
@@ -347,4 +343,4 @@ TEST(GlobalBandwidth, OfADragonflyMultipliesWhatTheFileSays) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

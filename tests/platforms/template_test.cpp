@@ -12,7 +12,7 @@
 #include "platforms/network/axis_rate.hpp"
 #include "tests/platforms/platform_files.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -139,4 +139,4 @@ TEST(Templates, RefuseAnUnknownTopology) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

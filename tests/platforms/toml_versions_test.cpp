@@ -8,7 +8,7 @@
 #include "platforms/file/fact_table.hpp"
 #include "tests/platforms/platform_files.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 std::string path() {
@@ -44,4 +44,4 @@ TEST(TomlVersions, OfAFileThatHasGoneOrBrokenAreRefused) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

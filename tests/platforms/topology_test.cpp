@@ -11,14 +11,8 @@
 #include "schedule/program/process_grid.hpp"
 #include "tests/platforms/machines_for_tests.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using test::crossbar;
-using test::frontier;
-using test::giga;
-using test::perlmutter;
-using test::Ports;
 
 std::map<LinkKind, double> share_by_kind(const Topology& topology, const Footprint& footprint) {
   std::map<LinkKind, double> shares;
@@ -270,4 +264,4 @@ TEST(topology, refuses_a_device_that_no_nic_serves) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

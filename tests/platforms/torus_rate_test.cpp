@@ -5,16 +5,11 @@
 #include "tests/platforms/brute_force.hpp"
 #include "tests/platforms/machines_for_tests.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
-using test::errors;
-using test::Errors;
-using test::giga;
-using test::torus;
-
 Platform cube() {
-  return torus(test::mesh_node(4, 300), {8, 4, 8});
+  return torus(mesh_node(4, 300), {8, 4, 8});
 }
 
 TEST(torus_rate, of_powers_of_two_is_near_brute_force) {
@@ -31,7 +26,7 @@ TEST(torus_rate, of_powers_of_two_is_near_brute_force) {
 }
 
 TEST(torus_rate, on_one_ring_of_routers_equals_brute_force) {
-  const Platform ring = torus(test::mesh_node(2, 300), {16});
+  const Platform ring = torus(mesh_node(2, 300), {16});
   for (std::int64_t devices : {4, 8, 16, 32}) {
     EXPECT_LT(errors(ring, devices).worst_factor, 1.0 + 1e-9) << devices;
   }
@@ -42,7 +37,7 @@ TEST(torus_rate, on_one_ring_of_routers_equals_brute_force) {
 TEST(torus_rate, of_irregular_grids_is_near_brute_force) {
   const Errors some = errors(cube(), 96);
   const Errors most = errors(cube(), 480);
-  const Errors flat = errors(torus(test::mesh_node(4, 300), {6, 5}), 120);
+  const Errors flat = errors(torus(mesh_node(4, 300), {6, 5}), 120);
 
   EXPECT_LT(some.mean, 0.1251);
   EXPECT_LE(some.worst_factor, 2.0 + 1e-9);
@@ -59,4 +54,4 @@ TEST(torus_rate, of_the_longest_distance_loads_both_ways) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

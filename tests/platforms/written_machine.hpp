@@ -8,7 +8,7 @@
 
 #include "tests/platforms/platform_files.hpp"
 
-namespace fourfold::test {
+namespace fourfold::tests {
 
 // "{ value = 3, source = "made up" }".
 inline std::string number(const std::string& value) {
@@ -99,4 +99,4 @@ inline std::string with(std::string WrittenMachine::*part, const std::string& te
   return machine.said();
 }
 
-}  // namespace fourfold::test
+}  // namespace fourfold::tests

@@ -17,7 +17,7 @@
 #include "tests/outcome_laws.hpp"
 #include "tests/slowed_machine.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 const Model tiny{"tiny", 5, 1024, 16, 250, 4099};
@@ -110,7 +110,7 @@ Replay replay_of(const Asked& asked, const Point& point, const Platform& platfor
   options.compute_factors = compute_factors(point, options.mapping);
   options.jitter = jitter_of(point.what_ifs);
   options.faults = {point.what_ifs.degrade, point.what_ifs.fail};
-  return replay(lower(point, platform, asked.ideal), point.grid, platform, options);
+  return replay_step(lower(point, platform, asked.ideal), point.grid, platform, options);
 }
 
 void expect_sound_detail(const ReplayDetail& detail, const Outcome& outcome, std::int64_t ranks,
@@ -165,10 +165,10 @@ TEST(Answers, OfSimulationsAddUpAndTakeTwiceAsLongOnAMachineHalfAsFast) {
     const Platform platform = read_platform(point.platform);
 
     const Replay found = replay_of(asked, point, platform);
-    const Replay slow = replay_of(asked, point, testing::slowed(platform, 2.0));
+    const Replay slow = replay_of(asked, point, slowed(platform, 2.0));
 
-    testing::expect_parts_within(found.outcome, words);
-    testing::expect_times(slow.outcome, found.outcome, 2.0, words, 1e-4);
+    expect_parts_within(found.outcome, words);
+    expect_times(slow.outcome, found.outcome, 2.0, words, 1e-4);
     EXPECT_EQ(slow.collectives, found.collectives);
     expect_sound_detail(*found.detail, found.outcome, point.grid.size(), words);
   }
@@ -193,4 +193,4 @@ TEST(Answers, OfSimulationsMoveTheRightWay) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

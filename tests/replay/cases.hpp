@@ -15,7 +15,7 @@
 #include "sim/replay/replay.hpp"
 #include "tests/replay/programs.hpp"
 
-namespace fourfold::testing {
+namespace fourfold::tests {
 
 inline const Platform& platform_named(const std::string& name) {
   static std::map<std::string, Platform> platforms;
@@ -107,4 +107,4 @@ inline double total_of(const Case& one) {
   return times_of(one).back().last_end;
 }
 
-}  // namespace fourfold::testing
+}  // namespace fourfold::tests

@@ -5,7 +5,7 @@
 
 #include <set>
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 const std::vector<Channel>& channels() {
@@ -69,4 +69,4 @@ TEST(Communicators, OfAnUnusedChannelAreNone) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

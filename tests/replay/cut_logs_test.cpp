@@ -18,7 +18,7 @@
 #include "sim/explain/trace.hpp"
 #include "sim/replay/replay.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 Point point_of(const ProcessGrid& grid, std::int64_t layers, const StepOptions& options) {
@@ -59,7 +59,7 @@ ReplayDetail detail_of(const Job& job, ReplayExtent extent, std::vector<double> 
   options.compute_factors = std::move(factors);
   options.extent = extent;
   options.detail = DetailWanted::timeline;
-  return *replay(job.program, job.point.grid, job.platform, options).detail;
+  return *replay_step(job.program, job.point.grid, job.platform, options).detail;
 }
 
 std::vector<Span> spans_of(const Job& job, const ReplayDetail& told, std::size_t device,
@@ -305,4 +305,4 @@ TEST(ChosenTurns, WaitForTheirOwnMessages) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

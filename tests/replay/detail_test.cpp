@@ -14,7 +14,7 @@
 #include "sim/question/replay_detail.hpp"
 #include "sim/replay/replay.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 Point tiny(const std::string& platform, const ProcessGrid& grid, std::int64_t layers = 4) {
@@ -40,7 +40,7 @@ struct Case {
     options.mapping = mapping_of(point, platform);
     options.compute_factors = compute_factors(point, options.mapping);
     options.jitter = jitter_of(point.what_ifs);
-    return replay(lower(point, platform, ideal), point.grid, platform, options);
+    return replay_step(lower(point, platform, ideal), point.grid, platform, options);
   }
 
   Point point;
@@ -50,7 +50,7 @@ struct Case {
 
 // Flags of the low-latency protocol double what the counted rung counts.
 double counted_bytes(const Case& c) {
-  const Counts counts = estimate(c.point, c.platform).counts;
+  const Counts counts = estimate_step(c.point, c.platform).counts;
   double bytes = 0.0;
   for (Bytes sent : counts.sent) bytes += sent.value;
   for (const RunCycle& cycle : c.program.cycles) {
@@ -334,7 +334,7 @@ TEST(Replay, SaysHowMuchIsDone) {
   std::vector<double> said;
   options.progress = [&](double done) { said.push_back(done); };
 
-  replay(c.program, point.grid, c.platform, options);
+  replay_step(c.program, point.grid, c.platform, options);
 
   ASSERT_GT(said.size(), 3U);
   EXPECT_TRUE(std::is_sorted(said.begin(), said.end()));
@@ -343,4 +343,4 @@ TEST(Replay, SaysHowMuchIsDone) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -8,13 +8,11 @@
 #include "sim/replay/replay.hpp"
 #include "tests/drawn_steps.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
-using testing::Draw;
-
 // Communication from hidden to dominating, by width; stages of ZeRO come in turn.
-testing::DrawnStep deep_step(std::int64_t number) {
+DrawnStep deep_step(std::int64_t number) {
   for (std::int64_t attempt = 0;; ++attempt) {
     const Draw draw(number, attempt);
     const std::int64_t width = draw.of<std::int64_t>("width", {512, 1024, 4096});
@@ -22,10 +20,10 @@ testing::DrawnStep deep_step(std::int64_t number) {
     const ProcessGrid grid(draw.of<std::int64_t>("x", {1, 2}), draw.of<std::int64_t>("y", {1, 2}),
                            draw.of<std::int64_t>("z", {1, 2, 4}),
                            draw.of<std::int64_t>("data", {1, 2}));
-    testing::DrawnStep step{{"deep", layers, width, 16, 256, 4096},
-                            grid,
-                            0,
-                            testing::drawn_options(draw, PipelineOrder::one_f_one_b, number % 4)};
+    DrawnStep step{{"deep", layers, width, 16, 256, 4096},
+                   grid,
+                   0,
+                   drawn_options(draw, PipelineOrder::one_f_one_b, number % 4)};
     step.options.micro_batches = 1 + draw.below("micro-batches", 9);
     step.options.offload_bucket = 0;  // a crossbar's devices have no host
     step.batch = batch_unit(grid, step.options.micro_batches);
@@ -48,7 +46,7 @@ TEST(DrawnExtrapolations, EqualTheFullReplay) {
   const Platform platform = read_platform("crossbar");
   std::int64_t cut = 0;
   for (std::int64_t number = 0; number < 300; ++number) {
-    const testing::DrawnStep step = deep_step(number);
+    const DrawnStep step = deep_step(number);
     Point point;
     point.platform = platform.name;
     point.model = step.model;
@@ -62,9 +60,9 @@ TEST(DrawnExtrapolations, EqualTheFullReplay) {
       options.compute_factors.back() = 1.25;
     }
 
-    const Replay extended = replay(program, step.grid, platform, options);
+    const Replay extended = replay_step(program, step.grid, platform, options);
     options.extent = ReplayExtent::full;
-    const Replay whole = replay(program, step.grid, platform, options);
+    const Replay whole = replay_step(program, step.grid, platform, options);
 
     if (extended.extrapolated) ++cut;
     expect_equal(extended.outcome, whole.outcome, std::to_string(number) + ": " + words_of(step));
@@ -73,4 +71,4 @@ TEST(DrawnExtrapolations, EqualTheFullReplay) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -14,12 +14,8 @@
 #include "tests/outcome_laws.hpp"
 #include "tests/slowed_machine.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::Draw;
-using testing::drawn_uneven_point;
-using testing::DrawnPoint;
 
 constexpr std::int64_t points_drawn = 70;
 constexpr std::int64_t most_devices = 24;
@@ -41,7 +37,7 @@ ReplayOptions options_of(const DrawnPoint& drawn, std::int64_t number) {
 Replay replay_of(DrawnPoint& drawn, std::int64_t number, const Platform& platform) {
   const TimedProgram program = lower(drawn.point, platform);
   const auto simulated = [&] {
-    return replay(program, drawn.point.grid, platform, options_of(drawn, number));
+    return replay_step(program, drawn.point.grid, platform, options_of(drawn, number));
   };
   try {
     return simulated();
@@ -70,7 +66,7 @@ TEST(DrawnPoints, AreSimulatedInPartsThatAddUp) {
 
     const Outcome& outcome = found.outcome;
     const double total = outcome.total.value;
-    testing::expect_parts_within(outcome, words);
+    expect_parts_within(outcome, words);
     std::int64_t devices = 0;
     double compute = 0.0;
     for (const ClassUse& use : found.detail->classes) {
@@ -83,7 +79,7 @@ TEST(DrawnPoints, AreSimulatedInPartsThatAddUp) {
       EXPECT_LE(use.busiest_utilisation, 1.0 + 1e-6) << use.link_class;
     }
     const Explanation seen =
-        explain(drawn.point, drawn.platform, Simulated{outcome, found.detail, {}});
+        explain_step(drawn.point, drawn.platform, Simulated{outcome, found.detail, {}});
     EXPECT_NEAR(sum_of(seen.parts()) / total, 1.0, 1e-6);
     for (const ChannelUse& use : seen.channels) {
       EXPECT_NEAR(use.exposed.value + use.hidden.value, use.busy.value + use.waiting.value,
@@ -97,11 +93,11 @@ TEST(DrawnPoints, AreSimulatedTwiceAsLongOnAMachineHalfAsFast) {
   for (std::int64_t number = 0; number < points_drawn; number += 2) {
     DrawnPoint drawn = drawn_uneven_point(number, most_devices);
     const Replay was = replay_of(drawn, number, drawn.platform);
-    const Replay is = replay_of(drawn, number, testing::slowed(drawn.platform, 2.0));
+    const Replay is = replay_of(drawn, number, slowed(drawn.platform, 2.0));
 
-    testing::expect_times(is.outcome, was.outcome, 2.0, drawn.words, 1e-4);
+    expect_times(is.outcome, was.outcome, 2.0, drawn.words, 1e-4);
   }
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 TEST(EventQueue, KeepsTimeAndOrder) {
@@ -46,4 +46,4 @@ TEST(EventQueue, SortsRandomTimesWhilePushingAndPopping) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -7,10 +7,8 @@
 #include "sim/replay/replay.hpp"
 #include "tests/replay/cases.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::ProgramBuilder;
 
 const ProcessGrid grid(2, 2, 2, 2);
 
@@ -47,8 +45,8 @@ TEST(Extrapolation, SeesACycleThatFallsBehindBeforeItHoldsAnybodyUp) {
   ReplayOptions full;
   full.extent = ReplayExtent::full;
 
-  const Replay extended = replay(program, grid, crossbar());
-  const Replay whole = replay(program, grid, crossbar(), full);
+  const Replay extended = replay_step(program, grid, crossbar());
+  const Replay whole = replay_step(program, grid, crossbar(), full);
 
   EXPECT_NEAR(whole.outcome.total.value, 2e-3 + 200 * 2.1e-3, 1e-9);
   EXPECT_NEAR(extended.outcome.total.value, whole.outcome.total.value, 1e-9);
@@ -61,7 +59,7 @@ TEST(Extrapolation, SaysByHowMuchAnAcceptedCycleDrifts) {
   ReplayOptions lenient;
   lenient.tolerance = 0.06;
 
-  const Replay accepted = replay(program, grid, crossbar(), lenient);
+  const Replay accepted = replay_step(program, grid, crossbar(), lenient);
 
   EXPECT_TRUE(accepted.extrapolated);
   EXPECT_EQ(accepted.attempts, 1);
@@ -71,7 +69,7 @@ TEST(Extrapolation, SaysByHowMuchAnAcceptedCycleDrifts) {
 TEST(Extrapolation, ExtendsACycleThatKeepsPaceFromTwoRepetitions) {
   const TimedProgram program = falling_behind(1.9e-3, 200);
 
-  const Replay extended = replay(program, grid, crossbar());
+  const Replay extended = replay_step(program, grid, crossbar());
 
   EXPECT_EQ(extended.attempts, 1);
   EXPECT_NEAR(extended.disagreement, 0.0, 1e-9);
@@ -80,15 +78,15 @@ TEST(Extrapolation, ExtendsACycleThatKeepsPaceFromTwoRepetitions) {
 
 TEST(Extrapolation, SpendsOneWorkLimitOnAllItsAttempts) {
   const TimedProgram program = falling_behind(2.1e-3, 50);
-  const Replay unlimited = replay(program, grid, crossbar());
+  const Replay unlimited = replay_step(program, grid, crossbar());
   ReplayOptions enough;
   enough.work_limit = unlimited.work;
   ReplayOptions too_little;
   too_little.work_limit = unlimited.work - 1;
 
   ASSERT_GT(unlimited.attempts, 1);
-  EXPECT_NO_THROW(replay(program, grid, crossbar(), enough));
-  EXPECT_THROW(replay(program, grid, crossbar(), too_little), FlowNetwork::TooMuchWork);
+  EXPECT_NO_THROW(replay_step(program, grid, crossbar(), enough));
+  EXPECT_THROW(replay_step(program, grid, crossbar(), too_little), FlowNetwork::TooMuchWork);
 }
 
 // Posted together after 1 s of compute: they end after 3 and 6 s, and the next segment's after 8.
@@ -105,13 +103,13 @@ TEST(SegmentTimes, EndAChannelWithTheLastCollectiveThatTheSegmentPosts) {
   builder.wait(on::data, 0);
   builder.run(1);
   builder.cycle(1);
-  testing::Case one(0);
+  Case one(0);
   one.platform = &crossbar();
   one.grid = ProcessGrid(1, 1, 1, 3);
   one.options.mapping = {};
   one.program = builder.take();
 
-  const std::vector<SegmentTimes> times = testing::times_of(one);
+  const std::vector<SegmentTimes> times = times_of(one);
 
   ASSERT_EQ(times.size(), 3U);
   EXPECT_DOUBLE_EQ(times[0].channels[on::data].end, 6.0);
@@ -232,4 +230,4 @@ TEST(FirstRepetitions, AreAsManyAsTheComputeOfACycleNeedsToSettle) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // Two flows over one link of 10 bytes/s, a third with a link of its own.
@@ -161,4 +161,4 @@ TEST(FlowNetwork, AQuantumErrsByNoMoreThanItself) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

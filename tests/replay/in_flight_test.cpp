@@ -8,7 +8,7 @@
 #include "sim/replay/extrapolation.hpp"
 #include "sim/replay/replay.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 constexpr std::int64_t layers = 16;
@@ -38,8 +38,8 @@ TEST_P(InFlight, ExtrapolatedIsAsFullWhereNothingContends) {
     const Point point = point_with("crossbar", GetParam(), micro_batches);
     const TimedProgram program = lower(point, platform);
 
-    const Outcome extended = replay(program, point.grid, platform).outcome;
-    const Outcome whole = replay(program, point.grid, platform, full()).outcome;
+    const Outcome extended = replay_step(program, point.grid, platform).outcome;
+    const Outcome whole = replay_step(program, point.grid, platform, full()).outcome;
 
     SCOPED_TRACE(std::to_string(micro_batches) + " micro-batches");
     const double total = whole.total.value;
@@ -49,7 +49,7 @@ TEST_P(InFlight, ExtrapolatedIsAsFullWhereNothingContends) {
       EXPECT_NEAR(extended.exposed[c].value, whole.exposed[c].value, 1e-6 * total);
       EXPECT_NEAR(extended.busy[c].value, whole.busy[c].value, 1e-6 * total);
     }
-    EXPECT_NEAR(estimate(program).total.value, total, 1e-6 * total);
+    EXPECT_NEAR(estimate_step(program).total.value, total, 1e-6 * total);
   }
 }
 
@@ -58,8 +58,8 @@ TEST_P(InFlight, ExtrapolatedIsAsFullOnAMachineThatContends) {
   const Point point = point_with("perlmutter", GetParam(), 4);
   const TimedProgram program = lower(point, platform);
 
-  const double extended = replay(program, point.grid, platform).outcome.total.value;
-  const double whole = replay(program, point.grid, platform, full()).outcome.total.value;
+  const double extended = replay_step(program, point.grid, platform).outcome.total.value;
+  const double whole = replay_step(program, point.grid, platform, full()).outcome.total.value;
 
   EXPECT_NEAR(extended, whole, 1e-3 * whole);
 }
@@ -82,4 +82,4 @@ TEST(InFlight, ShortWindowsAreWalkedAsBriefly) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -7,10 +7,8 @@
 
 #include "tests/replay/programs.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::ProgramBuilder;
 
 const ProcessGrid grid(2, 2, 2, 2);
 
@@ -164,4 +162,4 @@ TEST(IssueStream, RefusesUnsoundPrograms) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

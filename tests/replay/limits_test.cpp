@@ -10,12 +10,8 @@
 #include "tests/golden.hpp"
 #include "tests/replay/programs.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::random_program;
-using testing::Training;
-using testing::training_program;
 
 const Platform& perlmutter() {
   static const Platform platform = read_platform("perlmutter");
@@ -27,13 +23,13 @@ TEST(WorkLimit, IsWhatMayBeUsedUp) {
   const ProcessGrid grid(2, 2, 2, 2);
   ReplayOptions options;
   options.extent = ReplayExtent::full;
-  const Replay free = replay(program, grid, perlmutter(), options);
+  const Replay free = replay_step(program, grid, perlmutter(), options);
   ASSERT_EQ(free.attempts, 1);
 
   options.work_limit = free.work;
-  EXPECT_EQ(replay(program, grid, perlmutter(), options).outcome.total, free.outcome.total);
+  EXPECT_EQ(replay_step(program, grid, perlmutter(), options).outcome.total, free.outcome.total);
   options.work_limit = free.work - 1;
-  EXPECT_THROW(replay(program, grid, perlmutter(), options), FlowNetwork::TooMuchWork);
+  EXPECT_THROW(replay_step(program, grid, perlmutter(), options), FlowNetwork::TooMuchWork);
 }
 
 // What attempts that were not enough have used up counts.
@@ -44,13 +40,13 @@ TEST(WorkLimit, IsOfAllAttemptsTogether) {
   for (std::uint32_t seed = 1; seed < 40; ++seed) {
     TimedProgram program = random_program(seed);
     for (StepRun& run : program.runs) run.repeats = run.repeats == 1 ? 1 : 40;
-    const Replay free = replay(program, grid, perlmutter(), options);
+    const Replay free = replay_step(program, grid, perlmutter(), options);
     if (free.attempts < 2) continue;
 
     options.work_limit = free.work;
-    EXPECT_EQ(replay(program, grid, perlmutter(), options).attempts, free.attempts);
+    EXPECT_EQ(replay_step(program, grid, perlmutter(), options).attempts, free.attempts);
     options.work_limit = free.work - 1;
-    EXPECT_THROW(replay(program, grid, perlmutter(), options), FlowNetwork::TooMuchWork);
+    EXPECT_THROW(replay_step(program, grid, perlmutter(), options), FlowNetwork::TooMuchWork);
     return;
   }
   FAIL() << "no program needed a second attempt";
@@ -64,7 +60,7 @@ TEST(Attempts, AreAsManyAsTheGoldenOnes) {
     for (RunCycle& cycle : program.cycles) cycle.repeats = 7;
     ReplayOptions options;
     options.tolerance = seed % 2 == 0 ? 1e-3 : 1e-6;
-    const Replay found = replay(program, ProcessGrid(2, 1, 2, 2), perlmutter(), options);
+    const Replay found = replay_step(program, ProcessGrid(2, 1, 2, 2), perlmutter(), options);
     text +=
         fmt::format("{}: {} attempts, {} collectives, {}, {:.6g}, {:.8g} s, {} events\n", seed,
                     found.attempts, found.collectives, found.extrapolated ? "extended" : "whole",
@@ -84,7 +80,7 @@ TEST(Progress, GrowsToAtMostOne) {
   std::vector<double> parts;
   options.progress = [&](double done) { parts.push_back(done); };
 
-  replay(training_program(training), ProcessGrid(2, 2, 2, 2), perlmutter(), options);
+  replay_step(training_program(training), ProcessGrid(2, 2, 2, 2), perlmutter(), options);
 
   ASSERT_FALSE(parts.empty());
   EXPECT_TRUE(std::ranges::is_sorted(parts));
@@ -104,7 +100,7 @@ TEST(Logs, OfAPipelineHaveADeviceOfEachStage) {
   ReplayOptions options;
   options.detail = DetailWanted::timeline;
 
-  const Replay found = replay(lower(point, platform), point.grid, platform, options);
+  const Replay found = replay_step(lower(point, platform), point.grid, platform, options);
 
   std::vector<std::int64_t> ranks;
   for (const DeviceTimeline& one : found.detail->timelines) ranks.push_back(one.rank);
@@ -116,14 +112,15 @@ TEST(Refusals, OfFactorsAndMappingsThatAreNotOneForEachRank) {
   const ProcessGrid grid(2, 2, 2, 2);
   ReplayOptions options;
   options.compute_factors.assign(15, 1.0);
-  EXPECT_THROW(replay(program, grid, perlmutter(), options), std::invalid_argument);
+  EXPECT_THROW(replay_step(program, grid, perlmutter(), options), std::invalid_argument);
   options.compute_factors.assign(16, 1.0);
-  EXPECT_NO_THROW(replay(program, grid, perlmutter(), options));
+  EXPECT_NO_THROW(replay_step(program, grid, perlmutter(), options));
   options.mapping = Mapping::packed(15);
-  EXPECT_THROW(replay(program, grid, perlmutter(), options), std::invalid_argument);
+  EXPECT_THROW(replay_step(program, grid, perlmutter(), options), std::invalid_argument);
   options.mapping = {};
-  EXPECT_THROW(replay(program, ProcessGrid(1, 1, 1, 8192), perlmutter()), std::invalid_argument);
+  EXPECT_THROW(replay_step(program, ProcessGrid(1, 1, 1, 8192), perlmutter()),
+               std::invalid_argument);
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -9,10 +9,8 @@
 #include "tests/platforms/machines_for_tests.hpp"
 #include "tests/replay/programs.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::ProgramBuilder;
 
 TEST(SentByChannel, IsTheWorkOfEveryPostInEveryRepetition) {
   ProgramBuilder builder;
@@ -50,7 +48,7 @@ class LinkUseTest : public ::testing::Test {
     return link_use(bytes, topology, FaultyLinks(faults, topology, platform), step);
   }
 
-  Platform platform = test::frontier();
+  Platform platform = frontier();
   Topology topology{platform, 130};
   std::vector<double> bytes = std::vector<double>(topology.link_count(), 0.0);
 };
@@ -117,4 +115,4 @@ TEST_F(LinkUseTest, TheMostUsedClassComesFirstAndIdleLinksAreLeftOut) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -11,11 +11,10 @@
 
 #include "tests/replay/programs.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::ProgramBuilder;
 
 // Around a ring of four a gather goes three steps, an all-reduce six. The axis x has nobody to talk
 // to; ranks 0, 2, 4 and 6 are one line along z, and 0 and 1 one along y.
@@ -126,4 +125,4 @@ TEST(Listing, NamesTheRingsOfANodeInPartsThatMakeAWhole) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -8,15 +8,13 @@
 #include "tests/platforms/machines_for_tests.hpp"
 #include "tests/replay/programs.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::ProgramBuilder;
 
 // Two groups of four nodes with a device and a NIC of 25 GB/s each; 100 GB/s between the groups.
 Platform two_groups() {
-  Platform platform = test::dragonfly("two groups", test::mesh_node(1, 100), 2, {});
-  DragonflyNetwork& network = test::dragonfly_of(platform);
+  Platform platform = dragonfly("two groups", mesh_node(1, 100), 2, {});
+  DragonflyNetwork& network = dragonfly_of(platform);
   network.nodes_per_group = 4;
   network.switches_per_group = 1;
   platform.nodes = 8;
@@ -43,7 +41,7 @@ Replay of_both_rings(const LinkFaults& faults) {
   options.faults = faults;
   options.detail = DetailWanted::explanation;
   options.quantum = Seconds{1e-9};
-  return replay(builder.take(), two_rings, platform, options);
+  return replay_step(builder.take(), two_rings, platform, options);
 }
 
 TEST(Load, RingsThatNothingHoldsUpRunAtTheirNics) {
@@ -90,4 +88,4 @@ TEST(Load, EdgesThatAreHeldUpAlikeAreOneFlow) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

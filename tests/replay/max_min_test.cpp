@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 struct Network {
@@ -274,4 +274,4 @@ TEST(Incidence, RefusesWhatIsNoNetwork) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

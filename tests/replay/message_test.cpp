@@ -4,10 +4,8 @@
 #include "sim/replay/strands.hpp"
 #include "tests/replay/cases.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::platform_named;
 
 void expect_same(const Footprint& a, const Footprint& b, const std::string& what) {
   ASSERT_EQ(a.size(), b.size()) << what;
@@ -72,4 +70,4 @@ TEST(Messages, AreOneStrandFromSenderToReceiver) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -10,10 +10,8 @@
 #include "sim/replay/replay.hpp"
 #include "tests/replay/programs.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::ProgramBuilder;
 
 const Platform& crossbar() {
   static const Platform platform = read_platform("crossbar");
@@ -45,9 +43,9 @@ TEST(Bubble, IsWhatTheEstimateHas) {
     for (double late : {0.0, 1.0, 3.0, 30.0}) {
       const TimedProgram program = sending(count, late);
 
-      const Outcome replayed = replay(program, {1, 1, 1, 1, 2}, crossbar()).outcome;
+      const Outcome replayed = replay_step(program, {1, 1, 1, 1, 2}, crossbar()).outcome;
 
-      const Outcome expected = estimate(program);
+      const Outcome expected = estimate_step(program);
       EXPECT_NEAR(replayed.total.value, expected.total.value, 1e-9);
       EXPECT_NEAR(replayed.bubble.value, expected.bubble.value, 1e-9) << count << " " << late;
       EXPECT_NEAR(replayed.exposed[0].value, expected.exposed[0].value, 1e-9);
@@ -73,7 +71,7 @@ TEST(Waits, RememberWhenACollectiveEndedHoweverFarBackItIs) {
     builder.run(1);
     builder.cycle(1);
 
-    const Outcome outcome = replay(builder.take(), {2, 1, 1, 4}, crossbar()).outcome;
+    const Outcome outcome = replay_step(builder.take(), {2, 1, 1, 4}, crossbar()).outcome;
 
     EXPECT_NEAR(outcome.total.value, 5.95, 1e-9) << back;
     EXPECT_NEAR(outcome.exposed[on::data].value, 0.25, 1e-9) << back;
@@ -95,7 +93,7 @@ TEST(Logs, OfManyStagesAreOfThirtyTwo) {
     const std::int64_t shown = std::min<std::int64_t>(stages, 32);
     for (std::int64_t i = 0; i < shown; ++i) expected.insert(2 * (i * stages / shown));
 
-    const Replay found = replay(lower(point, crossbar()), point.grid, crossbar(), options);
+    const Replay found = replay_step(lower(point, crossbar()), point.grid, crossbar(), options);
 
     std::vector<std::int64_t> ranks;
     for (const DeviceTimeline& one : found.detail->timelines) ranks.push_back(one.rank);
@@ -104,4 +102,4 @@ TEST(Logs, OfManyStagesAreOfThirtyTwo) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

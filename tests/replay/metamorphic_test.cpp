@@ -12,15 +12,8 @@
 #include "sim/replay/replay.hpp"
 #include "tests/replay/cases.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::Case;
-using testing::Driven;
-using testing::placement_of;
-using testing::platform_named;
-using testing::times_of;
-using testing::total_of;
 
 constexpr double rounding = 1e-9;
 
@@ -153,7 +146,7 @@ TEST(Metamorphic, TheEngineOfSimGridDrivesItTheSameWay) {
   for (std::uint32_t seed = 300; seed < 305; ++seed) {
     const Case one(seed);
 
-    EXPECT_EQ(replay(one.program, one.grid, *one.platform, one.options).outcome.total.value,
+    EXPECT_EQ(replay_step(one.program, one.grid, *one.platform, one.options).outcome.total.value,
               total_of(one))
         << one.name;
   }
@@ -227,4 +220,4 @@ TEST(Metamorphic, ASlowerDeviceOrPortNeverHelpsWhereNothingContends) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -10,7 +10,7 @@
 #include "sim/cost/timed_program.hpp"
 #include "tests/channels.hpp"
 
-namespace fourfold::testing {
+namespace fourfold::tests {
 
 class ProgramBuilder {
  public:
@@ -147,4 +147,4 @@ inline TimedProgram training_program(const Training& training) {
   return builder.take();
 }
 
-}  // namespace fourfold::testing
+}  // namespace fourfold::tests

@@ -6,19 +6,15 @@
 #include "sim/replay/replay.hpp"
 #include "tests/replay/programs.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::ProgramBuilder;
-using testing::Training;
-using testing::training_program;
 
 Replay on_frontier(const TimedProgram& program, Seconds quantum) {
   static const Platform frontier = read_platform("frontier");
   ReplayOptions options;
   options.quantum = quantum;
   options.extent = ReplayExtent::full;
-  return replay(program, ProcessGrid(4, 2, 4, 2), frontier, options);
+  return replay_step(program, ProcessGrid(4, 2, 4, 2), frontier, options);
 }
 
 // A training step of about `step` seconds, whose collectives take milliseconds: how many of their
@@ -29,7 +25,7 @@ TimedProgram staggered(double step) {
 
 TEST(Quantum, IsAHundredThousandthOfAShortStep) {
   const TimedProgram program = staggered(0.02);
-  const Seconds expected = estimate(program).total * 1e-5;
+  const Seconds expected = estimate_step(program).total * 1e-5;
   ASSERT_LT(expected, Seconds{1e-4});
 
   const Replay own = on_frontier(program, {});
@@ -43,11 +39,11 @@ TEST(Quantum, IsAHundredThousandthOfAShortStep) {
 
 TEST(Quantum, IsAHundredMicrosecondsInALongStep) {
   const TimedProgram program = staggered(5000.0);
-  ASSERT_GT(estimate(program).total, Seconds{1000.0});
+  ASSERT_GT(estimate_step(program).total, Seconds{1000.0});
 
   const Replay own = on_frontier(program, {});
   const Replay asked = on_frontier(program, Seconds{1e-4});
-  const Replay share = on_frontier(program, estimate(program).total * 1e-5);
+  const Replay share = on_frontier(program, estimate_step(program).total * 1e-5);
 
   EXPECT_EQ(own.outcome.total, asked.outcome.total);
   EXPECT_EQ(own.solves, asked.solves);
@@ -77,11 +73,11 @@ TEST(Replay, LinksThatAnyCollectiveOfAChannelCanFillDecide) {
     builder.cycle(1);
 
     const Replay result =
-        replay(builder.take(), ProcessGrid(2, 2, 1, 1), read_platform("crossbar-shared"));
+        replay_step(builder.take(), ProcessGrid(2, 2, 1, 1), read_platform("crossbar-shared"));
 
     EXPECT_NEAR(result.outcome.total.value, 1e6 / 1e9 + 2e9 / 25e9, 1e-9) << slow_first;
   }
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -13,11 +13,10 @@
 #include "tests/refusal.hpp"
 #include "tests/replay/programs.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::ProgramBuilder;
 
 TimedProgram one_reduce() {
   ProgramBuilder builder;
@@ -29,7 +28,7 @@ TimedProgram one_reduce() {
 }
 
 std::string said(const ProcessGrid& grid, const Platform& platform, const ReplayOptions& options) {
-  return refusal<std::exception>([&] { replay(one_reduce(), grid, platform, options); });
+  return refusal<std::exception>([&] { replay_step(one_reduce(), grid, platform, options); });
 }
 
 TEST(RefusedJobs, NeedMoreDevicesThanTheMachineHas) {
@@ -157,4 +156,4 @@ TEST(RefusedJobs, CannotBeListed) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -11,13 +11,8 @@
 #include "sim/replay/issue_stream.hpp"
 #include "tests/replay/programs.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::ProgramBuilder;
-using testing::random_program;
-using testing::Training;
-using testing::training_program;
 
 constexpr double port_bandwidth = 25e9;  // of platforms/machines/crossbar.toml
 
@@ -81,7 +76,7 @@ TEST(Replay, EqualsTheWalkWhereNothingContends) {
     for (std::uint32_t seed = 0; seed < 10; ++seed) {
       const TimedProgram program = random_program(seed);
 
-      const Replay result = replay(program, grid, private_ports(), full());
+      const Replay result = replay_step(program, grid, private_ports(), full());
 
       const double expected = walk(program, grid);
       EXPECT_NEAR(result.outcome.total.value, expected, 1e-9 * expected)
@@ -94,7 +89,7 @@ TEST(Replay, EqualsTheWalkOn4096Ranks) {
   const TimedProgram program = training_program({.layers = 4, .micro_batches = 2});
   const ProcessGrid grid(8, 4, 16, 8);
 
-  const Replay result = replay(program, grid, private_ports(), full());
+  const Replay result = replay_step(program, grid, private_ports(), full());
 
   const double expected = walk(program, grid);
   EXPECT_NEAR(result.outcome.total.value, expected, 1e-9 * expected);
@@ -110,7 +105,7 @@ TEST(Replay, EqualsTheWalkWhenRanksComputeAtTheirOwnPace) {
       options.compute_factors.push_back(1.0 + 1e-3 * static_cast<double>(random() % 100));
     }
 
-    const Replay result = replay(program, grid, private_ports(), options);
+    const Replay result = replay_step(program, grid, private_ports(), options);
 
     const double expected = walk(program, grid, options.compute_factors);
     EXPECT_NEAR(result.outcome.total.value, expected, 1e-9 * expected) << "seed " << seed;
@@ -130,8 +125,8 @@ TEST(Replay, ChannelsThatOverlapHinderEachOtherOnASharedPort) {
   const TimedProgram program = builder.take();
   const ProcessGrid grid(2, 2, 1, 1);
 
-  const double alone = replay(program, grid, private_ports()).outcome.total.value;
-  const double shared = replay(program, grid, shared_ports()).outcome.total.value;
+  const double alone = replay_step(program, grid, private_ports()).outcome.total.value;
+  const double shared = replay_step(program, grid, shared_ports()).outcome.total.value;
 
   EXPECT_NEAR(alone, 1e-5 + 1e-3, 1e-12);
   EXPECT_NEAR(shared, 1e-5 + 2e-3, 1e-12);
@@ -148,8 +143,8 @@ TEST(Replay, ChannelsThatDoNotOverlapDoNotFeelASharedPort) {
   const TimedProgram program = builder.take();
   const ProcessGrid grid(2, 2, 1, 1);
 
-  EXPECT_EQ(replay(program, grid, private_ports()).outcome.total.value,
-            replay(program, grid, shared_ports()).outcome.total.value);
+  EXPECT_EQ(replay_step(program, grid, private_ports()).outcome.total.value,
+            replay_step(program, grid, shared_ports()).outcome.total.value);
 }
 
 TEST(Replay, AChannelDoesOneCollectiveAfterTheOther) {
@@ -163,7 +158,7 @@ TEST(Replay, AChannelDoesOneCollectiveAfterTheOther) {
   builder.run(1);
   builder.cycle(1);
 
-  const Replay result = replay(builder.take(), ProcessGrid(2, 1, 1, 1), private_ports());
+  const Replay result = replay_step(builder.take(), ProcessGrid(2, 1, 1, 1), private_ports());
 
   EXPECT_NEAR(result.outcome.total.value, 1e-3 + 1e-4, 1e-12);
   EXPECT_NEAR(result.outcome.compute.value, 5e-4, 1e-15);
@@ -182,7 +177,7 @@ TEST(Replay, WhatStartsEndsAndTimeAddsUp) {
                 (grid.size() / grid.extent(program.channels[c].axis));
     }
 
-    const Replay result = replay(program, grid, shared_ports(), full());
+    const Replay result = replay_step(program, grid, shared_ports(), full());
 
     EXPECT_EQ(result.collectives, posted);
     const double sum = (result.outcome.compute + result.outcome.exposed_total()).value;
@@ -195,8 +190,8 @@ TEST(Replay, TwoRunsGiveTheSameBits) {
   const Platform frontier = read_platform("frontier");
   const ProcessGrid grid(8, 4, 4, 4);
 
-  const Replay first = replay(program, grid, frontier);
-  const Replay second = replay(program, grid, frontier);
+  const Replay first = replay_step(program, grid, frontier);
+  const Replay second = replay_step(program, grid, frontier);
 
   EXPECT_EQ(first.outcome.total, second.outcome.total);
   EXPECT_EQ(first.outcome.compute, second.outcome.compute);
@@ -207,11 +202,11 @@ TEST(Replay, TwoRunsGiveTheSameBits) {
 
 TEST(Replay, RefusesWhatCannotRun) {
   const TimedProgram program = training_program({});
-  EXPECT_THROW(replay(program, ProcessGrid(1024, 1024, 1, 1), private_ports()),
+  EXPECT_THROW(replay_step(program, ProcessGrid(1024, 1024, 1, 1), private_ports()),
                std::invalid_argument);
   ReplayOptions too_few_factors;
   too_few_factors.compute_factors = {1.0, 1.0};
-  EXPECT_THROW(replay(program, ProcessGrid(2, 2, 2, 1), private_ports(), too_few_factors),
+  EXPECT_THROW(replay_step(program, ProcessGrid(2, 2, 2, 1), private_ports(), too_few_factors),
                std::invalid_argument);
 }
 
@@ -222,8 +217,8 @@ TEST_P(Extrapolation, EqualsTheFullReplayWhereNothingContends) {
   const TimedProgram program = training_program(GetParam());
   const ProcessGrid grid(2, 2, 2, 2);
 
-  const Replay extended = replay(program, grid, private_ports());
-  const Replay whole = replay(program, grid, private_ports(), full());
+  const Replay extended = replay_step(program, grid, private_ports());
+  const Replay whole = replay_step(program, grid, private_ports(), full());
 
   const double total = whole.outcome.total.value;
   EXPECT_TRUE(extended.extrapolated);
@@ -252,8 +247,8 @@ TEST(Extrapolation, LetsInterferenceSettle) {
       training_program({.layers = 96, .window = 8, .gather_work = 100e6, .interference = 0.1});
   const ProcessGrid grid(2, 2, 2, 2);
 
-  const Replay extended = replay(program, grid, private_ports());
-  const Replay whole = replay(program, grid, private_ports(), full());
+  const Replay extended = replay_step(program, grid, private_ports());
+  const Replay whole = replay_step(program, grid, private_ports(), full());
 
   const double total = whole.outcome.total.value;
   EXPECT_NEAR(extended.outcome.total.value, total, 1e-6 * total);
@@ -267,8 +262,8 @@ TEST(Extrapolation, SeesABacklogThatGrowsLittleByLittle) {
       training_program({.layers = 96, .window = 2, .reduce_work = 80.4e6, .layer_compute = 2e-3});
   const ProcessGrid grid(2, 2, 2, 2);
 
-  const Replay extended = replay(program, grid, private_ports());
-  const Replay whole = replay(program, grid, private_ports(), full());
+  const Replay extended = replay_step(program, grid, private_ports());
+  const Replay whole = replay_step(program, grid, private_ports(), full());
 
   const double total = whole.outcome.total.value;
   EXPECT_NEAR(extended.outcome.total.value, total, 1e-9 * total);
@@ -279,11 +274,11 @@ TEST(Extrapolation, AgreesWithTheFullReplayOnAMachineThatContends) {
   const Platform frontier = read_platform("frontier");
   const ProcessGrid grid(4, 4, 4, 4);
 
-  const double extended = replay(program, grid, frontier).outcome.total.value;
-  const double whole = replay(program, grid, frontier, full()).outcome.total.value;
+  const double extended = replay_step(program, grid, frontier).outcome.total.value;
+  const double whole = replay_step(program, grid, frontier, full()).outcome.total.value;
 
   EXPECT_NEAR(extended, whole, 1e-3 * whole);
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

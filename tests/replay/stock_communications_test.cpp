@@ -13,7 +13,7 @@
 #include "sim/replay/flow_network.hpp"
 #include "sim/replay/machine.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 namespace s4u = simgrid::s4u;
@@ -140,4 +140,4 @@ TEST(StockCommunications, AgreeWithFlowsOnScatteredRings) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -13,7 +13,7 @@
 #include "sim/replay/replay.hpp"
 #include "tests/replay/programs.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // Minimal routes, as a stock communication takes one path.
@@ -50,7 +50,7 @@ double seconds(const Point& point, const Platform& platform, ReplayOptions optio
                Carrier carrier) {
   options.carrier = carrier;
   options.extent = ReplayExtent::full;
-  return replay(lower(point, platform), point.grid, platform, options).outcome.total.value;
+  return replay_step(lower(point, platform), point.grid, platform, options).outcome.total.value;
 }
 
 struct Totals {
@@ -173,14 +173,14 @@ TEST(StockNetwork, SLOW_AgreesWithFlowsOn512Devices) {
 // Both kinds ride one channel, as small gradients and sharded ones do along z.
 TEST(StockNetwork, GivesEveryCollectiveTheStepsOfItsKind) {
   const auto communications = [](CollectiveKind kind) {
-    testing::ProgramBuilder builder;
+    ProgramBuilder builder;
     builder.post(builder.collective(on::z_reduce, 1e-5, 1e6, 25e9, kind));
     builder.wait(on::z_reduce, 0);
     builder.run(1);
     builder.cycle(1);
     ReplayOptions options;
     options.carrier = Carrier::stock_steps;
-    return replay(builder.take(), ProcessGrid(1, 1, 4, 1), read_platform("crossbar"), options)
+    return replay_step(builder.take(), ProcessGrid(1, 1, 4, 1), read_platform("crossbar"), options)
         .events;
   };
 
@@ -195,10 +195,10 @@ TEST(StockNetwork, RefusesWhatItCannotDo) {
   options.carrier = Carrier::stock_steps;
   const TimedProgram program = lower(point, spread);
 
-  EXPECT_THROW(replay(program, point.grid, spread, options), std::invalid_argument);
+  EXPECT_THROW(replay_step(program, point.grid, spread, options), std::invalid_argument);
   options.carrier = Carrier::stock_edges;
-  EXPECT_THROW(replay(program, point.grid, spread, options), std::invalid_argument);
+  EXPECT_THROW(replay_step(program, point.grid, spread, options), std::invalid_argument);
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -12,11 +12,10 @@
 #include "tests/refusal.hpp"
 #include "tests/replay/programs.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::ProgramBuilder;
 
 const ProcessGrid grid(2, 2, 2, 2);
 
@@ -259,9 +258,9 @@ TEST(Unsound, StagesThatWaitForEachOtherForEverAreNamed) {
   }
 
   EXPECT_THAT(
-      refusal([&] { replay(program, ProcessGrid(1, 1, 1, 1, 2), read_platform("crossbar")); }),
+      refusal([&] { replay_step(program, ProcessGrid(1, 1, 1, 1, 2), read_platform("crossbar")); }),
       HasSubstr("The stages of the pipeline wait for each other for ever"));
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -5,10 +5,8 @@
 #include "sim/replay/replay.hpp"
 #include "tests/replay/programs.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::ProgramBuilder;
 
 using on::data;
 const ProcessGrid pair(1, 1, 1, 2);
@@ -19,7 +17,7 @@ Replay uneven(const TimedProgram& program, ReplayExtent extent) {
   options.extent = extent;
   options.compute_factors = {1.0, 2.0};
   options.detail = DetailWanted::explanation;
-  return replay(program, pair, read_platform("crossbar"), options);
+  return replay_step(program, pair, read_platform("crossbar"), options);
 }
 
 const ClassUse& of_rank_0(const Replay& result) {
@@ -116,4 +114,4 @@ TEST(Flights, OfCutLoopsHaveTheMeanOfWholeOnes) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

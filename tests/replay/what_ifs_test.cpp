@@ -8,14 +8,10 @@
 #include "sim/replay/replay.hpp"
 #include "tests/replay/programs.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::ProgramBuilder;
-using testing::random_program;
-using testing::Training;
-using testing::training_program;
 
 constexpr double port_bandwidth = 25e9;  // of platforms/machines/crossbar.toml
 
@@ -58,7 +54,7 @@ void expect_same(const Outcome& a, const Outcome& b) {
 
 std::string refusal(const ReplayOptions& options, const ProcessGrid& grid) {
   try {
-    replay(heavy_rings(2), grid, read_platform("frontier"), options);
+    replay_step(heavy_rings(2), grid, read_platform("frontier"), options);
   } catch (const std::exception& error) {
     return error.what();
   }
@@ -74,8 +70,10 @@ TEST(WhatIfReplay, OneSlowDeviceHoldsUpItsDataParallelGroup) {
   ReplayOptions options = full();
   options.compute_factors = {1, 1, 1, 1, 2, 1, 1, 1};
 
-  const Outcome slow = replay(data_parallel(steps, compute, work), grid, crossbar, options).outcome;
-  const Outcome sound = replay(data_parallel(steps, compute, work), grid, crossbar, full()).outcome;
+  const Outcome slow =
+      replay_step(data_parallel(steps, compute, work), grid, crossbar, options).outcome;
+  const Outcome sound =
+      replay_step(data_parallel(steps, compute, work), grid, crossbar, full()).outcome;
 
   // All wait for the slow device in every step: total = steps (2 compute + reduce); the other seven
   // wait `compute` longer than before.
@@ -92,7 +90,7 @@ TEST(WhatIfReplay, ASlowDeviceLeavesOtherGroupsAlone) {
   ReplayOptions options = full();
   options.compute_factors = {1, 2, 1, 1};
 
-  const Outcome slow = replay(data_parallel(4, 1e-3, 0.0), grid, crossbar, options).outcome;
+  const Outcome slow = replay_step(data_parallel(4, 1e-3, 0.0), grid, crossbar, options).outcome;
 
   // Two ranks wait 10 us a step, rank 3 waits 1 ms longer, and so the mean is 0.25 ms more.
   EXPECT_NEAR(slow.exposed[on::data].value, 4 * (1e-5 + 0.25e-3), 1e-9);
@@ -104,7 +102,7 @@ TEST(WhatIfReplay, JitterWithoutCollectivesAddsUpTheDraws) {
   options.jitter = Jitter(0.05, 3);
 
   const Outcome outcome =
-      replay(data_parallel(1, 1e-3, 0.0), ProcessGrid(1, 1, 1, 4), crossbar, options).outcome;
+      replay_step(data_parallel(1, 1e-3, 0.0), ProcessGrid(1, 1, 1, 4), crossbar, options).outcome;
 
   // Operations: the post with its compute, the wait and the mark without.
   double slowest = 0.0;
@@ -122,9 +120,11 @@ TEST(WhatIfReplay, JitterWalksEveryRepetition) {
   ReplayOptions jittered;
   jittered.jitter = Jitter(0.02, 1);
 
-  EXPECT_TRUE(replay(data_parallel(50, 1e-3, 1e6), ProcessGrid(1, 1, 1, 4), crossbar).extrapolated);
-  EXPECT_FALSE(replay(data_parallel(50, 1e-3, 1e6), ProcessGrid(1, 1, 1, 4), crossbar, jittered)
-                   .extrapolated);
+  EXPECT_TRUE(
+      replay_step(data_parallel(50, 1e-3, 1e6), ProcessGrid(1, 1, 1, 4), crossbar).extrapolated);
+  EXPECT_FALSE(
+      replay_step(data_parallel(50, 1e-3, 1e6), ProcessGrid(1, 1, 1, 4), crossbar, jittered)
+          .extrapolated);
 }
 
 TEST(WhatIfReplay, SeedsReproduceBitwiseAndDiffer) {
@@ -135,10 +135,10 @@ TEST(WhatIfReplay, SeedsReproduceBitwiseAndDiffer) {
   one.jitter = Jitter(0.02, 1);
   other.jitter = Jitter(0.02, 2);
 
-  const Outcome first = replay(program, grid, frontier, one).outcome;
+  const Outcome first = replay_step(program, grid, frontier, one).outcome;
 
-  expect_same(replay(program, grid, frontier, one).outcome, first);
-  EXPECT_NE(replay(program, grid, frontier, other).outcome.total, first.total);
+  expect_same(replay_step(program, grid, frontier, one).outcome, first);
+  EXPECT_NE(replay_step(program, grid, frontier, other).outcome.total, first.total);
 }
 
 TEST(WhatIfReplay, PackedIsTheListOfAllDevicesBitwise) {
@@ -151,8 +151,8 @@ TEST(WhatIfReplay, PackedIsTheListOfAllDevicesBitwise) {
   for (std::uint32_t seed = 0; seed < 5; ++seed) {
     const TimedProgram program = random_program(seed);
 
-    expect_same(replay(program, grid, frontier, listed).outcome,
-                replay(program, grid, frontier, full()).outcome);
+    expect_same(replay_step(program, grid, frontier, listed).outcome,
+                replay_step(program, grid, frontier, full()).outcome);
   }
 }
 
@@ -163,20 +163,20 @@ TEST(WhatIfReplay, PlacementOfWholeNodesLeavesACrossbarAsItIs) {
   moved.mapping = Mapping::random(32, crossbar, 5);
   const TimedProgram program = random_program(3);
 
-  EXPECT_EQ(replay(program, grid, crossbar, moved).outcome.total,
-            replay(program, grid, crossbar, full()).outcome.total);
+  EXPECT_EQ(replay_step(program, grid, crossbar, moved).outcome.total,
+            replay_step(program, grid, crossbar, full()).outcome.total);
 }
 
 TEST(WhatIfReplay, ADegradedLinkOnlySlows) {
   const Platform frontier = read_platform("frontier");
   const ProcessGrid grid(1, 1, 64, 1);
-  const double sound = replay(heavy_rings(3), grid, frontier, full()).outcome.total.value;
+  const double sound = replay_step(heavy_rings(3), grid, frontier, full()).outcome.total.value;
   double before = sound;
   for (double speed : {0.9, 0.5, 0.1}) {
     ReplayOptions options = full();
     options.faults.degrade = {{"nic:3.2", speed}};
 
-    const double slower = replay(heavy_rings(3), grid, frontier, options).outcome.total.value;
+    const double slower = replay_step(heavy_rings(3), grid, frontier, options).outcome.total.value;
 
     EXPECT_GE(slower, before);
     before = slower;
@@ -190,8 +190,8 @@ TEST(WhatIfReplay, AFailedNicSendsThroughTheOthers) {
   ReplayOptions options = full();
   options.faults.fail = {{"nic:3.2", 1}};
 
-  const double sound = replay(heavy_rings(3), grid, frontier, full()).outcome.total.value;
-  const double failed = replay(heavy_rings(3), grid, frontier, options).outcome.total.value;
+  const double sound = replay_step(heavy_rings(3), grid, frontier, full()).outcome.total.value;
+  const double failed = replay_step(heavy_rings(3), grid, frontier, options).outcome.total.value;
 
   // Four NICs carry a ring each; three carry 4/3 each: the rings, which are nearly all, take 4/3.
   EXPECT_NEAR((failed - 3e-3) / (sound - 3e-3), 4.0 / 3.0, 0.01);
@@ -229,4 +229,4 @@ TEST(WhatIfReplay, RefusesFaultsThatCannotTakeEffect) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

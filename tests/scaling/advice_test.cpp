@@ -9,11 +9,11 @@
 #include <sstream>
 
 #include "platforms/operation.hpp"
-#include "scaling/cli/amounts.hpp"
 #include "scaling/text/advice_text.hpp"
+#include "scaling/words/amounts.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 CheckpointCost cost_of(double between, double write, double restart) {
@@ -193,4 +193,4 @@ TEST(Amounts, DoubleThroughARange) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -13,10 +13,9 @@
 #include "tests/golden.hpp"
 #include "tests/scaling/made_up_record.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
-using testing::Draw;
 using ::testing::HasSubstr;
 
 // From 10^least to 10^most, evenly on a logarithmic scale.
@@ -273,4 +272,4 @@ TEST(AdviceJson, HasWhatTheAdviceHas) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -11,24 +11,24 @@
 #include <nlohmann/json.hpp>
 
 #include "scaling/cli/question_flags.hpp"
-#include "scaling/find/question.hpp"
 #include "scaling/jobs/attached.hpp"
 #include "scaling/jobs/interrupt.hpp"
 #include "scaling/jobs/launch.hpp"
 #include "scaling/jobs/progress.hpp"
+#include "scaling/records/provenance.hpp"
+#include "scaling/records/question.hpp"
 #include "scaling/study/campaign.hpp"
 #include "scaling/study/loss_table.hpp"
-#include "scaling/study/provenance.hpp"
 #include "scaling/study/published.hpp"
 #include "scaling/study/study.hpp"
-#include "scaling/study/toml_file.hpp"
-#include "scaling/text/text_table.hpp"
+#include "scaling/words/text_table.hpp"
+#include "scaling/words/toml_file.hpp"
 #include "schedule/models/model_file.hpp"
 #include "support/clock_text.hpp"
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::ElementsAre;
@@ -633,4 +633,4 @@ TEST(Progress, TimesAreRoundedToSeconds) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -49,4 +49,4 @@ TEST(Board, CountsWhatFailedAndWhatIsPutBack) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -19,11 +19,10 @@
 #include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using nlohmann::json;
-using testing::Draw;
 
 // 1 to 2, of two digits.
 double drawn(const std::string& what) {
@@ -337,4 +336,4 @@ TEST(HereOrders, CountPairsAtTheSpeedOfTheirRuns) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -15,7 +15,7 @@
 #include "tests/paths.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -125,4 +125,4 @@ TEST(CampaignDocs, NameTheKeysOfAModel) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -13,21 +13,21 @@
 #include <string>
 #include <vector>
 
+#include "scaling/bars/residuals.hpp"
+#include "scaling/records/record.hpp"
 #include "scaling/study/campaign_run.hpp"
 #include "scaling/study/campaign_views.hpp"
 #include "scaling/study/failure_log.hpp"
 #include "scaling/study/loss_table.hpp"
 #include "scaling/study/published.hpp"
-#include "scaling/study/record.hpp"
-#include "scaling/study/strategy_results.hpp"
 #include "scaling/study/sweep.hpp"
-#include "scaling/validation/residuals.hpp"
+#include "scaling/text/strategy_results.hpp"
 #include "schedule/models/model_file.hpp"
 #include "tests/machines.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -35,7 +35,7 @@ using ::testing::UnorderedElementsAreArray;
 
 std::string campaign_of(const std::string& head, const std::vector<std::string>& points) {
   std::string text = "title = \"Parts\"\nfidelity = \"estimated\"\nbatch_tokens = 65_536\n" + head +
-                     "[[machine]]\nplatform = \"" + testing::path_of_machine("crossbar") +
+                     "[[machine]]\nplatform = \"" + path_of_machine("crossbar") +
                      "\"\npoints = [\n";
   for (const std::string& point : points) text += "  { " + point + " },\n";
   return text + "]\n";
@@ -171,7 +171,7 @@ TEST(StoppingRules, OfCampaignsAreReadWithinTheirBounds) {
 // Four candidates of which no two numbers are alike; the second wins by simulation.
 TEST(Findings, AreKeptInBothRecords) {
   Question question;
-  question.platform = testing::path_of_machine("crossbar");
+  question.platform = path_of_machine("crossbar");
   question.model = read_model("gpt2-mini");
   question.devices = 4;
   question.global_batch = 16;
@@ -439,4 +439,4 @@ TEST(Strategies, HaveJsonThatSaysWhatWasFound) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

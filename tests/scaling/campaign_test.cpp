@@ -11,7 +11,7 @@
 #include "tests/paths.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -181,4 +181,4 @@ TEST(Campaign, RefusesWhatIsNoToml) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "scaling/find/find_answer.hpp"
 #include "scaling/find/nearby.hpp"
 #include "scaling/find/settle.hpp"
 #include "scaling/jobs/launch.hpp"
@@ -17,10 +18,9 @@
 #include "tests/golden.hpp"
 #include "tests/machines.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
-using testing::Draw;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -30,7 +30,7 @@ void ignore(const std::string&, double) {}
 
 Question question_on(const std::string& machine, std::int64_t devices) {
   Question question;
-  question.platform = testing::path_of_machine(machine);
+  question.platform = path_of_machine(machine);
   question.model = {"small", 4, 1024, 8, 512, 4096};
   question.devices = devices;
   question.global_batch = 32;
@@ -306,4 +306,4 @@ TEST(FailedSimulations, SayTheirLastLine) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "scaling/find/advice.hpp"
+#include "scaling/find/find_answer.hpp"
 #include "scaling/find/reruns.hpp"
 #include "tests/drawn_steps.hpp"
 #include "tests/machines.hpp"
@@ -15,10 +16,9 @@
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
-using testing::Draw;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -102,7 +102,7 @@ TEST(Choices, OfWhatIsExactlyDueHold) {
 class FailingMachine {
  public:
   explicit FailingMachine(double file_system) {
-    std::string text = content_of(testing::path_of_machine("fat-tree-2"));
+    std::string text = content_of(path_of_machine("fat-tree-2"));
     text += fmt::format(
         "\n[operation]\nnode_power_W = {{ value = 2000, source = \"made up\" }}\n"
         "node_failures_per_day = {{ value = 0.5, source = \"made up\" }}\n"
@@ -165,7 +165,7 @@ TEST(Advised, NumbersAreThoseOfWholeNodes) {
 }
 
 TEST(Advised, SaysWhichNumberIsAtWhatAndWhyOneIsNot) {
-  const std::string machine = testing::path_of_machine("fat-tree-2");  // 180 devices
+  const std::string machine = path_of_machine("fat-tree-2");  // 180 devices
   std::vector<double> parts;
   std::vector<std::string> said;
 
@@ -194,7 +194,7 @@ TEST(Advised, SaysWhichNumberIsAtWhatAndWhyOneIsNot) {
 // Without an answer it is a no where nothing fits any number that the machine has, and else a
 // failure.
 TEST(Advised, TellsANoFromAFailure) {
-  const std::string machine = testing::path_of_machine("fat-tree-2");
+  const std::string machine = path_of_machine("fat-tree-2");
   const auto said = [](const AdviceWish& wish) {
     return refusal<FindingFailed>([&] { advise(wish, [](const std::string&, double) {}); });
   };
@@ -223,12 +223,12 @@ TEST(Failures, TakeWhatTheFormulasSay) {
 // What takes a minute is not simulated again where jitter forbids to extend layers, and is where it
 // does not.
 TEST(Reruns, OfLongSimulationsAreLeftOutOnlyWithJitter) {
-  Question asked = wish_of(testing::path_of_machine("fat-tree-2"), {4}).questions[0];
+  Question asked = wish_of(path_of_machine("fat-tree-2"), {4}).questions[0];
   asked.grid = ProcessGrid(2, 1, 2, 1);
   asked.micro_batches = 1;
-  const Watch ignore = [](const std::string&, double) {};
-  Record record =
-      make_record(asked, find(asked, Fidelity::simulated, {}, ignore), Fidelity::simulated, {});
+  const ProgressWatch ignore = [](const std::string&, double) {};
+  Record record = make_record(asked, find_answer(asked, Fidelity::simulated, {}, ignore),
+                              Fidelity::simulated, {});
   record.replay->cpu_s = longest_rerun_s + 1.0;
   std::vector<std::string> keys;
   for (const Ideal& one : rerun(record, ignore)) keys.push_back(one.key);
@@ -243,4 +243,4 @@ TEST(Reruns, OfLongSimulationsAreLeftOutOnlyWithJitter) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -11,7 +11,7 @@
 
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -159,4 +159,4 @@ TEST(CollectiveLog, WhoseRanksDoNotMakeItsBusBandwidthIsRefused) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -15,7 +15,7 @@
 #include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // As nccl-tests print, of so many ranks on each of these nodes.
@@ -212,4 +212,4 @@ TEST(LibraryFits, StandInThePlaceOfTheTablesThatWereThere) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -11,7 +11,7 @@
 
 #include "platforms/network/axis_rate.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::HasSubstr;
@@ -90,4 +90,4 @@ TEST(CollectiveTable, RefusesImpossibleGroups) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

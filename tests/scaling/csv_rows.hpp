@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace fourfold::testing {
+namespace fourfold::tests {
 
 inline std::vector<std::string> csv_cells(const std::string& line) {
   std::vector<std::string> cells(1);
@@ -58,4 +58,4 @@ inline std::vector<CsvRow> csv_rows(const std::string& csv) {
   return rows;
 }
 
-}  // namespace fourfold::testing
+}  // namespace fourfold::tests

@@ -7,24 +7,24 @@
 
 #include "platforms/platform.hpp"
 #include "platforms/software.hpp"
+#include "scaling/bars/residuals.hpp"
+#include "scaling/calibrate/collective_errors.hpp"
 #include "scaling/calibrate/collective_log.hpp"
 #include "scaling/calibrate/measured_file.hpp"
-#include "scaling/cli/what_if_words.hpp"
+#include "scaling/records/record_json.hpp"
+#include "scaling/records/store.hpp"
 #include "scaling/study/campaign.hpp"
 #include "scaling/study/failure_log.hpp"
 #include "scaling/study/loss_table.hpp"
 #include "scaling/study/memorisation.hpp"
 #include "scaling/study/memorisation_record.hpp"
 #include "scaling/study/published.hpp"
-#include "scaling/study/record_json.hpp"
-#include "scaling/study/store.hpp"
 #include "scaling/study/strategy_file.hpp"
-#include "scaling/study/toml_file.hpp"
 #include "scaling/systems/system.hpp"
-#include "scaling/text/collective_errors.hpp"
-#include "scaling/validation/residuals.hpp"
 #include "scaling/validation/validation_json.hpp"
 #include "scaling/validation/validation_set.hpp"
+#include "scaling/words/toml_file.hpp"
+#include "scaling/words/what_if_words.hpp"
 #include "schedule/models/model_file.hpp"
 #include "schedule/models/model_template.hpp"
 #include "sim/question/point.hpp"
@@ -36,7 +36,7 @@
 #include "tests/scaling/temporary_folder.hpp"
 #include "tests/toml_tree.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using edits::EditedReader;
@@ -98,7 +98,7 @@ std::string shipped(const std::string& path) {
 
 TEST_F(DrawnEdits, OfPlatforms) {
   for (const char* machine : {"dragonfly", "dragonfly-plus", "fat-tree-3", "torus", "crossbar"}) {
-    expect_of_toml(machine, read_whole_file(testing::path_of_machine(machine)),
+    expect_of_toml(machine, read_whole_file(path_of_machine(machine)),
                    [](const std::string& path) { read_platform(path); });
   }
 }
@@ -227,4 +227,4 @@ TEST_F(DrawnEdits, OfRecordsAndPoints) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "scaling/validation/residuals.hpp"
+#include "scaling/bars/residuals.hpp"
 #include "tests/drawn_steps.hpp"
 
-namespace fourfold::testing {
+namespace fourfold::tests {
 
 inline double one_to_two(const Draw& draw, const std::string& what) {
   return 1.0 + 0.001 * static_cast<double>(draw.below(what, 1000));
@@ -36,4 +36,4 @@ inline std::vector<Residual> drawn_residuals(int sources) {
   return all;
 }
 
-}  // namespace fourfold::testing
+}  // namespace fourfold::tests

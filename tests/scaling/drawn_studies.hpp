@@ -10,9 +10,10 @@
 
 #include "scaling/study/study.hpp"
 #include "scaling/study/sweep.hpp"
+#include "scaling/words/machine_name.hpp"
 #include "tests/drawn_steps.hpp"
 
-namespace fourfold::testing {
+namespace fourfold::tests {
 
 // What the rows of a drawn study are.
 enum class Drawn : std::uint8_t {
@@ -248,4 +249,4 @@ inline Study drawn_study(std::int64_t number, Drawn kind) {
   return study;
 }
 
-}  // namespace fourfold::testing
+}  // namespace fourfold::tests

@@ -12,23 +12,18 @@
 #include <map>
 #include <sstream>
 
+#include "scaling/records/record_json.hpp"
+#include "scaling/records/time_parts.hpp"
 #include "scaling/study/campaign_run.hpp"
 #include "scaling/study/figure.hpp"
 #include "scaling/study/measured_table.hpp"
-#include "scaling/study/record_json.hpp"
 #include "scaling/study/report.hpp"
 #include "scaling/study/study_table.hpp"
 #include "scaling/study/system_table.hpp"
-#include "scaling/study/time_parts.hpp"
 #include "tests/scaling/csv_rows.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::csv_rows;
-using testing::CsvRow;
-using testing::Drawn;
-using testing::drawn_study;
 
 constexpr std::int64_t studies_of_a_kind = 4;
 constexpr std::array projected_kinds{Drawn::plain, Drawn::swept, Drawn::systems, Drawn::ranked};
@@ -274,4 +269,4 @@ TEST(DrawnStudies, HaveTimesWhosePartsAddUp) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

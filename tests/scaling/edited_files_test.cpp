@@ -11,15 +11,15 @@
 #include "platforms/platform.hpp"
 #include "platforms/show/show.hpp"
 #include "platforms/software.hpp"
+#include "scaling/bars/residuals.hpp"
+#include "scaling/records/record_json.hpp"
 #include "scaling/study/campaign.hpp"
 #include "scaling/study/memorisation.hpp"
 #include "scaling/study/published.hpp"
-#include "scaling/study/record_json.hpp"
 #include "scaling/study/strategy_file.hpp"
 #include "scaling/systems/system.hpp"
 #include "scaling/text/software_text.hpp"
 #include "scaling/text/system_text.hpp"
-#include "scaling/validation/residuals.hpp"
 #include "scaling/validation/validation_set.hpp"
 #include "schedule/models/model_file.hpp"
 #include "schedule/models/model_template.hpp"
@@ -35,7 +35,7 @@
 #include "tests/scaling/temporary_folder.hpp"
 #include "tests/toml_tree.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using edits::expect_sound;
@@ -188,10 +188,10 @@ Reader of_table(const std::string& table, std::size_t row,
                 const std::function<std::string(const std::string& path)>& value,
                 const std::vector<std::string>& taken, const std::vector<std::string>& idle = {}) {
   const auto folder = std::make_shared<TemporaryFolder>();
-  const testing::OneRow good = testing::one_row_of(table, row);
+  const OneRow good = one_row_of(table, row);
   const auto read = [=](const Tree& edited) {
     const std::string path = folder->file("edited.csv");
-    write_whole_file(path, testing::text_of(good, edited));
+    write_whole_file(path, text_of(good, edited));
     try {
       return value(path);
     } catch (const std::exception& error) {
@@ -202,7 +202,7 @@ Reader of_table(const std::string& table, std::size_t row,
 }
 
 std::string content_of_machine(const char* machine) {
-  return read_whole_file(testing::path_of_machine(machine));
+  return read_whole_file(path_of_machine(machine));
 }
 
 void expect_sound_platforms(Sentences& said) {
@@ -229,7 +229,7 @@ void expect_sound_platforms(Sentences& said) {
 
 void expect_sound_models(Sentences& said) {
   const auto value = [](const std::string& path) {
-    return json_of(model_record_fields().values(read_model(path))).dump();
+    return json_of_values(model_record_fields().values(read_model(path))).dump();
   };
   const std::string optional =
       "left out /(biases|embeddings|key_value_heads|mlp|mlp_width|norm|norm_epsilon|rotary_.*)";
@@ -344,4 +344,4 @@ TEST(EditedFiles, AreRefusedByNameOrReadAsTheySay) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

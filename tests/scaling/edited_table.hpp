@@ -14,7 +14,7 @@
 #include "tests/edits.hpp"
 #include "tests/paths.hpp"
 
-namespace fourfold::testing {
+namespace fourfold::tests {
 
 using edits::Tree;
 
@@ -84,4 +84,4 @@ inline std::string text_of(const OneRow& table, const Tree& row) {
   return table.above + fmt::format("{}\n{}\n", fmt::join(columns, ","), fmt::join(cells, ","));
 }
 
-}  // namespace fourfold::testing
+}  // namespace fourfold::tests

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using Variables = std::map<std::string, std::string>;
@@ -40,4 +40,4 @@ TEST(OneOfSeveralRanks, IsNotABatchScript) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

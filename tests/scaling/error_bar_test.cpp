@@ -1,5 +1,5 @@
 // Error bars: of which runs they are made, how wide they are, and that they hold what is left out.
-#include "scaling/validation/error_bar.hpp"
+#include "scaling/bars/error_bar.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "scaling/validation/error_bar_json.hpp"
+#include "scaling/bars/error_bar_json.hpp"
 #include "scaling/validation/leave_out.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::ElementsAre;
@@ -206,4 +206,4 @@ TEST(LeavingOut, FindsTheShippedBarsRight) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -11,16 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "scaling/validation/error_bar.hpp"
-#include "scaling/validation/error_bar_json.hpp"
+#include "scaling/bars/error_bar.hpp"
+#include "scaling/bars/error_bar_json.hpp"
 #include "scaling/validation/leave_out.hpp"
 #include "tests/golden.hpp"
 #include "tests/scaling/drawn_residuals.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::drawn_residuals;
 
 // The weight of runs within some distance of a middle, each source weighing the same.
 double weight_within(const std::vector<Residual>& runs, double middle, double reach) {
@@ -216,4 +214,4 @@ TEST(ErrorBars, SayTheGoldenSentences) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -8,7 +8,7 @@
 
 #include "tests/paths.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 Explanation tiny() {
@@ -18,7 +18,7 @@ Explanation tiny() {
   point.grid = {2, 2, 2, 2};
   point.global_batch = 64;
   point.options.micro_batches = 2;
-  return explain(point, read_platform(point.platform), std::nullopt);
+  return explain_step(point, read_platform(point.platform), std::nullopt);
 }
 
 TEST(ExplanationText, IsTheGoldenOne) {
@@ -41,4 +41,4 @@ TEST(ExplanationText, AsJsonSumsToTheStep) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

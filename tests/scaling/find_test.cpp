@@ -10,18 +10,18 @@
 #include <set>
 
 #include "platforms/operation.hpp"
+#include "scaling/bars/sensitivity.hpp"
 #include "scaling/find/candidates.hpp"
-#include "scaling/find/finding.hpp"
+#include "scaling/find/find_answer.hpp"
 #include "scaling/find/reruns.hpp"
-#include "scaling/find/sensitivity.hpp"
 #include "scaling/find/trace_file.hpp"
-#include "scaling/study/record.hpp"
+#include "scaling/records/record.hpp"
 #include "schedule/models/model_file.hpp"
 #include "sim/cost/paper_model.hpp"
 #include "sim/question/point_json.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::ElementsAre;
@@ -41,7 +41,7 @@ Question question(std::int64_t devices = 16) {
 
 std::string refusal(const Question& asked, Fidelity fidelity, const StoppingRule& rule = {}) {
   try {
-    find(asked, fidelity, rule, ignore);
+    find_answer(asked, fidelity, rule, ignore);
   } catch (const FindingFailed& error) {
     return error.what();
   }
@@ -51,7 +51,7 @@ std::string refusal(const Question& asked, Fidelity fidelity, const StoppingRule
 // What was said to be done, which never goes back.
 struct Watched {
   std::vector<double> parts;
-  Watch watch() {
+  ProgressWatch watch() {
     return [this](const std::string&, double done) { parts.push_back(done); };
   }
   void expect_from_to(double least, double most) const {
@@ -67,7 +67,7 @@ TEST(Find, OfGridsByAModelSimulatesAllThatTheModelPutsFirst) {
   ask_for_grids_by(asked, "sc24-model");
   const std::vector<ProcessGrid> first = coded_grids(asked.model, 32, 32, "frontier", 10);
 
-  const Finding found = find(asked, Fidelity::simulated, {}, ignore);
+  const Finding found = find_answer(asked, Fidelity::simulated, {}, ignore);
 
   EXPECT_EQ(found.options.rank_order, coded_rank_order());
   EXPECT_EQ(found.simulated.size(), found.search.feasible.size());
@@ -110,7 +110,7 @@ TEST(Find, ChoosesTheLeastSimulatedSecondsOfThoseTheRuleAllows) {
   rule.at_most = 3;
   Watched watched;
 
-  const Finding found = find(question(), Fidelity::simulated, rule, watched.watch());
+  const Finding found = find_answer(question(), Fidelity::simulated, rule, watched.watch());
 
   ASSERT_GE(found.simulated.size(), 1U);
   ASSERT_LE(found.simulated.size(), 4U);
@@ -143,7 +143,7 @@ TEST(Find, ChoosesTheLeastSimulatedSecondsOfThoseTheRuleAllows) {
 TEST(Find, EstimatesWithoutAnyVerdict) {
   Watched watched;
 
-  const Finding found = find(question(), Fidelity::estimated, {}, watched.watch());
+  const Finding found = find_answer(question(), Fidelity::estimated, {}, watched.watch());
 
   watched.expect_from_to(0.0, 1.0);
   EXPECT_GT(watched.parts.back(), 0.5);
@@ -194,12 +194,12 @@ TEST(Find, WhatIfsCountInALastSimulationOfTheGridThatIsBestWithoutThem) {
   Question asked = question();
   asked.grid = ProcessGrid(2, 2, 2, 2);
   asked.micro_batches = 2;
-  const Finding plain = find(asked, Fidelity::simulated, {}, ignore);
+  const Finding plain = find_answer(asked, Fidelity::simulated, {}, ignore);
   asked.what_ifs.slow_devices.count = 1;
   asked.what_ifs.slow_devices.speed = 0.5;
   Watched watched;
 
-  const Finding slow = find(asked, Fidelity::simulated, {}, watched.watch());
+  const Finding slow = find_answer(asked, Fidelity::simulated, {}, watched.watch());
 
   watched.expect_from_to(0.0, 1.0);
   ASSERT_TRUE(slow.last.has_value());
@@ -222,9 +222,11 @@ TEST(Find, DetailAndFidelityAskForOneMoreSimulation) {
   asked.grid = ProcessGrid(2, 2, 2, 2);
   asked.micro_batches = 2;
 
-  const Finding explained = find(asked, Fidelity::simulated, {}, ignore, DetailWanted::explanation);
-  const Finding timelines = find(asked, Fidelity::simulated, {}, ignore, DetailWanted::timeline);
-  const Finding full = find(asked, Fidelity::full, {}, ignore);
+  const Finding explained =
+      find_answer(asked, Fidelity::simulated, {}, ignore, DetailWanted::explanation);
+  const Finding timelines =
+      find_answer(asked, Fidelity::simulated, {}, ignore, DetailWanted::timeline);
+  const Finding full = find_answer(asked, Fidelity::full, {}, ignore);
 
   ASSERT_TRUE(explained.last && explained.last->detail);
   EXPECT_THAT(explained.last->detail->timelines, IsEmpty());
@@ -247,14 +249,14 @@ TEST(Find, TheLastSimulationHasTheOptionsThatWereChosen) {
   asked.variants = {without, asked.options};
   asked.options = without;
 
-  const Finding finding = find(asked, Fidelity::simulated, {}, ignore);
+  const Finding finding = find_answer(asked, Fidelity::simulated, {}, ignore);
 
   ASSERT_EQ(finding.options.overlap, alone.options.overlap);
   ASSERT_TRUE(finding.last.has_value());
   alone.grid = finding.best().grid;
   alone.micro_batches = finding.best().micro_batches;
   EXPECT_EQ(finding.last->outcome.total,
-            find(alone, Fidelity::simulated, {}, ignore).last->outcome.total);
+            find_answer(alone, Fidelity::simulated, {}, ignore).last->outcome.total);
 }
 
 TEST(Find, RefusesBeforeItSearches) {
@@ -299,7 +301,7 @@ TEST(Candidates, OfAGridThatNeedsTooMuchAreCountedOut) {
   asked.grid = ProcessGrid(2, 2, 2, 2);
   const auto peak = [&](std::int64_t micro_batches) {
     const Point point = point_of(asked, *asked.grid, micro_batches);
-    return estimate(point, read_platform("frontier")).memory.peak.value;
+    return estimate_step(point, read_platform("frontier")).memory.peak.value;
   };
   const double limit = 0.5 * (peak(1) + peak(2));
   ASSERT_GT(peak(1), peak(2));
@@ -339,10 +341,10 @@ TEST(Candidates, OfASearchHaveTheMicroBatchesAskedFor) {
 
 TEST(Record, HasTheNumbersOfItsFinding) {
   const Question asked = question();
-  const Finding finding = find(asked, Fidelity::estimated, {}, ignore);
+  const Finding finding = find_answer(asked, Fidelity::estimated, {}, ignore);
   const Platform platform = read_platform("frontier");
   const Candidate& best = finding.best();
-  const Estimate alone = estimate(point_of(asked, best.grid, best.micro_batches), platform);
+  const Estimate alone = estimate_step(point_of(asked, best.grid, best.micro_batches), platform);
 
   const Record record = make_record(asked, finding, Fidelity::estimated, {});
 
@@ -389,7 +391,7 @@ TEST(Record, HasTheNumbersOfItsFinding) {
 TEST(Record, OfASimulationHasEachSimulatedGridInItsOrder) {
   StoppingRule rule;
   rule.at_most = 3;
-  const Finding found = find(question(), Fidelity::simulated, rule, ignore);
+  const Finding found = find_answer(question(), Fidelity::simulated, rule, ignore);
 
   const Record record = make_record(question(), found, Fidelity::simulated, rule);
 
@@ -410,7 +412,7 @@ TEST(Record, OfASimulationHasEachSimulatedGridInItsOrder) {
 TEST(Record, OfAPipelineHasItsStages) {
   Question asked = question();
   asked.stages = {1, 2};
-  const Finding finding = find(asked, Fidelity::estimated, {}, ignore);
+  const Finding finding = find_answer(asked, Fidelity::estimated, {}, ignore);
   Finding piped = finding;
   const auto& all = piped.search.feasible;
   piped.chosen = 0;
@@ -430,7 +432,7 @@ TEST(Record, OfAPipelineHasItsStages) {
 TEST(Record, HasNoPipelineAsThePapersChoice) {
   Question asked = question();
   asked.stages = {1, 2};
-  Finding finding = find(asked, Fidelity::estimated, {}, ignore);
+  Finding finding = find_answer(asked, Fidelity::estimated, {}, ignore);
   const Platform platform = read_platform("frontier");
   const auto paper = [&](const Candidate& one) {
     return paper_communication(one.estimate.counts, one.grid, platform).value;
@@ -512,8 +514,8 @@ TEST(Reruns, LeaveOutOneWhatIfAfterTheOther) {
   asked.what_ifs.jitter_percent = 2.0;
   asked.what_ifs.seed = 3;
   asked.what_ifs.degrade = {{"nic:0.0", 0.25}};
-  const Record record =
-      make_record(asked, find(asked, Fidelity::simulated, {}, ignore), Fidelity::simulated, {});
+  const Record record = make_record(asked, find_answer(asked, Fidelity::simulated, {}, ignore),
+                                    Fidelity::simulated, {});
   Watched watched;
 
   const std::vector<Ideal> found = rerun(record, watched.watch());
@@ -542,8 +544,8 @@ TEST(Reruns, OfAnotherPlacementArePackedWhereNothingIsNamedByPlace) {
   asked.grid = ProcessGrid(2, 2, 2, 2);
   asked.micro_batches = 2;
   asked.what_ifs.placement.by = Placing::spread;
-  const Record record =
-      make_record(asked, find(asked, Fidelity::simulated, {}, ignore), Fidelity::simulated, {});
+  const Record record = make_record(asked, find_answer(asked, Fidelity::simulated, {}, ignore),
+                                    Fidelity::simulated, {});
 
   const std::vector<Ideal> found = rerun(record, ignore);
 
@@ -568,7 +570,7 @@ TEST(Sensitivity, ShowsTheLargestEffectsFirstAndCountsTheRest) {
   EXPECT_EQ(result.unconfirmed, std::ranges::count_if(platform.facts, [](const Fact& fact) {
               return fact.unconfirmed && !is_of_operation(fact);  // of no time
             }));
-  EXPECT_EQ(result.estimated, estimate(point, platform).outcome.total);
+  EXPECT_EQ(result.estimated, estimate_step(point, platform).outcome.total);
   double before = 1e9;
   for (const Effect& effect : result.effects) {
     double size = 0.0;
@@ -638,11 +640,11 @@ TEST(TraceFile, OfAnEstimateHasAProcessForEachStage) {
   asked.scales = {{"network.link_bandwidth_GBps", 0.5}};
   asked.grid = ProcessGrid(2, 2, 2, 2);
   asked.micro_batches = 2;
-  const Record flat =
-      make_record(asked, find(asked, Fidelity::estimated, {}, ignore), Fidelity::estimated, {});
+  const Record flat = make_record(asked, find_answer(asked, Fidelity::estimated, {}, ignore),
+                                  Fidelity::estimated, {});
   asked.grid = ProcessGrid(2, 2, 1, 2, 2);
-  const Record piped =
-      make_record(asked, find(asked, Fidelity::estimated, {}, ignore), Fidelity::estimated, {});
+  const Record piped = make_record(asked, find_answer(asked, Fidelity::estimated, {}, ignore),
+                                   Fidelity::estimated, {});
 
   const nlohmann::json one = trace_of(flat);
   const nlohmann::json two = trace_of(piped);
@@ -664,9 +666,9 @@ TEST(TraceFile, OfASimulationHasTheDevicesThatItLogged) {
   asked.micro_batches = 2;
   asked.what_ifs.slow_devices.count = 1;
   asked.what_ifs.slow_devices.speed = 0.5;
-  const Record record =
-      make_record(asked, find(asked, Fidelity::simulated, {}, ignore, DetailWanted::timeline),
-                  Fidelity::simulated, {});
+  const Record record = make_record(
+      asked, find_answer(asked, Fidelity::simulated, {}, ignore, DetailWanted::timeline),
+      Fidelity::simulated, {});
 
   const nlohmann::json trace = trace_of(record);
 
@@ -683,4 +685,4 @@ TEST(TraceFile, OfASimulationHasTheDevicesThatItLogged) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -1,12 +1,11 @@
 // What becomes of a simulation's end: an answer, a grid left out, or a failure.
-#include "scaling/find/finding.hpp"
-
 #include <gtest/gtest.h>
 
+#include "scaling/find/find_answer.hpp"
 #include "scaling/jobs/launch.hpp"
 #include "sim/question/replay_answer.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 JobResult ended_with(int status) {
@@ -23,4 +22,4 @@ TEST(Finding, AnyOtherEndIsAFailure) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 bool taken(const CLI::Validator& check, std::string word) {
@@ -72,4 +72,4 @@ TEST(FlagChecks, AByteThatIsNoLetterIsRefused) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

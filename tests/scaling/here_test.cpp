@@ -12,7 +12,7 @@
 
 #include "schedule/models/fit.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -116,4 +116,4 @@ TEST(HereLog, LeavesOutTheFirstSteps) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

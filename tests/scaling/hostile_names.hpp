@@ -7,7 +7,7 @@
 
 #include "tests/drawn_steps.hpp"
 
-namespace fourfold::testing {
+namespace fourfold::tests {
 
 inline std::vector<std::string> hostile_pieces() {
   return {"`touch canary`",
@@ -62,4 +62,4 @@ inline std::vector<std::string> hostile_names() {
   return names;
 }
 
-}  // namespace fourfold::testing
+}  // namespace fourfold::tests

@@ -20,8 +20,8 @@
 #include "scaling/study/plot.hpp"
 #include "scaling/study/report.hpp"
 #include "scaling/study/study_table.hpp"
-#include "scaling/study/toml_file.hpp"
 #include "scaling/text/order_drawing.hpp"
+#include "scaling/words/toml_file.hpp"
 #include "support/markup_text.hpp"
 #include "support/shell_word.hpp"
 #include "support/toml_text.hpp"
@@ -30,14 +30,11 @@
 #include "tests/scaling/drawn_studies.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 namespace files = std::filesystem;
-using testing::Drawn;
 using ::testing::HasSubstr;
-using testing::hostile_names;
-using testing::hostile_pieces;
 
 // A folder to work in, in which nothing is left behind.
 class HostileNames : public ::testing::Test {
@@ -116,7 +113,7 @@ Study hostile_study(Drawn kind, std::size_t first) {
   const std::vector<std::string> names = hostile_names();
   std::size_t next = first;
   const auto name = [&] { return names[next++ % names.size()]; };
-  Study study = testing::drawn_study(static_cast<std::int64_t>(first), kind);
+  Study study = drawn_study(static_cast<std::int64_t>(first), kind);
   study.title = name();
   study.published_source = name();
   study.axis = name();
@@ -359,7 +356,7 @@ TEST(JobScripts, RefuseWhatWouldBeReadTwice) {
 
 // One figure that fails does not cost the others, and nothing is left of it.
 TEST_F(HostileNames, AFigureThatFailsIsSaidAndTheOthersAreDrawn) {
-  const Study study = testing::drawn_study(1, Drawn::plain);
+  const Study study = drawn_study(1, Drawn::plain);
   files::create_directory("time.svg");  // no picture can take its name
 
   const DrawnFigures drawn = draw_figures({"pflops", "time", "strong"}, study, ".");
@@ -371,4 +368,4 @@ TEST_F(HostileNames, AFigureThatFailsIsSaidAndTheOthersAreDrawn) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

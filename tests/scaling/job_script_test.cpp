@@ -10,7 +10,7 @@
 #include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -70,4 +70,4 @@ TEST(Reports, ShowNoTextAsMarkup) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -20,7 +20,7 @@
 #include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::ElementsAre;
@@ -238,4 +238,4 @@ TEST(ExtraPlaces, AreKeptForWhatRuns) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

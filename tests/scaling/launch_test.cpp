@@ -6,7 +6,7 @@
 
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::EndsWith;
@@ -58,4 +58,4 @@ TEST(Launch, SaysWhatCannotBeStarted) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -10,10 +10,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "scaling/text/collective_errors.hpp"
+#include "scaling/calibrate/collective_errors.hpp"
 #include "tests/paths.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::Contains;
@@ -147,4 +147,4 @@ TEST(LibraryFit, IsWrittenAsTablesThatAPlatformReads) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

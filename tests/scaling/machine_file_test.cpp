@@ -15,7 +15,7 @@
 #include "sim/cost/protocol.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -223,4 +223,4 @@ TEST(Measurements, AreReadButForALineThatWasCutOff) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

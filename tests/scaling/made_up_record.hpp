@@ -1,10 +1,10 @@
 // Records with made-up numbers for the tests of what records go through.
 #pragma once
 
-#include "scaling/study/record.hpp"
+#include "scaling/records/record.hpp"
 #include "tests/channels.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 
 // A simulated record of gpt-80b on 8,192 devices of frontier; every optional part is there.
 inline Record made_up_record() {
@@ -63,4 +63,4 @@ inline Record made_up_record() {
   return record;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -8,13 +8,13 @@
 #include <limits>
 
 #include "platforms/network/axis_rate.hpp"
-#include "scaling/text/collective_errors.hpp"
+#include "scaling/calibrate/collective_errors.hpp"
 #include "sim/cost/protocol.hpp"
 #include "tests/machines.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::EndsWith;
@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 // Nodes of six devices, and a library that shares a node among groups.
 const Platform& machine() {
-  static const Platform platform = read_platform(testing::path_of_machine("fat-tree-2"));
+  static const Platform platform = read_platform(path_of_machine("fat-tree-2"));
   return platform;
 }
 
@@ -156,4 +156,4 @@ TEST(MeasuredCollectives, AreRefusedByLineAndColumn) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -2,16 +2,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "scaling/records/record_json.hpp"
 #include "scaling/study/campaign_run.hpp"
 #include "scaling/study/figure.hpp"
 #include "scaling/study/measured_point.hpp"
 #include "scaling/study/measured_table.hpp"
-#include "scaling/study/record_json.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -169,4 +169,4 @@ TEST(MeasuredTables, AreDrawnWithTwinsAsASeriesAndQuartilesAsBars) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

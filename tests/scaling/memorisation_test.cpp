@@ -9,12 +9,12 @@
 #include <set>
 
 #include "scaling/study/memorisation_record.hpp"
-#include "scaling/study/toml_file.hpp"
+#include "scaling/words/toml_file.hpp"
 #include "tests/paths.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::ElementsAre;
@@ -193,4 +193,4 @@ TEST(Memorisation, MistakesInTheFileAreNamed) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

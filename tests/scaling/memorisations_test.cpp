@@ -12,7 +12,7 @@
 #include "tests/golden.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // No two of its numbers are alike.
@@ -155,4 +155,4 @@ TEST(Corpora, HoldOutATenthOfTheBackgroundAndNoMoreThanFourHundred) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 const std::string frame = std::string(74, '-') + "\n";
@@ -102,4 +102,4 @@ TEST(MpirunWords, ABlankLineOfTheJobStays) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

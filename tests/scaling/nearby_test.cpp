@@ -6,7 +6,7 @@
 
 #include "scaling/find/candidates.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -59,4 +59,4 @@ TEST(Nearby, ARefusalOfMicroBatchesNamesThoseThatFit) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

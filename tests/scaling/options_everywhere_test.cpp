@@ -8,15 +8,15 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "scaling/records/record_json.hpp"
 #include "scaling/study/campaign.hpp"
-#include "scaling/study/record_json.hpp"
 #include "sim/question/point_json.hpp"
 #include "support/field.hpp"
 #include "tests/paths.hpp"
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -166,4 +166,4 @@ TEST(EveryWhatIf, IsAFlagAKeyOfCampaignsAndInTheDocument) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -11,7 +11,7 @@
 
 #include "tests/schedule/orders.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 TEST(OrderText, DrawsTurnsAsLongAsTheyTake) {
@@ -108,4 +108,4 @@ TEST(OrderDrawing, OfEachOrderHasBoxesAsWideAsTheirTurns) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

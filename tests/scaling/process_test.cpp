@@ -20,7 +20,7 @@
 #include "scaling/jobs/launch.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -240,4 +240,4 @@ TEST(Interrupts, AreNoHangUpThatIsIgnored) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -5,7 +5,7 @@
 
 #include "support/clock_text.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 TEST(Progress, TimeLeftFollowsTheWork) {
@@ -27,4 +27,4 @@ TEST(Progress, ClockIsReadable) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -10,7 +10,7 @@
 #include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -22,7 +22,7 @@ Published read(const std::string& text) {
 }
 
 std::string refusal(const std::string& text) {
-  return fourfold::refusal<std::runtime_error>([&] { read(text); });
+  return tests::refusal<std::runtime_error>([&] { read(text); });
 }
 
 TEST(Published, FindsRowsByMachineModelAndDevices) {
@@ -76,4 +76,4 @@ TEST(Published, TheRowsOfTheMainJobNameTheirSource) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

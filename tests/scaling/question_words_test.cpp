@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <set>
 
-#include "scaling/cli/amounts.hpp"
 #include "scaling/cli/question_flags.hpp"
+#include "scaling/words/amounts.hpp"
 #include "tests/machines.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::ElementsAre;
@@ -26,8 +26,7 @@ std::string said(const std::vector<std::string>& words) {
   add_system_flag(app, flags);
   add_model_flags(app, flags);
   add_what_if_flags(app, flags);
-  std::vector<std::string> all{"--platform", testing::path_of_machine("dragonfly"), "--model",
-                               "gpt-5b"};
+  std::vector<std::string> all{"--platform", path_of_machine("dragonfly"), "--model", "gpt-5b"};
   all.insert(all.end(), words.begin(), words.end());
   std::reverse(all.begin(), all.end());
   return refusal<std::exception>([&] {
@@ -192,4 +191,4 @@ TEST(FidelityWords, AreKnownOrTheNearestIsNamed) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -1,5 +1,5 @@
 // Records survive JSON bit by bit, and say what they say.
-#include "scaling/study/record.hpp"
+#include "scaling/records/record.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,21 +9,22 @@
 #include <stdexcept>
 #include <vector>
 
-#include "scaling/study/record_json.hpp"
+#include "scaling/find/find_answer.hpp"
+#include "scaling/records/record_json.hpp"
 #include "schedule/models/model_file.hpp"
 #include "tests/paths.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string refusal(const std::string& text) {
-  return fourfold::refusal<std::runtime_error>([&] { record_from_json(text); });
+  return tests::refusal<std::runtime_error>([&] { record_from_json(text); });
 }
 
 TEST(RecordJson, RoundTripIsExact) {
@@ -147,7 +148,8 @@ TEST(Record, ShowsTheWinnersGridWithTheMicroBatchesThatWon) {
   question.model = read_model("gpt2-mini");
   question.devices = 8;
   question.global_batch = 64;
-  Finding finding = find(question, Fidelity::estimated, {}, [](const std::string&, double) {});
+  Finding finding =
+      find_answer(question, Fidelity::estimated, {}, [](const std::string&, double) {});
   const std::vector<Candidate>& grids = finding.search.feasible;
   finding.chosen = 1;
   while (!(grids.at(finding.chosen).grid == grids[0].grid)) ++finding.chosen;
@@ -163,4 +165,4 @@ TEST(Record, ShowsTheWinnersGridWithTheMicroBatchesThatWon) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

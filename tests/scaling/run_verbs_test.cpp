@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "scaling/find/sensitivity.hpp"
+#include "scaling/bars/sensitivity.hpp"
+#include "scaling/records/record_json.hpp"
 #include "scaling/study/campaign.hpp"
 #include "scaling/study/campaign_run.hpp"
-#include "scaling/study/record_json.hpp"
 #include "scaling/study/study.hpp"
 #include "scaling/study/study_table.hpp"
 #include "scaling/text/collective_table.hpp"
@@ -22,7 +22,7 @@
 #include "tests/paths.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::EndsWith;
@@ -212,8 +212,8 @@ TEST(Verbs, ProjectAsksWhatItsFlagsSay) {
 
   ASSERT_EQ(ran.status, 0);
   const Record record = record_from_json(ran.output);
-  const Estimate alone =
-      estimate(record.point, read_platform("alps", {{"processor.memory_bandwidth_GBps", 0.5}}));
+  const Estimate alone = estimate_step(
+      record.point, read_platform("alps", {{"processor.memory_bandwidth_GBps", 0.5}}));
   EXPECT_EQ(record.point.global_batch, 128);
   EXPECT_EQ(record.point.options.recompute, Recompute::none);
   EXPECT_EQ(record.point.options.micro_batches, 4);
@@ -244,4 +244,4 @@ TEST(Verbs, ShowPrintsTheStepOfItsOptions) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

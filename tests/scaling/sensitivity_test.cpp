@@ -1,5 +1,5 @@
 // What half and double of unconfirmed numbers would give.
-#include "scaling/find/sensitivity.hpp"
+#include "scaling/bars/sensitivity.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include "tests/machines.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // On a machine whose attention is a tenth as fast, half and double of that are asked for.
@@ -25,7 +25,7 @@ TEST(Sensitivity, HalfAndDoubleAreOfTheScaledNumber) {
   point.global_batch = 16;
   point.scales[key] = 0.1;
   const auto seconds_with = [&](double factor) {
-    return estimate(point, read_platform("alps", {{key, factor}})).outcome.total.value;
+    return estimate_step(point, read_platform("alps", {{key, factor}})).outcome.total.value;
   };
 
   const Sensitivity result = sensitivity(point);
@@ -38,7 +38,7 @@ TEST(Sensitivity, HalfAndDoubleAreOfTheScaledNumber) {
 
 // Of a machine on which nothing is confirmed, fact by fact: on nodes, network and processor alike.
 TEST(Sensitivity, OfEveryFactIsThatOfTheMachineWithTheOtherNumber) {
-  std::string text = content_of(testing::path_of_machine("torus"));
+  std::string text = content_of(path_of_machine("torus"));
   for (const auto& [sourced, open] :
        {std::pair<std::string, std::string>{"source = \"made up\" }",
                                             "source = \"made up\", unconfirmed = true }"},
@@ -57,10 +57,10 @@ TEST(Sensitivity, OfEveryFactIsThatOfTheMachineWithTheOtherNumber) {
   point.global_batch = 24;
   point.options.overlap = {false, false, false, false, false, false};
   const Platform platform = read_platform(point.platform);
-  const double base = estimate(point, platform).outcome.total.value;
+  const double base = estimate_step(point, platform).outcome.total.value;
   const auto seconds_with = [&](const std::string& key, double factor) -> std::optional<Seconds> {
     try {
-      return estimate(point, read_platform(point.platform, {{key, factor}})).outcome.total;
+      return estimate_step(point, read_platform(point.platform, {{key, factor}})).outcome.total;
     } catch (const std::runtime_error&) {
       return std::nullopt;
     }
@@ -116,4 +116,4 @@ TEST(SensitivityTable, HasALineForEachEffect) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

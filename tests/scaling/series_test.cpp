@@ -9,7 +9,7 @@
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::ElementsAre;
@@ -198,4 +198,4 @@ TEST(Study, CountsAPublishedRunOnceForAllRepetitions) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

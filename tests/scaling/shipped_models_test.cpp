@@ -7,7 +7,7 @@
 #include "schedule/models/model_file.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 std::int64_t least_divisor(std::int64_t number) {
@@ -43,4 +43,4 @@ TEST(ShippedModels, AreProjectedAsRowsOfFsdpAndOf3D) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -13,7 +13,7 @@
 #include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::ElementsAre;
@@ -66,7 +66,7 @@ TEST(SpaceWords, TellListsOfGridsFromGrids) {
 }
 
 Platform machine() {
-  return read_platform(testing::path_of_machine("fat-tree-2"));  // six devices a node
+  return read_platform(path_of_machine("fat-tree-2"));  // six devices a node
 }
 
 StrategySpace space_of(const SpaceWords& words) {
@@ -245,8 +245,7 @@ struct Search {
 };
 
 std::vector<std::string> with(const std::vector<std::string>& more) {
-  std::vector<std::string> all{"--platform", testing::path_of_machine("dragonfly"), "--model",
-                               "gpt-5b"};
+  std::vector<std::string> all{"--platform", path_of_machine("dragonfly"), "--model", "gpt-5b"};
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }
@@ -295,7 +294,7 @@ TEST(StrategyFlags, BecomeTheQuestion) {
              "--recompute", "none", "--stages", "1,2", "--scale", "processor.memory_GB=2",
              "--software", "megatron-core", "--micro-batches", "2,4"});
 
-  const std::int64_t in_node = read_platform(testing::path_of_machine("dragonfly")).node.devices;
+  const std::int64_t in_node = read_platform(path_of_machine("dragonfly")).node.devices;
   EXPECT_THAT(question.space.devices, ElementsAre(2 * in_node, 4 * in_node));
   EXPECT_EQ(question.model_flags, "--model gpt-5b --vocabulary 32000");
   EXPECT_EQ(question.pattern.model.vocabulary, 32'000);
@@ -398,4 +397,4 @@ TEST(StrategyFlags, WithOneWordEachAreAQuestionOfGrids) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -1,5 +1,5 @@
 // The file of records: what survives kills, corruption, a full disk and a second run.
-#include "scaling/study/store.hpp"
+#include "scaling/records/store.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,11 +8,11 @@
 #include <csignal>
 #include <stdexcept>
 
-#include "scaling/study/record_json.hpp"
+#include "scaling/records/record_json.hpp"
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -169,4 +169,4 @@ TEST(Store, FullDiskIsASentenceAndLosesNothing) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -13,10 +13,9 @@
 #include "tests/drawn_steps.hpp"
 #include "tests/golden.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
-using testing::Draw;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -224,4 +223,4 @@ TEST(Influences, OfEqualSharesStayInTheirOrder) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

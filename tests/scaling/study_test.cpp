@@ -7,12 +7,12 @@
 #include <algorithm>
 
 #include "scaling/study/study_table.hpp"
-#include "scaling/text/text_table.hpp"
+#include "scaling/words/text_table.hpp"
 #include "tests/paths.hpp"
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -114,4 +114,4 @@ TEST(TextTable, RefusesARowThatLacksCells) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

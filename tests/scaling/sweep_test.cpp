@@ -9,7 +9,7 @@
 #include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using nlohmann::json;
@@ -258,4 +258,4 @@ TEST(Campaigns, RefuseWhatExcludesItself) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -8,21 +8,21 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "scaling/find/question.hpp"
+#include "scaling/records/question.hpp"
 #include "scaling/systems/rules.hpp"
 #include "schedule/models/model_file.hpp"
 #include "tests/paths.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // All axes have the same reach.
-System system_of(Reach allowed, Reach searched) {
+System system_of(AxisExtents allowed, AxisExtents searched) {
   System system;
   system.name = "mine";
   for (std::size_t a = 0; a < axis_count; ++a) {
@@ -51,7 +51,7 @@ bool groups_lie_in_nodes(const ProcessGrid& grid, const RankOrder& order, Axis a
 }
 
 TEST(SystemRules, GroupsWithinANodeAreThoseThatNoNodeParts) {
-  const System system = system_of(Reach::within_node, Reach::within_node);
+  const System system = system_of(AxisExtents::within_node, AxisExtents::within_node);
   const RankOrder outermost = RankOrder::parse("pipe,data,z,y,x");
   int within = 0, apart = 0;
   for (std::int64_t node_devices : {1, 4, 6, 8}) {
@@ -78,22 +78,22 @@ TEST(SystemRules, GroupsWithinANodeAreThoseThatNoNodeParts) {
 
 TEST(SystemRules, OfGridsSayWhatWouldBeRight) {
   const ProcessGrid grid(1, 8, 1, 2);
-  const auto why = [&](Reach allowed) {
-    return forbidden(system_of(allowed, Reach::one), grid, {}, 4);
+  const auto why = [&](AxisExtents allowed) {
+    return forbidden(system_of(allowed, AxisExtents::one), grid, {}, 4);
   };
 
-  EXPECT_EQ(why(Reach::any), "");
-  EXPECT_EQ(why(Reach::one),
+  EXPECT_EQ(why(AxisExtents::any), "");
+  EXPECT_EQ(why(AxisExtents::one),
             "mine does not run on grid 1x8x1x2: y is 8, but it must be 1 (source 1)");
-  EXPECT_EQ(why(Reach::within_node),
+  EXPECT_EQ(why(AxisExtents::within_node),
             "mine does not run on grid 1x8x1x2: y is 8, but its groups must lie within a node of 4 "
             "devices (source 1)");
-  EXPECT_EQ(why(Reach::one_node),
+  EXPECT_EQ(why(AxisExtents::one_node),
             "mine does not run on grid 1x8x1x2: x is 1, but it must be the 4 devices of a node "
             "(source 0)");
   // What is searched is no matter of what is allowed, and the other way round.
-  EXPECT_FALSE(searches(system_of(Reach::any, Reach::one), grid, {}, 4));
-  EXPECT_TRUE(searches(system_of(Reach::one, Reach::any), grid, {}, 4));
+  EXPECT_FALSE(searches(system_of(AxisExtents::any, AxisExtents::one), grid, {}, 4));
+  EXPECT_TRUE(searches(system_of(AxisExtents::one, AxisExtents::any), grid, {}, 4));
 }
 
 OptionRule rule(const std::string& key, const FieldValue& usual,
@@ -103,7 +103,7 @@ OptionRule rule(const std::string& key, const FieldValue& usual,
 }
 
 TEST(SystemRules, SearchEveryCombinationOnceTheUsualOneFirst) {
-  System system = system_of(Reach::any, Reach::any);
+  System system = system_of(AxisExtents::any, AxisExtents::any);
   const auto number = [](std::int64_t value) { return FieldValue(value); };
   system.options = {rule("zero", number(1), {number(0), number(1), number(2)}),
                     rule("sequence_parallel", true, {true, false}),
@@ -130,7 +130,7 @@ TEST(SystemRules, SearchEveryCombinationOnceTheUsualOneFirst) {
 }
 
 TEST(SystemRules, SearchNothingElseThanWhatIsListed) {
-  System system = system_of(Reach::any, Reach::any);
+  System system = system_of(AxisExtents::any, AxisExtents::any);
   const auto number = [](std::int64_t value) { return FieldValue(value); };
   system.options = {rule("order", FieldValue(std::string("interleaved")),
                          {FieldValue(std::string("interleaved"))}),
@@ -147,7 +147,7 @@ TEST(SystemRules, SearchNothingElseThanWhatIsListed) {
 
 // Chunks and the interleaved order go together, unless both are typed otherwise.
 TEST(SystemRules, LeaveOutChunksOfOtherOrders) {
-  System system = system_of(Reach::any, Reach::any);
+  System system = system_of(AxisExtents::any, AxisExtents::any);
   const auto number = [](std::int64_t value) { return FieldValue(value); };
   const auto word = [](const char* text) { return FieldValue(std::string(text)); };
   system.options = {
@@ -174,7 +174,7 @@ TEST(SystemRules, LeaveOutChunksOfOtherOrders) {
 }
 
 TEST(SystemRules, OfOptionsSayWhatWouldBeRight) {
-  System system = system_of(Reach::any, Reach::any);
+  System system = system_of(AxisExtents::any, AxisExtents::any);
   system.options = {
       rule("recompute", std::string("full"), {std::string("full")},
            {std::string("full"), std::string("selective")}),
@@ -197,7 +197,7 @@ TEST(SystemRules, OfOptionsSayWhatWouldBeRight) {
 }
 
 TEST(SystemRules, SayWhoSetEachOption) {
-  System system = system_of(Reach::any, Reach::any);
+  System system = system_of(AxisExtents::any, AxisExtents::any);
   system.options = {rule("zero", std::int64_t{1}, {std::int64_t{1}, std::int64_t{2}}),
                     rule("recompute", std::string("none"), {std::string("none")})};
 
@@ -232,13 +232,15 @@ TEST(SystemFile, SearchesNoMoreThanIsAllowed) {
   const std::size_t place = text.find(piece);
   ASSERT_NE(place, std::string::npos);
   const TemporaryFolder folder;
-  const auto lies_within = [](Reach searched, Reach allowed) {
-    if (allowed == Reach::any || searched == allowed) return true;
-    return allowed == Reach::within_node && (searched == Reach::one || searched == Reach::one_node);
+  const auto lies_within = [](AxisExtents searched, AxisExtents allowed) {
+    if (allowed == AxisExtents::any || searched == allowed) return true;
+    return allowed == AxisExtents::within_node &&
+           (searched == AxisExtents::one || searched == AxisExtents::one_node);
   };
-  const std::vector<Reach> reaches{Reach::one, Reach::any, Reach::within_node, Reach::one_node};
-  for (Reach allowed : reaches) {
-    for (Reach searched : reaches) {
+  const std::vector<AxisExtents> reaches{AxisExtents::one, AxisExtents::any,
+                                         AxisExtents::within_node, AxisExtents::one_node};
+  for (AxisExtents allowed : reaches) {
+    for (AxisExtents searched : reaches) {
       std::string edited = text;
       edited.replace(
           place, piece.size(),
@@ -361,11 +363,11 @@ TEST(QuestionJson, TellsStagesApart) {
   }));
   EXPECT_TRUE(is_new([](Question& q) {
     q.system = read_system("axonn-4d");
-    q.system->axes[1].searched = Reach::one;
+    q.system->axes[1].searched = AxisExtents::one;
   }));
   EXPECT_TRUE(is_new([](Question& q) {
     q.system = read_system("axonn-4d");
-    q.system->axes[1].allowed = Reach::one_node;
+    q.system->axes[1].allowed = AxisExtents::one_node;
   }));
   EXPECT_TRUE(is_new([](Question& q) {
     q.system = read_system("axonn-4d");
@@ -384,4 +386,4 @@ TEST(GridsBy, HaveNames) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

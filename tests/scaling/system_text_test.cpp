@@ -10,7 +10,7 @@
 #include "tests/golden.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // Each axis has another pair of what is allowed and what is searched.
@@ -21,12 +21,12 @@ System made_up_system() {
   system.software = "its-software";
   system.software_source = "a handbook";
   system.stands_in = "another thing is done than it does";
-  const std::array<std::pair<Reach, Reach>, axis_count> reaches{
-      {{Reach::any, Reach::within_node},
-       {Reach::within_node, Reach::one},
-       {Reach::any, Reach::one_node},
-       {Reach::one, Reach::one},
-       {Reach::within_node, Reach::within_node}}};
+  const std::array<std::pair<AxisExtents, AxisExtents>, axis_count> reaches{
+      {{AxisExtents::any, AxisExtents::within_node},
+       {AxisExtents::within_node, AxisExtents::one},
+       {AxisExtents::any, AxisExtents::one_node},
+       {AxisExtents::one, AxisExtents::one},
+       {AxisExtents::within_node, AxisExtents::within_node}}};
   for (std::size_t a = 0; a < axis_count; ++a) {
     const std::string source = fmt::format("source {}", a);
     system.axes[a] = {all_axes[a], reaches[a].first, reaches[a].second, source};
@@ -47,7 +47,7 @@ System without_pipelines() {
   System system = made_up_system();
   system.name = "flat";
   system.stands_in.clear();
-  system.axes[static_cast<std::size_t>(Axis::pipe)].allowed = Reach::one;
+  system.axes[static_cast<std::size_t>(Axis::pipe)].allowed = AxisExtents::one;
   system.options.pop_back();
   system.published_state.reset();
   return system;
@@ -165,4 +165,4 @@ TEST(SoftwareText, IsTheGoldenOne) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -9,10 +9,10 @@
 
 #include "scaling/find/candidates.hpp"
 #include "scaling/find/settle.hpp"
+#include "scaling/records/record_json.hpp"
+#include "scaling/records/time_parts.hpp"
 #include "scaling/study/campaign.hpp"
-#include "scaling/study/record_json.hpp"
 #include "scaling/study/system_table.hpp"
-#include "scaling/study/time_parts.hpp"
 #include "scaling/systems/rules.hpp"
 #include "scaling/text/point_text.hpp"
 #include "scaling/text/system_text.hpp"
@@ -22,7 +22,7 @@
 #include "tests/scaling/temporary_folder.hpp"
 #include "tests/schedule/steps.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::ElementsAre;
@@ -64,7 +64,9 @@ TEST(Systems, HaveTheBytesOfStateThatTheStepCounts) {
   const double parameters = parameter_count(model);
   for (const std::string& name : known_systems()) {
     const System system = read_system(name);
-    const auto extent = [&](Axis axis) { return system.rule(axis).allowed == Reach::any ? 4 : 1; };
+    const auto extent = [&](Axis axis) {
+      return system.rule(axis).allowed == AxisExtents::any ? 4 : 1;
+    };
     const ProcessGrid grid(1, 1, extent(Axis::z), extent(Axis::data));
     StepOptions options = variants(system, {}).front();
     options.order = PipelineOrder::one_f_one_b;
@@ -174,7 +176,7 @@ std::string refusal(const std::string& piece, const std::string& replacement) {
   EXPECT_NE(position, std::string::npos) << piece;
   const TemporaryFolder folder;
   write_content(folder.file("mine.toml"), text.replace(position, piece.size(), replacement));
-  return fourfold::refusal<std::runtime_error>([&] { read_system(folder.file("mine.toml")); });
+  return tests::refusal<std::runtime_error>([&] { read_system(folder.file("mine.toml")); });
 }
 
 TEST(Systems, OfOnesOwnAreReadStrictly) {
@@ -229,7 +231,7 @@ Question small_question(const std::string& system) {
   return question;
 }
 
-const Watch quiet = [](const std::string&, double) {};
+const ProgressWatch quiet = [](const std::string&, double) {};
 
 TEST(Systems, AreSearchedInTheirSpaceAlone) {
   const Question question = small_question("deepspeed-3d");
@@ -323,4 +325,4 @@ TEST(Systems, OfShippedComparisonsAreAllowedWhatWasPublished) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

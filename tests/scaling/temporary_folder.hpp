@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::tests {
 
 class TemporaryFolder {
  public:
@@ -37,4 +37,4 @@ inline void write_content(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary) << content;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -1,12 +1,12 @@
 // Tables fit a page: what says nothing goes, then what can be spared, and that is said.
-#include "scaling/text/text_table.hpp"
+#include "scaling/words/text_table.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -69,4 +69,4 @@ TEST(TextTables, WideOnesHaveAllColumns) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -9,18 +9,18 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "scaling/study/record_json.hpp"
+#include "scaling/records/record_json.hpp"
 #include "scaling/study/study.hpp"
 #include "scaling/study/study_table.hpp"
 #include "scaling/text/collective_table.hpp"
 #include "scaling/text/detail_text.hpp"
 #include "scaling/text/explanation_text.hpp"
 #include "scaling/text/point_text.hpp"
-#include "scaling/text/throughput_text.hpp"
+#include "scaling/words/throughput_text.hpp"
 #include "tests/golden.hpp"
 #include "tests/scaling/made_up_record.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // Every optional part is there, and no number stands twice.
@@ -335,7 +335,7 @@ TEST(Texts, OfExplanationsSayWhatWasFound) {
         small_point("crossbar", ProcessGrid(1, 1, 1, 1)),
         small_point("alps", ProcessGrid(1, 1, 2, 8)), small_point("selene", {1, 1, 1, 1, 4})}) {
     SCOPED_TRACE(point.platform + " " + point.grid.str());
-    const Explanation one = explain(point, read_platform(point.platform), std::nullopt);
+    const Explanation one = explain_step(point, read_platform(point.platform), std::nullopt);
     const nlohmann::json json = json_of(one);
     const std::string text = explanation_text(one);
     const double total = one.outcome.total.value;
@@ -390,7 +390,7 @@ TEST(Texts, OfExplanationsSayWhatWasFound) {
 TEST(Texts, OfASimulatedExplanationAreTheGoldenOnes) {
   Point point = small_point("frontier", ProcessGrid(2, 2, 4, 2));
   const Platform platform = read_platform("frontier");
-  const Explanation closed = explain(point, platform, std::nullopt);
+  const Explanation closed = explain_step(point, platform, std::nullopt);
   point.what_ifs.slow_devices.count = 1;
   point.what_ifs.slow_devices.speed = 0.5;
   point.what_ifs.jitter_percent = 3.0;
@@ -404,7 +404,7 @@ TEST(Texts, OfASimulatedExplanationAreTheGoldenOnes) {
   }
   simulated.reruns = {{"network", "a network that takes no time", {0.005}, "simulation"},
                       {"without_slow_devices", "no slow devices", {0.0075}, "simulation"}};
-  const Explanation explanation = explain(point, platform, simulated);
+  const Explanation explanation = explain_step(point, platform, simulated);
 
   expect_golden("explanation_simulated.txt", explanation_text(explanation));
 }
@@ -444,4 +444,4 @@ TEST(Texts, OfCollectivesNameOneChoice) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

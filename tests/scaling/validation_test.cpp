@@ -7,20 +7,21 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "scaling/validation/cell_table.hpp"
-#include "scaling/validation/deviations.hpp"
-#include "scaling/validation/residuals.hpp"
+#include "scaling/bars/deviations.hpp"
+#include "scaling/bars/residuals.hpp"
+#include "scaling/validation/residuals_of.hpp"
 #include "scaling/validation/validation_json.hpp"
 #include "scaling/validation/validation_run.hpp"
 #include "scaling/validation/validation_set.hpp"
 #include "scaling/validation/validation_text.hpp"
+#include "scaling/words/cell_table.hpp"
 #include "schedule/models/model_file.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "tests/paths.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::DoubleNear;
@@ -41,7 +42,7 @@ ValidationSet read(const std::string& text) {
 }
 
 std::string refusal(const std::string& text) {
-  return fourfold::refusal<std::runtime_error>([&] { read(text); });
+  return tests::refusal<std::runtime_error>([&] { read(text); });
 }
 
 CaseResult made_up(const std::string& id, double published, double projected) {
@@ -197,7 +198,7 @@ TEST(Validation, ProjectsARunThatNobodyHasPublished) {
   ASSERT_TRUE(result.cases[0].projection.has_value());
   EXPECT_GT(result.cases[0].projection->outcome.total.value, 0.0);
   EXPECT_FALSE(result.cases[0].one.is_published());
-  EXPECT_THAT(cases_that_ran(result, "", Sample::out), IsEmpty());
+  EXPECT_THAT(cases_that_ran(result, "", SampleSide::out), IsEmpty());
   EXPECT_THAT(residuals_of({result}), IsEmpty());
   EXPECT_THAT(rankings(result), IsEmpty());
   const std::string seconds =
@@ -266,7 +267,7 @@ TEST(Validation, ProjectsARunAsItWas) {
 
   const Question& question = set.cases[0].question;
   const Estimate expected =
-      estimate(point_of(question, *question.grid, 8), read_platform("selene"));
+      estimate_step(point_of(question, *question.grid, 8), read_platform("selene"));
   ASSERT_TRUE(result.cases[0].projection.has_value());
   EXPECT_EQ(result.cases[0].projection->outcome.total.value, expected.outcome.total.value);
   EXPECT_THAT(result.cases[0].deviation(),
@@ -288,7 +289,7 @@ TEST(Validation, ProjectsALayerAsWhatItAdds) {
   const auto seconds = [&](std::int64_t layers, std::int64_t micro_batches) {
     question.model.layers = layers;
     question.global_batch = 4 * micro_batches;
-    return estimate(point_of(question, *question.grid, micro_batches), read_platform("selene"))
+    return estimate_step(point_of(question, *question.grid, micro_batches), read_platform("selene"))
         .outcome.total.value;
   };
   const double more = seconds(5, 3) - seconds(5, 2), less = seconds(3, 3) - seconds(3, 2);
@@ -302,8 +303,8 @@ TEST(Validation, KeepsRowsThatChoseAConstantApart) {
   SetResult result = made_up({made_up("a", 10, 9), made_up("b", 10, 5), made_up("c", 10, 11)});
   result.cases[1].one.in_sample = "processor.interference";
 
-  const Deviations out = deviations_of(result, cases_that_ran(result, "", Sample::out));
-  const Deviations in = deviations_of(result, cases_that_ran(result, "", Sample::in));
+  const Deviations out = deviations_of_cases(result, cases_that_ran(result, "", SampleSide::out));
+  const Deviations in = deviations_of_cases(result, cases_that_ran(result, "", SampleSide::in));
 
   EXPECT_EQ(out.count, 2u);
   EXPECT_NEAR(out.mean_absolute, 0.1, 1e-12);
@@ -392,4 +393,4 @@ TEST(Validation, RefusesAnEarlierOneThatIsNone) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

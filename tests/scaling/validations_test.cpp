@@ -12,11 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "scaling/validation/cell_table.hpp"
+#include "scaling/bars/residuals.hpp"
 #include "scaling/validation/leave_out.hpp"
-#include "scaling/validation/residuals.hpp"
+#include "scaling/validation/residuals_of.hpp"
 #include "scaling/validation/validation_json.hpp"
 #include "scaling/validation/validation_text.hpp"
+#include "scaling/words/cell_table.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "tests/golden.hpp"
 #include "tests/machines.hpp"
@@ -24,10 +25,8 @@
 #include "tests/scaling/drawn_residuals.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::Draw;
 
 CaseResult drawn_case(int number) {
   const Draw draw(number, 9);
@@ -54,7 +53,7 @@ CaseResult drawn_case(int number) {
   question.options.zero = draw.of<std::int64_t>("zero", {0, 1, 3});
   const double scale = one.measured == Measured::layer ? 0.01 : 10.0;
   if (!draw.often("unpublished", 15)) {
-    one.published = {scale * testing::one_to_two(draw, "published")};
+    one.published = {scale * one_to_two(draw, "published")};
   }
   if (draw.often("not run", 15)) {
     result.why_not = draw.of<std::string>("why", {"it does not fit", "it is too \"large\""});
@@ -63,13 +62,13 @@ CaseResult drawn_case(int number) {
   Projection projection{question.grid.value_or(ProcessGrid(1, 1, 1, 8)),
                         question.micro_batches.value_or(3),
                         Outcome({{Axis::x, ""}, {Axis::data, ""}}),
-                        {1e9 * testing::one_to_two(draw, "memory")},
+                        {1e9 * one_to_two(draw, "memory")},
                         {1.5e9}};
-  projection.outcome.total = {scale * testing::one_to_two(draw, "projected")};
-  projection.outcome.compute = {0.5 * scale * testing::one_to_two(draw, "compute")};
-  projection.outcome.exposed = {{0.1 * scale * testing::one_to_two(draw, "x")},
-                                {0.05 * scale * testing::one_to_two(draw, "data")}};
-  projection.outcome.bubble = {0.01 * scale * testing::one_to_two(draw, "bubble")};
+  projection.outcome.total = {scale * one_to_two(draw, "projected")};
+  projection.outcome.compute = {0.5 * scale * one_to_two(draw, "compute")};
+  projection.outcome.exposed = {{0.1 * scale * one_to_two(draw, "x")},
+                                {0.05 * scale * one_to_two(draw, "data")}};
+  projection.outcome.bubble = {0.01 * scale * one_to_two(draw, "bubble")};
   result.projection = projection;
   return result;
 }
@@ -106,7 +105,7 @@ const CaseResult& case_of(const SetResult& set, const std::string& id) {
 TEST(Validations, HaveFilesThatSayEachCase) {
   const std::vector<SetResult> sets = drawn_sets();
   const nlohmann::json json =
-      nlohmann::json::parse(validation_json(sets, leave_out(testing::drawn_residuals(9))));
+      nlohmann::json::parse(validation_json(sets, leave_out(drawn_residuals(9))));
   std::size_t cases = 0;
   for (std::size_t s = 0; s < sets.size(); ++s) {
     const nlohmann::json& said = json["sets"][s];
@@ -147,9 +146,9 @@ TEST(Validations, HaveFilesThatSayEachCase) {
       }
     }
     for (const nlohmann::json& row : said["statistics"]) {
-      const Sample sample = row["sample"] == "out" ? Sample::out : Sample::in;
+      const SampleSide sample = row["sample"] == "out" ? SampleSide::out : SampleSide::in;
       const Deviations found =
-          deviations_of(sets[s], cases_that_ran(sets[s], row["study"], sample));
+          deviations_of_cases(sets[s], cases_that_ran(sets[s], row["study"], sample));
       EXPECT_EQ(row["run"], found.count);
       if (found.count == 0) continue;
       EXPECT_EQ(row["bias"], found.bias);
@@ -158,7 +157,7 @@ TEST(Validations, HaveFilesThatSayEachCase) {
   }
   EXPECT_EQ(cases, 39U);
   std::size_t rows = 0;
-  for (const testing::CsvRow& row : testing::csv_rows(validation_csv(sets))) {
+  for (const CsvRow& row : csv_rows(validation_csv(sets))) {
     const auto set =
         std::ranges::find(sets, row.text("set"), [](const SetResult& one) { return one.set.name; });
     ASSERT_NE(set, sets.end()) << row.text("set");
@@ -205,7 +204,7 @@ TEST(Validations, AreComparedWithEarlierOnesAsTheGoldenTextSays) {
 TEST(Validations, CountWhatRanAndWasPublished) {
   for (const SetResult& set : drawn_sets()) {
     std::set<std::size_t> all;
-    for (const Sample sample : {Sample::in, Sample::out}) {
+    for (const SampleSide sample : {SampleSide::in, SampleSide::out}) {
       std::size_t of_studies = 0;
       for (const std::string& study : studies(set)) {
         of_studies += cases_that_ran(set, study, sample).size();
@@ -221,7 +220,7 @@ TEST(Validations, CountWhatRanAndWasPublished) {
         absolute += std::abs(deviation);
         worst = std::max(worst, std::abs(deviation));
       }
-      const Deviations found = deviations_of(set, cases);
+      const Deviations found = deviations_of_cases(set, cases);
       EXPECT_EQ(found.count, cases.size());
       if (cases.empty()) continue;
       EXPECT_NEAR(found.bias, sum / static_cast<double>(cases.size()), 1e-12);
@@ -243,7 +242,7 @@ TEST(Layers, AreWhatOneMoreAddsToOneMicroBatchMoreInEachPart) {
   one.measured = Measured::layer;
   one.published = {1.0};
   Question& question = one.question;
-  question.platform = testing::path_of_machine("torus");
+  question.platform = path_of_machine("torus");
   question.model = {"small", 7, 512, 8, 256, 1000};
   question.devices = 8;
   question.global_batch = 24;
@@ -263,7 +262,8 @@ TEST(Layers, AreWhatOneMoreAddsToOneMicroBatchMoreInEachPart) {
       part.global_batch = 8 * micro_batches;
       part.micro_batches = micro_batches;
       const Outcome outcome =
-          estimate(point_of(part, *part.grid, micro_batches), read_platform(part.platform)).outcome;
+          estimate_step(point_of(part, *part.grid, micro_batches), read_platform(part.platform))
+              .outcome;
       if (expected.exposed.empty()) expected = Outcome(outcome.channels);
       const double sign = layers == micro_batches ? 1.0 : -1.0;
       expected.total += outcome.total * sign;
@@ -309,8 +309,8 @@ TEST(Runs, OfASetAreToldOneByOne) {
 
 TEST(Bounds, AreOfTheEstimateAndOfTheFewestCases) {
   SetResult set = drawn_sets()[0];
-  const std::vector<std::size_t> cases = cases_that_ran(set, "", Sample::out);
-  const double mean = deviations_of(set, cases).mean_absolute;
+  const std::vector<std::size_t> cases = cases_that_ran(set, "", SampleSide::out);
+  const double mean = deviations_of_cases(set, cases).mean_absolute;
   set.set.bound = mean;
   set.set.least_cases = std::ssize(cases);
   EXPECT_EQ(worse_than_bound(set), "");
@@ -341,9 +341,9 @@ TEST(Rankings, FollowFromTheirDefinitions) {
       one.one.id = of;
       one.one.question.grid = ProcessGrid(1, 1, 1, 8);
       one.one.question.micro_batches = 1 << i;
-      one.one.published = {testing::one_to_two(draw, "published" + of)};
+      one.one.published = {one_to_two(draw, "published" + of)};
       Projection projection;
-      projection.outcome.total = {testing::one_to_two(draw, "projected" + of)};
+      projection.outcome.total = {one_to_two(draw, "projected" + of)};
       one.projection = projection;
       published.push_back(one.one.published.value);
       projected.push_back(projection.outcome.total.value);
@@ -460,4 +460,4 @@ TEST(Cells, OfATableAreReadAsTheyAreQuoted) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -1,9 +1,9 @@
 // The stopping rule of the guided simulation, on made-up seconds.
-#include "scaling/find/verdict.hpp"
+#include "scaling/records/verdict.hpp"
 
 #include <gtest/gtest.h>
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 constexpr StoppingRule rule{.at_least = 3, .at_most = 5, .margin = 0.01};
@@ -56,4 +56,4 @@ TEST(Verdict, ExhaustedWhenAllAreSimulated) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -1,5 +1,5 @@
 // What-ifs in campaigns and lists in files: what they mean, and refusals with line numbers.
-#include "scaling/cli/what_if_words.hpp"
+#include "scaling/words/what_if_words.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::ElementsAre;
@@ -35,7 +35,7 @@ std::string refusal(const std::string& list) {
   const TemporaryFolder folder;
   const std::string path = folder.file("nodes.txt");
   write_content(path, list);
-  return fourfold::refusal<std::runtime_error>([&] { read_placement_list(path, "node", 100); });
+  return tests::refusal<std::runtime_error>([&] { read_placement_list(path, "node", 100); });
 }
 
 TEST(PlacementList, KeepsTheOrderOfItsLines) {
@@ -89,4 +89,4 @@ TEST(CampaignWhatIfs, RefuseUnknownKeysWithTheNearest) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -19,7 +19,7 @@
 #include "scaling/jobs/slots.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -171,4 +171,4 @@ TEST(ExtraSlots, StayTakenForRunningProcessesBesideTheFirstAndNoLonger) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -8,7 +8,7 @@
 
 #include "tests/schedule/steps.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 const Model model{"paper", 4, 64, 8, 24, 96};
@@ -197,4 +197,4 @@ TEST(UnfusedAttention, MovesWhatItsKernelsReadAndWrite) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

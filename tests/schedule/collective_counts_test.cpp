@@ -10,7 +10,7 @@
 
 #include "schedule/collectives/collective.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::HasSubstr;
@@ -39,7 +39,8 @@ int compare(CollectiveAlgorithm algorithm, std::int64_t rings) {
       if (!misfit(kind, algorithm, shape, rings).empty()) continue;
       const CollectiveCounts formula = counts(kind, algorithm, shape, rings);
 
-      const CollectiveCounts walked = fold(collective_program(kind, algorithm, shape, rings));
+      const CollectiveCounts walked =
+          fold_program(collective_program(kind, algorithm, shape, rings));
 
       EXPECT_EQ(formula, walked) << name(algorithm) << " " << name(kind) << ", " << text(shape);
       ++compared;
@@ -73,8 +74,8 @@ TEST(CollectiveCounts, TreeFormulasEqualTheFoldOfTheRounds) {
     const CollectiveCounts formula =
         counts(CollectiveKind::all_reduce, CollectiveAlgorithm::tree, shape);
 
-    const CollectiveCounts walked =
-        fold(collective_program(CollectiveKind::all_reduce, CollectiveAlgorithm::tree, shape));
+    const CollectiveCounts walked = fold_program(
+        collective_program(CollectiveKind::all_reduce, CollectiveAlgorithm::tree, shape));
 
     if (shape.members % shape.nodes == 0) {
       EXPECT_EQ(formula, walked) << text(shape);
@@ -184,4 +185,4 @@ TEST(CollectiveCounts, RefusalsNameWhatWouldBeRight) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

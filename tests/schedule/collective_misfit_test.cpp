@@ -8,7 +8,7 @@
 #include "schedule/collectives/collective.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using enum CollectiveKind;
@@ -100,7 +100,7 @@ TEST(CollectiveCounts, OfAMessageAreThoseOfItsOneTransfer) {
     const CollectiveProgram program = collective_program(send, Algorithm::ring, shape);
     const CollectiveCounts counted = counts(send, Algorithm::ring, shape);
 
-    EXPECT_EQ(counted, fold(program));
+    EXPECT_EQ(counted, fold_program(program));
     EXPECT_EQ(counted.sent_by_member, 1);
     EXPECT_EQ(counted.sent_by_node, nodes - 1);
     EXPECT_EQ(counted.hops_across, nodes - 1);
@@ -129,4 +129,4 @@ TEST(CollectiveNames, AreThoseThatPeopleType) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // How often each member's contribution is in a chunk.
@@ -234,4 +234,4 @@ TEST(Collective, HierarchicalPassesStayInNodesOrInPlaces) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -8,7 +8,7 @@
 #include "schedule/models/linear.hpp"
 #include "tests/schedule/steps.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 double number(std::int64_t value) {
@@ -74,7 +74,7 @@ Folded layer_alone(const Layer& layer, const StepOptions& options) {
   }
   linear.backward(in, forward.saved, gradient);
   bucket.reduce(r, options);
-  return fold(issue(r.finish(), options));
+  return fold_schedule(issue(r.finish(), options));
 }
 
 void expect_equations(const Layer& layer, const StepOptions& options, const ProcessGrid& grid) {
@@ -221,4 +221,4 @@ TEST(CommunicationVolume, AVocabularyThatDoesNotDivideIsPaddedUp) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

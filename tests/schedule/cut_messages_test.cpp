@@ -8,7 +8,7 @@
 #include "tests/refusal.hpp"
 #include "tests/schedule/steps.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 constexpr std::int64_t tokens = 48;
@@ -87,4 +87,4 @@ TEST(CutMessages, AreCutFromWhatAllHaveOnly) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -6,7 +6,7 @@
 #include "tests/refusal.hpp"
 #include "tests/schedule/steps.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 constexpr std::int64_t layers = 6;
@@ -141,8 +141,8 @@ TEST(DataBucket, IsFoldedToWhatWholeRecordingsCount) {
     options.micro_batches = 9;
 
     const Counted folded = counted(model(), options, copies, 36);
-    const Counted whole = counted(fold(issue(record_step(model(), options), options)), copies,
-                                  36 * model().sequence / options.micro_batches);
+    const Counted whole = counted(fold_schedule(issue(record_step(model(), options), options)),
+                                  copies, 36 * model().sequence / options.micro_batches);
 
     EXPECT_EQ(sent(folded.counts), sent(whole.counts));
     EXPECT_EQ(collectives(folded.counts), collectives(whole.counts));
@@ -172,4 +172,4 @@ TEST(SeveralValues, AreSentAsOneIfTheyAreOwedAndOfOnePrecision) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

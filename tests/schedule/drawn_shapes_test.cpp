@@ -17,12 +17,8 @@
 #include "tests/schedule/flat.hpp"
 #include "tests/shapes.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::Draw;
-using testing::drawn_step;
-using testing::DrawnStep;
 
 constexpr std::int64_t steps_drawn = 75;
 constexpr std::int64_t most_devices = 48;
@@ -205,4 +201,4 @@ TEST(DrawnShapes, AreEvaluatedAsTheirStepsGoForward) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

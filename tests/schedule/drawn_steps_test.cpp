@@ -11,11 +11,8 @@
 #include "schedule/fold/short_folds.hpp"
 #include "schedule/order/step.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::drawn_step;
-using testing::DrawnStep;
 
 constexpr std::int64_t steps_drawn = 140;
 constexpr std::int64_t most_devices = 96;
@@ -51,7 +48,8 @@ TEST(DrawnSteps, CountTheSameWithEveryMicroBatchRecorded) {
     std::vector<Folded> recorded;
     for (std::int64_t i = 0; i < count_of_stages; ++i) {
       const Stage stage{i, count_of_stages};
-      recorded.push_back(fold(issue(record_step(step.model, step.options, stage), step.options)));
+      recorded.push_back(
+          fold_schedule(issue(record_step(step.model, step.options, stage), step.options)));
     }
 
     const Counted all = counted(recorded, step);
@@ -73,4 +71,4 @@ TEST(DrawnSteps, CountTheSameWithEveryMicroBatchRecorded) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -11,7 +11,7 @@
 #include "schedule/order/step.hpp"
 #include "tests/schedule/orders.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 std::vector<Order> of_stages(const StepOptions& options, std::int64_t stages) {
@@ -178,4 +178,4 @@ TEST(SettlingMicroBatches, AreEnoughForSoManyPeriods) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

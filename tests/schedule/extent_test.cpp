@@ -5,7 +5,7 @@
 #include "schedule/program/recorder.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -103,4 +103,4 @@ TEST(Channels, AreTheProgramsAndCarryTheKindsTheyAreFor) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -8,7 +8,7 @@
 
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::ElementsAre;
@@ -116,7 +116,7 @@ TEST(Fields, OfRealNumbersSayThemShortAndHoldTheirBounds) {
   const FieldTable<Oven> table({real_field<Oven>(
       {.key = "degrees", .flag = "--degrees", .help = "of heat"}, {0.5, 2.0}, &Oven::degrees)});
   const auto refused = [&](const std::string& word) {
-    return fourfold::refusal<std::runtime_error>([&] { table.with({}, "--degrees", word); });
+    return tests::refusal<std::runtime_error>([&] { table.with({}, "--degrees", word); });
   };
 
   EXPECT_EQ(table.word(Oven{}, "--degrees"), "1.5");
@@ -131,4 +131,4 @@ TEST(Fields, OfRealNumbersSayThemShortAndHoldTheirBounds) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

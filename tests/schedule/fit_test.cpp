@@ -6,7 +6,7 @@
 
 #include "support/divisors.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::ElementsAre;
@@ -160,4 +160,4 @@ TEST(Divisors, AreAllOfThemInOrder) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

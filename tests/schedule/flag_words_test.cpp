@@ -14,7 +14,7 @@
 #include "support/refused_words.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::ElementsAre;
@@ -226,4 +226,4 @@ TEST(RefusedWords, AreNamedWithTheNearestThatIsKnown) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -9,7 +9,7 @@
 
 #include "schedule/fold/fold.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 
 struct Flat {
   std::vector<std::string> steps;   // computations, starts and waits in order
@@ -171,4 +171,4 @@ inline std::string first_difference(const Flat& a, const Flat& b) {
   return (steps.empty() ? "" : "steps " + steps) + (events.empty() ? "" : " events " + events);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

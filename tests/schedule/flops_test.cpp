@@ -6,7 +6,7 @@
 #include "tests/schedule/steps.hpp"
 #include "tests/shapes.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 double number(std::int64_t value) {
@@ -164,4 +164,4 @@ TEST(ParameterCount, IsWhatTheStepHas) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

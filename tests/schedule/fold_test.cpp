@@ -6,7 +6,7 @@
 #include "tests/schedule/flat.hpp"
 #include "tests/schedule/steps.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 Schedule recorded(const Model& model, const StepOptions& options) {
@@ -20,7 +20,7 @@ TEST(Fold, WrittenOutIsTheScheduleForAnyOptions) {
     const StepOptions options = random_options(random, 1 + static_cast<int>(random() % 5));
     const Schedule schedule = recorded(model, options);
 
-    const Folded folded = fold(schedule);
+    const Folded folded = fold_schedule(schedule);
 
     ASSERT_EQ(first_difference(flat(folded), flat(schedule)), "")
         << model.layers << " layers, " << described(options);
@@ -43,10 +43,10 @@ TEST(Fold, OfAFewMicroBatchesStretchedIsTheFoldOfAll) {
 TEST(Fold, LayersAndMicroBatchesCostNoMoreBodies) {
   StepOptions options;
   options.micro_batches = 3;
-  const std::size_t bodies = fold(recorded(small_model(8), options)).bodies.size();
+  const std::size_t bodies = fold_schedule(recorded(small_model(8), options)).bodies.size();
 
   options.micro_batches = 5;
-  const Folded folded = fold(recorded(small_model(40), options));
+  const Folded folded = fold_schedule(recorded(small_model(40), options));
 
   EXPECT_EQ(folded.bodies.size(), bodies);
 }
@@ -114,4 +114,4 @@ TEST(Fold, ItsSizesAreThoseOfTheValues) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

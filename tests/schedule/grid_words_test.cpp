@@ -12,7 +12,7 @@
 #include "schedule/program/rank_order.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::ElementsAre;
@@ -163,4 +163,4 @@ TEST(MessageChannels, AreCalledByTheirPurposeAndListedByIt) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -6,7 +6,7 @@
 #include "schedule/program/recorder.hpp"
 #include "tests/schedule/steps.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 Schedule scheduled(std::int64_t layers, const StepOptions& options) {
@@ -235,4 +235,4 @@ TEST(Issue, AReductionThatNobodyReadsIsDoneAllTheSame) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

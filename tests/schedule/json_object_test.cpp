@@ -15,7 +15,7 @@
 #include "support/json_text.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using nlohmann::json;
@@ -209,7 +209,7 @@ TEST(FieldsInJson, OfEveryKindAreReadAndWrittenBack) {
   EXPECT_EQ(std::get<std::int64_t>(values.at("lid.hinge.pins")), 2);
   EXPECT_EQ(std::get<std::vector<std::string>>(values.at("tags")),
             (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(json_of(values), whole());
+  EXPECT_EQ(json_of_values(values), whole());
   EXPECT_EQ(ordered_json_of(facts(), values).dump(),
             R"({"count":3,"spare":0,"part":1.5,"lid":{"colour":"red","hinge":{"oiled":true,)"
             R"("pins":2}},"lidless":false,"name":"pot","tags":["a","b"]})");
@@ -236,7 +236,8 @@ TEST(FieldsInJson, MayBeLeftOutWhereTheyAreOptional) {
     less.at(pointer.parent_pointer()).erase(pointer.back());
 
     EXPECT_EQ(read(less), sentence.empty() ? "accepted" : sentence) << path;
-    EXPECT_EQ(json_of(read_given_fields(JsonObject(less, "the pot"), facts())), less) << path;
+    EXPECT_EQ(json_of_values(read_given_fields(JsonObject(less, "the pot"), facts())), less)
+        << path;
   }
   EXPECT_TRUE(read_given_fields(JsonObject(json::object(), "the pot"), facts()).empty());
 }
@@ -274,4 +275,4 @@ TEST(FieldsInJson, AreRefusedWhereTheyAreOutOfRangeOrOfAnotherKind) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -7,7 +7,7 @@
 
 #include "schedule/models/gpt.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 std::vector<std::int64_t> dealt_out(std::int64_t layers, std::int64_t chunks) {
@@ -57,4 +57,4 @@ TEST(LayersOfChunk, AreEquallyManyButForTheRest) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

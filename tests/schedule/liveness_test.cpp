@@ -11,7 +11,7 @@
 #include "schedule/program/recorder.hpp"
 #include "tests/schedule/steps.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 class NaiveWalk {
@@ -112,4 +112,4 @@ TEST(Liveness, AnOperandThatIsReadTwiceAtOnceIsReleasedOnce) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -8,7 +8,7 @@
 #include "schedule/models/linear.hpp"
 #include "tests/schedule/steps.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 double number(std::int64_t value) {
@@ -45,7 +45,7 @@ MemoryUse one_layer(std::int64_t m, std::int64_t k, std::int64_t n, const Proces
   const Recording in{r, options, turn, kept, gradients};
   linear.backward(in, linear.forward(in, input, Hiding::all_gather).saved, gradient);
   bucket.reduce(r, options);
-  return counted(fold(issue(r.finish(), options)), grid, m).memory;
+  return counted(fold_schedule(issue(r.finish(), options)), grid, m).memory;
 }
 
 struct Extents {
@@ -207,4 +207,4 @@ TEST(PeakMemory, MoreInFlightKeptOrRememberedNeverNeedsLess) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -12,10 +12,8 @@
 #include "schedule/models/fit.hpp"
 #include "tests/drawn_steps.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::Draw;
 
 struct Question {
   Model model;
@@ -257,4 +255,4 @@ TEST(OrderMisfit, IsTheFirstOfSeveralReasons) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

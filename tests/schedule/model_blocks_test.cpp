@@ -19,10 +19,8 @@
 #include "tests/drawn_steps.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::Draw;
 
 // Every field at its default or about it, said or left out.
 Model drawn_model(std::int64_t number) {
@@ -349,4 +347,4 @@ TEST(Blocks, WordsAreThoseOfTheirFiles) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

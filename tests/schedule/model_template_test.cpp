@@ -11,7 +11,7 @@
 #include "support/field.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::AnyOf;
@@ -49,4 +49,4 @@ TEST(ModelTemplate, ExplainsEveryKey) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -15,7 +15,7 @@
 #include "tests/paths.hpp"
 #include "tests/shapes.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::EndsWith;
@@ -256,4 +256,4 @@ TEST(Models, RefusesWhatIsNoToml) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

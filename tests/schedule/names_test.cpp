@@ -13,7 +13,7 @@
 #include "tests/schedule/steps.hpp"
 #include "tests/shapes.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // Section by section, as a device runs them.
@@ -111,7 +111,7 @@ TEST(SectionNames, AreThoseOfEveryMicroBatchWhateverTheOptions) {
 // One for each kernel and for each start, and no more.
 TEST(BodyNames, AreAsManyAsKernelsAndStarts) {
   for (std::int64_t number = 0; number < 40; ++number) {
-    const testing::DrawnStep step = testing::drawn_step(number, 96);
+    const DrawnStep step = drawn_step(number, 96);
     const std::int64_t stages = step.grid.extent(Axis::pipe);
     const NamedStep named = named_step(step.model, step.options, {number % stages, stages});
     const Folded& folded = named.folded;
@@ -135,7 +135,7 @@ TEST(BodyNames, AreAsManyAsKernelsAndStarts) {
 TEST(OperationNames, SayWhatIsWrittenAndHow) {
   std::map<std::string, std::pair<OpKind, GemmForm>> kinds;
   for (std::int64_t number = 0; number < 60; ++number) {
-    const testing::DrawnStep step = testing::drawn_step(number, 96);
+    const DrawnStep step = drawn_step(number, 96);
     const std::int64_t stages = step.grid.extent(Axis::pipe);
     const auto shapes = shapes_of(small_model(stages * step.options.chunks));
     const Model& model = shapes[static_cast<std::size_t>(number) % shapes.size()];
@@ -164,4 +164,4 @@ TEST(OperationNames, SayWhatIsWrittenAndHow) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -8,7 +8,7 @@
 #include "tests/new_function.hpp"
 #include "tests/schedule/steps.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 constexpr std::int64_t hidden = 16;
@@ -36,7 +36,7 @@ Schedule layer_alone() {
 }
 
 TEST(NewLayer, IsCountedByItsProductsOnEveryGrid) {
-  const Folded folded = fold(layer_alone());
+  const Folded folded = fold_schedule(layer_alone());
 
   for (const ProcessGrid& grid :
        {ProcessGrid(), ProcessGrid(2, 2, 3, 1), ProcessGrid(1, 4, 1, 2)}) {
@@ -79,4 +79,4 @@ TEST(NewLayer, OwesWhatItsShardingSays) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -5,7 +5,7 @@
 #include "schedule/fold/memory.hpp"
 #include "tests/schedule/steps.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 StepOptions offloaded(std::int64_t bucket, Precision precision = Precision::bf16) {
@@ -102,4 +102,4 @@ TEST(Offload, GoesInAsManyBucketsAsItTakes) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

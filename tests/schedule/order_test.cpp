@@ -8,7 +8,7 @@
 #include "tests/schedule/orders.hpp"
 #include "tests/schedule/steps.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 Order of(std::int64_t micro_batches) {
@@ -311,10 +311,10 @@ TEST(Order, OfAnotherSequenceRecordsTheSameWork) {
   }
   ahead.turns.insert(ahead.turns.end(), {{StepPart::reduce}, {StepPart::finish}});
 
-  const Folded one_ahead = fold(issue(record_step(model, options, ahead), options));
+  const Folded one_ahead = fold_schedule(issue(record_step(model, options, ahead), options));
 
   const ProcessGrid grid(2, 2, 2, 1);
-  const auto plain = counted(fold(issue(record_step(model, options), options)), grid, 24);
+  const auto plain = counted(fold_schedule(issue(record_step(model, options), options)), grid, 24);
   const auto other = counted(one_ahead, grid, 24);
   EXPECT_EQ(other.counts.executed().value, plain.counts.executed().value);
   EXPECT_EQ(other.counts.payload, plain.counts.payload);
@@ -330,7 +330,7 @@ TEST(Steady, IsSettledWhereverAFewMicroBatchesStandForMany) {
     options.in_flight_blocks = 1 + static_cast<std::int64_t>(random() % 12);
     options.micro_batches = recorded_micro_batches(model, options);
 
-    const Folded folded = fold(issue(record_step(model, options), options));
+    const Folded folded = fold_schedule(issue(record_step(model, options), options));
 
     EXPECT_TRUE(folded.settled) << model.layers << " layers, " << described(options);
   }
@@ -341,7 +341,7 @@ TEST(Steady, IsNotSettledBeforeTheWindowHasFilled) {
   options.in_flight_blocks = 9;
   options.micro_batches = 4;  // 3 layers and the embedding: the window spans three backward passes
 
-  Folded folded = fold(issue(record_step(small_model(3), options), options));
+  Folded folded = fold_schedule(issue(record_step(small_model(3), options), options));
 
   EXPECT_FALSE(folded.settled);
   EXPECT_THROW(stretch(folded, 20), std::logic_error);
@@ -362,8 +362,8 @@ TEST(Fold, OfAStageIsItsScheduleForEveryOrder) {
       const Model model = small_model(9);
 
       const auto folded = counted(folded_step(model, options, {i, 4}), grid, 48);
-      const auto whole =
-          counted(fold(issue(record_step(model, options, Stage{i, 4}), options)), grid, 48);
+      const auto whole = counted(
+          fold_schedule(issue(record_step(model, options, Stage{i, 4}), options)), grid, 48);
 
       EXPECT_EQ(folded.memory.peak.value, whole.memory.peak.value)
           << "stage " << i << " " << described(options);
@@ -409,7 +409,8 @@ TEST(Fold, WrittenOutIsTheScheduleForWindowsOfAnySize) {
     const ProcessGrid grid(1, 2, 2, 2);
 
     const auto folded = counted(folded_step(model, options), grid, 24);
-    const auto whole = counted(fold(issue(record_step(model, options), options)), grid, 24);
+    const auto whole =
+        counted(fold_schedule(issue(record_step(model, options), options)), grid, 24);
 
     EXPECT_EQ(folded.memory.peak.value, whole.memory.peak.value) << window;
     EXPECT_EQ(folded.counts.payload, whole.counts.payload) << window;
@@ -417,4 +418,4 @@ TEST(Fold, WrittenOutIsTheScheduleForWindowsOfAnySize) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -3,7 +3,7 @@
 
 #include "schedule/program/step_options.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 
 inline StepOptions with(PipelineOrder order, std::int64_t micro_batches, std::int64_t chunks = 1) {
   StepOptions options;
@@ -13,4 +13,4 @@ inline StepOptions with(PipelineOrder order, std::int64_t micro_batches, std::in
   return options;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

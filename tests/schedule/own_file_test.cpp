@@ -15,7 +15,7 @@
 #include "support/whole_file.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 namespace files = std::filesystem;
@@ -152,4 +152,4 @@ TEST_F(OwnFiles, StandardOutputIsAddedTo) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

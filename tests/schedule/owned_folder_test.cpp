@@ -15,7 +15,7 @@
 
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 namespace files = std::filesystem;
@@ -193,4 +193,4 @@ TEST_F(OwnedFolders, NewOnesThatCannotBeMadeAreRefused) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

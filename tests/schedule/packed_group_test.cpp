@@ -6,7 +6,7 @@
 
 #include "schedule/collectives/collective.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 std::int64_t nodes_of(std::int64_t first, GroupShape shape, std::int64_t devices_per_node) {
@@ -48,4 +48,4 @@ TEST(PackedGroup, WhoseSpanIsNoMultipleOfANodeTakesTheNodeItBegins) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

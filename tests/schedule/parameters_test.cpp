@@ -4,7 +4,7 @@
 
 #include "tests/schedule/steps.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::UnorderedElementsAre;
@@ -35,4 +35,4 @@ TEST(Parameters, AreOfTheKindsOfGpt2) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

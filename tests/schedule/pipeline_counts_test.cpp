@@ -15,11 +15,8 @@
 #include "tests/drawn_steps.hpp"
 #include "tests/shapes.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::drawn_step;
-using testing::DrawnStep;
 
 constexpr std::int64_t steps_drawn = 36;
 
@@ -267,4 +264,4 @@ TEST(PipelineSets, DoWhatTheirStagesDo) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -7,7 +7,7 @@
 
 #include "support/random.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 TEST(PlainNames, StayAsTheyAre) {
@@ -65,4 +65,4 @@ TEST(PlainNames, AreFilesOfTheFolderThatTheyArePutIn) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -7,7 +7,7 @@
 #include "schedule/fold/memory.hpp"
 #include "tests/schedule/steps.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 TEST(Precision32, NothingIsBf16AndNothingIsCast) {
@@ -106,4 +106,4 @@ TEST(Evaluation, KeepsLossesAndLogitsToTheEndAndNoOptimizerState) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -10,7 +10,7 @@
 
 #include "tests/paths.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -53,4 +53,4 @@ TEST(PrintProgram, ShowsWhereAnOverlapMovesAWait) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -8,7 +8,7 @@
 
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 TEST(ProcessGrid, ALineIsTheRanksThatDifferAlongItsAxisAlone) {
@@ -52,4 +52,4 @@ TEST(ProcessGrid, IsReadFromNamedExtentsEachOnce) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -13,7 +13,7 @@
 #include "support/field.hpp"
 #include "tests/shapes.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 const Model gpt{"gpt-tiny", 1, 48, 12, 16, 128};
@@ -131,4 +131,4 @@ TEST(ProgramVariants, OfManyMicroBatchesPrintOne) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

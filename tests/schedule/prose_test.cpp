@@ -12,7 +12,7 @@
 #include "support/nearest_name.hpp"
 #include "support/random.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // Words of 1 to 9 letters; some lines end in the middle.
@@ -183,4 +183,4 @@ TEST(Words, AgreeWithTheirNumber) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -8,7 +8,7 @@
 
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -66,4 +66,4 @@ TEST(RankOrder, IsReadByTheNamesOfAxesAndCompleted) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

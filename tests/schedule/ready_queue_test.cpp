@@ -6,7 +6,7 @@
 #include "schedule/order/ready_turns.hpp"
 #include "tests/schedule/steps.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 StepOptions message_driven(StepOptions options, std::int64_t limit = 0) {
@@ -182,7 +182,7 @@ TEST(ReadyQueue, NeedsNoMoreMemoryInAnySequenceOfTurns) {
       persistent += local_bytes(schedule.program, static_cast<Id>(id), grid, 48);
     }
 
-    const double most = counted(fold(schedule), grid, 48).memory.peak.value;
+    const double most = counted(fold_schedule(schedule), grid, 48).memory.peak.value;
     const double other = peak_of(schedule, possible(queue, stage, random), grid, 48);
 
     EXPECT_LE(other + persistent, most)
@@ -199,7 +199,8 @@ TEST(ReadyQueue, OfAFewMicroBatchesStandsForMany) {
     const Model model = small_model(9);
 
     const auto folded = counted(folded_step(model, options, stage), grid, 48);
-    const auto whole = counted(fold(issue(record_step(model, options, stage), options)), grid, 48);
+    const auto whole =
+        counted(fold_schedule(issue(record_step(model, options, stage), options)), grid, 48);
 
     EXPECT_LT(recorded_micro_batches(model, options, stage), 24);
     EXPECT_EQ(folded.folded.ready, whole.folded.ready);
@@ -229,4 +230,4 @@ TEST(ReadyQueue, CountsTheWordsThatMembersOfAStageAgreeBy) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

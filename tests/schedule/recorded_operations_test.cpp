@@ -11,7 +11,7 @@
 #include "schedule/program/recorder.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 constexpr Axis x = Axis::x, y = Axis::y, z = Axis::z;
@@ -418,4 +418,4 @@ TEST(RecordedUpdates, HaveRoomForEachKindOfStateOfTheHost) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -6,7 +6,7 @@
 
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -260,4 +260,4 @@ TEST_F(RecorderTest, RefusesAnUpdateByAGradientOfAnotherShape) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

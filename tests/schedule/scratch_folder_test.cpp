@@ -9,7 +9,7 @@
 
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 namespace files = std::filesystem;
@@ -63,4 +63,4 @@ TEST_F(ScratchFolders, AreNoneThroughALink) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -9,7 +9,7 @@
 #include "schedule/models/fit.hpp"
 #include "schedule/order/step.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // Body after body, as a device runs them.
@@ -148,4 +148,4 @@ TEST(ShortFolds, LeaveReadyQueuesAlone) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

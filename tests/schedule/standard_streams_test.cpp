@@ -18,7 +18,7 @@
 #include "support/whole_file.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // How a process ends that does this: its exit status, or 128 and the signal that killed it.
@@ -163,4 +163,4 @@ TEST(WholeFile, WritesThroughALinkToADevice) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -8,7 +8,7 @@
 #include "schedule/fold/memory.hpp"
 #include "schedule/order/step.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 
 inline Model small_model(std::int64_t layers) {
   return {"small", layers, 48, 12, 8, 96};
@@ -68,4 +68,4 @@ inline std::string described(const StepOptions& o) {
          name(o.grad_reduce_precision_z) + " data " + name(o.grad_reduce_precision_data);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -24,7 +24,7 @@
 #include "support/quantity.hpp"
 #include "support/random.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::ElementsAre;
@@ -336,4 +336,4 @@ TEST(ChromeTrace, SaysLayerAndMicroBatchFromTheFirstOn) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -15,7 +15,7 @@
 #include "support/visible_text.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 class TextFile : public testing::Test {
@@ -139,4 +139,4 @@ TEST(PlainSentence, QuotesNoLibrary) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -10,7 +10,7 @@
 #include "support/whole_file.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -50,4 +50,4 @@ TEST(TomlText, DotsOfSentencesNumbersAndRulesAreNone) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 template <typename Write>
@@ -96,4 +96,4 @@ TEST(WholeFile, RefusesAFileBeyondAllUse) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

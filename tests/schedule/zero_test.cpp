@@ -3,7 +3,7 @@
 
 #include "tests/schedule/steps.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 StepOptions zero(std::int64_t stage) {
@@ -131,4 +131,4 @@ TEST(SequenceParallelism, KeepsAsManyTimesFewerBytesBetweenTheProducts) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

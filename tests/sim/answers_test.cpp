@@ -14,7 +14,7 @@
 #include "tests/outcome_laws.hpp"
 #include "tests/slowed_machine.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // Sizes that divide by little, so that blocks, pieces and vocabularies are padded.
@@ -108,11 +108,10 @@ TEST(Answers, OfTheClosedFormAddUpAndTakeTwiceAsLongOnAMachineHalfAsFast) {
     const Point point = point_of(asked);
     const Platform platform = read_platform(point.platform);
 
-    const Estimate found = estimate(point, platform);
+    const Estimate found = estimate_step(point, platform);
 
-    testing::expect_parts_add_up(found.outcome, words);
-    testing::expect_times(estimate(point, testing::slowed(platform, 2.0)).outcome, found.outcome,
-                          2.0, words);
+    expect_parts_add_up(found.outcome, words);
+    expect_times(estimate_step(point, slowed(platform, 2.0)).outcome, found.outcome, 2.0, words);
     double bytes = 0.0;
     for (Bytes one : found.memory.by_role) bytes += one.value;
     EXPECT_DOUBLE_EQ(bytes, found.memory.peak.value) << words;
@@ -129,4 +128,4 @@ TEST(Answers, OfTheClosedFormAddUpAndTakeTwiceAsLongOnAMachineHalfAsFast) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -22,11 +22,8 @@
 #include "tests/machines.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::fixed_machines;
-using testing::path_of_machine;
 
 Point job(const std::string& machine, const ProcessGrid& grid) {
   Point point;
@@ -69,12 +66,12 @@ TEST(IdleScales, AreRefusedWhereTheyWouldMoveNothing) {
       const bool fits =
           find_misfit(point.model, grid, point.global_batch, point.options) == Misfit::none;
       if (!fits) continue;
-      const double before = estimate(point, read_platform(point.platform)).outcome.total.value;
+      const double before = estimate_step(point, read_platform(point.platform)).outcome.total.value;
       for (const std::string& key : link_keys(machine)) {
         const std::string said = said_to_scales(point, {{key, 0.5}});
         if (said.find("has no ") != std::string::npos) continue;  // such links
         const double after =
-            estimate(point, read_platform(point.platform, {{key, 0.5}})).outcome.total.value;
+            estimate_step(point, read_platform(point.platform, {{key, 0.5}})).outcome.total.value;
         SCOPED_TRACE(machine + " " + grid.str() + " " + key);
         if (said == "accepted") {
           EXPECT_GE(after, before * (1.0 - 1e-9));
@@ -350,4 +347,4 @@ TEST(Conditions, IdleTuningsAreRefused) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

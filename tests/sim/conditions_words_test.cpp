@@ -17,7 +17,7 @@
 #include "tests/golden.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // As JSON again with its sentences, or the refusal.
@@ -173,4 +173,4 @@ TEST(Jitter, HasTheQuantilesOfTheLognormalDistribution) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

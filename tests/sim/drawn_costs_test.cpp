@@ -15,13 +15,8 @@
 #include "tests/shapes.hpp"
 #include "tests/slowed_machine.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::Draw;
-using testing::drawn_step;
-using testing::fixed_machines;
-using testing::path_of_machine;
 
 struct Question {
   Point point;
@@ -135,9 +130,9 @@ Question drawn_question(std::int64_t number) {
       static_cast<std::size_t>(draw.below("shape", static_cast<std::int64_t>(shapes.size())));
   // Half of them on few devices, where much lies in a node.
   const std::int64_t most = draw.often("small", 50) ? 8 : 64;
-  testing::DrawnStep step = draw.often("one of the shapes", 40)
-                                ? drawn_step(number + 1000, most, shapes[shape])
-                                : drawn_step(number + 1000, most);
+  DrawnStep step = draw.often("one of the shapes", 40)
+                       ? drawn_step(number + 1000, most, shapes[shape])
+                       : drawn_step(number + 1000, most);
   if (!platform.processor.host_link) step.options.offload_bucket = 0;
   Point& point = drawn.point;
   point.platform = path_of_machine(machine);
@@ -163,7 +158,7 @@ TEST(DrawnCosts, AreThoseOfTheirMachine) {
   for (std::int64_t number = 0; number < 140; ++number) {
     const Question drawn = drawn_question(number);
     const TimedProgram program = lower(drawn.point, drawn.platform);
-    const TimedProgram slow = lower(drawn.point, testing::slowed(drawn.platform, 2.0));
+    const TimedProgram slow = lower(drawn.point, slowed(drawn.platform, 2.0));
     for (const TimedCollective& one : program.collectives) {
       const double least =
           one.cost.delay.value +
@@ -186,7 +181,7 @@ TEST(DrawnCosts, AreThoseOfTheirMachine) {
           << drawn.words;
       EXPECT_EQ(slow.collectives[i].algorithm, program.collectives[i].algorithm) << drawn.words;
     }
-    EXPECT_NEAR(estimate(slow).total.value / estimate(program).total.value, 2.0, 1e-9)
+    EXPECT_NEAR(estimate_step(slow).total.value / estimate_step(program).total.value, 2.0, 1e-9)
         << drawn.words;
   }
 }
@@ -202,7 +197,7 @@ TEST(DrawnCosts, AreThoseOfTheParts) {
     Estimator estimator(drawn.platform, point);
 
     const Estimate parts = estimator.evaluate(Pipeline(stages), point.grid, micro_batches);
-    const double seconds = estimate(point, drawn.platform).outcome.total.value;
+    const double seconds = estimate_step(point, drawn.platform).outcome.total.value;
 
     EXPECT_NEAR(parts.outcome.total.value / seconds, 1.0, 1e-9) << number << ": " << drawn.words;
     for (const Folded& stage : stages) {
@@ -213,4 +208,4 @@ TEST(DrawnCosts, AreThoseOfTheParts) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -15,14 +15,8 @@
 #include "tests/outcome_laws.hpp"
 #include "tests/slowed_machine.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
-
-using testing::drawn_point;
-using testing::DrawnPoint;
-using testing::expect_parts_add_up;
-using testing::expect_times;
-using testing::slowed;
 
 constexpr std::int64_t points_drawn = 140;
 constexpr std::int64_t most_devices = 96;
@@ -30,7 +24,7 @@ constexpr std::int64_t most_devices = 96;
 TEST(DrawnPoints, AreEstimatedInPartsThatAddUp) {
   for (std::int64_t number = 0; number < points_drawn; ++number) {
     const DrawnPoint drawn = drawn_point(number, most_devices);
-    const Estimate found = estimate(drawn.point, drawn.platform);
+    const Estimate found = estimate_step(drawn.point, drawn.platform);
     expect_parts_add_up(found.outcome, drawn.words);
     EXPECT_GT(found.model_flops.value, 0.0);
     for (const MemoryUse& stage : found.stage_memory) {
@@ -45,7 +39,8 @@ TEST(DrawnPoints, TakeTwiceAsLongOnAMachineHalfAsFast) {
     const DrawnPoint drawn = drawn_point(number, most_devices);
     const Platform slow = slowed(drawn.platform, 2.0);
 
-    const Estimate was = estimate(drawn.point, drawn.platform), is = estimate(drawn.point, slow);
+    const Estimate was = estimate_step(drawn.point, drawn.platform),
+                   is = estimate_step(drawn.point, slow);
 
     expect_times(is.outcome, was.outcome, 2.0, drawn.words);
     EXPECT_NEAR(paper_communication(is.counts, drawn.point.grid, slow).value,
@@ -82,7 +77,7 @@ TEST(DrawnPoints, HaveLogsInTheOrderOfTime) {
 TEST(DrawnPoints, AreExplainedInPartsThatAddUp) {
   for (std::int64_t number = 0; number < points_drawn; number += 3) {
     const DrawnPoint drawn = drawn_point(number, most_devices);
-    const Explanation found = explain(drawn.point, drawn.platform, std::nullopt);
+    const Explanation found = explain_step(drawn.point, drawn.platform, std::nullopt);
     const double total = found.outcome.total.value;
     double sum = 0.0;
     for (const auto& [name, time] : found.parts()) sum += time.value;
@@ -141,4 +136,4 @@ TEST(DrawnPoints, AreEstimatedAlikeByStageAndByPipeline) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -11,7 +11,7 @@
 #include "schedule/models/model_file.hpp"
 #include "tests/sim/programs.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 void expect_alike(const Outcome& a, const Outcome& b) {
@@ -54,7 +54,7 @@ TimedProgram loop(std::vector<TimedStep> steps, std::int64_t repeats,
 }
 
 TEST(Estimate, OfAWaitRightAfterItsPostIsTheSum) {
-  const Outcome o = estimate(loop({compute(2), post(on::x, 0), wait(on::x)}, 10));
+  const Outcome o = estimate_step(loop({compute(2), post(on::x, 0), wait(on::x)}, 10));
 
   EXPECT_DOUBLE_EQ(o.total.value, 10 * (2 + 3));
   EXPECT_DOUBLE_EQ(o.compute.value, 20);
@@ -63,7 +63,7 @@ TEST(Estimate, OfAWaitRightAfterItsPostIsTheSum) {
 
 TEST(Estimate, OfComputeBesideACollectiveIsTheLonger) {
   const auto beside = [](double seconds) {
-    return estimate(loop({post(on::x, 0), compute(seconds), wait(on::x)}, 7)).total.value;
+    return estimate_step(loop({post(on::x, 0), compute(seconds), wait(on::x)}, 7)).total.value;
   };
 
   EXPECT_DOUBLE_EQ(beside(2), 7 * 3);
@@ -71,8 +71,9 @@ TEST(Estimate, OfComputeBesideACollectiveIsTheLonger) {
 }
 
 TEST(Estimate, OfTwoChannelsRunsThemSideBySideAndOneChannelInTurn) {
-  const auto both = estimate(loop({post(on::x, 0), post(on::y, 1), wait(on::x), wait(on::y)}, 4));
-  const auto in_turn = estimate(loop({post(on::x, 0), post(on::x, 0), wait(on::x)}, 4));
+  const auto both =
+      estimate_step(loop({post(on::x, 0), post(on::y, 1), wait(on::x), wait(on::y)}, 4));
+  const auto in_turn = estimate_step(loop({post(on::x, 0), post(on::x, 0), wait(on::x)}, 4));
 
   EXPECT_DOUBLE_EQ(both.total.value, 4 * 5);
   EXPECT_DOUBLE_EQ(in_turn.total.value, 4 * (3 + 3));
@@ -81,14 +82,14 @@ TEST(Estimate, OfTwoChannelsRunsThemSideBySideAndOneChannelInTurn) {
 
 TEST(Estimate, OfAWaitForTheOneBeforeLetsTheLastRun) {
   // Every round waits for the post of the round before: of 100 posts 99 must end.
-  const Outcome o = estimate(loop({post(on::x, 0), compute(2), wait(on::x, 1)}, 100));
+  const Outcome o = estimate_step(loop({post(on::x, 0), compute(2), wait(on::x, 1)}, 100));
 
   EXPECT_DOUBLE_EQ(o.total.value, 99 * 3);
 }
 
 TEST(Estimate, ChargesInterferenceForWhatRanBesideCompute) {
   const auto beside = [](double seconds, Interference lost) {
-    return estimate(loop({post(on::x, 0), compute(seconds), wait(on::x)}, 1, lost));
+    return estimate_step(loop({post(on::x, 0), compute(seconds), wait(on::x)}, 1, lost));
   };
   // 1.8 s at 0.9 of their speed take 2 s, and the wait for the 3 s is shorter by as much.
   const Outcome o = beside(1.8, {0.1, 0.0});
@@ -110,10 +111,10 @@ TEST(Estimate, OfLoopsIsThatOfTheProgramWrittenOut) {
   for (int i = 0; i < 400; ++i) {
     const TimedProgram p = random_program(random, i < 300 ? 3 : 1 + i % 50);
 
-    const Outcome folded = estimate(p);
+    const Outcome folded = estimate_step(p);
 
     SCOPED_TRACE("program " + std::to_string(i));
-    expect_alike(folded, estimate(unrolled(p)));
+    expect_alike(folded, estimate_step(unrolled(p)));
     EXPECT_NEAR(folded.total.value, naive_seconds(p), 1e-12 * folded.total.value);
     expect_adds_up(folded);
     if (HasFailure()) return;
@@ -138,10 +139,10 @@ TEST(Estimate, OfRealStepsIsThatOfTheStepWrittenOut) {
     for (std::int64_t m : {1, 2, 4, 8, 16}) {
       const TimedProgram p = lower(point_of("perlmutter", "gpt-5b", grid, m), perlmutter);
 
-      const Outcome folded = estimate(p);
+      const Outcome folded = estimate_step(p);
 
       SCOPED_TRACE(grid.str() + " M=" + std::to_string(m));
-      expect_alike(folded, estimate(unrolled(p)));
+      expect_alike(folded, estimate_step(unrolled(p)));
       EXPECT_NEAR(folded.total.value, naive_seconds(p), 1e-12 * folded.total.value);
       expect_adds_up(folded);
     }
@@ -165,10 +166,10 @@ TEST(Estimate, OfAnyInFlightWindowIsThatOfTheStepWrittenOut) {
       point.options.in_flight_blocks = window;
       const TimedProgram p = lower(point, crossbar);
 
-      const Outcome folded = estimate(p);
+      const Outcome folded = estimate_step(p);
 
       SCOPED_TRACE("window " + std::to_string(window) + ", M=" + std::to_string(m));
-      expect_alike(folded, estimate(unrolled(p)));
+      expect_alike(folded, estimate_step(unrolled(p)));
       EXPECT_NEAR(folded.total.value, naive_seconds(p), 1e-12 * folded.total.value);
       expect_adds_up(folded);
     }
@@ -179,9 +180,9 @@ TEST(Estimate, OfAPointIsThatOfItsTimedProgram) {
   const Platform frontier = read_platform("frontier");
   const Point point = point_of("frontier", "gpt-10b", ProcessGrid(8, 2, 4, 16), 4);
 
-  const Estimate e = estimate(point, frontier);
+  const Estimate e = estimate_step(point, frontier);
 
-  expect_alike(e.outcome, estimate(lower(point, frontier)));
+  expect_alike(e.outcome, estimate_step(lower(point, frontier)));
   EXPECT_EQ(e.model_flops, model_flops(point.model, point.global_batch, Recompute::full));
 }
 
@@ -195,7 +196,7 @@ TEST(Estimate, AnEstimatorThatHasSeenOtherGridsSaysTheSame) {
 
   const Estimate again = used.evaluate(one_stage, point.grid, 4);
 
-  const Estimate fresh = estimate(point, frontier);
+  const Estimate fresh = estimate_step(point, frontier);
   EXPECT_EQ(again.outcome.total, fresh.outcome.total);
   EXPECT_EQ(again.memory.peak, fresh.memory.peak);
   EXPECT_EQ(again.counts.sent, fresh.counts.sent);
@@ -205,7 +206,7 @@ TEST(Estimate, RefusesAGridThatDoesNotFitInWords) {
   const Platform frontier = read_platform("frontier");
   const Point point = point_of("frontier", "gpt-10b", ProcessGrid(3, 1, 1, 1), 1);
 
-  for (const auto& refused : {+[](const Point&p, const Platform&f) { estimate(p, f); },
+  for (const auto& refused : {+[](const Point&p, const Platform&f) { estimate_step(p, f); },
                               +[](const Point&p, const Platform&f) { lower(p, f); }}) {
     try {
       refused(point, frontier);
@@ -218,4 +219,4 @@ TEST(Estimate, RefusesAGridThatDoesNotFitInWords) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -16,7 +16,7 @@
 #include "tests/refusal.hpp"
 #include "tests/schedule/orders.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 Point point_of(const ProcessGrid& grid, const StepOptions& options) {
@@ -74,7 +74,7 @@ TEST(Rows, AreThePostsOfAllStages) {
     const TimedProgram program = lower(point, platform);
     const auto stages = static_cast<double>(point.grid.extent(Axis::pipe));
     const std::vector<double> posts = posts_of(program);
-    Simulated simulated{estimate(point, platform).outcome, ReplayDetail{}, {}};
+    Simulated simulated{estimate_step(point, platform).outcome, ReplayDetail{}, {}};
     std::map<Row, Sums> expected;
     for (std::size_t c = 0; c < program.collectives.size(); ++c) {
       const TimedCollective& one = program.collectives[c];
@@ -89,7 +89,7 @@ TEST(Rows, AreThePostsOfAllStages) {
       sums.longest = std::max(sums.longest, longest);
     }
 
-    const Explanation found = explain(point, platform, simulated);
+    const Explanation found = explain_step(point, platform, simulated);
 
     const std::string title = point.grid.str() + ", " + name(point.options.order);
     if (stages > 1) {
@@ -139,7 +139,7 @@ TEST(Rows, OfKernelsAreThoseOfTheTimeline) {
       }
     }
 
-    const Explanation found = explain(point, platform, std::nullopt);
+    const Explanation found = explain_step(point, platform, std::nullopt);
 
     double kernels = found.slowest.value;
     for (Seconds one : found.kernels) kernels += one.value;
@@ -155,10 +155,10 @@ TEST(Rows, OfKernelsAreThoseOfTheTimeline) {
 TEST(Rows, OfKernelsGrowWithTheDevicesThatCrowdANode) {
   const Point point = point_of({2, 2, 2, 2}, with(PipelineOrder::one_f_one_b, 2));
   Platform platform = read_platform("crossbar");
-  const Explanation alone = explain(point, platform, std::nullopt);
+  const Explanation alone = explain_step(point, platform, std::nullopt);
   platform.node.crowding = {{15, 1.5}, {16, 2.0}, {17, 3.0}};
 
-  const Explanation crowded = explain(point, platform, std::nullopt);
+  const Explanation crowded = explain_step(point, platform, std::nullopt);
 
   for (Work work : all_works) {
     const auto i = static_cast<std::size_t>(work);
@@ -173,10 +173,10 @@ TEST(Simulations, OfOtherChannelsAreRefused) {
   const Platform platform = read_platform("crossbar");
   const auto said = [&](const Outcome& outcome) {
     return refusal<std::runtime_error>([&] {
-      explain(point, platform, Simulated{outcome, {}, {}});
+      explain_step(point, platform, Simulated{outcome, {}, {}});
     });
   };
-  Outcome outcome = estimate(point, platform).outcome;
+  Outcome outcome = estimate_step(point, platform).outcome;
   const std::string sentence = "The simulated step has other channels than the point.";
 
   EXPECT_EQ(said(outcome), "accepted");
@@ -201,16 +201,16 @@ std::string text_of(const std::vector<Ideal>& ideals) {
 TEST(Simulations, SayWhoFoundEachIdealOut) {
   const Point point = point_of({2, 2, 2, 2}, {});
   const Platform platform = read_platform("crossbar");
-  Simulated simulated{estimate(point, platform).outcome, {}, {}};
+  Simulated simulated{estimate_step(point, platform).outcome, {}, {}};
 
-  EXPECT_EQ(text_of(explain(point, platform, std::nullopt).ideals),
+  EXPECT_EQ(text_of(explain_step(point, platform, std::nullopt).ideals),
             "network: a network that takes no time (nor computing units), closed form\n"
             "overlap: perfect overlap: the busiest of compute and the lanes, bound\n"
             "gemm_empirical: matrix products at the empirical peak, closed form\n"
             "gemm_advertised: matrix products at the advertised peak, closed form\n");
   simulated.reruns = {{"jitter", "no jitter", {0.5}, "simulation"},
                       {"gemm_empirical", "anew", {0.25}, "simulation"}};
-  EXPECT_EQ(text_of(explain(point, platform, simulated).ideals),
+  EXPECT_EQ(text_of(explain_step(point, platform, simulated).ideals),
             "network: a network that takes no time (nor computing units), closed form's ratio\n"
             "overlap: perfect overlap: the busiest of compute and the lanes, bound\n"
             "gemm_empirical: anew, simulation\n"
@@ -222,13 +222,13 @@ TEST(Simulations, SayWhoFoundEachIdealOut) {
 TEST(Simulations, WithoutDetailWaitForOthersWhatIsNotInFlight) {
   const Point point = point_of({2, 2, 2, 2}, {});
   const Platform platform = read_platform("crossbar");
-  Simulated simulated{estimate(point, platform).outcome, {}, {}};
+  Simulated simulated{estimate_step(point, platform).outcome, {}, {}};
   simulated.outcome.busy[0] = {2.0};
   simulated.outcome.exposed[0] = {5.0};
   simulated.outcome.busy[1] = {5.0};
   simulated.outcome.exposed[1] = {2.0};
 
-  const Explanation found = explain(point, platform, simulated);
+  const Explanation found = explain_step(point, platform, simulated);
 
   EXPECT_EQ(found.channels[0].waiting.value, 3.0);
   EXPECT_EQ(found.channels[0].hidden.value, 0.0);
@@ -237,4 +237,4 @@ TEST(Simulations, WithoutDetailWaitForOthersWhatIsNotInFlight) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -15,7 +15,7 @@
 #include "sim/explain/timeline.hpp"
 #include "tests/schedule/orders.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 constexpr std::int64_t stages = 3;
@@ -209,4 +209,4 @@ TEST(Turns, OfAReadyQueueWaitForTheirOwnMessages) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -8,7 +8,7 @@
 #include "sim/cost/lower.hpp"
 #include "sim/explain/timeline.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 Point tiny(const std::string& platform, const ProcessGrid& grid) {
@@ -60,7 +60,7 @@ TEST(Explanation, PartsSumToTheStep) {
   for (const Point& point : points()) {
     const Platform platform = read_platform(point.platform);
 
-    const Explanation explanation = explain(point, platform, std::nullopt);
+    const Explanation explanation = explain_step(point, platform, std::nullopt);
 
     Seconds sum;
     for (const auto& [part, time] : explanation.parts()) {
@@ -68,7 +68,7 @@ TEST(Explanation, PartsSumToTheStep) {
       EXPECT_GE(time.value, -1e-12) << title(point) << ": " << part;
     }
     EXPECT_NEAR(sum.value, explanation.outcome.total.value, 1e-12) << title(point);
-    EXPECT_EQ(explanation.outcome.total, estimate(point, platform).outcome.total);
+    EXPECT_EQ(explanation.outcome.total, estimate_step(point, platform).outcome.total);
     EXPECT_EQ(explanation.slower_devices.value, 0.0);
   }
 }
@@ -80,7 +80,7 @@ TEST(Explanation, WithoutOverlapNothingInterferes) {
     point.options.overlap = {false, false, false, false, false, false};
     const Platform platform = read_platform(point.platform);
 
-    const Explanation explanation = explain(point, platform, std::nullopt);
+    const Explanation explanation = explain_step(point, platform, std::nullopt);
 
     EXPECT_NEAR(explanation.interference.value, 0.0, 1e-12 * explanation.outcome.total.value)
         << title(point);
@@ -93,7 +93,7 @@ TEST(Explanation, OfAPipelineSumsItsStages) {
   for (const Point& point : pipelines()) {
     const Platform platform = read_platform(point.platform);
 
-    const Explanation explanation = explain(point, platform, std::nullopt);
+    const Explanation explanation = explain_step(point, platform, std::nullopt);
 
     Seconds sum;
     for (const auto& [part, time] : explanation.parts()) {
@@ -117,7 +117,8 @@ TEST(Explanation, OfAPipelineSumsItsStages) {
 
 TEST(Explanation, ExposedAndHiddenAreWhatIsInFlight) {
   for (const Point& point : points()) {
-    const Explanation explanation = explain(point, read_platform(point.platform), std::nullopt);
+    const Explanation explanation =
+        explain_step(point, read_platform(point.platform), std::nullopt);
 
     for (const ChannelUse& channel : explanation.channels) {
       EXPECT_NEAR(channel.exposed.value + channel.hidden.value, channel.busy.value, 1e-12)
@@ -130,8 +131,9 @@ TEST(Explanation, ExposedAndHiddenAreWhatIsInFlight) {
 
 TEST(Explanation, CollectivesSumToTheirChannels) {
   for (const Point& point : points()) {
-    const Explanation explanation = explain(point, read_platform(point.platform), std::nullopt);
-    const Counts counts = estimate(point, read_platform(point.platform)).counts;
+    const Explanation explanation =
+        explain_step(point, read_platform(point.platform), std::nullopt);
+    const Counts counts = estimate_step(point, read_platform(point.platform)).counts;
 
     const std::vector<Channel>& channels = explanation.outcome.channels;
     std::vector<double> busy(channels.size());
@@ -151,7 +153,8 @@ TEST(Explanation, CollectivesSumToTheirChannels) {
 
 TEST(Explanation, IdealPartsAreNotSlower) {
   for (const Point& point : points()) {
-    const Explanation explanation = explain(point, read_platform(point.platform), std::nullopt);
+    const Explanation explanation =
+        explain_step(point, read_platform(point.platform), std::nullopt);
 
     for (const Ideal& ideal : explanation.ideals) {
       EXPECT_LE(ideal.time.value, explanation.outcome.total.value * (1 + 1e-12))
@@ -164,7 +167,7 @@ TEST(Explanation, IdealPartsAreNotSlower) {
 TEST(Explanation, OneDeviceCommunicatesNothing) {
   const Point point = tiny("crossbar", {1, 1, 1, 1});
 
-  const Explanation explanation = explain(point, read_platform("crossbar"), std::nullopt);
+  const Explanation explanation = explain_step(point, read_platform("crossbar"), std::nullopt);
 
   EXPECT_TRUE(explanation.collectives.empty());
   EXPECT_DOUBLE_EQ(explanation.ideals.at(0).time.value, explanation.outcome.total.value);
@@ -175,13 +178,13 @@ TEST(Explanation, OneDeviceCommunicatesNothing) {
 TEST(Explanation, SlowerDevicesHaveTheirPart) {
   const Point point = tiny("crossbar", {2, 2, 2, 2});
   const Platform platform = read_platform("crossbar");
-  Outcome slowed = estimate(point, platform).outcome;
+  Outcome slowed = estimate_step(point, platform).outcome;
   const Seconds beyond = slowed.compute * 0.1;
   slowed.compute += beyond;
   slowed.exposed[0] += slowed.total;
   slowed.total = slowed.compute + slowed.exposed_total();
 
-  const Explanation explanation = explain(point, platform, Simulated{slowed, {}, {}});
+  const Explanation explanation = explain_step(point, platform, Simulated{slowed, {}, {}});
 
   EXPECT_NEAR(explanation.slower_devices.value, beyond.value, 1e-12);
   EXPECT_GT(explanation.waiting().value, 0.0);
@@ -209,7 +212,7 @@ TEST(Explanation, ChannelsSendAndPayInLatencyWhatTheirPostsDo) {
       }
     }
 
-    const Explanation explanation = explain(point, platform, std::nullopt);
+    const Explanation explanation = explain_step(point, platform, std::nullopt);
 
     ASSERT_EQ(explanation.channels.size(), program.channels.size());
     for (std::size_t c = 0; c < program.channels.size(); ++c) {
@@ -225,7 +228,7 @@ TEST(Explanation, ChannelsSendAndPayInLatencyWhatTheirPostsDo) {
 TEST(Explanation, OfASimulationIsInItsOwnSeconds) {
   const Point point = tiny("crossbar", {2, 2, 2, 2});
   const Platform platform = read_platform("crossbar");
-  const Explanation closed_form = explain(point, platform, std::nullopt);
+  const Explanation closed_form = explain_step(point, platform, std::nullopt);
   Simulated simulated{closed_form.outcome, ReplayDetail{}, {}};
   simulated.outcome.total = closed_form.outcome.total * 2.0;
   simulated.outcome.exposed[0] +=
@@ -235,7 +238,7 @@ TEST(Explanation, OfASimulationIsInItsOwnSeconds) {
     simulated.detail->flights.push_back({one.uncontended * 2.0, one.uncontended * 3.0});
   }
 
-  const Explanation explanation = explain(point, platform, simulated);
+  const Explanation explanation = explain_step(point, platform, simulated);
 
   EXPECT_NEAR(explanation.last_device.value, 0.5, 1e-12);
   ASSERT_FALSE(explanation.collectives.empty());
@@ -258,8 +261,8 @@ TEST(Explanation, NamesWhatOnlyTheSimulationHas) {
   const auto beyond = [&](auto change) {
     Point point = tiny("frontier", {2, 2, 2, 2});
     change(point.what_ifs);
-    const Simulated simulated{estimate(point, platform).outcome, ReplayDetail{}, {}};
-    return explain(point, platform, simulated).not_in_closed_form;
+    const Simulated simulated{estimate_step(point, platform).outcome, ReplayDetail{}, {}};
+    return explain_step(point, platform, simulated).not_in_closed_form;
   };
   using Words = std::vector<std::string>;
 
@@ -282,13 +285,13 @@ TEST(Explanation, NamesWhatOnlyTheSimulationHas) {
 TEST(Explanation, OfAPipelineHasTheLongestFlightOfAllItsStages) {
   const Point point = tiny("crossbar", {2, 1, 2, 1, 3});
   const Platform platform = read_platform("crossbar");
-  Simulated simulated{estimate(point, platform).outcome, ReplayDetail{}, {}};
+  Simulated simulated{estimate_step(point, platform).outcome, ReplayDetail{}, {}};
   const std::vector<TimedCollective> collectives = lower(point, platform).collectives;
   for (std::size_t i = 0; i < collectives.size(); ++i) {
     simulated.detail->flights.push_back({{1.0}, {100.0 - static_cast<double>(i)}});
   }
 
-  const Explanation explanation = explain(point, platform, simulated);
+  const Explanation explanation = explain_step(point, platform, simulated);
 
   ASSERT_LT(explanation.collectives.size(), collectives.size());
   for (const CollectiveUse& use : explanation.collectives) {
@@ -310,7 +313,7 @@ TEST(Explanation, HiddenIsInFlightLessExposedWhereDevicesWaitForOthers) {
   const Point point = tiny("crossbar", {2, 2, 2, 2});
   const Platform platform = read_platform("crossbar");
   Simulated simulated;
-  simulated.outcome = estimate(point, platform).outcome;
+  simulated.outcome = estimate_step(point, platform).outcome;
   const std::size_t channels = simulated.outcome.channels.size();
   const auto y =
       static_cast<std::size_t>(std::ranges::find(simulated.outcome.channels, Channel{Axis::y, ""}) -
@@ -327,7 +330,7 @@ TEST(Explanation, HiddenIsInFlightLessExposedWhereDevicesWaitForOthers) {
   simulated.detail->classes[1].devices = 3;
   simulated.detail->classes[1].late[y] = {0.4};
 
-  const ChannelUse use = explain(point, platform, simulated).channels[y];
+  const ChannelUse use = explain_step(point, platform, simulated).channels[y];
 
   EXPECT_NEAR(use.waiting.value, 0.8, 1e-12);
   EXPECT_NEAR(use.hidden.value, 2.8, 1e-12);
@@ -343,4 +346,4 @@ TEST(Explanation, BusBandwidthIsThatOfNcclTests) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -10,7 +10,7 @@
 #include "schedule/program/step_options.hpp"
 #include "support/json_object.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -45,14 +45,14 @@ TEST(FieldJson, WithoutAnOptionOfLaterMeansItsDefault) {
 
 TEST(FieldJson, IsTheTextThatRecordsHaveAlwaysHad) {
   EXPECT_EQ(
-      json_of(step_fields().values({})).dump(),
+      json_of_values(step_fields().values({})).dump(),
       R"({"attention":"fused","chunks":1,"cut_messages":false,"data_bucket":0,"data_reduction":"after-backward","grad_reduce_precision_data":"fp32",)"
       R"("grad_reduce_precision_z":"bf16","gradient_reduction":"per-micro-batch",)"
       R"("in_flight_blocks":2,"micro_batches":1,"offload_bucket":0,"order":"1f1b",)"
       R"("overlap":{"across_blocks":true,"all_gather":true,"all_reduce":true,"messages":true,"recompute_gather":true,"reduce_scatter":true},)"
       R"("pipeline_limit":0,"precision":"bf16","rank_order":"x,y,z,data,pipe","recompute":"full",)"
       R"("sequence_parallel":false,"weight_gather":"per-micro-batch","zero":0})");
-  EXPECT_EQ(json_of(model_record_fields().values({"mine", 2, 48, 12, 8, 96})).dump(),
+  EXPECT_EQ(json_of_values(model_record_fields().values({"mine", 2, 48, 12, 8, 96})).dump(),
             R"({"heads":12,"hidden":48,"layers":2,"name":"mine","sequence":8,"vocabulary":96})");
 }
 
@@ -60,7 +60,7 @@ TEST(FieldJson, RefusesInWordsWithThePlace) {
   EXPECT_EQ(refusal(R"({"recompte": "full"})"),
             "the options: unknown key 'recompte'; did you mean \"recompute\"?");
   EXPECT_EQ(refusal("{}"), "the options: key 'micro_batches' is missing");
-  const nlohmann::json whole = json_of(step_fields().values({}));
+  const nlohmann::json whole = json_of_values(step_fields().values({}));
   nlohmann::json changed = whole;
   changed["overlap"]["all_gather"] = "yes";
   EXPECT_EQ(refusal(changed.dump()), "the options, 'overlap': 'all_gather' must be true or false");
@@ -80,4 +80,4 @@ TEST(JsonObject, TakesWholeNumbersFromZeroOn) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

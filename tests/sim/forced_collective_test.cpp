@@ -12,7 +12,7 @@
 
 #include "sim/cost/protocol.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::HasSubstr;
@@ -265,4 +265,4 @@ TEST(CollectiveTuning, UnknownWordsNameTheNearest) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

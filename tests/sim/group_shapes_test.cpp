@@ -15,7 +15,7 @@
 #include "sim/estimate/estimate.hpp"
 #include "sim/question/point_json.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::HasSubstr;
@@ -181,4 +181,4 @@ TEST(AForcedRing, LeavesGathersOverNodesAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

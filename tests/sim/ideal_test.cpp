@@ -5,7 +5,7 @@
 
 #include "sim/estimate/estimate.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 Point one_device() {
@@ -29,12 +29,13 @@ Platform flat_rate() {
 TEST(Ideal, ProductsAtAPeakTakeTheirFlopsAtThatRate) {
   const Point point = one_device();
   const Platform platform = flat_rate();
-  const double flops = estimate(point, platform).counts.gemm.value;
-  const double real = estimate(lower(point, platform)).total.value;
+  const double flops = estimate_step(point, platform).counts.gemm.value;
+  const double real = estimate_step(lower(point, platform)).total.value;
 
-  const double empirical = estimate(lower(point, platform, IdealPart::gemm_empirical)).total.value;
+  const double empirical =
+      estimate_step(lower(point, platform, IdealPart::gemm_empirical)).total.value;
   const double advertised =
-      estimate(lower(point, platform, IdealPart::gemm_advertised)).total.value;
+      estimate_step(lower(point, platform, IdealPart::gemm_advertised)).total.value;
 
   EXPECT_NEAR(real - empirical, flops / 50e12 - flops / 100e12, 1e-9 * real);
   EXPECT_NEAR(real - advertised, flops / 50e12 - flops / 200e12, 1e-9 * real);
@@ -43,11 +44,11 @@ TEST(Ideal, ProductsAtAPeakTakeTheirFlopsAtThatRate) {
 TEST(Ideal, ProductsAtAPeakPayNoPenaltyForTheirLayout) {
   const Point point = one_device();
   Platform platform = flat_rate();
-  const double plain = estimate(lower(point, platform, IdealPart::gemm_empirical)).total.value;
+  const double plain = estimate_step(lower(point, platform, IdealPart::gemm_empirical)).total.value;
   platform.processor.layout_penalty_nt = 1.5;
   platform.processor.layout_penalty_tn = 2.0;
 
-  const double ideal = estimate(lower(point, platform, IdealPart::gemm_empirical)).total.value;
+  const double ideal = estimate_step(lower(point, platform, IdealPart::gemm_empirical)).total.value;
 
   EXPECT_EQ(ideal, plain);
 }
@@ -55,12 +56,14 @@ TEST(Ideal, ProductsAtAPeakPayNoPenaltyForTheirLayout) {
 TEST(Ideal, ProductsAtAPeakForgetWhatWasMeasuredOneByOne) {
   const Point point = one_device();
   Platform platform = flat_rate();
-  const double plain = estimate(lower(point, platform, IdealPart::gemm_advertised)).total.value;
+  const double plain =
+      estimate_step(lower(point, platform, IdealPart::gemm_advertised)).total.value;
   platform.processor.products.fill({{1.0}, {1.0}, {1.0}, {{10e12}}});
 
-  const double ideal = estimate(lower(point, platform, IdealPart::gemm_advertised)).total.value;
+  const double ideal =
+      estimate_step(lower(point, platform, IdealPart::gemm_advertised)).total.value;
 
-  EXPECT_GT(estimate(lower(point, platform)).total.value, 2.0 * plain);
+  EXPECT_GT(estimate_step(lower(point, platform)).total.value, 2.0 * plain);
   EXPECT_EQ(ideal, plain);
 }
 
@@ -71,14 +74,14 @@ TEST(Ideal, ProductsAtAPeakForgetTheTilesThatTheyWereDoneIn) {
   Platform platform = flat_rate();
   for (IdealPart part : {IdealPart::gemm_empirical, IdealPart::gemm_advertised}) {
     platform.processor.tiles.reset();
-    const double plain = estimate(lower(point, platform, part)).total.value;
-    const double real = estimate(lower(point, platform)).total.value;
+    const double plain = estimate_step(lower(point, platform, part)).total.value;
+    const double real = estimate_step(lower(point, platform)).total.value;
     platform.processor.tiles = ProductTiles{.units = 100};
 
-    const double ideal = estimate(lower(point, platform, part)).total.value;
+    const double ideal = estimate_step(lower(point, platform, part)).total.value;
 
     EXPECT_EQ(ideal, plain) << name(part);
-    EXPECT_NE(estimate(lower(point, platform)).total.value, real) << name(part);
+    EXPECT_NE(estimate_step(lower(point, platform)).total.value, real) << name(part);
   }
 }
 
@@ -98,24 +101,24 @@ TEST(Ideal, OfNoPartIsTheMachineAsItIs) {
   point.grid = ProcessGrid(2, 2, 2, 2);
   const Platform platform = read_platform("crossbar");
 
-  const Outcome same = estimate(lower(point, platform, IdealPart::none));
+  const Outcome same = estimate_step(lower(point, platform, IdealPart::none));
 
-  EXPECT_EQ(same.total, estimate(lower(point, platform)).total);
-  EXPECT_EQ(same.exposed, estimate(lower(point, platform)).exposed);
+  EXPECT_EQ(same.total, estimate_step(lower(point, platform)).total);
+  EXPECT_EQ(same.exposed, estimate_step(lower(point, platform)).exposed);
 }
 
 TEST(Ideal, NetworkLeavesTheComputeOfKernelsAlone) {
   Point point = one_device();
   point.grid = ProcessGrid(2, 2, 2, 2);
   Platform platform = flat_rate();
-  const Outcome ideal = estimate(lower(point, platform, IdealPart::network));
+  const Outcome ideal = estimate_step(lower(point, platform, IdealPart::network));
   platform.processor.interference = 0.0;
 
-  const Outcome real = estimate(lower(point, platform));
+  const Outcome real = estimate_step(lower(point, platform));
 
   EXPECT_EQ(ideal.total, real.compute);
   EXPECT_EQ(ideal.exposed_total().value, 0.0);
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

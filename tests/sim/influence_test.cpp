@@ -8,7 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using Places = std::vector<std::uint16_t>;
@@ -165,4 +165,4 @@ TEST(Influence, OfMoreChoicesThanSubsetsAllowIsRefused) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -12,7 +12,7 @@
 #include "sim/estimate/estimate.hpp"
 #include "tests/sim/programs.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // One device of a program of one stage: channels serve their posts in turn, and while a kernel and
@@ -114,7 +114,7 @@ TEST(Interference, OfACollectiveBesideKernelsIsThatOfRatesThatChange) {
   for (const Interference lost : {Interference{0.159, 0.74}, {0.4, 0.1}, {0.0, 0.5}, {0.3, 0.0}}) {
     for (const double kernels : {0.01, 0.3, 0.9, 1.0, 1.1, 2.0, 3.0, 3.5, 50.0}) {
       const TimedProgram p = pair_of(1.0, kernels, lost);
-      EXPECT_NEAR(estimate(p).total.value, Fluid(p).seconds(), 1e-9)
+      EXPECT_NEAR(estimate_step(p).total.value, Fluid(p).seconds(), 1e-9)
           << lost.of_kernels << " " << lost.of_collectives << " " << kernels;
     }
   }
@@ -123,7 +123,7 @@ TEST(Interference, OfACollectiveBesideKernelsIsThatOfRatesThatChange) {
 TEST(Interference, TakesTheSumOfBothAtMostAndTheLongerAtLeast) {
   const Interference lost{0.159, 0.74};
   for (const double kernels : {0.1, 0.5, 1.0, 2.0, 10.0}) {
-    const double seconds = estimate(pair_of(1.0, kernels, lost)).total.value / 5;
+    const double seconds = estimate_step(pair_of(1.0, kernels, lost)).total.value / 5;
     EXPECT_LT(seconds, 1.0 + kernels);
     EXPECT_GT(seconds, std::max(1.0, kernels));
   }
@@ -141,7 +141,7 @@ TEST(Interference, ChargedStaticallyIsNearRatesThatChangeOnAWholeStep) {
       point.grid = grid;
       const TimedProgram program = lower(point, read_platform(machine));
 
-      const double charged = estimate(program).total.value;
+      const double charged = estimate_step(program).total.value;
       const double faithful = Fluid(program).seconds();
 
       EXPECT_NEAR(charged, faithful, 0.03 * faithful) << machine << " " << grid.str();
@@ -162,7 +162,7 @@ TEST(Interference, MakesNoStepSlowerOnFasterNics) {
     double before = std::numeric_limits<double>::infinity();
     for (const double factor : {0.5, 1.0, 2.0, 3.0, 4.0, 8.0, 64.0}) {
       const double seconds =
-          estimate(
+          estimate_step(
               lower(point, read_platform("frontier",
                                          {{"node.nics.bandwidth_GBps", factor},
                                           {"library.across.bus_bandwidth_GBps", factor},
@@ -175,4 +175,4 @@ TEST(Interference, MakesNoStepSlowerOnFasterNics) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 double number(std::int64_t value) {
@@ -413,4 +413,4 @@ TEST(SlowestDevice, HoldsUpProductsAndNotWhatMovesBytes) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -10,7 +10,7 @@
 #include "sim/estimate/estimate.hpp"
 #include "sim/explain/timeline.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 struct Layer {
@@ -100,4 +100,4 @@ TEST(LayerTimes, DifferAsRecomputeAndSequenceParallelismSay) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

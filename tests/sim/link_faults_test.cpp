@@ -11,7 +11,7 @@
 
 #include "tests/platforms/machines_for_tests.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -46,7 +46,7 @@ class LinkFaultsTest : public ::testing::Test {
     return "accepted";
   }
 
-  Platform platform = test::frontier();
+  Platform platform = frontier();
   Topology topology{platform, 130};
 };
 
@@ -124,4 +124,4 @@ TEST_F(LinkFaultsTest, RefusesToLoseTheLastNicOfANode) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -6,7 +6,7 @@
 
 #include "sim/estimate/estimate.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 GroupShape shape(const ProcessGrid& grid, Axis axis) {
@@ -63,9 +63,9 @@ TEST(Estimate, OfListedDevicesIsThatOfTheirTimedProgram) {
   const Point point = on_devices({8, 1, 2, 1}, {0, 2, 4, 6, 8, 10, 12, 14,  //
                                                 1, 3, 5, 7, 9, 11, 13, 15});
 
-  const Outcome direct = estimate(point, frontier).outcome;
+  const Outcome direct = estimate_step(point, frontier).outcome;
 
-  EXPECT_EQ(direct.total, estimate(lower(point, frontier)).total);
+  EXPECT_EQ(direct.total, estimate_step(lower(point, frontier)).total);
 }
 
 // Three stages of a node each: the pair sends below its leaf, and the stage beside it to nobody.
@@ -80,7 +80,7 @@ TEST(Estimate, StagesBelowOneLeafDoNotFeelItsLinksUp) {
   point.options.micro_batches = 6;
   point.global_batch = 6;
 
-  EXPECT_EQ(estimate(point, narrow).outcome.total, estimate(point, wide).outcome.total);
+  EXPECT_EQ(estimate_step(point, narrow).outcome.total, estimate_step(point, wide).outcome.total);
 }
 
 TEST(Tuning, AppliesWhereTheAlgorithmIsPossibleAndChangesSomething) {
@@ -108,4 +108,4 @@ TEST(Tuning, AppliesWhereTheAlgorithmIsPossibleAndChangesSomething) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -6,7 +6,7 @@
 #include "schedule/models/model_file.hpp"
 #include "sim/estimate/estimate.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // Grids of 512 devices that gpt-5b fits (32 heads, hidden 4096), some inside nodes, some across.
@@ -22,7 +22,7 @@ Point point_on(const ProcessGrid& grid) {
 }
 
 Seconds total(const Point& point, const Platform& platform) {
-  return estimate(point, platform).outcome.total;
+  return estimate_step(point, platform).outcome.total;
 }
 
 Platform without_interference(const std::string& name) {
@@ -121,7 +121,7 @@ TEST(Estimate, IsNeverFasterOnASlowerMachine) {
 TEST(Estimate, HasNoTermOfAnAxisOfExtentOne) {
   const Platform platform = read_platform("frontier");
   for (const ProcessGrid& grid : grids) {
-    const Estimate e = estimate(point_on(grid), platform);
+    const Estimate e = estimate_step(point_on(grid), platform);
     for (std::size_t i = 0; i < e.outcome.channels.size(); ++i) {
       const Channel& channel = e.outcome.channels[i];
       const bool cut = grid.extent(channel.axis) > 1;
@@ -133,11 +133,11 @@ TEST(Estimate, HasNoTermOfAnAxisOfExtentOne) {
 }
 
 TEST(Estimate, OfOneDeviceIsComputeAlone) {
-  const Outcome o = estimate(point_on(ProcessGrid()), read_platform("frontier")).outcome;
+  const Outcome o = estimate_step(point_on(ProcessGrid()), read_platform("frontier")).outcome;
 
   EXPECT_EQ(o.total, o.compute);
   EXPECT_EQ(o.exposed_total().value, 0);
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

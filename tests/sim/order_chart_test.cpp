@@ -14,7 +14,7 @@
 #include "tests/refusal.hpp"
 #include "tests/schedule/orders.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 TEST(OrderChart, HasTheTurnsOfTheOrder) {
@@ -98,7 +98,7 @@ TEST(OrderChart, OfAPointEndsWhereTheEstimateHasDoneItsMicroBatches) {
 
   const OrderChart chart = chart_of(point, platform);
 
-  const double seconds = estimate(point, platform).outcome.total.value;
+  const double seconds = estimate_step(point, platform).outcome.total.value;
   EXPECT_LT(chart.end.value, seconds) << "reductions and the update come after";
   EXPECT_GT(chart.end.value, 0.8 * seconds);
   for (const auto& turns : chart.stages) {
@@ -121,7 +121,7 @@ TEST(OrderChart, OfAPointWaitsAsLongAsTheEstimate) {
 
     const double idle = chart_of(point, platform).idle_share();
 
-    const Outcome outcome = estimate(point, platform).outcome;
+    const Outcome outcome = estimate_step(point, platform).outcome;
     Seconds waited;
     for (std::size_t c = 0; c < outcome.channels.size(); ++c) {
       if (outcome.channels[c].axis == Axis::pipe) waited += outcome.exposed[c];
@@ -178,4 +178,4 @@ TEST(OrderChart, IdleShareIsIdleTimeOverWork) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

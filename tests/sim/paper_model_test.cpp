@@ -12,7 +12,7 @@
 #include "schedule/models/model_file.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 Platform four_devices_a_node() {
@@ -241,4 +241,4 @@ TEST(CodedModel, KnowsTwoMachines) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -10,7 +10,7 @@
 #include "sim/cost/lower.hpp"
 #include "sim/estimate/estimate.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // Seconds of a stage's blocks by the section they stand in; what has no section takes none.
@@ -78,7 +78,7 @@ TEST(Pipeline, IdlesAsLongAsItsClosedFormSays) {
     for (std::int64_t m : {p, 2 * p, 4 * p}) {
       for (PipelineOrder order :
            {PipelineOrder::gpipe, PipelineOrder::one_f_one_b, PipelineOrder::message_driven}) {
-        const double seconds = estimate(blocks_alone(order, p, m, 1, durations)).total.value;
+        const double seconds = estimate_step(blocks_alone(order, p, m, 1, durations)).total.value;
 
         const double ideal = static_cast<double>(m) * (f + b);
         EXPECT_NEAR(seconds / ideal - 1, static_cast<double>(p - 1) / static_cast<double>(m), 1e-9)
@@ -86,7 +86,7 @@ TEST(Pipeline, IdlesAsLongAsItsClosedFormSays) {
       }
       for (std::int64_t v : {2, 4}) {
         const double seconds =
-            estimate(blocks_alone(PipelineOrder::interleaved, p, m, v, durations)).total.value;
+            estimate_step(blocks_alone(PipelineOrder::interleaved, p, m, v, durations)).total.value;
 
         const double ideal = static_cast<double>(m) * (f + b);
         EXPECT_NEAR(seconds / ideal - 1, static_cast<double>(p - 1) / static_cast<double>(v * m),
@@ -108,7 +108,7 @@ TEST(Pipeline, OfZeroBubbleIdlesAsLongAsItsClosedFormSays) {
     for (std::int64_t p : {2, 3, 4, 8}) {
       for (std::int64_t m : {p, p + 1, 2 * p, 4 * p}) {
         const double seconds =
-            estimate(blocks_alone(PipelineOrder::zero_bubble, p, m, 1, durations)).total.value;
+            estimate_step(blocks_alone(PipelineOrder::zero_bubble, p, m, 1, durations)).total.value;
 
         const double ideal = static_cast<double>(m) * (t.f + t.b + t.w);
         const double idle = static_cast<double>(p - 1) * (t.f + t.b - t.w);
@@ -125,10 +125,10 @@ TEST(Pipeline, OfZeroBubbleWithLongWeightGradientsIdlesUntilTheFirstGradient) {
   const Durations durations{{"forward", 1.0}, {"input gradient", 1.5}, {"weight gradient", 2.0}};
 
   const double seconds =
-      estimate(blocks_alone(PipelineOrder::zero_bubble, 4, 12, 1, durations)).total.value;
+      estimate_step(blocks_alone(PipelineOrder::zero_bubble, 4, 12, 1, durations)).total.value;
 
   EXPECT_NEAR(seconds, 12 * 4.5 + 3 * 1.5, 1e-9);
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -12,7 +12,7 @@
 #include "sim/estimate/estimate.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 constexpr double within = 1e-9;
@@ -199,4 +199,4 @@ TEST(Pipeline, OfStagesThatWaitForEachOtherForEverIsRefused) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

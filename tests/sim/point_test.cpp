@@ -11,7 +11,7 @@
 #include "sim/question/replay_answer.hpp"
 #include "tests/channels.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -207,4 +207,4 @@ TEST(ReplayAnswerJson, RefusesTheEmptyAnswerOfADeadProcess) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

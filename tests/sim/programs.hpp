@@ -7,7 +7,7 @@
 #include "sim/cost/timed_program.hpp"
 #include "tests/channels.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 
 inline std::vector<TimedStep> unrolled_steps(const TimedProgram& p) {
   std::vector<TimedStep> steps;
@@ -115,4 +115,4 @@ inline TimedProgram random_program(std::mt19937& random, std::int32_t max_back =
   return p;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

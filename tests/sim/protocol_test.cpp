@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 constexpr BytesPerSecond unlimited{std::numeric_limits<double>::infinity()};
@@ -448,4 +448,4 @@ TEST(Protocol, RefusesWhatCannotBeCosted) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

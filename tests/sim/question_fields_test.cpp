@@ -15,7 +15,7 @@
 #include "tests/channels.hpp"
 #include "tests/edits.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using nlohmann::json;
@@ -378,4 +378,4 @@ TEST(Conditions, JitterOfNoneAndOfAPercentage) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

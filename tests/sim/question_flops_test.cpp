@@ -9,7 +9,7 @@
 #include "sim/question/throughput.hpp"
 #include "tests/shapes.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 std::vector<Model> models() {
@@ -69,7 +69,7 @@ TEST(HardwareFlops, CountTwiceWhatTheCountedRungRepeats) {
     const Platform platform = read_platform(point.platform);
     const auto executed = [&](Recompute recompute) {
       point.options = options_of(recompute, AttentionKernel::unfused);
-      return estimate(point, platform).counts.executed().value;
+      return estimate_step(point, platform).counts.executed().value;
     };
 
     const double more = executed(Recompute::selective) - executed(Recompute::none);
@@ -104,4 +104,4 @@ TEST(Throughput, HasEachNumberOfItsPoint) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

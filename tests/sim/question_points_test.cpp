@@ -12,7 +12,7 @@
 #include "tests/refusal.hpp"
 #include "tests/shapes.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using nlohmann::json;
@@ -45,7 +45,7 @@ void expect_same(const Point& is, const Point& was, const std::string& what) {
 
 TEST(Points, ComeBackAsTheyWere) {
   for (std::int64_t number = 0; number < 140; ++number) {
-    Point point = testing::drawn_uneven_point(number, 24).point;
+    Point point = drawn_uneven_point(number, 24).point;
     if (number % 3 == 0) point.software = "pytorch-fsdp";
 
     const Point again = point_from_json(to_json(point));
@@ -151,4 +151,4 @@ TEST(Answers, SayWhichTimeIsNegative) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -9,7 +9,7 @@
 #include "sim/question/point_json.hpp"
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 Point pipeline(const std::string& order) {
@@ -67,8 +67,8 @@ TEST(RankOrder, MovesWhichAxisCrossesNodes) {
 TEST(RankOrder, CostsWhatItsAxesCrossNodesFor) {
   const Platform frontier = read_platform("frontier");
 
-  const Outcome data_inside = estimate(pipeline("x,y,z,data,pipe"), frontier).outcome;
-  const Outcome pipe_inside = estimate(pipeline("x,y,z,pipe,data"), frontier).outcome;
+  const Outcome data_inside = estimate_step(pipeline("x,y,z,data,pipe"), frontier).outcome;
+  const Outcome pipe_inside = estimate_step(pipeline("x,y,z,pipe,data"), frontier).outcome;
 
   EXPECT_LT(busy(data_inside, Axis::data), busy(pipe_inside, Axis::data));
   EXPECT_GT(busy(data_inside, Axis::pipe), busy(pipe_inside, Axis::pipe));
@@ -91,4 +91,4 @@ TEST(RankOrder, IsRefusedWhereEachRanksDeviceIsSaid) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

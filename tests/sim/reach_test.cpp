@@ -10,7 +10,7 @@
 
 #include "tests/sim/programs.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 constexpr TimedStep post{StepKind::post, on::x, 0, 0, {}};
@@ -132,4 +132,4 @@ TEST(Reach, IsThatOfTheProgramWrittenOut) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -11,7 +11,7 @@
 #include "schedule/models/fit.hpp"
 #include "schedule/models/model_file.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -121,7 +121,7 @@ void expect_each_is_the_point_alone(Point point, const Platform& platform) {
     const Candidate& c = result.feasible[i];
     point.grid = c.grid;
     point.options.micro_batches = c.micro_batches;
-    const Estimate alone = estimate(point, platform);
+    const Estimate alone = estimate_step(point, platform);
     EXPECT_EQ(c.estimate.outcome.total, alone.outcome.total) << c.grid.str();
     EXPECT_EQ(c.estimate.memory.peak, alone.memory.peak) << c.grid.str();
   }
@@ -237,4 +237,4 @@ TEST(Ranking, TopOneRegretIsWhatTheFirstChoiceLoses) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -13,7 +13,7 @@
 #include "schedule/models/model_file.hpp"
 #include "sim/estimate/search.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -67,7 +67,7 @@ std::int64_t refused(const StrategyAnswer& answer) {
 void expect_point_alone(const Strategy& strategy, Point point, const Platform& platform) {
   point.grid = strategy.grid;
   point.options = strategy.options;
-  const Estimate alone = estimate(point, platform);
+  const Estimate alone = estimate_step(point, platform);
   EXPECT_NEAR(strategy.seconds / alone.outcome.total, 1.0, 1e-12) << strategy.grid.str();
   EXPECT_EQ(strategy.memory, alone.memory.peak) << strategy.grid.str();
 }
@@ -334,7 +334,7 @@ TEST(Strategies, OutOfMemorySayHowFarOff) {
   EXPECT_GT(answer.closest->memory, answer.memory_limit);
   point.grid = answer.closest->grid;
   point.options = answer.closest->options;
-  EXPECT_EQ(estimate(point, read_platform("frontier")).memory.peak, answer.closest->memory);
+  EXPECT_EQ(estimate_step(point, read_platform("frontier")).memory.peak, answer.closest->memory);
 }
 
 TEST(Strategies, ThatCannotBeSaidAreRefused) {
@@ -375,4 +375,4 @@ TEST(Strategies, BeyondCountingSayHowLongTheyWouldTake) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // Korthikanti et al. 2022, Table 5: 175B on 64 A100, selective recompute, 13.75 s.
@@ -53,4 +53,4 @@ TEST(Throughput, CountsWhatRecomputeRepeatsInHfuAlone) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -16,7 +16,7 @@
 #include "sim/explain/explanation.hpp"
 #include "sim/explain/trace.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 Point tiny(std::int64_t layers, const ProcessGrid& grid) {
@@ -35,7 +35,7 @@ struct Case {
         platform(read_platform(point.platform)),
         program(lower(point, platform)),
         detail(point, platform, program),
-        outcome(estimate(program)) {}
+        outcome(estimate_step(program)) {}
 
   std::vector<Span> spans(Repeated repeated) const {
     return timeline(estimated_log(program), detail, LoggedRepetitions::all(program), repeated);
@@ -109,7 +109,7 @@ TEST(Timeline, StagesSumToTheOutcome) {
 TEST(Timeline, KernelsSumToTheExplanation) {
   const Case c(tiny(5, {2, 2, 2, 2}));
 
-  const Explanation explanation = explain(c.point, c.platform, std::nullopt);
+  const Explanation explanation = explain_step(c.point, c.platform, std::nullopt);
   const Seconds kernels = sum(c.spans(Repeated::all), SpanKind::kernel);
 
   Seconds explained;
@@ -267,4 +267,4 @@ TEST(Trace, OfALargeModelStaysBelow50MB) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -12,7 +12,7 @@
 #include "sim/explain/trace.hpp"
 #include "tests/channels.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::StartsWith;
@@ -190,4 +190,4 @@ TEST(Trace, IsSampledFromOneSpanTooMany) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -15,7 +15,7 @@
 #include "sim/conditions/idle_scales.hpp"
 #include "sim/question/point_json.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::ElementsAre;
@@ -276,4 +276,4 @@ TEST(Jitter, IsAsFarAboveItsMedianAsBelow) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -5,17 +5,17 @@
 #include "engine/backend.hpp"
 #include "tests/apart_memory.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 
 class ApartBackend final : public Backend {
  public:
-  explicit ApartBackend(Backend& kernels, Reach reach = Reach::device)
+  explicit ApartBackend(Backend& kernels, MemoryReach reach = MemoryReach::device)
       : kernels_(kernels), memory_(reach) {}
 
   ApartMemory& memory() override { return memory_; }
 
   void compute(const Device& device, const Op& op, const KernelOperands& operands,
-               const Progress& /*progress*/) override {
+               const ProgressCall& /*progress*/) override {
     KernelOperands real = operands;
     for (Tensor& input : real.inputs) input = at_its_bytes(input);
     real.output = at_its_bytes(real.output);
@@ -23,7 +23,7 @@ class ApartBackend final : public Backend {
   }
 
   void update(const reference::AdamWStep& step, const UpdateOperands& operands,
-              const Progress& /*progress*/) override {
+              const ProgressCall& /*progress*/) override {
     UpdateOperands real = operands;
     for (Tensor* tensor :
          {&real.gradient, &real.weight, &real.master, &real.first_moment, &real.second_moment}) {
@@ -43,4 +43,4 @@ class ApartBackend final : public Backend {
   ApartMemory memory_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -15,7 +15,7 @@
 #include "tests/train/made_up_weights.hpp"
 #include "tests/train/one_run.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::HasSubstr;
@@ -33,7 +33,7 @@ std::int64_t bytes_sent() {
   return sent;
 }
 
-void expect_the_processors_bits(const Case& what, const Means& means, Reach reach) {
+void expect_the_processors_bits(const Case& what, const Means& means, MemoryReach reach) {
   SCOPED_TRACE(what.grid.str() + " " + name(what.options.precision) + " " + name(means.progress));
   ReferenceBackend kernels, plain_backend;
   ApartBackend apart_backend(kernels, reach);
@@ -54,25 +54,26 @@ TEST(ApartDevice, TrainsTheBitsOfTheProcessor) {
   for (const ProcessGrid& grid : some_grids()) {
     what.grid = grid;
     what.options.precision = Precision::fp32;
-    expect_the_processors_bits(what, {}, Reach::device);
+    expect_the_processors_bits(what, {}, MemoryReach::device);
   }
   what.grid = some_grids().front();
   what.options.precision = Precision::bf16;
-  expect_the_processors_bits(what, {}, Reach::device);
+  expect_the_processors_bits(what, {}, MemoryReach::device);
 }
 
 TEST(ApartDevice, MayBeAskedByAThreadThatMovesMessages) {
   Case what;
   what.grid = some_grids().front();
   what.steps = 1;
-  expect_the_processors_bits(what, {Transport::ring, ProgressMode::thread}, Reach::device);
-  expect_the_processors_bits(what, {Transport::ring, ProgressMode::tiles}, Reach::device);
+  expect_the_processors_bits(what, {TransportKind::ring, ProgressMode::thread},
+                             MemoryReach::device);
+  expect_the_processors_bits(what, {TransportKind::ring, ProgressMode::tiles}, MemoryReach::device);
 }
 
 TEST(ApartDevice, IsWaitedForBeforeMpiReachesIt) {
   Case what;
   what.grid = some_grids().front();
-  expect_the_processors_bits(what, {}, Reach::mpi);
+  expect_the_processors_bits(what, {}, MemoryReach::mpi);
 }
 
 // Every byte of a ring leaves one device and comes to another.
@@ -156,8 +157,8 @@ WholeRun whole_run(Backend& backend, const ProcessGrid& grid) {
   RunLog log;
   if (world.rank() == 0) log.open(folder.file("log.jsonl"), settings.screen);
   const Data data(settings.data, settings.model);
-  Channels channels(grid, record_step(settings.model, settings.options).channels, Transport::ring,
-                    ProgressMode::tiles, backend.memory());
+  Channels channels(grid, record_step(settings.model, settings.options).channels,
+                    TransportKind::ring, ProgressMode::tiles, backend.memory());
   Weights weights(record_step(settings.model, settings.options), grid, world.rank(),
                   backend.memory());
   weights.initialise(settings.model, settings.seed);
@@ -199,4 +200,4 @@ TEST(ApartDevice, ValidatesDrawsTextsAndSavesAsTheProcessorDoes) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

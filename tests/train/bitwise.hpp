@@ -7,7 +7,7 @@
 #include "tests/schedule/steps.hpp"
 #include "tests/train/one_run.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 
 inline std::string described(const Case& what) {
   return what.grid.str() + " " + name(what.options.precision) + " " + described(what.options) +
@@ -48,4 +48,4 @@ inline void expect_bitwise_equal(const Case& what, const Means& means) {
   EXPECT_EQ(differing_elements(run.weights, referee.run), 0);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

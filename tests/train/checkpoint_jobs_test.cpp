@@ -8,7 +8,7 @@
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "tests/train/made_up_weights.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // 5 MB of weights and moments: long enough to be stopped in the middle.
@@ -52,4 +52,4 @@ TEST(checkpoint_jobs, writes_and_another_job_reads) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -9,7 +9,7 @@
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "tests/train/made_up_weights.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::AllOf;
@@ -149,4 +149,4 @@ TEST_F(checkpoint_refusals, a_file_larger_than_may_be_written_leaves_the_older_o
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

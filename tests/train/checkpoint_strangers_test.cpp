@@ -12,7 +12,7 @@
 #include "tests/edits.hpp"
 #include "tests/train/made_up_weights.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using nlohmann::json;
@@ -183,4 +183,4 @@ TEST_F(checkpoint_strangers, with_a_tensor_that_does_not_fill_its_place) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -11,7 +11,7 @@
 #include "tests/shapes.hpp"
 #include "tests/train/made_up_weights.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::ElementsAre;
@@ -323,4 +323,4 @@ TEST(checkpoint, a_folder_belongs_to_one_job_at_a_time) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -8,7 +8,7 @@
 #include "schedule/models/fit.hpp"
 #include "tests/train/bitwise.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // Places in the lists below.
@@ -122,4 +122,4 @@ TEST(Covering, SLOW_AllCombinationsEqualTheReferee) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -4,7 +4,7 @@
 
 #include "tests/train/bitwise.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // Rooms for one weight, for some of a block, for one block and for all blocks.
@@ -50,7 +50,7 @@ TEST(DataBucket, EqualsTheRefereeOverWindows) {
   for (Case what : cases()) {
     if (what.options.zero == 0) continue;
     what.steps = 1;
-    expect_bitwise_equal(what, {Transport::window, ProgressMode::tiles});
+    expect_bitwise_equal(what, {TransportKind::window, ProgressMode::tiles});
   }
 }
 
@@ -73,4 +73,4 @@ TEST(DataBucket, TrainsWhatNoBucketsTrain) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

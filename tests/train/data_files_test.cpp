@@ -5,7 +5,7 @@
 #include "engine/train/data/data.hpp"
 #include "tests/train/shared_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::AllOf;
@@ -232,4 +232,4 @@ TEST(data_files, impossible_choices_are_refused) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

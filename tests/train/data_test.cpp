@@ -10,7 +10,7 @@
 
 #include "tests/train/shared_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::HasSubstr;
@@ -269,4 +269,4 @@ TEST(data, a_permutation_hits_every_place_once) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -22,7 +22,7 @@
 #include "tests/train/one_rank.hpp"
 #include "tests/train/shared_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using edits::expect_sentences;
@@ -177,4 +177,4 @@ TEST_F(drawn_edits, of_choices) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -14,7 +14,7 @@
 #include "tests/refusal.hpp"
 #include "tests/train/one_rank.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -344,4 +344,4 @@ TEST_F(Effects, RangesEndWhereTheySay) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

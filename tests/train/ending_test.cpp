@@ -9,7 +9,7 @@
 
 #include "tests/refusal.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using Words = std::vector<std::int32_t>;
@@ -92,4 +92,4 @@ TEST(Ending, IsTheModelsWordUnlessToldOtherwise) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

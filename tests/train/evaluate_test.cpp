@@ -12,7 +12,7 @@
 #include "engine/train/run/train.hpp"
 #include "tests/train/made_up_weights.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::AllOf;
@@ -41,7 +41,7 @@ struct Trained {
     settings.sampling.tokens = 0;
     settings.screen = Screen::silent;
     settings.folder = folder.path();
-    outcome = train(settings, world);
+    outcome = train_model(settings, world);
     asked.checkpoint = folder.file("checkpoints");
     asked.files = settings.data.validation_files;
     asked.grid = settings.grid;
@@ -140,4 +140,4 @@ TEST_F(EvaluationOf, WhatDoesNotFitIsRefused) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -6,7 +6,7 @@
 
 #include "tests/train/one_run.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // All logits of the batch, put together from every rank; ranks along y hold copies.
@@ -106,7 +106,7 @@ TEST(ExecutorRefusals, NameTheChannelWhoseMembersAreNotThoseOfItsAxis) {
   ReferenceBackend backend;
   OneRun run(what, {}, backend);
   const Program& program = run.schedule.program;
-  Channels along_x({ranks, 1, 1, 1}, program.channels, Transport::ring, ProgressMode::none,
+  Channels along_x({ranks, 1, 1, 1}, program.channels, TransportKind::ring, ProgressMode::none,
                    backend.memory());
   const auto refusal = [&](const std::vector<Communicator*>& all) -> std::string {
     try {
@@ -142,7 +142,7 @@ TEST(ExecutorRefusals, TooManyMembersAreAsWrongAsTooFew) {
   ReferenceBackend backend;
   OneRun run(what, {}, backend);
   const Program& program = run.schedule.program;
-  Channels along_z({1, 1, ranks, 1}, program.channels, Transport::ring, ProgressMode::none,
+  Channels along_z({1, 1, ranks, 1}, program.channels, TransportKind::ring, ProgressMode::none,
                    backend.memory());
   for (const char* purpose : {"gather", "reduce"}) {
     const Channel channel{Axis::z, purpose};
@@ -157,4 +157,4 @@ TEST(ExecutorRefusals, TooManyMembersAreAsWrongAsTooFew) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

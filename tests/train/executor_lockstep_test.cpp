@@ -6,7 +6,7 @@
 #include "tests/shapes.hpp"
 #include "tests/train/bitwise.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // The default schedule, with and without bf16, and one that differs from it in every option.
@@ -100,9 +100,9 @@ TEST(ExecutorEqualsLockstep, OverWindowsToo) {
     Case what;
     what.grid = grid;
     what.steps = 1;
-    expect_bitwise_equal(what, {Transport::window, ProgressMode::none});
+    expect_bitwise_equal(what, {TransportKind::window, ProgressMode::none});
   }
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -9,7 +9,7 @@
 #include "tests/schedule/steps.hpp"
 #include "tests/train/one_run.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // Peak resident bytes since the last reset. /proc/self/clear_refs resets it (Linux, proc(5)).
@@ -31,7 +31,7 @@ struct Growth {
   double counted = 0.0;
 };
 
-Growth growth_of(const Case& what, Transport transport) {
+Growth growth_of(const Case& what, TransportKind transport) {
   {
     Case warm = what;  // MPI and BLAS are up, with their buffers, after a step of a single layer
     warm.model.layers = 1;
@@ -71,7 +71,7 @@ TEST(ExecutorMemory, GrowsByTheCountedPeakWithin10Percent) {
   for (Precision precision : {Precision::fp32, Precision::bf16}) {
     what.options.precision = precision;
 
-    const Growth growth = growth_of(what, Transport::ring);
+    const Growth growth = growth_of(what, TransportKind::ring);
 
     const double ratio = growth.measured / growth.counted;
     std::printf("peak %s: %.1f MB measured, %.1f of it scratch, %.1f counted, ratio %.3f\n",
@@ -84,4 +84,4 @@ TEST(ExecutorMemory, GrowsByTheCountedPeakWithin10Percent) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

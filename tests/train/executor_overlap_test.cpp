@@ -6,7 +6,7 @@
 #include "tests/schedule/steps.hpp"
 #include "tests/train/one_run.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // All bytes of the weights and the optimizer's state of this rank after a few steps.
@@ -39,7 +39,7 @@ TEST(ExecutorOverlap, ChangesNoBitInAnyProgressMode) {
       for (ProgressMode mode : {ProgressMode::tiles, ProgressMode::thread, ProgressMode::none}) {
         for (const Overlap& overlap : {Overlap{}, Overlap{true, false, true, false}}) {
           what.options.overlap = overlap;
-          EXPECT_TRUE(trained(what, {Transport::ring, mode}) == expected)
+          EXPECT_TRUE(trained(what, {TransportKind::ring, mode}) == expected)
               << grid.str() << " " << name(mode) << " " << described(what.options);
         }
       }
@@ -53,13 +53,14 @@ TEST(ExecutorOverlap, OfAnyWindowChangesNoBit) {
   what.options.overlap = {};
   for (std::int64_t window : {0, 1, 5}) {
     what.options.in_flight_blocks = window;
-    EXPECT_TRUE(trained(what, {Transport::ring, ProgressMode::tiles}) == expected) << window;
+    EXPECT_TRUE(trained(what, {TransportKind::ring, ProgressMode::tiles}) == expected) << window;
   }
 }
 
 // A second run of the same is the same, whatever the transport.
 TEST(ExecutorOverlap, RunsRepeatBitByBit) {
-  for (Transport transport : {Transport::ring, Transport::library, Transport::window}) {
+  for (TransportKind transport :
+       {TransportKind::ring, TransportKind::library, TransportKind::window}) {
     const Case what = plain(some_grids().front(), Precision::bf16);
     const Means means{transport, ProgressMode::tiles};
 
@@ -87,4 +88,4 @@ TEST(ExecutorOverlap, ExposedSecondsAreThoseOfAllWaits) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

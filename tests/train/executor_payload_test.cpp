@@ -6,11 +6,11 @@
 #include "tests/schedule/steps.hpp"
 #include "tests/train/one_run.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // One step's traffic, by channel.
-std::vector<MpiTraffic> traffic_of_a_step(const Case& what, Transport transport) {
+std::vector<MpiTraffic> traffic_of_a_step(const Case& what, TransportKind transport) {
   ReferenceBackend backend;
   OneRun run(what, {transport, ProgressMode::none}, backend);
   reset_mpi_traffic();
@@ -49,7 +49,7 @@ std::vector<Case> cases() {
 
 TEST(ExecutorPayload, OfTheLibrarysCollectivesIsCountedToTheByte) {
   for (const Case& what : cases()) {
-    const auto traffic = traffic_of_a_step(what, Transport::library);
+    const auto traffic = traffic_of_a_step(what, TransportKind::library);
 
     const Counts expected = expected_of(what);
     ASSERT_EQ(traffic.size(), expected.payload.size());
@@ -66,7 +66,7 @@ TEST(ExecutorPayload, OfTheLibrarysCollectivesIsCountedToTheByte) {
 // the counted rung states their mean, so that a line's members together send exactly that.
 void expect_rings_counted(const Case& what) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  const auto traffic = traffic_of_a_step(what, Transport::ring);
+  const auto traffic = traffic_of_a_step(what, TransportKind::ring);
 
   const Counts expected = expected_of(what);
   ASSERT_EQ(traffic.size(), expected.payload.size());
@@ -114,7 +114,7 @@ TEST(ExecutorPayload, OfMessagesIsCountedToTheByte) {
       what.options.cut_messages = random() % 2 == 0;
       what.sequences = 8 * what.options.micro_batches;
       const std::int64_t rank = rank_in(MPI_COMM_WORLD);
-      const auto traffic = traffic_of_a_step(what, Transport::library);
+      const auto traffic = traffic_of_a_step(what, TransportKind::library);
 
       const Counts expected = expected_of(what, stage_of(grid, rank));
       std::int64_t messages = 0;
@@ -138,4 +138,4 @@ TEST(ExecutorPayload, OfMessagesIsCountedToTheByte) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

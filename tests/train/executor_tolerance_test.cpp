@@ -6,7 +6,7 @@
 #include "engine/reference/scatter.hpp"
 #include "tests/train/one_run.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // After one step the first moment is (1 - beta1) times the clipped gradient. Largest difference to
@@ -29,8 +29,8 @@ double largest_difference(const OneRun& run, const Lockstep<float>& referee) {
   return largest;
 }
 
-constexpr std::array<Transport, 3> transports{Transport::ring, Transport::library,
-                                              Transport::window};
+constexpr std::array<TransportKind, 3> transports{TransportKind::ring, TransportKind::library,
+                                                  TransportKind::window};
 
 struct Bounds {
   double loss = 0.0;
@@ -38,7 +38,7 @@ struct Bounds {
   double gradient = 0.0;
 };
 
-void expect_close(const Case& what, Transport transport, const Bounds& bounds) {
+void expect_close(const Case& what, TransportKind transport, const Bounds& bounds) {
   SCOPED_TRACE(what.grid.str() + " " + name(transport));
   const Referee referee(what);
   TunedBackend backend;
@@ -75,7 +75,7 @@ TEST(ExecutorTolerance, InFp32WithUnfusedAttention) {
     what.options.precision = Precision::fp32;
     what.options.attention = AttentionKernel::unfused;
     what.options.recompute = Recompute::selective;
-    expect_close(what, Transport::ring, bounds);
+    expect_close(what, TransportKind::ring, bounds);
   }
 }
 
@@ -86,7 +86,7 @@ TEST(ExecutorTolerance, InFp32WithUnfusedAttention) {
 TEST(ExecutorTolerance, InBf16WithTunedKernelsOverEveryTransport) {
   const Bounds bounds{1.0 / 128, 0.025, 0.10};
   for (const ProcessGrid& grid : some_grids()) {
-    for (Transport transport : transports) {
+    for (TransportKind transport : transports) {
       Case what;
       what.steps = 1;
       what.grid = grid;
@@ -96,4 +96,4 @@ TEST(ExecutorTolerance, InBf16WithTunedKernelsOverEveryTransport) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -13,7 +13,7 @@
 #include "engine/train/checkpoint/imported.hpp"
 #include "tests/train/one_rank.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using nlohmann::json;
@@ -299,4 +299,4 @@ TEST_F(ExportedAgain, EndWordsOfARecordAreWordsOfTheModel) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

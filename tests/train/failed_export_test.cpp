@@ -8,7 +8,7 @@
 #include "engine/train/checkpoint/foreign_writer.hpp"
 #include "tests/train/shared_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::HasSubstr;
@@ -63,4 +63,4 @@ TEST(failed_export, leaves_the_folder_as_it_was) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -11,7 +11,7 @@
 #include "support/random.hpp"
 #include "tests/train/one_rank.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using nlohmann::json;
@@ -396,4 +396,4 @@ TEST_F(ForeignFolders, OfOursHaveMatricesSideBySide) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

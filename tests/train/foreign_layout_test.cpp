@@ -11,7 +11,7 @@
 #include "tests/edits.hpp"
 #include "tests/golden.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using nlohmann::json;
@@ -57,7 +57,7 @@ json llama() {
 }
 
 json values_of(const Model& model) {
-  return json_of(model_record_fields().values(model));
+  return json_of_values(model_record_fields().values(model));
 }
 
 // An entry that is edited is refused, or the model is another one.
@@ -122,4 +122,4 @@ TEST(ForeignLayout, EachTensorHoldsItsElements) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

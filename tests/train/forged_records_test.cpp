@@ -17,7 +17,7 @@
 #include "tests/train/made_up_weights.hpp"
 #include "tests/train/one_rank.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 namespace files = std::filesystem;
@@ -288,4 +288,4 @@ TEST_F(ForgedRecords, AreNotWrittenThroughLinks) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -9,7 +9,7 @@
 #include "tests/golden.hpp"
 #include "tests/train/one_rank.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 class Header : public OneRank {};
@@ -229,4 +229,4 @@ TEST_F(Header, RefusesARunThatNeedsMoreThanThereIs) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

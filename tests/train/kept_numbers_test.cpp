@@ -10,7 +10,7 @@
 #include "tests/golden.hpp"
 #include "tests/train/shared_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 std::string made_up_text() {
@@ -67,4 +67,4 @@ TEST(KeptNumbers, OfTheDataAreTheGoldenOnes) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -14,7 +14,7 @@
 #include "tests/train/one_run.hpp"
 #include "tests/train/shared_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::ElementsAre;
@@ -26,7 +26,7 @@ struct Drawing {
       : model(of),
         options(asked),
         program(record_evaluation(model, options, stage_of(grid, world.rank()))),
-        channels(grid, program.channels, Transport::ring, ProgressMode::none, backend.memory()),
+        channels(grid, program.channels, TransportKind::ring, ProgressMode::none, backend.memory()),
         weights(program, grid, world.rank(), backend.memory()),
         sampler({world, channels, backend}, model, options, 5, weights) {
     weights.initialise(model, run_seed);
@@ -132,7 +132,7 @@ TEST(Sampler, GivesTheLogitsThatTheLikeliestWordIsDrawnBy) {
 class CountingBackend : public ReferenceBackend {
  public:
   void compute(const Device& device, const Op& op, const KernelOperands& operands,
-               const Progress& progress) override {
+               const ProgressCall& progress) override {
     if (op.kind == OpKind::gemm) rows += operands.output.rows;
     ReferenceBackend::compute(device, op, operands, progress);
   }
@@ -143,7 +143,7 @@ TEST(KeyValueCache, ReadsEachWordOnce) {
   const ProcessGrid grid = grids_of_all_ranks().front();
   Drawing run(grid);
   CountingBackend counting;
-  Channels channels(grid, run.program.channels, Transport::ring, ProgressMode::none,
+  Channels channels(grid, run.program.channels, TransportKind::ring, ProgressMode::none,
                     counting.memory());
   Weights weights(run.program, grid, run.world.rank(), counting.memory());
   Sampler sampler({run.world, channels, counting}, run.model, run.options, 5, weights);
@@ -195,4 +195,4 @@ TEST(Completions, RefuseFilesThatCannotBeCompleted) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

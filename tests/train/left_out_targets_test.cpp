@@ -10,7 +10,7 @@
 #include "engine/words.hpp"
 #include "tests/train/shared_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::Each;
@@ -209,7 +209,7 @@ TEST(left_out_targets, every_grid_loses_alike) {
     settings.sampling.tokens = 0;
     settings.screen = Screen::silent;
     settings.folder = folder.file(grid.str());
-    outcomes.push_back(train(settings, world));
+    outcomes.push_back(train_model(settings, world));
   }
 
   for (const TrainOutcome& outcome : outcomes) {
@@ -220,4 +220,4 @@ TEST(left_out_targets, every_grid_loses_alike) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -17,7 +17,7 @@
 #include "support/random.hpp"
 #include "tests/train/shared_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::HasSubstr;
@@ -81,7 +81,7 @@ TEST(UnsoundUpdates, AreNeverSaved) {
       settings.checkpoint_every = every;
       settings.folder = folder.file(fmt::format("run-{}", number++));
 
-      const std::string sentence = refusal([&] { train(settings, world); });
+      const std::string sentence = refusal([&] { train_model(settings, world); });
 
       EXPECT_THAT(sentence, HasSubstr("training has diverged: ")) << length << ' ' << every;
       EXPECT_THAT(sentence, HasSubstr("lower --learning-rate"));
@@ -96,14 +96,14 @@ TEST(UnsoundUpdates, LeaveTheLastSoundCheckpoint) {
   World world;
   TrainSettings settings = run_on(folder, text_with(0));
   settings.length.steps = 3;
-  const std::string sound = train(settings, world).checkpoint;
+  const std::string sound = train_model(settings, world).checkpoint;
   TrainSettings rest = settings;
   rest.resume = checkpoints_of(settings);
   rest.length.steps = 6;
   rest.checkpoint_every = 1;
   rest.learning_rate = {.peak = 1e30, .last_part = 1.0, .warm_up_steps = 0};
 
-  EXPECT_THAT(refusal([&] { train(rest, world); }),
+  EXPECT_THAT(refusal([&] { train_model(rest, world); }),
               HasSubstr("training has diverged: after step 4"));
 
   EXPECT_EQ(finished_checkpoints(checkpoints_of(settings)), std::vector<std::string>{sound});
@@ -140,7 +140,7 @@ struct Spike {
 // Where the run's one odd step is, by its own log.
 Spike spike_of(const TrainSettings& settings, World& world) {
   Spike spike;
-  spike.whole = train(settings, world);
+  spike.whole = train_model(settings, world);
   double largest = 0.0, next = 0.0;
   for (const nlohmann::json& line : lines_of(settings, "step")) {
     const double norm = line.at("gradient_norm");
@@ -166,13 +166,13 @@ TEST(BadSteps, AreSkippedAndTheirRunGoesOnFromWhereItStops) {
   TrainSettings skips = settings;
   skips.bad_steps = BadSteps::skip;
   skips.folder += "-skip";
-  const TrainOutcome skipped = train(skips, world);
+  const TrainOutcome skipped = train_model(skips, world);
   settings.folder += "-stop";
-  const std::string sentence = refusal([&] { train(settings, world); });
+  const std::string sentence = refusal([&] { train_model(settings, world); });
   TrainSettings rest = skips;
   rest.resume = checkpoints_of(settings);
   rest.folder += "-rest";
-  const TrainOutcome resumed = train(rest, world);
+  const TrainOutcome resumed = train_model(rest, world);
 
   EXPECT_EQ(first(skipped.losses, 12), first(spike.whole.losses, 12));
   EXPECT_NE(skipped.losses[12], spike.whole.losses[12]);
@@ -195,7 +195,7 @@ TEST(BadSteps, ChangeNothingWhereTheyAreSkipped) {
   settings.checkpoint_every = 1;
   settings.keep_checkpoints = steps;
   settings.folder += "-skip";
-  train(settings, world);
+  train_model(settings, world);
 
   const auto saved = [&](std::int64_t step) {
     const std::string text =
@@ -217,7 +217,7 @@ TEST(BadSteps, AreGoneBackFromToTheNewestCheckpoint) {
   settings.checkpoint_every = 5;
   settings.folder += "-rewind";
 
-  const TrainOutcome outcome = train(settings, world);
+  const TrainOutcome outcome = train_model(settings, world);
 
   const std::vector<nlohmann::json> back = lines_of(settings, "rewind");
   ASSERT_EQ(back.size(), 1U);
@@ -238,7 +238,7 @@ TEST(BadSteps, AreGoneBackFromToTheStart) {
   settings.bad_steps = BadSteps::rewind;
   settings.folder += "-rewind";
 
-  train(settings, world);
+  train_model(settings, world);
 
   EXPECT_EQ(lines_of(settings, "rewind").front().at("step"), 0);
 }
@@ -252,7 +252,7 @@ TEST(BadSteps, EndTheRunWhereNothingHelps) {
     settings.bad_steps = what;
     settings.folder = folder.file(name(what));
 
-    EXPECT_THAT(refusal([&] { train(settings, world); }),
+    EXPECT_THAT(refusal([&] { train_model(settings, world); }),
                 HasSubstr("the last of 10 bad steps without a sound one"));
   }
 }
@@ -262,13 +262,13 @@ TEST(BadSteps, ThatDoNotComeChangeNoBit) {
   World world;
   TrainSettings settings = run_on(folder, text_with(0));
   settings.length.steps = 5;
-  const TrainOutcome plain = train(settings, world);
+  const TrainOutcome plain = train_model(settings, world);
   for (const BadSteps what : {BadSteps::skip, BadSteps::rewind}) {
     settings.bad_steps = what;
     settings.optimizer.largest_norm = 1e9;
     settings.folder = folder.file(name(what));
 
-    const TrainOutcome outcome = train(settings, world);
+    const TrainOutcome outcome = train_model(settings, world);
 
     EXPECT_EQ(outcome.losses, plain.losses);
     EXPECT_EQ(outcome.validation_loss, plain.validation_loss);
@@ -287,7 +287,7 @@ TEST(StepsWithoutTargets, HaveNoLossAndASoundGradient) {
   settings.data.validation_files = {folder.write("held-out.jsonl", lines)};
   settings.length.steps = 5;
 
-  const TrainOutcome outcome = train(settings, world);
+  const TrainOutcome outcome = train_model(settings, world);
 
   const std::vector<nlohmann::json> logged = lines_of(settings, "step");
   ASSERT_EQ(logged.size(), 5U);
@@ -311,7 +311,7 @@ TEST(Checkpoints, AreWrittenByTheClockUnlessRefused) {
   const auto saved_at = [&](double minutes) {
     settings.checkpoint_minutes = minutes;
     settings.folder = folder.file(fmt::format("minutes-{:g}", minutes));
-    train(settings, world);
+    train_model(settings, world);
     std::vector<std::int64_t> at;
     for (const nlohmann::json& line : lines_of(settings, "checkpoint"))
       at.push_back(line.at("step"));
@@ -332,7 +332,7 @@ TEST(Checkpoints, ThatAreDamagedAndOlderDoNotEndAResume) {
   settings.length.steps = 4;
   settings.checkpoint_every = 1;
   settings.keep_checkpoints = 4;
-  train(settings, world);
+  train_model(settings, world);
   for (const std::int64_t hurt : {1, 3, 4}) {
     const std::string path = fmt::format("{}/step-{:08}.json", checkpoints_of(settings), hurt);
     const std::string before = content_of(path);
@@ -342,7 +342,7 @@ TEST(Checkpoints, ThatAreDamagedAndOlderDoNotEndAResume) {
     rest.length.steps = 5;
     rest.folder = folder.file(fmt::format("after-{}", hurt));
 
-    const std::string sentence = refusal([&] { train(rest, world); });
+    const std::string sentence = refusal([&] { train_model(rest, world); });
 
     if (hurt == 4) {
       EXPECT_THAT(sentence, HasSubstr("step-00000003.json is whole and can be used instead"));
@@ -366,7 +366,7 @@ TEST(DiskRoom, IsCountedAsItIsUsed) {
     settings.keep_checkpoints = keep;
     settings.folder = folder.file(fmt::format("keep-{}", keep));
     const DiskNeed need = counted_disk(settings, 0);
-    const std::string newest = train(settings, world).checkpoint;
+    const std::string newest = train_model(settings, world).checkpoint;
 
     EXPECT_EQ(need.checkpoints, std::min<std::int64_t>(keep + 1, 5));
     const std::string data = newest.substr(0, newest.size() - 4) + "safetensors";
@@ -393,4 +393,4 @@ TEST(DiskRoom, ThatIsNotThereIsRefusedWithNumbers) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -13,7 +13,7 @@
 #include "tests/host.hpp"
 #include "tests/train/shared_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 
 // Neither 11 words nor 12 columns divide by 8, so that grids of 8 ranks pad, and leave ranks empty.
 inline Model small_model() {
@@ -98,4 +98,4 @@ inline TrainingState made_up_state(std::int64_t step) {
   return state;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

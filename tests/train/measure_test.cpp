@@ -13,7 +13,7 @@
 #include "engine/train/measure/step_values.hpp"
 #include "tests/train/shared_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -98,4 +98,4 @@ TEST(StepValues, EveryOperationOfAStepIsComputedAlone) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

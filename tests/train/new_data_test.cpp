@@ -9,7 +9,7 @@
 #include "engine/train/run/train.hpp"
 #include "tests/train/shared_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::HasSubstr;
@@ -47,7 +47,7 @@ TEST(NewData, AreReadFromTheirBeginningAndTheSameFromWhereTheyWere) {
   World world;
   TrainSettings first = small_run(folder, "first");
   first.data.files = {folder.write("a.txt", text_of("the quick brown fox "))};
-  const TrainOutcome before = train(first, world);
+  const TrainOutcome before = train_model(first, world);
   struct Resumed {
     const char* name;
     std::vector<std::string> files, validation_files, changes;
@@ -68,7 +68,7 @@ TEST(NewData, AreReadFromTheirBeginningAndTheSameFromWhereTheyWere) {
     second.length.steps = 3;
     second.resume = before.checkpoint;
 
-    const TrainOutcome outcome = train(second, world);
+    const TrainOutcome outcome = train_model(second, world);
 
     EXPECT_EQ(read_training_state(outcome.checkpoint).position, resumed.position);
     const auto said = testing::Conditional(
@@ -79,4 +79,4 @@ TEST(NewData, AreReadFromTheirBeginningAndTheSameFromWhereTheyWere) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -11,7 +11,7 @@
 
 #include "engine/train/sample/pick.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 struct Question {
@@ -156,4 +156,4 @@ TEST(Nucleus, HasNoWordWhoseLogitIsNoNumber) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -7,7 +7,7 @@
 #include "tests/train/bitwise.hpp"
 #include "tests/train/made_up_weights.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 std::vector<Case> cases() {
@@ -38,7 +38,7 @@ TEST(Offload, TrainsWhatAnOptimizerOnTheDeviceTrains) {
     Case kept = what;
     kept.options.offload_bucket = 0;
     ReferenceBackend backend, other_backend;
-    ApartBackend apart(other_backend, Reach::device);
+    ApartBackend apart(other_backend, MemoryReach::device);
     OneRun on_device(kept, {}, backend), on_host(what, {}, backend), out_of_reach(what, {}, apart);
 
     for (std::int64_t number = 1; number <= what.steps; ++number) {
@@ -56,4 +56,4 @@ TEST(Offload, TrainsWhatAnOptimizerOnTheDeviceTrains) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

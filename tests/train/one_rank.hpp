@@ -5,7 +5,7 @@
 
 #include "tests/train/shared_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 
 class OneRank : public ::testing::Test {
  protected:
@@ -14,4 +14,4 @@ class OneRank : public ::testing::Test {
   }
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -17,7 +17,7 @@
 #include "engine/reference/lockstep.hpp"
 #include "schedule/order/step.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 
 inline constexpr std::uint64_t run_seed = 7;
 
@@ -43,7 +43,7 @@ inline Batch batch_of(const Case& what, std::int64_t number) {
 }
 
 struct Means {
-  Transport transport = Transport::ring;
+  TransportKind transport = TransportKind::ring;
   ProgressMode progress = ProgressMode::none;
 };
 
@@ -232,4 +232,4 @@ inline std::vector<ProcessGrid> some_grids() {
   return grids;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -16,10 +16,9 @@
 #include "tests/drawn_steps.hpp"
 #include "tests/train/one_rank.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
-using testing::Draw;
 using ::testing::HasSubstr;
 
 using Passes = OneRank;
@@ -47,8 +46,8 @@ TrainSettings drawn_run(std::int64_t number) {
         draw.of<std::int64_t>("z", {1, 1, 2, 3}), draw.of<std::int64_t>("data", {1, 1, 2, 5}),
         draw.of<std::int64_t>("pipe", {1, 1, 2, 3}));
     if (settings.grid.size() > 8) continue;
-    settings.options = testing::drawn_options(
-        draw, orders[static_cast<std::size_t>(number) % orders.size()], number / 5 % 4);
+    settings.options = drawn_options(draw, orders[static_cast<std::size_t>(number) % orders.size()],
+                                     number / 5 % 4);
     settings.options.sequence_parallel = draw.often("sequence parallel", 70);
     settings.batch = draw.of<std::int64_t>("sequences", {1, 2, 4}) *
                      batch_unit(settings.grid, settings.options.micro_batches);
@@ -165,4 +164,4 @@ TEST_F(Passes, AreCountedBeforeTheyAreMade) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

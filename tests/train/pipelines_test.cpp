@@ -7,7 +7,7 @@
 #include "tests/train/bitwise.hpp"
 #include "tests/train/made_up_weights.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 struct OfStage {
@@ -77,7 +77,7 @@ TEST(Pipelines, EqualTheRefereeInEveryOrder) {
 TEST(Pipelines, EqualTheRefereeOverWindows) {
   for (Case what : pipelines()) {
     what.steps = 1;
-    expect_bitwise_equal(what, {Transport::window, ProgressMode::tiles});
+    expect_bitwise_equal(what, {TransportKind::window, ProgressMode::tiles});
   }
 }
 
@@ -88,15 +88,15 @@ TEST(Pipelines, EqualTheRefereeOverTheLibrary) {
         std::ranges::all_of(all_axes, [&](Axis axis) { return what.grid.extent(axis) <= 2; });
     if (!pairs) continue;
     what.steps = 1;
-    expect_bitwise_equal(what, {Transport::library, ProgressMode::none});
+    expect_bitwise_equal(what, {TransportKind::library, ProgressMode::none});
   }
 }
 
 TEST(Pipelines, TrainTheSameBitsInEveryProgressMode) {
   for (Case what : some_pipelines()) {
     what.steps = 1;
-    expect_bitwise_equal(what, {Transport::ring, ProgressMode::thread});
-    expect_bitwise_equal(what, {Transport::ring, ProgressMode::tiles});
+    expect_bitwise_equal(what, {TransportKind::ring, ProgressMode::thread});
+    expect_bitwise_equal(what, {TransportKind::ring, ProgressMode::tiles});
   }
 }
 
@@ -171,4 +171,4 @@ TEST(PipelineRefusals, SayWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -13,7 +13,7 @@
 #include "tests/golden.hpp"
 #include "tests/train/shared_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 struct Variant {
@@ -98,7 +98,7 @@ TEST(RecordedRun, HasTheNumbersOfEveryOtherOne) {
     SCOPED_TRACE(variant.grid.str());
     const TrainSettings settings = settings_of(variant, folder, number++);
 
-    const TrainOutcome outcome = train(settings, world);
+    const TrainOutcome outcome = train_model(settings, world);
 
     const TrainingState state = read_training_state(outcome.checkpoint);
     const std::string text = numbers_of(settings) + fmt::format("position {}\n", state.position);
@@ -107,4 +107,4 @@ TEST(RecordedRun, HasTheNumbersOfEveryOtherOne) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

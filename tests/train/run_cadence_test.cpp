@@ -19,7 +19,7 @@
 #include "tests/golden.hpp"
 #include "tests/train/shared_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::ElementsAre;
@@ -65,7 +65,7 @@ TEST(RunCadence, ValidatesAndSavesAfterEveryNthStepAndAtTheEnd) {
   settings.checkpoint_every = 3;
   settings.keep_checkpoints = 2;
 
-  const TrainOutcome outcome = train(settings, world);
+  const TrainOutcome outcome = train_model(settings, world);
 
   const auto steps = steps_by_kind(settings);
   EXPECT_EQ(steps.at("step"), (Steps{1, 2, 3, 4, 5, 6, 7}));
@@ -88,7 +88,7 @@ TEST(RunCadence, WhatIsDueWithTheLastStepIsDoneOnce) {
   settings.validate_every = 3;
   settings.checkpoint_every = 2;
 
-  train(settings, world);
+  train_model(settings, world);
 
   const auto steps = steps_by_kind(settings);
   EXPECT_EQ(steps.at("validation"), (Steps{3, 6}));
@@ -102,7 +102,7 @@ TEST(RunCadence, NothingIsDueInBetweenWhereNothingIsAskedFor) {
   settings.validate_every = 0;
   settings.checkpoint_every = 0;
 
-  train(settings, world);
+  train_model(settings, world);
 
   const auto steps = steps_by_kind(settings);
   EXPECT_EQ(steps.at("validation"), Steps{7});
@@ -115,21 +115,21 @@ TEST(RunCadence, GoesOnCountingAfterAResume) {
   World world;
   TrainSettings first = small_run(folder);
   first.length.steps = 4;
-  const TrainOutcome before = train(first, world);
+  const TrainOutcome before = train_model(first, world);
   TrainSettings second = first;
   second.length.steps = 9;
   second.validate_every = 3;
   second.folder = folder.path() + "/second";
   second.resume = before.checkpoint;
 
-  const TrainOutcome outcome = train(second, world);
+  const TrainOutcome outcome = train_model(second, world);
 
   const auto steps = steps_by_kind(second);
   EXPECT_EQ(steps.at("step"), (Steps{5, 6, 7, 8, 9}));
   EXPECT_EQ(steps.at("end"), Steps{9});
   EXPECT_EQ(outcome.losses.size(), 5U);
   EXPECT_EQ(steps.at("validation").back(), 9);
-  EXPECT_THAT(refusal([&] { train(second, world); }), HasSubstr("holds an earlier run"));
+  EXPECT_THAT(refusal([&] { train_model(second, world); }), HasSubstr("holds an earlier run"));
 }
 
 TEST(RunCadence, TextsAreOfTheLengthAskedFor) {
@@ -141,7 +141,7 @@ TEST(RunCadence, TextsAreOfTheLengthAskedFor) {
   settings.sampling.texts = 3;
   settings.sampling.tokens = 5;
 
-  const TrainOutcome outcome = train(settings, world);
+  const TrainOutcome outcome = train_model(settings, world);
 
   ASSERT_EQ(outcome.texts.size(), 3U);
   for (const std::vector<std::int32_t>& text : outcome.texts) {
@@ -221,7 +221,7 @@ TrainSettings made_up_settings() {
   settings.resume = "earlier";
   settings.changes = {"--seed 3 instead of 1"};
   settings.folder = "some/folder";
-  settings.transport = Transport::window;
+  settings.transport = TransportKind::window;
   settings.progress = ProgressMode::thread;
   settings.seed = 9;
   return settings;
@@ -437,4 +437,4 @@ TEST(TrainFlags, RangesEndWhereTheySay) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

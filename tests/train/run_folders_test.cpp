@@ -14,7 +14,7 @@
 #include "tests/train/made_up_weights.hpp"
 #include "tests/train/one_rank.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 namespace files = std::filesystem;
@@ -283,7 +283,7 @@ TEST_F(RunFolders, KeepEachPartOfTheChoicesOfTransports) {
         ++number;
         choices.push_back({"channel" + std::to_string(number),
                            {kind, owed, precision, number, 100 * number},
-                           number % 2 == 0 ? Transport::window : Transport::library,
+                           number % 2 == 0 ? TransportKind::window : TransportKind::library,
                            {}});
       }
     }
@@ -300,4 +300,4 @@ TEST_F(RunFolders, KeepEachPartOfTheChoicesOfTransports) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -13,7 +13,7 @@
 
 #include "tests/train/one_rank.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 class RunLogs : public OneRank {};
@@ -148,4 +148,4 @@ TEST_F(RunLogs, GoOnBehindALineThatAnEarlierRunLeftTorn) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

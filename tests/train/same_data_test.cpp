@@ -9,7 +9,7 @@
 #include "engine/train/data/repeated_files.hpp"
 #include "tests/train/shared_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::AllOf;
@@ -98,4 +98,4 @@ TEST(RepeatedFiles, AreNamedByWhatTheyAreAndHold) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -11,7 +11,7 @@
 #include "engine/train/run/train.hpp"
 #include "tests/train/made_up_weights.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::AllOf;
@@ -37,7 +37,7 @@ struct Trained {
     settings.sampling.prompt = "the";
     settings.screen = Screen::silent;
     settings.folder = folder.path();
-    outcome = train(settings, world);
+    outcome = train_model(settings, world);
     asked.checkpoint = folder.file("checkpoints");
     asked.grid = settings.grid;
     asked.sampling = settings.sampling;
@@ -65,7 +65,7 @@ class sample_of_a_checkpoint : public testing::Test {
 };
 
 TEST_F(sample_of_a_checkpoint, is_what_training_drew_at_its_end) {
-  const Sample drawn = sample(asked_, world_);
+  const SampledTexts drawn = sample_words(asked_, world_);
 
   EXPECT_EQ(drawn.texts, trained_->outcome.texts);
   EXPECT_EQ(drawn.state.step, 20);
@@ -77,7 +77,7 @@ TEST_F(sample_of_a_checkpoint, is_what_training_drew_at_its_end) {
 TEST_F(sample_of_a_checkpoint, is_the_same_likeliest_text_on_every_grid) {
   asked_.sampling.texts = 1;
   asked_.sampling.temperature = 0.0;
-  const Sample first = sample(asked_, world_);
+  const SampledTexts first = sample_words(asked_, world_);
   ASSERT_EQ(first.texts[0].size(), 18U);
 
   std::vector<ProcessGrid> grids = grids_of(world_.size());
@@ -88,17 +88,17 @@ TEST_F(sample_of_a_checkpoint, is_the_same_likeliest_text_on_every_grid) {
   for (const ProcessGrid& grid : grids) {
     if (8 % grid.extent(Axis::x) != 0) continue;
     asked_.grid = grid;
-    EXPECT_EQ(sample(asked_, world_).texts, first.texts) << grid.str();
+    EXPECT_EQ(sample_words(asked_, world_).texts, first.texts) << grid.str();
   }
 }
 
 TEST_F(sample_of_a_checkpoint, of_the_likeliest_word_only_needs_no_temperature) {
   asked_.sampling.top_k = 1;
-  const Sample first = sample(asked_, world_);
+  const SampledTexts first = sample_words(asked_, world_);
   asked_.sampling.top_k = 0;
   asked_.sampling.temperature = 0.0;
 
-  EXPECT_EQ(first.texts, sample(asked_, world_).texts);
+  EXPECT_EQ(first.texts, sample_words(asked_, world_).texts);
   EXPECT_EQ(first.texts[0], first.texts[1]);
 }
 
@@ -107,12 +107,12 @@ TEST_F(sample_of_a_checkpoint, ends_where_it_is_told_to) {
   asked_.sampling.texts = 4;
   asked_.sampling.temperature = 1.0;
   asked_.sampling.top_p = 0.95;
-  const Texts whole = sample(asked_, world_).texts;
+  const Texts whole = sample_words(asked_, world_).texts;
   const std::size_t prompt = asked_.sampling.prompt.size();
   const std::int32_t end_word = whole[0][prompt + 5];
   asked_.sampling.endings = {{end_word}, {{whole[1][prompt + 3], whole[1][prompt + 4]}}};
 
-  const Sample ended = sample(asked_, world_);
+  const SampledTexts ended = sample_words(asked_, world_);
 
   ASSERT_EQ(ended.texts.size(), whole.size());
   for (std::size_t i = 0; i < whole.size(); ++i) {
@@ -130,12 +130,12 @@ TEST_F(sample_of_a_checkpoint, of_a_nucleus_is_the_same_text_on_every_grid) {
   asked_.sampling.texts = 1;
   asked_.sampling.temperature = 1.0;
   asked_.sampling.top_p = 0.9;
-  const Sample first = sample(asked_, world_);
+  const SampledTexts first = sample_words(asked_, world_);
 
   for (const ProcessGrid& grid : grids_of(world_.size())) {
     if (8 % grid.extent(Axis::x) != 0) continue;
     asked_.grid = grid;
-    EXPECT_EQ(sample(asked_, world_).texts, first.texts) << grid.str();
+    EXPECT_EQ(sample_words(asked_, world_).texts, first.texts) << grid.str();
   }
 }
 
@@ -144,9 +144,11 @@ TEST_F(sample_of_a_checkpoint, has_another_text_for_each_place_and_seed) {
   asked_.sampling.texts = 3;
   asked_.sampling.seed = 1;
   std::set<std::vector<std::int32_t>> seen;
-  for (const std::vector<std::int32_t>& text : sample(asked_, world_).texts) seen.insert(text);
+  for (const std::vector<std::int32_t>& text : sample_words(asked_, world_).texts)
+    seen.insert(text);
   asked_.sampling.seed = (std::uint64_t{1} << 32) + 1;
-  for (const std::vector<std::int32_t>& text : sample(asked_, world_).texts) seen.insert(text);
+  for (const std::vector<std::int32_t>& text : sample_words(asked_, world_).texts)
+    seen.insert(text);
 
   EXPECT_EQ(seen.size(), 6U);
 }
@@ -156,7 +158,7 @@ TEST_F(sample_of_a_checkpoint, can_be_drawn_in_bf16) {
   asked_.sampling.temperature = 0.0;
   asked_.sampling.tokens = 5;
 
-  const Sample drawn = sample(asked_, world_);
+  const SampledTexts drawn = sample_words(asked_, world_);
 
   EXPECT_EQ(std::string(drawn.texts[0].begin(), drawn.texts[0].begin() + 3), "the");
   EXPECT_EQ(drawn.texts[0].size(), 8U);
@@ -164,7 +166,7 @@ TEST_F(sample_of_a_checkpoint, can_be_drawn_in_bf16) {
 
 TEST_F(sample_of_a_checkpoint, is_one_line_of_json) {
   asked_.sampling.tokens = 3;
-  const Sample drawn = sample(asked_, world_);
+  const SampledTexts drawn = sample_words(asked_, world_);
   const std::string text = json_line(asked_, drawn);
   const nlohmann::json line = nlohmann::json::parse(text);
 
@@ -181,13 +183,14 @@ TEST_F(sample_of_a_checkpoint, is_one_line_of_json) {
 TEST_F(sample_of_a_checkpoint, that_does_not_fit_is_refused_in_words) {
   SampleSettings wrong = asked_;
   wrong.grid = {3, 1, 1, 1};
-  EXPECT_THAT(refusal([&] { sample(wrong, world_); }), HasSubstr("heads do not divide along x"));
+  EXPECT_THAT(refusal([&] { sample_words(wrong, world_); }),
+              HasSubstr("heads do not divide along x"));
   wrong = asked_;
   wrong.sampling.prompt = "caf\xC3\xA9";
-  EXPECT_THAT(refusal([&] { sample(wrong, world_); }), HasSubstr("vocabulary of 128"));
+  EXPECT_THAT(refusal([&] { sample_words(wrong, world_); }), HasSubstr("vocabulary of 128"));
   wrong = asked_;
   wrong.checkpoint = folder_.file("nowhere");
-  EXPECT_THAT(refusal([&] { sample(wrong, world_); }), HasSubstr("does not exist"));
+  EXPECT_THAT(refusal([&] { sample_words(wrong, world_); }), HasSubstr("does not exist"));
 }
 
 TEST_F(sample_of_a_checkpoint, that_does_not_name_its_words_is_refused) {
@@ -197,9 +200,9 @@ TEST_F(sample_of_a_checkpoint, that_does_not_name_its_words_is_refused) {
   Checkpoints(folder_.file("unnamed")).write(state, weights);
   asked_.checkpoint = folder_.file("unnamed");
 
-  EXPECT_THAT(refusal([&] { sample(asked_, world_); }),
+  EXPECT_THAT(refusal([&] { sample_words(asked_, world_); }),
               AllOf(HasSubstr("bytes of text or tokens"), HasSubstr("--resume")));
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -12,7 +12,7 @@
 #include <iterator>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::tests {
 
 inline int world_rank() {
   int rank = 0;
@@ -75,4 +75,4 @@ std::string refusal(const Work& work) {
   return "";
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -12,7 +12,7 @@
 #include "schedule/order/step.hpp"
 #include "tests/train/one_rank.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using nlohmann::json;
@@ -226,7 +226,7 @@ TEST_F(Spans, OfTransportsAreBusBandwidths) {
   const auto line_of = [](CollectiveKind kind, Precision precision, std::int64_t elements) {
     const ChosenCollective collective{kind, Owed::sum, precision, 4, elements};
     const std::string text =
-        table({{"z_gather", collective, Transport::library, {{Transport::library, 1.0}}}});
+        table({{"z_gather", collective, TransportKind::library, {{TransportKind::library, 1.0}}}});
     return text.substr(text.find('\n') + 1);
   };
 
@@ -245,4 +245,4 @@ TEST_F(Spans, OfTransportsAreBusBandwidths) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // Wait status of a child process in which `body` runs: signals and notes stay out of the other
@@ -85,4 +85,4 @@ TEST(Stop, a_signal_writes_nothing_below_the_stack_pointer) {
 #endif
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

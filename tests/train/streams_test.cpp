@@ -11,7 +11,7 @@
 #include "support/random.hpp"
 #include "tests/train/one_rank.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 class Streams : public OneRank {
@@ -40,7 +40,7 @@ std::string document(const std::string& prompt, const std::string& completion) {
 }
 
 // The part of a text that a stretch takes.
-std::string part_of(const std::string& text, const Stretch& stretch) {
+std::string part_of(const std::string& text, const ShareOfFile& stretch) {
   const auto whole = static_cast<double>(text.size());
   const auto from = static_cast<std::size_t>(whole * stretch.from);
   return text.substr(from, static_cast<std::size_t>(whole * stretch.to) - from);
@@ -56,7 +56,7 @@ TEST_F(Streams, ReadWhatStandsInTheirStretchOfEachFile) {
                            [i](char c) { return static_cast<char>(c + i); });
     paths.push_back(folder_.write("text" + std::to_string(i), texts.back()));
   }
-  for (const Stretch& stretch : {Stretch{0.0, 1.0}, {0.0, 0.9}, {0.9, 1.0}, {0.25, 0.5}}) {
+  for (const ShareOfFile& stretch : {ShareOfFile{0.0, 1.0}, {0.0, 0.9}, {0.9, 1.0}, {0.25, 0.5}}) {
     std::string whole;
     for (const std::string& text : texts) whole += part_of(text, stretch);
     const WordStream words(paths, stretch);
@@ -347,4 +347,4 @@ TEST_F(Streams, GoldfishAsksForAHashOfSomeWords) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -9,7 +9,7 @@
 #include "engine/train/measure/step_values.hpp"
 #include "tests/train/one_rank.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -153,7 +153,7 @@ TEST(Timings, OfCollectivesAreThoseOfEveryGroup) {
   const std::string path = folder.write("kept", all);
   Measurements measurements(world, path, "test");
 
-  measure_collectives(measurements, Transport::ring);
+  measure_collectives(measurements, TransportKind::ring);
   MPI_Barrier(MPI_COMM_WORLD);
 
   EXPECT_EQ(collective_measurements(ranks), count);
@@ -182,4 +182,4 @@ TEST_F(StepValuesOf, AnOperationHaveTheBytesOfItsOperandsAndResults) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

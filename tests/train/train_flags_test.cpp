@@ -14,7 +14,7 @@
 #include "engine/train/run/traced_step.hpp"
 #include "support/refused_words.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::HasSubstr;
@@ -74,7 +74,7 @@ TEST(TrainFlags, WordsBecomeOptions) {
   EXPECT_TRUE(settings.options.overlap.all_reduce);
   EXPECT_FALSE(settings.options.overlap.reduce_scatter);
   EXPECT_EQ(settings.options.data_reduction, DataReduction::beside_backward);
-  EXPECT_EQ(settings.transport, Transport::window);
+  EXPECT_EQ(settings.transport, TransportKind::window);
   EXPECT_EQ(settings.progress, ProgressMode::none);
 }
 
@@ -256,11 +256,11 @@ TEST(TransportChoicesJson, ComeBackAsTheyWereWithoutTimings) {
   const std::vector<TransportChoice> choices{
       {"z_gather",
        {CollectiveKind::all_gather, Owed::sum, Precision::bf16, 2, 1009},
-       Transport::library,
-       {{Transport::library, 1e-5}}},
+       TransportKind::library,
+       {{TransportKind::library, 1e-5}}},
       {"data",
        {CollectiveKind::all_reduce, Owed::max, Precision::fp32, 8, 7},
-       Transport::window,
+       TransportKind::window,
        {}}};
 
   const std::vector<TransportChoice> read = read_transport_choices(json_of(choices));
@@ -276,7 +276,7 @@ TEST(TransportChoicesJson, ComeBackAsTheyWereWithoutTimings) {
 
 TEST(TransportChoicesJson, WhatIsDamagedIsRefused) {
   const std::string sound =
-      json_of(std::vector<TransportChoice>{{"x", {}, Transport::ring, {}}}).dump();
+      json_of(std::vector<TransportChoice>{{"x", {}, TransportKind::ring, {}}}).dump();
   for (const auto& [from, to] : {std::pair{"\"ring\"", "\"pigeon\""},
                                  {"\"all-reduce\"", "\"send\""},
                                  {"\"members\"", "\"limbs\""}}) {
@@ -309,4 +309,4 @@ TEST(KernelChoicesJson, ComeBackAsTheyWere) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -9,7 +9,7 @@
 
 #include "engine/train/run/learning_rate.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 constexpr std::array decays{RateDecay::cosine, RateDecay::linear, RateDecay::wsd,
@@ -188,4 +188,4 @@ TEST(RunLength, KnowsTheTimeLeftFromTheSpeedOfThisRun) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

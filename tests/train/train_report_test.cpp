@@ -12,7 +12,7 @@
 #include "schedule/order/step.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 StepReport example() {
@@ -141,11 +141,11 @@ TEST(TransportTable, SaysBusBandwidthsAndWhatWasChosen) {
                                     1 << 20};
   const std::string text = table({{"data",
                                    collective,
-                                   Transport::window,
-                                   {{Transport::ring, 4e-3}, {Transport::window, 2e-3}}}});
+                                   TransportKind::window,
+                                   {{TransportKind::ring, 4e-3}, {TransportKind::window, 2e-3}}}});
 
   EXPECT_THAT(text, testing::HasSubstr("4.0 MiB     1.57     3.15        -  window"));
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

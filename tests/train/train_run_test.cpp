@@ -9,7 +9,7 @@
 #include "engine/train/run/train.hpp"
 #include "tests/train/shared_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 std::string write_text(const SharedFolder& folder) {
@@ -78,7 +78,7 @@ TEST(Train, LosesLessThanGuessingByFrequency) {
   settings.length.steps = 30;
   settings.sampling.tokens = 0;
 
-  const TrainOutcome outcome = train(settings, world);
+  const TrainOutcome outcome = train_model(settings, world);
 
   const Data data(settings.data, settings.model);
   const double entropy = unigram_entropy(data.validation_words(), settings.model.vocabulary);
@@ -92,7 +92,7 @@ TEST(Train, LosesAlikeOnEveryGridOfTheseRanks) {
   World world;
   std::vector<TrainOutcome> outcomes;
   for (const ProcessGrid& grid : grids_of(world.size())) {
-    outcomes.push_back(train(small_run(folder, grid), world));
+    outcomes.push_back(train_model(small_run(folder, grid), world));
   }
 
   for (const TrainOutcome& outcome : outcomes) {
@@ -119,7 +119,7 @@ TEST(Train, LosesAlikeOnPipelinesInEveryOrder) {
   TrainSettings plain = small_run(folder, grids_of(world.size()).front());
   plain.model.layers = 4;
   plain.options.micro_batches = 2;  // whose sequences are also those of a look at held-out text
-  const TrainOutcome expected = train(plain, world);
+  const TrainOutcome expected = train_model(plain, world);
   for (const PipelineOrder order :
        {PipelineOrder::one_f_one_b, PipelineOrder::gpipe, PipelineOrder::interleaved,
         PipelineOrder::zero_bubble, PipelineOrder::message_driven}) {
@@ -131,7 +131,7 @@ TEST(Train, LosesAlikeOnPipelinesInEveryOrder) {
     settings.options.order = order;
     settings.options.chunks = order == PipelineOrder::interleaved ? 2 : 1;
     settings.folder += name(order);
-    const TrainOutcome outcome = train(settings, world);
+    const TrainOutcome outcome = train_model(settings, world);
 
     ASSERT_EQ(outcome.losses.size(), 8U);
     for (std::size_t i = 0; i < 8; ++i) {
@@ -146,7 +146,7 @@ TEST(Train, LosesAlikeOnPipelinesInEveryOrder) {
 TEST(Train, SaysTheSameLossesOnEveryStage) {
   const SharedFolder folder;
   World world;
-  const TrainOutcome outcome = train(pipelined_run(folder, world), world);
+  const TrainOutcome outcome = train_model(pipelined_run(folder, world), world);
 
   std::vector<double> own = outcome.losses;
   own.push_back(outcome.validation_loss);
@@ -162,8 +162,8 @@ TEST(Train, APipelineGoesOnWithoutStagesAndTheOtherWayRound) {
   TrainSettings plain = small_run(folder, grids_of(world.size()).front());
   plain.folder += "-plain";
   plain.checkpoint_every = 4;
-  const TrainOutcome whole = train(pipelined, world);
-  train(plain, world);
+  const TrainOutcome whole = train_model(pipelined, world);
+  train_model(plain, world);
   TrainSettings without = plain;
   without.resume = pipelined.folder + "/checkpoints/step-00000004.json";
   without.folder += "-resumed";
@@ -173,7 +173,7 @@ TEST(Train, APipelineGoesOnWithoutStagesAndTheOtherWayRound) {
   with.folder += "-resumed";
 
   for (const TrainSettings& rest : {without, with}) {
-    const TrainOutcome resumed = train(rest, world);
+    const TrainOutcome resumed = train_model(rest, world);
 
     ASSERT_EQ(resumed.losses.size(), 4U);
     for (std::size_t i = 0; i < 4; ++i) {
@@ -189,7 +189,7 @@ TEST(Train, APipelineIsTracedAndTimedByChannelOfEachStage) {
   settings.trace = folder.path() + "/trace.json";
   settings.trace_step = 2;
   settings.tune_kernels = true;
-  train(settings, world);
+  train_model(settings, world);
   world.barrier();
 
   std::ifstream file(settings.trace);
@@ -217,7 +217,7 @@ TEST(Train, TakesABatchAStepFromItsData) {
   settings.length.steps = 3;
   World world;
 
-  const std::string checkpoint = train(settings, world).checkpoint;
+  const std::string checkpoint = train_model(settings, world).checkpoint;
 
   EXPECT_EQ(read_training_state(checkpoint).position, 3 * settings.batch);
 }
@@ -228,7 +228,7 @@ TEST(Train, StepsHaveTheLearningRateOfTheirNumber) {
   settings.length.steps = 4;
   World world;
 
-  train(settings, world);
+  train_model(settings, world);
 
   const std::vector<double> rates = learning_rates(settings);
   ASSERT_EQ(rates.size(), 4U);
@@ -246,12 +246,12 @@ TEST(Train, ResumedOnTheSameGridGoesOnBitByBit) {
   settings.tune_kernels = true;
   settings.checkpoint_every = 5;
   settings.keep_checkpoints = 5;
-  const TrainOutcome whole = train(settings, world);
+  const TrainOutcome whole = train_model(settings, world);
   TrainSettings rest = settings;
   rest.resume = settings.folder + "/checkpoints/step-00000005.json";
   rest.folder += "-resumed";
 
-  const TrainOutcome resumed = train(rest, world);
+  const TrainOutcome resumed = train_model(rest, world);
 
   ASSERT_EQ(resumed.losses.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(resumed.losses[i], whole.losses[5 + i]);
@@ -270,13 +270,13 @@ TEST(Train, AResumedRunAddsItsTimeToThatOfTheRunBefore) {
   const auto trained_seconds = [](const TrainOutcome& outcome) {
     return read_training_state(outcome.checkpoint).trainer.at("trained_seconds").get<double>();
   };
-  const double before = trained_seconds(train(settings, world));
+  const double before = trained_seconds(train_model(settings, world));
   TrainSettings rest = settings;
   rest.resume = settings.folder + "/checkpoints";
   rest.folder += "-resumed";
   rest.length.steps = 9;
 
-  const double after = trained_seconds(train(rest, world));
+  const double after = trained_seconds(train_model(rest, world));
 
   EXPECT_GT(before, 0.0);
   EXPECT_GT(after, before);
@@ -289,12 +289,12 @@ TEST(Train, TextsDependOnTheSeedAndNothingElse) {
   settings.length.steps = 2;
   settings.sampling.texts = 3;
   settings.sampling.prompt = "the";
-  const TrainOutcome first = train(settings, world);
+  const TrainOutcome first = train_model(settings, world);
   settings.folder += "-again";
-  const TrainOutcome again = train(settings, world);
+  const TrainOutcome again = train_model(settings, world);
   settings.folder += "-other";
   settings.sampling.seed = 2;
-  const TrainOutcome other = train(settings, world);
+  const TrainOutcome other = train_model(settings, world);
 
   EXPECT_EQ(first.texts, again.texts);
   EXPECT_NE(first.texts, other.texts);
@@ -312,7 +312,7 @@ TEST(Train, LogHasALineForEveryStepAndTheTraceParses) {
   TrainSettings settings = small_run(folder, grids_of(world.size()).back());
   settings.trace = folder.path() + "/trace.json";
   settings.trace_step = 2;
-  const TrainOutcome outcome = train(settings, world);
+  const TrainOutcome outcome = train_model(settings, world);
   world.barrier();
 
   const std::vector<nlohmann::json> lines = log_of(settings);
@@ -334,8 +334,8 @@ TEST(Train, AGridOfOtherRanksIsRefused) {
   World world;
   TrainSettings settings = small_run(folder, {1, 1, 1, world.size() * 2});
 
-  EXPECT_THROW(train(settings, world), std::invalid_argument);
+  EXPECT_THROW(train_model(settings, world), std::invalid_argument);
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -9,7 +9,7 @@
 #include "engine/train/sample/pick.hpp"
 #include "engine/train/sample/prompt.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using Words = std::vector<std::int32_t>;
@@ -136,4 +136,4 @@ TEST(Pick, NumbersAreTheSameOnEveryMachine) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

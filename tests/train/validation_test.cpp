@@ -16,7 +16,7 @@
 #include "tests/train/one_run.hpp"
 #include "tests/train/shared_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 const Model model{"small", 2, 16, 2, 8, 128};
@@ -49,7 +49,8 @@ HeldOutLoss loss_on(const Data& data, const ProcessGrid& grid, const StepOptions
   World world;
   const Program program = record_step(model, options, stage_of(grid, world.rank()));
   ReferenceBackend backend;
-  Channels channels(grid, program.channels, Transport::ring, ProgressMode::none, backend.memory());
+  Channels channels(grid, program.channels, TransportKind::ring, ProgressMode::none,
+                    backend.memory());
   Weights weights(program, grid, world.rank(), backend.memory());
   weights.initialise(model, seed);
   return Validation({world, channels, backend}, model, options, sequences, weights)
@@ -131,7 +132,8 @@ TEST(Validation, EndsWhereItIsToldTo) {
   const ProcessGrid grid(1, 1, 1, world_size());
   const Program program = record_step(model, fp32());
   ReferenceBackend backend;
-  Channels channels(grid, program.channels, Transport::ring, ProgressMode::none, backend.memory());
+  Channels channels(grid, program.channels, TransportKind::ring, ProgressMode::none,
+                    backend.memory());
   Weights weights(program, grid, world.rank(), backend.memory());
   Validation validation({world, channels, backend}, model, fp32(), world_size(), weights);
 
@@ -159,4 +161,4 @@ TEST(Windows, HoldEveryWordOnceAndPadTheLast) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -6,7 +6,7 @@
 
 #include <random>
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -197,4 +197,4 @@ TEST(Signs, AreReadAsTheyWereWritten) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

@@ -7,7 +7,7 @@
 #include "tests/train/one_run.hpp"
 #include "tests/train/shared_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 using testing::AllOf;
@@ -124,4 +124,4 @@ TEST(WideTokens, TrainAsTheRefereeSays) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

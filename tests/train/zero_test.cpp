@@ -4,7 +4,7 @@
 
 #include "tests/train/bitwise.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 // A model whose pieces along z and data do not divide, and one whose do.
@@ -39,9 +39,9 @@ TEST(Zero, EqualsTheReferee) {
 TEST(Zero, EqualsTheRefereeOverWindows) {
   for (Case what : cases()) {
     what.steps = 1;
-    expect_bitwise_equal(what, {Transport::window, ProgressMode::tiles});
+    expect_bitwise_equal(what, {TransportKind::window, ProgressMode::tiles});
   }
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

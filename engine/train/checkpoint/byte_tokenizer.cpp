@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 namespace {
 
@@ -67,4 +67,4 @@ std::string generation_with_end_word(std::int64_t word) {
   return Json{{"_from_model_config", true}, {"eos_token_id", word}}.dump(2) + "\n";
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

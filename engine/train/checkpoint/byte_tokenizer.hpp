@@ -8,7 +8,7 @@
 #include "engine/train/checkpoint/carried_files.hpp"
 #include "schedule/models/model.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 // tokenizer.json and tokenizer_config.json.
 CarriedFiles byte_tokenizer(const Model& model);
@@ -16,4 +16,4 @@ CarriedFiles byte_tokenizer(const Model& model);
 // The text of a generation_config.json.
 std::string generation_with_end_word(std::int64_t word);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

@@ -9,7 +9,7 @@
 #include "support/own_file.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 namespace {
 
@@ -74,4 +74,4 @@ CarriedFiles kept_files(const std::string& checkpoints) {
   return type_of(folder) == files::file_type::directory ? carried_files_in(folder) : CarriedFiles{};
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 // What each holds, by name.
 using CarriedFiles = std::map<std::string, std::string>;
@@ -26,4 +26,4 @@ void keep_files(const std::string& checkpoints, const CarriedFiles& files);
 // All that there are; none if there is no folder of them.
 CarriedFiles kept_files(const std::string& checkpoints);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

@@ -16,7 +16,7 @@
 #include "engine/train/checkpoint/checkpoint_record.hpp"
 #include "engine/train/run/agreement.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 namespace {
 
@@ -139,4 +139,4 @@ std::string Checkpoints::write(const TrainingState& state, const Weights& weight
   return path;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

@@ -20,7 +20,7 @@
 #include "schedule/models/model.hpp"
 #include "support/owned_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 struct TrainingState {
   Model model;
@@ -57,4 +57,4 @@ std::int64_t checkpoint_bytes(const Model& model);
 // collective.
 void sweep_checkpoints(const std::string& folder);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

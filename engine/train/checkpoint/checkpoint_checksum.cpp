@@ -8,7 +8,7 @@
 #include "engine/cpu/vectors.hpp"
 #include "support/random.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 namespace {
 
@@ -47,4 +47,4 @@ std::uint64_t checksum(const std::string& text) {
   return sum;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

@@ -9,7 +9,7 @@
 
 #include "engine/train/checkpoint/safetensors.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 // Of elements that stand at `first` and after in their matrix. Modulo 2^64. Another value at a
 // place always gives another sum, and several changes cancel out with a chance of 2^-64.
@@ -22,4 +22,4 @@ void add_checksums(const std::vector<SavedMatrix>& matrices, std::int64_t first,
 // Of heads and JSON.
 std::uint64_t checksum(const std::string& text);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

@@ -9,7 +9,7 @@
 
 #include "engine/mpi/handles.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 namespace {
 
@@ -130,4 +130,4 @@ const std::vector<float>& CheckpointExchange::bring(ElementRange round) {
   return own_;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

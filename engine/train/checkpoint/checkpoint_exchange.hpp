@@ -7,7 +7,7 @@
 
 #include "engine/train/checkpoint/checkpoint_layout.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 // Elements [from, to) of a checkpoint's data.
 struct ElementRange {
@@ -46,4 +46,4 @@ class CheckpointExchange {
   std::vector<float> elements_, received_, own_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

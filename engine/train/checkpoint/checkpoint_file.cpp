@@ -13,7 +13,7 @@
 #include "engine/mpi/handles.hpp"
 #include "engine/train/run/agreement.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 namespace {
 
@@ -110,4 +110,4 @@ void CheckpointFile::sync() {
   expect(MPI_File_sync(file_), "did not reach the disk");
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

@@ -8,7 +8,7 @@
 
 #include "engine/mpi/library.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 enum class FileAccess : std::uint8_t { read, write };
 
@@ -41,4 +41,4 @@ class CheckpointFile {
   MPI_File file_ = MPI_FILE_NULL;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

@@ -23,7 +23,7 @@
 #include "support/own_file.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 namespace {
 
@@ -243,4 +243,4 @@ std::vector<std::string> damaged_checkpoints(const std::string& folder) {
   return paths;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 // A data file's name for this step that no checkpoint in the folder uses:
 // "step-00000100.safetensors", or with "-2" if one of the same step is there, which must stay whole
@@ -44,4 +44,4 @@ std::vector<std::string> finished_checkpoints(const std::string& folder);
 // Of these the damaged ones.
 std::vector<std::string> damaged_checkpoints(const std::string& folder);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

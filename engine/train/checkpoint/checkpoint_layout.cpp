@@ -10,7 +10,7 @@
 #include "engine/bf16.hpp"
 #include "schedule/order/step.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 namespace {
 
@@ -152,4 +152,4 @@ void CheckpointLayout::copy_in(const Run& run, const float* in) const {
   view.close();
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

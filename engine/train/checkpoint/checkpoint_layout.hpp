@@ -10,7 +10,7 @@
 #include "engine/weights.hpp"
 #include "schedule/models/model.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 // `count` elements from `element` of the data, at `local` of the block of matrix number `matrix`.
 struct Run {
@@ -70,4 +70,4 @@ class CheckpointLayout {
   std::vector<SavedBlock> blocks_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

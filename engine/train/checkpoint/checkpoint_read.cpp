@@ -20,7 +20,7 @@
 #include "support/field.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 namespace {
 
@@ -115,7 +115,7 @@ CheckpointLayout layout_of(const OpenData& data, const Weights& weights, Checkpo
 }
 
 // Elements from `first` on that are at hand.
-struct Stretch {
+struct ReadAhead {
   std::int64_t first = 0;
   std::vector<float> values;
 
@@ -126,7 +126,7 @@ struct Stretch {
   }
 };
 
-void read_stretch(OpenData& data, std::int64_t from, std::int64_t to, Stretch& stretch) {
+void read_stretch(OpenData& data, std::int64_t from, std::int64_t to, ReadAhead& stretch) {
   stretch.first = from;
   stretch.values.resize(static_cast<std::size_t>(to - from));
   data.file->read_elements(data.first_byte + 4 * from, stretch.values);
@@ -134,7 +134,7 @@ void read_stretch(OpenData& data, std::int64_t from, std::int64_t to, Stretch& s
 
 // Runs one by one, read with as few accesses as gaps allow.
 void take_runs(OpenData& data, const CheckpointLayout& layout, const std::vector<Run>& runs,
-               Stretch& stretch) {
+               ReadAhead& stretch) {
   for (const Run* run = runs.data(); run != runs.data() + runs.size();) {
     const Run* last = run;
     std::int64_t end = run->element + run->count;
@@ -150,7 +150,7 @@ void take_runs(OpenData& data, const CheckpointLayout& layout, const std::vector
 }
 
 // The piece, if this rank verifies it, into the sums of its matrices.
-void add_share(OpenData& data, std::int64_t from, std::int64_t to, Stretch& stretch,
+void add_share(OpenData& data, std::int64_t from, std::int64_t to, ReadAhead& stretch,
                std::vector<std::uint64_t>& sums) {
   if (from / piece_elements % size_of(MPI_COMM_WORLD) != rank_in(MPI_COMM_WORLD)) return;
   if (stretch.first != from || stretch.end() != to) read_stretch(data, from, to, stretch);
@@ -170,7 +170,7 @@ void fill(OpenData& data, const Weights& weights, CheckpointBlocks which,
   const CheckpointLayout layout = layout_of(data, weights, which);
   if (layout.blocks().empty() && sums == nullptr) return;
   const std::int64_t end = data.matrices.back().first + data.matrices.back().elements();
-  Stretch stretch;
+  ReadAhead stretch;
   together([&] {
     for_each_piece(end, [&](std::int64_t from, std::int64_t to) {
       take_runs(data, layout, layout.runs(from, to), stretch);
@@ -196,7 +196,7 @@ void expect_sums(const OpenData& data, const CheckpointRecord& record,
 // Without taking anything.
 void verify(OpenData& data, const CheckpointRecord& record) {
   std::vector<std::uint64_t> sums(data.matrices.size(), 0);
-  Stretch stretch;
+  ReadAhead stretch;
   together([&] {
     for_each_piece(
         (record.data_file_bytes - data.first_byte) / 4,
@@ -279,4 +279,4 @@ TrainingState read_weights(const std::string& path, const Model& model, Weights&
   return read(path, model, CheckpointBlocks::without_moments, weights);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

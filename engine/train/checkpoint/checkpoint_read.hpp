@@ -6,7 +6,7 @@
 
 #include "engine/train/checkpoint/checkpoint.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 // `path` is a checkpoint's JSON, or a folder, which means its newest. What training must know
 // before it can plan; reads the JSON only.
@@ -21,4 +21,4 @@ TrainingState read_checkpoint(const std::string& path, const Model& model, Weigh
 // The same of weights alone: moments stay as they are, and the checkpoint need not have any.
 TrainingState read_weights(const std::string& path, const Model& model, Weights& weights);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

@@ -13,7 +13,7 @@
 #include "support/json_text.hpp"
 #include "support/plain_name.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 namespace {
 
@@ -165,7 +165,7 @@ std::string text_of(const CheckpointRecord& record) {
   const TrainingState& state = record.state;
   json record_json = {{"format", format_name},
                       {"version", format_version},
-                      {"model", json_of(model_record_fields().values(state.model))},
+                      {"model", json_of_values(model_record_fields().values(state.model))},
                       {"step", state.step},
                       {"position", state.position},
                       {"seed", state.seed},
@@ -203,4 +203,4 @@ CheckpointRecord parse_checkpoint_record(const std::string& text) {
   return record_from(record);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

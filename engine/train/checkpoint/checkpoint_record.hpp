@@ -7,7 +7,7 @@
 
 #include "engine/train/checkpoint/checkpoint.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 struct CheckpointRecord {
   TrainingState state;
@@ -24,4 +24,4 @@ std::string text_of(const CheckpointRecord& record);
 // damaged, no checkpoint, or one of another version.
 CheckpointRecord parse_checkpoint_record(const std::string& text);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

@@ -10,7 +10,7 @@
 #include "support/json_text.hpp"
 #include "support/plain_sentence.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 namespace {
 
@@ -127,4 +127,4 @@ bool covers(const KernelChoices& choices, const std::vector<CountedProduct>& pro
   });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

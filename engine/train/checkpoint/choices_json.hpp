@@ -8,7 +8,7 @@
 #include "engine/cpu/kernel_choices.hpp"
 #include "engine/mpi/transport_choice.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 // Choices and how often each product comes; not the timings.
 nlohmann::json json_of(const KernelChoices& choices);
@@ -23,4 +23,4 @@ std::vector<TransportChoice> read_transport_choices(const nlohmann::json& value)
 // Whether every product of a step has a choice.
 bool covers(const KernelChoices& choices, const std::vector<CountedProduct>& products);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

@@ -9,7 +9,7 @@
 #include "engine/train/data/token_file.hpp"
 #include "support/json_object.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 namespace {
 
@@ -56,4 +56,4 @@ std::vector<std::int64_t> end_words_said(const std::string& file, const std::str
   return words;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

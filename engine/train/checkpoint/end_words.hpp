@@ -7,7 +7,7 @@
 
 #include "engine/train/checkpoint/checkpoint.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 // A zero byte, which ends a document (engine/train/data/documents.hpp); no text holds it.
 inline constexpr std::int32_t end_byte = 0;
@@ -21,4 +21,4 @@ std::vector<std::int32_t> end_words_of(const TrainingState& state);
 // nothing. Throws std::runtime_error that starts with the file's name.
 std::vector<std::int64_t> end_words_said(const std::string& file, const std::string& text);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

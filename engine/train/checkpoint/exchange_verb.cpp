@@ -35,7 +35,7 @@
 #include "support/shell_word.hpp"
 #include "support/standard_streams.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 namespace {
 
 constexpr double usual_shard_GB = 5.0;
@@ -139,8 +139,7 @@ int import_from(const ExchangeFlags& flags) {
   if (foreign.heads.empty()) {
     print("it holds more than weights, which is left out: an export has other files\n");
   }
-  print(fmt::format("train them with: fourfold train --start-from {}\n",
-                    shell_argument(flags.to)));
+  print(fmt::format("train them with: fourfold train --start-from {}\n", shell_argument(flags.to)));
   return 0;
 }
 
@@ -275,4 +274,4 @@ int run_checkpoint_verb(const Started& started) {
   });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

@@ -3,8 +3,8 @@
 
 #include "engine/train/verbs.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 int run_checkpoint_verb(const Started& started);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

@@ -8,7 +8,7 @@
 #include "support/field.hpp"
 #include "support/json_text.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 namespace {
 
@@ -367,4 +367,4 @@ bool is_foreign_buffer(const std::string& tensor) {
          tensor.ends_with(".rotary_emb.inv_freq");
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

@@ -14,7 +14,7 @@
 
 #include "schedule/models/model.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 // A tensor of theirs as elements of a matrix of ours.
 struct ForeignTensor {
@@ -53,4 +53,4 @@ inline constexpr const char* foreign_head = "lm_head.weight";
 // That some versions of transformers saved; no weights.
 bool is_foreign_buffer(const std::string& tensor);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

@@ -13,7 +13,7 @@
 #include "support/json_text.hpp"
 #include "support/own_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 namespace {
 
@@ -222,4 +222,4 @@ bool comes_out_as_it_came(const ForeignCheckpoint& what) {
   return shards_as_they_came(what).has_value();
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

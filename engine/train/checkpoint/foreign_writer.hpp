@@ -7,7 +7,7 @@
 
 #include "engine/train/checkpoint/hugging_face.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 // Where heads of files were kept, the same files; else files of at most so many bytes of tensors
 // (one tensor at least each). Types that are not said are fp32. Throws std::runtime_error if the
@@ -19,4 +19,4 @@ void write_foreign(const std::string& folder, const ForeignCheckpoint& what,
 // files come out.
 bool comes_out_as_it_came(const ForeignCheckpoint& what);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

@@ -22,7 +22,7 @@
 #include "support/text_file.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 namespace {
 
@@ -308,4 +308,4 @@ std::pair<ForeignCheckpoint, Matrices> read_foreign(const std::string& folder) {
   return {checkpoint, matrices};
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

@@ -13,7 +13,7 @@
 #include "engine/train/checkpoint/number_type.hpp"
 #include "schedule/models/model.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 // Our matrices by name, row by row.
 struct WholeMatrix {
@@ -42,4 +42,4 @@ struct ForeignCheckpoint {
 // is foreign_writer.hpp's.
 std::pair<ForeignCheckpoint, Matrices> read_foreign(const std::string& folder);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

@@ -14,7 +14,7 @@
 #include "support/field.hpp"
 #include "support/json_object.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 namespace {
 
@@ -144,4 +144,4 @@ std::string config_with_end_word(const std::string& config, std::int64_t word) {
   return text_of(json);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

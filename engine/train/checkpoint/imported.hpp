@@ -9,7 +9,7 @@
 #include "engine/train/checkpoint/checkpoint.hpp"
 #include "engine/train/checkpoint/hugging_face.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 // For the trainer's part of the record, under "imported". `from` is told to people only.
 nlohmann::json imported_json(const ForeignCheckpoint& foreign, const std::string& from);
@@ -28,4 +28,4 @@ Remembered remembered_of(const TrainingState& state);
 std::string config_with_type(const std::string& config, NumberType type);
 std::string config_with_end_word(const std::string& config, std::int64_t word);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

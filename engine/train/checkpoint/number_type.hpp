@@ -11,7 +11,7 @@
 
 #include "engine/bf16.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 enum class NumberType : std::uint8_t { fp32, bf16, fp16 };
 
@@ -70,4 +70,4 @@ inline std::uint32_t to_bits(NumberType type, float number) {
   return (bits & 0xFFFFU) == 0 ? bits >> 16 : bf16_bits(number);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

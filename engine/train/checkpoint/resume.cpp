@@ -20,7 +20,7 @@
 #include "support/field.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 namespace {
 
@@ -135,4 +135,4 @@ bool asks_for_other_data(const std::vector<std::string>& changes) {
   });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

@@ -13,7 +13,7 @@ namespace CLI {
 class App;
 }
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 // The checkpoint, or the folder of them, that people mean by a path: a run's folder stands for its
 // checkpoints, the .safetensors file for the .json beside it that speaks of it. Throws
@@ -41,4 +41,4 @@ std::vector<std::string> changes_since(const nlohmann::json& before, const CLI::
 // Whether some of these are of what is read.
 bool asks_for_other_data(const std::vector<std::string>& changes);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

@@ -11,7 +11,7 @@
 
 #include "support/json_text.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 namespace {
 
@@ -95,4 +95,4 @@ std::vector<SavedMatrix> parse_safetensors_head(const std::string& head, std::in
   return matrices;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

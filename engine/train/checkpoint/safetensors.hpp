@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline checkpoint {
 
 struct SavedMatrix {
   std::string name;
@@ -32,4 +32,4 @@ std::int64_t safetensors_head_bytes(const std::string& first_bytes, std::int64_t
 // or if they do not fill the data.
 std::vector<SavedMatrix> parse_safetensors_head(const std::string& head, std::int64_t data_bytes);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline checkpoint

@@ -5,7 +5,7 @@
 #include "engine/batch.hpp"
 #include "engine/executor.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline data {
 
 struct BatchShare {
   ProcessGrid grid;
@@ -28,4 +28,4 @@ LocalBatch shared_out(const BatchShare& cut, const Take& take) {
   return batch;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline data

@@ -16,7 +16,7 @@
 #include "engine/train/run/agreement.hpp"
 #include "support/random.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline data {
 
 namespace {
 
@@ -46,7 +46,7 @@ WordStream validation_stream(const DataOptions& options) {
   return {training_files(options), {1.0 - options.held_out, 1.0}, options.token_bits};
 }
 
-Stretch training_stretch(const DataOptions& options) {
+ShareOfFile training_stretch(const DataOptions& options) {
   return {0.0, options.validation_files.empty() ? 1.0 - options.held_out : 1.0};
 }
 
@@ -263,4 +263,4 @@ std::int64_t permuted(std::int64_t index, std::int64_t size, std::uint64_t key) 
   return static_cast<std::int64_t>(place);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline data

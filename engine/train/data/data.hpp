@@ -11,7 +11,7 @@
 #include "engine/train/data/token_file.hpp"
 #include "engine/train/data/windows.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline data {
 
 // Shuffled: every epoch visits each sequence once, in another order and cut at other places.
 // Sequential: front to back, again and again.
@@ -93,4 +93,4 @@ std::vector<std::string> default_text(const std::string& folder = "/usr/share/ga
 // A permutation of 0 .. size - 1 for each key, `size` up to 2^62.
 std::int64_t permuted(std::int64_t index, std::int64_t size, std::uint64_t key);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline data

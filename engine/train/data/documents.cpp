@@ -9,7 +9,7 @@
 
 #include "support/json_text.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline data {
 
 namespace {
 
@@ -50,4 +50,4 @@ std::vector<Document> parse_documents(const std::string& text) {
   return documents;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline data

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline data {
 
 struct Document {
   std::string prompt;
@@ -16,4 +16,4 @@ struct Document {
 // is wrong, or that there is no document.
 std::vector<Document> parse_documents(const std::string& text);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline data

@@ -3,7 +3,7 @@
 
 #include "support/random.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline data {
 
 bool Goldfish::leaves_out(std::span<const std::int32_t> before) const {
   if (k < 1 || static_cast<std::int64_t>(before.size()) < h) return false;
@@ -12,4 +12,4 @@ bool Goldfish::leaves_out(std::span<const std::int32_t> before) const {
   return hash % static_cast<std::uint64_t>(k) == 0;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline data

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline data {
 
 struct Goldfish {
   std::int64_t k = 0;   // one target of so many is left out; 0: none
@@ -18,4 +18,4 @@ struct Goldfish {
   bool leaves_out(std::span<const std::int32_t> before) const;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline data

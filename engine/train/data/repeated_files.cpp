@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline data {
 
 namespace {
 
@@ -69,4 +69,4 @@ std::vector<std::string> repeated_files(const Data& data) {
   return sentences;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline data

@@ -18,7 +18,7 @@
 #include "engine/words.hpp"
 #include "support/random.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline data {
 
 namespace {
 
@@ -246,7 +246,7 @@ bool TokenFile::is_of_prompt(std::int64_t i) const {
   return behind != prompts_.end() && behind->from <= i;
 }
 
-WordStream::WordStream(const std::vector<std::string>& paths, Stretch stretch,
+WordStream::WordStream(const std::vector<std::string>& paths, ShareOfFile stretch,
                        std::int64_t token_bits) {
   if (paths.empty()) throw std::runtime_error("there is no file to read words from");
   std::int64_t end = 0;
@@ -349,4 +349,4 @@ void WordStream::leave_out_prompts(std::int64_t first, std::span<std::int32_t> w
        });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline data

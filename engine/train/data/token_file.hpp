@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline data {
 
 enum class TokenFormat : std::uint8_t { text, nanogpt, llmc };
 const char* name(TokenFormat format);  // "text", "nanogpt", "llmc"
@@ -64,7 +64,7 @@ class TokenFile {
 };
 
 // Which part of each file a stream takes: [from, to) as shares of its length.
-struct Stretch {
+struct ShareOfFile {
   double from = 0.0;
   double to = 1.0;
 };
@@ -73,7 +73,8 @@ struct Stretch {
 class WordStream {
  public:
   // Throws std::runtime_error, as TokenFile, or if there are no files.
-  WordStream(const std::vector<std::string>& paths, Stretch stretch, std::int64_t token_bits = 0);
+  WordStream(const std::vector<std::string>& paths, ShareOfFile stretch,
+             std::int64_t token_bits = 0);
 
   std::int64_t words() const { return ends_.back(); }
   const std::vector<TokenFile>& files() const { return files_; }
@@ -106,4 +107,4 @@ class WordStream {
   std::vector<std::int64_t> ends_;    // of the stretch within the stream
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline data

@@ -5,7 +5,7 @@
 
 #include "engine/words.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline data {
 
 Windows::Windows(const WordStream& words, const Model& model, std::int64_t most_words)
     : words_(words),
@@ -48,4 +48,4 @@ LocalBatch Windows::batch(std::int64_t first, const BatchShare& cut) const {
   });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline data

@@ -8,7 +8,7 @@
 #include "engine/train/data/token_file.hpp"
 #include "schedule/models/model.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline data {
 
 class Windows {
  public:
@@ -32,4 +32,4 @@ class Windows {
   std::int64_t targets_ = 0;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline data

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline flags {
 
 namespace {
 
@@ -145,4 +145,4 @@ std::string files_taken(const CLI::App& parsed, const nlohmann::json& before) {
   return text;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline flags

@@ -11,7 +11,7 @@ class App;
 class ParseError;
 }  // namespace CLI
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline flags {
 
 // Throws std::runtime_error if an option was typed that, beside the others, has no effect.
 void refuse_without_effect(const CLI::App& typed);
@@ -40,4 +40,4 @@ std::string left_out(const nlohmann::json& before);
 // What of `before` it takes that names files to be read: "--data book.txt".
 std::string files_taken(const CLI::App& parsed, const nlohmann::json& before);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline flags

@@ -6,7 +6,7 @@
 
 #include "support/flag_checks.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline flags {
 
 inline constexpr const char* sampling_group = "Text drawn from the model";
 
@@ -24,4 +24,4 @@ class FlagGroup {
   std::string title_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline flags

@@ -6,7 +6,7 @@
 #include "engine/train/flags/flag_group.hpp"
 #include "support/field_flags.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline flags {
 
 namespace {
 
@@ -286,4 +286,4 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   verb.footer(train_help);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline flags

@@ -15,7 +15,7 @@ class App;
 class Option;
 }  // namespace CLI
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline flags {
 
 // The options of a step, where nothing is typed.
 FieldValues usual_options();
@@ -55,4 +55,4 @@ void expect_ranks(const ProcessGrid& grid, std::int64_t started);
 // known, a number out of range, or a batch, model and grid that do not fit each other.
 TrainSettings settings_of(const TrainFlags& flags);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline flags

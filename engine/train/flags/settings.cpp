@@ -9,7 +9,7 @@
 #include "schedule/models/model_file.hpp"
 #include "support/field.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline flags {
 
 namespace {
 
@@ -113,4 +113,4 @@ TrainSettings settings_of(const TrainFlags& flags) {
   return settings;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline flags

@@ -16,7 +16,7 @@
 #include "schedule/program/process_grid.hpp"
 #include "schedule/program/step_options.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline flags {
 
 // How a run speaks on standard output: to people, as its log does, or not at all.
 enum class Screen : std::uint8_t { lines, json, silent };
@@ -60,7 +60,7 @@ struct TrainSettings {
   BadSteps bad_steps = BadSteps::stop;
   std::uint64_t seed = 1;  // of the weights and the order of the data
 
-  Transport transport = Transport::automatic;
+  TransportKind transport = TransportKind::automatic;
   ProgressMode progress = ProgressMode::tiles;
   bool tune_kernels = false;
   bool time_reference = false;  // a fixed product after each step
@@ -89,4 +89,4 @@ struct TrainSettings {
   std::string files_taken;           // "--data book.txt", of that run
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline flags

@@ -11,7 +11,7 @@
 #include "engine/cpu/reference_product.hpp"
 #include "engine/host_memory.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline measure {
 namespace {
 
 constexpr std::array kinds{CollectiveKind::all_reduce, CollectiveKind::all_gather,
@@ -52,7 +52,7 @@ Timing together_timed(const World& world, const std::function<void()>& work, dou
 // A channel whose groups have so many of the ranks, all of them with one.
 class Line {
  public:
-  Line(std::int64_t ranks, std::int64_t members, CollectiveKind kind, Transport transport)
+  Line(std::int64_t ranks, std::int64_t members, CollectiveKind kind, TransportKind transport)
       : channel_{kind == CollectiveKind::send ? Axis::pipe : Axis::x, "",
                  kind == CollectiveKind::send ? Group::after_even : Group::line},
         channels_(kind == CollectiveKind::send ? ProcessGrid(1, 1, 1, ranks / members, members)
@@ -96,7 +96,7 @@ std::int64_t collective_measurements(std::int64_t ranks) {
   return std::ssize(groups(ranks)) * (std::ssize(kinds) - 1) * sizes + (ranks > 1 ? sizes : 0);
 }
 
-void measure_collectives(Measurements& measurements, Transport transport) {
+void measure_collectives(Measurements& measurements, TransportKind transport) {
   const World& world = measurements.world();
   for (const std::int64_t members : groups(world.size())) {
     for (CollectiveKind kind : kinds) {
@@ -123,7 +123,7 @@ std::int64_t overlap_measurements() {
   return 3;
 }
 
-void measure_overlap(Measurements& measurements, Transport transport) {
+void measure_overlap(Measurements& measurements, TransportKind transport) {
   const World& world = measurements.world();
   if (world.size() == 1) return;
   constexpr std::int64_t bytes = 4 << 20;
@@ -181,4 +181,4 @@ void measure_overlap(Measurements& measurements, Transport transport) {
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline measure

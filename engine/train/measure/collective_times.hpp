@@ -5,13 +5,13 @@
 #include "engine/mpi/channels.hpp"
 #include "engine/train/measure/measurements.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline measure {
 
-void measure_collectives(Measurements& measurements, Transport transport);
+void measure_collectives(Measurements& measurements, TransportKind transport);
 std::int64_t collective_measurements(std::int64_t ranks);
 
 // A product alone, an all-reduce alone, and both at once.
-void measure_overlap(Measurements& measurements, Transport transport);
+void measure_overlap(Measurements& measurements, TransportKind transport);
 std::int64_t overlap_measurements();
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline measure

@@ -13,7 +13,7 @@
 #include "engine/train/measure/step_values.hpp"
 #include "schedule/order/step.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline measure {
 namespace {
 
 // As the widths of transformers: multiples of 128, some of them powers of two, whose rows fall into
@@ -208,4 +208,4 @@ void measure_crowding(Measurements& measurements) {
   });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline measure

@@ -4,7 +4,7 @@
 
 #include "engine/train/measure/measurements.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline measure {
 
 // Products by shape, every other operation by size, attention by length, a copy, the FMA peak.
 void measure_kernels(Measurements& measurements);
@@ -14,4 +14,4 @@ std::int64_t kernel_measurements();
 void measure_crowding(Measurements& measurements);
 std::int64_t crowding_measurements();
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline measure

@@ -18,11 +18,11 @@
 #include "support/plain_sentence.hpp"
 #include "support/refused_words.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline measure {
 namespace {
 
 struct MeasureFlags {
-  std::string into, transport = name(Transport::ring);
+  std::string into, transport = name(TransportKind::ring);
   std::int64_t ranks = 1;
   bool kernels = false;
   bool plan = false;
@@ -49,7 +49,7 @@ int plan(const MeasureFlags& flags, const Started& started) {
 
 int measure_here(const MeasureFlags& flags) {
   const World world;
-  const Transport transport = parse_transport(flags.transport);
+  const TransportKind transport = parse_transport(flags.transport);
   Measurements measurements(
       world, flags.into,
       fmt::format("measuring on {} rank{}", world.size(), world.size() == 1 ? "" : "s"));
@@ -87,4 +87,4 @@ int run_measure_verb(const Started& started) {
   return work_over_mpi(started, [&](const Session&) { return measure_here(flags); });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline measure

@@ -23,7 +23,7 @@
 #include "support/own_file.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline measure {
 namespace {
 
 std::string today() {
@@ -178,7 +178,7 @@ void Measurements::say() {
              clock_text((wall_seconds() - began_) / static_cast<double>(made_) * left));
 }
 
-Times repeated(const std::function<void()>& work, const Patience& patience) {
+Times repeated(const std::function<void()>& work, const TimingPatience& patience) {
   static const double of_the_clock = seconds_of_the_clock();
   Times times;
   work();
@@ -211,4 +211,4 @@ Timing on_all_ranks(const World& world, const Timing& own) {
           sum.reference / ranks};
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline measure

@@ -12,7 +12,7 @@
 #include "engine/cpu/reference_product.hpp"
 #include "engine/train/run/world.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline measure {
 
 // Of the machine's steady clock.
 double wall_seconds();
@@ -66,14 +66,14 @@ class Measurements {
 // What a rank does again and again, in seconds of its thread's CPU time: at least `least` times and
 // for so many seconds. Each time the processor's own caches are filled with something else first,
 // as they are in a step.
-struct Patience {
+struct TimingPatience {
   std::int64_t least = 7;
   double seconds = 0.03;
 };
-Times repeated(const std::function<void()>& work, const Patience& patience);
+Times repeated(const std::function<void()>& work, const TimingPatience& patience);
 
 // The mean over ranks of their quartiles: each has timed itself, all at once. Collective.
 Timing on_all_ranks(const World& world, const Times& own);
 Timing on_all_ranks(const World& world, const Timing& own);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline measure

@@ -3,7 +3,7 @@
 
 #include "schedule/order/step.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline measure {
 
 StepOptions in_fp32() {
   StepOptions options;
@@ -81,4 +81,4 @@ void StepValues::update(TunedBackend& backend, const Op& op) const {
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline measure

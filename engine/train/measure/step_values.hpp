@@ -9,7 +9,7 @@
 #include "schedule/models/model.hpp"
 #include "schedule/program/program.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline measure {
 
 // Training without --precision, and a step of it on one rank.
 StepOptions in_fp32();
@@ -39,4 +39,4 @@ class StepValues {
   Device device_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline measure

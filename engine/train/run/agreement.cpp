@@ -9,7 +9,7 @@
 #include "engine/mpi/session.hpp"
 #include "support/plain_sentence.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 namespace {
 
@@ -53,4 +53,4 @@ std::string from_first_rank(const std::function<std::string()>& make) {
   return text;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 // Does the work on every rank of MPI_COMM_WORLD. If it throws on some, throws FailedTogether
 // (engine/mpi/session.hpp) with the sentence of the lowest such rank on all. Collective; the work
@@ -17,4 +17,4 @@ void on_first_rank(const std::function<void()>& work);
 // What rank 0 makes, on all ranks; throws as together() does. Collective.
 std::string from_first_rank(const std::function<std::string()>& make);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

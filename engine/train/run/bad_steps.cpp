@@ -10,7 +10,7 @@
 
 #include "engine/train/run/sound.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 namespace {
 
@@ -50,4 +50,4 @@ std::string bad_step_text(const StepNumbers& numbers, double largest_norm) {
                      number_text(numbers.gradient_norm));
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

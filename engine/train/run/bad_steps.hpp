@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 enum class BadSteps : std::uint8_t { stop, skip, rewind };
 const char* name(BadSteps what);
@@ -40,4 +40,4 @@ bool is_bad(const StepNumbers& numbers);
 // is above --bad-norm.
 std::string bad_step_text(const StepNumbers& numbers, double largest_norm);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -13,7 +13,7 @@
 #include "engine/train/checkpoint/checkpoint.hpp"
 #include "engine/train/checkpoint/checkpoint_folder.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 namespace {
 
@@ -79,4 +79,4 @@ void refuse_without_disk(const TrainSettings& settings, const DiskNeed& need, st
       several ? "keep fewer (--keep-checkpoints), " : ""));
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

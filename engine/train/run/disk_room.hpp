@@ -6,7 +6,7 @@
 
 #include "engine/train/flags/settings.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 struct DiskNeed {
   std::int64_t checkpoint_bytes = 0;  // of one
@@ -29,4 +29,4 @@ std::int64_t free_bytes(const std::string& folder);
 // Throws std::runtime_error with the numbers in a sentence if less than that is free.
 void refuse_without_disk(const TrainSettings& settings, const DiskNeed& need, std::int64_t free);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

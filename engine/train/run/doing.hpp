@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 enum class Doing : std::uint8_t { starting, training, validating, checkpoint, sampling, ended };
 
@@ -30,4 +30,4 @@ class Activity {
   std::atomic<std::int64_t> step_ = 0;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

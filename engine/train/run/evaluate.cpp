@@ -22,7 +22,7 @@
 #include "schedule/order/step.hpp"
 #include "support/standard_streams.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 namespace {
 
@@ -41,7 +41,7 @@ std::int64_t sequences_of(const EvaluateSettings& settings, const Model& model) 
 std::vector<WordStream> opened(const EvaluateSettings& settings) {
   std::vector<WordStream> streams;
   for (const std::string& path : files_matching(settings.files)) {
-    streams.emplace_back(std::vector{path}, Stretch{}, settings.token_bits);
+    streams.emplace_back(std::vector{path}, ShareOfFile{}, settings.token_bits);
   }
   return streams;
 }
@@ -108,7 +108,7 @@ Evaluation evaluate(const EvaluateSettings& settings, World& world) {
   options.recompute = Recompute::none;
   const Program program = record_evaluation(model, options, stage_of(settings.grid, world.rank()));
   TunedBackend backend;
-  Channels channels(settings.grid, program.channels, Transport::ring, ProgressMode::tiles,
+  Channels channels(settings.grid, program.channels, TransportKind::ring, ProgressMode::tiles,
                     backend.memory());
   Weights weights(program, settings.grid, world.rank(), backend.memory());
   read_checkpoint(settings.checkpoint, model, weights);
@@ -163,4 +163,4 @@ std::string json_line(const EvaluateSettings& settings, const Evaluation& evalua
   return line.dump();
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

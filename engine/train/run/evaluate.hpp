@@ -10,7 +10,7 @@
 #include "engine/train/run/validation.hpp"
 #include "engine/train/run/world.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 struct EvaluateSettings {
   std::string checkpoint;          // its JSON, or a folder, which means its newest
@@ -52,4 +52,4 @@ Evaluation evaluate(const EvaluateSettings& settings, World& world);
 std::string text_of(const Evaluation& evaluation);
 std::string json_line(const EvaluateSettings& settings, const Evaluation& evaluation);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

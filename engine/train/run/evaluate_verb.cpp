@@ -20,7 +20,7 @@
 #include "support/refused_words.hpp"
 #include "support/standard_streams.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 namespace {
 
 struct EvaluateFlags {
@@ -125,4 +125,4 @@ int run_evaluate_verb(const Started& started) {
   return work_over_mpi(started, [&](const Session&) { return evaluate_here(flags); });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -3,9 +3,9 @@
 
 #include "engine/train/verbs.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 // Returns the exit status.
 int run_evaluate_verb(const Started& started);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

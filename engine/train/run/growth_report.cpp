@@ -9,7 +9,7 @@
 
 #include "engine/train/run/run_header.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 void report_growth(const World& world, const RunLog& log, const MemoryGrowth& growth,
                    const MemoryUse& counted) {
@@ -25,4 +25,4 @@ void report_growth(const World& world, const RunLog& log, const MemoryGrowth& gr
                   most.grown, counted.peak.value, most.before));
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

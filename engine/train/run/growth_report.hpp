@@ -6,10 +6,10 @@
 #include "engine/train/run/world.hpp"
 #include "schedule/fold/memory.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 // Of the rank that has grown most. Collective.
 void report_growth(const World& world, const RunLog& log, const MemoryGrowth& growth,
                    const MemoryUse& counted);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -18,7 +18,7 @@
 #include "support/own_file.hpp"
 #include "support/standard_streams.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 namespace {
 
@@ -175,4 +175,4 @@ std::unique_ptr<Heartbeats> watched(const TrainSettings& settings, const World& 
       patience_of(settings.hang_timeout));
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

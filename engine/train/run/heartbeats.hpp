@@ -16,7 +16,7 @@
 #include "engine/train/run/watch.hpp"
 #include "engine/train/run/world.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 class Heartbeats {
  public:
@@ -57,4 +57,4 @@ class Heartbeats {
 std::unique_ptr<Heartbeats> watched(const TrainSettings& settings, const World& world,
                                     const Channels& channels);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -9,7 +9,7 @@
 #include <numbers>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 namespace {
 
@@ -69,4 +69,4 @@ std::string unfinished_warm_up(const LearningRate& rate, std::int64_t steps) {
       rate.peak * static_cast<double>(steps) / static_cast<double>(rate.warm_up_steps));
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -7,7 +7,7 @@
 
 #include "engine/train/run/run_length.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 // How the rate falls: as half a cosine; in a straight line; not before the last part of the run,
 // and then in a straight line (warm-up, stable, decay: Hu et al. 2024, arXiv:2404.06395); or never.
@@ -40,4 +40,4 @@ std::string described(const LearningRate& rate);
 // What a run of so many steps (0: no limit) does not reach of the peak: a sentence, or nothing.
 std::string unfinished_warm_up(const LearningRate& rate, std::int64_t steps);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 namespace {
 
@@ -115,4 +115,4 @@ void refuse_without_room(Bytes counted_on_a_rank, std::int64_t ranks, std::int64
                          : ""));
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

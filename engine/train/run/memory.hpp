@@ -6,7 +6,7 @@
 
 #include "support/quantity.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 // Returns to the system what has been freed (that of tuning, say): used again, it would hide
 // growth.
@@ -37,4 +37,4 @@ std::int64_t available_bytes();
 void refuse_without_room(Bytes counted_on_a_rank, std::int64_t ranks, std::int64_t available,
                          std::int64_t offload_bucket = 0);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -13,7 +13,7 @@
 #include "schedule/models/fit.hpp"
 #include "schedule/order/step.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 namespace {
 
@@ -117,4 +117,4 @@ void refuse_later_without_room(Bytes step, Bytes later, std::int64_t ranks,
       size_text(static_cast<double>(available))));
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

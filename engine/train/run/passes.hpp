@@ -11,7 +11,7 @@
 #include "schedule/order/issue.hpp"
 #include "support/quantity.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 struct PlannedPass {
   std::string what;     // "the step", "validation"
@@ -41,4 +41,4 @@ Bytes memory_of_later_passes(const TrainSettings& settings, const Stage& stage);
 // steps and later passes than is available.
 void refuse_later_without_room(Bytes step, Bytes later, std::int64_t ranks, std::int64_t available);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

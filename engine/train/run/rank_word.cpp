@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 std::vector<double> RankWord::numbers() const {
   const auto number = [](bool yes) { return yes ? 1.0 : 0.0; };
@@ -41,4 +41,4 @@ std::vector<double> by_channel_of_all(const std::vector<Channel>& all,
   return result;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -6,7 +6,7 @@
 
 #include "engine/train/run/step_report.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 struct RankWord {
   RankStep step;
@@ -27,4 +27,4 @@ std::vector<double> by_channel_of_all(const std::vector<Channel>& all,
                                       const std::vector<Channel>& of_program,
                                       const std::vector<double>& seconds);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

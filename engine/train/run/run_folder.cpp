@@ -17,7 +17,7 @@
 #include "engine/train/run/train.hpp"
 #include "support/plain_name.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 namespace {
 
@@ -98,4 +98,4 @@ void refuse_links(const std::string& folder) {
   }
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -5,7 +5,7 @@
 
 #include "engine/train/flags/settings.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 // results/train/MODEL-TIME, in the working directory: what support/owned_folder.hpp makes anew.
 std::string default_folder(const std::string& model);
@@ -26,4 +26,4 @@ void refuse_earlier_run(const TrainSettings& settings);
 // Throws std::runtime_error with a sentence if what is in the folder leads out of it.
 void refuse_links(const std::string& folder);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -14,7 +14,7 @@
 #include "support/processor_name.hpp"
 #include "support/prose.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 namespace {
 
@@ -267,4 +267,4 @@ std::string growth_text(std::int64_t grown_bytes, std::int64_t before_bytes,
       static_cast<double>(before_bytes) / mega);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

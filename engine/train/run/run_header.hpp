@@ -10,7 +10,7 @@
 #include "schedule/fold/count.hpp"
 #include "schedule/fold/memory.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 // What was found out about machine and data.
 struct RunFacts {
@@ -45,4 +45,4 @@ std::string header_json(const TrainSettings& settings, const RunFacts& facts);
 std::string growth_text(std::int64_t grown_bytes, std::int64_t before_bytes,
                         const MemoryUse& counted);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 double RunLength::done(const Trained& trained) const {
   double part = 0.0;
@@ -30,4 +30,4 @@ double RunLength::seconds_left(const Trained& trained) const {
   return std::max(left, 0.0);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 // What has been trained: steps and seconds before this run, which resumed them, and in it.
 struct Trained {
@@ -26,4 +26,4 @@ struct RunLength {
   double seconds_left(const Trained& trained) const;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

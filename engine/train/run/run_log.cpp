@@ -11,7 +11,7 @@
 #include "support/lost_reader.hpp"
 #include "support/visible_text.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 namespace {
 
@@ -75,4 +75,4 @@ void RunLog::expect_whole() const {
   if (unrecorded_ != 0) cannot_write(path_, unrecorded_);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -6,7 +6,7 @@
 
 #include "engine/train/flags/settings.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 class RunLog {
  public:
@@ -43,4 +43,4 @@ class RunLog {
   mutable int unrecorded_ = 0;  // and in the file
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -13,7 +13,7 @@
 #include "engine/train/run/agreement.hpp"
 #include "support/random.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 namespace {
 
@@ -84,4 +84,4 @@ void expect_same_words(const std::vector<double>& fingerprints, const ProcessGri
                   ranks_text(others), like));
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -9,7 +9,7 @@
 #include "engine/train/data/data.hpp"
 #include "engine/train/run/world.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 // The data's digest. Throws FailedTogether with a sentence that names the ranks whose data differ
 // from rank 0's in length or in some million of their words. Collective.
@@ -21,4 +21,4 @@ double fingerprint(const LocalBatch& batch);
 // along x, y and pipe alone. By rank, the same on all of them.
 void expect_same_words(const std::vector<double>& fingerprints, const ProcessGrid& grid);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 namespace {
 
@@ -61,4 +61,4 @@ LocalBatch made_up_words(const Model& model, const ProcessGrid& grid, std::int64
   return batch;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -6,7 +6,7 @@
 #include "engine/executor.hpp"
 #include "engine/weights.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 // A weight, master or moment of this rank that holds infinities or what is no number; empty if none
 // does.
@@ -19,4 +19,4 @@ LocalBatch made_up_words(const Model& model, const ProcessGrid& grid, std::int64
 // "nan", whatever its sign.
 std::string number_text(double number);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

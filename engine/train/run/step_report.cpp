@@ -9,7 +9,7 @@
 
 #include "support/clock_text.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 std::string executed_flops_convention() {
   return "executed by the schedule: matrix products and attention (of a fused one the unmasked "
@@ -101,4 +101,4 @@ std::string amount(std::int64_t count, const std::string& noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

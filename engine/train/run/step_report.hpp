@@ -11,7 +11,7 @@
 #include "schedule/program/channel.hpp"
 #include "support/quantity.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 // What does not change from step to step: flops are those of all ranks.
 struct StepWork {
@@ -72,4 +72,4 @@ std::string json_line(const StepReport& report);
 // "1 rank", "2 ranks".
 std::string amount(std::int64_t count, const std::string& noun);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

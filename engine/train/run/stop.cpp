@@ -10,7 +10,7 @@
 #include <initializer_list>
 #include <system_error>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 namespace {
 
@@ -65,4 +65,4 @@ bool stop_asked() {
   return stop_came != 0;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

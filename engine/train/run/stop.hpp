@@ -2,7 +2,7 @@
 // the step, so that a checkpoint can be written. For training alone: all else dies of a signal.
 #pragma once
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 // From here on these signals only leave a note (SIGHUP unless it is ignored, as under nohup). A
 // SIGINT or SIGTERM half a second after the first of them ends the process: one event may send
@@ -12,4 +12,4 @@ void watch_for_stop();
 
 bool stop_asked();
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

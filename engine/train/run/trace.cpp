@@ -10,7 +10,7 @@
 #include "schedule/fold/names.hpp"
 #include "support/chrome_trace.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 namespace {
 
@@ -87,4 +87,4 @@ std::string trace_json(const std::vector<Program>& programs, const ProcessGrid& 
   return trace.text(other);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -10,7 +10,7 @@
 #include "schedule/program/process_grid.hpp"
 #include "schedule/program/program.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 struct TracedRank {
   std::int64_t rank = 0;
@@ -28,4 +28,4 @@ std::vector<std::int64_t> traced_ranks(std::int64_t ranks, std::int64_t spans_ea
 std::string trace_json(const std::vector<Program>& programs, const ProcessGrid& grid,
                        const std::vector<TracedRank>& ranks, const std::string& title);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

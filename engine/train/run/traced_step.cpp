@@ -14,7 +14,7 @@
 #include "schedule/order/step.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 std::int64_t traced_step(const TrainSettings& settings, std::int64_t steps_before) {
   constexpr std::int64_t warm = 5;  // caches, buffers and the clock of the processor have settled
@@ -48,4 +48,4 @@ void write_traced_step(const TrainSettings& settings, const World& world, std::i
   });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -8,7 +8,7 @@
 #include "engine/train/flags/settings.hpp"
 #include "engine/train/run/world.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 // The step of this run that --trace means, as many having been trained before it. Throws
 // std::runtime_error if the run has not so many.
@@ -18,4 +18,4 @@ std::int64_t traced_step(const TrainSettings& settings, std::int64_t steps_befor
 void write_traced_step(const TrainSettings& settings, const World& world, std::int64_t step,
                        const std::vector<OpSpan>& spans);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

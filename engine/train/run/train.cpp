@@ -41,7 +41,7 @@
 #include "support/owned_folder.hpp"
 #include "support/whole_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 namespace {
 
@@ -240,7 +240,7 @@ void refuse_resume(const TrainSettings& settings, const TrainingState& state) {
                   state.step, seconds / 60.0));
 }
 
-TrainOutcome train(const TrainSettings& settings, World& world) {
+TrainOutcome train_model(const TrainSettings& settings, World& world) {
   const std::int64_t neighbours = world.ranks_on_this_node();
   together([&] {
     refuse_without_room(counted_memory(settings).peak, neighbours, available_bytes(),
@@ -348,4 +348,4 @@ TrainOutcome train(const TrainSettings& settings, World& world) {
   return outcome;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -5,7 +5,7 @@
 #include "engine/train/run/trainer.hpp"
 #include "engine/train/run/world.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 // What is refused before any work: data that is missing, too short, of another vocabulary, or not
 // what the run that is gone on from read (`before`; empty, if none is), folders and files that
@@ -20,6 +20,6 @@ void refuse_resume(const TrainSettings& settings, const TrainingState& state);
 std::string log_path(const TrainSettings& settings);
 
 // Collective. Throws std::invalid_argument if the world has not as many ranks as the grid.
-TrainOutcome train(const TrainSettings& settings, World& world);
+TrainOutcome train_model(const TrainSettings& settings, World& world);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

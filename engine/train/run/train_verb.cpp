@@ -28,7 +28,7 @@
 #include "support/refused_words.hpp"
 #include "support/standard_streams.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 namespace {
 
 struct Typed {
@@ -178,7 +178,7 @@ int train_here(const Typed& typed, const Session& session) {
   std::unique_ptr<NewFolder> made;  // by the first rank
   on_first_rank([&] { made = made_folder(settings); });
   settings.folder = world.from_first(settings.folder);
-  return train(settings, world).stopped ? status_stopped : status_done;
+  return train_model(settings, world).stopped ? status_stopped : status_done;
 }
 
 }  // namespace
@@ -204,4 +204,4 @@ int run_train_verb(const Started& started) {
   return run_session(started.count, started.words, [&](const Session&) { return plan(typed); });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -4,8 +4,8 @@
 
 #include "engine/train/verbs.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 int run_train_verb(const Started& started);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

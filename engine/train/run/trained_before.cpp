@@ -1,7 +1,7 @@
 // Reads what trainers leave in checkpoints; see trained_before.hpp.
 #include "engine/train/run/trained_before.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 namespace {
 
@@ -29,4 +29,4 @@ Trained trained_before(const LearningRate& rate, const TrainingState& state) {
           .seconds_of_warm_up = seconds_of_warm_up(state, rate.warm_up_steps, seconds)};
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -26,7 +26,7 @@
 #include "engine/train/sample/prompt.hpp"
 #include "support/clock_text.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 namespace {
 
@@ -400,4 +400,4 @@ void Trainer::finish() {
   if (!unfinished.empty()) log_.say(unfinished);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -18,7 +18,7 @@
 #include "engine/train/run/worker.hpp"
 #include "engine/train/sample/sampler.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 struct TrainOutcome {
   std::vector<double> losses;    // of the steps of this run; NaN where no target counts
@@ -96,4 +96,4 @@ class Trainer {
   Trained trained_;  // by rank 0's clock, on all ranks: when to end must not depend on the rank
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

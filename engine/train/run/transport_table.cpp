@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 namespace {
 
@@ -20,15 +20,15 @@ std::string size_text(std::int64_t bytes) {
 std::string table(const std::vector<TransportChoice>& choices) {
   std::string result = fmt::format("{:<12} {:<15} {:<5} {:>7} {:>11}", "channel", "collective", "",
                                    "members", "whole");
-  constexpr std::array<Transport, 3> candidates{Transport::ring, Transport::window,
-                                                Transport::library};
-  for (Transport candidate : candidates) result += fmt::format(" {:>8}", name(candidate));
+  constexpr std::array<TransportKind, 3> candidates{TransportKind::ring, TransportKind::window,
+                                                    TransportKind::library};
+  for (TransportKind candidate : candidates) result += fmt::format(" {:>8}", name(candidate));
   result += "  fastest\n";
   for (const TransportChoice& choice : choices) {
     const ChosenCollective& c = choice.collective;
     result += fmt::format("{:<12} {:<15} {:<5} {:>7} {:>11}", choice.channel, name(c.kind),
                           name(c.precision), c.members, size_text(c.bytes()));
-    for (Transport candidate : candidates) {
+    for (TransportKind candidate : candidates) {
       const auto found = std::ranges::find(choice.timings, candidate, &TransportTiming::transport);
       if (found == choice.timings.end()) {
         result += fmt::format(" {:>8}", "-");
@@ -43,4 +43,4 @@ std::string table(const std::vector<TransportChoice>& choices) {
   return result;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -7,7 +7,7 @@
 #include "engine/train/run/agreement.hpp"
 #include "engine/words.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 Validation::Validation(const Worker& worker, const Model& model, const StepOptions& options,
                        std::int64_t sequences, Weights& weights)
@@ -49,4 +49,4 @@ double Validation::loss_of(const LocalBatch& batch) {
   return world_.from_last(executor_.step(batch, AdamW{}, 1).loss);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

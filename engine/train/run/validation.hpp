@@ -8,7 +8,7 @@
 #include "engine/train/data/windows.hpp"
 #include "engine/train/run/worker.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 struct HeldOutLoss {
   double mean = 0.0;       // nats a word; 0 if no word counts
@@ -43,4 +43,4 @@ class Validation {
   Executor executor_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

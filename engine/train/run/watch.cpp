@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <sstream>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 std::string line_of(const Sign& sign) {
   const std::string text =
@@ -143,4 +143,4 @@ std::string Watch::who(std::size_t rank) const {
   return fmt::format("rank {} on {} (process {})", rank, last->host, last->process);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -18,7 +18,7 @@
 
 #include "engine/train/run/doing.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 // What a rank leaves every now and then.
 struct Sign {
@@ -77,4 +77,4 @@ class Watch {
   std::vector<Rank> ranks_;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -6,7 +6,7 @@
 #include "engine/words.hpp"
 #include "schedule/order/step.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 Executor executor_of(const Worker& worker, const Model& model, Schedule schedule,
                      std::int64_t sequences, Weights& weights) {
@@ -37,4 +37,4 @@ Executor evaluation_executor(const Worker& worker, const Model& model, const Ste
                      sequences, weights);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -8,7 +8,7 @@
 #include "engine/train/run/world.hpp"
 #include "engine/weights.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 struct Worker {
   World& world;
@@ -29,4 +29,4 @@ Executor training_executor(const Worker& worker, const Model& model, const StepO
 Executor evaluation_executor(const Worker& worker, const Model& model, const StepOptions& options,
                              std::int64_t sequences, Weights& weights);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

@@ -4,7 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 namespace {
 
@@ -80,4 +80,4 @@ std::string World::bytes_to_first(const std::string& own, std::int64_t sender) c
   return received;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

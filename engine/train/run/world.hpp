@@ -12,7 +12,7 @@
 #include "engine/mpi/waits.hpp"
 #include "engine/train/run/doing.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline run {
 
 class World {
  public:
@@ -69,4 +69,4 @@ class World {
   std::int64_t size_ = 1;
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline run

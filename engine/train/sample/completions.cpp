@@ -9,7 +9,7 @@
 
 #include "support/text_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline sample {
 
 namespace {
 
@@ -88,4 +88,4 @@ Completions complete(const std::vector<Document>& documents, std::int64_t side_b
   return result;
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline sample

@@ -9,7 +9,7 @@
 #include "engine/train/data/documents.hpp"
 #include "engine/train/sample/sampler.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline sample {
 
 struct Completions {
   std::vector<std::int64_t> equal;  // words before the first that differs, by document
@@ -30,4 +30,4 @@ std::vector<Document> read_documents(const std::string& path);
 Completions complete(const std::vector<Document>& documents, std::int64_t side_by_side,
                      Decoding decoding, Sampler& sampler);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline sample

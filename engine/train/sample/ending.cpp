@@ -8,7 +8,7 @@
 #include <span>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline sample {
 
 namespace {
 
@@ -76,4 +76,4 @@ std::vector<std::int32_t> end_words_asked(const std::string& flag,
       "--end-word: '{}' is neither model nor none nor a word from 0 to {}", flag, vocabulary - 1));
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline sample

@@ -8,7 +8,7 @@
 
 #include "engine/train/flags/settings.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline sample {
 
 enum class EndedBy : std::uint8_t { length, end_word, stop };
 const char* name(EndedBy why);  // "length", "end word", "stop"
@@ -34,4 +34,4 @@ std::vector<std::int32_t> end_words_asked(const std::string& flag,
                                           const std::vector<std::int32_t>& of_model,
                                           std::int64_t vocabulary);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline sample

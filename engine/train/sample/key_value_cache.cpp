@@ -8,7 +8,7 @@
 #include "engine/bf16.hpp"
 #include "engine/reference/rotary.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline sample {
 
 namespace {
 
@@ -58,7 +58,7 @@ Schedule decoding_pass(Schedule evaluation) {
 }
 
 void CachingBackend::compute(const Device& device, const Op& op, const KernelOperands& operands,
-                             const Progress& progress) {
+                             const ProgressCall& progress) {
   if (op.function == &attention_to_kept) return attend(device, op, operands);
   if (op.function == &add_next_position) return add_position(operands);
   if (op.function == &turn_to_next_position) return turn(device, op, operands);
@@ -185,4 +185,4 @@ void CachingBackend::turn(const Device& device, const Op& op, const KernelOperan
   write(memory(), operands.output, numbers);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline sample

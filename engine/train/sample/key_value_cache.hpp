@@ -11,7 +11,7 @@
 #include "engine/backend.hpp"
 #include "schedule/order/issue.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline sample {
 
 // The forward pass of a stage, whose attention keeps keys and values on the way.
 Schedule reading_pass(Schedule evaluation);
@@ -34,9 +34,9 @@ class CachingBackend : public Backend {
 
   DeviceMemory& memory() override { return kernels_.memory(); }
   void compute(const Device& device, const Op& op, const KernelOperands& operands,
-               const Progress& progress) override;
+               const ProgressCall& progress) override;
   void update(const reference::AdamWStep& step, const UpdateOperands& operands,
-              const Progress& progress) override {
+              const ProgressCall& progress) override {
     kernels_.update(step, operands, progress);
   }
 
@@ -68,4 +68,4 @@ class CachingBackend : public Backend {
   std::map<const Op*, Op> plain_;       // what keeping attentions are computed as
 };
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline sample

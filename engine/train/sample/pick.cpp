@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline sample {
 
 namespace {
 
@@ -74,4 +74,4 @@ double next_number(std::mt19937_64& random) {
   return static_cast<double>(random() >> 11) / 9007199254740992.0;  // 53 bits
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline sample

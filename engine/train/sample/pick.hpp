@@ -5,7 +5,7 @@
 #include <random>
 #include <span>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline sample {
 
 // How words are drawn.
 struct Drawing {
@@ -21,4 +21,4 @@ std::int32_t pick(std::span<const float> logits, const Drawing& drawing, double 
 // In [0, 1), the same on every machine.
 double next_number(std::mt19937_64& random);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline sample

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <stdexcept>
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline sample {
 
 namespace {
 
@@ -131,4 +131,4 @@ std::string readable_so_far(std::vector<std::int32_t> words, TokenFormat format)
   return readable(words, format);
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline sample

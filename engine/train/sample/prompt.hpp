@@ -8,7 +8,7 @@
 
 #include "engine/train/data/token_file.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline sample {
 
 // The words a prompt stands for; a line end, or word 0 of shards, where it is empty. Throws
 // std::runtime_error if it is not made of words of the vocabulary.
@@ -24,4 +24,4 @@ std::string readable(const std::vector<std::int32_t>& words, TokenFormat format)
 // Of words to which others will be added: without the letter at their end that may not be whole.
 std::string readable_so_far(std::vector<std::int32_t> words, TokenFormat format);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline sample

@@ -18,7 +18,7 @@
 #include "support/field.hpp"
 #include "support/standard_streams.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline sample {
 
 namespace {
 
@@ -68,13 +68,13 @@ std::vector<Document> documents_for(const std::string& path, TokenFormat format)
 }
 
 // Beside the texts, which may be piped on.
-void say_speed(const SampleSettings& settings, const Sample& sample) {
+void say_speed(const SampleSettings& settings, const SampledTexts& sample) {
   const Decoding decoding = settings.sampling.decoding;
   fmt::print(stderr, "{:.0f} {}s/s {} a key-value cache\n", sample.words_per_second,
              word_name(sample.format), decoding == Decoding::cached ? "with" : "without");
 }
 
-void print_completions(const SampleSettings& settings, const Sample& sample) {
+void print_completions(const SampleSettings& settings, const SampledTexts& sample) {
   if (settings.screen == Screen::silent) return;
   if (settings.screen == Screen::json) return print(json_line(settings, sample) + "\n");
   const Completions& made = sample.completions;
@@ -111,11 +111,11 @@ Precision trained_precision(const TrainingState& state) {
   return step_fields().with({}, "--precision", words.back()).precision;
 }
 
-Sample sample(const SampleSettings& settings, World& world) {
+SampledTexts sample_words(const SampleSettings& settings, World& world) {
   const TrainingState state = read_training_state(settings.checkpoint);
   const Model& model = state.model;
   const SamplingSettings& sampling = settings.sampling;
-  Sample result;
+  SampledTexts result;
   result.state = state;
   std::vector<std::int32_t> prompt;
   std::vector<Document> documents;
@@ -129,7 +129,7 @@ Sample sample(const SampleSettings& settings, World& world) {
   const StepOptions options = options_of(settings);
   const Program program = record_evaluation(model, options, stage_of(settings.grid, world.rank()));
   TunedBackend backend;
-  Channels channels(settings.grid, program.channels, Transport::ring, ProgressMode::tiles,
+  Channels channels(settings.grid, program.channels, TransportKind::ring, ProgressMode::tiles,
                     backend.memory());
   Weights weights(program, settings.grid, world.rank(), backend.memory());
   read_checkpoint(settings.checkpoint, model, weights);
@@ -171,7 +171,7 @@ Sample sample(const SampleSettings& settings, World& world) {
   return result;
 }
 
-std::string json_line(const SampleSettings& settings, const Sample& sample) {
+std::string json_line(const SampleSettings& settings, const SampledTexts& sample) {
   const SamplingSettings& sampling = settings.sampling;
   nlohmann::ordered_json texts = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < sample.texts.size(); ++i) {
@@ -220,4 +220,4 @@ std::string json_line(const SampleSettings& settings, const Sample& sample) {
   return line.dump();
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline sample

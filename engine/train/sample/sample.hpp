@@ -11,7 +11,7 @@
 #include "engine/train/sample/ending.hpp"
 #include "engine/train/sample/sampler.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline sample {
 
 struct SampleSettings {
   std::string checkpoint;  // its JSON, or a folder, which means its newest
@@ -24,7 +24,7 @@ struct SampleSettings {
 };
 
 // What was drawn, and from what.
-struct Sample {
+struct SampledTexts {
   TrainingState state;
   TokenFormat format = TokenFormat::text;
   Texts texts;                    // without what ended them
@@ -45,9 +45,9 @@ Precision trained_precision(const TrainingState& state);
 // On rank 0's standard output one text appears word by word, several when all are drawn, on
 // Screen::json the whole outcome as one line. Collective; throws std::runtime_error or
 // std::invalid_argument with one sentence if checkpoint, grid and prompt do not fit each other.
-Sample sample(const SampleSettings& settings, World& world);
+SampledTexts sample_words(const SampleSettings& settings, World& world);
 
 // The outcome as one line of JSON.
-std::string json_line(const SampleSettings& settings, const Sample& sample);
+std::string json_line(const SampleSettings& settings, const SampledTexts& sample);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline sample

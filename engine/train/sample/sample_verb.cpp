@@ -27,7 +27,7 @@
 #include "support/refused_words.hpp"
 #include "support/standard_streams.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline sample {
 namespace {
 
 struct SampleFlags {
@@ -172,7 +172,7 @@ int sample_here(const SampleFlags& typed) {
     settings = settings_of(flags, state);
     expect_ranks(settings.grid, world.size());
   });
-  sample(settings, world);
+  sample_words(settings, world);
   return 0;
 }
 
@@ -201,4 +201,4 @@ int run_sample_verb(const Started& started) {
   return work_over_mpi(started, [&](const Session&) { return sample_here(flags); });
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline sample

@@ -4,8 +4,8 @@
 
 #include "engine/train/verbs.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline sample {
 
 int run_sample_verb(const Started& started);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline sample

@@ -13,7 +13,7 @@
 #include "schedule/models/fit.hpp"
 #include "schedule/order/step.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline sample {
 
 std::int64_t sequences_of_texts(std::int64_t texts, const ProcessGrid& grid) {
   const std::int64_t parts = replicas(grid);
@@ -187,4 +187,4 @@ void say_texts(const Texts& texts, TokenFormat format, const RunLog& log) {
   log.say("----");
 }
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline sample

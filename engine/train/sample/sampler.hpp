@@ -14,7 +14,7 @@
 #include "engine/train/sample/key_value_cache.hpp"
 #include "support/quantity.hpp"
 
-namespace fourfold {
+namespace fourfold::inline engine::inline train::inline sample {
 
 // By text: its prompt and the words drawn so far.
 using Texts = std::vector<std::vector<std::int32_t>>;
@@ -82,4 +82,4 @@ class Sampler {
 // Prints them, and records them in the log.
 void say_texts(const Texts& texts, TokenFormat format, const RunLog& log);
 
-}  // namespace fourfold
+}  // namespace fourfold::inline engine::inline train::inline sample

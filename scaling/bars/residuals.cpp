@@ -1,0 +1,106 @@
+// To a CSV and back; see residuals.hpp.
+#include "scaling/bars/residuals.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <stdexcept>
+
+#include "scaling/words/cell_table.hpp"
+
+namespace fourfold::inline scaling::inline bars {
+namespace {
+
+constexpr const char* heading =
+    "# Published / projected seconds of the runs in scaling/validation/sets that chose no "
+    "constant:\n"
+    "# what error bars are made of. Written by: fourfold validate --keep FILE; do not edit.\n"
+    "source,id,processor,parallelism,published_over_projected,choice,configuration\n";
+
+constexpr Parallelism all_parallelisms[]{Parallelism::pipelined, Parallelism::sharded,
+                                         Parallelism::whole};
+
+std::string family(const std::string& processor) {
+  return processor.substr(0, processor.find_first_of("- "));
+}
+
+std::string in_quotes(const std::string& text) {
+  std::string result = "\"";
+  for (char letter : text) result += letter == '"' ? std::string("\"\"") : std::string(1, letter);
+  return result + '"';
+}
+
+Parallelism read_parallelism(const CellTable& table, std::size_t row) {
+  const std::string word = table.cell(row, "parallelism");
+  for (Parallelism parallelism : all_parallelisms) {
+    if (word == name(parallelism)) return parallelism;
+  }
+  table.fail(row, "parallelism", "'" + word + "' is neither pipelined, sharded nor whole");
+}
+
+double read_ratio(const CellTable& table, std::size_t row) {
+  const std::string word = table.cell(row, "published_over_projected");
+  double ratio = 0.0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), ratio);
+  if (error != std::errc() || end != word.data() + word.size() || !(ratio > 0.0)) {
+    table.fail(row, "published_over_projected", "'" + word + "' is no number above 0");
+  }
+  return ratio;
+}
+
+}  // namespace
+
+const char* name(Parallelism parallelism) {
+  constexpr const char* names[]{"pipelined", "sharded", "whole"};
+  return names[static_cast<int>(parallelism)];
+}
+
+Likeness likeness(const ProcessGrid& grid, const StepOptions& options, const Platform& platform) {
+  Likeness like;
+  like.processor = family(platform.processor.name);
+  const bool cut = grid.extent(Axis::z) > 1 || options.zero == 3;
+  if (cut) like.parallelism = Parallelism::sharded;
+  if (grid.extent(Axis::pipe) > 1) like.parallelism = Parallelism::pipelined;
+  return like;
+}
+
+std::string residuals_csv(const std::vector<Residual>& residuals) {
+  std::string text = heading;
+  for (const Residual& one : residuals) {
+    text += fmt::format("{},{},{},{},{:.4f},{},{}\n", in_quotes(one.source), in_quotes(one.id),
+                        in_quotes(one.like.processor), name(one.like.parallelism), one.ratio,
+                        in_quotes(one.choice), in_quotes(one.configuration));
+  }
+  return text;
+}
+
+std::vector<Residual> read_residuals(const std::string& path) {
+  const CellTable table(path);
+  for (const char* column : {"source", "id", "processor", "parallelism", "published_over_projected",
+                             "choice", "configuration"}) {
+    if (!table.has(column)) {
+      throw std::runtime_error(fmt::format("{}: the column '{}' is missing", path, column));
+    }
+  }
+  std::vector<Residual> residuals;
+  for (std::size_t i = 0; i < table.rows(); ++i) {
+    residuals.push_back({table.cell(i, "source"),
+                         table.cell(i, "id"),
+                         {table.cell(i, "processor"), read_parallelism(table, i)},
+                         read_ratio(table, i),
+                         table.cell(i, "choice"),
+                         table.cell(i, "configuration")});
+  }
+  return residuals;
+}
+
+std::string residuals_file() {
+  return fmt::format("{}/scaling/validation/residuals.csv", FOURFOLD_SOURCE_DIR);
+}
+
+const std::vector<Residual>& kept_residuals() {
+  static const std::vector<Residual> kept = read_residuals(residuals_file());
+  return kept;
+}
+
+}  // namespace fourfold::inline scaling::inline bars

@@ -1,0 +1,22 @@
+// Amounts as people type them: "1.5T", "30d", "1024..8192".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fourfold::inline scaling::inline words {
+
+// All throw std::runtime_error with a sentence that starts with the flag.
+
+// A number above 0, with k, M, B (or G) or T behind it for 1e3, 1e6, 1e9 and 1e12.
+double amount_in(const std::string& flag, const std::string& word);
+
+// Days in "30d", "2w" or "36h".
+double days_in(const std::string& flag, const std::string& word);
+
+// Numbers and ranges, such as "512,1024..8192": a range is 1024 and its doublings up to 8192, and
+// 8192. Ascending, each once.
+std::vector<std::int64_t> counts_in(const std::string& flag, const std::string& word);
+
+}  // namespace fourfold::inline scaling::inline words

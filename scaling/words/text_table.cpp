@@ -1,0 +1,174 @@
+// Alignment of cells; see text_table.hpp.
+#include "scaling/words/text_table.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <numeric>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+namespace fourfold::inline scaling::inline words {
+namespace {
+
+constexpr std::size_t gap = 2;
+
+// Letters of UTF-8, of which some are several bytes.
+std::size_t letters(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }));
+}
+
+std::string line_of(const std::vector<std::string>& cells, const std::vector<Column>& columns,
+                    const std::vector<std::size_t>& widths) {
+  std::string line;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) line.append(gap, ' ');
+    const std::string padding(widths[i] - letters(cells[i]), ' ');
+    line += columns[i].align == Align::left ? cells[i] + padding : padding + cells[i];
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + '\n';
+}
+
+bool says_nothing(const TextTable& table, std::size_t column) {
+  return std::ranges::all_of(table.rows, [&](const std::vector<std::string>& row) {
+    return row.empty() || row[column].find_first_not_of("- ") == std::string::npos;
+  });
+}
+
+// A header that goes on in its second line is one word.
+std::string name_of(const Column& column) {
+  const bool goes_on = column.header.ends_with("-") || column.header.ends_with("/");
+  return goes_on ? column.header + column.unit : column.header;
+}
+
+TextTable without(TextTable table, std::size_t column) {
+  const auto at = static_cast<std::ptrdiff_t>(column);
+  table.columns.erase(table.columns.begin() + at);
+  for (std::vector<std::string>& row : table.rows) {
+    if (!row.empty()) row.erase(row.begin() + at);
+  }
+  return table;
+}
+
+std::size_t width_of(const TextTable& table, const std::vector<std::size_t>& columns) {
+  std::size_t width = columns.empty() ? 0 : gap * (columns.size() - 1);
+  for (std::size_t i : columns) {
+    std::size_t widest = std::max(letters(table.columns[i].header), letters(table.columns[i].unit));
+    for (const std::vector<std::string>& row : table.rows) {
+      if (!row.empty()) widest = std::max(widest, letters(row[i]));
+    }
+    width += widest;
+  }
+  return width;
+}
+
+std::size_t width_of(const TextTable& table) {
+  std::vector<std::size_t> all(table.columns.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return width_of(table, all);
+}
+
+// A text in the last column may go on below itself.
+constexpr std::size_t least_text = 28;  // characters a line: below that nobody reads on
+
+bool folds(const TextTable& table) {
+  return table.columns.back().align == Align::left;
+}
+
+std::size_t least_width_of(const TextTable& table, std::vector<std::size_t> columns) {
+  const std::size_t last = table.columns.size() - 1;
+  const std::size_t whole = width_of(table, columns);
+  if (!folds(table) || std::erase(columns, last) == 0) return whole;
+  return std::min(whole, width_of(table, columns) + gap + least_text);
+}
+
+// Those that a page has no room for, the last first: columns are taken by what they are worth as
+// long as they fit.
+std::vector<std::size_t> spared(const TextTable& table) {
+  std::vector<std::size_t> by_worth;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) by_worth.push_back(i);
+  const auto spare = [&](std::size_t i) { return table.columns[i].spare; };
+  std::ranges::stable_sort(by_worth, {}, spare);
+  std::vector<std::size_t> kept, left;
+  for (std::size_t column : by_worth) {
+    kept.push_back(column);
+    if (spare(column) == 0 || least_width_of(table, kept) <= page_width) continue;
+    kept.pop_back();
+    left.push_back(column);
+  }
+  std::ranges::sort(left, std::ranges::greater());
+  return left;
+}
+
+// Texts of the last column go on in rows of their own.
+TextTable folded(TextTable table) {
+  const std::size_t last = table.columns.size() - 1;
+  const std::size_t before = width_of(without(table, last)) + gap;
+  if (!folds(table) || before + least_text > page_width) return table;
+  std::vector<std::vector<std::string>> rows;
+  for (std::vector<std::string>& row : table.rows) {
+    std::istringstream lines(row.empty() ? "" : wrapped(row[last], page_width - before));
+    std::string line;
+    if (std::getline(lines, line)) row[last] = line;
+    rows.push_back(std::move(row));
+    while (std::getline(lines, line)) {
+      rows.emplace_back(last).push_back(line);
+    }
+  }
+  table.rows = std::move(rows);
+  return table;
+}
+
+std::string whole(const TextTable& table) {
+  std::vector<std::string> headers, units;
+  std::vector<std::size_t> widths;
+  for (const Column& column : table.columns) {
+    headers.push_back(column.header);
+    units.push_back(column.unit);
+    widths.push_back(std::max(letters(column.header), letters(column.unit)));
+  }
+  for (const std::vector<std::string>& row : table.rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], letters(row[i]));
+  }
+  const std::string rule(width_of(table), '-');
+
+  std::string text = line_of(headers, table.columns, widths);
+  const bool any_unit = std::any_of(units.begin(), units.end(),
+                                    [](const std::string& unit) { return !unit.empty(); });
+  if (any_unit) text += line_of(units, table.columns, widths);
+  text += rule + '\n';
+  for (const std::vector<std::string>& row : table.rows) {
+    text += row.empty() ? rule + '\n' : line_of(row, table.columns, widths);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string format(const TextTable& table, Width width) {
+  for (const std::vector<std::string>& row : table.rows) {
+    if (row.empty() || row.size() == table.columns.size()) continue;
+    throw std::logic_error("a row lacks cells");
+  }
+  TextTable shown = table;
+  for (std::size_t i = shown.columns.size(); i-- > 1;) {
+    if (!shown.rows.empty() && says_nothing(shown, i)) shown = without(std::move(shown), i);
+  }
+  std::string left_out;
+  if (width == Width::page && width_of(shown) > page_width) {
+    for (std::size_t column : spared(shown)) {
+      left_out.insert(0, name_of(shown.columns[column]) + (left_out.empty() ? "" : ", "));
+      shown = without(std::move(shown), column);
+    }
+  }
+  if (width == Width::page && width_of(shown) > page_width) shown = folded(std::move(shown));
+  if (left_out.empty()) return whole(shown);
+  return whole(shown) +
+         wrapped("Left out to fit the page: " + left_out + "; --wide shows all.", page_width) +
+         '\n';
+}
+
+}  // namespace fourfold::inline scaling::inline words
