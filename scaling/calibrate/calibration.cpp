@@ -18,7 +18,9 @@
 #include "scaling/jobs/engine_job.hpp"
 #include "scaling/words/output.hpp"
 #include "support/own_file.hpp"
+#include "support/owned_folder.hpp"
 #include "support/processor_name.hpp"
+#include "support/standard_streams.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold::inline scaling::inline calibrate {
@@ -86,6 +88,10 @@ int calibrate_machine(const CalibrationOrder& order) {
   const std::string stem = stem_of(order.out);
   const std::string measured = stem + ".measured.jsonl", software = stem + ".software.toml";
   for (const std::string& path : {order.out, software, measured}) refuse_unwritable(path);
+  const std::filesystem::path file(measured);
+  const OwnedFolder owned(file.has_parent_path() ? file.parent_path().string() : ".",
+                          file.filename().string());
+  if (!owned.remark().empty()) say("fourfold: " + owned.remark() + '\n');
   if (order.again) std::filesystem::remove(measured);
   if (const int status = measure(order, measured); status != 0) return status;
 

@@ -19,6 +19,7 @@
 #include "scaling/jobs/progress.hpp"
 #include "scaling/words/output.hpp"
 #include "scaling/words/text_table.hpp"
+#include "support/owned_folder.hpp"
 #include "support/prose.hpp"
 #include "support/standard_streams.hpp"
 #include "support/visible_text.hpp"
@@ -254,6 +255,8 @@ std::string here_json(const std::vector<HereCase>& cases) {
 
 int validate_here(const HereOrder& order) {
   std::filesystem::create_directories(order.folder);
+  const OwnedFolder owned(order.folder, "runs.jsonl");
+  if (!owned.remark().empty()) say("fourfold: " + owned.remark() + '\n');
   const std::string path = order.platform.empty() ? order.folder + "/here.toml" : order.platform;
   if (order.platform.empty() && !std::filesystem::is_regular_file(path)) {
     const int status = calibrate_machine({path, order.transport, false});

@@ -3,12 +3,7 @@
 # links lie in wait there; and two at once do not share a file of records.
 source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 cd "$folder"
-
-mkdir theirs
-echo kept >theirs/precious
-state() { (cd theirs && find . -printf '%p %y %s %T@ %l\n' | sort && cat precious); }
-before=$(state)
-expect_untouched() { [ "$(state)" = "$before" ] || fail "$1 has touched what is not its own: $(state)"; }
+source "${FOURFOLD_SOURCE_DIR:?}/tests/theirs.sh"
 
 # plant FOLDER NAME...: links to what is there and to what is not yet.
 plant() {
@@ -62,23 +57,32 @@ cp point.toml ...toml
 run 0 campaign run ...toml
 [ -s results/_./records.jsonl ] || fail "a campaign called ...toml: $(find . -name records.jsonl)"
 
-# Whoever has the records is named.
+# Whoever has the records, the measurements or the runs of a folder is named; nothing of it is changed.
 rm -rf out
 mkdir out
-python3 - <<'P' &
-import fcntl, os, socket, time
-with open("out/.records.jsonl.in-use", "w") as file:
+python3 - records.jsonl here.measured.jsonl runs.jsonl <<'P' &
+import fcntl, os, socket, sys, time
+files = [open(f"out/.{name}.in-use", "w") for name in sys.argv[1:]]
+for file in files:
     fcntl.flock(file, fcntl.LOCK_EX)
     file.write(f"process {os.getpid()} on {socket.gethostname()} started 0 since 2026-01-02T03:04:05Z\n")
     file.flush()
-    open("locked", "w").close()
-    while not os.path.exists("enough"):
-        time.sleep(0.05)
+open("locked", "w").close()
+while not os.path.exists("enough"):
+    time.sleep(0.05)
 P
 holder=$!
 for _ in $(seq 200); do [ -e locked ] && break || sleep 0.05; done
-run 2 campaign run point.toml --output out
-says "out/records.jsonl is in use by process $holder on $(hostname) since 2026-01-02T03:04:05Z"
+is_held() {
+  local name=$1
+  shift
+  run 2 "$@"
+  says "out/$name is in use by process $holder on $(hostname) since 2026-01-02T03:04:05Z"
+  [ ! -e "out/$name" ] || fail "$name is written to while another has it"
+}
+is_held records.jsonl campaign run point.toml --output out
+is_held here.measured.jsonl calibrate --out out/here.toml
+is_held runs.jsonl validate --set here --folder out
 touch enough
 wait "$holder"
 run 0 campaign run point.toml --output out

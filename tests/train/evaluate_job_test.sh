@@ -2,11 +2,7 @@
 # `fourfold evaluate` as people run it: the loss of a small run's checkpoint on files, on one rank
 # and on two, as text and as JSON; the same held-out loss for every batch; texts drawn where x does
 # not divide their words; what cannot work is refused in one sentence.
-set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/small_job.sh"
-fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 failures=0
 
 complain() {

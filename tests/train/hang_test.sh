@@ -1,36 +1,9 @@
 #!/usr/bin/env bash
-# A rank that hangs: it is named, with its process and its step; the job ends when told, or waits
-# when told; a request to stop is heeded meanwhile; what is left can be resumed, and nobody else is
-# ever named.
-set -euo pipefail
-fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
+# A rank that hangs, one of two, the only one, or all: it is named, with its process and its step; the
+# job ends when told, or waits when told; a request to stop is heeded meanwhile; what is left can be
+# resumed, and nobody else is ever named.
 source "$(dirname "${BASH_SOURCE[0]}")/small_job.sh"
-unset OPENBLAS_CORETYPE
-work=$(mktemp -d)
-stopped=
-clean_up() {
-  if [ -n "$stopped" ]; then kill -KILL "$stopped" 2>/dev/null || true; fi
-  rm -rf "$work"
-}
-trap clean_up EXIT
-cd "$work"
 write_small_job "$work" 1
-
-fail() {
-  echo "$*" >&2
-  tail -n 20 ./*.out ./*.err >&2
-  exit 1
-}
-
-# wait_for FILE PATTERN: until a line of the file matches, at most 60 s.
-wait_for() {
-  local i
-  for ((i = 0; i < 600; i++)); do
-    if grep -qsE "$2" "$1"; then return; fi
-    sleep 0.1
-  done
-  fail "$1 never said $2"
-}
 
 # started NAME RANKS ARGUMENTS...: a run of small steps with a checkpoint after each second. Sets job
 # and ranks.
@@ -40,14 +13,20 @@ started() {
     --checkpoint-every 2 --ranks "$2" --folder "$name" "${@:3}" >"$name.out" 2>"$name.err" &
   job=$!
   wait_for "$name.out" '^step  *2  checkpoint'
-  ranks=$(pgrep -P "$(pgrep -P "$job")")
+  launcher=$(pgrep -P "$job") # where there is one rank, that
+  ranks=$launcher
+  if [ "$2" -gt 1 ]; then ranks=$(pgrep -P "$launcher"); fi
 }
 
-# stop_rank NAME FIRST-OR-LAST: sets stopped, the process of a rank, by the file that tells ranks.
-stop_rank() {
-  wait_for "$1/heartbeats" "training|checkpoint"
-  stopped=$("$2" -n 1 "$1/heartbeats" | awk '{ print $2 }')
-  kill -STOP "$stopped"
+# stop_ranks NAME COMMAND...: sets stopped, the processes of the ranks whose lines the command takes of
+# the file that tells ranks.
+stop_ranks() {
+  local name=$1
+  shift
+  wait_for "$name/heartbeats" "training|checkpoint"
+  stopped=$("$@" "$name/heartbeats" | awk '{ print $2 }' | xargs)
+  # shellcheck disable=SC2086
+  kill -STOP $stopped
 }
 
 # ended STATUS NAME: and no rank is left, stopped or not.
@@ -71,41 +50,65 @@ resumed() {
   "$fourfold" train --resume "$1" --steps $((step + 1)) >"$1-again.out" 2>&1 || fail "$1 cannot be resumed"
 }
 
-# Named, then ended when told, whichever rank it is.
-for which in head tail; do
-  started $which 2 --hang-timeout 4
-  stop_rank $which $which
-  rank=0
-  if [ $which = tail ]; then rank=1; fi
-  wait_for $which.err "^fourfold: no sign of life for [0-9]+ s from rank $rank on [^ ]+ \(process $stopped\), last seen [a-z ]+ in step [0-9]+; the job ends in [0-9]+ s unless that changes"
+# Named, then ended when told, whichever rank it is; by its neighbours, or by who started it.
+named() { echo "rank $1 on [^ ]+ \\(process $2\\)"; }
+for which in head tail alone all; do
+  count=2
+  if [ $which = alone ]; then count=1; fi
+  started $which $count --hang-timeout 4
+  case $which in
+    head | tail) stop_ranks $which $which -n 1 ;;
+    *) stop_ranks $which cat ;;
+  esac
+  case $which in
+    all) who="$(named 0 "${stopped% *}"), $(named 1 "${stopped#* }")" ;;
+    tail) who=$(named 1 "$stopped") ;;
+    *) who=$(named 0 "$stopped") ;;
+  esac
+  wait_for $which.err "^fourfold: no sign of life for [0-9]+ s from $who, last seen [a-z ]+ in step [0-9]+; the job ends in [0-9]+ s unless that changes"
   ended 2 $which
-  grep -qE "^fourfold: no sign of life .*; the job is ended \(--hang-timeout\); go on from the newest checkpoint with --resume $which/checkpoints$" $which.err ||
+  grep -qE "^fourfold: no sign of life .*; the job is ended \(--hang-timeout\); go on from .* --resume $which/checkpoints$" $which.err ||
     fail "the end of $which is not said"
+  if grep -q "lack of memory" $which.err; then fail "the end of $which is given another reason"; fi
   resumed $which
 done
 
 # Goes on: said, and nothing else happens.
-started on 2 --hang-timeout 20
-stop_rank on tail
-wait_for on.err "the job ends in"
-kill -CONT "$stopped"
-wait_for on.err "^fourfold: rank 1 on [^ ]+ \(process $stopped\) goes on$"
-kill -TERM "$job"
-ended 130 on
-grep -q "^asked to stop: step" on.out || fail "a rank that went on left no checkpoint"
+for count in 1 2; do
+  name=on-$count
+  started $name $count --hang-timeout 20
+  stop_ranks $name tail -n 1
+  wait_for $name.err "the job ends in"
+  kill -CONT "$stopped"
+  wait_for $name.err "^fourfold: $(named $((count - 1)) "$stopped") goes on$"
+  kill -TERM "$job"
+  ended 130 $name
+  grep -q "^asked to stop: step" $name.out || fail "a rank that went on left no checkpoint"
+done
 
-# Waits for ever, but a request to stop is heeded, with status 130.
-started wait 2 --hang-timeout 0
-stop_rank wait head
-kill -TERM "$job"
-ended 130 wait
-grep -qE "^fourfold: asked to stop, and no checkpoint can be written: no sign of life for [0-9]+ s from rank 0 " wait.err ||
-  fail "a stopped job does not say why there is no checkpoint"
-resumed wait
+# Waits for ever, but a request to stop is heeded: what stands goes on for that, be it a rank, the only
+# one, mpirun or all of them.
+for which in rank alone mpirun all; do
+  name=asked-$which count=2
+  if [ $which = alone ]; then count=1; fi
+  started $name $count --hang-timeout 0
+  case $which in
+    rank) stop_ranks $name head -n 1 ;;
+    alone) stop_ranks $name cat ;;
+    mpirun) stopped=$launcher && kill -STOP "$launcher" ;;
+    all) stop_ranks $name cat && kill -STOP "$launcher" && stopped="$stopped $launcher" ;;
+  esac
+  kill -TERM "$job"
+  began=$SECONDS
+  ended 130 $name
+  [ $((SECONDS - began)) -le 30 ] || fail "$name took $((SECONDS - began)) s to end"
+  grep -q "^asked to stop: step" $name.out || fail "$name left no checkpoint of its last step"
+  resumed $name
+done
 
 # A second request ends the job at once, stopped ranks and all.
 started twice 2 --hang-timeout 0
-stop_rank twice tail
+stop_ranks twice tail -n 1
 kill -INT "$job"
 sleep 0.5
 began=$SECONDS

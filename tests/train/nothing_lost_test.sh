@@ -2,19 +2,7 @@
 # `fourfold train` loses nothing unsaid: words that are no number, data of two kinds, data cut short
 # or damaged while it is read or between runs, a full log, updates that make numbers unsound, readers
 # that leave early, signals to mpirun or to one rank; and what is refused leaves no folder behind.
-set -euo pipefail
-fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
 source "$(dirname "${BASH_SOURCE[0]}")/small_job.sh"
-unset OPENBLAS_CORETYPE
-work=$(mktemp -d)
-disk=
-trap 'if [ -n "$disk" ]; then umount "$disk"; fi; rm -rf "$work"' EXIT
-cd "$work"
-
-fail() {
-  echo "$*" >&2
-  exit 1
-}
 
 # refused SENTENCE ARGUMENTS...: status 2, one sentence, and nothing new in the folder.
 refused() {

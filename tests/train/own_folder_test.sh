@@ -1,28 +1,10 @@
 #!/usr/bin/env bash
 # A run writes in its own folder and nowhere else, whatever a checkpoint says and whatever links lie in
 # wait there; runs that begin at once have a folder each; whose folder it is, is told.
-set -euo pipefail
-fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
 source "$(dirname "${BASH_SOURCE[0]}")/small_job.sh"
-unset OPENBLAS_CORETYPE
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
-fail() {
-  echo "$*" >&2
-  exit 1
-}
-
+source "${FOURFOLD_SOURCE_DIR:?}/tests/theirs.sh"
 write_small_job "$work" 1
 small=(train --model ./small.toml --data text.txt --ranks 1 --batch 8 --tokens 0)
-
-# What belongs to others: content, times and links of everything.
-mkdir theirs
-echo kept >theirs/precious
-state() { (cd theirs && find . -printf '%p %y %s %T@ %l\n' | sort && cat precious); }
-before=$(state)
-expect_untouched() { [ "$(state)" = "$before" ] || fail "$1 has touched what is not its own: $(state)"; }
 
 # refused SENTENCE ARGUMENTS...: status 2 and one sentence.
 refused() {

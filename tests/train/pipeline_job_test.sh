@@ -1,19 +1,7 @@
 #!/usr/bin/env bash
 # `fourfold train` on a pipeline as people run it: it loses what one rank loses, goes on without
 # stages, and is drawn from on other ones; what cannot work is refused before mpirun starts.
-set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/small_job.sh"
-fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
-unset OPENBLAS_CORETYPE  # whose replacement is said on standard error
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-fail() {
-  echo "$*" >&2
-  tail -n 20 "$work"/*.out >&2
-  exit 1
-}
-
 write_small_job "$work" 4
 what=(--model "$work/small.toml" --data "$work/text.txt" --tokens 8)
 common=("${what[@]}" --batch 8 --micro-batches 4 --learning-rate 0.01 --warm-up 2)

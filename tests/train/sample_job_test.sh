@@ -1,11 +1,7 @@
 #!/usr/bin/env bash
 # `fourfold sample` as people run it: from the checkpoint of a small run, on one rank and on four,
 # as text and as JSON; what cannot work is refused in one sentence.
-set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/small_job.sh"
-fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 failures=0
 
 complain() {

@@ -1,34 +1,7 @@
 #!/usr/bin/env bash
 # A job of `fourfold train` as people run it: to its end, stopped by SIGTERM and resumed on another
 # grid, with a rank killed, and on a disk that is full before its end.
-set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/small_job.sh"
-fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
-unset OPENBLAS_CORETYPE  # whose replacement is said on standard error
-work=$(mktemp -d)
-disk=
-clean_up() {
-  if [ -n "$disk" ]; then umount "$disk"; fi
-  rm -rf "$work"
-}
-trap clean_up EXIT
-
-fail() {
-  echo "$*" >&2
-  tail -n 20 "$work"/*.out >&2
-  exit 1
-}
-
-# wait_for FILE PATTERN: until a line of the file matches, at most 60 s.
-wait_for() {
-  local i
-  for ((i = 0; i < 600; i++)); do
-    if grep -qs "$2" "$1"; then return; fi
-    sleep 0.1
-  done
-  fail "$1 never said $2"
-}
-
 write_small_job "$work" 2
 common=(--model "$work/small.toml" --data "$work/text.txt" --batch 8 --tokens 20 --print-every 1)
 
@@ -148,9 +121,24 @@ if mount -t tmpfs -o size=600k fourfold-test "$work/disk" 2>/dev/null; then
   [ -z "$(ls "$disk")" ] || fail "a run without room left something: $(ls "$disk")"
   umount "$disk"
   mount -t tmpfs -o size=1400k fourfold-test "$disk"
-  # Somebody else takes the room once the run has begun.
-  "$fourfold" train "${common[@]}" --ranks 2 --minutes 9 --checkpoint-every 5 --folder "$disk" \
-    >"$work/disk.out" 2>"$work/disk.err" &
+  # Somebody else takes the room once the run has begun: the older checkpoint makes place for the next.
+  "$fourfold" train "${common[@]}" --ranks 2 --minutes 9 --checkpoint-every 5 --folder "$disk/run" \
+    --log "$work/room.jsonl" >"$work/room.out" 2>"$work/room.err" &
+  job=$!
+  wait_for "$work/room.out" '^step  *10  checkpoint'
+  head -c 1000000 /dev/zero >"$disk/others" 2>/dev/null || true
+  wait_for "$work/room.out" '^step .* the disk is full: .*/step-[0-9]*.json is removed to make room$'
+  kill -TERM "$job"
+  status=0
+  wait "$job" || status=$?
+  [ "$status" -eq 130 ] || fail "a run that made room for itself ended with status $status"
+  stopped_at=$(sed -n 's/^asked to stop: step \([0-9]*\) is finished$/\1/p' "$work/room.out")
+  [ -s "$disk/run/checkpoints/step-$(printf %08d "$stopped_at").json" ] || fail "the last step is lost on a full disk"
+  rm -r "$disk/run" "$disk/others"
+
+  # The only one stays: then the run ends, says what is saved, and its log has an end.
+  "$fourfold" train "${common[@]}" --ranks 2 --minutes 9 --checkpoint-every 5 --keep-checkpoints 1 --folder "$disk" \
+    --log "$work/disk.jsonl" >"$work/disk.out" 2>"$work/disk.err" &
   job=$!
   wait_for "$work/disk.out" '^step  *5  checkpoint'
   head -c 1000000 /dev/zero >"$disk/others" 2>/dev/null || true
@@ -158,9 +146,10 @@ if mount -t tmpfs -o size=600k fourfold-test "$work/disk" 2>/dev/null; then
   wait "$job" || status=$?
   [ "$status" -eq 2 ] || fail "a run on a full disk ended with status $status, not 2"
   said=$(<"$work/disk.err")
-  if [ "$(wc -l <<<"$said")" -ne 1 ] || [[ $said != *"No space left"*"older checkpoints are"* ]]; then
+  if [ "$(wc -l <<<"$said")" -ne 1 ] || [[ $said != *"No space left"*"older checkpoints are"*"; step "*" is saved: --resume $disk/checkpoints/step-"* ]]; then
     fail "a full disk: $said"
   fi
+  tail -n 1 "$work/disk.jsonl" | grep -q '"kind":"end",.*"failed":true' || fail "a run on a full disk has no end in its log"
   "$fourfold" sample --checkpoint "$disk/checkpoints" --tokens 3 >"$work/disk.out" 2>&1 ||
     fail "the checkpoint before a full disk cannot be used"
 fi
