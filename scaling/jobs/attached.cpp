@@ -58,7 +58,7 @@ class Stops {
     if (launching_.has_started && !held_back_) held_back_ = process_.stop_is_pending();
     const int now = std::max(interrupts_so_far(), held_back_ ? 1 : 0);
     if (now > asked_) {
-      if (asked_ == 0) process_.end(SIGUSR1);
+      if (asked_ == 0) ask();
       if (asked_ > 0 || now > 1) process_.end(SIGKILL);
       if (asked_ == 0) since_ = latest_ = Clock::now();
       asked_ = now;
@@ -79,12 +79,17 @@ class Stops {
   }
 
  private:
+  // One that is stopped, by SIGSTOP or a terminal, would never hear it.
+  void ask() {
+    process_.end(SIGUSR1);
+    process_.end(SIGCONT);
+  }
   // Asked while it was launching, mpirun may have handed the signal on to nobody; to who has heard
   // it, another SIGUSR1 says nothing new.
   void ask_again() {
     constexpr std::chrono::seconds patience{1};
     if (asked_ != 1 || Clock::now() - latest_ < patience) return;
-    process_.end(SIGUSR1);
+    ask();
     latest_ = Clock::now();
   }
 
@@ -108,7 +113,7 @@ Start start_of(const std::vector<std::string>& command, const Stream& output,
 }  // namespace
 
 AttachedResult run_attached(const std::vector<std::string>& command, const Hearers& hearers,
-                            const Launching& launching) {
+                            const Launching& launching, const Watching& watching) {
   constexpr int look_again = 100;  // milliseconds
   const PatientlyInterrupted patiently;
   Stream output(hearers.output), complaint(hearers.complaint);
@@ -116,8 +121,11 @@ AttachedResult run_attached(const std::vector<std::string>& command, const Heare
   Process process(start_of(command, output, complaint, launching));
   for (Stream* stream : heard) stream->only_read();
   Stops stops(process, launching);
+  std::string given_up;
   while (!process.ended()) {
     stops.look();
+    if (watching && given_up.empty()) given_up = watching(stops.asked());
+    if (!given_up.empty()) process.end(SIGKILL);
     // A stream that nobody hears, or whose end has come, is never ready: then this only waits.
     std::array watched{output.watched(), complaint.watched()};
     if (poll(watched.data(), watched.size(), look_again) <= 0) continue;
@@ -126,7 +134,7 @@ AttachedResult run_attached(const std::vector<std::string>& command, const Heare
     }
   }
   for (Stream* stream : heard) stream->hear_rest();
-  return {process.status(), process.signal(), stops.asked()};
+  return {process.status(), process.signal(), stops.asked(), given_up};
 }
 
 }  // namespace fourfold::inline scaling::inline jobs

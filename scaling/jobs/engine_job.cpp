@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -22,6 +23,7 @@
 #include "scaling/jobs/launch.hpp"
 #include "scaling/jobs/mpirun_words.hpp"
 #include "scaling/jobs/process.hpp"
+#include "scaling/jobs/silence.hpp"
 #include "support/exit_status.hpp"
 #include "support/json_object.hpp"
 #include "support/owned_folder.hpp"
@@ -68,8 +70,25 @@ void allow_files_of(std::int64_t ranks) {
                    fmt::format("mpirun with {} ranks", ranks));
 }
 
-EngineResult run_engine(const Words& engine, std::int64_t ranks) {
-  if (ranks == 1) return {run_attached(engine), std::nullopt, false, ""};
+// Looks once a second. Time in which we were stopped ourselves does not count.
+Watching watching_for(Silence& silence) {
+  using Clock = std::chrono::steady_clock;
+  return [&silence, looked = Clock::now()](bool asked_to_stop) mutable -> std::string {
+    constexpr std::chrono::duration<double> interval{1.0};
+    const std::chrono::duration<double> passed = Clock::now() - looked;
+    if (passed < interval) return "";
+    looked = Clock::now();
+    Silence::View view = silence.look(std::min(passed, 2.0 * interval).count(), asked_to_stop);
+    if (view.end.empty() && !view.sentence.empty()) say("fourfold: " + view.sentence + '\n');
+    return view.end;
+  };
+}
+
+EngineResult run_engine(const Words& engine, const nlohmann::json& plan) {
+  const auto ranks = plan.at("ranks").get<std::int64_t>();
+  Silence silence(plan.value("heartbeats", nlohmann::json()));
+  const Watching watching = watching_for(silence);
+  if (ranks == 1) return {run_attached(engine, {}, {}, watching), std::nullopt, false, ""};
   // Wherever it stands, mpirun begins a further program behind this word.
   if (std::ranges::find(engine, ":") != engine.end()) {
     throw std::runtime_error("the word : is one of mpirun's own; write a path of this name as ./:");
@@ -89,7 +108,8 @@ EngineResult run_engine(const Words& engine, std::int64_t ranks) {
   };
   const auto complain = [&words](std::string_view said) { say(words.own(said)); };
   try {
-    result.job = run_attached(command, {pass_on, complain}, {[&] { return words.started(); }});
+    result.job =
+        run_attached(command, {pass_on, complain}, {[&] { return words.started(); }}, watching);
   } catch (const NothingStarted& nothing) {
     say(words.rest());
     throw std::runtime_error(fmt::format("mpirun {}", nothing.what()));
@@ -174,6 +194,8 @@ EngineJob run_engine_verb(const EngineVerb& what, const Words& typed) {
   }
   constexpr std::int64_t of_one_rank = 40;  // below some 30 MPI fails, and says so in 41 lines
   allow_open_files(of_one_rank, "a rank of MPI");
+  constexpr std::int64_t of_its_memory = 8'388'608;  // its shared pieces have half of that
+  expect_file_size(of_its_memory, "a rank of MPI");
   question.push_back("--plan");
   const JobResult answer = run_side_by_side({{question, ""}}).front();
   if (answer.signal > 0) {
@@ -187,8 +209,9 @@ EngineJob run_engine_verb(const EngineVerb& what, const Words& typed) {
   const MadeFolders made(plan);
   Words command{engine};
   for (const nlohmann::json& word : plan.at("arguments")) command.push_back(word);
-  const EngineResult result = run_engine(command, plan.at("ranks").get<std::int64_t>());
-  if (result.job.interrupted) return {status_stopped, plan, ""};
+  const EngineResult result = run_engine(command, plan);
+  if (result.job.interrupted) return {status_stopped, plan, result.job.given_up};
+  if (!result.job.given_up.empty()) return {status_could_not, plan, result.job.given_up};
   const bool stopped = was_stopped(result);
   // Only what measures may say no; a job that ends with 1 otherwise has failed.
   const bool answers = result.job.status == status_done ||

@@ -10,7 +10,7 @@ namespace fourfold::inline scaling::inline jobs {
 struct EngineJob {
   int status = 0;       // of the whole command
   nlohmann::json plan;  // what the engine said beforehand; null if it refused or only gave help
-  // "rank 1 was killed by signal 9 (Killed)"; empty if no signal ended the job.
+  // "rank 1 was killed by signal 9 (Killed)", or why a silent job was ended; empty if neither.
   std::string killed;
 };
 

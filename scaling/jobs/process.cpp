@@ -168,4 +168,15 @@ void allow_open_files(std::int64_t needed, const std::string& who) {
       who, needed, limit.rlim_max, needed));
 }
 
+void expect_file_size(std::int64_t needed, const std::string& who) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  if (limit.rlim_cur >= static_cast<rlim_t>(needed)) return;
+  constexpr std::int64_t block = 1024;  // of ulimit
+  throw std::runtime_error(
+      fmt::format("{} may have to write files of {} kB, but the limit of a file is {} kB; raise it "
+                  "(ulimit -f {})",
+                  who, needed / block, limit.rlim_cur / block, needed / block));
+}
+
 }  // namespace fourfold::inline scaling::inline jobs

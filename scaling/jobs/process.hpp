@@ -83,5 +83,7 @@ std::string death_text(int signal);
 // limit where the hard one allows it. Throws std::runtime_error with a sentence that names the
 // limit and the cure where not; `who` needs them.
 void allow_open_files(std::int64_t needed, const std::string& who);
+// Throws likewise if they may not write files of so many bytes. That limit stays as it is.
+void expect_file_size(std::int64_t needed, const std::string& who);
 
 }  // namespace fourfold::inline scaling::inline jobs

@@ -24,10 +24,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::string file_in(const std::string& folder) {
-  return folder + "/heartbeats";
-}
-
 // Opened anew each time: files shared between nodes are brought up to date only then.
 class Opened {
  public:
@@ -78,9 +74,13 @@ std::thread without_signals(const std::function<void()>& work) {
 
 }  // namespace
 
+std::string heartbeats_file(const std::string& folder) {
+  return folder + "/heartbeats";
+}
+
 Heartbeats::Heartbeats(std::string folder, Self self, Patience patience)
     : folder_(std::move(folder)),
-      path_(file_in(folder_)),
+      path_(heartbeats_file(folder_)),
       self_(std::move(self)),
       watch_(patience, self_.ranks),
       interval_(patience.to_name / 10.0),
@@ -156,11 +156,10 @@ void Heartbeats::end_job(const std::string& why) {
 
 std::unique_ptr<Heartbeats> watched(const TrainSettings& settings, const World& world,
                                     const Channels& channels) {
-  if (world.size() == 1) return nullptr;
   on_first_rank([&] {
     std::string text;
     for (std::int64_t i = 0; i < world.size(); ++i) text += std::string(sign_bytes - 1, ' ') + '\n';
-    write_own_file(file_in(settings.folder), text);
+    write_own_file(heartbeats_file(settings.folder), text);
   });
   const auto sign = [&world, &channels] {
     Sign now;

@@ -1,6 +1,7 @@
 // The signs of life that the ranks of a run leave in a file of its folder, a line a rank, and the
-// two ranks that look at them (watch.hpp): the first, and the last where the first is silent. A
-// thread that sleeps nearly always; MPI is not touched, so that it works while MPI waits.
+// two ranks that look at them (watch.hpp): the first, and the last where the first is silent. Where
+// both are, whoever started the run looks (scaling/jobs/silence.hpp). A thread that sleeps nearly
+// always; MPI is not touched, so that it works while MPI waits.
 #pragma once
 
 #include <chrono>
@@ -52,8 +53,8 @@ class Heartbeats {
   std::thread thread_;
 };
 
-// Of a run whose folder is there, from here until the result goes; none on a single rank, for which
-// nobody waits. Collective.
+// Of a run whose folder is there, from here until the result goes. Collective.
+std::string heartbeats_file(const std::string& folder);
 std::unique_ptr<Heartbeats> watched(const TrainSettings& settings, const World& world,
                                     const Channels& channels);
 

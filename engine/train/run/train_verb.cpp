@@ -16,6 +16,7 @@
 #include "engine/train/flags/command_line.hpp"
 #include "engine/train/flags/flags.hpp"
 #include "engine/train/run/agreement.hpp"
+#include "engine/train/run/heartbeats.hpp"
 #include "engine/train/run/run_folder.hpp"
 #include "engine/train/run/stop.hpp"
 #include "engine/train/run/traced_step.hpp"
@@ -155,7 +156,14 @@ int plan(const Typed& typed) {
   if (typed.flags.ranks == 0 && typed.flags.grid.empty()) {
     arguments.push_back("--grid=" + settings.grid.str());
   }
+  const Patience patience = patience_of(settings.hang_timeout);
+  const nlohmann::json heartbeats{{"file", heartbeats_file(settings.folder)},
+                                  {"ranks", settings.grid.size()},
+                                  {"name_after", patience.to_name},
+                                  {"end_after", patience.to_end},
+                                  {"end_when_asked_after", patience.when_asked}};
   const nlohmann::json result{{"ranks", settings.grid.size()},
+                              {"heartbeats", heartbeats},
                               {"folder", settings.folder},
                               {"log", log_path(settings)},
                               {"json", settings.screen == Screen::json},
