@@ -44,7 +44,8 @@ std::vector<DrawnRate> drawn_rates(RateDecay decay) {
 }
 
 // The formulas of nanoGPT and Megatron-LM, with N steps, W of warm-up, and step s counted from 1:
-// s / W of the peak to step W; then, from step W + 1 on, by p = (s - 1 - W) / (N - W).
+// s / W of the peak to step W; then, from step W + 1 on, by p = (s - 1 - W) / (N - W). Straight
+// lines reach the last rate in step N: there the divisor is less by one.
 double formula(const DrawnRate& drawn, std::int64_t step) {
   const LearningRate& rate = drawn.rate;
   const auto n = static_cast<double>(drawn.steps), w = static_cast<double>(rate.warm_up_steps);
@@ -58,10 +59,11 @@ double formula(const DrawnRate& drawn, std::int64_t step) {
     case RateDecay::cosine:
       return least + (rate.peak - least) * (1 + std::cos(std::numbers::pi * p)) / 2;
     case RateDecay::linear:
-      return rate.peak - (rate.peak - least) * p;
+      return rate.peak - (rate.peak - least) * (n - 1 > w ? (s - 1 - w) / (n - 1 - w) : 0.0);
     case RateDecay::wsd: {
       const double begin = std::max(w, n * (1 - rate.decay_part));
-      return rate.peak - (rate.peak - least) * std::max(0.0, s - 1 - begin) / (n - begin);
+      if (n - 1 <= begin) return rate.peak;
+      return rate.peak - (rate.peak - least) * std::max(0.0, s - 1 - begin) / (n - 1 - begin);
     }
   }
   return 0.0;
@@ -97,6 +99,43 @@ TEST(LearningRate, ReachesItsPeakExactlyAndNeverExceedsIt) {
         most = std::max(most, rate_of(drawn.rate, drawn.steps, step));
       }
       EXPECT_EQ(most, drawn.rate.peak);
+    }
+  }
+}
+
+// Where there is a step behind the first of the decay, and it is not minutes that end the run.
+TEST(LearningRate, EndsAtItsLastRateInAStraightLineExactly) {
+  for (const RateDecay decay : {RateDecay::linear, RateDecay::wsd}) {
+    int ended = 0;
+    for (const DrawnRate& drawn : drawn_rates(decay)) {
+      const auto n = static_cast<double>(drawn.steps);
+      const double begin = std::max(static_cast<double>(drawn.rate.warm_up_steps),
+                                    decay == RateDecay::wsd ? n * (1 - drawn.rate.decay_part) : 0);
+      if (begin > n - 1.001) continue;
+      ++ended;
+      EXPECT_DOUBLE_EQ(rate_of(drawn.rate, drawn.steps, drawn.steps),
+                       drawn.rate.peak * drawn.rate.last_part)
+          << name(decay) << " over " << drawn.steps << ", warm-up " << drawn.rate.warm_up_steps;
+    }
+    EXPECT_GT(ended, 100);
+  }
+}
+
+// Said exactly where the rate falls in fewer steps than asked for.
+TEST(LearningRate, SaysWhereTheWarmUpReachesIntoTheDecay) {
+  LearningRate rate{.warm_up_steps = 90, .decay = RateDecay::wsd, .decay_part = 0.2};
+
+  EXPECT_EQ(squeezed_decay(rate, {.steps = 100}),
+            "the warm-up of 90 steps reaches into the last 0.2 of the run, in which the learning "
+            "rate is to fall: it falls in the last 0.1 alone (--warm-up, --decay-part)");
+  EXPECT_EQ(squeezed_decay(rate, {.steps = 0, .minutes = 1.0}), "");
+  for (const RateDecay decay : decays) {
+    for (const DrawnRate& drawn : drawn_rates(decay)) {
+      const double warm = static_cast<double>(drawn.rate.warm_up_steps);
+      const bool squeezed = decay == RateDecay::wsd &&
+                            warm / static_cast<double>(drawn.steps) > 1 - drawn.rate.decay_part;
+      EXPECT_EQ(!squeezed_decay(drawn.rate, {.steps = drawn.steps, .minutes = 0.0}).empty(),
+                squeezed);
     }
   }
 }

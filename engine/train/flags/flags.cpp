@@ -184,7 +184,8 @@ void add_how(CLI::App& verb, TrainFlags& flags) {
       ->check(number(0));
   group.add("--bad-steps", flags.bad_steps,
             "a step whose loss or gradient is no number: stop; skip: leave its gradient out; "
-            "rewind: go back to the newest checkpoint, and read on behind the step's data");
+            "rewind: go back to the newest checkpoint, and read on behind the step's data; ten in "
+            "a row end the run");
   group
       .add("--bad-norm", flags.bad_norm,
            "a step whose gradient has a larger norm is a bad one, too; 0: no norm is too large")

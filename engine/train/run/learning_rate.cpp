@@ -47,7 +47,9 @@ double LearningRate::at(const RunLength& length, const Trained& trained) const {
     return peak * (static_cast<double>(step) / static_cast<double>(warm_up_steps));
   }
   const double begin = began(length, trained);
-  const double left = 1.0 - begin;
+  const bool straight = decay == RateDecay::linear || decay == RateDecay::wsd;
+  const double end = straight ? length.before_last_step() : 1.0;
+  const double left = end - begin;
   const double p = left > 0.0 ? (length.done(trained) - begin) / left : 0.0;
   return peak * (1.0 - (1.0 - last_part) * (1.0 - shape(decay, std::clamp(p, 0.0, 1.0))));
 }
@@ -58,6 +60,15 @@ std::string described(const LearningRate& rate) {
   if (rate.decay == RateDecay::constant) return text;
   if (rate.decay == RateDecay::wsd) text += fmt::format(" in the last {:g}", rate.decay_part);
   return text + fmt::format(" to {:g}", rate.peak * rate.last_part);
+}
+
+std::string squeezed_decay(const LearningRate& rate, const RunLength& length) {
+  const double warm = length.done({.steps_before = rate.warm_up_steps});
+  if (rate.decay != RateDecay::wsd || warm <= 1.0 - rate.decay_part) return "";
+  return fmt::format(
+      "the warm-up of {} steps reaches into the last {:g} of the run, in which the learning rate "
+      "is to fall: it falls in the last {:.2g} alone (--warm-up, --decay-part)",
+      rate.warm_up_steps, rate.decay_part, 1.0 - warm);
 }
 
 std::string unfinished_warm_up(const LearningRate& rate, std::int64_t steps) {

@@ -27,7 +27,8 @@ struct LearningRate {
 
   // Of the step after those that are trained. With p = 0 where the decay begins and 1 where the run
   // is over: peak (1 - (1 - last_part) (1 - shape(p))), shape = (1 + cos pi p) / 2 or 1 - p. Step
-  // number warm_up_steps, and the one behind it, have the peak itself.
+  // number warm_up_steps, and the one behind it, have the peak itself. In a straight line p = 1 in
+  // the last step, where steps end the run; half a cosine is as good as flat there.
   double at(const RunLength& length, const Trained& trained) const;
 
  private:
@@ -36,6 +37,10 @@ struct LearningRate {
 
 // "learning rate 0.002 after 100 steps of warm-up, cosine to 0.0001".
 std::string described(const LearningRate& rate);
+
+// Where the warm-up reaches into the part in which wsd falls, so that it falls in less: a sentence,
+// or nothing. Minutes tell only while they pass.
+std::string squeezed_decay(const LearningRate& rate, const RunLength& length);
 
 // What a run of so many steps (0: no limit) does not reach of the peak: a sentence, or nothing.
 std::string unfinished_warm_up(const LearningRate& rate, std::int64_t steps);

@@ -17,6 +17,10 @@ double RunLength::done(const Trained& trained) const {
   return std::min(part, 1.0);
 }
 
+double RunLength::before_last_step() const {
+  return steps > 0 ? static_cast<double>(steps - 1) / static_cast<double>(steps) : 1.0;
+}
+
 double RunLength::seconds_left(const Trained& trained) const {
   if (trained.steps_here < 1) return -1.0;
   double left = std::numeric_limits<double>::infinity();

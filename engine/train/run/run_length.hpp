@@ -22,6 +22,8 @@ struct RunLength {
   // The part that is done, 0 to 1. With a limit of steps only it does not depend on the clock, so
   // that such a run can be repeated bit by bit.
   double done(const Trained& trained) const;
+  // The part that is done before the last step, where steps end the run; 1 where minutes do.
+  double before_last_step() const;
   // Until the end, at the speed of this run; -1 before its first step.
   double seconds_left(const Trained& trained) const;
 };
