@@ -36,7 +36,7 @@ std::string how_to_go_on(const std::string& folder) {
   return holds_checkpoint(checkpoints)
              ? "go on from its newest checkpoint with: fourfold train --resume " +
                    shell_argument(checkpoints)
-             : "it had written no checkpoint yet (--checkpoint-every N writes one every N steps)";
+             : "it had written no checkpoint yet";
 }
 
 std::string loss_curve(const nlohmann::json& plan) {

@@ -107,6 +107,11 @@ void sweep_checkpoints(const std::string& folder) {
   }
 }
 
+std::string Checkpoints::reserved_draft(const std::string& data, std::int64_t bytes) {
+  removed_ = remove_for_room(folder_, bytes);
+  return reserve_draft(data, bytes);
+}
+
 std::string Checkpoints::write(const TrainingState& state, const Weights& weights) {
   const bool moments = std::ranges::any_of(
       weights.all(), [](const Stored& stored) { return stored.kept == Kept::moment; });
@@ -114,6 +119,7 @@ std::string Checkpoints::write(const TrainingState& state, const Weights& weight
       weights, saved_matrices(state.model, moments ? CheckpointBlocks::saved
                                                    : CheckpointBlocks::without_moments));
   const std::string head = head_of(layout.matrices(), state.model.name, state.step);
+  removed_.clear();
   on_first_rank([&] { use_folder(); });
   CheckpointRecord record;
   record.state = state;
@@ -125,7 +131,7 @@ std::string Checkpoints::write(const TrainingState& state, const Weights& weight
   try {
     together([&] { expect_allowed(data, record.data_file_bytes); });
     const std::string draft =
-        from_first_rank([&] { return reserve_draft(data, record.data_file_bytes); });
+        from_first_rank([&] { return reserved_draft(data, record.data_file_bytes); });
     record.checksums = write_data(draft, head, layout);
     on_first_rank([&] {
       record.serial = next_serial(folder_);

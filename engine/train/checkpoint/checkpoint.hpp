@@ -38,16 +38,21 @@ class Checkpoints {
   explicit Checkpoints(const std::string& folder, std::int64_t keep = 2);
 
   // Weights that have no moments are written without. Returns the JSON's path when everything has
-  // reached the disk. If anything fails (no space, a lost disk), older checkpoints are as they
-  // were. Older ones go only when this one is complete.
+  // reached the disk. Older ones go only when this one is complete, but that all but the
+  // newest may go before, on a full disk where that makes room enough. If anything fails (no space,
+  // a lost disk), the newest is as it was.
   std::string write(const TrainingState& state, const Weights& weights);
+  // Records that the last write removed for its own room, on rank 0.
+  const std::vector<std::string>& removed_for_room() const { return removed_; }
 
  private:
-  void use_folder();  // on rank 0
+  void use_folder();                                                        // on rank 0
+  std::string reserved_draft(const std::string& data, std::int64_t bytes);  // on rank 0
 
   std::string folder_;
   std::int64_t keep_ = 2;
   std::optional<OwnedFolder> owned_;  // on rank 0
+  std::vector<std::string> removed_;
 };
 
 // Of one checkpoint of the model with moments, its record left out. Not collective.

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -123,6 +124,15 @@ std::string written_draft(const std::string& path, const std::string& text) {
   return draft;
 }
 
+// Their records, oldest first.
+std::vector<std::string> whole_checkpoints(const std::string& folder) {
+  std::vector<std::string> whole;
+  for (const std::string& path : finished_checkpoints(folder)) {
+    if (readable(path)) whole.push_back(path);
+  }
+  return whole;
+}
+
 void rename(const std::string& draft, const std::string& path) {
   if (::rename(draft.c_str(), path.c_str()) != 0) refuse(path, "cannot be written", errno);
   wait_for_disk(files::path(path).parent_path().string());
@@ -202,11 +212,40 @@ void remove_unfinished(const std::string& folder) {
   }
 }
 
-void remove_older(const std::string& folder, std::int64_t keep) {
-  std::vector<std::string> whole;  // records, oldest first
-  for (const std::string& path : finished_checkpoints(folder)) {
-    if (readable(path)) whole.push_back(path);
+std::int64_t free_bytes(const std::string& folder) {
+  files::path there = files::absolute(folder);
+  std::error_code missing;
+  while (!files::exists(there, missing) && there.has_relative_path()) there = there.parent_path();
+  struct statvfs space {};
+  if (::statvfs(there.c_str(), &space) != 0) return std::numeric_limits<std::int64_t>::max();
+  const double free = static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize);
+  return free < 9e18 ? static_cast<std::int64_t>(free) : std::numeric_limits<std::int64_t>::max();
+}
+
+std::vector<std::string> remove_for_room(const std::string& folder, std::int64_t bytes) {
+  const std::vector<std::string> whole = whole_checkpoints(folder);
+  const auto on_disk = [](std::int64_t size) {
+    constexpr std::int64_t block = 4096;
+    return (size + block - 1) / block * block;
+  };
+  const auto record_bytes = [&](const std::string& path) {
+    std::error_code gone;
+    return on_disk(static_cast<std::int64_t>(files::file_size(path, gone)));
+  };
+  std::int64_t needed = on_disk(bytes) - free_bytes(folder);
+  if (!whole.empty()) needed += record_bytes(whole.back());
+  std::vector<std::string> going;
+  for (std::size_t i = 0; needed > 0 && i + 1 < whole.size(); ++i) {
+    going.push_back(whole[i]);
+    needed -= on_disk(readable(whole[i])->data_file_bytes) + record_bytes(whole[i]);
   }
+  if (needed > 0) return {};
+  remove_older(folder, std::ssize(whole) - std::ssize(going));
+  return going;
+}
+
+void remove_older(const std::string& folder, std::int64_t keep) {
+  const std::vector<std::string> whole = whole_checkpoints(folder);
   for (std::int64_t i = 0; i < std::ssize(whole) - keep; ++i) {
     // The record becomes a draft first: a record without data would be a lie.
     const std::string& path = whole[static_cast<std::size_t>(i)];

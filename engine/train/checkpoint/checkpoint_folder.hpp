@@ -34,6 +34,11 @@ void commit(const Commit& checkpoint);
 // What a killed process has left: drafts of ours, and data that none but a draft of a record speaks
 // of. What bears no mark of ours is somebody else's and stays.
 void remove_unfinished(const std::string& folder);
+// What a file there may still grow by, on the folder's disk or on that of the next one above it.
+std::int64_t free_bytes(const std::string& folder);
+// Removes the oldest checkpoints, but never the newest that is whole, until so many bytes are free,
+// and those of a record beside them; none where that would not do. Returns their records' paths.
+std::vector<std::string> remove_for_room(const std::string& folder, std::int64_t bytes);
 // Checkpoints before the newest `keep`. Damaged records stay, for people to look at.
 void remove_older(const std::string& folder, std::int64_t keep);
 

@@ -2,11 +2,9 @@
 #include "engine/train/run/disk_room.hpp"
 
 #include <fmt/format.h>
-#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <stdexcept>
 
@@ -16,8 +14,6 @@
 namespace fourfold::inline engine::inline train::inline run {
 
 namespace {
-
-namespace files = std::filesystem;
 
 constexpr std::int64_t log_bytes_a_step = 1024;  // some 800 with all channels of a 4D grid
 constexpr std::int64_t many = std::numeric_limits<std::int32_t>::max();
@@ -54,16 +50,6 @@ DiskNeed counted_disk(const TrainSettings& settings, std::int64_t steps_before) 
   const std::int64_t steps = std::max<std::int64_t>(0, settings.length.steps - steps_before);
   need.log_bytes = log_bytes_a_step * std::min(steps, many);
   return need;
-}
-
-std::int64_t free_bytes(const std::string& folder) {
-  files::path there = files::absolute(folder);
-  std::error_code missing;
-  while (!files::exists(there, missing) && there.has_relative_path()) there = there.parent_path();
-  struct statvfs space {};
-  if (::statvfs(there.c_str(), &space) != 0) return std::numeric_limits<std::int64_t>::max();
-  const double free = static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize);
-  return free < 9e18 ? static_cast<std::int64_t>(free) : std::numeric_limits<std::int64_t>::max();
 }
 
 void refuse_without_disk(const TrainSettings& settings, const DiskNeed& need, std::int64_t free) {

@@ -23,9 +23,6 @@ struct DiskNeed {
 // there at once; a run that ends earlier writes fewer.
 DiskNeed counted_disk(const TrainSettings& settings, std::int64_t steps_before);
 
-// That the disk of a folder, or of the nearest above it that exists, gives to new files.
-std::int64_t free_bytes(const std::string& folder);
-
 // Throws std::runtime_error with the numbers in a sentence if less than that is free.
 void refuse_without_disk(const TrainSettings& settings, const DiskNeed& need, std::int64_t free);
 

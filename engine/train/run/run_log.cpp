@@ -1,6 +1,9 @@
 // Checked writes; see run_log.hpp.
 #include "engine/train/run/run_log.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -28,6 +31,7 @@ void RunLog::open(const std::string& path, Screen screen) {
   std::signal(SIGXFSZ, SIG_IGN);
   file_ = std::fopen(path.c_str(), "ab");
   if (file_ == nullptr) cannot_write(path, errno);
+  std::setvbuf(file_, nullptr, _IONBF, 0);  // what could not be written is not kept for later
   // A line that an earlier run left torn would swallow the first of this one.
   std::ifstream before(path, std::ios::binary);
   if (before.seekg(-1, std::ios::end) && before.get() != '\n') std::fputc('\n', file_);
@@ -64,11 +68,23 @@ void RunLog::expect_all_said() const {
 void RunLog::record(const std::string& json_line) const {
   if (file_ == nullptr) return;
   if (screen_ == Screen::json) print_line(json_line);
-  if (unrecorded_ != 0) return;
-  const std::string line = json_line + "\n";
-  if (std::fwrite(line.data(), 1, line.size(), file_) != line.size() || std::fflush(file_) != 0) {
-    unrecorded_ = errno;
-  }
+  if (unrecorded_ == 0) write_line(json_line + "\n");
+}
+
+void RunLog::record_end(const std::string& json_line) const {
+  if (file_ == nullptr) return;
+  if (screen_ == Screen::json) print_line(json_line);
+  write_line(json_line + "\n");
+}
+
+void RunLog::write_line(const std::string& text) const {
+  struct stat before {};
+  const int file = ::fileno(file_);
+  const bool known = ::fstat(file, &before) == 0;
+  if (std::fwrite(text.data(), 1, text.size(), file_) == text.size()) return;
+  if (unrecorded_ == 0) unrecorded_ = errno;
+  // What is there of it goes again: the lines before stay whole, and the end finds its room.
+  if (!known || ::ftruncate(file, before.st_size) != 0) return;
 }
 
 void RunLog::expect_whole() const {

@@ -27,6 +27,9 @@ class RunLog {
   // it before this one gives up.
   void record(const std::string& json_line) const;
   bool is_whole() const { return unrecorded_ == 0; }
+  // The last line, which is tried even where others could not be recorded: the disk may have room
+  // again.
+  void record_end(const std::string& json_line) const;
   // Throws std::runtime_error if some of it could not be recorded.
   void expect_whole() const;
   // Throws std::runtime_error if some of it could not be said: a disk that standard output goes to
@@ -35,6 +38,7 @@ class RunLog {
 
  private:
   void print_line(const std::string& text) const;
+  void write_line(const std::string& text) const;
 
   std::string path_;
   Screen screen_ = Screen::silent;

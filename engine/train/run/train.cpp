@@ -70,7 +70,9 @@ void refuse_unwritable_outputs(const TrainSettings& settings) {
 void refuse_outputs(const TrainSettings& settings, std::int64_t steps_before) {
   refuse_unwritable_outputs(settings);
   refuse_earlier_run(settings);
-  refuse_without_disk(settings, counted_disk(settings, steps_before), free_bytes(settings.folder));
+  const DiskNeed need = counted_disk(settings, steps_before);
+  expect_allowed(settings.folder + "/checkpoints", need.checkpoint_bytes);
+  refuse_without_disk(settings, need, free_bytes(settings.folder));
 }
 
 // The first that a run writes, when nothing is left that could refuse it. From here on the folder
@@ -340,6 +342,8 @@ TrainOutcome train_model(const TrainSettings& settings, World& world) {
   facts.transports = transports_text(channels.choices());
   state.trainer["transports"] = json_of(channels.choices());
   log.say(header_text(settings, facts));
+  const std::string squeezed = squeezed_decay(settings.learning_rate, settings.length);
+  if (!squeezed.empty()) log.say(squeezed);
   on_first_rank([&] { say_left_out(settings.resume, log); });
   log.record(header_json(settings, facts));
   together([&] { log.expect_whole(); });

@@ -171,7 +171,7 @@ void Trainer::answer_to(const StepNumbers& numbers) {
 
 // To the newest checkpoint; what was read since then, the bad step's data too, is not read again.
 void Trainer::go_back(const std::string& why) {
-  const std::string from = outcome_.checkpoint.empty() ? settings_.resume : outcome_.checkpoint;
+  const std::string from = newest_checkpoint();
   const std::int64_t before = state_.step;
   state_.step = read_checkpoint(from, settings_.model, weights_).step;
   trained_.steps_here = state_.step - trained_.steps_before;
@@ -306,7 +306,7 @@ std::string Trainer::unsound() {
   }
   const double loss = validation().loss_of(made_up_words(
       settings_.model, weights_.grid(), settings_.batch / settings_.options.micro_batches));
-  return std::isfinite(loss) ? "" : "of any words the loss is " + number_text(loss);
+  return std::isfinite(loss) ? "" : "the loss on any text is " + number_text(loss);
 }
 
 void Trainer::write_checkpoint() {
@@ -315,14 +315,17 @@ void Trainer::write_checkpoint() {
   if (const std::string why = unsound(); !why.empty()) {
     record_end(RunEnd::diverged);
     throw FailedTogether(fmt::format(
-        "training has diverged: after step {} {}, so that it is not saved; lower --learning-rate{}",
-        state_.step, why,
-        outcome_.checkpoint.empty() ? "" : ", and go on with --resume " + outcome_.checkpoint));
+        "training has diverged: after step {} {}, so that it is not saved; lower --learning-rate",
+        state_.step, why));
   }
   state_.trainer["trained_seconds"] = trained_.seconds();
   state_.trainer["warm_up"] = {{"steps", settings_.learning_rate.warm_up_steps},
                                {"seconds", trained_.seconds_of_warm_up}};
   outcome_.checkpoint = checkpoints_.write(state_, weights_);
+  for (const std::string& path : checkpoints_.removed_for_room()) {
+    log_.say(
+        fmt::format("step {:5}  the disk is full: {} is removed to make room", state_.step, path));
+  }
   saving_ = false;
   saved_step_ = state_.step;
   saved_at_.reset();  // time counts from the next step on, by the clock that all heard of
@@ -335,18 +338,24 @@ void Trainer::write_checkpoint() {
 // A failure of all ranks leaves a checkpoint of the last sound state, unless it was to make one.
 void Trainer::end_saved(const FailedTogether& failure) {
   std::string sentence = failure.what();
-  if (saving_ || state_.step == trained_.steps_before) throw FailedTogether(sentence);
-  const std::string why = unsound();
-  if (!why.empty()) {
-    throw FailedTogether(fmt::format("{}; step {} is not saved: {}", sentence, state_.step, why));
+  if (!saving_ && saved_step_ != state_.step) {
+    const std::string why = unsound();
+    try {
+      if (why.empty()) write_checkpoint();
+      if (!why.empty()) sentence += fmt::format("; step {} is not saved: {}", state_.step, why);
+    } catch (const FailedTogether& error) {
+      sentence += fmt::format("; {}", error.what());
+    }
   }
-  try {
-    if (saved_step_ != state_.step) write_checkpoint();
-    sentence += fmt::format("; step {} is saved: --resume {}", state_.step, outcome_.checkpoint);
-  } catch (const FailedTogether& error) {
-    sentence += fmt::format("; {}", error.what());
+  if (const std::string newest = newest_checkpoint(); !newest.empty()) {
+    sentence += fmt::format("; step {} is saved: --resume {}", saved_step_, newest);
   }
+  if (!ended_) record_end(RunEnd::failed);
   throw FailedTogether(sentence);
+}
+
+std::string Trainer::newest_checkpoint() const {
+  return outcome_.checkpoint.empty() ? settings_.resume : outcome_.checkpoint;
 }
 
 void Trainer::draw_texts() {
@@ -362,15 +371,17 @@ void Trainer::draw_texts() {
   say_texts(outcome_.texts, format, log_);
 }
 
-void Trainer::record_end(RunEnd end) const {
-  log_.record(nlohmann::ordered_json{{"kind", "end"},
-                                     {"step", state_.step},
-                                     {"steps_here", walked_},
-                                     {"bad_steps", bad_.all},
-                                     {"seconds_here", trained_.seconds_here},
-                                     {"asked_to_stop", end == RunEnd::stopped},
-                                     {"diverged", end == RunEnd::diverged}}
-                  .dump());
+void Trainer::record_end(RunEnd end) {
+  ended_ = true;
+  log_.record_end(nlohmann::ordered_json{{"kind", "end"},
+                                         {"step", state_.step},
+                                         {"steps_here", walked_},
+                                         {"bad_steps", bad_.all},
+                                         {"seconds_here", trained_.seconds_here},
+                                         {"asked_to_stop", end == RunEnd::stopped},
+                                         {"diverged", end == RunEnd::diverged},
+                                         {"failed", end == RunEnd::failed}}
+                      .dump());
 }
 
 void Trainer::finish() {
@@ -378,15 +389,16 @@ void Trainer::finish() {
     log_.say(
         fmt::format("no trace: the run ended before its step {} (--trace-step)", traced_step_));
   }
-  record_end(outcome_.stopped ? RunEnd::stopped : RunEnd::whole);
   if (outcome_.stopped) {
     log_.say(fmt::format("asked to stop: step {} is finished", state_.step));
     write_checkpoint();
+    record_end(RunEnd::stopped);
     log_.say("go on with: --resume " + settings_.folder + "/checkpoints");
     return;
   }
   validate();
   write_checkpoint();
+  record_end(RunEnd::whole);
   draw_texts();
   log_.say(fmt::format(
       "trained {} in {}, {:.2f} times through the data{}", amount(walked_, "step"),

@@ -28,7 +28,7 @@ struct TrainOutcome {
   bool stopped = false;          // a signal came before the end
 };
 
-enum class RunEnd : std::uint8_t { whole, stopped, diverged };
+enum class RunEnd : std::uint8_t { whole, stopped, diverged, failed };
 
 class Trainer {
  public:
@@ -38,7 +38,8 @@ class Trainer {
           RunLog& log);
 
   // `facts` are those of the header; the measured growth of memory is set against its count. What
-  // fails on all ranks leaves a checkpoint of the last sound state, which the sentence names.
+  // fails on all ranks leaves a checkpoint of the last sound state, or where that cannot be written
+  // the newest one; the sentence names it, and the log has an end.
   TrainOutcome run(TrainingState state, const RunFacts& facts, const MemoryGrowth& growth);
 
  private:
@@ -57,9 +58,10 @@ class Trainer {
   bool checkpoint_is_due();
   std::string unsound();
   void write_checkpoint();
+  std::string newest_checkpoint() const;  // empty: neither of this run nor of one before it
   [[noreturn]] void end_saved(const FailedTogether& failure);
   void draw_texts();
-  void record_end(RunEnd end) const;
+  void record_end(RunEnd end);
   void finish();
   bool every(std::int64_t steps) const { return steps > 0 && state_.step % steps == 0; }
   bool due_on_screen() const;
@@ -85,6 +87,7 @@ class Trainer {
   std::string unreadable_;                    // why it could not be, on this rank
   bool all_read_ = false, log_lost_ = false;  // on any rank, as all know
   bool saving_ = false;                       // a checkpoint has been begun, and is not there yet
+  bool ended_ = false;                        // the log has its end
   std::int64_t saved_step_ = 0;
   std::optional<double> saved_at_;  // in seconds of this run, of the first step since then
   double reading_seconds_ = 0.0;    // of the next step's words
