@@ -23,7 +23,7 @@
 #include "scaling/jobs/launch.hpp"
 #include "scaling/jobs/mpirun_words.hpp"
 #include "scaling/jobs/process.hpp"
-#include "scaling/jobs/silence.hpp"
+#include "scaling/jobs/silent_ranks.hpp"
 #include "support/exit_status.hpp"
 #include "support/json_object.hpp"
 #include "support/owned_folder.hpp"
@@ -71,14 +71,14 @@ void allow_files_of(std::int64_t ranks) {
 }
 
 // Looks once a second. Time in which we were stopped ourselves does not count.
-Watching watching_for(Silence& silence) {
+Watching watching_for(SilentRanks& silent) {
   using Clock = std::chrono::steady_clock;
-  return [&silence, looked = Clock::now()](bool asked_to_stop) mutable -> std::string {
+  return [&silent, looked = Clock::now()](bool asked_to_stop) mutable -> std::string {
     constexpr std::chrono::duration<double> interval{1.0};
     const std::chrono::duration<double> passed = Clock::now() - looked;
     if (passed < interval) return "";
     looked = Clock::now();
-    Silence::View view = silence.look(std::min(passed, 2.0 * interval).count(), asked_to_stop);
+    SilentRanks::View view = silent.look(std::min(passed, 2.0 * interval).count(), asked_to_stop);
     if (view.end.empty() && !view.sentence.empty()) say("fourfold: " + view.sentence + '\n');
     return view.end;
   };
@@ -86,8 +86,8 @@ Watching watching_for(Silence& silence) {
 
 EngineResult run_engine(const Words& engine, const nlohmann::json& plan) {
   const auto ranks = plan.at("ranks").get<std::int64_t>();
-  Silence silence(plan.value("heartbeats", nlohmann::json()));
-  const Watching watching = watching_for(silence);
+  SilentRanks silent(plan.value("heartbeats", nlohmann::json()));
+  const Watching watching = watching_for(silent);
   if (ranks == 1) return {run_attached(engine, {}, {}, watching), std::nullopt, false, ""};
   // Wherever it stands, mpirun begins a further program behind this word.
   if (std::ranges::find(engine, ":") != engine.end()) {

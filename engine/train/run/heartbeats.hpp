@@ -1,6 +1,6 @@
 // The signs of life that the ranks of a run leave in a file of its folder, a line a rank, and the
 // two ranks that look at them (watch.hpp): the first, and the last where the first is silent. Where
-// both are, whoever started the run looks (scaling/jobs/silence.hpp). A thread that sleeps nearly
+// both are, whoever started the run looks (scaling/jobs/silent_ranks.hpp). A thread that sleeps nearly
 // always; MPI is not touched, so that it works while MPI waits.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Two lines of a file, and how long they have stayed; see silence.hpp.
-#include "scaling/jobs/silence.hpp"
+// Two lines of a file, and how long they have stayed; see silent_ranks.hpp.
+#include "scaling/jobs/silent_ranks.hpp"
 
 #include <fmt/format.h>
 
@@ -31,7 +31,7 @@ Words words_of(const std::string& line) {
 
 }  // namespace
 
-Silence::Silence(const nlohmann::json& watched) {
+SilentRanks::SilentRanks(const nlohmann::json& watched) {
   if (watched.is_null()) return;
   file_ = watched.at("file");
   looking_[1].rank = watched.at("ranks").get<std::int64_t>() - 1;
@@ -41,7 +41,7 @@ Silence::Silence(const nlohmann::json& watched) {
   is_left_over_ = read();
 }
 
-std::string Silence::Looking::who() const {
+std::string SilentRanks::Looking::who() const {
   const Words words = words_of(line);
   return words.host.empty()
              ? fmt::format("rank {}", rank)
@@ -49,7 +49,7 @@ std::string Silence::Looking::who() const {
 }
 
 // False where there is no such file: the job has not come so far, or is over.
-bool Silence::read() {
+bool SilentRanks::read() {
   std::ifstream file(file_, std::ios::binary);
   for (Looking& one : looking_) {
     std::string line(sign_bytes, ' ');
@@ -65,7 +65,7 @@ bool Silence::read() {
   return true;
 }
 
-Silence::View Silence::look(double seconds, bool asked_to_stop) {
+SilentRanks::View SilentRanks::look(double seconds, bool asked_to_stop) {
   if (file_.empty()) return {};
   for (Looking& one : looking_) one.silent += seconds;
   if (!read() || is_left_over_) {
@@ -99,7 +99,7 @@ Silence::View Silence::look(double seconds, bool asked_to_stop) {
   return view;
 }
 
-std::string Silence::sentence(double seconds) const {
+std::string SilentRanks::sentence(double seconds) const {
   std::string who;
   const Looking* last = nullptr;
   for (const Looking& one : looking_) {

@@ -10,11 +10,11 @@
 
 namespace fourfold::inline scaling::inline jobs {
 
-class Silence {
+class SilentRanks {
  public:
   // As the engine's plan says it: {"file", "ranks", "name_after", "end_after" (0: never),
   // "end_when_asked_after"}, in seconds. Of null nothing is ever told.
-  explicit Silence(const nlohmann::json& watched);
+  explicit SilentRanks(const nlohmann::json& watched);
 
   struct View {
     std::string sentence;  // to be said now; empty: nothing
