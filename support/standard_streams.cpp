@@ -33,9 +33,17 @@ void print(const std::string& answer) {
   throw std::runtime_error(std::string("cannot write to standard output: ") + std::strerror(errno));
 }
 
+void print_line(const std::string& text) {
+  print(visible_line(text) + '\n');
+}
+
 void say(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
+}
+
+void say_line(const std::string& text) {
+  say(visible_line(text) + '\n');
 }
 
 }  // namespace fourfold::inline support

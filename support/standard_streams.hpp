@@ -15,8 +15,12 @@ inline constexpr const char* no_standard_output =
 // To standard output, checked to the last byte; a reader that left early is no error. Throws
 // std::runtime_error.
 void print(const std::string& text);
+// One line, whatever it quotes.
+void print_line(const std::string& text);
 
 // To standard error, as it is: who cannot be told why still sees the exit status.
 void say(const std::string& text);
+// One visible line, whatever names and texts of files it quotes.
+void say_line(const std::string& text);
 
 }  // namespace fourfold::inline support

@@ -2,6 +2,7 @@
 #include "support/text_file.hpp"
 
 #include <filesystem>
+#include <stdexcept>
 
 namespace fourfold::inline support {
 namespace {
@@ -44,11 +45,15 @@ std::vector<TextLine> read_lines(const std::string& path, const std::string& wha
   return lines_of(read_text_file(path, what));
 }
 
-std::vector<TextLine> read_lines_if_any(const std::string& path, const std::string& what) {
+std::vector<TextLine> read_own_lines(const std::string& path, const std::string& what) {
   std::error_code unknown;
-  const bool absent = std::filesystem::symlink_status(path, unknown).type() ==
-                      std::filesystem::file_type::not_found;
-  return absent ? std::vector<TextLine>() : read_lines(path, what);
+  const std::filesystem::file_status status = std::filesystem::symlink_status(path, unknown);
+  if (status.type() == std::filesystem::file_type::not_found) return {};
+  if (is_symlink(status)) {
+    throw std::runtime_error("cannot read " + what + (what.empty() ? "" : " ") + path +
+                             ": it is a link, which might lead out of its folder; remove it");
+  }
+  return read_lines(path, what);
 }
 
 }  // namespace fourfold::inline support

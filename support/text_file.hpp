@@ -22,7 +22,8 @@ struct TextLine {
 
 std::vector<TextLine> lines_of(const std::string& text);
 std::vector<TextLine> read_lines(const std::string& path, const std::string& what = "");
-// None where there is no such file; one that cannot be read is refused.
-std::vector<TextLine> read_lines_if_any(const std::string& path, const std::string& what = "");
+// Of a file in a folder of ours, whose name nobody typed: none where there is no such file; a link,
+// which might lead out of the folder, is refused, as what cannot be read is.
+std::vector<TextLine> read_own_lines(const std::string& path, const std::string& what = "");
 
 }  // namespace fourfold::inline support

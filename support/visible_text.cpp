@@ -76,4 +76,16 @@ std::string visible(const std::string& text) {
   return shown;
 }
 
+std::string visible_line(const std::string& text) {
+  std::string line;
+  for (const char letter : visible(text)) {
+    if (letter == '\n') {
+      line += "\\n";
+    } else {
+      line += letter;
+    }
+  }
+  return line;
+}
+
 }  // namespace fourfold::inline support

@@ -10,4 +10,7 @@ namespace fourfold::inline support {
 // Line ends and tabs stay.
 std::string visible(const std::string& text);
 
+// The same in one line: line ends become \n, so that no name makes one sentence look like two.
+std::string visible_line(const std::string& text);
+
 }  // namespace fourfold::inline support

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks what no compiler does: a source file opens with a comment that says what it is for, and why
-# where it is longer than 400 lines; it has no tab; and a source has a header of its name.
+# where it is longer than 400 lines; it has no tab; a source has a header of its name; and complaints have one way out.
 set -euo pipefail
 cd "${FOURFOLD_SOURCE_DIR:?must name the root of the sources to check}"
 
@@ -38,4 +38,11 @@ while IFS= read -r source; do
     failed=1
   fi
 done < <(find support schedule platforms sim engine scaling bench -name '*.cpp' 2>/dev/null | sort)
+
+# What quotes files and names is said by support/complaint or say_line, in one visible line.
+if grep -rnE 'std::cerr|"fourfold(-[a-z]+)?: |[^_]say\(fmt::format\(.*\\n"' support schedule platforms sim engine \
+  scaling bench --include='*.cpp' | grep -vE '^(sim/witness/main|scaling/jobs/interrupt)[.]cpp:'; then
+  echo "these lines say something around support/complaint, by which no name looks like two sentences."
+  failed=1
+fi
 exit "$failed"

@@ -10,7 +10,6 @@
 #include "engine/cpu/sgemm.hpp"
 #include "engine/train/verbs.hpp"
 #include "scaling/words/output.hpp"
-#include "support/plain_sentence.hpp"
 
 namespace fourfold::inline bench::inline cli {
 namespace {
@@ -49,6 +48,6 @@ int main(int count, char** words) {
   try {
     return fourfold::run({count, words});
   } catch (const std::exception& error) {
-    return fourfold::complain(fourfold::plain_sentence(error), fourfold::could_not);
+    return fourfold::complain(error, fourfold::could_not);
   }
 }

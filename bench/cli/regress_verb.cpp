@@ -19,6 +19,7 @@
 #include "scaling/jobs/engine_job.hpp"
 #include "scaling/words/output.hpp"
 #include "support/flag_checks.hpp"
+#include "support/standard_streams.hpp"
 #include "support/text_file.hpp"
 #include "support/whole_file.hpp"
 
@@ -160,7 +161,7 @@ class Regress {
       baseline.provenance = report_.provenance;
       baseline.libraries = report_.libraries;
       write_whole_file(flags_.record, to_json(baseline));
-      fmt::print(stderr, "recorded in {}\n", flags_.record);
+      say_line("recorded in " + flags_.record);
     });
     return report_.status();
   }

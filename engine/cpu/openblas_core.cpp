@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/cpu/sgemm.hpp"
+#include "support/complaint.hpp"
 
 // openblas_get_corename() is in cblas.h only of later versions.
 extern "C" char* openblas_get_corename();
@@ -62,10 +63,6 @@ double speed_of(Library library) {
 bool is_first_of_job() {
   const char* const rank = std::getenv("OMPI_COMM_WORLD_RANK");
   return rank == nullptr || std::string(rank) == "0";
-}
-
-void say(const std::string& sentence) {
-  if (is_first_of_job()) std::fprintf(stderr, "%s\n", sentence.c_str());
 }
 
 void warn(const std::string& sentence) {
@@ -144,7 +141,7 @@ void repair_openblas_core(CoreWish wish) {
       openblas_core(), vector_unit(),
       asked_for == nullptr ? std::nullopt : std::optional<std::string>(asked_for), wish);
   if (verdict.action == CoreVerdict::Action::start_anew) {
-    if (!verdict.sentence.empty()) say("fourfold: " + verdict.sentence);
+    if (!verdict.sentence.empty() && is_first_of_job()) remark(verdict.sentence);
     start_anew_with(variable, verdict.value);
     warn("the program could not be started anew with " + std::string(variable) + "=" +
          verdict.value + "; set it by hand");

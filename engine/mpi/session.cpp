@@ -14,11 +14,11 @@
 #include <thread>
 
 #include "engine/mpi/handles.hpp"
+#include "support/complaint.hpp"
 #include "support/exit_status.hpp"
 #include "support/plain_sentence.hpp"
 #include "support/ranks_started.hpp"
 #include "support/standard_streams.hpp"
-#include "support/visible_text.hpp"
 
 namespace fourfold::inline engine::inline mpi {
 
@@ -49,10 +49,6 @@ void end_with_launcher() {
   if (std::getenv("OMPI_COMM_WORLD_RANK") != nullptr) prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-void complain_of(const std::string& sentence) {
-  say("fourfold: " + visible(sentence) + '\n');
-}
-
 }  // namespace
 
 Session::Session(int& argc, char**& argv) {
@@ -76,7 +72,7 @@ Session::~Session() {
 }
 
 int Session::end_together(const std::exception& failure) const {
-  if (rank_ == 0) complain_of(sentence_of(failure));
+  if (rank_ == 0) complain(sentence_of(failure), status_could_not);
   alarm(seconds_to_end);
   return status_could_not;
 }
@@ -84,7 +80,7 @@ int Session::end_together(const std::exception& failure) const {
 int Session::end_alone(const std::exception& failure) const {
   if (ranks_ == 1) return end_together(failure);
   if (rank_ != 0) std::this_thread::sleep_for(courtesy);
-  complain_of("rank " + std::to_string(rank_) + ": " + sentence_of(failure));
+  complain("rank " + std::to_string(rank_) + ": " + sentence_of(failure), status_could_not);
   MPI_Abort(MPI_COMM_WORLD, status_could_not);
   std::terminate();
 }
@@ -100,8 +96,7 @@ int run_session(int argc, char** argv, const std::function<int(const Session&)>&
       return session.end_alone(failure);
     }
   } catch (const std::exception& failure) {  // MPI did not start
-    complain_of(sentence_of(failure));
-    return status_could_not;
+    return complain(sentence_of(failure), status_could_not);
   }
 }
 

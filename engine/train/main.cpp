@@ -10,7 +10,6 @@
 #include "engine/train/sample/sample_verb.hpp"
 #include "support/exit_status.hpp"
 #include "support/flag_checks.hpp"
-#include "support/plain_sentence.hpp"
 #include "support/standard_streams.hpp"
 
 namespace fourfold::inline engine::inline train {
@@ -40,6 +39,6 @@ int main(int count, char** words) {
   try {
     return run_verb({count, words});
   } catch (const std::exception& error) {
-    return complain(plain_sentence(error), status_could_not);
+    return complain(error, status_could_not);
   }
 }

@@ -6,14 +6,8 @@
 #include "engine/cpu/sgemm.hpp"
 #include "support/exit_status.hpp"
 #include "support/standard_streams.hpp"
-#include "support/visible_text.hpp"
 
 namespace fourfold::inline engine::inline train {
-
-int complain(const std::string& sentence, int status) {
-  say("fourfold: " + visible(sentence) + '\n');
-  return status;
-}
 
 int print_help(const CLI::App& app) {
   print(app.help());

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/mpi/session.hpp"
+#include "support/complaint.hpp"
 
 namespace CLI {
 class App;
@@ -26,8 +27,6 @@ struct Started {
 
 // On standard output; returns the status.
 int print_help(const CLI::App& app);
-// One sentence on standard error; returns the status.
-int complain(const std::string& sentence, int status);
 
 // Runs the work on one thread a rank, MPI started.
 int work_over_mpi(const Started& started, const std::function<int(const Session&)>& work);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "platforms/file/key.hpp"
+#include "support/complaint.hpp"
 #include "support/nearest_name.hpp"
 
 namespace fourfold::inline platforms::inline file {
@@ -141,11 +142,13 @@ void check_keys(const std::string& path, const toml::table& file) {
     throw std::runtime_error(
         fmt::format("{}:{}: {}", path, problems.front().first, problems.front().second));
   }
-  std::string text = fmt::format("{}: {} keys are unknown or missing", path, problems.size());
-  for (const auto& [line, problem] : problems)
-    text += fmt::format("\n  line {}: {}", line, problem);
-  throw std::runtime_error(text +
-                           "\n`fourfold platforms template` prints a file that has all keys");
+  std::vector<std::string> lines;
+  for (const auto& [line, problem] : problems) {
+    lines.push_back(fmt::format("  line {}: {}", line, problem));
+  }
+  lines.emplace_back("`fourfold platforms template` prints a file that has all keys");
+  throw SeveralFaults(fmt::format("{}: {} keys are unknown or missing", path, problems.size()),
+                      lines);
 }
 
 }  // namespace fourfold::inline platforms::inline file

@@ -149,7 +149,7 @@ const toml::node& FactTable::at(const std::string& key) const {
   return *node;
 }
 
-double FactTable::record(Fact fact, const std::string& key, Range range) const {
+double FactTable::record(Fact fact, const std::string& key, Range range, Kind kind) const {
   if (fact.source.empty()) {
     refuse(key, "has no source: say who gives this number, as in source = \"OLCF user guide\"");
   }
@@ -157,7 +157,9 @@ double FactTable::record(Fact fact, const std::string& key, Range range) const {
     refuse(key, fmt::format("is {}, but it must be {}", fact.value, words(range)));
   }
   const Bounds bounds = bounds_of(range, key);
-  if (fact.value < bounds.least || fact.value > bounds.most) {
+  if (kind == Kind::whole) {
+    expect_whole(fact.value, key, range);
+  } else if (fact.value < bounds.least || fact.value > bounds.most) {
     refuse(key, fmt::format("is {}, but it must be from {} to {}", fact.value, bounds.least,
                             bounds.most));
   }
@@ -170,6 +172,10 @@ double FactTable::record(Fact fact, const std::string& key, Range range) const {
 }
 
 double FactTable::number(const std::string& key, Range range) const {
+  return number(key, range, Kind::any) * unit_of(key);
+}
+
+double FactTable::number(const std::string& key, Range range, Kind kind) const {
   const toml::table* fact = at(key).as_table();
   if (fact == nullptr) {
     refuse(key, "must be a number with its source, as in { value = 64, source = \"...\" }");
@@ -177,20 +183,23 @@ double FactTable::number(const std::string& key, Range range) const {
   const auto value = (*fact)["value"].value<double>();
   if (!value) refuse(key, "has no value that is a number");
   const bool unconfirmed = unconfirmed_in(*sheet_, *fact);
-  return record({full(key), *value, source_in(*fact), unconfirmed}, key, range) * unit_of(key);
+  return record({full(key), *value, source_in(*fact), unconfirmed}, key, range, kind);
 }
 
-std::int64_t FactTable::whole(double value, const std::string& key) const {
+// Before its bounds as a number are, and again when it is scaled.
+std::int64_t FactTable::expect_whole(double value, const std::string& key, Range range) const {
   // Beyond any machine's nodes or links of a kind; tables by number stay small.
   constexpr double most = 1'000'000.0;
-  if (value != std::floor(value) || value > most) {
-    refuse(key, fmt::format("is {}, but it must be a whole number, at most {}", value, most));
+  const int least = range == Range::non_negative ? 0 : 1;
+  if (value != std::floor(value) || value < least || value > most) {
+    refuse(key,
+           fmt::format("is {}, but it must be a whole number from {} to {}", value, least, most));
   }
   return static_cast<std::int64_t>(value);
 }
 
 std::int64_t FactTable::count(const std::string& key, Range range) const {
-  return whole(number(key, range), key);
+  return expect_whole(number(key, range, Kind::whole), key, range);
 }
 
 std::string FactTable::text(const std::string& key) const {
@@ -253,14 +262,18 @@ std::vector<int> FactTable::labels(const std::string& key) const {
 }
 
 double FactTable::entry_number(const std::string& name, const std::string& key) const {
+  return entry(name, key, Kind::any) * unit_of(key);
+}
+
+double FactTable::entry(const std::string& name, const std::string& key, Kind kind) const {
   const auto value = at(key).value<double>();
   if (!value) refuse(key, "must be a number");
   Fact fact{prefix_ + "." + name + "." + key, *value, source_, unconfirmed_};
-  return record(std::move(fact), key, Range::positive) * unit_of(key);
+  return record(std::move(fact), key, Range::positive, kind);
 }
 
 std::int64_t FactTable::entry_count(const std::string& name, const std::string& key) const {
-  return whole(entry_number(name, key), key);
+  return expect_whole(entry(name, key, Kind::whole), key, Range::positive);
 }
 
 double FactTable::scale(const std::string& name) const {

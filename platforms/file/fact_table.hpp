@@ -59,8 +59,11 @@ class FactTable {
 
  private:
   const toml::node& at(const std::string& key) const;
-  double record(Fact fact, const std::string& key, Range range) const;
-  std::int64_t whole(double value, const std::string& key) const;
+  enum class Kind : std::uint8_t { any, whole };
+  double number(const std::string& key, Range range, Kind kind) const;
+  double entry(const std::string& name, const std::string& key, Kind kind) const;
+  double record(Fact fact, const std::string& key, Range range, Kind kind) const;
+  std::int64_t expect_whole(double value, const std::string& key, Range range) const;
   std::string full(const std::string& key) const;
 
   FactSheet* sheet_;

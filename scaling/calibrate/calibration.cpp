@@ -17,6 +17,7 @@
 #include "scaling/calibrate/machine_file.hpp"
 #include "scaling/jobs/engine_job.hpp"
 #include "scaling/words/output.hpp"
+#include "support/complaint.hpp"
 #include "support/own_file.hpp"
 #include "support/owned_folder.hpp"
 #include "support/processor_name.hpp"
@@ -52,10 +53,8 @@ int measure(const CalibrationOrder& order, const std::string& into) {
     if (ranks == cores) words.emplace_back("--kernels");
     const EngineJob job = run_engine_verb({"fourfold-engine", "measure"}, words);
     if (job.status == 0) continue;
-    fmt::print(stderr,
-               "fourfold: stopped; what was measured is kept in {}, and the same command "
-               "goes on from there\n",
-               into);
+    remark(fmt::format(
+        "stopped; what was measured is kept in {}, and the same command goes on from there", into));
     return job.status;
   }
   return 0;
@@ -105,7 +104,7 @@ int calibrate_machine(const CalibrationOrder& order) {
   write_own_file(software, software_toml(all, facts));
   write_whole_file(order.out, machine_toml(all, facts));
   print(summary(read_platform(order.out), all));
-  print(fmt::format("{} and {} are written.\n", order.out, software));
+  print_line(fmt::format("{} and {} are written.", order.out, software));
   return 0;
 }
 

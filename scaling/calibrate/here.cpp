@@ -19,10 +19,10 @@
 #include "scaling/jobs/progress.hpp"
 #include "scaling/words/output.hpp"
 #include "scaling/words/text_table.hpp"
+#include "support/complaint.hpp"
 #include "support/owned_folder.hpp"
 #include "support/prose.hpp"
 #include "support/standard_streams.hpp"
-#include "support/visible_text.hpp"
 
 namespace fourfold::inline scaling::inline calibrate {
 namespace {
@@ -289,7 +289,7 @@ int validate_here(const HereOrder& order) {
   }
   print(order.json ? here_json(cases) : here_text(cases));
   const std::vector<std::string> missed = missed_targets(cases);
-  for (const std::string& sentence : missed) say("fourfold: " + visible(sentence) + "\n");
+  for (const std::string& sentence : missed) remark(sentence);
   return missed.empty() ? 0 : 1;
 }
 

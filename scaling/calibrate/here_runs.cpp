@@ -207,7 +207,7 @@ HereStep train_here(const HereRun& run, const std::string& transport, const std:
 
 HereStore::HereStore(std::string path) : path_(std::move(path)) {
   bool ended = true;  // the last line, which may have been cut off
-  for (const TextLine& line : read_lines_if_any(path_, "the measured steps in")) {
+  for (const TextLine& line : read_own_lines(path_, "the measured steps in")) {
     ended = line.ended;
     const auto object = json_in(line.text);
     if (!object) continue;

@@ -9,6 +9,7 @@
 #include "scaling/cli/commands.hpp"
 #include "scaling/jobs/engine_job.hpp"
 #include "scaling/jobs/interrupt.hpp"
+#include "support/complaint.hpp"
 #include "support/exit_status.hpp"
 #include "support/standard_streams.hpp"
 
@@ -19,7 +20,7 @@ int measure(const std::string& verb, const std::vector<std::string>& typed) {
   if (one_of_several_ranks()) become({"fourfold-bench", verb}, typed);
   const EngineJob job = run_engine_verb({"fourfold-bench", verb}, typed);
   if (job.status == status_stopped && job.killed.empty()) throw Interrupted();
-  if (!job.killed.empty()) say(fmt::format("fourfold: {}\n", job.killed));
+  if (!job.killed.empty()) remark(job.killed);
   return job.status;
 }
 

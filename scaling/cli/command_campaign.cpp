@@ -21,6 +21,7 @@
 #include "scaling/words/amounts.hpp"
 #include "scaling/words/output.hpp"
 #include "scaling/words/text_table.hpp"
+#include "support/complaint.hpp"
 #include "support/exit_status.hpp"
 #include "support/flag_checks.hpp"
 #include "support/own_file.hpp"
@@ -147,8 +148,8 @@ void add_views(CLI::App& campaign, const Shared& typed, Action& action) {
 }
 
 int told(const DrawnFigures& drawn) {
-  print(drawn.said);
-  for (const auto& [kind, sentence] : drawn.failures) say(fmt::format("fourfold: {}\n", sentence));
+  print_line(drawn.said);
+  for (const auto& [kind, sentence] : drawn.failures) remark(sentence);
   return drawn.failures.empty() ? status_done : status_could_not;
 }
 

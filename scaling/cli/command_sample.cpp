@@ -8,6 +8,7 @@
 #include "scaling/cli/commands.hpp"
 #include "scaling/jobs/engine_job.hpp"
 #include "scaling/jobs/interrupt.hpp"
+#include "support/complaint.hpp"
 #include "support/exit_status.hpp"
 #include "support/standard_streams.hpp"
 
@@ -17,7 +18,7 @@ namespace {
 int run(const std::string& verb, const std::vector<std::string>& typed) {
   const EngineJob job = run_engine_verb({"fourfold-engine", verb}, typed);
   if (job.status == status_stopped && job.killed.empty()) throw Interrupted();
-  if (!job.killed.empty()) say(fmt::format("fourfold: {}\n", job.killed));
+  if (!job.killed.empty()) remark(job.killed);
   return job.status;
 }
 

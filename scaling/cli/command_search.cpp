@@ -83,7 +83,7 @@ int search_whole_strategies(const Typed& typed, const CLI::App& verb) {
       [&](const std::string& activity, double done) { progress.update(activity, done); });
   print(typed.json ? to_json(finding) + '\n' : strategy_text(finding));
   const std::string folder = folder_of(typed);
-  if (!folder.empty()) say(fmt::format("{}\n", write_strategies(finding, folder)));
+  if (!folder.empty()) say_line(write_strategies(finding, folder));
   return finding.answer.feasible == 0 ? status_no : status_done;
 }
 

@@ -15,6 +15,7 @@
 #include "scaling/study/loss_table.hpp"
 #include "scaling/study/plot.hpp"
 #include "scaling/words/output.hpp"
+#include "support/complaint.hpp"
 #include "support/exit_status.hpp"
 #include "support/own_file.hpp"
 #include "support/shell_word.hpp"
@@ -56,8 +57,8 @@ int train(const std::vector<std::string>& typed) {
   const EngineJob job = run_engine_verb({"fourfold-engine", "train"}, typed);
   const bool stopped = job.status == status_stopped && !job.plan.is_null();
   if (stopped || !job.killed.empty()) {
-    say(fmt::format("fourfold: {}; {}\n", job.killed.empty() ? "interrupted" : job.killed,
-                    how_to_go_on(job.plan.at("folder"))));
+    remark(fmt::format("{}; {}", job.killed.empty() ? "interrupted" : job.killed,
+                       how_to_go_on(job.plan.at("folder"))));
   }
   if (job.status != 0 || job.plan.is_null()) return job.status;
   const std::string drawn = loss_curve(job.plan);

@@ -17,6 +17,7 @@
 #include "scaling/validation/validation_run.hpp"
 #include "scaling/validation/validation_text.hpp"
 #include "scaling/words/output.hpp"
+#include "support/complaint.hpp"
 #include "support/exit_status.hpp"
 #include "support/whole_file.hpp"
 
@@ -80,12 +81,12 @@ int validate(const Typed& typed) {
   if (!typed.csv.empty()) {
     const std::string csv = validation_csv(results);
     write_whole_file(typed.csv, csv);
-    if (any_ran(results)) say(fmt::format("{}\n", draw_scatter(typed.csv, csv, typed.fidelity)));
+    if (any_ran(results)) say_line(draw_scatter(typed.csv, csv, typed.fidelity));
   }
   const std::vector<Residual> residuals = residuals_of(results);
   if (!typed.keep.empty()) {
     write_whole_file(typed.keep, residuals_csv(residuals));
-    say(fmt::format("{} has {} runs\n", typed.keep, residuals.size()));
+    say_line(fmt::format("{} has {} runs", typed.keep, residuals.size()));
   }
   const LeaveOut intervals = leave_out(residuals);
   if (typed.json) {
@@ -97,14 +98,12 @@ int validate(const Typed& typed) {
   }
   int status = status_done;
   if (const std::string why = wrong_with(intervals); typed.intervals && !why.empty()) {
-    say(fmt::format("fourfold: {}\n", why));
-    status = status_no;
+    status = complain(why, status_no);
   }
   for (const SetResult& result : results) {
     const std::string why = worse_than_bound(result);
     if (why.empty()) continue;
-    say(fmt::format("fourfold: {}\n", why));
-    status = status_no;
+    status = complain(why, status_no);
   }
   return status;
 }

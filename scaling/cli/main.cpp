@@ -13,20 +13,14 @@
 #include "scaling/records/finding.hpp"
 #include "scaling/words/output.hpp"
 #include "sim/question/provenance.hpp"
+#include "support/complaint.hpp"
 #include "support/exit_status.hpp"
 #include "support/flag_checks.hpp"
 #include "support/help_format.hpp"
-#include "support/plain_sentence.hpp"
 #include "support/refused_words.hpp"
-#include "support/visible_text.hpp"
 
 namespace fourfold::inline scaling::inline cli {
 namespace {
-
-int complain(const std::string& sentence, int status) {
-  say("fourfold: " + visible(sentence) + '\n');
-  return status;
-}
 
 int run(int count, char** words) {
   CLI::App app(
@@ -102,8 +96,8 @@ int main(int count, char** words) {
         "layers, or for --fidelity estimated",
         fourfold::status_could_not);
   } catch (const fourfold::DoesNotFit& error) {
-    return fourfold::complain(error.what(), fourfold::status_no);
+    return fourfold::complain(error, fourfold::status_no);
   } catch (const std::exception& error) {
-    return fourfold::complain(fourfold::plain_sentence(error), fourfold::status_could_not);
+    return fourfold::complain(error, fourfold::status_could_not);
   }
 }

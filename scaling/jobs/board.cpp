@@ -10,6 +10,7 @@
 #include "scaling/jobs/progress.hpp"
 #include "support/clock_text.hpp"
 #include "support/standard_streams.hpp"
+#include "support/visible_text.hpp"
 
 namespace fourfold::inline scaling::inline jobs {
 namespace {
@@ -46,7 +47,7 @@ Board::~Board() {
 }
 
 void Board::begin(std::size_t point, const std::string& label, double weight) {
-  at_work_[point] = {label, "starting", weight, 0.0, Clock::now()};
+  at_work_[point] = {visible_line(label), "starting", weight, 0.0, Clock::now()};
   if (display_.terminal) drawn_ = {};
   tick();
 }
@@ -123,7 +124,7 @@ std::string Board::time_left() const {
 
 void Board::stay(const std::string& line) {
   wipe();
-  say(line + '\n');
+  say_line(line);
   if (display_.terminal) drawn_ = {};
 }
 

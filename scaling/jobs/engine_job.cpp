@@ -24,6 +24,7 @@
 #include "scaling/jobs/mpirun_words.hpp"
 #include "scaling/jobs/process.hpp"
 #include "scaling/jobs/silent_ranks.hpp"
+#include "support/complaint.hpp"
 #include "support/exit_status.hpp"
 #include "support/json_object.hpp"
 #include "support/owned_folder.hpp"
@@ -48,9 +49,8 @@ Words mpirun_words(std::int64_t ranks) {
   if (!may_read_other_memory()) add({"--mca", "btl_vader_single_copy_mechanism", "none"});
   if (ranks > cores) {
     add({"--mca", "mpi_yield_when_idle", "1"});
-    say(fmt::format(
-        "fourfold: {} ranks share {} core{}: right results, but slower than one rank a core\n",
-        ranks, cores, cores == 1 ? "" : "s"));
+    remark(fmt::format("{} ranks share {} core{}: right results, but slower than one rank a core",
+                       ranks, cores, cores == 1 ? "" : "s"));
   }
   return words;
 }

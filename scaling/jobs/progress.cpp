@@ -9,6 +9,7 @@
 
 #include "support/clock_text.hpp"
 #include "support/standard_streams.hpp"
+#include "support/visible_text.hpp"
 
 namespace fourfold::inline scaling::inline jobs {
 
@@ -26,7 +27,7 @@ Progress::~Progress() {
 
 void Progress::begin(const std::string& label, double weight) {
   ++number_;
-  label_ = label;
+  label_ = visible_line(label);
   weight_ = weight;
   if (terminal_) drawn_ = {};
   update("starting", 0.0);
@@ -59,7 +60,8 @@ void Progress::follow(const std::string& activity, double done_work) {
 void Progress::finish(const std::string& result) {
   wipe();
   done_work_ += weight_;
-  say(fmt::format("[{}/{}] {}: {}, {}\n", number_, points_, label_, result, time_left(done_work_)));
+  say_line(
+      fmt::format("[{}/{}] {}: {}, {}", number_, points_, label_, result, time_left(done_work_)));
 }
 
 std::string Progress::time_left(double done_work) const {

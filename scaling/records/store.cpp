@@ -65,7 +65,7 @@ Record record_of_line(const std::string& line) {
 
 std::vector<Record> read_records(const std::string& path) {
   std::vector<Record> records;
-  for (const TextLine& line : read_lines_if_any(path, "the records in")) {
+  for (const TextLine& line : read_own_lines(path, "the records in")) {
     if (!line.ended) break;  // it is being written
     try {
       records.push_back(record_of_line(line.text));

@@ -36,10 +36,6 @@
 namespace fourfold::inline scaling::inline study {
 namespace {
 
-void remark(const std::string& sentence) {
-  say(fmt::format("{}\n", sentence));
-}
-
 void print_notices_of_machines(const Campaign& campaign) {
   std::set<std::string> said;
   for (const Question& question : campaign.questions) {
@@ -90,7 +86,7 @@ void calibrate_here(const Campaign& campaign, const CampaignOrder& order) {
         "not do it; first: fourfold calibrate --out " +
         path);
   }
-  remark("this machine is not calibrated yet: some two minutes, kept in " + path);
+  say_line("this machine is not calibrated yet: some two minutes, kept in " + path);
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
   const Job job{{beside_this_executable("fourfold"), "calibrate", "--out", path}, ""};
   const JobResult result = run_side_by_side({job}).front();
@@ -129,8 +125,8 @@ Written write_results(const Campaign& campaign, const Store& store, const std::s
   const Study drawn = with_twins(study);
   write_own_file(folder + "/summary.csv", study_csv(drawn));
   const DrawnFigures figures = draw_figures(figures_of(campaign, study), drawn, folder);
-  if (!figures.said.empty()) remark(figures.said);
-  for (const auto& [kind, sentence] : figures.failures) remark(sentence);
+  if (!figures.said.empty()) say_line(figures.said);
+  for (const auto& [kind, sentence] : figures.failures) say_line(sentence);
   return figures.failures.empty() ? Written::whole : Written::in_part;
 }
 
@@ -276,7 +272,7 @@ int run_campaign(const Campaign& campaign, const CampaignOrder& order) {
   const std::string folder = folder_of(campaign, order);
   const std::string records = order.is_part() ? part_file(folder, order) : records_file(folder);
   Store store(records, order.opening);
-  if (!store.remark().empty()) remark(store.remark());
+  if (!store.remark().empty()) say_line(store.remark());
   calibrate_here(campaign, order);
   std::vector<Record> known = store.records();
   if (order.is_part()) {
@@ -285,18 +281,18 @@ int run_campaign(const Campaign& campaign, const CampaignOrder& order) {
   const CampaignPlan plan = plan_of(campaign, known, order);
   const auto twins = std::ranges::count(
       plan.open, campaign.is_measured() ? Rung::projected : Rung::measured, &OpenPoint::rung);
-  remark(fmt::format("{}: {}, {} kept from {}, {} to run{}{}", campaign.title,
-                     counted(static_cast<std::int64_t>(campaign.questions.size()), "point"),
-                     plan.kept, records, std::ssize(plan.open) - twins,
-                     order.is_part() ? " in this part" : "",
-                     twins > 0 ? fmt::format(", and {} to simulate", counted(twins, "twin")) : ""));
+  say_line(
+      fmt::format("{}: {}, {} kept from {}, {} to run{}{}", campaign.title,
+                  counted(static_cast<std::int64_t>(campaign.questions.size()), "point"), plan.kept,
+                  records, std::ssize(plan.open) - twins, order.is_part() ? " in this part" : "",
+                  twins > 0 ? fmt::format(", and {} to simulate", counted(twins, "twin")) : ""));
   print_notices_of_machines(campaign);
   std::vector<FailedPoint> failures;
   try {
     failures = answer_points(plan.open, campaign, store,
                              {folder, failures_file(folder), order.launch, order.retries});
   } catch (const Interrupted&) {
-    remark(fmt::format(
+    say_line(fmt::format(
         "interrupted: {} of {} points are kept in {}; the same command goes on from "
         "there",
         plan_of(campaign, store.records(), {}).kept, campaign.questions.size(), records));
@@ -305,10 +301,10 @@ int run_campaign(const Campaign& campaign, const CampaignOrder& order) {
   Written written = Written::whole;
   if (!order.is_part()) written = write_results(campaign, store, folder, order);
   if (!failures.empty()) {
-    remark(fmt::format("{} failed and will be tried again by the same command:",
-                       counted(static_cast<std::int64_t>(failures.size()), "point")));
+    say_line(fmt::format("{} failed and will be tried again by the same command:",
+                         counted(static_cast<std::int64_t>(failures.size()), "point")));
   }
-  for (const FailedPoint& failure : failures) remark("  " + failure.sentence);
+  for (const FailedPoint& failure : failures) say_line("  " + failure.sentence);
   if (written == Written::in_part) return status_could_not;
   if (failures.empty()) return status_done;
   return std::ranges::all_of(failures, &FailedPoint::is_no) ? status_no : status_could_not;

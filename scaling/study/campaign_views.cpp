@@ -59,9 +59,9 @@ View view_with_records(const CampaignOrder& order) {
     view.answered = answered_by_newest(view);
     if (!view.answered.records.empty()) {
       const Provenance& from = view.answered.records.back().provenance;
-      say(
+      say_line(
           fmt::format("{} has records of another build of Fourfold ({}, {}); "
-                      "`fourfold campaign run {}` answers with this one\n",
+                      "`fourfold campaign run {}` answers with this one",
                       view.folder, from.commit, from.time, shell_argument(order.file)));
       view.study = study_of(view.campaign, view.answered);
     }

@@ -31,7 +31,7 @@ std::map<std::string, std::string> logged_failures(const std::string& path) {
     const auto found = entry.find(key);
     return found != entry.end() && found->is_string() ? found->get<std::string>() : std::string();
   };
-  for (const TextLine& line : read_lines_if_any(path, "the failures in")) {
+  for (const TextLine& line : read_own_lines(path, "the failures in")) {
     const std::optional<nlohmann::json> value = json_in(line.text);
     if (!value || !value->is_object() || text_at(*value, "format") != format) continue;
     reasons[text_at(*value, "key")] = text_at(*value, "why");

@@ -31,7 +31,6 @@
 #include "support/scratch_folder.hpp"
 #include "support/standard_streams.hpp"
 #include "support/text_file.hpp"
-#include "support/visible_text.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold::inline scaling::inline study {
@@ -47,10 +46,6 @@ struct Run {
   std::string key;
   std::string name;  // of its folder
 };
-
-void remark(const std::string& sentence) {
-  say(visible(sentence) + "\n");
-}
 
 double cpu_seconds_of_children() {
   struct rusage use {};
@@ -237,24 +232,24 @@ class MemorisationStore {
  public:
   MemorisationStore(const std::string& path, Opening opening) : path_(path) {
     if (opening == Opening::fresh) files::remove(path);
-    if (!files::exists(path)) return;
-    const std::string content = read_text_file(path);
     std::string kept;
-    std::istringstream lines(content);
-    for (std::string line; std::getline(lines, line);) {
+    bool whole = true;
+    for (const TextLine& line : read_own_lines(path, "the records in")) {
+      whole = whole && line.ended;
       try {
-        const MemorisationRecord record = parse_memorisation_record(line);
+        const MemorisationRecord record = parse_memorisation_record(line.text);
         records_[record.key] = record;
-        kept += line + "\n";
+        kept += line.text + "\n";
       } catch (const std::runtime_error&) {
-        append_own_line(path + ".torn", line);
-        remark(fmt::format(
+        whole = false;
+        append_own_line(path + ".torn", line.text);
+        say_line(fmt::format(
             "{0} has a line that is no record; its run is done again, and the line is in {0}.torn",
             path));
       }
     }
     // A line that was cut off would swallow the next record.
-    if (kept != content) write_own_file(path, kept);
+    if (!whole) write_own_file(path, kept);
   }
   void append(const MemorisationRecord& record) {
     append_own_line(path_, to_json(record));
@@ -306,7 +301,7 @@ void write_results(const MemorisationStudy& study, const std::vector<Memorisatio
   print(printed == Answers::json ? lines : text);
   write_own_file(folder + "/table.txt", text);
   write_own_file(folder + "/memorisation.csv", memorisation_csv(study, series));
-  remark(draw_memorisation(folder, study.title));
+  say_line(draw_memorisation(folder, study.title));
 }
 
 // As many of them at once as there are cores, all of one model, so that they end together.
@@ -334,7 +329,7 @@ int run_memorisation(const MemorisationStudy& study, const CampaignOrder& order)
   const Corpus corpus = make_corpus(study, text);
   files::create_directories(folder);
   const OwnedFolder owned(folder, "records.jsonl");
-  if (!owned.remark().empty()) remark(owned.remark());
+  if (!owned.remark().empty()) say_line(owned.remark());
   const Desk desk(study, folder);
   write_own_file(folder + "/background.txt", joined(corpus.background));
   write_own_file(folder + "/held-out.txt", joined(corpus.held_out));
@@ -351,9 +346,9 @@ int run_memorisation(const MemorisationStudy& study, const CampaignOrder& order)
         std::ranges::any_of(open, [&](const Run& run) { return run.model.name == model.name; });
     if (needed && !files::exists(desk.base_of(model) + "/" + stamp)) bases.push_back(model);
   }
-  remark(fmt::format("{}: {}, {} kept, {} to run; {} to be pre-trained", study.title,
-                     counted(std::ssize(runs), "run"), runs.size() - open.size(), open.size(),
-                     counted(std::ssize(bases), "model")));
+  say_line(fmt::format("{}: {}, {} kept, {} to run; {} to be pre-trained", study.title,
+                       counted(std::ssize(runs), "run"), runs.size() - open.size(), open.size(),
+                       counted(std::ssize(bases), "model")));
   try {
     const auto base_groups =
         side_by_side(bases, [](const SizedModel&, const SizedModel&) { return true; });
@@ -391,8 +386,8 @@ int run_memorisation(const MemorisationStudy& study, const CampaignOrder& order)
       progress.finish(result);
     }
   } catch (const Interrupted&) {
-    remark("interrupted: finished runs are kept in " + folder +
-           "/records.jsonl; the same command goes on from there");
+    say_line("interrupted: finished runs are kept in " + folder +
+             "/records.jsonl; the same command goes on from there");
     throw;
   }
   std::vector<MemorisationRecord> records;

@@ -6,7 +6,7 @@
 namespace fourfold::inline scaling::inline words {
 
 void print_notices(const Platform& platform) {
-  for (const std::string& sentence : notices(platform)) say("note: " + sentence + ".\n");
+  for (const std::string& sentence : notices(platform)) say_line("note: " + sentence + ".");
 }
 
 }  // namespace fourfold::inline scaling::inline words

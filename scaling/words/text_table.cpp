@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "support/visible_text.hpp"
+
 namespace fourfold::inline scaling::inline words {
 namespace {
 
@@ -154,6 +156,9 @@ std::string format(const TextTable& table, Width width) {
     throw std::logic_error("a row lacks cells");
   }
   TextTable shown = table;
+  for (std::vector<std::string>& row : shown.rows) {
+    std::ranges::transform(row, row.begin(), visible_line);  // a cell has no line ends of its own
+  }
   for (std::size_t i = shown.columns.size(); i-- > 1;) {
     if (!shown.rows.empty() && says_nothing(shown, i)) shown = without(std::move(shown), i);
   }

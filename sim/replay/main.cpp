@@ -25,16 +25,17 @@
 #include "sim/replay/flow_network.hpp"
 #include "sim/replay/listing.hpp"
 #include "sim/replay/replay.hpp"
+#include "support/complaint.hpp"
 #include "support/exit_status.hpp"
 #include "support/flag_checks.hpp"
 #include "support/help_format.hpp"
 #include "support/nearest_name.hpp"
-#include "support/plain_sentence.hpp"
 #include "support/refused_words.hpp"
 #include "support/standard_streams.hpp"
-#include "support/visible_text.hpp"
 
 namespace {
+
+constexpr const char* program = "fourfold-replay";
 
 double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
@@ -180,8 +181,7 @@ std::string listing_of(const std::string& question) {
 
 int main(int argc, char** argv) {
   if (!fourfold::hold_standard_streams()) {
-    fourfold::say(std::string("fourfold-replay: ") + fourfold::no_standard_output + '\n');
-    return fourfold::status_could_not;
+    return fourfold::complain(fourfold::no_standard_output, fourfold::status_could_not, program);
   }
   Order order;
   CLI::App app(
@@ -195,9 +195,9 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& asked) {  // --help
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
-    std::cerr << "fourfold-replay: " << fourfold::visible(fourfold::sentence_of(app, error))
-              << "\nusage: fourfold-replay [OPTIONS] < point.json; --help explains the options\n";
-    return fourfold::status_could_not;
+    return fourfold::complain(
+        fourfold::sentence_of(app, error) + "; usage: fourfold-replay [OPTIONS] < point.json",
+        fourfold::status_could_not, program);
   }
   try {
     const std::string question{std::istreambuf_iterator<char>(std::cin), {}};
@@ -206,15 +206,14 @@ int main(int argc, char** argv) {
               << std::flush;
     if (!std::cout) throw std::runtime_error("The answer could not be written to standard output.");
   } catch (const fourfold::FlowNetwork::TooMuchWork& error) {
-    std::cerr << "fourfold-replay: " << error.what() << '\n';
-    return fourfold::over_work_limit;
+    return fourfold::complain(error, fourfold::over_work_limit, program);
   } catch (const std::bad_alloc&) {
-    std::cerr << "fourfold-replay: the memory that this machine or its limits allow is used up; "
-                 "ask for fewer devices or layers, or for --fidelity estimated\n";
-    return fourfold::status_could_not;
+    return fourfold::complain(
+        "the memory that this machine or its limits allow is used up; ask for fewer devices or "
+        "layers, or for --fidelity estimated",
+        fourfold::status_could_not, program);
   } catch (const std::exception& error) {
-    std::cerr << "fourfold-replay: " << fourfold::visible(fourfold::plain_sentence(error)) << '\n';
-    return fourfold::status_could_not;
+    return fourfold::complain(error, fourfold::status_could_not, program);
   }
   return 0;
 }

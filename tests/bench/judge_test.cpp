@@ -9,6 +9,8 @@
 
 #include "bench/measure/slow_down.hpp"
 #include "bench/regress/report.hpp"
+#include "support/json_text.hpp"
+#include "tests/drawn_edits.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -264,6 +266,12 @@ TEST(Baselines, AreOfOneProcessorOneBuildAndOneNumberOfRanks) {
   now = baseline.provenance;
   now.build_type = "Debug";
   EXPECT_THAT(incomparable(baseline, now, 2), HasSubstr("Debug"));
+}
+
+TEST(Regress, EndsDrawnEditsOfABaselineInASentence) {
+  edits::expect_sentences({"baseline", edits::Tree::parse(to_json(recorded())),
+                           [](const edits::Tree& tree) { return json_text(tree); },
+                           [](const std::string& text) { baseline_from_json(text, "edited"); }});
 }
 
 TEST(Reports, AreJUnitThatNamesFailures) {

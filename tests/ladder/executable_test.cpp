@@ -24,6 +24,7 @@
 namespace fourfold::tests {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -229,9 +230,7 @@ TEST(Executable, RefusesFlagsInWords) {
   const auto said = [&](const std::string& flags) {
     const Said said = run(point, flags + " 2>&1");
     EXPECT_EQ(said.status, 2) << flags;
-    EXPECT_THAT(said.text,
-                HasSubstr("\nusage: fourfold-replay [OPTIONS] < point.json; --help explains the "
-                          "options\n"));
+    EXPECT_THAT(said.text, EndsWith("; usage: fourfold-replay [OPTIONS] < point.json\n"));
     return said.text;
   };
 

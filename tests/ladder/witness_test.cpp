@@ -15,6 +15,7 @@
 #include "sim/replay/replay.hpp"
 #include "tests/ladder/points.hpp"
 #include "tests/paths.hpp"
+#include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -51,16 +52,10 @@ class Witness : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!missing().empty()) GTEST_SKIP() << missing();
-    std::string name = (std::filesystem::temp_directory_path() / "witness-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override {
-    if (!folder_.empty()) std::filesystem::remove_all(folder_);
   }
 
   void write(const std::string& name, const std::string& content) {
-    std::ofstream(folder_ / name) << content;
+    write_content(folder_.file(name), content);
   }
 
   // Simulated seconds; `mode` is empty or "barrier".
@@ -68,7 +63,8 @@ class Witness : public ::testing::Test {
     const std::string command = fmt::format(
         "cd '{}' && smpirun -platform platform.xml -hostfile hosts -np {} {} '{}' "
         "step.txt {} 2>complaint",
-        folder_.string(), processes, smpi_options, witness, mode);
+        std::filesystem::path(folder_.file("x")).parent_path().string(), processes, smpi_options,
+        witness, mode);
     FILE* pipe = popen(command.c_str(), "r");
     double value = 0.0;
     const int read = std::fscanf(pipe, "%lf", &value);
@@ -110,7 +106,7 @@ class Witness : public ::testing::Test {
     return result;
   }
 
-  std::filesystem::path folder_;
+  TemporaryFolder folder_;
 };
 
 // Routes of an exported platform are minimal.

@@ -26,9 +26,9 @@ TEST(Edges, OfTheNumberOfNodes) {
   crossbar.nodes = "1000000";
   EXPECT_EQ(crossbar.said(), accepted);
   crossbar.nodes = "1000001";
-  EXPECT_EQ(crossbar.said(), "nodes is 1000001, but it must be from 1 to 1000000");
+  EXPECT_EQ(crossbar.said(), "nodes is 1000001, but it must be a whole number from 1 to 1000000");
   crossbar.nodes = "1.5";
-  EXPECT_EQ(crossbar.said(), "nodes is 1.5, but it must be a whole number, at most 1000000");
+  EXPECT_EQ(crossbar.said(), "nodes is 1.5, but it must be a whole number from 1 to 1000000");
 }
 
 TEST(Edges, OfRatesUnderThePeak) {

@@ -1,10 +1,11 @@
 """handed_in_files.py FOURFOLD SOURCE: every flag, word and key that names a file is given what is no
 such file: a pipe that nobody writes to, a device without an end, a folder, nothing, a name that is too
-long or has escapes, an empty file, random bytes and 200 KB of brackets. Each must end soon, with a status other than 0,
-in a sentence that is ours and shows no control character. A flag whose help speaks of a file is here, or
+long or has escapes and line ends, an empty file, random bytes and 200 KB of brackets. Each must end soon, with a status
+other than 0, in one line that is ours and shows no control character. A flag whose help speaks of a file is here, or
 among those that are only written.
 """
 
+import json
 import os
 import random
 import re
@@ -137,13 +138,16 @@ def complaint(status, said):
             return f"says '{word}'"
     if re.search(rb"[\x00-\x08\x0b-\x1f\x7f]", said):
         return "shows a control character"
+    # But of several keys at once, each has a line.
+    if len(text.splitlines()) > 1 and "keys are unknown or missing" not in text:
+        return "says more than one line"
     return ""
 
 
 def check(place, ending, words, kind):
     with tempfile.TemporaryDirectory() as folder:
         os.mkdir(folder + "/given")
-        name = {"a long name": "x" * 300, "an escape in its name": "\x1b[2J\r\x07file"}.get(kind, "file")
+        name = {"a long name": "x" * 300, "an escape in its name": "\x1b[2J\r\x07fi\nle"}.get(kind, "file")
         path = folder + "/given" + ending if ending.startswith("/") else f"{folder}/given/{name}{ending}"
         if "name" in kind and ending.startswith("/"):
             return "", []
@@ -157,7 +161,7 @@ def check(place, ending, words, kind):
         campaign = folder + "/campaign.toml"
         keys = {"above": "", "platform": "perlmutter", "model": "gpt2-124m", "more": ""}
         if isinstance(words, dict):
-            keys.update({key: value.replace("FILE", path) for key, value in words.items()})
+            keys.update({key: value.replace("FILE", json.dumps(path)[1:-1]) for key, value in words.items()})
             words = ["campaign", "run", "CAMPAIGN", "--output", folder + "/out"]
         with open(campaign, "w") as file:
             file.write(CAMPAIGN.format(**keys))

@@ -88,6 +88,27 @@ END
   unharmed "$name"
 done
 
+# A line end in a name, or in a text of records, makes no second line of a complaint or a remark.
+one_line() { # STATUS ARGUMENTS...
+  try "$@"
+  [ "$(wc -l <"$folder/said")" -eq 1 ] || fail "two lines are said to fourfold $*"
+  ! grep -q '^no harm' "$folder/said" || fail "a name begins a line"
+}
+broken=$'a\nno harm: all is well'
+one_line 2 campaign run "$broken.toml"
+one_line 2 campaign table "0/${names[0]}/${names[0]}.toml" --output "$broken"
+for flag in platform model system software; do
+  words=(--platform perlmutter --model gpt2-124m --devices 8 --batch-tokens 65536 --fidelity estimated)
+  one_line 2 project "${words[@]}" --$flag "./$broken.toml"
+done
+one_line 2 train --resume "$broken" --steps 1
+one_line 2 train --data "$broken" --steps 1 --folder "$folder/none"
+one_line 2 sample --checkpoint "$broken"
+one_line 2 evaluate --checkpoint "$broken" --data "$broken"
+one_line 2 checkpoint export "$broken" "$broken.out"
+one_line 2 regress --baseline "$broken"
+one_line 2 validate --set "./$broken.csv"
+
 # Two that plot the same at once both do, and leave no draft.
 cd "$folder/0/${names[0]}"
 out="out ${names[0]}"

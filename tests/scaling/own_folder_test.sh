@@ -46,6 +46,17 @@ for name in records.jsonl .records.jsonl.in-use; do
   says "$name: it is a link, which might lead out of its folder; remove it"
   expect_untouched "a campaign with a link for $name"
 done
+
+# Nor is it read: what it leads to is shown to nobody.
+rm -rf out
+plant out records.jsonl
+for verb in status table plot report "export --as csv" collect; do
+  # shellcheck disable=SC2086
+  run 2 campaign $verb point.toml --output out
+  says "records.jsonl: it is a link, which might lead out of its folder; remove it"
+  ! grep -q kept said || fail "campaign $verb quotes a file of others"
+  expect_untouched "campaign $verb with a link for records.jsonl"
+done
 rm -rf out
 plant out failures.jsonl
 sed 's/grid = "4x1x1x2"/grid = "1x1x1x8", micro_batches = 1/; s/2_048/16_384/; s/gpt2-124m/gpt3-175b/' point.toml >fails.toml

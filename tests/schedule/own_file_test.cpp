@@ -14,6 +14,7 @@
 
 #include "support/whole_file.hpp"
 #include "tests/refusal.hpp"
+#include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -21,28 +22,20 @@ namespace {
 namespace files = std::filesystem;
 using testing::HasSubstr;
 
-std::string content_of(const files::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 // A folder of ours beside one whose files must stay as they are.
 class OwnFiles : public testing::Test {
  protected:
   OwnFiles() {
-    std::string pattern = (files::temp_directory_path() / "fourfold-XXXXXX").string();
-    root_ = mkdtemp(pattern.data());
     files::create_directories(root_ / "ours");
     files::create_directories(root_ / "theirs");
     std::ofstream(root_ / "theirs/precious") << "kept";
   }
-  ~OwnFiles() override { files::remove_all(root_); }
 
   std::string ours(const std::string& name) const { return (root_ / "ours" / name).string(); }
   void expect_theirs_kept() const {
     std::map<std::string, std::string> found;
     for (const auto& entry : files::directory_iterator(root_ / "theirs")) {
-      found[entry.path().filename().string()] = content_of(entry.path());
+      found[entry.path().filename().string()] = content_of(entry.path().string());
     }
     EXPECT_EQ(found, (std::map<std::string, std::string>{{"precious", "kept"}}));
   }
@@ -54,7 +47,8 @@ class OwnFiles : public testing::Test {
     return all;
   }
 
-  files::path root_;
+  TemporaryFolder folder_;
+  const files::path root_ = files::path(folder_.file("x")).parent_path();
 };
 
 TEST_F(OwnFiles, ALinkInTheirPlaceIsReplacedAndNotFollowed) {

@@ -14,6 +14,7 @@
 #include <set>
 
 #include "tests/refusal.hpp"
+#include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -24,12 +25,6 @@ using testing::StartsWith;
 
 class OwnedFolders : public testing::Test {
  protected:
-  OwnedFolders() {
-    std::string pattern = (files::temp_directory_path() / "fourfold-XXXXXX").string();
-    root_ = mkdtemp(pattern.data());
-  }
-  ~OwnedFolders() override { files::remove_all(root_); }
-
   std::string said(const std::string& part = "") const {
     return refusal<std::runtime_error>([&] { const OwnedFolder folder(root_, part); });
   }
@@ -52,7 +47,8 @@ class OwnedFolders : public testing::Test {
   }
   bool is_empty() const { return files::is_empty(root_); }
 
-  std::string root_;
+  TemporaryFolder folder_;
+  const std::string root_ = files::path(folder_.file("x")).parent_path();
 };
 
 TEST_F(OwnedFolders, AreGivenBack) {

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "tests/refusal.hpp"
+#include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -16,16 +17,11 @@ namespace files = std::filesystem;
 
 class ScratchFolders : public testing::Test {
  protected:
-  ScratchFolders() {
-    std::string pattern = (files::temp_directory_path() / "fourfold-XXXXXX").string();
-    root_ = mkdtemp(pattern.data());
-  }
-  ~ScratchFolders() override { files::remove_all(root_); }
-
   std::string said() const {
     return refusal<std::runtime_error>([&] { make_scratch_folder(root_ / "small-1"); });
   }
-  files::path root_;
+  TemporaryFolder folder_;
+  const files::path root_ = files::path(folder_.file("x")).parent_path();
 };
 
 TEST_F(ScratchFolders, AreMadeAnewAndGo) {

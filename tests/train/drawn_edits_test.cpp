@@ -7,9 +7,12 @@
 
 #include <cstring>
 
+#include "engine/train/checkpoint/byte_tokenizer.hpp"
+#include "engine/train/checkpoint/carried_files.hpp"
 #include "engine/train/checkpoint/checkpoint_checksum.hpp"
 #include "engine/train/checkpoint/checkpoint_record.hpp"
 #include "engine/train/checkpoint/choices_json.hpp"
+#include "engine/train/checkpoint/end_words.hpp"
 #include "engine/train/checkpoint/foreign_layout.hpp"
 #include "engine/train/checkpoint/foreign_writer.hpp"
 #include "engine/train/checkpoint/hugging_face.hpp"
@@ -125,6 +128,21 @@ TEST_F(drawn_edits, of_folders_of_others) {
                       write("written/model.safetensors.index.json", text);
                       read("");
                     }});
+}
+
+// A tokenizer is nobody's but the model's: it is carried along as it is, whatever it holds.
+TEST_F(drawn_edits, of_end_words_and_tokenizers) {
+  const std::string end_words =
+      R"({"_from_model_config":true,"bos_token_id":0,"eos_token_id":[1,2],"temperature":0.6})";
+  expect_sentences({foreign_generation, Tree::parse(end_words), json,
+                    [](const std::string& text) { end_words_said(foreign_generation, text); }});
+  if (world_rank() == 0) std::filesystem::create_directory(folder_.file("carried"));
+  for (const auto& [name, content] : byte_tokenizer({"small", 1, 8, 2, 4, 16})) {
+    expect_sentences({name, Tree::parse(content), json, [&](const std::string& text) {
+                        write("carried/" + name, text);
+                        EXPECT_EQ(kept_files(folder_.path()).at(name), text);
+                      }});
+  }
 }
 
 TEST_F(drawn_edits, of_data) {

@@ -105,6 +105,22 @@ TEST_F(EvaluationOf, SeveralFilesIsTheMeanOverTheirWords) {
   EXPECT_EQ(evaluate(asked_, world_).all().words, 20);
 }
 
+TEST_F(EvaluationOf, AFileThatIsGivenTwiceIsNamed) {
+  const std::string one = trained_->folder.file("held-out.txt");
+  const std::string same = trained_->folder.write("same.txt", lines(9, "a lazy brown dog "));
+  asked_.files = {one, trained_->folder.file("text.txt"), one, same};
+
+  const Evaluation made = evaluate(asked_, world_);
+
+  const std::vector<std::string> wanted{
+      one + " is evaluated twice", same + " is evaluated twice: it holds what " + one + " holds"};
+  EXPECT_EQ(made.files.size(), 4U);
+  if (world_.rank() != 0) return;
+  EXPECT_EQ(made.data_remarks, wanted);
+  EXPECT_THAT(text_of(made), HasSubstr(wanted.front() + "\n" + wanted.back() + "\n"));
+  EXPECT_EQ(nlohmann::json::parse(json_line(asked_, made)).at("data_remarks"), wanted);
+}
+
 TEST_F(EvaluationOf, SaysWhatItFoundInLinesAndInJson) {
   Evaluation made;
   made.state = read_training_state(asked_.checkpoint);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -80,6 +81,7 @@ class ForgedRecords : public OneRank {
                      {"typed", {{"--batch", {"8"}}, {"--data", {"a.txt", "b.txt"}}}},
                      {"words", "text"},
                      {"trained_seconds", 1.5},
+                     {"warm_up", {{"steps", 4}, {"seconds", 0.5}}},
                      {"data", {{"is", "2 text files"}, {"digest", "0123"}}}};
     return state;
   }
@@ -234,7 +236,77 @@ TEST_F(ForgedRecords, OutOfRangeSayWhatWouldBeRight) {
               HasSubstr("'typed' must have a list of words for each flag"));
   EXPECT_THAT(said("/trainer/kernels/0/m", -8), HasSubstr("'m' must be a whole number from 0 to"));
   EXPECT_THAT(said("/model/heads", 5), HasSubstr("is damaged: of its model, "));
+  for (const json& value : {json(-1), json("4"), json(1.5), json(INT64_MAX), json(nullptr)}) {
+    EXPECT_THAT(said("/trainer/warm_up/steps", value),
+                HasSubstr("is damaged: 'steps' must be a whole number from 0 to"));
+  }
+  for (const json& value : {json(-1.0), json(1e308), json("0.5"), json::array()}) {
+    EXPECT_THAT(said("/trainer/warm_up/seconds", value),
+                HasSubstr("is damaged: 'seconds' must be a number from 0 to 1e+12"));
+  }
+  for (const json& value : {json(nullptr), json(7), json::array({4, 0.5})}) {
+    EXPECT_THAT(said("/trainer/warm_up", value),
+                HasSubstr("is damaged: 'warm_up' must be an object"));
+  }
   EXPECT_EQ(said("/trainer/trained_seconds", 3), "accepted");
+}
+
+// What each entry may be alone contradicts another.
+TEST_F(ForgedRecords, ThatContradictThemselvesAreRefused) {
+  const auto said = [&](const json& patch) {
+    json record = record_;
+    record.merge_patch(patch);
+    return lived_through(record).front();
+  };
+  EXPECT_THAT(said({{"step", 0}}),
+              HasSubstr("is damaged: 'position' is 160, but step 0 has read nothing"));
+  EXPECT_THAT(said({{"position", std::int64_t{1} << 48}}),
+              HasSubstr("is damaged: 'position' is 281474976710656, more than 10 steps can have"));
+  EXPECT_THAT(said({{"trainer", {{"trained_seconds", 0.25}}}}),
+              HasSubstr("is damaged: 'warm_up' took longer than all steps, which took 0.25 s"));
+  EXPECT_THAT(said({{"trainer", {{"trained_seconds", nullptr}}}}), HasSubstr("took longer than"));
+  EXPECT_EQ(said({{"step", 0}, {"position", 0}}), "accepted");
+  EXPECT_EQ(said({{"position", 0}}), "accepted");  // other data, from their beginning
+  // It went back to its beginning, and reads on.
+  EXPECT_EQ(said({{"step", 0}, {"trainer", {{"typed", {{"--bad-steps", {"rewind"}}}}}}}),
+            "accepted");
+}
+
+// A pipe, a device or a folder with the newest name does not hold up the newest that is whole.
+TEST_F(ForgedRecords, ThatAreNoPlainFilesAreLeftOut) {
+  const std::string path = file("step-00000030.json");
+  for (const auto& [kind, make] : std::map<std::string, std::function<void()>>{
+           {"pipe", [&] { ASSERT_EQ(mkfifo(path.c_str(), 0600), 0); }},
+           {"device", [&] { files::create_symlink("/dev/zero", path); }},
+           {"folder", [&] { files::create_directory(path); }},
+           {"link to nothing", [&] { files::create_symlink("nothing", path); }}}) {
+    make();
+    EXPECT_EQ(read_training_state(ours()).step, 20) << kind;
+    EXPECT_EQ(next_serial(ours()), 3) << kind;
+    const std::vector<LeftOut> left_out = left_out_checkpoints(ours());
+    ASSERT_EQ(left_out.size(), 1U) << kind;
+    EXPECT_EQ(left_out.front().path, path) << kind;
+    EXPECT_EQ(left_out.front().why, "it is no plain file") << kind;
+    sweep_checkpoints(ours());
+    EXPECT_TRUE(files::is_symlink(path) || files::exists(path)) << kind;
+    const std::string asked_for =
+        edits::heard([&] { read_training_state(path); }, folder_.path(), "FOLDER");
+    EXPECT_THAT(asked_for, Not(HasSubstr("supported"))) << kind;
+    if (kind == "pipe" || kind == "device") {
+      EXPECT_THAT(asked_for, HasSubstr("it is no plain file")) << kind;
+      EXPECT_THAT(asked_for, HasSubstr("step-00000020.json is whole and can be used instead"))
+          << kind;
+    }
+    files::remove_all(path);
+  }
+  // The data of the newest
+  files::remove(file("step-00000020.safetensors"));
+  ASSERT_EQ(mkfifo(file("step-00000020.safetensors").c_str(), 0600), 0);
+  Weights weights = made_up_weights(program_, grid_, 3);
+  EXPECT_THAT(edits::heard([&] { read_checkpoint(ours(), small_model(), weights); }, folder_.path(),
+                           "FOLDER"),
+              testing::AllOf(HasSubstr("step-00000020.safetensors: it is no plain file"),
+                             HasSubstr("step-00000010.json is whole and can be used instead")));
 }
 
 // A killed write leaves drafts; one in the middle of its renames, data that only a draft speaks of.

@@ -7,6 +7,7 @@
 #include "engine/train/run/memory.hpp"
 #include "engine/train/run/run_header.hpp"
 #include "tests/golden.hpp"
+#include "tests/scaling/hostile_names.hpp"
 #include "tests/train/one_rank.hpp"
 
 namespace fourfold::tests {
@@ -57,6 +58,34 @@ std::string news(const TrainSettings& settings, const RunFacts& of) {
   };
   add(lines_of_json(settings, of), lines_of_json(usual(), facts()));
   return text;
+}
+
+// What a line says first: labels, where no name begins a line of its own.
+std::vector<std::string> labels_of(const std::string& text) {
+  std::vector<std::string> labels;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    if (!line.starts_with(' ')) labels.push_back(line.substr(0, line.find(' ')));
+  }
+  return labels;
+}
+
+TEST_F(Header, HasNoLineThatANameMadeUp) {
+  const auto said = [](const std::string& name) {
+    TrainSettings settings = usual();
+    RunFacts of = facts();
+    settings.model.name = settings.folder = settings.resume = settings.files_taken = name;
+    settings.changes = {"--batch 8 instead of " + name};
+    of.data_remarks = {name + " is trained on twice"};
+    const std::vector<std::string> resumed = labels_of(header_text(settings, of));
+    settings.resume = "";
+    settings.start_from = name;
+    std::vector<std::string> both = labels_of(header_text(settings, of));
+    both.insert(both.end(), resumed.begin(), resumed.end());
+    return both;
+  };
+  const std::vector<std::string> wanted = said("plain");
+  for (const std::string& name : testing::hostile_names()) EXPECT_EQ(said(name), wanted) << name;
 }
 
 TEST_F(Header, SaysEachOptionThatIsNotTheUsualOne) {

@@ -349,7 +349,9 @@ TEST(Checkpoints, ThatAreDamagedAndOlderDoNotEndAResume) {
     } else {
       EXPECT_EQ(sentence, "");
     }
-    EXPECT_EQ(damaged_checkpoints(checkpoints_of(settings)), std::vector<std::string>{path});
+    const std::vector<LeftOut> left_out = left_out_checkpoints(checkpoints_of(settings));
+    ASSERT_EQ(left_out.size(), 1U);
+    EXPECT_EQ(left_out.front().path + ": " + left_out.front().why, path + ": it is damaged");
     folder.write(fmt::format("run/checkpoints/step-{:08}.json", hurt), before);
   }
 }

@@ -71,6 +71,17 @@ TEST_F(RunLogs, OfPeopleAndOfJsonAreOnTheScreenThatIsAskedFor) {
   }
 }
 
+TEST_F(RunLogs, SayOneLineWhateverItQuotes) {
+  const SharedFolder folder;
+  RunLog log;
+  log.open(folder.file("log.jsonl"), Screen::lines);
+  ::testing::internal::CaptureStdout();
+  log.say("checkpoint a\nstep     3  \x1b[2Jloss\r");
+  log.say_lines("two\nlines");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(),
+            "checkpoint a\\nstep     3  \\x1b[2Jloss\\x0d\ntwo\nlines\n");
+}
+
 TEST_F(RunLogs, ThatNobodyOpenedSayNothing) {
   const SharedFolder folder;
   const int file = open(folder.file("said").c_str(), O_WRONLY | O_CREAT, 0600);

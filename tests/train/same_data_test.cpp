@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "engine/train/data/repeated_files.hpp"
+#include "support/random.hpp"
 #include "tests/train/shared_folder.hpp"
 
 namespace fourfold::tests {
@@ -84,17 +85,44 @@ TEST(RepeatedFiles, AreNamedByWhatTheyAreAndHold) {
   };
 
   EXPECT_THAT(said({one, other, longer}, {}), ElementsAre());
-  EXPECT_THAT(said({one, other}, {longer}), ElementsAre());
-  EXPECT_THAT(said({one, other, one}, {}), ElementsAre(one + " is trained on twice: it is " + one));
+  EXPECT_THAT(said({other}, {longer}), ElementsAre());
+  EXPECT_THAT(said({one, other, one}, {}), ElementsAre(one + " is trained on twice"));
   EXPECT_THAT(said({one, folder.file("link.txt")}, {}),
               ElementsAre(folder.file("link.txt") + " is trained on twice: it is " + one));
   EXPECT_THAT(said({one, same}, {other}),
               ElementsAre(same + " is trained on twice: it holds what " + one + " holds"));
   EXPECT_THAT(said({other, one}, {same}),
-              ElementsAre(same + " is validated on, but it holds what " + one +
-                          " holds, which is read as well"));
-  EXPECT_THAT(said({one}, {one}),
-              ElementsAre(one + " is validated on, but it is " + one + ", which is read as well"));
+              ElementsAre(same + " is validated on, and trained on as well: it holds what " + one +
+                          " holds"));
+  EXPECT_THAT(said({one}, {one}), ElementsAre(one + " is validated on, and trained on as well"));
+  EXPECT_THAT(said({one}, {other, other}), ElementsAre(other + " is validated on twice"));
+  EXPECT_THAT(
+      said({other, longer}, {one}),
+      ElementsAre(one + " is validated on, and trained on as well: it is a part of " + longer));
+  EXPECT_THAT(
+      said({one, other}, {longer}),
+      ElementsAre(longer + " is validated on, and trained on, in part: it holds all of " + one));
+}
+
+// Wherever the part begins and ends, also where the whole is read in pieces; and with a word that
+// differs it is none.
+TEST(RepeatedFiles, FindPartsWhereverTheyStand) {
+  const SharedFolder folder;
+  constexpr std::size_t words = 2'500'000, read_at_once = 1 << 20;
+  std::string text(words, ' ');
+  for (std::size_t i = 0; i < words; ++i) {
+    text[i] = static_cast<char>('a' + random_at(7, 0, i) % 20);
+  }
+  DataOptions options;
+  options.files = {folder.write("whole.txt", text)};
+  for (const std::size_t begin : {std::size_t{0}, read_at_once - 10, words - 3000}) {
+    for (const bool changed : {false, true}) {
+      std::string part = text.substr(begin, 3000);
+      if (changed) part.back() = '!';
+      options.validation_files = {folder.write("part.txt", part)};
+      EXPECT_EQ(repeated_files(Data(options, bytes)).size(), changed ? 0U : 1U) << begin;
+    }
+  }
 }
 
 }  // namespace

@@ -82,6 +82,11 @@ TEST(WideTokens, OfAnotherWidthAreRefused) {
               HasSubstr("holds token 4294967295 at place 1 (the first is 0), beyond 2147483647"));
   EXPECT_THAT(said(bytes_of(std::vector<std::uint32_t>{1, 2'147'483'647}), 32),
               HasSubstr("this file needs one of at least 2147483648"));
+  for (const char* name : {"a.txt", "a", "a.jsonl"}) {
+    const std::string path = folder.write(name, "{\"prompt\": \"a\", \"completion\": \"b\"}\n");
+    EXPECT_THAT(refusal([&] { all_words(path, 32); }),
+                HasSubstr("holds bytes as words; leave --token-bits 32 out"));
+  }
 }
 
 // From a file of 32-bit tokens on one and on two ranks, whichever axis they lie along.

@@ -63,8 +63,10 @@ CarriedFiles byte_tokenizer(const Model& model) {
           {"tokenizer_config.json", config.dump(2) + "\n"}};
 }
 
-std::string generation_with_end_word(std::int64_t word) {
-  return Json{{"_from_model_config", true}, {"eos_token_id", word}}.dump(2) + "\n";
+std::string generation_with_end_word(std::optional<std::int64_t> word) {
+  Json generation{{"_from_model_config", true}, {"eos_token_id", nullptr}};
+  if (word) generation["eos_token_id"] = *word;
+  return generation.dump(2) + "\n";
 }
 
 }  // namespace fourfold::inline engine::inline train::inline checkpoint

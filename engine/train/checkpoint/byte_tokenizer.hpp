@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "engine/train/checkpoint/carried_files.hpp"
@@ -13,7 +14,7 @@ namespace fourfold::inline engine::inline train::inline checkpoint {
 // tokenizer.json and tokenizer_config.json.
 CarriedFiles byte_tokenizer(const Model& model);
 
-// The text of a generation_config.json.
-std::string generation_with_end_word(std::int64_t word);
+// The text of a generation_config.json; none: no word ends a text.
+std::string generation_with_end_word(std::optional<std::int64_t> word);
 
 }  // namespace fourfold::inline engine::inline train::inline checkpoint

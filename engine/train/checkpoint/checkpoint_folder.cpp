@@ -95,6 +95,20 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
+std::vector<std::string> named_as_records(const std::string& folder) {
+  std::vector<std::string> paths;
+  for (const std::string& name : names_in(folder)) {
+    if (is_record_name(name)) paths.push_back((files::path(folder) / name).string());
+  }
+  return paths;
+}
+
+// A pipe, a folder or a dangling link is no record that a run has written.
+bool is_plain_file(const std::string& path) {
+  std::error_code unknown;
+  return files::is_regular_file(path, unknown);
+}
+
 // Waits until the disk has what the file, or the folder's list of names, holds.
 void wait_for_disk(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -256,9 +270,8 @@ void remove_older(const std::string& folder, std::int64_t keep) {
 
 std::vector<std::string> finished_checkpoints(const std::string& folder) {
   std::vector<std::pair<std::int64_t, std::string>> found;
-  for (const std::string& name : names_in(folder)) {
-    if (!is_record_name(name)) continue;
-    const std::string path = (files::path(folder) / name).string();
+  for (const std::string& path : named_as_records(folder)) {
+    if (!is_plain_file(path)) continue;
     const auto record = readable(path);
     found.emplace_back(record ? record->serial : damaged, path);
   }
@@ -276,10 +289,16 @@ std::vector<std::string> finished_checkpoints(const std::string& folder) {
   return paths;
 }
 
-std::vector<std::string> damaged_checkpoints(const std::string& folder) {
-  std::vector<std::string> paths = finished_checkpoints(folder);
-  std::erase_if(paths, [](const std::string& path) { return readable(path).has_value(); });
-  return paths;
+std::vector<LeftOut> left_out_checkpoints(const std::string& folder) {
+  std::vector<LeftOut> left_out;
+  for (const std::string& path : named_as_records(folder)) {
+    if (!is_plain_file(path)) {
+      left_out.push_back({path, "it is no plain file"});
+    } else if (!readable(path)) {
+      left_out.push_back({path, "it is damaged"});
+    }
+  }
+  return left_out;
 }
 
 }  // namespace fourfold::inline engine::inline train::inline checkpoint

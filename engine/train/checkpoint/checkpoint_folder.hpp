@@ -44,9 +44,14 @@ void remove_older(const std::string& folder, std::int64_t keep);
 
 // Paths of the finished checkpoints (their JSONs), oldest first; none if there is no such folder.
 // Not collective: of what this rank sees. A damaged one counts as the newest, unless a whole one is
-// of a later step.
+// of a later step; what is no plain file counts nowhere.
 std::vector<std::string> finished_checkpoints(const std::string& folder);
-// Of these the damaged ones.
-std::vector<std::string> damaged_checkpoints(const std::string& folder);
+
+// What has the name of a record and is none.
+struct LeftOut {
+  std::string path;
+  std::string why;  // "it is damaged"
+};
+std::vector<LeftOut> left_out_checkpoints(const std::string& folder);
 
 }  // namespace fourfold::inline engine::inline train::inline checkpoint

@@ -65,11 +65,7 @@ OpenData open_data(const std::string& record_path, const CheckpointRecord& recor
   OpenData data;
   data.path = (files::path(record_path).parent_path() / record.data_file).string();
   together([&] {
-    std::error_code error;
-    const auto bytes = static_cast<std::int64_t>(files::file_size(data.path, error));
-    if (error) {
-      throw std::runtime_error(fmt::format("{} cannot be read: {}", data.path, error.message()));
-    }
+    const std::int64_t bytes = bytes_of_plain_file(data.path);
     if (bytes != record.data_file_bytes) {
       throw std::runtime_error(fmt::format(
           "{} is {}: it has {} bytes, and {} were written", data.path,
@@ -208,15 +204,17 @@ void verify(OpenData& data, const CheckpointRecord& record) {
 // The newest checkpoint beside this one that is whole, in words that end a sentence.
 std::string whole_one_beside(const std::string& path) {
   const std::string folder = files::absolute(path).parent_path().string();
+  constexpr char end = '\0';  // of a path
   const std::string list = from_first_rank([&] {
-    std::string lines;
+    std::string paths;
+    std::error_code unknown;  // one of them is no plain file, and so another one
     for (const std::string& other : finished_checkpoints(folder)) {
-      if (!files::equivalent(other, path)) lines.insert(0, other + "\n");
+      if (!files::equivalent(other, path, unknown)) paths.insert(0, other + end);
     }
-    return lines;
+    return paths;
   });
-  for (std::size_t begin = 0; begin < list.size(); begin = list.find('\n', begin) + 1) {
-    const std::string other = list.substr(begin, list.find('\n', begin) - begin);
+  for (std::size_t begin = 0; begin < list.size(); begin = list.find(end, begin) + 1) {
+    const std::string other = list.substr(begin, list.find(end, begin) - begin);
     try {
       const CheckpointRecord record = read_record(other);
       OpenData data = open_data(other, record);

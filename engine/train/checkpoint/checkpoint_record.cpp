@@ -31,6 +31,7 @@ std::string hexadecimal(std::uint64_t number) {
 // is counted on.
 constexpr std::int64_t most_steps = 1'000'000'000'000;
 constexpr std::int64_t most_sequences = std::int64_t{1} << 48;
+constexpr std::int64_t most_sequences_of_a_step = std::int64_t{1} << 31;
 constexpr std::int64_t most_bytes = std::int64_t{1} << 60;
 constexpr double most_seconds = 1e12;
 
@@ -55,6 +56,13 @@ class Entries {
   std::uint64_t seed(const char* key) const {
     if (!at(key).is_number_unsigned()) fail(key, "must be a whole number, 0 or more");
     return at(key).get<std::uint64_t>();
+  }
+  double seconds(const char* key) const {
+    const json& value = at(key);
+    const bool fits =
+        value.is_number() && value.get<double>() >= 0.0 && value.get<double>() <= most_seconds;
+    if (!fits) fail(key, fmt::format("must be a number from 0 to {:g}", most_seconds));
+    return value.get<double>();
   }
   std::string text(const char* key) const {
     if (!at(key).is_string()) fail(key, "must be text");
@@ -128,19 +136,37 @@ json trainer_from(const json& trainer) {
     for (const char* key : {"is", "digest"}) data.text(key);
   }
   if (trainer.contains("words")) entries.text("words");
-  if (trainer.contains("trained_seconds")) {
-    const json& seconds = trainer.at("trained_seconds");
-    const bool fits = seconds.is_number() && seconds.get<double>() >= 0.0 &&
-                      seconds.get<double>() <= most_seconds;
-    if (!fits) {
-      Entries::fail("trained_seconds",
-                    fmt::format("must be a number from 0 to {:g}", most_seconds));
+  const double trained =
+      trainer.contains("trained_seconds") ? entries.seconds("trained_seconds") : 0;
+  if (trainer.contains("warm_up")) {
+    const Entries warm_up(entries.object("warm_up"));
+    warm_up.whole("steps", 0, most_steps);
+    if (warm_up.seconds("seconds") > trained) {
+      Entries::fail("warm_up",
+                    fmt::format("took longer than all steps, which took {:g} s", trained));
     }
   }
   for (const char* key : {"kernels", "transports"}) {
     if (trainer.contains(key) && !trainer.at(key).is_array()) Entries::fail(key, "must be a list");
   }
   return trainer;
+}
+
+// Steps that were gone back from have read on.
+bool goes_back(const json& trainer) {
+  const json typed = trainer.value("typed", json::object());
+  return typed.contains("--bad-steps") && typed.at("--bad-steps").back() == "rewind";
+}
+
+void expect_agreement(const TrainingState& state) {
+  if (state.step == 0 && state.position > 0 && !goes_back(state.trainer)) {
+    Entries::fail("position", fmt::format("is {}, but step 0 has read nothing", state.position));
+  }
+  const std::int64_t read = std::max<std::int64_t>(state.step, 1);
+  if (state.position / most_sequences_of_a_step >= read) {
+    Entries::fail("position", fmt::format("is {}, more than {} steps can have read", state.position,
+                                          state.step));
+  }
 }
 
 CheckpointRecord record_from(const json& record_json) {
@@ -151,6 +177,7 @@ CheckpointRecord record_from(const json& record_json) {
   record.state.position = entries.whole("position", 0, most_sequences);
   record.state.seed = entries.seed("seed");
   record.state.trainer = trainer_from(entries.object("trainer"));
+  expect_agreement(record.state);
   record.serial = entries.whole("serial", 0, most_steps);
   record.data_file = entries.file_name("data_file");
   record.data_file_bytes = entries.whole("data_file_bytes", 1, most_bytes);

@@ -21,12 +21,9 @@ Precision precision_named(const std::string& word) {
 // Of a matrix, a group or a buffer; and how many of them.
 std::int64_t size_in(const nlohmann::json& entry, const char* key) {
   constexpr std::int64_t most = std::int64_t{1} << 48;
-  const nlohmann::json& value = entry.at(key);
-  if (!value.is_number_integer() || value < 0 || value > most) {
-    throw std::runtime_error(std::string("'") + key + "' must be a whole number from 0 to " +
-                             std::to_string(most));
-  }
-  return value.get<std::int64_t>();
+  if (const std::optional<std::int64_t> size = whole_in(entry.at(key), most)) return *size;
+  throw std::runtime_error(std::string("'") + key + "' must be a whole number from 0 to " +
+                           std::to_string(most));
 }
 
 CollectiveKind kind_named(const std::string& word) {

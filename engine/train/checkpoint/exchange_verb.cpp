@@ -126,20 +126,21 @@ int import_from(const ExchangeFlags& flags) {
   state.trainer["imported"]["end_words"] = ends.known;
   const std::string path = Checkpoints(flags.to).write(state, whole.weights);
   keep_files(flags.to, foreign.files);
-  print(
-      fmt::format("{} tensors of {} are in {}\n", foreign.types.size(), foreign.model.name, path));
+  print_line(
+      fmt::format("{} tensors of {} are in {}", foreign.types.size(), foreign.model.name, path));
   if (flags.words.empty()) {
-    print(fmt::format("its words are taken for {}, as there are {} (--words says otherwise)\n",
-                      bytes ? "bytes" : "tokens", foreign.model.vocabulary));
+    print_line(fmt::format("its words are taken for {}, as there are {} (--words says otherwise)",
+                           bytes ? "bytes" : "tokens", foreign.model.vocabulary));
   }
   if (!ends.unknown.empty()) {
-    print(fmt::format("its end words {} are none of its {} words, and end no text here\n",
-                      fmt::join(ends.unknown, ", "), foreign.model.vocabulary));
+    print_line(fmt::format("its end words {} are none of its {} words, and end no text here",
+                           fmt::join(ends.unknown, ", "), foreign.model.vocabulary));
   }
   if (foreign.heads.empty()) {
     print("it holds more than weights, which is left out: an export has other files\n");
   }
-  print(fmt::format("train them with: fourfold train --start-from {}\n", shell_argument(flags.to)));
+  print_line(
+      fmt::format("train them with: fourfold train --start-from {}", shell_argument(flags.to)));
   return 0;
 }
 
@@ -154,8 +155,8 @@ ForeignCheckpoint foreign_of(const std::string& path, const TrainingState& state
       if (kept.contains(file)) {
         remembered.foreign.files[file] = kept[file];
       } else {
-        print(fmt::format("{} came with the model, is not in {}/carried any more and is left out\n",
-                          file, folder));
+        print_line(fmt::format(
+            "{} came with the model, is not in {}/carried any more and is left out", file, folder));
       }
     }
     return remembered.foreign;
@@ -193,7 +194,7 @@ int export_to(const ExchangeFlags& flags) {
   }
   const double shard_GB = flags.shard_GB.value_or(usual_shard_GB);
   write_foreign(flags.to, foreign, matrices, static_cast<std::int64_t>(shard_GB * 1e9));
-  print(fmt::format("{} after step {} is in {}\n", state.model.name, state.step, flags.to));
+  print_line(fmt::format("{} after step {} is in {}", state.model.name, state.step, flags.to));
   return 0;
 }
 

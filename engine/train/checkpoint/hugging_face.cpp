@@ -252,6 +252,15 @@ void remember_files(const std::string& folder, const std::map<std::string, Found
   checkpoint.files = carried_files_in(folder);
 }
 
+// Others call their models as the folder is called.
+std::string name_of_model(const std::string& folder, const nlohmann::json& config) {
+  const nlohmann::json said = config.value(foreign_model_name, nlohmann::json());
+  if (said.is_string() && why_not_plain(said).empty()) return said;
+  const files::path last =
+      files::absolute(folder + "/.").lexically_normal().parent_path().filename();
+  return made_plain(last.string());
+}
+
 }  // namespace
 
 std::pair<ForeignCheckpoint, Matrices> read_foreign(const std::string& folder) {
@@ -259,9 +268,7 @@ std::pair<ForeignCheckpoint, Matrices> read_foreign(const std::string& folder) {
   const std::string config = folder + "/config.json";
   const nlohmann::json described = read_json(config);
   try {
-    const files::path last =
-        files::absolute(folder + "/.").lexically_normal().parent_path().filename();
-    checkpoint.model = model_of_config(described, made_plain(last.string()));
+    checkpoint.model = model_of_config(described, name_of_model(folder, described));
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(config + " " + error.what());
   }

@@ -23,6 +23,8 @@ struct WholeMatrix {
 using Matrices = std::map<std::string, WholeMatrix>;
 
 inline constexpr const char* foreign_index = "model.safetensors.index.json";
+// Of config.json: how a model that was made here is called. Others leave it alone.
+inline constexpr const char* foreign_model_name = "fourfold_model";
 inline constexpr const char* foreign_single = "model.safetensors";
 
 // What import leaves to export, so that the same files come out.

@@ -79,10 +79,12 @@ ForeignCheckpoint made_here(const TrainingState& state) {
   nlohmann::json config = config_of(state.model);
   // What is not said would be the family's own, such as 50256.
   config["bos_token_id"] = config["eos_token_id"] = nullptr;
+  config[foreign_model_name] = state.model.name;
   foreign.config = config.dump(2) + "\n";
+  foreign.files[foreign_generation] = generation_with_end_word(std::nullopt);
   if (state.trainer.value("words", nlohmann::json()) != name(TokenFormat::text)) return foreign;
   foreign.config = config_with_end_word(foreign.config, end_byte);
-  foreign.files = byte_tokenizer(state.model);
+  foreign.files.merge(byte_tokenizer(state.model));
   foreign.files[foreign_generation] = generation_with_end_word(end_byte);
   return foreign;
 }

@@ -111,7 +111,13 @@ TokenFile::TokenFile(const std::string& path, std::int64_t token_bits) : path_(p
   file_ = {status.st_dev, status.st_ino};
   words_ = status.st_size;
   if (words_ == 0) refuse(path, "is empty; there is nothing to read");
-  if (path.ends_with(".bin")) read_tokens(words_, token_bits);
+  if (path.ends_with(".bin")) {
+    read_tokens(words_, token_bits);
+  } else if (token_bits != 0) {
+    refuse(path, fmt::format("holds bytes as words; leave --token-bits {} out, which is of .bin "
+                             "shards",
+                             token_bits));
+  }
   if (path.ends_with(".jsonl")) read_documents(words_);
 }
 

@@ -15,7 +15,6 @@
 #include "engine/train/measure/kernel_times.hpp"
 #include "support/exit_status.hpp"
 #include "support/help_format.hpp"
-#include "support/plain_sentence.hpp"
 #include "support/refused_words.hpp"
 
 namespace fourfold::inline engine::inline train::inline measure {
@@ -79,7 +78,7 @@ int run_measure_verb(const Started& started) {
   } catch (const CLI::ParseError& error) {
     return complain(sentence_of(app, error), status_could_not);
   } catch (const std::invalid_argument& error) {
-    return complain(plain_sentence(error), status_could_not);
+    return complain(error, status_could_not);
   }
   if (flags.plan) return plan(flags, started);
   use_one_thread();

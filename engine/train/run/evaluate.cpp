@@ -14,6 +14,7 @@
 #include "engine/cpu/openblas_core.hpp"
 #include "engine/cpu/tuned_backend.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
+#include "engine/train/data/repeated_files.hpp"
 #include "engine/train/run/agreement.hpp"
 #include "engine/train/run/step_report.hpp"
 #include "engine/train/run/stop.hpp"
@@ -21,6 +22,7 @@
 #include "schedule/models/fit.hpp"
 #include "schedule/order/step.hpp"
 #include "support/standard_streams.hpp"
+#include "support/visible_text.hpp"
 
 namespace fourfold::inline engine::inline train::inline run {
 
@@ -120,7 +122,9 @@ Evaluation evaluate(const EvaluateSettings& settings, World& world) {
     return !result.stopped;
   };
   const double begin = now();
-  for (const WordStream& words : opened(settings)) {
+  const std::vector<WordStream> streams = opened(settings);
+  on_first_rank([&] { result.data_remarks = evaluated_twice(streams, settings.token_bits); });
+  for (const WordStream& words : streams) {
     const HeldOutLoss loss = validation.loss(Windows(words, model, settings.most_words), go_on);
     if (result.stopped) break;
     result.files.push_back({words.files().front().path(), loss});
@@ -134,10 +138,12 @@ Evaluation evaluate(const EvaluateSettings& settings, World& world) {
 std::string text_of(const Evaluation& evaluation) {
   const std::string word = word_name(evaluation.format);
   std::string text;
-  for (const EvaluatedFile& file : evaluation.files) text += line_of(file.path, file.loss, word);
+  for (const EvaluatedFile& file : evaluation.files)
+    text += line_of(visible_line(file.path), file.loss, word);
   if (evaluation.files.size() > 1) {
     text += line_of(fmt::format("all {} files", evaluation.files.size()), evaluation.all(), word);
   }
+  for (const std::string& remark : evaluation.data_remarks) text += visible_line(remark) + '\n';
   return text + (evaluation.stopped ? "asked to stop: not all is read\n" : "");
 }
 
@@ -157,6 +163,7 @@ std::string json_line(const EvaluateSettings& settings, const Evaluation& evalua
                               {"words_are", name(evaluation.format)}};
   line.update(json_of(evaluation.all()));
   line["files"] = files;
+  if (!evaluation.data_remarks.empty()) line["data_remarks"] = evaluation.data_remarks;
   line["seconds"] = evaluation.seconds;
   line["stopped"] = evaluation.stopped;
   line["libraries"] = blas_report();

@@ -32,6 +32,7 @@ struct Evaluation {
   TrainingState state;
   TokenFormat format = TokenFormat::text;
   std::vector<EvaluatedFile> files;
+  std::vector<std::string> data_remarks;  // files that are given twice
   double seconds = 0.0;
   bool stopped = false;  // a signal came before the end: the last file is left out
 

@@ -14,6 +14,7 @@
 #include "engine/train/checkpoint/checkpoint_folder.hpp"
 #include "engine/train/run/agreement.hpp"
 #include "engine/train/run/stop.hpp"
+#include "support/complaint.hpp"
 #include "support/exit_status.hpp"
 #include "support/own_file.hpp"
 #include "support/standard_streams.hpp"
@@ -137,7 +138,7 @@ void Heartbeats::look() {
   const bool asked = self_.asked_to_stop();
   const Watch::View view = watch_.look(signs, passed, asked);
   if (self_.rank != 0 && !watch_.is_silent(0, asked)) return;
-  for (const std::string& sentence : view.sentences) say("fourfold: " + sentence + '\n');
+  for (const std::string& sentence : view.sentences) remark(sentence);
   if (!view.end.empty()) end_job(view.end);
 }
 
@@ -145,9 +146,9 @@ void Heartbeats::look() {
 void Heartbeats::end_job(const std::string& why) {
   const std::string checkpoints = folder_ + "/checkpoints";
   const bool has_one = !finished_checkpoints(checkpoints).empty();
-  say(fmt::format("fourfold: {}; {}\n", why,
-                  has_one ? "go on from the newest checkpoint with --resume " + checkpoints
-                          : "there is no checkpoint yet"));
+  remark(fmt::format("{}; {}", why,
+                     has_one ? "go on from the newest checkpoint with --resume " + checkpoints
+                             : "there is no checkpoint yet"));
   Sign last = self_.sign();
   last.doing = Doing::ended;  // others that go on before they are ended do not miss this rank
   leave_sign(last);

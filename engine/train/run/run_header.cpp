@@ -13,6 +13,7 @@
 #include "support/field_json.hpp"
 #include "support/processor_name.hpp"
 #include "support/prose.hpp"
+#include "support/visible_text.hpp"
 
 namespace fourfold::inline engine::inline train::inline run {
 
@@ -105,14 +106,15 @@ std::string bad_steps_text(const TrainSettings& settings) {
 }
 
 std::string resume_text(const TrainSettings& settings, const RunFacts& facts) {
-  if (!settings.start_from.empty()) return "; starts from the weights of " + settings.start_from;
+  if (!settings.start_from.empty())
+    return "; starts from the weights of " + visible_line(settings.start_from);
   if (settings.resume.empty()) return "";
   const Trained before{.steps_before = facts.step,
                        .seconds_before = facts.trained_seconds,
                        .seconds_of_warm_up = facts.warm_up_seconds};
   return fmt::format(
       "; {} resumed after step {}, {:.0f} % done, the learning rate goes on at {:.2e}",
-      settings.resume, facts.step, 100.0 * settings.length.done(before),
+      visible_line(settings.resume), facts.step, 100.0 * settings.length.done(before),
       settings.learning_rate.at(settings.length, before));
 }
 
@@ -148,8 +150,9 @@ std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
       "model       {}: {} layers, hidden {}, {} heads, sequence {}, vocabulary {}; {}{:.2f} "
       "million "
       "parameters\n",
-      model.name, model.layers, model.hidden, model.heads, model.sequence, model.vocabulary,
-      block_shape(model).empty() ? "" : block_shape(model) + "; ", parameter_count(model) / mega);
+      visible_line(model.name), model.layers, model.hidden, model.heads, model.sequence,
+      model.vocabulary, block_shape(model).empty() ? "" : block_shape(model) + "; ",
+      parameter_count(model) / mega);
   text += fmt::format("grid        {}: {} on {}\n", grid_text(settings.grid, options),
                       amount(settings.grid.size(), "rank"), facts.cpu);
   text += fmt::format(
@@ -167,16 +170,19 @@ std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
   const std::string unfinished = unfinished_warm_up(settings.learning_rate, settings.length.steps);
   if (!unfinished.empty()) text += fmt::format("            {}\n", unfinished);
   if (!settings.files_taken.empty()) {
-    text += fmt::format("            with {}, as the checkpoint remembers\n", settings.files_taken);
+    text += fmt::format("            with {}, as the checkpoint remembers\n",
+                        visible_line(settings.files_taken));
   }
   for (const std::string& change : settings.changes) {
-    text += fmt::format("            with {}, other than the run that is resumed\n", change);
+    text += fmt::format("            with {}, other than the run that is resumed\n",
+                        visible_line(change));
   }
   text += fmt::format(
       "data        {}\n            entropy of single {}s {:.3f} nats = {:.3f} bits: "
       "what guessing by frequency costs\n",
       facts.data, facts.word, facts.unigram_nats, facts.unigram_nats / std::numbers::ln2);
-  for (const std::string& remark : facts.data_remarks) text += "            " + remark + "\n";
+  for (const std::string& remark : facts.data_remarks)
+    text += "            " + visible_line(remark) + "\n";
   text += loss_text(settings.data.goldfish);
   text += fmt::format("libraries   {}\n", facts.libraries);
   text += fmt::format("kernels     {}; libraries prepared in {:.1f} s\n", facts.kernels,
@@ -193,7 +199,7 @@ std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
                   model_flops_convention(model, options.recompute), facts.work.model.value / 1e9);
   text += fmt::format("memory      {:.1f} MB a rank counted: {}\n", facts.counted.peak.value / mega,
                       by_role(facts.counted));
-  text += fmt::format("folder      {}\n", settings.folder);
+  text += fmt::format("folder      {}\n", visible_line(settings.folder));
   constexpr std::size_t labels = 12;  // characters
   return hanging(text, labels);
 }

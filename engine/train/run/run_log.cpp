@@ -49,6 +49,10 @@ RunLog::~RunLog() {
 }
 
 void RunLog::say(const std::string& text) const {
+  say_lines(visible_line(text));
+}
+
+void RunLog::say_lines(const std::string& text) const {
   if (screen_ == Screen::lines) print_line(text);
 }
 

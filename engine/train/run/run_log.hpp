@@ -19,9 +19,11 @@ class RunLog {
   RunLog(RunLog&& other) noexcept;
   RunLog& operator=(RunLog&&) = delete;
 
-  // To standard output, if that is for people, with a line end, at once. A reader that left early
-  // is no error.
+  // One line to standard output, if that is for people, at once; what it quotes has no line ends
+  // any more. A reader that left early is no error.
   void say(const std::string& text) const;
+  // Several lines, of which each names what it quotes as visible_line does.
+  void say_lines(const std::string& text) const;
   // To the file, and to standard output if that is JSON, at once, so that a run that is killed
   // leaves whole lines. Where the disk is full, nothing more is written: other ranks must hear of
   // it before this one gives up.

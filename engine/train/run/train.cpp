@@ -150,8 +150,8 @@ FlopsPerSecond peak_of(const std::vector<double>& ranks) {
 // Records that the search for the newest checkpoint passed over.
 void say_left_out(const std::string& resumed, const RunLog& log) {
   if (resumed.empty() || !std::filesystem::is_directory(resumed)) return;
-  for (const std::string& path : damaged_checkpoints(resumed)) {
-    log.say(fmt::format("left out    {}: it is damaged", path));
+  for (const auto& [path, why] : left_out_checkpoints(resumed)) {
+    log.say(fmt::format("left out    {}: {}", path, why));
   }
 }
 
@@ -341,7 +341,7 @@ TrainOutcome train_model(const TrainSettings& settings, World& world) {
   give_back_free_memory();  // of the trials of transports
   facts.transports = transports_text(channels.choices());
   state.trainer["transports"] = json_of(channels.choices());
-  log.say(header_text(settings, facts));
+  log.say_lines(header_text(settings, facts));
   const std::string squeezed = squeezed_decay(settings.learning_rate, settings.length);
   if (!squeezed.empty()) log.say(squeezed);
   on_first_rank([&] { say_left_out(settings.resume, log); });

@@ -177,7 +177,7 @@ int train_here(const Typed& typed, const Session& session) {
   watch_for_stop();
   World world;
   const Request request = request_of(typed);
-  if (world.rank() == 0 && !request.remark.empty()) say("fourfold: " + request.remark + '\n');
+  if (world.rank() == 0 && !request.remark.empty()) remark(request.remark);
   TrainSettings settings;
   together([&] {
     settings = settings_on(session.ranks(), request);

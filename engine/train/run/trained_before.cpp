@@ -5,17 +5,9 @@ namespace fourfold::inline engine::inline train::inline run {
 
 namespace {
 
-double number_in(const nlohmann::json& object, const char* key, double otherwise) {
-  if (!object.is_object()) return otherwise;
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number() ? found->get<double>() : otherwise;
-}
-
 double seconds_of_warm_up(const TrainingState& state, std::int64_t steps, double trained_seconds) {
-  const nlohmann::json kept = state.trainer.value("warm_up", nlohmann::json());
-  if (number_in(kept, "steps", -1.0) == static_cast<double>(steps)) {
-    return number_in(kept, "seconds", 0.0);
-  }
+  const auto kept = state.trainer.find("warm_up");
+  if (kept != state.trainer.end() && kept->at("steps") == steps) return kept->at("seconds");
   if (state.step < steps || state.step == 0) return trained_seconds;
   return trained_seconds * static_cast<double>(steps) / static_cast<double>(state.step);
 }
@@ -23,7 +15,7 @@ double seconds_of_warm_up(const TrainingState& state, std::int64_t steps, double
 }  // namespace
 
 Trained trained_before(const LearningRate& rate, const TrainingState& state) {
-  const double seconds = number_in(state.trainer, "trained_seconds", 0.0);
+  const double seconds = state.trainer.value("trained_seconds", 0.0);
   return {.steps_before = state.step,
           .seconds_before = seconds,
           .seconds_of_warm_up = seconds_of_warm_up(state, rate.warm_up_steps, seconds)};

@@ -1,59 +1,39 @@
-// fourfold-engine sample: flags, plan and work of `fourfold sample`; see sample_verb.hpp.
+// fourfold-engine sample: flags and work of `fourfold sample`; see sample_verb.hpp.
 #include "engine/train/sample/sample_verb.hpp"
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "engine/batch.hpp"
-#include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/checkpoint/end_words.hpp"
-#include "engine/train/checkpoint/resume.hpp"
 #include "engine/train/flags/command_line.hpp"
-#include "engine/train/flags/flag_group.hpp"
 #include "engine/train/flags/flags.hpp"
 #include "engine/train/run/agreement.hpp"
+#include "engine/train/run/checkpoint_verb.hpp"
 #include "engine/train/sample/ending.hpp"
 #include "engine/train/sample/prompt.hpp"
 #include "engine/train/sample/sample.hpp"
-#include "engine/train/verbs.hpp"
 #include "support/exit_status.hpp"
-#include "support/field.hpp"
-#include "support/help_format.hpp"
-#include "support/refused_words.hpp"
-#include "support/standard_streams.hpp"
 
 namespace fourfold::inline engine::inline train::inline sample {
 namespace {
 
 struct SampleFlags {
   SampleSettings settings;
-  std::string grid, precision;  // empty: ranks along data; as it was trained
   std::string cache = "on";
   std::vector<std::string> stops;
   std::string end_word = "model";
-  std::int64_t ranks = 0;
-  bool json = false;
-  bool plan = false;
 };
 
-void add_sample_flags(CLI::App& verb, SampleFlags& flags) {
+void add_sample_flags(CLI::App& verb, CheckpointFlags& place, SampleFlags& flags) {
   FlagGroup what(verb, "From what, and where");
   SamplingSettings& sampling = flags.settings.sampling;
-  what.add("--checkpoint", flags.settings.checkpoint,
-           "a checkpoint, or a run's folder, which means its newest")
-      ->required();
-  what.add("--ranks", flags.ranks, "MPI processes; 0: those of the grid, or one")
-      ->check(whole_number(0));
-  what.add("--grid", flags.grid,
-           "XxYxZxDATA, such as 2x1x1x1, or by name, such as x=2,pipe=2, whatever the checkpoint "
-           "was trained on; without it all ranks lie along data, which share out texts, not the "
-           "work of one");
-  what.add("--precision", flags.precision, "fp32 or bf16; without it, that of the training");
+  add_checkpoint_flag(what, place);
+  add_grid_flags(what, place, ", which share out texts, not the work of one");
   sampling.texts = 1;
   add_sampling_flags(verb, sampling);
   FlagGroup(verb, sampling_group).add("--seed", sampling.seed, "another seed, another text");
@@ -75,7 +55,7 @@ void add_sample_flags(CLI::App& verb, SampleFlags& flags) {
               "instead of texts, each completion is written greedily and compared word by word");
   CLI::Option* const json =
       verb.add_flag(
-              "--json", flags.json,
+              "--json", place.json,
               "print one line of JSON: texts, their words as numbers, and what they came from")
           ->group(sampling_group);
   verb.add_flag("--logits", flags.settings.with_logits,
@@ -84,7 +64,6 @@ void add_sample_flags(CLI::App& verb, SampleFlags& flags) {
       ->group(sampling_group)
       ->needs(json)
       ->excludes(complete);
-  verb.add_flag("--plan", flags.plan, "")->group("");
   verb.footer(
       "A text sees its last words only, as many as the model's sequence has. The same seed gives "
       "the\nsame text on the same grid; another grid adds up in another order, and may part from "
@@ -109,96 +88,63 @@ void refuse_flags_without_effect(const CLI::App& verb) {
   }
 }
 
-std::vector<std::int32_t> end_words_in(const SampleFlags& flags, const TrainingState& state) {
+std::vector<std::int32_t> end_words_in(const CheckpointWork& work) {
   try {
-    return end_words_of(state);
+    return end_words_of(work.state);
   } catch (const std::runtime_error& error) {
-    throw std::runtime_error(flags.settings.checkpoint + " " + error.what());
+    throw std::runtime_error(work.checkpoint + " " + error.what());
   }
 }
 
-Endings endings_of(const SampleFlags& flags, const TrainingState& state) {
+Endings endings_of(const SampleFlags& flags, const CheckpointWork& work) {
   Endings endings;
-  const std::int64_t vocabulary = state.model.vocabulary;
+  const std::int64_t vocabulary = work.state.model.vocabulary;
   for (const std::string& stop : flags.stops) {
-    endings.stops.push_back(words_of_stop(stop, words_of(state), vocabulary));
+    endings.stops.push_back(words_of_stop(stop, words_of(work.state), vocabulary));
   }
-  endings.end_words = end_words_asked(flags.end_word, end_words_in(flags, state), vocabulary);
+  endings.end_words = end_words_asked(flags.end_word, end_words_in(work), vocabulary);
   return endings;
 }
 
-// Collective: the checkpoint has a say.
-SampleSettings settings_of(const SampleFlags& flags, const TrainingState& state) {
+SampleSettings settings_of(const SampleFlags& flags, const CheckpointWork& work) {
   SampleSettings settings = flags.settings;
-  settings.grid = grid_of(flags.grid, flags.ranks, 1);
-  settings.precision = flags.precision.empty()
-                           ? trained_precision(state)
-                           : step_fields().with({}, "--precision", flags.precision).precision;
+  settings.checkpoint = work.checkpoint;
+  settings.grid = work.grid;
+  settings.precision = work.precision;
+  settings.screen = work.screen;
   settings.sampling.decoding = parse_decoding(flags.cache);
-  if (flags.json) settings.screen = Screen::json;
-  settings.sampling.endings = endings_of(flags, state);
+  settings.sampling.endings = endings_of(flags, work);
   return settings;
 }
 
-// With the checkpoint that is meant. Collective.
-SampleFlags found(SampleFlags flags) {
-  std::string& path = flags.settings.checkpoint;
-  path = from_first_rank([&] { return checkpoint_meant(path); });
-  return flags;
-}
-
-int plan(const SampleFlags& typed, const Started& started) {
-  const SampleFlags flags = found(typed);
-  const TrainingState state = read_training_state(flags.settings.checkpoint);
-  const SampleSettings settings = settings_of(flags, state);
-  check(state.model, settings.grid);
-  words_of_prompt(settings.sampling.prompt, words_of(state), state.model.vocabulary);
+void check_work(const SampleFlags& flags, const CheckpointWork& work) {
+  const SampleSettings settings = settings_of(flags, work);
+  check(work.state.model, settings.grid);
+  words_of_prompt(settings.sampling.prompt, words_of(work.state), work.state.model.vocabulary);
   if (!settings.complete.empty()) read_documents(settings.complete);
-  std::vector<std::string> arguments{"sample"};
-  for (const std::string& word : started.arguments()) {
-    if (word != "--plan") arguments.push_back(word);
-  }
-  if (flags.grid.empty()) arguments.push_back("--grid=" + settings.grid.str());
-  print(nlohmann::json{{"ranks", settings.grid.size()}, {"arguments", arguments}}.dump() + '\n');
-  return 0;
 }
 
-int sample_here(const SampleFlags& typed) {
-  World world;
-  const SampleFlags flags = found(typed);
-  const TrainingState state = read_training_state(flags.settings.checkpoint);
+int sample_here(const SampleFlags& flags, const CheckpointWork& work, World& world) {
   SampleSettings settings;
-  together([&] {
-    settings = settings_of(flags, state);
-    expect_ranks(settings.grid, world.size());
-  });
+  together([&] { settings = settings_of(flags, work); });
   sample_words(settings, world);
-  return 0;
+  return status_done;
 }
 
 }  // namespace
 
 int run_sample_verb(const Started& started) {
-  CLI::App app("Draws text from a trained checkpoint, on any grid.");
-  app.name("fourfold sample");
-  app.formatter(std::make_shared<HelpFormat>());
-  SampleFlags flags;
-  add_sample_flags(app, flags);
-  check_all_values(app);
-  try {
-    parse_words(app, started.arguments());
-  } catch (const CLI::Success&) {  // --help
-    return print_help(app);
-  } catch (const CLI::ParseError& error) {
-    return complain(sentence_of(app, error), status_could_not);
-  }
-  // Reading a checkpoint is collective, even on one rank.
-  const auto make_plan = [&](const Session&) {
-    refuse_flags_without_effect(app);
-    return plan(flags, started);
-  };
-  if (flags.plan) return run_session(started.count, started.words, make_plan);
-  return work_over_mpi(started, [&](const Session&) { return sample_here(flags); });
+  SampleFlags typed;
+  return run_on_checkpoint(
+      {.name = "sample",
+       .description = "Draws text from a trained checkpoint, on any grid.",
+       .add_flags = [&](CLI::App& verb,
+                        CheckpointFlags& place) { add_sample_flags(verb, place, typed); },
+       .check_flags = refuse_flags_without_effect,
+       .check = [&](const CheckpointWork& work) { check_work(typed, work); },
+       .run = [&](const CheckpointWork& work,
+                  World& world) { return sample_here(typed, work, world); }},
+      started);
 }
 
 }  // namespace fourfold::inline engine::inline train::inline sample

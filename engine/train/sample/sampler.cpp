@@ -180,8 +180,8 @@ bool Sampler::asked_to_stop() const {
 void say_texts(const Texts& texts, TokenFormat format, const RunLog& log) {
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const std::string text = readable(texts[i], format);
-    log.say("---- text " + std::to_string(i + 1) + " of " + std::to_string(texts.size()) + "\n" +
-            text);
+    log.say("---- text " + std::to_string(i + 1) + " of " + std::to_string(texts.size()));
+    log.say_lines(text);
     log.record(nlohmann::ordered_json{{"kind", "text"}, {"text", text}}.dump());
   }
   log.say("----");
