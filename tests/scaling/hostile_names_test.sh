@@ -97,9 +97,11 @@ one_line() { # STATUS ARGUMENTS...
 broken=$'a\nno harm: all is well'
 one_line 2 campaign run "$broken.toml"
 one_line 2 campaign table "0/${names[0]}/${names[0]}.toml" --output "$broken"
-for flag in platform model system software; do
-  words=(--platform perlmutter --model gpt2-124m --devices 8 --batch-tokens 65536 --fidelity estimated)
-  one_line 2 project "${words[@]}" --$flag "./$broken.toml"
+point=(--devices 8 --batch-tokens 65536 --fidelity estimated)
+one_line 2 project "${point[@]}" --platform "./$broken.toml" --model gpt2-124m
+one_line 2 project "${point[@]}" --platform perlmutter --model "./$broken.toml"
+for flag in system software; do
+  one_line 2 project "${point[@]}" --platform perlmutter --model gpt2-124m --$flag "./$broken.toml"
 done
 one_line 2 train --resume "$broken" --steps 1
 one_line 2 train --data "$broken" --steps 1 --folder "$folder/none"
