@@ -169,6 +169,8 @@ embeddings = "untied"'; do
   "$fourfold" checkpoint import made-there made-back >/dev/null
   "$fourfold" checkpoint export made-back made-again >/dev/null
   $by_hand same made-there made-again
+  grep -q '"name": "made"' made-back/step-00000000.json || fail "the model's name is lost"
+  [[ -f made-there/generation_config.json ]] || fail "nothing says that no word ends a text"
   "$fourfold" checkpoint export made made-rounded --type bf16 >/dev/null
   [[ $(types_of made-rounded | grep -vc BF16) == 0 ]] || fail "not all is bf16"
   [[ $(config_says made-rounded torch_dtype) == bfloat16 ]] || fail "config.json does not say bf16"

@@ -106,7 +106,7 @@ TEST_F(checkpoint_refusals, data_that_is_gone) {
   if (world_rank() == 0) std::filesystem::remove(newest_data());
   MPI_Barrier(MPI_COMM_WORLD);
 
-  expect_refused_whole("cannot be read");
+  expect_refused_whole("cannot read");
 }
 
 TEST_F(checkpoint_refusals, another_model) {
