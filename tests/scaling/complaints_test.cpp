@@ -12,11 +12,10 @@
 #include "support/visible_text.hpp"
 #include "tests/scaling/hostile_names.hpp"
 
-namespace fourfold {
+namespace fourfold::tests {
 namespace {
 
 namespace files = std::filesystem;
-using testing::hostile_names;
 
 // Line ends of a name make no second sentence, wherever a complaint, a remark, a line of progress
 // or a table quotes it.
@@ -53,4 +52,4 @@ TEST(Complaints, AreOneLineWhateverTheyQuote) {
 }
 
 }  // namespace
-}  // namespace fourfold
+}  // namespace fourfold::tests

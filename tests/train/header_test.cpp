@@ -85,7 +85,7 @@ TEST_F(Header, HasNoLineThatANameMadeUp) {
     return both;
   };
   const std::vector<std::string> wanted = said("plain");
-  for (const std::string& name : testing::hostile_names()) EXPECT_EQ(said(name), wanted) << name;
+  for (const std::string& name : hostile_names()) EXPECT_EQ(said(name), wanted) << name;
 }
 
 TEST_F(Header, SaysEachOptionThatIsNotTheUsualOne) {
