@@ -90,7 +90,7 @@ int calibrate_machine(const CalibrationOrder& order) {
   const std::filesystem::path file(measured);
   const OwnedFolder owned(file.has_parent_path() ? file.parent_path().string() : ".",
                           file.filename().string());
-  if (!owned.remark().empty()) say("fourfold: " + owned.remark() + '\n');
+  if (!owned.remark().empty()) remark(owned.remark());
   if (order.again) std::filesystem::remove(measured);
   if (const int status = measure(order, measured); status != 0) return status;
 

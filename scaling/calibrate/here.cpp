@@ -256,7 +256,7 @@ std::string here_json(const std::vector<HereCase>& cases) {
 int validate_here(const HereOrder& order) {
   std::filesystem::create_directories(order.folder);
   const OwnedFolder owned(order.folder, "runs.jsonl");
-  if (!owned.remark().empty()) say("fourfold: " + owned.remark() + '\n');
+  if (!owned.remark().empty()) remark(owned.remark());
   const std::string path = order.platform.empty() ? order.folder + "/here.toml" : order.platform;
   if (order.platform.empty() && !std::filesystem::is_regular_file(path)) {
     const int status = calibrate_machine({path, order.transport, false});

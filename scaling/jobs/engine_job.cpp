@@ -79,7 +79,7 @@ Watching watching_for(SilentRanks& silent) {
     if (passed < interval) return "";
     looked = Clock::now();
     SilentRanks::View view = silent.look(std::min(passed, 2.0 * interval).count(), asked_to_stop);
-    if (view.end.empty() && !view.sentence.empty()) say("fourfold: " + view.sentence + '\n');
+    if (view.end.empty() && !view.sentence.empty()) remark(view.sentence);
     return view.end;
   };
 }
