@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "schedule/fold/short_folds.hpp"
+#include "schedule/program/options_in_effect.hpp"
 #include "sim/cost/lower.hpp"
 
 namespace fourfold::inline sim::inline conditions {
@@ -81,7 +82,8 @@ void refuse_idle_tuning(const Point& point, const Platform& platform) {
   if (!tuning.algorithm) return;
   const GroupShapes shapes = group_shapes(point, platform);
   const std::int64_t stages = point.grid.extent(Axis::pipe);
-  for (const Folded& folded : folded_stages(point.model, point.options, stages)) {
+  for (const Folded& folded :
+       folded_stages(point.model, in_effect(point.options, point.grid), stages)) {
     for (const CollectiveClass& one : folded.collectives) {
       const Channel& channel = folded.channels[static_cast<std::size_t>(one.channel)];
       const GroupShape shape = group_shape(channel, shapes, platform.node.devices);

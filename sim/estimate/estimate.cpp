@@ -9,6 +9,7 @@
 #include "schedule/fold/short_folds.hpp"
 #include "schedule/models/fit.hpp"
 #include "schedule/order/side_by_side.hpp"
+#include "schedule/program/options_in_effect.hpp"
 #include "sim/cost/lower.hpp"
 #include "sim/estimate/ready_queue.hpp"
 #include "sim/estimate/walk.hpp"
@@ -62,7 +63,8 @@ void refuse_misfit(const Point& point) {
 }
 
 std::vector<Folded> stages_of(const Point& point) {
-  return folded_stages(point.model, point.options, point.grid.extent(Axis::pipe));
+  return folded_stages(point.model, in_effect(point.options, point.grid),
+                       point.grid.extent(Axis::pipe));
 }
 
 // The groups of the question on another grid. A point is made only where the list of its devices

@@ -42,4 +42,15 @@ const Folded& Recordings::recorded(const Stage& stage, std::int64_t micro_batche
   return own;
 }
 
+Recordings& AllRecordings::of(StepOptions options) {
+  options.micro_batches = 1;
+  for (auto& [known, recordings] : known_) {
+    if (known == options) return recordings;
+  }
+  return known_
+      .emplace_back(std::piecewise_construct, std::forward_as_tuple(options),
+                    std::forward_as_tuple(model_, options))
+      .second;
+}
+
 }  // namespace fourfold::inline sim::inline estimate

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -38,6 +39,21 @@ class Recordings {
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, Folded> stretched_;
   // By number of stages and micro-batches.
   std::map<std::pair<std::int64_t, std::int64_t>, Pipeline> pipelines_;
+};
+
+// Of one model with whatever options grids leave in effect: few of many.
+class AllRecordings {
+ public:
+  // The model must outlive it.
+  explicit AllRecordings(const Model& model) : model_(model) {}
+
+  // Their micro-batches do not matter.
+  Recordings& of(StepOptions options);
+  void clear() { known_.clear(); }
+
+ private:
+  const Model& model_;
+  std::list<std::pair<StepOptions, Recordings>> known_;
 };
 
 }  // namespace fourfold::inline sim::inline estimate

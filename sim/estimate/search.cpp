@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "schedule/models/fit.hpp"
+#include "schedule/program/options_in_effect.hpp"
 #include "sim/estimate/recordings.hpp"
 #include "support/divisors.hpp"
 
@@ -23,9 +24,7 @@ std::string gigabytes(Bytes bytes) {
 class Search {
  public:
   Search(const Point& question, const Platform& platform)
-      : question_(question),
-        estimator_(platform, question_),
-        recordings_(question_.model, question_.options) {}
+      : question_(question), estimator_(platform, question_), recordings_(question_.model) {}
 
   void visit(const ProcessGrid& grid) {
     const Misfit why = find_misfit(question_.model, grid, question_.options.chunks);
@@ -42,7 +41,8 @@ class Search {
         continue;
       }
       ++result.tried;
-      const Pipeline& stages = recordings_.pipeline(length, m);
+      const Pipeline& stages =
+          recordings_.of(in_effect(question_.options, grid)).pipeline(length, m);
       Estimate estimate = estimator_.evaluate(stages, grid, m, estimator_.memory_limit());
       if (estimate.memory.peak > estimator_.memory_limit()) {
         note_miss(estimate.memory.peak, grid, m);
@@ -112,7 +112,7 @@ class Search {
 
   Point question_;
   Estimator estimator_;
-  Recordings recordings_;
+  AllRecordings recordings_;
   Bytes least_;
   ProcessGrid miss_;
   std::int64_t miss_micro_batches_ = 0;

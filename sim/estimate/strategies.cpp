@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "schedule/order/step.hpp"
+#include "schedule/program/options_in_effect.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "sim/estimate/recordings.hpp"
 
@@ -29,7 +30,7 @@ struct Visit {
 class Runner {
  public:
   Runner(const Point& pattern, const Platform& platform)
-      : question_(pattern), estimator_(platform, question_) {}
+      : question_(pattern), estimator_(platform, question_), recordings_(question_.model) {}
 
   Bytes memory_limit() const { return estimator_.memory_limit(); }
 
@@ -40,7 +41,7 @@ class Runner {
     begin(strategy, visit);
     const std::int64_t stages = strategy.grid.extent(Axis::pipe);
     const std::int64_t m = strategy.micro_batches();
-    return estimator_.alone(recordings_->stage({stages - 1, stages}, m), strategy.grid, m, most);
+    return estimator_.alone(now_->stage({stages - 1, stages}, m), strategy.grid, m, most);
   }
 
   // The first and the last stage are the fullest as a rule: where either does not fit, the others
@@ -53,7 +54,7 @@ class Runner {
     }
     if (visit.memory > memory_limit().value) return;
     const std::int64_t m = strategy.micro_batches();
-    const Pipeline& pipeline = recordings_->pipeline(stages, m);
+    const Pipeline& pipeline = now_->pipeline(stages, m);
     const Estimate estimate = estimator_.evaluate(pipeline, strategy.grid, m, memory_limit());
     visit.memory = std::max(visit.memory, estimate.memory.peak.value);
     if (visit.memory > memory_limit().value) return;
@@ -74,21 +75,22 @@ class Runner {
   void begin(const Strategy& strategy, const Visit& visit) {
     question_.global_batch = strategy.global_batch;
     const std::pair of{visit.choices.options, strategy.grid.extent(Axis::pipe)};
-    if (recordings_ && of_ == of) return;
+    if (of_ != of) recordings_.clear();
     of_ = of;
     question_.options = strategy.options;
-    recordings_.emplace(question_.model, strategy.options);
+    now_ = &recordings_.of(in_effect(strategy.options, strategy.grid));
   }
 
   Bytes stage_memory(const Strategy& strategy, const Stage& stage) {
     const std::int64_t m = strategy.micro_batches();
-    const std::span<const Folded> one(&recordings_->stage(stage, m), 1);
+    const std::span<const Folded> one(&now_->stage(stage, m), 1);
     return estimator_.memory(one, strategy.grid, m).front().peak;
   }
 
   Point question_;
   Estimator estimator_;
-  std::optional<Recordings> recordings_;
+  AllRecordings recordings_;
+  Recordings* now_ = nullptr;                    // of the strategy begun
   std::pair<std::uint32_t, std::int64_t> of_{};  // options and stages that the recordings are of
 };
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "schedule/program/options_in_effect.hpp"
 #include "sim/cost/kernel_time.hpp"
 #include "sim/cost/lower.hpp"
 #include "sim/explain/ideal.hpp"
@@ -78,7 +79,8 @@ class Explainer {
         closed_form_(estimate_step(program_)) {
     const std::int64_t stages = point.grid.extent(Axis::pipe);
     for (std::int64_t stage = 0; stage < stages; ++stage) {
-      steps_.push_back(named_step(point.model, point.options, {stage, stages}));
+      steps_.push_back(
+          named_step(point.model, in_effect(point.options, point.grid), {stage, stages}));
       sizes_.emplace_back();
       sizes_.back().evaluate(steps_.back().folded, point.grid, {micro_batch_tokens(point)});
     }

@@ -10,6 +10,7 @@
 
 #include "schedule/models/fit.hpp"
 #include "schedule/order/step.hpp"
+#include "schedule/program/options_in_effect.hpp"
 #include "sim/estimate/estimate.hpp"
 
 namespace fourfold::inline sim::inline explain {
@@ -30,10 +31,10 @@ struct Recorded {
 Recorded recorded(const Point& point, const Platform& platform) {
   Recorded result;
   const std::int64_t stages = point.grid.extent(Axis::pipe);
+  const StepOptions options = in_effect(point.options, point.grid);
   std::vector<Folded> folded;
   for (std::int64_t i = 0; i < stages; ++i) {
-    result.schedules.push_back(
-        issue(record_step(point.model, point.options, Stage{i, stages}), point.options));
+    result.schedules.push_back(issue(record_step(point.model, options, Stage{i, stages}), options));
     folded.push_back(fold_schedule(result.schedules.back()));
   }
   result.program = lower(point, platform, folded);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "schedule/program/options_in_effect.hpp"
 #include "sim/cost/kernel_time.hpp"
 #include "sim/cost/lower.hpp"
 
@@ -56,7 +57,8 @@ ProgramDetail::ProgramDetail(const Point& point, const Platform& platform,
   Pairing pairing(program, point.grid);
   const std::int64_t stages = point.grid.extent(Axis::pipe);
   for (std::int64_t stage = 0; stage < stages; ++stage) {
-    const NamedStep step = named_step(point.model, point.options, {stage, stages});
+    const NamedStep step =
+        named_step(point.model, in_effect(point.options, point.grid), {stage, stages});
     LocalSizes sizes;
     sizes.evaluate(step.folded, point.grid, {micro_batch_tokens(point)});
     std::vector<Seconds> times;

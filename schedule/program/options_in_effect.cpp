@@ -1,0 +1,25 @@
+// Axis by axis; see options_in_effect.hpp.
+#include "schedule/program/options_in_effect.hpp"
+
+namespace fourfold::inline schedule::inline program {
+
+StepOptions in_effect(StepOptions options, const ProcessGrid& grid) {
+  const StepOptions usual;
+  if (grid.extent(Axis::data) == 1) {
+    options.zero = usual.zero;
+    options.data_bucket = usual.data_bucket;
+    options.data_reduction = usual.data_reduction;
+    options.grad_reduce_precision_data = usual.grad_reduce_precision_data;
+  }
+  if (grid.extent(Axis::z) == 1) {
+    options.grad_reduce_precision_z = usual.grad_reduce_precision_z;
+    if (!options.cuts_weights()) {
+      options.weight_gather = usual.weight_gather;
+      options.in_flight_blocks = usual.in_flight_blocks;
+    }
+  }
+  if (grid.extent(Axis::x) == 1) options.sequence_parallel = usual.sequence_parallel;
+  return options;
+}
+
+}  // namespace fourfold::inline schedule::inline program

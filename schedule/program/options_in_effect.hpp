@@ -1,0 +1,14 @@
+// What of the options a grid leaves to decide: one that speaks of an axis of extent 1 says nothing.
+#pragma once
+
+#include "schedule/program/process_grid.hpp"
+#include "schedule/program/step_options.hpp"
+
+namespace fourfold::inline schedule::inline program {
+
+// The options with those as usual that have no axis to act on: what is cut along data with one
+// replica, what is gathered along z with z = 1, tokens cut by x with x = 1. Nobody would run a
+// collective of one, or keep a second copy of what is whole.
+StepOptions in_effect(StepOptions options, const ProcessGrid& grid);
+
+}  // namespace fourfold::inline schedule::inline program
