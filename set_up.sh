@@ -8,10 +8,13 @@ stop() {
   exit 1
 }
 
-# Prints the packages of packages.txt that dpkg does not know as installed.
+# Lists of packages, of which test.sh --all adds one.
+package_lists=(packages.txt)
+
+# Prints the packages of the lists that dpkg does not know as installed.
 missing_packages() {
   local package
-  for package in $(sed -e 's/#.*//' packages.txt); do
+  for package in $(sed -e 's/#.*//' "${package_lists[@]}"); do
     dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null |
       grep -qx installed || echo "$package"
   done
@@ -19,13 +22,13 @@ missing_packages() {
 
 install_packages() {
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    say "this is no Debian system: trusting that what packages.txt lists is installed"
+    say "this is no Debian system: trusting that what ${package_lists[*]} lists is installed"
     return
   fi
   local missing
   missing=$(missing_packages | tr '\n' ' ')
   if [ -z "$missing" ]; then
-    say "all packages of packages.txt are installed"
+    say "all packages of ${package_lists[*]} are installed"
     return
   fi
   local as_root=()

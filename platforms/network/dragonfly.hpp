@@ -61,7 +61,8 @@ class Dragonfly {
   std::int32_t group(std::int32_t node) const { return node / nodes_per_group_; }
   // Of the switches of its group.
   std::int32_t switch_of(Port port) const {
-    return place_[static_cast<std::size_t>(port.node % nodes_per_group_ * nics_ + port.nic)];
+    const std::int64_t place = std::int64_t{port.node % nodes_per_group_} * nics_ + port.nic;
+    return place_[static_cast<std::size_t>(place)];
   }
 
  private:
