@@ -10,6 +10,7 @@
 #include "scaling/cli/question_flags.hpp"
 #include "scaling/find/advice.hpp"
 #include "scaling/jobs/progress.hpp"
+#include "scaling/records/open_options.hpp"
 #include "scaling/text/advice_text.hpp"
 #include "scaling/words/amounts.hpp"
 #include "scaling/words/output.hpp"
@@ -39,6 +40,7 @@ AdviceWish wish_of(const Typed& typed) {
     QuestionFlags flags = typed.flags;
     flags.devices = devices;
     wish.questions.push_back(question_of(flags));
+    leave_open(wish.questions.back(), flags.options);
     const Question& question = wish.questions.back();
     const std::int64_t batch = question.global_batch * question.model.sequence;
     if (wish.tokens >= static_cast<double>(batch)) continue;

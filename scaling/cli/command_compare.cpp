@@ -8,6 +8,7 @@
 
 #include "scaling/cli/commands.hpp"
 #include "scaling/cli/question_flags.hpp"
+#include "scaling/records/open_options.hpp"
 #include "scaling/study/campaign_run.hpp"
 #include "scaling/study/study.hpp"
 #include "scaling/words/machine_name.hpp"
@@ -47,6 +48,7 @@ Campaign campaign_of(const Typed& typed) {
     QuestionFlags flags = typed.flags;
     flags.system = system;
     campaign.questions.push_back(question_of(flags));
+    leave_open(campaign.questions.back(), flags.options);
     refuse_same_name(campaign.questions, system);
   }
   if (systems.empty()) {

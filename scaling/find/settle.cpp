@@ -22,7 +22,7 @@ Settled settled(const Question& question, const Platform& platform, const Progre
     best.search = candidates(question, platform, watch);
     return best;
   }
-  std::string why;
+  std::string why, no_room;
   double done = 0.0;
   for (const StepOptions& options : question.variants) {
     Question one = question;
@@ -35,14 +35,21 @@ Settled settled(const Question& question, const Platform& platform, const Progre
       if (best.search.feasible.empty() || least(search) < least(best.search)) {
         best = {std::move(one), std::move(search)};
       }
+    } catch (const DoesNotFit& error) {
+      if (no_room.empty()) no_room = error.what();
     } catch (const FindingFailed& error) {
       if (why.empty()) why = error.what();
     }
     done += 1.0;
   }
   if (best.search.feasible.empty()) {
-    throw DoesNotFit(fmt::format("{}; none of {} choices of the system's options fits", why,
-                                 question.variants.size()));
+    const std::string& reason = no_room.empty() ? why : no_room;
+    if (question.system) {
+      throw DoesNotFit(fmt::format("{}; none of {} choices of the system's options fits", reason,
+                                   question.variants.size()));
+    }
+    if (no_room.empty()) throw FindingFailed(reason);
+    throw DoesNotFit(reason);
   }
   return best;
 }

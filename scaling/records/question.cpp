@@ -180,6 +180,11 @@ nlohmann::json json_of(const Question& question) {
                         {"global_batch_sequences", question.global_batch},
                         {"what_ifs", json_of(question.what_ifs)}};
   if (!question.software.empty()) object["software"] = question.software;
+  if (!question.system) {
+    for (const StepOptions& options : question.variants) {
+      object["variants"].push_back(json_of_options(options));
+    }
+  }
   if (question.system) {
     object["system"] = json_of_system(question);
   } else {

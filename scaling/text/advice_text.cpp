@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "scaling/records/open_options.hpp"
 #include "scaling/records/time_parts.hpp"
 #include "scaling/study/study.hpp"
 #include "scaling/words/text_table.hpp"
@@ -103,6 +104,27 @@ std::string verdict(const Advice& advice) {
   if (!bounds.empty()) text += ": " + bounds;
   if (advice.holds) return wrapped(text + ". It is " + rule_text(advice.wish) + ".") + "\n\n";
   return wrapped("NOTHING HOLDS among these numbers of devices. " + text + ".") + "\n\n";
+}
+
+// What was searched, what it came to, and what nobody asked about.
+std::string choices(const Advice& advice) {
+  if (advice.wish.questions.empty()) return "";
+  const Question& asked = advice.wish.questions.front();
+  const Record& record = advice.options[advice.chosen].record;
+  std::string text;
+  if (const std::string flags = chosen_flags(asked, record.point.options); !flags.empty()) {
+    text = fmt::format("Chosen: {}, the fastest that fits of {} combinations left open. ", flags,
+                       asked.variants.size());
+  }
+  text += fmt::format(
+      "Taken for granted: sequences of {} tokens, batches of {}, {}, {}, {}.",
+      record.point.model.sequence,
+      tokens_text(static_cast<double>(record.point.global_batch * record.point.model.sequence)),
+      name(record.point.options.precision),
+      asked.stages == std::vector<std::int64_t>{1} ? "no pipeline (--stages)"
+                                                   : "pipelines of any length",
+      "software " + record.software);
+  return wrapped(text) + "\n\n";
 }
 
 std::string options_table(const Advice& advice) {
@@ -238,8 +260,9 @@ std::string energy_text(const Advice& advice) {
 }  // namespace
 
 std::string advice_text(const Advice& advice) {
-  return headline(advice) + verdict(advice) + options_table(advice) + limits(advice) +
-         second_choice(advice) + certainty(advice) + failures_text(advice) + energy_text(advice);
+  return headline(advice) + verdict(advice) + choices(advice) + options_table(advice) +
+         limits(advice) + second_choice(advice) + certainty(advice) + failures_text(advice) +
+         energy_text(advice);
 }
 
 }  // namespace fourfold::inline scaling::inline text
