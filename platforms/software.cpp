@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 #include "platforms/file/fact_table.hpp"
+#include "platforms/software_memory.hpp"
 #include "schedule/program/function.hpp"
 #include "support/nearest_name.hpp"
 
@@ -96,7 +97,7 @@ constexpr std::array all_attention{AttentionSoftware::unfused, AttentionSoftware
 // Places in the file, with the sentences about them.
 class Reader {
  public:
-  explicit Reader(const Software& software) : path_(software.path) {}
+  explicit Reader(std::string path) : path_(std::move(path)) {}
 
   [[noreturn]] void refuse(const toml::node& node, const std::string& why) const {
     throw std::runtime_error(fmt::format("{}:{}: {}", path_, node.source().begin.line, why));
@@ -329,36 +330,70 @@ Software read_software(const std::string& name_or_path) {
   return read_software(name_or_path, sheet);
 }
 
+namespace {
+
+// A software that is like another is that one, but for what its own file says.
+Software base_of(const Reader& reader, const toml::table& file, FactSheet& sheet) {
+  if (!file.contains("like")) return {};
+  const std::string other = reader.text(file, "like");
+  if (parse_toml(path_of(other)).contains("like")) {
+    reader.refuse(reader.at(file, "like"),
+                  fmt::format("\"{}\" is like another itself; name that one", other));
+  }
+  return read_software(other, sheet);
+}
+
+}  // namespace
+
 Software read_software(const std::string& name_or_path, FactSheet& sheet) {
-  Software software;
-  software.path = path_of(name_or_path);
-  software.name = fs::path(software.path).stem().string();
-  const toml::table& file = parse_toml(software.path);
-  const Reader reader(software);
-  reader.allow_only(file, {"title", "attention", "products", "dispatch_us", "maps"});
+  const std::string path = path_of(name_or_path);
+  const toml::table& file = parse_toml(path);
+  const Reader reader(path);
+  reader.allow_only(file,
+                    {"title", "like", "attention", "products", "dispatch_us", "maps", "memory"});
+  Software software = base_of(reader, file, sheet);
+  software.path = path;
+  software.name = fs::path(path).stem().string();
   software.title = reader.text(file, "title");
+  const bool alone = !file.contains("like");
 
-  const toml::table& attention = reader.fact(file, "attention", "kernel");
-  std::vector<std::string> words;
-  for (AttentionSoftware one : all_attention) words.emplace_back(name(one));
-  const std::string word = reader.one_of(attention, "kernel", words);
-  const auto index = std::find(words.begin(), words.end(), word) - words.begin();
-  software.attention = all_attention[static_cast<std::size_t>(index)];
-  software.attention_source = reader.source(attention, "attention");
+  if (alone || file.contains("attention")) {
+    const toml::table& attention = reader.fact(file, "attention", "kernel");
+    std::vector<std::string> words;
+    for (AttentionSoftware one : all_attention) words.emplace_back(name(one));
+    const std::string word = reader.one_of(attention, "kernel", words);
+    const auto index = std::find(words.begin(), words.end(), word) - words.begin();
+    software.attention = all_attention[static_cast<std::size_t>(index)];
+    software.attention_source = reader.source(attention, "attention");
+  }
 
-  const toml::table& products = reader.fact(file, "products", "layouts");
-  software.tuned_products = reader.one_of(products, "layouts", {"default", "tuned"}) == "tuned";
-  software.products_source = reader.source(products, "products");
+  if (alone || file.contains("products")) {
+    const toml::table& products = reader.fact(file, "products", "layouts");
+    software.tuned_products = reader.one_of(products, "layouts", {"default", "tuned"}) == "tuned";
+    software.products_source = reader.source(products, "products");
+  }
 
-  reader.fact(file, "dispatch_us", "value");
-  // The number is the machine's to scale, and its line is this file's.
+  // Numbers are the machine's to scale, and their lines are this file's.
   FactSheet own{software.path, sheet.scales, {}};
-  software.dispatch = {FactTable(own, file, "software").number("dispatch_us", Range::non_negative)};
-  for (Fact& fact : own.facts) sheet.facts.push_back(std::move(fact));
+  const FactTable numbers(own, file, "software");
+  if (alone || file.contains("dispatch_us")) {
+    reader.fact(file, "dispatch_us", "value");
+    software.dispatch = {numbers.number("dispatch_us", Range::non_negative)};
+  }
+  if (numbers.has("memory")) {
+    read_software_memory(numbers.section("memory"));
+    forget_software_memory(sheet.facts);  // of the other
+  }
+  for (Fact& fact : own.facts) {  // instead of the other's
+    std::erase_if(sheet.facts, [&](const Fact& known) { return known.key == fact.key; });
+    sheet.facts.push_back(std::move(fact));
+  }
 
-  const toml::node& maps = reader.at(file, "maps");
-  if (!maps.is_table()) reader.refuse(maps, "\"maps\" must be a table");
-  read_maps(reader, *maps.as_table(), software);
+  if (alone || file.contains("maps")) {
+    const toml::node& maps = reader.at(file, "maps");
+    if (!maps.is_table()) reader.refuse(maps, "\"maps\" must be a table");
+    read_maps(reader, *maps.as_table(), software);
+  }
   return software;
 }
 

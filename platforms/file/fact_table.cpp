@@ -129,6 +129,12 @@ bool FactTable::has(const std::string& key) const {
   return table_->contains(key);
 }
 
+std::vector<std::string> FactTable::keys() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, node] : *table_) keys.emplace_back(key.str());
+  return keys;
+}
+
 std::string FactTable::full(const std::string& key) const {
   return prefix_.empty() ? key : prefix_ + "." + key;
 }
@@ -295,6 +301,8 @@ std::string without_label(const std::string& key) {
 double unit_of(const std::string& key) {
   const std::string unit = key.substr(key.rfind('_') + 1);
   if (unit == "GB" || unit == "GBps") return 1e9;
+  if (unit == "GiB") return 1024.0 * 1024.0 * 1024.0;
+  if (unit == "MiB") return 1024.0 * 1024.0;
   if (unit == "Tflops") return 1e12;
   if (unit == "us") return 1e-6;
   return 1.0;

@@ -33,6 +33,7 @@ class FactTable {
   FactTable(FactSheet& sheet, const toml::table& table, std::string prefix);
 
   bool has(const std::string& key) const;
+  std::vector<std::string> keys() const;
   // `{ value = 1.3, source = "...", unconfirmed = true }`, converted by the unit that ends the key.
   double number(const std::string& key, Range range) const;
   std::int64_t count(const std::string& key, Range range) const;

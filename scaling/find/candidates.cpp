@@ -8,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "platforms/device_memory.hpp"
 #include "scaling/find/nearby.hpp"
 #include "scaling/jobs/interrupt.hpp"
 #include "schedule/models/fit.hpp"
@@ -40,7 +41,7 @@ SearchResult candidates_of_grid(const Question& question, const Platform& platfo
 
   SearchResult result;
   result.tried = static_cast<std::int64_t>(counts.size());
-  const Bytes limit = platform.processor.memory * platform.processor.usable_memory;
+  const Bytes limit = memory_limit(platform);
   Bytes least{std::numeric_limits<double>::max()};
   std::string of_the_order;
   for (std::int64_t count : counts) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "platforms/device_memory.hpp"
 #include "platforms/platform.hpp"
 #include "sim/cost/paper_model.hpp"
 
@@ -119,7 +120,7 @@ Record make_record(const Question& question, const Finding& finding, Fidelity fi
     record.memory_on_host = std::max(record.memory_on_host, use.on_host);
   }
   record.memory_by_role = winner.estimate.memory.by_role;
-  record.memory_limit = platform.processor.memory * platform.processor.usable_memory;
+  record.memory_limit = memory_limit(platform);
   record.executed = winner.estimate.counts.executed();
   const Counts& counts = winner.estimate.counts;
   record.sent.assign(counts.sent.begin(), counts.sent.end());

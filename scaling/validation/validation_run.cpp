@@ -11,8 +11,10 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "platforms/device_memory.hpp"
 #include "scaling/find/find_answer.hpp"
 #include "scaling/jobs/interrupt.hpp"
+#include "scaling/validation/memory_deviations.hpp"
 #include "schedule/models/fit.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "support/prose.hpp"
@@ -31,9 +33,12 @@ Projection project_as_it_is(const Question& question, Fidelity fidelity,
   const std::string reason = misfit(point.model, point.grid, point.global_batch, point.options);
   if (!reason.empty()) throw FindingFailed(reason);
   const Estimate estimated = estimate_step(point, platform);
-  Projection projection{point.grid, *question.micro_batches, estimated.outcome,
+  Projection projection{point.grid,
+                        *question.micro_batches,
+                        estimated.outcome,
                         estimated.memory.peak,
-                        platform.processor.memory * platform.processor.usable_memory};
+                        memory_limit(platform),
+                        estimated.stage_memory};
   if (simulates(fidelity)) {
     std::vector<std::string> arguments;
     if (fidelity != Fidelity::simulated) arguments = {"--fidelity", name(fidelity)};
@@ -74,8 +79,12 @@ Projection project_best(const Question& question, Fidelity fidelity,
   const Finding finding = find_answer(question, fidelity, StoppingRule{},
                                       [&](const std::string&, double done) { watch(done); });
   const Candidate& best = finding.best();
-  return {best.grid, best.micro_batches, finding.outcome(), best.estimate.memory.peak,
-          platform.processor.memory * platform.processor.usable_memory};
+  return {best.grid,
+          best.micro_batches,
+          finding.outcome(),
+          best.estimate.memory.peak,
+          memory_limit(platform),
+          best.estimate.stage_memory};
 }
 
 CaseResult run_case(const ValidationCase& one, Fidelity fidelity,
@@ -210,6 +219,7 @@ std::vector<Ranking> rankings(const SetResult& result) {
 
 std::string worse_than_bound(const SetResult& result) {
   if (result.fidelity != Fidelity::estimated) return "";
+  if (result.set.memory_bound) return memory_worse_than_bound(result);
   const Deviations out = deviations_of_cases(result, cases_that_ran(result, "", SampleSide::out));
   if (static_cast<std::int64_t>(out.count) < result.set.least_cases) {
     return fmt::format("{}: {} ran out of sample, but at least {} must", result.set.name,

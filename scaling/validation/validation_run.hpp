@@ -9,6 +9,7 @@
 #include "scaling/bars/deviations.hpp"
 #include "scaling/records/question.hpp"
 #include "scaling/validation/validation_set.hpp"
+#include "schedule/fold/memory.hpp"
 #include "sim/question/outcome.hpp"
 
 namespace fourfold::inline scaling::inline validation {
@@ -19,6 +20,7 @@ struct Projection {
   Outcome outcome;
   Bytes memory;        // peak per device
   Bytes memory_limit;  // what the platform's reserve leaves; the run shows that it did fit
+  std::vector<MemoryUse> stage_memory;  // of rows whose memory was measured
 };
 
 struct CaseResult {

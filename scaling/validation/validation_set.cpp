@@ -45,6 +45,10 @@ const std::vector<std::string> other_columns{"model",
                                              "mfu_or_pct_peak",
                                              "notes",
                                              "part",
+                                             "peak_bytes",
+                                             "peak_is",
+                                             "peak_of",
+                                             "outcome",
                                              "in_sample",
                                              "left_out"};
 
@@ -109,6 +113,17 @@ class RowReader {
 
   std::int64_t whole_or_one(const std::string& column) const {
     return text(column).empty() ? 1 : whole(column);
+  }
+
+  // Which of the words the cell is, by its place; the first one where the cell is empty.
+  std::size_t word_in(const std::string& column, const std::vector<std::string>& words) const {
+    const std::string cell = text(column);
+    const auto found = std::find(words.begin(), words.end(), cell);
+    if (cell.empty()) return 0;
+    if (found == words.end()) {
+      fail(column, fmt::format("'{}' is none of {}", cell, fmt::join(words, ", ")));
+    }
+    return static_cast<std::size_t>(found - words.begin());
   }
 
   double positive(const std::string& column) const { return positive(column, text(column)); }
@@ -292,6 +307,29 @@ void read_options(const RowReader& row, ValidationCase& one) {
   }
 }
 
+template <typename Word>
+std::vector<std::string> names_up_to(Word last) {
+  std::vector<std::string> names;
+  for (int i = 0; i <= static_cast<int>(last); ++i) names.emplace_back(name(static_cast<Word>(i)));
+  return names;
+}
+
+// None if the row says nothing about memory.
+std::optional<MeasuredMemory> read_memory(const RowReader& row) {
+  if ((row.text("peak_bytes") + row.text("outcome")).empty()) return std::nullopt;
+  MeasuredMemory memory;
+  if (const std::string cell = row.text("peak_bytes"); !cell.empty()) {
+    const auto bytes = read_number<std::int64_t>(cell);
+    if (!bytes || *bytes < 1) row.fail("peak_bytes", "'" + cell + "' is no whole number above 0");
+    memory.peak = {static_cast<double>(*bytes)};
+  }
+  memory.is = static_cast<PeakIs>(row.word_in("peak_is", names_up_to(PeakIs::device)));
+  memory.of = static_cast<PeakOf>(row.word_in("peak_of", names_up_to(PeakOf::fullest)));
+  memory.outcome =
+      static_cast<MemoryOutcome>(row.word_in("outcome", names_up_to(MemoryOutcome::out_of_memory)));
+  return memory;
+}
+
 ValidationCase read_case(const RowReader& row, const std::vector<std::string>& awaited) {
   ValidationCase one;
   one.id = row.needed_text("id");
@@ -323,6 +361,7 @@ ValidationCase read_case(const RowReader& row, const std::vector<std::string>& a
     row.fail("part", "'" + part + "' is not layer");
   }
   one.published = published_seconds(row, question);
+  one.memory = read_memory(row);
   for (const std::string& option : awaited) {
     if (!row.text(option).empty()) one.unsaid.push_back(option + " = " + row.text(option));
   }
@@ -358,18 +397,18 @@ std::vector<std::string> missing_options(const CellTable& table, const std::stri
 }
 
 void read_remarks(const CellTable& table, ValidationSet& set) {
-  const std::vector<std::string> known{"title", "in_sample", "awaits", "bound_percent",
-                                       "least_cases"};
+  const std::vector<std::string> known{"title",         "in_sample",   "awaits",
+                                       "bound_percent", "least_cases", "memory_bound_percent"};
   for (const auto& [key, value] : table.remarks()) {
     if (!one_of(known, key)) {
       table.fail_remark(key, "it is not known" + did_you_mean(key, known));
     }
     if (key == "title") set.title = value;
     if (key == "in_sample") set.in_sample = value;
-    if (key == "bound_percent") {
+    if (key == "bound_percent" || key == "memory_bound_percent") {
       const auto percent = read_number<double>(value);
       if (!percent || !(*percent > 0.0)) table.fail_remark(key, "it must be a number above 0");
-      set.bound = *percent / 100.0;
+      (key == "bound_percent" ? set.bound : set.memory_bound) = *percent / 100.0;
     }
     if (key == "least_cases") {
       const auto count = read_number<std::int64_t>(value);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scaling/records/question.hpp"
+#include "scaling/validation/measured_memory.hpp"
 #include "support/quantity.hpp"
 
 namespace fourfold::inline scaling::inline validation {
@@ -23,6 +24,7 @@ struct ValidationCase {
   Question question;     // its grid is searched if the row names none
   Measured measured = Measured::step;
   Seconds published;  // 0: nobody has said; it is projected and compared with nothing
+  std::optional<MeasuredMemory> memory;
   // Constants that were chosen with this row: then it proves nothing. Empty: out of sample.
   std::string in_sample;
   // Choices of the run that this version has no option for: it is projected without them.
@@ -39,6 +41,7 @@ struct ValidationSet {
   // cases that must run: by the estimate, out of sample.
   std::optional<double> bound;
   std::int64_t least_cases = 0;
+  std::optional<double> memory_bound;  // the same of peaks of memory
   std::vector<ValidationCase> cases;
 };
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "scaling/validation/memory_text.hpp"
 #include "scaling/words/text_table.hpp"
 #include "support/prose.hpp"
 
@@ -49,7 +50,8 @@ std::string rows_text(const SetResult& result) {
                    {"deviation", "%"},       {"", "", Align::left}};
   std::string study;
   for (const CaseResult& one : result.cases) {
-    if (!one.projection) continue;
+    // What is known of memory alone has a table of its own.
+    if (!one.projection || (one.one.memory && !one.one.is_published())) continue;
     if (one.one.study != study && !table.rows.empty()) table.rows.emplace_back();
     study = one.one.study;
     const Projection& projection = *one.projection;
@@ -61,7 +63,7 @@ std::string rows_text(const SetResult& result) {
                           seconds_text(projection.outcome.total),
                           one.one.is_published() ? percent(one.deviation()) : "-", marks(one)});
   }
-  return format(table);
+  return table.rows.empty() ? "" : format(table) + wrapped(mark_meanings) + '\n';
 }
 
 // Equal sentences once, with what they are about.
@@ -139,6 +141,9 @@ std::string statistics_text(const std::vector<SetResult>& results) {
                    {"worst", "%"},
                    {"worst row", "", Align::left}};
   for (const SetResult& result : results) {
+    const bool of_memory_alone = std::ranges::none_of(
+        result.cases, [](const CaseResult& one) { return one.one.is_published(); });
+    if (of_memory_alone) continue;
     if (!table.rows.empty()) table.rows.emplace_back();
     const auto add = [&](const std::string& label, const std::string& study, SampleSide sample) {
       const std::size_t count = held(result, study, sample);
@@ -153,7 +158,7 @@ std::string statistics_text(const std::vector<SetResult>& results) {
       add("  " + study + ", in sample", study, SampleSide::in);
     }
   }
-  return format(table);
+  return table.rows.empty() ? "" : format(table) + '\n';
 }
 
 std::string rankings_text(const std::vector<SetResult>& results) {
@@ -188,7 +193,10 @@ std::string bounds_text(const SetResult& result) {
   text += result.set.bound
               ? fmt::format("bound {:g} % over at least {}, by the estimate",
                             100.0 * *result.set.bound, counted(result.set.least_cases, "case"))
-              : "no bound is recorded";
+          : result.set.memory_bound ? fmt::format("bound {:g} % on memory over at least {}",
+                                                  100.0 * *result.set.memory_bound,
+                                                  counted(result.set.least_cases, "peak"))
+                                    : "no bound is recorded";
   if (!result.set.in_sample.empty()) text += "; " + result.set.in_sample;
   return wrapped(text + '.') + '\n';
 }
@@ -196,15 +204,16 @@ std::string bounds_text(const SetResult& result) {
 }  // namespace
 
 std::string validation_text(const std::vector<SetResult>& results) {
-  std::string text, bounds;
+  std::string text, bounds, memory;
   for (const SetResult& result : results) {
-    text += fmt::format("{} ({}), {}\n\n{}{}\n{}\n", result.set.title, result.set.name,
-                        name(result.fidelity), rows_text(result), wrapped(mark_meanings),
+    text += fmt::format("{} ({}), {}\n\n{}{}{}\n", result.set.title, result.set.name,
+                        name(result.fidelity), rows_text(result), memory_rows_text(result),
                         remarks_text(result));
     bounds += bounds_text(result);
+    memory += memory_statistics_text(result);
   }
   return text + "Deviation is projected / published - 1; bias is its mean.\n\n" +
-         statistics_text(results) + '\n' + bounds + rankings_text(results);
+         statistics_text(results) + memory + bounds + rankings_text(results);
 }
 
 }  // namespace fourfold::inline scaling::inline validation

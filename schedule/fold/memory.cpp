@@ -1,5 +1,9 @@
-// Peak memory of a folded schedule by liveness; see memory.hpp.
-#include "schedule/fold/memory.hpp"
+// Peak memory of a folded schedule by liveness; see memory.hpp and memory_rules.hpp.
+#include <algorithm>
+#include <cmath>
+
+#include "schedule/fold/kept_bytes.hpp"
+#include "schedule/fold/memory_rules.hpp"
 
 namespace fourfold::inline schedule::inline fold {
 
@@ -22,6 +26,16 @@ struct Effect {
       high_sum = sum;
       high = change;
     }
+  }
+
+  // Beside its events: what it leaves, and what there is at its highest point.
+  void leave(double bytes) {
+    change[static_cast<int>(Role::activation)] += bytes;
+    sum += bytes;
+  }
+  void reach(double bytes) {
+    high[static_cast<int>(Role::activation)] += bytes;
+    high_sum += bytes;
   }
 
   // What `other` would reach, if it came after `before`.
@@ -48,14 +62,50 @@ struct Effect {
   }
 };
 
+bool exists(const BufferEvent& event, const ProcessGrid& grid) {
+  if (event.existence == Existence::always) return true;
+  return (event.existence == Existence::if_cut) == (grid.extent(event.axis) > 1);
+}
+
+// Of what comes and goes in a step: what the rules count otherwise is not counted here.
+double counted_bytes(const BufferEvent& event, const LocalSizes& sizes, const MemoryRules& rules) {
+  const auto size = static_cast<std::size_t>(event.size);
+  const double bytes = event.sign * sizes.bytes[size];
+  if (event.role == Role::gathered && rules.gathers_units) return 0.0;
+  if (event.role != Role::gradient) return bytes;
+  if (rules.gradients_ahead) return 0.0;
+  return rules.gradients && sizes.width[size] == 4.0 ? bytes * *rules.gradients / 4.0 : bytes;
+}
+
 Effect effect(const std::vector<BufferEvent>& events, const LocalSizes& sizes,
-              const ProcessGrid& grid) {
+              const ProcessGrid& grid, const MemoryRules& rules = {}) {
   Effect result;
   for (const BufferEvent& event : events) {
-    const bool cut = grid.extent(event.axis) > 1;
-    if (event.existence == Existence::if_cut && !cut) continue;
-    if (event.existence == Existence::if_uncut && cut) continue;
-    result.apply(event.role, event.sign * sizes.bytes[static_cast<std::size_t>(event.size)]);
+    if (exists(event, grid)) result.apply(event.role, counted_bytes(event, sizes, rules));
+  }
+  return result;
+}
+
+// Of state: weights in 16 bits, and what the optimizer keeps of them in fp32, 12 bytes; of weights
+// in fp32 the step's own.
+Effect state(const std::vector<BufferEvent>& events, const LocalSizes& sizes,
+             const MemoryRules& rules) {
+  constexpr double of_the_step = 12.0;
+  const bool halves = std::ranges::any_of(events, [&](const BufferEvent& event) {
+    return event.role == Role::parameter && sizes.width[static_cast<std::size_t>(event.size)] < 4.0;
+  });
+  Effect result;
+  for (const BufferEvent& event : events) {
+    const auto size = static_cast<std::size_t>(event.size);
+    double bytes = event.sign * sizes.bytes[size];
+    const double elements = bytes / sizes.width[size];
+    if (halves && event.role == Role::parameter && rules.weights) bytes = elements * *rules.weights;
+    if (halves && event.role == Role::optimizer && rules.optimizer) {
+      bytes *= *rules.optimizer / of_the_step;
+    }
+    result.apply(event.role, std::round(bytes));
+    const bool ahead = rules.gradients_ahead && event.role == Role::parameter;
+    if (ahead) result.apply(Role::gradient, std::round(elements * rules.gradients.value_or(4.0)));
   }
   return result;
 }
@@ -119,10 +169,15 @@ bool chooses(const Folded& folded) {
 }
 
 std::vector<Effect> effects_of_bodies(const Folded& folded, const LocalSizes& sizes,
-                                      const ProcessGrid& grid) {
+                                      const ProcessGrid& grid, const MemoryRules& rules) {
   std::vector<Effect> bodies;
   bodies.reserve(folded.bodies.size());
-  for (const Body& body : folded.bodies) bodies.push_back(effect(body.events, sizes, grid));
+  for (const Body& body : folded.bodies) bodies.push_back(effect(body.events, sizes, grid, rules));
+  const std::vector<KeptBytes> kept = kept_bytes(folded, sizes, grid, rules);
+  for (std::size_t b = 0; b < kept.size(); ++b) {
+    bodies[b].leave(kept[b].left);
+    bodies[b].reach(kept[b].reached);
+  }
   return bodies;
 }
 
@@ -137,8 +192,13 @@ MemoryUse use_of(const Effect& step, const Effect& on_host) {
 }  // namespace
 
 MemoryUse peak_memory(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& grid) {
-  const std::vector<Effect> bodies = effects_of_bodies(folded, sizes, grid);
-  Effect step = effect(folded.persistent, sizes, grid);
+  return peak_memory(folded, sizes, grid, {});
+}
+
+MemoryUse peak_memory(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& grid,
+                      const MemoryRules& rules) {
+  const std::vector<Effect> bodies = effects_of_bodies(folded, sizes, grid, rules);
+  Effect step = state(folded.persistent, sizes, rules);
   const bool in_any_sequence =
       folded.ready.limit > 1 && folded.micro_batches <= folded.ready.limit && chooses(folded);
   QueueEffects queue;
@@ -234,22 +294,27 @@ class StagePeak {
 
 std::vector<MemoryUse> peak_memory(const Pipeline& pipeline, const std::vector<LocalSizes>& sizes,
                                    const ProcessGrid& grid) {
+  return peak_memory(pipeline, sizes, grid, {});
+}
+
+std::vector<MemoryUse> peak_memory(const Pipeline& pipeline, const std::vector<LocalSizes>& sizes,
+                                   const ProcessGrid& grid, const MemoryRules& rules) {
   std::vector<std::vector<Effect>> words;  // by kind
   std::vector<Effect> persistent;
   for (std::size_t k = 0; k < pipeline.kinds().size(); ++k) {
     const StageKind& kind = pipeline.kinds()[k];
     const Folded& folded = pipeline.stages()[static_cast<std::size_t>(kind.stage)];
-    const std::vector<Effect> bodies = effects_of_bodies(folded, sizes[k], grid);
+    const std::vector<Effect> bodies = effects_of_bodies(folded, sizes[k], grid, rules);
     std::vector<Effect>& of_kind = words.emplace_back();
     for (const RunWord& word : kind.words) of_kind.push_back(effect(word, bodies));
-    persistent.push_back(effect(folded.persistent, sizes[k], grid));
+    persistent.push_back(state(folded.persistent, sizes[k], rules));
   }
   std::vector<MemoryUse> uses;
   for (std::size_t i = 0; i < pipeline.stages().size(); ++i) {
     const std::size_t kind = pipeline.index_of_kind(i);
     const Folded& folded = pipeline.stages()[i];
     if (folded.ready.limit > 0) {
-      uses.push_back(peak_memory(folded, sizes[kind], grid));
+      uses.push_back(peak_memory(folded, sizes[kind], grid, rules));
       continue;
     }
     const StagePeak peak(persistent[kind], pipeline.cycles(i), words[kind]);

@@ -5,12 +5,14 @@
 #include <stdexcept>
 #include <utility>
 
+#include "platforms/device_memory.hpp"
 #include "schedule/fold/memory.hpp"
 #include "schedule/fold/short_folds.hpp"
 #include "schedule/models/fit.hpp"
 #include "schedule/order/side_by_side.hpp"
 #include "schedule/program/options_in_effect.hpp"
 #include "sim/cost/lower.hpp"
+#include "sim/estimate/memory_of_software.hpp"
 #include "sim/estimate/ready_queue.hpp"
 #include "sim/estimate/walk.hpp"
 
@@ -145,7 +147,7 @@ Estimator::Estimator(const Platform& platform, const Point& question, AxisRates 
     : platform_(platform), question_(question), rates_(std::move(rates)) {}
 
 Bytes Estimator::memory_limit() const {
-  return platform_.processor.memory * platform_.processor.usable_memory;
+  return platforms::memory_limit(platform_);
 }
 
 Quantities Estimator::quantities(std::int64_t micro_batches) const {
@@ -163,10 +165,12 @@ void Estimator::evaluate_sizes(std::span<const Folded> stages, const ProcessGrid
 std::vector<MemoryUse> Estimator::memory(std::span<const Folded> stages, const ProcessGrid& grid,
                                          std::int64_t micro_batches) {
   evaluate_sizes(stages, grid, micro_batches);
+  const MemoryOfSoftware software(platform_, question_, grid);
   std::vector<MemoryUse> uses;
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    uses.push_back(peak_memory(stages[i], sizes_[i], grid));
+    uses.push_back(peak_memory(stages[i], sizes_[i], grid, software.rules()));
   }
+  software.add_to(uses);
   return uses;
 }
 
@@ -208,7 +212,9 @@ Estimate Estimator::evaluate(const Pipeline& pipeline, const ProcessGrid& grid,
     sizes_[k].evaluate(pipeline.stages()[stage], grid, quantities(micro_batches));
   }
   Estimate result;
-  result.stage_memory = peak_memory(pipeline, sizes_, grid);
+  const MemoryOfSoftware software(platform_, question_, grid);
+  result.stage_memory = peak_memory(pipeline, sizes_, grid, software.rules());
+  software.add_to(result.stage_memory);
   result.memory = fullest(result.stage_memory);
   if (result.memory.peak > most) return result;
   const bool alone = pipeline.stages().size() == 1;

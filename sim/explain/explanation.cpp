@@ -7,6 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "platforms/device_memory.hpp"
 #include "schedule/program/options_in_effect.hpp"
 #include "sim/cost/kernel_time.hpp"
 #include "sim/cost/lower.hpp"
@@ -100,7 +101,7 @@ class Explainer {
     }
     result_.memory = estimate_.memory;
     const Processor& processor = platform_.processor;
-    result_.memory_limit = processor.memory * processor.usable_memory;
+    result_.memory_limit = memory_limit(platform_);
     result_.empirical_peak = processor.empirical_peak;
     result_.advertised_peak = processor.advertised_peak;
     for (std::size_t stage = 0; stage < steps_.size(); ++stage) kernels(stage);

@@ -103,9 +103,11 @@ TEST(Software, OfAMachineIsItsOwnUnlessAnotherIsAskedFor) {
 
 TEST(Software, ThatComesWithFourfoldIsRead) {
   EXPECT_THAT(known_software(),
-              ElementsAre("axonn-litgpt", "axonn-megatron", "deepspeed", "fused", "gpt-neox",
-                          "megatron-core", "megatron-lm-2021", "megatron-lm-2022", "pytorch-fsdp",
-                          "pytorch-fsdp-compiled"));
+              ElementsAre("atorch-deepspeed", "atorch-fsdp", "axonn-litgpt", "axonn-megatron",
+                          "deepspeed", "fused", "gpt-neox", "llm-foundry", "llm.c", "megatron-core",
+                          "megatron-core-fused-loss", "megatron-core-local", "megatron-fsdp",
+                          "megatron-lm-2021", "megatron-lm-2022", "nanotron", "pytorch-fsdp",
+                          "pytorch-fsdp-compiled", "torchtitan", "torchtune", "torchtune-eager"));
   for (const std::string& name : known_software()) {
     const Software software = read_software(name);
     EXPECT_EQ(software.name, name);

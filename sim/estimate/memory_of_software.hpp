@@ -1,0 +1,28 @@
+// The memory of a step as the software of the platform has it: rules for what its functions keep
+// and how it stores state, and what is there all the time.
+#pragma once
+
+#include "platforms/platform.hpp"
+#include "schedule/fold/memory_rules.hpp"
+#include "sim/question/point.hpp"
+
+namespace fourfold::inline sim::inline estimate {
+
+class MemoryOfSoftware {
+ public:
+  // Of a step on this grid; the point's own grid is not looked at.
+  MemoryOfSoftware(const Platform& platform, const Point& question, const ProcessGrid& grid);
+
+  const MemoryRules& rules() const { return rules_; }
+  // Adds to each stage's peak what is there all the time, in its role.
+  void add_to(std::vector<MemoryUse>& stages) const;
+
+ private:
+  MemoryRules rules_;
+  Bytes gathered_;             // of blocks, and casts and buckets
+  Bytes gathered_embeddings_;  // on the first and on the last stage
+  bool alone_ = true, tied_ = false;
+  Bytes workspaces_;
+};
+
+}  // namespace fourfold::inline sim::inline estimate
