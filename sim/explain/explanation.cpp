@@ -100,10 +100,9 @@ class Explainer {
       result_.not_in_closed_form = beyond_closed_form(point_.what_ifs);
     }
     result_.memory = estimate_.memory;
-    const Processor& processor = platform_.processor;
     result_.memory_limit = memory_limit(platform_);
-    result_.empirical_peak = processor.empirical_peak;
-    result_.advertised_peak = processor.advertised_peak;
+    result_.empirical_peak = platform_.processor.empirical_peak;
+    result_.advertised_peak = platform_.processor.advertised_peak;
     for (std::size_t stage = 0; stage < steps_.size(); ++stage) kernels(stage);
     compute();
     for (std::size_t stage = 0; stage < steps_.size(); ++stage) collectives(stage);
