@@ -79,11 +79,10 @@ class Explainer {
         program_(lower(point, platform)),
         closed_form_(estimate_step(program_)) {
     const std::int64_t stages = point.grid.extent(Axis::pipe);
+    const StepOptions options = in_effect(point.options, point.grid);
     for (std::int64_t stage = 0; stage < stages; ++stage) {
-      steps_.push_back(
-          named_step(point.model, in_effect(point.options, point.grid), {stage, stages}));
-      sizes_.emplace_back();
-      sizes_.back().evaluate(steps_.back().folded, point.grid, {micro_batch_tokens(point)});
+      steps_.push_back(named_step(point.model, options, {stage, stages}));
+      sizes_.emplace_back().evaluate(steps_.back().folded, point.grid, {micro_batch_tokens(point)});
     }
     share_ = 1.0 / static_cast<double>(stages);
     counts_of_channels_.resize(program_.channels.size(), 0.0);
@@ -122,11 +121,10 @@ class Explainer {
         if (step.kind != IssueKind::compute) continue;
         for (std::int32_t c : folded.bundles[static_cast<std::size_t>(step.index)]) {
           const OpClass& op = folded.classes[static_cast<std::size_t>(c)];
-          const std::int64_t devices = point_.grid.size();
           const double share = static_cast<double>(times[b]) * share_;
           const Seconds of_median =
               kernel_time(op, sizes_[stage], platform_.processor, platform_.software) *
-              slowdown(platform_.node, devices);
+              slowdown(platform_.node, point_.grid.size());
           result_.kernels[static_cast<std::size_t>(work_of(op))] += of_median * share;
           result_.slowest +=
               (kernel_time(op, sizes_[stage], platform_, devices) - of_median) * share;

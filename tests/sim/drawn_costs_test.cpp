@@ -9,6 +9,7 @@
 
 #include "schedule/fold/short_folds.hpp"
 #include "schedule/program/function.hpp"
+#include "schedule/program/options_in_effect.hpp"
 #include "sim/cost/lower.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "tests/drawn_points.hpp"
@@ -192,8 +193,8 @@ TEST(DrawnCosts, AreThoseOfTheParts) {
     const Question drawn = drawn_question(number);
     const Point& point = drawn.point;
     const std::int64_t micro_batches = point.options.micro_batches;
-    const std::vector<Folded> stages =
-        folded_stages(point.model, point.options, point.grid.extent(Axis::pipe));
+    const std::vector<Folded> stages = folded_stages(
+        point.model, in_effect(point.options, point.grid), point.grid.extent(Axis::pipe));
     Estimator estimator(drawn.platform, point);
 
     const Estimate parts = estimator.evaluate(Pipeline(stages), point.grid, micro_batches);
