@@ -30,26 +30,19 @@ std::string fits_text(const CaseResult& result) {
 
 std::string memory_rows_text(const SetResult& result) {
   TextTable table;
-  table.columns = {{"row", "", Align::left},
-                   {"devices", ""},
-                   {"grid", "", Align::left},
-                   {"software", "", Align::left},
-                   {"measured is", "", Align::left},
-                   {"measured", "GiB"},
-                   {"projected", "GiB"},
-                   {"deviation", "%"},
-                   {"outcome", "", Align::left},
-                   {"said", "", Align::left}};
+  table.columns = {{"row", "", Align::left},     {"grid", "", Align::left},
+                   {"counted", "", Align::left}, {"measured", "GiB"},
+                   {"projected", "GiB"},         {"deviation", "%"},
+                   {"ran", "", Align::left},     {"said", "", Align::left}};
   for (const CaseResult& one : result.cases) {
     if (!one.projection || !one.one.memory) continue;
     const MeasuredMemory& memory = *one.one.memory;
-    table.rows.push_back(
-        {one.one.id, fmt::to_string(one.one.question.devices), one.projection->grid.str(),
-         one.one.question.software,
-         memory.has_peak() ? fmt::format("{}, {}", name(memory.is), name(memory.of)) : "-",
-         memory.has_peak() ? gibibytes(memory.peak) : "-", gibibytes(projected_memory(one)),
-         memory.has_peak() ? signed_percent(memory_deviation(one)) : "-", name(memory.outcome),
-         fits_text(one)});
+    const bool known = memory.has_peak();
+    table.rows.push_back({one.one.id, one.projection->grid.str(),
+                          std::string(known ? name(memory.is) : "-"),
+                          known ? gibibytes(memory.peak) : "-", gibibytes(projected_memory(one)),
+                          known ? signed_percent(memory_deviation(one)) : "-",
+                          memory.outcome == MemoryOutcome::ran ? "yes" : "no", fits_text(one)});
   }
   return table.rows.empty() ? ""
                             : "Memory of a device, measured and projected:\n\n" + format(table);

@@ -127,7 +127,7 @@ class Explainer {
               slowdown(platform_.node, point_.grid.size());
           result_.kernels[static_cast<std::size_t>(work_of(op))] += of_median * share;
           result_.slowest +=
-              (kernel_time(op, sizes_[stage], platform_, devices) - of_median) * share;
+              (kernel_time(op, sizes_[stage], platform_, point_.grid.size()) - of_median) * share;
         }
       }
     }
