@@ -45,8 +45,8 @@ ended() {
 }
 
 resumed() {
-  local step
-  step=$(sed -n 's/^step  *\([0-9]*\)  checkpoint.*/\1/p' "$1.out" | tail -n 1)
+  local step  # of the newest checkpoint, which the rank may not have told before it was stopped
+  step=$(find "$1/checkpoints" -name 'step-*.json' | sed 's/.*step-0*\([0-9]*\)[.]json/\1/' | sort -n | tail -n 1)
   "$fourfold" train --resume "$1" --steps $((step + 1)) >"$1-again.out" 2>&1 || fail "$1 cannot be resumed"
 }
 
