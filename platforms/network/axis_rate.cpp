@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "platforms/network/topology.hpp"
+#include "platforms/node/node_graph.hpp"
 
 namespace fourfold::inline platforms::inline network {
 
@@ -13,12 +14,16 @@ AxisRates::AxisRates(const Platform& platform) {
   network_ = network_rates(platform);
   if (!network_) {
     port_ = platform.node.nics.front().bandwidth.value;
+    port_per_lane_ = std::get<CrossbarNetwork>(platform.network).private_port_per_lane;
     return;
   }
   if (platform.node.nics.size() > most_nics) {
     throw std::invalid_argument("a node has 16 NICs at most");
   }
   nodes_.emplace(platform);
+  const NodeGraph graph(platform.node);
+  for (std::int32_t i = 0; i < graph.link_count(); ++i) capacities_.push_back(graph.capacity(i));
+  for (const Nic& nic : platform.node.nics) capacities_.push_back(nic.bandwidth.value);
 }
 
 std::optional<AxisRates::NetworkRates> AxisRates::network_rates(const Platform& platform) {
@@ -48,6 +53,28 @@ BytesPerSecond AxisRates::rate(std::int64_t stride, std::int64_t extent,
   const AxisLines lines{stride, extent, devices};
   const NodeLoad node = nodes_->load(lines);
   return {std::visit([&](const auto& network) { return network.rate(lines, node); }, *network_)};
+}
+
+void AxisRates::shares(AxisLines lines, std::vector<LinkShare>& shares) const {
+  const std::int32_t inside = links() - 2;
+  const std::int32_t between = links() - 1;
+  if (!network_) {
+    shares.push_back({inside, 1.0 / port_});
+    return;
+  }
+  for (const LinkShare& link : nodes_->links(lines)) {
+    shares.push_back({link.link, link.share / capacities_[static_cast<std::size_t>(link.link)]});
+  }
+  NodeLoad node = nodes_->load(lines);
+  if (const auto* dragonfly = std::get_if<DragonflyRates>(&*network_)) {
+    shares.push_back({inside, 1.0 / dragonfly->within_groups(lines, node)});
+    shares.push_back({between, 1.0 / dragonfly->between_groups(lines)});
+    return;
+  }
+  node.rate = std::numeric_limits<double>::infinity();
+  shares.push_back(
+      {between, 1.0 / std::visit([&](const auto& network) { return network.rate(lines, node); },
+                                 *network_)});
 }
 
 }  // namespace fourfold::inline platforms::inline network

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <variant>
+#include <vector>
 
 #include "platforms/network/dragonfly_plus.hpp"
 #include "platforms/network/dragonfly_rate.hpp"
@@ -32,11 +33,22 @@ class AxisRates {
   // Infinite for an extent of 1, which moves nothing.
   BytesPerSecond rate(std::int64_t stride, std::int64_t extent, std::int64_t devices) const;
 
+  // What the same rings take of what their devices share with other rings: appends, per byte/s that
+  // a device sends, the part of each link of a node, NIC or port, and of the network's links inside
+  // groups and between them, each kind as if all its rings met on one link. Links are numbered
+  // 0 to links() - 1.
+  void shares(AxisLines lines, std::vector<LinkShare>& shares) const;
+  // Whether lanes share anything: not where each has a port of its own.
+  bool shared() const { return !port_per_lane_; }
+  std::int32_t links() const { return static_cast<std::int32_t>(capacities_.size()) + 2; }
+
  private:
   using NetworkRates = std::variant<DragonflyRates, DragonflyPlusRates, FatTreeRates, TorusRates>;
   static std::optional<NetworkRates> network_rates(const Platform& platform);
 
   double port_ = 0.0;  // crossbar only
+  bool port_per_lane_ = false;
+  std::vector<double> capacities_;  // of a node's links and NICs
   std::optional<NodeLoads> nodes_;
   std::optional<NetworkRates> network_;
 };

@@ -182,10 +182,12 @@ double DragonflyRates::global_load(AxisLines lines) const {
 }
 
 double DragonflyRates::rate(AxisLines lines, const NodeLoad& node) const {
-  double rate = node.rate;
-  const double local = local_load(local_flows(lines, node));
-  if (local > 0.0) rate = std::min(rate, dragonfly_.link_capacity() / local);
-  return std::min(rate, between_groups(lines));
+  return std::min({node.rate, within_groups(lines, node), between_groups(lines)});
+}
+
+double DragonflyRates::within_groups(AxisLines lines, const NodeLoad& node) const {
+  const double load = local_load(local_flows(lines, node));
+  return load > 0.0 ? dragonfly_.link_capacity() / load : std::numeric_limits<double>::infinity();
 }
 
 double DragonflyRates::between_groups(AxisLines lines) const {

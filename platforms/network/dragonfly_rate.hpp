@@ -20,6 +20,8 @@ class DragonflyRates {
   DragonflyRates(const Node& node, const DragonflyNetwork& network);
 
   double rate(AxisLines lines, const NodeLoad& node) const;
+  // What the links between switches of a group alone allow; infinite where none is used.
+  double within_groups(AxisLines lines, const NodeLoad& node) const;
   // What the links between groups alone allow; infinite where none is used.
   double between_groups(AxisLines lines) const;
 

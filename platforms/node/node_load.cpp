@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "platforms/network/topology.hpp"
+#include "platforms/node/node_graph.hpp"
 
 namespace fourfold::inline platforms::inline node {
 namespace {
@@ -53,6 +54,8 @@ NodeLoads::NodeLoads(const Platform& platform) : devices_per_node_(platform.node
     NodeLoad& load = one_line_per_device_;
     load.rate = std::min(load.rate, platform.node.nics[nic].bandwidth.value / served);
     load.nic = std::max(load.nic, served);
+    const auto inner = NodeGraph(platform.node).link_count();
+    one_line_links_.push_back({inner + static_cast<std::int32_t>(nic), served});
   }
   tabulate(platform);
 }
@@ -79,6 +82,9 @@ void NodeLoads::tabulate(const Platform& platform) {
 
   std::vector<double> load(topology.link_count());
   std::vector<std::int64_t> line;
+  const auto in_node = NodeGraph(platform.node).link_count() + static_cast<std::int32_t>(nics);
+  const std::int32_t links_per_node = in_node + static_cast<std::int32_t>(nics);
+  std::vector<double> most(static_cast<std::size_t>(in_node));  // of all nodes, by link of a node
   for (std::int64_t stride = 1; stride < d; ++stride) {
     Row& row = rows_[stride];
     row.first = static_cast<std::int32_t>(entries_.size());
@@ -89,6 +95,7 @@ void NodeLoads::tabulate(const Platform& platform) {
       entry.first = static_cast<std::int32_t>(loads_.size());
       entry.blocks = static_cast<std::int32_t>(d / std::gcd(block, d));
       std::fill(load.begin(), load.end(), 0.0);
+      std::fill(most.begin(), most.end(), 0.0);
       NodeLoad sum{unlimited, 0.0, 0.0};
       double off_rail = 0.0;
       for (std::int64_t b = 0; b < entry.blocks; ++b) {
@@ -98,6 +105,10 @@ void NodeLoads::tabulate(const Platform& platform) {
           for (const LinkShare& entry_load : topology.ring_footprint(line, 0)) {
             const double now = load[entry_load.link] += entry_load.share;
             const LinkKind kind = topology.kind(entry_load.link);
+            if (kind == LinkKind::inner || kind == LinkKind::nic_out) {
+              double& of_link = most[static_cast<std::size_t>(entry_load.link % links_per_node)];
+              of_link = std::max(of_link, now);
+            }
             if (kind == LinkKind::local || kind == LinkKind::leaf) {
               off_rail = std::max(off_rail, now);
             } else {
@@ -108,14 +119,19 @@ void NodeLoads::tabulate(const Platform& platform) {
         }
         sum.off_rail = off_rail / static_cast<double>(divide_up((b + 1) * block, d));
         loads_.push_back(sum);
+        links_begin_.push_back(links_.size());
+        for (std::int32_t link = 0; link < in_node; ++link) {
+          const double of_link = most[static_cast<std::size_t>(link)];
+          if (of_link > 0.0) links_.push_back({link, of_link});
+        }
       }
     }
   }
+  links_begin_.push_back(links_.size());
 }
 
-NodeLoad NodeLoads::load(AxisLines lines) const {
+NodeLoads::Place NodeLoads::place(AxisLines lines) const {
   const auto [stride, extent, devices] = lines;
-  if (stride >= devices_per_node_) return one_line_per_device_;
   const Row& row = rows_[stride];
   // Of the extents beyond the table, the one in its last period that meets nodes in the same way.
   const std::int64_t last_period = row.longest - row.period + 1;
@@ -123,12 +139,25 @@ NodeLoad NodeLoads::load(AxisLines lines) const {
       extent <= row.longest ? extent : last_period + (extent - last_period) % row.period;
   const Entry& entry = entries_[row.first + folded];
   const std::int64_t blocks = std::max<std::int64_t>(devices / (stride * extent), 1);
-  NodeLoad load = loads_[entry.first + std::min<std::int64_t>(blocks, entry.blocks) - 1];
+  return {static_cast<std::size_t>(entry.first + std::min<std::int64_t>(blocks, entry.blocks) - 1),
+          folded};
+}
+
+NodeLoad NodeLoads::load(AxisLines lines) const {
+  if (lines.stride >= devices_per_node_) return one_line_per_device_;
+  const Place found = place(lines);
+  NodeLoad load = loads_[found.load];
   // With strides that divide the node, rails are left at the ends of blocks only.
-  if (devices_per_node_ % stride == 0) {
-    load.off_rail *= static_cast<double>(folded) / static_cast<double>(extent);
+  if (devices_per_node_ % lines.stride == 0) {
+    load.off_rail *= static_cast<double>(found.folded) / static_cast<double>(lines.extent);
   }
   return load;
+}
+
+std::span<const LinkShare> NodeLoads::links(AxisLines lines) const {
+  if (lines.stride >= devices_per_node_) return one_line_links_;
+  const std::size_t begin = links_begin_[place(lines).load];
+  return {links_.data() + begin, links_begin_[place(lines).load + 1] - begin};
 }
 
 }  // namespace fourfold::inline platforms::inline node

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "platforms/network/link.hpp"
 #include "platforms/platform.hpp"
 
 namespace fourfold::inline platforms::inline node {
@@ -35,6 +37,9 @@ class NodeLoads {
   explicit NodeLoads(const Platform& platform);
 
   NodeLoad load(AxisLines lines) const;
+  // Which links of a node that carries the most of them, as Topology numbers them in its first
+  // node, and how much of each per unit of ring rate. NICs once: rings send what they receive.
+  std::span<const LinkShare> links(AxisLines lines) const;
 
  private:
   // A pair of stride and extent: its loads by number of blocks (stride * extent devices) in the
@@ -50,6 +55,12 @@ class NodeLoads {
     std::int64_t period = 1;
   };
 
+  // Which of loads_ holds for lines of a stride below the node's size, and their extent in the table.
+  struct Place {
+    std::size_t load = 0;
+    std::int64_t folded = 1;
+  };
+  Place place(AxisLines lines) const;
   void tabulate(const Platform& platform);
 
   std::int64_t devices_per_node_;
@@ -57,6 +68,9 @@ class NodeLoads {
   std::vector<Row> rows_;  // by stride
   std::vector<Entry> entries_;
   std::vector<NodeLoad> loads_;
+  std::vector<LinkShare> one_line_links_;  // of one_line_per_device_
+  std::vector<LinkShare> links_;           // of each of loads_, one after the other
+  std::vector<std::size_t> links_begin_;
 };
 
 }  // namespace fourfold::inline platforms::inline node

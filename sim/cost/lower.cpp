@@ -9,6 +9,7 @@
 #include "sim/conditions/conditions.hpp"
 #include "sim/cost/kernel_time.hpp"
 #include "sim/cost/protocol.hpp"
+#include "sim/cost/protocol_forms.hpp"
 
 namespace fourfold::inline sim::inline cost {
 
@@ -118,6 +119,8 @@ class Lowering {
       shapes_.push_back(group_shape(channel, target.shapes, target.platform.node.devices));
       rates_.push_back(shapes_.back().members == 1 ? BytesPerSecond{} : link_rate(channel, target));
     }
+    program_.loads.resize(program_.channels.size());
+    for (std::size_t c = 0; c < program_.channels.size(); ++c) load(c);
   }
 
   void stage(const Folded& folded, const LocalSizes& sizes) {
@@ -138,6 +141,31 @@ class Lowering {
   }
 
  private:
+  // Messages between stages are alone on their way.
+  void load(std::size_t number) {
+    const Channel& channel = program_.channels[number];
+    const GroupShape shape = shapes_[number];
+    ChannelLoad& load = program_.loads[number];
+    load.shares.clear();
+    load.plateau = {};
+    load.across = shape.nodes > 1;
+    const bool alone = channel.group != Group::line || shape.members == 1;
+    if (alone || !target_.rates.shared()) return;
+    target_.rates.shares({shape.stride, shape.members, target_.grid.size()}, load.shares);
+    const std::int32_t own = load.across ? 0 : 1 + static_cast<std::int32_t>(channel.axis);
+    load.shares.push_back({target_.rates.links() + own, 0.0});
+    if (target_.platform.library.measured.empty() || load.across) {
+      widen(load, plateau(target_.platform.library, shape));
+    }
+  }
+
+  // What one collective reaches alone, all reach together.
+  static void widen(ChannelLoad& load, BytesPerSecond rate) {
+    if (load.shares.empty() || rate.value <= load.plateau.value) return;
+    load.plateau = rate;
+    load.shares.back().share = 1.0 / rate.value;
+  }
+
   void bodies(const Folded& folded, const LocalSizes& sizes) {
     if (!folded.on_host.empty() && !target_.platform.processor.host_link) {
       throw std::invalid_argument(
@@ -183,6 +211,8 @@ class Lowering {
     program_.collectives.push_back({number, c.kind, choice.cost, choice.uncontended,
                                     choice.algorithm, choice.protocol,
                                     interference_of(target_.platform, choice)});
+    widen(program_.loads[static_cast<std::size_t>(number)],
+          rate_alone(program_.collectives.back()));
   }
 
   void add(const Body& body, const Folded& folded) {

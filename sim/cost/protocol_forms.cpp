@@ -65,6 +65,11 @@ Seconds hops(const CollectiveCounts& counts, const Protocol& protocol) {
 
 }  // namespace
 
+BytesPerSecond plateau(const CollectiveLibrary& library, GroupShape shape) {
+  if (shape.nodes > 1) return plateau_across(library, shape);
+  return plateau_in_node(library, shape.members, shape.stride);
+}
+
 Interference interference_of(const Platform& platform, const CollectiveChoice& choice) {
   if (!(choice.beside_kernels > choice.uncontended)) return {platform.processor.interference, 0.0};
   return {platform.processor.interference, 1.0 - choice.uncontended / choice.beside_kernels};

@@ -24,6 +24,10 @@
 
 namespace fourfold::inline sim::inline cost {
 
+// What all collectives of such a group together move at most, as the library's measurements have
+// it: over nodes the part of a whole node's rings that is the group's.
+BytesPerSecond plateau(const CollectiveLibrary& library, GroupShape shape);
+
 // The forms of one group, sharing what they have in common.
 class CollectiveForms {
  public:

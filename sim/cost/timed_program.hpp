@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "platforms/network/link.hpp"
 #include "schedule/collectives/collective.hpp"
 #include "schedule/program/channel.hpp"
 #include "schedule/program/turn.hpp"
@@ -49,6 +50,12 @@ struct TimedCollective {
 
 // choose: the stage decides which turn of its ready-queue comes next.
 enum class StepKind : std::uint8_t { compute, post, wait, choose };
+
+// At what rate its bytes move while nothing else does; zero if it has none.
+inline BytesPerSecond rate_alone(const TimedCollective& collective) {
+  if (collective.cost.work.value <= 0.0) return {};
+  return collective.cost.work / (collective.uncontended - collective.cost.delay);
+}
 
 // Instead of a wait's `back`: the oldest post of the channel that nobody has waited for.
 inline constexpr std::int32_t oldest_post = -1;
@@ -112,6 +119,17 @@ struct TimedQueue {
   }
 };
 
+// What collectives of a channel take of what their device shares with its other channels.
+struct ChannelLoad {
+  // Of each shared resource, by its number, the part that a byte/s on the channel takes while all
+  // groups like it do the same: links of a node, NICs, links of the network, measured plateaus.
+  std::vector<LinkShare> shares;
+  // What was measured of such groups holds for all of the channel's plateau together: all rings
+  // over nodes have one, and those of each axis inside a node.
+  BytesPerSecond plateau;
+  bool across = false;  // nodes
+};
+
 // Unrolled order of a stage: for each of its cycles, `repeats` times: for each of its runs,
 // `repeats` times: its steps. Stages meet on the channels along pipe.
 struct TimedProgram {
@@ -122,7 +140,8 @@ struct TimedProgram {
   std::vector<StageCycles> stages;  // one after the other; none: one stage has all cycles
   std::vector<TimedQueue> queues;   // by stage; none: every stage's order is fixed
   std::vector<TimedCollective> collectives;
-  std::int32_t max_back = 0;  // the largest `back` of any wait
+  std::vector<ChannelLoad> loads;  // by channel; none: nothing is shared
+  std::int32_t max_back = 0;       // the largest `back` of any wait
 
   std::vector<StageCycles> by_stage() const {
     if (!stages.empty()) return stages;

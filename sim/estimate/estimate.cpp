@@ -12,6 +12,7 @@
 #include "schedule/order/side_by_side.hpp"
 #include "schedule/program/options_in_effect.hpp"
 #include "sim/cost/lower.hpp"
+#include "sim/estimate/lanes.hpp"
 #include "sim/estimate/memory_of_software.hpp"
 #include "sim/estimate/ready_queue.hpp"
 #include "sim/estimate/walk.hpp"
@@ -230,7 +231,13 @@ Estimate Estimator::evaluate(const Pipeline& pipeline, const ProcessGrid& grid,
   const GroupShapes shapes = shapes_of(question_, grid, platform_);
   lower(pipeline, sizes_, {grid, shapes, rates_, platform_, question_.what_ifs.collective},
         bodies_);
-  result.outcome = walk_.walk(pipeline, bodies_);
+  // Legs that are walked once do not know what is shared with what else is under way.
+  if (std::ranges::count(sharing_channels(bodies_.program), true) > 0) {
+    evaluate_sizes(pipeline.stages(), grid, micro_batches);
+    result.outcome = walked(pipeline.stages(), grid);
+  } else {
+    result.outcome = walk_.walk(pipeline, bodies_);
+  }
   return result;
 }
 

@@ -11,6 +11,7 @@
 
 #include "schedule/order/ready_turns.hpp"
 #include "schedule/order/side_by_side.hpp"
+#include "sim/estimate/lanes.hpp"
 #include "sim/estimate/meetings.hpp"
 
 namespace fourfold::inline sim::inline estimate {
@@ -28,6 +29,7 @@ class QueuedStage {
         meetings_(meetings),
         log_(log),
         channels_(program.channels.size()),
+        lanes_(program),
         turns_(queue_.limit, queue_.micro_batches,
                {stage, static_cast<std::int64_t>(program.stages.size())}) {
     const StageCycles cycles = program.stages[static_cast<std::size_t>(stage)];
@@ -104,6 +106,7 @@ class QueuedStage {
     double busy = 0.0;
     std::vector<Post> posts;
     std::size_t waited = 0;  // for so many posts, the oldest
+    std::size_t ended = 0;   // of those in the lanes
   };
 
   bool at_choice() const {
@@ -168,6 +171,10 @@ class QueuedStage {
     if (meetings_.joins(s.channel)) {
       meetings_.post(s.channel, stage_, channel.posts.size(), now_, duration);
       channel.posts.push_back({0.0, duration, compute_, collective.lost});
+    } else if (lanes_.has(s.channel)) {
+      channel.posts.push_back({never, duration, compute_, collective.lost});
+      lanes_.post(now_, collective);
+      note_ends();
     } else {
       channel.free = std::max(channel.free, now_) + duration;
       channel.posts.push_back({channel.free, duration, compute_, collective.lost});
@@ -181,6 +188,10 @@ class QueuedStage {
     const std::size_t number = s.back == oldest_post
                                    ? channel.waited
                                    : channel.posts.size() - 1 - static_cast<std::size_t>(s.back);
+    if (lanes_.has(s.channel)) {
+      lanes_.advance_until(s.channel, channel.posts.size() - 1 - number);
+      note_ends();
+    }
     const Post& post = channel.posts.at(number);
     const bool joins = meetings_.joins(s.channel);
     if (joins && !meetings_.known(s.channel, stage_, number)) return false;
@@ -197,6 +208,16 @@ class QueuedStage {
     hold(channel, finish + charge.late.value);
     note(from);
     return true;
+  }
+
+  // What has ended in the lanes gets its end.
+  void note_ends() {
+    for (const Lanes::End& end : lanes_.ends()) {
+      OfChannel& channel = channels_[static_cast<std::size_t>(end.channel)];
+      channel.posts[channel.ended++].finish = end.finish;
+      note_flight(end.channel, end.start, end.finish);
+    }
+    lanes_.ends().clear();
   }
 
   void work(double seconds) {
@@ -225,6 +246,7 @@ class QueuedStage {
   Meetings& meetings_;
   DeviceLog* log_;  // null: nobody asked for one
   std::vector<OfChannel> channels_;
+  Lanes lanes_;
   ReadyTurns turns_;
   std::optional<StepPart> chosen_;
   std::vector<std::int32_t> list_;  // steps of the turn, or of what comes before or behind them

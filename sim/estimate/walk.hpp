@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
+#include "sim/estimate/lanes.hpp"
 #include "sim/estimate/meetings.hpp"
 #include "sim/explain/device_log.hpp"
 #include "sim/question/outcome.hpp"
@@ -42,7 +44,8 @@ class Walk {
         stage_(stage),
         meetings_(meetings),
         channels_(program.channels.size()),
-        posts_(channels_.size()) {
+        posts_(channels_.size()),
+        lanes_(program) {
     const StageCycles cycles = program.by_stage()[static_cast<std::size_t>(stage)];
     cycle_ = cycles.first;
     last_cycle_ = cycles.last;
@@ -89,18 +92,18 @@ class Walk {
     double compute = 0.0;
   };
   // A post that may still be waited for. Repetitions that were not walked moved it on: of those
-  // extensions it has had so many.
+  // extensions it has had so many, and its end, which may not be known before, so many.
   struct Post {
     double finish = 0.0;
     double duration = 0.0;
     double compute_before = 0.0;
     std::size_t extensions = 0;
+    std::size_t of_finish = 0;
     Interference lost = {};
 
-    void move(Moment by) {
-      finish += by.seconds;
-      compute_before += by.compute;
-      ++extensions;
+    void move(const std::vector<Moment>& by, std::size_t to) {
+      for (; extensions < to; ++extensions) compute_before += by[extensions].compute;
+      for (; of_finish < to; ++of_finish) finish += by[of_finish].seconds;
     }
   };
   struct OfChannel {
@@ -108,12 +111,14 @@ class Walk {
     double exposed = 0.0;
     double busy = 0.0;
     std::size_t posts = 0;  // that were walked
+    std::size_t ended = 0;  // of those, in the lanes
   };
   // Before a round of a loop.
   struct Before {
     Moment now;
     std::size_t extensions = 0;
     std::vector<OfChannel> channels;
+    Lanes lanes;
     // What was unlike the last time, and may well be again: a post by channel and number.
     std::size_t channel = 0;
     std::size_t number = 0;
@@ -160,7 +165,7 @@ class Walk {
       const double duration = collective.uncontended.value;
       meetings_.post(s.channel, stage_, channel.posts, now_.seconds, duration);
       log.operation(now_.seconds, now_.seconds);
-      posts_[c].push_back({0.0, duration, now_.compute, 0, collective.lost});
+      posts_[c].push_back({0.0, duration, now_.compute, 0, 0, collective.lost});
       ++channel.posts;
       channel.busy += duration;
       return true;
@@ -201,7 +206,10 @@ class Walk {
       before.now = now_;
       before.extensions = extensions_.size();
       before.channels = channels_;
+      advance_lanes();
+      before.lanes = lanes_;
       body();
+      advance_lanes();
       if (i + 1 < repeats && alike(before)) {
         extend(repeats - i - 1, before);
         return;
@@ -213,6 +221,7 @@ class Walk {
   bool alike(Before& before) {
     const double tolerance = 1e-12 * (now_.seconds - before.now.seconds);
     if (channels_.empty()) return true;
+    if (!lanes_.alike(before.lanes, before.now.seconds, now_.seconds, tolerance)) return false;
     if (!alike(before, before.channel, before.number, tolerance)) return false;
     std::size_t most = 0;
     for (std::size_t c = 0; c < channels_.size(); ++c) {
@@ -247,14 +256,19 @@ class Walk {
     const auto near = [&](double a, double b) { return std::abs(a - b) <= tolerance; };
     return near(then.duration, after.duration) &&
            then.lost.of_collectives == after.lost.of_collectives &&
-           near(ahead(then, before.now), ahead(after, now_)) &&
+           near(ahead(then, before.now, channel), ahead(after, now_, channel)) &&
            // A post of the finished past can be waited for once more only to charge interference,
            // of which there is so much and no more.
            near(beside(then, before.now), beside(after, now_));
   }
 
-  // How far ahead the end of a post is, as far as it makes a difference.
-  static double ahead(const Post& post, const Moment& now) {
+  // How far ahead the end of a post is, as far as it makes a difference. When what is under way in
+  // the lanes will end they say themselves.
+  double ahead(const Post& post, const Moment& now, std::size_t channel) const {
+    constexpr double under_way = 1e300;
+    if (post.finish > now.seconds && lanes_.has(static_cast<ChannelNumber>(channel))) {
+      return under_way;
+    }
     return std::max(-most_late(post.lost, {post.duration}).value, post.finish - now.seconds);
   }
 
@@ -276,6 +290,7 @@ class Walk {
       channel.free += more.seconds;
     }
     extensions_.push_back(more);
+    lanes_.move(more.seconds);
     now_.seconds += more.seconds;
     now_.compute += more.compute;
   }
@@ -283,9 +298,9 @@ class Walk {
   // The post as it stands after so many extensions, none of which lies before this turn.
   Post seen(std::size_t channel, std::size_t number, std::size_t extensions) {
     Post& post = posts_[channel][number];
-    while (post.extensions < settled_) post.move(extensions_[post.extensions]);
+    post.move(extensions_, settled_);
     Post moved = post;
-    while (moved.extensions < extensions) moved.move(extensions_[moved.extensions]);
+    moved.move(extensions_, extensions);
     return moved;
   }
 
@@ -307,21 +322,52 @@ class Walk {
     if (s.kind == StepKind::post) {
       const TimedCollective& collective = p_.collectives[static_cast<std::size_t>(s.collective)];
       const double duration = collective.uncontended.value;
-      channel.free = std::max(channel.free, now_.seconds) + duration;
       log.operation(now_.seconds, now_.seconds);
-      log.flight(s.channel, channel.free - duration, channel.free);
-      posts_[c].push_back(
-          {channel.free, duration, now_.compute, extensions_.size(), collective.lost});
+      const std::size_t extensions = extensions_.size();
+      if (lanes_.has(s.channel)) {
+        const double unknown = std::numeric_limits<double>::infinity();
+        posts_[c].push_back(
+            {unknown, duration, now_.compute, extensions, extensions, collective.lost});
+        lanes_.post(now_.seconds, collective);
+        note_ends();
+      } else {
+        channel.free = std::max(channel.free, now_.seconds) + duration;
+        log.flight(s.channel, channel.free - duration, channel.free);
+        posts_[c].push_back(
+            {channel.free, duration, now_.compute, extensions, extensions, collective.lost});
+      }
       ++channel.posts;
       channel.busy += duration;
     } else {
       const auto back = static_cast<std::size_t>(s.back);
+      if (lanes_.has(s.channel)) {
+        lanes_.advance_until(s.channel, back);
+        note_ends();
+      }
       const Post post =
           back < channel.posts ? seen(c, channel.posts - 1 - back, extensions_.size()) : Post{};
       const InterferenceCharge charge = charge_of(post);
       compute(charge.compute.value);
       wait(channel, post.finish, charge.late);
     }
+  }
+
+  void advance_lanes() {
+    if (!lanes_.any()) return;
+    lanes_.advance(now_.seconds);
+    note_ends();
+  }
+
+  // What has ended in the lanes gets its end.
+  void note_ends() {
+    for (const Lanes::End& end : lanes_.ends()) {
+      const auto c = static_cast<std::size_t>(end.channel);
+      Post& post = posts_[c][channels_[c].ended++];
+      post.finish = end.finish;
+      post.of_finish = extensions_.size();
+      log.flight(end.channel, end.start, end.finish);
+    }
+    lanes_.ends().clear();
   }
 
   const TimedProgram& p_;
@@ -335,6 +381,7 @@ class Walk {
   Moment now_;
   std::vector<OfChannel> channels_;
   std::vector<std::vector<Post>> posts_;  // all that were walked, by channel
+  Lanes lanes_;
   std::vector<Moment> extensions_;
   std::size_t settled_ = 0;  // extensions before this turn of a cycle
   Before before_turn_, before_round_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -76,6 +77,68 @@ std::vector<Footprint> parts_of(std::int32_t communicator, const Communicators& 
                     members_of(communicator, communicators, ground.mapping), channel);
 }
 
+// What was measured of a node's rings together binds them together: a link that is full when each
+// of them has its plateau. Rings over nodes have one a node; in a node those of each group of an
+// axis have one.
+class Plateaus {
+ public:
+  Plateaus(const Communicators& communicators, const Ground& ground, const ChannelWork& work)
+      : communicators_(communicators), ground_(ground), loads_(work.loads) {
+    if (loads_.empty()) return;
+    for (std::int32_t c = 0; c < communicators.count(); ++c) {
+      for (std::int64_t node : nodes_of(c)) ++rings_[{communicators.channel(c), node}];
+    }
+  }
+
+  // Appends what a communicator takes of links that come after the first `links`.
+  void add(std::int32_t communicator, std::int32_t links, Footprint& footprint) {
+    const ChannelNumber channel = communicators_.channel(communicator);
+    for (std::int64_t node : nodes_of(communicator)) {
+      const ChannelLoad& load = loads_[static_cast<std::size_t>(channel)];
+      const double rings = static_cast<double>(rings_.at({channel, node}));
+      footprint.push_back({links + number({-1, node}), 1.0 / (rings * load.plateau.value)});
+    }
+    if (!inside(communicator)) return;
+    const ChannelLoad& load = loads_[static_cast<std::size_t>(channel)];
+    const std::int64_t first = communicators_.first_member(communicator);
+    footprint.push_back(
+        {links + number({communicators_.distance(channel), first}), 1.0 / load.plateau.value});
+  }
+
+  std::int32_t count() const { return static_cast<std::int32_t>(numbers_.size()); }
+
+ private:
+  // A node, or the members of a group in one by their distance and the first of them.
+  using Of = std::pair<std::int64_t, std::int64_t>;
+
+  bool has(std::int32_t communicator) const {
+    const auto channel = static_cast<std::size_t>(communicators_.channel(communicator));
+    return !loads_.empty() && loads_[channel].plateau.value > 0.0;
+  }
+  bool inside(std::int32_t communicator) const {
+    const auto channel = static_cast<std::size_t>(communicators_.channel(communicator));
+    return has(communicator) && !loads_[channel].across;
+  }
+  // Of a ring over nodes, each once.
+  std::vector<std::int64_t> nodes_of(std::int32_t communicator) const {
+    if (!has(communicator) || inside(communicator)) return {};
+    std::vector<std::int64_t> nodes = members_of(communicator, communicators_, ground_.mapping);
+    for (std::int64_t& node : nodes) node /= ground_.platform.node.devices;
+    std::ranges::sort(nodes);
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    return nodes;
+  }
+  std::int32_t number(Of of) {
+    return numbers_.emplace(of, static_cast<std::int32_t>(numbers_.size())).first->second;
+  }
+
+  const Communicators& communicators_;
+  const Ground& ground_;
+  const std::vector<ChannelLoad>& loads_;
+  std::map<Of, std::int64_t> rings_;  // by channel and node
+  std::map<Of, std::int32_t> numbers_;
+};
+
 }  // namespace
 
 Load load_of(const Communicators& communicators, const Ground& ground, const ChannelWork& work) {
@@ -124,6 +187,8 @@ Load load_of(const Communicators& communicators, const Ground& ground, const Cha
   }
   footprints = {};
   std::optional<Incidence> deciding = Incidence(capacities, edges).deciding(edge_bounds);
+  Plateaus plateaus(communicators, ground, work);
+  const std::int32_t links = ground.topology.link_count();
   std::vector<Footprint> loads;
   std::vector<double> load_bounds;
   Parts parts{{0}};
@@ -131,11 +196,21 @@ Load load_of(const Communicators& communicators, const Ground& ground, const Cha
     const std::int32_t first = edges_of.first[c];
     const std::span<Footprint> own(edges.data() + first, edges.data() + edges_of.first[c + 1]);
     std::ranges::move(merged(own, first, *deciding, bounds[c]), std::back_inserter(loads));
+    // A ring that nothing else holds up is one part with its plateaus.
+    Footprint taken;
+    plateaus.add(c, links, taken);
+    merge(taken);
+    if (!taken.empty() && may_be_held_up[c] == 0) {
+      loads.back().insert(loads.back().end(), taken.begin(), taken.end());
+    } else if (!taken.empty()) {
+      loads.push_back(std::move(taken));
+    }
     load_bounds.resize(loads.size(), bounds[c]);
     parts.first.push_back(static_cast<std::int32_t>(loads.size()));
   }
   deciding.reset();
   edges = {};
+  capacities.resize(capacities.size() + static_cast<std::size_t>(plateaus.count()), 1.0);
   return {Incidence(std::move(capacities), loads).deciding(load_bounds), std::move(parts),
           std::move(bytes)};
 }

@@ -36,6 +36,7 @@ struct Ground {
 struct ChannelWork {
   std::vector<double> caps;               // by channel
   std::vector<std::vector<double>> sent;  // by stage and channel
+  std::vector<ChannelLoad> loads = {};    // by channel; none: no plateau is shared
 };
 
 Load load_of(const Communicators& communicators, const Ground& ground, const ChannelWork& work);

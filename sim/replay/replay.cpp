@@ -122,7 +122,7 @@ class Job {
                        crews_in_stage(program, grid)),
         faults_(options.faults, topology_, platform),
         load_(load_of(communicators_, {platform, topology_, mapping_, faults_},
-                      {largest_caps(program), sent_by_channel(program)})),
+                      {largest_caps(program), sent_by_channel(program), program.loads})),
         classes_(device_classes(grid, options.compute_factors)),
         rings_(rings_of(communicators_, mapping_, topology_, platform, options.carrier)),
         machine_(options.carrier == Carrier::flows ? Machine()

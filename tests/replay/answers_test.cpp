@@ -188,7 +188,9 @@ TEST(Answers, OfSimulationsMoveTheRightWay) {
     const std::string what_ifs = asked.what_ifs;
     const bool placed = what_ifs.find("placement") != std::string::npos;
     if (what_ifs == "{}" || placed) continue;
-    EXPECT_GT(seconds(asked), plain * 1.0001) << what_ifs;
+    // A node's plateau may need no more than three of its four NICs.
+    const bool matters = what_ifs.find("fail") == std::string::npos;
+    EXPECT_GT(seconds(asked), plain * (matters ? 1.0001 : 0.999)) << what_ifs;
   }
 }
 

@@ -77,7 +77,8 @@ struct Driven {
 
   static ChannelWork work_of(const TimedProgram& program) {
     const std::size_t channels = program.channels.size();
-    ChannelWork work{std::vector<double>(channels, 0.0), {std::vector<double>(channels, 1.0)}};
+    ChannelWork work{
+        std::vector<double>(channels, 0.0), {std::vector<double>(channels, 1.0)}, program.loads};
     for (const TimedCollective& collective : program.collectives) {
       double& cap = work.caps[collective.channel];
       cap = std::max(cap, collective.cost.rate_cap.value);

@@ -74,7 +74,7 @@ TEST(Load, EdgesThatAreHeldUpAlikeAreOneFlow) {
   const auto parts_with = [&](const LinkFaults& wanted) {
     const FaultyLinks faults(wanted, topology, platform);
     return load_of(communicators, {platform, topology, mapping, faults},
-                   {{1e12, 1, 1, 1, 1}, {{1.0, 0, 0, 0, 0}}})
+                   {{1e12, 1, 1, 1, 1}, {{1.0, 0, 0, 0, 0}}, {}})
         .parts;
   };
 
