@@ -94,10 +94,11 @@ Forward<Block::Saved> Block::forward(const Recording& in, Id input, Hiding hidin
   saved.qkv = qkv.saved;
   const auto attended = attention_.forward(in, biased(in, "qkv", qkv_bias_, qkv.output));
   saved.attention = attended.saved;
+  if (parallel_) return forward_parallel(in, saved, attended.output, hiding);
   const auto projected = projection_.forward(in, attended.output, hiding);
   saved.projection = projected.saved;
   const Id middle = with_residual(in, "middle", projection_bias_, {projected.output, input});
-  const auto normed2 = norm2_.forward(in, parallel_ ? input : middle);
+  const auto normed2 = norm2_.forward(in, middle);
   saved.norm2 = normed2.saved;
   const auto up = up_.forward(in, normed2.output, hiding);
   saved.up = up.saved;
@@ -105,6 +106,24 @@ Forward<Block::Saved> Block::forward(const Recording& in, Id input, Hiding hidin
   const auto down = down_.forward(in, activated(in, saved.up_out), hiding);
   saved.down = down.saved;
   return {with_residual(in, "output", down_bias_, {down.output, middle}), saved};
+}
+
+// What attention and MLP leave is added before it is reduced: one reduction for both.
+Forward<Block::Saved> Block::forward_parallel(const Recording& in, Saved saved, Id attended,
+                                              Hiding hiding) const {
+  const auto projected = projection_.product(in, attended, hiding);
+  saved.projection = projected.saved;
+  const auto normed2 = norm2_.forward(in, saved.input);
+  saved.norm2 = normed2.saved;
+  const auto up = up_.forward(in, normed2.output, hiding);
+  saved.up = up.saved;
+  saved.up_out = swiglu_ ? biased(in, "up", up_bias_, up.output) : up.output;
+  const auto down = down_.product(in, activated(in, saved.up_out), hiding);
+  saved.down = down.saved;
+  const Id both = in.r.add(named("both"), {projected.output, down.output}, in.r.storage());
+  const Id middle =
+      with_residual(in, "middle", projection_bias_, {down_.reduced(in, both), saved.input});
+  return {biased(in, "output", down_bias_, middle), saved};
 }
 
 Id Block::backward(const Recording& in, const Saved& kept, Id gradient) const {

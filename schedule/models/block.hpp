@@ -48,6 +48,8 @@ class Block {
             Id product) const;
   Id with_residual(const Recording& in, const std::string& name, const std::optional<Bias>& bias,
                    const std::pair<Id, Id>& product_and_residual) const;
+  Forward<Saved> forward_parallel(const Recording& in, Saved saved, Id attended,
+                                  Hiding hiding) const;
   Id activated(const Recording& in, Id up) const;
   Id activated_backward(const Recording& in, Id up, Id gradient) const;
 

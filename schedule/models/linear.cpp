@@ -16,12 +16,19 @@ Linear::Linear(Recorder& r, Label label, const Shape& weight, WeightKind kind, B
 }
 
 Forward<Linear::Saved> Linear::forward(const Recording& in, Id input, Hiding hiding) const {
+  const auto partial = product(in, input, hiding);
+  return {reduced(in, partial.output), partial.saved};
+}
+
+Id Linear::reduced(const Recording& in, Id partial) const {
+  return in_ == Axis::x ? summed_stream(in, partial, Hiding::never)
+                        : in.r.all_reduce(partial, in_, Hiding::never);
+}
+
+Forward<Linear::Saved> Linear::product(const Recording& in, Id input, Hiding hiding) const {
   const Id full = gathered(in, weight_, hiding);
   const Id tokens = in_ == Axis::y ? whole_tokens(in, input, Hiding::never) : input;
-  const Id partial = in.r.gemm(GemmForm::nn, tokens, full, in.stored(functions::none, label_));
-  const Id output = in_ == Axis::x ? summed_stream(in, partial, Hiding::never)
-                                   : in.r.all_reduce(partial, in_, Hiding::never);
-  return {output, {input, full}};
+  return {in.r.gemm(GemmForm::nn, tokens, full, in.stored(functions::none, label_)), {input, full}};
 }
 
 Id Linear::backward(const Recording& in, const Saved& saved, Id gradient) const {

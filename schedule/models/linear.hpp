@@ -18,6 +18,9 @@ class Linear {
 
   // O = I W, reduced along the contracted axis. The forward all-reduce is not hidden.
   Forward<Saved> forward(const Recording& in, Id input, Hiding hiding) const;
+  // The same, owed along the contracted axis: products that are added are reduced together.
+  Forward<Saved> product(const Recording& in, Id input, Hiding hiding) const;
+  Id reduced(const Recording& in, Id partial) const;
   // dI = dO W^T, its all-reduce running beside dW = I^T dO, which goes to the bucket.
   Id backward(const Recording& in, const Saved& saved, Id gradient) const;
 

@@ -183,6 +183,7 @@ class Issuer {
     if (op.kind == OpKind::receive) return receive(op);
     if (op.kind == OpKind::choose) return choose(i);
     if (op.deferrable && put_off(i)) return;
+    if (comes_later(i)) return;
     for (Id input : op.inputs) await(input);
     if (op.kind == OpKind::send) return send(i);
     emit(i);
@@ -267,11 +268,26 @@ class Issuer {
     start(i);
   }
 
+  // A view of what is still under way holds nobody up: it comes when it is needed.
+  bool comes_later(std::int32_t i) {
+    const Op& op = op_at(i);
+    const auto under_way = [this](Id id) { return arrival(id) != arrived; };
+    if (op.kind != OpKind::pack || !op.deferrable) return false;
+    if (std::ranges::none_of(op.inputs, under_way)) return false;
+    arrival(op.outputs[0]) = i;
+    return true;
+  }
+
   // Makes sure that a value is there before the stream goes on.
   void await(Id id) {
     const std::int32_t producer = arrival(id);
     if (producer == arrived) return;
     const Op& op = op_at(producer);
+    if (op.kind == OpKind::pack && !deferrals_pending(producer)) {
+      for (Id input : op.inputs) await(input);
+      arrival(id) = arrived;
+      return emit(producer);
+    }
     if (deferrals_pending(producer)) {
       retire_through(producer);
       await(id);  // what was put off may itself have started a collective
@@ -322,6 +338,7 @@ class Issuer {
     wait(oldest.op);
     for (std::int32_t i : oldest.after) {
       for (Id output : op_at(i).outputs) arrival(output) = arrived;
+      if (comes_later(i)) continue;
       for (Id input : op_at(i).inputs) await(input);
       emit(i);
     }

@@ -5,6 +5,8 @@
 #include <boost/math/special_functions/erf.hpp>
 #include <cmath>
 
+#include "schedule/fold/product_sum.hpp"
+
 namespace fourfold::inline sim::inline cost {
 
 namespace {
@@ -158,11 +160,10 @@ class Kernels {
   // What the software says about it; null: nothing.
   const MapKernels* instead() const {
     if (op_.kind == OpKind::update) return software_.update();
-    // A 16-bit gradient on an fp32 sum.
-    if (op_.kind == OpKind::add && software_.gradient_sum() != nullptr && op_.reads.size() == 2 &&
-        width(0) > width(1)) {
-      return software_.gradient_sum();
-    }
+    // A gradient on an fp32 sum, in 16 bits or as its product leaves it.
+    const bool on_sum = op_.kind == OpKind::add && op_.reads.size() == 2 &&
+                        (width(0) > width(1) || op_.function == &product_sum);
+    if (on_sum && software_.gradient_sum() != nullptr) return software_.gradient_sum();
     if (op_.kind == OpKind::add) return software_.add();
     return software_.maps.empty() ? nullptr : software_.kernels_of(*op_.function);
   }
