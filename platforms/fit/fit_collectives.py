@@ -12,9 +12,15 @@
         "message: skew" --vary across_1,across_8,in_node_8,simple_across --set ll_across=10 \\
         --set simple_in_node=46.7 --set across_1=10.8 --set across_8=39 --set in_node_8=100
 
-A row of the CSV is a measurement as nccl-tests count it: op, nodes, gpus_per_node (or
-devices_per_node, or gpus in all), bytes, time_us, and concurrent_groups where several groups of a
-node ran at once. Constants are chosen on the node counts of --train alone; errors are printed for
+    fit_collectives.py frontier_rccl.csv --where library=RCCL --train 1,4,16,64 --without-pieces \
+        60,270 --vary across_8,in_node_8,simple_in_node,ll_fraction_across --set ll_across=10 \
+        --set simple_across=35.2
+
+A row of the CSV is a measurement as nccl-tests count it: op (or collective), nodes, gpus_per_node
+(or devices_per_node, or gpus or devices in all), bytes (or whole_MB), time_us (or time_ms), and
+concurrent_groups where several groups of a node ran at once. --without-pieces leaves out rows over
+nodes whose ranks hold so many KiB each, from and to: RCCL on Slingshot is up to a hundred times
+slower there in some jobs, and not in others. Constants are chosen on the node counts of --train alone; errors are printed for
 those and for the node counts left out, by size. Constants that are not varied are NCCL's on
 Perlmutter, which the first line gives. No random numbers: a file gives the same constants always.
 """
@@ -34,14 +40,19 @@ SIZES = [("below 1 MiB", 0, 1 << 20), ("1 to 64 MiB", 1 << 20, 1 << 26),
          ("64 MiB and above", 1 << 26, 1 << 60)]
 
 
+def op_of(cells):
+    return (cells.get("op") or cells["collective"]).replace("_", "").replace("-", "")
+
+
 class Row:
     def __init__(self, cells):
-        self.op = cells["op"].replace("_", "")
+        self.op = op_of(cells)
         self.nodes = int(cells["nodes"])
         per_node = cells.get("gpus_per_node") or cells.get("devices_per_node")
-        self.in_node = int(per_node) if per_node else int(cells["gpus"]) // self.nodes
-        self.bytes = int(cells["bytes"])
-        self.time = float(cells["time_us"])
+        in_all = cells.get("gpus") or cells.get("devices")
+        self.in_node = int(per_node) if per_node else int(in_all) // self.nodes
+        self.bytes = int(cells.get("bytes") or 1e6 * float(cells["whole_MB"]))
+        self.time = float(cells.get("time_us") or 1e3 * float(cells["time_ms"]))
         self.groups = int(cells.get("concurrent_groups") or 1)
 
 
@@ -54,7 +65,9 @@ def read(path, where, without):
     with open(path, encoding="utf-8") as lines:
         for cells in csv.DictReader(line for line in lines if not line.startswith("#")):
             note = cells.get("note") or cells.get("notes") or ""
-            if (cells["op"].replace("_", "") in KINDS and cells["time_us"] and cells["bytes"] and
+            measured = ((cells.get("time_us") or cells.get("time_ms")) and
+                        (cells.get("bytes") or cells.get("whole_MB")))
+            if (op_of(cells) in KINDS and measured and
                     all(fits(cells[k], v) for k, v in where.items()) and
                     not any(word in note for word in without)):
                 rows.append(Row(cells))
@@ -150,9 +163,13 @@ def main():
     parser.add_argument("--vary", default=",".join(CONSTANTS))
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--where", action="append", default=[], metavar="COLUMN=VALUE")
+    parser.add_argument("--without-pieces", default="0,0", metavar="FROM,TO")
     parser.add_argument("--without", action="append", default=[], metavar="TEXT")
     args = parser.parse_args()
     rows = read(args.measurements, dict(w.split("=", 1) for w in args.where), args.without)
+    low, high = (1024 * float(k) for k in args.without_pieces.split(","))
+    rows = [r for r in rows
+            if r.nodes == 1 or not low <= r.bytes / (r.nodes * r.in_node) <= high]
     chosen = {int(n) for n in args.train.split(",")}
     train = [r for r in rows if r.nodes in chosen]
     c = CONSTANTS | plateaus(train) | {n: float(v) for n, v in (s.split("=") for s in args.set)}

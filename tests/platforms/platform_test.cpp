@@ -65,7 +65,7 @@ TEST(Frontier, HasTheNumbersOfItsFileInBaseUnits) {
   EXPECT_DOUBLE_EQ(frontier.processor.advertised_peak.value, 191.5e12);
   EXPECT_DOUBLE_EQ(frontier.processor.memory.value, 64e9);
   EXPECT_DOUBLE_EQ(frontier.processor.memory_bandwidth.value, 1.3e12);
-  EXPECT_DOUBLE_EQ(frontier.library.simple.hop_in_node.value, 46.7e-6);
+  EXPECT_DOUBLE_EQ(frontier.library.simple.hop_in_node.value, 27.2e-6);
   EXPECT_DOUBLE_EQ(std::get<DragonflyNetwork>(frontier.network).link_bandwidth.value, 25e9);
   EXPECT_DOUBLE_EQ(std::get<DragonflyNetwork>(frontier.network).global_link_bandwidth.value, 25e9);
   EXPECT_EQ(std::get<DragonflyNetwork>(frontier.network).links_per_group_pair, 4);
