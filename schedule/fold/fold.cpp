@@ -168,17 +168,6 @@ class Folder {
                                      functions_.begin());
   }
 
-  // Whole gradients of a matrix of weights, in 32 bits as its product leaves them: not cut in
-  // pieces yet, as what has been reduced is.
-  bool adds_to_product(const Op& op) const {
-    return op.kind == OpKind::add && std::ranges::all_of(op.inputs, [this](Id id) {
-             const Value& value = p_[id];
-             const Extent rows = value.shape.rows;
-             return value.precision == Precision::fp32 && rows.constant() && rows != Extent(1) &&
-                    value.shape.sharding.pieces.empty();
-           });
-  }
-
   std::int32_t op_class(const Op& op) {
     key_ = {static_cast<std::int32_t>(op.kind), function_number(op.function),
             static_cast<std::int32_t>(op.form), static_cast<std::int32_t>(op.sequence),
@@ -190,7 +179,7 @@ class Folder {
     if (fresh) {
       OpClass c;
       c.kind = op.kind;
-      c.function = adds_to_product(op) ? &product_sum : op.function;
+      c.function = cost_function(p_, op);
       c.form = op.form;
       c.sequence = op.sequence;
       c.group = op.group;
