@@ -48,7 +48,9 @@ void refuse_idle_scales(const Point& point, const Platform& platform) {
     for (std::int32_t link = 0; link < scaled.link_count(); ++link) {
       changed.push_back(!(scaled.capacity(link) == unscaled.capacity(link)));
     }
+    // Where a link is slower, rings may go another way.
     if (passes(scaled, changed, point.grid, mapping)) continue;
+    if (passes(unscaled, changed, point.grid, mapping)) continue;
     throw std::invalid_argument(
         fmt::format("--scale {}={:g} cannot take effect: {} devices on grid {} send nothing over "
                     "such links",

@@ -47,6 +47,8 @@ class QueuedStage {
     for (; next_ < list_.size(); ++next_, ++steps_) {
       if (at_choice() || !step(p_.steps[static_cast<std::size_t>(list_[next_])])) return false;
     }
+    if (lanes_.any()) lanes_.advance(now_);
+    note_ends();
     return true;
   }
 
@@ -180,7 +182,7 @@ class QueuedStage {
       channel.posts.push_back({channel.free, duration, compute_, collective.lost});
       note_flight(s.channel, channel.free - duration, channel.free);
     }
-    channel.busy += duration;
+    if (!lanes_.has(s.channel)) channel.busy += duration;
     return true;
   }
 
@@ -215,6 +217,7 @@ class QueuedStage {
     for (const Lanes::End& end : lanes_.ends()) {
       OfChannel& channel = channels_[static_cast<std::size_t>(end.channel)];
       channel.posts[channel.ended++].finish = end.finish;
+      channel.busy += end.finish - end.start;
       note_flight(end.channel, end.start, end.finish);
     }
     lanes_.ends().clear();

@@ -66,6 +66,7 @@ class Walk {
       }
       turn_ = 0;
     }
+    advance_lanes();
     return true;
   }
 
@@ -337,7 +338,7 @@ class Walk {
             {channel.free, duration, now_.compute, extensions, extensions, collective.lost});
       }
       ++channel.posts;
-      channel.busy += duration;
+      if (!lanes_.has(s.channel)) channel.busy += duration;
     } else {
       const auto back = static_cast<std::size_t>(s.back);
       if (lanes_.has(s.channel)) {
@@ -363,6 +364,7 @@ class Walk {
     for (const Lanes::End& end : lanes_.ends()) {
       const auto c = static_cast<std::size_t>(end.channel);
       Post& post = posts_[c][channels_[c].ended++];
+      channels_[c].busy += end.finish - end.start;
       post.finish = end.finish;
       post.of_finish = extensions_.size();
       log.flight(end.channel, end.start, end.finish);

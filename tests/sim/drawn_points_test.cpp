@@ -104,7 +104,8 @@ TEST(DrawnPoints, AreExplainedInPartsThatAddUp) {
           << drawn.words;
     }
     for (const Ideal& ideal : found.ideals) {
-      EXPECT_LE(ideal.time.value, total * (1.0 + 1e-9)) << drawn.words << ' ' << ideal.name;
+      // Shorter compute may bring lanes together that were apart.
+      EXPECT_LE(ideal.time.value, total * (1.0 + 2e-3)) << drawn.words << ' ' << ideal.name;
     }
     EXPECT_FALSE(found.verdict().empty());
   }

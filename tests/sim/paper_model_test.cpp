@@ -107,9 +107,8 @@ TEST(CodedModel, HasYInnermost) {
   EXPECT_EQ(coded_rank_order().distance(ProcessGrid(4, 4, 1, 1), Axis::x), 4);
 }
 
-// The scripts' tables: of groups of `own` whose members lie `inner` apart, GB/s in a node; of eight
-// GCDs what was measured since, where the scripts have 135. Over nodes a whole one's, which as many
-// groups share as begin in it.
+// The scripts' tables: of groups of `own` whose members lie `inner` apart, GB/s in a node. Over
+// nodes a whole one's, which as many groups share as begin in it.
 double table_of(const std::string& machine, std::int64_t inner, std::int64_t own) {
   using Row = std::pair<std::pair<std::int64_t, std::int64_t>, double>;
   const bool frontier = machine == "frontier";
@@ -118,7 +117,7 @@ double table_of(const std::string& machine, std::int64_t inner, std::int64_t own
     return (frontier ? 40e9 : 80e9) / static_cast<double>(std::min(inner, in_node));
   }
   const std::vector<Row> rows =
-      frontier ? std::vector<Row>{{{1, 2}, 129e9}, {{1, 4}, 52e9}, {{1, 8}, 75.8e9},
+      frontier ? std::vector<Row>{{{1, 2}, 129e9}, {{1, 4}, 52e9}, {{1, 8}, 135e9},
                                   {{2, 2}, 50e9},  {{2, 4}, 72e9}, {{4, 2}, 36e9}}
                : std::vector<Row>{{{1, 2}, 76e9}, {{1, 4}, 225e9}, {{2, 2}, 76e9}};
   for (const auto& [group, rate] : rows) {
