@@ -47,8 +47,6 @@ class QueuedStage {
     for (; next_ < list_.size(); ++next_, ++steps_) {
       if (at_choice() || !step(p_.steps[static_cast<std::size_t>(list_[next_])])) return false;
     }
-    if (lanes_.any()) lanes_.advance(now_);
-    note_ends();
     return true;
   }
 
@@ -79,6 +77,12 @@ class QueuedStage {
     for (std::int32_t c = queue_.last; c < p_.stages[static_cast<std::size_t>(stage_)].last; ++c) {
       add(p_.cycles[static_cast<std::size_t>(c)]);
     }
+  }
+
+  // What is still under way ends.
+  void end() {
+    lanes_.advance(never);
+    note_ends();
   }
 
   std::size_t steps() const { return steps_; }
@@ -182,7 +186,7 @@ class QueuedStage {
       channel.posts.push_back({channel.free, duration, compute_, collective.lost});
       note_flight(s.channel, channel.free - duration, channel.free);
     }
-    if (!lanes_.has(s.channel)) channel.busy += duration;
+    channel.busy += duration;
     return true;
   }
 
@@ -216,8 +220,9 @@ class QueuedStage {
   void note_ends() {
     for (const Lanes::End& end : lanes_.ends()) {
       OfChannel& channel = channels_[static_cast<std::size_t>(end.channel)];
-      channel.posts[channel.ended++].finish = end.finish;
-      channel.busy += end.finish - end.start;
+      Post& post = channel.posts[channel.ended++];
+      post.finish = end.finish;
+      channel.busy += end.finish - end.start - post.duration;
       note_flight(end.channel, end.start, end.finish);
     }
     lanes_.ends().clear();
@@ -293,6 +298,7 @@ std::vector<QueuedStage> walked(const TimedProgram& program, Meetings& meetings,
   if (!ended) {
     throw std::invalid_argument("The stages of the pipeline wait for each other for ever.");
   }
+  for (QueuedStage& stage : stages) stage.end();
   return stages;
 }
 

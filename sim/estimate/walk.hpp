@@ -66,7 +66,8 @@ class Walk {
       }
       turn_ = 0;
     }
-    advance_lanes();
+    lanes_.advance(std::numeric_limits<double>::infinity());
+    note_ends();
     return true;
   }
 

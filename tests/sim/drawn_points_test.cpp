@@ -86,7 +86,8 @@ TEST(DrawnPoints, AreExplainedInPartsThatAddUp) {
       EXPECT_NEAR(use.exposed.value + use.hidden.value, use.busy.value + use.waiting.value,
                   1e-9 * total)
           << drawn.words;
-      EXPECT_LE(use.latency.value, use.busy.value * (1.0 + 1e-9) + 1e-12) << drawn.words;
+      EXPECT_LE(use.latency.value, use.busy.value * (1.0 + 1e-9) + 1e-12)
+          << drawn.words << ", " << drawn.step_words;
       if (use.collectives > 0) {
         EXPECT_GE(use.members, 2) << drawn.words;
       }
