@@ -1,4 +1,5 @@
-// Turns a program into its issue order; the rules stand in issue.hpp.
+// Turns a program into its issue order; long because every rule moves one stream. The rules stand
+// in issue.hpp.
 #include "schedule/order/issue.hpp"
 
 #include <algorithm>

@@ -12,9 +12,9 @@
 #include "schedule/order/side_by_side.hpp"
 #include "schedule/program/options_in_effect.hpp"
 #include "sim/cost/lower.hpp"
-#include "sim/estimate/lanes.hpp"
 #include "sim/estimate/memory_of_software.hpp"
 #include "sim/estimate/ready_queue.hpp"
+#include "sim/estimate/shared_lanes.hpp"
 #include "sim/estimate/walk.hpp"
 
 namespace fourfold::inline sim::inline estimate {

@@ -11,8 +11,8 @@
 
 #include "schedule/order/ready_turns.hpp"
 #include "schedule/order/side_by_side.hpp"
-#include "sim/estimate/lanes.hpp"
 #include "sim/estimate/meetings.hpp"
+#include "sim/estimate/shared_lanes.hpp"
 
 namespace fourfold::inline sim::inline estimate {
 
@@ -218,7 +218,7 @@ class QueuedStage {
 
   // What has ended in the lanes gets its end.
   void note_ends() {
-    for (const Lanes::End& end : lanes_.ends()) {
+    for (const SharedLanes::End& end : lanes_.ends()) {
       OfChannel& channel = channels_[static_cast<std::size_t>(end.channel)];
       Post& post = channel.posts[channel.ended++];
       post.finish = end.finish;
@@ -254,7 +254,7 @@ class QueuedStage {
   Meetings& meetings_;
   DeviceLog* log_;  // null: nobody asked for one
   std::vector<OfChannel> channels_;
-  Lanes lanes_;
+  SharedLanes lanes_;
   ReadyTurns turns_;
   std::optional<StepPart> chosen_;
   std::vector<std::int32_t> list_;  // steps of the turn, or of what comes before or behind them

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/estimate/lanes.hpp"
 #include "sim/estimate/meetings.hpp"
+#include "sim/estimate/shared_lanes.hpp"
 #include "sim/explain/device_log.hpp"
 #include "sim/question/outcome.hpp"
 
@@ -120,7 +120,7 @@ class Walk {
     Moment now;
     std::size_t extensions = 0;
     std::vector<OfChannel> channels;
-    Lanes lanes;
+    SharedLanes lanes;
     // What was unlike the last time, and may well be again: a post by channel and number.
     std::size_t channel = 0;
     std::size_t number = 0;
@@ -362,7 +362,7 @@ class Walk {
 
   // What has ended in the lanes gets its end.
   void note_ends() {
-    for (const Lanes::End& end : lanes_.ends()) {
+    for (const SharedLanes::End& end : lanes_.ends()) {
       const auto c = static_cast<std::size_t>(end.channel);
       Post& post = posts_[c][channels_[c].ended++];
       channels_[c].busy += end.finish - end.start;
@@ -384,7 +384,7 @@ class Walk {
   Moment now_;
   std::vector<OfChannel> channels_;
   std::vector<std::vector<Post>> posts_;  // all that were walked, by channel
-  Lanes lanes_;
+  SharedLanes lanes_;
   std::vector<Moment> extensions_;
   std::size_t settled_ = 0;  // extensions before this turn of a cycle
   Before before_turn_, before_round_;

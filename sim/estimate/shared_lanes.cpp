@@ -1,5 +1,5 @@
-// Progressive filling among a handful of lanes; see lanes.hpp.
-#include "sim/estimate/lanes.hpp"
+// Progressive filling among a handful of lanes; see shared_lanes.hpp.
+#include "sim/estimate/shared_lanes.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -103,7 +103,7 @@ std::vector<bool> sharing_channels(const TimedProgram& program) {
   return sharing;
 }
 
-Lanes::Lanes(const TimedProgram& program) {
+SharedLanes::SharedLanes(const TimedProgram& program) {
   const std::vector<bool> sharing = sharing_channels(program);
   if (std::ranges::count(sharing, true) == 0) return;
   lane_of_.assign(sharing.size(), -1);
@@ -124,11 +124,11 @@ Lanes::Lanes(const TimedProgram& program) {
   rates_.resize(lanes_.size());
 }
 
-std::size_t Lanes::under_way(ChannelNumber channel) const {
+std::size_t SharedLanes::under_way(ChannelNumber channel) const {
   return lanes_[static_cast<std::size_t>(lane_of_[static_cast<std::size_t>(channel)])].queue.size();
 }
 
-void Lanes::post(double now, const TimedCollective& collective) {
+void SharedLanes::post(double now, const TimedCollective& collective) {
   advance(now);
   Lane& lane =
       lanes_[static_cast<std::size_t>(lane_of_[static_cast<std::size_t>(collective.channel)])];
@@ -136,19 +136,19 @@ void Lanes::post(double now, const TimedCollective& collective) {
   if (lane.queue.size() == 1) begin(lane, now);
 }
 
-void Lanes::begin(Lane& lane, double now) {
+void SharedLanes::begin(Lane& lane, double now) {
   lane.start = now;
   lane.rate = 0.0;
   lane.due = lane.queue.empty() ? never : now + lane.queue.front()->cost.delay.value;
 }
 
-double Lanes::next() const {
+double SharedLanes::next() const {
   double next = never;
   for (const Lane& lane : lanes_) next = std::min(next, lane.due);
   return next;
 }
 
-void Lanes::advance(double to) {
+void SharedLanes::advance(double to) {
   for (double time = next(); time <= to && time < never; time = next()) {
     clock_ = time;
     for (Lane& lane : lanes_) {
@@ -159,12 +159,12 @@ void Lanes::advance(double to) {
   if (to != never) clock_ = std::max(clock_, to);
 }
 
-void Lanes::advance_until(ChannelNumber channel, std::size_t under_way) {
+void SharedLanes::advance_until(ChannelNumber channel, std::size_t under_way) {
   while (this->under_way(channel) > under_way) advance(next());
 }
 
 // The head's bytes begin to move, or it is done.
-void Lanes::happen(Lane& lane) {
+void SharedLanes::happen(Lane& lane) {
   const TimedCollective& head = *lane.queue.front();
   if (lane.rate == 0.0 && head.cost.work.value > 0.0) {
     lane.left = head.cost.work.value;
@@ -179,7 +179,7 @@ void Lanes::happen(Lane& lane) {
 
 // All that move rise together until one is as fast as it is alone, or something is full; those
 // concerned stay there, the others rise on.
-void Lanes::share() {
+void SharedLanes::share() {
   const auto moves = [this](std::size_t i) { return lanes_[i].rate != 0.0; };
   std::vector<bool> rises(lanes_.size());
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
@@ -230,7 +230,7 @@ void Lanes::share() {
   }
 }
 
-void Lanes::move(double seconds) {
+void SharedLanes::move(double seconds) {
   clock_ += seconds;
   for (Lane& lane : lanes_) {
     lane.start += seconds;
@@ -239,7 +239,8 @@ void Lanes::move(double seconds) {
   }
 }
 
-bool Lanes::alike(const Lanes& before, double then, double now, double tolerance) const {
+bool SharedLanes::alike(const SharedLanes& before, double then, double now,
+                        double tolerance) const {
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     const Lane& was = before.lanes_[i];
     const Lane& is = lanes_[i];

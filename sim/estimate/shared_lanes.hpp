@@ -16,7 +16,7 @@ namespace fourfold::inline sim::inline estimate {
 std::vector<bool> sharing_channels(const TimedProgram& program);
 
 // Rates are max-min fair among those that move, as in a replay of all devices.
-class Lanes {
+class SharedLanes {
  public:
   // What ended, in the order of ends.
   struct End {
@@ -25,9 +25,9 @@ class Lanes {
     double finish = 0.0;
   };
 
-  Lanes() = default;
+  SharedLanes() = default;
   // The program must outlive the lanes.
-  explicit Lanes(const TimedProgram& program);
+  explicit SharedLanes(const TimedProgram& program);
 
   bool any() const { return !lanes_.empty(); }
   bool has(ChannelNumber channel) const {
@@ -47,7 +47,7 @@ class Lanes {
   // All times lie so much later.
   void move(double seconds);
   // Whether what is under way at `now` is what was under way in `before` at `then`.
-  bool alike(const Lanes& before, double then, double now, double tolerance) const;
+  bool alike(const SharedLanes& before, double then, double now, double tolerance) const;
 
  private:
   static constexpr double never = std::numeric_limits<double>::infinity();
