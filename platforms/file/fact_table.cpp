@@ -188,6 +188,13 @@ double FactTable::number(const std::string& key, Range range, Kind kind) const {
   }
   const auto value = (*fact)["value"].value<double>();
   if (!value) refuse(key, "has no value that is a number");
+  for (const auto& [name, node] : *fact) {
+    const std::string_view word = name.str();
+    if (word == "value" || word == "source" || word == "unconfirmed") continue;
+    refuse(key, fmt::format("has the unknown key \"{}\"; a number has value, source and, where "
+                            "nobody confirmed it, unconfirmed",
+                            word));
+  }
   const bool unconfirmed = unconfirmed_in(*sheet_, *fact);
   return record({full(key), *value, source_in(*fact), unconfirmed}, key, range, kind);
 }
