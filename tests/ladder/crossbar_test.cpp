@@ -103,23 +103,27 @@ TEST(SharedPort, IsNeverFasterThanTheEstimate) {
       const double estimated = estimate_step(program).total.value;
       const double simulated = replay_step(program, grid, shared).outcome.total.value;
 
-      EXPECT_GE(simulated, estimated * (1.0 - 1e-9)) << describe(point);
+      EXPECT_GE(simulated, estimated * (1.0 - 1e-4)) << describe(point);
     }
   }
 }
 
-// Gathers along z fly beside the all-reduces along x and y, and the port is too narrow for both.
-TEST(SharedPort, IsStrictlySlowerWhereChannelsOverlap) {
+// Gathers along z fly beside the all-reduces along x and y, and the port is too narrow for both:
+// without the port the estimate is faster.
+TEST(SharedPort, IsSharedOnBothRungs) {
   const Platform& shared = platform("crossbar-shared");
   for (const ProcessGrid& grid :
        {ProcessGrid(2, 2, 2, 2), ProcessGrid(3, 2, 4, 5), ProcessGrid(4, 4, 8, 8)}) {
     const Point point = point_on("crossbar-shared", short_model(), grid);
-    const TimedProgram program = lower(point, shared);
+    TimedProgram program = lower(point, shared);
 
     const double estimated = estimate_step(program).total.value;
     const double simulated = replay_step(program, grid, shared).outcome.total.value;
+    program.loads.clear();
+    const double apart = estimate_step(program).total.value;
 
-    EXPECT_GT(simulated, estimated * 1.001) << describe(point);
+    EXPECT_GT(estimated, apart * 1.001) << describe(point);
+    EXPECT_NEAR(simulated, estimated, 1e-3 * estimated) << describe(point);
   }
 }
 
