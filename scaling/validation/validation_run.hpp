@@ -20,7 +20,7 @@ struct Projection {
   Outcome outcome;
   Bytes memory;        // peak per device
   Bytes memory_limit;  // what the platform's reserve leaves; the run shows that it did fit
-  std::vector<MemoryUse> stage_memory;  // of rows whose memory was measured
+  std::vector<MemoryUse> stage_memory = {};  // of rows whose memory was measured
 };
 
 struct CaseResult {
