@@ -58,14 +58,13 @@ Flops op_flops(const OpClass& op, const LocalSizes& sizes) {
     return {2 * rows(op.shape_a) * cols(op.shape_a) * free_b};
   }
   if (op.function->flops == nullptr) return {};
-  return {op.function->flops(rows(op.shape_a), cols(op.shape_a), static_cast<double>(op.sequence),
-                             static_cast<double>(op.group))};
+  return {op.function->flops(rows(op.shape_a), cols(op.shape_a), op.attributes)};
 }
 
 Bytes product_traffic(const OpClass& op, const LocalSizes& sizes, const HeadProduct& product) {
   const auto bytes = [&](std::int32_t size, HeadPart part) {
     return functions::part_of(sizes.bytes[static_cast<std::size_t>(size)], part,
-                              static_cast<double>(op.group));
+                              static_cast<double>(op.attributes.group));
   };
   return {bytes(op.reads[product.a.number], product.a.part) +
           bytes(op.reads[product.b.number], product.b.part) + bytes(op.writes[0], product.result)};

@@ -7,6 +7,7 @@
 
 #include "schedule/fold/key_numbers.hpp"
 #include "schedule/fold/product_sum.hpp"
+#include "schedule/models/gpt.hpp"
 #include "schedule/order/step.hpp"
 
 namespace fourfold::inline schedule::inline fold {
@@ -170,8 +171,11 @@ class Folder {
 
   std::int32_t op_class(const Op& op) {
     key_ = {static_cast<std::int32_t>(op.kind), function_number(op.function),
-            static_cast<std::int32_t>(op.form), static_cast<std::int32_t>(op.sequence),
-            static_cast<std::int32_t>(op.group)};
+            static_cast<std::int32_t>(op.form)};
+    const Attributes& of = op.attributes;
+    for (std::int64_t number : {of.sequence, of.group, of.heads, of.window}) {
+      key_.push_back(static_cast<std::int32_t>(number));
+    }
     for (Id id : op.inputs) key_.insert(key_.end(), {size_of(id), shape_of(id)});
     key_.push_back(-1);
     for (Id id : op.outputs) key_.push_back(size_of(id));
@@ -181,8 +185,7 @@ class Folder {
       c.kind = op.kind;
       c.function = cost_function(p_, op);
       c.form = op.form;
-      c.sequence = op.sequence;
-      c.group = op.group;
+      c.attributes = op.attributes;
       for (Id id : op.inputs) {
         c.reads.push_back(size_of(id));
         if (p_[id].on_host) c.fetched.push_back(size_of(id));
@@ -314,7 +317,7 @@ std::int64_t recorded_micro_batches(const Model& model, const StepOptions& optio
                                     const Stage& stage) {
   // Sections of a period's backward passes that reduce-scatter: the layers, and the vocabulary on
   // the stages that have it.
-  const std::int64_t layers = model.layers / (stage.count * options.chunks) * options.chunks;
+  const std::int64_t layers = fewest_layers(model, options, stage.count) * options.chunks;
   const std::int64_t sections = std::max<std::int64_t>(1, layers) + (stage.count == 1 ? 1 : 0);
   const std::int64_t lag = backwards_put_off(options, sections);
   // The last send of the first micro-batch is under way when the first period begins.

@@ -28,7 +28,7 @@ struct OpClass {
   OpKind kind = OpKind::map;
   const Function* function = &functions::none;
   GemmForm form = GemmForm::nn;
-  std::int64_t sequence = 0, group = 1;
+  Attributes attributes{};
   std::vector<std::int32_t> reads, writes;  // sizes
   std::int32_t shape_a = -1, shape_b = -1;  // operands of a gemm, first operand of attention
   std::vector<std::int32_t> fetched;        // sizes of what comes from the host and goes back there

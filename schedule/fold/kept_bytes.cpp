@@ -82,7 +82,7 @@ class KeptByBodies {
         result.pass = pass_with(op.function, result.pass);
         result.norms |=
             op.function == &functions::layer_norm || op.function == &functions::rms_norm;
-        for (const FunctionMemory& rule : rules_.functions) {
+        for (const FunctionBytes& rule : rules_.functions) {
           if (rule.function == op.function) add(rule, op, result);
         }
       }
@@ -90,13 +90,13 @@ class KeptByBodies {
     return result;
   }
 
-  void add(const FunctionMemory& rule, const OpClass& op, Kept& result) const {
+  void add(const FunctionBytes& rule, const OpClass& op, Kept& result) const {
     const auto size = static_cast<std::size_t>(op.reads.front());
     const double elements = sizes_.bytes[size] / sizes_.width[size];
     const Shape& shape = folded_.shapes[static_cast<std::size_t>(op.shape_a)];
     const bool cut = shape.sharding.rows.contains(Axis::x);
     const auto others = static_cast<double>(cut ? grid_.extent(Axis::x) - 1 : 0);
-    const auto group = static_cast<double>(op.group);
+    const auto group = static_cast<double>(op.attributes.group);
     const double copies = 2.0 * (group - 1.0) / (group + 2.0);
     result.keeps +=
         std::round(elements * (rule.keeps + rule.gathers * others + rule.expands * copies));

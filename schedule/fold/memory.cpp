@@ -1,117 +1,12 @@
 // Peak memory of a folded schedule by liveness; see memory.hpp and memory_rules.hpp.
-#include <algorithm>
-#include <cmath>
-
-#include "schedule/fold/kept_bytes.hpp"
-#include "schedule/fold/memory_rules.hpp"
+#include "schedule/fold/memory_effects.hpp"
 
 namespace fourfold::inline schedule::inline fold {
 
 namespace {
 
-using Roles = std::array<double, role_count>;
-
-// What a stretch of the stream does to the bytes in use: the change it leaves, and its highest
-// point.
-struct Effect {
-  Roles change{};
-  Roles high{};  // by role, when the sum was highest
-  double sum = 0.0;
-  double high_sum = 0.0;
-
-  void apply(Role role, double bytes) {
-    change[static_cast<int>(role)] += bytes;
-    sum += bytes;
-    if (sum > high_sum) {
-      high_sum = sum;
-      high = change;
-    }
-  }
-
-  // Beside its events: what it leaves, and what there is at its highest point.
-  void leave(double bytes) {
-    change[static_cast<int>(Role::activation)] += bytes;
-    sum += bytes;
-  }
-  void reach(double bytes) {
-    high[static_cast<int>(Role::activation)] += bytes;
-    high_sum += bytes;
-  }
-
-  // What `other` would reach, if it came after `before`.
-  void see(const Effect& before, const Effect& other) {
-    if (before.sum + other.high_sum <= high_sum) return;
-    high_sum = before.sum + other.high_sum;
-    for (int r = 0; r < role_count; ++r) high[r] = before.change[r] + other.high[r];
-  }
-
-  // `other` happens next, `repeats` times: its peak is highest in its first or its last round.
-  void follow(const Effect& other, std::int64_t repeats) {
-    const double rounds = other.sum > 0 ? static_cast<double>(repeats - 1) : 0.0;
-    const double reached = sum + rounds * other.sum + other.high_sum;
-    if (reached > high_sum) {
-      high_sum = reached;
-      for (int r = 0; r < role_count; ++r) {
-        high[r] = change[r] + rounds * other.change[r] + other.high[r];
-      }
-    }
-    sum += static_cast<double>(repeats) * other.sum;
-    for (int r = 0; r < role_count; ++r) {
-      change[r] += static_cast<double>(repeats) * other.change[r];
-    }
-  }
-};
-
-bool exists(const BufferEvent& event, const ProcessGrid& grid) {
-  if (event.existence == Existence::always) return true;
-  return (event.existence == Existence::if_cut) == (grid.extent(event.axis) > 1);
-}
-
-// Of what comes and goes in a step: what the rules count otherwise is not counted here.
-double counted_bytes(const BufferEvent& event, const LocalSizes& sizes, const MemoryRules& rules) {
-  const auto size = static_cast<std::size_t>(event.size);
-  const double bytes = event.sign * sizes.bytes[size];
-  if (event.role == Role::gathered && rules.gathers_units) return 0.0;
-  if (event.role != Role::gradient) return bytes;
-  if (rules.gradients_ahead) return 0.0;
-  return rules.gradients && sizes.width[size] == 4.0 ? bytes * *rules.gradients / 4.0 : bytes;
-}
-
-Effect effect(const std::vector<BufferEvent>& events, const LocalSizes& sizes,
-              const ProcessGrid& grid, const MemoryRules& rules = {}) {
-  Effect result;
-  for (const BufferEvent& event : events) {
-    if (exists(event, grid)) result.apply(event.role, counted_bytes(event, sizes, rules));
-  }
-  return result;
-}
-
-// Of state: weights in 16 bits, and what the optimizer keeps of them in fp32, 12 bytes; of weights
-// in fp32 the step's own.
-Effect state(const std::vector<BufferEvent>& events, const LocalSizes& sizes,
-             const MemoryRules& rules) {
-  constexpr double of_the_step = 12.0;
-  const bool halves = std::ranges::any_of(events, [&](const BufferEvent& event) {
-    return event.role == Role::parameter && sizes.width[static_cast<std::size_t>(event.size)] < 4.0;
-  });
-  Effect result;
-  for (const BufferEvent& event : events) {
-    const auto size = static_cast<std::size_t>(event.size);
-    double bytes = event.sign * sizes.bytes[size];
-    const double elements = bytes / sizes.width[size];
-    if (halves && event.role == Role::parameter && rules.weights) bytes = elements * *rules.weights;
-    if (halves && event.role == Role::optimizer && rules.optimizer) {
-      bytes *= *rules.optimizer / of_the_step;
-    }
-    result.apply(event.role, std::round(bytes));
-    const bool ahead = rules.gradients_ahead && event.role == Role::parameter;
-    if (ahead) result.apply(Role::gradient, std::round(elements * rules.gradients.value_or(4.0)));
-  }
-  return result;
-}
-
-Effect effect(const std::vector<BodyRun>& runs, const std::vector<Effect>& bodies) {
-  Effect result;
+MemoryEffect effect(const std::vector<BodyRun>& runs, const std::vector<MemoryEffect>& bodies) {
+  MemoryEffect result;
   for (const BodyRun& run : runs) {
     result.follow(bodies[static_cast<std::size_t>(run.body)], run.repeats);
   }
@@ -120,15 +15,16 @@ Effect effect(const std::vector<BodyRun>& runs, const std::vector<Effect>& bodie
 
 // The turns of a queue, one for each micro-batch; none where nothing is chosen.
 struct QueueEffects {
-  std::vector<Effect> forwards, backwards;
-  Effect begin;  // where the first one begins
+  std::vector<MemoryEffect> forwards, backwards;
+  MemoryEffect begin;  // where the first one begins
 
-  void add(const BodyCycle& cycle, const std::vector<Effect>& bodies, const Effect& before) {
-    Effect forward, backward;
+  void add(const BodyCycle& cycle, const std::vector<MemoryEffect>& bodies,
+           const MemoryEffect& before) {
+    MemoryEffect forward, backward;
     bool any_forward = false;
     bool any_backward = false;
     for (const BodyRun& run : cycle.runs) {
-      const Effect& body = bodies[static_cast<std::size_t>(run.body)];
+      const MemoryEffect& body = bodies[static_cast<std::size_t>(run.body)];
       if (run.part == StepPart::forward) forward.follow(body, run.repeats);
       if (run.part == StepPart::backward) backward.follow(body, run.repeats);
       any_forward |= run.part == StepPart::forward;
@@ -145,10 +41,10 @@ struct QueueEffects {
 // With fewer micro-batches than may be in flight, all forwards may come before the first backward,
 // as they are written, or some behind it, beside the sums of gradients: every state of the queue is
 // looked at.
-void see_all(const QueueEffects& queue, Effect& step) {
-  Effect after_forwards = queue.begin;
+void see_all(const QueueEffects& queue, MemoryEffect& step) {
+  MemoryEffect after_forwards = queue.begin;
   for (std::size_t f = 0; f <= queue.forwards.size(); ++f) {
-    Effect before = after_forwards;
+    MemoryEffect before = after_forwards;
     for (std::size_t b = 0; b <= f; ++b) {
       if (f < queue.forwards.size()) step.see(before, queue.forwards[f]);
       if (b == f) break;
@@ -168,20 +64,7 @@ bool chooses(const Folded& folded) {
   return false;
 }
 
-std::vector<Effect> effects_of_bodies(const Folded& folded, const LocalSizes& sizes,
-                                      const ProcessGrid& grid, const MemoryRules& rules) {
-  std::vector<Effect> bodies;
-  bodies.reserve(folded.bodies.size());
-  for (const Body& body : folded.bodies) bodies.push_back(effect(body.events, sizes, grid, rules));
-  const std::vector<KeptBytes> kept = kept_bytes(folded, sizes, grid, rules);
-  for (std::size_t b = 0; b < kept.size(); ++b) {
-    bodies[b].leave(kept[b].left);
-    bodies[b].reach(kept[b].reached);
-  }
-  return bodies;
-}
-
-MemoryUse use_of(const Effect& step, const Effect& on_host) {
+MemoryUse use_of(const MemoryEffect& step, const MemoryEffect& on_host) {
   MemoryUse use;
   use.peak = {step.high_sum};
   use.on_host = {on_host.sum};
@@ -197,8 +80,8 @@ MemoryUse peak_memory(const Folded& folded, const LocalSizes& sizes, const Proce
 
 MemoryUse peak_memory(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& grid,
                       const MemoryRules& rules) {
-  const std::vector<Effect> bodies = effects_of_bodies(folded, sizes, grid, rules);
-  Effect step = state(folded.persistent, sizes, rules);
+  const std::vector<MemoryEffect> bodies = effects_of_bodies(folded, sizes, grid, rules);
+  MemoryEffect step = state(folded.persistent, sizes, rules);
   const bool in_any_sequence =
       folded.ready.limit > 1 && folded.micro_batches <= folded.ready.limit && chooses(folded);
   QueueEffects queue;
@@ -216,8 +99,8 @@ namespace {
 // add without rounding in any sequence, so that roles can be added up for that place afterwards.
 class StagePeak {
  public:
-  StagePeak(const Effect& persistent, const std::vector<WordCycle>& cycles,
-            const std::vector<Effect>& words)
+  StagePeak(const MemoryEffect& persistent, const std::vector<WordCycle>& cycles,
+            const std::vector<MemoryEffect>& words)
       : persistent_(persistent), cycles_(cycles), words_(words) {
     double sum = persistent.sum;
     double high_sum = persistent.high_sum;
@@ -226,7 +109,7 @@ class StagePeak {
       std::size_t place = 0;
       const std::vector<WordCycle::Run>& runs = cycles[c].runs;
       for (std::size_t i = 0; i < runs.size(); ++i) {
-        const Effect& word = words[static_cast<std::size_t>(runs[i].word)];
+        const MemoryEffect& word = words[static_cast<std::size_t>(runs[i].word)];
         const double high = once + rounds_before(word, runs[i].repeats) * word.sum + word.high_sum;
         if (high > high_of_once) {
           high_of_once = high;
@@ -247,7 +130,7 @@ class StagePeak {
   }
 
   // What there is at the peak.
-  Effect effect() const {
+  MemoryEffect effect() const {
     if (!in_cycle_) return persistent_;
     std::vector<double> times(words_.size(), 0.0);  // before the peak's
     const auto add = [&](const WordCycle& cycle, std::size_t count, double repeats) {
@@ -263,9 +146,9 @@ class StagePeak {
     if (rounds_ > 0) add(last, last.runs.size(), rounds_);
     add(last, run_, 1.0);
     const auto word = static_cast<std::size_t>(last.runs[run_].word);
-    const Effect& there = words_[word];
+    const MemoryEffect& there = words_[word];
     times[word] += rounds_before(there, last.runs[run_].repeats);
-    Effect result;
+    MemoryEffect result;
     for (int r = 0; r < role_count; ++r) {
       result.high[r] = persistent_.change[r] + there.high[r];
       for (std::size_t w = 0; w < words_.size(); ++w) {
@@ -278,13 +161,13 @@ class StagePeak {
 
  private:
   // Repetitions of a word before the one in which it is highest.
-  static double rounds_before(const Effect& word, std::int64_t repeats) {
+  static double rounds_before(const MemoryEffect& word, std::int64_t repeats) {
     return word.sum > 0 ? static_cast<double>(repeats - 1) : 0.0;
   }
 
-  const Effect& persistent_;
+  const MemoryEffect& persistent_;
   const std::vector<WordCycle>& cycles_;
-  const std::vector<Effect>& words_;
+  const std::vector<MemoryEffect>& words_;
   bool in_cycle_ = false;  // else the peak is before the first
   std::size_t cycle_ = 0, run_ = 0;
   double rounds_ = 0.0;  // of the cycle before that in which the peak is
@@ -299,13 +182,13 @@ std::vector<MemoryUse> peak_memory(const Pipeline& pipeline, const std::vector<L
 
 std::vector<MemoryUse> peak_memory(const Pipeline& pipeline, const std::vector<LocalSizes>& sizes,
                                    const ProcessGrid& grid, const MemoryRules& rules) {
-  std::vector<std::vector<Effect>> words;  // by kind
-  std::vector<Effect> persistent;
+  std::vector<std::vector<MemoryEffect>> words;  // by kind
+  std::vector<MemoryEffect> persistent;
   for (std::size_t k = 0; k < pipeline.kinds().size(); ++k) {
     const StageKind& kind = pipeline.kinds()[k];
     const Folded& folded = pipeline.stages()[static_cast<std::size_t>(kind.stage)];
-    const std::vector<Effect> bodies = effects_of_bodies(folded, sizes[k], grid, rules);
-    std::vector<Effect>& of_kind = words.emplace_back();
+    const std::vector<MemoryEffect> bodies = effects_of_bodies(folded, sizes[k], grid, rules);
+    std::vector<MemoryEffect>& of_kind = words.emplace_back();
     for (const RunWord& word : kind.words) of_kind.push_back(effect(word, bodies));
     persistent.push_back(state(folded.persistent, sizes[k], rules));
   }

@@ -6,20 +6,12 @@
 #include <vector>
 
 #include "schedule/fold/memory.hpp"
+#include "schedule/program/function_bytes.hpp"
 
 namespace fourfold::inline schedule::inline fold {
 
-// Of a function, in bytes for each element of its first operand.
-struct FunctionMemory {
-  const Function* function = nullptr;
-  double keeps = 0.0;    // more than its operands and its result, until its backward pass
-  double gathers = 0.0;  // of what others along x have of it, where x cuts tokens
-  double expands = 0.0;  // of keys and values, copied until there is one of each for every head
-  double makes = 0.0;    // while it computes
-};
-
 struct MemoryRules {
-  std::vector<FunctionMemory> functions;
+  std::vector<FunctionBytes> functions;
   // Bytes a parameter; as the step has them if absent. Of fp32 steps nothing but the step's own.
   std::optional<double> weights, optimizer, gradients;
   bool gradients_ahead = false;  // buffers for all of them are there from the beginning

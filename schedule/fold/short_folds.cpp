@@ -24,14 +24,14 @@ bool reduces(const Turn& turn) {
   return turn.part == StepPart::backward || turn.part == StepPart::weight_gradient;
 }
 
-// By chunk of a stage.
-std::vector<std::int64_t> layers_of(const Model& model, const StepOptions& options,
-                                    const Stage& stage) {
-  std::vector<std::int64_t> layers;
+// By chunk of a stage. Which of a chunk's layers are recomputed follows from how many there are.
+std::vector<std::vector<LayerKind>> layers_of(const Model& model, const StepOptions& options,
+                                              const Stage& stage) {
+  std::vector<std::vector<LayerKind>> layers;
   for (std::int64_t c = 0; c < options.chunks; ++c) {
     const auto [first, next] =
-        layers_of_chunk(model.layers, stage.count * options.chunks, c * stage.count + stage.index);
-    layers.push_back(next - first);
+        layers_of_chunk(model, options, stage.count, c * stage.count + stage.index);
+    layers.push_back(layer_kinds(model, first, next - first));
   }
   return layers;
 }
@@ -76,7 +76,7 @@ std::optional<Folded> ShortFolds::step(const Stage& stage, std::int64_t micro_ba
 
 std::vector<ShortFolds::Context> ShortFolds::contexts(const Order& order,
                                                       const Stage& stage) const {
-  const std::int64_t layers = model_.layers / (stage.count * options_.chunks);
+  const std::int64_t layers = fewest_layers(model_, options_, stage.count);
   const auto history =
       static_cast<std::size_t>(1 + backwards_put_off(options_, std::max<std::int64_t>(1, layers)));
   const auto count = static_cast<std::int64_t>(order.turns.size());

@@ -15,10 +15,10 @@ class Attention {
     Id probabilities = -1;     // unfused
   };
 
-  // Values are named beside `label`'s.
-  Attention(Label label, const Model& model)
+  // Values are named beside `label`'s. `window`: tokens that one looks at, 0: all before it.
+  Attention(Label label, const Model& model, std::int64_t window)
       : label_(std::move(label)),
-        heads_{model.sequence, model.heads, model.group()},
+        attributes_{model.sequence, model.group(), model.heads, window},
         rotary_(model.position == PositionKind::rotary) {}
 
   // tokens x (columns of all heads) of tokens x (those of queries, keys and values).
@@ -28,13 +28,13 @@ class Attention {
 
  private:
   Result stored(const Recording& in, const Function& function, const char* name) const {
-    return in.stored(function, label_ + name);
+    return {function, label_ + name, in.r.storage(), attributes_};
   }
   Id probabilities(const Recording& in, Id qkv) const;
   Id backward_of_products(const Recording& in, const Saved& saved, Id gradient) const;
 
   Label label_;
-  Heads heads_;
+  Attributes attributes_;
   bool rotary_;
 };
 

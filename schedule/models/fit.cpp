@@ -1,6 +1,7 @@
 // The rules of a fit, each once; see fit.hpp.
 #include "schedule/models/fit.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "support/divisors.hpp"
@@ -37,7 +38,9 @@ Misfit find_misfit(const Model& model, const ProcessGrid& grid, std::int64_t chu
   if (model.kv_heads() % x != 0) return Misfit::key_value_heads;
   if (model.width() % x != 0) return Misfit::mlp;
   if (model.hidden % x != 0 || model.hidden % y != 0) return Misfit::divisibility;
-  if (grid.extent(Axis::pipe) > model.layers / chunks) return Misfit::layers;
+  // Of several chunks the first and the last may have none: embedding and head alone.
+  const std::int64_t most = chunks == 1 ? model.layers : (model.layers + 2) / chunks;
+  if (grid.extent(Axis::pipe) > std::min(most, model.layers)) return Misfit::layers;
   return Misfit::none;
 }
 
@@ -45,6 +48,10 @@ Misfit find_misfit(const Model& model, const ProcessGrid& grid, std::int64_t glo
                    const StepOptions& options) {
   const Misfit of_model = find_misfit(model, grid, options.chunks);
   if (of_model != Misfit::none) return of_model;
+  const std::int64_t stages = grid.extent(Axis::pipe);
+  if (!options.layers_per_stage.fault(model.layers, stages, options.chunks).empty()) {
+    return Misfit::layers;
+  }
   if (!order_misfit(options, grid.extent(Axis::pipe)).empty()) return Misfit::order;
   const bool shared_out =
       options.micro_batches >= 1 && global_batch % batch_unit(grid, options.micro_batches) == 0;
@@ -136,10 +143,15 @@ std::string misfit(const Model& model, const ProcessGrid& grid, std::int64_t glo
              " = " + text(grid.extent(axis)) + "; x and y must be divisors of it";
     }
     case Misfit::layers:
+      if (find_misfit(model, grid, options.chunks) != Misfit::layers) {
+        return where + options.layers_per_stage.fault(model.layers, grid.extent(Axis::pipe),
+                                                      options.chunks);
+      }
       return where + text(model.layers) + " layers cannot be dealt out to " +
              text(grid.extent(Axis::pipe)) + " stages of " + text(options.chunks) +
              (options.chunks == 1 ? " chunk" : " chunks") +
-             " each; stages x chunks must be at most the layers";
+             " each; stages x chunks must be at most the layers" +
+             (options.chunks == 1 ? "" : " and two more");
     case Misfit::order:
       return where + order_misfit(options, grid.extent(Axis::pipe));
     case Misfit::batch:

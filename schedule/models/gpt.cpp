@@ -18,12 +18,44 @@ std::pair<std::int64_t, std::int64_t> layers_of_chunk(std::int64_t layers, std::
   return {before(chunk), before(chunk + 1)};
 }
 
+std::pair<std::int64_t, std::int64_t> layers_of_chunk(const Model& model,
+                                                      const StepOptions& options,
+                                                      std::int64_t stages, std::int64_t chunk) {
+  return options.layers_per_stage.said()
+             ? options.layers_per_stage.of_chunk(stages, options.chunks, chunk)
+             : layers_of_chunk(model.layers, stages * options.chunks, chunk);
+}
+
+std::int64_t recomputed_layers(const Model& model, const StepOptions& options,
+                               std::int64_t stages) {
+  std::int64_t count = 0;
+  for (std::int64_t chunk = 0; chunk < stages * options.chunks; ++chunk) {
+    const auto [first, next] = layers_of_chunk(model, options, stages, chunk);
+    for (std::int64_t layer = first; layer < next; ++layer) {
+      if (options.recomputes_layer(layer - first)) ++count;
+    }
+  }
+  return count;
+}
+
+std::int64_t fewest_layers(const Model& model, const StepOptions& options, std::int64_t stages) {
+  return options.layers_per_stage.said() ? options.layers_per_stage.fewest(stages, options.chunks)
+                                         : model.layers / (stages * options.chunks);
+}
+
 Gpt::Gpt(const Model& model, const StepOptions& options, const Stage& stage, OptimizerState state)
     : options_(options),
+      without_recompute_(options),
       r_(options.precision, state, options.offload_bucket),
       gradients_(options),
       model_(model) {
+  without_recompute_.recompute = Recompute::none;
   r_.begin_stage(stage);
+}
+
+Recording Gpt::of_block(const Recording& pass, std::size_t block) {
+  const StepOptions& options = recomputed_[block] ? options_ : without_recompute_;
+  return {r_, options, pass.turn, kept_, gradients_, pass.left};
 }
 
 void Gpt::record(const Turn& turn) {
@@ -103,11 +135,13 @@ void Gpt::start() {
   const std::int64_t all = stage().count * options_.chunks;
   for (std::int64_t c = 0; c < options_.chunks; ++c) {
     const std::int64_t number = c * stage().count + stage().index;
-    const auto [first, next] = layers_of_chunk(model_.layers, all, number);
+    const auto [first, next] = layers_of_chunk(model_, options_, stage().count, number);
     Chunk chunk{blocks_.size(), 0, number == 0, number + 1 == all};
     gradients_.begin_chunk();
-    for (std::int64_t layer = first; layer < next; ++layer) {
-      blocks_.emplace_back(r_, model_, layer, gradients_);
+    for (const LayerKind& kind : layer_kinds(model_, first, next - first)) {
+      const auto layer = first + static_cast<std::int64_t>(blocks_.size() - chunk.first);
+      recomputed_.push_back(options_.recomputes_layer(layer - first));
+      blocks_.emplace_back(r_, model_, kind, layer, gradients_);
     }
     chunk.last = blocks_.size();
     chunks_.push_back(chunk);
@@ -183,7 +217,7 @@ void Gpt::backward(const Turn& turn) {
   for (std::size_t b = own.last; b-- > own.first;) {
     r_.begin_section(split ? "input gradient" : "backward", blocks_[b].layer());
     leave("weight gradient", &blocks_[b]);
-    stream = blocks_[b].backward(now, saved.blocks[b - own.first], stream);
+    stream = blocks_[b].backward(of_block(now, b), saved.blocks[b - own.first], stream);
     if (!split) reduce_beside(turn, blocks_[b]);
   }
   if (!own.begins) {
@@ -251,9 +285,13 @@ void Gpt::complete_loss() {
 // counted twice; scalars are reduced in a fixed order. The first stage counts a table for both that
 // have it.
 Id Gpt::norm_factor() {
-  const auto everywhere = [this](Id squares, Axis axis) {
+  const auto everywhere = [this](Id squares, Axis axis, Id uncut = -1) {
     if (stage().count > 1) squares = r_.owe_along_pipe(squares);
     squares = r_.all_reduce(squares, axis, Hiding::never);
+    if (uncut != -1) {
+      if (stage().count > 1) uncut = r_.owe_along_pipe(uncut);
+      squares = r_.add("norm.uncut", {squares, uncut}, Precision::fp32);
+    }
     return stage().count > 1 ? r_.all_reduce(squares, Axis::pipe, Hiding::never) : squares;
   };
   SmallGradients& small = gradients_.small;
@@ -277,7 +315,8 @@ Id Gpt::norm_factor() {
     squares = r_.add("norm.x", {squares, small.square_sum(r_, Axis::x)}, Precision::fp32);
   }
   const Id x_cut = everywhere(squares, Axis::x);
-  const Id y_cut = everywhere(small.square_sum(r_, Axis::y), Axis::y);
+  const Id uncut = small.has({}) ? small.square_sum(r_, {}) : -1;
+  const Id y_cut = everywhere(small.square_sum(r_, Axis::y), Axis::y, uncut);
   return r_.map({functions::norm_factor, "clip_factor", Precision::fp32}, {x_cut, y_cut});
 }
 

@@ -51,6 +51,9 @@ class Gpt {
   };
 
   Recording recording(const Turn& turn) { return {r_, options_, turn, kept_, gradients_}; }
+  // That of a block's backward: it leaves what `pass` leaves, and a layer that is not recomputed is
+  // told so.
+  Recording of_block(const Recording& pass, std::size_t block);
   Stage stage() const { return r_.stage(); }
   const Chunk& chunk(const Turn& turn) const {
     return chunks_[static_cast<std::size_t>(turn.chunk)];
@@ -70,12 +73,13 @@ class Gpt {
   Id norm_factor();
   std::vector<Bucket*> of_vocabulary() const;
 
-  StepOptions options_;
+  StepOptions options_, without_recompute_;
   Recorder r_;
   Gradients gradients_;
   std::map<Id, Id> kept_;
   std::vector<Vocabulary> vocabulary_;  // one on the stages that have it; made at the start
   std::vector<Block> blocks_;
+  std::vector<bool> recomputed_;  // by block
   std::vector<Chunk> chunks_;
   Model model_;
   std::map<Pass, Saved> saved_;  // in flight
@@ -89,5 +93,13 @@ class Gpt {
 // the first of the next chunk.
 std::pair<std::int64_t, std::int64_t> layers_of_chunk(std::int64_t layers, std::int64_t chunks,
                                                       std::int64_t chunk);
+// The same as the options say, of a chunk in the order of the model.
+std::pair<std::int64_t, std::int64_t> layers_of_chunk(const Model& model,
+                                                      const StepOptions& options,
+                                                      std::int64_t stages, std::int64_t chunk);
+// How many of all layers are recomputed where the options ask for any recompute.
+std::int64_t recomputed_layers(const Model& model, const StepOptions& options, std::int64_t stages);
+// Of any chunk, at least.
+std::int64_t fewest_layers(const Model& model, const StepOptions& options, std::int64_t stages);
 
 }  // namespace fourfold::inline schedule::inline models

@@ -135,7 +135,7 @@ Id Bucket::square_sum(Recorder& r) const {
   return r.reduce({functions::square_sum, label_ + ".norm", Precision::fp32}, {reduced_});
 }
 
-std::size_t SmallGradients::join(Axis axis, const Parameter& parameter) {
+std::size_t SmallGradients::join(std::optional<Axis> axis, const Parameter& parameter) {
   entries_.push_back({axis, parameter, -1});
   return entries_.size() - 1;
 }
@@ -145,25 +145,35 @@ void SmallGradients::give(Recorder& r, std::size_t slot, Id gradient, const Turn
   sum = turn.first ? gradient : r.add(r.value(gradient).label, {sum, gradient}, Precision::fp32);
 }
 
-bool SmallGradients::has(Axis axis) const {
+bool SmallGradients::has(std::optional<Axis> axis) const {
   return std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.axis == axis; });
 }
 
+namespace {
+
+std::string pack_name(std::optional<Axis> axis) {
+  return std::string("small.") + (axis ? name(*axis) : "uncut");
+}
+
+}  // namespace
+
 void SmallGradients::reduce(Recorder& r) {
   std::vector<Id> packs;
-  std::vector<Axis> axes;
-  for (Axis axis : {Axis::x, Axis::y}) {
+  std::vector<std::optional<Axis>> axes;
+  for (std::optional<Axis> axis :
+       {std::optional(Axis::x), std::optional(Axis::y), std::optional<Axis>()}) {
     if (!has(axis)) continue;
     axes.push_back(axis);
     std::vector<Id> members;
     for (const Entry& entry : entries_) {
       if (entry.axis == axis) members.push_back(entry.sum);
     }
-    packs.push_back(r.pack(std::string("small.") + name(axis), members));
+    packs.push_back(r.pack(pack_name(axis), members));
   }
-  // Where tokens are cut by x, what stands outside the pairs of products is summed along it, too.
-  Id& outside = packs.back();
-  if (r.value(outside).shape.sharding.partial.contains(Axis::x)) {
+  // Where tokens are cut by x, what stands outside the pairs of products is summed along it, too;
+  // and what all heads share.
+  for (Id& outside : packs) {
+    if (!r.value(outside).shape.sharding.partial.contains(Axis::x)) continue;
     outside = r.all_reduce(outside, Axis::x, Hiding::never);
   }
   Id all = r.pack("small", packs);
@@ -173,8 +183,8 @@ void SmallGradients::reduce(Recorder& r) {
   for (std::size_t i = 0; i < axes.size(); ++i) reduced_[axes[i]] = reduced[i];
 }
 
-Id SmallGradients::square_sum(Recorder& r, Axis axis) const {
-  const std::string label = std::string("small.") + name(axis) + ".norm";
+Id SmallGradients::square_sum(Recorder& r, std::optional<Axis> axis) const {
+  const std::string label = pack_name(axis) + ".norm";
   return r.reduce({functions::square_sum, label, Precision::fp32}, {reduced_.at(axis)});
 }
 

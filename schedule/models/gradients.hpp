@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,24 +67,24 @@ class Bucket {
 // micro-batches locally and share one all-reduce along z and one along data for the whole step.
 class SmallGradients {
  public:
-  // `axis` cuts the columns of the parameter.
-  std::size_t join(Axis axis, const Parameter& parameter);
+  // `axis` cuts the columns of the parameter; none: all devices along x and y have all of it.
+  std::size_t join(std::optional<Axis> axis, const Parameter& parameter);
   void give(Recorder& r, std::size_t slot, Id gradient, const Turn& turn);
   void reduce(Recorder& r);
   // Whether any are cut along the axis: along y the norms are.
-  bool has(Axis axis) const;
-  // Squares owed along x of the x-cut tensors, along y of the y-cut ones.
-  Id square_sum(Recorder& r, Axis axis) const;
+  bool has(std::optional<Axis> axis) const;
+  // Squares owed along x of the x-cut tensors, along y of the y-cut ones, of uncut ones nowhere.
+  Id square_sum(Recorder& r, std::optional<Axis> axis) const;
   void update(Recorder& r, Id norm_factor) const;
 
  private:
   struct Entry {
-    Axis axis;
+    std::optional<Axis> axis;
     Parameter parameter;
     Id sum = -1;
   };
   std::vector<Entry> entries_;
-  std::map<Axis, Id> reduced_;  // packs, by the axis that cuts them
+  std::map<std::optional<Axis>, Id> reduced_;  // packs, by the axis that cuts them
 };
 
 // All gradients of a step.

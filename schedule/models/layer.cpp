@@ -34,25 +34,71 @@ Id receive_stream(const Recording& in, const Label& label, std::int64_t hidden,
 namespace {
 
 // What is cut along data besides is gathered there first; that gather is the one that is hidden.
-Id whole_weight(const Recording& in, Id weight, Hiding hiding) {
+Id whole_weight(const Recording& in, const Parameter& parameter, Id weight, Hiding hiding) {
+  if (in.options.gathers_masters() && parameter.master != -1) {
+    const Id master = in.r.all_gather(parameter.master, Axis::z, hiding);
+    return in.r.map(in.stored(functions::cast, in.r.value(parameter.weight).label), {master});
+  }
   if (!in.options.cuts_weights()) return in.r.all_gather(weight, Axis::z, hiding);
   return in.r.all_gather(in.r.all_gather(weight, Axis::data, hiding), Axis::z, Hiding::never);
+}
+
+// Weights do not change within a step: whoever casts them keeps what comes out.
+Id narrowed_weight(const Recording& in, Id weight) {
+  if (!in.options.narrows_products()) return weight;
+  const Id of_cast = -2 - weight;
+  const auto found = in.kept.find(of_cast);
+  if (found != in.kept.end()) return found->second;
+  return in.kept[of_cast] = narrowed(in, weight);
+}
+
+}  // namespace
+
+Id narrowed(const Recording& in, Id factor) {
+  const Label label = in.r.value(factor).label + ".fp8";
+  switch (in.options.products) {
+    case ProductPrecision::stored:
+      return factor;
+    case ProductPrecision::fp8_delayed:
+      return in.r.map({functions::cast_delayed, label, Precision::fp8}, {factor});
+    case ProductPrecision::fp8_current:
+      return in.r.map({functions::cast_current, label, Precision::fp8}, {factor});
+    case ProductPrecision::mxfp8:
+      return in.r.map({functions::cast_mx, label, Precision::fp8}, {factor});
+  }
+  return factor;
+}
+
+namespace {
+
+Id gathered_as(const Recording& in, const Parameter& parameter, Id shard, Hiding hiding) {
+  if (in.options.weight_gather != WeightGather::keep) {
+    return whole_weight(in, parameter, shard, hiding);
+  }
+  const auto found = in.kept.find(parameter.weight);
+  if (found != in.kept.end()) return found->second;
+  return in.kept[parameter.weight] = whole_weight(in, parameter, shard, hiding);
 }
 
 }  // namespace
 
 Id gathered(const Recording& in, const Parameter& parameter, Hiding hiding) {
-  if (in.options.weight_gather == WeightGather::per_micro_batch) {
-    return whole_weight(in, parameter.weight, hiding);
-  }
-  const auto found = in.kept.find(parameter.weight);
-  if (found != in.kept.end()) return found->second;
-  return in.kept[parameter.weight] = whole_weight(in, parameter.weight, hiding);
+  return gathered_as(in, parameter, parameter.weight, hiding);
 }
 
-Id gathered_for_backward(const Recording& in, const Parameter& parameter, Id by_recompute) {
-  if (in.options.recompute == Recompute::full) return by_recompute;
-  return gathered(in, parameter, Hiding::all_gather);
+Id gathered_factor(const Recording& in, const Parameter& parameter, Hiding hiding) {
+  const bool of_master = in.options.gathers_masters() && parameter.master != -1;
+  if (of_master) return narrowed(in, gathered(in, parameter, hiding));
+  return gathered_as(in, parameter, narrowed_weight(in, parameter.weight), hiding);
+}
+
+Id gathered_for_backward(const Recording& in, const Parameter& parameter, Id by_recompute,
+                         bool again) {
+  if (in.options.recompute != Recompute::full && !again) {
+    return gathered_factor(in, parameter, Hiding::all_gather);
+  }
+  if (in.options.weight_gather != WeightGather::per_pass) return by_recompute;
+  return gathered_factor(in, parameter, Hiding::recompute_gather);
 }
 
 }  // namespace fourfold::inline schedule::inline models

@@ -64,9 +64,15 @@ void send_stream(const Recording& in, Id stream, const Channel& channel);
 Id receive_stream(const Recording& in, const Label& label, std::int64_t hidden,
                   const Channel& channel);
 
+// A factor of a product as the step multiplies it: cast to 8 bits, or as it is.
+Id narrowed(const Recording& in, Id factor);
 // A weight that is used whole: gathered along z anew, or once a step.
 Id gathered(const Recording& in, const Parameter& parameter, Hiding hiding);
+// The same of a weight whose products have narrow factors: cast once a step, and gathered so.
+Id gathered_factor(const Recording& in, const Parameter& parameter, Hiding hiding);
 // The gathered weight backward uses: what recompute gathered, or a gather of its own.
-Id gathered_for_backward(const Recording& in, const Parameter& parameter, Id by_recompute);
+// `again`: a layer of a block that is not recomputed as a whole was.
+Id gathered_for_backward(const Recording& in, const Parameter& parameter, Id by_recompute,
+                         bool again = false);
 
 }  // namespace fourfold::inline schedule::inline models

@@ -10,7 +10,8 @@ class Linear {
  public:
   struct Saved {
     Id input = -1;
-    Id weight = -1;  // gathered
+    Id weight = -1;      // gathered
+    bool again = false;  // for the backward pass, as what is kept was not enough
   };
 
   // The alternate-layer swap is {in: y, out: x} against {in: x, out: y}.

@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "schedule/models/layer_pattern.hpp"
 #include "support/field.hpp"
 #include "support/prose.hpp"
 
@@ -112,7 +113,25 @@ std::vector<Field<Model>> block_rows() {
                                      "or what it read"},
                             std::vector{ResidualKind::sequential, ResidualKind::parallel},
                             &M::residual),
-              [](const M& m) { return m.residual == ResidualKind::parallel; })};
+              [](const M& m) { return m.residual == ResidualKind::parallel; }),
+      said_if(word_field<M>({.key = "norm_place",
+                             .help = "whether norms stand before attention and the MLP, after "
+                                     "them, or both"},
+                            std::vector{NormPlace::before, NormPlace::after, NormPlace::both},
+                            &M::norm_place),
+              [](const M& m) { return m.norm_place != NormPlace::before; }),
+      said_if(word_field<M>({.key = "query_key_norm",
+                             .help = "RMS norms of queries and keys: none, of each of the heads, "
+                                     "or over all"},
+                            std::vector{QueryKeyNormKind::none, QueryKeyNormKind::heads,
+                                        QueryKeyNormKind::all},
+                            &M::query_key_norm),
+              [](const M& m) { return m.query_key_norm != QueryKeyNormKind::none; }),
+      said_if(text_field<M>({.key = "layer_pattern",
+                             .help = "kinds of layers that repeat, as in \"attention "
+                                     "window_tokens=4096, attention\""},
+                            &M::layer_pattern),
+              [](const M& m) { return !m.layer_pattern.empty(); })};
 }
 
 std::vector<Field<Model>> rows() {
@@ -179,6 +198,15 @@ const char* name(ResidualKind kind) {
   return kind == ResidualKind::parallel ? "parallel" : "sequential";
 }
 
+const char* name(NormPlace place) {
+  constexpr const char* names[]{"before", "after", "both"};
+  return names[static_cast<int>(place)];
+}
+const char* name(QueryKeyNormKind kind) {
+  constexpr const char* names[]{"none", "heads", "all"};
+  return names[static_cast<int>(kind)];
+}
+
 std::string block_shape(const Model& model) {
   std::string text;
   const auto say = [&text](bool differs, const std::string& what) {
@@ -196,6 +224,11 @@ std::string block_shape(const Model& model) {
   say(!model.biases, "no biases");
   say(!model.tied(), "untied embeddings");
   say(model.residual == ResidualKind::parallel, "parallel residual");
+  say(model.norm_place == NormPlace::after, "norms after attention and the MLP");
+  say(model.norm_place == NormPlace::both, "norms before and after attention and the MLP");
+  say(model.query_key_norm == QueryKeyNormKind::heads, "norms of each head's queries and keys");
+  say(model.query_key_norm == QueryKeyNormKind::all, "norms of all queries and of all keys");
+  say(!model.layer_pattern.empty(), "layers " + model.layer_pattern);
   return text;
 }
 
@@ -222,7 +255,12 @@ std::string contradiction(const Model& model) {
   if (is_scaled(model) && model.rotary.low >= model.rotary.high) {
     return "rotary_low must be less than rotary_high";
   }
-  return "";
+  if (model.residual == ResidualKind::parallel && model.norm_place != NormPlace::before) {
+    return std::string("norm_place = \"") + name(model.norm_place) +
+           "\" needs residual = \"sequential\", as a parallel one adds attention and the MLP "
+           "before anything else";
+  }
+  return pattern_fault(model.layer_pattern);
 }
 
 std::string described(const Model& model) {
@@ -252,7 +290,8 @@ double weights_in_products(const Model& model) {
 double parameter_count(const Model& model) {
   const auto h = static_cast<double>(model.hidden);
   const double norm = is_rms(model) ? h : 2 * h;
-  double block = weights_in_products(model) + 2 * norm;
+  double block = weights_in_products(model) + static_cast<double>(model.norms_of_block()) * norm +
+                 static_cast<double>(model.query_key_scales());
   if (model.biases) {
     block += static_cast<double>(model.qkv_columns() + model.up_columns()) + 2 * h;
   }
@@ -274,7 +313,8 @@ Flops model_flops(const Model& model, std::int64_t sequences, Recompute recomput
   // Both are exactly 1 of a GPT.
   const double products = weights_in_products(model) / (12 * h * h);
   const double attention = static_cast<double>(model.attention_columns()) / h;
-  return {passes * b * s * l * h * h * (products + attention * s / (6 * h) + head)};
+  const double seen = mean_window(model);
+  return {passes * b * s * l * h * h * (products + attention * seen / (6 * h) + head)};
 }
 
 std::string model_flops_convention(const Model& model, Recompute recompute) {

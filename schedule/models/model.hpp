@@ -21,11 +21,15 @@ enum class PositionKind : std::uint8_t { learned, rotary };
 enum class MlpKind : std::uint8_t { gelu, swiglu };
 enum class EmbeddingsKind : std::uint8_t { tied, untied };
 enum class ResidualKind : std::uint8_t { sequential, parallel };
+enum class NormPlace : std::uint8_t { before, after, both };  // of attention, and of the MLP
+enum class QueryKeyNormKind : std::uint8_t { none, heads, all };
 const char* name(NormKind kind);
 const char* name(PositionKind kind);
 const char* name(MlpKind kind);
 const char* name(EmbeddingsKind kind);
 const char* name(ResidualKind kind);
+const char* name(NormPlace place);
+const char* name(QueryKeyNormKind kind);
 
 // Rotary positions (Su et al., arXiv:2104.09864): columns i and i + d/2 of a head of d turn by
 // position x base^(-2i/d). Llama 3.1 slows frequencies of more than trained_tokens / low tokens a
@@ -58,6 +62,9 @@ struct Model {
   bool biases = true;          // of the four products
   EmbeddingsKind embeddings = EmbeddingsKind::tied;
   ResidualKind residual = ResidualKind::sequential;  // parallel: the MLP reads the block's input
+  NormPlace norm_place = NormPlace::before;          // after: of what joins the residual stream
+  QueryKeyNormKind query_key_norm = QueryKeyNormKind::none;  // RMS norms behind QKV
+  std::string layer_pattern{};  // kinds of layers (layer_pattern.hpp) that repeat; empty: all alike
 
   // What 0 stands for.
   std::int64_t kv_heads() const { return key_value_heads == 0 ? heads : key_value_heads; }
@@ -71,6 +78,14 @@ struct Model {
   // Of SwiGLU gate and value stand side by side, column by column.
   std::int64_t up_columns() const { return mlp == MlpKind::swiglu ? 2 * width() : width(); }
   bool tied() const { return embeddings == EmbeddingsKind::tied; }
+  // Of what the MLP or attention reads, of what it makes, or of both.
+  std::int64_t norms_of_block() const { return norm_place == NormPlace::both ? 4 : 2; }
+  // Elements of the scales of norms of queries and keys.
+  std::int64_t query_key_scales() const {
+    if (query_key_norm == QueryKeyNormKind::none) return 0;
+    const bool all = query_key_norm == QueryKeyNormKind::all;
+    return (all ? heads + kv_heads() : 2) * head_columns();
+  }
 };
 
 // Elements of the weights of a block that are in products: QKV, projection, up, down.
@@ -110,7 +125,8 @@ double parameter_count(const Model& model);
 // 96 B s l h^2 (1 + s/(6h) + V/(16 l h)) with full recompute counted, 72 and V/(12 l h) without.
 // Attention is counted in full, although a causal kernel skips half. Of other blocks by the same
 // rule: 12 h^2 stands for the weights of a block's products, key-value heads and SwiGLU as they
-// are, and s/(6h) is of the columns of all heads instead of h.
+// are, and s/(6h) is of the columns of all heads instead of h. In layers with a window s is at most
+// the window.
 Flops model_flops(const Model& model, std::int64_t sequences, Recompute recompute);
 // "Narayanan et al. SC21 eq. 3, recompute counted" or the like: goes next to every flop/s figure.
 std::string model_flops_convention(const Model& model, Recompute recompute);

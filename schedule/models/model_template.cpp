@@ -14,6 +14,7 @@ namespace fourfold::inline schedule::inline models {
 namespace {
 
 constexpr const char* example = "gpt2-124m";
+constexpr const char* another = "llama3.1-8b";  // which has what the first leaves out
 
 constexpr const char* head =
     "A model of your own: equal transformer blocks between an embedding and a head. Save this, "
@@ -21,13 +22,6 @@ constexpr const char* head =
     "  fourfold models template > my-model.toml\n"
     "  fourfold project --platform frontier --model my-model.toml --devices 64\n"
     "`fourfold models` lists those that are shipped. docs/campaigns.md has the keys as a table.";
-
-std::string in_comment(const std::string& text) {
-  std::istringstream lines(wrapped(text, line_width - 2));
-  std::string result;
-  for (std::string line; std::getline(lines, line);) result += "# " + line + '\n';
-  return result;
-}
 
 // "a whole number from 1 to 10000, as ..."
 std::string what_it_may_be(const FieldFacts& field) {
@@ -57,6 +51,13 @@ std::string written(const FieldValue& value) {
 
 }  // namespace
 
+std::string in_comment(const std::string& text) {
+  std::istringstream lines(wrapped(text, line_width - 2));
+  std::string result;
+  for (std::string line; std::getline(lines, line);) result += "# " + line + '\n';
+  return result;
+}
+
 std::string model_file_text(const Model& model) {
   std::string text;
   for (const auto& [key, value] : model_fields().values(model)) {
@@ -67,13 +68,17 @@ std::string model_file_text(const Model& model) {
 
 std::string model_template() {
   const FieldValues values = model_fields().values(read_model(example));
+  const FieldValues others = model_fields().values(read_model(another));
   std::string text = in_comment(head);
   for (const FieldFacts& field : model_fields().facts()) {
     const auto value = values.find(field.key);
     const bool said = value != values.end();
     text += '\n' + in_comment(field.key + ": " + field.help + "; " + what_it_may_be(field) +
                               (said ? "." : ". May be left out."));
-    text += said ? field.key + " = " + written(value->second) + '\n' : "# " + field.key + " =\n";
+    const auto typical = others.find(field.key);
+    text += said                      ? field.key + " = " + written(value->second) + '\n'
+            : typical == others.end() ? "# " + field.key + " =\n"
+                                      : '#' + field.key + " = " + written(typical->second) + '\n';
   }
   return text;
 }

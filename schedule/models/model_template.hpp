@@ -7,6 +7,9 @@
 
 namespace fourfold::inline schedule::inline models {
 
+// Lines of a text as comments of such a file.
+std::string in_comment(const std::string& text);
+
 // read_model reads the same model from it, whatever its block.
 std::string model_file_text(const Model& model);
 

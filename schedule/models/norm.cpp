@@ -38,9 +38,12 @@ Forward<Norm::Saved> Norm::forward(const Recording& in, Id input) const {
   saved.squares = r.reduce({functions::row_squares, label_ + ".squares", Precision::fp32},
                            with_statistics({}, saved, {}));
   saved.squares = r.all_reduce(saved.squares, Axis::y, Hiding::never);
-  return {
-      r.map(in.stored(kind_->forward, label_), with_statistics({}, saved, {parameters_.weight})),
-      saved};
+  return {again(in, saved), saved};
+}
+
+Id Norm::again(const Recording& in, const Saved& saved) const {
+  return in.r.map(in.stored(kind_->forward, label_),
+                  with_statistics({}, saved, {parameters_.weight}));
 }
 
 Id Norm::backward(const Recording& in, const Saved& saved, Id gradient) const {

@@ -17,6 +17,8 @@ class Norm {
   Norm(Recorder& r, Label label, const Model& model, SmallGradients& small);
 
   Forward<Saved> forward(const Recording& in, Id input) const;
+  // The output once more, from what was kept.
+  Id again(const Recording& in, const Saved& saved) const;
   // Gradient of the input, and of the parameters to the small gradients.
   Id backward(const Recording& in, const Saved& saved, Id gradient) const;
 

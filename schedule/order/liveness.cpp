@@ -5,13 +5,12 @@
 
 namespace fourfold::inline schedule::inline order {
 
-namespace {
-
-// Whether a result may be written over an operand that is read for the last time.
-bool in_place(const Op& op) {
+bool may_run_in_place(const Op& op) {
   return (op.kind == OpKind::map && op.function->in_place) || op.kind == OpKind::add ||
          op.kind == OpKind::pack || op.kind == OpKind::unpack;
 }
+
+namespace {
 
 class Lifetimes {
  public:
@@ -112,7 +111,7 @@ class Lifetimes {
 
   void compute(const Issue& step, const Op& op) {
     if (op.kind == OpKind::cut) return cut(step, op);
-    if (in_place(op)) {
+    if (may_run_in_place(op)) {
       schedule_.stream.push_back(step);
       release_dead_inputs(op);
       allocate_outputs(op);

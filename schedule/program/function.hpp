@@ -17,11 +17,9 @@ enum class ResultShape : std::uint8_t {
   per_row,   // so many numbers for each row of the first operand: owed along what cuts its columns
   per_column,     // so many for each of its columns: owed along what cuts its rows; a gradient
   single,         // one number: owed along everything that cuts the operand
-  attended,       // queries, keys and values in, as many columns out as the queries have
-  attended_from,  // the gradient of that
+  own,            // as the function's own rule says
   gated,          // half the columns: pairs of columns in, one out; a map
   gated_from,     // the gradient of that; a map
-  paired,         // for each head one number for each token of its sequence
   looked_up,      // a row of the table for each word: owed along what cuts the table's rows
   looked_up_from  // the table's gradient: owed along what cuts the words
 };
@@ -53,9 +51,28 @@ struct HeadProduct {
   HeadPart result = HeadPart::columns;
 };
 
-// Flops of an operation on its local first operand: rows, columns, tokens of a sequence, and heads
-// of a group. Element-wise work is counted as bytes, so most functions have none.
-using CountFlops = double (*)(double rows, double cols, double sequence, double group);
+// What an operation says to its function beside operands. Each function reads those that it knows.
+struct Attributes {
+  std::int64_t sequence = 0;  // tokens of a sequence
+  std::int64_t group = 1;     // heads of queries that share a head of keys and values
+  std::int64_t heads = 0;     // of queries, on all devices
+  std::int64_t window = 0;    // tokens that one looks at, itself and those before; 0: all
+
+  bool operator==(const Attributes&) const = default;
+  // Tokens that one of a sequence looks at in the mean.
+  double seen() const {
+    const auto s = static_cast<double>(sequence), w = static_cast<double>(window);
+    if (window == 0 || window >= sequence) return (s + 1) / 2;
+    return w - w * (w - 1) / (2 * s);
+  }
+};
+
+// Flops of an operation on its local first operand: rows and columns. Element-wise work is counted
+// as bytes, so most functions have none.
+using CountFlops = double (*)(double rows, double cols, const Attributes& attributes);
+
+// A shape that follows from the first operand's.
+using ShapeRule = Shape (*)(const Shape& first, const Attributes& attributes);
 
 struct Function {
   const char* name;
@@ -70,6 +87,8 @@ struct Function {
   // Attention whose parts are kernels of their own, one after the other: each reads its parts once
   // and writes one, whatever `traffic` says, and all have equally many flops.
   std::span<const HeadProduct> products{};
+  ShapeRule shape = nullptr;       // of the result, if it is the function's own
+  ShapeRule parameters = nullptr;  // of an operand that may lie otherwise than the first
 };
 
 namespace functions {
@@ -82,28 +101,47 @@ constexpr double part_of(double whole, HeadPart part, double group) {
 constexpr double queries_of(double cols, double group) {
   return part_of(cols, HeadPart::queries, group);
 }
-// Multiply-add counted as two. Causal attention over sequences of s: half of the full 4 s tokens
-// and columns of queries, diagonal included; backward 5/2 of it, as a kernel does that repeats the
-// scores.
-inline double attention_flops(double rows, double cols, double sequence, double group) {
-  return 2.0 * (sequence + 1) * rows * queries_of(cols, group);
+// Multiply-add counted as two. Causal attention: of every token with those that it sees, diagonal
+// included; backward 5/2 of it, as a kernel does that repeats the scores.
+inline double attention_flops(double rows, double cols, const Attributes& of) {
+  return 4.0 * of.seen() * rows * queries_of(cols, static_cast<double>(of.group));
 }
-inline double attention_backward_flops(double rows, double cols, double sequence, double) {
-  return 5.0 * (sequence + 1) * rows * cols;
+inline double attention_backward_flops(double rows, double cols, const Attributes& of) {
+  return 10.0 * of.seen() * rows * cols;
 }
-// Products of heads compute the masked half as well: 2 s tokens and columns of queries each.
-inline double product_of_qkv_flops(double rows, double cols, double sequence, double group) {
-  return 2.0 * sequence * rows * queries_of(cols, group);
+// Products of heads compute what is masked as well: 2 s tokens and columns of queries each.
+inline double product_of_qkv_flops(double rows, double cols, const Attributes& of) {
+  return 2.0 * static_cast<double>(of.sequence) * rows *
+         queries_of(cols, static_cast<double>(of.group));
 }
-inline double product_of_gradient_flops(double rows, double cols, double sequence, double) {
-  return 2.0 * sequence * rows * cols;
+inline double product_of_gradient_flops(double rows, double cols, const Attributes& of) {
+  return 2.0 * static_cast<double>(of.sequence) * rows * cols;
 }
-inline double three_products_of_gradient_flops(double rows, double cols, double sequence, double) {
-  return 6.0 * sequence * rows * cols;
+inline double three_products_of_gradient_flops(double rows, double cols, const Attributes& of) {
+  return 6.0 * static_cast<double>(of.sequence) * rows * cols;
+}
+// Queries, keys and values in, as many columns out as the queries have; the gradient of that; and
+// for each head one number for each token of its sequence.
+inline Shape attended(const Shape& qkv, const Attributes& of) {
+  Shape shape = qkv;
+  shape.cols = shape.cols * of.group / (of.group + 2);
+  return shape;
+}
+inline Shape attended_from(const Shape& gradient, const Attributes& of) {
+  Shape shape = gradient;
+  shape.cols = shape.cols * (of.group + 2) / of.group;
+  return shape;
+}
+inline Shape paired(const Shape& first, const Attributes& of) {
+  Shape shape = first;
+  shape.cols = of.heads * of.sequence;
+  return shape;
 }
 
 // Where an operation's kind says it all: products, sums, packs, collectives.
 inline constexpr Function none{""};
+// A product whose factors have a scale for each 32 elements.
+inline constexpr Function mx_product{"mx"};
 
 // Maps.
 inline constexpr Function layer_norm{"layer_norm"};
@@ -129,6 +167,11 @@ inline constexpr Function softmax_loss{"softmax_loss"};
 inline constexpr Function softmax_backward{"softmax_backward"};
 // Elements change their width, so that both buffers are needed.
 inline constexpr Function cast{.name = "cast", .linear = true, .in_place = false};
+// The same to 8 bits: with a scale that is known before, one that is found first, or one for each
+// 32 elements along rows and columns.
+inline constexpr Function cast_delayed{.name = "cast_delayed", .in_place = false};
+inline constexpr Function cast_current{.name = "cast_current", .in_place = false};
+inline constexpr Function cast_mx{.name = "cast_mx", .in_place = false};
 inline constexpr Function norm_factor{"norm_factor"};
 
 // Reductions.
@@ -149,32 +192,37 @@ inline constexpr Function loss_sum{"loss_sum", ResultShape::single};
 // Attention: local, as rows are cut by whole sequences and columns by whole heads. Fused, in one
 // kernel that holds no more than a block of scores at a time; its backward repeats them.
 inline constexpr Function attention{
-    .name = "forward", .result = ResultShape::attended, .flops = attention_flops};
-inline constexpr Function attention_backward{
-    .name = "backward", .result = ResultShape::attended_from, .flops = attention_backward_flops};
+    .name = "forward", .result = ResultShape::own, .flops = attention_flops, .shape = attended};
+inline constexpr Function attention_backward{.name = "backward",
+                                             .result = ResultShape::own,
+                                             .flops = attention_backward_flops,
+                                             .shape = attended_from};
 
 // Attention unfused: scores = Q K^T, probabilities = softmax of what the mask leaves, context = P
 // V, each through memory. The softmax scales and masks as one kernel.
 inline constexpr HeadProduct score_products[]{
     {GemmForm::nt, {0, HeadPart::queries}, {0, HeadPart::keys}, HeadPart::pairs}};
 inline constexpr Function scores{.name = "scores",
-                                 .result = ResultShape::paired,
+                                 .result = ResultShape::own,
                                  .flops = product_of_qkv_flops,
-                                 .products = score_products};
+                                 .products = score_products,
+                                 .shape = paired};
 inline constexpr Function causal_softmax{"causal_softmax"};
 inline constexpr HeadProduct context_products[]{
     {GemmForm::nn, {1, HeadPart::pairs}, {0, HeadPart::values}, HeadPart::columns}};
 inline constexpr Function context{.name = "context",
-                                  .result = ResultShape::attended,
+                                  .result = ResultShape::own,
                                   .flops = product_of_qkv_flops,
-                                  .products = context_products};
+                                  .products = context_products,
+                                  .shape = attended};
 // The probabilities' gradient, of the context's and of QKV.
 inline constexpr HeadProduct context_backward_products[]{
     {GemmForm::nt, {0, HeadPart::columns}, {1, HeadPart::values}, HeadPart::pairs}};
 inline constexpr Function context_backward{.name = "context_backward",
-                                           .result = ResultShape::paired,
+                                           .result = ResultShape::own,
                                            .flops = product_of_gradient_flops,
-                                           .products = context_backward_products};
+                                           .products = context_backward_products,
+                                           .shape = paired};
 // The scores' gradient, of the probabilities' and of the probabilities.
 inline constexpr Function causal_softmax_backward{"causal_softmax_backward"};
 // QKV's gradient, of the context's, of QKV, of the probabilities and of the scores' gradient.
@@ -183,9 +231,45 @@ inline constexpr HeadProduct qkv_products[]{
     {GemmForm::tn, {3, HeadPart::pairs}, {1, HeadPart::queries}, HeadPart::keys},
     {GemmForm::tn, {2, HeadPart::pairs}, {0, HeadPart::columns}, HeadPart::values}};
 inline constexpr Function qkv_backward{.name = "qkv_backward",
-                                       .result = ResultShape::attended_from,
+                                       .result = ResultShape::own,
                                        .flops = three_products_of_gradient_flops,
-                                       .products = qkv_products};
+                                       .products = qkv_products,
+                                       .shape = attended_from};
+
+// RMS norms of queries and keys in QKV; values stay. Over all heads, a row's squares of queries and
+// of keys are owed along what cuts the heads, and each column has a scale: of a group those of its
+// queries, then of its key. By head, all heads of queries have the same scales, and all of keys.
+inline Shape scales_of_all(const Shape& qkv, const Attributes& of) {
+  return {
+      1, qkv.cols / (of.group + 2) * (of.group + 1), {{}, qkv.sharding.cols, {}, {}, Owed::sum}};
+}
+inline Shape scales_of_heads(const Shape& qkv, const Attributes& of) {
+  return {1, qkv.cols * (2 * of.group) / (of.heads * (of.group + 2)), {}};
+}
+inline Shape gradient_of_all(const Shape& qkv, const Attributes& of) {
+  Shape shape = scales_of_all(qkv, of);
+  shape.sharding.partial = qkv.sharding.rows.set();
+  return shape;
+}
+inline Shape gradient_of_heads(const Shape& qkv, const Attributes& of) {
+  Shape shape = scales_of_heads(qkv, of);
+  shape.sharding.partial = qkv.sharding.rows.set().united(qkv.sharding.cols.set());
+  return shape;
+}
+inline constexpr Function qk_squares{"qk_squares", ResultShape::per_row};
+inline constexpr Function qk_norm{
+    .name = "qk_norm", .in_place = false, .parameters = scales_of_all};
+inline constexpr Function qk_norm_sums{"qk_norm_sums", ResultShape::per_row};
+inline constexpr Function qk_norm_parameters{
+    .name = "qk_norm_parameters", .result = ResultShape::own, .shape = gradient_of_all};
+inline constexpr Function qk_norm_backward{
+    .name = "qk_norm_backward", .in_place = false, .parameters = scales_of_all};
+inline constexpr Function head_norm{
+    .name = "head_norm", .in_place = false, .parameters = scales_of_heads};
+inline constexpr Function head_norm_parameters{
+    .name = "head_norm_parameters", .result = ResultShape::own, .shape = gradient_of_heads};
+inline constexpr Function head_norm_backward{
+    .name = "head_norm_backward", .in_place = false, .parameters = scales_of_heads};
 
 // Lookups in a table whose rows are cut.
 inline constexpr Function lookup{

@@ -18,6 +18,22 @@ StepOptions in_effect(StepOptions options, const ProcessGrid& grid) {
       options.in_flight_blocks = usual.in_flight_blocks;
     }
   }
+  // Masters that lie otherwise than the weights do are not gathered.
+  if (grid.extent(Axis::z) == 1 || options.cuts_optimizer() || options.offloads()) {
+    options.weight_gather_precision = usual.weight_gather_precision;
+  }
+  const bool gathers_again =
+      options.recompute == Recompute::full || options.recompute == Recompute::mlp;
+  if (!gathers_again && options.weight_gather == WeightGather::per_pass) {
+    options.weight_gather = usual.weight_gather;
+  }
+  const bool nothing_to_select =
+      options.recompute == Recompute::selective && options.attention == AttentionKernel::fused;
+  if (options.recompute == Recompute::none || nothing_to_select) {
+    options.recompute_every = usual.recompute_every;
+    options.recompute_layers = usual.recompute_layers;
+  }
+  if (grid.extent(Axis::pipe) == 1) options.layers_per_stage = usual.layers_per_stage;
   if (grid.extent(Axis::x) == 1) options.sequence_parallel = usual.sequence_parallel;
   return options;
 }

@@ -13,13 +13,25 @@ const char* name(Axis axis) {
 }
 
 std::optional<Axis> axis_called(const std::string& word) {
-  constexpr std::array<std::pair<const char*, Axis>, 4> others{
-      {{"tp", Axis::x}, {"fsdp", Axis::z}, {"dp", Axis::data}, {"pp", Axis::pipe}}};
+  constexpr std::array<std::pair<const char*, Axis>, 10> others{{{"tp", Axis::x},
+                                                                 {"tensor", Axis::x},
+                                                                 {"fsdp", Axis::z},
+                                                                 {"shard", Axis::z},
+                                                                 {"dp", Axis::data},
+                                                                 {"ddp", Axis::data},
+                                                                 {"replicate", Axis::data},
+                                                                 {"pp", Axis::pipe},
+                                                                 {"pipeline", Axis::pipe},
+                                                                 {"stages", Axis::pipe}}};
+  std::string small = word;
+  for (char& letter : small) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  }
   for (Axis axis : all_axes) {
-    if (word == name(axis)) return axis;
+    if (small == name(axis)) return axis;
   }
   for (const auto& [other, axis] : others) {
-    if (word == other) return axis;
+    if (small == other) return axis;
   }
   return std::nullopt;
 }
@@ -100,6 +112,13 @@ std::optional<std::int64_t> number_at(const std::string& text, std::size_t& posi
   return number;
 }
 
+// What others cut that is whole here, and why it must be.
+const char* why_whole(const std::string& called) {
+  if (called == "cp") return "there is no context parallelism: sequences stay whole";
+  if (called == "ep") return "there are no experts: blocks are dense";
+  return nullptr;
+}
+
 Axis axis_in(const std::string& text, const std::string& called) {
   if (const std::optional<Axis> axis = axis_called(called)) return *axis;
   refuse(text, "'" + called +
@@ -116,10 +135,17 @@ Coordinates named_extents(const std::string& text) {
     if (equals == std::string::npos) {
       refuse(text, "write each extent with its axis, such as x=8,data=8,pipe=16");
     }
-    const Axis axis = axis_in(text, text.substr(position, equals - position));
+    const std::string called = text.substr(position, equals - position);
     position = equals + 1;
     const auto number = number_at(text, position);
-    if (!number || (position < text.size() && text[position] != ',')) {
+    const bool whole = number && (position == text.size() || text[position] == ',');
+    if (const char* why = why_whole(called)) {
+      if (!whole || *number != 1) refuse(text, called + " must be 1, as " + why);
+      if (position++ == text.size()) break;
+      continue;
+    }
+    const Axis axis = axis_in(text, called);
+    if (!whole) {
       refuse(text, std::string("the extent of axis ") + name(axis) + " must be a whole number");
     }
     std::int64_t& extent = extents[static_cast<std::size_t>(axis)];

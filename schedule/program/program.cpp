@@ -4,12 +4,17 @@
 namespace fourfold::inline schedule::inline program {
 
 const char* name(Precision precision) {
-  constexpr const char* names[]{"bf16", "fp32", "int32"};
+  constexpr const char* names[]{"bf16", "fp32", "int32", "fp8"};
   return names[static_cast<int>(precision)];
 }
 
+const char* name(ProductPrecision products) {
+  constexpr const char* names[]{"stored", "fp8-delayed", "fp8-current", "mxfp8"};
+  return names[static_cast<int>(products)];
+}
+
 const char* name(Recompute recompute) {
-  constexpr const char* names[]{"none", "full", "selective"};
+  constexpr const char* names[]{"none", "full", "selective", "mlp", "norms"};
   return names[static_cast<int>(recompute)];
 }
 
@@ -18,6 +23,7 @@ const char* name(AttentionKernel kernel) {
 }
 
 const char* name(WeightGather gather) {
+  if (gather == WeightGather::per_pass) return "per-pass";
   return gather == WeightGather::keep ? "keep" : "per-micro-batch";
 }
 

@@ -124,8 +124,7 @@ struct Op {
   Direction direction = Direction::pieces;  // gathers, reduce-scatters
   Hiding hiding = Hiding::never;            // collectives, messages
   bool deferrable = false;                  // may wait with its operands: gradient book-keeping
-  std::int64_t sequence = 0;  // attention, its softmax, rotary positions: tokens of a sequence
-  std::int64_t group = 1;     // the same: heads of queries that share a head of keys and values
+  Attributes attributes{};                  // what its function asks for
   Id bucket = -1;  // update: room on the device for state that comes from the host; an output
   // Of a collective of several values, which are sent as one, the k-th result is of the k-th input.
   std::vector<Id> inputs{};

@@ -171,17 +171,23 @@ Id Recorder::map(const Result& result, const std::vector<Id>& operands) {
   for (Id operand : operands) {
     const Value& other =
         result.function.linear ? program_[operand] : complete(operand, operation.c_str());
-    if (!lies_as(first.shape, other.shape) && !lies_as(shape, other.shape)) {
+    const ShapeRule parameters = result.function.parameters;
+    const bool beside =
+        parameters != nullptr && other.shape == parameters(first.shape, result.attributes);
+    if (!beside && !lies_as(first.shape, other.shape) && !lies_as(shape, other.shape)) {
       refuse(operation,
              "operands lie differently: " + described(first) + " and " + described(other));
     }
   }
   Value value{result.label, shape, result.precision, first.role, false, first.members};
-  return emit({.kind = OpKind::map, .function = &result.function, .inputs = operands},
+  return emit({.kind = OpKind::map,
+               .function = &result.function,
+               .attributes = result.attributes,
+               .inputs = operands},
               std::move(value));
 }
 
-Id Recorder::attention(const Result& result, const std::vector<Id>& operands, const Heads& heads) {
+Id Recorder::attention(const Result& result, const std::vector<Id>& operands) {
   const Value& first = complete(operands.at(0), "attention");
   Shape shape = first.shape;
   if (shape.rows.constant()) refuse("attention", "rows must be tokens");
@@ -192,27 +198,16 @@ Id Recorder::attention(const Result& result, const std::vector<Id>& operands, co
              "operands lie differently: " + described(first) + " and " + described(other));
     }
   }
-  OpKind kind = OpKind::attention;
-  switch (result.function.result) {
-    case ResultShape::attended:
-      shape.cols = shape.cols * heads.group / (heads.group + 2);
-      break;
-    case ResultShape::attended_from:
-      shape.cols = shape.cols * (heads.group + 2) / heads.group;
-      break;
-    case ResultShape::paired:
-      shape.cols = heads.count * heads.sequence;
-      break;
-    case ResultShape::as_first:
-      kind = OpKind::map;
-      break;
-    default:
-      refuse("attention", std::string(result.function.name) + " is no attention");
+  OpKind kind = OpKind::map;
+  if (result.function.shape != nullptr) {
+    kind = OpKind::attention;
+    shape = result.function.shape(shape, result.attributes);
+  } else if (result.function.result != ResultShape::as_first) {
+    refuse("attention", std::string(result.function.name) + " is no attention");
   }
   return emit({.kind = kind,
                .function = &result.function,
-               .sequence = heads.sequence,
-               .group = heads.group,
+               .attributes = result.attributes,
                .inputs = operands},
               {result.label, shape, result.precision, Role::activation, false, {}});
 }
@@ -266,11 +261,18 @@ Id Recorder::reduce(const Result& result, const std::vector<Id>& operands, std::
       shape.rows = shape.cols = 1;
       shape.sharding.partial = cuts(operands[0]);
       break;
+    case ResultShape::own:
+      shape = result.function.shape(first.shape, result.attributes);
+      role = Role::gradient;
+      break;
     default:
       refuse(operation, "is no reduction");
   }
   shape.sharding.owed = result.function.owed;
-  return emit({.kind = OpKind::reduce, .function = &result.function, .inputs = operands},
+  return emit({.kind = OpKind::reduce,
+               .function = &result.function,
+               .attributes = result.attributes,
+               .inputs = operands},
               {result.label, shape, result.precision, role, false, {}});
 }
 

@@ -14,14 +14,7 @@ struct Result {
   const Function& function;
   Label label;
   Precision precision = Precision::bf16;
-};
-
-// What attention cuts its operands into: sequences of so many tokens, so many heads of queries, of
-// which as many as a group share one head of keys and values.
-struct Heads {
-  std::int64_t sequence = 0;
-  std::int64_t count = 0;
-  std::int64_t group = 1;
+  Attributes attributes{};
 };
 
 // Whether collectives of several values are one each, or one that sends all of them.
@@ -94,13 +87,13 @@ class Recorder {
 
   // Element by element; the first operand gives the shape. Further operands are equally sharded, or
   // row statistics, column vectors, or per-sequence tables that lie as the first one does; of gated
-  // maps also such as lie as the result.
+  // maps also such as lie as the result; or parameters as the function says.
   Id map(const Result& result, const std::vector<Id>& operands);
   // Tokens x h from tokens x 3h (forward), where keys and values have as many heads as queries;
   // tokens x 3h from gradient, qkv and output (backward); unfused, its products and its softmax,
   // which is a map of tokens x (heads s) that knows what a sequence is, as that of rotary positions
   // is one of tokens x 3h.
-  Id attention(const Result& result, const std::vector<Id>& operands, const Heads& heads);
+  Id attention(const Result& result, const std::vector<Id>& operands);
   // Rows of a table (owed along the axes that cut its rows), or the table's gradient.
   Id lookup(const Result& result, Id table_or_gradient, Id tokens, const Shape& table);
   // Row statistics (tokens x cols, owed along column axes), column sums (owed along row axes), and

@@ -27,13 +27,18 @@ Field<Options> reduction(FieldFacts facts, std::vector<Precision> choices,
   return field;
 }
 
-Field<Options> rank_order(FieldFacts facts) {
-  return {
-      std::move(facts),
-      [](const Options& options) -> std::optional<FieldValue> { return options.rank_order.str(); },
-      [](Options& options, const FieldValue& value) {
-        options.rank_order = RankOrder::parse(std::get<std::string>(value));
-      }};
+// Of a type that reads and writes its own text.
+template <typename Text>
+Field<Options> text_field(FieldFacts facts, Text Options::*member) {
+  facts.kind = FreeText{};
+  facts.optional = true;
+  return {std::move(facts),
+          [member](const Options& options) -> std::optional<FieldValue> {
+            return (options.*member).str();
+          },
+          [member](Options& options, const FieldValue& value) {
+            options.*member = Text::parse(std::get<std::string>(value));
+          }};
 }
 
 std::vector<Field<Options>> rows() {
@@ -50,13 +55,37 @@ std::vector<Field<Options>> rows() {
                    "weights are fp32",
            .numbers = true},
           std::vector{Precision::bf16, Precision::fp32}, &Options::precision),
+      word_field<Options>(
+          {.key = "products",
+           .flag = "--products",
+           .help = "factors of the products of blocks: as stored, or cast to 8 bits with one scale "
+                   "a matrix, of past steps or its own, or one for each 32 elements",
+           .numbers = true,
+           .optional = true},
+          std::vector{ProductPrecision::stored, ProductPrecision::fp8_delayed,
+                      ProductPrecision::fp8_current, ProductPrecision::mxfp8},
+          &Options::products),
       word_field<Options>({.key = "recompute",
                            .flag = "--recompute",
                            .help = "activation checkpointing, which repeats each block's forward "
                                    "pass in backward, or selectively only the scores and softmax "
-                                   "of unfused attention (of a fused one nothing: as none)"},
-                          std::vector{Recompute::full, Recompute::none, Recompute::selective},
+                                   "of unfused attention (of a fused one nothing: as none), or of "
+                                   "each block the MLP, or the norms before products"},
+                          std::vector{Recompute::full, Recompute::none, Recompute::selective,
+                                      Recompute::mlp, Recompute::norms},
                           &Options::recompute),
+      number_field<Options>({.key = "recompute_every",
+                             .flag = "--recompute-every",
+                             .help = "recompute the last of every so many layers of a stage, or of "
+                                     "a chunk of it",
+                             .optional = true},
+                            {}, &Options::recompute_every),
+      number_field<Options>({.key = "recompute_layers",
+                             .flag = "--recompute-layers",
+                             .help = "recompute only the first so many layers of a stage, or of a "
+                                     "chunk of it; 0: all",
+                             .optional = true},
+                            {.least = 0}, &Options::recompute_layers),
       word_field<Options>({.key = "attention",
                            .flag = "--attention",
                            .help = "in one kernel that keeps no scores, or as products and a "
@@ -88,11 +117,13 @@ std::vector<Field<Options>> rows() {
                              .flag = "--in-flight-blocks",
                              .help = "blocks whose reduce-scatters may be in flight"},
                             {.most = most_in_flight_blocks}, &Options::in_flight_blocks),
-      word_field<Options>({.key = "weight_gather",
-                           .flag = "--weight-gather",
-                           .help = "gather weights along z anew for every micro-batch, or once"},
-                          std::vector{WeightGather::per_micro_batch, WeightGather::keep},
-                          &Options::weight_gather),
+      word_field<Options>(
+          {.key = "weight_gather",
+           .flag = "--weight-gather",
+           .help = "gather weights along z anew for every micro-batch, for each "
+                   "of its passes, or once"},
+          std::vector{WeightGather::per_micro_batch, WeightGather::per_pass, WeightGather::keep},
+          &Options::weight_gather),
       word_field<Options>(
           {.key = "gradient_reduction",
            .flag = "--gradient-reduction",
@@ -118,6 +149,12 @@ std::vector<Field<Options>> rows() {
                              .help = "of layers on each stage, for the interleaved order",
                              .optional = true},
                             {}, &Options::chunks),
+      text_field({.key = "layers_per_stage",
+                  .flag = "--layers-per-stage",
+                  .help = "of each stage of a pipeline, or of each chunk in the order of the "
+                          "model, such as 15,14x16,15; else as evenly as it goes, the rest "
+                          "in the middle"},
+                 &Options::layers_per_stage),
       number_field<Options>({.key = "pipeline_limit",
                              .flag = "--pipeline-limit",
                              .help = "micro-batches in flight in the message-driven order; 0: as "
@@ -155,11 +192,16 @@ std::vector<Field<Options>> rows() {
                                      "and what ZeRO cuts weight by weight",
                              .optional = true},
                             {.least = 0, .most = most_in_bucket}, &Options::data_bucket),
-      rank_order({.key = "rank_order",
+      text_field({.key = "rank_order",
                   .flag = "--rank-order",
-                  .help = "axes, neighbours on the machine first, such as x,y,z,pipe,data",
-                  .kind = FreeText{},
-                  .optional = true}),
+                  .help = "axes, neighbours on the machine first, such as x,y,z,pipe,data"},
+                 &Options::rank_order),
+      word_field<Options>({.key = "weight_gather_precision",
+                           .flag = "--weight-gather-precision",
+                           .help = "of weights gathered along z; fp32: the masters, narrowed then",
+                           .optional = true},
+                          std::vector{Precision::bf16, Precision::fp32},
+                          &Options::weight_gather_precision),
       reduction({.key = "grad_reduce_precision_z",
                  .flag = "--grad-precision-z",
                  .help = "of the reduction along z, unless all is fp32"},

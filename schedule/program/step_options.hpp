@@ -1,9 +1,11 @@
-// The choices that change what a training step costs without changing what it computes; every
-// record prints all of them.
+// The choices of a training step beside model, grid and batch; every record prints all of them.
+// Those that change the numbers trained, beyond the order of sums, are marked in their table
+// (`.numbers`).
 #pragma once
 
 #include <cstdint>
 
+#include "schedule/program/layers_per_stage.hpp"
 #include "schedule/program/rank_order.hpp"
 
 namespace fourfold::inline support {
@@ -13,21 +15,30 @@ class FieldTable;
 
 namespace fourfold::inline schedule::inline program {
 
-enum class Precision : std::uint8_t { bf16, fp32, int32 };
+enum class Precision : std::uint8_t { bf16, fp32, int32, fp8 };
 constexpr std::int64_t bytes_per_element(Precision p) {
+  if (p == Precision::fp8) return 1;
   return p == Precision::bf16 ? 2 : 4;
 }
 const char* name(Precision precision);
 
+// The factors of a block's four products and of their gradients: as they are stored, or cast to 8
+// bits with a scale for each matrix, from what it was in past steps (delayed) or is (current), or
+// with one for each 32 elements (MX). Sums, results, attention, norms, embeddings and logits stay.
+enum class ProductPrecision : std::uint8_t { stored, fp8_delayed, fp8_current, mxfp8 };
+
 // Activation checkpointing: full repeats a block's forward before its backward; selective only the
 // scores and the softmax of unfused attention (Korthikanti et al., arXiv:2205.05198). Fused
-// attention keeps neither, so that nothing is left to select: there, selective is none.
-enum class Recompute : std::uint8_t { none, full, selective };
+// attention keeps neither, so that nothing is left to select: there, selective is none. mlp repeats
+// an MLP from its norm to its activation; norms those before products (Megatron-Core,
+// recompute-modules).
+enum class Recompute : std::uint8_t { none, full, selective, mlp, norms };
 // Attention in one kernel that keeps no scores, or as products and a softmax whose probabilities
 // are kept.
 enum class AttentionKernel : std::uint8_t { fused, unfused };
-// Weights gathered along z anew for every micro-batch (as the published code), or once and kept.
-enum class WeightGather : std::uint8_t { per_micro_batch, keep };
+// Weights gathered along z anew for every micro-batch, once for recompute and backward together; in
+// each of these passes (AxoNN as released); or once and kept.
+enum class WeightGather : std::uint8_t { per_micro_batch, per_pass, keep };
 // Gradients reduce-scattered along z per micro-batch (as the published code), or summed locally
 // first.
 enum class GradientReduction : std::uint8_t { per_micro_batch, accumulated };
@@ -50,6 +61,7 @@ enum class PipelineOrder : std::uint8_t {
 };
 
 const char* name(PipelineOrder order);
+const char* name(ProductPrecision products);
 const char* name(Recompute recompute);
 const char* name(AttentionKernel kernel);
 const char* name(WeightGather gather);
@@ -73,7 +85,12 @@ struct StepOptions {
   // In which weights and activations are kept and sent. fp32 means fp32 throughout: weights are
   // their own masters, and gradients are reduced in fp32 whatever the two precisions below say.
   Precision precision = Precision::bf16;
+  ProductPrecision products = ProductPrecision::stored;
   Recompute recompute = Recompute::full;
+  // Of every n layers of a chunk the last is recomputed (torchtitan), and of a chunk only the first
+  // n (Megatron-LM's recompute-method block); 0: all of them.
+  std::int64_t recompute_every = 1;
+  std::int64_t recompute_layers = 0;
   AttentionKernel attention = AttentionKernel::fused;
   Overlap overlap;
   // Blocks whose reduce-scatters may be in flight before the oldest is waited for: bounds memory.
@@ -82,6 +99,7 @@ struct StepOptions {
   GradientReduction gradient_reduction = GradientReduction::per_micro_batch;
   DataReduction data_reduction = DataReduction::after_backward;
   PipelineOrder order = PipelineOrder::one_f_one_b;
+  LayersPerStage layers_per_stage{};
   std::int64_t chunks = 1;  // of layers on each stage: the virtual stages of the interleaved order
   // Micro-batches in flight in the message-driven order, at most; 0: as many as there are stages.
   std::int64_t pipeline_limit = 0;
@@ -106,6 +124,8 @@ struct StepOptions {
   std::int64_t offload_bucket = 0;
   // Which axis's neighbours are neighbours on the machine.
   RankOrder rank_order{};
+  // In fp32 it is the masters that are gathered along z, and narrowed by who has gathered them.
+  Precision weight_gather_precision = Precision::bf16;
   Precision grad_reduce_precision_z = Precision::bf16;
   Precision grad_reduce_precision_data = Precision::fp32;
   bool operator==(const StepOptions&) const = default;
@@ -113,10 +133,20 @@ struct StepOptions {
   bool cuts_optimizer() const { return zero >= 1; }
   bool cuts_gradients() const { return zero >= 2; }
   bool cuts_weights() const { return zero >= 3; }
+  // Whether the layer at a place of its chunk, from 0 on, is recomputed as `recompute` says.
+  bool recomputes_layer(std::int64_t place) const {
+    return (place + 1) % recompute_every == 0 &&
+           (recompute_layers == 0 || place < recompute_layers);
+  }
+  bool narrows_products() const { return products != ProductPrecision::stored; }
   bool has_buckets() const { return data_bucket > 0; }
   bool offloads() const { return offload_bucket > 0; }
   // Sequence parallelism has cut what is sent already.
   bool cuts_messages() const { return cut_messages && !sequence_parallel; }
+
+  bool gathers_masters() const {
+    return precision == Precision::bf16 && weight_gather_precision == Precision::fp32;
+  }
 
   // The precisions in which gradients are reduced.
   Precision reduce_precision_z() const { return reduce_precision(grad_reduce_precision_z); }

@@ -148,6 +148,24 @@ TEST(SelectiveRecompute, OfFusedAttentionIsNone) {
   EXPECT_EQ(a.memory.peak, b.memory.peak);
 }
 
+// Of the paper's 34 without masks and scores: norms' outputs are two of 2 s b h, which the products
+// behind them keep as their inputs; an MLP from its norm to its activation has one, and 8 and 8 for
+// what the activation reads and makes.
+TEST(Activations, OfOneFunctionThatIsRecomputedAreLeftOut) {
+  for (const Paper& paper : papers()) {
+    for (AttentionKernel attention : {AttentionKernel::fused, AttentionKernel::unfused}) {
+      const std::int64_t scores = attention == AttentionKernel::unfused ? paper.probabilities() : 0;
+      const std::int64_t all = paper.without_pairs() + scores;
+
+      expect_kept(paper, options_of(paper, attention, Recompute::norms),
+                  all - paper.stream(4 * paper.sbh()), paper.norm_statistics());
+      expect_kept(paper, options_of(paper, attention, Recompute::mlp),
+                  all - paper.stream(2 * paper.sbh()) - 16 * paper.sbh() / paper.t,
+                  paper.norm_statistics());
+    }
+  }
+}
+
 // The step is at its peak in the head, where those of all layers are kept, or none is repeated yet.
 TEST(SelectiveRecompute, SavesTheProbabilitiesOfAllLayers) {
   Model deep = model;
@@ -183,7 +201,7 @@ TEST(UnfusedAttention, MovesWhatItsKernelsReadAndWrite) {
   const double pairs = 2.0 * 8 * 24 * 24 * 3, part = 2.0 * 24 * 3 * 64;
   std::map<std::string, double> moved;
   for (const OpClass& op : step.folded.classes) {
-    if (op.sequence > 0) moved[op.function->name] = op_traffic(op, step.sizes).value;
+    if (op.attributes.sequence > 0) moved[op.function->name] = op_traffic(op, step.sizes).value;
   }
 
   const std::map<std::string, double> expected{

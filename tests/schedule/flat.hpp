@@ -79,7 +79,7 @@ inline Flat flat(const Schedule& schedule) {
                              std::to_string(issue.back));
     } else {
       std::string text = std::string(name(op.kind)) + " " + cost_function(p, op)->name + " " +
-                         name(op.form) + " " + std::to_string(op.sequence) + " reads";
+                         name(op.form) + " " + std::to_string(op.attributes.sequence) + " reads";
       for (Id id : op.inputs) text += " [" + size(id) + "]";
       text += " writes";
       for (Id id : op.outputs) text += " [" + size(id) + "]";
@@ -105,7 +105,7 @@ inline Flat flat(const Folded& folded) {
   std::vector<std::string> classes;
   for (const OpClass& c : folded.classes) {
     std::string text = std::string(name(c.kind)) + " " + c.function->name + " " + name(c.form) +
-                       " " + std::to_string(c.sequence) + " reads";
+                       " " + std::to_string(c.attributes.sequence) + " reads";
     for (std::int32_t i : c.reads) text += " [" + size(i) + "]";
     text += " writes";
     for (std::int32_t i : c.writes) text += " [" + size(i) + "]";

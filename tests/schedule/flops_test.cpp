@@ -2,6 +2,7 @@
 // flops of Narayanan et al. in the terms that formula has.
 #include <gtest/gtest.h>
 
+#include "schedule/models/layer_pattern.hpp"
 #include "schedule/models/model_file.hpp"
 #include "tests/schedule/steps.hpp"
 #include "tests/shapes.hpp"
@@ -38,6 +39,17 @@ double attention_flops(const Model& m, std::int64_t sequences, Recompute recompu
   const double passes = (recompute == Recompute::full ? 2 : 1) + 2.5;
   return passes * 2 * number(m.sequence + 1) * number(m.hidden) * number(m.layers) *
          tokens_of(m, sequences) * number(replicas);
+}
+
+// Tokens that one looks at, itself included, in the mean of all layers.
+double seen(const Model& m) {
+  double sum = 0.0;
+  for (const LayerKind& kind : layer_kinds(m, 0, m.layers)) {
+    for (std::int64_t t = 1; t <= m.sequence; ++t) {
+      sum += number(kind.window == 0 ? t : std::min(t, kind.window));
+    }
+  }
+  return sum / number(m.layers * m.sequence);
 }
 
 TEST(ExecutedFlops, SummedOverRanksAreTheAnalyticCount) {
@@ -113,9 +125,13 @@ TEST(ModelFlops, OfOtherBlocksAreThoseOfTheirProducts) {
       StepOptions options;
       options.recompute = recompute;
       const Counts counts = counted(model, options, ProcessGrid(), 4).counts;
-      const double attention = attention_term(model, 4, recompute);
       const double s = number(model.sequence);
-      const double ratio = (recompute == Recompute::full ? 9.0 / 16 : 7.0 / 12) * (s + 1) / s;
+      const double window = mean_window(model);
+      Model plain = model;
+      plain.layer_pattern.clear();
+      const double attention = attention_term(plain, 4, recompute) * window / s;
+      const double ratio =
+          (recompute == Recompute::full ? 9.0 / 16 : 7.0 / 12) * 2 * seen(model) / window;
 
       EXPECT_NEAR((model_flops(model, 4, recompute).value - attention) / counts.gemm.value, 1, 1e-9)
           << model.name;

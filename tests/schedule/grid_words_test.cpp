@@ -37,7 +37,7 @@ TEST(GridWords, ThatAreNoGridHearWhy) {
   for (const char* text : {"x=", "x=a", "x=-1", "x=2 ", "x=2;y=2", "x= 2", "x=,y=2"}) {
     no(text, "the extent of axis x must be a whole number");
   }
-  for (const char* axis : {"w", "X", "", " x", "pipeline"}) {
+  for (const char* axis : {"w", "XX", "", " x", "pipes"}) {
     no(fmt::format("{}=2", axis),
        fmt::format("'{}' is no axis; the axes are x (or tp), y, z (or fsdp), data (or dp) and pipe "
                    "(or pp)",
@@ -96,7 +96,7 @@ TEST(RankOrderWords, ThatAreNoOrderHearWhy) {
     return refusal([&] { RankOrder::parse(text); });
   };
   EXPECT_EQ(heard(""), "'' is no order of ranks: it names no axis");
-  for (const char* word : {"q", "X", " y", ""}) {
+  for (const char* word : {"q", "XX", " y", ""}) {
     const std::string text = fmt::format("x,{},z", word);
     EXPECT_EQ(heard(text), fmt::format("'{}' is no order of ranks: '{}' is no axis; write such as "
                                        "x,y,z,pipe,data, neighbours first",

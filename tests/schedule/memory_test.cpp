@@ -202,6 +202,11 @@ TEST(PeakMemory, MoreInFlightKeptOrRememberedNeverNeedsLess) {
       remember.recompute = Recompute::none;
       repeat.recompute = Recompute::full;
       EXPECT_GE(peak(remember, grid), peak(repeat, grid));
+      StepOptions some = repeat;
+      repeat.recompute_every = repeat.recompute_layers = 1;
+      some.recompute_every = 1;
+      some.recompute_layers = 0;
+      EXPECT_GE(peak(repeat, grid), peak(some, grid)) << "the first layer, or all";
     }
   }
 }

@@ -80,7 +80,9 @@ Misfit expected(const Question& question) {
   if (m.hidden % extent(Axis::x) != 0 || m.hidden % extent(Axis::y) != 0) {
     return Misfit::divisibility;
   }
-  if (extent(Axis::pipe) * o.chunks > m.layers) return Misfit::layers;
+  const std::int64_t ends = o.chunks == 1 ? 0 : 2;
+  if (extent(Axis::pipe) * o.chunks > m.layers + ends) return Misfit::layers;
+  if (extent(Axis::pipe) > m.layers) return Misfit::layers;
   if (!order_fits(o, extent(Axis::pipe))) return Misfit::order;
   if (o.micro_batches == 0) return Misfit::batch;
   const std::int64_t shares = o.micro_batches * extent(Axis::z) * extent(Axis::data);
@@ -139,8 +141,8 @@ std::string sentence(const Question& question, Misfit why) {
     case Misfit::layers:
       text = fmt::format(
           "{} layers cannot be dealt out to {} stages of {} chunk{} each; stages x chunks must be "
-          "at most the layers",
-          m.layers, pipe, o.chunks, o.chunks == 1 ? "" : "s");
+          "at most the layers{}",
+          m.layers, pipe, o.chunks, o.chunks == 1 ? "" : "s", o.chunks == 1 ? "" : " and two more");
       break;
     case Misfit::order:
       text = order_misfit(o, pipe);

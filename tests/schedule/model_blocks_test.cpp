@@ -1,6 +1,7 @@
 // What is said of a block, counted of it and refused, decided again for blocks drawn over all
-// fields.
+// fields; long because every field is drawn, said, counted, refused and read back.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -11,10 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "schedule/models/layer_pattern.hpp"
 #include "schedule/models/model.hpp"
 #include "schedule/models/model_file.hpp"
 #include "schedule/models/model_template.hpp"
 #include "support/field.hpp"
+#include "support/nearest_name.hpp"
 #include "support/whole_file.hpp"
 #include "tests/drawn_steps.hpp"
 #include "tests/refusal.hpp"
@@ -50,6 +53,11 @@ Model drawn_model(std::int64_t number) {
   model.biases = draw.often("biases", 50);
   if (draw.often("untied", 50)) model.embeddings = EmbeddingsKind::untied;
   if (draw.often("parallel", 50)) model.residual = ResidualKind::parallel;
+  model.norm_place = draw.of("place", {NormPlace::before, NormPlace::after, NormPlace::both});
+  model.query_key_norm = draw.of(
+      "query key", {QueryKeyNormKind::none, QueryKeyNormKind::heads, QueryKeyNormKind::all});
+  model.layer_pattern = draw.of<std::string>(
+      "pattern", {"", "attention window_tokens=4", "attention window_tokens=3, attention"});
   return model;
 }
 
@@ -80,6 +88,12 @@ std::string expected_contradiction(const Model& m) {
   }
   const bool scaled = rotary && m.rotary.scaling != 1.0;
   if (scaled && !(m.rotary.low < m.rotary.high)) return "rotary_low must be less than rotary_high";
+  if (m.residual == ResidualKind::parallel && m.norm_place != NormPlace::before) {
+    return fmt::format(
+        "norm_place = \"{}\" needs residual = \"sequential\", as a parallel one adds attention and "
+        "the MLP before anything else",
+        name(m.norm_place));
+  }
   return "";
 }
 
@@ -92,7 +106,7 @@ TEST(Blocks, ThatCannotBeAreRefusedInWords) {
 
     EXPECT_EQ(contradiction(model), why) << described(model);
   }
-  EXPECT_EQ(heard.size(), 4U);
+  EXPECT_EQ(heard.size(), 5U);
   for (const auto& [start, times] : heard) EXPECT_GT(times, 20) << start;
 }
 
@@ -127,6 +141,15 @@ TEST(Blocks, SayHowTheyDifferFromGpts) {
     if (!m.biases) words.emplace_back("no biases");
     if (m.embeddings == EmbeddingsKind::untied) words.emplace_back("untied embeddings");
     if (m.residual == ResidualKind::parallel) words.emplace_back("parallel residual");
+    constexpr const char* places[]{"", "norms after attention and the MLP",
+                                   "norms before and after attention and the MLP"};
+    constexpr const char* norms[]{"", "norms of each head's queries and keys",
+                                  "norms of all queries and of all keys"};
+    for (const char* word :
+         {places[static_cast<int>(m.norm_place)], norms[static_cast<int>(m.query_key_norm)]}) {
+      if (*word != 0) words.emplace_back(word);
+    }
+    if (!m.layer_pattern.empty()) words.push_back("layers " + m.layer_pattern);
     std::string shape;
     for (const std::string& word : words) shape += (shape.empty() ? "" : ", ") + word;
 
@@ -162,6 +185,9 @@ TEST(Blocks, AreRecordedByWhatDiffers) {
     said(!m.biases, "biases");
     said(m.embeddings == EmbeddingsKind::untied, "embeddings");
     said(m.residual == ResidualKind::parallel, "residual");
+    said(m.norm_place != NormPlace::before, "norm_place");
+    said(m.query_key_norm != QueryKeyNormKind::none, "query_key_norm");
+    said(!m.layer_pattern.empty(), "layer_pattern");
     std::set<std::string> found;
     for (const auto& [key, value] : model_fields().values(m)) found.insert(key);
 
@@ -191,6 +217,9 @@ TEST(Blocks, ComeBackFromTheirFiles) {
     EXPECT_EQ(again.biases, m.biases);
     EXPECT_EQ(again.embeddings, m.embeddings);
     EXPECT_EQ(again.residual, m.residual);
+    EXPECT_EQ(again.norm_place, m.norm_place);
+    EXPECT_EQ(again.query_key_norm, m.query_key_norm);
+    EXPECT_EQ(again.layer_pattern, m.layer_pattern);
   }
   EXPECT_GT(read, 40);
   std::filesystem::remove(path);
@@ -212,15 +241,25 @@ TEST(Blocks, HaveTheParametersOfTheirMatrices) {
     const std::int64_t positions = m.position == PositionKind::rotary ? 0 : m.sequence * m.hidden;
 
     EXPECT_EQ(product_weights(m), weights);
-    EXPECT_EQ(parameter_count(m),
-              static_cast<double>(3 * (products + 2 * norm + biases) + tables + positions + norm));
+    const std::int64_t norms = m.norm_place == NormPlace::both ? 4 : 2;
+    const std::int64_t heads = m.query_key_norm == QueryKeyNormKind::none ? 0
+                               : m.query_key_norm == QueryKeyNormKind::heads
+                                   ? 2
+                                   : 12 + heads_of_keys(m);
+    const std::int64_t block = products + norms * norm + heads * columns_of_head(m) + biases;
+    EXPECT_EQ(parameter_count(m), static_cast<double>(3 * block + tables + positions + norm));
     const bool as_gpt = products == 12 * m.hidden * m.hidden && attention == m.hidden;
     EXPECT_EQ(model_flops_convention(m, Recompute::full),
               fmt::format("Narayanan et al. SC21 eq. 3{}, recompute counted",
                           as_gpt ? "" : " with the block's key-value heads and MLP"));
     const auto tokens = static_cast<double>(6 * m.sequence);
     const double of_products = 2.0 * static_cast<double>(3 * products + 97 * m.hidden);
-    const double of_attention = 3 * 4.0 * static_cast<double>(m.sequence * attention);
+    // Of three layers two, one, or none have all tokens before.
+    const double seen = m.layer_pattern.empty() ? 3.0 * static_cast<double>(m.sequence)
+                        : m.layer_pattern.ends_with("=4")
+                            ? 3.0 * 4
+                            : 2 * 3.0 + static_cast<double>(m.sequence);
+    const double of_attention = 4.0 * seen * static_cast<double>(attention);
     const double flops = 3 * tokens * (of_products + of_attention);
     EXPECT_NEAR(model_flops(m, 6, Recompute::none).value, flops, 1e-9 * flops) << described(m);
     const double full = flops + tokens * (2.0 * static_cast<double>(3 * products) + of_attention);
@@ -270,18 +309,25 @@ TEST(ModelFiles, TakeValuesOfTheirKindAlone) {
                                                                {"mlp_width", "20"},
                                                                {"biases", "false"},
                                                                {"embeddings", "\"untied\""},
-                                                               {"residual", "\"parallel\""}};
-  std::map<std::string, std::string> words{{"norm", "\"layer\" or \"rms\""},
-                                           {"position", "\"learned\" or \"rotary\""},
-                                           {"mlp", "\"gelu\" or \"swiglu\""},
-                                           {"embeddings", "\"tied\" or \"untied\""},
-                                           {"residual", "\"sequential\" or \"parallel\""},
-                                           {"biases", "true or false"},
-                                           {"norm_epsilon", "a number"},
-                                           {"rotary_base", "a number"},
-                                           {"rotary_scaling", "a number"},
-                                           {"rotary_low", "a number"},
-                                           {"rotary_high", "a number"}};
+                                                               {"residual", "\"parallel\""},
+                                                               {"norm_place", "\"before\""},
+                                                               {"query_key_norm", "\"all\""},
+                                                               {"layer_pattern", "\"attention\""}};
+  std::map<std::string, std::string> words{
+      {"norm", "\"layer\" or \"rms\""},
+      {"position", "\"learned\" or \"rotary\""},
+      {"mlp", "\"gelu\" or \"swiglu\""},
+      {"embeddings", "\"tied\" or \"untied\""},
+      {"residual", "\"sequential\" or \"parallel\""},
+      {"norm_place", "one of \"before\", \"after\", \"both\""},
+      {"query_key_norm", "one of \"none\", \"heads\", \"all\""},
+      {"layer_pattern", "a text in quotes"},
+      {"biases", "true or false"},
+      {"norm_epsilon", "a number"},
+      {"rotary_base", "a number"},
+      {"rotary_scaling", "a number"},
+      {"rotary_low", "a number"},
+      {"rotary_high", "a number"}};
   const auto read = [&](const std::string& key, const std::string& value) {
     std::string text;
     for (const auto& [own, usual] : sound)
@@ -292,17 +338,39 @@ TEST(ModelFiles, TakeValuesOfTheirKindAlone) {
   EXPECT_EQ(read("", ""), "accepted");
   for (const auto& [key, usual] : sound) {
     const auto known = words.find(key);
-    const std::string be = known == words.end() ? "a whole number, at least 1" : known->second;
+    const std::string be = known == words.end() ? "a whole number, 1 or more" : known->second;
     for (const char* value : {"true", "\"xyzw\"", "[]", "1.5", "3", "1979-05-27"}) {
       const bool number = std::string(value) == "1.5" || std::string(value) == "3";
       if (be == "a number" && number) continue;
       if (be == "true or false" && std::string(value) == "true") continue;
+      if (be == "a text in quotes" && std::string(value) == "\"xyzw\"") continue;
       if (known == words.end() && std::string(value) == "3") continue;
-      EXPECT_EQ(read(key, value), "model file " + path + ": \"" + key + "\" must be " + be)
-          << value;
+      const std::string said = read(key, value);
+      EXPECT_TRUE(said.starts_with(path + ", line ")) << said;
+      EXPECT_TRUE(said.ends_with(": \"" + key + "\" must be " + be)) << said;
     }
   }
   std::filesystem::remove(path);
+}
+
+TEST(LayerPattern, RepeatsItsKindsAndRefusesOthersByName) {
+  Model model{"m", 5, 48, 12, 8, 97};
+  model.layer_pattern = "attention window_tokens=4 ,attention";
+  const std::vector<LayerKind> kinds = layer_kinds(model, 1, 4);
+  EXPECT_EQ(kinds, (std::vector<LayerKind>{{0}, {4}, {0}, {4}}));
+  EXPECT_EQ(mean_window(model), (3 * 4 + 2 * 8) / 5.0);
+  EXPECT_EQ(kinds_in(pattern_of_windows({4, 0})), (std::vector<LayerKind>{{4}, {0}}));
+  const auto fault = [](const std::string& pattern) { return pattern_fault(pattern); };
+  EXPECT_EQ(fault("attention,"), "layer_pattern has a layer without a name");
+  EXPECT_EQ(fault("mamba"),
+            "layer_pattern has a layer \"mamba\"; the only kind known is \"attention\"");
+  EXPECT_EQ(fault("attention window_token=4"),
+            "layer_pattern has a field \"window_token\", which attention has not" +
+                did_you_mean("window_token", {"window_tokens"}));
+  for (const char* number : {"=0", "=-1", "=4x", "=16777217", "=", ""}) {
+    EXPECT_THAT(fault(std::string("attention window_tokens") + number),
+                ::testing::EndsWith("which is no whole number from 1 to 16777216"));
+  }
 }
 
 TEST(Excess, NamesTheFirstFieldThatIsTooLarge) {
@@ -344,6 +412,8 @@ TEST(Blocks, WordsAreThoseOfTheirFiles) {
   EXPECT_STREQ(name(EmbeddingsKind::untied), "untied");
   EXPECT_STREQ(name(ResidualKind::sequential), "sequential");
   EXPECT_STREQ(name(ResidualKind::parallel), "parallel");
+  EXPECT_STREQ(name(NormPlace::after), "after");
+  EXPECT_STREQ(name(QueryKeyNormKind::heads), "heads");
 }
 
 }  // namespace

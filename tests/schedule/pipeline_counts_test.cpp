@@ -10,6 +10,7 @@
 
 #include "schedule/fold/count.hpp"
 #include "schedule/fold/memory.hpp"
+#include "schedule/fold/memory_series.hpp"
 #include "schedule/fold/pipeline.hpp"
 #include "schedule/fold/short_folds.hpp"
 #include "tests/drawn_steps.hpp"
@@ -170,6 +171,11 @@ TEST(PipelinePeaks, AreThoseOfAWalkThroughEveryEvent) {
         of_roles += all[i].by_role[role].value;
       }
       EXPECT_EQ(of_roles, walk.peak) << what;
+      double highest = 0.0;
+      for (const MemoryMoment& moment : memory_over_step(folded, stages.sizes[i], step.grid, {})) {
+        highest = std::max(highest, moment.high.sum().value);
+      }
+      EXPECT_EQ(highest, walk.peak) << what << ", over the step";
     }
   }
 }

@@ -32,8 +32,8 @@ class RecorderTest : public ::testing::Test {
   Recorder r;
 };
 
-Result bf16(const Function& function = functions::none) {
-  return {function, "result", Precision::bf16};
+Result bf16(const Function& function = functions::none, const Attributes& attributes = {}) {
+  return {function, "result", Precision::bf16, attributes};
 }
 
 TEST_F(RecorderTest, AProductOwesAlongTheContractedAxes) {
@@ -89,7 +89,7 @@ TEST_F(RecorderTest, RefusesAForgottenAllReduceWhereverItIsRead) {
             not_reduced("map bias_gelu"));
   EXPECT_EQ(refusal([&] { r.gemm(GemmForm::nn, out, out, bf16()); }), not_reduced("gemm"));
   EXPECT_EQ(refusal([&] {
-              r.attention(bf16(functions::attention), {out}, {4, 2});
+              r.attention(bf16(functions::attention, {4, 1, 2}), {out});
             }),
             not_reduced("attention"));
   EXPECT_EQ(refusal([&] { r.lookup(bf16(functions::lookup), out, ids, {}); }),
@@ -162,7 +162,7 @@ TEST_F(RecorderTest, RefusesAttentionWithoutTokensAndLookupInPieces) {
   const Id ids = tokens(1, {}, "ids");
 
   EXPECT_EQ(refusal([&] {
-              r.attention(bf16(functions::attention), {pieces}, {4, 2});
+              r.attention(bf16(functions::attention, {4, 1, 2}), {pieces});
             }),
             "attention: rows must be tokens");
   EXPECT_EQ(refusal([&] { r.lookup(bf16(functions::lookup), pieces, ids, {}); }),
@@ -172,9 +172,9 @@ TEST_F(RecorderTest, RefusesAttentionWithoutTokensAndLookupInPieces) {
 TEST_F(RecorderTest, PairsOfTokensLieAsTheirHeads) {
   const Id qkv = tokens(24, {x}, "qkv");
 
-  const Id scores = r.attention(bf16(functions::scores), {qkv}, {4, 2});
-  const Id weights = r.attention(bf16(functions::causal_softmax), {scores}, {4, 2});
-  const Id context = r.attention(bf16(functions::context), {qkv, weights}, {4, 2});
+  const Id scores = r.attention(bf16(functions::scores, {4, 1, 2}), {qkv});
+  const Id weights = r.attention(bf16(functions::causal_softmax, {4, 1, 2}), {scores});
+  const Id context = r.attention(bf16(functions::context, {4, 1, 2}), {qkv, weights});
 
   EXPECT_EQ(r.value(weights).shape, (Shape{all_tokens, 2 * 4, sharding(qkv)}));
   EXPECT_EQ(r.value(context).shape, (Shape{all_tokens, 8, sharding(qkv)}));
@@ -185,12 +185,12 @@ TEST_F(RecorderTest, RefusesAttentionOfOperandsThatLieDifferently) {
   const Id weights = tokens(8, {y}, "weights");
 
   EXPECT_EQ(refusal([&] {
-              r.attention(bf16(functions::context), {qkv, weights}, {4, 2});
+              r.attention(bf16(functions::context, {4, 1, 2}), {qkv, weights});
             }),
             "attention: operands lie differently: qkv (tokens x 24, rows {data,z} cols {x}) and "
             "weights (tokens x 8, rows {data,z} cols {y})");
   EXPECT_EQ(refusal([&] {
-              r.attention(bf16(functions::row_sum), {qkv}, {4, 2});
+              r.attention(bf16(functions::row_sum, {4, 1, 2}), {qkv});
             }),
             "attention: row_sum is no attention");
 }

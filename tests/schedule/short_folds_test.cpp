@@ -62,8 +62,11 @@ class Draw {
                           &options.overlap.across_blocks, &options.overlap.messages}) {
       *overlap = one_of({0, 1, 1}) == 1;
     }
-    constexpr std::array recomputes{Recompute::none, Recompute::full, Recompute::selective};
-    options.recompute = recomputes[static_cast<std::size_t>(one_of({0, 1, 2}))];
+    constexpr std::array recomputes{Recompute::none, Recompute::full, Recompute::selective,
+                                    Recompute::mlp, Recompute::norms};
+    options.recompute = recomputes[static_cast<std::size_t>(one_of({0, 1, 1, 2, 3, 4}))];
+    options.recompute_every = one_of({1, 1, 2});
+    options.recompute_layers = one_of({0, 0, 1});
     options.zero = one_of({0, 0, 1, 2, 3});
     options.in_flight_blocks = one_of({0, 1, 2, 2, 5});
     options.sequence_parallel = one_of({0, 1}) == 1;
@@ -75,6 +78,18 @@ class Draw {
     if (one_of({0, 1})) options.gradient_reduction = GradientReduction::accumulated;
     if (one_of({0, 1})) options.data_reduction = DataReduction::beside_backward;
     return options;
+  }
+  // Layers dealt out by chance, at least one a stage, now and then.
+  LayersPerStage split(std::int64_t layers, std::int64_t stages) {
+    if (one_of({0, 1})) return {};
+    std::string text;
+    for (std::int64_t left = stages; left > 0; --left) {
+      const std::int64_t most = layers - (left - 1);
+      const std::int64_t own = left == 1 ? layers : std::min(most, one_of({1, 1, 2, 3}));
+      text += (text.empty() ? "" : ",") + std::to_string(own);
+      layers -= own;
+    }
+    return LayersPerStage::parse(text);
   }
   std::int64_t one_of(std::initializer_list<std::int64_t> numbers) {
     return numbers.begin()[random_() % numbers.size()];
@@ -93,7 +108,12 @@ TEST(ShortFolds, AreTheStepsRecordedWhole) {
     const Model model{"drawn", stages * chunks * draw.one_of({1, 1, 2}) + draw.one_of({0, 0, 1, 2}),
                       3840,    24,
                       2048,    51'200};
-    const StepOptions options = draw.options(stages, chunks);
+    StepOptions options = draw.options(stages, chunks);
+    if (model.layers >= stages * chunks)
+      options.layers_per_stage = draw.split(model.layers, stages);
+    if (!options.layers_per_stage.fault(model.layers, stages, chunks).empty()) {
+      options.layers_per_stage = {};
+    }
     ShortFolds folds(model, options);
     for (std::int64_t i = 0; i < stages; ++i) {
       const std::string what = "seed " + std::to_string(seed) + ", stage " + std::to_string(i) +

@@ -56,10 +56,21 @@ inline StepOptions random_options(std::mt19937& random, std::int64_t micro_batch
   return options;
 }
 
+// With a recompute of any kind, of some layers or of all.
+inline StepOptions recomputing_some(std::mt19937& random, StepOptions options) {
+  constexpr std::array recomputes{Recompute::full, Recompute::none, Recompute::mlp,
+                                  Recompute::norms, Recompute::selective};
+  options.recompute = recomputes[random() % recomputes.size()];
+  options.recompute_every = 1 + static_cast<std::int64_t>(random() % 2);
+  options.recompute_layers = static_cast<std::int64_t>(random() % 2);
+  return options;
+}
+
 // Says which case of a loop over random options failed.
 inline std::string described(const StepOptions& o) {
   const auto flag = [](bool on) { return on ? "1" : "0"; };
-  return "M=" + std::to_string(o.micro_batches) + " recompute=" + name(o.recompute) +
+  return "M=" + std::to_string(o.micro_batches) + " recompute=" + name(o.recompute) + " of every " +
+         std::to_string(o.recompute_every) + ", first " + std::to_string(o.recompute_layers) +
          " overlaps(AR,RS,AG,recompute,across)=" + flag(o.overlap.all_reduce) +
          flag(o.overlap.reduce_scatter) + flag(o.overlap.all_gather) +
          flag(o.overlap.recompute_gather) + flag(o.overlap.across_blocks) +

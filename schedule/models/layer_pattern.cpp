@@ -1,0 +1,111 @@
+// Reads patterns of layers; see layer_pattern.hpp.
+#include "schedule/models/layer_pattern.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+#include <stdexcept>
+
+#include "support/nearest_name.hpp"
+
+namespace fourfold::inline schedule::inline models {
+
+namespace {
+
+// A kind's fields, by their names.
+struct LayerField {
+  const char* key;
+  std::int64_t most;
+  std::int64_t LayerKind::*place;
+};
+constexpr LayerField fields[]{{"window_tokens", most_sequence, &LayerKind::window}};
+constexpr const char* kind_name = "attention";
+
+[[noreturn]] void refuse(const std::string& why) {
+  throw std::invalid_argument("layer_pattern " + why);
+}
+
+void read_field(const std::string& word, LayerKind& kind) {
+  const std::size_t sign = word.find('=');
+  const std::string key = word.substr(0, sign);
+  const auto* const field =
+      std::ranges::find_if(fields, [&](const auto& f) { return key == f.key; });
+  if (field == std::end(fields)) {
+    std::vector<std::string> known;
+    for (const LayerField& one : fields) known.emplace_back(one.key);
+    refuse("has a field \"" + key + "\", which attention has not" + did_you_mean(key, known));
+  }
+  const std::string number = sign == std::string::npos ? "" : word.substr(sign + 1);
+  std::int64_t value = 0;
+  const auto read = std::from_chars(number.data(), number.data() + number.size(), value);
+  const bool whole = read.ec == std::errc() && read.ptr == number.data() + number.size();
+  if (!whole || value < 1 || value > field->most) {
+    refuse("has " + key + " \"" + number + "\", which is no whole number from 1 to " +
+           std::to_string(field->most));
+  }
+  kind.*field->place = value;
+}
+
+LayerKind read_layer(const std::string& text) {
+  std::istringstream words(text);
+  std::string word;
+  if (!(words >> word)) refuse("has a layer without a name");
+  if (word != kind_name) {
+    refuse("has a layer \"" + word + "\"; the only kind known is \"" + kind_name + "\"");
+  }
+  LayerKind kind;
+  while (words >> word) read_field(word, kind);
+  return kind;
+}
+
+}  // namespace
+
+std::vector<LayerKind> kinds_in(const std::string& pattern) {
+  std::vector<LayerKind> kinds;
+  if (pattern.empty()) return {{}};
+  for (std::size_t first = 0; first <= pattern.size();) {
+    const std::size_t comma = std::min(pattern.find(',', first), pattern.size());
+    kinds.push_back(read_layer(pattern.substr(first, comma - first)));
+    first = comma + 1;
+  }
+  return kinds;
+}
+
+std::string pattern_fault(const std::string& pattern) {
+  try {
+    kinds_in(pattern);
+  } catch (const std::invalid_argument& fault) {
+    return fault.what();
+  }
+  return "";
+}
+
+std::vector<LayerKind> layer_kinds(const Model& model, std::int64_t first, std::int64_t count) {
+  const std::vector<LayerKind> kinds = kinds_in(model.layer_pattern);
+  std::vector<LayerKind> result;
+  for (std::int64_t layer = first; layer < first + count; ++layer) {
+    result.push_back(kinds[static_cast<std::size_t>(layer) % kinds.size()]);
+  }
+  return result;
+}
+
+double mean_window(const Model& model) {
+  if (model.layer_pattern.empty()) return static_cast<double>(model.sequence);
+  std::int64_t sum = 0;
+  for (const LayerKind& kind : layer_kinds(model, 0, model.layers)) {
+    sum += kind.window == 0 ? model.sequence : std::min(kind.window, model.sequence);
+  }
+  return static_cast<double>(sum) / static_cast<double>(model.layers);
+}
+
+std::string pattern_of_windows(const std::vector<std::int64_t>& windows) {
+  std::string pattern;
+  for (std::int64_t window : windows) {
+    if (!pattern.empty()) pattern += ", ";
+    pattern += kind_name;
+    if (window > 0) pattern += " " + std::string(fields[0].key) + "=" + std::to_string(window);
+  }
+  return pattern;
+}
+
+}  // namespace fourfold::inline schedule::inline models

@@ -1,0 +1,222 @@
+// Configurations and launches of others as models: every entry means what it says, is named among
+// what no block here has, or is refused; and two notations of one model read alike.
+#include "schedule/models/foreign_config.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "schedule/models/launch_words.hpp"
+#include "schedule/models/model_file.hpp"
+#include "schedule/models/model_template.hpp"
+#include "tests/edits.hpp"
+
+namespace fourfold::tests {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+// As of the files that their makers publish, in the keys that a block is read from.
+json mistral() {
+  return {{"model_type", "mistral"},     {"hidden_size", 4096},
+          {"num_hidden_layers", 32},     {"num_attention_heads", 32},
+          {"num_key_value_heads", 8},    {"intermediate_size", 14336},
+          {"vocab_size", 32000},         {"max_position_embeddings", 32768},
+          {"rms_norm_eps", 1e-5},        {"rope_theta", 10000.0},
+          {"sliding_window", 4096},      {"hidden_act", "silu"},
+          {"tie_word_embeddings", false}};
+}
+
+json neox() {
+  return {{"model_type", "gpt_neox"},        {"hidden_size", 6144},
+          {"num_hidden_layers", 44},         {"num_attention_heads", 64},
+          {"intermediate_size", 24576},      {"vocab_size", 50432},
+          {"max_position_embeddings", 2048}, {"layer_norm_eps", 1e-5},
+          {"rotary_emb_base", 10000},        {"rotary_pct", 0.25},
+          {"use_parallel_residual", true},   {"hidden_act", "gelu_fast"},
+          {"tie_word_embeddings", false}};
+}
+
+json falcon() {
+  return {{"model_type", "falcon"},  {"hidden_size", 4544},
+          {"num_hidden_layers", 32}, {"num_attention_heads", 71},
+          {"vocab_size", 65024},     {"multi_query", true},
+          {"parallel_attn", true},   {"alibi", false},
+          {"bias", false},           {"new_decoder_architecture", false}};
+}
+
+// What was read, with what was not said.
+std::string text_of(const ForeignModel& foreign) {
+  return model_file_text(foreign.model) + not_said_sentence("it", foreign.not_said);
+}
+
+TEST(ForeignConfig, EachEntryMeansWhatItSaysOrIsNamedOrRefused) {
+  edits::Sentences said;
+  for (const json& config : {mistral(), neox(), falcon()}) {
+    edits::expect_sound({"",
+                         config,
+                         [](const json& edited) { return text_of(model_in_config(edited, "it")); },
+                         {"left out /.*", "with a strange key .*", ".* /rotary_pct"},
+                         {"left out /.*", "with a strange key .*"},
+                         false},
+                        said);
+  }
+}
+
+struct Published {
+  const char* config;
+  std::int64_t parameters;
+};
+
+// As the makers of the models publish both.
+constexpr Published published[]{
+    {R"({"model_type":"qwen3","head_dim":128,"hidden_size":4096,"intermediate_size":12288,
+     "max_position_embeddings":40960,"num_attention_heads":32,"num_hidden_layers":36,
+     "num_key_value_heads":8,"vocab_size":151936})",
+     8'190'735'360},
+    {R"({"model_type":"gemma2","head_dim":256,"hidden_size":3584,"intermediate_size":14336,
+     "max_position_embeddings":8192,"num_attention_heads":16,"num_hidden_layers":42,
+     "num_key_value_heads":8,"vocab_size":256000})",
+     9'241'705'984},
+    {R"({"model_type":"olmo2","hidden_size":4096,"intermediate_size":11008,"vocab_size":100352,
+     "max_position_embeddings":4096,"num_attention_heads":32,"num_hidden_layers":32})",
+     7'298'617'344},
+    {R"({"model_type":"olmo","hidden_size":4096,"intermediate_size":11008,"vocab_size":50304,
+     "max_position_embeddings":2048,"num_attention_heads":32,"num_hidden_layers":32})",
+     6'888'095'744},
+    {R"({"model_type":"qwen2","hidden_size":3584,"intermediate_size":18944,"vocab_size":152064,
+     "num_attention_heads":28,"num_hidden_layers":28,"num_key_value_heads":4})",
+     7'615'616'512},
+    {R"({"model_type":"phi","hidden_size":2560,"intermediate_size":10240,"vocab_size":51200,
+     "num_attention_heads":32,"num_hidden_layers":32})",
+     2'779'683'840},
+    {R"({"model_type":"bloom","hidden_size":4096,"n_head":32,"n_layer":30,"vocab_size":250880})",
+     7'069'016'064},
+    {R"({"model_type":"opt","ffn_dim":16384,"hidden_size":4096,"max_position_embeddings":2048,
+     "num_attention_heads":32,"num_hidden_layers":32,"vocab_size":50272})",
+     6'658'473'984},
+    {R"({"model_type":"gpt_bigcode","n_embd":6144,"n_head":48,"n_inner":24576,"n_layer":40,
+     "n_positions":8192,"vocab_size":49152})",
+     15'517'456'384},
+    {R"({"model_type":"starcoder2","hidden_size":4608,"intermediate_size":18432,"vocab_size":49152,
+     "num_attention_heads":36,"num_hidden_layers":32,"num_key_value_heads":4})",
+     7'173'923'840}};
+
+TEST(ForeignConfig, ParametersAreThePublishedOnes) {
+  const auto parameters = [](const json& config) {
+    return parameter_count(model_in_config(config, "it"));
+  };
+  for (const Published& one : published) {
+    EXPECT_EQ(parameters(json::parse(one.config)), one.parameters) << one.config;
+  }
+  EXPECT_EQ(parameters(mistral()), 7'241'732'096);
+  EXPECT_EQ(parameters(neox()), 20'554'567'680);
+  EXPECT_EQ(parameters(falcon()), 6'921'720'704);
+}
+
+// Windows, norms after, and norms of queries and keys are read as the shipped files say them.
+TEST(ForeignConfig, DescribesTheBlocksOfShippedModels) {
+  const std::pair<const char*, json> shipped[]{{"qwen3-8b", json::parse(published[0].config)},
+                                               {"gemma2-9b", json::parse(published[1].config)},
+                                               {"olmo2-7b", json::parse(published[2].config)},
+                                               {"mistral-7b", mistral()}};
+  for (const auto& [name, config] : shipped) {
+    const ForeignModel foreign = model_in_config(config, name);
+    EXPECT_EQ(block_shape(foreign.model), block_shape(read_model(name)));
+    EXPECT_EQ(parameter_count(foreign.model), parameter_count(read_model(name))) << name;
+  }
+}
+
+TEST(ForeignConfig, WhatIsNoKnownModelIsRefusedByName) {
+  const auto refused = [](const char* key, const json& value) {
+    json config = mistral();
+    config[key] = value;
+    return refusal<std::exception>([&] { model_in_config(config, "it"); });
+  };
+  EXPECT_THAT(refused("auto_map", {{"AutoModel", "modeling.Own"}}), HasSubstr("has an auto_map"));
+  EXPECT_THAT(refused("num_local_experts", 8), HasSubstr("has experts"));
+  EXPECT_THAT(refused("quantization_config", {{"bits", 4}}), HasSubstr("quantization_config"));
+  EXPECT_THAT(refused("model_type", "mistrall"), HasSubstr("did you mean \"mistral\"?"));
+}
+
+constexpr const char* arguments =
+    "torchrun --nnodes 2 pretrain_gpt.py --num-layers 24 --hidden-size 2048 \\\n"
+    " --num-attention-heads 16 --num-query-groups=4 --group-query-attention --seq-length 4096"
+    " --max-position-embeddings 4096 --swiglu --ffn-hidden-size 5632 --normalization RMSNorm"
+    " --disable-bias-linear --position-embedding-type rope --rotary-base 500000"
+    " --untie-embeddings-and-output-weights --vocab-size 32000 --norm-epsilon 1e-6";
+
+constexpr const char* in_braces = R"(# a comment
+{
+  "num-layers": 24, "hidden-size": 2048, "num-attention-heads": 16,  # another
+  "num_kv_heads": 4, "seq-length": 4096, "max-position-embeddings": 4096,
+  "activation": "swiglu", "intermediate-size": 5632, "norm": "rmsnorm", "rms_norm_epsilon": 1.0e-6,
+  "use_bias_in_attn_linear": false, "use_bias_in_mlp": false, "pos-emb": "rotary",
+  "rotary-emb-base": 500000, "no-weight-tying": true, "padded-vocab-size": 32000,
+  "zero_optimization": {"stage": 1, "overlap_comm": True,},
+})";
+
+constexpr const char* in_lines = R"(---
+num-layers: 24
+hidden-size: 2048
+num-attention-heads: 16   # a comment
+num_kv_heads: 4
+seq-length: 4096
+max-position-embeddings: 4096
+activation: "swiglu"
+intermediate-size: 5632
+norm: rmsnorm
+rms_norm_epsilon: 1.0e-6
+use_bias_in_attn_linear: False
+use_bias_in_mlp: false
+pos-emb: rotary
+rotary-emb-base: 500000
+no-weight-tying: true
+padded-vocab-size: 32000
+zero_optimization:
+  stage: 1
+  overlap_comm: true
+)";
+
+std::string written(const std::string& text) {
+  const std::string path = ::testing::TempDir() + "fourfold_launch.yml";
+  std::ofstream(path) << text;
+  return path;
+}
+
+// Megatron-LM's arguments and both ways to write a .yml say one model, which its file says again.
+TEST(LaunchWords, OneModelInThreeNotationsIsOneModel) {
+  const ForeignModel first = read_foreign_model(arguments);
+
+  for (const char* text : {in_braces, in_lines}) {
+    const LaunchWords words(written(text));
+    EXPECT_EQ(text_of(model_in_launch(words)), text_of(first)) << text;
+    EXPECT_EQ(words.number({"zero-optimization.stage"}, 0), 1);
+    EXPECT_TRUE(words.flag("zero-optimization.overlap-comm"));
+    EXPECT_TRUE(words.not_asked().empty());
+  }
+  EXPECT_TRUE(first.not_said.empty());
+  EXPECT_EQ(first.model.kv_heads(), 4);
+  EXPECT_EQ(first.model.vocabulary, 32'000);
+  std::filesystem::remove(written(""));
+}
+
+TEST(LaunchWords, WhatNobodyReadsIsNamedAndWhatChangesNoTimeIsNot) {
+  const LaunchWords words(std::string(arguments) +
+                          " --lr 3e-4 --save here --fp8-format hybrid --log-interval 10");
+  model_in_launch(words);
+
+  EXPECT_THAT(words.not_asked(), ::testing::ElementsAre("fp8-format", "nnodes"));
+  EXPECT_THAT(
+      refusal<std::exception>([&] { read_model(std::string(arguments) + " --num-experts 8"); }),
+      HasSubstr("num-experts"));
+  EXPECT_THAT(refusal<std::exception>([&] { read_model("--num-layers 4 --hidden-size ten"); }),
+              HasSubstr("hidden-size 'ten' is no whole number"));
+}
+
+}  // namespace
+}  // namespace fourfold::tests
