@@ -1,6 +1,8 @@
 // Capacity against what steps allocate; see device_memory.hpp.
 #include "platforms/device_memory.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -70,6 +72,16 @@ Bytes memory_limit(const Platform& platform, double risk) {
 const char* fits_in_words(double chance) {
   if (chance >= fits_from) return "fits";
   return chance <= fits_not_below ? "does not fit" : "may fit";
+}
+
+std::string fits_text(double chance) {
+  return fmt::format("{} ({} %)", fits_in_words(chance), chance_cell(chance));
+}
+
+std::string chance_cell(const std::optional<double>& chance) {
+  if (!chance) return "-";
+  constexpr double rounding = 1e-6;
+  return fmt::format("{:.0f}", std::clamp(std::floor(100.0 * *chance + rounding), 1.0, 99.0));
 }
 
 }  // namespace fourfold::inline platforms

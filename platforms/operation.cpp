@@ -22,7 +22,8 @@ std::optional<Fact> fact_of(const Platform& platform, const char* name) {
 
 MachineOperation operation_of(const Platform& platform) {
   return {fact_of(platform, node_power_key), fact_of(platform, node_failures_key),
-          fact_of(platform, file_system_key)};
+          fact_of(platform, file_system_key), fact_of(platform, step_p90_key),
+          fact_of(platform, step_p99_key)};
 }
 
 bool is_of_operation(const Fact& fact) {

@@ -49,9 +49,12 @@ struct ProductTiles {
 
 struct Processor {
   std::string name;
-  FlopsPerSecond advertised_peak;  // bf16 dense, data sheet
-  FlopsPerSecond empirical_peak;   // best matrix product anybody measured, the paper's convention
-  std::vector<GemmPoint> gemm;     // ascending size
+  FlopsPerSecond advertised_peak;   // bf16 dense, data sheet
+  FlopsPerSecond empirical_peak;    // best matrix product anybody measured, the paper's convention
+  std::vector<GemmPoint> gemm;      // ascending size
+  std::vector<GemmPoint> gemm_fp8;  // the same with factors of 8 bits; empty: it has none
+  // Of those with a scale for each 32 elements over them; empty: it has none.
+  std::optional<double> mxfp8_over_fp8;
   // By form: NN, NT, TN. Where one is known, it goes before gemm and the layout's penalty.
   std::array<ProductGrid, 3> products;
   double layout_penalty_nt = 1.0;  // factors on gemm time when A or B is read transposed
@@ -71,6 +74,8 @@ struct Processor {
   double interference = 0.0;  // share of their speed that kernels lose to a collective beside them
   // Standard deviation of the seconds that devices take for the same product, over their median.
   double spread = 0.0;
+  // The same of one product done again and again on one device.
+  double repetition_spread = 0.0;
 };
 
 // A direct connection of two devices of one node, full duplex; bandwidth is per direction.
@@ -94,7 +99,7 @@ struct Crowding {
 };
 
 struct Node {
-  static constexpr int most_devices = 64;  // sets of them are bits of one word
+  static constexpr int most_devices = 128;  // one domain of NVLink in a rack has 72
 
   int devices = 1;
   std::vector<Crowding> crowding;  // ascending; none: devices do not slow each other down
@@ -132,8 +137,8 @@ struct StridedPlateau {
   BytesPerSecond bus_bandwidth;
 };
 
-// Collectives of one kind as they were measured in a node, by groups of `members` on `devices` of
-// it at once.
+// Collectives of one kind as they were measured: in a node by groups of `members` on `devices` of
+// it at once, or over nodes by one group with `devices` members in each.
 struct MeasuredCollectives {
   struct Row {
     double bytes = 0.0;  // of the buffer, as nccl-tests count it
@@ -143,6 +148,15 @@ struct MeasuredCollectives {
   int members = 2;
   int devices = 2;
   std::vector<Row> rows;  // ascending bytes
+
+  bool over_nodes() const { return members > devices; }
+};
+
+// What a gather or reduce-scatter over nodes takes longer where a member's piece is neither small
+// nor large: so much for each member.
+struct PieceCliff {
+  Bytes from, to;
+  Seconds per_member;
 };
 
 struct CollectiveLibrary {
@@ -165,8 +179,11 @@ struct CollectiveLibrary {
   std::vector<Plateau> in_node;  // groups of neighbours inside one node, by size, ascending
   // Where a stride was measured it goes before `in_node`; empty where the node is symmetric.
   std::vector<StridedPlateau> in_node_by_stride;
-  // What was measured goes before all constants.
+  // What was measured goes before all constants; over nodes by members, ascending, of each kind.
   std::vector<MeasuredCollectives> measured;
+  std::optional<PieceCliff> cliff;
+
+  bool measured_in_node() const;
 };
 
 // One number of a platform file: where it stands, what it is, who says so.
@@ -201,7 +218,8 @@ struct Platform {
   std::int64_t devices() const { return nodes * node.devices; }
 };
 
-// Reads a platform by name (looked up in the platforms folder) or by path to a .toml file, with the
+// Reads a platform by name (looked up in the platforms folder) or by path to a .toml file, with
+// another library that was measured on it where its name follows ("frontier+pccl"), and with the
 // software of that name or path; empty: the machine's default.
 // Throws std::runtime_error with one sentence: unknown name (nearest known), unknown key (nearest
 // known), missing or impossible value, number without a source; a scale whose key does not exist.

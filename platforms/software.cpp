@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <array>
@@ -17,6 +16,7 @@
 #include "platforms/software_memory.hpp"
 #include "schedule/program/function.hpp"
 #include "support/nearest_name.hpp"
+#include "support/toml_table.hpp"
 
 namespace fourfold::inline platforms {
 namespace {
@@ -43,6 +43,9 @@ const std::vector<Known>& known() {
       {"bias_gelu", Place::instead, {&bias_gelu}},
       {"bias_residual", Place::instead, {&bias_residual}},
       {"cast", Place::instead, {&cast}},
+      {"cast_current", Place::instead, {&cast_current}},
+      {"cast_delayed", Place::instead, {&cast_delayed}},
+      {"cast_mx", Place::instead, {&cast_mx}},
       {"causal_softmax", Place::instead, {&causal_softmax}},
       {"causal_softmax_backward", Place::instead, {&causal_softmax_backward}},
       {"col_sum", Place::instead, {&col_sum}},
@@ -94,106 +97,59 @@ std::string path_of(const std::string& name_or_path) {
 constexpr std::array all_attention{AttentionSoftware::unfused, AttentionSoftware::flash_1,
                                    AttentionSoftware::flash_2, AttentionSoftware::flash_3};
 
-// Places in the file, with the sentences about them.
-class Reader {
- public:
-  explicit Reader(std::string path) : path_(std::move(path)) {}
-
-  [[noreturn]] void refuse(const toml::node& node, const std::string& why) const {
-    throw std::runtime_error(fmt::format("{}:{}: {}", path_, node.source().begin.line, why));
+// `{ key = ..., source = "..." }`, all of it.
+const toml::table& fact(const TomlReader& reader, const toml::table& table, const std::string& key,
+                        const std::string& inner) {
+  const toml::node& node = reader.at(table, key);
+  if (!node.is_table()) {
+    reader.refuse(node, fmt::format("\"{}\" must be {{ {} = ..., source = \"...\" }}", key, inner));
   }
+  reader.allow_only(*node.as_table(), {inner, "source", "unconfirmed"});
+  return *node.as_table();
+}
 
-  void allow_only(const toml::table& table, const std::vector<std::string>& names) const {
-    for (const auto& [key, node] : table) {
-      const std::string text(key.str());
-      if (std::find(names.begin(), names.end(), text) != names.end()) continue;
-      throw std::runtime_error(fmt::format("{}:{}: unknown key \"{}\"{}", path_,
-                                           key.source().begin.line, text,
-                                           did_you_mean(text, names)));
+std::string source(const TomlReader& reader, const toml::table& fact, const std::string& key) {
+  if (!fact.contains("source")) {
+    reader.refuse(fact,
+                  "\"" + key + "\" has no source: say who says so, as in source = \"its code\"");
+  }
+  return reader.text(fact, "source");
+}
+
+MapRule rule(const TomlReader& reader, const toml::table& maps, const std::string& key) {
+  const toml::table& written = fact(reader, maps, key, "kernels");
+  MapRule rule{key, {}, source(reader, written, key), false};
+  if (written.contains("unconfirmed")) rule.unconfirmed = reader.flag(written, "unconfirmed");
+  for (const toml::node& entry : reader.list(written, "kernels", "texts")) {
+    const auto kernel = entry.value_exact<std::string>();
+    if (!kernel) reader.refuse(entry, "a kernel must be a text, as in \"read 2 2 write 2\"");
+    rule.kernels.push_back(*kernel);
+  }
+  return rule;
+}
+
+MapKernels kernels(const TomlReader& reader, const toml::table& maps, const MapRule& rule) {
+  MapKernels all;
+  for (const std::string& written : rule.kernels) {
+    try {
+      for (const MapKernel& kernel : map_kernels(written)) all.push_back(kernel);
+    } catch (const std::invalid_argument& error) {
+      reader.refuse(reader.at(maps, rule.name), fmt::format("{}: {}", rule.name, error.what()));
     }
   }
+  return all;
+}
 
-  const toml::node& at(const toml::table& table, const std::string& key) const {
-    const toml::node* node = table.get(key);
-    if (node == nullptr) refuse(table, "\"" + key + "\" is missing");
-    return *node;
-  }
-
-  std::string text(const toml::table& table, const std::string& key) const {
-    const toml::node& node = at(table, key);
-    const auto value = node.value_exact<std::string>();
-    if (!value || value->empty()) refuse(node, "\"" + key + "\" must be a text in quotes");
-    return *value;
-  }
-
-  // `{ key = ..., source = "..." }`, all of it.
-  const toml::table& fact(const toml::table& table, const std::string& key,
-                          const std::string& inner) const {
-    const toml::node& node = at(table, key);
-    if (!node.is_table()) {
-      refuse(node, fmt::format("\"{}\" must be {{ {} = ..., source = \"...\" }}", key, inner));
-    }
-    allow_only(*node.as_table(), {inner, "source", "unconfirmed"});
-    return *node.as_table();
-  }
-
-  std::string source(const toml::table& fact, const std::string& key) const {
-    if (!fact.contains("source")) {
-      refuse(fact, "\"" + key + "\" has no source: say who says so, as in source = \"its code\"");
-    }
-    return text(fact, "source");
-  }
-
-  std::string one_of(const toml::table& table, const std::string& key,
-                     const std::vector<std::string>& words) const {
-    const std::string word = text(table, key);
-    if (std::find(words.begin(), words.end(), word) != words.end()) return word;
-    refuse(at(table, key), fmt::format("\"{}\" must be one of \"{}\"{}", key,
-                                       fmt::join(words, "\", \""), did_you_mean(word, words)));
-  }
-
-  MapRule rule(const toml::table& maps, const std::string& key) const {
-    const toml::table& written = fact(maps, key, "kernels");
-    MapRule rule{key, {}, source(written, key), false};
-    if (const toml::node* mark = written.get("unconfirmed"); mark != nullptr) {
-      if (!mark->is_boolean()) refuse(*mark, "\"unconfirmed\" must be true or false");
-      rule.unconfirmed = mark->value_or(false);
-    }
-    const toml::node& list = at(written, "kernels");
-    if (!list.is_array()) refuse(list, "\"kernels\" must be a list of texts");
-    for (const toml::node& entry : *list.as_array()) {
-      const auto kernel = entry.value_exact<std::string>();
-      if (!kernel) refuse(entry, "a kernel must be a text, as in \"read 2 2 write 2\"");
-      rule.kernels.push_back(*kernel);
-    }
-    return rule;
-  }
-
-  MapKernels kernels(const toml::table& maps, const MapRule& rule) const {
-    MapKernels all;
-    for (const std::string& written : rule.kernels) {
-      try {
-        for (const MapKernel& kernel : map_kernels(written)) all.push_back(kernel);
-      } catch (const std::invalid_argument& error) {
-        refuse(at(maps, rule.name), fmt::format("{}: {}", rule.name, error.what()));
-      }
-    }
-    return all;
-  }
-
- private:
-  std::string path_;
-};
-
-void read_maps(const Reader& reader, const toml::table& maps, Software& software) {
+void read_maps(const TomlReader& reader, const toml::table& maps, Software& software) {
   reader.allow_only(maps, known_maps());
   for (const Known& one : known()) {
     if (!maps.contains(one.name)) continue;
-    software.rules.push_back(reader.rule(maps, one.name));
-    const MapKernels kernels = reader.kernels(maps, software.rules.back());
-    if (one.place == Place::other) software.others[one.name] = kernels;
+    std::erase_if(software.rules, [&](const MapRule& other) { return other.name == one.name; });
+    software.rules.push_back(rule(reader, maps, one.name));
+    const MapKernels found = kernels(reader, maps, software.rules.back());
+    if (one.place == Place::other) software.others[one.name] = found;
     for (const Function* function : one.functions) {
-      (one.place == Place::beside ? software.beside : software.maps)[function] = kernels;
+      (one.place == Place::beside ? software.beside : software.maps)[function] = found;
     }
   }
 }
@@ -333,7 +289,7 @@ Software read_software(const std::string& name_or_path) {
 namespace {
 
 // A software that is like another is that one, but for what its own file says.
-Software base_of(const Reader& reader, const toml::table& file, FactSheet& sheet) {
+Software base_of(const TomlReader& reader, const toml::table& file, FactSheet& sheet) {
   if (!file.contains("like")) return {};
   const std::string other = reader.text(file, "like");
   if (parse_toml(path_of(other)).contains("like")) {
@@ -348,7 +304,7 @@ Software base_of(const Reader& reader, const toml::table& file, FactSheet& sheet
 Software read_software(const std::string& name_or_path, FactSheet& sheet) {
   const std::string path = path_of(name_or_path);
   const toml::table& file = parse_toml(path);
-  const Reader reader(path);
+  const TomlReader reader(path);
   reader.allow_only(file,
                     {"title", "like", "attention", "products", "dispatch_us", "maps", "memory"});
   Software software = base_of(reader, file, sheet);
@@ -358,26 +314,27 @@ Software read_software(const std::string& name_or_path, FactSheet& sheet) {
   const bool alone = !file.contains("like");
 
   if (alone || file.contains("attention")) {
-    const toml::table& attention = reader.fact(file, "attention", "kernel");
+    const toml::table& attention = fact(reader, file, "attention", "kernel");
     std::vector<std::string> words;
     for (AttentionSoftware one : all_attention) words.emplace_back(name(one));
-    const std::string word = reader.one_of(attention, "kernel", words);
+    const std::string word = reader.one_of(reader.at(attention, "kernel"), "kernel", words);
     const auto index = std::find(words.begin(), words.end(), word) - words.begin();
     software.attention = all_attention[static_cast<std::size_t>(index)];
-    software.attention_source = reader.source(attention, "attention");
+    software.attention_source = source(reader, attention, "attention");
   }
 
   if (alone || file.contains("products")) {
-    const toml::table& products = reader.fact(file, "products", "layouts");
-    software.tuned_products = reader.one_of(products, "layouts", {"default", "tuned"}) == "tuned";
-    software.products_source = reader.source(products, "products");
+    const toml::table& products = fact(reader, file, "products", "layouts");
+    software.tuned_products =
+        reader.one_of(reader.at(products, "layouts"), "layouts", {"default", "tuned"}) == "tuned";
+    software.products_source = source(reader, products, "products");
   }
 
   // Numbers are the machine's to scale, and their lines are this file's.
-  FactSheet own{software.path, sheet.scales, {}};
+  FactSheet own{software.path, sheet.scales, {}, sheet.network};
   const FactTable numbers(own, file, "software");
   if (alone || file.contains("dispatch_us")) {
-    reader.fact(file, "dispatch_us", "value");
+    fact(reader, file, "dispatch_us", "value");
     software.dispatch = {numbers.number("dispatch_us", Range::non_negative)};
   }
   if (numbers.has("memory")) {
@@ -390,9 +347,7 @@ Software read_software(const std::string& name_or_path, FactSheet& sheet) {
   }
 
   if (alone || file.contains("maps")) {
-    const toml::node& maps = reader.at(file, "maps");
-    if (!maps.is_table()) reader.refuse(maps, "\"maps\" must be a table");
-    read_maps(reader, *maps.as_table(), software);
+    read_maps(reader, reader.table(file, "maps"), software);
   }
   return software;
 }

@@ -124,6 +124,14 @@ void forget_software_memory(std::vector<Fact>& facts) {
   std::erase_if(facts, [](const Fact& fact) { return fact.key.starts_with(prefix); });
 }
 
+std::vector<Fact> memory_facts(const std::string& software) {
+  FactSheet sheet;
+  read_software(software, sheet);
+  std::erase_if(sheet.facts, [](const Fact& fact) { return !fact.key.starts_with(prefix); });
+  for (Fact& fact : sheet.facts) fact.key.erase(0, std::string_view(prefix).size());
+  return std::move(sheet.facts);
+}
+
 // The software is read last: its facts are at the end.
 SoftwareMemory software_memory(const Platform& platform) {
   SoftwareMemory memory;

@@ -7,21 +7,13 @@
 #include <vector>
 
 #include "platforms/platform.hpp"
+#include "schedule/program/function_bytes.hpp"
 
 namespace fourfold::inline platforms::inline file {
 class FactTable;
 }
 
 namespace fourfold::inline platforms {
-
-// In bytes for each element of the function's first operand.
-struct FunctionBytes {
-  const Function* function = nullptr;
-  double keeps = 0.0;    // beside its operands and its result, until its backward pass
-  double gathers = 0.0;  // of each of the others that cut its tokens along x
-  double expands = 0.0;  // of keys and values, copied until every head has its own
-  double makes = 0.0;    // while it computes
-};
 
 struct SoftwareMemory {
   std::vector<FunctionBytes> functions;
@@ -48,6 +40,8 @@ struct SoftwareMemory {
 void read_software_memory(const FactTable& memory);
 // Takes its facts out of those that were read before.
 void forget_software_memory(std::vector<Fact>& facts);
+// What a software, by name or path, says of memory: keys are those of its table, "keeps.rms_norm".
+std::vector<Fact> memory_facts(const std::string& software);
 // As the platform's facts and scales say.
 SoftwareMemory software_memory(const Platform& platform);
 

@@ -19,26 +19,34 @@ void refuse(const Platform& platform, const std::string& message) {
 
 namespace {
 
-void check_processor(const Platform& platform) {
-  const Processor& processor = platform.processor;
-  if (processor.gemm.empty()) refuse(platform, "processor.gemm has no entries");
+void check_ascending(const Platform& platform, const std::vector<GemmPoint>& points,
+                     const std::string& key) {
   std::int64_t previous = 0;
-  for (const GemmPoint& point : processor.gemm) {
+  for (const GemmPoint& point : points) {
     if (point.size <= previous) {
-      refuse(platform, fmt::format("processor.gemm must ascend in size, but {} follows {}",
+      refuse(platform, fmt::format("processor.{} must ascend in size, but {} follows {}", key,
                                    point.size, previous));
     }
     previous = point.size;
   }
+}
+
+void check_processor(const Platform& platform) {
+  const Processor& processor = platform.processor;
+  if (processor.gemm.empty()) refuse(platform, "processor.gemm has no entries");
+  check_ascending(platform, processor.gemm, "gemm");
+  check_ascending(platform, processor.gemm_fp8, "gemm_fp8");
   // As written: a what-if factor may well ask for more than the data sheet promises.
   double advertised = 0.0;
   for (const Fact& fact : platform.facts) {
     if (fact.key == "processor.advertised_peak_Tflops") advertised = fact.value;
   }
   for (const Fact& fact : platform.facts) {
-    if (fact.key.ends_with("_Tflops") && fact.value > advertised) {
-      refuse(platform, fmt::format("{} is {}, above the advertised peak of {}", fact.key,
-                                   fact.value, advertised));
+    // Factors of half the bits are multiplied twice as fast.
+    const double most = advertised * (fact.key.starts_with("processor.gemm_fp8.") ? 2.0 : 1.0);
+    if (fact.key.ends_with("_Tflops") && fact.value > most) {
+      refuse(platform,
+             fmt::format("{} is {}, above the advertised peak of {}", fact.key, fact.value, most));
     }
   }
 }
@@ -64,7 +72,8 @@ void check_links(const Platform& platform) {
     const int to = island[static_cast<std::size_t>(link.b)];
     std::replace(island.begin(), island.end(), from, to);
   }
-  if (node.switch_port) return;
+  // Devices of a crossbar have ports of their own.
+  if (node.switch_port || std::holds_alternative<CrossbarNetwork>(platform.network)) return;
   for (int i = 1; i < node.devices; ++i) {
     if (island[static_cast<std::size_t>(i)] != island[0]) {
       refuse(platform,
@@ -111,6 +120,15 @@ void check(const Platform& platform) {
 }
 
 namespace {
+
+// As written: a what-if factor may well ask for more than the machine has.
+std::vector<double> rates_as_written(const Platform& platform, const std::string& list) {
+  std::vector<double> rates;
+  for (const Fact& fact : platform.facts) {
+    if (fact.key == list || fact.key.starts_with(list + ".")) rates.push_back(fact.value);
+  }
+  return rates;
+}
 
 void check_kind(const Platform&, const CrossbarNetwork&) {}
 
@@ -164,6 +182,15 @@ void check_kind(const Platform& platform, const FatTreeNetwork& network) {
     refuse(platform,
            fmt::format("{} rails need a second tier of switches that joins them", network.rails));
   }
+  // As written, like the other rates.
+  const std::vector<double> nics_GBps = rates_as_written(platform, "node.nics");
+  const std::vector<double> link = rates_as_written(platform, "network.link_bandwidth_GBps");
+  if (!link.empty() && !nics_GBps.empty() && link.front() < std::ranges::max(nics_GBps)) {
+    refuse(platform,
+           fmt::format("network.link_bandwidth_GBps is {:g}, but it is the link from a NIC "
+                       "to its leaf, and by node.nics a NIC sends {:g}",
+                       link.front(), std::ranges::max(nics_GBps)));
+  }
   double room = 1.0;
   for (const FatTreeTier& tier : network.tiers) room *= static_cast<double>(tier.members);
   if (static_cast<double>(platform.nodes) > room) {
@@ -193,15 +220,6 @@ void check_network(const Platform& platform) {
 }
 
 namespace {
-
-// As written: a what-if factor may well ask for more than the machine has.
-std::vector<double> rates_as_written(const Platform& platform, const std::string& list) {
-  std::vector<double> rates;
-  for (const Fact& fact : platform.facts) {
-    if (fact.key == list || fact.key.starts_with(list + ".")) rates.push_back(fact.value);
-  }
-  return rates;
-}
 
 // Groups larger than the last row would take its rate without anybody having said so.
 void check_plateaus(const Platform& platform, const std::vector<Plateau>& plateaus,
@@ -249,6 +267,8 @@ void check_injection(const Platform& platform) {
 // A device sends nothing faster to the other members of its group than its widest links to as many,
 // and its port to the node's switch, let it.
 void check_ports(const Platform& platform) {
+  // Devices of a crossbar have ports of their own: neither is read.
+  if (std::holds_alternative<CrossbarNetwork>(platform.network)) return;
   const std::vector<double> links = rates_as_written(platform, "node.links");
   const std::vector<double> port = rates_as_written(platform, "node.switch_port_GBps");
   const std::vector<double> plateaus = rates_as_written(platform, "library.in_node");

@@ -11,6 +11,7 @@
 #include "platforms/file/key.hpp"
 #include "support/complaint.hpp"
 #include "support/nearest_name.hpp"
+#include "support/toml_table.hpp"
 
 namespace fourfold::inline platforms::inline file {
 namespace {
@@ -139,8 +140,7 @@ void check_keys(const std::string& path, const toml::table& file) {
   const auto problems = KeyCheck(file).problems();
   if (problems.empty()) return;
   if (problems.size() == 1) {
-    throw std::runtime_error(
-        fmt::format("{}:{}: {}", path, problems.front().first, problems.front().second));
+    refuse_line(path, problems.front().first, problems.front().second);
   }
   std::vector<std::string> lines;
   for (const auto& [line, problem] : problems) {

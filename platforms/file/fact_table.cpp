@@ -10,25 +10,11 @@
 #include <stdexcept>
 #include <utility>
 
+#include "platforms/file/scale_groups.hpp"
 #include "support/text_file.hpp"
-#include "support/toml_text.hpp"
+#include "support/toml_table.hpp"
 
 namespace fourfold::inline platforms::inline file {
-namespace {
-
-toml::table parsed(const std::string& path) {
-  const std::string text = read_toml_text(path, "");
-  try {
-    return toml::parse(text, path);
-  } catch (const toml::parse_error& error) {
-    throw std::runtime_error(fmt::format("{}:{}: this is not TOML: {}", path,
-                                         error.source().begin.line,
-                                         std::string(error.description())));
-  }
-}
-
-}  // namespace
-
 const toml::table& parse_toml(const std::string& path) {
   struct Version {
     std::string text;
@@ -39,7 +25,7 @@ const toml::table& parse_toml(const std::string& path) {
   std::list<Version>& versions = known[path];
   std::string text = read_text_file(path);
   if (versions.empty() || versions.front().text != text) {
-    versions.push_front({std::move(text), parsed(path)});
+    versions.push_front({std::move(text), parse_toml_file(path)});
     if (versions.size() > 2) versions.pop_back();
   }
   return versions.front().table;
@@ -49,7 +35,7 @@ namespace {
 
 [[noreturn]] void refuse_at(const FactSheet& sheet, const toml::node& node,
                             const std::string& message) {
-  throw std::runtime_error(fmt::format("{}:{}: {}", sheet.path, node.source().begin.line, message));
+  refuse_line(sheet.path, node.source().begin.line, message);
 }
 
 const char* words(Range range) {
@@ -62,6 +48,8 @@ const char* words(Range range) {
       return "greater than 0 and at most 1";
     case Range::open_fraction:
       return "0 or more and less than 1";
+    case Range::at_least_1:
+      return "1 or more";
   }
   return "";
 }
@@ -77,6 +65,8 @@ bool holds(Range range, double value) {
       return value > 0.0 && value <= 1.0;
     case Range::open_fraction:
       return value >= 0.0 && value < 1.0;
+    case Range::at_least_1:
+      return value >= 1.0;
   }
   return false;
 }
@@ -105,19 +95,7 @@ std::string source_in(const toml::table& table) {
 }
 
 bool unconfirmed_in(const FactSheet& sheet, const toml::table& table) {
-  const toml::node* mark = table.get("unconfirmed");
-  if (mark == nullptr) return false;
-  if (!mark->is_boolean()) refuse_at(sheet, *mark, "\"unconfirmed\" must be true or false");
-  return mark->value_or(false);
-}
-
-double factor_for(const Scales& scales, const std::string& key) {
-  double factor = 1.0;
-  if (const auto found = scales.find(key); found != scales.end()) factor *= found->second;
-  if (const std::string family = without_label(key); family != key) {
-    if (const auto found = scales.find(family); found != scales.end()) factor *= found->second;
-  }
-  return factor;
+  return table.contains("unconfirmed") && TomlReader(sheet.path).flag(table, "unconfirmed");
 }
 
 }  // namespace
@@ -169,7 +147,7 @@ double FactTable::record(Fact fact, const std::string& key, Range range, Kind ki
     refuse(key, fmt::format("is {}, but it must be from {} to {}", fact.value, bounds.least,
                             bounds.most));
   }
-  const double scaled = fact.value * factor_for(sheet_->scales, fact.key);
+  const double scaled = fact.value * factor_for(sheet_->scales, fact.key, sheet_->network);
   if (!holds(range, scaled)) {
     refuse(key, fmt::format("is {} after scaling, but it must be {}", scaled, words(range)));
   }
@@ -310,6 +288,7 @@ double unit_of(const std::string& key) {
   if (unit == "GB" || unit == "GBps") return 1e9;
   if (unit == "GiB") return 1024.0 * 1024.0 * 1024.0;
   if (unit == "MiB") return 1024.0 * 1024.0;
+  if (unit == "KiB") return 1024.0;
   if (unit == "Tflops") return 1e12;
   if (unit == "us") return 1e-6;
   return 1.0;

@@ -22,10 +22,11 @@ struct FactSheet {
   std::string path;
   Scales scales;
   std::vector<Fact> facts;
+  std::string network = {};  // its kind, as the file names it
 };
 
 // What a number may be, in the unit of its key.
-enum class Range { positive, non_negative, fraction, open_fraction };
+enum class Range { positive, non_negative, fraction, open_fraction, at_least_1 };
 
 class FactTable {
  public:

@@ -33,6 +33,10 @@ KeyTable processor_keys() {
         "The fastest matrix product anybody measured on it.",
         "Highest rate of a GEMM benchmark (cuBLASLt, CoralGemm, mamf-finder).",
         "\"of empir. peak, %\" only."},
+       {"fp32_Tflops", KeyForm::number, "67",
+        "Rate of the largest products in fp32; without it they are as fast as those in 16 bits.",
+        "The GEMM benchmark in fp32, or the data sheet without tensor cores.",
+        "Compute of fp32 steps.", Presence::optional},
        {"layout_penalty_nt", KeyForm::number, "1.0",
         "Time of a product with its second factor transposed, over that without.",
         "The GEMM benchmark, NT against NN; 1 if kernels are tuned.",
@@ -66,6 +70,11 @@ KeyTable processor_keys() {
         "largest rate is left.",
         "Batched products with short and with long sums (k) at the same size.",
         "Compute of unfused attention.", Presence::optional},
+       {"mxfp8_over_fp8", KeyForm::number, "1",
+        "Rate of products with a scale for each 32 elements over processor.gemm_fp8, where the "
+        "device has them.",
+        "cuBLASLt's block-scaled products beside those with one scale.",
+        "Compute with --products mxfp8, which needs it.", Presence::optional},
        {"memory_GB", KeyForm::number, "80", "Memory of a device, in 1e9 bytes.", "Data sheet.",
         "Which grids fit."},
        {"usable_memory", KeyForm::number, "0.85",
@@ -95,7 +104,14 @@ KeyTable processor_keys() {
         "Standard deviation of the seconds that devices take for the same product, over their "
         "median; a step waits for the slowest of its devices. Without: all are alike.",
         "The same large product on each device of some nodes for a minute.",
-        "Compute of many devices: with 0.02, 6 % on 512.", Presence::optional}}};
+        "Compute of many devices: with 0.02, 6 % on 512.", Presence::optional},
+       {"repetition_spread", KeyForm::number, "0.0095",
+        "Standard deviation of the seconds that one device takes for the same product again and "
+        "again, over their median; collectives wait for the last of their members each time. "
+        "Without: it always takes as long.",
+        "The same large product a hundred times on one device, each timed by itself.",
+        "Waiting in collectives that nothing hides: with 0.01, about 1 % of compute.",
+        Presence::optional}}};
 }
 
 KeyTable gemm_keys() {
@@ -111,6 +127,18 @@ KeyTable gemm_keys() {
             "Compute, above everything else."}},
           {"{ size = 800, rate_Tflops = 90 }", "{ size = 1600, rate_Tflops = 360 }",
            "{ size = 3200, rate_Tflops = 580 }", "{ size = 12800, rate_Tflops = 610 }"}};
+}
+
+KeyTable narrow_gemm_keys() {
+  return {"processor.gemm_fp8",
+          "",
+          "The same with factors of 8 bits, for --products; sums and results are as before.",
+          {{"size", KeyForm::column, "", "Cube root of m x n x k of the product."},
+           {"rate_Tflops", KeyForm::column, "", "Rate of that product, without casts.",
+            "cublasLt or hipBLASLt in fp8, random values, minutes of it.",
+            "Compute with --products fp8-delayed, fp8-current and mxfp8."}},
+          {"{ size = 2048, rate_Tflops = 1011 }", "{ size = 8192, rate_Tflops = 1290 }"},
+          Presence::optional};
 }
 
 KeyTable product_keys() {
@@ -165,7 +193,8 @@ KeyTable node_keys() {
   return {"node",
           "",
           "What is inside a node. Devices are joined by a switch, by links, or by both.",
-          {{"devices", KeyForm::number, "8", "Devices of a node, 64 at most.",
+          {{"devices", KeyForm::number, "8",
+            "Devices of a node, or of a domain that a switch joins (NVL72), 128 at most.",
             "The machine's documentation.", "How grids lie in nodes: exposed communication."},
            {"switch_port_GBps", KeyForm::number, "450",
             "What each device can send into a switch that joins all, per direction (NVSwitch).",
@@ -194,7 +223,7 @@ KeyTable nic_keys() {
   return {
       "node.nics",
       "",
-      "The network adapters of a node, 16 at most. Every device sends through exactly one.",
+      "The network adapters of a node, 128 at most. Every device sends through exactly one.",
       {{"devices", KeyForm::column, "", "The devices that send through it.",
         "`nvidia-smi topo -m`: the nearest adapter.", "How many rings leave a node side by side."},
        {"bandwidth_GBps", KeyForm::column, "", "What it sustains, per direction.",
@@ -222,7 +251,13 @@ KeyTable operation_keys() {
            {"file_system_write_GBps", KeyForm::number, "1000",
             "What all nodes together write to the file system of checkpoints.",
             "IOR with a file a process, or the site's documentation.",
-            "Days with failures in `advise`; nothing else.", Presence::optional}},
+            "Days with failures in `advise`; nothing else.", Presence::optional},
+           {"step_p90", KeyForm::number, "1.011",
+            "What nine of ten steps of a job take at most, over the median one; at least 1.",
+            "The times of all steps of some long trainings, without the first few.",
+            "The p90 of a step in records, tables and `advise`; nothing else.", Presence::optional},
+           {"step_p99", KeyForm::number, "1.06", "The same of 99 steps of 100.", "As step_p90.",
+            "The p99 of a step; nothing else.", Presence::optional}},
           {},
           Presence::optional};
 }
@@ -230,8 +265,9 @@ KeyTable operation_keys() {
 }  // namespace
 
 std::vector<KeyTable> machine_keys() {
-  return {root_keys(), processor_keys(), gemm_keys(),     product_keys(), attention_keys(),
-          node_keys(), link_keys(),      crowding_keys(), nic_keys(),     operation_keys()};
+  return {root_keys(),     processor_keys(), gemm_keys(),     narrow_gemm_keys(),
+          product_keys(),  attention_keys(), node_keys(),     link_keys(),
+          crowding_keys(), nic_keys(),       operation_keys()};
 }
 
 const std::vector<KeyTable>& platform_keys() {
@@ -539,21 +575,40 @@ KeyTable strided_keys() {
 }
 
 KeyTable measured_keys() {
-  return {"library.measured",
-          "",
-          "Collectives inside a node as they were measured, before all constants: rows of one kind "
-          "and group stand together and ascend in bytes. Between them the logarithm of the time "
-          "follows that of the bytes; beyond the last it is in proportion.",
-          {{"kind", KeyForm::column, "", "all-gather, reduce-scatter, all-reduce or send."},
-           {"members", KeyForm::column, "", "Members of a group."},
-           {"devices", KeyForm::column, "",
-            "Devices of the node that do the same at once, in as many groups as they make."},
-           {"bytes", KeyForm::column, "", "Buffer, as nccl-tests count it.", "1 KiB to 64 MiB."},
-           {"time_us", KeyForm::column, "", "Of the slowest member.", "`fourfold calibrate`.",
-            "Exposed communication of groups inside a node."}},
-          {"{ kind = \"all-reduce\", members = 8, devices = 8, bytes = 1048576, time_us = 40 }",
-           "{ kind = \"all-reduce\", members = 8, devices = 8, bytes = 16777216, time_us = 110 }"},
-          Presence::optional};
+  return {
+      "library.measured",
+      "",
+      "Collectives as they were measured, before all constants: rows of one kind and group "
+      "stand together and ascend in bytes. Between them the logarithm of the time follows that "
+      "of the bytes; beyond the last it is in proportion. Over nodes groups with so many "
+      "members a node, and two lengths at least, stand for others: up to pieces of 512 KiB a "
+      "member by logarithms, above in proportion.",
+      {{"kind", KeyForm::column, "", "all-gather, reduce-scatter, all-reduce or send."},
+       {"members", KeyForm::column, "", "Members of a group."},
+       {"devices", KeyForm::column, "",
+        "Devices of the node that do the same at once, in as many groups as they make; of a group "
+        "over nodes its members in each."},
+       {"bytes", KeyForm::column, "", "Buffer, as nccl-tests count it.", "1 KiB to 64 MiB."},
+       {"time_us", KeyForm::column, "", "Of the slowest member.", "`fourfold calibrate`.",
+        "Exposed communication of such groups."}},
+      {"{ kind = \"all-reduce\", members = 8, devices = 8, bytes = 1048576, time_us = 40 }",
+       "{ kind = \"all-reduce\", members = 8, devices = 8, bytes = 16777216, time_us = 110 }"},
+      Presence::optional};
+}
+
+KeyTable cliff_keys() {
+  return {
+      "library.cliff",
+      "",
+      "Gathers and reduce-scatters over nodes that take longer where a member's piece is neither "
+      "small nor large, beside what was measured without that.",
+      {{"from_KiB", KeyForm::number, "60", "The least piece of which that holds.",
+        "Gathers over several nodes by size: where their time jumps."},
+       {"to_KiB", KeyForm::number, "270", "The largest.", "The same."},
+       {"per_member_us", KeyForm::number, "370", "What each member adds.", "The same.",
+        "Exposed communication of such groups."}},
+      {},
+      Presence::optional};
 }
 
 }  // namespace
@@ -570,7 +625,8 @@ std::vector<KeyTable> library_keys() {
           at_once_keys(),
           in_node_keys(),
           strided_keys(),
-          measured_keys()};
+          measured_keys(),
+          cliff_keys()};
 }
 
 }  // namespace fourfold::inline platforms::inline file

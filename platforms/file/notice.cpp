@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace fourfold::inline platforms::inline file {
 namespace {
 
@@ -41,6 +43,35 @@ std::vector<std::string> notices(const Platform& platform) {
           in_node / giga));
     }
     below = &row;
+  }
+  const auto highest = [&](const std::string& list) {
+    double most = 0.0;
+    for (const Fact& fact : platform.facts) {
+      if (fact.key == list || fact.key.starts_with(list + ".")) most = std::max(most, fact.value);
+    }
+    return most;
+  };
+  // 1.6 Tb/s is the fastest adapter of today.
+  constexpr double fastest_GBps = 200.0;
+  for (const char* list : {"node.nics", "network.link_bandwidth_GBps"}) {
+    if (highest(list) <= fastest_GBps) continue;
+    sentences.push_back(
+        fmt::format("{} of {} has {:g} GB/s, more than any adapter of today: if those are Gb/s, "
+                    "write an eighth, {:g}",
+                    list, platform.name, highest(list), highest(list) / 8.0));
+  }
+  if (std::holds_alternative<CrossbarNetwork>(platform.network) && platform.node.devices > 1) {
+    std::vector<std::string> unread;
+    if (!platform.node.links.empty()) unread.emplace_back("node.links");
+    if (platform.node.switch_port) unread.emplace_back("node.switch_port_GBps");
+    if (platform.node.nics.size() > 1) unread.emplace_back("all node.nics but the first");
+    if (!unread.empty()) {
+      sentences.push_back(fmt::format(
+          "{} is a crossbar, on which each device has a port of the first NIC's {:g} GB/s: it does "
+          "not read {}; kind = \"fat-tree\" with one tier does",
+          platform.name, platform.node.nics.front().bandwidth.value / giga,
+          fmt::join(unread, ", ")));
+    }
   }
   const Software& software = platform.software;
   const auto lacks = [&](AttentionSoftware version, bool known) {

@@ -1,10 +1,11 @@
 // Section by section from a strict table to values; key.hpp says what each key is. The kind of a
-// network decides which other keys it has.
+// network decides which other keys it has. This file is long because a machine has many sections.
 #include "platforms/file/sections.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -36,6 +37,15 @@ Protocol read_protocol(const FactTable& table) {
     protocol.bandwidth_exponent_across = table.number("bandwidth_exponent_across", Range::fraction);
   }
   return protocol;
+}
+
+std::vector<GemmPoint> read_gemm(const FactTable& table, const std::string& key) {
+  std::vector<GemmPoint> points;
+  for (const FactTable& row : table.entries(key)) {
+    const std::int64_t size = row.label("size");
+    points.push_back({size, {row.entry_number(std::to_string(size), "rate_Tflops")}});
+  }
+  return points;
 }
 
 std::vector<double> values_of(const std::vector<FactTable>& rows, const std::string& key) {
@@ -140,11 +150,10 @@ std::vector<MeasuredCollectives> read_measured(const FactTable& table) {
     const auto bytes = static_cast<double>(row.label("bytes"));
     const double time = row.entry_number(
         fmt::format("{}-{}-{}-{:g}", name(kind), members, devices, bytes), "time_us");
-    if (members < 2 || devices < members) {
-      row.refuse("members",
-                 fmt::format("is {}, but a group has 2 to all of the {} devices that are "
-                             "busy",
-                             members, devices));
+    if (members < 2 || devices < 1 || (members > devices && members % devices != 0)) {
+      row.refuse("members", fmt::format("is {}, but a group has 2 to all of the {} devices that "
+                                        "are busy, or so many in each of several nodes",
+                                        members, devices));
     }
     const bool same = !all.empty() && all.back().kind == kind && all.back().members == members &&
                       all.back().devices == devices;
@@ -156,6 +165,14 @@ std::vector<MeasuredCollectives> read_measured(const FactTable& table) {
     rows.push_back({bytes, {time}});
   }
   return all;
+}
+
+std::optional<PieceCliff> read_cliff(const FactTable& table) {
+  if (!table.has("cliff")) return std::nullopt;
+  const FactTable cliff = table.section("cliff");
+  return PieceCliff{{cliff.number("from_KiB", Range::positive)},
+                    {cliff.number("to_KiB", Range::positive)},
+                    {cliff.number("per_member_us", Range::non_negative)}};
 }
 
 std::vector<Plateau> read_plateaus(const FactTable& table, const std::string& key) {
@@ -177,10 +194,11 @@ Processor read_processor(const FactTable& root) {
   processor.name = table.text("name");
   processor.advertised_peak = {table.number("advertised_peak_Tflops", Range::positive)};
   processor.empirical_peak = {table.number("empirical_peak_Tflops", Range::positive)};
-  for (const FactTable& row : table.entries("gemm")) {
-    const std::int64_t size = row.label("size");
-    const double rate = row.entry_number(std::to_string(size), "rate_Tflops");
-    processor.gemm.push_back({size, {rate}});
+  if (table.has("fp32_Tflops")) table.number("fp32_Tflops", Range::positive);  // fp32_rate.hpp
+  processor.gemm = read_gemm(table, "gemm");
+  if (table.has("gemm_fp8")) processor.gemm_fp8 = read_gemm(table, "gemm_fp8");
+  if (table.has("mxfp8_over_fp8")) {
+    processor.mxfp8_over_fp8 = table.number("mxfp8_over_fp8", Range::positive);
   }
   if (table.has("products")) processor.products = read_products(table);
   processor.layout_penalty_nt = table.number("layout_penalty_nt", Range::positive);
@@ -208,6 +226,9 @@ Processor read_processor(const FactTable& root) {
   processor.launch_overhead = {table.number("launch_overhead_us", Range::non_negative)};
   processor.interference = table.number("interference", Range::open_fraction);
   if (table.has("spread")) processor.spread = table.number("spread", Range::open_fraction);
+  if (table.has("repetition_spread")) {
+    processor.repetition_spread = table.number("repetition_spread", Range::open_fraction);
+  }
   return processor;
 }
 
@@ -252,6 +273,7 @@ CollectiveLibrary read_library(const FactTable& root) {
   library.across_at_once = read_plateaus(table, "across_at_once");
   library.in_node = read_plateaus(table, "in_node");
   if (table.has("measured")) library.measured = read_measured(table);
+  library.cliff = read_cliff(table);
   const std::string strided = "in_node_by_stride";
   if (!table.has(strided)) return library;
   for (const FactTable& row : table.entries(strided)) {
@@ -262,6 +284,26 @@ CollectiveLibrary read_library(const FactTable& root) {
     library.in_node_by_stride.push_back({stride, devices, {rate}});
   }
   return library;
+}
+
+void replace_library(const std::string& path, FactSheet& sheet, CollectiveLibrary& library) {
+  FactSheet own{path, sheet.scales, {}};
+  const FactTable table = FactTable(own, parse_toml(path), "").section("library");
+  const std::vector<std::string> known{"name", "measured", "cliff"};
+  for (const std::string& key : table.keys()) {
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      table.refuse(key,
+                   "is not of a library beside a machine's own: that has name, measured and "
+                   "cliff");
+    }
+  }
+  library.name = table.text("name");
+  library.measured = read_measured(table);
+  library.cliff = read_cliff(table);
+  std::erase_if(sheet.facts, [](const Fact& fact) {
+    return fact.key.starts_with("library.measured.") || fact.key.starts_with("library.cliff.");
+  });
+  std::move(own.facts.begin(), own.facts.end(), std::back_inserter(sheet.facts));
 }
 
 namespace {
@@ -359,6 +401,9 @@ void read_operation(const FactTable& root) {
   const FactTable table = root.section(operation_section);
   for (const char* key : {node_power_key, node_failures_key, file_system_key}) {
     if (table.has(key)) table.number(key, Range::positive);
+  }
+  for (const char* key : {step_p90_key, step_p99_key}) {
+    if (table.has(key)) table.number(key, Range::at_least_1);
   }
 }
 

@@ -14,6 +14,9 @@ Processor read_processor(const FactTable& root);
 Node read_node(const FactTable& root);
 Network read_network(const FactTable& root);
 CollectiveLibrary read_library(const FactTable& root);
+// What a file of another library says instead of the machine's: its name, what was measured of it,
+// its cliff. Facts of the sheet follow.
+void replace_library(const std::string& path, FactSheet& sheet, CollectiveLibrary& library);
 // Its numbers stay facts: see platforms/operation.hpp.
 void read_operation(const FactTable& root);
 

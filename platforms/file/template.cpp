@@ -58,8 +58,9 @@ std::string value_of(const Key& key) {
 }
 
 // `start` is "#" for what is optional.
-std::string lines_of(const Key& key) {
-  const char* start = key.presence == Presence::optional ? "#" : "";
+std::string lines_of(const Key& key, Presence of_table) {
+  const bool optional = key.presence == Presence::optional || of_table == Presence::optional;
+  const char* start = optional ? "#" : "";
   return explanation(key, "") + start + key.name + " = " + value_of(key) + '\n';
 }
 
@@ -68,7 +69,7 @@ std::string lines_of(const KeyTable& table) {
   const char* start = table.presence == Presence::optional ? "#" : "";
   if (table.rows.empty()) {
     if (!table.path.empty()) text += fmt::format("{}[{}]\n", start, table.path);
-    for (const Key& key : table.keys) text += lines_of(key);
+    for (const Key& key : table.keys) text += lines_of(key, table.presence);
     return text;
   }
   for (const Key& key : table.keys) text += explanation(key, key.name + ": ");
@@ -80,7 +81,97 @@ std::string lines_of(const KeyTable& table) {
 
 }  // namespace
 
-std::string platform_template(const std::string& network_kind) {
+namespace {
+
+std::int64_t divided_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+// Rows of rates for one device and a whole node, or for half a node and a whole one.
+std::vector<std::string> plateaus(std::int64_t fewest, double lower, std::int64_t all,
+                                  double higher) {
+  std::vector<std::string> rows;
+  if (fewest < all) {
+    rows.push_back(fmt::format("{{ devices = {}, bus_bandwidth_GBps = {:g} }}", fewest, lower));
+  }
+  rows.push_back(fmt::format("{{ devices = {}, bus_bandwidth_GBps = {:g} }}", all, higher));
+  return rows;
+}
+
+// Typical values of a machine of 128 nodes of 8 devices and NICs, for one of another shape; without
+// what a crossbar, whose devices have ports of their own, does not read.
+KeyTable shaped(KeyTable table, const TemplateShape& shape) {
+  constexpr double nic_GBps = 48.0, ring_of_nic_GBps = 47.5;
+  const auto nics = static_cast<double>(shape.nics);
+  for (Key& key : table.keys) {
+    const std::string full = table.path.empty() ? key.name : table.path + '.' + key.name;
+    if (full == "nodes") key.typical = fmt::to_string(shape.nodes);
+    if (full == "node.devices") key.typical = fmt::to_string(shape.devices);
+    if (full == "network.rails") key.typical = fmt::to_string(shape.nics);
+    if (full == "network.groups") {
+      key.typical = fmt::to_string(std::max<std::int64_t>(divided_up(shape.nodes, 16), 4));
+    }
+    if (full == "network.cells") {
+      key.typical = fmt::to_string(std::max<std::int64_t>(divided_up(shape.nodes, 32), 4));
+    }
+  }
+  if (shape.network == "crossbar") {
+    std::erase_if(table.keys, [](const Key& key) { return key.name == "switch_port_GBps"; });
+  }
+  if (table.path == "node.nics") {
+    table.rows.clear();
+    for (std::int64_t nic = 0; nic < shape.nics; ++nic) {
+      std::vector<std::int64_t> served;
+      for (std::int64_t device = 0; device < shape.devices; ++device) {
+        if (device * shape.nics / shape.devices == nic) served.push_back(device);
+      }
+      table.rows.push_back(fmt::format("{{ devices = [{}], bandwidth_GBps = {:g} }}",
+                                       fmt::join(served, ", "), nic_GBps));
+    }
+  } else if (table.path == "network.tiers") {
+    const std::int64_t members = std::min<std::int64_t>(shape.nodes, 32);
+    table.rows = {fmt::format("{{ tier = 1, members = {}, oversubscription = 1.0 }}", members),
+                  fmt::format("{{ tier = 2, members = {} }}",
+                              std::max<std::int64_t>(divided_up(shape.nodes, members), 1))};
+  } else if (table.path == "network.dimensions") {
+    const std::int64_t last = std::max<std::int64_t>(divided_up(shape.nodes, 32), 2);
+    table.rows.back() = fmt::format("{{ dimension = 3, routers = {} }}", last);
+  } else if (table.path == "library.across" || table.path == "library.across_at_once") {
+    const double all = shape.nics == 8 ? 380.0 : ring_of_nic_GBps * nics;
+    table.rows = plateaus(1, nic_GBps, shape.devices, all);
+  } else if (table.path == "library.in_node") {
+    table.rows = plateaus(std::max<std::int64_t>(shape.devices / 2, 2), 363, shape.devices, 370);
+  } else if (table.path == "node.crowding") {
+    table.rows = {fmt::format("{{ devices = {}, slowdown = 1.0 }}", shape.devices)};
+  } else if (table.path == "library.in_node_by_stride" && shape.devices != 8) {
+    table.rows = {fmt::format("{{ stride = {}, devices = 2, bus_bandwidth_GBps = 363 }}",
+                              std::max<std::int64_t>(shape.devices / 2, 1))};
+  } else if (table.path == "library.measured" || table.path == "node.links") {
+    if (shape.devices == 8) return table;
+    table.rows.clear();
+    if (table.path == "node.links") {
+      table.rows = {"{ a = 0, b = 1, kind = \"nvlink\", bandwidth_GBps = 100 }"};
+    } else {
+      table.rows = {
+          fmt::format("{{ kind = \"all-reduce\", members = {0}, devices = {0}, bytes = "
+                      "1048576, time_us = 40 }}",
+                      shape.devices)};
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string platform_template(const TemplateShape& given) {
+  TemplateShape shape = given;
+  if (shape.nics == 0) shape.nics = shape.devices;
+  if (shape.nics > shape.devices) {
+    throw std::invalid_argument(fmt::format(
+        "{} NICs of {} devices: every device sends through one, so a node has at most as many",
+        shape.nics, shape.devices));
+  }
+  const std::string& network_kind = shape.network;
   const std::vector<std::string> kinds = network_kinds();
   if (std::find(kinds.begin(), kinds.end(), network_kind) == kinds.end()) {
     throw std::invalid_argument(fmt::format("there is no topology \"{}\"{}", network_kind,
@@ -89,7 +180,8 @@ std::string platform_template(const std::string& network_kind) {
   std::string text = comment(introduction, "");
   for (const KeyTable& table : platform_keys()) {
     if (!table.network.empty() && table.network != network_kind) continue;
-    text += '\n' + lines_of(table);
+    if (table.path == "library.in_node" && shape.devices == 1) continue;
+    text += '\n' + lines_of(shaped(table, shape));
   }
   return text;
 }

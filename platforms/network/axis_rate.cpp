@@ -18,12 +18,13 @@ AxisRates::AxisRates(const Platform& platform) {
     return;
   }
   if (platform.node.nics.size() > most_nics) {
-    throw std::invalid_argument("a node has 16 NICs at most");
+    throw std::invalid_argument("a node has " + std::to_string(most_nics) + " NICs at most");
   }
   nodes_.emplace(platform);
   const NodeGraph graph(platform.node);
   for (std::int32_t i = 0; i < graph.link_count(); ++i) capacities_.push_back(graph.capacity(i));
   for (const Nic& nic : platform.node.nics) capacities_.push_back(nic.bandwidth.value);
+  counted_.emplace(platform);
 }
 
 std::optional<AxisRates::NetworkRates> AxisRates::network_rates(const Platform& platform) {
@@ -46,20 +47,26 @@ std::optional<AxisRates::NetworkRates> AxisRates::network_rates(const Platform& 
   return std::visit(Builder{platform.node}, platform.network);
 }
 
-BytesPerSecond AxisRates::rate(std::int64_t stride, std::int64_t extent,
-                               std::int64_t devices) const {
+BytesPerSecond AxisRates::rate(std::int64_t stride, std::int64_t extent, std::int64_t devices,
+                               Slice slice) const {
   if (extent == 1) return {std::numeric_limits<double>::infinity()};
   if (!network_) return {port_};
   const AxisLines lines{stride, extent, devices};
+  if (counted_->has(lines)) return {counted_->load(lines, slice).rate};
   const NodeLoad node = nodes_->load(lines);
   return {std::visit([&](const auto& network) { return network.rate(lines, node); }, *network_)};
 }
 
-void AxisRates::shares(AxisLines lines, std::vector<LinkShare>& shares) const {
+void AxisRates::shares(AxisLines lines, Slice slice, std::vector<LinkShare>& shares) const {
   const std::int32_t inside = links() - 2;
   const std::int32_t between = links() - 1;
   if (!network_) {
     shares.push_back({inside, 1.0 / port_});
+    return;
+  }
+  if (counted_->has(lines)) {
+    const std::vector<LinkShare>& counted = counted_->load(lines, slice).shares;
+    shares.insert(shares.end(), counted.begin(), counted.end());
     return;
   }
   for (const LinkShare& link : nodes_->links(lines)) {

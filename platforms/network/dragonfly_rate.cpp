@@ -69,7 +69,9 @@ double DragonflyRates::shifted_pair(std::int64_t shift, double inside, double be
   const std::int64_t chassis = divide_up(dragonfly_.nodes_per_group(), nodes);
   const std::int64_t nearest = shift / devices_per_node_ / nodes;
   // By sending NIC, receiving NIC and chassis passed beyond `nearest`.
-  std::array<double, most_nics * most_nics * 3> flows{};
+  const std::size_t nics =
+      static_cast<std::size_t>(*std::max_element(nic_of_.begin(), nic_of_.end())) + 1;
+  std::vector<double> flows(nics * nics * 3);
   double most = 0.0;
   for (std::int64_t device = 0; device < devices_per_node_; ++device) {
     const std::int64_t target = device + shift;
@@ -81,7 +83,7 @@ double DragonflyRates::shifted_pair(std::int64_t shift, double inside, double be
       const std::int64_t passed = hop / nodes + step;
       const std::int64_t count = step == 0 ? nodes - beyond : beyond;
       if (passed >= chassis || (passed == 0 && from == to)) continue;
-      double& pair = flows[(from * most_nics + to) * 3 + (passed - nearest)];
+      double& pair = flows[(from * nics + to) * 3 + (passed - nearest)];
       pair += static_cast<double>(count) * (passed == 0 ? inside : between);
       most = std::max(most, pair);
     }

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <stdexcept>
 
@@ -187,7 +186,7 @@ const Topology::NodePart& Topology::part(DeviceSet devices) const {
   const auto [entry, is_new] = parts_.try_emplace(devices);
   NodePart& part = entry->second;
   if (is_new) {
-    part.members = std::popcount(devices);
+    for (DeviceSet left = devices; left != 0; left &= left - 1) ++part.members;
     part.ring_shares = node_rings(graph_, devices).shares;
     for (std::int32_t nic = 0; nic < nics_per_node_; ++nic) {
       for (int device = 0; device < devices_per_node_; ++device) {

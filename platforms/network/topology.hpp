@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <unordered_map>
+#include <map>
 #include <vector>
 
 #include "platforms/network/fabric.hpp"
@@ -31,6 +31,7 @@ class Topology {
 
   std::int64_t devices() const { return nodes_ * devices_per_node_; }
   std::int32_t link_count() const { return link_count_; }
+  std::int32_t links_per_node() const { return links_per_node_; }  // inner ones, NICs out and in
   std::int32_t ports() const { return ports_; }  // per device and direction, crossbar only
   BytesPerSecond capacity(std::int32_t link) const;
   LinkKind kind(std::int32_t link) const;
@@ -92,7 +93,7 @@ class Topology {
   std::int32_t fabric_base_ = 0;  // first link of the fabric
   std::optional<Fabric> fabric_;
   std::int32_t link_count_ = 0;
-  mutable std::unordered_map<DeviceSet, NodePart> parts_;
+  mutable std::map<DeviceSet, NodePart> parts_;
 };
 
 }  // namespace fourfold::inline platforms::inline network

@@ -1,8 +1,9 @@
 // What the rings of one axis of the process grid load in a node and at its NICs, when all its
-// groups run at once: a table per platform for strides below the node's size, arithmetic above.
+// groups run at once: counted on first need for strides below the node's size, arithmetic above.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -11,7 +12,7 @@
 
 namespace fourfold::inline platforms::inline node {
 
-inline constexpr int most_nics = 16;
+inline constexpr int most_nics = 128;
 
 // The lines of one axis of the process grid: `stride` and `extent` as in ProcessGrid, in a job of
 // `devices` devices.
@@ -30,7 +31,8 @@ struct NodeLoad {
 };
 
 // Strides of a node and more: every device has a line of its own, so a NIC is shared by all devices
-// it serves, which is the paper's beta / min(devices per node, stride) (equation (7)).
+// it serves, which is the paper's beta / min(devices per node, stride) (equation (7)). Safe to ask
+// from threads; copies share what is counted.
 class NodeLoads {
  public:
   // `platform` must be one that Topology accepts, and no crossbar.
@@ -42,35 +44,19 @@ class NodeLoads {
   std::span<const LinkShare> links(AxisLines lines) const;
 
  private:
-  // A pair of stride and extent: its loads by number of blocks (stride * extent devices) in the
-  // job.
-  struct Entry {
-    std::int32_t first = 0;
-    std::int32_t blocks = 0;
-  };
-  // A stride: extents beyond the longest repeat with a period.
-  struct Row {
-    std::int32_t first = 0;  // entry of extent 0
-    std::int64_t longest = 0;
-    std::int64_t period = 1;
-  };
-
-  // Which of loads_ holds for lines of a stride below the node's size, and their extent in the table.
+  // Of lines of a stride below the node's size: what they load, and their extent in the table.
+  struct Counted;
   struct Place {
-    std::size_t load = 0;
-    std::int64_t folded = 1;
+    const Counted& counted;
+    std::int64_t folded;
   };
+  struct Table;
   Place place(AxisLines lines) const;
-  void tabulate(const Platform& platform);
 
   std::int64_t devices_per_node_;
   NodeLoad one_line_per_device_;
-  std::vector<Row> rows_;  // by stride
-  std::vector<Entry> entries_;
-  std::vector<NodeLoad> loads_;
   std::vector<LinkShare> one_line_links_;  // of one_line_per_device_
-  std::vector<LinkShare> links_;           // of each of loads_, one after the other
-  std::vector<std::size_t> links_begin_;
+  std::shared_ptr<Table> table_;
 };
 
 }  // namespace fourfold::inline platforms::inline node

@@ -163,15 +163,25 @@ double total_width(const std::vector<Ring>& rings) {
   return total;
 }
 
-}  // namespace
-
-NodeRings node_rings(const NodeGraph& graph, DeviceSet set) {
-  std::vector<int> members;
-  for (int device = 0; device < graph.devices(); ++device) {
-    if (set >> device & 1U) members.push_back(device);
+// Where a switch alone joins the devices, one ring in their order fills every port: what the search
+// finds, which with 72 of them takes long.
+bool only_a_switch(const NodeGraph& graph) {
+  for (std::int32_t link = 0; link < graph.link_count(); ++link) {
+    if (std::max(graph.from(link), graph.to(link)) < graph.devices()) return false;
   }
-  if (members.size() < 2) return {};
+  return true;
+}
 
+std::vector<Ring> ring_in_order(const NodeGraph& graph, const std::vector<int>& members) {
+  Ring ring{members, std::numeric_limits<double>::max()};
+  for (std::int32_t link : graph.path(members[0], members[1])) {
+    ring.width = std::min(ring.width, graph.capacity(link));
+  }
+  return {ring};
+}
+
+std::vector<Ring> widest_rings(const NodeGraph& graph, const std::vector<int>& members) {
+  if (only_a_switch(graph)) return ring_in_order(graph, members);
   constexpr double unlimited = std::numeric_limits<double>::max();
   Hops hops = Hops::direct;
   double widest = RingSearch(graph, members, hops).best_ring(unlimited).width;
@@ -185,7 +195,19 @@ NodeRings node_rings(const NodeGraph& graph, DeviceSet set) {
     // Thinner rings must gain something: more rings cost a library more channels.
     if (total_width(rings) > 1.001 * total_width(best)) best = std::move(rings);
   }
+  return best;
+}
 
+}  // namespace
+
+NodeRings node_rings(const NodeGraph& graph, DeviceSet set) {
+  std::vector<int> members;
+  for (int device = 0; device < graph.devices(); ++device) {
+    if (set >> device & 1U) members.push_back(device);
+  }
+  if (members.size() < 2) return {};
+
+  const std::vector<Ring> best = widest_rings(graph, members);
   NodeRings result{total_width(best), {}, {}};
   for (const Ring& ring : best) {
     result.rings.push_back({ring.order, ring.width / result.rate});

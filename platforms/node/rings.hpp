@@ -11,7 +11,8 @@
 namespace fourfold::inline platforms::inline node {
 
 // Bit d stands for device d of the node.
-using DeviceSet = std::uint64_t;
+__extension__ using DeviceSet = unsigned __int128;
+static_assert(Node::most_devices <= 8 * static_cast<int>(sizeof(DeviceSet)));
 
 // One ring: its members in the order in which it passes them, and its part of all bytes.
 struct NodeRing {

@@ -113,8 +113,8 @@ TEST(Edges, OfTheDevicesOfANode) {
     machine.nics = "{ devices = [0], bandwidth_GBps = 20 }, { devices = [0], bandwidth_GBps = 2 }";
     return machine.said();
   };
-  EXPECT_EQ(of("65"), "node.devices is 65, but at most 64 fit");
-  EXPECT_THAT(of("64"), HasSubstr("device 0 of a node sends through 2 NICs"));
+  EXPECT_EQ(of("129"), "node.devices is 129, but at most 128 fit");
+  EXPECT_THAT(of("128"), HasSubstr("device 0 of a node sends through 2 NICs"));
 }
 
 // Rings over nodes leave through the fastest NICs, of which two give 50 GB/s here and one 30.
@@ -158,6 +158,10 @@ TEST(Edges, OfPlateausUnderTheLinks) {
   EXPECT_THAT(rows("10", "60.1", "90", "110"), HasSubstr("no device sends faster than 60 to"));
   EXPECT_THAT(rows("10", "60", "90.1", "110"), HasSubstr("no device sends faster than 90 to"));
   EXPECT_THAT(rows("10", "60", "90", "110.1"), HasSubstr("no device sends faster than 110 to"));
+  WrittenMachine crossbar;  // reads neither
+  crossbar.network = "kind = \"crossbar\"\nprivate_port_per_lane = false\n";
+  crossbar.in_node = "{ devices = 4, bus_bandwidth_GBps = 110 }";
+  EXPECT_EQ(crossbar.said(), accepted);
 }
 
 TEST(Edges, OfRowsUpToAWholeNode) {
@@ -338,7 +342,8 @@ TEST(Edges, OfFactors) {
             "processor.interference is 1 after scaling, but it must be 0 or more and less than 1");
   EXPECT_EQ(machine.said({{"node.links.bandwidth_GBps", 2.0}}),
             "platform OfFactors-written has no number \"node.links.bandwidth_GBps\" to scale; did "
-            "you mean \"node.nics.bandwidth_GBps\"?");
+            "you mean \"links\"?");
+  EXPECT_EQ(machine.said({{"links", 2.0}}), accepted);
   WrittenMachine one_switch;
   one_switch.network = "kind = \"fat-tree\"\nlink_bandwidth_GBps = " + number("40") +
                        "\nrails = " + number("1") + "\n" +

@@ -126,6 +126,9 @@ std::map<std::string, std::vector<const Function*>> functions_by_name() {
           {"bias_gelu", {&bias_gelu}},
           {"bias_residual", {&bias_residual}},
           {"cast", {&cast}},
+          {"cast_current", {&cast_current}},
+          {"cast_delayed", {&cast_delayed}},
+          {"cast_mx", {&cast_mx}},
           {"causal_softmax", {&causal_softmax}},
           {"causal_softmax_backward", {&causal_softmax_backward}},
           {"col_sum", {&col_sum}},
@@ -230,7 +233,7 @@ TEST(Software, IsRefusedWithItsOwnPathWhenAMachineAsks) {
   const std::string said =
       tests::refusal<std::runtime_error>([&] { WrittenMachine().read({}, file); });
 
-  EXPECT_EQ(said, file + ":4: software.dispatch_us is -6, but it must be 0 or more");
+  EXPECT_EQ(said, file + ", line 4: software.dispatch_us is -6, but it must be 0 or more");
 }
 
 // A relative path in a machine's file is meant from where that file lies; one that is asked for is

@@ -154,7 +154,7 @@ TEST(Misfits, OfNodesAreSaid) {
        {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}, sound.nodes, sound.nodes + 1}) {
     text += said_of(fmt::format("{} nodes", nodes), sound, nodes);
   }
-  for (int devices : {0, 1, 64, 65}) {
+  for (int devices : {0, 1, 128, 129}) {
     const Platform platform = perlmutter_with([&](Platform& p) {
       p.node = switched_node(devices, 100);
       if (devices == 0) p.node.nics.push_back({link, {}});
@@ -191,8 +191,10 @@ TEST(Misfits, OfNodesAreSaid) {
   }
   text += said("half as many with two channels",
                [&] { const Topology topology(crowded, std::int64_t{1} << 23, 2); });
-  for (int nics : {16, 17}) {
-    const Platform platform = fat_tree(switched_node(nics, 100), 1, {{2, 1.0}, {2, 1.0}});
+  for (int nics : {128, 129}) {
+    Node node = switched_node(4, 100);
+    node.nics.resize(static_cast<std::size_t>(nics), {link, {}});  // most serve no device
+    const Platform platform = fat_tree(node, 1, {{2, 1.0}, {2, 1.0}});
     text += said(fmt::format("{} NICs", nics), [&] { const AxisRates rates(platform); });
   }
 

@@ -28,9 +28,10 @@ const Fact& fact(const Platform& platform, const std::string& key) {
 
 TEST(Platforms, TheseMachinesComeAlong) {
   EXPECT_THAT(known_platforms(),
-              ElementsAre("alps", "aurora", "crossbar", "crossbar-shared", "dgx-h100", "frontier",
-                          "jean-zay", "juwels-booster", "leonardo", "lumi", "meta-24k-h100",
-                          "perlmutter", "polaris", "selene", "summit", "torus"));
+              ElementsAre("alps", "aurora", "crossbar", "crossbar-shared", "dgx-b200", "dgx-h100",
+                          "dgx-h200", "frontier", "gb200-nvl72", "jean-zay", "juwels-booster",
+                          "leonardo", "lumi", "meta-24k-h100", "mi300x", "perlmutter", "polaris",
+                          "selene", "summit", "torus"));
 }
 
 class ShippedPlatform : public ::testing::TestWithParam<std::string> {};
@@ -63,7 +64,7 @@ TEST(Frontier, HasTheNumbersOfItsFileInBaseUnits) {
   EXPECT_EQ(frontier.name, "frontier");
   EXPECT_EQ(frontier.devices(), 9856 * 8);
   EXPECT_DOUBLE_EQ(frontier.processor.advertised_peak.value, 191.5e12);
-  EXPECT_DOUBLE_EQ(frontier.processor.memory.value, 64e9);
+  EXPECT_DOUBLE_EQ(frontier.processor.memory.value, 68.7e9);
   EXPECT_DOUBLE_EQ(frontier.processor.memory_bandwidth.value, 1.3e12);
   EXPECT_DOUBLE_EQ(frontier.library.simple.hop_in_node.value, 27.2e-6);
   EXPECT_DOUBLE_EQ(std::get<DragonflyNetwork>(frontier.network).link_bandwidth.value, 25e9);

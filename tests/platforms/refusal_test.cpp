@@ -22,14 +22,14 @@ TEST(Refusals, MissingFileAndBrokenFile) {
   std::ofstream(broken) << "title = \n";
 
   EXPECT_THAT(refusal("/nowhere/mine.toml"), HasSubstr("no platform file"));
-  EXPECT_THAT(refusal(broken.string()), HasSubstr("broken.toml:1: this is not TOML"));
+  EXPECT_THAT(refusal(broken.string()), HasSubstr("broken.toml, line 1: this is not TOML"));
 }
 
 TEST(Refusals, UnknownKeyNamesFileLineAndTheNearest) {
   const std::string path = edited("crossbar", "memory_GB =", "memroy_GB =");
 
   EXPECT_EQ(refusal(path), path +
-                               ":14: unknown key \"processor.memroy_GB\"; did you mean "
+                               ", line 14: unknown key \"processor.memroy_GB\"; did you mean "
                                "\"memory_GB\"?");
 }
 

@@ -94,7 +94,7 @@ TEST(node_rings, use_all_pairs_of_a_mesh_of_four) {
 TEST(node_rings, never_load_a_link_beyond_its_capacity_and_fill_at_least_one) {
   const NodeGraph graph(mi250x_node());
   for (DeviceSet set = 1; set < 256; ++set) {
-    if (std::popcount(set) < 2) continue;
+    if (std::popcount(static_cast<std::uint64_t>(set)) < 2) continue;
 
     const NodeRings rings = node_rings(graph, set);
 
@@ -104,10 +104,10 @@ TEST(node_rings, never_load_a_link_beyond_its_capacity_and_fill_at_least_one) {
       fullest = std::max(fullest, share.share * rings.rate / graph.capacity(share.link));
       total += share.share;
     }
-    EXPECT_LE(fullest, 1 + 1e-9) << set;
-    EXPECT_GT(fullest, 1 - 1e-9) << set;
-    EXPECT_GE(total, std::popcount(set) - 1e-9)
-        << "a ring has one hop per member at least, " << set;
+    EXPECT_LE(fullest, 1 + 1e-9) << static_cast<std::uint64_t>(set);
+    EXPECT_GT(fullest, 1 - 1e-9) << static_cast<std::uint64_t>(set);
+    EXPECT_GE(total, std::popcount(static_cast<std::uint64_t>(set)) - 1e-9)
+        << "a ring has one hop per member at least, " << static_cast<std::uint64_t>(set);
   }
 }
 
@@ -219,8 +219,8 @@ TEST(node_rings, of_parts_of_large_nodes_load_no_link_beyond_its_capacity) {
       const NodeRings rings = node_rings(graph, set);
 
       EXPECT_GT(rings.rate, 0.0);
-      EXPECT_LE(fullest(graph, rings), 1 + 1e-9) << set;
-      EXPECT_GT(fullest(graph, rings), 1 - 1e-9) << set;
+      EXPECT_LE(fullest(graph, rings), 1 + 1e-9) << static_cast<std::uint64_t>(set);
+      EXPECT_GT(fullest(graph, rings), 1 - 1e-9) << static_cast<std::uint64_t>(set);
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <set>
 
 #include "schedule/program/function.hpp"
 #include "tests/platforms/platform_files.hpp"
@@ -74,12 +75,12 @@ TEST(Software, IsReadWithItsNumbersAsFactsOfTheMachine) {
 TEST(Software, IsRefusedWithLineAndNearestKey) {
   EXPECT_THAT(
       refusal_of(head + "layer_nrom = { kernels = [], source = \"test\" }\n"),
-      ::testing::AllOf(HasSubstr(":6: "), HasSubstr("layer_nrom"), HasSubstr("layer_norm")));
+      ::testing::AllOf(HasSubstr(", line 6: "), HasSubstr("layer_nrom"), HasSubstr("layer_norm")));
   EXPECT_THAT(refusal_of(head + "bias = { kernels = [] }\n"), HasSubstr("no source"));
   EXPECT_THAT(refusal_of(head + "bias = { kernels = [\"read 3\"], source = \"test\" }\n"),
-              HasSubstr(":6: bias: \"read 3\" is no kernel"));
+              HasSubstr(", line 6: bias: \"read 3\" is no kernel"));
   EXPECT_THAT(refusal_of(replaced(head, "flash-2", "flash-9")),
-              ::testing::AllOf(HasSubstr(":2: "), HasSubstr("flash-1\", \"flash-2")));
+              ::testing::AllOf(HasSubstr(", line 2: "), HasSubstr("flash-1\", \"flash-2")));
   EXPECT_THAT(refusal_of(replaced(head, "value = 6", "value = -6")), HasSubstr("0 or more"));
   EXPECT_THAT(refusal_of(replaced(head, ", source = \"test\", unconfirmed", ", unconfirmed")),
               HasSubstr("no source"));
@@ -104,14 +105,19 @@ TEST(Software, OfAMachineIsItsOwnUnlessAnotherIsAskedFor) {
 TEST(Software, ThatComesWithFourfoldIsRead) {
   EXPECT_THAT(known_software(),
               ElementsAre("atorch-deepspeed", "atorch-fsdp", "axonn-litgpt", "axonn-megatron",
-                          "deepspeed", "fused", "gpt-neox", "llm-foundry", "llm.c", "megatron-core",
-                          "megatron-core-fused-loss", "megatron-core-local", "megatron-fsdp",
-                          "megatron-lm-2021", "megatron-lm-2022", "nanotron", "pytorch-fsdp",
-                          "pytorch-fsdp-compiled", "torchtitan", "torchtune", "torchtune-eager"));
+                          "axonn-nanogpt", "deepspeed", "fused", "gpt-neox", "llm-foundry", "llm.c",
+                          "megatron-core", "megatron-core-2025", "megatron-core-fused-loss",
+                          "megatron-core-local", "megatron-fsdp", "megatron-lm-2021",
+                          "megatron-lm-2022", "nanotron", "pytorch-fsdp", "pytorch-fsdp-compiled",
+                          "torchtitan", "torchtune", "torchtune-eager"));
   for (const std::string& name : known_software()) {
     const Software software = read_software(name);
     EXPECT_EQ(software.name, name);
-    for (const MapRule& rule : software.rules) EXPECT_FALSE(rule.source.empty()) << rule.name;
+    std::set<std::string> described;
+    for (const MapRule& rule : software.rules) {
+      EXPECT_FALSE(rule.source.empty()) << rule.name;
+      EXPECT_TRUE(described.insert(rule.name).second) << name << " says " << rule.name << " twice";
+    }
   }
 }
 

@@ -180,7 +180,9 @@ TEST(Tables, OfMeasuredCollectivesRefuseGroupsThatAreNone) {
   };
   const auto members = [](int members, int devices) {
     return fmt::format(
-        "library.measured.members is {}, but a group has 2 to all of the {} devices that are busy",
+        "library.measured.members is {}, but a group has 2 to all of the {} devices that are busy, "
+        "or "
+        "so many in each of several nodes",
         members, devices);
   };
   EXPECT_EQ(said(measured("send", 2, 2, 1, 1)), "(accepted)");

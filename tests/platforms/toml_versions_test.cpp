@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "platforms/file/fact_table.hpp"
+#include "support/json_object.hpp"
 #include "tests/platforms/platform_files.hpp"
 
 namespace fourfold::tests {
@@ -41,6 +43,24 @@ TEST(TomlVersions, OfAFileThatHasGoneOrBrokenAreRefused) {
   EXPECT_EQ(parsed(1)["number"].value_or(0), 1);
   std::filesystem::remove(path());
   EXPECT_THROW(parse_toml(path()), std::runtime_error);
+}
+
+// What is looked at would not be what the system opens.
+TEST(TomlVersions, ATextWithAZeroInItIsRefusedWhereverItStands) {
+  for (const char* text : {"a = \"b\\u0000c\"\n", "\"a\\u0000\" = 1\n", "a = [1, [\"\\u0000\"]]\n",
+                           "[a]\nb = { c = \"\\U00000000\" }\n"}) {
+    std::ofstream(path()) << text;
+    EXPECT_THROW(parse_toml(path()), std::runtime_error) << text;
+  }
+}
+
+TEST(JsonObjects, NoTextWithAZeroInItIsRead) {
+  const auto json = parse_json(R"({"a": "b\u0000c", "d": "e"})", "a file");
+  JsonObject object(json, "a file");
+
+  EXPECT_EQ(object.text("d"), "e");
+  EXPECT_THROW(object.text("a"), std::runtime_error);
+  EXPECT_THROW(object.one_of("a", {"b"}), std::runtime_error);
 }
 
 }  // namespace
