@@ -55,29 +55,52 @@ std::vector<double> compute_factors(const Point& point, const Mapping& mapping) 
   const SlowDevices& slow = point.what_ifs.slow_devices;
   if (slow.none()) return {};
   std::vector<double> factors(static_cast<std::size_t>(mapping.ranks()), 1.0);
-  for (std::int64_t rank : evenly_spread_ranks(slow.count, mapping.ranks())) {
-    factors[static_cast<std::size_t>(rank)] = 1.0 / slow.speed;
-  }
-  for (std::int64_t device : slow.devices) {
-    const auto found = std::find(mapping.devices.begin(), mapping.devices.end(), device);
-    if (found == mapping.devices.end()) {
-      throw std::runtime_error(fmt::format(
-          "device {} is to be slow, but the job does not use it; it lies on {} devices, the last "
-          "is {}",
-          device, mapping.ranks(),
-          *std::max_element(mapping.devices.begin(), mapping.devices.end())));
+  const auto list = [&](const SlowDevices& one) {
+    for (std::int64_t device : one.devices) {
+      const auto found = std::find(mapping.devices.begin(), mapping.devices.end(), device);
+      if (found == mapping.devices.end()) {
+        throw std::runtime_error(fmt::format(
+            "device {} is to be slow, but the job does not use it; it lies on {} devices, the last "
+            "is {}",
+            device, mapping.ranks(),
+            *std::max_element(mapping.devices.begin(), mapping.devices.end())));
+      }
+      double& factor = factors[static_cast<std::size_t>(found - mapping.devices.begin())];
+      if (factor != 1.0) {
+        throw std::runtime_error(
+            fmt::format("device {} is to be slow twice; say once how fast it is", device));
+      }
+      factor = 1.0 / one.speed;
     }
-    factors[static_cast<std::size_t>(found - mapping.devices.begin())] = 1.0 / slow.speed;
+  };
+  list(slow);
+  for (const SlowDevices& one : slow.besides) list(one);
+  std::vector<std::int64_t> free;
+  for (std::int64_t rank = 0; rank < mapping.ranks(); ++rank) {
+    if (factors[static_cast<std::size_t>(rank)] == 1.0) free.push_back(rank);
+  }
+  for (const SlowRanks& counted : counted_slow_ranks(slow, std::move(free))) {
+    for (std::int64_t rank : counted.ranks) {
+      factors[static_cast<std::size_t>(rank)] = 1.0 / counted.speed;
+    }
   }
   return factors;
 }
 
 Jitter jitter_of(const WhatIfs& what_ifs) {
+  if (what_ifs.draws_spreads) return Jitter::of_machine(what_ifs.seed);
   if (what_ifs.jitter_percent == 0.0) return {};
   return Jitter(what_ifs.jitter_percent / 100.0, what_ifs.seed);
 }
 
 void refuse_idle_tuning(const Point& point, const Platform& platform) {
+  const Processor& processor = platform.processor;
+  if (point.what_ifs.draws_spreads && processor.spread + processor.repetition_spread == 0.0) {
+    throw std::invalid_argument(fmt::format(
+        "the jitter of the machine cannot take effect: {} says neither processor.spread nor "
+        "processor.repetition_spread",
+        platform.name));
+  }
   const CollectiveTuning& tuning = point.what_ifs.collective;
   if (!tuning.algorithm) return;
   const GroupShapes shapes = group_shapes(point, platform);

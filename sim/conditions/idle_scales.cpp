@@ -14,7 +14,7 @@ namespace fourfold::inline sim::inline conditions {
 namespace {
 
 bool of_links(const std::string& key) {
-  if (key == global_bandwidth_scale) return true;
+  if (key == global_bandwidth_scale || key == "nics" || key == "network") return true;
   return key.ends_with("_GBps") && (key.starts_with("node.") || key.starts_with("network."));
 }
 

@@ -1,4 +1,4 @@
-// Quantiles of the lognormal distribution; see jitter.hpp.
+// Quantiles of the distributions; see jitter.hpp.
 #include "sim/conditions/jitter.hpp"
 
 #include <fmt/format.h>
@@ -7,19 +7,22 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "sim/cost/order_statistics.hpp"
+
 namespace fourfold::inline sim::inline conditions {
 namespace {
 
-// Where the normal distribution function reaches `probability`, by bisection.
-double normal_quantile(double probability) {
-  double low = -10.0;
-  double high = 10.0;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = 0.5 * (low + high);
-    const double below = 0.5 * std::erfc(-middle / std::sqrt(2.0));
-    (below < probability ? low : high) = middle;
+// Of as many equally likely parts, the middles; from the upper bits of a draw.
+constexpr int bits_of_jitter = 12;
+constexpr int bits_of_machine = 16;
+
+std::vector<double> normal_quantiles(int bits) {
+  std::vector<double> quantiles(std::size_t{1} << bits);
+  for (std::size_t i = 0; i < quantiles.size(); ++i) {
+    const double middle = (static_cast<double>(i) + 0.5) / static_cast<double>(quantiles.size());
+    quantiles[i] = normal_quantile(middle);
   }
-  return 0.5 * (low + high);
+  return quantiles;
 }
 
 }  // namespace
@@ -32,13 +35,20 @@ Jitter::Jitter(double deviation, std::uint64_t seed) : deviation_(deviation), se
   }
   // A lognormal factor of mean 1 and this deviation is exp(width z - width^2 / 2).
   const double width = std::sqrt(std::log1p(deviation * deviation));
-  for (std::size_t i = 0; i < quantile_count; ++i) {
-    const double middle = (static_cast<double>(i) + 0.5) / static_cast<double>(quantile_count);
-    quantiles_[i] = std::exp(width * normal_quantile(middle));
-  }
+  shift_ = 64 - bits_of_jitter;
+  quantiles_ = normal_quantiles(bits_of_jitter);
+  for (double& factor : quantiles_) factor = std::exp(width * factor);
   const double mean = std::accumulate(quantiles_.begin(), quantiles_.end(), 0.0) /
-                      static_cast<double>(quantile_count);
+                      static_cast<double>(quantiles_.size());
   for (double& factor : quantiles_) factor /= mean;
+}
+
+Jitter Jitter::of_machine(std::uint64_t seed) {
+  Jitter jitter;
+  jitter.seed_ = seed;
+  jitter.shift_ = 64 - bits_of_machine;
+  jitter.quantiles_ = normal_quantiles(bits_of_machine);
+  return jitter;
 }
 
 }  // namespace fourfold::inline sim::inline conditions

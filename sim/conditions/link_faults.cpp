@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -123,8 +124,10 @@ FaultyLinks::FaultyLinks(const LinkFaults& faults, const Topology& topology,
     }
   }
   for (const Failure& one : faults.fail) fail(one, platform);
-  for (const auto& [link, ways] : gone_) {
-    if (!ways.empty()) continue;
+  for (const Background& one : faults.background) add_background(one);
+  for (const auto& [link, left] : factors_) {
+    ways_[link] = ways_around(link, platform);
+    if (left > 0.0 || !ways_[link].empty()) continue;
     throw std::runtime_error(fmt::format("nothing is left that could carry the traffic of '{}'",
                                          topology.link_name(link)));
   }
@@ -163,17 +166,6 @@ std::int32_t FaultyLinks::named(const std::string& name) const {
   return found == by_name_.end() ? -1 : found->second;
 }
 
-// Ways with a link that does not exist or is gone as well are left out.
-void FaultyLinks::detour(std::int32_t link, std::vector<std::vector<std::int32_t>> ways) {
-  gone_[link] = std::move(ways);
-  for (auto& [other, kept] : gone_) {
-    std::erase_if(kept, [&](const std::vector<std::int32_t>& way) {
-      return std::ranges::any_of(way,
-                                 [&](std::int32_t one) { return one < 0 || gone_.contains(one); });
-    });
-  }
-}
-
 void FaultyLinks::fail(const Failure& failure, const Platform& platform) {
   remember(failure.link, Harm::failed, platform);
   const std::optional<LinkWord> link = parsed(failure.link);
@@ -190,68 +182,99 @@ void FaultyLinks::fail(const Failure& failure, const Platform& platform) {
     throw std::runtime_error(fmt::format("'{}' has {} cable{}, so {} cannot fail", failure.link,
                                          cables, cables == 1 ? "" : "s", failure.cables));
   }
-  const std::vector<std::int64_t>& n = link->numbers;
-  if (failure.cables < cables) {
-    const double left = static_cast<double>(cables - failure.cables) / static_cast<double>(cables);
-    for (std::int32_t one : faults_.back().directions) {
-      factors_.try_emplace(one, 1.0).first->second *= left;
-    }
-    return;
-  }
+  const double left = static_cast<double>(cables - failure.cables) / static_cast<double>(cables);
   for (std::int32_t one : faults_.back().directions) {
-    if (!factors_.contains(one)) continue;
-    throw std::runtime_error(
-        fmt::format("'{}' is gone: that it is degraded, too, cannot take effect", failure.link));
-  }
-  if (kind == "nic") {
-    for (const char* direction : {"out", "in"}) {
-      std::vector<std::vector<std::int32_t>> ways;
-      const auto nics = static_cast<std::int64_t>(platform.node.nics.size());
-      for (std::int64_t nic = 0; nic < nics; ++nic) {
-        ways.push_back({named(of_nic(n[0], nic, direction))});
-      }
-      detour(named(of_nic(n[0], n[1], direction)), std::move(ways));
+    const auto [degraded, is_new] = factors_.try_emplace(one, 1.0);
+    if (left == 0.0 && !is_new) {
+      throw std::runtime_error(
+          fmt::format("'{}' is gone: that it is degraded, too, cannot take effect", failure.link));
     }
-    return;
+    degraded->second *= left;
   }
-  const bool global = kind == "global";
-  const auto hop = [&](std::int64_t from, std::int64_t to) {
-    return named(global ? between_groups(from, to) : between_switches(n[0], from, to));
-  };
-  const std::int64_t places = global ? dragonfly->groups : dragonfly->switches_per_group;
-  const std::int64_t a = n[global ? 0 : 1];
-  const std::int64_t b = n[global ? 1 : 2];
-  for (auto [from, to] : {std::pair{a, b}, std::pair{b, a}}) {
-    std::vector<std::vector<std::int32_t>> ways;
+}
+
+void FaultyLinks::add_background(const Background& other) {
+  Fault fault{"background " + other.kind, Harm::background, {}};
+  for (std::int32_t link = 0; link < topology_.link_count(); ++link) {
+    if (name(topology_.kind(link)) != other.kind) continue;
+    fault.directions.push_back(link);
+    free_.try_emplace(link, 1.0).first->second *= 1.0 - other.percent / 100.0;
+  }
+  if (fault.directions.empty()) {
+    throw std::runtime_error(fmt::format(
+        "other jobs cannot take {:g} % of '{}' links: there are none between the nodes of the job",
+        other.percent, other.kind));
+  }
+  faults_.push_back(std::move(fault));
+}
+
+// Ways with a link that does not exist or is gone as well are left out.
+FaultyLinks::Ways FaultyLinks::ways_around(std::int32_t link, const Platform& platform) const {
+  Ways ways;
+  const std::string name = topology_.link_name(link);
+  std::int64_t group = 0, from = 0, to = 0;
+  const LinkKind kind = topology_.kind(link);
+  if (kind == LinkKind::nic_out || kind == LinkKind::nic_in) {
+    if (std::sscanf(name.c_str(), "node %ld nic", &group) != 1) return ways;
+    const auto nics = static_cast<std::int64_t>(platform.node.nics.size());
+    for (std::int64_t nic = 0; nic < nics; ++nic) {
+      ways.push_back({named(of_nic(group, nic, kind == LinkKind::nic_out ? "out" : "in"))});
+    }
+  } else if (const auto* dragonfly = std::get_if<DragonflyNetwork>(&platform.network)) {
+    const bool global = kind == LinkKind::global;
+    const bool read = global ? std::sscanf(name.c_str(), "group %ld -> group %ld", &from, &to) == 2
+                             : std::sscanf(name.c_str(), "group %ld switch %ld -> switch %ld",
+                                           &group, &from, &to) == 3;
+    if (!read) return ways;
+    const auto hop = [&](std::int64_t a, std::int64_t b) {
+      return named(global ? between_groups(a, b) : between_switches(group, a, b));
+    };
+    const std::int64_t places = global ? dragonfly->groups : dragonfly->switches_per_group;
     for (std::int64_t via = 0; via < places; ++via) {
       if (via != from && via != to) ways.push_back({hop(from, via), hop(via, to)});
     }
-    detour(hop(from, to), std::move(ways));
   }
+  std::erase_if(ways, [&](const std::vector<std::int32_t>& way) {
+    return std::ranges::any_of(way, [&](std::int32_t one) {
+      const auto harmed = factors_.find(one);
+      return one < 0 || one == link || (harmed != factors_.end() && harmed->second == 0.0);
+    });
+  });
+  return ways;
+}
+
+double FaultyLinks::kept(std::int32_t link) const {
+  const auto ways = ways_.find(link);
+  return ways == ways_.end() || ways->second.empty() ? 1.0 : factors_.at(link);
 }
 
 double FaultyLinks::capacity(std::int32_t link) const {
-  const double sound = topology_.capacity(link).value;
-  const auto found = factors_.find(link);
-  return found == factors_.end() ? sound : sound * found->second;
+  const auto factor = factors_.find(link);
+  const auto free = free_.find(link);
+  return topology_.capacity(link).value * (factor == factors_.end() ? 1.0 : factor->second) *
+         (free == free_.end() ? 1.0 : free->second);
+}
+
+double FaultyLinks::bound(std::int32_t link) const {
+  const auto free = free_.find(link);
+  const auto ways = ways_.find(link);
+  if (ways == ways_.end() || ways->second.empty()) return capacity(link);
+  return topology_.capacity(link).value * (free == free_.end() ? 1.0 : free->second);
 }
 
 void FaultyLinks::reroute(Footprint& footprint) const {
-  if (gone_.empty()) return;
-  Footprint moved;
-  for (const LinkShare& entry : footprint) {
-    const auto found = gone_.find(entry.link);
-    if (found == gone_.end()) {
-      moved.push_back(entry);
-      continue;
-    }
-    const double part = entry.share / static_cast<double>(found->second.size());
+  if (ways_.empty()) return;
+  const std::size_t sound = footprint.size();
+  for (std::size_t i = 0; i < sound; ++i) {
+    const auto found = ways_.find(footprint[i].link);
+    if (found == ways_.end() || found->second.empty()) continue;
+    const double part = footprint[i].share * (1.0 - factors_.at(found->first)) /
+                        static_cast<double>(found->second.size());
     for (const std::vector<std::int32_t>& way : found->second) {
-      for (std::int32_t link : way) moved.push_back({link, part});
+      for (std::int32_t link : way) footprint.push_back({link, part});
     }
   }
-  merge(moved);
-  footprint = std::move(moved);
+  merge(footprint);
 }
 
 void FaultyLinks::refuse_idle(const std::vector<Footprint>& footprints) const {

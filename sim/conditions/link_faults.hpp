@@ -23,15 +23,20 @@ namespace fourfold::inline sim::inline conditions {
 struct LinkFaults {
   std::vector<Degradation> degrade;
   std::vector<Failure> fail;
+  std::vector<Background> background = {};
 
-  bool none() const { return degrade.empty() && fail.empty(); }
+  bool none() const { return degrade.empty() && fail.empty() && background.empty(); }
 };
 
 // A failed cable of a bundle takes its part of the bundle's bandwidth with it. What has no cable
 // left is gone, and its traffic takes other ways, in equal parts: that of a NIC through the other
 // NICs of its node (the way through the network stays the NIC's own), that of a switch pair over
 // the group's other switches, that of a group pair over all other groups. Other links have no such
-// way and cannot fail.
+// way and cannot fail. What is gone speeds nothing up: its traffic is still no faster than over it.
+//
+// A link of which a part is left keeps that part of its traffic; the rest goes where that of a
+// link that is gone would. So a link that is gone is never better than a slow one, and a slow one
+// never better than a sound one. A link that has no other way makes all its traffic wait.
 class FaultyLinks {
  public:
   // Throws std::runtime_error with a sentence on links that the job does not have, that cannot
@@ -39,14 +44,19 @@ class FaultyLinks {
   FaultyLinks(const LinkFaults& faults, const Topology& topology, const Platform& platform);
 
   double capacity(std::int32_t link) const;  // bytes/s
-  // Takes the load off links that are gone. The footprint must be that of the sound machine.
+  // What traffic that has other ways is held to: capacity() without what takes them.
+  double bound(std::int32_t link) const;
+  // The part of a link's traffic that stays on it.
+  double kept(std::int32_t link) const;
+  // Adds what takes other ways; what it came from still holds it to bound(). The footprint must be
+  // that of the sound machine.
   void reroute(Footprint& footprint) const;
   // Throws std::runtime_error if a fault touches nothing that these footprints, of the sound
   // machine, load.
   void refuse_idle(const std::vector<Footprint>& footprints) const;
 
  private:
-  enum class Harm : std::uint8_t { degraded, failed };
+  enum class Harm : std::uint8_t { degraded, failed, background };
   struct Fault {
     std::string link;  // as the user named it
     Harm harm = Harm::degraded;
@@ -57,13 +67,16 @@ class FaultyLinks {
                                             const Platform& platform);
   std::int32_t named(const std::string& name) const;
   void fail(const Failure& failure, const Platform& platform);
-  void detour(std::int32_t link, std::vector<std::vector<std::int32_t>> ways);
+  void add_background(const Background& other);
+  using Ways = std::vector<std::vector<std::int32_t>>;  // each a path of links
+  Ways ways_around(std::int32_t link, const Platform& platform) const;
 
   const Topology& topology_;
   std::unordered_map<std::string, std::int32_t> by_name_;  // empty without faults
   std::vector<Fault> faults_;
-  std::unordered_map<std::int32_t, double> factors_;  // on capacity
-  std::unordered_map<std::int32_t, std::vector<std::vector<std::int32_t>>> gone_;
+  std::unordered_map<std::int32_t, double> factors_;  // what is left of a link, 0: gone
+  std::unordered_map<std::int32_t, double> free_;     // what other jobs leave of it
+  std::unordered_map<std::int32_t, Ways> ways_;       // around links with a factor
 };
 
 }  // namespace fourfold::inline sim::inline conditions

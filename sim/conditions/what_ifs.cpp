@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <iterator>
+#include <numeric>
 #include <sstream>
 #include <stdexcept>
 
@@ -50,16 +53,26 @@ std::string placement_sentence(const WhatIfs& what_ifs) {
   return "";
 }
 
-std::string slow_sentence(const SlowDevices& slow, std::int64_t ranks) {
+std::string slow_sentence(const SlowDevices& slow, const std::vector<std::int64_t>& chosen) {
   if (!slow.devices.empty()) {
     return fmt::format("device{} {} compute{} at {:g} of the speed",
                        slow.devices.size() == 1 ? "" : "s", few_of(slow.devices),
                        slow.devices.size() == 1 ? "s" : "", slow.speed);
   }
-  const std::vector<std::int64_t> chosen = evenly_spread_ranks(slow.count, ranks);
-  return fmt::format("{} device{} at {:g} of the speed: rank{} {}", slow.count,
-                     slow.count == 1 ? " computes" : "s compute", slow.speed,
-                     slow.count == 1 ? "" : "s", few_of(chosen));
+  return fmt::format("{} device{} at {:g} of the speed: rank{} {}", chosen.size(),
+                     chosen.size() == 1 ? " computes" : "s compute", slow.speed,
+                     chosen.size() == 1 ? "" : "s", few_of(chosen));
+}
+
+std::vector<std::string> slow_sentences(const SlowDevices& slow, std::int64_t ranks) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(ranks));
+  std::iota(all.begin(), all.end(), 0);
+  const std::vector<SlowRanks> counted = counted_slow_ranks(slow, std::move(all));
+  std::vector<std::string> said{slow_sentence(slow, counted.front().ranks)};
+  for (std::size_t i = 0; i < slow.besides.size(); ++i) {
+    said.push_back(slow_sentence(slow.besides[i], counted[i + 1].ranks));
+  }
+  return said;
 }
 
 }  // namespace
@@ -111,16 +124,49 @@ std::vector<std::int64_t> evenly_spread_ranks(std::int64_t count, std::int64_t r
   return chosen;
 }
 
+std::vector<SlowRanks> counted_slow_ranks(const SlowDevices& slow, std::vector<std::int64_t> free) {
+  const auto ranks = static_cast<std::int64_t>(free.size());
+  std::vector<SlowRanks> all;
+  const auto add = [&](const SlowDevices& one) {
+    std::int64_t count = one.count;
+    if (one.percent > 0.0) {
+      count = std::llround(one.percent / 100.0 * static_cast<double>(ranks));
+      if (count == 0) {
+        throw std::runtime_error(
+            fmt::format("{:g} % of {} devices are less than one; name a COUNT:SPEED instead",
+                        one.percent, ranks));
+      }
+    }
+    SlowRanks& chosen = all.emplace_back(SlowRanks{{}, one.speed});
+    for (std::int64_t at : evenly_spread_ranks(count, static_cast<std::int64_t>(free.size()))) {
+      chosen.ranks.push_back(free[static_cast<std::size_t>(at)]);
+    }
+    std::erase_if(
+        free, [&](std::int64_t rank) { return std::ranges::binary_search(chosen.ranks, rank); });
+  };
+  add(slow);
+  for (const SlowDevices& one : slow.besides) add(one);
+  return all;
+}
+
 std::vector<std::string> sentences(const WhatIfs& what_ifs, std::int64_t ranks) {
   std::vector<std::string> all;
   if (what_ifs.placement.by != Placing::packed) all.push_back(placement_sentence(what_ifs));
+  if (what_ifs.draws_spreads) {
+    all.push_back(fmt::format(
+        "each device and each repetition of a kernel draws its speed from the machine's spreads "
+        "(seed {})",
+        what_ifs.seed));
+  }
   if (what_ifs.jitter_percent > 0.0) {
     all.push_back(
         fmt::format("compute steps vary by {:g} % (standard deviation, lognormal, by rank "
                     "and step; seed {})",
                     what_ifs.jitter_percent, what_ifs.seed));
   }
-  if (!what_ifs.slow_devices.none()) all.push_back(slow_sentence(what_ifs.slow_devices, ranks));
+  if (!what_ifs.slow_devices.none()) {
+    std::ranges::move(slow_sentences(what_ifs.slow_devices, ranks), std::back_inserter(all));
+  }
   for (const Degradation& fault : what_ifs.degrade) {
     all.push_back(fmt::format("link {} has {:g} of its bandwidth", fault.link, fault.speed));
   }
@@ -128,6 +174,10 @@ std::vector<std::string> sentences(const WhatIfs& what_ifs, std::int64_t ranks) 
     all.push_back(fmt::format(
         "{} of link {} failed",
         fault.cables == 1 ? "1 cable" : fmt::format("{} cables", fault.cables), fault.link));
+  }
+  for (const Background& other : what_ifs.background) {
+    all.push_back(
+        fmt::format("other jobs take {:g} % of every {} link", other.percent, other.kind));
   }
   if (what_ifs.collective.algorithm) {
     all.push_back(fmt::format("collectives that can use {}", name(what_ifs.collective)));

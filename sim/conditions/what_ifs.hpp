@@ -22,14 +22,17 @@ struct Placement {
   bool operator==(const Placement&) const = default;
 };
 
-// "COUNT:SPEED", spread evenly over the ranks, or devices by number: "17,4000=0.5". A device at
-// speed 0.5 computes twice as long.
+// "COUNT:SPEED" or "PERCENT%:SPEED", spread evenly over the ranks, or devices by number:
+// "17,4000=0.5"; those of several speeds with + between them. A device at speed 0.5 computes twice
+// as long.
 struct SlowDevices {
   std::int64_t count = 0;
   std::vector<std::int64_t> devices;  // of the machine; then there is no count
   double speed = 1.0;
+  double percent = 0.0;              // of the job; then there is no count
+  std::vector<SlowDevices> besides;  // of other speeds
 
-  bool none() const { return count == 0 && devices.empty(); }
+  bool none() const { return count == 0 && percent == 0.0 && devices.empty(); }
   bool operator==(const SlowDevices&) const = default;
 };
 
@@ -39,6 +42,14 @@ struct Degradation {
   double speed = 1.0;
 
   bool operator==(const Degradation&) const = default;
+};
+
+// "KIND=PART": other jobs take this part of every link of the kind: "global=30%".
+struct Background {
+  std::string kind;  // "local", "global", "leaf", "spine", "core", "torus"
+  double percent = 0.0;
+
+  bool operator==(const Background&) const = default;
 };
 
 // "LINK" or "LINK=COUNT": so many of the link's cables are gone.
@@ -52,18 +63,21 @@ struct Failure {
 struct WhatIfs {
   Placement placement;
   double jitter_percent = 0.0;  // "2%": see Jitter
+  bool draws_spreads = false;   // "machine": its own spreads are drawn, not expected
   SlowDevices slow_devices;
   std::vector<Degradation> degrade;  // sim/conditions/link_faults.hpp knows the links' names
   std::vector<Failure> fail;
+  std::vector<Background> background;
   CollectiveTuning collective;
   std::uint64_t seed = 1;  // of jitter and of random placement
 
   // Whether all ranks and links still behave alike, so that the closed form holds.
   bool uniform() const {
-    return placement.by == Placing::packed && jitter_percent == 0.0 && slow_devices.none() &&
-           degrade.empty() && fail.empty();
+    return placement.by == Placing::packed && !jitters() && slow_devices.none() &&
+           degrade.empty() && fail.empty() && background.empty();
   }
-  bool needs_seed() const { return jitter_percent > 0.0 || placement.by == Placing::random; }
+  bool jitters() const { return jitter_percent > 0.0 || draws_spreads; }
+  bool needs_seed() const { return jitters() || placement.by == Placing::random; }
   bool operator==(const WhatIfs&) const = default;
 };
 
@@ -77,7 +91,15 @@ std::vector<std::int64_t> numbers_in(const std::string& words);
 // is the size of the job.
 std::vector<std::string> sentences(const WhatIfs& what_ifs, std::int64_t ranks);
 
-// The ranks that SlowDevices::count stands for: the middles of `count` equal parts of the job.
+// The middles of `count` equal parts of a job of so many ranks.
 std::vector<std::int64_t> evenly_spread_ranks(std::int64_t count, std::int64_t ranks);
+
+// Of each speed, in order: the ranks that a count or a percentage stands for, none for listed
+// devices. They are spread evenly over those of `free` that no speed before them took.
+struct SlowRanks {
+  std::vector<std::int64_t> ranks;
+  double speed = 1.0;
+};
+std::vector<SlowRanks> counted_slow_ranks(const SlowDevices& slow, std::vector<std::int64_t> free);
 
 }  // namespace fourfold::inline sim::inline conditions

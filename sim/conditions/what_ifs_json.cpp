@@ -64,7 +64,8 @@ double speed_in(const std::string& word, const std::string& all) {
   return *speed;
 }
 
-SlowDevices slow_devices_in(const std::string& words) {
+// Of one speed.
+SlowDevices slow_group_in(const std::string& words) {
   SlowDevices slow;
   if (const std::size_t equals = words.find('='); equals != std::string::npos) {
     slow.devices = numbers_in(words.substr(0, equals));
@@ -72,17 +73,60 @@ SlowDevices slow_devices_in(const std::string& words) {
     return slow;
   }
   const std::size_t colon = words.find(':');
-  const std::optional<double> count = number_of(words.substr(0, colon));
-  if (colon == std::string::npos || !count || *count < 1.0 || *count > 1e9 ||
-      *count != std::floor(*count)) {
+  const bool of_hundred = colon != std::string::npos && colon > 0 && words[colon - 1] == '%';
+  const std::optional<double> count = number_of(words.substr(0, of_hundred ? colon - 1 : colon));
+  const double most = of_hundred ? 100.0 : 1e9;
+  if (colon == std::string::npos || !count || !(*count > 0.0) || *count > most ||
+      (!of_hundred && *count != std::floor(*count))) {
     throw std::runtime_error(fmt::format(
-        "slow devices '{}' are neither COUNT:SPEED, such as 1:0.5, nor DEVICES=SPEED, such as "
-        "17,4000=0.5",
+        "slow devices '{}' are neither COUNT:SPEED, such as 1:0.5 or 2%:0.9, nor DEVICES=SPEED, "
+        "such as 17,4000=0.5",
         words));
   }
-  slow.count = static_cast<std::int64_t>(*count);
+  if (of_hundred) {
+    slow.percent = *count;
+  } else {
+    slow.count = static_cast<std::int64_t>(*count);
+  }
   slow.speed = speed_in(words.substr(colon + 1), words);
   return slow;
+}
+
+SlowDevices slow_devices_in(const std::string& words) {
+  const std::size_t plus = words.find('+');
+  SlowDevices slow = slow_group_in(words.substr(0, plus));
+  for (std::size_t at = plus; at != std::string::npos;) {
+    const std::size_t next = words.find('+', at + 1);
+    slow.besides.push_back(slow_group_in(words.substr(at + 1, next - at - 1)));
+    at = next;
+  }
+  return slow;
+}
+
+std::string word_of(const SlowDevices& slow) {
+  std::string word = !slow.devices.empty()
+                         ? fmt::format("{}={}", words_of(slow.devices), slow.speed)
+                     : slow.percent > 0.0 ? fmt::format("{}%:{}", slow.percent, slow.speed)
+                                          : fmt::format("{}:{}", slow.count, slow.speed);
+  for (const SlowDevices& one : slow.besides) word += '+' + word_of(one);
+  return word;
+}
+
+Background background_in(const std::string& words) {
+  const std::vector<std::string> kinds{"local", "global", "leaf", "spine", "core", "torus"};
+  const std::size_t equals = words.find('=');
+  const double percent =
+      equals != std::string::npos && words.ends_with('%')
+          ? number_of(words.substr(equals + 1, words.size() - equals - 2)).value_or(0.0)
+          : 0.0;
+  const std::string kind = words.substr(0, equals);
+  if (std::ranges::find(kinds, kind) == kinds.end() || !(percent > 0.0) || !(percent < 100.0)) {
+    throw std::runtime_error(fmt::format(
+        "--background '{}' is no KIND=PERCENT%, such as global=30%; kinds of links that jobs share "
+        "are {}",
+        words, fmt::join(kinds, ", ")));
+  }
+  return {kind, percent};
 }
 
 Degradation degradation_in(const std::string& words) {
@@ -106,47 +150,51 @@ Failure failure_in(const std::string& words) {
 }
 
 Field<WhatIfs> placement_field() {
-  return {{.key = "placement",
-           .flag = "--placement",
-           .help = "packed (default), spread (nodes dealt out to the groups of the network in "
-                   "turn), random (nodes of the whole machine), nodes=LIST or devices=LIST such as "
-                   "0-7,12, nodes:FILE or devices:FILE with a number a line",
-           .kind = FreeText{}},
-          [](const WhatIfs& what_ifs) -> std::optional<FieldValue> {
-            const Placement& placement = what_ifs.placement;
-            if (placement.list.empty()) return std::string(name(placement.by));
-            return fmt::format("{}={}", name(placement.by), words_of(placement.list));
-          },
-          [](WhatIfs& what_ifs, const FieldValue& words) {
-            what_ifs.placement = placement_in(std::get<std::string>(words));
-          }};
+  return {
+      {.key = "placement",
+       .flag = "--placement",
+       .help = "packed (default), spread (nodes dealt out to the groups of the network in "
+               "turn), random (nodes of the whole machine), nodes=LIST or devices=LIST such as "
+               "0-7,12, nodes:FILE or devices:FILE with a number a line; nodes may be hosts, as "
+               "schedulers list them: nodes:FILE,of=ALL-HOSTS or nodes:FILE,first=HOST",
+       .kind = FreeText{}},
+      [](const WhatIfs& what_ifs) -> std::optional<FieldValue> {
+        const Placement& placement = what_ifs.placement;
+        if (placement.list.empty()) return std::string(name(placement.by));
+        return fmt::format("{}={}", name(placement.by), words_of(placement.list));
+      },
+      [](WhatIfs& what_ifs, const FieldValue& words) {
+        what_ifs.placement = placement_in(std::get<std::string>(words));
+      }};
 }
 
 Field<WhatIfs> jitter_field() {
   return {{.key = "jitter",
            .flag = "--jitter",
-           .help = "such as 2%: standard deviation of compute steps, lognormal, by rank and step",
+           .help = "such as 2%: standard deviation of compute steps, lognormal, by rank and step; "
+                   "or machine: what the machine's spreads say, drawn and not expected",
            .kind = FreeText{}},
           [](const WhatIfs& what_ifs) -> std::optional<FieldValue> {
+            if (what_ifs.draws_spreads) return std::string("machine");
             if (what_ifs.jitter_percent == 0.0) return std::nullopt;
             return fmt::format("{}%", what_ifs.jitter_percent);
           },
           [](WhatIfs& what_ifs, const FieldValue& words) {
-            what_ifs.jitter_percent = percent_in(std::get<std::string>(words));
+            const std::string& word = std::get<std::string>(words);
+            what_ifs.draws_spreads = word == "machine";
+            what_ifs.jitter_percent = what_ifs.draws_spreads ? 0.0 : percent_in(word);
           }};
 }
 
 Field<WhatIfs> slow_devices_field() {
   return {{.key = "slow_devices",
            .flag = "--slow-devices",
-           .help = "COUNT:SPEED, such as 1:0.5, evenly spread over the ranks; or DEVICES=SPEED, "
-                   "such as 17,4000=0.5",
+           .help = "COUNT:SPEED, such as 1:0.5 or 2%:0.9, evenly spread over the ranks; or "
+                   "DEVICES=SPEED, such as 17,4000=0.5; several with + between them",
            .kind = FreeText{}},
           [](const WhatIfs& what_ifs) -> std::optional<FieldValue> {
             const SlowDevices& slow = what_ifs.slow_devices;
-            if (slow.none()) return std::nullopt;
-            return slow.devices.empty() ? fmt::format("{}:{}", slow.count, slow.speed)
-                                        : fmt::format("{}={}", words_of(slow.devices), slow.speed);
+            return slow.none() ? std::nullopt : std::optional<FieldValue>(word_of(slow));
           },
           [](WhatIfs& what_ifs, const FieldValue& words) {
             what_ifs.slow_devices = slow_devices_in(std::get<std::string>(words));
@@ -179,6 +227,10 @@ std::string word_of(const Degradation& fault) {
 
 std::string word_of(const Failure& fault) {
   return fault.cables == 1 ? fault.link : fmt::format("{}={}", fault.link, fault.cables);
+}
+
+std::string word_of(const Background& other) {
+  return fmt::format("{}={}%", other.kind, other.percent);
 }
 
 Field<WhatIfs> collective_field() {
@@ -223,6 +275,12 @@ std::vector<Field<WhatIfs>> rows() {
                .help = "LINK or LINK=CABLES: nic:17.2, local:3.0-5, global:3-9=2; what has no "
                        "cable left is gone, and its traffic takes other ways"},
               &WhatIfs::fail, word_of, failure_in),
+          faults_field<Background>(
+              {.key = "background",
+               .flag = "--background",
+               .help = "KIND=PERCENT% that other jobs take of every link of a kind: local, global, "
+                       "leaf, spine, core or torus, such as global=30%"},
+              &WhatIfs::background, word_of, background_in),
           collective_field(),
           seed_field()};
 }

@@ -2,10 +2,11 @@
 #include "sim/cost/kernel_time.hpp"
 
 #include <algorithm>
-#include <boost/math/special_functions/erf.hpp>
 #include <cmath>
 
+#include "platforms/fp32_rate.hpp"
 #include "schedule/fold/product_sum.hpp"
+#include "sim/cost/order_statistics.hpp"
 
 namespace fourfold::inline sim::inline cost {
 
@@ -62,8 +63,7 @@ FlopsPerSecond attention_by_length(const std::vector<AttentionPoint>& points, st
 
 }  // namespace
 
-FlopsPerSecond gemm_rate(const Processor& processor, double m, double k, double n) {
-  const std::vector<GemmPoint>& table = processor.gemm;
+FlopsPerSecond gemm_rate(const std::vector<GemmPoint>& table, double m, double k, double n) {
   const double size = std::cbrt(m * k * n);
   if (size <= static_cast<double>(table.front().size)) return table.front().rate;
   for (std::size_t i = 1; i < table.size(); ++i) {
@@ -80,10 +80,13 @@ namespace {
 
 // Loads are of 16 bytes; with rows of 108 elements of 2 bytes only every other row begins at a
 // multiple of that, so that loads are of 8.
-bool aligned(double elements) {
-  constexpr double in_16_bytes = 8.0;
-  return std::fmod(elements, in_16_bytes) == 0.0;
+bool aligned(double elements, double width = 2.0) {
+  constexpr double load = 16.0;
+  return std::fmod(elements * width, load) == 0.0;
 }
+
+// Of a product with rows that do not begin at a load's, as those of 50,257 logits.
+constexpr double unaligned_rate = 0.5;
 
 }  // namespace
 
@@ -91,7 +94,7 @@ FlopsPerSecond batched_rate(const Processor& processor, const BatchedProduct& pr
   const auto& [batch, m, k, n] = product;
   if (!processor.tiles) {
     const double edge = std::cbrt(batch * m * k * n);
-    return gemm_rate(processor, edge, edge, edge);
+    return gemm_rate(processor.gemm, edge, edge, edge);
   }
   FlopsPerSecond largest;
   for (const GemmPoint& point : processor.gemm) largest = std::max(largest, point.rate);
@@ -103,7 +106,7 @@ FlopsPerSecond batched_rate(const Processor& processor, const BatchedProduct& pr
   const double filled = m * n / (down * across * edge * edge);
   const double all = batch * down * across;
   const double busy = all / (std::ceil(all / units) * units);
-  const double loads = aligned(m) && aligned(k) && aligned(n) ? 1.0 : 0.5;
+  const double loads = aligned(m) && aligned(k) && aligned(n) ? 1.0 : unaligned_rate;
   return largest * (k / (k + tiles.start_up) * filled * busy * loads);
 }
 
@@ -115,9 +118,9 @@ FlopsPerSecond attention_rate(const Processor& processor, const Software& softwa
   } else if (software.attention == AttentionSoftware::flash_3) {
     over_flash_2 = processor.flash_3.value_or(1.0);
   }
-  const bool forward = op.function->result == ResultShape::attended;
+  const bool forward = op.function == &functions::attention;
   if (!processor.attention.empty()) {
-    return attention_by_length(processor.attention, op.sequence,
+    return attention_by_length(processor.attention, op.attributes.sequence,
                                forward ? &AttentionPoint::forward : &AttentionPoint::backward) *
            over_flash_2;
   }
@@ -130,12 +133,18 @@ namespace {
 class Kernels {
  public:
   Kernels(const OpClass& op, const LocalSizes& sizes, const Processor& processor,
-          const Software& software, std::int64_t devices)
-      : op_(op), sizes_(sizes), processor_(processor), software_(software), devices_(devices) {}
+          const Software& software, double longer)
+      : op_(op), sizes_(sizes), processor_(processor), software_(software), longer_(longer) {}
+
+  // Of a machine that computes in fp32 at this part of its rates.
+  void set_fp32_rate(double rate) { fp32_rate_ = rate; }
+  bool in_fp32() const { return !op_.reads.empty() && width(0) == 4.0; }
 
   Seconds time() const {
     if (!op_.function->products.empty()) return products() + beside();
-    if (const MapKernels* maps = instead(); maps != nullptr) return moved(*maps) + copies();
+    if (const MapKernels* maps = instead(); maps != nullptr) {
+      return std::max(moved(*maps), computing()) + copies();
+    }
     const Seconds kernel = std::max(computing(), moving(op_traffic(op_, sizes_)));
     return launched(kernel) + beside() + copies();
   }
@@ -152,6 +161,8 @@ class Kernels {
     if (form == GemmForm::nt) return processor_.layout_penalty_nt;
     return form == GemmForm::tn ? processor_.layout_penalty_tn : 1.0;
   }
+
+  static double number(std::int64_t extent) { return static_cast<double>(extent); }
 
   double width(std::size_t operand) const {
     return sizes_.width[static_cast<std::size_t>(op_.reads[operand])];
@@ -187,38 +198,57 @@ class Kernels {
     return sum;
   }
 
+  // What is over a rate in 16 bits: the device's own pace, and fp32.
+  double pace() const { return longer_ / (in_fp32() ? fp32_rate_ : 1.0); }
+
   Seconds computing() const {
     if (op_.kind == OpKind::gemm) {
       const auto a = static_cast<std::size_t>(op_.shape_a);
       const auto b = static_cast<std::size_t>(op_.shape_b);
       const auto free_b = op_.form == GemmForm::nt ? sizes_.rows[b] : sizes_.cols[b];
-      const auto m = static_cast<double>(sizes_.rows[a]);
-      const auto k = static_cast<double>(sizes_.cols[a]);
-      const auto n = static_cast<double>(free_b);
+      const double m = number(sizes_.rows[a]);
+      const double k = number(sizes_.cols[a]);
+      const double n = number(free_b);
+      if (width(0) == 1.0) {
+        const double scales =
+            op_.function == &functions::mx_product ? processor_.mxfp8_over_fp8.value_or(1.0) : 1.0;
+        return op_flops(op_, sizes_) / (gemm_rate(processor_.gemm_fp8, m, k, n) * scales) * pace();
+      }
       const ProductGrid& grid = processor_.products[static_cast<std::size_t>(op_.form)];
       if (!grid.empty()) {
         // Of a first factor that is stored transposed, rows are what is summed over.
         const bool transposed = op_.form == GemmForm::tn;
         return op_flops(op_, sizes_) / gemm_rate(grid, transposed ? k : m, transposed ? m : k, n) *
-               slowest(processor_, devices_);
+               pace();
       }
-      return op_flops(op_, sizes_) / gemm_rate(processor_, m, k, n) * layout_penalty(op_.form) *
-             slowest(processor_, devices_);
+      const bool whole = !processor_.tiles || (aligned(number(sizes_.cols[a]), width(0)) &&
+                                               aligned(number(sizes_.cols[b]), width(1)));
+      return op_flops(op_, sizes_) / gemm_rate(processor_.gemm, m, k, n) *
+             layout_penalty(op_.form) * (pace() / (whole ? 1.0 : unaligned_rate));
     }
-    if (op_.kind != OpKind::attention) return {};
-    return op_flops(op_, sizes_) / attention_rate(processor_, software_, op_) *
-           slowest(processor_, devices_);
+    const Flops flops = op_flops(op_, sizes_);
+    if (!(flops > Flops{})) return {};
+    return flops / function_rate(flops) * pace();
+  }
+
+  // Where nobody has measured a function, its flops take as long as those of one product of as much
+  // work.
+  FlopsPerSecond function_rate(Flops flops) const {
+    if (op_.function == &functions::attention || op_.function == &functions::attention_backward) {
+      return attention_rate(processor_, software_, op_);
+    }
+    const double edge = std::cbrt(flops.value / 2);
+    return gemm_rate(processor_.gemm, edge, edge, edge);
   }
 
   // All heads of all sequences are one launch.
   Seconds products() const {
     const std::span<const HeadProduct> all = op_.function->products;
     const Flops of_each = op_flops(op_, sizes_) / static_cast<double>(all.size());
-    const double of_slowest = slowest(processor_, devices_);
     Seconds sum;
     for (const HeadProduct& product : all) {
       const FlopsPerSecond rate = batched_rate(processor_, shape_of(product, of_each));
-      sum += launched(std::max(of_each / rate * (layout_penalty(product.form) * of_slowest),
+      sum += launched(std::max(of_each / rate * (layout_penalty(product.form) * pace()),
                                moving(product_traffic(op_, sizes_, product))));
     }
     return sum;
@@ -227,8 +257,8 @@ class Kernels {
   // Of its three matrices one has s x s elements a head, the others s x d: of their bytes d
   // follows.
   BatchedProduct shape_of(const HeadProduct& product, Flops flops) const {
-    const auto s = static_cast<double>(op_.sequence);
-    const auto group = static_cast<double>(op_.group);
+    const auto s = static_cast<double>(op_.attributes.sequence);
+    const auto group = static_cast<double>(op_.attributes.group);
     double pairs = 0.0;
     double columns = 0.0;  // of all heads of queries
     const auto see = [&](std::int32_t size, HeadPart part) {
@@ -260,29 +290,34 @@ class Kernels {
   const LocalSizes& sizes_;
   const Processor& processor_;
   const Software& software_;
-  std::int64_t devices_;  // of the job, which waits for the slowest
+  double longer_;  // than the median device
+  double fp32_rate_ = 1.0;
 };
 
 }  // namespace
 
 Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Processor& processor,
                     const Software& software) {
-  return moves(op, sizes) ? Kernels(op, sizes, processor, software, 1).time() : Seconds{};
+  return moves(op, sizes) ? Kernels(op, sizes, processor, software, 1.0).time() : Seconds{};
+}
+
+Seconds kernel_time_on(const OpClass& op, const LocalSizes& sizes, const Platform& platform,
+                       double longer) {
+  if (!moves(op, sizes)) return {};
+  Kernels kernels(op, sizes, platform.processor, platform.software, longer);
+  if (kernels.in_fp32()) kernels.set_fp32_rate(fp32_rate(platform));
+  return kernels.time();
 }
 
 Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Platform& platform,
                     std::int64_t devices) {
-  if (!moves(op, sizes)) return {};
-  const Kernels kernels(op, sizes, platform.processor, platform.software, devices);
-  return kernels.time() * slowdown(platform.node, devices);
+  return kernel_time_on(op, sizes, platform, slowest(platform.processor, devices)) *
+         slowdown(platform.node, devices);
 }
 
 double slowest(const Processor& processor, std::int64_t devices) {
-  if (processor.spread == 0.0 || devices < 2) return 1.0;
-  const auto n = static_cast<double>(devices);
-  const double below = (n - 0.375) / (n + 0.25);
-  const double deviations = std::sqrt(2.0) * boost::math::erf_inv(2.0 * below - 1.0);
-  return 1.0 + processor.spread * deviations;
+  if (processor.spread == 0.0) return 1.0;
+  return 1.0 + processor.spread * expected_largest(devices);
 }
 
 double slowdown(const Node& node, std::int64_t devices) {

@@ -9,7 +9,7 @@ namespace fourfold::inline sim::inline cost {
 
 // Sustained rate of a product of local m x k and k x n blocks: the processor's table, linear in the
 // logarithm of the geometric mean of m, n and k, flat beyond the table's ends.
-FlopsPerSecond gemm_rate(const Processor& processor, double m, double k, double n);
+FlopsPerSecond gemm_rate(const std::vector<GemmPoint>& table, double m, double k, double n);
 // By a grid of measured ones, logarithms of rates linear in those of m, k and n; flat beyond its
 // ends.
 FlopsPerSecond gemm_rate(const ProductGrid& grid, double m, double k, double n);
@@ -30,19 +30,23 @@ FlopsPerSecond attention_rate(const Processor& processor, const Software& softwa
 
 // For each kernel the longer of computing and of moving bytes, and the launch; no less than the
 // host takes to dispatch it. Views take no time. What the software says about a function counts;
-// one that it does not mention is one kernel that moves every operand once. Products of heads are
-// as many kernels.
+// one that it does not mention is one kernel that moves every operand once. Every function's flops
+// take time. Products of heads are as many kernels.
 Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Processor& processor,
                     const Software& software);
+
+// The same where a device takes `longer` times as long for products and attention as the median
+// one, fp32 at the machine's own rate.
+Seconds kernel_time_on(const OpClass& op, const LocalSizes& sizes, const Platform& platform,
+                       double longer);
 
 // The same on the slowest of so many devices, and where those of a node share its cores.
 Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Platform& platform,
                     std::int64_t devices);
 
 // How much longer the slowest of so many devices computes than their median, whose rates the
-// processor has: 1 + spread x the expected largest of as many normal values (Blom 1958,
-// "Statistical Estimates and Transformed Beta-Variables": that of rank n is the quantile at
-// (n - 3/8) / (n + 1/4)). Moving bytes takes all of them as long: clocks differ, not memories.
+// processor has: 1 + spread x the expected largest of as many normal values. Moving bytes takes all
+// of them as long: clocks differ, not memories.
 double slowest(const Processor& processor, std::int64_t devices);
 
 // Time of kernels where a job has so many devices, over what the processor's rates give.

@@ -1,7 +1,10 @@
-// Lowering of a folded schedule; see lower.hpp.
+// Lowering of a folded schedule; see lower.hpp. It is long because bodies, loads and queues are
+// lowered by one class.
 #include "sim/cost/lower.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -10,24 +13,29 @@
 #include "sim/cost/kernel_time.hpp"
 #include "sim/cost/protocol.hpp"
 #include "sim/cost/protocol_forms.hpp"
+#include "sim/cost/waiting.hpp"
 
 namespace fourfold::inline sim::inline cost {
 
 namespace {
 
 // Bandwidth that the links give a group of a channel, while all groups like it are busy.
-BytesPerSecond link_rate(const Channel& channel, const Target& target) {
+BytesPerSecond link_rate(const Channel& channel, const Target& target, Slice stage) {
   const ProcessGrid& grid = target.grid;
   const AxisRates& rates = target.rates;
   const std::int64_t stride = target.shapes[static_cast<std::size_t>(channel.axis)].stride;
   const std::int64_t extent = grid.extent(channel.axis);
   switch (channel.group) {
     case Group::line:
-      return rates.rate(stride, extent, grid.size());
+      return rates.rate(stride, extent, grid.size(), stage);
     case Group::ends:
     case Group::wrap:
     case Group::wrap_back:
-      // As if there were as many pairs at that distance as devices between the ends.
+      // In a node like neighbours; else as if there were as many pairs at that distance as devices
+      // between the ends.
+      if (target.shapes[static_cast<std::size_t>(channel.axis)].nodes == 1) {
+        return rates.rate(stride, 2, grid.size() / extent * 2);
+      }
       return rates.rate(stride * (extent - 1), 2, 2 * stride * (extent - 1));
     default:
       return rates.rate(stride, 2, grid.size() / extent * (extent / 2 * 2));
@@ -35,6 +43,13 @@ BytesPerSecond link_rate(const Channel& channel, const Target& target) {
 }
 
 }  // namespace
+
+bool stages_differ(const Target& target) {
+  const std::int64_t stages = target.grid.extent(Axis::pipe);
+  const std::int64_t in_stage = target.grid.size() / stages;
+  return stages > 1 && in_stage % target.platform.node.devices != 0 &&
+         target.rates.counted(target.grid.size());
+}
 
 std::int64_t micro_batch_tokens(const Point& point) {
   return point.global_batch * point.model.sequence / point.options.micro_batches;
@@ -94,6 +109,16 @@ GroupShapes group_shapes(const Point& point, const Platform& platform) {
   return shapes;
 }
 
+int devices_a_node(const Point& point, const Platform& platform) {
+  if (point.what_ifs.placement.by != Placing::devices) return platform.node.devices;
+  std::map<std::int64_t, int> count;  // by node
+  int most = 0;
+  for (std::int64_t device : mapping_of(point, platform).devices) {
+    most = std::max(most, ++count[device / platform.node.devices]);
+  }
+  return most;
+}
+
 GroupShape group_shape(const Channel& channel, const GroupShapes& shapes,
                        std::int64_t devices_per_node) {
   const GroupShape line = shapes[static_cast<std::size_t>(channel.axis)];
@@ -114,22 +139,30 @@ namespace {
 // Lowers one stage after the other into a program whose channels are known.
 class Lowering {
  public:
-  Lowering(const Target& target, TimedProgram& program) : target_(target), program_(program) {
+  Lowering(const Target& target, TimedProgram& program)
+      : target_(target),
+        program_(program),
+        slowest_(slowest(target.platform.processor, target.grid.size())),
+        slowdown_(slowdown(target.platform.node, target.grid.size())) {
     for (const Channel& channel : program_.channels) {
       shapes_.push_back(group_shape(channel, target.shapes, target.platform.node.devices));
-      rates_.push_back(shapes_.back().members == 1 ? BytesPerSecond{} : link_rate(channel, target));
     }
-    program_.loads.resize(program_.channels.size());
-    for (std::size_t c = 0; c < program_.channels.size(); ++c) load(c);
+    place({});
   }
 
+  // Where the stages' groups lie otherwise, each has links of its own.
   void stage(const Folded& folded, const LocalSizes& sizes) {
+    const GroupShape pipe = target_.shapes[static_cast<std::size_t>(Axis::pipe)];
+    const auto number = static_cast<std::int64_t>(program_.stages.size());
+    if (stages_differ(target_)) place({pipe.stride, pipe.members, number});
     bodies(folded, sizes);
     const auto first = static_cast<std::int32_t>(program_.cycles.size());
     for (const BodyCycle& cycle : folded.cycles) add(cycle);
     if (folded.ready.limit > 0) program_.queues.push_back(queue(folded, first));
     program_.stages.push_back({first, static_cast<std::int32_t>(program_.cycles.size())});
   }
+
+  bool waits() const { return target_.platform.processor.repetition_spread > 0.0; }
 
   // The bodies of a kind of stages, as runs.
   TimedBodies::Kind kind(const Folded& folded, const LocalSizes& sizes) {
@@ -141,20 +174,33 @@ class Lowering {
   }
 
  private:
+  // The rates and loads of a stage, or of all of them.
+  void place(Slice stage) {
+    rates_.clear();
+    first_load_ = static_cast<std::size_t>(stage.index) * program_.channels.size();
+    program_.loads.resize(first_load_ + program_.channels.size());
+    for (std::size_t c = 0; c < program_.channels.size(); ++c) {
+      const Channel& channel = program_.channels[c];
+      rates_.push_back(shapes_[c].members == 1 ? BytesPerSecond{}
+                                               : link_rate(channel, target_, stage));
+      load(c, stage);
+    }
+  }
+
   // Messages between stages are alone on their way.
-  void load(std::size_t number) {
+  void load(std::size_t number, Slice stage) {
     const Channel& channel = program_.channels[number];
     const GroupShape shape = shapes_[number];
-    ChannelLoad& load = program_.loads[number];
+    ChannelLoad& load = program_.loads[first_load_ + number];
     load.shares.clear();
     load.plateau = {};
     load.across = shape.nodes > 1;
     const bool alone = channel.group != Group::line || shape.members == 1;
     if (alone || !target_.rates.shared()) return;
-    target_.rates.shares({shape.stride, shape.members, target_.grid.size()}, load.shares);
+    target_.rates.shares({shape.stride, shape.members, target_.grid.size()}, stage, load.shares);
     const std::int32_t own = load.across ? 0 : 1 + static_cast<std::int32_t>(channel.axis);
     load.shares.push_back({target_.rates.links() + own, 0.0});
-    if (target_.platform.library.measured.empty() || load.across) {
+    if (!target_.platform.library.measured_in_node() || load.across) {
       widen(load, plateau(target_.platform.library, shape));
     }
   }
@@ -178,14 +224,63 @@ class Lowering {
       const auto found = std::find(program_.channels.begin(), program_.channels.end(), channel);
       channel_of_.push_back(static_cast<ChannelNumber>(found - program_.channels.begin()));
     }
+    require_rates(folded);
     first_collective_ = static_cast<std::int32_t>(program_.collectives.size());
     for (const CollectiveClass& c : folded.collectives) collective(c, sizes);
     classes_.clear();
-    for (const OpClass& op : folded.classes) {
-      classes_.push_back(kernel_time(op, sizes, target_.platform, target_.grid.size()));
-    }
+    for (const OpClass& op : folded.classes) classes_.push_back(kernel(op, sizes));
     bodies_.clear();
     for (const Body& body : folded.bodies) add(body, folded);
+  }
+
+  // Of one operation: its seconds on the slowest device, and how they vary. Rates of products and
+  // attention do.
+  struct Kernel {
+    Seconds time;
+    StepVariation varies;
+  };
+
+  bool varies() const {
+    const Processor& processor = target_.platform.processor;
+    return processor.spread > 0.0 || processor.repetition_spread > 0.0;
+  }
+
+  Kernel kernel(const OpClass& op, const LocalSizes& sizes) const {
+    const Processor& processor = target_.platform.processor;
+    const auto time = [&](double longer) {
+      return kernel_time_on(op, sizes, target_.platform, longer) * slowdown_;
+    };
+    const bool has_rate =
+        op.kind == OpKind::gemm || op.kind == OpKind::attention || !op.function->products.empty();
+    if (!has_rate || !varies()) return {time(1.0), {}};
+    const double longer = slowest_ > 1.0 ? slowest_ : 1.0 + processor.repetition_spread;
+    const Seconds of_median = time(1.0);
+    const Seconds beyond = time(longer) - of_median;
+    const Seconds by_rate = beyond / (longer - 1.0);
+    if (slowest_ == 1.0) return {of_median, {{}, {}, by_rate * processor.repetition_spread}};
+    return {of_median + beyond,
+            {beyond, by_rate * processor.spread, by_rate * processor.repetition_spread}};
+  }
+
+  // Products of narrow factors are refused where nobody says how fast they are.
+  void require_rates(const Folded& folded) const {
+    const Processor& processor = target_.platform.processor;
+    const auto does = [&](const Function& function) {
+      return std::ranges::any_of(folded.classes,
+                                 [&](const OpClass& op) { return op.function == &function; });
+    };
+    const bool mx = does(functions::cast_mx);
+    const bool narrow = mx || does(functions::cast_delayed) || does(functions::cast_current);
+    if (narrow && processor.gemm_fp8.empty()) {
+      throw std::invalid_argument(target_.platform.name +
+                                  " has no products of 8 bits: it does not say their rates "
+                                  "(processor.gemm_fp8); ask for --products stored");
+    }
+    if (mx && !processor.mxfp8_over_fp8) {
+      throw std::invalid_argument(target_.platform.name +
+                                  " has no products with a scale for each 32 elements "
+                                  "(processor.mxfp8_over_fp8); ask for --products fp8-current");
+    }
   }
 
   ChannelNumber channel(ChannelNumber of_stage) const {
@@ -211,46 +306,66 @@ class Lowering {
     program_.collectives.push_back({number, c.kind, choice.cost, choice.uncontended,
                                     choice.algorithm, choice.protocol,
                                     interference_of(target_.platform, choice)});
-    widen(program_.loads[static_cast<std::size_t>(number)],
+    widen(program_.loads[first_load_ + static_cast<std::size_t>(number)],
           rate_alone(program_.collectives.back()));
   }
 
   void add(const Body& body, const Folded& folded) {
     StepRun run{static_cast<std::int32_t>(program_.steps.size()), 0, 1};
     Seconds pending;
+    StepVariation varies;  // of what is pending, but for the square of its repetitions
+    double variance = 0.0;
     bool computes = false;
     const auto flush = [&] {
-      if (computes) program_.steps.push_back({StepKind::compute, {}, -1, 0, pending});
+      if (computes) {
+        varies.repetition = {std::sqrt(variance)};
+        push({StepKind::compute, {}, -1, 0, pending}, varies);
+      }
       pending = {};
+      varies = {};
+      variance = 0.0;
       computes = false;
     };
     for (const FoldedStep& step : body.steps) {
       if (step.kind == IssueKind::compute) {
         for (std::int32_t c : folded.bundles[static_cast<std::size_t>(step.index)]) {
-          pending += classes_[static_cast<std::size_t>(c)];
+          const Kernel& kernel = classes_[static_cast<std::size_t>(c)];
+          pending += kernel.time;
+          varies.beyond_median += kernel.varies.beyond_median;
+          varies.deviation += kernel.varies.deviation;
+          variance += kernel.varies.repetition.value * kernel.varies.repetition.value;
         }
         computes = true;
         continue;
       }
       if (step.kind == IssueKind::choose) {
         flush();
-        program_.steps.push_back({StepKind::choose, {}, -1, 0, {}});
+        push({StepKind::choose, {}, -1, 0, {}}, {});
         continue;
       }
       const ChannelNumber number = channel(step.channel);
       if (shapes_[static_cast<std::size_t>(number)].members == 1) continue;
       flush();
       const bool post = step.kind == IssueKind::start;
-      program_.steps.push_back({post ? StepKind::post : StepKind::wait,
-                                number,
-                                post ? first_collective_ + step.index : -1,
-                                step.back,
-                                {}});
+      push({post ? StepKind::post : StepKind::wait,
+            number,
+            post ? first_collective_ + step.index : -1,
+            step.back,
+            {}},
+           {});
       program_.max_back = std::max(program_.max_back, step.back);
     }
     flush();
     run.last = static_cast<std::int32_t>(program_.steps.size());
     bodies_.push_back(run);
+    if (waits() && target_.grid.extent(Axis::pipe) > 1) {
+      WaitingWalk(program_, target_.grid).body(run);
+    }
+  }
+
+  void push(const TimedStep& step, const StepVariation& varies) {
+    program_.steps.push_back(step);
+    if (this->varies()) program_.variations.push_back(varies);
   }
 
   void add(const BodyCycle& cycle) {
@@ -308,10 +423,29 @@ class Lowering {
   std::vector<GroupShape> shapes_;     // by channel of the program
   std::vector<BytesPerSecond> rates_;  // by channel of the program
   std::vector<ChannelNumber> channel_of_;
-  std::vector<Seconds> classes_;
+  std::vector<Kernel> classes_;
   std::vector<StepRun> bodies_;
   std::int32_t first_collective_ = 0;
+  std::size_t first_load_ = 0;  // of the stage
+  const double slowest_, slowdown_;
 };
+
+// What was measured of a node's rings holds for those of all stages.
+void share_plateaus(TimedProgram& program) {
+  const std::size_t channels = program.channels.size();
+  for (std::size_t c = 0; c < channels; ++c) {
+    BytesPerSecond most;
+    for (std::size_t i = c; i < program.loads.size(); i += channels) {
+      most = std::max(most, program.loads[i].plateau);
+    }
+    for (std::size_t i = c; i < program.loads.size(); i += channels) {
+      ChannelLoad& load = program.loads[i];
+      if (most.value <= 0.0 || load.shares.empty()) continue;
+      load.plateau = most;
+      load.shares.back().share = 1.0 / most.value;
+    }
+  }
+}
 
 // All but the channels.
 void clear(TimedProgram& program) {
@@ -321,7 +455,9 @@ void clear(TimedProgram& program) {
   program.cycles.clear();
   program.stages.clear();
   program.queues.clear();
+  program.variations.clear();
   program.max_back = 0;
+  program.longest_waiting = {};
 }
 
 }  // namespace
@@ -340,6 +476,10 @@ void lower(std::span<const Folded> stages, const std::vector<LocalSizes>& sizes,
   clear(program);
   Lowering lowering(target, program);
   for (std::size_t i = 0; i < stages.size(); ++i) lowering.stage(stages[i], sizes[i]);
+  share_plateaus(program);
+  if (lowering.waits() && target.grid.extent(Axis::pipe) == 1) {
+    WaitingWalk(program, target.grid).whole();
+  }
 }
 
 void lower(const Pipeline& pipeline, const std::vector<LocalSizes>& sizes, const Target& target,

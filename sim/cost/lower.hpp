@@ -27,6 +27,8 @@ GroupShapes group_shapes(const ProcessGrid& grid, std::int64_t devices_per_node,
 // By the placement of the point. Where a list of devices gives the groups of an axis different
 // numbers of nodes, the most count for all: a collective has one cost for all its groups.
 GroupShapes group_shapes(const Point& point, const Platform& platform);
+// The most devices of a node that the point's job lies on: as many do the same at once.
+int devices_a_node(const Point& point, const Platform& platform);
 
 // Where a schedule is to run. The link rates by which the library tunes are those of a packed
 // mapping: it does not know more either.
@@ -37,6 +39,9 @@ struct Target {
   const Platform& platform;
   const CollectiveTuning& tuning;  // where it applies
 };
+
+// Whether the groups of stages may lie on links of other rates.
+bool stages_differ(const Target& target);
 
 // Whether the tuning can change how groups of this shape do such a collective: its algorithm is
 // possible there, and the library might choose or be given another.

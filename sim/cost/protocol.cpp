@@ -118,7 +118,7 @@ std::optional<CollectiveChoice> as_measured(const CollectiveLibrary& library,
                                             const CollectiveTask& task) {
   if (task.shape.nodes > 1 || task.buffer.value <= 0.0) return std::nullopt;
   for (const MeasuredCollectives& table : library.measured) {
-    if (table.kind != task.kind || table.members != task.shape.members ||
+    if (table.over_nodes() || table.kind != task.kind || table.members != task.shape.members ||
         table.devices != task.devices) {
       continue;
     }
@@ -136,6 +136,79 @@ std::optional<CollectiveChoice> as_measured(const CollectiveLibrary& library,
   return std::nullopt;
 }
 
+// The tables of the kind of groups with as many members a node: the nearest two lengths.
+struct Neighbours {
+  const MeasuredCollectives* low = nullptr;
+  const MeasuredCollectives* high = nullptr;
+};
+
+Neighbours neighbours(const CollectiveLibrary& library, const CollectiveTask& task) {
+  Neighbours found;
+  for (const MeasuredCollectives& table : library.measured) {
+    const bool like = table.over_nodes() && table.kind == task.kind &&
+                      table.devices * task.shape.nodes == task.shape.members;
+    if (!like || 2.0 * task.buffer.value < table.rows.front().bytes) continue;
+    if (found.high != nullptr && found.low != nullptr &&
+        found.high->members >= task.shape.members) {
+      break;
+    }
+    found.low = found.high;
+    found.high = &table;
+  }
+  return found;
+}
+
+// What a ring takes from one member to the next, which its piece decides and not its length: by
+// logarithms between the two lengths, or the longer one's where the shorter saw no such piece.
+double hop_of(const Neighbours& known, double piece, double members) {
+  const auto hop = [&](const MeasuredCollectives& table) {
+    const auto length = static_cast<double>(table.members);
+    return measured_time(table.rows, piece * length).value / (length - 1.0);
+  };
+  const auto shorter = static_cast<double>(known.low->members);
+  if (piece * shorter < known.low->rows.front().bytes) return hop(*known.high);
+  const double part =
+      std::log(members / shorter) / std::log(static_cast<double>(known.high->members) / shorter);
+  const double high = std::clamp(part, 0.0, 1.0);
+  return std::pow(hop(*known.low), 1.0 - high) * std::pow(hop(*known.high), high);
+}
+
+// A ring passes as many pieces as it is long, so that at the same piece the time follows the
+// length: of large pieces, and of small ones where a library knows a cliff, which is one of rings'
+// pieces. Else small ones go by logarithms of the length at the same buffer.
+std::optional<CollectiveChoice> as_measured_over_nodes(const CollectiveLibrary& library,
+                                                       const CollectiveTask& task) {
+  if (task.shape.nodes < 2) return std::nullopt;
+  const auto [low, high] = neighbours(library, task);
+  if (low == nullptr) return std::nullopt;
+  constexpr double large_piece = 512.0 * 1024.0;
+  const auto members = static_cast<double>(task.shape.members);
+  const auto a = static_cast<double>(low->members), b = static_cast<double>(high->members);
+  const double piece = task.buffer.value / members;
+  Seconds whole;
+  if (piece < large_piece && library.cliff) {
+    whole = {hop_of({low, high}, piece, members) * (members - 1.0)};
+  } else if (piece < large_piece) {
+    const Seconds of_a = measured_time(low->rows, task.buffer.value);
+    const Seconds of_b = measured_time(high->rows, task.buffer.value);
+    const double part = std::log(members / a) / std::log(b / a);
+    // Beyond the longest latency grows as the hops do, at most.
+    whole = std::min(of_a * std::pow(of_b / of_a, part),
+                     std::max(of_a, of_b) * std::max(1.0, members / b));
+  } else {
+    const Seconds of_a = measured_time(low->rows, piece * a);
+    const Seconds of_b = measured_time(high->rows, piece * b);
+    whole = std::max(of_a + (of_b - of_a) * ((members - a) / (b - a)),
+                     of_a * std::min(1.0, members / a));
+  }
+  if (const auto& cliff = library.cliff;
+      cliff && piece >= cliff->from.value && piece <= cliff->to.value) {
+    whole += cliff->per_member * members;
+  }
+  const CollectiveForms forms(library, task.shape, task.link_rate);
+  return forms.measured(task.buffer * part_sent(task.kind, task.shape.members), whole);
+}
+
 }  // namespace
 
 CollectiveChoice choose_collective(const CollectiveLibrary& library, const CollectiveTask& task,
@@ -145,6 +218,7 @@ CollectiveChoice choose_collective(const CollectiveLibrary& library, const Colle
   if (!library.measured.empty()) {
     require_sound(task.buffer, task.link_rate);
     if (const auto known = as_measured(library, task); known) return *known;
+    if (const auto known = as_measured_over_nodes(library, task); known) return *known;
   }
   return choose_collective(library, task.kind, task.buffer, task.shape, task.link_rate);
 }

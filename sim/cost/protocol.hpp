@@ -1,5 +1,5 @@
 // What a collective costs its group: the exact hop and byte counts of its rounds, turned into time
-// by the constants of the collective library. Once per collective class, when it is posted.
+// by the constants of the collective library. Once per collective class, when a step is lowered.
 #pragma once
 
 #include "platforms/platform.hpp"

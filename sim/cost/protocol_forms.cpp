@@ -51,10 +51,15 @@ BytesPerSecond plateau_across(const CollectiveLibrary& library, GroupShape shape
   const double devices = static_cast<double>(shape.members) / static_cast<double>(shape.nodes);
   const BytesPerSecond alone = interpolated(library.across, devices);
   if (library.sharing_a_node == 0) return alone;
-  if (!library.across_at_once.empty()) {
-    return std::min(alone, interpolated(library.across_at_once, devices));
-  }
   const auto all = static_cast<double>(library.sharing_a_node);
+  if (!library.across_at_once.empty()) {
+    const BytesPerSecond crowded = std::min(alone, interpolated(library.across_at_once, devices));
+    // Measured with all devices of a node; fewer hinder each other in proportion.
+    const double full = library.across_at_once.back().devices;
+    if (full <= devices || full <= all) return crowded;
+    const double crowd = std::clamp((all - devices) / (full - devices), 0.0, 1.0);
+    return {1.0 / ((1.0 - crowd) / alone.value + crowd / crowded.value)};
+  }
   return std::min(alone, interpolated(library.across, all) * std::min(1.0, devices / all));
 }
 
@@ -163,6 +168,14 @@ CollectiveChoice CollectiveForms::pairwise(CollectiveAlgorithm algorithm,
       protocol.hop_across * (protocol.tree_hop_factor * static_cast<double>(counts.hops_across)) +
       protocol.hop_in_node * static_cast<double>(counts.hops_in_node);
   return finished(algorithm, wire, {base_ + latency + work.in_node, work.across, work.cap});
+}
+
+// What its bytes need at the plateau is bandwidth, the rest latency; faster than that is all
+// bandwidth.
+CollectiveChoice CollectiveForms::measured(Bytes payload, Seconds whole) const {
+  const Seconds stream = std::min(payload / plateau_, whole);
+  return finished(CollectiveAlgorithm::ring, WireProtocol::simple,
+                  {whole - stream, payload, payload / stream});
 }
 
 // The delay is what latency adds to the bandwidth term at the uncontended rate.

@@ -1,12 +1,15 @@
 // Time of one collective by each algorithm and wire protocol, from the constants of the library.
 //
-// N nodes of g members, n = N g, k passes, S bytes, B = min(plateau, link rate); a, i: seconds per
+// N nodes of g members, n = N g, k passes (2 of an all-reduce, 1 of others), S bytes of the whole
+// buffer, B = min(plateau, link rate); a, i: seconds per
 // hop across and inside nodes of the protocol; f, t: its fractions of the plateau in a ring and in
-// a tree, f growing where few devices of a node take part; c a: a hop across that is not to the
-// next node of a ring; r: how a ring's base differs:
+// a tree, f growing where few devices of a node take part; c a: a hop of a tree across; q:
+// how far latency and bandwidth overlap (1: they add up); base: what any collective takes; r: how a
+// ring's base differs:
 //   ring, low latency  r base + k ((N-1) a + (n-N) i) + k (n-1)/n S / (f B)
 //   ring, simple       r base + ((k ((N-1) a + (n-N) i))^q + (k (n-1)/n S / B)^q)^(1/q)
 //   tree               base + 2 ceil(log2 N) c a + 2 (n/N - 1) i_low_latency + 2 S / (t B)
+// Where links carry less than the plateau, their rate binds instead of f B (`uncontended`).
 // Forms found on NCCL on Perlmutter; the hop and byte counts are those of schedule/.
 //
 // Nobody measured the others, which the libraries do not choose by themselves. They work in stages,
@@ -43,6 +46,8 @@ class CollectiveForms {
   // Recursive halving and doubling, or doubling of whole buffers, as `algorithm` says.
   CollectiveChoice pairwise(CollectiveAlgorithm algorithm, const CollectiveCounts& counts,
                             Bytes buffer, WireProtocol wire) const;
+  // A ring over nodes of which the whole time was measured.
+  CollectiveChoice measured(Bytes payload, Seconds whole) const;
 
  private:
   // Bytes of the stages with flags, and what the protocol makes of the plateaus.

@@ -3,7 +3,9 @@
 // replay with SimGrid.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "platforms/network/link.hpp"
@@ -14,11 +16,11 @@
 
 namespace fourfold::inline sim::inline cost {
 
-// What one collective costs its group, decided once, when it is posted.
+// What one collective costs its group, decided once, when the step is lowered.
 // Alone it takes delay + work / min(rate_cap, rate its links give).
 struct CollectiveCost {
-  Seconds delay;            // base, hops, and the part of latency that bandwidth does not hide
-  Bytes work;               // bytes that every member sends: 2 (n-1)/n S for a ring all-reduce of S
+  Seconds delay;  // base, hops, and the part of latency that bandwidth does not hide
+  Bytes work;  // that every member sends, with flags: 2 (n-1)/n S for a simple ring all-reduce of S
   BytesPerSecond rate_cap;  // what the library's protocol sustains per member
 };
 
@@ -68,7 +70,17 @@ struct TimedStep {
   ChannelNumber channel = 0;     // post, wait
   std::int32_t collective = -1;  // post: index into TimedProgram::collectives
   std::int32_t back = 0;         // wait: 0 and more, or oldest_post
-  Seconds duration;              // compute: nominal, all kernels up to the next post or wait
+  // compute: all kernels up to the next post or wait, on the slowest device of the job; wait: by
+  // which the collective is done later than by this device's own clock, as the last of its members
+  // comes so much later on average.
+  Seconds duration;
+};
+
+// How a step's seconds vary: of compute alone.
+struct StepVariation {
+  Seconds beyond_median;  // of its duration, as the slowest device takes longer than the median one
+  Seconds deviation;      // what a device takes longer for each deviation that it is slower
+  Seconds repetition;     // standard deviation over repetitions on one device
 };
 
 // steps[first, last) done `repeats` times in a row: a loop over layers.
@@ -140,12 +152,35 @@ struct TimedProgram {
   std::vector<StageCycles> stages;  // one after the other; none: one stage has all cycles
   std::vector<TimedQueue> queues;   // by stage; none: every stage's order is fixed
   std::vector<TimedCollective> collectives;
-  std::vector<ChannelLoad> loads;  // by channel; none: nothing is shared
-  std::int32_t max_back = 0;       // the largest `back` of any wait
+  // By channel, of one stage after the other, or of all of them alike; none: nothing is shared.
+  std::vector<ChannelLoad> loads;
+  std::vector<StepVariation> variations;  // by step; none: kernels take as long everywhere, always
+  std::int32_t max_back = 0;              // the largest `back` of any wait
+  Seconds longest_waiting;                // the largest duration of any wait
 
+  // By channel.
+  std::span<const ChannelLoad> loads_of(std::size_t stage) const {
+    const std::size_t first = stage * channels.size();
+    return std::span(loads).subspan(first < loads.size() ? first : 0,
+                                    std::min(channels.size(), loads.size()));
+  }
   std::vector<StageCycles> by_stage() const {
     if (!stages.empty()) return stages;
     return {{0, static_cast<std::int32_t>(cycles.size())}};
+  }
+};
+
+// What devices wait for each other on average, in all of a step; means over the stages.
+struct ExpectedWaiting {
+  Seconds for_slowest;               // all others, for the job's slowest device: part of compute
+  std::vector<Seconds> of_channels;  // for the last of a group's members, at each wait
+  // Of all compute: what a device takes longer for each deviation that it is slower, and the
+  // standard deviation over repetitions.
+  Seconds deviation, repetition;
+  Seconds for_last() const {
+    Seconds sum;
+    for (Seconds channel : of_channels) sum += channel;
+    return sum;
   }
 };
 

@@ -5,7 +5,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "platforms/device_memory.hpp"
 #include "schedule/fold/memory.hpp"
 #include "schedule/fold/short_folds.hpp"
 #include "schedule/models/fit.hpp"
@@ -81,6 +80,9 @@ GroupShapes shapes_of(const Point& question, const ProcessGrid& grid, const Plat
   return group_shapes(placed, platform);
 }
 
+// A bound adds up in another order than a walk.
+constexpr double bound_rounds = 1e-9;
+
 // What a stage computes, or what its busiest channel has to do: no walk of it is shorter.
 Seconds busiest(const TimedProgram& program) {
   std::vector<std::int64_t> times(program.steps.size());  // by the first step of a run
@@ -130,8 +132,10 @@ TimedProgram lower(const Point& point, const Platform& platform, std::span<const
   }
   TimedProgram program;
   const GroupShapes shapes = group_shapes(point, platform);
-  lower(stages, sizes,
-        {point.grid, shapes, AxisRates(platform), platform, point.what_ifs.collective}, program);
+  Platform shared = platform;
+  shared.library.sharing_a_node = devices_a_node(point, platform);
+  lower(stages, sizes, {point.grid, shapes, AxisRates(shared), shared, point.what_ifs.collective},
+        program);
   return program;
 }
 
@@ -146,10 +150,6 @@ Estimator::Estimator(const Platform& platform, const Point& question)
 
 Estimator::Estimator(const Platform& platform, const Point& question, AxisRates rates)
     : platform_(platform), question_(question), rates_(std::move(rates)) {}
-
-Bytes Estimator::memory_limit() const {
-  return platforms::memory_limit(platform_);
-}
 
 Quantities Estimator::quantities(std::int64_t micro_batches) const {
   return {question_.global_batch * question_.model.sequence / micro_batches};
@@ -191,22 +191,18 @@ void Estimator::lowered(std::span<const Folded> stages, const ProcessGrid& grid)
   lower(stages, sizes_, {grid, shapes, rates_, platform_, question_.what_ifs.collective}, program_);
 }
 
-Outcome Estimator::walked(std::span<const Folded> stages, const ProcessGrid& grid) {
-  lowered(stages, grid);
-  return estimate_step(program_);
-}
-
 Estimate Estimator::evaluate(const std::vector<Folded>& stages, const ProcessGrid& grid,
                              std::int64_t micro_batches) {
   Estimate result;
   result.stage_memory = memory(stages, grid, micro_batches);
   result.memory = fullest(result.stage_memory);
+  lowered(stages, grid);
   add_work(stages, grid, result);
   return result;
 }
 
 Estimate Estimator::evaluate(const Pipeline& pipeline, const ProcessGrid& grid,
-                             std::int64_t micro_batches, Bytes most) {
+                             std::int64_t micro_batches, Bytes most, Seconds longest) {
   sizes_.resize(pipeline.kinds().size());
   for (std::size_t k = 0; k < sizes_.size(); ++k) {
     const auto stage = static_cast<std::size_t>(pipeline.kinds()[k].stage);
@@ -220,8 +216,12 @@ Estimate Estimator::evaluate(const Pipeline& pipeline, const ProcessGrid& grid,
   if (result.memory.peak > most) return result;
   const bool alone = pipeline.stages().size() == 1;
   // What a ready-queue does is not known before the seconds are.
-  if (alone || pipeline.stages().front().ready.limit > 0) {
+  const bool queued = pipeline.stages().front().ready.limit > 0;
+  if (alone || queued) {
     if (!alone) evaluate_sizes(pipeline.stages(), grid, micro_batches);
+    lowered(pipeline.stages(), grid);
+    if (!queued) result.outcome.total = busiest(program_);
+    if (result.outcome.total > longest * (1.0 + bound_rounds)) return result;
     add_work(pipeline.stages(), grid, result);
     return result;
   }
@@ -229,12 +229,13 @@ Estimate Estimator::evaluate(const Pipeline& pipeline, const ProcessGrid& grid,
   result.model_flops =
       model_flops(question_.model, question_.global_batch, question_.options.recompute);
   const GroupShapes shapes = shapes_of(question_, grid, platform_);
-  lower(pipeline, sizes_, {grid, shapes, rates_, platform_, question_.what_ifs.collective},
-        bodies_);
+  const Target target{grid, shapes, rates_, platform_, question_.what_ifs.collective};
+  lower(pipeline, sizes_, target, bodies_);
   // Legs that are walked once do not know what is shared with what else is under way.
-  if (std::ranges::count(sharing_channels(bodies_.program), true) > 0) {
+  if (stages_differ(target) || std::ranges::count(sharing_channels(bodies_.program, 0), true) > 0) {
     evaluate_sizes(pipeline.stages(), grid, micro_batches);
-    result.outcome = walked(pipeline.stages(), grid);
+    lowered(pipeline.stages(), grid);
+    result.outcome = estimate_step(program_);
   } else {
     result.outcome = walk_.walk(pipeline, bodies_);
   }
@@ -250,7 +251,7 @@ void Estimator::add_work(const std::vector<Folded>& stages, const ProcessGrid& g
   result.counts = mean(counts);
   result.model_flops =
       model_flops(question_.model, question_.global_batch, question_.options.recompute);
-  result.outcome = walked(stages, grid);
+  result.outcome = estimate_step(program_);
 }
 
 }  // namespace fourfold::inline sim::inline estimate

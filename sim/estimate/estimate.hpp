@@ -54,16 +54,17 @@ class Estimator {
   // With the rates of a platform that has the same nodes and network.
   Estimator(const Platform& platform, const Point& question, AxisRates rates);
 
-  Bytes memory_limit() const;
   // `stages` must be the step of the question with that number of micro-batches on as many stages
   // as the grid has, and the grid fit.
   Estimate evaluate(const std::vector<Folded>& stages, const ProcessGrid& grid,
                     std::int64_t micro_batches);
   // The same of a pipeline that was made of those stages, faster by far where it has many: what
   // stages have in common is done once. Where the fullest stage needs more than `most`, the
-  // estimate is of memory alone: less than half the work.
+  // estimate is of memory alone: less than half the work. Where no walk can be as short as
+  // `longest`, the total is that of a bound and nothing is walked.
   Estimate evaluate(const Pipeline& pipeline, const ProcessGrid& grid, std::int64_t micro_batches,
-                    Bytes most = {std::numeric_limits<double>::infinity()});
+                    Bytes most = {std::numeric_limits<double>::infinity()},
+                    Seconds longest = {std::numeric_limits<double>::infinity()});
   // Peak memory alone, by stage.
   std::vector<MemoryUse> memory(std::span<const Folded> stages, const ProcessGrid& grid,
                                 std::int64_t micro_batches);
@@ -78,9 +79,9 @@ class Estimator {
   Quantities quantities(std::int64_t micro_batches) const;
   void evaluate_sizes(std::span<const Folded> stages, const ProcessGrid& grid,
                       std::int64_t micro_batches);
-  // Of stages whose sizes are evaluated: the program, its walk, and all but the memory.
+  // Of stages whose sizes are evaluated: the program; of those that are lowered: all but the
+  // memory.
   void lowered(std::span<const Folded> stages, const ProcessGrid& grid);
-  Outcome walked(std::span<const Folded> stages, const ProcessGrid& grid);
   void add_work(const std::vector<Folded>& stages, const ProcessGrid& grid, Estimate& result);
 
   const Platform& platform_;

@@ -25,9 +25,7 @@ MemoryOfSoftware::MemoryOfSoftware(const Platform& platform, const Point& questi
     : alone_(grid.extent(Axis::pipe) == 1), tied_(question.model.tied()) {
   const SoftwareMemory memory = software_memory(platform);
   const StepOptions& options = question.options;
-  for (const FunctionBytes& one : memory.functions) {
-    rules_.functions.push_back({one.function, one.keeps, one.gathers, one.expands, one.makes});
-  }
+  rules_.functions = memory.functions;
   rules_.weights = memory.weights;
   rules_.optimizer = memory.optimizer;
   rules_.gradients = memory.gradients;
@@ -47,7 +45,10 @@ MemoryOfSoftware::MemoryOfSoftware(const Platform& platform, const Point& questi
   const double embedding =
       static_cast<double>(model.vocabulary) * static_cast<double>(model.hidden) / planes;
   const double layers = static_cast<double>(model.layers) / extent(Axis::pipe);
-  gathered_ += {block * (*memory.gathered_blocks * memory.gathered_bytes + layers * memory.casts)};
+  // What stays gathered is all that a stage has.
+  const double gathered =
+      options.weight_gather == WeightGather::keep ? layers : *memory.gathered_blocks;
+  gathered_ += {block * (gathered * memory.gathered_bytes + layers * memory.casts)};
   gathered_embeddings_ = {embedding *
                           (memory.gathered_embeddings * memory.gathered_bytes + memory.casts)};
 }

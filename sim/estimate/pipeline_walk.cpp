@@ -184,7 +184,8 @@ bool PipelineWalk::holds(const Passage& passage, const StageClock& stage) const 
 
 // How far ahead the end of a post is, as far as it makes a difference.
 double PipelineWalk::ahead_of(const Pending& pending, double now) const {
-  return std::max(-most_late(pending.lost, {pending.duration}).value, pending.finish - now);
+  const Seconds late = most_late(pending.lost, {pending.duration}) + program_->longest_waiting;
+  return std::max(-late.value, pending.finish - now);
 }
 
 // Compute since a post, as far as it makes a difference.
@@ -267,7 +268,7 @@ void PipelineWalk::wait(const TimedStep& step, Passage& passage) {
                                                         {passage.compute - awaited.compute_before});
   passage.seconds += charge.compute.value;
   passage.compute += charge.compute.value;
-  const double finish = awaited.finish + charge.late.value;
+  const double finish = awaited.finish + charge.late.value + step.duration.value;
   touch(awaited, finish, passage);
   if (awaited.carried >= 0) passage.found[static_cast<std::size_t>(awaited.carried)].awaited = true;
   if (finish > passage.seconds) {

@@ -29,7 +29,7 @@ class QueuedStage {
         meetings_(meetings),
         log_(log),
         channels_(program.channels.size()),
-        lanes_(program),
+        lanes_(program, static_cast<std::size_t>(stage)),
         turns_(queue_.limit, queue_.micro_batches,
                {stage, static_cast<std::int64_t>(program.stages.size())}) {
     const StageCycles cycles = program.stages[static_cast<std::size_t>(stage)];
@@ -211,7 +211,7 @@ class QueuedStage {
     }
     channel.waited = std::max(channel.waited, number + 1);
     const double from = now_;
-    hold(channel, finish + charge.late.value);
+    hold(channel, finish + charge.late.value + s.duration.value);
     note(from);
     return true;
   }

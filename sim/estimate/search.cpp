@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
+#include "platforms/device_memory.hpp"
 #include "schedule/models/fit.hpp"
 #include "schedule/program/options_in_effect.hpp"
 #include "sim/estimate/recordings.hpp"
@@ -23,8 +26,13 @@ std::string gigabytes(Bytes bytes) {
 
 class Search {
  public:
-  Search(const Point& question, const Platform& platform)
-      : question_(question), estimator_(platform, question_), recordings_(question_.model) {}
+  Search(const Point& question, const Platform& platform, const SearchSpace& space)
+      : question_(question),
+        memory_limit_(memory_limit(platform, space.memory_risk)),
+        estimator_(platform, question_),
+        recordings_(question_.model),
+        counts_(space.micro_batches),
+        faster_than_(space.faster_than) {}
 
   void visit(const ProcessGrid& grid) {
     const Misfit why = find_misfit(question_.model, grid, question_.options.chunks);
@@ -32,6 +40,7 @@ class Search {
     if (question_.global_batch % replicas(grid) != 0) return reject(Misfit::batch);
     const std::int64_t length = grid.extent(Axis::pipe);
     for (std::int64_t m : divisors(question_.global_batch / replicas(grid))) {
+      if (m != counts_.value_or(m)) continue;
       StepOptions options = question_.options;
       options.micro_batches = m;
       const Misfit with_options =
@@ -43,10 +52,21 @@ class Search {
       ++result.tried;
       const Pipeline& stages =
           recordings_.of(in_effect(question_.options, grid)).pipeline(length, m);
-      Estimate estimate = estimator_.evaluate(stages, grid, m, estimator_.memory_limit());
-      if (estimate.memory.peak > estimator_.memory_limit()) {
+      Estimate estimate = estimator_.evaluate(
+          stages, grid, m, memory_limit_,
+          faster_than_.value_or(Seconds{std::numeric_limits<double>::infinity()}));
+      if (estimate.memory.peak > memory_limit_) {
         note_miss(estimate.memory.peak, grid, m);
         continue;
+      }
+      if (faster_than_ && estimate.outcome.total >= *faster_than_) {
+        ++result.slower;
+        continue;
+      }
+      if (faster_than_) {
+        result.slower += static_cast<std::int64_t>(result.feasible.size());
+        result.feasible.clear();
+        faster_than_ = estimate.outcome.total;
       }
       result.feasible.push_back({grid, m, std::move(estimate)});
     }
@@ -65,7 +85,7 @@ class Search {
       result.closest_miss =
           "the closest, grid " + miss_.str() + " with " + std::to_string(miss_micro_batches_) +
           " micro-batch" + (miss_micro_batches_ == 1 ? "" : "es") + ", needs " + gigabytes(least_) +
-          " per device of the usable " + gigabytes(estimator_.memory_limit());
+          " per device of the usable " + gigabytes(memory_limit_);
     }
   }
 
@@ -111,8 +131,11 @@ class Search {
   }
 
   Point question_;
+  Bytes memory_limit_;
   Estimator estimator_;
   AllRecordings recordings_;
+  std::optional<std::int64_t> counts_;  // of micro-batches
+  std::optional<Seconds> faster_than_;
   Bytes least_;
   ProcessGrid miss_;
   std::int64_t miss_micro_batches_ = 0;
@@ -148,7 +171,7 @@ SearchResult search(const Point& question, const Platform& platform, const Searc
       }
     }
   }
-  Search search(question, platform);
+  Search search(question, platform, space);
   for (std::size_t i = 0; i < grids.size(); ++i) {
     if (progress && i % 16 == 0) {
       progress(static_cast<std::int64_t>(i), static_cast<std::int64_t>(grids.size()));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,16 +27,20 @@ struct SearchResult {
   std::vector<Candidate> feasible;             // by estimated seconds, then by grid: deterministic
   std::map<Rejection, std::int64_t> rejected;  // grids x micro-batches by reason
   std::int64_t tried = 0;
+  std::int64_t slower = 0;  // that fit and were not asked for, see SearchSpace::faster_than
   // If nothing fits: the candidate that needs least memory, and how much.
   std::string closest_miss;
 };
 
 // What is searched: all grids of so many devices whose pipeline has one of these lengths, with all
-// micro-batches.
+// micro-batches. The fastest alone, if it is faster than something, is found sooner.
 struct SearchSpace {
   std::int64_t devices = 1;
   std::vector<std::int64_t> stages{1};
   std::function<bool(const ProcessGrid&)> looks_at = {};  // all grids if empty
+  std::optional<std::int64_t> micro_batches = {};         // absent: all
+  std::optional<Seconds> faster_than = {};                // absent: all that fit are estimated
+  double memory_risk = 0.5;                               // that a run is allowed not to fit
 };
 
 // The point's grid and micro-batches are ignored, its order and chunks are kept. Progress is called

@@ -4,16 +4,18 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <vector>
 
 #include "sim/cost/timed_program.hpp"
 
 namespace fourfold::inline sim::inline estimate {
 
-// By channel: whether its collectives may hold up those of another channel, or be held up. Two do
-// if together they can fill something that both need, and one may be posted while the other is
-// under way in the body of some run. Messages between stages do not count.
-std::vector<bool> sharing_channels(const TimedProgram& program);
+// By channel, on the devices of a stage: whether its collectives may hold up those of another
+// channel, or be held up. Two do if together they can fill something that both need, and one may be
+// posted while the other is under way in the body of some run. Messages between stages do not
+// count.
+std::vector<bool> sharing_channels(const TimedProgram& program, std::size_t stage);
 
 // Rates are max-min fair among those that move, as in a replay of all devices.
 class SharedLanes {
@@ -25,9 +27,21 @@ class SharedLanes {
     double finish = 0.0;
   };
 
-  SharedLanes() = default;
+  static constexpr double never = std::numeric_limits<double>::infinity();
+
+  // What is under way on a channel.
+  struct Lane {
+    ChannelNumber channel = 0;
+    std::vector<const TimedCollective*> queue;  // the head first
+    double start = 0.0;                         // of the head
+    double due = never;                         // its next event
+    double left = 0.0;                          // bytes at `since`
+    double since = 0.0;
+    double rate = 0.0;  // zero: it is delayed, or there is none
+  };
+
   // The program must outlive the lanes.
-  explicit SharedLanes(const TimedProgram& program);
+  SharedLanes(const TimedProgram& program, std::size_t stage);
 
   bool any() const { return !lanes_.empty(); }
   bool has(ChannelNumber channel) const {
@@ -44,38 +58,29 @@ class SharedLanes {
   // Since the last call. To be asked for after each of the above.
   std::vector<End>& ends() { return ends_; }
 
+  const std::vector<Lane>& under_way() const { return lanes_; }
   // All times lie so much later.
   void move(double seconds);
   // Whether what is under way at `now` is what was under way in `before` at `then`.
-  bool alike(const SharedLanes& before, double then, double now, double tolerance) const;
+  bool alike(const std::vector<Lane>& before, double then, double now, double tolerance) const;
 
  private:
-  static constexpr double never = std::numeric_limits<double>::infinity();
-
-  struct Lane {
-    ChannelNumber channel = 0;
-    std::vector<const TimedCollective*> queue;  // the head first
-    double start = 0.0;                         // of the head
-    double due = never;                         // its next event
-    double left = 0.0;                          // bytes at `since`
-    double since = 0.0;
-    double rate = 0.0;  // zero: it is delayed, or there is none
-  };
   // Something that may be filled, and the lanes that need it.
-  struct Shared {
-    std::vector<LinkShare> lanes;  // by number of the lane
-  };
+  using Shared = std::vector<LinkShare>;  // by number of the lane
 
   void begin(Lane& lane, double now);
   void happen(Lane& lane);
   double next() const;
   void share();
+  void fill(std::vector<double>& rates) const;
 
   std::vector<std::int32_t> lane_of_;  // by channel; -1: none
   std::vector<Lane> lanes_;
   std::vector<Shared> shared_;
   std::vector<End> ends_;
-  std::vector<double> rates_;  // scratch
+  std::vector<const TimedCollective*> moving_;  // by lane; null: nothing
+  // What has been found, by what moves: by lane.
+  std::map<std::vector<const TimedCollective*>, std::vector<double>> rates_;
   double clock_ = 0.0;
 };
 

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "platforms/device_memory.hpp"
 #include "schedule/order/step.hpp"
 #include "schedule/program/options_in_effect.hpp"
 #include "sim/estimate/estimate.hpp"
@@ -29,10 +30,11 @@ struct Visit {
 // their recordings.
 class Runner {
  public:
-  Runner(const Point& pattern, const Platform& platform)
-      : question_(pattern), estimator_(platform, question_), recordings_(question_.model) {}
-
-  Bytes memory_limit() const { return estimator_.memory_limit(); }
+  Runner(const Point& pattern, const Platform& platform, Bytes memory_limit)
+      : question_(pattern),
+        memory_limit_(memory_limit),
+        estimator_(platform, question_),
+        recordings_(question_.model) {}
 
   // No pipeline is faster than one of its stages alone, to which messages come without anybody's
   // having to send them. The last has the head, and most to do.
@@ -52,12 +54,12 @@ class Runner {
     for (std::int64_t i : {std::int64_t{0}, stages - 1}) {
       visit.memory = std::max(visit.memory, stage_memory(strategy, {i, stages}).value);
     }
-    if (visit.memory > memory_limit().value) return;
+    if (visit.memory > memory_limit_.value) return;
     const std::int64_t m = strategy.micro_batches();
     const Pipeline& pipeline = now_->pipeline(stages, m);
-    const Estimate estimate = estimator_.evaluate(pipeline, strategy.grid, m, memory_limit());
+    const Estimate estimate = estimator_.evaluate(pipeline, strategy.grid, m, memory_limit_);
     visit.memory = std::max(visit.memory, estimate.memory.peak.value);
-    if (visit.memory > memory_limit().value) return;
+    if (visit.memory > memory_limit_.value) return;
     visit.seconds = estimate.outcome.total.value;
   }
 
@@ -88,6 +90,7 @@ class Runner {
   }
 
   Point question_;
+  Bytes memory_limit_;
   Estimator estimator_;
   AllRecordings recordings_;
   Recordings* now_ = nullptr;                    // of the strategy begun
@@ -244,8 +247,8 @@ StrategyAnswer search_strategies(const Point& pattern, const Platform& platform,
   std::ranges::stable_sort(visits, {},
                            [&](const Visit& visit) { return lists.stages(visit.choices); });
   const std::vector<std::size_t> first_alike = twins(lists, visits);
-  Runner runner(pattern, platform);
-  answer.memory_limit = runner.memory_limit();
+  answer.memory_limit = memory_limit(platform, space.memory_risk);
+  Runner runner(pattern, platform, answer.memory_limit);
   std::vector<double> rates;
   rates.reserve(visits.size());
   Best best(wish.best);

@@ -31,6 +31,7 @@ struct StrategySpace {
   // and the pattern's is not looked at.
   std::vector<std::int64_t> micro_batch_sizes, micro_batches;
   std::vector<OptionChoice> options;
+  double memory_risk = 0.5;  // that a strategy is allowed not to fit
 };
 
 // A choice, and the words of what there is to choose from, in the order of the space: those with

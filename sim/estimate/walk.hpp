@@ -45,7 +45,7 @@ class Walk {
         meetings_(meetings),
         channels_(program.channels.size()),
         posts_(channels_.size()),
-        lanes_(program) {
+        lanes_(program, static_cast<std::size_t>(stage)) {
     const StageCycles cycles = program.by_stage()[static_cast<std::size_t>(stage)];
     cycle_ = cycles.first;
     last_cycle_ = cycles.last;
@@ -120,7 +120,7 @@ class Walk {
     Moment now;
     std::size_t extensions = 0;
     std::vector<OfChannel> channels;
-    SharedLanes lanes;
+    std::vector<SharedLanes::Lane> lanes;
     // What was unlike the last time, and may well be again: a post by channel and number.
     std::size_t channel = 0;
     std::size_t number = 0;
@@ -209,7 +209,7 @@ class Walk {
       before.extensions = extensions_.size();
       before.channels = channels_;
       advance_lanes();
-      before.lanes = lanes_;
+      before.lanes = lanes_.under_way();
       body();
       advance_lanes();
       if (i + 1 < repeats && alike(before)) {
@@ -271,7 +271,8 @@ class Walk {
     if (post.finish > now.seconds && lanes_.has(static_cast<ChannelNumber>(channel))) {
       return under_way;
     }
-    return std::max(-most_late(post.lost, {post.duration}).value, post.finish - now.seconds);
+    const Seconds late = most_late(post.lost, {post.duration}) + p_.longest_waiting;
+    return std::max(-late.value, post.finish - now.seconds);
   }
 
   // Compute since a post, as far as it makes a difference.
@@ -350,7 +351,7 @@ class Walk {
           back < channel.posts ? seen(c, channel.posts - 1 - back, extensions_.size()) : Post{};
       const InterferenceCharge charge = charge_of(post);
       compute(charge.compute.value);
-      wait(channel, post.finish, charge.late);
+      wait(channel, post.finish, charge.late + s.duration);
     }
   }
 

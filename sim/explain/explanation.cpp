@@ -1,4 +1,5 @@
-// Sums over the folded step; see explanation.hpp.
+// Sums over the folded step; see explanation.hpp. It is long because every part of a step has its
+// sum.
 #include "sim/explain/explanation.hpp"
 
 #include <fmt/format.h>
@@ -11,12 +12,12 @@
 #include "schedule/program/options_in_effect.hpp"
 #include "sim/cost/kernel_time.hpp"
 #include "sim/cost/lower.hpp"
+#include "sim/cost/waiting.hpp"
 #include "sim/explain/ideal.hpp"
 
 namespace fourfold::inline sim::inline explain {
 
 namespace {
-
 // Loops of the simulated rung are extended from repetitions that are alike to rounding.
 constexpr double same_compute = 1e-5;
 
@@ -63,10 +64,11 @@ std::vector<std::string> beyond_closed_form(const WhatIfs& what_ifs) {
   if (what_ifs.placement.by != Placing::packed) {
     all.emplace_back("placement (but for how many nodes a group lies in)");
   }
-  if (what_ifs.jitter_percent > 0.0) all.emplace_back("jitter");
+  if (what_ifs.jitters()) all.emplace_back("jitter");
   if (!what_ifs.slow_devices.none()) all.emplace_back("slow devices");
   if (!what_ifs.degrade.empty()) all.emplace_back("degraded links");
   if (!what_ifs.fail.empty()) all.emplace_back("failed links");
+  if (!what_ifs.background.empty()) all.emplace_back("other jobs' traffic");
   return all;
 }
 
@@ -123,8 +125,8 @@ class Explainer {
           const OpClass& op = folded.classes[static_cast<std::size_t>(c)];
           const double share = static_cast<double>(times[b]) * share_;
           const Seconds of_median =
-              kernel_time(op, sizes_[stage], platform_.processor, platform_.software) *
-              slowdown(platform_.node, point_.grid.size());
+              kernel_time(op, sizes_[stage], platform_, 1) *
+              (slowdown(platform_.node, point_.grid.size()) / slowdown(platform_.node, 1));
           result_.kernels[static_cast<std::size_t>(work_of(op))] += of_median * share;
           result_.slowest +=
               (kernel_time(op, sizes_[stage], platform_, point_.grid.size()) - of_median) * share;
@@ -230,13 +232,17 @@ class Explainer {
   }
 
   void channels() {
+    const ExpectedWaiting expected = expected_waiting(program_);
     for (std::size_t c = 0; c < program_.channels.size(); ++c) {
       ChannelUse& use = result_.channels[c];
       use.members = members(program_.channels[c], point_.grid);
       use.busy = result_.outcome.busy[c];
       use.exposed = result_.outcome.exposed[c];
-      use.waiting = std::max(Seconds{}, use.exposed - use.busy);
-      if (result_.detail) use.waiting = mean_late(*result_.detail, c);
+      // What is expected of repetitions is in the waits, unless they are drawn.
+      const Seconds last = point_.what_ifs.draws_spreads ? Seconds{} : expected.of_channels[c];
+      use.waiting = result_.detail ? mean_late(*result_.detail, c) + last
+                                   : std::max(use.exposed - use.busy, last);
+      use.waiting = std::min(use.exposed, std::max(Seconds{}, use.waiting));
       use.hidden = std::max(Seconds{}, use.busy + use.waiting - use.exposed);
     }
   }
@@ -246,6 +252,7 @@ class Explainer {
     Seconds busiest = result_.detail ? result_.detail->longest_compute : outcome.compute;
     for (Seconds channel : outcome.busy) busiest = std::max(busiest, channel);
     for (IdealPart part : all_ideal_parts) {
+      if (!takes_effect(part, platform_.processor)) continue;
       // Walked anew, as faster products hide less.
       const Seconds ideal = estimate_step(lower(point_, platform_, part)).total;
       const double ratio = ideal / closed_form_.total;
@@ -320,14 +327,17 @@ std::vector<std::pair<std::string, Seconds>> Explanation::parts() const {
   parts.emplace_back("interference of collectives with kernels", interference);
   parts.emplace_back("slower devices, on average", slower_devices);
   bool pipeline = false;
+  Seconds last_member;
   for (std::size_t c = 0; c < outcome.channels.size(); ++c) {
     if (outcome.channels[c].axis == Axis::pipe) {
       pipeline = true;
       continue;
     }
     parts.emplace_back("exposed communication, " + fourfold::name(outcome.channels[c]),
-                       outcome.exposed[c]);
+                       outcome.exposed[c] - channels[c].waiting);
+    last_member += channels[c].waiting;
   }
+  parts.emplace_back("waiting for the last member of a group", last_member);
   if (pipeline) {
     parts.emplace_back("exposed messages between stages",
                        outcome.exposed_along(Axis::pipe) - outcome.bubble);

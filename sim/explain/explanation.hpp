@@ -34,7 +34,7 @@ struct ChannelUse {
   Seconds busy;     // a collective of the channel in flight
   Seconds exposed;  // the device waits for one
   Seconds hidden;   // in flight while the device computes or waits for another channel
-  Seconds waiting;  // of exposed: nothing is in flight yet, as other devices come later
+  Seconds waiting;  // of exposed: other devices come later
   Seconds latency;  // of busy: start, hops, what bandwidth does not hide; alone on the links
   Bytes sent;       // on the wire, flags of the low-latency protocol included
 };

@@ -21,7 +21,8 @@ Platform with_gemm_at(Platform platform, FlopsPerSecond rate) {
 }  // namespace
 
 const char* name(IdealPart part) {
-  constexpr const char* names[]{"none", "network", "gemm-empirical", "gemm-advertised"};
+  constexpr const char* names[]{
+      "none", "network", "gemm-empirical", "gemm-advertised", "equal-devices", "steady-kernels"};
   return names[static_cast<int>(part)];
 }
 
@@ -35,8 +36,17 @@ std::string sentence(IdealPart part) {
       return "matrix products at the empirical peak";
     case IdealPart::gemm_advertised:
       return "matrix products at the advertised peak";
+    case IdealPart::equal_devices:
+      return "devices that are all alike: none waits for the slowest";
+    case IdealPart::steady_kernels:
+      return "kernels that take as long each time: no group waits for its last member";
   }
   return "the machine as it is";
+}
+
+bool takes_effect(IdealPart part, const Processor& processor) {
+  if (part == IdealPart::equal_devices) return processor.spread > 0.0;
+  return part != IdealPart::steady_kernels || processor.repetition_spread > 0.0;
 }
 
 TimedProgram lower(const Point& point, const Platform& platform, IdealPart ideal) {
@@ -47,8 +57,11 @@ TimedProgram lower(const Point& point, const Platform& platform, IdealPart ideal
   if (ideal == IdealPart::gemm_advertised) {
     return lower(point, with_gemm_at(platform, processor.advertised_peak));
   }
-  TimedProgram program = lower(point, platform);
-  if (ideal == IdealPart::none) return program;
+  Platform changed = platform;
+  if (ideal == IdealPart::equal_devices) changed.processor.spread = 0.0;
+  if (ideal == IdealPart::steady_kernels) changed.processor.repetition_spread = 0.0;
+  TimedProgram program = lower(point, changed);
+  if (ideal != IdealPart::network) return program;
   for (TimedCollective& collective : program.collectives) {
     collective.cost = {{}, {}, {std::numeric_limits<double>::max()}};
     collective.uncontended = {};

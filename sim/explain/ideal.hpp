@@ -12,12 +12,23 @@
 namespace fourfold::inline sim::inline explain {
 
 // network: collectives take no time and no computing units, but still wait for their members.
-// gemm_...: every matrix product runs at that peak, in any layout.
-enum class IdealPart : std::uint8_t { none, network, gemm_empirical, gemm_advertised };
-inline constexpr std::array<IdealPart, 3> all_ideal_parts{
-    IdealPart::network, IdealPart::gemm_empirical, IdealPart::gemm_advertised};
+// gemm_...: every matrix product runs at that peak, in any layout. equal_devices, steady_kernels:
+// without the spread between devices, or between repetitions.
+enum class IdealPart : std::uint8_t {
+  none,
+  network,
+  gemm_empirical,
+  gemm_advertised,
+  equal_devices,
+  steady_kernels
+};
+inline constexpr std::array<IdealPart, 5> all_ideal_parts{
+    IdealPart::network, IdealPart::gemm_empirical, IdealPart::gemm_advertised,
+    IdealPart::equal_devices, IdealPart::steady_kernels};
 const char* name(IdealPart part);  // "network", "gemm-empirical", ...
 std::string sentence(IdealPart part);
+// Whether the machine has something for it to change.
+bool takes_effect(IdealPart part, const Processor& processor);
 
 // As lower() of sim/estimate/estimate.hpp, with the ideal part.
 TimedProgram lower(const Point& point, const Platform& platform, IdealPart ideal);

@@ -2,6 +2,7 @@
 #include "sim/explain/timeline.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace fourfold::inline sim::inline explain {
@@ -15,7 +16,7 @@ bool sampled(std::int64_t repetition, std::int64_t repeats) {
 class Unrolling {
  public:
   Unrolling(const DeviceLog& log, const ProgramDetail& detail, const LoggedRepetitions& logged,
-            Repeated repeated, std::int64_t stage)
+            Repeated repeated, std::int64_t stage, double pace)
       : log_(log),
         detail_(detail),
         p_(detail.program()),
@@ -23,6 +24,7 @@ class Unrolling {
         repeated_(repeated),
         stage_(p_.by_stage().at(static_cast<std::size_t>(stage))),
         stage_number_(static_cast<std::size_t>(stage)),
+        pace_(pace),
         posts_(p_.channels.size()),
         waited_(p_.channels.size(), 0),
         section_(detail.first_section(stage)) {}
@@ -37,6 +39,9 @@ class Unrolling {
     end_skip();
     return std::move(spans_);
   }
+
+  // After run(): at what pace kernels would fill what this one's charges have left of the log.
+  double pace() const { return kernels_ > 0.0 ? (filled_ - charges_) / kernels_ : 1.0; }
 
  private:
   // What a ready-queue did, turn by turn, and what comes before and behind it.
@@ -154,7 +159,7 @@ class Unrolling {
       for (const ProgramDetail::Kernel& kernel : detail_.kernels(number)) {
         pending_.push_back({kernel, section_, here_});
       }
-      nominal_ += step.duration.value;
+      nominal_ += step.duration.value * pace_;
       return;
     }
     if (step.kind == StepKind::choose) return choose();
@@ -198,13 +203,17 @@ class Unrolling {
     now_ = log_.leave.at(operation_++);
   }
 
-  // Kernels and the charge fill the time up to `end` in proportion: a device may be slow.
+  // Kernels and the charge fill the time up to `end` in proportion: repetitions vary.
   void compute_until(double end) {
-    double work = charge_;
-    for (const Pending& pending : pending_) work += pending.kernel.time.value;
+    double kernels = 0.0;
+    for (const Pending& pending : pending_) kernels += pending.kernel.time.value;
+    const double work = kernels * pace_ + charge_;
     const double factor = work > 0.0 ? (end - now_) / work : 0.0;
+    kernels_ += kernels;
+    charges_ += charge_;
+    if (work > 0.0) filled_ += end - now_;
     for (const Pending& pending : pending_) {
-      const double until = now_ + pending.kernel.time.value * factor;
+      const double until = now_ + pending.kernel.time.value * pace_ * factor;
       const Repetition here = std::exchange(here_, pending.here);
       add({SpanKind::kernel, {}, pending.kernel.name, pending.section, -1, -1, {now_}, {until}});
       here_ = here;
@@ -276,15 +285,19 @@ class Unrolling {
   Repeated repeated_;
   StageCycles stage_;
   std::size_t stage_number_;
+  double pace_;           // seconds of the device's kernels over those of the program
   std::size_t turn_ = 0;  // of those that were chosen
   std::vector<Span> spans_;
   std::vector<Pending> pending_;
   std::vector<std::vector<Post>> posts_;  // by channel
   std::vector<std::size_t> waited_;       // by channel: for its oldest posts
   double charge_ = 0.0;
-  double nominal_ = 0.0;  // compute so far, with charges
-  double now_ = 0.0;      // by the log's clock
-  double offset_ = 0.0;   // of what the log left out
+  double nominal_ = 0.0;  // compute so far at the pace, with charges
+  double kernels_ = 0.0;  // of the program, so far
+  double charges_ = 0.0;
+  double filled_ = 0.0;  // by both in the log
+  double now_ = 0.0;     // by the log's clock
+  double offset_ = 0.0;  // of what the log left out
   std::size_t operation_ = 0;
   std::size_t marks_ = 0;
   std::int32_t section_ = 0;
@@ -309,7 +322,18 @@ LoggedRepetitions LoggedRepetitions::all(const TimedProgram& program) {
 
 std::vector<Span> timeline(const DeviceLog& log, const ProgramDetail& detail,
                            const LoggedRepetitions& logged, Repeated repeated, std::int64_t stage) {
-  return Unrolling(log, detail, logged, repeated, stage).run();
+  // A slow device's kernels are longer, and so is what runs beside collectives: what these charge
+  // is at most a sixth of it, so that the pace settles within a few rounds.
+  constexpr int most_rounds = 12;
+  constexpr double settled = 1e-9;
+  double pace = 1.0;
+  for (int round = 1;; ++round) {
+    Unrolling unrolling(log, detail, logged, repeated, stage, pace);
+    std::vector<Span> spans = unrolling.run();
+    const double found = unrolling.pace();
+    if (round == most_rounds || std::abs(found - pace) <= settled * pace) return spans;
+    pace = found;
+  }
 }
 
 }  // namespace fourfold::inline sim::inline explain

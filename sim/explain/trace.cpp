@@ -51,6 +51,15 @@ TraceEvent event_of(const Span& span, const ProgramDetail& detail) {
           span.start.value,       span.end.value,  arguments_of(span, detail)};
 }
 
+std::vector<std::pair<std::string, double>> counts_of(const MemoryParts& parts) {
+  std::vector<std::pair<std::string, double>> counts;
+  for (int part = 0; part < memory_part_count; ++part) {
+    const auto one = static_cast<MemoryPart>(part);
+    counts.emplace_back(name(one), parts[one].value / 1e9);
+  }
+  return counts;
+}
+
 // Compute, and a thread for each channel.
 std::vector<std::string> threads(const std::vector<Channel>& channels) {
   std::vector<std::string> titles{"compute"};
@@ -88,6 +97,9 @@ std::string trace_json(const std::vector<TracedDevice>& devices, const ProgramDe
   }
   for (const TracedDevice& device : devices) {
     for (const Span& span : device.spans) trace.add(device.rank, event_of(span, detail));
+    for (const MemoryAt& moment : device.memory) {
+      trace.count(device.rank, "memory, GB", moment.time.value, counts_of(moment.parts));
+    }
   }
   return trace.text(other);
 }

@@ -2,6 +2,7 @@
 #include "sim/question/channel_json.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 

@@ -9,8 +9,8 @@
 
 namespace fourfold::inline sim::inline question {
 
-// Times of one device (replay: the mean over devices), and total = the moment the last one ends.
-// compute + sum of exposed = total on every device.
+// Times of one device, of which compute + sum of exposed is the moment it ends; replay stores means
+// over devices. total = the moment the last one ends, which means do not add up to.
 struct Outcome {
   Seconds total;
   Seconds compute;                // with interference charges

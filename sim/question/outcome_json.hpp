@@ -1,7 +1,7 @@
 // An outcome as a JSON value, for the answer of fourfold-replay and for the records.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "sim/question/outcome.hpp"
 #include "support/json_object.hpp"

@@ -1,6 +1,7 @@
 // Outcomes and replay answers to JSON and back; see replay_answer.hpp and outcome_json.hpp.
 #include "sim/question/replay_answer.hpp"
 
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "sim/question/channel_json.hpp"

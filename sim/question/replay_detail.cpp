@@ -1,6 +1,7 @@
 // Details to JSON and back; see replay_detail.hpp. Keys end in their unit.
 #include "sim/question/replay_detail.hpp"
 
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 

@@ -1,16 +1,38 @@
 // Divisions; see throughput.hpp.
 #include "sim/question/throughput.hpp"
 
+#include "schedule/models/gpt.hpp"
+
 namespace fourfold::inline sim::inline question {
 
-Flops hardware_flops(const Model& model, std::int64_t sequences, const StepOptions& options) {
-  Flops flops = model_flops(model, sequences, options.recompute);
-  if (options.recompute == Recompute::selective && options.attention == AttentionKernel::unfused) {
-    const auto s = static_cast<double>(model.sequence);
-    flops += {4.0 * static_cast<double>(sequences) * s * s * static_cast<double>(model.layers) *
-              static_cast<double>(model.attention_columns())};
+namespace {
+
+// Of a forward pass of one layer, what is repeated beside the block as a whole.
+double repeated_in_a_layer(const Model& model, std::int64_t sequences, const StepOptions& options) {
+  const auto s = static_cast<double>(model.sequence);
+  const double tokens = static_cast<double>(sequences) * s;
+  if (options.recompute == Recompute::mlp) {
+    return 2.0 * tokens * static_cast<double>(model.hidden) *
+           static_cast<double>(model.up_columns());
   }
-  return flops;
+  const bool scores =
+      options.recompute == Recompute::selective && options.attention == AttentionKernel::unfused;
+  return scores ? 4.0 * tokens * s * static_cast<double>(model.attention_columns()) : 0.0;
+}
+
+}  // namespace
+
+Flops hardware_flops(const Model& model, std::int64_t sequences, const StepOptions& options,
+                     std::int64_t stages) {
+  const Flops none = model_flops(model, sequences, Recompute::none);
+  const std::int64_t layers = recomputed_layers(model, options, stages);
+  const auto repeated = static_cast<double>(layers);
+  if (options.recompute != Recompute::full) {
+    return none + Flops{repeated * repeated_in_a_layer(model, sequences, options)};
+  }
+  const Flops full = model_flops(model, sequences, Recompute::full);
+  if (layers == model.layers) return full;
+  return none + Flops{(full - none).value * repeated / static_cast<double>(model.layers)};
 }
 
 Throughput throughput(const Point& point, Seconds step, FlopsPerSecond peak) {
@@ -18,7 +40,8 @@ Throughput throughput(const Point& point, Seconds step, FlopsPerSecond peak) {
   const auto devices = static_cast<double>(point.grid.size());
   const double peak_of_all = peak.value * devices;
   const Flops model = model_flops(point.model, point.global_batch, Recompute::none);
-  const Flops hardware = hardware_flops(point.model, point.global_batch, point.options);
+  const Flops hardware =
+      hardware_flops(point.model, point.global_batch, point.options, point.grid.extent(Axis::pipe));
   Throughput result;
   result.mfu = (model / step).value / peak_of_all;
   result.hfu = (hardware / step).value / peak_of_all;

@@ -11,7 +11,8 @@ namespace fourfold::inline sim::inline question {
 // Model flops of a step with what it repeats: those of Narayanan et al. (SC21, eq. 3) with full
 // recompute counted; with selective recompute of unfused attention, the product of queries and keys
 // and that of scores and values once more, 4 B s^2 l h.
-Flops hardware_flops(const Model& model, std::int64_t sequences, const StepOptions& options);
+Flops hardware_flops(const Model& model, std::int64_t sequences, const StepOptions& options,
+                     std::int64_t stages = 1);
 
 struct Throughput {
   // Shares of the advertised peak, see throughput_conventions.

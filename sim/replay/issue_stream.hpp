@@ -40,6 +40,7 @@ struct Operation {
   std::int32_t number = 0;    // post, wait: of the collective on its channel
   std::int32_t segment = 0;
   Seconds late;  // wait: by which the collective is done later than it seems
+  StepVariation varies = {};
 };
 
 // What a channel carries, in order.

@@ -13,6 +13,7 @@
 #include "platforms/node/node_graph.hpp"
 #include "platforms/node/rings.hpp"
 #include "sim/replay/issue_stream.hpp"
+#include "sim/replay/paces.hpp"
 #include "sim/replay/strands.hpp"
 
 namespace fourfold::inline sim::inline replay {
@@ -57,7 +58,9 @@ std::string listing(const TimedProgram& program, const ProcessGrid& grid, const 
         "the "
         "witness takes grids without pipe.");
   }
-  const IssueStream stream = unroll(program, grid, Repetitions::full(program)).front();
+  const Paces paces(program, factors);
+  const auto by_pace = unroll(paces, grid, Repetitions::full(program));
+  const IssueStream& stream = by_pace.front().front();
   std::string text = fmt::format("ranks {}\n", grid.size());
   auto out = std::back_inserter(text);
   for (std::size_t i = 0; i < program.collectives.size(); ++i) {
@@ -79,12 +82,17 @@ std::string listing(const TimedProgram& program, const ProcessGrid& grid, const 
       }
     }
   }
-  for (std::size_t rank = 0; rank < factors.size(); ++rank) {
-    if (factors[rank] != 1.0) fmt::format_to(out, "factor {} {:.17g}\n", rank, factors[rank]);
+  for (std::int64_t rank = 0; rank < grid.size(); ++rank) {
+    if (paces.of(rank) != 0) fmt::format_to(out, "pace {} {}\n", rank, paces.of(rank));
   }
-  for (const Operation& operation : stream.operations) {
+  for (std::size_t i = 0; i < stream.operations.size(); ++i) {
+    const Operation& operation = stream.operations[i];
     if (operation.compute.value > 0.0) {
-      fmt::format_to(out, "compute {:.17g}\n", operation.compute.value);
+      text += "compute";
+      for (const auto& stages : by_pace) {
+        fmt::format_to(out, " {:.17g}", stages.front().operations[i].compute.value);
+      }
+      text += "\n";
     }
     if (operation.kind == Operation::Kind::mark) continue;
     const auto& posts = stream.posts[operation.channel];

@@ -144,7 +144,7 @@ class Plateaus {
 Load load_of(const Communicators& communicators, const Ground& ground, const ChannelWork& work) {
   std::vector<double> capacities;
   for (std::int32_t link = 0; link < ground.topology.link_count(); ++link) {
-    capacities.push_back(ground.faults.capacity(link));
+    capacities.push_back(ground.faults.bound(link));
   }
   std::vector<Footprint> footprints;
   std::vector<double> bounds;
@@ -158,7 +158,8 @@ Load load_of(const Communicators& communicators, const Ground& ground, const Cha
     ground.faults.reroute(footprints[c]);
     const std::vector<double>& sent = work.sent[communicators.stage(communicators.first_member(c))];
     for (const LinkShare& entry : footprints[c]) {
-      bytes[entry.link] += entry.share * sent[communicators.channel(c)];
+      bytes[entry.link] +=
+          entry.share * ground.faults.kept(entry.link) * sent[communicators.channel(c)];
     }
   }
   // What is not needed any more is let go at once: of a whole machine these are hundreds of MiB.

@@ -1,5 +1,5 @@
-// SimGrid's engine, and a machine as its platform: every device a host, every link of the topology
-// a link, in one flat zone whose routes are computed, not stored.
+// SimGrid's engine, and for its own communications a machine as its platform: every device a host,
+// every link of the topology a link, in one flat zone whose routes are computed, not stored.
 #pragma once
 
 #include <cstdint>

@@ -14,9 +14,11 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/conditions/conditions.hpp"
+#include "sim/cost/waiting.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "sim/explain/ideal.hpp"
 #include "sim/question/point.hpp"
@@ -97,7 +99,8 @@ void add_flags(CLI::App& app, Order& order) {
         const auto found = std::find(parts.begin(), parts.end(), word);
         order.ideal = fourfold::all_ideal_parts.at(static_cast<std::size_t>(found - parts.begin()));
       },
-      "with an ideal part: network, gemm-empirical or gemm-advertised");
+      "with an ideal part: network, gemm-empirical, gemm-advertised, equal-devices or "
+      "steady-kernels");
   app.add_option("--work-limit", order.work_limit,
                  "UNITS: end with status 3 beyond so much work; the answer says what it took")
       ->check(fourfold::whole_number(1, std::numeric_limits<std::int64_t>::max()));
@@ -140,9 +143,10 @@ fourfold::ReplayAnswer answer(const std::string& question, const Order& order) {
   options.mapping = fourfold::mapping_of(point, platform);
   options.compute_factors = fourfold::compute_factors(point, options.mapping);
   options.jitter = fourfold::jitter_of(point.what_ifs);
-  options.faults = {point.what_ifs.degrade, point.what_ifs.fail};
-  const fourfold::Replay replay = fourfold::replay_step(
-      fourfold::lower(point, platform, order.ideal), point.grid, platform, options);
+  options.faults = {point.what_ifs.degrade, point.what_ifs.fail, point.what_ifs.background};
+  fourfold::TimedProgram step = fourfold::lower(point, platform, order.ideal);
+  if (point.what_ifs.draws_spreads) step = fourfold::without_expectations(std::move(step));
+  const fourfold::Replay replay = fourfold::replay_step(step, point.grid, platform, options);
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
   return {.outcome = replay.outcome,

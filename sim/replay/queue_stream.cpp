@@ -5,14 +5,15 @@
 
 namespace fourfold::inline sim::inline replay {
 
-QueueStream::QueueStream(const TimedProgram& program, const ProcessGrid& grid, std::int64_t stage)
-    : program_(program),
-      queue_(program.queues[static_cast<std::size_t>(stage)]),
-      cycles_(program.stages[static_cast<std::size_t>(stage)]),
-      writer_(program, grid),
+QueueStream::QueueStream(const std::vector<TimedProgram>& paces, const ProcessGrid& grid,
+                         std::int64_t stage)
+    : paces_(paces),
+      queue_(paces.front().queues[static_cast<std::size_t>(stage)]),
+      cycles_(paces.front().stages[static_cast<std::size_t>(stage)]),
       turns_(queue_.limit, queue_.micro_batches,
-             {stage, static_cast<std::int64_t>(program.stages.size())}) {
-  for (std::int32_t c = cycles_.first; c < queue_.first; ++c) write(program_.cycles[c]);
+             {stage, static_cast<std::int64_t>(paces.front().stages.size())}) {
+  for (const TimedProgram& program : paces) writers_.emplace_back(program, grid);
+  for (std::int32_t c = cycles_.first; c < queue_.first; ++c) write(paces.front().cycles[c]);
 }
 
 void QueueStream::take(StepPart part) {
@@ -28,16 +29,20 @@ bool QueueStream::go_on() {
     take(turns_.only());
     return true;
   }
-  for (std::int32_t c = queue_.last; c < cycles_.last; ++c) write(program_.cycles[c]);
-  writer_.close({});
+  for (std::int32_t c = queue_.last; c < cycles_.last; ++c) write(paces_.front().cycles[c]);
+  for (StreamWriter& writer : writers_) writer.close({});
   ended_ = true;
   return true;
 }
 
 void QueueStream::write(const RunCycle& cycle) {
-  each_run(program_, cycle, [this](const StepRun& run) {
-    for (std::int32_t s = run.first; s < run.last; ++s) writer_.write(program_.steps[s]);
-  });
+  for (std::size_t pace = 0; pace < paces_.size(); ++pace) {
+    each_run(paces_[pace], cycle, [&](const StepRun& run) {
+      for (std::int32_t s = run.first; s < run.last; ++s) {
+        writers_[pace].write(paces_[pace].steps[s]);
+      }
+    });
+  }
 }
 
 }  // namespace fourfold::inline sim::inline replay

@@ -11,10 +11,10 @@ namespace fourfold::inline sim::inline replay {
 
 class QueueStream {
  public:
-  // Of a program with queues; writes what comes before the queue of `stage`.
-  QueueStream(const TimedProgram& program, const ProcessGrid& grid, std::int64_t stage);
+  // Of a program with queues, by pace; writes what comes before the queue of `stage`.
+  QueueStream(const std::vector<TimedProgram>& paces, const ProcessGrid& grid, std::int64_t stage);
 
-  const IssueStream& stream() const { return writer_.stream; }
+  const IssueStream& stream(std::size_t pace = 0) const { return writers_[pace].stream; }
   const ReadyTurns& turns() const { return turns_; }
   ChannelNumber message_of(StepPart part) const { return queue_.message_of(part); }
   // The micro-batch of the next turn of a part.
@@ -33,10 +33,10 @@ class QueueStream {
  private:
   void write(const RunCycle& cycle);
 
-  const TimedProgram& program_;
+  const std::vector<TimedProgram>& paces_;
   const TimedQueue& queue_;
   StageCycles cycles_;
-  StreamWriter writer_;
+  std::vector<StreamWriter> writers_;  // by pace
   ReadyTurns turns_;
   bool ended_ = false;
   std::vector<StepPart> taken_;

@@ -46,8 +46,9 @@ Ranks::Ranks(const std::vector<const IssueStream*>& streams, const TimedProgram&
   }
 }
 
-void Ranks::set_factors(std::vector<double> factors) {
-  factors_ = std::move(factors);
+void Ranks::set_paces(const Paces* paces, std::vector<std::vector<const IssueStream*>> streams) {
+  paces_ = paces->count() > 1 ? paces : nullptr;
+  by_pace_ = std::move(streams);
 }
 
 void Ranks::start(std::int64_t count) {
@@ -88,13 +89,13 @@ void Ranks::walk(std::int32_t index) {
 bool Ranks::walk_written(std::int32_t index) {
   Rank& rank = ranks_[index];
   Crew& crew = crew_of(index);
-  const std::vector<Operation>& operations = crew.stream->operations;
+  const std::vector<Operation>& operations = stream_of(index).operations;
   const auto end = static_cast<std::int32_t>(operations.size());
   for (; rank.next < end; ++rank.next) {
     const Operation& operation = operations[rank.next];
-    double compute = operation.compute.value * factor(index);
+    double compute = operation.compute.value;
     if (jitter_ != nullptr) {
-      compute *= jitter_->factor(index, rank.next);
+      compute = jitter_->seconds(index, rank.next, compute, operation.varies);
       crew.sums[operation.segment].compute += compute;
     }
     rank.clock += compute;
@@ -250,7 +251,7 @@ void Ranks::finish(std::int32_t communicator, double time) {
     --state.waiting;
     member.waits_on = waits_for_nothing;
     Crew& crew = crew_of(rank);
-    const Operation& operation = crew.stream->operations[member.next];
+    const Operation& operation = stream_of(rank).operations[member.next];
     if (witness_ != nullptr) {
       witness_->wake(rank, operation, {member.clock, time}, {posted.last_rank, posted.last_post});
     }
@@ -351,16 +352,22 @@ std::vector<SegmentTimes> Ranks::segment_times(std::size_t number) const {
   std::vector<SegmentTimes> times = crew.sums;
   const auto ranks = static_cast<std::size_t>(communicators_.ranks_per_crew());
   const auto count = static_cast<double>(ranks);
-  double factors = 0.0;
-  for (std::size_t i = 0; i < ranks; ++i) {
-    factors += factor(static_cast<std::int32_t>(number * ranks + i));
+  std::vector<double> at_pace(paces_ == nullptr ? 0 : paces_->count(), 0.0);  // ranks
+  for (std::size_t i = 0; !at_pace.empty() && i < ranks; ++i) {
+    ++at_pace[paces_->of(static_cast<std::int64_t>(number * ranks + i))];
   }
+  const auto compute = [&](std::size_t segment) {
+    if (at_pace.empty()) return crew.stream->segments[segment].compute.value;
+    double sum = 0.0;
+    for (std::size_t p = 0; p < at_pace.size(); ++p) {
+      sum += by_pace_[p][number]->segments[segment].compute.value * at_pace[p];
+    }
+    return sum / count;
+  };
   for (std::size_t s = 0; s < times.size(); ++s) {
     times[s].end /= count;
     times[s].bubble /= count;
-    times[s].compute = jitter_ != nullptr
-                           ? times[s].compute / count
-                           : crew.stream->segments[s].compute.value * factors / count;
+    times[s].compute = jitter_ != nullptr ? times[s].compute / count : compute(s);
     const auto first = crew.channel_sums.begin() + static_cast<std::ptrdiff_t>(s * boards_.size());
     times[s].channels.assign(first, first + static_cast<std::ptrdiff_t>(boards_.size()));
     for (SegmentTimes::OfChannel& channel : times[s].channels) {

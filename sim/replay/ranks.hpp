@@ -9,6 +9,7 @@
 #include "sim/conditions/jitter.hpp"
 #include "sim/replay/communicators.hpp"
 #include "sim/replay/issue_stream.hpp"
+#include "sim/replay/paces.hpp"
 #include "sim/replay/queue_stream.hpp"
 #include "sim/replay/transport.hpp"
 #include "sim/replay/witness.hpp"
@@ -33,11 +34,11 @@ struct SegmentTimes {
 // the communicator is done. A message is one of two members.
 class Ranks {
  public:
-  // `streams`: by crew. Everything handed in must outlive the ranks. Rank i computes factors[i]
-  // times as long as its stream says; no factors mean 1 for all.
+  // `streams`: by crew. Everything handed in must outlive the ranks.
   Ranks(const std::vector<const IssueStream*>& streams, const TimedProgram& program,
         const Communicators& communicators, Transport& network);
-  void set_factors(std::vector<double> factors);
+  // Ranks of another pace walk other streams of the same operations, by pace and crew.
+  void set_paces(const Paces* paces, std::vector<std::vector<const IssueStream*>> streams);
   // Besides, each operation's compute takes jitter's factor for (rank, operation).
   void set_jitter(const Jitter* jitter) { jitter_ = jitter->none() ? nullptr : jitter; }
   // By crew: the streams are theirs, which are written as the first rank of each crew chooses.
@@ -116,7 +117,10 @@ class Ranks {
     std::vector<std::vector<std::int8_t>> last_of_segment;  // by channel and number
   };
 
-  double factor(std::int32_t rank) const { return factors_.empty() ? 1.0 : factors_[rank]; }
+  const IssueStream& stream_of(std::int32_t rank) const {
+    const std::int32_t crew = communicators_.crew(rank);
+    return paces_ == nullptr ? *crews_[crew].stream : *by_pace_[paces_->of(rank)][crew];
+  }
   Crew& crew_of(std::int32_t rank) { return crews_[communicators_.crew(rank)]; }
   Pending& pending(ChannelNumber channel, std::int32_t communicator, std::int32_t number);
   void deepen(ChannelNumber channel);
@@ -152,7 +156,8 @@ class Ranks {
   const Communicators& communicators_;
   Transport& network_;
   std::vector<Rank> ranks_;
-  std::vector<double> factors_;  // by rank; none: 1 for all
+  const Paces* paces_ = nullptr;  // none: all ranks have the pace of their crew's stream
+  std::vector<std::vector<const IssueStream*>> by_pace_;
   const Jitter* jitter_ = nullptr;
   Witness* witness_ = nullptr;
   std::vector<Communicator> states_;

@@ -124,15 +124,18 @@ class Job {
         load_(load_of(communicators_, {platform, topology_, mapping_, faults_},
                       {largest_caps(program), sent_by_channel(program), program.loads})),
         classes_(device_classes(grid, options.compute_factors)),
+        paces_(program, options.compute_factors),
         rings_(rings_of(communicators_, mapping_, topology_, platform, options.carrier)),
         machine_(options.carrier == Carrier::flows ? Machine()
                                                    : Machine(topology_, all_strands(rings_))) {}
 
-  // By stage.
-  std::vector<std::vector<SegmentTimes>> simulate(const std::vector<IssueStream>& streams,
-                                                  Replay& result) {
+  const Paces& paces() const { return paces_; }
+
+  // By stage, from streams by pace and stage.
+  std::vector<std::vector<SegmentTimes>> simulate(
+      const std::vector<std::vector<IssueStream>>& streams, Replay& result) {
     if (options_.detail != DetailWanted::none) {
-      witness_.emplace(by_crew(streams), communicators_, grid_.size(), logged_ranks());
+      witness_.emplace(by_crew(streams.front()), communicators_, grid_.size(), logged_ranks());
     }
     if (options_.carrier == Carrier::flows) {
       FlowNetwork network(load_.incidence, load_.parts,
@@ -217,20 +220,24 @@ class Job {
     const std::int64_t crews = grid_.size() / communicators_.ranks_per_crew();
     queues_.reserve(static_cast<std::size_t>(crews));
     for (std::int64_t i = 0; i < crews; ++i) {
-      queues_.emplace_back(program_, grid_,
+      queues_.emplace_back(paces_.programs(), grid_,
                            i * communicators_.ranks_per_crew() / grid_.stride(Axis::pipe));
     }
   }
 
   // All ranks from the start to the end of their streams; `run` lets the transport's time pass.
   template <typename Run>
-  std::vector<std::vector<SegmentTimes>> walk(const std::vector<IssueStream>& streams,
+  std::vector<std::vector<SegmentTimes>> walk(const std::vector<std::vector<IssueStream>>& streams,
                                               Transport& transport, Run run) {
     make_queues();
-    std::vector<const IssueStream*> walked = by_crew(streams);
-    for (std::size_t i = 0; i < queues_.size(); ++i) walked[i] = &queues_[i].stream();
+    std::vector<std::vector<const IssueStream*>> by_pace;
+    for (std::size_t pace = 0; pace < streams.size(); ++pace) {
+      by_pace.push_back(by_crew(streams[pace]));
+      for (std::size_t i = 0; i < queues_.size(); ++i) by_pace[pace][i] = &queues_[i].stream(pace);
+    }
+    const std::vector<const IssueStream*> walked = by_pace.front();
     Ranks ranks(walked, program_, communicators_, transport);
-    ranks.set_factors(options_.compute_factors);
+    ranks.set_paces(&paces_, std::move(by_pace));
     ranks.set_jitter(&options_.jitter);
     if (!queues_.empty()) ranks.set_queues(&queues_);
     if (witness_) {
@@ -238,7 +245,7 @@ class Job {
       witness_->follow(walked);
     }
     double operations = 0.0;
-    for (const IssueStream& stream : streams) {
+    for (const IssueStream& stream : streams.front()) {
       operations += static_cast<double>(stream.operations.size() * grid_.stride(Axis::pipe));
     }
     std::int64_t finished = 0;
@@ -252,7 +259,7 @@ class Job {
     transport.on_expect([&](std::int32_t flow, int lookups) { ranks.expect(flow, lookups); });
     ranks.start(grid_.size());
     run();
-    if (!ranks.done() && streams.size() > 1) {
+    if (!ranks.done() && streams.front().size() > 1) {
       throw std::invalid_argument(
           "The stages of the pipeline wait for each other for ever: a send or a receive of the "
           "order stands in the wrong place.");
@@ -270,6 +277,7 @@ class Job {
   FaultyLinks faults_;
   Load load_;
   DeviceClasses classes_;
+  Paces paces_;
   std::optional<Witness> witness_;
   std::vector<StrandedRing> rings_;
   Machine machine_;
@@ -294,8 +302,9 @@ Replay replay_step(const TimedProgram& program, const ProcessGrid& grid, const P
   Job job(program, grid, platform, options);
   Replay result;
   while (true) {
-    const std::vector<IssueStream> streams = unroll(program, grid, repetitions);
-    const std::vector<std::vector<SegmentTimes>> times = job.simulate(streams, result);
+    const std::vector<std::vector<IssueStream>> by_pace = unroll(job.paces(), grid, repetitions);
+    const std::vector<IssueStream>& streams = by_pace.front();
+    const std::vector<std::vector<SegmentTimes>> times = job.simulate(by_pace, result);
     if (!program.queues.empty()) {
       result.attempts = 1;
       result.outcome = extend(program, job.chosen(), times);

@@ -2,6 +2,7 @@
 #include "sim/replay/stream_writer.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 namespace fourfold::inline sim::inline replay {
@@ -17,6 +18,7 @@ StreamWriter::StreamWriter(const TimedProgram& program, const ProcessGrid& grid)
 void StreamWriter::write(const TimedStep& step) {
   if (step.kind == StepKind::compute) {
     compute(step.duration.value);
+    vary(step);
   } else if (step.kind == StepKind::choose) {
     emit(Operation::Kind::choose, 0, 0);
   } else if (idle_[step.channel]) {
@@ -60,7 +62,7 @@ void StreamWriter::wait(const TimedStep& step) {
       interference_charge(collective.lost, collective.uncontended, beside);
   compute(charge.compute.value);
   emit(Operation::Kind::wait, step.channel, static_cast<std::int32_t>(number));
-  stream.operations.back().late = charge.late;
+  stream.operations.back().late = charge.late + step.duration;
 }
 
 void StreamWriter::compute(double seconds) {
@@ -69,10 +71,20 @@ void StreamWriter::compute(double seconds) {
   compute_so_far_ += seconds;
 }
 
+void StreamWriter::vary(const TimedStep& step) {
+  if (program_.variations.empty()) return;
+  const StepVariation& varies =
+      program_.variations[static_cast<std::size_t>(&step - program_.steps.data())];
+  pending_variation_.deviation += varies.deviation;
+  Seconds& repetition = pending_variation_.repetition;
+  repetition = {std::hypot(repetition.value, varies.repetition.value)};
+}
+
 void StreamWriter::emit(Operation::Kind kind, ChannelNumber channel, std::int32_t number) {
   stream.operations.push_back(
-      {Seconds{pending_compute_}, kind, channel, number, segment_number(), {}});
+      {Seconds{pending_compute_}, kind, channel, number, segment_number(), {}, pending_variation_});
   pending_compute_ = 0.0;
+  pending_variation_ = {};
 }
 
 }  // namespace fourfold::inline sim::inline replay

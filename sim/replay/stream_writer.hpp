@@ -22,6 +22,8 @@ class StreamWriter {
   void post(const TimedStep& step);
   void wait(const TimedStep& step);
   void compute(double seconds);
+  // How the step, one of the program's own, varies.
+  void vary(const TimedStep& step);
   void emit(Operation::Kind kind, ChannelNumber channel, std::int32_t number);
   std::int32_t segment_number() const { return static_cast<std::int32_t>(stream.segments.size()); }
 
@@ -31,6 +33,7 @@ class StreamWriter {
   std::vector<std::vector<double>> compute_before_post_;  // by channel
   double compute_so_far_ = 0.0;
   double pending_compute_ = 0.0;
+  StepVariation pending_variation_;
   double compute_in_segment_ = 0.0;
 };
 

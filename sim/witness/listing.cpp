@@ -44,28 +44,40 @@ bool read_ring(std::istringstream& words, Listing& listing) {
 
 bool read_ranks(std::istringstream& words, Listing& listing) {
   if (!(words >> listing.ranks) || listing.ranks < 1) return false;
-  listing.factors.assign(listing.ranks, 1.0);
+  listing.paces.assign(listing.ranks, 0);
   return true;
 }
 
-bool read_factor(std::istringstream& words, Listing& listing) {
+bool read_pace(std::istringstream& words, Listing& listing) {
   int rank = -1;
-  double factor = 0.0;
-  words >> rank >> factor;
-  if (!words || rank < 0 || rank >= listing.ranks || !(factor > 0.0)) return false;
-  listing.factors[rank] = factor;
+  int pace = 0;
+  words >> rank >> pace;
+  if (!words || rank < 0 || rank >= listing.ranks || pace < 1) return false;
+  listing.paces[rank] = pace;
+  return true;
+}
+
+// One number for each pace.
+bool read_compute(std::istringstream& words, Listing& listing) {
+  Step step;
+  for (double seconds = 0.0; words >> seconds;) {
+    if (seconds < 0.0) return false;
+    step.seconds.push_back(seconds);
+  }
+  const int slowest = *std::max_element(listing.paces.begin(), listing.paces.end());
+  if (!words.eof() || static_cast<int>(step.seconds.size()) <= slowest) return false;
+  listing.steps.push_back(step);
   return true;
 }
 
 bool read_line(const std::string& keyword, std::istringstream& words, Listing& listing) {
   if (keyword == "ranks") return read_ranks(words, listing);
-  if (keyword == "factor") return read_factor(words, listing);
+  if (keyword == "pace") return read_pace(words, listing);
   if (keyword == "class") return read_class(words, listing);
   if (keyword == "ring") return read_ring(words, listing);
+  if (keyword == "compute" && listing.ranks > 0) return read_compute(words, listing);
   Step step;
-  if (keyword == "compute") {
-    words >> step.seconds;
-  } else if (keyword == "post" || keyword == "wait") {
+  if (keyword == "post" || keyword == "wait") {
     step.kind = keyword == "post" ? Step::Kind::post : Step::Kind::wait;
     std::string channel;
     words >> channel >> step.number;
@@ -76,7 +88,7 @@ bool read_line(const std::string& keyword, std::istringstream& words, Listing& l
   } else {
     return false;
   }
-  if (!words || step.seconds < 0.0) return false;
+  if (!words) return false;
   listing.steps.push_back(step);
   return true;
 }

@@ -26,16 +26,16 @@ struct ListedChannel {
 struct Step {
   enum class Kind { compute, post, wait };
   Kind kind = Kind::compute;
-  double seconds = 0.0;  // compute
-  int channel = 0;       // post, wait: index into Listing::channels
-  int number = 0;        // post: of the class; wait: of the collective on its channel
+  std::vector<double> seconds;  // compute: by pace
+  int channel = 0;              // post, wait: index into Listing::channels
+  int number = 0;               // post: of the class; wait: of the collective on its channel
 };
 
 struct Listing {
   int ranks = 0;
   std::vector<Class> classes;  // by their number
   std::vector<ListedChannel> channels;
-  std::vector<double> factors;  // by rank, on compute
+  std::vector<int> paces;  // by rank: which of a step's seconds it takes
   std::vector<Step> steps;
 };
 

@@ -145,7 +145,7 @@ void walk(const Listing& listing, int device) {
   for (const Step& step : listing.steps) {
     const int carrier = (1 + step.channel) * listing.ranks + device;
     if (step.kind == Step::Kind::compute) {
-      simgrid::s4u::this_actor::sleep_for(step.seconds * listing.factors[device]);
+      simgrid::s4u::this_actor::sleep_for(step.seconds[listing.paces[device]]);
     } else if (step.kind == Step::Kind::post) {
       MPI_Send(&token, 1, MPI_INT, carrier, post_tag, MPI_COMM_WORLD);
     } else {

@@ -57,15 +57,18 @@ struct Driven {
                  one.program.channels.size()),
         communicators(one.grid, one.program.channels,
                       std::vector<bool>(one.program.channels.size(), true)),
-        streams(unroll(one.program, one.grid, Repetitions::full(one.program))),
+        paces(one.program, one.options.compute_factors),
+        streams(unroll(paces, one.grid, Repetitions::full(one.program))),
         load(load_of(communicators,
                      {*one.platform, topology, mapping,
                       FaultyLinks(one.options.faults, topology, *one.platform)},
                      work_of(one.program))),
         network(load.incidence, load.parts, one.options.quantum),
-        ranks(pointers_to(streams), one.program, communicators, network) {
+        ranks(pointers_to(streams.front()), one.program, communicators, network) {
     network.on_finish([this](std::int32_t c, double time) { ranks.finish(c, time); });
-    ranks.set_factors(one.options.compute_factors);
+    std::vector<std::vector<const IssueStream*>> by_pace;
+    for (const std::vector<IssueStream>& own : streams) by_pace.push_back(pointers_to(own));
+    ranks.set_paces(&paces, std::move(by_pace));
     ranks.set_jitter(&one.options.jitter);
   }
 
@@ -89,7 +92,8 @@ struct Driven {
   Mapping mapping;
   Topology topology;
   Communicators communicators;
-  std::vector<IssueStream> streams;  // of the one stage
+  Paces paces;
+  std::vector<std::vector<IssueStream>> streams;  // by pace, of the one stage
   Load load;
   FlowNetwork network;
   Ranks ranks;

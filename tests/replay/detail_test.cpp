@@ -114,7 +114,7 @@ TEST(Links, OfFrontierAreCalledAsPeopleCallThem) {
 std::vector<Case> uneven_cases() {
   std::vector<Case> cases;
   Point slow = tiny("frontier", {2, 2, 2, 4}, 12);
-  slow.what_ifs.slow_devices = {1, {}, 0.5};
+  slow.what_ifs.slow_devices = {1, {}, 0.5, 0.0, {}};
   cases.emplace_back(slow);
   Point jittered = tiny("frontier", {2, 2, 2, 4}, 6);
   jittered.what_ifs.jitter_percent = 5.0;
@@ -159,7 +159,7 @@ TEST(Classes, DevicesThatAreAlikeWaitForNobodyHoweverMuchTheyPost) {
 
 TEST(Classes, AllWaitForTheSlowDeviceAndItForNobody) {
   Point point = tiny("crossbar", {2, 2, 2, 4});
-  point.what_ifs.slow_devices = {1, {}, 0.1};
+  point.what_ifs.slow_devices = {1, {}, 0.1, 0.0, {}};
   const Replay result = Case(point).run(ReplayExtent::full);
 
   const std::vector<ClassUse>& classes = result.detail->classes;
@@ -189,8 +189,12 @@ TEST(Flights, AloneOnPrivatePortsTakeWhatTheClosedFormSays) {
   }
 }
 
+// And, where kernels vary, for the last of a group.
 TEST(IdealNetwork, StillWaitsForTheSlowDevice) {
-  const Case c = uneven_cases().front();
+  Case c = uneven_cases().front();
+  const Replay varied = c.run(ReplayExtent::full, IdealPart::network);
+  EXPECT_GT(varied.outcome.total, varied.detail->longest_compute);
+  c.platform.processor.repetition_spread = 0.0;
   const Replay ideal = c.run(ReplayExtent::full, IdealPart::network);
   EXPECT_NEAR(ideal.outcome.total.value, ideal.detail->longest_compute.value, 1e-9);
   for (Seconds busy : ideal.outcome.busy) EXPECT_EQ(busy.value, 0.0);
@@ -252,17 +256,24 @@ TEST(Timelines, OfEveryStageAreWhole) {
 }
 
 TEST(Timelines, OfASlowDeviceHaveItsKernelsTwiceAsLong) {
-  const Case c = uneven_cases().front();
-  const ProgramDetail detail(c.point, c.platform, c.program);
-  const Replay result = c.run(ReplayExtent::full);
-  std::map<std::string, double> kernels;
-  for (const DeviceTimeline& one : result.detail->timelines) {
-    for (const Span& span : timeline(one.log, detail, result.detail->logged, Repeated::all)) {
-      if (span.kind == SpanKind::kernel) kernels[one.name] += (span.end - span.start).value;
+  Case c = uneven_cases().front();
+  for (double interference : {0.0, 0.159, 0.4}) {
+    c.platform.processor.interference = interference;
+    c.program = lower(c.point, c.platform);
+    const ProgramDetail detail(c.point, c.platform, c.program);
+    for (ReplayExtent extent : {ReplayExtent::extrapolated, ReplayExtent::full}) {
+      const Replay result = c.run(extent);
+      std::map<std::string, double> sums;
+      for (const DeviceTimeline& one : result.detail->timelines) {
+        for (const Span& span : timeline(one.log, detail, result.detail->logged, Repeated::all)) {
+          if (span.kind == SpanKind::kernel) sums[one.name] += (span.end - span.start).value;
+        }
+      }
+      EXPECT_NEAR(sums.at("the slow device"), 2.0 * sums.at("all others"),
+                  1e-6 * sums.at("the slow device"))
+          << interference;
     }
   }
-  EXPECT_NEAR(kernels.at("the slow device"), 2.0 * kernels.at("all others"),
-              1e-6 * kernels.at("the slow device"));
 }
 
 TEST(Timelines, OfCutLoopsSayWhatTheWholeOnesSay) {

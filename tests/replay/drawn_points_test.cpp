@@ -29,7 +29,7 @@ ReplayOptions options_of(const DrawnPoint& drawn, std::int64_t number) {
   options.mapping = mapping_of(point, drawn.platform);
   options.compute_factors = compute_factors(point, options.mapping);
   options.jitter = jitter_of(point.what_ifs);
-  options.faults = {point.what_ifs.degrade, point.what_ifs.fail};
+  options.faults = {point.what_ifs.degrade, point.what_ifs.fail, point.what_ifs.background};
   return options;
 }
 

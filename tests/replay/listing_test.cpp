@@ -51,19 +51,19 @@ TEST(Listing, NamesCostsStepsAndRingsOfEveryGroupAndEachOperationOfAllRanks) {
             "ring y 1 6 7\n"
             "ring z_gather 1 0 2 4 6\n"
             "ring z_gather 1 1 3 5 7\n"
-            "factor 3 1.5\n"
+            "pace 3 1\n"
             "post z_gather 0\n"
             "post z_gather 0\n"
-            "compute 2\n"
+            "compute 2 3\n"
             "post y 1\n"
             "wait z_gather 0\n"
             "wait y 0\n"
             "post z_gather 0\n"
-            "compute 2\n"
+            "compute 2 3\n"
             "post y 1\n"
             "wait z_gather 1\n"
             "wait y 1\n"
-            "compute 4\n");
+            "compute 4 6\n");
 }
 
 // Both kinds ride one channel, as small gradients and sharded ones do along z.

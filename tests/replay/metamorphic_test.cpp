@@ -34,7 +34,7 @@ Bounds bounds_of(const Case& one) {
   // By channel, number and rank.
   std::vector<std::vector<std::vector<double>>> ends(one.program.channels.size());
   Bounds bounds;
-  for (const Operation& operation : driven.streams.front().operations) {
+  for (const Operation& operation : driven.streams.front().front().operations) {
     for (double& now : clock) now += operation.compute.value;
     bounds.in_sequence += operation.compute.value * static_cast<double>(ranks);
     const ChannelNumber channel = operation.channel;
@@ -45,7 +45,7 @@ Bounds bounds_of(const Case& one) {
     }
     if (operation.kind != Operation::Kind::post) continue;
     const std::int32_t collective =
-        driven.streams.front().posts[channel][operation.number].collective;
+        driven.streams.front().front().posts[channel][operation.number].collective;
     std::vector<double> end(ranks, 0.0);
     for (std::int64_t r = 0; r < ranks; ++r) {
       const std::vector<std::int64_t> line = one.grid.line(r, one.program.channels[channel].axis);
@@ -118,8 +118,8 @@ TEST(Metamorphic, SharesAreFairAndWithinCapacityAtEveryInstant) {
 
     EXPECT_TRUE(driven.ranks.done()) << one.name;  // what starts ends
     std::int64_t posted = 0;
-    for (std::size_t c = 0; c < driven.streams.front().posts.size(); ++c) {
-      posted += static_cast<std::int64_t>(driven.streams.front().posts[c].size()) *
+    for (std::size_t c = 0; c < driven.streams.front().front().posts.size(); ++c) {
+      posted += static_cast<std::int64_t>(driven.streams.front().front().posts[c].size()) *
                 (one.grid.size() / one.grid.extent(one.program.channels[c].axis));
     }
     EXPECT_EQ(driven.network.counts().finished, posted) << one.name;

@@ -34,22 +34,32 @@ ReplayOptions full() {
 
 // Without contention: all ranks do one operation after the other. A collective of a group starts
 // when the last member has posted it and the one before is done, and takes delay + work / rate.
+// A slow rank's kernels take longer; what a collective takes of them is charged anew for them.
 double walk(const TimedProgram& program, const ProcessGrid& grid,
             const std::vector<double>& factors = {}) {
-  const IssueStream stream = unroll(program, grid, Repetitions::full(program)).front();
+  const auto unrolled = [&](double factor) {
+    TimedProgram slowed = program;
+    for (TimedStep& step : slowed.steps) step.duration *= factor;
+    return unroll(slowed, grid, Repetitions::full(slowed)).front();
+  };
+  const IssueStream stream = unrolled(1.0);
+  std::vector<IssueStream> own;  // by rank
+  for (double factor : factors) own.push_back(unrolled(factor));
   const std::int64_t ranks = grid.size();
   std::vector<double> clock(ranks, 0.0);
   // By channel, number and rank.
   std::vector<std::vector<std::vector<double>>> ends(program.channels.size());
-  for (const Operation& operation : stream.operations) {
-    for (std::int64_t rank = 0; rank < ranks; ++rank) {
-      clock[rank] += operation.compute.value * (factors.empty() ? 1.0 : factors[rank]);
-    }
+  for (std::size_t i = 0; i < stream.operations.size(); ++i) {
+    const Operation& operation = stream.operations[i];
+    const auto of = [&](std::int64_t rank) -> const Operation& {
+      return own.empty() ? operation : own[rank].operations[i];
+    };
+    for (std::int64_t rank = 0; rank < ranks; ++rank) clock[rank] += of(rank).compute.value;
     const ChannelNumber channel = operation.channel;
     if (operation.kind == Operation::Kind::wait) {
       for (std::int64_t rank = 0; rank < ranks; ++rank) {
         clock[rank] =
-            std::max(clock[rank], ends[channel][operation.number][rank] + operation.late.value);
+            std::max(clock[rank], ends[channel][operation.number][rank] + of(rank).late.value);
       }
     }
     if (operation.kind != Operation::Kind::post) continue;

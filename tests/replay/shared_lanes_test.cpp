@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,10 +24,12 @@ constexpr std::int64_t most_devices = 24;
 // Seconds that the busiest shared resource needs on the stage that loads it most.
 double least_seconds(const TimedProgram& program) {
   double most = 0.0;
+  std::size_t stage = 0;
   for (const std::vector<double>& sent : sent_by_channel(program)) {
+    const std::span<const ChannelLoad> loads = program.loads_of(stage++);
     std::vector<double> seconds;
     for (std::size_t c = 0; c < sent.size(); ++c) {
-      for (const LinkShare& share : program.loads[c].shares) {
+      for (const LinkShare& share : loads[c].shares) {
         seconds.resize(std::max(seconds.size(), static_cast<std::size_t>(share.link) + 1), 0.0);
         seconds[static_cast<std::size_t>(share.link)] += share.share * sent[c];
       }
@@ -60,19 +63,20 @@ TEST(SharedLanes, NoStepIsShorterThanWhatItsLanesSendTogether) {
     const double estimated = estimate_step(program).total.value;
 
     EXPECT_GE(estimated, least * (1.0 - 1e-6));
+    const double simulated =
+        replay_step(program, drawn.point.grid, drawn.platform).outcome.total.value;
+    if (least > 0.5 * estimated) ++bound;
+    apart.push_back(std::abs(estimated / simulated - 1.0));
     // Stages of a pipeline do not all send at once, and of groups that straddle nodes not all are
     // as badly off, as an estimate has it.
     if (drawn.point.grid.extent(Axis::pipe) > 1 || straddles_nodes(drawn)) continue;
-    const double simulated =
-        replay_step(program, drawn.point.grid, drawn.platform).outcome.total.value;
     EXPECT_GE(simulated, least * (1.0 - faster_by_at_most));
-    if (least > 0.5 * estimated) ++bound;
-    apart.push_back(std::abs(estimated / simulated - 1.0));
   }
   ASSERT_GT(apart.size(), 100U);
   std::ranges::sort(apart);
   EXPECT_GT(bound, std::ssize(apart) / 20);  // or nothing was asked
   EXPECT_LT(apart[apart.size() * 95 / 100], 0.07);
+  EXPECT_LT(apart[apart.size() * 97 / 100], 0.12);
   RecordProperty("worst", std::to_string(apart.back()));
 }
 

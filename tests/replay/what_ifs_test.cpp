@@ -181,7 +181,7 @@ TEST(WhatIfReplay, ADegradedLinkOnlySlows) {
     EXPECT_GE(slower, before);
     before = slower;
   }
-  EXPECT_GT(before, 1.5 * sound);
+  EXPECT_GT(before, 1.2 * sound);  // what it no longer carries goes over the other NICs
 }
 
 TEST(WhatIfReplay, AFailedNicSendsThroughTheOthers) {

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "schedule/fold/count.hpp"
+#include "sim/cost/lower.hpp"
 #include "sim/cost/paper_model.hpp"
+#include "sim/cost/waiting.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "sim/question/point_json.hpp"
 #include "tests/outcome_laws.hpp"
@@ -110,7 +112,8 @@ TEST(Answers, OfTheClosedFormAddUpAndTakeTwiceAsLongOnAMachineHalfAsFast) {
 
     const Estimate found = estimate_step(point, platform);
 
-    expect_parts_add_up(found.outcome, words);
+    const ExpectedWaiting waiting = expected_waiting(lower(point, platform));
+    expect_parts_add_up(found.outcome, waiting.of_channels, words);
     expect_times(estimate_step(point, slowed(platform, 2.0)).outcome, found.outcome, 2.0, words);
     double bytes = 0.0;
     for (Bytes one : found.memory.by_role) bytes += one.value;

@@ -187,10 +187,11 @@ std::string said_to_faults(const LinkFaults& faults, const Topology& topology,
   return refusal<std::exception>([&] { const FaultyLinks faulty(faults, topology, platform); });
 }
 
-// Of a word that names links: both directions of one link keep half, nothing else moves; a cable
-// that fails takes its part, and of a link that is gone the whole traffic goes elsewhere.
+// Of a word that names links: both directions of one link keep half, no other link changes; a cable
+// that fails takes its part, and as much of the traffic goes elsewhere: all of it only where no
+// cable is left.
 TEST(LinkFaults, TouchTheLinkThatTheyNameAndNoOther) {
-  int known = 0, gone = 0;
+  int known = 0, gone = 0, partly = 0;
   for (const std::string machine : fixed_machines) {
     const Platform platform = read_platform(path_of_machine(machine));
     const Topology topology(platform, 10);
@@ -217,12 +218,19 @@ TEST(LinkFaults, TouchTheLinkThatTheyNameAndNoOther) {
         Footprint footprint{{link, 1.0}};
         failed.reroute(footprint);
         if (footprint.size() == 1 && footprint.front().link == link) continue;
-        ++gone;
+        const double left = failed.capacity(link) / topology.capacity(link).value;
+        ++(left == 0.0 ? gone : partly);
         double shares = 0.0;
         for (const LinkShare& entry : footprint) {
-          shares += entry.share;
-          EXPECT_NE(entry.link, link);
-          EXPECT_GT(failed.capacity(entry.link), 0.0);
+          const double carried = entry.share * failed.kept(entry.link);
+          shares += carried;
+          if (entry.link == link) {
+            EXPECT_NEAR(carried, left, 1e-12);
+            EXPECT_LT(left, 1.0);
+          } else {
+            EXPECT_GT(carried, 0.0);
+            EXPECT_EQ(failed.capacity(entry.link), topology.capacity(entry.link).value);
+          }
         }
         EXPECT_GE(shares, 1.0 - 1e-9) << topology.link_name(link) << ": nothing is lost";
       }
@@ -230,6 +238,43 @@ TEST(LinkFaults, TouchTheLinkThatTheyNameAndNoOther) {
   }
   EXPECT_GT(known, 30);
   EXPECT_GT(gone, 4);
+  EXPECT_GT(partly, 0);
+}
+
+// Of what has other ways: sound is no worse than degraded, a little no worse than much, and that no
+// worse than gone, whatever passes.
+TEST(LinkFaults, AreWorseTheLessIsLeft) {
+  int compared = 0;
+  for (const std::string machine : fixed_machines) {
+    const Platform platform = read_platform(path_of_machine(machine));
+    const Topology topology(platform, 10);
+    for (const std::string& word : words()) {
+      const int cables = word.starts_with("global") ? 3 : 1;
+      const LinkFaults gone{{}, {{word, cables}}};
+      if (said_to_faults(gone, topology, platform) != "accepted") continue;
+      const std::vector<LinkFaults> faults{
+          {}, {{{word, 0.9}}, {}}, {{{word, 0.4}}, {}}, {{{word, 0.01}}, {}}, gone};
+      for (std::int64_t seed = 0; seed < 40; ++seed) {
+        const std::vector<std::int64_t> members =
+            Mapping::random(2 + seed % 7, platform, static_cast<std::uint64_t>(seed)).devices;
+        if (*std::ranges::max_element(members) >= topology.devices()) continue;
+        double before = 0.0;
+        for (const LinkFaults& one : faults) {
+          const FaultyLinks faulty(one, topology, platform);
+          Footprint footprint = topology.ring_footprint(members, 0);
+          faulty.reroute(footprint);
+          double seconds = 0.0;
+          for (const LinkShare& entry : footprint) {
+            seconds = std::max(seconds, entry.share / faulty.bound(entry.link));
+          }
+          EXPECT_GE(seconds, before * (1.0 - 1e-12)) << machine << ' ' << word << ", seed " << seed;
+          compared += seconds > before ? 1 : 0;
+          before = seconds;
+        }
+      }
+    }
+  }
+  EXPECT_GT(compared, 100);
 }
 
 // Two faults of a dragonfly do the same in either order, or are refused in either order.
@@ -293,11 +338,11 @@ TEST(Conditions, SlowDevicesAreThoseOfTheMachineAndCountedOnesThoseOfTheRanks) {
   point.options.rank_order = RankOrder::parse("data");
   const Mapping mapping = mapping_of(point, platform);
 
-  point.what_ifs.slow_devices = {0, {8, 38}, 0.25};
+  point.what_ifs.slow_devices = {0, {8, 38}, 0.25, 0.0, {}};
   const std::vector<double> listed = compute_factors(point, mapping);
-  point.what_ifs.slow_devices = {3, {}, 0.5};
+  point.what_ifs.slow_devices = {3, {}, 0.5, 0.0, {}};
   const std::vector<double> counted = compute_factors(point, mapping);
-  point.what_ifs.slow_devices = {0, {12}, 0.5};
+  point.what_ifs.slow_devices = {0, {12}, 0.5, 0.0, {}};
   const std::string said = refusal<std::exception>([&] { compute_factors(point, mapping); });
 
   for (std::size_t rank = 0; rank < 8; ++rank) {

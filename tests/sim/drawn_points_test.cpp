@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "schedule/fold/short_folds.hpp"
+#include "sim/cost/lower.hpp"
 #include "sim/cost/paper_model.hpp"
+#include "sim/cost/waiting.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "sim/explain/explanation.hpp"
 #include "tests/outcome_laws.hpp"
@@ -25,7 +27,8 @@ TEST(DrawnPoints, AreEstimatedInPartsThatAddUp) {
   for (std::int64_t number = 0; number < points_drawn; ++number) {
     const DrawnPoint drawn = drawn_point(number, most_devices);
     const Estimate found = estimate_step(drawn.point, drawn.platform);
-    expect_parts_add_up(found.outcome, drawn.words);
+    const ExpectedWaiting waiting = expected_waiting(lower(drawn.point, drawn.platform));
+    expect_parts_add_up(found.outcome, waiting.of_channels, drawn.words);
     EXPECT_GT(found.model_flops.value, 0.0);
     for (const MemoryUse& stage : found.stage_memory) {
       EXPECT_LE(stage.peak.value, found.memory.peak.value) << drawn.words;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "schedule/models/model_file.hpp"
+#include "sim/cost/protocol.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "tests/sim/programs.hpp"
 
@@ -145,6 +146,56 @@ TEST(Interference, ChargedStaticallyIsNearRatesThatChangeOnAWholeStep) {
       const double faithful = Fluid(program).seconds();
 
       EXPECT_NEAR(charged, faithful, 0.03 * faithful) << machine << " " << grid.str();
+    }
+  }
+}
+
+// What was measured over nodes was so at the machine's plateaus: what its bytes need there follows
+// a plateau that is scaled, latency stays.
+TEST(MeasuredOverNodes, FollowAScaledPlateauWithTheirBytesAlone) {
+  const CollectiveLibrary was = read_platform("frontier").library;
+  for (const double factor : {0.5, 4.0}) {
+    const CollectiveLibrary is =
+        read_platform("frontier", {{"library.across.bus_bandwidth_GBps", factor}}).library;
+    ASSERT_EQ(is.measured.size(), was.measured.size());
+    for (std::size_t t = 0; t < was.measured.size(); ++t) {
+      const MeasuredCollectives& table = was.measured[t];
+      ASSERT_TRUE(table.over_nodes() && table.devices == was.across.back().devices);
+      for (std::size_t i = 0; i < table.rows.size(); ++i) {
+        const double whole = table.rows[i].time.value;
+        const double bytes = table.rows[i].bytes * part_sent(table.kind, table.members);
+        const double stream = std::min(whole, bytes / was.across.back().bus_bandwidth.value);
+        EXPECT_NEAR(is.measured[t].rows[i].time.value, whole - stream + stream / factor,
+                    1e-9 * whole);
+      }
+    }
+  }
+}
+
+// Rings pass pieces: what was measured comes back, and a ring twice as long takes twice as many
+// hops.
+TEST(MeasuredOverNodes, TakeAsLongAHopAtOnePieceWhateverTheLength) {
+  const CollectiveLibrary library = read_platform("frontier").library;
+  const auto seconds = [&](const MeasuredCollectives& table, std::int64_t members, double bytes) {
+    const GroupShape shape{members, members / table.devices, 1};
+    const CollectiveTask task{table.kind, {bytes}, shape, {1e12}, table.devices};
+    return choose_collective(library, task, {}).uncontended.value;
+  };
+  for (const MeasuredCollectives& table : library.measured) {
+    for (const MeasuredCollectives::Row& row : table.rows) {
+      const double piece = row.bytes / static_cast<double>(table.members);
+      if (piece >= library.cliff->from.value) continue;
+      EXPECT_NEAR(seconds(table, table.members, row.bytes), row.time.value, 1e-6 * row.time.value)
+          << name(table.kind) << " " << table.members << " " << row.bytes;
+      double hop = 0.0;
+      for (const std::int64_t members : {512, 1024, 2048, 8192}) {
+        const auto hops = static_cast<double>(members - 1);
+        const double one = seconds(table, members, piece * static_cast<double>(members)) / hops;
+        if (hop > 0.0) {
+          EXPECT_NEAR(one, hop, 1e-9 * hop) << members;
+        }
+        hop = one;
+      }
     }
   }
 }

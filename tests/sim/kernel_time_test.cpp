@@ -6,6 +6,8 @@
 
 #include <cmath>
 
+#include "platforms/fp32_rate.hpp"
+
 namespace fourfold::tests {
 namespace {
 
@@ -58,18 +60,19 @@ double seconds(const Kernel& kernel, const Processor& p) {
 TEST(GemmRate, IsTheTableAtItsPointsAndFlatBeyond) {
   const Processor p = processor();
 
-  EXPECT_DOUBLE_EQ(gemm_rate(p, 1000, 1000, 1000).value, 100e12);
-  EXPECT_DOUBLE_EQ(gemm_rate(p, 8000, 8000, 8000).value, 200e12);
-  EXPECT_DOUBLE_EQ(gemm_rate(p, 10, 10, 10).value, 100e12);
-  EXPECT_DOUBLE_EQ(gemm_rate(p, 1e5, 1e5, 1e5).value, 200e12);
+  EXPECT_DOUBLE_EQ(gemm_rate(p.gemm, 1000, 1000, 1000).value, 100e12);
+  EXPECT_DOUBLE_EQ(gemm_rate(p.gemm, 8000, 8000, 8000).value, 200e12);
+  EXPECT_DOUBLE_EQ(gemm_rate(p.gemm, 10, 10, 10).value, 100e12);
+  EXPECT_DOUBLE_EQ(gemm_rate(p.gemm, 1e5, 1e5, 1e5).value, 200e12);
 }
 
 TEST(GemmRate, IsLinearInTheLogarithmOfTheGeometricMean) {
   const Processor p = processor();
 
   // 2,000 is one of three doublings from 1,000 to 8,000.
-  EXPECT_NEAR(gemm_rate(p, 2000, 2000, 2000).value, 100e12 + 100e12 / 3, 1e3);
-  EXPECT_NEAR(gemm_rate(p, 1000, 2000, 4000).value, gemm_rate(p, 2000, 2000, 2000).value, 1e3);
+  EXPECT_NEAR(gemm_rate(p.gemm, 2000, 2000, 2000).value, 100e12 + 100e12 / 3, 1e3);
+  EXPECT_NEAR(gemm_rate(p.gemm, 1000, 2000, 4000).value, gemm_rate(p.gemm, 2000, 2000, 2000).value,
+              1e3);
 }
 
 TEST(GemmRate, OfAGridIsMeasuredAtItsPointsBetweenThemByLogarithmsAndFlatBeyond) {
@@ -81,6 +84,25 @@ TEST(GemmRate, OfAGridIsMeasuredAtItsPointsBetweenThemByLogarithmsAndFlatBeyond)
   EXPECT_NEAR(gemm_rate(grid, 32, 16, 16).value, 2e12, 1e3);
   EXPECT_NEAR(gemm_rate(grid, 32, 16, 32).value, std::sqrt(8.0) * 1e12, 1e3);
   EXPECT_NEAR(gemm_rate(grid, 1, 1, 1e6).value, 2e12, 1e3);
+}
+
+// Whatever kind of operation it is, and whatever a software says about its kernels: a function that
+// moves nothing and computes takes the time of one product of as much work.
+TEST(KernelTime, EveryFunctionsFlopsTakeTime) {
+  static constexpr Function scan{
+      .name = "scan",
+      .flops = [](double rows, double cols, const Attributes&) { return 2e9 * rows * cols; }};
+  for (const OpKind kind : {OpKind::map, OpKind::reduce}) {
+    Kernel kernel(kind);
+    kernel.op.function = &scan;
+    kernel.op.shape_a = kernel.matrix(10, 50);
+    kernel.sizes.bytes[0] = 0.0;
+    kernel.op.reads = kernel.op.writes = {kernel.op.shape_a};
+
+    EXPECT_DOUBLE_EQ(op_traffic(kernel.op, kernel.sizes).value, 0.0);
+    EXPECT_NEAR(seconds(kernel, processor()),
+                2e9 * 500 / gemm_rate(processor().gemm, 1, 1, 5e11).value, 1e-12);
+  }
 }
 
 TEST(KernelTime, OfAProductIsByTheGridOfItsFormAndWithoutPenalty) {
@@ -111,10 +133,10 @@ TEST(KernelTime, OfAttentionFollowsTheLengthOfTheSequence) {
   p.attention = {{64, {10e12}, {5e12}}, {256, {30e12}, {15e12}}};
   OpClass forward;
   forward.function = &functions::attention;
-  forward.sequence = 128;
+  forward.attributes.sequence = 128;
 
   EXPECT_DOUBLE_EQ(attention_rate(p, {}, forward).value, 20e12);
-  forward.sequence = 4096;
+  forward.attributes.sequence = 4096;
   EXPECT_DOUBLE_EQ(attention_rate(p, {}, forward).value, 30e12);
 }
 
@@ -154,7 +176,8 @@ TEST(KernelTime, OfAProductGrowsWithEveryExtent) {
     const Processor p = read_platform(name).processor;
     for (GemmForm form : {GemmForm::nn, GemmForm::nt, GemmForm::tn}) {
       double longest = 0;
-      for (std::int64_t extent = 16; extent < 40'000; extent += extent / 8 + 1) {
+      // Rows of whole loads: others are slower.
+      for (std::int64_t extent = 16; extent < 40'000; extent += extent / 64 * 8 + 8) {
         const double whole = seconds(product(form, extent, extent, extent), p);
         EXPECT_GT(whole, longest * (1 - dip)) << name << " " << extent;
         longest = std::max(longest, whole);
@@ -188,7 +211,7 @@ TEST(KernelTime, OfAttentionIsItsCausalFlopsAtItsOwnRate) {
   Kernel forward(OpKind::attention), backward(OpKind::attention);
   forward.op.function = &functions::attention;
   backward.op.function = &functions::attention_backward;
-  forward.op.sequence = backward.op.sequence = s;
+  forward.op.attributes.sequence = backward.op.attributes.sequence = s;
   forward.op.shape_a = forward.matrix(tokens, 3 * h);
   backward.op.shape_a = backward.matrix(tokens, h);
 
@@ -203,7 +226,7 @@ TEST(KernelTime, OfAProductOfHeadsIsThatOfOneProductOfAsMuchWorkOrItsBytes) {
   const std::int64_t s = 2000, tokens = 4 * s, h = 4000, heads = 8;
   Kernel scores(OpKind::attention);
   scores.op.function = &functions::scores;
-  scores.op.sequence = s;
+  scores.op.attributes.sequence = s;
   scores.op.shape_a = scores.matrix(tokens, 3 * h);
   scores.op.reads = {scores.op.shape_a};
   scores.op.writes = {scores.matrix(tokens, heads * s)};
@@ -213,10 +236,11 @@ TEST(KernelTime, OfAProductOfHeadsIsThatOfOneProductOfAsMuchWorkOrItsBytes) {
   const double flops = 2 * number(s) * number(tokens * h);
   const double edge = std::cbrt(flops / 2);
   const double bytes = 2 * number(2 * tokens * h + tokens * heads * s);
-  EXPECT_DOUBLE_EQ(seconds(scores, slow), flops / gemm_rate(slow, edge, edge, edge).value);
+  EXPECT_DOUBLE_EQ(seconds(scores, slow), flops / gemm_rate(slow.gemm, edge, edge, edge).value);
   EXPECT_DOUBLE_EQ(seconds(scores, fast), bytes / 1e12);
   slow.layout_penalty_nt = 1.5;
-  EXPECT_DOUBLE_EQ(seconds(scores, slow), 1.5 * flops / gemm_rate(slow, edge, edge, edge).value);
+  EXPECT_DOUBLE_EQ(seconds(scores, slow),
+                   1.5 * flops / gemm_rate(slow.gemm, edge, edge, edge).value);
 }
 
 // Probabilities times values, where 4 heads of queries share each: heads of 96 columns, however
@@ -229,8 +253,8 @@ TEST(KernelTime, OfAProductWithSharedValuesIsThatOfOneWithAsManyValuesAsQueries)
   const auto context = [&](std::int64_t group) {
     Kernel kernel(OpKind::attention);
     kernel.op.function = &functions::context;
-    kernel.op.sequence = s;
-    kernel.op.group = group;
+    kernel.op.attributes.sequence = s;
+    kernel.op.attributes.group = group;
     kernel.op.shape_a = kernel.matrix(tokens, h + 2 * h / group);
     kernel.op.reads = {kernel.op.shape_a, kernel.matrix(tokens, heads * s)};
     kernel.op.writes = {kernel.matrix(tokens, h)};
@@ -245,7 +269,7 @@ TEST(KernelTime, OfSeveralProductsOfHeadsIsTheirSum) {
   const std::int64_t s = 2000, tokens = s, h = 4000, heads = 8;
   Kernel backward(OpKind::attention);
   backward.op.function = &functions::qkv_backward;
-  backward.op.sequence = s;
+  backward.op.attributes.sequence = s;
   backward.op.shape_a = backward.matrix(tokens, h);
   backward.op.reads = {backward.op.shape_a, backward.matrix(tokens, 3 * h),
                        backward.matrix(tokens, heads * s), backward.matrix(tokens, heads * s)};
@@ -253,7 +277,7 @@ TEST(KernelTime, OfSeveralProductsOfHeadsIsTheirSum) {
   Processor p = processor();
   const double flops_of_one = 2 * number(s) * number(tokens * h);
   const double edge = std::cbrt(flops_of_one / 2);
-  const double one = flops_of_one / gemm_rate(p, edge, edge, edge).value;
+  const double one = flops_of_one / gemm_rate(p.gemm, edge, edge, edge).value;
   p.layout_penalty_tn = 2;
   p.launch_overhead = {5e-6};
 
@@ -277,7 +301,7 @@ TEST(KernelTime, ALaunchComesOnTopOfComputingToo) {
   p.launch_overhead = {5e-6};
   Kernel attention(OpKind::attention);
   attention.op.function = &functions::attention;
-  attention.op.sequence = 2048;
+  attention.op.attributes.sequence = 2048;
   attention.op.shape_a = attention.matrix(8192, 3 * 4096);
 
   const double product_seconds = seconds(product(GemmForm::nn, 8000, 8000, 8000), p);
@@ -380,6 +404,38 @@ TEST(KernelTime, OfHeadsDependsOnHowTheyFitTiles) {
   EXPECT_DOUBLE_EQ(batched_rate(p, {100, 128, 192, 108}).value, 75e12 * 108 / 128);
   EXPECT_DOUBLE_EQ(batched_rate(p, {100, 108, 192, 128}).value, 75e12 * 108 / 128);
   EXPECT_DOUBLE_EQ(batched_rate(p, {100, 128, 196, 128}).value, 100e12 * 196 / (196 + 64));
+}
+
+// 50,257 logits are the sum of a product whose rows begin anywhere; 50,304 are not.
+TEST(GemmRate, IsHalfWhereRowsAreNoWholeNumberOfLoads) {
+  Processor p = processor();
+  p.memory_bandwidth = {1e15};
+  const auto head = [](std::int64_t vocabulary) {
+    return product(GemmForm::nn, 4096, vocabulary, 1024);
+  };
+  const double by_table = seconds(head(50'257), p);
+  p.tiles = ProductTiles{108, 128, 64};
+
+  EXPECT_DOUBLE_EQ(seconds(head(50'257), p), 2.0 * by_table);
+  EXPECT_LT(seconds(head(50'304), p), 0.51 * seconds(head(50'257), p));
+}
+
+TEST(Fp32, IsAsFastAsTheMachineSays) {
+  for (const std::string& name : known_platforms()) {
+    const Platform platform = read_platform(name);
+    const bool synthetic = platform.title.starts_with("Synthetic");
+    Kernel kernel = product(GemmForm::nn, 8192, 8192, 8192);
+    const double flops = 2.0 * 8192.0 * 8192.0 * 8192.0;
+    const double narrow = kernel_time(kernel.op, kernel.sizes, platform, 1).value;
+    for (double& width : kernel.sizes.width) width = 4;
+    const double wide = kernel_time(kernel.op, kernel.sizes, platform, 1).value;
+
+    EXPECT_EQ(fp32_rate(platform) < 1.0, !synthetic) << name;
+    EXPECT_LE(flops / wide, 164e12 + (synthetic ? 1e15 : 0.0)) << name;
+    EXPECT_NEAR(wide * fp32_rate(platform) / narrow, 1.0, 0.01) << name;
+  }
+  const Platform twice = read_platform("polaris", {{"processor.fp32_Tflops", 2.0}});
+  EXPECT_DOUBLE_EQ(fp32_rate(twice), 2.0 * fp32_rate(read_platform("polaris")));
 }
 
 // Expected largest values of normal ones: Teichroew 1956, Table I, for 10 and 20.

@@ -34,7 +34,10 @@ class LinkFaultsTest : public ::testing::Test {
     Footprint footprint{{link(name), 1.0}};
     faults.reroute(footprint);
     std::map<std::string, double> shares;
-    for (const LinkShare& entry : footprint) shares[topology.link_name(entry.link)] += entry.share;
+    for (const LinkShare& entry : footprint) {
+      const double carried = entry.share * faults.kept(entry.link);
+      if (carried > 0.0) shares[topology.link_name(entry.link)] += carried;
+    }
     return shares;
   }
   std::string refusal(std::vector<Failure> fail, std::vector<Degradation> degrade = {}) const {

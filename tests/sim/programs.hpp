@@ -58,7 +58,8 @@ inline double naive_seconds(const TimedProgram& p) {
       const InterferenceCharge charge =
           interference_charge(post.lost, {post.duration}, {compute - post.compute_before});
       compute += charge.compute.value;
-      now = std::max(now + charge.compute.value, post.finish + charge.late.value);
+      const double late = charge.late.value + step.duration.value;  // the last member's
+      now = std::max(now + charge.compute.value, post.finish + late);
     }
   }
   return now;

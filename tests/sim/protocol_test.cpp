@@ -244,6 +244,25 @@ TEST(Protocol, DevicesThatShareANodeHaveNoMoreThanTheyHaveAlone) {
   EXPECT_NEAR(cap(16), 60e9, 1.0);
 }
 
+// A job on few devices of its nodes has what they hinder each other, and one on a device a node
+// all.
+TEST(Protocol, ADeviceAloneOnItsNodeHasWhatARingHasAlone) {
+  CollectiveLibrary library = simple_sums();
+  library.across = {{1, {10.8e9}}, {8, {72.4e9}}};
+  const auto cap = [&](int busy) {
+    library.sharing_a_node = busy;
+    return collective_cost(library, CollectiveKind::all_gather, {1e12}, {4, 4}, unlimited)
+        .rate_cap.value;
+  };
+  for (const bool measured : {false, true}) {
+    if (measured) library.across_at_once = {{1, {4.85e9}}, {8, {72.4e9}}};
+    EXPECT_NEAR(cap(1), 10.8e9, 1.0);
+    for (int busy = 2; busy <= 8; ++busy) EXPECT_LE(cap(busy), cap(busy - 1) * (1.0 + 1e-12));
+    EXPECT_LT(cap(8), 10.8e9);
+  }
+  EXPECT_NEAR(cap(8), 4.85e9, 1.0);
+}
+
 // Whatever few devices of a node would make of the fraction, it is of the plateau at most.
 TEST(Protocol, NoFractionOfThePlateauIsMoreThanAllOfIt) {
   CollectiveLibrary library = simple_sums();

@@ -7,6 +7,7 @@
 
 #include "sim/estimate/estimate.hpp"
 #include "sim/question/throughput.hpp"
+#include "tests/schedule/steps.hpp"
 #include "tests/shapes.hpp"
 
 namespace fourfold::tests {
@@ -28,6 +29,34 @@ StepOptions options_of(Recompute recompute, AttentionKernel attention) {
   options.recompute = recompute;
   options.attention = attention;
   return options;
+}
+
+// Whatever part of whichever layers: the products that the program repeats beyond a step that keeps
+// all. Attention is s / 6h of a whole layer's (SC21, eq. 3).
+TEST(HardwareFlops, AreThoseThatTheStepExecutes) {
+  const Model model = small_model(5);
+  const auto executed = [&](const StepOptions& options) {
+    return counted(model, options, ProcessGrid(1, 1, 1, 1), 2).counts.gemm.value;
+  };
+  for (AttentionKernel attention : {AttentionKernel::fused, AttentionKernel::unfused}) {
+    const double kept = executed(options_of(Recompute::none, attention));
+    for (Recompute recompute :
+         {Recompute::full, Recompute::mlp, Recompute::norms, Recompute::none}) {
+      for (std::int64_t every : {1, 2, 3, 7}) {
+        for (std::int64_t first : {0, 1, 2, 9}) {
+          StepOptions options = options_of(recompute, attention);
+          options.recompute_every = every;
+          options.recompute_layers = first;
+          const double products = recompute == Recompute::full ? 1.0 + 8.0 / (6.0 * 48.0) : 1.0;
+          const double repeated =
+              (hardware_flops(model, 2, options) - model_flops(model, 2, Recompute::none)).value;
+
+          EXPECT_NEAR(executed(options) - kept, repeated / products, 1e-9 * kept)
+              << name(recompute) << " of every " << every << ", first " << first;
+        }
+      }
+    }
+  }
 }
 
 // 4 B s^2 for every column of all heads and layer.

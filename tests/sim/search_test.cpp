@@ -7,6 +7,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "platforms/device_memory.hpp"
 #include "schedule/fold/short_folds.hpp"
 #include "schedule/models/fit.hpp"
 #include "schedule/models/model_file.hpp"
@@ -112,6 +113,34 @@ TEST_P(SearchWithKeys, AccountsForEveryGridAndMicroBatch) {
   }
 }
 
+// Looking for the fastest alone finds it, and what is slower is only counted.
+TEST(Search, FindsTheFastestWithoutWhatIsSlower) {
+  const Platform platform = read_platform("frontier");
+  for (std::int64_t zero : {0, 1}) {
+    Point point = question("gpt-20b");
+    point.options.zero = zero;
+    SearchSpace space{256};
+    const SearchResult all = search(point, platform, space);
+    ASSERT_GT(all.feasible.size(), 2u);
+    space.faster_than = Seconds{1e9};
+
+    const SearchResult fastest = search(point, platform, space);
+
+    ASSERT_EQ(fastest.feasible.size(), 1u);
+    EXPECT_EQ(fastest.feasible.front().estimate.outcome.total,
+              all.feasible.front().estimate.outcome.total);
+    EXPECT_EQ(fastest.slower + 1, static_cast<std::int64_t>(all.feasible.size()));
+    EXPECT_EQ(fastest.rejected, all.rejected);
+    space.faster_than = all.feasible.front().estimate.outcome.total;
+    EXPECT_TRUE(search(point, platform, space).feasible.empty());
+    space.faster_than = all.feasible[1].estimate.outcome.total * 1.001;
+    space.micro_batches = all.feasible[1].micro_batches;
+    for (const Candidate& one : search(point, platform, space).feasible) {
+      EXPECT_EQ(one.micro_batches, space.micro_batches);
+    }
+  }
+}
+
 // Some twenty of what a search on 64 devices keeps.
 void expect_each_is_the_point_alone(Point point, const Platform& platform) {
   const SearchResult result = search(point, platform, {64});
@@ -149,7 +178,7 @@ TEST(Search, SortsByTimeKeepsOnlyWhatFitsAndRepeatsItself) {
   const SearchResult first = search(question("gpt-10b"), platform, {128});
   const SearchResult second = search(question("gpt-10b"), platform, {128});
 
-  const Bytes limit = platform.processor.memory * platform.processor.usable_memory;
+  const Bytes limit = memory_limit(platform);
   ASSERT_EQ(first.feasible.size(), second.feasible.size());
   ASSERT_FALSE(first.feasible.empty());
   EXPECT_EQ(first.closest_miss, "");
@@ -171,11 +200,11 @@ TEST(Search, OfAModelThatFitsNowhereSaysHowFarOff) {
 
   const SearchResult result = search(point, platform, {8});
 
-  // 14 bytes a parameter on 8 devices of 40 GB: no grid can do.
+  // 14 bytes a parameter on 8 devices of 42.52 GB, less what the driver takes: no grid can do.
   EXPECT_TRUE(result.feasible.empty());
   EXPECT_THAT(result.closest_miss, HasSubstr("the closest, grid "));
   EXPECT_THAT(result.closest_miss, HasSubstr(" micro-batches, needs "));
-  EXPECT_THAT(result.closest_miss, HasSubstr("GB per device of the usable 34.0 GB"));
+  EXPECT_THAT(result.closest_miss, HasSubstr("GB per device of the usable 39.2 GB"));
   const std::size_t needs = result.closest_miss.find("needs ") + 6;
   EXPECT_GT(std::stod(result.closest_miss.substr(needs)), 14 * parameter_count(point.model) / 8e9);
 }

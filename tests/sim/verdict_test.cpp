@@ -118,6 +118,7 @@ TEST(Parts, OfAPipelineTellItsMessagesFromItsBubble) {
   one.outcome.bubble = {0.125};
   one.interference = {0.0625};
   one.last_device = {0.03125};
+  one.channels[on::y].waiting = {0.015625};
 
   std::map<std::string, double> parts;
   for (const auto& [name, time] : one.parts()) parts[name] = time.value;
@@ -127,8 +128,9 @@ TEST(Parts, OfAPipelineTellItsMessagesFromItsBubble) {
   EXPECT_EQ(parts.at("interference of collectives with kernels"), 0.0625);
   EXPECT_EQ(parts.at("until the last device ends"), 0.03125);
   EXPECT_EQ(parts.at("attention"), 1.0);
-  EXPECT_EQ(parts.at("exposed communication, y"), 2.0);
-  EXPECT_EQ(parts.size(), 4U + 3 + 5 + 2 + 1);
+  EXPECT_EQ(parts.at("exposed communication, y"), 2.0 - 0.015625);
+  EXPECT_EQ(parts.at("waiting for the last member of a group"), 0.015625);
+  EXPECT_EQ(parts.size(), 4U + 3 + 5 + 1 + 2 + 1);
 }
 
 // Spans of a lane come one after the other; each names what its section does.

@@ -1,0 +1,130 @@
+// Variances, wait by wait; see waiting.hpp.
+#include "sim/cost/waiting.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/cost/order_statistics.hpp"
+
+namespace fourfold::inline sim::inline cost {
+
+WaitingWalk::WaitingWalk(TimedProgram& program, const ProcessGrid& grid) : program_(program) {
+  for (const Channel& channel : program.channels) {
+    OfChannel& of = channels_.emplace_back();
+    of.axis = static_cast<std::size_t>(channel.axis);
+    if (channel.axis != Axis::pipe) of.members = members(channel, grid);
+  }
+}
+
+void WaitingWalk::whole() {
+  for (const RunCycle& cycle : program_.cycles) {
+    repeat(cycle.repeats, [&] {
+      for (std::int32_t r = cycle.first; r < cycle.last; ++r) {
+        const StepRun& run = program_.runs[static_cast<std::size_t>(r)];
+        repeat(run.repeats, [&] { walk(run); });
+      }
+    });
+  }
+}
+
+void WaitingWalk::body(const StepRun& run) {
+  apart_ = {};
+  for (OfChannel& channel : channels_) channel.posts.clear();
+  for (int time = 0; time < 2; ++time) walk(run);
+}
+
+template <typename Once>
+void WaitingWalk::repeat(std::int64_t repeats, const Once& once) {
+  once();
+  if (repeats == 1) return;
+  const Apart before = apart_;
+  once();
+  const auto go_on = [repeats](BySet& now, const BySet& then) {
+    const auto more = static_cast<double>(repeats - 2);
+    for (std::size_t i = 0; i < now.size(); ++i) now[i] += more * std::max(0.0, now[i] - then[i]);
+  };
+  go_on(apart_.variance, before.variance);
+  go_on(apart_.lead, before.lead);
+}
+
+void WaitingWalk::walk(const StepRun& run) {
+  for (std::int32_t s = run.first; s < run.last; ++s) {
+    TimedStep& step = program_.steps[static_cast<std::size_t>(s)];
+    if (step.kind == StepKind::compute) {
+      const StepVariation& varies = program_.variations[static_cast<std::size_t>(s)];
+      clock_ += step.duration.value;
+      apart_.variance[0] += varies.repetition.value * varies.repetition.value;
+      apart_.lead[0] += varies.beyond_median.value;
+    } else if (step.kind == StepKind::post) {
+      OfChannel& channel = channels_[static_cast<std::size_t>(step.channel)];
+      const double start = std::max(channel.free, clock_);
+      channel.free =
+          start + program_.collectives[static_cast<std::size_t>(step.collective)].uncontended.value;
+      channel.posts.push_back({channel.free, start - clock_, apart_});
+    } else if (step.kind == StepKind::wait) {
+      wait(step);
+    }
+  }
+}
+
+void WaitingWalk::wait(TimedStep& step) {
+  const OfChannel& channel = channels_[static_cast<std::size_t>(step.channel)];
+  step.duration = {};
+  const auto back = static_cast<std::size_t>(step.back);
+  if (channel.members == 1 || step.back < 0 || back >= channel.posts.size()) return;
+  const Post& post = channel.posts[channel.posts.size() - 1 - back];
+  if (post.finish <= clock_) return;
+  const std::size_t along = std::size_t{1} << channel.axis;
+  double variance = 0.0, lead = 0.0;
+  for (std::size_t i = 0; i < apart_.variance.size(); ++i) {
+    if ((i & along) != 0) continue;
+    variance += post.apart.variance[i];
+    lead += post.apart.lead[i];
+    apart_.variance[i | along] += variance_of_largest(channel.members) * post.apart.variance[i];
+    apart_.lead[i | along] += post.apart.lead[i];
+    apart_.variance[i] = apart_.lead[i] = 0.0;
+  }
+  const double late = expected_largest(channel.members) * std::sqrt(variance);
+  step.duration = {std::max(0.0, std::hypot(late, lead) - lead - post.spare)};
+  program_.longest_waiting = std::max(program_.longest_waiting, step.duration);
+  clock_ = post.finish + step.duration.value;
+}
+
+TimedProgram without_expectations(TimedProgram program) {
+  for (std::size_t s = 0; s < program.variations.size(); ++s) {
+    TimedStep& step = program.steps[s];
+    step.duration = step.kind == StepKind::compute
+                        ? step.duration - program.variations[s].beyond_median
+                        : Seconds{};
+  }
+  return program;
+}
+
+ExpectedWaiting expected_waiting(const TimedProgram& program) {
+  ExpectedWaiting result;
+  result.of_channels.resize(program.channels.size());
+  if (program.variations.empty()) return result;
+  const double share = 1.0 / static_cast<double>(program.by_stage().size());
+  double variance = 0.0;
+  for (const RunCycle& cycle : program.cycles) {
+    for (std::int32_t r = cycle.first; r < cycle.last; ++r) {
+      const StepRun& run = program.runs[static_cast<std::size_t>(r)];
+      const double times = static_cast<double>(run.repeats * cycle.repeats) * share;
+      for (std::int32_t s = run.first; s < run.last; ++s) {
+        const TimedStep& step = program.steps[static_cast<std::size_t>(s)];
+        if (step.kind == StepKind::compute) {
+          const StepVariation& varies = program.variations[static_cast<std::size_t>(s)];
+          result.for_slowest += varies.beyond_median * times;
+          result.deviation += varies.deviation * times;
+          variance += varies.repetition.value * varies.repetition.value * times;
+        } else if (step.kind == StepKind::wait) {
+          result.of_channels[static_cast<std::size_t>(step.channel)] += step.duration * times;
+        }
+      }
+    }
+  }
+  result.repetition = {std::sqrt(variance)};
+  return result;
+}
+
+}  // namespace fourfold::inline sim::inline cost
