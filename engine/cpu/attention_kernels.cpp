@@ -29,6 +29,11 @@ enum Slot : std::size_t {
   result_slot
 };
 
+reference::AttentionSizes sizes_of(const KernelCall& call) {
+  const Attributes& of = call.op.attributes;
+  return {of.sequence, call.device.head_columns, of.group, of.window};
+}
+
 // A head's T x d block: where it lies in fp32, or a widened copy.
 struct HeadBlock {
   float* data = nullptr;
@@ -43,9 +48,9 @@ class Head {
       : call_(call),
         first_row_(first_row),
         index_(index),
-        length_(call.op.sequence),
+        length_(call.op.attributes.sequence),
         columns_(call.device.head_columns),
-        sizes_{call.op.sequence, columns_, call.op.group} {
+        sizes_(sizes_of(call)) {
     scale_ = 1.0F / std::sqrt(static_cast<float>(columns_));
     scores_ = call.scratch.floats(score_slot, block_queries * length_);
   }
@@ -58,15 +63,16 @@ class Head {
     const HeadBlock out = room(call_.out(), index_ * columns_, result_slot, 0);
     for (std::int64_t first = 0; first < length_; first += block_queries) {
       const std::int64_t rows = std::min(block_queries, length_ - first);
-      const std::int64_t seen = first + rows;
+      const std::int64_t begin = sizes_.first_seen(first), seen = first + rows - begin;
       weights(q, k, first, rows);
-      product({GemmForm::nn, rows, columns_, seen, scores_, seen, v.data, v.stride, out.row(first),
-               out.stride, 0.0F});
+      product({GemmForm::nn, rows, columns_, seen, scores_, seen, v.row(begin), v.stride,
+               out.row(first), out.stride, 0.0F});
     }
     write(call_.out(), index_ * columns_, out);
   }
 
-  // From the last block on: it sees all keys, so that its products start the sums of dk and dv.
+  // From the last block on: without a window it sees all keys, so that its products start the sums
+  // of dk and dv.
   void backward() {
     const Tensor& qkv = call_.in(1);
     const HeadBlock q = read(qkv, qkv_column(0), query_slot);
@@ -79,25 +85,32 @@ class Head {
     const HeadBlock dv = room(call_.out(), qkv_column(2), result_slot, 2);
     float* const d_scores = call_.scratch.floats(score_gradient_slot, block_queries * length_);
     const std::int64_t last = (length_ - 1) / block_queries * block_queries;
+    const bool starts = index_ % sizes_.group == 0, window = sizes_.first_seen(last) > 0;
+    for (std::int64_t t = 0; t < length_ && starts && window; ++t) {
+      for (const HeadBlock& sums : {dk, dv}) std::fill_n(sums.row(t), columns_, 0.0F);
+    }
     for (std::int64_t first = last; first >= 0; first -= block_queries) {
       const std::int64_t rows = std::min(block_queries, length_ - first);
-      const std::int64_t seen = first + rows;
+      const std::int64_t begin = sizes_.first_seen(first), seen = first + rows - begin;
       // Heads of a group add to the gradients of the keys and values that they share.
-      const float beta = first == last && index_ % sizes_.group == 0 ? 0.0F : 1.0F;
+      const float beta = first == last && starts && !window ? 0.0F : 1.0F;
       weights(q, k, first, rows);
       product({GemmForm::tn, seen, columns_, rows, scores_, seen, gradient.row(first),
-               gradient.stride, dv.data, dv.stride, beta});
-      product({GemmForm::nt, rows, seen, columns_, gradient.row(first), gradient.stride, v.data,
-               v.stride, d_scores, seen, 0.0F});
+               gradient.stride, dv.row(begin), dv.stride, beta});
+      product({GemmForm::nt, rows, seen, columns_, gradient.row(first), gradient.stride,
+               v.row(begin), v.stride, d_scores, seen, 0.0F});
       for (std::int64_t t = 0; t < rows; ++t) {
         const float centre = rows::dot(gradient.row(first + t), output.row(first + t), columns_);
-        rows::score_gradient(scores_ + t * seen, centre, {first + t + 1, seen, scale_},
-                             d_scores + t * seen);
+        const std::int64_t hidden = sizes_.first_seen(first + t) - begin;
+        std::fill_n(d_scores + t * seen, hidden, 0.0F);
+        rows::score_gradient(scores_ + t * seen + hidden, centre,
+                             {first + t + 1 - begin - hidden, seen - hidden, scale_},
+                             d_scores + t * seen + hidden);
       }
-      product({GemmForm::nn, rows, columns_, seen, d_scores, seen, k.data, k.stride, dq.row(first),
-               dq.stride, 0.0F});
-      product({GemmForm::tn, seen, columns_, rows, d_scores, seen, q.row(first), q.stride, dk.data,
-               dk.stride, beta});
+      product({GemmForm::nn, rows, columns_, seen, d_scores, seen, k.row(begin), k.stride,
+               dq.row(first), dq.stride, 0.0F});
+      product({GemmForm::tn, seen, columns_, rows, d_scores, seen, q.row(first), q.stride,
+               dk.row(begin), dk.stride, beta});
     }
     write(call_.out(), qkv_column(0), dq);
     write(call_.out(), qkv_column(1), dk);
@@ -125,13 +138,17 @@ class Head {
     }
   }
 
-  // The block's softmax weights; a row of scores_ has first + rows columns.
+  // The block's softmax weights; a row of scores_ has a column for each token from the first that
+  // one of the block looks at to the block's last.
   void weights(const HeadBlock& q, const HeadBlock& k, std::int64_t first, std::int64_t rows) {
-    const std::int64_t seen = first + rows;
-    product({GemmForm::nt, rows, seen, columns_, q.row(first), q.stride, k.data, k.stride, scores_,
-             seen, 0.0F});
+    const std::int64_t begin = sizes_.first_seen(first), seen = first + rows - begin;
+    product({GemmForm::nt, rows, seen, columns_, q.row(first), q.stride, k.row(begin), k.stride,
+             scores_, seen, 0.0F});
     for (std::int64_t t = 0; t < rows; ++t) {
-      rows::causal_softmax(scores_ + t * seen, {first + t + 1, seen, scale_});
+      const std::int64_t hidden = sizes_.first_seen(first + t) - begin;
+      float* const row = scores_ + t * seen;
+      std::fill_n(row, hidden, 0.0F);
+      rows::causal_softmax(row + hidden, {first + t + 1 - begin - hidden, seen - hidden, scale_});
     }
   }
   void product(const Sgemm& sizes) const {
@@ -150,9 +167,9 @@ class Head {
 template <void (Head::*work)()>
 void for_each_head(const KernelCall& call, std::size_t qkv) {
   const Tensor& t = call.in(qkv);
-  const reference::AttentionSizes sizes{call.op.sequence, call.device.head_columns, call.op.group};
+  const reference::AttentionSizes sizes = sizes_of(call);
   const std::int64_t heads = sizes.heads_in(t.cols);
-  for (std::int64_t row = 0; row < t.rows; row += call.op.sequence) {
+  for (std::int64_t row = 0; row < t.rows; row += call.op.attributes.sequence) {
     for (std::int64_t i = 0; i < heads; ++i) {
       Head head(call, row, i);
       (head.*work)();

@@ -8,6 +8,10 @@
 
 namespace fourfold::inline engine::inline cpu {
 
+// Whether oneDNN computes in bf16 on this processor at all, itself or emulated; asked once a
+// process.
+bool computes_in_bf16();
+
 class Bf16Gemm {
  public:
   Bf16Gemm();
@@ -15,9 +19,8 @@ class Bf16Gemm {
   Bf16Gemm(const Bf16Gemm&) = delete;
   Bf16Gemm& operator=(const Bf16Gemm&) = delete;
 
-  // Both operands are bf16; the result may be either. A processor without such arithmetic gets an
-  // emulation, which is slow. Uses slot 0 of the scratch. Throws std::runtime_error if oneDNN has
-  // neither.
+  // Both operands are bf16; the result may be either. Uses slot 0 of the scratch. Throws
+  // std::runtime_error where computes_in_bf16() is false.
   void multiply(const TensorProduct& product, Scratch& scratch, const ProgressCall& progress);
   // Compiles what multiply() will need; the operands need no memory yet.
   void prepare(const TensorProduct& product, Scratch& scratch);

@@ -46,9 +46,9 @@ class Check {
     fits(out, "the result", tn ? in_[0].cols : in_[0].rows, cols);
   }
   void whole_sequences(const Tensor& t) const {
-    if (op_.sequence >= 1 && t.rows % op_.sequence == 0) return;
+    if (op_.attributes.sequence >= 1 && t.rows % op_.attributes.sequence == 0) return;
     refuse(std::to_string(t.rows) + " rows are no whole sequences of " +
-           std::to_string(op_.sequence));
+           std::to_string(op_.attributes.sequence));
   }
   void whole_heads(const Tensor& t, std::int64_t columns_a_head) const {
     if (columns_a_head >= 1 && t.cols % columns_a_head == 0) return;
@@ -56,20 +56,20 @@ class Check {
            std::to_string(columns_a_head));
   }
   std::int64_t group_columns(std::int64_t head_columns) const {
-    return (op_.group + 2) * head_columns;
+    return (op_.attributes.group + 2) * head_columns;
   }
   // Every part of every product belongs to as many heads of the same rows.
   void products(std::int64_t head_columns, const Tensor& out) const {
     whole_sequences(out);
     // Columns of so many heads, and heads of so many columns at least.
     const auto columns = [&](HeadPart part, std::int64_t heads) {
-      if (part == HeadPart::pairs) return heads * op_.sequence;
+      if (part == HeadPart::pairs) return heads * op_.attributes.sequence;
       if (part == HeadPart::columns) return heads * head_columns;
-      return heads / op_.group * group_columns(head_columns);
+      return heads / op_.attributes.group * group_columns(head_columns);
     };
     const HeadPart result = op_.function->products.front().result;
     const bool of_heads = result == HeadPart::pairs || result == HeadPart::columns;
-    const std::int64_t at_least = of_heads ? 1 : op_.group;
+    const std::int64_t at_least = of_heads ? 1 : op_.attributes.group;
     whole_heads(out, columns(result, at_least));
     const std::int64_t heads = out.cols / columns(result, at_least) * at_least;
     for (const HeadProduct& product : op_.function->products) {
@@ -81,12 +81,12 @@ class Check {
   }
   void softmax(const Tensor& out) const {
     whole_sequences(out);
-    whole_heads(out, op_.sequence);
+    whole_heads(out, op_.attributes.sequence);
   }
   void whole_groups(const Tensor& qkv, std::int64_t head_columns) const {
     if (head_columns >= 1 && qkv.cols % group_columns(head_columns) == 0) return;
     refuse(std::to_string(qkv.cols) + " columns are no whole heads of " +
-           std::to_string(op_.group + 2) + " x " + std::to_string(head_columns));
+           std::to_string(op_.attributes.group + 2) + " x " + std::to_string(head_columns));
   }
   void rotary(std::int64_t head_columns, const Tensor& out) const {
     whole_sequences(out);
@@ -102,11 +102,11 @@ class Check {
     if (!forward) fits(out, "the result", pairs.rows, pairs.cols);
   }
   void attention(std::int64_t head_columns, const Tensor& out) const {
-    const bool forward = op_.function->result == ResultShape::attended;
+    const bool forward = op_.is(functions::attention);
     const Tensor& qkv = forward ? in_[0] : in_[1];
     whole_sequences(qkv);
     whole_groups(qkv, head_columns);
-    const std::int64_t context = qkv.cols / (op_.group + 2) * op_.group;
+    const std::int64_t context = qkv.cols / (op_.attributes.group + 2) * op_.attributes.group;
     if (forward) return fits(out, "the result", qkv.rows, context);
     fits(in_[0], "operand 0", qkv.rows, context);
     fits(in_[2], "operand 2", qkv.rows, context);
@@ -150,7 +150,7 @@ void check_operands(const Device& device, const Op& op, const KernelOperands& op
   } else if (op.function->result == ResultShape::gated ||
              op.function->result == ResultShape::gated_from) {
     check.gated(operands.output);
-  } else if (op.kind == OpKind::map && op.sequence > 0) {
+  } else if (op.kind == OpKind::map && op.attributes.sequence > 0) {
     check.softmax(operands.output);
   }
 }

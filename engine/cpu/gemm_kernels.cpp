@@ -11,8 +11,8 @@ namespace fourfold::inline engine::inline cpu {
 
 namespace {
 
-bool in_bf16(const Product& p) {
-  return p.a == Precision::bf16 && p.b == Precision::bf16;
+bool can_be_in_bf16(const Product& p) {
+  return p.a == Precision::bf16 && p.b == Precision::bf16 && computes_in_bf16();
 }
 
 // Whether it pays differs between processors: AMD's Zen 5 computes twice as fast in bf16 as in
@@ -86,12 +86,14 @@ std::vector<GemmKernel> candidates(const Product& product) {
       kernels.push_back({library, form, Precision::fp32});
     }
   }
-  if (in_bf16(product)) kernels.push_back({Library::onednn, product.form, Precision::bf16});
+  if (can_be_in_bf16(product)) {
+    kernels.push_back({Library::onednn, product.form, Precision::bf16});
+  }
   return kernels;
 }
 
 GemmKernel untuned(const Product& product) {
-  const bool native = in_bf16(product) && bf16_pays();
+  const bool native = can_be_in_bf16(product) && bf16_pays();
   return {Library::onednn, product.form, native ? Precision::bf16 : Precision::fp32};
 }
 

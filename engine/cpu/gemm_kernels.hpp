@@ -20,7 +20,7 @@ class GemmKernels {
 };
 
 // All that can compute the product: {OpenBLAS, oneDNN} x {NN, NT, TN} in fp32, and oneDNN in bf16
-// as it is recorded where both operands are bf16.
+// as it is recorded where both operands are bf16 and the processor can.
 std::vector<GemmKernel> candidates(const Product& product);
 // What computes it where nothing has been timed: oneDNN as it is recorded, in bf16 where both
 // operands are and this processor is faster so (timed once a process).

@@ -2,17 +2,14 @@
 // layer_norm_kernels.hpp.
 #include "engine/cpu/layer_norm_kernels.hpp"
 
-#include <algorithm>
 #include <cmath>
 
-#include "engine/cpu/numbers.hpp"
+#include "engine/cpu/map_operands.hpp"
 #include "engine/cpu/row_sums.hpp"
 
 namespace fourfold::inline engine::inline cpu {
 
 namespace {
-
-constexpr std::size_t first_slot = 3;
 
 // Whether a function is a layer norm's, or an RMS norm's: that has no means and no offsets.
 enum class Of : std::uint8_t { layer_norm, rms_norm };
@@ -45,11 +42,6 @@ class NormalisedInput {
   Reader rows_;
 };
 
-const float* parameters(const KernelCall& call, std::size_t operand) {
-  const Tensor& t = call.in(operand);
-  return Reader(t, call.scratch.floats(first_slot + 1, t.size())).stretch(0, t.size());
-}
-
 template <Of norm>
 void forward(const KernelCall& call) {
   const Tensor& out = call.out();
@@ -67,10 +59,6 @@ void forward(const KernelCall& call) {
     writer.finish_row(r);
     pace.did(out.cols);
   }
-}
-
-Reader gradient_rows(const KernelCall& call) {
-  return {call.in(0), call.scratch.floats(first_slot + 2, call.in(0).cols)};
 }
 
 template <Of norm>
@@ -124,17 +112,15 @@ void parameter_gradients(const KernelCall& call) {
   const std::int64_t all = norm == Of::layer_norm ? 2 * cols : cols;
   const Reader gradient = gradient_rows(call);
   const NormalisedInput<norm> x(call, 1);
-  float* const sums = call.scratch.floats(first_slot + 3, all);
-  std::fill_n(sums, all, 0.0F);
+  const ColumnSums result(call, all);
+  float* const sums = result.sums();
   Pace pace(call.progress);
   for (std::int64_t r = 0; r < call.in(0).rows; ++r) {
     rows::accumulate_parameters({gradient.row(r), x.row(r), nullptr, x.normalisation(r)}, cols,
                                 {sums, norm == Of::layer_norm ? sums + cols : nullptr});
     pace.did(cols);
   }
-  const Writer writer(call.out(), sums);
-  if (call.out().precision == Precision::fp32) rows::copy(sums, all, writer.stretch(0));
-  writer.finish(0, all);
+  result.write();
 }
 
 }  // namespace

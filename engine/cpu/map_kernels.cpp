@@ -4,15 +4,13 @@
 
 #include <algorithm>
 
-#include "engine/cpu/numbers.hpp"
+#include "engine/cpu/map_operands.hpp"
 #include "engine/cpu/rotary_table.hpp"
 #include "engine/reference/adamw_step.hpp"
 
 namespace fourfold::inline engine::inline cpu {
 
 namespace {
-
-constexpr std::size_t first_slot = 3;  // below are those of products
 
 // Rows of up to three operands and of the result.
 class Rows {
@@ -95,12 +93,12 @@ template <int direction>
 void rotary(const KernelCall& call) {
   Rows rows(call);
   const Reader input = rows.reader(0);
-  const std::int64_t d = call.device.head_columns, half = d / 2, group = call.op.group;
-  const float* const table = call.rotary.of(call.device.rotary, {call.op.sequence, d});
-  const float* const sines = table + call.op.sequence * half;
+  const std::int64_t d = call.device.head_columns, half = d / 2, group = call.op.attributes.group;
+  const float* const table = call.rotary.of(call.device.rotary, {call.op.attributes.sequence, d});
+  const float* const sines = table + call.op.attributes.sequence * half;
   rows.for_each([&](std::int64_t r, float* out) {
     const float* const in = input.row(r);
-    const std::int64_t at = r % call.op.sequence * half;
+    const std::int64_t at = r % call.op.attributes.sequence * half;
     const rows::Angles angles{table + at, sines + at, static_cast<float>(direction)};
     for (std::int64_t head = 0; head * d < call.out().cols; ++head) {
       const std::int64_t first = head * d;

@@ -4,14 +4,12 @@
 
 #include <algorithm>
 
-#include "engine/cpu/numbers.hpp"
+#include "engine/cpu/map_operands.hpp"
 #include "engine/cpu/row_sums.hpp"
 
 namespace fourfold::inline engine::inline cpu {
 
 namespace {
-
-constexpr std::size_t first_slot = 3;
 
 void row_sum(const KernelCall& call) {
   const Tensor& x = call.in(0);
@@ -34,26 +32,6 @@ void row_squares(const KernelCall& call) {
     pace.did(x.cols);
   }
 }
-
-// Where sums of columns are kept until they are complete.
-class ColumnSums {
- public:
-  ColumnSums(const KernelCall& call, std::int64_t n)
-      : call_(call), sums_(call.scratch.floats(first_slot + 1, n)), n_(n) {
-    std::fill_n(sums_, n, 0.0F);
-  }
-  float* sums() const { return sums_; }
-  void write() const {
-    const Writer writer(call_.out(), sums_);
-    if (call_.out().precision == Precision::fp32) rows::copy(sums_, n_, writer.stretch(0));
-    writer.finish(0, n_);
-  }
-
- private:
-  const KernelCall& call_;
-  float* sums_;
-  std::int64_t n_;
-};
 
 void col_sum(const KernelCall& call) {
   const Tensor& x = call.in(0);

@@ -11,6 +11,7 @@
 #include "engine/cpu/layer_norm_kernels.hpp"
 #include "engine/cpu/map_kernels.hpp"
 #include "engine/cpu/numbers.hpp"
+#include "engine/cpu/query_key_norm_kernels.hpp"
 #include "engine/cpu/reduce_kernels.hpp"
 #include "engine/cpu/row_update.hpp"
 #include "engine/cpu/unfused_attention_kernels.hpp"
@@ -23,7 +24,7 @@ TunedBackend::TunedBackend() {
   keep_packing_buffers();
   for (const std::span<const KernelOf> room :
        {map_kernels(), reduce_kernels(), layer_norm_kernels(), vocabulary_kernels(),
-        attention_kernels(), softmax_kernels()}) {
+        attention_kernels(), softmax_kernels(), query_key_norm_kernels()}) {
     of_functions_.insert(of_functions_.end(), room.begin(), room.end());
   }
 }

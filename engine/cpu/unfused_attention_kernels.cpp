@@ -22,7 +22,8 @@ enum Slot : std::size_t { left_slot, right_slot, result_slot };
 constexpr std::size_t first_row_slot = 3;
 
 AttentionSizes sizes_of(const KernelCall& call) {
-  return {call.op.sequence, call.device.head_columns, call.op.group};
+  const Attributes& of = call.op.attributes;
+  return {of.sequence, call.device.head_columns, of.group, of.window};
 }
 
 // One head's part of a tensor: where it lies in fp32, or in scratch.
@@ -94,7 +95,9 @@ void for_each_row(const KernelCall& call, const Body& body) {
   const Writer writer(out, call.scratch.floats(first_row_slot, out.cols));
   Pace pace(call.progress);
   for (std::int64_t r = 0; r < out.rows; ++r) {
-    body(r, rows::CausalRow{r % call.op.sequence + 1, call.op.sequence, scale}, writer.row(r));
+    body(r,
+         rows::CausalRow{r % call.op.attributes.sequence + 1, call.op.attributes.sequence, scale},
+         writer.row(r));
     writer.finish_row(r);
     pace.did(out.cols);
   }
@@ -103,9 +106,14 @@ void for_each_row(const KernelCall& call, const Body& body) {
 void causal_softmax(const KernelCall& call) {
   const std::int64_t cols = call.out().cols;
   const Reader scores(call.in(0), call.scratch.floats(first_row_slot + 1, cols));
+  const AttentionSizes sizes = sizes_of(call);
   for_each_row(call, [&](std::int64_t r, const rows::CausalRow& row, float* out) {
+    const std::int64_t hidden = sizes.first_seen(row.visible - 1);
     rows::copy(scores.row(r), cols, out);
-    for (std::int64_t c = 0; c < cols; c += row.n) rows::causal_softmax(out + c, row);
+    for (std::int64_t c = 0; c < cols; c += row.n) {
+      std::fill_n(out + c, hidden, 0.0F);
+      rows::causal_softmax(out + c + hidden, {row.visible - hidden, row.n - hidden, row.scale});
+    }
   });
 }
 

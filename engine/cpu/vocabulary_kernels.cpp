@@ -6,15 +6,13 @@
 #include <cmath>
 #include <vector>
 
-#include "engine/cpu/numbers.hpp"
+#include "engine/cpu/map_operands.hpp"
 #include "engine/cpu/row_sums.hpp"
 #include "engine/words.hpp"
 
 namespace fourfold::inline engine::inline cpu {
 
 namespace {
-
-constexpr std::size_t first_slot = 3;
 
 Reader logit_rows(const KernelCall& call) {
   return {call.in(0), call.scratch.floats(first_slot, call.in(0).cols)};

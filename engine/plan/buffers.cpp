@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "schedule/order/liveness.hpp"
+
 namespace fourfold::inline engine::inline plan {
 
 namespace {
@@ -112,7 +114,7 @@ class Planner {
         return unpack(op);
       case OpKind::map:
       case OpKind::add:
-        return in_place(op);
+        return may_run_in_place(op) ? in_place(op) : create(op.outputs[0]);
       case OpKind::cut:
         return cut(op);
       default:

@@ -1,4 +1,4 @@
-// Causal attention over whole sequences and whole heads: the meaning of OpKind::attention.
+// Causal attention over whole sequences and whole heads: the meaning of functions::attention.
 //
 // Columns of a QKV block are grouped, so that cutting them cuts whole groups of heads: with d
 // columns a head and g heads a group, d columns of queries for each head, then d of the keys that
@@ -16,7 +16,12 @@ struct AttentionSizes {
   std::int64_t sequence = 0;      // tokens of a sequence
   std::int64_t head_columns = 0;  // d
   std::int64_t group = 1;         // g
+  std::int64_t window = 0;        // tokens that one looks at; 0: all before it
 
+  // The first token that token t looks at.
+  std::int64_t first_seen(std::int64_t t) const {
+    return window == 0 || t < window ? 0 : t + 1 - window;
+  }
   std::int64_t group_columns() const { return (group + 2) * head_columns; }
   // Heads of queries in so many columns of QKV.
   std::int64_t heads_in(std::int64_t cols) const { return cols / group_columns() * group; }
@@ -44,18 +49,21 @@ struct Head {
   }
   T scale() const { return T{1} / std::sqrt(static_cast<T>(sizes.head_columns)); }
 
-  // softmax(q_t . k_u / sqrt(d)) over u <= t.
+  // softmax(q_t . k_u / sqrt(d)) over first_seen(t) <= u <= t; 0 before.
   std::vector<T> weights(std::int64_t t) const {
     std::vector<T> result(static_cast<std::size_t>(t + 1));
     T highest = -INFINITY;
-    for (std::int64_t u = 0; u <= t; ++u) {
+    const std::int64_t first = sizes.first_seen(t);
+    for (std::int64_t u = first; u <= t; ++u) {
       T score{};
       for (std::int64_t c = 0; c < sizes.head_columns; ++c) score += query(t, c) * key(u, c);
       result[static_cast<std::size_t>(u)] = score * scale();
       highest = std::max(highest, score * scale());
     }
     T sum{};
-    for (T& weight : result) sum += weight = std::exp(weight - highest);
+    for (std::size_t u = static_cast<std::size_t>(first); u < result.size(); ++u) {
+      sum += result[u] = std::exp(result[u] - highest);
+    }
     for (T& weight : result) weight /= sum;
     return result;
   }

@@ -9,6 +9,7 @@
 #include "engine/reference/layer_norm.hpp"
 #include "engine/reference/maps.hpp"
 #include "engine/reference/matrix.hpp"
+#include "engine/reference/query_key_norm.hpp"
 #include "engine/reference/rotary.hpp"
 #include "engine/reference/unfused_attention.hpp"
 #include "engine/reference/vocabulary.hpp"
@@ -55,7 +56,15 @@ Normalised<T> scaled(const Device& device, const Op& op, const Operands<T>& o, s
 }
 
 AttentionSizes sizes_of(const Device& device, const Op& op) {
-  return {op.sequence, device.head_columns, op.group};
+  return {op.attributes.sequence, device.head_columns, op.attributes.group, op.attributes.window};
+}
+
+// QKV, with the squares behind it of norms over all heads.
+template <typename T>
+QueriesAndKeys<T> queries_and_keys(const Device& device, const Op& op, const Operands<T>& o,
+                                   std::size_t first, bool by_head) {
+  return {o.inputs[first], by_head ? View<const T>{} : o.inputs[first + 1], sizes_of(device, op),
+          op.attributes.heads, device.norm_epsilon};
 }
 
 // A bias that may not be there.
@@ -194,6 +203,41 @@ Kernels<T>::Kernels()
           {&functions::causal_softmax_backward,
            [](const Device& device, const Op& op, const Operands<T>& o) {
              causal_softmax_backward(o.inputs[0], o.inputs[1], sizes_of(device, op), o.output);
+           }},
+          {&functions::qk_squares,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             qk_squares(queries_and_keys(device, op, o, 0, true), o.output);
+           }},
+          {&functions::qk_norm,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             qk_norm(queries_and_keys(device, op, o, 0, false), o.inputs[2], o.output);
+           }},
+          {&functions::qk_norm_sums,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             qk_norm_sums(o.inputs[0], queries_and_keys(device, op, o, 1, false), o.inputs[3],
+                          o.output);
+           }},
+          {&functions::qk_norm_parameters,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             qk_norm_parameters(o.inputs[0], queries_and_keys(device, op, o, 1, false), o.output);
+           }},
+          {&functions::qk_norm_backward,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             qk_norm_backward(o.inputs[0], queries_and_keys(device, op, o, 1, false), o.inputs[3],
+                              o.inputs[4], o.output);
+           }},
+          {&functions::head_norm,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             qk_norm(queries_and_keys(device, op, o, 0, true), o.inputs[1], o.output);
+           }},
+          {&functions::head_norm_parameters,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             qk_norm_parameters(o.inputs[0], queries_and_keys(device, op, o, 1, true), o.output);
+           }},
+          {&functions::head_norm_backward,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             qk_norm_backward(o.inputs[0], queries_and_keys(device, op, o, 1, true), o.inputs[2],
+                              View<const T>{}, o.output);
            }},
           {&functions::lookup,
            [](const Device& device, const Op& op, const Operands<T>& o) {

@@ -107,15 +107,17 @@ void causal_softmax(View<const T> scores, AttentionSizes sizes, View<T> out) {
   const T scale = T{1} / std::sqrt(static_cast<T>(sizes.head_columns));
   for_each_pair_row(out, sizes.sequence, [&](std::int64_t row, std::int64_t visible) {
     T highest = -INFINITY;
-    for (std::int64_t u = 0; u < visible; ++u) {
+    const std::int64_t first = sizes.first_seen(visible - 1);
+    for (std::int64_t u = first; u < visible; ++u) {
       out[row + u] = scores[row + u] * scale;
       highest = std::max(highest, out[row + u]);
     }
     T sum{};
-    for (std::int64_t u = 0; u < visible; ++u) {
+    for (std::int64_t u = first; u < visible; ++u) {
       sum += out[row + u] = std::exp(out[row + u] - highest);
     }
-    for (std::int64_t u = 0; u < visible; ++u) out[row + u] /= sum;
+    for (std::int64_t u = first; u < visible; ++u) out[row + u] /= sum;
+    for (std::int64_t u = 0; u < first; ++u) out[row + u] = T{};
     for (std::int64_t u = visible; u < sizes.sequence; ++u) out[row + u] = T{};
   });
 }

@@ -79,6 +79,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"pipe=2", PipelineOrder::interleaved, 2}, Case{"pipe=3"}, Case{"pipe=5"},
         Case{"pipe=4", PipelineOrder::gpipe}, Case{"x=2,pipe=2", PipelineOrder::interleaved, 2},
         Case{"y=2,pipe=2"}, Case{"z=2,pipe=2"}, Case{"data=2,pipe=2", PipelineOrder::gpipe},
+        // Of six chunks of five layers the first has none: the embedding stands alone.
+        Case{"pipe=2", PipelineOrder::interleaved, 3},
+        Case{"x=2,data=2,pipe=2", PipelineOrder::interleaved, 3, true, 2},
         Case{"x=2,z=2,data=2,pipe=4"}, Case{"2x1x1x1", PipelineOrder::one_f_one_b, 1, true},
         Case{"4x1x1x1", PipelineOrder::one_f_one_b, 1, true},
         Case{"2x2x2x1", PipelineOrder::one_f_one_b, 1, true},

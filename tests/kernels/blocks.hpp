@@ -152,7 +152,8 @@ inline std::vector<Case> cases_of(const Program& program, const StepCase& step) 
                 1.0,
                 step.model.norm_epsilon,
                 step.model.rotary};
-    std::string key = std::string(name(op.kind)) + op.function->name + name(op.form);
+    std::string key = std::string(name(op.kind)) + op.function->name + name(op.form) +
+                      std::to_string(op.attributes.window);
     for (Id input : op.inputs) {
       c.inputs.push_back(empty_block(c, input, step.run));
       const Tensor t = c.inputs.back().tensor();

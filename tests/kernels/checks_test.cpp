@@ -115,7 +115,8 @@ TEST_P(Checks, RefuseOtherExtentsOfOperandsThatBelongTogether) {
 TEST_P(Checks, RefuseRowsAndColumnsThatAreNoWholeSequencesAndHeads) {
   int seen = 0;
   for (Case& c : cases()) {
-    if (c.op.kind != OpKind::map || c.op.sequence == 0 || !c.op.function->products.empty()) {
+    if (c.op.kind != OpKind::map || c.op.attributes.sequence == 0 ||
+        !c.op.function->products.empty()) {
       continue;
     }
     ++seen;
@@ -137,9 +138,9 @@ TEST_P(Checks, RefuseWhatDoesNotComeOutWhole) {
     EXPECT_THAT(said(c, longer), HasSubstr(fmt::format("got {} operands, not {}",
                                                        longer.inputs.size(), c.op.inputs.size())))
         << c.described();
-    if (c.op.sequence == 0) continue;
+    if (c.op.attributes.sequence == 0) continue;
     Case other = c;
-    other.op.sequence = 5;
+    other.op.attributes.sequence = 5;
     EXPECT_THAT(said(other, c.operands()), HasSubstr("no whole")) << c.described();
     ++sequences;
     other = c;

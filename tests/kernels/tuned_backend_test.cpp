@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "engine/cpu/reference_backend.hpp"
@@ -42,6 +43,13 @@ Model odd_llama() {
   return model;
 }
 
+// With norms of queries and keys over all heads, or by head, and windows.
+Model odd_beyond(std::size_t which) {
+  Model model = beyond_llama(odd_model())[which];
+  model.head_size = 10;
+  return model;
+}
+
 struct Setting {
   Precision precision;
   ProcessGrid grid;
@@ -65,7 +73,7 @@ class EveryOperation : public testing::TestWithParam<Setting> {
                         GetParam().sequence_parallel ? 2 : 6, GetParam().precision};
     std::vector<Case> all = cases_of(program_, step);
     for (Case& c : cases_of(unfused_, step)) {
-      if (c.op.sequence > 0) all.push_back(std::move(c));
+      if (c.op.attributes.sequence > 0) all.push_back(std::move(c));
     }
     return all;
   }
@@ -146,13 +154,19 @@ INSTANTIATE_TEST_SUITE_P(Settings, EveryOperation,
                                          Setting{Precision::bf16, {1, 1, 1, 1}, 0, odd_llama()},
                                          Setting{Precision::fp32, {3, 2, 1, 1}, 4, odd_llama()},
                                          Setting{Precision::bf16, {3, 2, 1, 2}, 7, odd_llama()},
+                                         Setting{Precision::fp32, {3, 2, 1, 1}, 4, odd_beyond(0)},
+                                         Setting{Precision::fp32, {3, 2, 1, 1}, 4, odd_beyond(1)},
+                                         Setting{Precision::bf16, {1, 1, 1, 1}, 0, odd_beyond(1)},
+                                         Setting{Precision::fp32, {1, 1, 1, 1}, 0, odd_beyond(2)},
+                                         Setting{Precision::bf16, {3, 2, 1, 2}, 7, odd_beyond(2)},
                                          cut_amid(Precision::fp32, {3, 1, 1, 1}, 1),
                                          cut_amid(Precision::bf16, {3, 1, 1, 1}, 2),
                                          cut_amid(Precision::bf16, {3, 2, 1, 1}, 4, odd_llama())),
                          [](const auto& tested) {
                            std::string text = std::string(name(tested.param.precision)) + "_on_" +
                                               tested.param.grid.str();
-                           if (tested.param.model.name != "odd") text += "_llama";
+                           text += tested.param.model.name.substr(3);
+                           std::ranges::replace(text, '-', '_');
                            if (tested.param.sequence_parallel) text += "_cut_amid";
                            return text;
                          });
@@ -161,9 +175,14 @@ INSTANTIATE_TEST_SUITE_P(Settings, EveryOperation,
 class LongAttention : public testing::TestWithParam<Precision> {};
 
 TEST_P(LongAttention, AgreesWithTheReferenceInDouble) {
-  Model model{"long", 1, 96, 6, 150, 17};
+  Model model{"long", 4, 96, 6, 150, 17};
   model.key_value_heads = 2;
-  const Program program = record_step(model, {});
+  model.layer_pattern =
+      "attention, attention window_tokens=100, attention window_tokens=64, attention "
+      "window_tokens=5";
+  StepOptions options;
+  options.recompute = Recompute::none;
+  const Program program = record_step(model, options);
   TunedBackend backend;
   int tried = 0;
   for (Case& c : cases_of(program, {model, {1, 1, 1, 1}, 0, 2, GetParam()})) {
@@ -188,7 +207,7 @@ TEST_P(LongAttention, AgreesWithTheReferenceInDouble) {
     ++tried;
     expect_close(c);
   }
-  EXPECT_EQ(tried, 2);
+  EXPECT_EQ(tried, 8);
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, LongAttention,

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <fstream>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -141,7 +142,7 @@ TEST(Executable, TakesEveryPartOfAPoint) {
   changed("software", [](Point& one) { one.software = "pytorch-fsdp"; });
   changed("placement", [](Point& one) { one.what_ifs.placement.by = Placing::spread; });
   changed("jitter", [](Point& one) { one.what_ifs.jitter_percent = 3.0; });
-  changed("slow devices", [](Point& one) { one.what_ifs.slow_devices = {1, {}, 0.5}; });
+  changed("slow devices", [](Point& one) { one.what_ifs.slow_devices = {1, {}, 0.5, 0.0, {}}; });
   changed("degraded", [](Point& one) {
     one.grid = ProcessGrid(2, 1, 2, 8);
     one.global_batch = 128;
@@ -182,14 +183,14 @@ TEST(Executable, ListsWhatTheLibraryLists) {
   Point point = point_on("crossbar");
   EXPECT_EQ(run(point, "--listing").text, listing(lower(point, read_platform("crossbar")),
                                                   point.grid, read_platform("crossbar"), {}));
-  point.what_ifs.slow_devices = {1, {}, 0.5};
+  point.what_ifs.slow_devices = {1, {}, 0.5, 0.0, {}};
   const Platform crossbar = read_platform("crossbar");
   const std::vector<double> factors = compute_factors(point, mapping_of(point, crossbar));
 
   const std::string slow = run(point, "--listing").text;
 
   EXPECT_EQ(slow, listing(lower(point, crossbar), point.grid, crossbar, factors));
-  EXPECT_THAT(slow, HasSubstr("factor "));
+  EXPECT_THAT(slow, HasSubstr("pace "));
 }
 
 TEST(Executable, RefusesListingsOfWhatTheWitnessDoesNotKnow) {

@@ -71,6 +71,17 @@ TEST(Pipelines, EqualTheEstimateInEveryOrder) {
   }
 }
 
+// As Llama 3 405B ran: 126 layers on 128 chunks, the first and the last with none.
+TEST(Pipelines, EqualTheEstimateWhereTheEndsHaveNoLayer) {
+  for (const ProcessGrid& grid : {ProcessGrid(1, 1, 1, 1, 2), ProcessGrid(2, 1, 2, 2, 4)}) {
+    for (const std::int64_t chunks : {2, 4}) {
+      Point point = pipeline_on("crossbar", grid, PipelineOrder::interleaved, chunks);
+      point.model.layers = grid.extent(Axis::pipe) * chunks - 2;
+      compare_on_private_ports(point);
+    }
+  }
+}
+
 TEST(Pipelines, EqualTheEstimateWithoutOverlap) {
   const ProcessGrid grid(2, 1, 2, 2, 4);
   for (Point point : orders_on("crossbar", grid)) {

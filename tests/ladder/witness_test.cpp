@@ -211,7 +211,7 @@ TEST_F(Witness, SLOW_PerlmutterOn64Devices) {
 
 TEST_F(Witness, OneSlowDevice) {
   Point point = point_on("crossbar-shared", two_layers(), {2, 2, 2, 2});
-  point.what_ifs.slow_devices = {1, {}, 0.5};
+  point.what_ifs.slow_devices = {1, {}, 0.5, 0.0, {}};
   Platform platform = read_platform("crossbar-shared");
   lift_caps(platform);
 

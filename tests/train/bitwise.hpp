@@ -10,8 +10,8 @@
 namespace fourfold::tests {
 
 inline std::string described(const Case& what) {
-  return what.grid.str() + " " + name(what.options.precision) + " " + described(what.options) +
-         " M=" + std::to_string(what.options.micro_batches);
+  return what.model.name + " on " + what.grid.str() + " " + name(what.options.precision) + " " +
+         described(what.options) + " M=" + std::to_string(what.options.micro_batches);
 }
 
 // Elements of this rank's blocks, padding included, that are not those of the referee's stage.

@@ -266,9 +266,9 @@ expect_refusal "self_attn.k_proj.weight as 16 x 16, and config.json asks for 32 
 cp -r llama/given-1 tied && sed -i 's/"tie_word_embeddings": false/"tie_word_embeddings": true/' tied/config.json
 expect_refusal "holds an lm_head.weight other than the embedding" "$fourfold" checkpoint import tied there
 cp -r llama/given-1 yarn && sed -i 's/"llama3"/"yarn"/' yarn/config.json
-expect_refusal 'scales rotary positions by "yarn"' "$fourfold" checkpoint import yarn there
+expect_refusal 'has rope_type "yarn", and only "default" or "llama3" is known' "$fourfold" checkpoint import yarn there
 cp -r llama/given-1 biased && sed -i 's/"mlp_bias": false/"mlp_bias": true/' biased/config.json
-expect_refusal "only both or none are known" "$fourfold" checkpoint import biased there
+expect_refusal "has biases in the MLP alone, and only none is known" "$fourfold" checkpoint import biased there
 cp -r llama/given-3 twice && cp twice/model-0000{2,3}-of-00003.safetensors 2>/dev/null
 expect_refusal "both hold" "$fourfold" checkpoint import twice there
 cp -r llama/given-3 holed && rm holed/model-00003-of-00003.safetensors

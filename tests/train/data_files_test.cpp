@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/train/data/data.hpp"
+#include "tests/refusal.hpp"
 #include "tests/train/shared_folder.hpp"
 
 namespace fourfold::tests {
@@ -229,6 +230,17 @@ TEST(data_files, impossible_choices_are_refused) {
   options.held_out = 1.0;
   EXPECT_THAT(refusal([&] { Data(options, word_model(256)); }), HasSubstr("between 0 and 1"));
   EXPECT_THAT(refusal([] { parse_data_order("random"); }), HasSubstr("shuffled, sequential"));
+}
+
+// A pattern is somebody's text, too: its walk over folders has an end.
+TEST(DataFiles, APatternThatLeadsEverywhereIsRefused) {
+  const auto refused = [](const std::string& pattern) {
+    return refusal([&] { files_matching({pattern}); });
+  };
+  EXPECT_THAT(refused("/*/*/*/*/*/*/*/*/nothing"), HasSubstr("name the files"));
+  EXPECT_THAT(refused("/tmp/" + std::string(30, '*') + "b"), HasSubstr("more than 8 stars"));
+  EXPECT_THAT(refused("/tmp/[a]" + std::string(300'000, '?')), HasSubstr("longer than 4096"));
+  EXPECT_THAT(refused("/nowhere/*.txt"), HasSubstr("no file matches"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "engine/train/checkpoint/byte_tokenizer.hpp"
 #include "engine/train/checkpoint/carried_files.hpp"

@@ -38,7 +38,7 @@ TEST(ExecutorEqualsLockstep, ForRandomOptions) {
     Case what;
     what.grid = grids[random() % grids.size()];
     const std::int64_t micro_batches = 1 + i % 3;
-    what.options = random_options(random, micro_batches);
+    what.options = recomputing_some(random, random_options(random, micro_batches));
     what.options.precision = i % 2 == 0 ? Precision::fp32 : Precision::bf16;
     what.sequences = 8 * micro_batches;
     expect_bitwise_equal(what, {});
@@ -65,6 +65,22 @@ TEST(ExecutorEqualsLockstep, WithUnfusedAttention) {
   }
 }
 
+// Some of the layers, or parts of them, are recomputed.
+TEST(ExecutorEqualsLockstep, WithPartsThatAreRecomputed) {
+  std::size_t number = 0;
+  for (const ProcessGrid& grid : grids_of_all_ranks()) {
+    Case what;
+    what.grid = grid;
+    what.steps = 1;
+    what.options.recompute =
+        std::array{Recompute::mlp, Recompute::norms, Recompute::full}[number % 3];
+    what.options.recompute_every = 1 + static_cast<std::int64_t>(number / 3 % 2);
+    what.options.recompute_layers = static_cast<std::int64_t>(number / 2 % 2);
+    what.options.precision = number++ % 2 == 0 ? Precision::bf16 : Precision::fp32;
+    expect_bitwise_equal(what, {});
+  }
+}
+
 TEST(ExecutorEqualsLockstep, WithTargetsThatAreLeftOut) {
   for (const ProcessGrid& grid : grids_of_all_ranks()) {
     Case what;
@@ -84,7 +100,10 @@ TEST(ExecutorEqualsLockstep, WithBlocksOfOtherShapes) {
     const std::vector<Model> shapes = shapes_of(what.model);
     Model llama = as_llama(what.model);
     llama.key_value_heads = 8;
-    for (const Model& model : {llama, shapes[number++ % shapes.size()]}) {
+    // Of what has buffers of its own every grid tries all, of the rest one.
+    std::vector<Model> tried = beyond_llama(what.model);
+    tried.insert(tried.end(), {llama, shapes[number++ % shapes.size()]});
+    for (const Model& model : tried) {
       what.model = model;
       what.grid = grid;
       what.steps = 1;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "engine/train/checkpoint/foreign_writer.hpp"

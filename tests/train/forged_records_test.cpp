@@ -283,7 +283,7 @@ TEST_F(ForgedRecords, ThatAreNoPlainFilesAreLeftOut) {
     make();
     EXPECT_EQ(read_training_state(ours()).step, 20) << kind;
     EXPECT_EQ(next_serial(ours()), 3) << kind;
-    const std::vector<LeftOut> left_out = left_out_checkpoints(ours());
+    const std::vector<UnreadCheckpoint> left_out = left_out_checkpoints(ours());
     ASSERT_EQ(left_out.size(), 1U) << kind;
     EXPECT_EQ(left_out.front().path, path) << kind;
     EXPECT_EQ(left_out.front().why, "it is no plain file") << kind;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "engine/train/run/memory.hpp"
 #include "engine/train/run/run_header.hpp"

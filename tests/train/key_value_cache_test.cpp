@@ -91,6 +91,15 @@ TEST(KeyValueCache, DrawsTheSameWordsOfSharedKeysAtTurnedPositions) {
   expect_same_words(Drawing::small_llama());
 }
 
+TEST(KeyValueCache, DrawsTheSameWordsWithWindowsAndNormsOfHeads) {
+  Model model = Drawing::small_llama();
+  model.layer_pattern = "attention window_tokens=4, attention";
+  for (QueryKeyNormKind kind : {QueryKeyNormKind::heads, QueryKeyNormKind::all}) {
+    model.query_key_norm = kind;
+    expect_same_words(model);
+  }
+}
+
 TEST(KeyValueCache, DrawsTheSameWordsInBf16) {
   StepOptions options;
   options.precision = Precision::bf16;

@@ -155,7 +155,7 @@ TEST(documents, that_are_none_are_refused_by_their_line) {
   EXPECT_THAT(refusal_of("{\"prompt\": \"a\"}"), HasSubstr("has no completion in line 1"));
   EXPECT_THAT(refusal_of("{\"completion\": 7}"),
               HasSubstr("a completion in line 1 that is no text"));
-  EXPECT_THAT(refusal_of("{\"text\": \"a\"}"), HasSubstr("'text' in line 1; a document is"));
+  EXPECT_THAT(refusal_of("{\"words\": \"a\"}"), HasSubstr("'words' in line 1; a document is"));
   EXPECT_THAT(refusal_of("\n"), HasSubstr("holds no document"));
 }
 

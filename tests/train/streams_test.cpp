@@ -249,7 +249,8 @@ TEST_F(Refusals, SayThatNoTargetCounts) {
 
 TEST_F(Refusals, NameTheLineThatIsNoDocument) {
   const std::string good = document("a", "b");
-  const std::string form = R"({"prompt": "...", "completion": "..."})";
+  const std::string form =
+      R"({"prompt": "...", "completion": "..."}, {"text": "..."} or {"messages": [...]})";
   EXPECT_EQ(said_of("a.jsonl", good + "\n \t\r\n[1]\n" + good), "has a line 4 that is not " + form);
   EXPECT_EQ(said_of("a.jsonl", good + good + R"({"completion": "b", "label": 1})"),
             "has 'label' in line 3; a document is " + form);

@@ -2,7 +2,8 @@
 # What `fourfold train` needs in memory agrees with what the schedule counts. With activations that
 # outweigh the libraries' own buffers, growth since MPI and BLAS are up is within 10 % of the count.
 # With the default batch it is at most 6 MB above: oneDNN's packing buffers and what malloc cannot
-# use again. Those are 1 to 5 MB, drawn anew by where the system lets the heap begin.
+# use again. Those are 1 to 5 MB, drawn anew by where the system lets the heap begin. A processor
+# without AVX-512 has no bf16 products: factors are widened, in at most 20 MB that nobody counts.
 set -euo pipefail
 fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
 work=$(mktemp -d)
@@ -25,13 +26,15 @@ grown() {
 }
 
 for precision in fp32 bf16; do
+  widened=0
+  if [ $precision = bf16 ] && ! grep -q avx512 /proc/cpuinfo; then widened=20000000; fi
   read -r bytes counted < <(grown "$precision" 128)
-  ((bytes * 10 > counted * 9 && bytes * 10 < counted * 11)) || {
+  ((bytes * 10 > counted * 9 && (bytes - widened) * 10 < counted * 11)) || {
     echo "in $precision, memory has grown by $bytes bytes; $counted are counted" >&2
     exit 1
   }
   read -r bytes counted < <(grown "$precision" 16)
-  ((bytes > counted && bytes < counted + 6000000)) || {
+  ((bytes > counted && bytes < counted + 6000000 + widened)) || {
     echo "in $precision with the default batch, $bytes bytes grown, $counted counted" >&2
     exit 1
   }

@@ -1,5 +1,6 @@
 // Tokens of 32 bits: a vocabulary that 16 bits cannot count, from the file to the update, beside
 // the referee; and files whose width is not the one they are read with.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -87,6 +88,112 @@ TEST(WideTokens, OfAnotherWidthAreRefused) {
     EXPECT_THAT(refusal([&] { all_words(path, 32); }),
                 HasSubstr("holds bytes as words; leave --token-bits 32 out"));
   }
+}
+
+// A .npy of version 1, as NumPy writes it.
+template <typename Word>
+std::string npy_of(const std::string& type, const std::vector<Word>& words) {
+  std::string head = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}",
+                                 type, words.size());
+  head.resize(117, ' ');
+  head += '\n';
+  return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(head.size()) + '\0' + head +
+         bytes_of(words);
+}
+
+// Megatron-LM's, of two sequences.
+std::string index_of(char kind, std::int32_t words) {
+  const std::vector<std::int64_t> version{1}, counts{2, 3};
+  return std::string("MMIDIDX\0\0", 9) + bytes_of(version) + kind + bytes_of(counts) +
+         bytes_of(std::vector<std::int32_t>{1, words - 1}) + std::string(40, 'x');
+}
+
+// The same words in every notation are the same words; where a file says its width, nobody else
+// may.
+TEST(WideTokens, AreTheSameHoweverTheyAreWritten) {
+  const SharedFolder folder;
+  const std::vector<std::uint32_t> wide = made_up(40);
+  std::vector<std::uint16_t> narrow;
+  for (const std::uint32_t word : wide) narrow.push_back(static_cast<std::uint16_t>(word));
+  const std::vector<std::uint64_t> widest(wide.begin(), wide.end());
+  const std::vector<std::int32_t> words(wide.begin(), wide.end());
+  const std::vector<std::int32_t> small(narrow.begin(), narrow.end());
+
+  EXPECT_EQ(all_words(folder.write("a.bin", bytes_of(narrow)), 0), small);
+  EXPECT_EQ(all_words(folder.write("a.bin", bytes_of(wide)), 32), words);
+  EXPECT_EQ(all_words(folder.write("a.bin", bytes_of(widest)), 64), words);
+  EXPECT_EQ(all_words(folder.write("a.npy", npy_of("<u2", narrow)), 0), small);
+  EXPECT_EQ(all_words(folder.write("a.npy", npy_of("<i4", wide)), 0), words);
+  EXPECT_EQ(all_words(folder.write("a.npy", npy_of("<u8", widest)), 64), words);
+  EXPECT_THAT(refusal([&] { all_words(folder.write("a.npy", npy_of("<f4", wide)), 0); }),
+              HasSubstr("is a .npy of no whole numbers"));
+  EXPECT_THAT(refusal([&] { all_words(folder.file("a.npy"), 16); }), HasSubstr("a .npy of no"));
+  for (const auto& [kind, content] : {std::pair{'\x08', bytes_of(narrow)},
+                                      {'\x04', bytes_of(wide)},
+                                      {'\x05', bytes_of(widest)}}) {
+    const std::string path = folder.write("m.bin", content);
+    folder.write("m.idx", index_of(kind, 40));
+    EXPECT_EQ(all_words(path, 0), kind == '\x08' ? small : words);
+    EXPECT_THAT(refusal([&] { all_words(path, kind == '\x08' ? 32 : 16); }),
+                HasSubstr("says in the .idx beside it that its tokens have"));
+    folder.write("m.idx", index_of(kind, 41));
+    EXPECT_THAT(refusal([&] { all_words(path, 0); }), HasSubstr("the .idx beside it speaks of 41"));
+  }
+  EXPECT_THAT(refusal([&] { all_words(folder.write("a.bin", bytes_of(widest)), 0); }),
+              HasSubstr("give --token-bits 64"));
+  EXPECT_THAT(refusal([&] { all_words(folder.write("a.bin", bytes_of(widest)), 32); }),
+              HasSubstr("holds no 32-bit tokens"));
+}
+
+// Whatever it is called: by name if it is packed, by its place if a byte is of no text.
+TEST(Texts, AreTextOrRefusedByWhatTheyAre) {
+  const SharedFolder folder;
+  const std::string rest(600, 'a');
+  const auto said = [&](const std::string& content) {
+    const std::string path = folder.write("a.txt", content);
+    return refusal([&] { all_words(path, 0); });
+  };
+  std::string tar = rest;
+  tar.replace(257, 5, "ustar");
+  for (const auto& [content, what] : std::initializer_list<std::pair<std::string, const char*>>{
+           {std::string("\x1f\x8b\x08\0\0\0\0\0\0\x03", 10) + rest, "is packed by gzip"},
+           {"\x28\xb5\x2f\xfd" + rest, "is packed by zstd"},
+           {"PAR1" + rest, "is a parquet file"},
+           {tar, "is a tar archive"},
+           {"\xff\xfe" + rest, "is text in UTF-16"},
+           {std::string("a\0b\0c\0d\0e\0f\0g\0h\0i\0j\0", 20), "is text in UTF-16"}}) {
+    EXPECT_THAT(said(content), HasSubstr(what));
+  }
+  for (const std::size_t place : {0UL, 300UL, 599UL}) {
+    std::string text = rest;
+    text[place] = '\0';
+    EXPECT_THAT(said(text), HasSubstr(fmt::format("a zero byte at place {} ", place)));
+  }
+  EXPECT_EQ(said(rest), "");
+}
+
+// What the assistant says is learnt, and what a line holds beside its text is not looked at.
+TEST(Texts, OfLinesAreDocuments) {
+  const SharedFolder folder;
+  const std::string path = folder.write(
+      "a.json",
+      "{\"text\": \"one\", \"meta\": {\"url\": 1}}\n{\"text\": \"\"}\n"
+      "{\"messages\": [{\"role\": \"user\", \"content\": \"q\"}, {\"role\": \"assistant\", "
+      "\"content\": \"yes\"}, {\"role\": \"user\", \"content\": \"r\"}, {\"role\": "
+      "\"assistant\", \"content\": \"no\"}]}\n");
+  const TokenFile file(path);
+  std::string learnt;
+  for (std::int64_t i = 0; i < file.words(); ++i) {
+    if (!file.is_of_prompt(i)) learnt += static_cast<char>(file.read(i, 1).front());
+  }
+
+  EXPECT_EQ(learnt, std::string("one\0yes\nno\n\0", 12));
+  EXPECT_THAT(refusal([&] {
+                TokenFile(folder.write("b.jsonl",
+                                       "{\"messages\": [{\"role\": \"user\", "
+                                       "\"content\": \"q\"}]}\n"));
+              }),
+              HasSubstr("in which no assistant says anything"));
 }
 
 // From a file of 32-bit tokens on one and on two ranks, whichever axis they lie along.

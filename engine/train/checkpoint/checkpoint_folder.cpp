@@ -289,8 +289,8 @@ std::vector<std::string> finished_checkpoints(const std::string& folder) {
   return paths;
 }
 
-std::vector<LeftOut> left_out_checkpoints(const std::string& folder) {
-  std::vector<LeftOut> left_out;
+std::vector<UnreadCheckpoint> left_out_checkpoints(const std::string& folder) {
+  std::vector<UnreadCheckpoint> left_out;
   for (const std::string& path : named_as_records(folder)) {
     if (!is_plain_file(path)) {
       left_out.push_back({path, "it is no plain file"});

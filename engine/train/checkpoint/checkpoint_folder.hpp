@@ -48,10 +48,10 @@ void remove_older(const std::string& folder, std::int64_t keep);
 std::vector<std::string> finished_checkpoints(const std::string& folder);
 
 // What has the name of a record and is none.
-struct LeftOut {
+struct UnreadCheckpoint {
   std::string path;
   std::string why;  // "it is damaged"
 };
-std::vector<LeftOut> left_out_checkpoints(const std::string& folder);
+std::vector<UnreadCheckpoint> left_out_checkpoints(const std::string& folder);
 
 }  // namespace fourfold::inline engine::inline train::inline checkpoint

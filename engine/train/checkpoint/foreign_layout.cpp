@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "support/field.hpp"
-#include "support/json_text.hpp"
+#include "schedule/models/foreign_config.hpp"
 
 namespace fourfold::inline engine::inline train::inline checkpoint {
 
@@ -15,144 +17,23 @@ namespace {
 constexpr ForeignFamily gpt2{"gpt2", "transformer.", "wte.weight"};
 constexpr ForeignFamily llama{"llama", "model.", "embed_tokens.weight"};
 
+// Norms before attention and the MLP alone, and layers that are all alike.
+bool has_plain_layers(const Model& model) {
+  return model.norm_place == NormPlace::before && model.query_key_norm == QueryKeyNormKind::none &&
+         model.layer_pattern.empty();
+}
+
 bool is_gpt2(const Model& model) {
-  return model.norm == NormKind::layer && model.position == PositionKind::learned &&
-         model.mlp == MlpKind::gelu && model.biases && model.group() == 1 &&
-         model.attention_columns() == model.hidden && model.residual == ResidualKind::sequential;
+  return has_plain_layers(model) && model.norm == NormKind::layer &&
+         model.position == PositionKind::learned && model.mlp == MlpKind::gelu && model.biases &&
+         model.group() == 1 && model.attention_columns() == model.hidden &&
+         model.residual == ResidualKind::sequential;
 }
 
 bool is_llama(const Model& model) {
-  return model.norm == NormKind::rms && model.position == PositionKind::rotary &&
-         model.mlp == MlpKind::swiglu && model.residual == ResidualKind::sequential;
-}
-
-// Reads a config, key by key; what it throws follows the file's name.
-class Config {
- public:
-  explicit Config(const nlohmann::json& config) : config_(config) {}
-
-  bool has(const char* key) const {
-    const auto value = config_.find(key);
-    return value != config_.end() && !value->is_null();
-  }
-  Config table(const char* key) const {
-    if (!has(key)) return Config(none());
-    if (config_.at(key).is_object()) return Config(config_.at(key));
-    throw std::runtime_error(
-        fmt::format("has {} {}, which is no table", key, config_.at(key).dump()));
-  }
-
-  std::int64_t number(const char* key) const {
-    const auto number = has(key) ? whole_in(config_.at(key), most_of_anything) : std::nullopt;
-    if (number && *number > 0) return *number;
-    throw std::runtime_error(fmt::format("does not say {} as a whole number", key));
-  }
-  std::int64_t number(const char* key, std::int64_t usual) const {
-    return has(key) ? number(key) : usual;
-  }
-  double real(const char* key, double usual) const {
-    if (!has(key)) return usual;
-    if (config_.at(key).is_number()) return config_.at(key);
-    throw std::runtime_error(fmt::format("does not say {} as a number", key));
-  }
-  bool flag(const char* key, const nlohmann::json& usual) const {
-    const nlohmann::json value = has(key) ? config_.at(key) : usual;
-    if (value.is_boolean()) return value;
-    throw std::runtime_error(fmt::format("does not say {} as true or false", key));
-  }
-  std::string word(const char* key, const std::string& usual) const {
-    if (!has(key)) return usual;
-    return config_.at(key).is_string() ? config_.at(key).get<std::string>()
-                                       : config_.at(key).dump();
-  }
-  void expect(const char* key, const nlohmann::json& usual) const {
-    if (!has(key) || config_.at(key) == usual) return;
-    throw std::runtime_error(fmt::format("has {} {}, and only {} is known here", key,
-                                         config_.at(key).dump(), usual.dump()));
-  }
-
- private:
-  static const nlohmann::json& none() {
-    static const nlohmann::json empty = nlohmann::json::object();
-    return empty;
-  }
-  const nlohmann::json& config_;
-};
-
-EmbeddingsKind embeddings_of(const Config& config, const nlohmann::json& tied) {
-  return config.flag("tie_word_embeddings", tied) ? EmbeddingsKind::tied : EmbeddingsKind::untied;
-}
-
-Model gpt2_of(const Config& config) {
-  Model model;
-  model.layers = config.number("n_layer");
-  model.hidden = config.number("n_embd");
-  model.heads = config.number("n_head");
-  model.sequence = config.number("n_positions");
-  model.vocabulary = config.number("vocab_size");
-  const std::int64_t width = config.number("n_inner", 4 * model.hidden);
-  if (width != 4 * model.hidden) model.mlp_width = width;
-  model.norm_epsilon = config.real("layer_norm_epsilon", 1e-5);
-  model.embeddings = embeddings_of(config, true);
-  config.expect("activation_function", "gelu_new");
-  config.expect("scale_attn_weights", true);
-  config.expect("scale_attn_by_inverse_layer_idx", false);
-  config.expect("add_cross_attention", false);
-  return model;
-}
-
-// Of today's rope_parameters, or rope_theta beside the rope_scaling of earlier versions.
-Rotary rotary_of(const Config& config) {
-  const Config scaling =
-      config.table(config.has("rope_parameters") ? "rope_parameters" : "rope_scaling");
-  Rotary rotary;
-  rotary.base = scaling.real("rope_theta", config.real("rope_theta", 10'000.0));
-  config.expect("partial_rotary_factor", 1.0);
-  scaling.expect("partial_rotary_factor", 1.0);
-  const std::string type = scaling.word("rope_type", scaling.word("type", "default"));
-  if (type == "default") return rotary;
-  if (type != "llama3") {
-    throw std::runtime_error(
-        fmt::format("scales rotary positions by \"{}\"; known: \"default\", \"llama3\"", type));
-  }
-  for (const char* key : {"factor", "low_freq_factor", "high_freq_factor"}) {
-    if (scaling.has(key)) continue;
-    throw std::runtime_error(
-        fmt::format("scales rotary positions by \"llama3\" without its {}", key));
-  }
-  rotary.scaling = scaling.real("factor", 1.0);
-  rotary.low = scaling.real("low_freq_factor", rotary.low);
-  rotary.high = scaling.real("high_freq_factor", rotary.high);
-  rotary.trained_tokens =
-      scaling.number("original_max_position_embeddings", config.number("max_position_embeddings"));
-  return rotary;
-}
-
-Model llama_of(const Config& config) {
-  Model model;
-  model.layers = config.number("num_hidden_layers");
-  model.hidden = config.number("hidden_size");
-  model.heads = config.number("num_attention_heads");
-  model.sequence = config.number("max_position_embeddings");
-  model.vocabulary = config.number("vocab_size");
-  model.norm = NormKind::rms;
-  model.norm_epsilon = config.real("rms_norm_eps", 1e-6);
-  model.position = PositionKind::rotary;
-  model.rotary = rotary_of(config);
-  const std::int64_t shared = config.number("num_key_value_heads", model.heads);
-  if (shared != model.heads) model.key_value_heads = shared;
-  if (config.has("head_dim") && config.number("head_dim") * model.heads != model.hidden) {
-    model.head_size = config.number("head_dim");
-  }
-  model.mlp = MlpKind::swiglu;
-  model.mlp_width = config.number("intermediate_size");
-  model.biases = config.flag("attention_bias", false);
-  model.embeddings = embeddings_of(config, false);
-  if (config.flag("mlp_bias", false) != model.biases) {
-    throw std::runtime_error("has biases in attention or in the MLP; only both or none are known");
-  }
-  config.expect("hidden_act", "silu");
-  return model;
+  return has_plain_layers(model) && model.norm == NormKind::rms &&
+         model.position == PositionKind::rotary && model.mlp == MlpKind::swiglu &&
+         model.residual == ResidualKind::sequential;
 }
 
 nlohmann::json gpt2_config(const Model& model) {
@@ -320,22 +201,19 @@ const ForeignFamily& family_of(const Model& model) {
 }
 
 Model model_of_config(const nlohmann::json& json, const std::string& name) {
-  const Config config(json);
-  const std::string type = config.word("model_type", "none");
-  if (type != gpt2.model_type && type != llama.model_type) {
-    throw std::runtime_error(fmt::format("is of model_type \"{}\"; known: \"{}\", \"{}\"", type,
-                                         gpt2.model_type, llama.model_type));
+  constexpr std::array types{"gpt2", "llama", "mistral"};
+  const ForeignModel foreign = model_in_config(json, name);
+  const std::string type = json.at("model_type");
+  if (std::ranges::find(types, type) == types.end()) {
+    throw std::runtime_error(fmt::format(
+        "is of model_type \"{}\", whose weights are not known here; known are those of \"{}\"",
+        type, fmt::join(types, "\", \"")));
   }
-  if (config.has("quantization_config")) {
-    throw std::runtime_error(
-        "has a quantization_config, and only numbers as they are are known here");
+  for (const auto& [what, taken, parameters] : foreign.not_said) {
+    throw std::runtime_error(fmt::format("has {}, and only {} is known here", what, taken));
   }
-  Model model = type == gpt2.model_type ? gpt2_of(config) : llama_of(config);
-  model.name = name;
-  for (const std::string& why : {excess(model), contradiction(model)}) {
-    if (!why.empty()) throw std::runtime_error("describes no model: " + why);
-  }
-  return model;
+  family_of(foreign.model);  // windows and other norms have no known layout
+  return foreign.model;
 }
 
 nlohmann::json config_of(const Model& model) {

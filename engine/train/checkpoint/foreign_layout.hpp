@@ -1,5 +1,5 @@
 // The two families of models whose checkpoints come in Hugging Face's layout: which elements of
-// ours their tensors are, and the config.json beside them; each said once and read both ways.
+// ours their tensors are, and the config.json that is written beside them.
 // GPT-2's products are stored inputs x outputs (Conv1D), with all queries, keys and values side by
 // side; Llama's outputs x inputs, queries, keys, values, gates and what they let through each by
 // themselves. Ours stand group by group, and column by column.
@@ -7,7 +7,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>

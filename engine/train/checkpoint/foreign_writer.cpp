@@ -7,10 +7,11 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 
-#include "support/json_text.hpp"
+#include "engine/train/checkpoint/safetensors.hpp"
 #include "support/own_file.hpp"
 
 namespace fourfold::inline engine::inline train::inline checkpoint {
@@ -143,8 +144,12 @@ std::optional<std::vector<Shard>> shards_as_they_came(const ForeignCheckpoint& w
   for (const ForeignTensor& tensor : tensors_of(what)) missing[tensor.name] = tensor;
   std::vector<Shard> shards;
   for (const auto& [file, head] : what.heads) {
-    const nlohmann::json listed = json_in(head).value_or(nlohmann::json());
-    if (!listed.is_object()) return std::nullopt;
+    nlohmann::json listed;
+    try {
+      listed = safetensors_entries(head);
+    } catch (const std::runtime_error&) {
+      return std::nullopt;
+    }
     Shard& shard = shards.emplace_back(Shard{file, head, {}});
     std::map<std::int64_t, std::string> by_place;
     for (const auto& [tensor, entry] : listed.items()) {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -16,6 +17,7 @@
 
 #include "engine/train/checkpoint/carried_files.hpp"
 #include "engine/train/checkpoint/safetensors.hpp"
+#include "schedule/models/foreign_config.hpp"
 #include "support/json_text.hpp"
 #include "support/own_file.hpp"
 #include "support/plain_name.hpp"
@@ -117,9 +119,8 @@ std::map<std::string, Found> tensors_in(const std::string& path) {
     if (first_byte > most_head_bytes) throw std::runtime_error("has a damaged safetensors head");
     std::string text(static_cast<std::size_t>(first_byte - 8), '\0');
     file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    const std::optional<nlohmann::json> listed = json_in(text);
-    if (!listed || !listed->is_object()) throw std::runtime_error("has a damaged safetensors head");
-    for (const auto& [name, entry] : listed->items()) {
+    const nlohmann::json listed = safetensors_entries(text);
+    for (const auto& [name, entry] : listed.items()) {
       if (name == "__metadata__") continue;
       const Found place = place_of(entry, path, first_byte);
       if (place.end > bytes) {
@@ -256,9 +257,7 @@ void remember_files(const std::string& folder, const std::map<std::string, Found
 std::string name_of_model(const std::string& folder, const nlohmann::json& config) {
   const nlohmann::json said = config.value(foreign_model_name, nlohmann::json());
   if (said.is_string() && why_not_plain(said).empty()) return said;
-  const files::path last =
-      files::absolute(folder + "/.").lexically_normal().parent_path().filename();
-  return made_plain(last.string());
+  return name_of_folder(folder);
 }
 
 }  // namespace

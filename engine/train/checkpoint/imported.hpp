@@ -3,7 +3,7 @@
 // written: names are plain, and all must fit the model.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "engine/train/checkpoint/checkpoint.hpp"

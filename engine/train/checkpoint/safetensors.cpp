@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 
 #include "support/json_text.hpp"
@@ -54,12 +55,42 @@ std::int64_t safetensors_head_bytes(const std::string& first_bytes, std::int64_t
   return length_bytes + static_cast<std::int64_t>(length);
 }
 
+nlohmann::json safetensors_entries(const std::string& text) {
+  using Event = nlohmann::json::parse_event_t;
+  if (nests_too_deep(text)) throw std::runtime_error("has a damaged safetensors head");
+  std::vector<std::set<std::string>> names;  // of the objects around
+  std::string twice;
+  const auto hear = [&](int, Event event, nlohmann::json& value) {
+    if (event == Event::object_start) names.emplace_back();
+    if (event == Event::object_end) names.pop_back();
+    if (event != Event::key) return true;
+    const bool first = names.back().insert(value.get<std::string>()).second;
+    if (!first && twice.empty()) twice = value.get<std::string>();
+    return true;
+  };
+  const nlohmann::json json = nlohmann::json::parse(text, hear, /*allow_exceptions=*/false);
+  if (!json.is_object()) throw std::runtime_error("has a damaged safetensors head");
+  if (!twice.empty()) {
+    throw std::runtime_error(
+        fmt::format("is damaged: its safetensors head speaks of {} twice", twice));
+  }
+  const auto metadata = json.find("__metadata__");
+  const bool of_text = metadata == json.end() ||
+                       (metadata->is_object() && std::ranges::all_of(*metadata, [](const auto& v) {
+                          return v.is_string();
+                        }));
+  if (!of_text) {
+    throw std::runtime_error(
+        "is damaged: the __metadata__ of its safetensors head is no map of text to text");
+  }
+  return json;
+}
+
 std::vector<SavedMatrix> parse_safetensors_head(const std::string& head, std::int64_t data_bytes) {
   std::vector<SavedMatrix> matrices;
   try {
-    const auto json = json_in(head.substr(length_bytes));
-    if (!json || !json->is_object()) throw std::runtime_error("has a damaged safetensors head");
-    for (const auto& [name, entry] : json->items()) {
+    const nlohmann::json json = safetensors_entries(head.substr(length_bytes));
+    for (const auto& [name, entry] : json.items()) {
       if (name == "__metadata__") continue;
       if (entry.at("dtype") != "F32" || entry.at("shape").size() != 2) {
         throw std::runtime_error(fmt::format("holds {}, which is no matrix of fp32", name));

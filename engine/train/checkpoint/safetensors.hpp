@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@ std::string safetensors_head(const std::vector<SavedMatrix>& matrices,
 // Bytes of the head, from the file's first 8 bytes. Throws std::runtime_error if that is no length
 // a head can have.
 std::int64_t safetensors_head_bytes(const std::string& first_bytes, std::int64_t file_bytes);
+
+// The JSON of a head, an object whose names are each said once and whose __metadata__, if any, is a
+// map of text to text. Throws std::runtime_error with half a sentence that follows the file's name.
+nlohmann::json safetensors_entries(const std::string& text);
 
 // Inverse of safetensors_head, in the order of the data. Throws std::runtime_error with half a
 // sentence that follows the file's name, if the head is damaged, holds anything but fp32 matrices,

@@ -3,8 +3,10 @@
 // (Black and Rogaway, 2002).
 #include "engine/train/data/data.hpp"
 
+#include <dirent.h>
 #include <fmt/format.h>
 #include <glob.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <bit>
@@ -185,15 +187,59 @@ bool Data::same_training(const std::string& digest, const std::string& other) {
   return digest.substr(0, of_training) == other.substr(0, of_training);
 }
 
+namespace {
+
+// A pattern is walked by this many names of folders, not for ever: /*/*/*/* names a whole disk.
+constexpr std::int64_t most_names = 200'000;
+constexpr std::ptrdiff_t most_stars = 8;
+constexpr std::size_t longest_pattern = 4'096;
+thread_local std::int64_t names_looked_at = 0;
+
+dirent* next_name(void* folder) {
+  return ++names_looked_at > most_names ? nullptr : ::readdir(static_cast<DIR*>(folder));
+}
+
+glob_t bounded_walk() {
+  names_looked_at = 0;
+  glob_t walk{};
+  walk.gl_opendir = [](const char* path) -> void* {
+    return ++names_looked_at > most_names ? nullptr : ::opendir(path);
+  };
+  walk.gl_readdir = next_name;
+  walk.gl_closedir = [](void* folder) { ::closedir(static_cast<DIR*>(folder)); };
+  walk.gl_stat = [](const char* path, struct stat* found) { return ::stat(path, found); };
+  walk.gl_lstat = [](const char* path, struct stat* found) { return ::lstat(path, found); };
+  return walk;
+}
+
+void expect_simple(const std::string& pattern) {
+  if (pattern.size() <= longest_pattern && std::ranges::count(pattern, '*') <= most_stars) return;
+  throw std::runtime_error(
+      fmt::format("the pattern {} is longer than {} letters or has more than "
+                  "{} stars; name the files, or their folder, closer",
+                  pattern.substr(0, 100), longest_pattern, most_stars));
+}
+
+}  // namespace
+
 std::vector<std::string> files_matching(const std::vector<std::string>& patterns) {
   std::vector<std::string> files;
   for (const std::string& pattern : patterns) {
-    glob_t found{};
-    if (!std::filesystem::exists(pattern) && pattern.find_first_of("*?[") != std::string::npos) {
-      ::glob(pattern.c_str(), 0, nullptr, &found);
+    const bool wild = pattern.find_first_of("*?[") != std::string::npos;
+    std::error_code unknown;
+    if (wild && !std::filesystem::exists(pattern, unknown)) {
+      expect_simple(pattern);
+      glob_t found = bounded_walk();
+      ::glob(pattern.c_str(), GLOB_ALTDIRFUNC, nullptr, &found);
       files.insert(files.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
       const bool none = found.gl_pathc == 0;
       ::globfree(&found);
+      if (names_looked_at > most_names) {
+        throw std::runtime_error(
+            fmt::format("the pattern {} leads through more than {} names of folders; name the "
+                        "files, or their folder, closer",
+                        pattern, most_names));
+      }
       if (none) throw std::runtime_error("no file matches " + pattern);
     } else {
       files.push_back(pattern);

@@ -13,7 +13,9 @@ namespace fourfold::inline engine::inline train::inline data {
 
 namespace {
 
-constexpr const char* form = R"({"prompt": "...", "completion": "..."})";
+constexpr const char* form =
+    R"({"prompt": "...", "completion": "..."}, {"text": "..."} or {"messages": [...]})";
+constexpr const char* assistant = "assistant";
 
 std::string text_at(const nlohmann::json& document, const char* key, std::int64_t line) {
   const auto found = document.find(key);
@@ -22,7 +24,57 @@ std::string text_at(const nlohmann::json& document, const char* key, std::int64_
   throw std::runtime_error(fmt::format("has a {} in line {} that is no text", key, line));
 }
 
+void take_completion(const nlohmann::json& document, std::int64_t line,
+                     std::vector<Document>& documents) {
+  for (const auto& [key, value] : document.items()) {
+    if (key == "prompt" || key == "completion") continue;
+    throw std::runtime_error(fmt::format("has '{}' in line {}; a document is {}", key, line, form));
+  }
+  documents.push_back({text_at(document, "prompt", line), text_at(document, "completion", line)});
+  if (!documents.back().completion.empty()) return;
+  throw std::runtime_error(fmt::format("has no completion in line {}", line));
+}
+
+// One document for each answer, with all that was said since the one before as its prompt.
+void take_conversation(const nlohmann::json& messages, std::int64_t line,
+                       std::vector<Document>& documents) {
+  const std::size_t before = documents.size();
+  std::string said;
+  for (const nlohmann::json& message : messages) {
+    const std::string role = message.is_object() ? text_at(message, "role", line) : "";
+    if (role.empty()) {
+      throw std::runtime_error(fmt::format("has a message without a role in line {}", line));
+    }
+    const std::string content = text_at(message, "content", line);
+    said += role + ": ";
+    if (role == assistant && !content.empty()) {
+      documents.push_back({said, content + '\n', false});
+      said.clear();
+    } else {
+      said += content + '\n';
+    }
+  }
+  if (documents.size() == before) {
+    throw std::runtime_error(
+        fmt::format("has a conversation in line {} in which no {} says anything", line, assistant));
+  }
+  if (!said.empty()) documents.push_back({said, ""});
+  documents.back().ends = true;
+}
+
+std::string first_line_of(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string::npos || text[begin] != '{') return "";
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
 }  // namespace
+
+bool begins_with_document(const std::string& text) {
+  const std::optional<nlohmann::json> first = json_in(first_line_of(text));
+  if (!first || !first->is_object()) return false;
+  return first->contains("text") || first->contains("messages") || first->contains("completion");
+}
 
 std::vector<Document> parse_documents(const std::string& text) {
   std::vector<Document> documents;
@@ -35,15 +87,14 @@ std::vector<Document> parse_documents(const std::string& text) {
     if (!document || !document->is_object()) {
       throw std::runtime_error(fmt::format("has a line {} that is not {}", number, form));
     }
-    for (const auto& [key, value] : document->items()) {
-      if (key == "prompt" || key == "completion") continue;
-      throw std::runtime_error(
-          fmt::format("has '{}' in line {}; a document is {}", key, number, form));
-    }
-    documents.push_back(
-        {text_at(*document, "prompt", number), text_at(*document, "completion", number)});
-    if (documents.back().completion.empty()) {
-      throw std::runtime_error(fmt::format("has no completion in line {}", number));
+    const auto messages = document->find("messages");
+    if (messages != document->end() && messages->is_array()) {
+      take_conversation(*messages, number, documents);
+    } else if (document->contains("text")) {
+      documents.push_back({"", text_at(*document, "text", number)});
+      if (documents.back().completion.empty()) documents.pop_back();
+    } else {
+      take_completion(*document, number, documents);
     }
   }
   if (documents.empty()) throw std::runtime_error("holds no document");

@@ -1,5 +1,6 @@
-// Documents with prompts: a .jsonl file whose lines are {"prompt": "...", "completion": "..."}.
-// Both are text, a byte is a word; the prompt may be missing.
+// Documents, a line of JSON each: {"prompt": "...", "completion": "..."}, whose prompt may be
+// missing; {"text": "..."}, whatever else stands beside it; or a conversation, {"messages":
+// [{"role": "user", "content": "..."}, ...]}. They are text, a byte is a word.
 #pragma once
 
 #include <string>
@@ -9,11 +10,16 @@ namespace fourfold::inline engine::inline train::inline data {
 
 struct Document {
   std::string prompt;
-  std::string completion;  // not empty
+  std::string completion;  // not empty, but after a conversation's last answer
+  bool ends = true;        // what follows belongs to it where it does not: one answer of several
 };
 
-// Throws std::runtime_error with half a sentence that follows the file's name and says which line
-// is wrong, or that there is no document.
+// Whether a file's first line is such a document, so that the file is read as documents.
+bool begins_with_document(const std::string& text);
+
+// A message of a conversation is "ROLE: CONTENT" and a line's end; what the assistant says is
+// learnt. Throws std::runtime_error with half a sentence that follows the file's name and says
+// which line is wrong, or that there is no document.
 std::vector<Document> parse_documents(const std::string& text);
 
 }  // namespace fourfold::inline engine::inline train::inline data

@@ -15,6 +15,7 @@
 #include <stdexcept>
 
 #include "engine/train/data/documents.hpp"
+#include "engine/train/data/file_kind.hpp"
 #include "engine/words.hpp"
 #include "support/random.hpp"
 
@@ -34,9 +35,6 @@ constexpr std::int64_t llmc_header_bytes = 256 * 4;
 [[noreturn]] void refuse(const std::string& path, const std::string& what) {
   throw std::runtime_error(path + " " + what);
 }
-
-// More words than vocabularies have.
-constexpr std::int64_t beyond_vocabularies = std::int64_t{1} << 24;
 
 // Open for reading, for as long as it lives.
 class OpenFile {
@@ -111,18 +109,68 @@ TokenFile::TokenFile(const std::string& path, std::int64_t token_bits) : path_(p
   file_ = {status.st_dev, status.st_ino};
   words_ = status.st_size;
   if (words_ == 0) refuse(path, "is empty; there is nothing to read");
-  if (path.ends_with(".bin")) {
-    read_tokens(words_, token_bits);
-  } else if (token_bits != 0) {
-    refuse(path, fmt::format("holds bytes as words; leave --token-bits {} out, which is of .bin "
-                             "shards",
-                             token_bits));
+  try {
+    recognise(words_, token_bits);
+  } catch (const std::runtime_error& error) {
+    const std::string why = error.what();
+    if (why.starts_with(path)) throw;
+    refuse(path, why);
   }
-  if (path.ends_with(".jsonl")) read_documents(words_);
+}
+
+void TokenFile::recognise(std::int64_t bytes, std::int64_t token_bits) {
+  std::string beginning(static_cast<std::size_t>(std::min(bytes, most_of_a_beginning)), '\0');
+  OpenFile(path_).read(0, beginning.data(), beginning.size());
+  refuse_packed(beginning);
+  if (const auto numbers = numbers_in_npy(beginning)) {
+    take_numbers(*numbers, bytes, token_bits, "its head");
+  } else if (path_.ends_with(".bin")) {
+    read_tokens(bytes, token_bits);
+  } else if (token_bits != 0) {
+    refuse(path_, fmt::format("holds bytes as words; leave --token-bits {} out, which is of .bin "
+                              "shards",
+                              token_bits));
+  } else if (path_.ends_with(".jsonl") || begins_with_document(beginning)) {
+    read_documents(bytes);
+  } else {
+    expect_text(bytes);
+  }
+}
+
+// All of a text that is not long, and parts of a long one.
+void TokenFile::expect_text(std::int64_t bytes) const {
+  constexpr std::int64_t parts = 64;
+  const OpenFile file(path_);
+  const std::int64_t stride = std::max(most_of_a_beginning, bytes / parts);
+  for (std::int64_t first = 0; first < bytes; first += stride) {
+    std::string part(static_cast<std::size_t>(std::min(most_of_a_beginning, bytes - first)), '\0');
+    file.read(first, part.data(), part.size());
+    refuse_no_text(part, first);
+  }
+}
+
+void TokenFile::take_numbers(const Numbers& numbers, std::int64_t bytes, std::int64_t token_bits,
+                             const std::string& where) {
+  if (token_bits != 0 && token_bits != 8 * numbers.bytes) {
+    refuse(path_, fmt::format("says in {} that its tokens have {} bits; leave --token-bits {} out",
+                              where, 8 * numbers.bytes, token_bits));
+  }
+  const std::int64_t expected = numbers.first_byte + numbers.bytes * numbers.count;
+  if (numbers.count < 1 || bytes != expected) {
+    refuse(path_, fmt::format("has {} bytes, but {} speaks of {} tokens of {} bits", bytes, where,
+                              numbers.count, 8 * numbers.bytes));
+  }
+  format_ = TokenFormat::nanogpt;
+  first_byte_ = numbers.first_byte;
+  word_bytes_ = numbers.bytes;
+  words_ = numbers.count;
 }
 
 void TokenFile::read_tokens(std::int64_t bytes, std::int64_t token_bits) {
   constexpr std::array shards{Shard{20'240'520, 1, 16}, Shard{20'240'801, 7, 32}};
+  if (const auto numbers = numbers_by_index(path_)) {
+    return take_numbers(*numbers, bytes, token_bits, "the .idx beside it");
+  }
   std::int32_t magic = 0;
   OpenFile(path_).read(0, &magic, std::min(static_cast<std::size_t>(bytes), sizeof magic));
   if (magic < llmc_first_magic || magic > llmc_last_magic) {
@@ -172,31 +220,21 @@ void TokenFile::read_header(const Shard& shard, std::int64_t bytes) {
   words_ = count;
 }
 
-// By how it begins. Of 32-bit tokens every second half is next to nothing; two 16-bit ones, taken
-// as one, are beyond all vocabularies.
 void TokenFile::refuse_other_width() const {
   constexpr std::int64_t most = 4096, least = 16;
-  const std::int64_t looked_at = std::min(most, words_ * word_bytes_ / 4);
+  const std::int64_t looked_at = std::min(most, words_ * word_bytes_ / 8 * 2);
   if (looked_at < least) return;
   std::vector<std::uint32_t> pairs(static_cast<std::size_t>(looked_at));
   OpenFile(path_).read(0, pairs.data(), 4 * pairs.size());
-  const std::uint32_t largest = std::ranges::max(pairs);
-  if (word_bytes_ == 4 && largest >= beyond_vocabularies) {
-    refuse(path_, fmt::format("holds no 32-bit tokens: read as such one of them is {}; leave "
-                              "--token-bits 32 out if they have 16 bits",
-                              largest));
-  }
-  constexpr std::uint32_t few = 32, many = 1024;
-  const auto low = [](std::uint32_t pair) { return pair & 0xFFFFU; };
-  const bool all_high_halves_are_0 = largest >> 16 == 0;
-  const bool looks_wide =
-      all_high_halves_are_0 ? largest > 0
-                            : largest >> 16 < few && low(std::ranges::max(pairs, {}, low)) >= many;
-  if (word_bytes_ == 2 && looks_wide) {
-    refuse(path_, fmt::format("looks like 32-bit tokens: of its first {} pairs of 16-bit words the "
-                              "second never exceeds {}; give --token-bits 32",
-                              looked_at, largest >> 16));
-  }
+  const std::int64_t bits = apparent_bits(pairs), taken = 8 * word_bytes_;
+  if (bits == 0 || bits == taken) return;
+  const std::string why =
+      fmt::format("looks like {}-bit tokens by its first {} bytes", bits, 4 * looked_at);
+  if (taken == 16) refuse(path_, fmt::format("{}; give --token-bits {}", why, bits));
+  refuse(path_,
+         fmt::format("holds no {}-bit tokens: it {}; leave --token-bits {} out, or give those "
+                     "that it has",
+                     taken, why, taken));
 }
 
 std::vector<std::int32_t> TokenFile::read(std::int64_t first, std::int64_t count) const {
@@ -219,15 +257,15 @@ std::vector<std::int32_t> TokenFile::read(std::int64_t first, std::int64_t count
   };
   if (word_bytes_ == 1) return widened(read_as(std::uint8_t{}));
   if (word_bytes_ == 2) return widened(read_as(std::uint16_t{}));
-  std::vector<std::int32_t> words = read_as(std::int32_t{});
-  const auto beyond = std::ranges::find_if(words, [](std::int32_t word) { return word < 0; });
-  if (beyond != words.end()) {
+  const auto checked = [&](const auto& words) {
+    constexpr std::uint64_t largest = std::numeric_limits<std::int32_t>::max();
+    const auto beyond = std::ranges::find_if(words, [](auto word) { return word > largest; });
+    if (beyond == words.end()) return widened(words);
     refuse(path_, fmt::format("holds token {} at place {} (the first is 0), beyond {}, the largest "
                               "that is known",
-                              static_cast<std::uint32_t>(*beyond), first + (beyond - words.begin()),
-                              std::numeric_limits<std::int32_t>::max()));
-  }
-  return words;
+                              *beyond, first + (beyond - words.begin()), largest));
+  };
+  return word_bytes_ == 4 ? checked(read_as(std::uint32_t{})) : checked(read_as(std::uint64_t{}));
 }
 
 void TokenFile::read_documents(std::int64_t bytes) {
@@ -239,7 +277,7 @@ void TokenFile::read_documents(std::int64_t bytes) {
       const auto behind = begin + static_cast<std::int64_t>(document.prompt.size());
       if (behind > begin) prompts_.push_back({begin, behind});
       documents_ += document.prompt + document.completion;
-      documents_ += '\0';
+      if (document.ends) documents_ += '\0';
     }
   } catch (const std::runtime_error& error) {
     refuse(path_, error.what());

@@ -1,6 +1,6 @@
-// One file of words: plain text as bytes, a .bin shard of tokens of 16 or 32 bits, as nanoGPT (no
-// header) and llm.c (256 int32 of header) write them, or .jsonl documents with prompts; and many
-// such files as one stream.
+// One file of words: plain text as bytes, a .bin shard of tokens of 16, 32 or 64 bits, as nanoGPT
+// (no header), llm.c (256 int32 of header) and Megatron-LM (a .idx beside it) write them, a .npy,
+// or documents with prompts; and many such files as one stream.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,8 @@
 #include <vector>
 
 namespace fourfold::inline engine::inline train::inline data {
+
+struct Numbers;
 
 enum class TokenFormat : std::uint8_t { text, nanogpt, llmc };
 const char* name(TokenFormat format);  // "text", "nanogpt", "llmc"
@@ -24,11 +26,12 @@ inline std::string word_name(TokenFormat format) {
 // file that is shortened while it is read is an error in words, not the end of the process.
 class TokenFile {
  public:
-  // A name that ends in .bin is a shard of tokens, .jsonl one of documents, everything else is
-  // text. `token_bits` are those of a shard without a header: 16, 32, or 0 for what is usual, 16; a
-  // header says its own. Throws std::runtime_error with one sentence if the file is missing, empty,
-  // or no multiple of its words, has another magic or version than llm.c's, is shorter or longer
-  // than its header says, looks like words of the other width, or if a line is no document.
+  // A name that ends in .bin is a shard of tokens; what begins as a .npy or with a document is one;
+  // everything else is text, if it is. `token_bits` are those of a shard without a header: 16, 32,
+  // 64, or 0 for what is usual, 16; a header says its own. Throws std::runtime_error with one
+  // sentence if the file is missing, empty, packed, or no multiple of its words, has another magic
+  // or version than llm.c's, is shorter or longer than its header says, looks like words of another
+  // width, or if a line is no document.
   explicit TokenFile(const std::string& path, std::int64_t token_bits = 0);
 
   const std::string& path() const { return path_; }
@@ -45,6 +48,10 @@ class TokenFile {
 
  private:
   struct Shard;  // a kind of llm.c's
+  void recognise(std::int64_t bytes, std::int64_t token_bits);
+  void expect_text(std::int64_t bytes) const;
+  void take_numbers(const Numbers& numbers, std::int64_t bytes, std::int64_t token_bits,
+                    const std::string& where);
   void read_tokens(std::int64_t bytes, std::int64_t token_bits);
   void read_header(const Shard& shard, std::int64_t bytes);
   void refuse_other_width() const;

@@ -238,13 +238,13 @@ void add_output(CLI::App& verb, TrainFlags& flags) {
 CLI::Option* add_token_bits_flag(CLI::App& verb, std::int64_t& token_bits) {
   return verb
       .add_option("--token-bits", token_bits,
-                  "of .bin shards without a header: 16 or 32 (a vocabulary above 65,536 words); 0: "
-                  "16. llm.c's headers say their own")
+                  "of .bin shards that say it nowhere: 16, 32 (a vocabulary above 65,536 words) or "
+                  "64; 0: 16. llm.c's headers and Megatron-LM's .idx say their own")
       ->capture_default_str()
       ->check([](const std::string& word) {
-        return word == "0" || word == "16" || word == "32"
+        return word == "0" || word == "16" || word == "32" || word == "64"
                    ? ""
-                   : "must be 0, 16 or 32, not '" + word + "'";
+                   : "must be 0, 16, 32 or 64, not '" + word + "'";
       });
 }
 

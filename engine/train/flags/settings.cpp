@@ -1,4 +1,4 @@
-// From words to settings, refusing what does not fit; see flags.hpp.
+// From words to settings, refusing what does not fit; see settings.hpp.
 #include <algorithm>
 #include <stdexcept>
 #include <thread>
@@ -86,9 +86,20 @@ void expect_ranks(const ProcessGrid& grid, std::int64_t started) {
                            std::to_string(started));
 }
 
+namespace {
+
+// What is trained is what the file says.
+Model trained_model(const std::string& name_or_path) {
+  const std::string sentence = not_said_by(name_or_path);
+  if (sentence.empty()) return read_model(name_or_path);
+  throw std::runtime_error("--model cannot be trained as it is: " + sentence);
+}
+
+}  // namespace
+
 TrainSettings settings_of(const TrainFlags& flags) {
   TrainSettings settings = flags.settings;
-  settings.model = flags.known_model ? *flags.known_model : read_model(flags.model);
+  settings.model = flags.known_model ? *flags.known_model : trained_model(flags.model);
   const std::int64_t cores = std::max(1U, std::thread::hardware_concurrency());
   settings.grid = grid_of(flags.grid, flags.ranks, std::min<std::int64_t>(cores, 2));
   step_fields().set(settings.options, usual_options());

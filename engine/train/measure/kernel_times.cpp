@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
@@ -108,9 +109,8 @@ void measure_attention(Measurements& measurements) {
           {{"kind", "attention"},
            {"name", op.function->name},
            {"sequence", length},
-           {"flops",
-            op.function->flops(static_cast<double>(first.rows), static_cast<double>(first.cols),
-                               static_cast<double>(length), static_cast<double>(op.group))}},
+           {"flops", op.function->flops(static_cast<double>(first.rows),
+                                        static_cast<double>(first.cols), op.attributes)}},
           [&] {
             return on_all_ranks(measurements.world(),
                                 repeated([&] { values.run(backend, op); }, {9, 0.05}));

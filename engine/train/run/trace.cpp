@@ -83,7 +83,8 @@ std::string trace_json(const std::vector<Program>& programs, const ProcessGrid& 
                       : "Of many ranks only some are written, evenly spread."},
       {"devices",
        "A process is one rank of the process grid, measured; collectives and messages begin where "
-       "they were started and end where they were waited for."}};
+       "they were started, or the one before them on their channel ended, and end where they were "
+       "waited for."}};
   return trace.text(other);
 }
 

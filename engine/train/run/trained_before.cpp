@@ -1,6 +1,8 @@
 // Reads what trainers leave in checkpoints; see trained_before.hpp.
 #include "engine/train/run/trained_before.hpp"
 
+#include <nlohmann/json.hpp>
+
 namespace fourfold::inline engine::inline train::inline run {
 
 namespace {

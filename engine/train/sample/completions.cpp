@@ -44,6 +44,8 @@ std::vector<Document> read_documents(const std::string& path) {
     std::vector<Document> documents = parse_documents(text);
     for (const Document& document : documents) {
       if (document.prompt.empty()) throw std::runtime_error("has a document without a prompt");
+      if (document.ends && !document.completion.empty()) continue;
+      throw std::runtime_error("has a conversation of more than one answer, and one is completed");
     }
     return documents;
   } catch (const std::runtime_error& error) {

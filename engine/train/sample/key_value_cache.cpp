@@ -12,8 +12,8 @@ namespace fourfold::inline engine::inline train::inline sample {
 
 namespace {
 
-const Function attention_that_keeps{.name = "forward, kept", .result = ResultShape::attended};
-const Function attention_to_kept{.name = "forward of kept", .result = ResultShape::attended};
+const Function attention_that_keeps{.name = "forward, kept"};
+const Function attention_to_kept{.name = "forward of kept"};
 const Function add_next_position{"add_next_position"};
 const Function turn_to_next_position{"turn_to_next_position"};
 
@@ -75,7 +75,8 @@ void CachingBackend::compute(const Device& device, const Op& op, const KernelOpe
 CachingBackend::Layout CachingBackend::layout_of(const Device& device, const Op& op,
                                                  const Tensor& qkv,
                                                  std::int64_t rows_a_text) const {
-  Layout layout{qkv.rows / rows_a_text, 0, op.group, device.head_columns, op.sequence};
+  Layout layout{qkv.rows / rows_a_text, 0, op.attributes.group, device.head_columns,
+                op.attributes.sequence};
   layout.groups = qkv.cols / ((layout.queries + 2) * layout.columns);
   return layout;
 }
@@ -98,7 +99,7 @@ void CachingBackend::keep(const Layout& layout, const float* key_and_value, std:
 }
 
 void CachingBackend::read(const Device& device, const Op& op, const Tensor& qkv) {
-  const Layout layout = layout_of(device, op, qkv, op.sequence);
+  const Layout layout = layout_of(device, op, qkv, op.attributes.sequence);
   Kept& own = kept(device, op, layout);
   const std::vector<float> numbers = numbers_of(memory(), qkv);
   const std::int64_t of_group = (layout.queries + 2) * layout.columns;
@@ -106,7 +107,8 @@ void CachingBackend::read(const Device& device, const Op& op, const Tensor& qkv)
   for (std::int64_t text = 0; text < layout.texts; ++text) {
     for (std::int64_t group = 0; group < layout.groups; ++group) {
       for (std::int64_t place = 0; place < words_; ++place) {
-        const float* const row = numbers.data() + (text * op.sequence + place) * qkv.cols;
+        const float* const row =
+            numbers.data() + (text * op.attributes.sequence + place) * qkv.cols;
         keep(layout, row + group * of_group + layout.queries * layout.columns, place, to);
       }
       to += 2 * layout.columns * layout.sequence;
@@ -120,7 +122,9 @@ void CachingBackend::attend(const Device& device, const Op& op, const KernelOper
   Kept& own = kept(device, op, layout);
   const std::vector<float> numbers = numbers_of(memory(), qkv);
   std::vector<float> output(static_cast<std::size_t>(operands.output.size()), 0.0F);
-  std::vector<float> scores(static_cast<std::size_t>(words_));
+  const std::int64_t window = op.attributes.window;
+  const std::int64_t first = window == 0 ? 0 : std::max<std::int64_t>(0, words_ - window);
+  std::vector<float> scores(static_cast<std::size_t>(words_ - first));
   const float scale = 1.0F / std::sqrt(static_cast<float>(layout.columns));
   const float* of_group = numbers.data();
   float* kept_of_group = own.data();
@@ -133,12 +137,12 @@ void CachingBackend::attend(const Device& device, const Op& op, const KernelOper
       for (std::int64_t c = 0; c < layout.columns; ++c) {
         const float query = of_group[q * layout.columns + c] * scale;
         const float* const keys = kept_of_group + c * layout.sequence;
-        for (std::int64_t t = 0; t < words_; ++t)
-          scores[static_cast<std::size_t>(t)] += query * keys[t];
+        for (std::int64_t t = first; t < words_; ++t)
+          scores[static_cast<std::size_t>(t - first)] += query * keys[t];
       }
       softmax(scores);
-      for (std::int64_t t = 0; t < words_; ++t) {
-        const float weight = scores[static_cast<std::size_t>(t)];
+      for (std::int64_t t = first; t < words_; ++t) {
+        const float weight = scores[static_cast<std::size_t>(t - first)];
         for (std::int64_t c = 0; c < layout.columns; ++c)
           out[c] += weight * values[t * layout.columns + c];
       }

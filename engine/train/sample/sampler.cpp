@@ -2,6 +2,7 @@
 #include "engine/train/sample/sampler.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "engine/batch.hpp"
