@@ -202,6 +202,7 @@ std::string list_of_kinds() {
 int measure(const BenchFlags& flags, const Session& session) {
   BenchQuestion question;
   together([&] { question = question_of(flags, session.ranks()); });
+  on_first_rank([&] { say_what_is_not_said(flags.model); });
   const BenchHeader header = bench_header();
   const BenchTable table = kind_named(flags.kind).measure(question);
   on_first_rank([&] {

@@ -6,11 +6,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <thread>
 
 #include "bench/cli/flags.hpp"
+#include "bench/regress/allowance.hpp"
 #include "bench/regress/report.hpp"
 #include "bench/regress/suite.hpp"
 #include "engine/cpu/openblas_core.hpp"
@@ -32,6 +34,7 @@ constexpr std::int64_t most_attempts = 3;
 
 struct RegressFlags {
   std::string record, baseline, junit;
+  std::vector<std::string> allowed;
   bool quick = false, json = false, plan = false;
   std::int64_t ranks = 0;
 };
@@ -40,9 +43,15 @@ void add_flags(CLI::App& app, RegressFlags& flags) {
   CLI::Option* const record =
       app.add_option("--record", flags.record, "FILE: keep what is measured as a baseline")
           ->check(some_word());
-  app.add_option("--baseline", flags.baseline, "FILE: hold this run to that baseline")
+  CLI::Option* const baseline =
+      app.add_option("--baseline", flags.baseline, "FILE: hold this run to that baseline")
+          ->check(some_word())
+          ->excludes(record);
+  app.add_option("--allow", flags.allowed,
+                 "how far quantities may fall instead of the baseline's bounds: 5% all,\n"
+                 "'product=5%' those whose names begin so")
       ->check(some_word())
-      ->excludes(record);
+      ->needs(baseline);
   app.add_flag("--quick", flags.quick, "a quarter of the repetitions, less than a minute");
   app.add_option("--ranks", flags.ranks,
                  "MPI processes; 0: one a core, or those that mpirun or srun has started")
@@ -64,11 +73,14 @@ void add_flags(CLI::App& app, RegressFlags& flags) {
       "runs.\n"
       "Projections must be the same bit by bit. A rank or a node that is 10 % below the median of\n"
       "its peers is named.\n"
-      "Exit status: 0 no regression, or recorded; 1 one; 2 it could not be measured or decided.\n"
+      "Exit status: 0 no regression, or recorded; 1 one; 2 it could not be measured; 3 it could "
+      "not "
+      "be\njudged: what looks slower was measured while others held the cores.\n"
       "docs/regress.md has more.\n\n"
       "Examples:\n"
       "  fourfold regress --record baseline.json\n"
       "  fourfold regress --baseline baseline.json --quick --junit regress.xml\n"
+      "  fourfold regress --baseline baseline.json --allow 5%\n"
       "  fourfold regress --quick --json\n"
       "On several nodes, from the queue: srun fourfold regress --baseline baseline.json");
 }
@@ -86,6 +98,7 @@ std::optional<Baseline> baseline_of(const RegressFlags& flags, const std::string
                                     std::int64_t ranks) {
   if (flags.baseline.empty()) return std::nullopt;
   Baseline baseline = baseline_from_json(content, flags.baseline);
+  allow(flags.allowed, baseline);
   const std::string why = incomparable(baseline, provenance_now(), ranks);
   if (!why.empty()) {
     throw std::runtime_error(fmt::format("{} does not fit: {}", flags.baseline, why));
@@ -155,15 +168,25 @@ class Regress {
     for (const MachineRun& run : runs) report_.run = better_of(report_.run, run);
     report_.stragglers = stragglers(report_.run);
     report_.recorded = true;
+    Baseline baseline = fourfold::baseline_of(runs);
+    show_what_is_kept(baseline);
     finish();
     on_first_rank([&] {
-      Baseline baseline = fourfold::baseline_of(runs);
       baseline.provenance = report_.provenance;
       baseline.libraries = report_.libraries;
       write_whole_file(flags_.record, to_json(baseline));
       say_line("recorded in " + flags_.record);
     });
     return report_.status();
+  }
+
+  void show_what_is_kept(const Baseline& baseline) {
+    report_.run.fma_peak = baseline.fma_peak;
+    for (std::size_t i = 0; i < baseline.metrics.size(); ++i) {
+      const BaselineMetric& kept = baseline.metrics[i];
+      report_.run.metrics[i] = {kept.name,   kept.reference.unit, kept.scale, kept.reference.value,
+                                kept.judged, kept.samples};
+    }
   }
 
   World world_;

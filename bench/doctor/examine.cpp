@@ -26,6 +26,7 @@
 #include "scaling/jobs/engine_job.hpp"
 #include "scaling/jobs/launch.hpp"
 #include "support/json_object.hpp"
+#include "support/on_path.hpp"
 
 namespace fourfold::inline bench::inline doctor {
 
@@ -86,15 +87,6 @@ std::int64_t free_bytes(const char* folder) {
   struct statvfs space {};
   if (statvfs(folder, &space) != 0) return 0;
   return static_cast<std::int64_t>(space.f_bavail) * static_cast<std::int64_t>(space.f_frsize);
-}
-
-bool on_path(const std::string& program) {
-  const char* const path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (access((folder + "/" + program).c_str(), X_OK) == 0) return true;
-  }
-  return false;
 }
 
 std::vector<std::string> missing_tools(const std::string& executable) {

@@ -174,7 +174,7 @@ BenchTable bench_attention(const BenchQuestion& question) {
     std::vector<std::pair<std::string, double>> kernels;
     for (const auto& [label, op] : first_operations(values)) {
       if (op->kind != OpKind::attention) continue;
-      const bool forward = op->function->result == ResultShape::attended;
+      const bool forward = op->is(functions::attention) || op->is(functions::context);
       const double square = static_cast<double>(tokens) * static_cast<double>(tokens) *
                             static_cast<double>(model.attention_columns());
       kernels.emplace_back(fmt::format("{} {} x {} x {}", forward ? "forward" : "backward", tokens,

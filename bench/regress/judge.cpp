@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <stdexcept>
 
@@ -22,6 +23,18 @@ Standing standing_of(const Judgement& judgement, double recorded) {
   const bool low = judgement.change < judgement.reference.lower;
   if (low && judgement.chance < least_chance) return Standing::slower;
   return judgement.change > judgement.reference.upper ? Standing::faster : Standing::fine;
+}
+
+// The median of a sample over its ends in 95 of 100 such samples: ranks n/2 +- 0.98 sqrt(n).
+struct MedianEnds {
+  double low = 1.0, high = 1.0;
+};
+MedianEnds ends_of_median(const Sample& sample) {
+  if (sample.size() < 2) return {};
+  const double share = 0.98 / std::sqrt(static_cast<double>(sample.size()));
+  const double middle = median(sample);
+  return {nearest_rank(sample, std::max(0.5 - share, 0.0)) / middle,
+          nearest_rank(sample, std::min(0.5 + share, 1.0)) / middle};
 }
 
 void refuse_other_unit(const BaselineMetric& recorded, const Metric& fresh) {
@@ -79,7 +92,11 @@ const char* name(Standing standing) {
 std::vector<Judgement> judge(const Baseline& baseline, const MachineRun& run) {
   std::vector<Judgement> judgements;
   for (const BaselineMetric& recorded : baseline.metrics) {
-    Judgement judgement{recorded.name, recorded.reference, recorded.scale, 0, 0, 0, 1, {}};
+    Judgement judgement;
+    judgement.name = recorded.name;
+    judgement.reference = recorded.reference;
+    judgement.scale = recorded.scale;
+    judgement.recorded = recorded.judged;
     const auto found =
         std::find_if(run.metrics.begin(), run.metrics.end(),
                      [&](const Metric& fresh) { return fresh.name == recorded.name; });
@@ -90,6 +107,10 @@ std::vector<Judgement> judge(const Baseline& baseline, const MachineRun& run) {
       judgement.value = found->value;
       judgement.judged = found->judged;
       judgement.change = found->judged / recorded.judged - 1.0;
+      const MedianEnds now = ends_of_median(found->samples),
+                       then = ends_of_median(recorded.samples);
+      judgement.least_ratio = (1.0 + judgement.change) * now.low / then.high;
+      judgement.most_ratio = (1.0 + judgement.change) * now.high / then.low;
       judgement.chance = chance_of_lower(found->samples, recorded.samples);
       judgement.standing = standing_of(judgement, recorded.judged);
     }

@@ -23,7 +23,10 @@ struct Judgement {
   Reference reference;
   Scale scale = Scale::absolute;
   double value = 0.0, judged = 0.0;
-  double change = 0.0;  // on its scale: -0.1 is 10 % slower
+  double recorded = 0.0;  // as `judged`
+  double change = 0.0;    // on its scale: -0.1 is 10 % slower
+  // In which the ratio to the reference lies, by the order of the rounds of both runs (95 %).
+  double least_ratio = 0.0, most_ratio = 0.0;
   double chance = 1.0;  // that samples of an unchanged machine lie so low (chance_of_lower)
   Standing standing = Standing::fine;
 };

@@ -55,8 +55,8 @@ struct MachineRun {
   double foreign_cores = 0.0;  // that others kept busy meanwhile, on the busiest node
   double stolen_cores = 0.0;   // that a hypervisor gave to others: nobody here can hold these off
 
-  // Cores that the ranks had to share.
-  double lost_cores() const { return (held_off ? 0.0 : foreign_cores) + stolen_cores; }
+  // Cores that the ranks had to share: those held off in rounds still fill caches between them.
+  double lost_cores() const { return foreign_cores + stolen_cores; }
 };
 
 }  // namespace fourfold::inline bench::inline regress

@@ -61,24 +61,25 @@ std::string measured_table(const MachineRun& run) {
   return format(table);
 }
 
+// What is judged, on its scale.
 std::string compared_table(const std::vector<Judgement>& judgements) {
   TextTable table{{{"quantity", "", Align::left},
-                   {"reference", ""},
-                   {"now", ""},
-                   {"unit", "", Align::left},
-                   {"beside", "our own"},
-                   {"change", "%"},
-                   {"allowed", "%"},
-                   {"chance", ""},
+                   {"old", ""},
+                   {"new", ""},
+                   {"in", "", Align::left},
+                   {"ratio", ""},
+                   {"interval", "95 %"},
+                   {"allowed", "ratio"},
                    {"", "", Align::left}},
                   {}};
   for (const Judgement& j : judgements) {
-    const bool exact = j.scale == Scale::exact;
-    table.rows.push_back({j.name, number(j.reference.value), number(j.value), j.reference.unit,
-                          beside_own(j.scale, j.judged),
-                          exact ? "-" : fmt::format("{:+.1f}", 100 * j.change),
-                          exact ? "bit by bit" : fmt::format("{:+.0f}", 100 * j.reference.lower),
-                          exact ? "-" : fmt::format("{:.2g}", j.chance), name(j.standing)});
+    const bool exact = j.scale == Scale::exact, missing = j.standing == Standing::missing;
+    table.rows.push_back(
+        {j.name, number(j.recorded), missing ? "-" : number(j.judged),
+         j.scale == Scale::own_product ? "own products" : j.reference.unit,
+         exact || missing ? "-" : fmt::format("{:.3f}", 1.0 + j.change),
+         exact || missing ? "-" : fmt::format("{:.3f}-{:.3f}", j.least_ratio, j.most_ratio),
+         exact ? "bit by bit" : fmt::format("{:.3f}", 1.0 + j.reference.lower), name(j.standing)});
   }
   return format(table);
 }
@@ -93,7 +94,9 @@ nlohmann::ordered_json json_of(const Judgement& j) {
           {"scale", name(j.scale)},
           {"value", j.value},
           {"on_scale", j.judged},
+          {"recorded_on_scale", j.recorded},
           {"change", j.change},
+          {"ratio_interval", {j.least_ratio, j.most_ratio}},
           {"chance", j.chance},
           {"standing", name(j.standing)}};
 }
@@ -102,14 +105,14 @@ nlohmann::ordered_json json_of(const Judgement& j) {
 std::string disturbance(const MachineRun& run) {
   if (run.stolen_cores > run.lost_cores() / 2) {
     return fmt::format(
-        "undecided: the hypervisor kept {:.1f} cores for other machines, which nobody here can "
+        "could not judge: the hypervisor kept {:.1f} cores for other machines, which nobody here "
+        "can "
         "hold off;\nmeasure again later, or on a host of its own\n",
         run.stolen_cores);
   }
   return fmt::format(
-      "undecided: other processes kept {:.1f} cores busy, and could not be held off, which takes "
-      "a rank a core\nand the right to real-time priority (ulimit -r); measure again while the "
-      "machine is idle\n",
+      "could not judge: other processes held {:.1f} cores; measure again while the machine is "
+      "idle\n",
       run.foreign_cores);
 }
 
@@ -127,7 +130,7 @@ bool RegressReport::undecided() const {
 
 int RegressReport::status() const {
   if (recorded) return 0;
-  if (undecided()) return 2;
+  if (undecided()) return status_not_judged;
   if (!stragglers.empty() || std::any_of(judgements.begin(), judgements.end(), failed)) return 1;
   const bool missing = std::any_of(judgements.begin(), judgements.end(), [](const Judgement& j) {
     return j.standing == Standing::missing;

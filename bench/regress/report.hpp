@@ -8,6 +8,8 @@
 
 namespace fourfold::inline bench::inline regress {
 
+inline constexpr int status_not_judged = 3;
+
 struct RegressReport {
   Provenance provenance;
   std::string libraries;
@@ -23,7 +25,7 @@ struct RegressReport {
   // Something looks slower, and others used the cores while it was measured: nobody knows.
   bool undecided() const;
   // 0 fine, or recorded; 1 something is slower, changed or behind its peers; 2 something was not
-  // measured, or it is undecided.
+  // measured; 3 it could not be judged.
   int status() const;
 };
 

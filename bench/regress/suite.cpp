@@ -153,6 +153,9 @@ class Suite {
     const double best = burst_.flops() / *std::ranges::min_element(seconds[0]) * giga;
     note_rank("FMA peak", best, best);
     result_.fma_peak = sum_over_ranks(peak_of(seconds[0]));
+    result_.metrics.push_back({"FMA peak", "Gflop/s", Scale::absolute, result_.fma_peak,
+                               result_.fma_peak,
+                               world_.all(thinned(rates(burst_.flops() * giga, seconds[0])))});
     for (std::size_t i = 0; i < runs.size(); ++i) {
       const std::string name =
           fmt::format("product {}, {}",
